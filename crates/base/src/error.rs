@@ -1,0 +1,302 @@
+//! Errors as PostgreSQL gives them: SQLSTATE, message, detail, hint, position.
+
+use std::fmt;
+
+/// A five-character SQLSTATE.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SqlState(pub [u8; 5]);
+
+impl SqlState {
+    /// From a literal such as `"23505"`.
+    pub const fn new(code: &str) -> SqlState {
+        let b = code.as_bytes();
+        assert!(b.len() == 5, "a SQLSTATE has five characters");
+        SqlState([b[0], b[1], b[2], b[3], b[4]])
+    }
+    /// From text at run time: five digits or upper-case letters.
+    pub fn parse(code: &str) -> Option<SqlState> {
+        let b: [u8; 5] = code.as_bytes().try_into().ok()?;
+        b.iter().all(|c| c.is_ascii_digit() || c.is_ascii_uppercase()).then_some(SqlState(b))
+    }
+    /// The five characters.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or("XX000")
+    }
+    /// The first two characters: its class.
+    pub fn class(&self) -> [u8; 2] {
+        [self.0[0], self.0[1]]
+    }
+}
+
+impl fmt::Display for SqlState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+impl fmt::Debug for SqlState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+macro_rules! sqlstates {
+    ($($konst:ident $code:literal $name:literal;)*) => {
+        impl SqlState {
+            $(#[doc = concat!("`", $code, "` ", $name)] pub const $konst: SqlState = SqlState::new($code);)*
+            /// The code of a condition name of PL/pgSQL (`unique_violation`), if there is one.
+            pub fn from_condition_name(name: &str) -> Option<SqlState> {
+                match name { $($name => Some(SqlState::$konst),)* _ => None }
+            }
+            /// The condition name of the code, if it has one.
+            pub fn condition_name(self) -> Option<&'static str> {
+                match self { $(SqlState::$konst => Some($name),)* _ => None }
+            }
+        }
+    };
+}
+
+sqlstates! {
+    SUCCESSFUL_COMPLETION "00000" "successful_completion";
+    WARNING "01000" "warning";
+    NO_DATA "02000" "no_data";
+    CONNECTION_FAILURE "08006" "connection_failure";
+    FEATURE_NOT_SUPPORTED "0A000" "feature_not_supported";
+    CASE_NOT_FOUND "20000" "case_not_found";
+    CARDINALITY_VIOLATION "21000" "cardinality_violation";
+    DATA_EXCEPTION "22000" "data_exception";
+    STRING_DATA_RIGHT_TRUNCATION "22001" "string_data_right_truncation";
+    NUMERIC_VALUE_OUT_OF_RANGE "22003" "numeric_value_out_of_range";
+    NULL_VALUE_NOT_ALLOWED "22004" "null_value_not_allowed";
+    INVALID_DATETIME_FORMAT "22007" "invalid_datetime_format";
+    DATETIME_FIELD_OVERFLOW "22008" "datetime_field_overflow";
+    SUBSTRING_ERROR "22011" "substring_error";
+    DIVISION_BY_ZERO "22012" "division_by_zero";
+    INTERVAL_FIELD_OVERFLOW "22015" "interval_field_overflow";
+    INVALID_ESCAPE_SEQUENCE "22025" "invalid_escape_sequence";
+    INVALID_REGULAR_EXPRESSION "2201B" "invalid_regular_expression";
+    INVALID_ROW_COUNT_IN_LIMIT_CLAUSE "2201W" "invalid_row_count_in_limit_clause";
+    INVALID_ROW_COUNT_IN_RESULT_OFFSET_CLAUSE "2201X" "invalid_row_count_in_result_offset_clause";
+    INVALID_PARAMETER_VALUE "22023" "invalid_parameter_value";
+    ARRAY_SUBSCRIPT_ERROR "2202E" "array_subscript_error";
+    INVALID_TEXT_REPRESENTATION "22P02" "invalid_text_representation";
+    INVALID_BINARY_REPRESENTATION "22P03" "invalid_binary_representation";
+    BAD_COPY_FILE_FORMAT "22P04" "bad_copy_file_format";
+    SEQUENCE_GENERATOR_LIMIT_EXCEEDED "2200H" "sequence_generator_limit_exceeded";
+    INTEGRITY_CONSTRAINT_VIOLATION "23000" "integrity_constraint_violation";
+    RESTRICT_VIOLATION "23001" "restrict_violation";
+    NOT_NULL_VIOLATION "23502" "not_null_violation";
+    FOREIGN_KEY_VIOLATION "23503" "foreign_key_violation";
+    UNIQUE_VIOLATION "23505" "unique_violation";
+    CHECK_VIOLATION "23514" "check_violation";
+    INVALID_TRANSACTION_STATE "25000" "invalid_transaction_state";
+    ACTIVE_SQL_TRANSACTION "25001" "active_sql_transaction";
+    READ_ONLY_SQL_TRANSACTION "25006" "read_only_sql_transaction";
+    NO_ACTIVE_SQL_TRANSACTION "25P01" "no_active_sql_transaction";
+    IN_FAILED_SQL_TRANSACTION "25P02" "in_failed_sql_transaction";
+    INVALID_SQL_STATEMENT_NAME "26000" "invalid_sql_statement_name";
+    FUNCTION_EXECUTED_NO_RETURN_STATEMENT "2F005" "function_executed_no_return_statement";
+    DEPENDENT_OBJECTS_STILL_EXIST "2BP01" "dependent_objects_still_exist";
+    INVALID_TRANSACTION_TERMINATION "2D000" "invalid_transaction_termination";
+    INVALID_CURSOR_NAME "34000" "invalid_cursor_name";
+    INVALID_SAVEPOINT_SPECIFICATION "3B001" "invalid_savepoint_specification";
+    INVALID_CATALOG_NAME "3D000" "invalid_catalog_name";
+    INVALID_SCHEMA_NAME "3F000" "invalid_schema_name";
+    TRANSACTION_ROLLBACK "40000" "transaction_rollback";
+    SERIALIZATION_FAILURE "40001" "serialization_failure";
+    DEADLOCK_DETECTED "40P01" "deadlock_detected";
+    SYNTAX_ERROR "42601" "syntax_error";
+    INSUFFICIENT_PRIVILEGE "42501" "insufficient_privilege";
+    CANNOT_COERCE "42846" "cannot_coerce";
+    GROUPING_ERROR "42803" "grouping_error";
+    WINDOWING_ERROR "42P20" "windowing_error";
+    INVALID_RECURSION "42P19" "invalid_recursion";
+    INVALID_FOREIGN_KEY "42830" "invalid_foreign_key";
+    INVALID_NAME "42602" "invalid_name";
+    NAME_TOO_LONG "42622" "name_too_long";
+    RESERVED_NAME "42939" "reserved_name";
+    DATATYPE_MISMATCH "42804" "datatype_mismatch";
+    INDETERMINATE_DATATYPE "42P18" "indeterminate_datatype";
+    WRONG_OBJECT_TYPE "42809" "wrong_object_type";
+    GENERATED_ALWAYS "428C9" "generated_always";
+    UNDEFINED_COLUMN "42703" "undefined_column";
+    UNDEFINED_FUNCTION "42883" "undefined_function";
+    UNDEFINED_TABLE "42P01" "undefined_table";
+    UNDEFINED_PARAMETER "42P02" "undefined_parameter";
+    UNDEFINED_OBJECT "42704" "undefined_object";
+    DUPLICATE_COLUMN "42701" "duplicate_column";
+    DUPLICATE_FUNCTION "42723" "duplicate_function";
+    DUPLICATE_PREPARED_STATEMENT "42P05" "duplicate_prepared_statement";
+    DUPLICATE_SCHEMA "42P06" "duplicate_schema";
+    DUPLICATE_TABLE "42P07" "duplicate_table";
+    DUPLICATE_ALIAS "42712" "duplicate_alias";
+    DUPLICATE_OBJECT "42710" "duplicate_object";
+    AMBIGUOUS_COLUMN "42702" "ambiguous_column";
+    AMBIGUOUS_FUNCTION "42725" "ambiguous_function";
+    AMBIGUOUS_ALIAS "42P09" "ambiguous_alias";
+    INVALID_COLUMN_REFERENCE "42P10" "invalid_column_reference";
+    INVALID_COLUMN_DEFINITION "42611" "invalid_column_definition";
+    INVALID_FUNCTION_DEFINITION "42P13" "invalid_function_definition";
+    INVALID_TABLE_DEFINITION "42P16" "invalid_table_definition";
+    INVALID_OBJECT_DEFINITION "42P17" "invalid_object_definition";
+    INSUFFICIENT_RESOURCES "53000" "insufficient_resources";
+    DISK_FULL "53100" "disk_full";
+    OUT_OF_MEMORY "53200" "out_of_memory";
+    TOO_MANY_CONNECTIONS "53300" "too_many_connections";
+    PROGRAM_LIMIT_EXCEEDED "54000" "program_limit_exceeded";
+    STATEMENT_TOO_COMPLEX "54001" "statement_too_complex";
+    TOO_MANY_COLUMNS "54011" "too_many_columns";
+    TOO_MANY_ARGUMENTS "54023" "too_many_arguments";
+    OBJECT_NOT_IN_PREREQUISITE_STATE "55000" "object_not_in_prerequisite_state";
+    OBJECT_IN_USE "55006" "object_in_use";
+    QUERY_CANCELED "57014" "query_canceled";
+    ADMIN_SHUTDOWN "57P01" "admin_shutdown";
+    SYSTEM_ERROR "58000" "system_error";
+    IO_ERROR "58030" "io_error";
+    PLPGSQL_ERROR "P0000" "plpgsql_error";
+    RAISE_EXCEPTION "P0001" "raise_exception";
+    NO_DATA_FOUND "P0002" "no_data_found";
+    TOO_MANY_ROWS "P0003" "too_many_rows";
+    ASSERT_FAILURE "P0004" "assert_failure";
+    INTERNAL_ERROR "XX000" "internal_error";
+    DATA_CORRUPTED "XX001" "data_corrupted";
+}
+
+/// An error as a client of PostgreSQL knows it. Boxed inside: it is rare and it travels far.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Fields>);
+
+/// The fields of an [`Error`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fields {
+    /// What kind of error.
+    pub sqlstate: SqlState,
+    /// One line, lower case, no full stop.
+    pub message: String,
+    /// More about this case.
+    pub detail: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Where in the SQL text, in bytes from its start (0-based).
+    pub position: Option<u32>,
+    /// The stack of procedures and lines, innermost first.
+    pub context: Option<String>,
+    /// Name of the constraint that was violated.
+    pub constraint: Option<String>,
+    /// Table the error is about.
+    pub table: Option<String>,
+    /// Column the error is about.
+    pub column: Option<String>,
+}
+
+/// A result with an [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error with a code and a message.
+    #[cold]
+    pub fn new(sqlstate: SqlState, message: impl Into<String>) -> Error {
+        Error(Box::new(Fields {
+            sqlstate,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            position: None,
+            context: None,
+            constraint: None,
+            table: None,
+            column: None,
+        }))
+    }
+    /// `0A000`: what Planaria does not do, with a hint at what does.
+    #[cold]
+    pub fn unsupported(what: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error::new(SqlState::FEATURE_NOT_SUPPORTED, what).hint(hint)
+    }
+    /// `XX000`: a bug of ours.
+    #[cold]
+    pub fn internal(what: impl Into<String>) -> Error {
+        Error::new(SqlState::INTERNAL_ERROR, what)
+    }
+    /// Adds a detail.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Error {
+        self.0.detail = Some(detail.into());
+        self
+    }
+    /// Adds a hint.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+        self.0.hint = Some(hint.into());
+        self
+    }
+    /// Adds a position (byte offset into the SQL text), unless an inner one is known already.
+    #[must_use]
+    pub fn at(mut self, position: u32) -> Error {
+        self.0.position.get_or_insert(position);
+        self
+    }
+    /// Adds an outer line of context below those already there.
+    #[must_use]
+    pub fn context(mut self, line: impl AsRef<str>) -> Error {
+        match &mut self.0.context {
+            Some(c) => {
+                c.push('\n');
+                c.push_str(line.as_ref());
+            }
+            none => *none = Some(line.as_ref().to_owned()),
+        }
+        self
+    }
+    /// Names the constraint and its table.
+    #[must_use]
+    pub fn constraint(mut self, constraint: impl Into<String>, table: impl Into<String>) -> Error {
+        self.0.constraint = Some(constraint.into());
+        self.0.table = Some(table.into());
+        self
+    }
+    /// Names table and column.
+    #[must_use]
+    pub fn column(mut self, table: impl Into<String>, column: impl Into<String>) -> Error {
+        self.0.table = Some(table.into());
+        self.0.column = Some(column.into());
+        self
+    }
+    /// The SQLSTATE.
+    pub fn sqlstate(&self) -> SqlState {
+        self.0.sqlstate
+    }
+    /// The message alone.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+    /// All fields.
+    pub fn fields(&self) -> &Fields {
+        &self.0
+    }
+    /// All fields, to change.
+    pub fn fields_mut(&mut self) -> &mut Fields {
+        &mut self.0
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (SQLSTATE {})", self.0.message, self.0.sqlstate)
+    }
+}
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+impl std::error::Error for Error {}
+
+impl From<std::io::Error> for Error {
+    fn from(e: std::io::Error) -> Error {
+        let state = match e.kind() {
+            std::io::ErrorKind::StorageFull => SqlState::DISK_FULL,
+            _ => SqlState::IO_ERROR,
+        };
+        Error::new(state, e.to_string())
+    }
+}

@@ -1,0 +1,21 @@
+//! The ground floor: what every room may speak of.
+//!
+//! Identifiers, commit timestamps and epochs, types and values, errors with their SQLSTATE, named
+//! limits, and the `sync` door through which lock-free code meets the model checker. Nothing here
+//! knows a table, a log or SQL.
+
+pub mod clock;
+pub mod datum;
+pub mod error;
+pub mod id;
+pub mod limits;
+pub mod numeric;
+pub mod sync;
+pub mod types;
+
+pub use clock::{CommitTs, Epoch};
+pub use datum::Datum;
+pub use error::{Error, Result, SqlState};
+pub use id::{ColumnId, IndexId, ProcedureId, SequenceId, TableId, WorkerId};
+pub use numeric::Numeric;
+pub use types::Type;

@@ -1,0 +1,36 @@
+//! Every limit of the engine, in one place, related to each other at compile time.
+
+/// Longest encoded index key, in bytes (PostgreSQL's btree limit is 2704).
+pub const INDEX_KEY_BYTES_MAX: usize = 2048;
+/// Columns of an index.
+pub const INDEX_COLUMNS_MAX: usize = 32;
+/// Columns of a table.
+pub const TABLE_COLUMNS_MAX: usize = 1600;
+/// Largest row image, in bytes.
+pub const ROW_BYTES_MAX: usize = 64 << 20;
+/// Arguments of a procedure.
+pub const ARGUMENTS_MAX: usize = 100;
+/// Deepest nesting of procedure calls.
+pub const CALL_DEPTH_MAX: usize = 200;
+/// Deepest nesting of expressions and blocks in a SQL text.
+pub const NESTING_MAX: usize = 256;
+/// Longest SQL text, in bytes.
+pub const SQL_TEXT_BYTES_MAX: usize = 64 << 20;
+/// Elements of an array.
+pub const ARRAY_ELEMENTS_MAX: usize = 1 << 27;
+/// Seats for sessions.
+pub const WORKERS_MAX: usize = 4096;
+/// Bytes of texts, rows and arrays that one transaction may hold in its arena.
+pub const ARENA_BYTES_MAX: usize = 4 << 30;
+/// Significant decimal digits of a numeric: every |mantissa| is below 2^119.
+pub const NUMERIC_DIGITS_MAX: u32 = 35;
+/// Largest display scale of a numeric.
+pub const NUMERIC_SCALE_MAX: u32 = 200;
+/// Digits up to which a numeric column is stored in 8 bytes.
+pub const NUMERIC_DIGITS_WORD: u32 = 18;
+/// Attempts of a transaction before the caller hears of 40001.
+pub const ATTEMPTS_MAX: u32 = 1_000;
+
+const _: () = assert!(NUMERIC_SCALE_MAX < 256, "a packed numeric keeps its scale in 8 bits");
+const _: () = assert!(WORKERS_MAX <= u16::MAX as usize, "a worker id is 16 bits");
+const _: () = assert!(INDEX_KEY_BYTES_MAX < u16::MAX as usize, "a key length is 16 bits");

@@ -1,0 +1,2 @@
+//! The binary `planaria`.
+fn main() {}

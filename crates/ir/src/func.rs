@@ -1,0 +1,209 @@
+//! The scalar functions and operators of the IR: one line each.
+//!
+//! A function is typed and total over its signature: overloads are resolved before (room `sql`),
+//! conversions are explicit (`Cast`). All are deterministic; inputs from outside are `Draw`s.
+//! Strict functions answer NULL when any argument is NULL, without being called; the others
+//! (`nullable`) say what they do. The implementation stands in `exec::functions`, exactly one arm
+//! for each line here.
+
+/// What an argument or result of a function may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sig {
+    /// boolean
+    B,
+    /// any of smallint, integer, bigint (kept in 64 bits)
+    I,
+    /// numeric
+    N,
+    /// double precision
+    F,
+    /// text, varchar, char
+    T,
+    /// bytea
+    Y,
+    /// date
+    D,
+    /// timestamp or timestamptz
+    S,
+    /// interval
+    V,
+    /// uuid
+    U,
+    /// any array
+    A,
+    /// any value
+    X,
+}
+
+macro_rules! funcs {
+    ($($(#[$doc:meta])* $variant:ident $name:literal ($($arg:ident),* $(; $var:ident)?) -> $ret:ident $($flag:ident)*;)*) => {
+        /// A scalar function or operator.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr(u16)]
+        pub enum Func { $($(#[$doc])* $variant,)* }
+
+        impl Func {
+            /// All of them.
+            pub const ALL: &[Func] = &[$(Func::$variant,)*];
+            /// The name in the text form.
+            pub const fn name(self) -> &'static str { match self { $(Func::$variant => $name,)* } }
+            /// The arguments, without the variadic tail.
+            pub const fn args(self) -> &'static [Sig] { match self { $(Func::$variant => &[$(Sig::$arg),*],)* } }
+            /// The kind of the arguments after those, any number of them.
+            pub const fn variadic(self) -> Option<Sig> {
+                match self { $(Func::$variant => { let v: &[Sig] = &[$(Sig::$var)?]; if v.is_empty() { None } else { Some(v[0]) } },)* }
+            }
+            /// The result.
+            pub const fn result(self) -> Sig { match self { $(Func::$variant => Sig::$ret,)* } }
+            /// Whether a NULL argument makes the result NULL without a call.
+            pub const fn strict(self) -> bool { match self { $(Func::$variant => { let f: &[&str] = &[$(stringify!($flag)),*]; !has(f, "nullable") },)* } }
+            /// Whether it never raises an error.
+            pub const fn total(self) -> bool { match self { $(Func::$variant => { let f: &[&str] = &[$(stringify!($flag)),*]; has(f, "total") },)* } }
+            /// From its name in the text form.
+            pub fn parse(name: &str) -> Option<Func> { match name { $($name => Some(Func::$variant),)* _ => None } }
+        }
+    };
+}
+
+const fn has(flags: &[&str], what: &str) -> bool {
+    let mut i = 0;
+    while i < flags.len() {
+        let (a, b) = (flags[i].as_bytes(), what.as_bytes());
+        if a.len() == b.len() {
+            let mut j = 0;
+            while j < a.len() && a[j] == b[j] {
+                j += 1;
+            }
+            if j == a.len() {
+                return true;
+            }
+        }
+        i += 1;
+    }
+    false
+}
+
+funcs! {
+    // ---- integers: suffix 2/4/8 is the width whose overflow raises 22003 ----
+    Int2Add "int2.add" (I, I) -> I; Int4Add "int4.add" (I, I) -> I; Int8Add "int8.add" (I, I) -> I;
+    Int2Sub "int2.sub" (I, I) -> I; Int4Sub "int4.sub" (I, I) -> I; Int8Sub "int8.sub" (I, I) -> I;
+    Int2Mul "int2.mul" (I, I) -> I; Int4Mul "int4.mul" (I, I) -> I; Int8Mul "int8.mul" (I, I) -> I;
+    /// Truncates towards zero; 22012 on zero.
+    Int2Div "int2.div" (I, I) -> I; Int4Div "int4.div" (I, I) -> I; Int8Div "int8.div" (I, I) -> I;
+    /// Sign of the dividend; 22012 on zero.
+    IntMod "int.mod" (I, I) -> I;
+    Int2Neg "int2.neg" (I) -> I; Int4Neg "int4.neg" (I) -> I; Int8Neg "int8.neg" (I) -> I;
+    Int2Abs "int2.abs" (I) -> I; Int4Abs "int4.abs" (I) -> I; Int8Abs "int8.abs" (I) -> I;
+    IntSign "int.sign" (I) -> I total;
+    IntAnd "int.and" (I, I) -> I total; IntOr "int.or" (I, I) -> I total; IntXor "int.xor" (I, I) -> I total;
+    IntNot "int.not" (I) -> I total;
+    Int2Shl "int2.shl" (I, I) -> I total; Int4Shl "int4.shl" (I, I) -> I total; Int8Shl "int8.shl" (I, I) -> I total;
+    Int2Shr "int2.shr" (I, I) -> I total; Int4Shr "int4.shr" (I, I) -> I total; Int8Shr "int8.shr" (I, I) -> I total;
+    IntEq "int.eq" (I, I) -> B total; IntNe "int.ne" (I, I) -> B total; IntLt "int.lt" (I, I) -> B total;
+    IntLe "int.le" (I, I) -> B total; IntGt "int.gt" (I, I) -> B total; IntGe "int.ge" (I, I) -> B total;
+
+    // ---- numeric ----
+    NumAdd "num.add" (N, N) -> N; NumSub "num.sub" (N, N) -> N; NumMul "num.mul" (N, N) -> N;
+    /// PostgreSQL's choice of result scale.
+    NumDiv "num.div" (N, N) -> N;
+    NumMod "num.mod" (N, N) -> N; NumNeg "num.neg" (N) -> N total; NumAbs "num.abs" (N) -> N total;
+    NumSign "num.sign" (N) -> N total; NumCeil "num.ceil" (N) -> N; NumFloor "num.floor" (N) -> N;
+    /// Half away from zero; digits may be negative.
+    NumRound "num.round" (N, I) -> N; NumTrunc "num.trunc" (N, I) -> N;
+    NumSqrt "num.sqrt" (N) -> N; NumPower "num.power" (N, N) -> N; NumScale "num.scale" (N) -> I total;
+    NumEq "num.eq" (N, N) -> B total; NumNe "num.ne" (N, N) -> B total; NumLt "num.lt" (N, N) -> B total;
+    NumLe "num.le" (N, N) -> B total; NumGt "num.gt" (N, N) -> B total; NumGe "num.ge" (N, N) -> B total;
+    /// sum / count as `avg` of numeric and integers has it.
+    NumAvg "num.avg" (N, I) -> N;
+
+    // ---- double precision (NaN equals NaN and is above all) ----
+    FltAdd "flt.add" (F, F) -> F; FltSub "flt.sub" (F, F) -> F; FltMul "flt.mul" (F, F) -> F; FltDiv "flt.div" (F, F) -> F;
+    FltNeg "flt.neg" (F) -> F total; FltAbs "flt.abs" (F) -> F total; FltSign "flt.sign" (F) -> F total;
+    FltCeil "flt.ceil" (F) -> F total; FltFloor "flt.floor" (F) -> F total; FltRound "flt.round" (F) -> F total; FltTrunc "flt.trunc" (F) -> F total;
+    FltSqrt "flt.sqrt" (F) -> F; FltPower "flt.power" (F, F) -> F; FltExp "flt.exp" (F) -> F; FltLn "flt.ln" (F) -> F; FltLog10 "flt.log10" (F) -> F;
+    FltEq "flt.eq" (F, F) -> B total; FltNe "flt.ne" (F, F) -> B total; FltLt "flt.lt" (F, F) -> B total;
+    FltLe "flt.le" (F, F) -> B total; FltGt "flt.gt" (F, F) -> B total; FltGe "flt.ge" (F, F) -> B total;
+
+    // ---- boolean: three-valued ----
+    And "and" (B, B) -> B nullable total; Or "or" (B, B) -> B nullable total; Not "not" (B) -> B total;
+    BoolEq "bool.eq" (B, B) -> B total; BoolNe "bool.ne" (B, B) -> B total; BoolLt "bool.lt" (B, B) -> B total;
+    BoolLe "bool.le" (B, B) -> B total; BoolGt "bool.gt" (B, B) -> B total; BoolGe "bool.ge" (B, B) -> B total;
+    /// IS NULL, IS TRUE, IS FALSE: never NULL.
+    IsNull "is.null" (X) -> B nullable total; IsNotNull "is.notnull" (X) -> B nullable total;
+    IsTrue "is.true" (B) -> B nullable total; IsFalse "is.false" (B) -> B nullable total;
+    /// IS [NOT] DISTINCT FROM over two values of one class.
+    Distinct "distinct" (X, X) -> B nullable total; NotDistinct "notdistinct" (X, X) -> B nullable total;
+
+    // ---- text ----
+    /// Bytewise order (C collation); trailing blanks of char(n) are gone already.
+    TextEq "text.eq" (T, T) -> B total; TextNe "text.ne" (T, T) -> B total; TextLt "text.lt" (T, T) -> B total;
+    TextLe "text.le" (T, T) -> B total; TextGt "text.gt" (T, T) -> B total; TextGe "text.ge" (T, T) -> B total;
+    TextConcat "text.concat" (T, T) -> T; TextLength "text.length" (T) -> I total; OctetLength "text.octets" (T) -> I total;
+    Substr "text.substr" (T, I) -> T; SubstrFor "text.substrfor" (T, I, I) -> T;
+    Upper "text.upper" (T) -> T total; Lower "text.lower" (T) -> T total; InitCap "text.initcap" (T) -> T total;
+    LPad "text.lpad" (T, I, T) -> T; RPad "text.rpad" (T, I, T) -> T; Repeat "text.repeat" (T, I) -> T;
+    LTrim "text.ltrim" (T, T) -> T total; RTrim "text.rtrim" (T, T) -> T total; BTrim "text.btrim" (T, T) -> T total;
+    Replace "text.replace" (T, T, T) -> T; Reverse "text.reverse" (T) -> T total; Position "text.position" (T, T) -> I total;
+    SplitPart "text.splitpart" (T, T, I) -> T; Left "text.left" (T, I) -> T total; Right "text.right" (T, I) -> T total;
+    Translate "text.translate" (T, T, T) -> T total; Ascii "text.ascii" (T) -> I total; Chr "text.chr" (I) -> T; Md5 "text.md5" (T) -> T total;
+    StartsWith "text.startswith" (T, T) -> B total;
+    /// Pattern, with its escape character (empty: none).
+    Like "text.like" (T, T, T) -> B; ILike "text.ilike" (T, T, T) -> B;
+    QuoteIdent "text.quoteident" (T) -> T total; QuoteLiteral "text.quoteliteral" (T) -> T total; QuoteNullable "text.quotenullable" (T) -> T nullable total;
+    /// `concat`: NULLs are left out. `concat_ws`: first argument between. `format`.
+    Concat "text.concatall" (; T) -> T nullable; ConcatWs "text.concatws" (T; T) -> T nullable; Format "text.format" (T; T) -> T nullable;
+    /// Char(n) as it prints, padded with blanks.
+    CharPad "text.charpad" (T, I) -> T;
+    /// RAISE's `%` placeholders (NULL prints `<NULL>`).
+    RaiseFormat "text.raiseformat" (T; T) -> T nullable;
+
+    // ---- bytea, uuid ----
+    BytesEq "bytes.eq" (Y, Y) -> B total; BytesNe "bytes.ne" (Y, Y) -> B total; BytesLt "bytes.lt" (Y, Y) -> B total;
+    BytesLe "bytes.le" (Y, Y) -> B total; BytesGt "bytes.gt" (Y, Y) -> B total; BytesGe "bytes.ge" (Y, Y) -> B total;
+    BytesConcat "bytes.concat" (Y, Y) -> Y; BytesLength "bytes.length" (Y) -> I total;
+    Encode "bytes.encode" (Y, T) -> T; Decode "bytes.decode" (T, T) -> Y;
+    UuidEq "uuid.eq" (U, U) -> B total; UuidNe "uuid.ne" (U, U) -> B total; UuidLt "uuid.lt" (U, U) -> B total;
+    UuidLe "uuid.le" (U, U) -> B total; UuidGt "uuid.gt" (U, U) -> B total; UuidGe "uuid.ge" (U, U) -> B total;
+
+    // ---- dates and times (comparisons: int.*, the representation is ordered) ----
+    DateAddInt "date.addint" (D, I) -> D; DateSubInt "date.subint" (D, I) -> D; DateSub "date.sub" (D, D) -> I;
+    DateToTimestamp "date.totimestamp" (D) -> S; TimestampToDate "timestamp.todate" (S) -> D;
+    TimestampAddInterval "timestamp.addinterval" (S, V) -> S; TimestampSubInterval "timestamp.subinterval" (S, V) -> S;
+    TimestampSub "timestamp.sub" (S, S) -> V; IntervalAdd "interval.add" (V, V) -> V; IntervalSub "interval.sub" (V, V) -> V;
+    IntervalNeg "interval.neg" (V) -> V; IntervalMul "interval.mul" (V, F) -> V;
+    /// Field name, value.
+    ExtractTimestamp "timestamp.extract" (T, S) -> N; ExtractDate "date.extract" (T, D) -> N; ExtractInterval "interval.extract" (T, V) -> N;
+    DateTrunc "timestamp.trunc" (T, S) -> S;
+    /// Value, template.
+    ToCharTimestamp "timestamp.tochar" (S, T) -> T; ToCharNumeric "num.tochar" (N, T) -> T;
+    MakeDate "date.make" (I, I, I) -> D; ToTimestampFloat "timestamp.fromepoch" (F) -> S;
+
+    // ---- arrays: one-dimensional, 1-based ----
+    ArrayMake "array.make" (; X) -> A nullable; ArrayGet "array.get" (A, I) -> X total; ArraySlice "array.slice" (A, I, I) -> A total;
+    ArrayLength "array.length" (A, I) -> I total; Cardinality "array.cardinality" (A) -> I total;
+    ArrayLower "array.lower" (A, I) -> I total; ArrayUpper "array.upper" (A, I) -> I total;
+    ArrayAppend "array.append" (A, X) -> A nullable; ArrayPrepend "array.prepend" (X, A) -> A nullable; ArrayConcat "array.concat" (A, A) -> A nullable;
+    /// `value = ANY(array)`: three-valued, non-strict in the elements.
+    ArrayContainsElement "array.any" (X, A) -> B; ArrayPosition "array.position" (A, X) -> I nullable;
+    ArrayRemove "array.remove" (A, X) -> A nullable; ArrayEq "array.eq" (A, A) -> B total; ArrayNe "array.ne" (A, A) -> B total;
+    ArrayToString "array.tostring" (A, T) -> T; StringToArray "array.fromstring" (T, T) -> A nullable;
+    ArrayContains "array.contains" (A, A) -> B total;
+
+    // ---- over any class ----
+    /// NULLs are left out; NULL when all are.
+    Greatest "greatest" (; X) -> X nullable total; Least "least" (; X) -> X nullable total;
+    /// Aggregates' min and max: NULL gives the other.
+    Min "min" (X, X) -> X nullable total; Max "max" (X, X) -> X nullable total;
+    /// -1, 0, 1 as ORDER BY has it, NULL last.
+    Compare "compare" (X, X) -> I nullable total;
+    /// A 64-bit hash, stable across versions and machines.
+    Hash "hash" (X) -> I nullable total;
+    /// Name of the type, as `pg_typeof` prints it, is a constant; this is the length in bytes.
+    PgColumnSize "columnsize" (X) -> I total;
+}
+
+impl std::fmt::Display for Func {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,415 @@
+//! The operations.
+
+use crate::{Coll, Func, Label, OpId, Reg};
+use planaria_base::{ColumnId, Datum, IndexId, ProcedureId, SequenceId, SqlState, TableId};
+
+/// A sequence of operations.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Block(pub Vec<Op>);
+
+/// One operation, with its place in the source.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Op {
+    /// Identity within the program; set by [`crate::Program::renumber`].
+    pub id: OpId,
+    /// Byte offset in the source text of the procedure or statement; for errors and EXPLAIN.
+    pub position: u32,
+    /// What it does.
+    pub kind: OpKind,
+}
+
+/// The keys of an index a scan visits: all entries whose leading columns equal `prefix` and whose
+/// next column lies within the bounds. A NULL among prefix or bounds matches nothing.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Range {
+    /// Values of the leading index columns.
+    pub prefix: Vec<Reg>,
+    /// Lower bound of the next column.
+    pub lower: Option<Bound>,
+    /// Upper bound of the next column.
+    pub upper: Option<Bound>,
+}
+
+/// One end of a range.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Bound {
+    /// The value.
+    pub reg: Reg,
+    /// Whether the value itself is inside.
+    pub inclusive: bool,
+}
+
+/// Order of one column of a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SortKey {
+    /// Position among the list's values.
+    pub column: u32,
+    /// Descending.
+    pub descending: bool,
+    /// NULLs before everything else.
+    pub nulls_first: bool,
+}
+
+/// An input from outside the transaction: drawn once, logged with the call, reproduced by replay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Draw {
+    /// `now()`: microseconds since 2000-01-01 UTC, the same throughout the transaction.
+    TransactionTimestamp,
+    /// `clock_timestamp()`: anew at each call.
+    ClockTimestamp,
+    /// `random()`: a float8 in [0, 1).
+    Random,
+    /// `gen_random_uuid()`.
+    Uuid,
+}
+
+/// Severity of a RAISE.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Level {
+    /// DEBUG
+    Debug,
+    /// LOG
+    Log,
+    /// INFO
+    Info,
+    /// NOTICE
+    Notice,
+    /// WARNING
+    Warning,
+    /// EXCEPTION: ends the region
+    Exception,
+}
+
+/// Where the SQLSTATE of a RAISE comes from.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum StateSource {
+    /// Known when the program was made.
+    Known(SqlState),
+    /// Text computed at run time (`USING ERRCODE = expression`): a code or a condition name.
+    Computed(Reg),
+    /// The error being handled is raised again (`RAISE;`). Only inside a handler.
+    Current,
+}
+
+/// Optional fields of a raised error; registers hold text.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ErrorFields {
+    /// DETAIL
+    pub detail: Option<Reg>,
+    /// HINT
+    pub hint: Option<Reg>,
+    /// Name of the violated constraint.
+    pub constraint: Option<String>,
+    /// Table.
+    pub table: Option<String>,
+    /// Column.
+    pub column: Option<String>,
+}
+
+/// What a handler catches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Catch {
+    /// `WHEN others`: all but `query_canceled` and `assert_failure`.
+    Others,
+    /// One SQLSTATE; one that ends in `000` catches its whole class.
+    State(SqlState),
+}
+
+/// A handler of a `Try`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Handler {
+    /// Conditions, any of which selects the handler.
+    pub catches: Vec<Catch>,
+    /// Receives SQLSTATE as text.
+    pub sqlstate: Reg,
+    /// Receives the message.
+    pub sqlerrm: Reg,
+    /// Runs after the region's writes were undone.
+    pub body: Block,
+}
+
+/// The kinds of operation. `dst` and other written registers are documented as such; every other
+/// register is read.
+#[derive(Clone, PartialEq, Debug)]
+pub enum OpKind {
+    // ---- values ----
+    /// `dst` = constant.
+    Const { dst: Reg, value: Datum },
+    /// `dst` = `src`; same kind.
+    Copy { dst: Reg, src: Reg },
+    /// `dst` = `func(args)`.
+    Apply { dst: Reg, func: Func, args: Vec<Reg> },
+    /// `dst` = `src` converted to the type of `dst` and its modifier (length, precision).
+    /// `explicit` is `CAST`/`::`, which truncates `varchar(n)`; an assignment raises 22001 instead.
+    Cast { dst: Reg, src: Reg, explicit: bool },
+    /// `dst` = an input from outside.
+    Draw { dst: Reg, input: Draw },
+    /// `dst` (bigint) = next value of a sequence.
+    NextValue { dst: Reg, sequence: SequenceId },
+    /// `dst` (bigint) = value last drawn from the sequence in this session (`currval`).
+    CurrentValue { dst: Reg, sequence: SequenceId },
+    /// `setval(sequence, value, is_called)`.
+    SetValue { sequence: SequenceId, value: Reg, is_called: Reg },
+    /// `array[index] = value` in place; a NULL array becomes one with that element.
+    ArraySet { array: Reg, index: Reg, value: Reg },
+
+    // ---- control ----
+    /// Runs `then` where `cond` is true, `otherwise` where it is false or NULL.
+    If { cond: Reg, then: Block, otherwise: Block },
+    /// Repeats `body` until it is left.
+    Loop { label: Label, body: Block },
+    /// Runs `body` once; `Exit` leaves it.
+    Block { label: Label, body: Block },
+    /// Leaves the region of that label.
+    Exit { label: Label },
+    /// Starts the next turn of the loop-like region of that label.
+    Continue { label: Label },
+    /// Ends the program.
+    Return,
+    /// Runs `body` in a savepoint. An error undoes its writes and selects the first handler that
+    /// catches it; registers and collections keep their values.
+    Try { body: Block, handlers: Vec<Handler> },
+    /// Reports a message, or raises an error at `Level::Exception`.
+    Raise { level: Level, state: StateSource, message: Reg, fields: ErrorFields },
+
+    // ---- calls ----
+    /// Calls a procedure or scalar function: `args` for its IN and INOUT parameters in order,
+    /// `outs` (written) for its `outs`.
+    Call { procedure: ProcedureId, args: Vec<Reg>, outs: Vec<Reg> },
+    /// Calls a set-returning function; the rows it emits are appended to the list `into`.
+    CallSet { procedure: ProcedureId, args: Vec<Reg>, into: Coll },
+    /// Runs SQL text made at run time with `args` as `$1..`. Rows, converted to the list's column
+    /// types, are appended to `rows` if given; `row_count` (bigint, written) is the number of rows
+    /// returned or affected. Makes the transaction ad hoc.
+    Execute { text: Reg, args: Vec<Reg>, rows: Option<Coll>, row_count: Reg },
+    /// Adds a row to the program's answer (statements, set-returning functions).
+    Emit { values: Vec<Reg> },
+
+    // ---- tables ----
+    /// Point read by the full key of a unique index. Writes `row` (NULL if none) and, where a row
+    /// was found, `columns`; else these become NULL.
+    Get { table: TableId, index: IndexId, key: Vec<Reg>, row: Reg, columns: Vec<(ColumnId, Reg)> },
+    /// Runs `body` for each row in the range, in index order; writes `row` and `columns` for it.
+    Scan {
+        table: TableId,
+        index: IndexId,
+        range: Range,
+        descending: bool,
+        row: Reg,
+        columns: Vec<(ColumnId, Reg)>,
+        label: Label,
+        body: Block,
+    },
+    /// Writes `columns` from the row's current image (the transaction's own writes included).
+    Load { table: TableId, row: Reg, columns: Vec<(ColumnId, Reg)> },
+    /// Inserts a row, `values` in column order, each already of its column's type. Writes `row`.
+    /// Raises 23505 where a unique key exists.
+    Insert { table: TableId, values: Vec<Reg>, row: Option<Reg> },
+    /// Changes columns of a row; values already of their columns' types. Raises 23505.
+    Update { table: TableId, row: Reg, set: Vec<(ColumnId, Reg)> },
+    /// Deletes a row.
+    Delete { table: TableId, row: Reg },
+
+    // ---- collections ----
+    /// Empties it.
+    Clear { coll: Coll },
+    /// Appends a row to a list.
+    Push { coll: Coll, values: Vec<Reg> },
+    /// `dst` (bigint) = number of rows.
+    Len { dst: Reg, coll: Coll },
+    /// Sorts a list, stably.
+    Sort { coll: Coll, keys: Vec<SortKey> },
+    /// Looks a key up in a map: writes `found` (boolean) and, where found, `values`.
+    MapGet { coll: Coll, keys: Vec<Reg>, found: Reg, values: Vec<Reg> },
+    /// Sets the values of a key of a map, or appends a row to a multimap.
+    MapPut { coll: Coll, keys: Vec<Reg>, values: Vec<Reg> },
+    /// Runs `body` for each row in order; writes `columns` (keys, then values), and `entry`
+    /// (bigint), the row's number. The body must not change the collection but by `SetEntry`.
+    ForEach { coll: Coll, columns: Vec<Reg>, entry: Option<Reg>, label: Label, body: Block },
+    /// The same for the rows of a multimap with that key; `values` without the keys.
+    ForMatches { coll: Coll, keys: Vec<Reg>, values: Vec<Reg>, entry: Option<Reg>, label: Label, body: Block },
+    /// Sets one value column of row number `entry`.
+    SetEntry { coll: Coll, entry: Reg, column: u32, value: Reg },
+}
+
+impl Block {
+    /// Calls `f` for every operation, outer before inner, in program order.
+    pub fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Op)) {
+        for op in &self.0 {
+            f(op);
+            op.kind.blocks(&mut |b| b.visit(f));
+        }
+    }
+    /// The same, to change.
+    pub fn visit_mut(&mut self, f: &mut impl FnMut(&mut Op)) {
+        for op in &mut self.0 {
+            f(op);
+            op.kind.blocks_mut(&mut |b| b.visit_mut(f));
+        }
+    }
+}
+
+impl OpKind {
+    /// Calls `f` for each block directly inside.
+    pub fn blocks<'a>(&'a self, f: &mut dyn FnMut(&'a Block)) {
+        match self {
+            OpKind::If { then, otherwise, .. } => {
+                f(then);
+                f(otherwise);
+            }
+            OpKind::Loop { body, .. }
+            | OpKind::Block { body, .. }
+            | OpKind::Scan { body, .. }
+            | OpKind::ForEach { body, .. }
+            | OpKind::ForMatches { body, .. } => f(body),
+            OpKind::Try { body, handlers } => {
+                f(body);
+                handlers.iter().for_each(|h| f(&h.body));
+            }
+            _ => {}
+        }
+    }
+    /// The same, to change.
+    pub fn blocks_mut(&mut self, f: &mut dyn FnMut(&mut Block)) {
+        match self {
+            OpKind::If { then, otherwise, .. } => {
+                f(then);
+                f(otherwise);
+            }
+            OpKind::Loop { body, .. }
+            | OpKind::Block { body, .. }
+            | OpKind::Scan { body, .. }
+            | OpKind::ForEach { body, .. }
+            | OpKind::ForMatches { body, .. } => f(body),
+            OpKind::Try { body, handlers } => {
+                f(body);
+                handlers.iter_mut().for_each(|h| f(&mut h.body));
+            }
+            _ => {}
+        }
+    }
+
+    /// Calls `f` for each register this operation itself reads (not those its blocks read).
+    pub fn reads(&self, f: &mut dyn FnMut(Reg)) {
+        match self {
+            OpKind::Const { .. }
+            | OpKind::Draw { .. }
+            | OpKind::NextValue { .. }
+            | OpKind::CurrentValue { .. }
+            | OpKind::Loop { .. }
+            | OpKind::Block { .. }
+            | OpKind::Exit { .. }
+            | OpKind::Continue { .. }
+            | OpKind::Return
+            | OpKind::Try { .. }
+            | OpKind::Clear { .. }
+            | OpKind::Len { .. }
+            | OpKind::Sort { .. }
+            | OpKind::ForEach { .. } => {}
+            OpKind::Copy { src, .. } | OpKind::Cast { src, .. } => f(*src),
+            OpKind::Apply { args, .. } | OpKind::Call { args, .. } | OpKind::CallSet { args, .. } => {
+                args.iter().for_each(|r| f(*r))
+            }
+            OpKind::SetValue { value, is_called, .. } => {
+                f(*value);
+                f(*is_called);
+            }
+            OpKind::ArraySet { array, index, value } => {
+                f(*array);
+                f(*index);
+                f(*value);
+            }
+            OpKind::If { cond, .. } => f(*cond),
+            OpKind::Raise { state, message, fields, .. } => {
+                if let StateSource::Computed(r) = state {
+                    f(*r);
+                }
+                f(*message);
+                fields.detail.iter().chain(&fields.hint).for_each(|r| f(*r));
+            }
+            OpKind::Execute { text, args, .. } => {
+                f(*text);
+                args.iter().for_each(|r| f(*r));
+            }
+            OpKind::Emit { values } | OpKind::Push { values, .. } | OpKind::Insert { values, .. } => {
+                values.iter().for_each(|r| f(*r));
+            }
+            OpKind::Get { key, .. } => key.iter().for_each(|r| f(*r)),
+            OpKind::Scan { range, .. } => {
+                range.prefix.iter().for_each(|r| f(*r));
+                range.lower.iter().chain(&range.upper).for_each(|b| f(b.reg));
+            }
+            OpKind::Load { row, .. } | OpKind::Delete { row, .. } => f(*row),
+            OpKind::Update { row, set, .. } => {
+                f(*row);
+                set.iter().for_each(|(_, r)| f(*r));
+            }
+            OpKind::MapGet { keys, .. } | OpKind::ForMatches { keys, .. } => {
+                keys.iter().for_each(|r| f(*r));
+            }
+            OpKind::MapPut { keys, values, .. } => {
+                keys.iter().chain(values).for_each(|r| f(*r));
+            }
+            OpKind::SetEntry { entry, value, .. } => {
+                f(*entry);
+                f(*value);
+            }
+        }
+    }
+
+    /// Calls `f` for each register this operation itself writes.
+    pub fn writes(&self, f: &mut dyn FnMut(Reg)) {
+        match self {
+            OpKind::Const { dst, .. }
+            | OpKind::Copy { dst, .. }
+            | OpKind::Apply { dst, .. }
+            | OpKind::Cast { dst, .. }
+            | OpKind::Draw { dst, .. }
+            | OpKind::NextValue { dst, .. }
+            | OpKind::CurrentValue { dst, .. }
+            | OpKind::Len { dst, .. } => f(*dst),
+            OpKind::ArraySet { array, .. } => f(*array),
+            OpKind::Try { handlers, .. } => handlers.iter().for_each(|h| {
+                f(h.sqlstate);
+                f(h.sqlerrm);
+            }),
+            OpKind::Call { outs, .. } => outs.iter().for_each(|r| f(*r)),
+            OpKind::Execute { row_count, .. } => f(*row_count),
+            OpKind::Get { row, columns, .. } | OpKind::Scan { row, columns, .. } => {
+                f(*row);
+                columns.iter().for_each(|(_, r)| f(*r));
+            }
+            OpKind::Load { columns, .. } => columns.iter().for_each(|(_, r)| f(*r)),
+            OpKind::Insert { row, .. } => row.iter().for_each(|r| f(*r)),
+            OpKind::MapGet { found, values, .. } => {
+                f(*found);
+                values.iter().for_each(|r| f(*r));
+            }
+            OpKind::ForEach { columns, entry, .. } => {
+                columns.iter().chain(entry).for_each(|r| f(*r));
+            }
+            OpKind::ForMatches { values, entry, .. } => {
+                values.iter().chain(entry).for_each(|r| f(*r));
+            }
+            _ => {}
+        }
+    }
+
+    /// The table this operation reads or writes, if any.
+    pub fn table(&self) -> Option<TableId> {
+        match self {
+            OpKind::Get { table, .. }
+            | OpKind::Scan { table, .. }
+            | OpKind::Load { table, .. }
+            | OpKind::Insert { table, .. }
+            | OpKind::Update { table, .. }
+            | OpKind::Delete { table, .. } => Some(*table),
+            _ => None,
+        }
+    }
+
+    /// Whether this operation changes a table.
+    pub fn is_write(&self) -> bool {
+        matches!(self, OpKind::Insert { .. } | OpKind::Update { .. } | OpKind::Delete { .. })
+    }
+}

@@ -1,0 +1,2 @@
+//! Checks of the house: `cargo xtask tidy`.
+fn main() {}
