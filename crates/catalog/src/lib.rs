@@ -1,1 +1,352 @@
-//! catalog
+//! Definitions as data: what tables, indexes, constraints, views, sequences and procedures there are.
+//!
+//! A [`Catalog`] is a plain value: a schema change clones it, changes the clone and installs it
+//! whole (the engine keeps it behind an `Arc`). It holds *definitions*, in the words the user gave
+//! them where they are expressions (defaults, checks, views, bodies are kept as SQL text and
+//! compiled again when the catalog changes), so that it can be logged, checkpointed and read by
+//! any later version.
+//!
+//! Identifiers are never reused: ids of tables, sequences and procedures grow monotonically, and a
+//! replaced procedure is a new id under the old name, so that a log entry names the definition it
+//! ran with. Replaced procedure versions stay in `procedures` with `current = false`.
+
+use planaria_base::{ColumnId, IndexId, ProcedureId, SequenceId, TableId, Type};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The name of the only user schema; `pg_catalog` and `information_schema` are reserved.
+pub const PUBLIC: &str = "public";
+
+/// All definitions of a database at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Catalog {
+    /// Counts changes: compiled programs belong to one version.
+    pub version: u64,
+    /// Tables by id; `None` where dropped.
+    pub tables: Vec<Option<Table>>,
+    /// Sequences by id; `None` where dropped.
+    pub sequences: Vec<Option<Sequence>>,
+    /// Procedures and functions by id, all versions.
+    pub procedures: Vec<Procedure>,
+    /// Views by name.
+    pub views: BTreeMap<String, View>,
+    /// Names of user schemas beside `public`.
+    pub schemas: Vec<String>,
+}
+
+/// A table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// Id.
+    pub id: TableId,
+    /// Name, in lower case unless quoted.
+    pub name: String,
+    /// Stored columns in order; dropped columns are gone (the rows were rewritten).
+    pub columns: Vec<Column>,
+    /// Indexes; 0 is the primary one and always unique.
+    pub indexes: Vec<Index>,
+    /// Whether the user declared the primary key. If not, the last column is the hidden row id.
+    pub has_primary_key: bool,
+    /// CHECK constraints.
+    pub checks: Vec<Check>,
+    /// Foreign keys of this table.
+    pub foreign_keys: Vec<ForeignKey>,
+    /// Rises with each rewrite (TRUNCATE, ALTER that rewrites): the storage is a new one.
+    pub generation: u32,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Column {
+    /// Name.
+    pub name: String,
+    /// Type with modifier.
+    pub ty: Type,
+    /// NOT NULL.
+    pub not_null: bool,
+    /// What a missing value becomes.
+    pub default: ColumnDefault,
+    /// The hidden row id: not part of `*`, cannot be named.
+    pub hidden: bool,
+}
+
+/// What a missing value becomes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ColumnDefault {
+    /// NULL
+    None,
+    /// A SQL expression, as text.
+    Expression(String),
+    /// The next value of a sequence (serial, row ids).
+    Sequence(SequenceId),
+    /// Identity column; `always` refuses explicit values (428C9) unless OVERRIDING SYSTEM VALUE.
+    Identity {
+        /// Its sequence.
+        sequence: SequenceId,
+        /// GENERATED ALWAYS
+        always: bool,
+    },
+}
+
+/// An index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Index {
+    /// Name, unique in the database.
+    pub name: String,
+    /// Key columns in order.
+    pub columns: Vec<ColumnId>,
+    /// At most one row per key (NULLs are distinct).
+    pub unique: bool,
+    /// Made by a UNIQUE or PRIMARY KEY constraint of the same name.
+    pub constraint: bool,
+}
+
+/// A CHECK constraint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// Name.
+    pub name: String,
+    /// Expression over the table's columns, as text.
+    pub expression: String,
+}
+
+/// What happens to referencing rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ReferentialAction {
+    /// Error 23503 (NO ACTION and RESTRICT).
+    Restrict,
+    /// Deletes or updates them too.
+    Cascade,
+    /// Sets the referencing columns to NULL.
+    SetNull,
+    /// Sets them to their defaults.
+    SetDefault,
+}
+
+/// A foreign key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignKey {
+    /// Name.
+    pub name: String,
+    /// Referencing columns.
+    pub columns: Vec<ColumnId>,
+    /// Referenced table.
+    pub parent: TableId,
+    /// A unique index of the parent.
+    pub parent_index: IndexId,
+    /// Columns of the parent in the order of `columns` (the index may order them otherwise).
+    pub parent_columns: Vec<ColumnId>,
+    /// ON DELETE
+    pub on_delete: ReferentialAction,
+    /// ON UPDATE
+    pub on_update: ReferentialAction,
+}
+
+/// A sequence. Its current value is not a definition; the engine keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sequence {
+    /// Id.
+    pub id: SequenceId,
+    /// Name.
+    pub name: String,
+    /// First value.
+    pub start: i64,
+    /// Step.
+    pub increment: i64,
+    /// Smallest value.
+    pub min: i64,
+    /// Largest value.
+    pub max: i64,
+    /// Starts over at the end.
+    pub cycle: bool,
+    /// Table and column it belongs to, dropped with them.
+    pub owner: Option<(TableId, ColumnId)>,
+    /// Behind row ids: not visible.
+    pub hidden: bool,
+}
+
+/// A view.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    /// Name.
+    pub name: String,
+    /// Names of the columns, if given or known.
+    pub columns: Vec<String>,
+    /// Its query, as text.
+    pub query: String,
+}
+
+/// Language of a routine's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Language {
+    /// PL/pgSQL
+    PlPgSql,
+    /// SQL: statements, the last one is the answer.
+    Sql,
+}
+
+/// What a routine answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Returns {
+    /// A procedure: its INOUT and OUT parameters.
+    Procedure,
+    /// One value.
+    Scalar(Type),
+    /// A set of values (`SETOF integer`).
+    SetOf(Type),
+    /// A set of rows of a table's type (`SETOF usertable`).
+    SetOfTable(TableId),
+    /// One row of a table's type.
+    RowOf(TableId),
+    /// RETURNS TABLE: the OUT parameters of mode `Table`, a set.
+    Table,
+    /// `RETURNS record` with OUT parameters: one row.
+    OutRow,
+    /// `RETURNS SETOF record` with OUT parameters.
+    SetOfOutRow,
+}
+
+/// Mode of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mode {
+    /// IN
+    In,
+    /// OUT
+    Out,
+    /// INOUT
+    InOut,
+    /// VARIADIC
+    Variadic,
+    /// column of RETURNS TABLE
+    Table,
+}
+
+/// A parameter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// Name; empty if unnamed.
+    pub name: String,
+    /// Type, without modifier (PostgreSQL ignores it here).
+    pub ty: Type,
+    /// Mode.
+    pub mode: Mode,
+    /// Default, as SQL text.
+    pub default: Option<String>,
+}
+
+/// Declared volatility of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Volatility {
+    /// Same arguments, same answer, reads no table.
+    Immutable,
+    /// Changes nothing.
+    Stable,
+    /// Anything.
+    Volatile,
+}
+
+/// One version of a procedure or function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Procedure {
+    /// Id of this version.
+    pub id: ProcedureId,
+    /// Name.
+    pub name: String,
+    /// Parameters.
+    pub parameters: Vec<Parameter>,
+    /// Answer.
+    pub returns: Returns,
+    /// Language.
+    pub language: Language,
+    /// Volatility.
+    pub volatility: Volatility,
+    /// STRICT / RETURNS NULL ON NULL INPUT.
+    pub strict: bool,
+    /// The body between the quotes.
+    pub body: String,
+    /// Byte offset of the body in the CREATE statement, for positions of errors.
+    pub body_position: u32,
+    /// Found by name (the newest version, not dropped).
+    pub current: bool,
+}
+
+impl Catalog {
+    /// A table by name.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().flatten().find(|t| t.name == name)
+    }
+    /// A table by id. Panics where it was dropped: ids come from this catalog.
+    pub fn table_by_id(&self, id: TableId) -> &Table {
+        self.tables[id.index()].as_ref().expect("a table id of this catalog")
+    }
+    /// A sequence by name.
+    pub fn sequence(&self, name: &str) -> Option<&Sequence> {
+        self.sequences.iter().flatten().find(|s| s.name == name)
+    }
+    /// Current procedures and functions of a name (overloads differ by input types).
+    pub fn procedures_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Procedure> + 'a {
+        self.procedures.iter().filter(move |p| p.current && p.name == name)
+    }
+    /// A procedure version by id.
+    pub fn procedure(&self, id: ProcedureId) -> &Procedure {
+        &self.procedures[id.index()]
+    }
+    /// The table and position of an index, by its name.
+    pub fn index(&self, name: &str) -> Option<(&Table, IndexId)> {
+        self.tables
+            .iter()
+            .flatten()
+            .find_map(|t| t.indexes.iter().position(|i| i.name == name).map(|i| (t, IndexId(i as u16))))
+    }
+    /// Whether a relation (table, index, view, sequence) has the name.
+    pub fn relation_exists(&self, name: &str) -> bool {
+        self.table(name).is_some()
+            || self.views.contains_key(name)
+            || self.sequence(name).is_some()
+            || self.index(name).is_some()
+    }
+    /// Tables with a foreign key to `parent`, and that key.
+    pub fn references_to(&self, parent: TableId) -> impl Iterator<Item = (&Table, &ForeignKey)> {
+        self.tables
+            .iter()
+            .flatten()
+            .flat_map(move |t| t.foreign_keys.iter().filter(move |k| k.parent == parent).map(move |k| (t, k)))
+    }
+}
+
+impl Table {
+    /// A visible column by name.
+    pub fn column(&self, name: &str) -> Option<(ColumnId, &Column)> {
+        self.columns
+            .iter()
+            .enumerate()
+            .find(|(_, c)| !c.hidden && c.name == name)
+            .map(|(i, c)| (ColumnId::from(i), c))
+    }
+    /// The columns of `*`.
+    pub fn visible(&self) -> impl Iterator<Item = (ColumnId, &Column)> {
+        self.columns.iter().enumerate().filter(|(_, c)| !c.hidden).map(|(i, c)| (ColumnId::from(i), c))
+    }
+}
+
+impl Procedure {
+    /// The parameters a caller passes (IN, INOUT, VARIADIC).
+    pub fn inputs(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().filter(|p| matches!(p.mode, Mode::In | Mode::InOut | Mode::Variadic))
+    }
+    /// The parameters that are the answer (OUT, INOUT, TABLE).
+    pub fn outputs(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().filter(|p| matches!(p.mode, Mode::Out | Mode::InOut | Mode::Table))
+    }
+    /// Whether it answers with any number of rows.
+    pub fn returns_set(&self) -> bool {
+        matches!(
+            self.returns,
+            Returns::SetOf(_) | Returns::SetOfTable(_) | Returns::Table | Returns::SetOfOutRow
+        )
+    }
+    /// Whether it was made by CREATE PROCEDURE.
+    pub fn is_procedure(&self) -> bool {
+        matches!(self.returns, Returns::Procedure)
+    }
+}

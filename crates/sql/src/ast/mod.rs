@@ -1,0 +1,861 @@
+//! The syntax tree: what the parser hands to the binder.
+//!
+//! Made from the CST of a third-party parser by [`crate::parse`]; nothing behind this module knows
+//! that parser. Every node that an error can point at carries its byte position in the text.
+//! Names are folded already: lower case unless they were quoted.
+
+pub mod plpgsql;
+
+use planaria_base::Type;
+
+/// Byte offset in the text that was parsed.
+pub type Position = u32;
+
+/// A possibly qualified name: `schema.table`, `pg_catalog.now`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Name {
+    /// Parts, outermost first; at least one.
+    pub parts: Vec<String>,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// An expression with its place.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Expr {
+    /// Where it stands (of an operator: the operator).
+    pub position: Position,
+    /// What it is.
+    pub kind: ExprKind,
+}
+
+/// Expressions.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ExprKind {
+    /// NULL
+    Null,
+    /// TRUE, FALSE
+    Bool(bool),
+    /// A number without point or exponent, as written.
+    Integer(String),
+    /// A number with point or exponent, as written.
+    Decimal(String),
+    /// A string literal of type unknown, escapes resolved.
+    String(String),
+    /// `b''`/`x''` literals and others that are not supported carry their text to an error.
+    BitString(String),
+    /// `a`, `t.a`, `v.field`: column, variable or field.
+    Column(Name),
+    /// `*` or `t.*` (in a select list, count(*) is [`FunctionCall::star`]).
+    Star(Option<Name>),
+    /// `$1`
+    Parameter(u32),
+    /// Prefix operator: `-`, `+`, `~`, `NOT`.
+    Unary(UnaryOp, Box<Expr>),
+    /// Infix operator.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `e IS [NOT] NULL | TRUE | FALSE | UNKNOWN`
+    Is { expr: Box<Expr>, what: IsWhat, negated: bool },
+    /// `a IS [NOT] DISTINCT FROM b`
+    IsDistinctFrom { left: Box<Expr>, right: Box<Expr>, negated: bool },
+    /// `e [NOT] BETWEEN [SYMMETRIC] low AND high`
+    Between { expr: Box<Expr>, low: Box<Expr>, high: Box<Expr>, negated: bool, symmetric: bool },
+    /// `e [NOT] IN (a, b, ...)`
+    InList { expr: Box<Expr>, list: Vec<Expr>, negated: bool },
+    /// `e [NOT] IN (SELECT ...)`; `e` may be a row.
+    InQuery { expr: Box<Expr>, query: Box<Query>, negated: bool },
+    /// `e op ANY|SOME|ALL (array)`
+    Quantified { expr: Box<Expr>, op: BinaryOp, all: bool, array: Box<Expr> },
+    /// `e op ANY|SOME|ALL (SELECT ...)`
+    QuantifiedQuery { expr: Box<Expr>, op: BinaryOp, all: bool, query: Box<Query> },
+    /// `e [NOT] LIKE|ILIKE pattern [ESCAPE c]`
+    Like { expr: Box<Expr>, pattern: Box<Expr>, escape: Option<Box<Expr>>, insensitive: bool, negated: bool },
+    /// `f(args)`, aggregates and window functions included. Special syntax becomes a plain call:
+    /// `substring(a FROM b FOR c)`, `position(a IN b)`, `trim(BOTH a FROM b)` (`btrim`/`ltrim`/
+    /// `rtrim`), `extract(f FROM e)` (`extract('f', e)`), `overlay`.
+    Call(Box<FunctionCall>),
+    /// `current_timestamp`, `localtimestamp`, `current_date`, `current_user`, ...: keyword in
+    /// lower case, precision if given.
+    SqlValue(String, Option<u32>),
+    /// `CAST(e AS t)`, `e::t`, and `t 'literal'`
+    Cast(Box<Expr>, TypeName),
+    /// `CASE [operand] WHEN .. THEN .. ELSE .. END`
+    Case { operand: Option<Box<Expr>>, whens: Vec<(Expr, Expr)>, otherwise: Option<Box<Expr>> },
+    /// `COALESCE(..)`
+    Coalesce(Vec<Expr>),
+    /// `NULLIF(a, b)`
+    NullIf(Box<Expr>, Box<Expr>),
+    /// `GREATEST(..)`
+    Greatest(Vec<Expr>),
+    /// `LEAST(..)`
+    Least(Vec<Expr>),
+    /// `ARRAY[..]`
+    Array(Vec<Expr>),
+    /// `ARRAY(SELECT ..)`
+    ArrayQuery(Box<Query>),
+    /// `(a, b)` or `ROW(a, b)`
+    Row(Vec<Expr>),
+    /// `a[i]`
+    Subscript(Box<Expr>, Box<Expr>),
+    /// `a[i:j]`
+    Slice(Box<Expr>, Option<Box<Expr>>, Option<Box<Expr>>),
+    /// `(e).field`
+    Field(Box<Expr>, String),
+    /// `(SELECT ..)`
+    Subquery(Box<Query>),
+    /// `[NOT] EXISTS (SELECT ..)`: negation is a unary NOT
+    Exists(Box<Query>),
+    /// `e AT TIME ZONE z`
+    AtTimeZone(Box<Expr>, Box<Expr>),
+    /// `e COLLATE c`
+    Collate(Box<Expr>, Name),
+}
+
+/// Prefix operators.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnaryOp {
+    /// `-`
+    Minus,
+    /// `+`
+    Plus,
+    /// `~`
+    BitNot,
+    /// `NOT`
+    Not,
+    /// `@` absolute value
+    Abs,
+}
+
+/// Infix operators.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum BinaryOp {
+    /// `OR`
+    Or,
+    /// `AND`
+    And,
+    /// `=`
+    Eq,
+    /// `<>`, `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`
+    Div,
+    /// `%`
+    Mod,
+    /// `^` power
+    Pow,
+    /// `||`
+    Concat,
+    /// `&`
+    BitAnd,
+    /// `|`
+    BitOr,
+    /// `#`
+    BitXor,
+    /// `<<`
+    Shl,
+    /// `>>`
+    Shr,
+    /// `~` `~*` `!~` `!~*` regular expression: insensitive, negated
+    Regex {
+        /// `*`
+        insensitive: bool,
+        /// `!`
+        negated: bool,
+    },
+    /// `@>`
+    Contains,
+    /// `<@`
+    ContainedBy,
+    /// `&&`
+    Overlaps,
+}
+
+/// After IS.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IsWhat {
+    /// NULL
+    Null,
+    /// TRUE
+    True,
+    /// FALSE
+    False,
+    /// UNKNOWN
+    Unknown,
+}
+
+/// A call.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FunctionCall {
+    /// Function.
+    pub name: Name,
+    /// Arguments with their names in `name => value` notation.
+    pub args: Vec<Argument>,
+    /// `count(*)`
+    pub star: bool,
+    /// `DISTINCT`
+    pub distinct: bool,
+    /// `ORDER BY` inside an aggregate
+    pub order_by: Vec<OrderItem>,
+    /// `FILTER (WHERE ..)`
+    pub filter: Option<Expr>,
+    /// `OVER (..)`
+    pub over: Option<Window>,
+    /// `VARIADIC` before the last argument
+    pub variadic: bool,
+}
+
+/// An argument.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Argument {
+    /// `name =>`
+    pub name: Option<String>,
+    /// Value.
+    pub value: Expr,
+}
+
+/// A window definition, or the name of one.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Window {
+    /// Name of a window of the WINDOW clause.
+    pub name: Option<String>,
+    /// PARTITION BY
+    pub partition_by: Vec<Expr>,
+    /// ORDER BY
+    pub order_by: Vec<OrderItem>,
+    /// A frame clause stands there (its text; only the default frame is supported).
+    pub frame: Option<String>,
+}
+
+/// A type as written.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TypeName {
+    /// Where it stands.
+    pub position: Position,
+    /// What it says.
+    pub kind: TypeNameKind,
+}
+
+/// Kinds of type name.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TypeNameKind {
+    /// A built-in type, arrays included.
+    Known(Type),
+    /// `serial`, `bigserial`, `smallserial`: the integer type behind it.
+    Serial(Type),
+    /// Any other name: a table's row type or `SETOF`-able relation, `regclass`, or unknown (42704).
+    Named(Name),
+    /// `table.column%TYPE` or `variable%TYPE`
+    OfColumn(Name),
+    /// `table%ROWTYPE`
+    RowOf(Name),
+    /// `record`
+    Record,
+    /// `trigger`, `anyelement`, ...: pseudo types, by name
+    Pseudo(String),
+}
+
+/// ORDER BY item.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OrderItem {
+    /// Expression, output name or position.
+    pub expr: Expr,
+    /// DESC
+    pub descending: bool,
+    /// NULLS FIRST / LAST if said.
+    pub nulls_first: Option<bool>,
+}
+
+/// A query: SELECT, VALUES or set operation, with its tail.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Query {
+    /// WITH
+    pub with: Vec<Cte>,
+    /// WITH RECURSIVE
+    pub recursive: bool,
+    /// Body.
+    pub body: QueryBody,
+    /// ORDER BY
+    pub order_by: Vec<OrderItem>,
+    /// LIMIT / FETCH FIRST
+    pub limit: Option<Expr>,
+    /// OFFSET
+    pub offset: Option<Expr>,
+    /// FOR UPDATE | SHARE | NO KEY UPDATE | KEY SHARE
+    pub locking: bool,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// A common table expression.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cte {
+    /// Name.
+    pub name: String,
+    /// Column names.
+    pub columns: Vec<String>,
+    /// Its statement (a query, or DML with RETURNING).
+    pub statement: Box<Statement>,
+}
+
+/// What a query is.
+#[derive(Clone, PartialEq, Debug)]
+pub enum QueryBody {
+    /// SELECT
+    Select(Box<Select>),
+    /// VALUES
+    Values(Vec<Vec<Expr>>),
+    /// `a UNION [ALL] b` and so on; operands may carry their own ORDER BY / LIMIT in parentheses
+    SetOp { op: SetOp, all: bool, left: Box<Query>, right: Box<Query> },
+}
+
+/// Set operators.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SetOp {
+    /// UNION
+    Union,
+    /// EXCEPT
+    Except,
+    /// INTERSECT
+    Intersect,
+}
+
+/// SELECT core.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Select {
+    /// DISTINCT; `Some(exprs)` is DISTINCT ON when not empty
+    pub distinct: Option<Vec<Expr>>,
+    /// Select list.
+    pub items: Vec<SelectItem>,
+    /// PL/pgSQL: `INTO [STRICT] targets`
+    pub into: Option<Into>,
+    /// FROM, comma separated.
+    pub from: Vec<TableRef>,
+    /// WHERE
+    pub filter: Option<Expr>,
+    /// GROUP BY (expressions, output names or positions)
+    pub group_by: Vec<Expr>,
+    /// HAVING
+    pub having: Option<Expr>,
+    /// WINDOW name AS (..)
+    pub windows: Vec<(String, Window)>,
+}
+
+/// Select item: expression (possibly a star) and alias.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SelectItem {
+    /// Expression.
+    pub expr: Expr,
+    /// AS name
+    pub alias: Option<String>,
+}
+
+/// `INTO [STRICT] target, ...`
+#[derive(Clone, PartialEq, Debug)]
+pub struct Into {
+    /// STRICT
+    pub strict: bool,
+    /// Variables: `v`, `v.field`, `a[i]`.
+    pub targets: Vec<Expr>,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// FROM item.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TableRef {
+    /// A table, view or CTE.
+    Relation { name: Name, alias: Option<TableAlias> },
+    /// `(SELECT ..) AS a`
+    Derived { query: Box<Query>, alias: Option<TableAlias>, lateral: bool },
+    /// `f(..) AS a(c)`; `WITH ORDINALITY`
+    Function {
+        call: Box<FunctionCall>,
+        alias: Option<TableAlias>,
+        lateral: bool,
+        ordinality: bool,
+        position: Position,
+    },
+    /// Join.
+    Join {
+        kind: JoinKind,
+        left: Box<TableRef>,
+        right: Box<TableRef>,
+        condition: JoinCondition,
+        position: Position,
+    },
+}
+
+/// `AS name (columns)`
+#[derive(Clone, PartialEq, Debug)]
+pub struct TableAlias {
+    /// Name.
+    pub name: String,
+    /// Column names.
+    pub columns: Vec<String>,
+}
+
+/// Kinds of join.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JoinKind {
+    /// INNER
+    Inner,
+    /// LEFT
+    Left,
+    /// RIGHT
+    Right,
+    /// FULL
+    Full,
+    /// CROSS
+    Cross,
+}
+
+/// Join condition.
+#[derive(Clone, PartialEq, Debug)]
+pub enum JoinCondition {
+    /// CROSS
+    None,
+    /// ON
+    On(Expr),
+    /// USING (..)
+    Using(Vec<String>),
+    /// NATURAL
+    Natural,
+}
+
+/// A statement with the text range it came from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Statement {
+    /// First byte.
+    pub position: Position,
+    /// Byte after its last (without the semicolon).
+    pub end: Position,
+    /// What it is.
+    pub kind: StatementKind,
+}
+
+/// Statements.
+#[derive(Clone, PartialEq, Debug)]
+pub enum StatementKind {
+    /// SELECT, VALUES, TABLE, set operations
+    Query(Box<Query>),
+    /// INSERT
+    Insert(Box<Insert>),
+    /// UPDATE
+    Update(Box<Update>),
+    /// DELETE
+    Delete(Box<Delete>),
+    /// CALL
+    Call { call: FunctionCall, position: Position },
+    /// DO: the body between the quotes, and where it begins
+    Do { body: String, body_position: Position, language: Option<String> },
+    /// Transaction control
+    Transaction(Transaction),
+    /// CREATE TABLE
+    CreateTable(Box<CreateTable>),
+    /// CREATE TABLE .. AS query
+    CreateTableAs {
+        name: Name,
+        if_not_exists: bool,
+        columns: Vec<String>,
+        query: Box<Query>,
+        with_data: bool,
+    },
+    /// CREATE [UNIQUE] INDEX
+    CreateIndex(Box<CreateIndex>),
+    /// CREATE [OR REPLACE] VIEW; `query_text` is its text
+    CreateView { name: Name, or_replace: bool, columns: Vec<String>, query: Box<Query>, query_text: String },
+    /// CREATE SEQUENCE
+    CreateSequence { name: Name, if_not_exists: bool, options: SequenceOptions },
+    /// ALTER SEQUENCE
+    AlterSequence { name: Name, if_exists: bool, options: SequenceOptions },
+    /// CREATE FUNCTION / PROCEDURE
+    CreateRoutine(Box<CreateRoutine>),
+    /// CREATE SCHEMA
+    CreateSchema { name: String, if_not_exists: bool },
+    /// DROP TABLE | INDEX | VIEW | SEQUENCE | SCHEMA
+    Drop { object: ObjectKind, names: Vec<Name>, if_exists: bool, cascade: bool },
+    /// DROP FUNCTION | PROCEDURE | ROUTINE; argument types if given
+    DropRoutine {
+        names: Vec<(Name, Option<Vec<TypeName>>)>,
+        procedure: Option<bool>,
+        if_exists: bool,
+        cascade: bool,
+    },
+    /// ALTER TABLE
+    AlterTable { name: Name, if_exists: bool, actions: Vec<AlterTable> },
+    /// ALTER INDEX | VIEW | SEQUENCE .. RENAME TO
+    Rename { object: ObjectKind, name: Name, to: String, if_exists: bool },
+    /// TRUNCATE
+    Truncate { names: Vec<Name>, restart_identity: bool, cascade: bool },
+    /// EXPLAIN of a statement
+    Explain { analyze: bool, statement: Box<Statement> },
+    /// `EXPLAIN PROCEDURE name [(types)]`: ours
+    ExplainProcedure { name: Name, args: Option<Vec<TypeName>> },
+    /// SET [SESSION | LOCAL] name = value; `None` is DEFAULT / RESET
+    Set { name: String, value: Option<Vec<String>>, local: bool },
+    /// SHOW name | ALL
+    Show(String),
+    /// PREPARE name [(types)] AS statement
+    Prepare { name: String, types: Vec<TypeName>, statement: Box<Statement> },
+    /// EXECUTE name (args)
+    ExecutePrepared { name: String, args: Vec<Expr> },
+    /// DEALLOCATE [ALL | name]
+    Deallocate(Option<String>),
+    /// COMMENT ON, ANALYZE, VACUUM, GRANT and others that change nothing here: the command tag
+    NoOperation(String),
+    /// CHECKPOINT
+    Checkpoint,
+    /// Anything else the grammar knows and Planaria does not: what it is called
+    Unsupported(String),
+}
+
+/// Kinds of object in DROP and RENAME.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ObjectKind {
+    /// TABLE
+    Table,
+    /// INDEX
+    Index,
+    /// VIEW
+    View,
+    /// SEQUENCE
+    Sequence,
+    /// SCHEMA
+    Schema,
+}
+
+/// Transaction control.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Transaction {
+    /// BEGIN / START TRANSACTION; read only if said
+    Begin {
+        /// READ ONLY
+        read_only: bool,
+    },
+    /// COMMIT / END
+    Commit,
+    /// ROLLBACK / ABORT
+    Rollback,
+    /// SAVEPOINT
+    Savepoint(String),
+    /// RELEASE [SAVEPOINT]
+    Release(String),
+    /// ROLLBACK TO [SAVEPOINT]
+    RollbackTo(String),
+}
+
+/// INSERT
+#[derive(Clone, PartialEq, Debug)]
+pub struct Insert {
+    /// WITH
+    pub with: Vec<Cte>,
+    /// Table.
+    pub table: Name,
+    /// AS alias
+    pub alias: Option<String>,
+    /// Columns; empty: all in order.
+    pub columns: Vec<(String, Position)>,
+    /// OVERRIDING SYSTEM VALUE (`true`) / USER VALUE (`false`)
+    pub overriding: Option<bool>,
+    /// Rows.
+    pub source: InsertSource,
+    /// ON CONFLICT
+    pub on_conflict: Option<OnConflict>,
+    /// RETURNING
+    pub returning: Vec<SelectItem>,
+    /// PL/pgSQL: INTO of RETURNING
+    pub into: Option<Into>,
+}
+
+/// Where the rows of an INSERT come from. In VALUES, `None` is DEFAULT.
+#[derive(Clone, PartialEq, Debug)]
+pub enum InsertSource {
+    /// VALUES lists
+    Values(Vec<Vec<Option<Expr>>>),
+    /// A query.
+    Query(Box<Query>),
+    /// DEFAULT VALUES
+    Default,
+}
+
+/// ON CONFLICT
+#[derive(Clone, PartialEq, Debug)]
+pub struct OnConflict {
+    /// Target.
+    pub target: Option<ConflictTarget>,
+    /// DO UPDATE SET ..; `None` is DO NOTHING.
+    pub update: Option<ConflictUpdate>,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// Target of ON CONFLICT.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ConflictTarget {
+    /// (columns)
+    Columns(Vec<String>),
+    /// ON CONSTRAINT name
+    Constraint(String),
+}
+
+/// DO UPDATE
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConflictUpdate {
+    /// SET
+    pub set: Vec<Assignment>,
+    /// WHERE
+    pub filter: Option<Expr>,
+}
+
+/// `column = value` of SET; `None` is DEFAULT. `(a, b) = (1, 2)` and `(a, b) = (SELECT ..)` keep several columns.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Assignment {
+    /// Columns with positions.
+    pub columns: Vec<(String, Position)>,
+    /// Value: one expression for one column, a Row or a Subquery for several.
+    pub value: Option<Expr>,
+}
+
+/// UPDATE
+#[derive(Clone, PartialEq, Debug)]
+pub struct Update {
+    /// WITH
+    pub with: Vec<Cte>,
+    /// Table.
+    pub table: Name,
+    /// AS alias
+    pub alias: Option<String>,
+    /// SET
+    pub set: Vec<Assignment>,
+    /// FROM
+    pub from: Vec<TableRef>,
+    /// WHERE
+    pub filter: Option<Expr>,
+    /// RETURNING
+    pub returning: Vec<SelectItem>,
+    /// PL/pgSQL: INTO of RETURNING
+    pub into: Option<Into>,
+}
+
+/// DELETE
+#[derive(Clone, PartialEq, Debug)]
+pub struct Delete {
+    /// WITH
+    pub with: Vec<Cte>,
+    /// Table.
+    pub table: Name,
+    /// AS alias
+    pub alias: Option<String>,
+    /// USING
+    pub using: Vec<TableRef>,
+    /// WHERE
+    pub filter: Option<Expr>,
+    /// RETURNING
+    pub returning: Vec<SelectItem>,
+    /// PL/pgSQL: INTO of RETURNING
+    pub into: Option<Into>,
+}
+
+/// CREATE TABLE
+#[derive(Clone, PartialEq, Debug)]
+pub struct CreateTable {
+    /// Name.
+    pub name: Name,
+    /// IF NOT EXISTS
+    pub if_not_exists: bool,
+    /// TEMPORARY (refused)
+    pub temporary: bool,
+    /// Columns.
+    pub columns: Vec<ColumnDef>,
+    /// Table constraints.
+    pub constraints: Vec<Constraint>,
+    /// LIKE, PARTITION BY, INHERITS ...: what is not supported, by name and place
+    pub unsupported: Option<(String, Position)>,
+}
+
+/// A column definition.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ColumnDef {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: TypeName,
+    /// Constraints in order.
+    pub constraints: Vec<Constraint>,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// A constraint of a column or a table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Constraint {
+    /// CONSTRAINT name
+    pub name: Option<String>,
+    /// What it demands.
+    pub kind: ConstraintKind,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// Kinds of constraint; `columns` is empty where it belongs to the column it stands at.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ConstraintKind {
+    /// NOT NULL
+    NotNull,
+    /// NULL
+    Null,
+    /// DEFAULT expression; text as written
+    Default { expr: Expr, text: String },
+    /// GENERATED .. AS IDENTITY
+    Identity { always: bool, options: SequenceOptions },
+    /// GENERATED ALWAYS AS (expr) STORED (refused)
+    GeneratedStored,
+    /// PRIMARY KEY
+    PrimaryKey { columns: Vec<String> },
+    /// UNIQUE
+    Unique { columns: Vec<String> },
+    /// CHECK; text as written, without the parentheses
+    Check { expr: Expr, text: String },
+    /// FOREIGN KEY / REFERENCES
+    ForeignKey {
+        columns: Vec<String>,
+        parent: Name,
+        parent_columns: Vec<String>,
+        on_delete: Option<planaria_catalog::ReferentialAction>,
+        on_update: Option<planaria_catalog::ReferentialAction>,
+    },
+    /// EXCLUDE and others (refused)
+    Unsupported(String),
+}
+
+/// Options of a sequence.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct SequenceOptions {
+    /// AS type
+    pub ty: Option<Type>,
+    /// START WITH
+    pub start: Option<i64>,
+    /// INCREMENT BY
+    pub increment: Option<i64>,
+    /// MINVALUE (`Some(None)`: NO MINVALUE)
+    pub min: Option<Option<i64>>,
+    /// MAXVALUE
+    pub max: Option<Option<i64>>,
+    /// CYCLE
+    pub cycle: Option<bool>,
+    /// RESTART [WITH n]
+    pub restart: Option<Option<i64>>,
+    /// OWNED BY table.column (`Some(None)`: NONE)
+    pub owned_by: Option<Option<Name>>,
+}
+
+/// CREATE INDEX
+#[derive(Clone, PartialEq, Debug)]
+pub struct CreateIndex {
+    /// Name, made up if missing.
+    pub name: Option<String>,
+    /// UNIQUE
+    pub unique: bool,
+    /// IF NOT EXISTS
+    pub if_not_exists: bool,
+    /// Table.
+    pub table: Name,
+    /// Columns (expressions are refused); descending order is accepted and ignored.
+    pub columns: Vec<(String, Position)>,
+    /// Expressions, WHERE, other methods ...: what is not supported, by name and place
+    pub unsupported: Option<(String, Position)>,
+}
+
+/// ALTER TABLE actions.
+#[derive(Clone, PartialEq, Debug)]
+pub enum AlterTable {
+    /// ADD [COLUMN]
+    AddColumn { column: ColumnDef, if_not_exists: bool },
+    /// DROP [COLUMN]
+    DropColumn { name: String, if_exists: bool, cascade: bool },
+    /// ADD constraint
+    AddConstraint(Constraint),
+    /// DROP CONSTRAINT
+    DropConstraint { name: String, if_exists: bool, cascade: bool },
+    /// ALTER COLUMN c SET DEFAULT (`None`: DROP DEFAULT)
+    SetDefault { column: String, default: Option<(Expr, String)> },
+    /// ALTER COLUMN c SET / DROP NOT NULL
+    SetNotNull { column: String, not_null: bool },
+    /// ALTER COLUMN c TYPE t [USING e]
+    SetType { column: String, ty: TypeName, using: Option<(Expr, String)> },
+    /// RENAME TO
+    RenameTable(String),
+    /// RENAME [COLUMN] a TO b
+    RenameColumn { from: String, to: String },
+    /// RENAME CONSTRAINT a TO b
+    RenameConstraint { from: String, to: String },
+    /// Storage parameters, OWNER TO ...: accepted, nothing to do
+    Ignored(String),
+    /// The rest
+    Unsupported(String, Position),
+}
+
+/// CREATE FUNCTION / PROCEDURE
+#[derive(Clone, PartialEq, Debug)]
+pub struct CreateRoutine {
+    /// Name.
+    pub name: Name,
+    /// OR REPLACE
+    pub or_replace: bool,
+    /// PROCEDURE
+    pub procedure: bool,
+    /// Parameters.
+    pub parameters: Vec<RoutineParameter>,
+    /// RETURNS
+    pub returns: Option<RoutineReturns>,
+    /// LANGUAGE, lower case
+    pub language: Option<String>,
+    /// IMMUTABLE, STABLE, VOLATILE
+    pub volatility: Option<planaria_catalog::Volatility>,
+    /// STRICT
+    pub strict: bool,
+    /// Body between the quotes
+    pub body: String,
+    /// Where the body begins in the text.
+    pub body_position: Position,
+    /// SET, SECURITY DEFINER ... that cannot be ignored
+    pub unsupported: Option<(String, Position)>,
+}
+
+/// A parameter of a routine.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RoutineParameter {
+    /// Name; empty if unnamed.
+    pub name: String,
+    /// Mode.
+    pub mode: planaria_catalog::Mode,
+    /// Type.
+    pub ty: TypeName,
+    /// DEFAULT, with its text
+    pub default: Option<(Expr, String)>,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// RETURNS
+#[derive(Clone, PartialEq, Debug)]
+pub enum RoutineReturns {
+    /// A type.
+    Type { ty: TypeName, setof: bool },
+    /// TABLE (..): its columns are among the parameters, mode `Table`
+    Table,
+}

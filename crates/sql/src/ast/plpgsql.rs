@@ -1,0 +1,154 @@
+//! The syntax tree of a PL/pgSQL body. Positions count from the start of the *body* text.
+
+use super::{Expr, Into, Position, Query, Statement, TypeName};
+
+/// `<<label>> DECLARE .. BEGIN .. EXCEPTION .. END label`
+#[derive(Clone, PartialEq, Debug)]
+pub struct PlBlock {
+    /// Label.
+    pub label: Option<String>,
+    /// Declarations.
+    pub declarations: Vec<Declaration>,
+    /// Statements.
+    pub body: Vec<Stmt>,
+    /// EXCEPTION handlers; none: no savepoint.
+    pub handlers: Vec<PlHandler>,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// A declaration.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Declaration {
+    /// Name.
+    pub name: String,
+    /// What it declares.
+    pub kind: DeclarationKind,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// Kinds of declaration.
+#[derive(Clone, PartialEq, Debug)]
+pub enum DeclarationKind {
+    /// `name [CONSTANT] type [NOT NULL] [:= expr]`
+    Variable { ty: TypeName, constant: bool, not_null: bool, default: Option<Expr> },
+    /// `name ALIAS FOR other` (`$1` is the text `$1`)
+    Alias(String),
+    /// `name CURSOR ..` and others that are not supported
+    Unsupported(String),
+}
+
+/// `WHEN conditions THEN statements`
+#[derive(Clone, PartialEq, Debug)]
+pub struct PlHandler {
+    /// Conditions.
+    pub conditions: Vec<Condition>,
+    /// Statements.
+    pub body: Vec<Stmt>,
+}
+
+/// A condition of a handler.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Condition {
+    /// A name (`unique_violation`, `others`)
+    Name(String, Position),
+    /// SQLSTATE 'xxxxx'
+    State(String, Position),
+}
+
+/// A statement with its place.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stmt {
+    /// Where it stands.
+    pub position: Position,
+    /// What it is.
+    pub kind: StmtKind,
+}
+
+/// Statements of PL/pgSQL.
+#[derive(Clone, PartialEq, Debug)]
+pub enum StmtKind {
+    /// `target := expr`
+    Assign { target: Expr, value: Expr },
+    /// Nested block.
+    Block(Box<PlBlock>),
+    /// IF .. ELSIF .. ELSE
+    If { branches: Vec<(Expr, Vec<Stmt>)>, otherwise: Vec<Stmt> },
+    /// CASE [operand] WHEN values THEN ..; without ELSE, no match raises 20000
+    Case { operand: Option<Expr>, whens: Vec<(Vec<Expr>, Vec<Stmt>)>, otherwise: Option<Vec<Stmt>> },
+    /// LOOP
+    Loop { label: Option<String>, body: Vec<Stmt> },
+    /// WHILE
+    While { label: Option<String>, condition: Expr, body: Vec<Stmt> },
+    /// FOR i IN [REVERSE] a..b [BY s]
+    ForRange {
+        label: Option<String>,
+        variable: String,
+        reverse: bool,
+        from: Expr,
+        to: Expr,
+        step: Option<Expr>,
+        body: Vec<Stmt>,
+    },
+    /// FOR targets IN query
+    ForQuery { label: Option<String>, targets: Vec<Expr>, query: Box<Statement>, body: Vec<Stmt> },
+    /// FOR targets IN EXECUTE text USING args
+    ForExecute { label: Option<String>, targets: Vec<Expr>, text: Expr, using: Vec<Expr>, body: Vec<Stmt> },
+    /// FOREACH target IN ARRAY array
+    ForEach { label: Option<String>, target: Expr, slice: Option<u32>, array: Expr, body: Vec<Stmt> },
+    /// EXIT [label] [WHEN condition]
+    Exit { label: Option<String>, when: Option<Expr> },
+    /// CONTINUE [label] [WHEN condition]
+    Continue { label: Option<String>, when: Option<Expr> },
+    /// RETURN [expr]
+    Return(Option<Expr>),
+    /// RETURN NEXT [expr]
+    ReturnNext(Option<Expr>),
+    /// RETURN QUERY query
+    ReturnQuery(Box<Query>),
+    /// RETURN QUERY EXECUTE text USING args
+    ReturnQueryExecute { text: Expr, using: Vec<Expr> },
+    /// RAISE
+    Raise(Box<Raise>),
+    /// ASSERT condition [, message]
+    Assert { condition: Expr, message: Option<Expr> },
+    /// PERFORM query (its text with SELECT instead of PERFORM)
+    Perform(Box<Query>),
+    /// A SQL statement; INTO stands in its tree
+    Sql(Box<Statement>),
+    /// EXECUTE text [INTO ..] [USING ..]
+    Execute { text: Expr, into: Option<Into>, using: Vec<Expr> },
+    /// GET [CURRENT] DIAGNOSTICS target = item, ..
+    GetDiagnostics { stacked: bool, items: Vec<(Expr, String)> },
+    /// NULL
+    Null,
+    /// COMMIT / ROLLBACK, cursors and others that are not supported, by name
+    Unsupported(String),
+}
+
+/// RAISE
+#[derive(Clone, PartialEq, Debug)]
+pub struct Raise {
+    /// Level; EXCEPTION if not said.
+    pub level: planaria_ir::Level,
+    /// What it raises.
+    pub what: RaiseWhat,
+    /// USING option = expr; option in lower case
+    pub using: Vec<(String, Expr)>,
+}
+
+/// What a RAISE raises.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RaiseWhat {
+    /// `RAISE;`: the current error again
+    Current,
+    /// A format with arguments.
+    Format(String, Vec<Expr>),
+    /// A condition name.
+    Condition(String),
+    /// SQLSTATE 'xxxxx'
+    State(String),
+    /// Only USING options.
+    Nothing,
+}
