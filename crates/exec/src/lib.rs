@@ -1,1 +1,5 @@
 //! exec
+
+pub mod functions;
+pub mod heap;
+pub mod slot;

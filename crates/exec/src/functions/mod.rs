@@ -1,0 +1,1 @@
+//! The scalar functions: [`planaria_ir::Func`] and the casts.

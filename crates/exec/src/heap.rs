@@ -1,0 +1,251 @@
+//! What slots point to: texts, byteas and arrays of one worker, for the time of one transaction.
+//!
+//! Nothing is freed one by one. Texts lie in an [`Arena`], array elements in a side vector of
+//! [`Slot`]s. Everything is immutable once made (but for [`Heap::array_set_in_place`], whose caller
+//! owns the array), so slots share freely and a copy of a register is a copy of three words.
+//!
+//! When a long-running program has made much garbage, the machine compacts at a safe point: it
+//! copies every live slot with [`Heap::relocate`] into a second heap, swaps the two and clears the
+//! old one. Sharing is not kept by that; a text reached from two registers becomes two.
+
+use crate::slot::{ArrayRef, Slot};
+use planaria_base::{Datum, Error, Result, SqlState, limits};
+use planaria_storage::arena::{Arena, Bytes};
+
+/// Texts, byteas and arrays of one worker. See the module's head.
+#[derive(Default)]
+pub struct Heap {
+    /// Texts and byteas (and row images, which the machine copies here).
+    pub arena: Arena,
+    elements: Vec<Slot>,
+    /// Where functions build a result before it is pushed; empty between calls.
+    scratch: Vec<u8>,
+}
+
+impl Heap {
+    /// An empty heap.
+    pub fn new() -> Heap {
+        Heap::default()
+    }
+
+    /// Forgets everything, keeping the memory.
+    pub fn clear(&mut self) {
+        self.arena.clear();
+        self.elements.clear();
+    }
+
+    /// Bytes in use, texts and array elements; what the machine bounds and decides to compact by.
+    #[inline]
+    pub fn used(&self) -> usize {
+        self.arena.used() + self.elements.len() * size_of::<Slot>()
+    }
+
+    /// The bytes of a text or bytea.
+    #[inline]
+    pub fn bytes(&self, at: Bytes) -> &[u8] {
+        self.arena.bytes(at)
+    }
+
+    /// A text as `str`.
+    #[inline]
+    pub fn str(&self, at: Bytes) -> &str {
+        // Checked, because a `str` of other bytes would be undefined behaviour; all-ASCII texts
+        // (nearly all) are checked 16 bytes at a time.
+        std::str::from_utf8(self.arena.bytes(at)).expect("a text is UTF-8")
+    }
+
+    /// Copies a text in.
+    #[inline]
+    pub fn text(&mut self, s: &str) -> Slot {
+        Slot::Text(self.arena.push_bytes(s.as_bytes()))
+    }
+
+    /// Copies a bytea in.
+    #[inline]
+    pub fn bytea(&mut self, b: &[u8]) -> Slot {
+        Slot::Bytea(self.arena.push_bytes(b))
+    }
+
+    /// Builds bytes out of others of this heap: `fill` reads the arena and appends to the buffer.
+    #[inline]
+    pub fn build<E>(
+        &mut self,
+        fill: impl FnOnce(&Heap, &mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<Bytes, E> {
+        let mut buffer = std::mem::take(&mut self.scratch);
+        buffer.clear();
+        let filled = fill(self, &mut buffer).map(|()| self.arena.push_bytes(&buffer));
+        // A giant is not kept: the scratch is per worker and for good.
+        if buffer.capacity() <= SCRATCH_KEPT_BYTES_MAX {
+            self.scratch = buffer;
+        }
+        filled
+    }
+
+    /// [`Heap::build`] of a text that cannot fail.
+    #[inline]
+    pub fn build_text(&mut self, fill: impl FnOnce(&Heap, &mut Vec<u8>)) -> Slot {
+        let built = self.build::<std::convert::Infallible>(|heap, out| {
+            fill(heap, out);
+            Ok(())
+        });
+        match built {
+            Ok(bytes) => Slot::Text(bytes),
+            Err(never) => match never {},
+        }
+    }
+
+    /// The elements of an array.
+    #[inline]
+    pub fn elements(&self, array: ArrayRef) -> &[Slot] {
+        &self.elements[array.offset as usize..][..array.len as usize]
+    }
+
+    /// An array of these elements (slots of this heap).
+    pub fn array(&mut self, elements: &[Slot]) -> Result<Slot> {
+        let offset = self.room_for(elements.len())?;
+        self.elements.extend_from_slice(elements);
+        Ok(Slot::Array(ArrayRef { offset, len: elements.len() as u32 }))
+    }
+
+    /// A slice of an array: shares its elements.
+    #[inline]
+    pub fn slice(&self, array: ArrayRef, from: usize, to: usize) -> Slot {
+        debug_assert!(from <= to && to <= array.len as usize);
+        Slot::Array(ArrayRef { offset: array.offset + from as u32, len: (to - from) as u32 })
+    }
+
+    /// The array with one element more. Costs no copy when the array is the newest in the heap,
+    /// which makes a loop of appends linear; others who hold the shorter array do not notice.
+    pub fn append(&mut self, array: ArrayRef, element: Slot) -> Result<Slot> {
+        let end = array.offset as usize + array.len as usize;
+        if end == self.elements.len() && array.len > 0 {
+            self.room_for(1)?;
+            self.elements.push(element);
+            return Ok(Slot::Array(ArrayRef { offset: array.offset, len: array.len + 1 }));
+        }
+        let offset = self.room_for(array.len as usize + 1)?;
+        self.elements.extend_from_within(array.offset as usize..end);
+        self.elements.push(element);
+        Ok(Slot::Array(ArrayRef { offset, len: array.len + 1 }))
+    }
+
+    /// `array[index] = value` (1-based) as a new array: for `array` NULL or empty, one that has
+    /// only that element; beyond the end, NULLs fill the gap. Lower bounds other than 1 are refused.
+    pub fn array_set(&mut self, array: Slot, index: i64, value: Slot) -> Result<Slot> {
+        let old = match array {
+            Slot::Array(a) => a,
+            _ => ArrayRef { offset: 0, len: 0 },
+        };
+        let len = self.check_index(old, index)?;
+        if index as usize == old.len as usize + 1 {
+            return self.append(old, value);
+        }
+        let offset = self.room_for(len)?;
+        let end = (old.offset + old.len) as usize;
+        self.elements.extend_from_within(old.offset as usize..end);
+        self.elements.resize(offset as usize + len, Slot::Null);
+        self.elements[offset as usize + index as usize - 1] = value;
+        Ok(Slot::Array(ArrayRef { offset, len: len as u32 }))
+    }
+
+    /// [`Heap::array_set`] that overwrites. Only for an array that no other slot shares: the
+    /// machine makes its own copy ([`Heap::array`]) of the first one it assigns into.
+    pub fn array_set_in_place(&mut self, array: Slot, index: i64, value: Slot) -> Result<Slot> {
+        match array {
+            Slot::Array(a) if index >= 1 && index <= i64::from(a.len) => {
+                self.elements[a.offset as usize + index as usize - 1] = value;
+                Ok(array)
+            }
+            other => self.array_set(other, index, value),
+        }
+    }
+
+    fn check_index(&self, array: ArrayRef, index: i64) -> Result<usize> {
+        if index < 1 {
+            return Err(Error::unsupported(
+                format!("assignment to array element {index}"),
+                "Arrays start at 1 here.",
+            ));
+        }
+        if index as u64 > limits::ARRAY_ELEMENTS_MAX as u64 {
+            return Err(too_large());
+        }
+        Ok((array.len as usize).max(index as usize))
+    }
+
+    fn room_for(&self, elements: usize) -> Result<u32> {
+        let offset = self.elements.len();
+        if elements > limits::ARRAY_ELEMENTS_MAX || offset + elements > u32::MAX as usize {
+            return Err(too_large());
+        }
+        Ok(offset as u32)
+    }
+
+    /// Copies a slot of `from`, with everything it points to, into `to`.
+    pub fn relocate(slot: Slot, from: &Heap, to: &mut Heap) -> Slot {
+        match slot {
+            Slot::Text(b) => Slot::Text(to.arena.push_bytes(from.bytes(b))),
+            Slot::Bytea(b) => Slot::Bytea(to.arena.push_bytes(from.bytes(b))),
+            Slot::Array(a) => {
+                // The room is taken first: elements that are arrays themselves push behind it.
+                let offset = to.elements.len();
+                to.elements.extend_from_slice(from.elements(a));
+                for i in offset..offset + a.len as usize {
+                    let element = to.elements[i];
+                    to.elements[i] = Heap::relocate(element, from, to);
+                }
+                Slot::Array(ArrayRef { offset: offset as u32, len: a.len })
+            }
+            plain => plain,
+        }
+    }
+
+    /// From an owned value.
+    pub fn push_datum(&mut self, datum: &Datum) -> Slot {
+        match datum {
+            Datum::Null => Slot::Null,
+            Datum::Bool(b) => Slot::Bool(*b),
+            Datum::Int(n) => Slot::Int(*n),
+            Datum::Float(x) => Slot::Float(*x),
+            Datum::Numeric(n) => Slot::numeric(*n),
+            Datum::Text(s) => self.text(s),
+            Datum::Bytea(b) => self.bytea(b),
+            Datum::Uuid(u) => Slot::Uuid(*u),
+            Datum::Array(items) => {
+                let offset = self.elements.len();
+                self.elements.resize(offset + items.len(), Slot::Null);
+                for (i, item) in items.iter().enumerate() {
+                    let element = self.push_datum(item);
+                    self.elements[offset + i] = element;
+                }
+                Slot::Array(ArrayRef { offset: offset as u32, len: items.len() as u32 })
+            }
+        }
+    }
+
+    /// Into an owned value.
+    pub fn to_datum(&self, slot: Slot) -> Datum {
+        match slot {
+            Slot::Null => Datum::Null,
+            Slot::Bool(b) => Datum::Bool(b),
+            Slot::Int(n) => Datum::Int(n),
+            Slot::Float(x) => Datum::Float(x),
+            Slot::Numeric(n) => Datum::Numeric(n.unpack()),
+            Slot::Text(b) => Datum::Text(self.str(b).to_owned()),
+            Slot::Bytea(b) => Datum::Bytea(self.bytes(b).to_vec()),
+            Slot::Uuid(u) => Datum::Uuid(u),
+            Slot::Array(a) => Datum::Array(self.elements(a).iter().map(|e| self.to_datum(*e)).collect()),
+        }
+    }
+}
+
+const SCRATCH_KEPT_BYTES_MAX: usize = 1 << 20;
+
+#[cold]
+fn too_large() -> Error {
+    Error::new(
+        SqlState::PROGRAM_LIMIT_EXCEEDED,
+        format!("array size exceeds the maximum allowed ({})", limits::ARRAY_ELEMENTS_MAX),
+    )
+}

@@ -1,0 +1,127 @@
+//! The value of a register.
+//!
+//! A [`Slot`] is 24 bytes and `Copy`. What does not fit lies in the worker's [`crate::heap::Heap`] and is
+//! immutable once made, so slots may share it freely: copying a register copies no text. The type
+//! of a slot is known from where it stands (the register's declaration); the variant is the type's
+//! class, not the type.
+
+use planaria_base::Numeric;
+use planaria_base::numeric::PackedNumeric;
+use planaria_storage::arena::Bytes;
+
+/// A register's value. See the module's head.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Slot {
+    /// SQL NULL
+    #[default]
+    Null,
+    /// boolean
+    Bool(bool),
+    /// smallint, integer, bigint; date in days, timestamps and intervals in microseconds; also row
+    /// handles
+    Int(i64),
+    /// double precision
+    Float(f64),
+    /// numeric
+    Numeric(PackedNumeric),
+    /// text, varchar, and char without its trailing blanks; UTF-8
+    Text(Bytes),
+    /// bytea
+    Bytea(Bytes),
+    /// uuid, in network order
+    Uuid([u8; 16]),
+    /// one-dimensional array
+    Array(ArrayRef),
+}
+
+/// Where an array's elements lie in the heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArrayRef {
+    /// Position of the first element.
+    pub offset: u32,
+    /// Number of elements.
+    pub len: u32,
+}
+
+const _: () = assert!(size_of::<Slot>() <= 24, "a register is three words");
+
+/// A bug of ours: the verifier or the binder let a value of the wrong class through.
+#[cold]
+#[inline(never)]
+fn wrong_class(slot: Slot, wanted: &str) -> ! {
+    panic!("a register of class {wanted} holds {slot:?}")
+}
+
+impl Slot {
+    /// A numeric.
+    #[inline]
+    pub const fn numeric(n: Numeric) -> Slot {
+        Slot::Numeric(n.pack())
+    }
+    /// Whether this is SQL NULL.
+    #[inline]
+    pub const fn is_null(self) -> bool {
+        matches!(self, Slot::Null)
+    }
+    /// Whether this is `true`, and neither false nor NULL.
+    #[inline]
+    pub const fn is_true(self) -> bool {
+        matches!(self, Slot::Bool(true))
+    }
+    /// The boolean; panics on NULL and other classes, as all of these do.
+    #[inline]
+    pub fn bool(self) -> bool {
+        match self {
+            Slot::Bool(b) => b,
+            other => wrong_class(other, "boolean"),
+        }
+    }
+    /// The integer, date, timestamp, interval or row handle.
+    #[inline]
+    pub fn int(self) -> i64 {
+        match self {
+            Slot::Int(n) => n,
+            other => wrong_class(other, "integer"),
+        }
+    }
+    /// The double.
+    #[inline]
+    pub fn float(self) -> f64 {
+        match self {
+            Slot::Float(x) => x,
+            other => wrong_class(other, "float"),
+        }
+    }
+    /// The numeric, unpacked.
+    #[inline]
+    pub fn num(self) -> Numeric {
+        match self {
+            Slot::Numeric(n) => n.unpack(),
+            other => wrong_class(other, "numeric"),
+        }
+    }
+    /// Where the bytes of a text or bytea lie.
+    #[inline]
+    pub fn bytes(self) -> Bytes {
+        match self {
+            Slot::Text(b) | Slot::Bytea(b) => b,
+            other => wrong_class(other, "text"),
+        }
+    }
+    /// The uuid.
+    #[inline]
+    pub fn uuid(self) -> [u8; 16] {
+        match self {
+            Slot::Uuid(u) => u,
+            other => wrong_class(other, "uuid"),
+        }
+    }
+    /// The array.
+    #[inline]
+    pub fn array(self) -> ArrayRef {
+        match self {
+            Slot::Array(a) => a,
+            other => wrong_class(other, "array"),
+        }
+    }
+}
