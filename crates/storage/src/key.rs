@@ -1,0 +1,302 @@
+//! Index keys: column values encoded so that comparing words compares rows.
+//!
+//! A key is a byte string, held as big-endian `u64` words padded with zero bytes, so that keys compare
+//! as sequences of integers. Per column:
+//!
+//! | column | bytes |
+//! |---|---|
+//! | nullable | a marker first: `01` value follows, `02` NULL (NULLs last, nothing follows) |
+//! | integers, date, timestamps, boolean, `numeric(p <= 18, s)` | column width, biased to unsigned |
+//! | other numerics | 17: sign and decimal exponent, then the digits left-aligned |
+//! | double precision | 8: sign-magnitude turned; -0 is 0, NaN above all, as in PostgreSQL |
+//! | uuid | 16 |
+//! | text, bytea | bytes with `00` as `01 01` and `01` as `01 02`, then `00`: ordered, prefix-free |
+//!
+//! No encoding is a prefix of another of the same column, hence none of the same index: keys differ
+//! within their common words, and a byte prefix of leading columns selects a contiguous range.
+//!
+//! A *unique* index holds its columns, followed by the primary key where one of them is NULL (NULLs
+//! are distinct). Other indexes append the columns of the primary key that they lack.
+//!
+//! Search values need not be of the column's type: an integer beyond the column's width or a decimal
+//! between two of its values equals nothing, and as a bound moves to the next value inside.
+
+use crate::row::{Column, ColumnKind, Field, RowLayout, at_scale};
+use planaria_base::limits::{INDEX_COLUMNS_MAX, INDEX_KEY_BYTES_MAX};
+use planaria_base::{ColumnId, Error, Numeric, Result, SqlState};
+
+mod buf;
+mod range;
+pub use buf::KeyBuf;
+pub use range::{KeyBound, KeyRange};
+
+/// A key over [`INDEX_KEY_BYTES_MAX`] bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyTooLong;
+
+const VALUE: u64 = 1;
+const NULL: u64 = 2;
+
+#[derive(Clone, Copy, Debug)]
+struct KeyColumn {
+    id: ColumnId,
+    column: Column,
+}
+
+/// How the keys of one index are made.
+#[derive(Clone, Debug)]
+pub struct KeyCodec {
+    columns: Box<[KeyColumn]>,
+    /// Columns of the primary key that follow: always in a non-unique index, with a NULL in a unique one.
+    suffix: Box<[KeyColumn]>,
+    unique: bool,
+}
+
+impl KeyCodec {
+    /// The codec of an index over `columns` of a table with this layout and primary key.
+    pub fn new(
+        layout: &RowLayout,
+        columns: &[ColumnId],
+        unique: bool,
+        primary: &[ColumnId],
+    ) -> Result<KeyCodec> {
+        if columns.is_empty() || columns.len() > INDEX_COLUMNS_MAX {
+            return Err(Error::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                format!("an index has 1 to {INDEX_COLUMNS_MAX} columns"),
+            ));
+        }
+        let of = |id: &ColumnId| KeyColumn { id: *id, column: *layout.column(*id) };
+        let columns: Box<[KeyColumn]> = columns.iter().map(of).collect();
+        let nullable = columns.iter().any(|c| c.column.nullable());
+        let suffix: Box<[KeyColumn]> = if unique && !nullable {
+            Box::new([])
+        } else {
+            primary.iter().filter(|id| columns.iter().all(|c| c.id != **id)).map(of).collect()
+        };
+        Ok(KeyCodec { columns, suffix, unique })
+    }
+
+    /// Whether equal values of all columns may occur once only.
+    #[inline]
+    pub fn unique(&self) -> bool {
+        self.unique
+    }
+    /// The columns, without those appended to tell rows apart.
+    pub fn columns(&self) -> impl ExactSizeIterator<Item = ColumnId> + '_ {
+        self.columns.iter().map(|c| c.id)
+    }
+    /// Number of columns, without those appended.
+    #[inline]
+    pub fn column_count(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The key of a row.
+    #[inline]
+    pub fn encode_row(&self, image: &[u64], key: &mut KeyBuf) -> Result<(), KeyTooLong> {
+        key.clear();
+        let mut null = false;
+        for c in &self.columns {
+            null |= push_column(&c.column, image, key);
+        }
+        if !self.unique || null {
+            for c in &self.suffix {
+                push_column(&c.column, image, key);
+            }
+        }
+        if key.len_bytes() > INDEX_KEY_BYTES_MAX { Err(KeyTooLong) } else { Ok(()) }
+    }
+
+    /// The key that one row of a unique index may have: a value per column. `false` if no row can
+    /// have it (a NULL, a value outside the column's domain).
+    #[inline]
+    pub fn encode_key(&self, fields: &[Field<'_>], key: &mut KeyBuf) -> bool {
+        debug_assert_eq!(fields.len(), self.columns.len());
+        self.encode_prefix_with(fields.len(), |i| fields[i], key)
+    }
+
+    /// The encoding of the first `count` columns, asking for each value once; `false` if no row can
+    /// match.
+    #[inline]
+    pub fn encode_prefix_with<'a>(
+        &self,
+        count: usize,
+        mut value: impl FnMut(usize) -> Field<'a>,
+        key: &mut KeyBuf,
+    ) -> bool {
+        key.clear();
+        for (i, c) in self.columns[..count].iter().enumerate() {
+            if !push_equal(&c.column, value(i), key) {
+                return false;
+            }
+        }
+        // No stored key is longer, so a longer one equals none.
+        key.len_bytes() <= INDEX_KEY_BYTES_MAX
+    }
+}
+
+/// Appends the column of a row; whether it is NULL.
+#[inline]
+fn push_column(c: &Column, image: &[u64], key: &mut KeyBuf) -> bool {
+    if c.nullable() {
+        if c.is_null(image) {
+            key.push(NULL, 1);
+            return true;
+        }
+        key.push(VALUE, 1);
+    }
+    match c.kind() {
+        ColumnKind::Int8 | ColumnKind::Decimal => key.push(biased(c.int(image), 8), 8),
+        ColumnKind::Int4 => key.push(biased(c.int(image), 4), 4),
+        ColumnKind::Int2 => key.push(biased(c.int(image), 2), 2),
+        ColumnKind::Bool => key.push(c.int(image) as u64, 1),
+        ColumnKind::Float8 => key.push(float_order(c.float(image)), 8),
+        ColumnKind::Numeric => push_numeric(c.numeric(image), key),
+        ColumnKind::Uuid => push_uuid(c.uuid(image), key),
+        ColumnKind::Bytes => push_escaped(c.bytes(image), key),
+    }
+    false
+}
+
+/// Appends a search value that must equal the column; `false` if it cannot.
+#[inline]
+fn push_equal(c: &Column, field: Field<'_>, key: &mut KeyBuf) -> bool {
+    if matches!(field, Field::Null) {
+        return false;
+    }
+    if c.nullable() {
+        key.push(VALUE, 1);
+    }
+    push_value(c, field, key)
+}
+
+/// The same without the marker of nullable columns.
+#[inline]
+fn push_value(c: &Column, field: Field<'_>, key: &mut KeyBuf) -> bool {
+    let width = int_width(c.kind());
+    match (c.kind(), field) {
+        (ColumnKind::Int8, Field::Int(v)) => key.push(biased(v, 8), 8),
+        (ColumnKind::Int4, Field::Int(v)) if i32::try_from(v).is_ok() => key.push(biased(v, 4), 4),
+        (ColumnKind::Int2, Field::Int(v)) if i16::try_from(v).is_ok() => key.push(biased(v, 2), 2),
+        (ColumnKind::Bool, Field::Bool(v)) => key.push(u64::from(v), 1),
+        (ColumnKind::Float8, Field::Float(v)) => key.push(float_order(v), 8),
+        (ColumnKind::Float8, Field::Int(v)) => key.push(float_order(v as f64), 8),
+        (ColumnKind::Numeric, Field::Numeric(v)) => push_numeric(v, key),
+        (ColumnKind::Numeric, Field::Int(v)) => push_numeric(Numeric::from_i64(v), key),
+        (ColumnKind::Uuid, Field::Uuid(v)) => push_uuid(v, key),
+        (ColumnKind::Bytes, Field::Bytes(v)) => push_escaped(v, key),
+        (_, Field::Int(_) | Field::Numeric(_)) if width != 0 => {
+            let value = match field {
+                Field::Int(v) => Numeric::from_i64(v),
+                Field::Numeric(v) => v,
+                _ => unreachable!("matched above"),
+            };
+            match at_scale(value, c.scale()) {
+                Some(v) if fits(v, width) => key.push(biased(v, width), width),
+                _ => return false,
+            }
+        }
+        (kind, field) => unreachable!("{field:?} as a key of a column of kind {kind:?}"),
+    }
+    true
+}
+
+/// Bytes of the kinds that are integers in a key; 0 for the others.
+#[inline]
+fn int_width(kind: ColumnKind) -> u32 {
+    match kind {
+        ColumnKind::Int2 => 2,
+        ColumnKind::Int4 => 4,
+        ColumnKind::Int8 | ColumnKind::Decimal => 8,
+        _ => 0,
+    }
+}
+
+#[inline]
+fn fits(v: i64, width: u32) -> bool {
+    let unused = 64 - 8 * width;
+    (v << unused) >> unused == v
+}
+
+/// Signed to unsigned, order kept, in the low `width` bytes.
+#[inline]
+fn biased(v: i64, width: u32) -> u64 {
+    let unused = 64 - 8 * width;
+    (((v as u64) << unused) ^ (1 << 63)) >> unused
+}
+
+#[inline]
+fn float_order(v: f64) -> u64 {
+    if v.is_nan() {
+        return u64::MAX;
+    }
+    // Adding zero turns -0 into +0.
+    let bits = (v + 0.0).to_bits();
+    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+}
+
+#[inline]
+fn push_uuid(v: [u8; 16], key: &mut KeyBuf) {
+    let v = u128::from_be_bytes(v);
+    key.push((v >> 64) as u64, 8);
+    key.push(v as u64, 8);
+}
+
+/// 2 bytes `sign and exponent`, 15 bytes of digits. A value is `0.d1d2d3.. * 10^exponent` with d1 > 0;
+/// its digits are scaled up to the most a mantissa can have, so that they compare as an integer.
+/// Negative values complement both.
+fn push_numeric(v: Numeric, key: &mut KeyBuf) {
+    const DIGITS: u32 = 36;
+    const ZERO: u64 = 1 << 15;
+    // 2^119 has 36 digits; scaled to 36 a mantissa is below 10^36 < 2^120: 15 bytes.
+    let magnitude = v.mantissa().unsigned_abs();
+    if magnitude == 0 {
+        key.push(ZERO, 2);
+        key.push(0, 8);
+        key.push(0, 7);
+        return;
+    }
+    let digits = magnitude.ilog10() + 1;
+    let aligned = magnitude * 10u128.pow(DIGITS - digits);
+    // -255..=36, so positive exponents of the encoding lie in 1..512.
+    let exponent = i64::from(digits) - i64::from(v.scale());
+    let head = (exponent + 300) as u64;
+    let (head, aligned) =
+        if v.mantissa() > 0 { (ZERO + head, aligned) } else { (ZERO - head, !aligned & ((1 << 120) - 1)) };
+    key.push(head, 2);
+    key.push((aligned >> 56) as u64, 8);
+    key.push(aligned as u64 & ((1 << 56) - 1), 7);
+}
+
+/// Appends bytes escaped and terminated.
+#[inline]
+fn push_escaped(bytes: &[u8], key: &mut KeyBuf) {
+    let mut rest = bytes;
+    while let Some((chunk, tail)) = rest.split_first_chunk::<8>() {
+        let word = u64::from_be_bytes(*chunk);
+        // A byte below 2 borrows into its high bit while that bit is clear in the byte itself.
+        const LOW: u64 = 0x0101_0101_0101_0101;
+        const HIGH: u64 = 0x8080_8080_8080_8080;
+        if word.wrapping_sub(LOW * 2) & !word & HIGH == 0 {
+            key.push(word, 8);
+        } else {
+            chunk.iter().for_each(|b| push_byte(*b, key));
+        }
+        rest = tail;
+    }
+    rest.iter().for_each(|b| push_byte(*b, key));
+    key.push(0, 1);
+}
+
+#[inline]
+fn push_byte(byte: u8, key: &mut KeyBuf) {
+    match byte {
+        0 => key.push(0x0101, 2),
+        1 => key.push(0x0102, 2),
+        other => key.push(u64::from(other), 1),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+use super::*;
+use crate::row::ColumnSpec;
+use planaria_base::Type;
+
+struct Fixture {
+    layout: RowLayout,
+    codec: KeyCodec,
+}
+
+fn fixture(types: &[(Type, bool)], columns: &[u32], unique: bool) -> Fixture {
+    let specs: Vec<_> =
+        types.iter().map(|(ty, nullable)| ColumnSpec { ty: ty.clone(), nullable: *nullable }).collect();
+    let layout = RowLayout::new(&specs).unwrap();
+    let columns: Vec<_> = columns.iter().map(|c| ColumnId(*c)).collect();
+    let codec = KeyCodec::new(&layout, &columns, unique, &[ColumnId(0)]).unwrap();
+    Fixture { layout, codec }
+}
+
+impl Fixture {
+    fn key(&self, fields: &[Field]) -> KeyBuf {
+        let (mut image, mut key) = (Vec::new(), KeyBuf::new());
+        self.layout.encode(fields, &mut image).unwrap();
+        self.codec.encode_row(&image, &mut key).unwrap();
+        key
+    }
+    fn range(
+        &self,
+        prefix: &[Field],
+        lower: Option<(Field, bool)>,
+        upper: Option<(Field, bool)>,
+    ) -> KeyRange {
+        let mut range = KeyRange::all();
+        let bound = |b: Option<(_, _)>| b.map(|(value, inclusive)| KeyBound { value, inclusive });
+        self.codec.range(prefix, bound(lower), bound(upper), &mut range);
+        range
+    }
+}
+
+fn num(mantissa: i128, scale: u8) -> Field<'static> {
+    Field::Numeric(Numeric::from_parts(mantissa, scale).unwrap())
+}
+
+/// Values of one nullable column in ascending order, NULL last: keys ascend strictly, and ranges
+/// contain exactly what comparing positions says.
+fn ordered(ty: Type, values: &[Field]) {
+    let f = fixture(&[(Type::Int4, false), (ty, true)], &[1], false);
+    let keys: Vec<_> = values.iter().map(|v| f.key(&[Field::Int(1), *v])).collect();
+    for pair in keys.windows(2) {
+        assert!(pair[0].words() < pair[1].words(), "{pair:?}");
+    }
+    let null = f.key(&[Field::Int(1), Field::Null]);
+    assert!(keys.iter().all(|k| k.words() < null.words()));
+    let all = f.range(&[], None, None);
+    assert!(all.contains(null.words()));
+    for (i, low) in values.iter().enumerate() {
+        let mut probe = KeyBuf::new();
+        assert!(f.codec.encode_key(&[*low], &mut probe));
+        assert!(keys[i].words().starts_with(&probe.words()[..probe.len_bytes() / 8]));
+        for (j, high) in values.iter().enumerate() {
+            for (li, hi) in [(true, true), (true, false), (false, true), (false, false)] {
+                let range = f.range(&[], Some((*low, li)), Some((*high, hi)));
+                let from = f.range(&[], Some((*low, li)), None);
+                let to = f.range(&[], None, Some((*high, hi)));
+                for (k, key) in keys.iter().enumerate() {
+                    let above = if li { k >= i } else { k > i };
+                    let below = if hi { k <= j } else { k < j };
+                    assert_eq!(range.contains(key.words()), above && below, "{low:?} {high:?} {k}");
+                    assert_eq!(from.contains(key.words()), above);
+                    assert_eq!(to.contains(key.words()), below);
+                }
+                assert!(!range.contains(null.words()) && !from.contains(null.words()));
+                assert!(!to.contains(null.words()));
+            }
+        }
+    }
+}
+
+#[test]
+fn keys_and_ranges_follow_the_order_of_values() {
+    ordered(Type::Int2, &[-32768, -1, 0, 1, 300, 32767].map(Field::Int));
+    ordered(Type::Int4, &[i64::from(i32::MIN), -1, 0, 1, i64::from(i32::MAX)].map(Field::Int));
+    ordered(Type::Int8, &[i64::MIN, -256, -1, 0, 255, 256, i64::MAX].map(Field::Int));
+    ordered(Type::Bool, &[false, true].map(Field::Bool));
+    ordered(Type::Numeric(Some((12, 2))), &[num(-500, 2), num(-1, 2), num(0, 2), num(150, 2)]);
+    let wide = [
+        num(-(1 << 118), 0),
+        num(-15, 0),
+        num(-2, 0),
+        num(-15, 1),
+        num(-1, 200),
+        num(0, 3),
+        num(1, 200),
+        num(10, 1),
+        num(11, 1),
+        num(2, 0),
+        num(15, 0),
+        num(1 << 118, 0),
+    ];
+    ordered(Type::Numeric(None), &wide);
+    let floats = [f64::NEG_INFINITY, -1.5, -1e-300, 0.0, 1e-300, 2.0, f64::INFINITY, f64::NAN];
+    ordered(Type::Float8, &floats.map(Field::Float));
+    let texts: [&[u8]; 9] =
+        [b"", b"\0", b"\0\0", b"\x01", b"a", b"a\0", b"a\x01b", b"abcdefgh", b"abcdefgh\xff"];
+    ordered(Type::Bytea, &texts.map(Field::Bytes));
+    ordered(Type::Uuid, &[[0; 16], [1; 16], [255; 16]].map(Field::Uuid));
+}
+
+#[test]
+fn equal_numerics_of_different_scale_have_one_key() {
+    let f = fixture(&[(Type::Int4, false), (Type::Numeric(None), false)], &[1], true);
+    assert_eq!(f.key(&[Field::Int(1), num(15, 1)]), f.key(&[Field::Int(1), num(1500, 3)]));
+    let (mut a, mut b) = (KeyBuf::new(), KeyBuf::new());
+    push_equal(f.layout.column(ColumnId(1)), num(2, 0), &mut a);
+    push_equal(f.layout.column(ColumnId(1)), Field::Int(2), &mut b);
+    assert_eq!(a, b);
+}
+
+#[test]
+fn search_values_outside_the_column_match_nothing_or_move_inside() {
+    let f = fixture(&[(Type::Int4, false), (Type::Int2, false)], &[1], true);
+    let key = |v| f.key(&[Field::Int(1), Field::Int(v)]);
+    assert!(!f.codec.encode_key(&[Field::Int(40_000)], &mut KeyBuf::new()));
+    assert!(!f.codec.encode_key(&[num(15, 1)], &mut KeyBuf::new()));
+    assert!(f.codec.encode_key(&[num(20, 1)], &mut KeyBuf::new()));
+    assert!(
+        f.range(&[], Some((Field::Int(-40_000), false)), Some((num(15, 1), true))).contains(key(1).words())
+    );
+    assert!(!f.range(&[], None, Some((num(15, 1), true))).contains(key(2).words()));
+    assert!(f.range(&[], Some((num(15, 1), true)), None).contains(key(2).words()));
+    assert!(!f.range(&[], Some((num(-15, 1), true)), None).contains(key(-2).words()));
+    assert!(f.range(&[], Some((num(-15, 1), true)), None).contains(key(-1).words()));
+    assert!(f.range(&[], None, Some((Field::Int(40_000), false))).contains(key(32767).words()));
+    assert!(f.range(&[], Some((Field::Int(40_000), false)), None).is_empty());
+    assert!(f.range(&[], None, Some((Field::Int(-40_000), false))).is_empty());
+    assert!(f.range(&[], Some((num(1 << 118, 0), true)), None).is_empty());
+    assert!(f.range(&[], Some((Field::Null, true)), None).is_empty());
+    assert!(f.range(&[Field::Null], None, None).is_empty());
+    assert!(f.range(&[], Some((num(-(1 << 118), 200), true)), None).contains(key(0).words()));
+    assert!(!f.range(&[], Some((num(1, 200), true)), None).contains(key(0).words()));
+}
+
+#[test]
+fn unique_indexes_keep_nulls_apart_and_others_append_the_primary_key() {
+    let types = [(Type::Int4, false), (Type::Text, true)];
+    let (u, n) = (fixture(&types, &[1], true), fixture(&types, &[1], false));
+    let row = |id, text| [Field::Int(id), text];
+    let a = Field::Bytes(b"a");
+    assert_eq!(u.key(&row(1, a)), u.key(&row(2, a)));
+    assert_ne!(u.key(&row(1, Field::Null)), u.key(&row(2, Field::Null)));
+    assert_ne!(n.key(&row(1, a)), n.key(&row(2, a)));
+    let range = n.range(&[a], None, None);
+    assert!(range.contains(n.key(&row(1, a)).words()) && range.contains(n.key(&row(2, a)).words()));
+    assert!(!range.contains(n.key(&row(1, Field::Bytes(b"aa"))).words()));
+}
+
+#[test]
+fn long_keys_spill_and_too_long_ones_are_refused() {
+    let f = fixture(&[(Type::Int4, false), (Type::Text, false)], &[1], true);
+    let long = vec![b'x'; 1000];
+    let key = f.key(&[Field::Int(1), Field::Bytes(&long)]);
+    assert_eq!(key.len_bytes(), 1001);
+    assert_eq!(KeyBuf::from_words(key.words()).words(), key.words());
+    let range = f.range(&[Field::Bytes(&long)], None, None);
+    assert!(range.contains(key.words()));
+    let huge = vec![b'x'; INDEX_KEY_BYTES_MAX];
+    let (mut image, mut key) = (Vec::new(), KeyBuf::new());
+    f.layout.encode(&[Field::Int(1), Field::Bytes(&huge)], &mut image).unwrap();
+    assert_eq!(f.codec.encode_row(&image, &mut key), Err(KeyTooLong));
+    assert!(!f.codec.encode_key(&[Field::Bytes(&huge)], &mut KeyBuf::new()));
+    let below = f.range(&[], None, Some((Field::Bytes(&huge), true)));
+    assert!(below.contains(f.key(&[Field::Int(1), Field::Bytes(&long)]).words()));
+}

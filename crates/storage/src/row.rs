@@ -1,0 +1,542 @@
+//! Row images: one row as a sequence of `u64` words.
+//!
+//! ```text
+//!  16-byte | 8-byte | 4-byte | 2-byte | 1-byte columns | null bitmap | end offsets u32.. | bytes.. | pad
+//!  '------------------------- fixed part, offsets known -------------------------------'
+//! ```
+//!
+//! 1. Fixed-width columns come in descending width, so each is naturally aligned and nothing is lost
+//!    to padding: `bool` 1, `int2` 2, `int4`, `date` 4, `int8`, timestamps, `interval`, `float8` 8,
+//!    `numeric(p <= 18, s)` 8 (the mantissa at the column's scale), other numerics 16
+//!    ([`PackedNumeric`]), `uuid` 16.
+//! 2. The bitmap has a bit per *nullable* column: a row without nullable columns pays nothing.
+//! 3. A variable-length column (text, bytea) is its end, an offset from the start of the image; it
+//!    begins where the one before ends. NULL is an empty one.
+//! 4. Bytes are little-endian; everything unused (NULL columns, the pad of the last word) is zero.
+//!    So equal rows have equal images: images are compared, hashed and logged as they are.
+//!
+//! A [`Column`] holds what reading one column takes (offset, width, null bit); the executor keeps them
+//! in its code, and reading is a load.
+
+use planaria_base::limits::{NUMERIC_DIGITS_WORD, ROW_BYTES_MAX};
+use planaria_base::numeric::PackedNumeric;
+use planaria_base::{ColumnId, Error, Numeric, Result, SqlState, Type};
+use std::ops::Range;
+
+/// A column as storage sees it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ColumnSpec {
+    /// Its type.
+    pub ty: Type,
+    /// Whether NULL may be stored.
+    pub nullable: bool,
+}
+
+/// The value of a column, going in or coming out.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Field<'a> {
+    /// SQL NULL
+    Null,
+    /// boolean
+    Bool(bool),
+    /// integers, date, timestamps, interval
+    Int(i64),
+    /// double precision
+    Float(f64),
+    /// numeric
+    Numeric(Numeric),
+    /// text (char without trailing blanks), bytea
+    Bytes(&'a [u8]),
+    /// uuid
+    Uuid([u8; 16]),
+}
+
+/// How a column is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum ColumnKind {
+    /// 1 byte, 0 or 1
+    Bool,
+    /// 2 bytes
+    Int2,
+    /// 4 bytes
+    Int4,
+    /// 8 bytes
+    Int8,
+    /// 8 bytes
+    Float8,
+    /// 8 bytes: mantissa at the column's scale
+    Decimal,
+    /// 16 bytes: a packed numeric with its own scale
+    Numeric,
+    /// 16 bytes
+    Uuid,
+    /// variable length
+    Bytes,
+}
+
+impl ColumnKind {
+    /// The kind that stores a type; `None` for arrays and pseudo-types, which cannot be columns.
+    pub fn of(ty: &Type) -> Option<ColumnKind> {
+        Some(match ty {
+            Type::Bool => ColumnKind::Bool,
+            Type::Int2 => ColumnKind::Int2,
+            Type::Int4 | Type::Date => ColumnKind::Int4,
+            Type::Int8 | Type::Timestamp | Type::TimestampTz | Type::Interval => ColumnKind::Int8,
+            Type::Float8 => ColumnKind::Float8,
+            Type::Numeric(Some((p, _))) if u32::from(*p) <= NUMERIC_DIGITS_WORD => ColumnKind::Decimal,
+            Type::Numeric(_) => ColumnKind::Numeric,
+            Type::Uuid => ColumnKind::Uuid,
+            Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Bytea => ColumnKind::Bytes,
+            Type::Array(_) | Type::Unknown | Type::Void => return None,
+        })
+    }
+    /// Bytes in the fixed part, without the end offset of variable-length columns.
+    const fn width(self) -> u32 {
+        match self {
+            ColumnKind::Bool => 1,
+            ColumnKind::Int2 => 2,
+            ColumnKind::Int4 => 4,
+            ColumnKind::Int8 | ColumnKind::Float8 | ColumnKind::Decimal => 8,
+            ColumnKind::Numeric | ColumnKind::Uuid => 16,
+            ColumnKind::Bytes => 0,
+        }
+    }
+}
+
+/// All that reading a column from an image takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// Byte offset of a fixed-width column, or of a variable-length column's end offset.
+    offset: u32,
+    /// Byte offset of its bits of the null bitmap.
+    null_byte: u32,
+    /// Its null bit; 0 for a column that is never NULL.
+    null_mask: u8,
+    /// How it is stored.
+    kind: ColumnKind,
+    /// Scale of a `Decimal`.
+    scale: u8,
+    /// Byte offset at which the first variable-length column begins; 0 for every other column.
+    begin: u32,
+}
+
+const _: () = assert!(size_of::<Column>() == 16);
+
+#[inline]
+fn view(image: &[u64]) -> &[u8] {
+    bytemuck::cast_slice(image)
+}
+
+#[inline]
+fn load<const N: usize>(image: &[u64], offset: u32) -> [u8; N] {
+    let at = offset as usize;
+    // Images come from `RowLayout`, so the fixed part is there; a bounds check is all it costs.
+    *view(image)[at..].first_chunk::<N>().expect("image shorter than its layout")
+}
+
+impl Column {
+    /// How the column is stored.
+    #[inline]
+    pub fn kind(&self) -> ColumnKind {
+        self.kind
+    }
+    /// The scale of a [`ColumnKind::Decimal`] column.
+    #[inline]
+    pub fn scale(&self) -> u8 {
+        self.scale
+    }
+    /// Whether it may hold NULL.
+    #[inline]
+    pub fn nullable(&self) -> bool {
+        self.null_mask != 0
+    }
+    /// Whether it is NULL.
+    #[inline]
+    pub fn is_null(&self, image: &[u64]) -> bool {
+        self.null_mask != 0 && view(image)[self.null_byte as usize] & self.null_mask != 0
+    }
+    /// A boolean (as 0 or 1), integer, date, timestamp or interval; the mantissa of a `Decimal`.
+    #[inline]
+    pub fn int(&self, image: &[u64]) -> i64 {
+        match self.kind {
+            ColumnKind::Int8 | ColumnKind::Decimal => i64::from_le_bytes(load(image, self.offset)),
+            ColumnKind::Int4 => i64::from(i32::from_le_bytes(load(image, self.offset))),
+            ColumnKind::Int2 => i64::from(i16::from_le_bytes(load(image, self.offset))),
+            ColumnKind::Bool => i64::from(view(image)[self.offset as usize]),
+            _ => unreachable!("not an integer column"),
+        }
+    }
+    /// A boolean.
+    #[inline]
+    pub fn bool(&self, image: &[u64]) -> bool {
+        debug_assert_eq!(self.kind, ColumnKind::Bool);
+        view(image)[self.offset as usize] != 0
+    }
+    /// A double precision.
+    #[inline]
+    pub fn float(&self, image: &[u64]) -> f64 {
+        debug_assert_eq!(self.kind, ColumnKind::Float8);
+        f64::from_le_bytes(load(image, self.offset))
+    }
+    /// A numeric of either form.
+    #[inline]
+    pub fn numeric(&self, image: &[u64]) -> Numeric {
+        if self.kind == ColumnKind::Decimal {
+            let mantissa = i128::from(i64::from_le_bytes(load(image, self.offset)));
+            return Numeric::from_parts(mantissa, self.scale).expect("64 bits fit a mantissa");
+        }
+        debug_assert_eq!(self.kind, ColumnKind::Numeric);
+        let low = u64::from_le_bytes(load(image, self.offset));
+        let high = u64::from_le_bytes(load(image, self.offset + 8));
+        PackedNumeric([low, high]).unpack()
+    }
+    /// A uuid.
+    #[inline]
+    pub fn uuid(&self, image: &[u64]) -> [u8; 16] {
+        debug_assert_eq!(self.kind, ColumnKind::Uuid);
+        load(image, self.offset)
+    }
+    /// Where the bytes of a text or bytea stand within the image.
+    #[inline]
+    pub fn bytes_range(&self, image: &[u64]) -> Range<usize> {
+        debug_assert_eq!(self.kind, ColumnKind::Bytes);
+        let end = u32::from_le_bytes(load(image, self.offset)) as usize;
+        let start =
+            if self.begin != 0 { self.begin } else { u32::from_le_bytes(load(image, self.offset - 4)) };
+        start as usize..end
+    }
+    /// A text or bytea.
+    #[inline]
+    pub fn bytes<'a>(&self, image: &'a [u64]) -> &'a [u8] {
+        &view(image)[self.bytes_range(image)]
+    }
+    /// The value, whatever its kind.
+    #[inline]
+    pub fn field<'a>(&self, image: &'a [u64]) -> Field<'a> {
+        if self.is_null(image) {
+            return Field::Null;
+        }
+        match self.kind {
+            ColumnKind::Bool => Field::Bool(self.bool(image)),
+            ColumnKind::Int2 | ColumnKind::Int4 | ColumnKind::Int8 => Field::Int(self.int(image)),
+            ColumnKind::Float8 => Field::Float(self.float(image)),
+            ColumnKind::Decimal | ColumnKind::Numeric => Field::Numeric(self.numeric(image)),
+            ColumnKind::Uuid => Field::Uuid(self.uuid(image)),
+            ColumnKind::Bytes => Field::Bytes(self.bytes(image)),
+        }
+    }
+}
+
+/// Where the columns of a table stand in its images, and how images are made.
+#[derive(Clone, Debug)]
+pub struct RowLayout {
+    columns: Box<[Column]>,
+    specs: Box<[ColumnSpec]>,
+    /// Columns with a place in the fixed part.
+    fixed: Box<[ColumnId]>,
+    /// Variable-length columns, in column order.
+    variable: Box<[ColumnId]>,
+    /// Bytes of the fixed part; variable-length data begin here.
+    fixed_bytes: u32,
+}
+
+impl RowLayout {
+    /// Lays the columns out. An error for types that cannot be stored.
+    pub fn new(specs: &[ColumnSpec]) -> Result<RowLayout> {
+        let kinds = specs
+            .iter()
+            .map(|spec| {
+                ColumnKind::of(&spec.ty).ok_or_else(|| {
+                    Error::unsupported(
+                        format!("columns of type {} are not supported", spec.ty),
+                        "Use a table of its own with one row per element.",
+                    )
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let mut columns =
+            vec![
+                Column { offset: 0, null_byte: 0, null_mask: 0, kind: ColumnKind::Bool, scale: 0, begin: 0 };
+                specs.len()
+            ];
+        let mut fixed: Vec<ColumnId> = Vec::new();
+        let mut end = 0u32;
+        for width in [16, 8, 4, 2, 1] {
+            for (i, kind) in kinds.iter().enumerate().filter(|(_, k)| k.width() == width) {
+                let scale = match specs[i].ty {
+                    Type::Numeric(Some((_, scale))) => scale,
+                    _ => 0,
+                };
+                columns[i] = Column { offset: end, kind: *kind, scale, ..columns[i] };
+                fixed.push(ColumnId::from(i));
+                end += width;
+            }
+        }
+        let nullables = specs.iter().enumerate().filter(|(_, spec)| spec.nullable);
+        for (bit, (i, _)) in (0u32..).zip(nullables) {
+            columns[i].null_byte = end + bit / 8;
+            columns[i].null_mask = 1 << (bit % 8);
+        }
+        end += (specs.iter().filter(|spec| spec.nullable).count() as u32).div_ceil(8);
+        let variable: Vec<ColumnId> =
+            (0..specs.len()).filter(|i| kinds[*i] == ColumnKind::Bytes).map(ColumnId::from).collect();
+        let fixed_bytes = end + 4 * variable.len() as u32;
+        for (nth, id) in variable.iter().enumerate() {
+            let column = &mut columns[id.index()];
+            column.kind = ColumnKind::Bytes;
+            column.offset = end + 4 * nth as u32;
+            column.begin = if nth == 0 { fixed_bytes } else { 0 };
+        }
+        Ok(RowLayout {
+            columns: columns.into(),
+            specs: specs.into(),
+            fixed: fixed.into(),
+            variable: variable.into(),
+            fixed_bytes,
+        })
+    }
+
+    /// How to read a column.
+    #[inline]
+    pub fn column(&self, id: ColumnId) -> &Column {
+        &self.columns[id.index()]
+    }
+    /// All columns, by position.
+    #[inline]
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+    /// The columns as they were given.
+    pub fn specs(&self) -> &[ColumnSpec] {
+        &self.specs
+    }
+    /// Whether images all have one length.
+    pub fn is_fixed_length(&self) -> bool {
+        self.variable.is_empty()
+    }
+
+    /// Whether a column is NULL.
+    #[inline]
+    pub fn is_null(&self, image: &[u64], id: ColumnId) -> bool {
+        self.column(id).is_null(image)
+    }
+    /// See [`Column::int`].
+    #[inline]
+    pub fn int(&self, image: &[u64], id: ColumnId) -> i64 {
+        self.column(id).int(image)
+    }
+    /// See [`Column::float`].
+    #[inline]
+    pub fn float(&self, image: &[u64], id: ColumnId) -> f64 {
+        self.column(id).float(image)
+    }
+    /// See [`Column::numeric`].
+    #[inline]
+    pub fn numeric(&self, image: &[u64], id: ColumnId) -> Numeric {
+        self.column(id).numeric(image)
+    }
+    /// See [`Column::uuid`].
+    #[inline]
+    pub fn uuid(&self, image: &[u64], id: ColumnId) -> [u8; 16] {
+        self.column(id).uuid(image)
+    }
+    /// See [`Column::bytes`].
+    #[inline]
+    pub fn bytes<'a>(&self, image: &'a [u64], id: ColumnId) -> &'a [u8] {
+        self.column(id).bytes(image)
+    }
+    /// See [`Column::field`].
+    #[inline]
+    pub fn field<'a>(&self, image: &'a [u64], id: ColumnId) -> Field<'a> {
+        self.column(id).field(image)
+    }
+
+    /// Makes the image of a row with these values, in column order; see [`RowLayout::encode_with`].
+    pub fn encode(&self, fields: &[Field<'_>], out: &mut Vec<u64>) -> Result<()> {
+        assert_eq!(fields.len(), self.columns.len(), "one value per column");
+        self.encode_with(|id| fields[id.index()], out)
+    }
+
+    /// Makes the image of a row into `out`, asking for each column's value once. Values are of their
+    /// columns' types already; what does not fit nevertheless is SQLSTATE 22003 (54000 for a row
+    /// over [`ROW_BYTES_MAX`]). A NULL in a column that is not nullable is the caller's bug.
+    #[inline]
+    pub fn encode_with<'a>(
+        &self,
+        mut value: impl FnMut(ColumnId) -> Field<'a>,
+        out: &mut Vec<u64>,
+    ) -> Result<()> {
+        out.clear();
+        out.resize((self.fixed_bytes as usize).div_ceil(8), 0);
+        for id in &self.fixed {
+            self.put_fixed(self.column(*id), value(*id), out)?;
+        }
+        let mut end = self.fixed_bytes as usize;
+        for id in &self.variable {
+            end = self.put_variable(self.column(*id), value(*id), end, out)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the image of a row that differs from `old` in `changes`.
+    pub fn encode_update(
+        &self,
+        old: &[u64],
+        changes: &[(ColumnId, Field<'_>)],
+        out: &mut Vec<u64>,
+    ) -> Result<()> {
+        self.encode_update_with(old, changes.len(), |i| changes[i], out)
+    }
+
+    /// The same, asking for the `count` changes by number. If no variable-length column is among
+    /// them, this is a copy and a patch.
+    #[inline]
+    pub fn encode_update_with<'a>(
+        &self,
+        old: &'a [u64],
+        count: usize,
+        change: impl Fn(usize) -> (ColumnId, Field<'a>),
+        out: &mut Vec<u64>,
+    ) -> Result<()> {
+        let moves = (0..count).any(|i| self.column(change(i).0).kind == ColumnKind::Bytes);
+        out.clear();
+        if !moves {
+            out.extend_from_slice(old);
+        } else {
+            out.extend_from_slice(&old[..(self.fixed_bytes as usize).div_ceil(8)]);
+            let tail = self.fixed_bytes as usize % 8;
+            if tail != 0 {
+                bytemuck::cast_slice_mut::<u64, u8>(out).last_chunk_mut::<8>().expect("a word")[tail..]
+                    .fill(0);
+            }
+        }
+        for i in 0..count {
+            let (id, field) = change(i);
+            let column = self.column(id);
+            if column.kind != ColumnKind::Bytes {
+                self.put_fixed(column, field, out)?;
+            }
+        }
+        if moves {
+            let mut end = self.fixed_bytes as usize;
+            for id in &self.variable {
+                let changed = (0..count).map(&change).find(|(changed, _)| changed == id);
+                let field = changed.map_or_else(|| self.field(old, *id), |(_, field)| field);
+                end = self.put_variable(self.column(*id), field, end, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn put_fixed(&self, column: &Column, field: Field<'_>, out: &mut [u64]) -> Result<()> {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
+        let at = column.offset as usize;
+        if column.null_mask != 0 {
+            bytes[column.null_byte as usize] &= !column.null_mask;
+        }
+        match (column.kind, field) {
+            (ColumnKind::Int8, Field::Int(v)) => put(bytes, at, v.to_le_bytes()),
+            (ColumnKind::Int4, Field::Int(v)) => match i32::try_from(v) {
+                Ok(v) => put(bytes, at, v.to_le_bytes()),
+                Err(_) => return Err(out_of_range()),
+            },
+            (ColumnKind::Int2, Field::Int(v)) => match i16::try_from(v) {
+                Ok(v) => put(bytes, at, v.to_le_bytes()),
+                Err(_) => return Err(out_of_range()),
+            },
+            (ColumnKind::Bool, Field::Bool(v)) => bytes[at] = u8::from(v),
+            (ColumnKind::Float8, Field::Float(v)) => put(bytes, at, v.to_le_bytes()),
+            (ColumnKind::Decimal, Field::Numeric(v)) => {
+                let mantissa = at_scale(v, column.scale).ok_or_else(out_of_range)?;
+                put(bytes, at, mantissa.to_le_bytes());
+            }
+            (ColumnKind::Numeric, Field::Numeric(v)) => {
+                let [low, high] = v.pack().0;
+                put(bytes, at, low.to_le_bytes());
+                put(bytes, at + 8, high.to_le_bytes());
+            }
+            (ColumnKind::Uuid, Field::Uuid(v)) => put(bytes, at, v),
+            (_, Field::Null) => {
+                assert!(column.null_mask != 0, "NULL in a column that is not nullable");
+                bytes[column.null_byte as usize] |= column.null_mask;
+                bytes[at..at + column.kind.width() as usize].fill(0);
+            }
+            (kind, field) => unreachable!("{field:?} in a column of kind {kind:?}"),
+        }
+        Ok(())
+    }
+
+    /// Appends a variable-length value that begins at byte `begin`; returns where it ends.
+    #[inline]
+    fn put_variable(
+        &self,
+        column: &Column,
+        field: Field<'_>,
+        begin: usize,
+        out: &mut Vec<u64>,
+    ) -> Result<usize> {
+        let value: &[u8] = match field {
+            Field::Bytes(value) => value,
+            Field::Null => &[],
+            other => unreachable!("{other:?} in a text or bytea column"),
+        };
+        let end = begin + value.len();
+        if end > ROW_BYTES_MAX {
+            return Err(row_too_large());
+        }
+        if end > out.len() * 8 {
+            out.resize(end.div_ceil(8), 0);
+        }
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
+        bytes[begin..end].copy_from_slice(value);
+        put(bytes, column.offset as usize, (end as u32).to_le_bytes());
+        if column.null_mask != 0 {
+            bytes[column.null_byte as usize] &= !column.null_mask;
+        }
+        if matches!(field, Field::Null) {
+            assert!(column.null_mask != 0, "NULL in a column that is not nullable");
+            bytes[column.null_byte as usize] |= column.null_mask;
+        }
+        Ok(end)
+    }
+}
+
+#[inline]
+fn put<const N: usize>(bytes: &mut [u8], at: usize, value: [u8; N]) {
+    *bytes[at..].first_chunk_mut::<N>().expect("within the fixed part") = value;
+}
+
+/// The mantissa of `v` at `scale`, if it is exact there and fits 64 bits.
+#[inline]
+pub(crate) fn at_scale(v: Numeric, scale: u8) -> Option<i64> {
+    if v.scale() == scale {
+        return i64::try_from(v.mantissa()).ok();
+    }
+    let power = 10i128.checked_pow(u32::from(v.scale().abs_diff(scale)));
+    if v.scale() < scale {
+        if v.mantissa() == 0 {
+            return Some(0);
+        }
+        return i64::try_from(v.mantissa().checked_mul(power?)?).ok();
+    }
+    match power {
+        Some(power) if v.mantissa() % power == 0 => i64::try_from(v.mantissa() / power).ok(),
+        None if v.mantissa() == 0 => Some(0),
+        _ => None,
+    }
+}
+
+#[cold]
+fn out_of_range() -> Error {
+    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range of its column")
+}
+
+#[cold]
+fn row_too_large() -> Error {
+    Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, format!("row exceeds the maximum of {ROW_BYTES_MAX} bytes"))
+}
+
+#[cfg(test)]
+mod tests;

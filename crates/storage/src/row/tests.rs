@@ -1,0 +1,101 @@
+use super::*;
+
+fn layout() -> RowLayout {
+    let spec = |ty, nullable| ColumnSpec { ty, nullable };
+    RowLayout::new(&[
+        spec(Type::Text, true),
+        spec(Type::Int2, false),
+        spec(Type::Int8, true),
+        spec(Type::Numeric(Some((12, 2))), false),
+        spec(Type::Numeric(None), true),
+        spec(Type::Bool, true),
+        spec(Type::Bytea, false),
+        spec(Type::Uuid, false),
+        spec(Type::Float8, false),
+        spec(Type::Date, false),
+        spec(Type::Char(9), true),
+    ])
+    .unwrap()
+}
+
+fn row<'a>() -> Vec<Field<'a>> {
+    vec![
+        Field::Bytes(b"planaria"),
+        Field::Int(-7),
+        Field::Int(1 << 40),
+        Field::Numeric(Numeric::from_parts(-12345, 2).unwrap()),
+        Field::Numeric(Numeric::from_parts(15, 1).unwrap()),
+        Field::Bool(true),
+        Field::Bytes(&[0, 1, 2]),
+        Field::Uuid([9; 16]),
+        Field::Float(2.5),
+        Field::Int(-400),
+        Field::Null,
+    ]
+}
+
+fn read<'a>(l: &RowLayout, image: &'a [u64]) -> Vec<Field<'a>> {
+    l.columns().iter().map(|c| c.field(image)).collect()
+}
+
+#[test]
+fn what_goes_in_comes_out() {
+    let (l, mut image) = (layout(), Vec::new());
+    l.encode(&row(), &mut image).unwrap();
+    assert_eq!(read(&l, &image), row());
+}
+
+#[test]
+fn an_update_makes_the_image_that_encoding_anew_would() {
+    let l = layout();
+    let (mut old, mut new, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+    l.encode(&row(), &mut old).unwrap();
+    let cases: &[&[(u32, Field)]] = &[
+        &[(1, Field::Int(3)), (2, Field::Null)],
+        &[(0, Field::Bytes(b"a much longer text than before"))],
+        &[(0, Field::Null), (5, Field::Null)],
+        &[(10, Field::Bytes(b"x")), (6, Field::Bytes(b"")), (9, Field::Int(1))],
+        &[],
+    ];
+    for case in cases {
+        let changes: Vec<_> = case.iter().map(|(c, f)| (ColumnId(*c), *f)).collect();
+        l.encode_update(&old, &changes, &mut new).unwrap();
+        let mut values = row();
+        changes.iter().for_each(|(c, f)| values[c.index()] = *f);
+        l.encode(&values, &mut expected).unwrap();
+        assert_eq!(new, expected, "{case:?}");
+    }
+}
+
+#[test]
+fn a_row_of_integers_has_no_overhead() {
+    let int8 = ColumnSpec { ty: Type::Int8, nullable: false };
+    let l = RowLayout::new(&[int8.clone(), int8]).unwrap();
+    let mut image = Vec::new();
+    l.encode(&[Field::Int(1), Field::Int(-1)], &mut image).unwrap();
+    assert_eq!(image, [1, u64::MAX]);
+    assert!(l.is_fixed_length());
+}
+
+#[test]
+fn what_does_not_fit_is_an_error() {
+    let l = layout();
+    let mut values = row();
+    values[1] = Field::Int(40_000);
+    assert_eq!(
+        l.encode(&values, &mut Vec::new()).unwrap_err().sqlstate(),
+        SqlState::NUMERIC_VALUE_OUT_OF_RANGE
+    );
+    let array = ColumnSpec { ty: Type::Array(Box::new(Type::Int4)), nullable: true };
+    assert_eq!(RowLayout::new(&[array]).unwrap_err().sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
+}
+
+#[test]
+fn decimals_are_rescaled_exactly_or_not_at_all() {
+    let n = |m, s| Numeric::from_parts(m, s).unwrap();
+    assert_eq!(at_scale(n(15, 1), 2), Some(150));
+    assert_eq!(at_scale(n(150, 2), 1), Some(15));
+    assert_eq!(at_scale(n(151, 2), 1), None);
+    assert_eq!(at_scale(n(0, 200), 1), Some(0));
+    assert_eq!(at_scale(n(1, 0), 19), None);
+}
