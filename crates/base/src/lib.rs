@@ -11,6 +11,7 @@ pub mod id;
 pub mod limits;
 pub mod numeric;
 pub mod sync;
+pub mod text_io;
 pub mod types;
 
 pub use clock::{CommitTs, Epoch};

@@ -30,14 +30,14 @@ impl Heap {
 
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
-        self.arena.clear();
+        self.arena.reset();
         self.elements.clear();
     }
 
     /// Bytes in use, texts and array elements; what the machine bounds and decides to compact by.
     #[inline]
     pub fn used(&self) -> usize {
-        self.arena.used() + self.elements.len() * size_of::<Slot>()
+        self.arena.used_words() * 8 + self.elements.len() * size_of::<Slot>()
     }
 
     /// The bytes of a text or bytea.
@@ -56,43 +56,40 @@ impl Heap {
 
     /// Copies a text in.
     #[inline]
-    pub fn text(&mut self, s: &str) -> Slot {
-        Slot::Text(self.arena.push_bytes(s.as_bytes()))
+    pub fn text(&mut self, s: &str) -> Result<Slot> {
+        Ok(Slot::Text(self.arena.push_bytes(s.as_bytes())?))
     }
 
     /// Copies a bytea in.
     #[inline]
-    pub fn bytea(&mut self, b: &[u8]) -> Slot {
-        Slot::Bytea(self.arena.push_bytes(b))
+    pub fn bytea(&mut self, b: &[u8]) -> Result<Slot> {
+        Ok(Slot::Bytea(self.arena.push_bytes(b)?))
     }
 
-    /// Builds bytes out of others of this heap: `fill` reads the arena and appends to the buffer.
+    /// Builds bytes out of others of this heap: `fill` reads the heap and appends to the buffer.
     #[inline]
-    pub fn build<E>(
-        &mut self,
-        fill: impl FnOnce(&Heap, &mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<Bytes, E> {
+    pub fn build(&mut self, fill: impl FnOnce(&Heap, &mut Vec<u8>) -> Result<()>) -> Result<Bytes> {
         let mut buffer = std::mem::take(&mut self.scratch);
         buffer.clear();
-        let filled = fill(self, &mut buffer).map(|()| self.arena.push_bytes(&buffer));
-        // A giant is not kept: the scratch is per worker and for good.
+        let built = match fill(self, &mut buffer) {
+            Ok(()) => self.arena.push_bytes(&buffer).map_err(Error::from),
+            Err(e) => Err(e),
+        };
+        // A giant is not kept: the scratch is the worker's, for good.
         if buffer.capacity() <= SCRATCH_KEPT_BYTES_MAX {
             self.scratch = buffer;
         }
-        filled
+        built
     }
 
-    /// [`Heap::build`] of a text that cannot fail.
+    /// [`Heap::build`] of a text out of steps that cannot fail.
     #[inline]
-    pub fn build_text(&mut self, fill: impl FnOnce(&Heap, &mut Vec<u8>)) -> Slot {
-        let built = self.build::<std::convert::Infallible>(|heap, out| {
+    pub fn build_text(&mut self, fill: impl FnOnce(&Heap, &mut Vec<u8>)) -> Result<Slot> {
+        let built = self.build(|heap, out| {
             fill(heap, out);
             Ok(())
         });
-        match built {
-            Ok(bytes) => Slot::Text(bytes),
-            Err(never) => match never {},
-        }
+        built.map(Slot::Text)
     }
 
     /// The elements of an array.
@@ -183,45 +180,43 @@ impl Heap {
     }
 
     /// Copies a slot of `from`, with everything it points to, into `to`.
-    pub fn relocate(slot: Slot, from: &Heap, to: &mut Heap) -> Slot {
-        match slot {
-            Slot::Text(b) => Slot::Text(to.arena.push_bytes(from.bytes(b))),
-            Slot::Bytea(b) => Slot::Bytea(to.arena.push_bytes(from.bytes(b))),
+    pub fn relocate(slot: Slot, from: &Heap, to: &mut Heap) -> Result<Slot> {
+        Ok(match slot {
+            Slot::Text(b) => Slot::Text(to.arena.push_bytes(from.bytes(b))?),
+            Slot::Bytea(b) => Slot::Bytea(to.arena.push_bytes(from.bytes(b))?),
             Slot::Array(a) => {
                 // The room is taken first: elements that are arrays themselves push behind it.
-                let offset = to.elements.len();
+                let offset = to.room_for(a.len as usize)? as usize;
                 to.elements.extend_from_slice(from.elements(a));
                 for i in offset..offset + a.len as usize {
-                    let element = to.elements[i];
-                    to.elements[i] = Heap::relocate(element, from, to);
+                    to.elements[i] = Heap::relocate(to.elements[i], from, to)?;
                 }
                 Slot::Array(ArrayRef { offset: offset as u32, len: a.len })
             }
             plain => plain,
-        }
+        })
     }
 
     /// From an owned value.
-    pub fn push_datum(&mut self, datum: &Datum) -> Slot {
-        match datum {
+    pub fn push_datum(&mut self, datum: &Datum) -> Result<Slot> {
+        Ok(match datum {
             Datum::Null => Slot::Null,
             Datum::Bool(b) => Slot::Bool(*b),
             Datum::Int(n) => Slot::Int(*n),
             Datum::Float(x) => Slot::Float(*x),
             Datum::Numeric(n) => Slot::numeric(*n),
-            Datum::Text(s) => self.text(s),
-            Datum::Bytea(b) => self.bytea(b),
+            Datum::Text(s) => self.text(s)?,
+            Datum::Bytea(b) => self.bytea(b)?,
             Datum::Uuid(u) => Slot::Uuid(*u),
             Datum::Array(items) => {
-                let offset = self.elements.len();
+                let offset = self.room_for(items.len())? as usize;
                 self.elements.resize(offset + items.len(), Slot::Null);
                 for (i, item) in items.iter().enumerate() {
-                    let element = self.push_datum(item);
-                    self.elements[offset + i] = element;
+                    self.elements[offset + i] = self.push_datum(item)?;
                 }
                 Slot::Array(ArrayRef { offset: offset as u32, len: items.len() as u32 })
             }
-        }
+        })
     }
 
     /// Into an owned value.

@@ -1,0 +1,213 @@
+//! Values as text, exactly as PostgreSQL reads and prints them with its default settings.
+//!
+//! The primitives work on one class each and append to a byte buffer; [`crate::Datum::parse`] and
+//! [`crate::Datum::display`] put them together by type, and the executor does the same over its
+//! own values. Numbers, dates and texts have no separate binary form in SQL, so this is what
+//! literals, casts to and from text, RAISE, `||` and results all go through.
+
+mod array;
+mod float;
+
+pub use array::{parse_array, write_array_element};
+pub use float::{parse_float, write_float};
+
+use crate::error::{Error, Result, SqlState};
+use crate::types::Type;
+
+/// Whether PostgreSQL's input functions skip it (`isspace` in the C locale).
+#[inline]
+pub fn is_space(b: u8) -> bool {
+    matches!(b, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
+}
+
+/// Without the blanks around.
+pub fn trim(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_ascii() && is_space(c as u8))
+}
+
+/// 22P02 as every input function words it.
+#[cold]
+pub fn invalid_syntax(ty: &str, text: &str) -> Error {
+    Error::new(
+        SqlState::INVALID_TEXT_REPRESENTATION,
+        format!("invalid input syntax for type {ty}: \"{text}\""),
+    )
+}
+
+/// Appends an integer.
+#[inline]
+pub fn write_int(out: &mut Vec<u8>, n: i64) {
+    let mut buffer = [0u8; 20];
+    let mut at = buffer.len();
+    let mut left = n.unsigned_abs();
+    loop {
+        at -= 1;
+        buffer[at] = b'0' + (left % 10) as u8;
+        left /= 10;
+        if left == 0 {
+            break;
+        }
+    }
+    if n < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(&buffer[at..]);
+}
+
+/// Reads a smallint, integer or bigint.
+pub fn parse_int(text: &str, ty: &Type) -> Result<i64> {
+    let trimmed = trim(text);
+    let digits = trimmed.strip_prefix(['-', '+']).unwrap_or(trimmed);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(invalid_syntax(&ty.to_string(), text));
+    }
+    let in_range = |n: &i64| match ty {
+        Type::Int2 => i16::try_from(*n).is_ok(),
+        Type::Int4 => i32::try_from(*n).is_ok(),
+        _ => true,
+    };
+    trimmed.parse::<i64>().ok().filter(in_range).ok_or_else(|| {
+        Error::new(
+            SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+            format!("value \"{text}\" is out of range for type {ty}"),
+        )
+    })
+}
+
+/// Reads a boolean: a unique prefix of true, false, yes, no, on, off, or 1, 0.
+pub fn parse_bool(text: &str) -> Result<bool> {
+    let word = trim(text).to_ascii_lowercase();
+    let starts = |full: &str, at_least: usize| word.len() >= at_least && full.starts_with(&word);
+    if starts("true", 1) || starts("yes", 1) || starts("on", 2) || word == "1" {
+        Ok(true)
+    } else if starts("false", 1) || starts("no", 1) || starts("off", 2) || word == "0" {
+        Ok(false)
+    } else {
+        Err(invalid_syntax("boolean", text))
+    }
+}
+
+/// Appends lower-case hexadecimal digits.
+pub fn write_hex(out: &mut Vec<u8>, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    out.reserve(bytes.len() * 2);
+    for b in bytes {
+        out.extend([DIGITS[(b >> 4) as usize], DIGITS[(b & 15) as usize]]);
+    }
+}
+
+fn hex_digit(b: u8) -> Option<u8> {
+    (b as char).to_digit(16).map(|d| d as u8)
+}
+
+/// Reads pairs of hexadecimal digits, blanks between pairs allowed.
+pub fn parse_hex(text: &[u8]) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 2);
+    let mut at = 0;
+    let invalid = |message: String| Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
+    let digit = |at: usize| {
+        let text = std::str::from_utf8(&text[at..]).ok().and_then(|t| t.chars().next());
+        let digit = hex_digit(text_byte(text));
+        digit.ok_or_else(|| {
+            invalid(format!("invalid hexadecimal digit: \"{}\"", text.unwrap_or(char::REPLACEMENT_CHARACTER)))
+        })
+    };
+    while at < text.len() {
+        if matches!(text[at], b' ' | b'\n' | b'\t' | b'\r') {
+            at += 1;
+            continue;
+        }
+        let high = digit(at)?;
+        if at + 1 >= text.len() {
+            return Err(invalid("invalid hexadecimal data: odd number of digits".to_owned()));
+        }
+        bytes.push(high << 4 | digit(at + 1)?);
+        at += 2;
+    }
+    Ok(bytes)
+}
+
+fn text_byte(c: Option<char>) -> u8 {
+    c.and_then(|c| u8::try_from(u32::from(c)).ok()).unwrap_or(0)
+}
+
+/// Appends a bytea: `\x` and hexadecimal digits.
+pub fn write_bytea(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(b"\\x");
+    write_hex(out, bytes);
+}
+
+/// Reads a bytea in either format: `\x..`, or bytes with `\\` and `\ooo` escapes.
+pub fn parse_bytea(text: &[u8]) -> Result<Vec<u8>> {
+    if let [b'\\', b'x', digits @ ..] = text {
+        return parse_hex(digits);
+    }
+    parse_escaped_bytes(text)
+}
+
+/// Reads bytes with `\\` and `\ooo` escapes.
+pub fn parse_escaped_bytes(text: &[u8]) -> Result<Vec<u8>> {
+    let octal = |b: u8, most: u8| (b'0'..=most).contains(&b).then(|| b - b'0');
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [first, tail @ ..] = rest {
+        rest = match (first, tail) {
+            (b'\\', [b'\\', tail @ ..]) => {
+                bytes.push(b'\\');
+                tail
+            }
+            (b'\\', [a, b, c, tail @ ..]) if octal(*a, b'3').is_some() => {
+                match (octal(*a, b'3'), octal(*b, b'7'), octal(*c, b'7')) {
+                    (Some(a), Some(b), Some(c)) => bytes.push(a << 6 | b << 3 | c),
+                    _ => return Err(invalid_bytea()),
+                }
+                tail
+            }
+            (b'\\', _) => return Err(invalid_bytea()),
+            (plain, tail) => {
+                bytes.push(*plain);
+                tail
+            }
+        };
+    }
+    Ok(bytes)
+}
+
+#[cold]
+fn invalid_bytea() -> Error {
+    Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type bytea")
+}
+
+/// Appends a uuid in its standard form.
+pub fn write_uuid(out: &mut Vec<u8>, uuid: &[u8; 16]) {
+    for (i, b) in uuid.iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            out.push(b'-');
+        }
+        write_hex(out, std::slice::from_ref(b));
+    }
+}
+
+/// Reads a uuid: 32 digits, a hyphen allowed after any group of four, braces around allowed.
+pub fn parse_uuid(text: &str) -> Result<[u8; 16]> {
+    let invalid = || invalid_syntax("uuid", text);
+    let mut rest = text.as_bytes();
+    let braces = rest.first() == Some(&b'{');
+    if braces {
+        rest = &rest[1..];
+    }
+    let mut uuid = [0u8; 16];
+    for (i, byte) in uuid.iter_mut().enumerate() {
+        let [a, b, tail @ ..] = rest else { return Err(invalid()) };
+        *byte = hex_digit(*a).ok_or_else(invalid)? << 4 | hex_digit(*b).ok_or_else(invalid)?;
+        rest = tail;
+        if i % 2 == 1
+            && i < 15
+            && let [b'-', tail @ ..] = rest
+        {
+            rest = tail;
+        }
+    }
+    let end: &[u8] = if braces { b"}" } else { b"" };
+    if rest == end { Ok(uuid) } else { Err(invalid()) }
+}
