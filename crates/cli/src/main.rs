@@ -1,2 +1,62 @@
-//! The binary `planaria`.
-fn main() {}
+//! The binary `planaria`: one command for each thing a person does with a database.
+//!
+//! ```text
+//!  planaria demo                      load, run, kill for real, recover, verify
+//!  planaria shell [DIR]               a SQL prompt
+//!  planaria run FILE.sql ...          SQL files, as psql runs them
+//!  planaria bench tpcc ...            workloads through the embedding API
+//! ```
+//!
+//! Nothing here does the work: every command is a caller of the library.
+
+mod bench;
+mod demo;
+mod print;
+mod run;
+mod shell;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// A main-memory SQL database: stored procedures, serializable, command-logged, recovered in parallel.
+#[derive(Parser)]
+#[command(version, about, long_about = None)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Loads TPC-C, runs it, kills the database, recovers it and checks that nothing is lost.
+    Demo(demo::Options),
+    /// A SQL prompt on a database in a directory, or in memory.
+    Shell(shell::Options),
+    /// Runs SQL files; stops at the first error.
+    Run(run::Options),
+    /// Measures a workload.
+    Bench(bench::Options),
+    /// The part of `demo` that gets killed.
+    #[command(hide = true)]
+    DemoVictim(demo::VictimOptions),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Demo(o) => demo::demo(&o),
+        Command::DemoVictim(o) => demo::victim(&o),
+        Command::Shell(o) => shell::shell(&o),
+        Command::Run(o) => return run::run(&o),
+        Command::Bench(o) => bench::bench(&o),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprint!("{}", print::error(&error, None));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `planaria run`: SQL files, one after another, stopping at the first error.
+
+use crate::print::{self, Format};
+use clap::Args;
+use planaria::{Database, Error, Session};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Options of `planaria run`.
+#[derive(Args)]
+pub struct Options {
+    /// Rows without alignment, columns joined by `|` (as psql -A)
+    #[arg(short = 'A')]
+    unaligned: bool,
+    /// Rows only, without head and count (as psql -t)
+    #[arg(short = 't')]
+    tuples_only: bool,
+    /// Directory of the database; in memory without
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// SQL files
+    #[arg(required = true, value_name = "FILE.sql")]
+    files: Vec<PathBuf>,
+}
+
+/// Runs the files; exit status 1 at the first error.
+pub fn run(options: &Options) -> ExitCode {
+    let opened = match &options.data {
+        Some(dir) => Database::open(dir),
+        None => Database::in_memory(),
+    };
+    let outcome = opened.and_then(|db| Ok((db.session()?, db)));
+    let (mut session, _db) = match outcome {
+        Ok(pair) => pair,
+        Err(error) => {
+            eprint!("{}", print::error(&error, None));
+            return ExitCode::FAILURE;
+        }
+    };
+    let format = if options.unaligned { Format::Unaligned } else { Format::Aligned };
+    for file in &options.files {
+        let name = file.display().to_string();
+        let text = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) => {
+                eprintln!("{name}: {error}");
+                return ExitCode::FAILURE;
+            }
+        };
+        if let Err((error, position)) = run_text(&mut session, &text, &name, format, options.tuples_only) {
+            let line = print::line_of(&text, position);
+            eprint!("{name}:{line}: {}", print::error(&error, None));
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Runs the statements of a text; an error comes with its byte position in the text.
+fn run_text(
+    session: &mut Session,
+    text: &str,
+    name: &str,
+    format: Format,
+    tuples_only: bool,
+) -> Result<(), (Error, usize)> {
+    let stdout = std::io::stdout();
+    session.execute_each(text, &mut |result| {
+        for notice in &result.notices {
+            let line = print::line_of(text, result.position);
+            eprint!("{name}:{line}: {}", print::notice(notice));
+        }
+        if let Some(rows) = &result.rows {
+            let mut out = print::rows(rows, format);
+            if tuples_only && format == Format::Aligned {
+                let body: Vec<&str> = out.lines().skip(2).collect();
+                out = body[..body.len().saturating_sub(1)].join("\n") + "\n";
+            }
+            // A closed pipe ends the output, not the run.
+            let _ = stdout.lock().write_all(out.as_bytes());
+            if format == Format::Aligned {
+                let _ = stdout.lock().write_all(b"\n");
+            }
+        }
+    })
+}

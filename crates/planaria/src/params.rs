@@ -1,0 +1,194 @@
+//! Parameters: how Rust values become arguments of calls and `$n` of statements.
+//!
+//! ```
+//! # fn main() -> planaria::Result<()> {
+//! let db = planaria::Database::in_memory()?;
+//! let rows = db.query("SELECT $1 + $2, upper($3)", (1, 2, "abc"))?;
+//! assert_eq!(rows[0].get::<i32>(0)?, 3);
+//! assert_eq!(rows[0].get::<String>(1)?, "ABC");
+//! # Ok(()) }
+//! ```
+//!
+//! Nothing is allocated on the way: a parameter lends itself as a [`ParamRef`], and the engine
+//! writes it straight into the call's registers, converted to the declared type.
+
+use planaria_base::{Datum, Numeric};
+
+/// A borrowed parameter.
+#[derive(Clone, Copy)]
+pub enum ParamRef<'a> {
+    /// NULL
+    Null,
+    /// boolean
+    Bool(bool),
+    /// any integer
+    Int(i64),
+    /// double precision
+    Float(f64),
+    /// numeric
+    Numeric(Numeric),
+    /// text; also the text form of any other type
+    Text(&'a str),
+    /// bytea
+    Bytes(&'a [u8]),
+    /// uuid
+    Uuid([u8; 16]),
+    /// array
+    Array(&'a dyn Params),
+}
+
+/// A value that can be a parameter.
+pub trait Param {
+    /// Lends the value.
+    fn as_param(&self) -> ParamRef<'_>;
+}
+
+/// A list of parameters: tuples, slices and arrays of [`Param`]s, `()` for none.
+pub trait Params {
+    /// How many.
+    fn count(&self) -> usize;
+    /// The `i`-th, from 0; `i` is below `count`.
+    fn param(&self, i: usize) -> ParamRef<'_>;
+}
+
+macro_rules! simple_params {
+    ($($ty:ty => |$v:ident| $e:expr;)*) => {
+        $(impl Param for $ty { #[inline] fn as_param(&self) -> ParamRef<'_> { let $v = self; $e } })*
+    };
+}
+
+simple_params! {
+    bool => |v| ParamRef::Bool(*v);
+    i8 => |v| ParamRef::Int(i64::from(*v));
+    i16 => |v| ParamRef::Int(i64::from(*v));
+    i32 => |v| ParamRef::Int(i64::from(*v));
+    u8 => |v| ParamRef::Int(i64::from(*v));
+    u16 => |v| ParamRef::Int(i64::from(*v));
+    u32 => |v| ParamRef::Int(i64::from(*v));
+    i64 => |v| ParamRef::Int(*v);
+    f32 => |v| ParamRef::Float(f64::from(*v));
+    f64 => |v| ParamRef::Float(*v);
+    Numeric => |v| ParamRef::Numeric(*v);
+    str => |v| ParamRef::Text(v);
+    String => |v| ParamRef::Text(v);
+    [u8; 16] => |v| ParamRef::Uuid(*v);
+}
+
+impl<P: Param + ?Sized> Param for &P {
+    #[inline]
+    fn as_param(&self) -> ParamRef<'_> {
+        (**self).as_param()
+    }
+}
+
+impl<P: Param> Param for Option<P> {
+    #[inline]
+    fn as_param(&self) -> ParamRef<'_> {
+        self.as_ref().map_or(ParamRef::Null, Param::as_param)
+    }
+}
+
+/// A Rust vector or slice is a SQL array; use [`Bytes`] for bytea.
+impl<P: Param> Param for Vec<P> {
+    fn as_param(&self) -> ParamRef<'_> {
+        ParamRef::Array(self)
+    }
+}
+
+/// `bytea`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes<'a>(pub &'a [u8]);
+
+impl Param for Bytes<'_> {
+    fn as_param(&self) -> ParamRef<'_> {
+        ParamRef::Bytes(self.0)
+    }
+}
+
+impl Param for Datum {
+    fn as_param(&self) -> ParamRef<'_> {
+        match self {
+            Datum::Null => ParamRef::Null,
+            Datum::Bool(b) => ParamRef::Bool(*b),
+            Datum::Int(i) => ParamRef::Int(*i),
+            Datum::Float(f) => ParamRef::Float(*f),
+            Datum::Numeric(n) => ParamRef::Numeric(*n),
+            Datum::Text(t) => ParamRef::Text(t),
+            Datum::Bytea(b) => ParamRef::Bytes(b),
+            Datum::Uuid(u) => ParamRef::Uuid(*u),
+            Datum::Array(a) => ParamRef::Array(a),
+        }
+    }
+}
+
+impl<P: Param> Params for Vec<P> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+    fn param(&self, i: usize) -> ParamRef<'_> {
+        self[i].as_param()
+    }
+}
+
+impl<P: Param> Params for &[P] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+    fn param(&self, i: usize) -> ParamRef<'_> {
+        self[i].as_param()
+    }
+}
+
+impl<P: Param, const N: usize> Params for [P; N] {
+    fn count(&self) -> usize {
+        N
+    }
+    fn param(&self, i: usize) -> ParamRef<'_> {
+        self[i].as_param()
+    }
+}
+
+impl<P: Params + ?Sized> Params for &P {
+    fn count(&self) -> usize {
+        (**self).count()
+    }
+    fn param(&self, i: usize) -> ParamRef<'_> {
+        (**self).param(i)
+    }
+}
+
+impl Params for () {
+    fn count(&self) -> usize {
+        0
+    }
+    fn param(&self, _: usize) -> ParamRef<'_> {
+        ParamRef::Null
+    }
+}
+
+macro_rules! tuple_params {
+    ($($n:literal: $($t:ident $i:tt),*;)*) => {
+        $(impl<$($t: Param),*> Params for ($($t,)*) {
+            fn count(&self) -> usize { $n }
+            #[inline]
+            fn param(&self, i: usize) -> ParamRef<'_> {
+                match i { $($i => self.$i.as_param(),)* _ => ParamRef::Null }
+            }
+        })*
+    };
+}
+
+tuple_params! {
+    1: A 0;
+    2: A 0, B 1;
+    3: A 0, B 1, C 2;
+    4: A 0, B 1, C 2, D 3;
+    5: A 0, B 1, C 2, D 3, E 4;
+    6: A 0, B 1, C 2, D 3, E 4, F 5;
+    7: A 0, B 1, C 2, D 3, E 4, F 5, G 6;
+    8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7;
+    9: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8;
+    10: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9;
+    11: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10;
+    12: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11;
+}

@@ -1,0 +1,218 @@
+//! Answers: rows, columns, and how values become Rust types.
+
+use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
+use std::sync::Arc;
+
+/// A column of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: Type,
+}
+
+/// One row of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    pub(crate) columns: Arc<[Column]>,
+    pub(crate) values: Vec<Datum>,
+}
+
+/// The rows of an answer, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows {
+    pub(crate) columns: Arc<[Column]>,
+    pub(crate) rows: Vec<Row>,
+}
+
+impl Rows {
+    /// The columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+    /// The rows as a slice.
+    pub fn as_slice(&self) -> &[Row] {
+        &self.rows
+    }
+}
+
+impl std::ops::Deref for Rows {
+    type Target = [Row];
+    fn deref(&self) -> &[Row] {
+        &self.rows
+    }
+}
+
+impl IntoIterator for Rows {
+    type Item = Row;
+    type IntoIter = std::vec::IntoIter<Row>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.rows.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Rows {
+    type Item = &'a Row;
+    type IntoIter = std::slice::Iter<'a, Row>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.rows.iter()
+    }
+}
+
+/// A column by position (from 0) or name.
+pub trait ColumnIndex {
+    /// The position among `columns`.
+    fn position(&self, columns: &[Column]) -> Option<usize>;
+    /// For errors.
+    fn describe(&self) -> String;
+}
+
+impl ColumnIndex for usize {
+    fn position(&self, columns: &[Column]) -> Option<usize> {
+        (*self < columns.len()).then_some(*self)
+    }
+    fn describe(&self) -> String {
+        format!("number {self}")
+    }
+}
+
+impl ColumnIndex for &str {
+    fn position(&self, columns: &[Column]) -> Option<usize> {
+        columns.iter().position(|c| c.name == *self)
+    }
+    fn describe(&self) -> String {
+        format!("\"{self}\"")
+    }
+}
+
+impl Row {
+    /// The columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+    /// The values in order.
+    pub fn values(&self) -> &[Datum] {
+        &self.values
+    }
+    /// A value as a Rust type. Errors: 42703 where there is no such column, 42804 where the value
+    /// is not of that type, 22004 for NULL where the type is no `Option`, 22003 out of range.
+    pub fn get<T: FromDatum>(&self, column: impl ColumnIndex) -> Result<T> {
+        let i = column.position(&self.columns).ok_or_else(|| {
+            Error::new(SqlState::UNDEFINED_COLUMN, format!("the answer has no column {}", column.describe()))
+        })?;
+        T::from_datum(&self.values[i], &self.columns[i].ty)
+    }
+    /// A value as PostgreSQL prints it; `None` for NULL.
+    pub fn text(&self, column: usize) -> Option<String> {
+        let value = &self.values[column];
+        (!value.is_null()).then(|| value.display(&self.columns[column].ty))
+    }
+}
+
+/// A Rust type that a SQL value can become.
+pub trait FromDatum: Sized {
+    /// Converts.
+    fn from_datum(value: &Datum, ty: &Type) -> Result<Self>;
+}
+
+#[cold]
+fn mismatch<T>(value: &Datum, ty: &Type, wanted: &str) -> Result<T> {
+    if value.is_null() {
+        return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, format!("NULL cannot be read as {wanted}"))
+            .hint(format!("Read it as Option<{wanted}>.")));
+    }
+    Err(Error::new(SqlState::DATATYPE_MISMATCH, format!("a value of type {ty} cannot be read as {wanted}")))
+}
+
+macro_rules! integers_from_datum {
+    ($($ty:ty)*) => {
+        $(impl FromDatum for $ty {
+            fn from_datum(value: &Datum, ty: &Type) -> Result<Self> {
+                match value {
+                    Datum::Int(i) => <$ty>::try_from(*i).map_err(|_| Error::new(
+                        SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                        format!("{i} does not fit {}", stringify!($ty)),
+                    )),
+                    other => mismatch(other, ty, stringify!($ty)),
+                }
+            }
+        })*
+    };
+}
+integers_from_datum!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+impl FromDatum for bool {
+    fn from_datum(value: &Datum, ty: &Type) -> Result<Self> {
+        match value {
+            Datum::Bool(b) => Ok(*b),
+            other => mismatch(other, ty, "bool"),
+        }
+    }
+}
+
+impl FromDatum for f64 {
+    fn from_datum(value: &Datum, ty: &Type) -> Result<Self> {
+        match value {
+            Datum::Float(f) => Ok(*f),
+            Datum::Int(i) if ty.class() == planaria_base::types::TypeClass::Integer => Ok(*i as f64),
+            Datum::Numeric(n) => Ok(n.to_f64()),
+            other => mismatch(other, ty, "f64"),
+        }
+    }
+}
+
+impl FromDatum for Numeric {
+    fn from_datum(value: &Datum, ty: &Type) -> Result<Self> {
+        match value {
+            Datum::Numeric(n) => Ok(*n),
+            Datum::Int(i) if ty.class() == planaria_base::types::TypeClass::Integer => {
+                Ok(Numeric::from_i64(*i))
+            }
+            other => mismatch(other, ty, "Numeric"),
+        }
+    }
+}
+
+/// Text types as they are; every other type as PostgreSQL prints it.
+impl FromDatum for String {
+    fn from_datum(value: &Datum, ty: &Type) -> Result<Self> {
+        match value {
+            Datum::Null => mismatch(value, ty, "String"),
+            other => Ok(other.display(ty)),
+        }
+    }
+}
+
+impl FromDatum for [u8; 16] {
+    fn from_datum(value: &Datum, ty: &Type) -> Result<Self> {
+        match value {
+            Datum::Uuid(u) => Ok(*u),
+            other => mismatch(other, ty, "[u8; 16]"),
+        }
+    }
+}
+
+impl<T: FromDatum> FromDatum for Vec<T> {
+    fn from_datum(value: &Datum, ty: &Type) -> Result<Self> {
+        match (value, ty) {
+            (Datum::Array(items), Type::Array(of)) => items.iter().map(|i| T::from_datum(i, of)).collect(),
+            (Datum::Bytea(bytes), _) => {
+                bytes.iter().map(|b| T::from_datum(&Datum::Int(i64::from(*b)), &Type::Int2)).collect()
+            }
+            (other, _) => mismatch(other, ty, "Vec"),
+        }
+    }
+}
+
+impl<T: FromDatum> FromDatum for Option<T> {
+    fn from_datum(value: &Datum, ty: &Type) -> Result<Self> {
+        if value.is_null() { Ok(None) } else { T::from_datum(value, ty).map(Some) }
+    }
+}
+
+impl FromDatum for Datum {
+    fn from_datum(value: &Datum, _: &Type) -> Result<Self> {
+        Ok(value.clone())
+    }
+}

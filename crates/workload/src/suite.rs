@@ -1,0 +1,136 @@
+//! The shelf of workloads.
+
+use crate::{smallbank, tpcb, tpcc, voter, ycsb};
+use planaria::{Database, Error, Result, Session, SqlState, Submitted};
+
+/// A workload: its SQL, its loader and its driver.
+pub struct Suite {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// One line for people.
+    pub about: &'static str,
+    /// DROP and CREATE of its tables.
+    pub schema: &'static str,
+    /// Procedures that make its data inside the server.
+    pub load: &'static str,
+    /// The transactions.
+    pub procedures: &'static str,
+    /// A repeatable run that prints digests.
+    pub golden: &'static str,
+    /// What `golden` prints on PostgreSQL 15.
+    pub expected: &'static str,
+    /// Invariants: a row each, name and number of violations.
+    pub checks: &'static str,
+    /// What the size counts: warehouses, customers, records.
+    pub unit: &'static str,
+    /// Size when none is asked for.
+    pub default_size: u64,
+    /// The statement that loads `$1` units.
+    pub load_call: fn(u64) -> String,
+    /// Names of the transactions in the order of their numbers.
+    pub transactions: &'static [&'static str],
+    /// Checks whose name begins so hold only after runs of other procedures than the driver's.
+    pub not_after_run: &'static [&'static str],
+    driver: fn(&mut Session, u64, u64) -> Result<Box<dyn Driver>>,
+}
+
+/// Draws and submits transactions.
+pub trait Driver {
+    /// Submits one transaction; returns its number (see [`Suite::transactions`]) and its outcome.
+    fn next(&mut self, session: &mut Session) -> (usize, Result<Submitted>);
+}
+
+/// A check that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// What does not hold.
+    pub condition: String,
+    /// How often.
+    pub count: i64,
+}
+
+macro_rules! suite {
+    ($name:literal, $about:literal, $module:ident, unit $unit:literal $size:literal, load $load:expr, lifted $lifted:expr) => {
+        Suite {
+            name: $name,
+            about: $about,
+            schema: include_str!(concat!("../sql/", $name, "/schema.sql")),
+            load: include_str!(concat!("../sql/", $name, "/load.sql")),
+            procedures: include_str!(concat!("../sql/", $name, "/procedures.sql")),
+            golden: include_str!(concat!("../sql/", $name, "/golden.sql")),
+            expected: include_str!(concat!("../sql/", $name, "/golden.expected")),
+            checks: include_str!(concat!("../sql/", $name, "/checks.sql")),
+            unit: $unit,
+            default_size: $size,
+            load_call: $load,
+            transactions: $module::TRANSACTIONS,
+            not_after_run: $lifted,
+            driver: $module::driver,
+        }
+    };
+}
+
+static SUITES: &[Suite] = &[
+    suite!("tpcc", "TPC-C: order entry, five transactions", tpcc, unit "warehouses" 4,
+        load |n| format!("CALL tpcc_load(1, {n})"), lifted &[]),
+    suite!("smallbank", "SmallBank: six short banking transactions", smallbank, unit "customers" 100_000,
+        load |n| format!("CALL sb_load({n})"), lifted &["S01"]),
+    suite!("ycsb", "YCSB A: half reads, half updates, zipfian keys", ycsb, unit "records" 100_000,
+        load |n| format!("CALL ycsb_load(1, {n})"), lifted &[]),
+    suite!("voter", "Voter: a telephone vote", voter, unit "contestants" 6,
+        load |n| format!("CALL voter_load({n})"), lifted &["V05"]),
+    suite!("tpcb", "TPC-B as pgbench has it", tpcb, unit "branches" 1,
+        load |n| format!("CALL tpcb_load({n})"), lifted &[]),
+];
+
+impl Suite {
+    /// All workloads.
+    pub fn all() -> &'static [Suite] {
+        SUITES
+    }
+
+    /// By name; 22023 lists the names there are.
+    pub fn find(name: &str) -> Result<&'static Suite> {
+        SUITES.iter().find(|s| s.name == name).ok_or_else(|| {
+            let names: Vec<_> = SUITES.iter().map(|s| s.name).collect();
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("there is no workload \"{name}\""))
+                .hint(format!("There are {}.", names.join(", ")))
+        })
+    }
+
+    /// Creates tables and procedures and loads `size` units.
+    pub fn install(&self, db: &Database, size: u64) -> Result<()> {
+        self.install_schema(db)?;
+        db.session()?.execute_script(&(self.load_call)(size))
+    }
+
+    /// Creates tables and procedures.
+    pub fn install_schema(&self, db: &Database) -> Result<()> {
+        let mut session = db.session()?;
+        for text in [self.schema, self.load, self.procedures] {
+            session.execute_script(text)?;
+        }
+        Ok(())
+    }
+
+    /// A driver with its own stream of random inputs; `size` as loaded.
+    pub fn driver(&self, session: &mut Session, size: u64, seed: u64) -> Result<Box<dyn Driver>> {
+        (self.driver)(session, size, seed)
+    }
+
+    /// Runs the checks; an empty answer is what must be. `after_run` leaves out those that do not
+    /// hold after the driver's transactions (they suppose other procedures were used).
+    pub fn violations(&self, db: &Database, after_run: bool) -> Result<Vec<Violation>> {
+        let mut session = db.session()?;
+        let mut violations = Vec::new();
+        for row in session.query(self.checks, ())? {
+            let condition: String = row.get(0)?;
+            let count: i64 = row.get(1)?;
+            let lifted = after_run && self.not_after_run.iter().any(|p| condition.starts_with(p));
+            if count != 0 && !lifted {
+                violations.push(Violation { condition, count });
+            }
+        }
+        Ok(violations)
+    }
+}

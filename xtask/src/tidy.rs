@@ -1,0 +1,197 @@
+//! The checks themselves: plain text over the checkout, so that they need nothing but std.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// A room, the rooms it may depend on, and the source files in which it may use `unsafe`.
+struct Room {
+    name: &'static str,
+    knows: &'static [&'static str],
+    /// Additional rooms its tests, benches and examples may use.
+    tests_know: &'static [&'static str],
+    /// Files (suffixes) that may contain `unsafe`.
+    unsafe_in: &'static [&'static str],
+}
+
+/// The map of ARCHITECTURE.md, as data.
+const ROOMS: &[Room] = &[
+    Room { name: "base", knows: &[], tests_know: &[], unsafe_in: &[] },
+    Room { name: "catalog", knows: &["base"], tests_know: &[], unsafe_in: &[] },
+    Room { name: "storage", knows: &["base"], tests_know: &[], unsafe_in: &["crates/storage/"] },
+    Room { name: "ir", knows: &["base"], tests_know: &[], unsafe_in: &[] },
+    Room { name: "sql", knows: &["base", "catalog", "ir"], tests_know: &["exec"], unsafe_in: &[] },
+    Room { name: "analysis", knows: &["base", "ir"], tests_know: &["sql", "catalog"], unsafe_in: &[] },
+    Room {
+        name: "protocol",
+        knows: &["base", "storage"],
+        tests_know: &["sim"],
+        unsafe_in: &["crates/protocol/src/"],
+    },
+    Room {
+        name: "exec",
+        knows: &["base", "ir", "storage", "protocol"],
+        tests_know: &["catalog", "sql"],
+        unsafe_in: &["crates/exec/tests/", "crates/exec/examples/"],
+    },
+    Room { name: "log", knows: &["base", "storage"], tests_know: &["sim"], unsafe_in: &[] },
+    Room {
+        name: "recovery",
+        knows: &["base", "catalog", "storage", "protocol", "exec", "log", "ir"],
+        tests_know: &["sim"],
+        unsafe_in: &[],
+    },
+    Room {
+        name: "planaria",
+        knows: &[
+            "base", "catalog", "storage", "ir", "sql", "analysis", "protocol", "exec", "log", "recovery",
+        ],
+        tests_know: &["sim", "workload"],
+        unsafe_in: &[],
+    },
+    Room {
+        name: "sim",
+        knows: &["base", "storage", "protocol", "log", "catalog", "exec"],
+        tests_know: &["planaria"],
+        unsafe_in: &[],
+    },
+    Room { name: "workload", knows: &["base", "planaria"], tests_know: &["sim"], unsafe_in: &[] },
+    Room { name: "cli", knows: &["base", "planaria", "workload"], tests_know: &["sim"], unsafe_in: &[] },
+];
+
+const LINES_MAX: usize = 900;
+/// Files that may be longer, with the reason.
+const LONG_FILES: &[(&str, &str)] = &[];
+
+const PAGES: &[&str] = &[
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "LICENSE-MIT",
+    "LICENSE-APACHE",
+    "docs/dependencies.md",
+    "docs/formats/log.md",
+    "docs/howto/add-a-protocol.md",
+    "docs/sql.md",
+];
+
+/// Runs every check; prints what is wrong, one line each.
+pub fn run() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned();
+    let mut wrong = Vec::new();
+    directions(&root, &mut wrong);
+    sources(&root, &mut wrong);
+    for page in PAGES {
+        if !root.join(page).is_file() {
+            wrong.push(format!("{page}: missing"));
+        }
+    }
+    for line in &wrong {
+        println!("tidy: {line}");
+    }
+    if wrong.is_empty() {
+        println!("tidy: {} rooms, all in order", ROOMS.len());
+        ExitCode::SUCCESS
+    } else {
+        println!("tidy: {} to put right", wrong.len());
+        ExitCode::FAILURE
+    }
+}
+
+fn directions(root: &Path, wrong: &mut Vec<String>) {
+    let Ok(entries) = std::fs::read_dir(root.join("crates")) else {
+        wrong.push("crates/: cannot be read".into());
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(room) = ROOMS.iter().find(|r| r.name == name) else {
+            wrong.push(format!("crates/{name}: a room that xtask/src/tidy.rs does not know"));
+            continue;
+        };
+        let manifest = std::fs::read_to_string(entry.path().join("Cargo.toml")).unwrap_or_default();
+        let mut section = String::new();
+        for line in manifest.lines() {
+            let line = line.trim();
+            if line.starts_with('[') {
+                section = line.trim_matches(['[', ']']).to_owned();
+                continue;
+            }
+            let Some(dependency) = line.split(['.', ' ', '=']).next() else { continue };
+            let other = match dependency.strip_prefix("planaria-") {
+                Some(other) => other,
+                None if dependency == "planaria" => "planaria",
+                None => continue,
+            };
+            let allowed = match section.as_str() {
+                "dependencies" => room.knows.contains(&other),
+                "dev-dependencies" => room.knows.contains(&other) || room.tests_know.contains(&other),
+                _ => true,
+            };
+            if !allowed {
+                wrong.push(format!("crates/{name}: must not know `{other}` ({section})"));
+            }
+        }
+        let lib = entry.path().join("src/lib.rs");
+        let head = std::fs::read_to_string(&lib)
+            .or_else(|_| std::fs::read_to_string(entry.path().join("src/main.rs")))
+            .unwrap_or_default();
+        if head.lines().take_while(|l| l.starts_with("//!")).count() < 3 {
+            wrong.push(format!("crates/{name}: its first file does not open with what the room is"));
+        }
+    }
+}
+
+fn sources(root: &Path, wrong: &mut Vec<String>) {
+    let mut files = Vec::new();
+    for folder in ["crates", "xtask"] {
+        walk(&root.join(folder), &mut files);
+    }
+    for file in files {
+        let path = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        let lines = text.lines().count();
+        if lines > LINES_MAX && !LONG_FILES.iter().any(|(f, _)| *f == path) {
+            wrong.push(format!("{path}: {lines} lines; is it one thing?"));
+        }
+        if path == "xtask/src/tidy.rs" {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or("");
+            let say = |what: &str| format!("{path}:{}: {what}", number + 1);
+            if ["unsafe {", "unsafe fn", "unsafe impl", "unsafe trait"].iter().any(|u| code.contains(u)) {
+                let room = path.split('/').nth(1).unwrap_or("");
+                let declared = ROOMS
+                    .iter()
+                    .any(|r| r.name == room && r.unsafe_in.iter().any(|p| path.starts_with(p)));
+                if !declared {
+                    wrong.push(say("unsafe code in a room that does not declare it"));
+                }
+            }
+            if code.contains("todo!(") || code.contains("unimplemented!(") {
+                wrong.push(say("unfinished"));
+            }
+            if code.contains("#[ignore") {
+                wrong.push(say("a test that does not run"));
+            }
+            if ["/home/", "/root/", "/work/"].iter().any(|p| line.contains(p)) {
+                wrong.push(say("the path of a machine"));
+            }
+        }
+    }
+}
+
+fn walk(folder: &Path, out: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            if entry.file_name() != "target" {
+                walk(&path, out);
+            }
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push(path);
+        }
+    }
+}
