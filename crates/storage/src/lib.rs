@@ -7,14 +7,25 @@
 //!
 //! * [`row`]: a row image is a sequence of words whose layout is computed once per table.
 //! * [`key`]: order-preserving encoding of column values into words.
+//! * [`record`]: an image beside its protocol header, in blocks of a per-table heap (`heap`).
+//! * [`table`]: layout, records and indexes of a table; sets of tables.
+//! * [`btree`]: concurrent B+-tree with Silo's insert versions.
+//! * [`reclaim`]: epoch-based reclamation of what optimistic readers may still look at.
 //! * [`arena`]: where a transaction keeps the images it has read and everything it computes.
 //!
 //! Nothing here knows a transaction: what a record's header means is the protocol's business.
 
 pub mod arena;
+pub mod btree;
+mod heap;
 pub mod key;
+pub mod reclaim;
+pub mod record;
 pub mod row;
+pub mod table;
 
 pub use arena::{Arena, ArenaFull, Bytes};
 pub use key::{KeyBound, KeyBuf, KeyCodec, KeyRange, KeyTooLong};
+pub use record::{Header, Image, RecordPtr, RecordRef};
 pub use row::{Column, ColumnKind, ColumnSpec, Field, RowLayout};
+pub use table::{Index, IndexSet, IndexSpec, MemoryUse, Table, TableDigest, TableSet, TableSpec};

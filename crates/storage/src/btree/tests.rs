@@ -1,0 +1,223 @@
+//! Properties of one thread's view of the tree; the concurrent ones are in `tests/btree_stress.rs`.
+
+use super::*;
+use crate::reclaim::Participant;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+/// A key as the tree gives it back: without trailing zeros.
+fn plain(key: &[u64]) -> Vec<u64> {
+    let end = key.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
+    key[..end].to_vec()
+}
+
+fn scan(
+    tree: &impl OrderedIndex,
+    pin: Pinned<'_>,
+    lower: Bound<&[u64]>,
+    upper: Bound<&[u64]>,
+    descending: bool,
+) -> Vec<(Vec<u64>, u64)> {
+    let mut cursor = Cursor::new();
+    cursor.open(lower, upper, descending);
+    let mut found = Vec::new();
+    while let Some((key, value)) = cursor.next(tree, pin, |_| ()) {
+        found.push((plain(key), value));
+    }
+    found
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Insert(Vec<u64>, u64),
+    Remove(Vec<u64>),
+    Replace(Vec<u64>, u64),
+    Get(Vec<u64>),
+    Scan(Bound<Vec<u64>>, Bound<Vec<u64>>, bool),
+    RemoveRange(Vec<u64>, Vec<u64>),
+    Clear,
+}
+
+fn as_slice(bound: &Bound<Vec<u64>>) -> Bound<&[u64]> {
+    bound.as_ref().map(|key| key.as_slice())
+}
+
+fn bounds(keys: impl Strategy<Value = Vec<u64>> + Clone) -> impl Strategy<Value = Bound<Vec<u64>>> {
+    prop_oneof![
+        1 => Just(Bound::Unbounded),
+        2 => keys.clone().prop_map(Bound::Included),
+        2 => keys.prop_map(Bound::Excluded),
+    ]
+}
+
+fn ops(keys: impl Strategy<Value = Vec<u64>> + Clone + 'static) -> impl Strategy<Value = Vec<Op>> {
+    let op = prop_oneof![
+        60 => (keys.clone(), 1..1000u64).prop_map(|(k, v)| Op::Insert(k, v)),
+        25 => keys.clone().prop_map(Op::Remove),
+        5 => (keys.clone(), 1..1000u64).prop_map(|(k, v)| Op::Replace(k, v)),
+        10 => keys.clone().prop_map(Op::Get),
+        8 => (bounds(keys.clone()), bounds(keys.clone()), any::<bool>())
+            .prop_map(|(l, u, d)| Op::Scan(l, u, d)),
+        3 => (keys.clone(), keys).prop_map(|(a, b)| Op::RemoveRange(a.clone().min(b.clone()), a.max(b))),
+        1 => Just(Op::Clear),
+    ];
+    proptest::collection::vec(op, 1..400)
+}
+
+/// Runs the operations on the tree and on a `BTreeMap`.
+fn check(tree: impl OrderedIndex, ops: Vec<Op>) {
+    let mut participant = Participant::new();
+    let mut model: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
+    for op in ops {
+        let guard = participant.guard();
+        let pin = guard.pinned();
+        match op {
+            Op::Insert(key, value) => {
+                let (seen, leaf) = tree.get(pin, &key);
+                match tree.insert(pin, &key, value) {
+                    Insert::Done(changes) => {
+                        assert_eq!(seen, None);
+                        assert_eq!(changes.before, leaf);
+                        assert!(!leaf.is_current(pin) && changes.after.is_current(pin));
+                        assert!(changes.created.is_none_or(|node| node.is_current(pin)));
+                        assert_eq!(model.insert(plain(&key), value), None);
+                    }
+                    Insert::Exists(old, node) => {
+                        assert_eq!((Some(old), node), (seen, leaf));
+                        assert_eq!(model.get(&plain(&key)), Some(&old));
+                    }
+                }
+            }
+            Op::Remove(key) => {
+                let key = plain(&key);
+                match model.remove(&key) {
+                    Some(value) => {
+                        assert!(!tree.remove(pin, &key, value + 1));
+                        assert!(tree.remove(pin, &key, value));
+                    }
+                    None => assert!(!tree.remove(pin, &key, 1)),
+                }
+            }
+            Op::Replace(key, new) => {
+                let key = plain(&key);
+                match model.get_mut(&key) {
+                    Some(value) => {
+                        assert!(!tree.replace(pin, &key, *value + 1, new));
+                        assert!(tree.replace(pin, &key, *value, new));
+                        *value = new;
+                    }
+                    None => assert!(!tree.replace(pin, &key, 1, new)),
+                }
+            }
+            Op::Get(key) => assert_eq!(tree.get(pin, &key).0, model.get(&plain(&key)).copied()),
+            Op::Scan(lower, upper, descending) => {
+                let found = scan(&tree, pin, as_slice(&lower), as_slice(&upper), descending);
+                let (lower, upper) = (lower.map(|k| plain(&k)), upper.map(|k| plain(&k)));
+                let inside = |key: &Vec<u64>| {
+                    (match &lower {
+                        Bound::Unbounded => true,
+                        Bound::Included(l) => key >= l,
+                        Bound::Excluded(l) => key > l,
+                    }) && (match &upper {
+                        Bound::Unbounded => true,
+                        Bound::Included(u) => key <= u,
+                        Bound::Excluded(u) => key < u,
+                    })
+                };
+                let mut expected: Vec<_> =
+                    model.iter().filter(|(k, _)| inside(k)).map(|(k, v)| (k.clone(), *v)).collect();
+                if descending {
+                    expected.reverse();
+                }
+                assert_eq!(found, expected);
+            }
+            Op::RemoveRange(lower, upper) => {
+                let range = scan(&tree, pin, Bound::Included(&lower), Bound::Excluded(&upper), false);
+                for (key, value) in range {
+                    assert!(tree.remove(pin, &key, value));
+                    assert_eq!(model.remove(&key), Some(value));
+                }
+            }
+            Op::Clear => {
+                let (_, leaf) = tree.get(pin, &[]);
+                tree.clear(pin);
+                assert!(!leaf.is_current(pin));
+                model.clear();
+            }
+        }
+    }
+    let guard = participant.guard();
+    let pin = guard.pinned();
+    let mut expected: Vec<_> = model.iter().map(|(k, v)| (k.clone(), *v)).collect();
+    assert_eq!(scan(&tree, pin, Bound::Unbounded, Bound::Unbounded, false), expected);
+    expected.reverse();
+    assert_eq!(scan(&tree, pin, Bound::Unbounded, Bound::Unbounded, true), expected);
+    let (counted, real) = (tree.entries(), expected.len() as u64);
+    assert!(counted.abs_diff(real) <= real / 5, "{counted} counted of {real}");
+    for (key, value) in expected {
+        assert!(tree.remove(pin, &key, value));
+    }
+    assert_eq!(tree.entries(), 0);
+    assert!(scan(&tree, pin, Bound::Unbounded, Bound::Unbounded, false).is_empty());
+}
+
+fn one_word() -> impl Strategy<Value = Vec<u64>> + Clone {
+    prop_oneof![4 => 1..200u64, 1 => any::<u64>(), 1 => Just(u64::MAX), 1 => Just(0)].prop_map(|k| vec![k])
+}
+
+fn three_words() -> impl Strategy<Value = Vec<u64>> + Clone {
+    let word = prop_oneof![3 => 1..4u64, 1 => any::<u64>(), 1 => Just(u64::MAX)];
+    [word.clone().boxed(), word.clone().boxed(), word.boxed()].prop_map(|k| k.to_vec())
+}
+
+/// Lengths from within the inline part to far beyond it, with long shared prefixes.
+fn long() -> impl Strategy<Value = Vec<u64>> + Clone {
+    (0..3u64, 0..12usize, 1..6u64, 1..6u64).prop_map(|(head, shared, a, b)| {
+        let mut key = vec![head + 1];
+        key.extend(std::iter::repeat_n(7, shared));
+        key.extend([a, b]);
+        key
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn like_a_btreemap_one_word(ops in ops(one_word())) {
+        check(Tree::<1, false, 4, 3>::new(), ops);
+    }
+    #[test]
+    fn like_a_btreemap_three_words(ops in ops(three_words())) {
+        check(Tree::<3, false, 3, 4>::new(), ops);
+    }
+    #[test]
+    fn bounds_longer_than_the_keys(keys in proptest::collection::btree_set(1..9u64, 0..9), at in 0..9u64, tail in 0..2u64) {
+        let tree = Tree::<1, false, 4, 4>::new();
+        let mut participant = Participant::new();
+        let guard = participant.guard();
+        let pin = guard.pinned();
+        for key in &keys {
+            assert!(matches!(tree.insert(pin, &[*key], *key), Insert::Done(_)));
+        }
+        let bound = [at, 0, tail];
+        let below = |key: &u64| *key < at || (*key == at && tail > 0);
+        let expected: Vec<u64> = keys.iter().copied().filter(below).collect();
+        let found = scan(&tree, pin, Bound::Unbounded, Bound::Excluded(&bound), false);
+        assert_eq!(found.iter().map(|(_, value)| *value).collect::<Vec<_>>(), expected);
+        let expected: Vec<u64> = keys.iter().rev().copied().filter(|key| !below(key)).collect();
+        let found = scan(&tree, pin, Bound::Included(&bound), Bound::Unbounded, true);
+        assert_eq!(found.iter().map(|(_, value)| *value).collect::<Vec<_>>(), expected);
+        assert_eq!(tree.get(pin, &bound).0.is_some(), keys.contains(&at) && tail == 0);
+    }
+    #[test]
+    fn like_a_btreemap_long_keys(ops in ops(long())) {
+        check(Tree::<2, true, 4, 4>::new(), ops.clone());
+        check(Tree::<4, true, 5, 5>::new(), ops);
+    }
+    #[test]
+    fn like_a_btreemap_as_tables_use_it(ops in ops(long()), words in 14..20usize) {
+        check(BTree::new(words), ops);
+    }
+}

@@ -1,0 +1,417 @@
+//! Epoch-based reclamation: memory that optimistic readers may still look at is freed two epochs
+//! after it was unlinked (Fraser, *Practical lock-freedom*, 2004, §5.2.3).
+//!
+//! One global epoch `E`, one slot per [`Participant`].
+//!
+//! 1. *Pin*: publish "pinned at `E`" in the own slot, then one `SeqCst` fence. From here on nothing
+//!    that the participant can reach is freed.
+//! 2. *Retire*: unlink the object first, then [`Pinned::retire`] it. Retired objects gather in the
+//!    participant's limbo list; a batch is *sealed* with the epoch read after a `SeqCst` fence.
+//! 3. *Advance* `E` to `E + 1` when every pinned slot says `E`.
+//! 4. *Free* a batch sealed at `S` once `E >= S + 2`.
+//!
+//! Why two: whoever can still hold an object sealed at `S` was pinned before it was unlinked, hence
+//! at an epoch `<= S`. Advancing to `S + 2` needs every pinned slot at `S + 1`, so that one has left.
+//!
+//! Sealing, advancing and freeing are amortised over [`BATCH`] retirements or pins. A participant
+//! that is not pinned never holds the epoch back; one that is dropped, or says that it goes idle
+//! ([`Participant::flush`]), leaves its limbo list to the others.
+//!
+//! The epoch here has nothing to do with commit epochs: it advances as fast as memory is retired.
+//! It is one per process, so that any pin protects any index of any database.
+
+#![allow(unsafe_code)] // runs deleters on retired pointers; see `Pinned::retire`
+
+use crossbeam_utils::CachePadded;
+use planaria_base::sync::Mutex;
+use planaria_base::sync::atomic::{AtomicU64, Ordering, fence};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Retirements, or pins with something in limbo, between two attempts to advance the epoch.
+const BATCH: usize = 64;
+
+/// Frees one retired object. It must not pin, retire or otherwise come back here.
+pub type Deleter = unsafe fn(*mut u8);
+
+/// "Not pinned" in a slot; otherwise the slot holds `epoch << 1 | 1`.
+const IDLE: u64 = 0;
+
+struct Slot(CachePadded<AtomicU64>);
+
+struct Retired {
+    object: *mut u8,
+    deleter: Deleter,
+    sealed: u64,
+}
+
+// SAFETY: `retire` requires that the deleter may run on any thread, and whoever holds the
+// `Retired` is the only one who will run it.
+unsafe impl Send for Retired {}
+
+struct Registry {
+    epoch: CachePadded<AtomicU64>,
+    /// Held while scanning or changing the slots: there is at most one advancer at a time.
+    slots: Mutex<Vec<Arc<Slot>>>,
+    /// Sealed leftovers of participants that left or went idle.
+    orphans: Mutex<VecDeque<Retired>>,
+}
+
+impl Registry {
+    #[cfg(not(loom))]
+    const fn new() -> Registry {
+        Registry {
+            epoch: CachePadded::new(AtomicU64::new(2)),
+            slots: Mutex::new(Vec::new()),
+            orphans: Mutex::new(VecDeque::new()),
+        }
+    }
+
+    #[cfg(loom)]
+    fn new() -> Registry {
+        Registry {
+            epoch: CachePadded::new(AtomicU64::new(2)),
+            slots: Mutex::new(Vec::new()),
+            orphans: Mutex::new(VecDeque::new()),
+        }
+    }
+
+    /// Opens the next epoch if every pinned participant has seen this one. Never waits.
+    fn try_advance(&self) -> u64 {
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        let Ok(slots) = self.slots.try_lock() else { return epoch };
+        // Only the holder of the lock moves the epoch, so this is its current value.
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        // Pairs with the fence in `pin`: either this sees the slot pinned, or that participant
+        // sees every unlinking that happened before this point.
+        fence(Ordering::SeqCst);
+        for slot in slots.iter() {
+            let state = slot.0.load(Ordering::Relaxed);
+            if state != IDLE && state >> 1 != epoch {
+                return epoch;
+            }
+        }
+        // What the departed participants read happens before what is freed by virtue of `epoch + 1`.
+        fence(Ordering::Acquire);
+        self.epoch.store(epoch + 1, Ordering::Release);
+        epoch + 1
+    }
+
+    /// Frees what idle or departed participants left and nobody can see any more.
+    fn collect_orphans(&self) {
+        loop {
+            let epoch = self.epoch.load(Ordering::Acquire);
+            let Ok(mut orphans) = self.orphans.try_lock() else { return };
+            // Lists of several participants follow each other, so the queue is not sorted by
+            // epoch; the front merely waits a little longer than it has to.
+            let Some(retired) = orphans.pop_front_if(|r| r.sealed + 2 <= epoch) else { return };
+            drop(orphans);
+            // SAFETY: sealed two epochs ago, so no pin that could have reached it is left.
+            unsafe { (retired.deleter)(retired.object) }
+        }
+    }
+}
+
+#[cfg(not(loom))]
+static REGISTRY: Registry = Registry::new();
+#[cfg(not(loom))]
+fn registry() -> &'static Registry {
+    &REGISTRY
+}
+
+#[cfg(loom)]
+loom::lazy_static! { static ref REGISTRY: Registry = Registry::new(); }
+#[cfg(loom)]
+fn registry() -> &'static Registry {
+    &REGISTRY
+}
+
+/// Pin serials are handed out in blocks, so that no two pins of the process share one.
+const SERIALS_PER_BLOCK: u64 = 1 << 32;
+static SERIAL_BLOCKS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+
+fn serial_block() -> u64 {
+    let block = SERIAL_BLOCKS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    assert!(block < 1 << 32, "pin serials are used up");
+    block * SERIALS_PER_BLOCK
+}
+
+/// A worker's seat at the reclaimer. Owned by one thread at a time.
+pub struct Participant {
+    slot: Arc<Slot>,
+    /// Serial of the current (or last) pin.
+    serial: u64,
+    pinned: bool,
+    /// Pins since the last collection while something was in limbo.
+    idle_pins: usize,
+    limbo: RefCell<Limbo>,
+}
+
+#[derive(Default)]
+struct Limbo {
+    /// In order of retirement; the first `sealed` carry their epoch.
+    retired: VecDeque<Retired>,
+    sealed: usize,
+}
+
+impl Limbo {
+    fn seal(&mut self) {
+        if self.sealed == self.retired.len() {
+            return;
+        }
+        // The unlinking of every retired object precedes the epoch it is sealed with.
+        fence(Ordering::SeqCst);
+        let epoch = registry().epoch.load(Ordering::Relaxed);
+        for retired in self.retired.iter_mut().skip(self.sealed) {
+            retired.sealed = epoch;
+        }
+        self.sealed = self.retired.len();
+    }
+
+    fn collect(&mut self) {
+        let registry = registry();
+        registry.try_advance();
+        let epoch = registry.epoch.load(Ordering::Acquire);
+        while self.sealed > 0
+            && let Some(retired) = self.retired.pop_front_if(|r| r.sealed + 2 <= epoch)
+        {
+            self.sealed -= 1;
+            // SAFETY: sealed two epochs ago, so no pin that could have reached it is left.
+            unsafe { (retired.deleter)(retired.object) }
+        }
+        registry.collect_orphans();
+    }
+
+    fn hand_over(&mut self) {
+        self.seal();
+        if !self.retired.is_empty() {
+            registry().orphans.lock().unwrap().append(&mut self.retired);
+            self.sealed = 0;
+        }
+    }
+}
+
+impl Participant {
+    /// Takes a seat.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Participant {
+        let slot = Arc::new(Slot(CachePadded::new(AtomicU64::new(IDLE))));
+        registry().slots.lock().unwrap().push(slot.clone());
+        Participant {
+            slot,
+            serial: serial_block(),
+            pinned: false,
+            idle_pins: 0,
+            limbo: RefCell::new(Limbo::default()),
+        }
+    }
+
+    /// Enters: from here to [`unpin`](Self::unpin) nothing reachable is freed. Panics if pinned.
+    #[inline]
+    pub fn pin(&mut self) {
+        assert!(!self.pinned, "a participant pins once");
+        self.pinned = true;
+        self.serial += 1;
+        if self.serial.is_multiple_of(SERIALS_PER_BLOCK) {
+            self.serial = serial_block() + 1;
+        }
+        // An epoch read late only holds the epoch back, until this participant leaves.
+        let epoch = registry().epoch.load(Ordering::Relaxed);
+        self.slot.0.store(epoch << 1 | 1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Leaves; now and then frees what nobody can see any more. Does nothing if not pinned.
+    #[inline]
+    pub fn unpin(&mut self) {
+        if !self.pinned {
+            return;
+        }
+        self.pinned = false;
+        self.slot.0.store(IDLE, Ordering::Release);
+        let limbo = self.limbo.get_mut();
+        if !limbo.retired.is_empty() {
+            self.idle_pins += 1;
+            if self.idle_pins >= BATCH {
+                self.idle_pins = 0;
+                limbo.seal();
+                limbo.collect();
+            }
+        }
+    }
+
+    /// Is this participant pinned?
+    #[inline]
+    pub fn is_pinned(&self) -> bool {
+        self.pinned
+    }
+
+    /// The proof of being pinned that index operations ask for. Panics if not pinned.
+    #[inline]
+    pub fn pinned(&self) -> Pinned<'_> {
+        assert!(self.pinned, "not pinned");
+        Pinned { participant: self, _not_send: PhantomData }
+    }
+
+    /// Pins for a scope.
+    #[inline]
+    pub fn guard(&mut self) -> Guard<'_> {
+        self.pin();
+        Guard(self)
+    }
+
+    /// Goes idle: frees what can be freed and leaves the rest to the other participants.
+    pub fn flush(&mut self) {
+        let limbo = self.limbo.get_mut();
+        limbo.seal();
+        limbo.collect();
+        limbo.hand_over();
+    }
+
+    /// Objects retired here and not yet freed.
+    pub fn limbo_len(&self) -> usize {
+        self.limbo.borrow().retired.len()
+    }
+}
+
+impl Drop for Participant {
+    fn drop(&mut self) {
+        self.slot.0.store(IDLE, Ordering::Release);
+        self.limbo.get_mut().hand_over();
+        registry().slots.lock().unwrap().retain(|slot| !Arc::ptr_eq(slot, &self.slot));
+    }
+}
+
+/// Proof that a participant is pinned; while one exists the participant cannot unpin.
+#[derive(Clone, Copy)]
+pub struct Pinned<'p> {
+    participant: &'p Participant,
+    _not_send: PhantomData<*const ()>,
+}
+
+impl Pinned<'_> {
+    /// Differs between any two pins of the process: whoever keeps a pointer from one call to the
+    /// next can see whether it is still the same pin that protects it.
+    #[inline]
+    pub fn serial(self) -> u64 {
+        self.participant.serial
+    }
+
+    /// Frees `object` with `deleter` once no participant can hold it any more.
+    ///
+    /// # Safety
+    /// No participant that pins from now on can reach `object`; it is retired once; `deleter` is
+    /// right for it, may run on any thread, and needs nothing that might be gone by then.
+    pub unsafe fn retire(self, object: *mut u8, deleter: Deleter) {
+        let mut limbo = self.participant.limbo.borrow_mut();
+        limbo.retired.push_back(Retired { object, deleter, sealed: u64::MAX });
+        if limbo.retired.len() - limbo.sealed >= BATCH {
+            limbo.seal();
+            limbo.collect();
+        }
+    }
+}
+
+/// A pin that ends with its scope.
+pub struct Guard<'p>(&'p mut Participant);
+
+impl Guard<'_> {
+    /// The proof.
+    #[inline]
+    pub fn pinned(&self) -> Pinned<'_> {
+        self.0.pinned()
+    }
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.0.unpin();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    struct Canary(&'static AtomicUsize);
+    impl Drop for Canary {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    unsafe fn free(object: *mut u8) {
+        // SAFETY: every object retired in these tests is a boxed `Canary`.
+        drop(unsafe { Box::from_raw(object.cast::<Canary>()) });
+    }
+    fn retire(pin: Pinned<'_>, freed: &'static AtomicUsize) {
+        // SAFETY: a fresh box that nobody else knows.
+        unsafe { pin.retire(Box::into_raw(Box::new(Canary(freed))).cast(), free) }
+    }
+    /// Other tests of the process pin too; they leave soon.
+    fn eventually(mut done: impl FnMut() -> bool) {
+        let start = std::time::Instant::now();
+        while !done() {
+            assert!(start.elapsed().as_secs() < 60, "nothing was freed");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn retired_objects_wait_for_whoever_is_pinned() {
+        static FREED: AtomicUsize = AtomicUsize::new(0);
+        let mut reader = Participant::new();
+        let mut writer = Participant::new();
+        reader.pin();
+        for _ in 0..10 * BATCH {
+            let guard = writer.guard();
+            retire(guard.pinned(), &FREED);
+        }
+        assert_eq!(FREED.load(Ordering::SeqCst), 0);
+        reader.unpin();
+        eventually(|| {
+            writer.flush();
+            FREED.load(Ordering::SeqCst) == 10 * BATCH
+        });
+    }
+
+    #[test]
+    fn what_a_dropped_participant_retired_is_freed_by_others() {
+        static FREED: AtomicUsize = AtomicUsize::new(0);
+        let mut gone = Participant::new();
+        retire(gone.guard().pinned(), &FREED);
+        drop(gone);
+        let mut other = Participant::new();
+        eventually(|| {
+            other.flush();
+            FREED.load(Ordering::SeqCst) == 1
+        });
+    }
+
+    #[test]
+    fn steady_retirement_frees_on_the_way() {
+        static FREED: AtomicUsize = AtomicUsize::new(0);
+        let mut participant = Participant::new();
+        eventually(|| {
+            retire(participant.guard().pinned(), &FREED);
+            FREED.load(Ordering::SeqCst) > 1000
+        });
+    }
+
+    #[test]
+    fn serials_differ_between_pins() {
+        let (mut a, mut b) = (Participant::new(), Participant::new());
+        let first = a.guard().pinned().serial();
+        let other = b.guard().pinned().serial();
+        let second = a.guard().pinned().serial();
+        assert!(first != second && first != other && second != other);
+    }
+
+    #[test]
+    #[should_panic(expected = "not pinned")]
+    fn no_proof_without_a_pin() {
+        Participant::new().pinned();
+    }
+}
