@@ -1,7 +1,10 @@
 //! An owned SQL value: constants, arguments, results, logged inputs. The executor has its own,
 //! register-sized form (`exec::Slot`).
 
+use crate::error::Result;
 use crate::numeric::Numeric;
+use crate::types::Type;
+use crate::{datetime, text_io};
 use serde::{Deserialize, Serialize};
 
 /// An owned SQL value. Its [`crate::Type`] is known from where it stands.
@@ -33,5 +36,88 @@ impl Datum {
     /// Whether this is SQL NULL.
     pub fn is_null(&self) -> bool {
         matches!(self, Datum::Null)
+    }
+
+    /// Reads a value of a type from its text form, as a literal or a parameter in text format is
+    /// read. Modifiers are applied as an explicit cast does: `varchar(n)` is cut.
+    pub fn parse(ty: &Type, text: &str) -> Result<Datum> {
+        Ok(match ty {
+            Type::Bool => Datum::Bool(text_io::parse_bool(text)?),
+            Type::Int2 | Type::Int4 | Type::Int8 => Datum::Int(text_io::parse_int(text, ty)?),
+            Type::Numeric(modifier) => {
+                let n = Numeric::parse(text)?;
+                Datum::Numeric(match modifier {
+                    Some((precision, scale)) => n.rescale(*precision, *scale)?,
+                    None => n,
+                })
+            }
+            Type::Float8 => Datum::Float(text_io::parse_float(text)?),
+            Type::Text | Type::Unknown | Type::Varchar(None) => Datum::Text(text.to_owned()),
+            Type::Varchar(Some(n)) => Datum::Text(text_io::first_chars(text, *n as usize).to_owned()),
+            Type::Char(n) => {
+                Datum::Text(text_io::first_chars(text, *n as usize).trim_end_matches(' ').to_owned())
+            }
+            Type::Bytea => Datum::Bytea(text_io::parse_bytea(text.as_bytes())?),
+            Type::Date => Datum::Int(datetime::parse_date(text)?),
+            Type::Timestamp => Datum::Int(datetime::parse_timestamp(text, false)?),
+            Type::TimestampTz => Datum::Int(datetime::parse_timestamp(text, true)?),
+            Type::Interval => Datum::Int(datetime::parse_interval(text)?),
+            Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
+            Type::Array(element) => {
+                let texts = text_io::parse_array(text)?;
+                let element = |text: Option<String>| match text {
+                    Some(text) => Datum::parse(element, &text),
+                    None => Ok(Datum::Null),
+                };
+                Datum::Array(texts.into_iter().map(element).collect::<Result<_>>()?)
+            }
+            Type::Void => return Err(text_io::invalid_syntax("void", text)),
+        })
+    }
+
+    /// Appends the text form of a value of a type. NULL appends nothing, as `psql` shows it; within
+    /// an array it is `NULL`.
+    pub fn write(&self, ty: &Type, out: &mut Vec<u8>) {
+        match (self, ty) {
+            (Datum::Null, _) => {}
+            (Datum::Bool(b), _) => out.push(if *b { b't' } else { b'f' }),
+            (Datum::Int(n), Type::Date) => datetime::write_date(out, *n),
+            (Datum::Int(n), Type::Timestamp) => datetime::write_timestamp(out, *n, false),
+            (Datum::Int(n), Type::TimestampTz) => datetime::write_timestamp(out, *n, true),
+            (Datum::Int(n), Type::Interval) => datetime::write_interval(out, *n),
+            (Datum::Int(n), _) => text_io::write_int(out, *n),
+            (Datum::Float(x), _) => text_io::write_float(out, *x),
+            (Datum::Numeric(n), _) => n.write(out),
+            (Datum::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),
+            (Datum::Text(s), _) => out.extend_from_slice(s.as_bytes()),
+            (Datum::Bytea(b), _) => text_io::write_bytea(out, b),
+            (Datum::Uuid(u), _) => text_io::write_uuid(out, u),
+            (Datum::Array(items), ty) => {
+                let element = if let Type::Array(element) = ty { element } else { &Type::Unknown };
+                out.push(b'{');
+                let mut text = Vec::new();
+                for (i, item) in items.iter().enumerate() {
+                    if i > 0 {
+                        out.push(b',');
+                    }
+                    if item.is_null() {
+                        out.extend_from_slice(b"NULL");
+                        continue;
+                    }
+                    text.clear();
+                    item.write(element, &mut text);
+                    text_io::write_array_element(out, &text);
+                }
+                out.push(b'}');
+            }
+        }
+    }
+
+    /// The text form of a value of a type; NULL is empty.
+    pub fn display(&self, ty: &Type) -> String {
+        let mut out = Vec::new();
+        self.write(ty, &mut out);
+        // Every writer appends UTF-8.
+        String::from_utf8(out).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
     }
 }

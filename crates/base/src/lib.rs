@@ -4,7 +4,9 @@
 //! limits, and the `sync` door through which lock-free code meets the model checker. Nothing here
 //! knows a table, a log or SQL.
 
+pub mod cast;
 pub mod clock;
+pub mod datetime;
 pub mod datum;
 pub mod error;
 pub mod id;

@@ -22,6 +22,7 @@ mod power;
 #[cfg(test)]
 mod tests;
 mod text;
+mod to_char;
 mod wide;
 
 use crate::error::{Error, Result, SqlState};

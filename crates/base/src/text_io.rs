@@ -25,6 +25,27 @@ pub fn trim(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_ascii() && is_space(c as u8))
 }
 
+/// The first `n` characters.
+pub fn first_chars(text: &str, n: usize) -> &str {
+    // A character is at least a byte.
+    if text.len() <= n {
+        return text;
+    }
+    text.char_indices().nth(n).map_or(text, |(end, _)| &text[..end])
+}
+
+/// Appends a `char(n)`: padded with blanks to n characters.
+pub fn write_char(out: &mut Vec<u8>, text: &[u8], n: usize) {
+    out.extend_from_slice(text);
+    out.resize(out.len() + n.saturating_sub(count_chars(text)), b' ');
+}
+
+/// Number of characters of a UTF-8 text: of the bytes that do not continue one.
+#[inline]
+pub fn count_chars(text: &[u8]) -> usize {
+    text.iter().filter(|b| (**b as i8) >= -0x40).count()
+}
+
 /// 22P02 as every input function words it.
 #[cold]
 pub fn invalid_syntax(ty: &str, text: &str) -> Error {

@@ -1,5 +1,6 @@
 //! SQL types.
 
+pub use crate::cast::{CastContext, cast_allowed};
 use serde::{Deserialize, Serialize};
 
 /// A SQL type, with its modifier where it has one.

@@ -1,0 +1,255 @@
+//! Dates, timestamps and intervals: the proleptic Gregorian calendar in UTC.
+//!
+//! * a date is days since 2000-01-01; `i32::MIN` and `i32::MAX` are -infinity and infinity;
+//! * a timestamp is microseconds since 2000-01-01 00:00; `i64::MIN` and `i64::MAX` are infinite;
+//! * an interval is microseconds. A day in it is 24 hours, so `interval '24 hours'` prints `1 day`
+//!   (PostgreSQL, which keeps days apart, prints `24:00:00`); months are refused with 0A000.
+//!
+//! The time zone is UTC throughout: `timestamptz` differs from `timestamp` in its text form only.
+//! Day numbers come from era arithmetic (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+
+mod field;
+mod format;
+mod interval;
+mod parse;
+#[cfg(test)]
+mod tests;
+mod to_char;
+
+pub use field::{extract_date, extract_interval, extract_timestamp, trunc};
+pub use format::{write_date, write_timestamp};
+pub use interval::{mul_interval, parse_interval, write_interval};
+pub use parse::{parse_date, parse_timestamp};
+pub use to_char::to_char;
+
+use crate::error::{Error, Result, SqlState};
+
+/// Microseconds of a day.
+pub const MICROS_PER_DAY: i64 = 86_400_000_000;
+pub(crate) const MICROS_PER_SECOND: i64 = 1_000_000;
+pub(crate) const MICROS_PER_MINUTE: i64 = 60 * MICROS_PER_SECOND;
+pub(crate) const MICROS_PER_HOUR: i64 = 60 * MICROS_PER_MINUTE;
+/// The Unix epoch as a timestamp, negated: seconds between 1970-01-01 and 2000-01-01.
+pub const UNIX_EPOCH_OFFSET_SECONDS: i64 = 946_684_800;
+/// Julian day of 2000-01-01.
+pub(crate) const JULIAN_OFFSET_DAYS: i64 = 2_451_545;
+
+/// The date after all others.
+pub const DATE_INFINITY: i64 = i32::MAX as i64;
+/// The date before all others.
+pub const DATE_MINUS_INFINITY: i64 = i32::MIN as i64;
+/// The timestamp after all others.
+pub const TIMESTAMP_INFINITY: i64 = i64::MAX;
+/// The timestamp before all others.
+pub const TIMESTAMP_MINUS_INFINITY: i64 = i64::MIN;
+
+/// 4714-11-24 BC, Julian day 0.
+const DATE_MIN: i64 = -JULIAN_OFFSET_DAYS;
+/// The day after 5874897-12-31.
+const DATE_END: i64 = 2_147_483_494 - JULIAN_OFFSET_DAYS;
+const TIMESTAMP_MIN: i64 = DATE_MIN * MICROS_PER_DAY;
+/// The first instant of 294277.
+const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;
+
+#[cold]
+pub(crate) fn out_of_range(message: impl Into<String>) -> Error {
+    Error::new(SqlState::DATETIME_FIELD_OVERFLOW, message)
+}
+
+/// Days since 2000-01-01 of a day of the proleptic Gregorian calendar; year 0 is 1 BC.
+pub const fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
+    // Years start in March here, so that the leap day is the last of its year.
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let month = (month as i64 + 9) % 12;
+    let day_of_year = (153 * month + 2) / 5 + day as i64 - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    // 730425 days from 0000-03-01 to 2000-01-01.
+    era * 146_097 + day_of_era - 730_425
+}
+
+/// Year (0 is 1 BC), month and day of a day number.
+pub const fn civil_from_days(days: i64) -> (i64, u32, u32) {
+    let days = days + 730_425;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = (day_of_year - (153 * month + 2) / 5 + 1) as u32;
+    let month = if month < 10 { month + 3 } else { month - 9 } as u32;
+    let year = year_of_era + era * 400 + (month <= 2) as i64;
+    (year, month, day)
+}
+
+/// Days of a month.
+pub const fn days_in_month(year: i64, month: u32) -> u32 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        _ => 31,
+    }
+}
+
+/// Whether the date is not infinite.
+#[inline]
+pub const fn is_finite_date(date: i64) -> bool {
+    date != DATE_INFINITY && date != DATE_MINUS_INFINITY
+}
+/// Whether the timestamp is not infinite.
+#[inline]
+pub const fn is_finite_timestamp(timestamp: i64) -> bool {
+    timestamp != TIMESTAMP_INFINITY && timestamp != TIMESTAMP_MINUS_INFINITY
+}
+
+fn checked_date(days: Option<i64>) -> Result<i64> {
+    match days {
+        Some(d) if (DATE_MIN..DATE_END).contains(&d) => Ok(d),
+        _ => Err(out_of_range("date out of range")),
+    }
+}
+
+fn checked_timestamp(micros: Option<i64>) -> Result<i64> {
+    match micros {
+        Some(t) if (TIMESTAMP_MIN..TIMESTAMP_END).contains(&t) => Ok(t),
+        _ => Err(out_of_range("timestamp out of range")),
+    }
+}
+
+fn interval_out_of_range() -> Error {
+    out_of_range("interval out of range")
+}
+
+/// `date + integer`.
+pub fn date_add(date: i64, days: i64) -> Result<i64> {
+    if !is_finite_date(date) {
+        return Ok(date);
+    }
+    checked_date(date.checked_add(days))
+}
+
+/// `date - integer`.
+pub fn date_sub(date: i64, days: i64) -> Result<i64> {
+    if !is_finite_date(date) {
+        return Ok(date);
+    }
+    checked_date(date.checked_sub(days))
+}
+
+/// `date - date`: days.
+pub fn date_diff(a: i64, b: i64) -> Result<i64> {
+    if !is_finite_date(a) || !is_finite_date(b) {
+        return Err(out_of_range("cannot subtract infinite dates"));
+    }
+    Ok(a - b)
+}
+
+/// The first instant of a day.
+pub fn date_to_timestamp(date: i64) -> Result<i64> {
+    match date {
+        DATE_INFINITY => Ok(TIMESTAMP_INFINITY),
+        DATE_MINUS_INFINITY => Ok(TIMESTAMP_MINUS_INFINITY),
+        _ => date
+            .checked_mul(MICROS_PER_DAY)
+            .filter(|t| *t < TIMESTAMP_END)
+            .ok_or_else(|| out_of_range("date out of range for timestamp")),
+    }
+}
+
+/// The day of an instant.
+pub const fn timestamp_to_date(timestamp: i64) -> i64 {
+    match timestamp {
+        TIMESTAMP_INFINITY => DATE_INFINITY,
+        TIMESTAMP_MINUS_INFINITY => DATE_MINUS_INFINITY,
+        _ => timestamp.div_euclid(MICROS_PER_DAY),
+    }
+}
+
+/// `timestamp + interval`.
+pub fn timestamp_add(timestamp: i64, interval: i64) -> Result<i64> {
+    if !is_finite_timestamp(timestamp) {
+        return Ok(timestamp);
+    }
+    checked_timestamp(timestamp.checked_add(interval))
+}
+
+/// `timestamp - interval`.
+pub fn timestamp_sub(timestamp: i64, interval: i64) -> Result<i64> {
+    if !is_finite_timestamp(timestamp) {
+        return Ok(timestamp);
+    }
+    checked_timestamp(timestamp.checked_sub(interval))
+}
+
+/// `timestamp - timestamp`: an interval.
+pub fn timestamp_diff(a: i64, b: i64) -> Result<i64> {
+    if !is_finite_timestamp(a) || !is_finite_timestamp(b) {
+        return Err(out_of_range("cannot subtract infinite timestamps"));
+    }
+    a.checked_sub(b).ok_or_else(interval_out_of_range)
+}
+
+/// `interval + interval`.
+pub fn interval_add(a: i64, b: i64) -> Result<i64> {
+    a.checked_add(b).ok_or_else(interval_out_of_range)
+}
+
+/// `interval - interval`.
+pub fn interval_sub(a: i64, b: i64) -> Result<i64> {
+    a.checked_sub(b).ok_or_else(interval_out_of_range)
+}
+
+/// `- interval`.
+pub fn interval_neg(interval: i64) -> Result<i64> {
+    interval.checked_neg().ok_or_else(interval_out_of_range)
+}
+
+/// `make_date(year, month, day)`; a negative year is BC.
+pub fn make_date(year: i64, month: i64, day: i64) -> Result<i64> {
+    let wrong = || out_of_range(format!("date field value out of range: {year}-{month:02}-{day:02}"));
+    let astronomical = if year < 0 { year + 1 } else { year };
+    if year == 0 || !(1..=12).contains(&month) || !(-4713..=5_874_897).contains(&astronomical) {
+        return Err(wrong());
+    }
+    let month = month as u32;
+    if day < 1 || day > i64::from(days_in_month(astronomical, month)) {
+        return Err(wrong());
+    }
+    let days = days_from_civil(astronomical, month, day as u32);
+    if !(DATE_MIN..DATE_END).contains(&days) {
+        return Err(out_of_range(format!("date out of range: {year}-{month:02}-{day:02}")));
+    }
+    Ok(days)
+}
+
+/// `to_timestamp(seconds since 1970)`.
+pub fn timestamp_from_unix(seconds: f64) -> Result<i64> {
+    if seconds.is_nan() {
+        return Err(out_of_range("timestamp cannot be NaN"));
+    }
+    if seconds.is_infinite() {
+        return Ok(if seconds > 0.0 { TIMESTAMP_INFINITY } else { TIMESTAMP_MINUS_INFINITY });
+    }
+    let micros = ((seconds - UNIX_EPOCH_OFFSET_SECONDS as f64) * 1e6).round_ties_even();
+    let too_large = || {
+        let mut text = Vec::new();
+        crate::text_io::write_float(&mut text, seconds);
+        out_of_range(format!("timestamp out of range: \"{}\"", String::from_utf8_lossy(&text)))
+    };
+    if !(TIMESTAMP_MIN as f64..TIMESTAMP_END as f64).contains(&micros) {
+        return Err(too_large());
+    }
+    checked_timestamp(Some(micros as i64)).map_err(|_| too_large())
+}
+
+/// Hour, minute, second and microsecond of the day of an instant.
+pub(crate) fn time_of_day(micros_of_day: i64) -> (i64, i64, i64, i64) {
+    (
+        micros_of_day / MICROS_PER_HOUR,
+        micros_of_day / MICROS_PER_MINUTE % 60,
+        micros_of_day / MICROS_PER_SECOND % 60,
+        micros_of_day % MICROS_PER_SECOND,
+    )
+}

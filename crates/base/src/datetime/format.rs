@@ -1,0 +1,65 @@
+//! Dates and timestamps as text: ISO, `BC` behind years before 1.
+
+use super::{
+    DATE_INFINITY, DATE_MINUS_INFINITY, MICROS_PER_DAY, TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY,
+    civil_from_days, time_of_day,
+};
+use std::io::Write;
+
+/// Appends a date.
+pub fn write_date(out: &mut Vec<u8>, date: i64) {
+    match date {
+        DATE_INFINITY => out.extend_from_slice(b"infinity"),
+        DATE_MINUS_INFINITY => out.extend_from_slice(b"-infinity"),
+        _ => {
+            let before_christ = write_day(out, date);
+            if before_christ {
+                out.extend_from_slice(b" BC");
+            }
+        }
+    }
+}
+
+/// Appends a timestamp, for `timestamptz` with its offset `+00`.
+pub fn write_timestamp(out: &mut Vec<u8>, timestamp: i64, with_zone: bool) {
+    match timestamp {
+        TIMESTAMP_INFINITY => out.extend_from_slice(b"infinity"),
+        TIMESTAMP_MINUS_INFINITY => out.extend_from_slice(b"-infinity"),
+        _ => {
+            let before_christ = write_day(out, timestamp.div_euclid(MICROS_PER_DAY));
+            out.push(b' ');
+            write_time(out, timestamp.rem_euclid(MICROS_PER_DAY));
+            if with_zone {
+                out.extend_from_slice(b"+00");
+            }
+            if before_christ {
+                out.extend_from_slice(b" BC");
+            }
+        }
+    }
+}
+
+/// `YYYY-MM-DD`; whether the year is before 1.
+fn write_day(out: &mut Vec<u8>, days: i64) -> bool {
+    let (year, month, day) = civil_from_days(days);
+    let shown = if year > 0 { year } else { 1 - year };
+    let _ = write!(out, "{shown:04}-{month:02}-{day:02}");
+    year <= 0
+}
+
+/// `HH:MM:SS` with the fraction as long as it must be.
+pub(super) fn write_time(out: &mut Vec<u8>, micros: i64) {
+    let (hour, minute, second, fraction) = time_of_day(micros);
+    let _ = write!(out, "{hour:02}:{minute:02}:{second:02}");
+    write_fraction(out, fraction);
+}
+
+/// `.ffffff` without trailing zeros, nothing for zero.
+pub(super) fn write_fraction(out: &mut Vec<u8>, micros: i64) {
+    if micros != 0 {
+        let _ = write!(out, ".{micros:06}");
+        while out.last() == Some(&b'0') {
+            out.pop();
+        }
+    }
+}

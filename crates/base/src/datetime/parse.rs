@@ -1,0 +1,454 @@
+//! Reading dates and timestamps.
+//!
+//! Accepted, as PostgreSQL with `DateStyle = ISO, MDY`: `2024-01-31`, `2024/1/31`, `20240131`,
+//! `1/31/2024`, `Jan 31 2024`, `31-Jan-2024`, a weekday in front, `BC` behind; a time `10:11[:12[.5]]`
+//! with AM or PM, after a blank or `T`; a zone `Z`, `UTC`, `+02`, `+02:30`, `-0330`; `infinity`,
+//! `epoch`. Words that depend on the clock (`now`, `today`) and zones by name are 0A000: a literal
+//! must mean the same in every run of a procedure.
+
+use super::{
+    DATE_END, DATE_INFINITY, DATE_MIN, DATE_MINUS_INFINITY, JULIAN_OFFSET_DAYS, MICROS_PER_DAY,
+    MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, TIMESTAMP_END, TIMESTAMP_INFINITY, TIMESTAMP_MIN,
+    TIMESTAMP_MINUS_INFINITY, UNIX_EPOCH_OFFSET_SECONDS, days_from_civil, days_in_month,
+};
+use crate::error::{Error, Result, SqlState};
+use crate::text_io;
+
+/// Reads a date; a time behind it is checked and dropped.
+pub fn parse_date(text: &str) -> Result<i64> {
+    match read(text, "date")? {
+        Parsed::Infinity => Ok(DATE_INFINITY),
+        Parsed::MinusInfinity => Ok(DATE_MINUS_INFINITY),
+        Parsed::Instant { days, .. } if (DATE_MIN..DATE_END).contains(&days) => Ok(days),
+        Parsed::Instant { .. } => Err(super::out_of_range(format!("date out of range: \"{text}\""))),
+    }
+}
+
+/// Reads a timestamp. The offset counts for `timestamptz` only.
+pub fn parse_timestamp(text: &str, with_zone: bool) -> Result<i64> {
+    let ty = if with_zone { "timestamp with time zone" } else { "timestamp" };
+    match read(text, ty)? {
+        Parsed::Infinity => Ok(TIMESTAMP_INFINITY),
+        Parsed::MinusInfinity => Ok(TIMESTAMP_MINUS_INFINITY),
+        Parsed::Instant { days, time, offset } => {
+            let local = days.checked_mul(MICROS_PER_DAY).and_then(|d| d.checked_add(time));
+            let utc = if with_zone { local.and_then(|l| l.checked_sub(offset)) } else { local };
+            utc.filter(|t| (TIMESTAMP_MIN..TIMESTAMP_END).contains(t))
+                .ok_or_else(|| super::out_of_range(format!("timestamp out of range: \"{text}\"")))
+        }
+    }
+}
+
+enum Parsed {
+    Infinity,
+    MinusInfinity,
+    /// Day, microseconds of the day, offset of the zone in microseconds.
+    Instant {
+        days: i64,
+        time: i64,
+        offset: i64,
+    },
+}
+
+struct Fields<'a> {
+    text: &'a str,
+    ty: &'a str,
+    /// Day number, once known.
+    days: Option<i64>,
+    /// Parts of a date given by separate words: `Jan 5 2024`.
+    month: Option<u32>,
+    numbers: Vec<&'a str>,
+    before_christ: bool,
+    time: Option<i64>,
+    /// 12 hours are to be added (`Some(true)` is PM).
+    afternoon: Option<bool>,
+    offset: Option<i64>,
+}
+
+fn read(text: &str, ty: &str) -> Result<Parsed> {
+    let trimmed = text_io::trim(text);
+    match trimmed.to_ascii_lowercase().as_str() {
+        "infinity" | "+infinity" => return Ok(Parsed::Infinity),
+        "-infinity" => return Ok(Parsed::MinusInfinity),
+        "epoch" => {
+            let days = -UNIX_EPOCH_OFFSET_SECONDS / 86_400;
+            return Ok(Parsed::Instant { days, time: 0, offset: 0 });
+        }
+        "now" | "today" | "tomorrow" | "yesterday" => {
+            return Err(Error::unsupported(
+                format!("the word \"{trimmed}\" is not supported as a constant of type {ty}"),
+                "Use now() or current_date.",
+            ));
+        }
+        _ => {}
+    }
+    let mut fields = Fields {
+        text,
+        ty,
+        days: None,
+        month: None,
+        numbers: Vec::new(),
+        before_christ: false,
+        time: None,
+        afternoon: None,
+        offset: None,
+    };
+    for token in trimmed.split(|c: char| c == ',' || c.is_ascii() && text_io::is_space(c as u8)) {
+        if !token.is_empty() {
+            fields.token(token)?;
+        }
+    }
+    fields.finish()
+}
+
+impl<'a> Fields<'a> {
+    #[cold]
+    fn invalid(&self) -> Error {
+        Error::new(
+            SqlState::INVALID_DATETIME_FORMAT,
+            format!("invalid input syntax for type {}: \"{}\"", self.ty, self.text),
+        )
+    }
+    #[cold]
+    fn field_overflow(&self) -> Error {
+        super::out_of_range(format!("date/time field value out of range: \"{}\"", self.text))
+    }
+    #[cold]
+    fn month_or_day_overflow(&self) -> Error {
+        self.field_overflow().hint("Perhaps you need a different \"datestyle\" setting.")
+    }
+
+    fn token(&mut self, token: &'a str) -> Result<()> {
+        let bytes = token.as_bytes();
+        if token.contains(':') {
+            // A date may stand before it, joined by T.
+            return match token.find(['T', 't']) {
+                Some(at) if at > 0 => {
+                    self.date(&token[..at])?;
+                    self.clock(&token[at + 1..])
+                }
+                _ => self.clock(token.trim_start_matches(['T', 't'])),
+            };
+        }
+        if bytes[0].is_ascii_alphabetic() {
+            return if token.contains(['-', '/']) && token.contains(|c: char| c.is_ascii_digit()) {
+                self.date(token)
+            } else {
+                self.word(token)
+            };
+        }
+        if matches!(bytes[0], b'+' | b'-') {
+            return if self.time.is_some() { self.zone(token) } else { Err(self.invalid()) };
+        }
+        if !bytes[0].is_ascii_digit() {
+            return Err(self.invalid());
+        }
+        if token.bytes().all(|b| b.is_ascii_digit()) {
+            return self.digits(token);
+        }
+        if let Some(at) = token.find(['T', 't'])
+            && token[..at].contains(['-', '/'])
+        {
+            self.date(&token[..at])?;
+            return self.compact_clock(&token[at + 1..]);
+        }
+        self.date(token)
+    }
+
+    /// A number without separators: a compact date, a compact time behind a date, or a part.
+    fn digits(&mut self, token: &'a str) -> Result<()> {
+        let number = |text: &str| text.parse::<i64>().unwrap_or(i64::MAX);
+        match token.len() {
+            8 if self.days.is_none() && self.numbers.is_empty() && self.month.is_none() => {
+                self.set_day(number(&token[..4]), number(&token[4..6]), number(&token[6..]))
+            }
+            6 if self.days.is_none() && self.numbers.is_empty() && self.month.is_none() => {
+                self.set_day(short_year(number(&token[..2])), number(&token[2..4]), number(&token[4..]))
+            }
+            4 | 6 if self.days.is_some() && self.time.is_none() => self.compact_clock(token),
+            _ if self.days.is_none() && self.numbers.len() < 2 => {
+                self.numbers.push(token);
+                Ok(())
+            }
+            _ => Err(self.invalid()),
+        }
+    }
+
+    fn compact_clock(&mut self, token: &str) -> Result<()> {
+        let (clock, zone) = split_zone(token);
+        let number = |text: &str| text.parse::<i64>().map_err(|_| self.invalid());
+        let (hour, minute, second) = match clock.len() {
+            2 => (number(clock)?, 0, 0),
+            4 => (number(&clock[..2])?, number(&clock[2..])?, 0),
+            6 => (number(&clock[..2])?, number(&clock[2..4])?, number(&clock[4..])?),
+            _ => return Err(self.invalid()),
+        };
+        self.set_time(hour, minute, second, 0)?;
+        if zone.is_empty() { Ok(()) } else { self.zone(zone) }
+    }
+
+    fn word(&mut self, token: &str) -> Result<()> {
+        let word = token.to_ascii_lowercase();
+        if let Some(month) = month_by_name(&word) {
+            if self.month.is_some() || self.days.is_some() {
+                return Err(self.invalid());
+            }
+            self.month = Some(month);
+            return Ok(());
+        }
+        match word.as_str() {
+            "bc" => self.before_christ = true,
+            "ad" => {}
+            "am" | "pm" => self.afternoon = Some(word == "pm"),
+            "sun" | "sunday" | "mon" | "monday" | "tue" | "tues" | "tuesday" | "wed" | "weds"
+            | "wednesday" | "thu" | "thur" | "thurs" | "thursday" | "fri" | "friday" | "sat" | "saturday" => {
+            }
+            _ => return self.zone(token),
+        }
+        Ok(())
+    }
+
+    /// A date with separators.
+    fn date(&mut self, token: &str) -> Result<()> {
+        if self.days.is_some() {
+            return Err(self.invalid());
+        }
+        let parts: Vec<&str> = token.split(['-', '/', '.']).collect();
+        let [first, second, third] = parts[..] else { return self.day_of_year(&parts) };
+        let number = |text: &str| -> Result<i64> {
+            if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+                return Err(self.invalid());
+            }
+            Ok(text.parse().unwrap_or(i64::MAX))
+        };
+        let name = |text: &str| month_by_name(&text.to_ascii_lowercase());
+        let year = |text: &str| -> Result<i64> {
+            let year = number(text)?;
+            Ok(if text.len() <= 2 { short_year(year) } else { year })
+        };
+        let (year, month, day) = if let Some(month) = name(second) {
+            if first.len() >= 3 {
+                (number(first)?, i64::from(month), number(third)?)
+            } else {
+                (year(third)?, i64::from(month), number(first)?)
+            }
+        } else if let Some(month) = name(first) {
+            (year(third)?, i64::from(month), number(second)?)
+        } else if first.len() >= 3 {
+            (number(first)?, number(second)?, number(third)?)
+        } else {
+            (year(third)?, number(first)?, number(second)?)
+        };
+        self.set_day(year, month, day)
+    }
+
+    /// `2024.005`, `2024-005`: the day of the year.
+    fn day_of_year(&mut self, parts: &[&str]) -> Result<()> {
+        let [year, day] = parts else { return Err(self.invalid()) };
+        if year.len() < 4 || day.len() != 3 {
+            return Err(self.invalid());
+        }
+        let (Ok(year), Ok(day)) = (year.parse::<i64>(), day.parse::<i64>()) else {
+            return Err(self.invalid());
+        };
+        let length = 337 + i64::from(days_in_month(year, 2));
+        if !(1..=length).contains(&day) || !(1..=5_874_898).contains(&year) {
+            return Err(self.field_overflow());
+        }
+        self.days = Some(days_from_civil(year, 1, 1) + day - 1);
+        Ok(())
+    }
+
+    fn set_day(&mut self, year: i64, month: i64, day: i64) -> Result<()> {
+        if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+            return Err(self.month_or_day_overflow());
+        }
+        if year == 0 {
+            return Err(self.field_overflow());
+        }
+        // Whether the year is BC is known only at the end of the text, and it decides the leap day.
+        let bc = text_io::trim(self.text).to_ascii_lowercase().ends_with("bc");
+        let astronomical = if bc { 1 - year } else { year };
+        if day > i64::from(days_in_month(astronomical, month as u32)) {
+            return Err(self.field_overflow());
+        }
+        // Far beyond both ranges, and safe to compute with.
+        let astronomical = astronomical.clamp(-10_000_000, 10_000_000);
+        self.days = Some(days_from_civil(astronomical, month as u32, day as u32));
+        Ok(())
+    }
+
+    fn set_time(&mut self, hour: i64, minute: i64, second: i64, micros: i64) -> Result<()> {
+        if self.time.is_some() {
+            return Err(self.invalid());
+        }
+        let end_of_day = hour == 24 && minute == 0 && second == 0 && micros == 0;
+        let leap_second = second == 60 && micros == 0;
+        if minute > 59 || (second > 59 && !leap_second) || (hour > 23 && !end_of_day) {
+            return Err(self.field_overflow());
+        }
+        self.time =
+            Some(hour * MICROS_PER_HOUR + minute * MICROS_PER_MINUTE + second * MICROS_PER_SECOND + micros);
+        Ok(())
+    }
+
+    /// `10:11[:12[.5]]` with AM, PM or a zone directly behind.
+    fn clock(&mut self, token: &str) -> Result<()> {
+        let (clock, zone) = split_zone(token);
+        let mut parts = clock.split(':');
+        let mut number = |required: bool| -> Result<&str> {
+            match parts.next() {
+                Some(text) if !text.is_empty() => Ok(text),
+                None if !required => Ok("0"),
+                _ => Err(self.invalid()),
+            }
+        };
+        let (hour, minute, second) = (number(true)?, number(true)?, number(false)?);
+        if parts.next().is_some() {
+            return Err(self.invalid());
+        }
+        let (second, fraction) = second.split_once('.').unwrap_or((second, ""));
+        let whole = |text: &str| -> Result<i64> {
+            if text.len() > 2 || !text.bytes().all(|b| b.is_ascii_digit()) {
+                return Err(self.invalid());
+            }
+            text.parse().map_err(|_| self.invalid())
+        };
+        let (hour, minute, second) = (whole(hour)?, whole(minute)?, whole(second)?);
+        if !fraction.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(self.invalid());
+        }
+        let micros = format!("0.{fraction}0").parse::<f64>().map_err(|_| self.invalid())? * 1e6;
+        self.set_time(hour, minute, second, 0)?;
+        self.time = self.time.map(|t| t + micros.round_ties_even() as i64);
+        match zone.to_ascii_lowercase().as_str() {
+            "" => Ok(()),
+            "am" => self.word("am"),
+            "pm" => self.word("pm"),
+            _ => self.zone(zone),
+        }
+    }
+
+    fn zone(&mut self, token: &str) -> Result<()> {
+        if self.offset.is_some() {
+            return Err(self.invalid());
+        }
+        let offset = match token.to_ascii_lowercase().as_str() {
+            "z" | "utc" | "gmt" | "ut" | "zulu" => 0,
+            word if word.contains('/') || ZONES.contains(&word) => {
+                return Err(Error::unsupported(
+                    format!("time zone \"{token}\" is not supported"),
+                    "Give the offset from UTC, such as +02:00.",
+                ));
+            }
+            word => self.numeric_offset(word)?,
+        };
+        self.offset = Some(offset);
+        Ok(())
+    }
+
+    fn numeric_offset(&self, word: &str) -> Result<i64> {
+        let (sign, digits) = match word.as_bytes() {
+            [b'+', ..] => (1, &word[1..]),
+            [b'-', ..] => (-1, &word[1..]),
+            _ => return Err(self.invalid()),
+        };
+        let number = |text: &str| -> Result<i64> {
+            if text.is_empty() || text.len() > 2 || !text.bytes().all(|b| b.is_ascii_digit()) {
+                return Err(self.invalid());
+            }
+            text.parse().map_err(|_| self.invalid())
+        };
+        let (hours, minutes, seconds) = if digits.contains(':') {
+            let mut parts = digits.split(':');
+            let parts = [parts.next(), parts.next(), parts.next()];
+            let part = |at: usize| parts[at].map_or(Ok(0), number);
+            (part(0)?, part(1)?, part(2)?)
+        } else {
+            match digits.len() {
+                1 | 2 => (number(digits)?, 0, 0),
+                3 | 4 => {
+                    let split = digits.len() - 2;
+                    if !digits.is_ascii() {
+                        return Err(self.invalid());
+                    }
+                    (number(&digits[..split])?, number(&digits[split..])?, 0)
+                }
+                _ => return Err(self.invalid()),
+            }
+        };
+        if hours > 15 || minutes > 59 || seconds > 59 {
+            return Err(Error::new(
+                SqlState::new("22009"),
+                format!("time zone displacement out of range: \"{}\"", self.text),
+            ));
+        }
+        Ok(sign * (hours * MICROS_PER_HOUR + minutes * MICROS_PER_MINUTE + seconds * MICROS_PER_SECOND))
+    }
+
+    fn finish(mut self) -> Result<Parsed> {
+        if self.days.is_none() {
+            self.days_by_words()?;
+        } else if self.month.is_some() || !self.numbers.is_empty() {
+            return Err(self.invalid());
+        }
+        let days = self.days.ok_or_else(|| self.invalid())?;
+        let mut time = self.time.unwrap_or(0);
+        if let Some(afternoon) = self.afternoon {
+            let hour = time / MICROS_PER_HOUR;
+            if self.time.is_none() {
+                return Err(self.invalid());
+            }
+            if hour > 12 {
+                return Err(self.field_overflow());
+            }
+            time += match (afternoon, hour) {
+                (true, 12) | (false, 0..12) => 0,
+                (true, _) => 12 * MICROS_PER_HOUR,
+                (false, _) => -12 * MICROS_PER_HOUR,
+            };
+        }
+        Ok(Parsed::Instant { days, time, offset: self.offset.unwrap_or(0) })
+    }
+
+    /// `Jan 5 2024`, `5 Jan 2024`.
+    fn days_by_words(&mut self) -> Result<()> {
+        let (Some(month), [a, b]) = (self.month, &self.numbers[..]) else {
+            return Err(self.invalid());
+        };
+        let (year, day) = if a.len() > 2 { (*a, *b) } else { (*b, *a) };
+        let number = |text: &str| text.parse::<i64>().unwrap_or(i64::MAX);
+        let full = if year.len() <= 2 { short_year(number(year)) } else { number(year) };
+        self.set_day(full, i64::from(month), number(day))
+    }
+}
+
+/// Separates a clock from the zone or AM/PM directly behind it.
+fn split_zone(token: &str) -> (&str, &str) {
+    let end = token.find(|c: char| !(c.is_ascii_digit() || c == ':' || c == '.')).unwrap_or(token.len());
+    token.split_at(end)
+}
+
+fn short_year(year: i64) -> i64 {
+    match year {
+        0..70 => 2000 + year,
+        70..100 => 1900 + year,
+        _ => year,
+    }
+}
+
+fn month_by_name(word: &str) -> Option<u32> {
+    let at = super::to_char::MONTHS.iter().position(|m| {
+        let name = m.to_ascii_lowercase();
+        word == name || word == &name[..3] || (word == "sept" && name.starts_with("sep"))
+    })?;
+    Some(at as u32 + 1)
+}
+
+/// Zones by abbreviation that PostgreSQL knows and a user is likely to write.
+const ZONES: &[&str] = &[
+    "est", "edt", "cst", "cdt", "mst", "mdt", "pst", "pdt", "cet", "cest", "eet", "eest", "wet", "west",
+    "bst", "msk", "ist", "jst", "kst", "hst", "akst", "akdt", "aest", "aedt",
+];
+
+const _: () = assert!(JULIAN_OFFSET_DAYS == -DATE_MIN, "dates start at Julian day 0");
