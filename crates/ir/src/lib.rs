@@ -25,12 +25,15 @@
 pub mod func;
 pub mod op;
 pub mod program;
+pub mod text;
+pub mod verify;
 
 pub use func::Func;
 pub use op::{
     Block, Bound, Catch, Draw, ErrorFields, Handler, Level, Op, OpKind, Range, SortKey, StateSource,
 };
 pub use program::{CollDecl, CollKind, Output, Param, ParamMode, Program, ProgramKind, RegDecl, RegKind};
+pub use verify::{IndexShape, Signature, VerifyEnv, verify};
 
 planaria_base::entity_id!(
     /// A register.

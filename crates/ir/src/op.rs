@@ -131,6 +131,7 @@ pub struct Handler {
 /// The kinds of operation. `dst` and other written registers are documented as such; every other
 /// register is read.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs)] // The fields are what the variant's text names.
 pub enum OpKind {
     // ---- values ----
     /// `dst` = constant.

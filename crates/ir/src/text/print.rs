@@ -1,0 +1,343 @@
+//! Printing.
+
+use super::{is_plain, register_names, type_name};
+use crate::{
+    Block, Bound, Catch, CollDecl, CollKind, Draw, Level, Op, OpKind, ParamMode, Program, ProgramKind, Reg,
+    RegKind, StateSource,
+};
+use planaria_base::{ColumnId, Datum, Numeric};
+use std::fmt::Write;
+
+pub(crate) fn print(program: &Program) -> String {
+    let mut p = Printer { regs: register_names(program), out: String::new(), depth: 1 };
+    p.header(program);
+    p.block(&program.body);
+    p.out.push_str("end\n");
+    p.out
+}
+
+struct Printer {
+    regs: Vec<String>,
+    out: String,
+    depth: usize,
+}
+
+/// An identifier, or a quoted string where it is none.
+fn ident(name: &str) -> String {
+    if is_plain(name) { name.to_owned() } else { quote(name) }
+}
+
+fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+fn kind_text(kind: &RegKind) -> String {
+    match kind {
+        RegKind::Value(ty) => type_name(ty),
+        RegKind::Row(t) => format!("row {t}"),
+    }
+}
+
+fn list<T>(items: &[T], f: impl FnMut(&T) -> String) -> String {
+    items.iter().map(f).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn numeric_text(n: Numeric) -> String {
+    let sign = if n.mantissa() < 0 { "-" } else { "" };
+    let digits = n.mantissa().unsigned_abs().to_string();
+    let scale = n.scale() as usize;
+    if scale == 0 {
+        return format!("{sign}{digits}n");
+    }
+    let digits = format!("{digits:0>width$}", width = scale + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - scale);
+    format!("{sign}{whole}.{fraction}n")
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut s, b| {
+        let _ = write!(s, "{b:02x}");
+        s
+    })
+}
+
+/// A constant.
+pub(crate) fn datum_text(datum: &Datum) -> String {
+    match datum {
+        Datum::Null => "null".into(),
+        Datum::Bool(b) => b.to_string(),
+        Datum::Int(n) => n.to_string(),
+        Datum::Float(x) => format!("float '{x:?}'"),
+        Datum::Numeric(n) => numeric_text(*n),
+        Datum::Text(t) => quote(t),
+        Datum::Bytea(b) => format!("bytes '{}'", hex(b)),
+        Datum::Uuid(u) => format!("uuid '{}'", hex(u)),
+        Datum::Array(of) => format!("[{}]", list(of, datum_text)),
+    }
+}
+
+pub(super) fn level_text(level: Level) -> &'static str {
+    match level {
+        Level::Debug => "debug",
+        Level::Log => "log",
+        Level::Info => "info",
+        Level::Notice => "notice",
+        Level::Warning => "warning",
+        Level::Exception => "exception",
+    }
+}
+
+pub(super) fn draw_text(draw: Draw) -> &'static str {
+    match draw {
+        Draw::TransactionTimestamp => "now",
+        Draw::ClockTimestamp => "clock",
+        Draw::Random => "random",
+        Draw::Uuid => "uuid",
+    }
+}
+
+impl Printer {
+    fn line(&mut self, text: impl AsRef<str>) {
+        let _ = writeln!(self.out, "{:width$}{}", "", text.as_ref(), width = self.depth * 2);
+    }
+    fn reg(&self, r: Reg) -> String {
+        self.regs.get(r.index()).cloned().unwrap_or_else(|| r.to_string())
+    }
+    fn regs(&self, regs: &[Reg]) -> String {
+        list(regs, |r| self.reg(*r))
+    }
+
+    fn header(&mut self, p: &Program) {
+        let kind = match p.kind {
+            ProgramKind::Procedure => "procedure",
+            ProgramKind::Function => "function",
+            ProgramKind::SetFunction => "setfunction",
+            ProgramKind::Statement => "statement",
+        };
+        let _ = writeln!(self.out, "{kind} {}", ident(&p.name));
+        for (i, decl) in p.regs.iter().enumerate() {
+            let quoted = match &decl.name {
+                Some(n) if !is_plain(n) => format!(" {}", quote(n)),
+                _ => String::new(),
+            };
+            self.line(format!("reg {}{quoted}: {}", self.regs[i], kind_text(&decl.kind)));
+        }
+        for (i, CollDecl { kind, keys, values }) in p.colls.iter().enumerate() {
+            let kinds = |k: &[RegKind]| format!("({})", list(k, kind_text));
+            let text = match kind {
+                CollKind::List => format!("list {}", kinds(values)),
+                CollKind::Map => format!("map {} -> {}", kinds(keys), kinds(values)),
+                CollKind::MultiMap => format!("multimap {} -> {}", kinds(keys), kinds(values)),
+            };
+            // A list has no keys; were some declared, the text would lose them: the verifier never lets
+            // that happen, as no operation could fill them.
+            self.line(format!("coll x{i}: {text}"));
+        }
+        for param in &p.params {
+            let mode = match param.mode {
+                ParamMode::In => "in",
+                ParamMode::Out => "out",
+                ParamMode::InOut => "inout",
+            };
+            let (name, ty) = (ident(&param.name), type_name(&param.ty));
+            self.line(format!("param {mode} {name}: {ty} = {}", self.reg(param.reg)));
+        }
+        for output in &p.outputs {
+            self.line(format!("output {}: {}", ident(&output.name), type_name(&output.ty)));
+        }
+        if !p.outs.is_empty() {
+            self.line(format!("outs ({})", self.regs(&p.outs)));
+        }
+        if let Some(r) = p.row_count {
+            self.line(format!("row_count {}", self.reg(r)));
+        }
+        if p.labels > 0 {
+            self.line(format!("labels {}", p.labels));
+        }
+        self.out.push_str("begin\n");
+    }
+
+    fn block(&mut self, block: &Block) {
+        for op in &block.0 {
+            self.op(op);
+        }
+    }
+    fn nested(&mut self, head: String, position: u32, body: &Block) {
+        self.line(format!("{head}{} {{", at(position)));
+        self.inside(body);
+        self.line("}");
+    }
+    fn inside(&mut self, body: &Block) {
+        self.depth += 1;
+        self.block(body);
+        self.depth -= 1;
+    }
+
+    fn op(&mut self, op: &Op) {
+        match &op.kind {
+            OpKind::If { cond, then, otherwise } => {
+                self.line(format!("if {}{} {{", self.reg(*cond), at(op.position)));
+                self.inside(then);
+                if !otherwise.0.is_empty() {
+                    self.line("} else {");
+                    self.inside(otherwise);
+                }
+                self.line("}");
+            }
+            OpKind::Try { body, handlers } => {
+                self.line(format!("try{} {{", at(op.position)));
+                self.inside(body);
+                for h in handlers {
+                    let catches = list(&h.catches, |c| match c {
+                        Catch::Others => "others".into(),
+                        Catch::State(s) => quote(s.as_str()),
+                    });
+                    let regs = self.regs(&[h.sqlstate, h.sqlerrm]);
+                    self.line(format!("}} handle {catches} -> ({regs}) {{"));
+                    self.inside(&h.body);
+                }
+                self.line("}");
+            }
+            OpKind::Loop { label, body } => self.nested(format!("loop {label}"), op.position, body),
+            OpKind::Block { label, body } => self.nested(format!("block {label}"), op.position, body),
+            OpKind::Scan { label, body, .. }
+            | OpKind::ForEach { label, body, .. }
+            | OpKind::ForMatches { label, body, .. } => {
+                let head = format!("{} as {label}", self.plain(&op.kind));
+                self.nested(head, op.position, body);
+            }
+            kind => {
+                let text = format!("{}{}", self.plain(kind), at(op.position));
+                self.line(text);
+            }
+        }
+    }
+
+    fn columns(&self, columns: &[(ColumnId, Reg)]) -> String {
+        list(columns, |(c, r)| format!("{c} = {}", self.reg(*r)))
+    }
+    fn row_and_columns(&self, row: Reg, columns: &[(ColumnId, Reg)]) -> String {
+        let sep = if columns.is_empty() { "" } else { ", " };
+        format!("{}{sep}{}", self.reg(row), self.columns(columns))
+    }
+
+    /// An operation without the blocks it may have.
+    fn plain(&self, kind: &OpKind) -> String {
+        let reg = |r: &Reg| self.reg(*r);
+        match kind {
+            OpKind::Const { dst, value } => format!("{} = const {}", reg(dst), datum_text(value)),
+            OpKind::Copy { dst, src } => format!("{} = copy {}", reg(dst), reg(src)),
+            OpKind::Apply { dst, func, args } => format!("{} = {func}({})", reg(dst), self.regs(args)),
+            OpKind::Cast { dst, src, explicit } => {
+                format!("{} = {} {}", reg(dst), if *explicit { "convert" } else { "cast" }, reg(src))
+            }
+            OpKind::Draw { dst, input } => format!("{} = draw {}", reg(dst), draw_text(*input)),
+            OpKind::NextValue { dst, sequence } => format!("{} = next {sequence}", reg(dst)),
+            OpKind::CurrentValue { dst, sequence } => format!("{} = current {sequence}", reg(dst)),
+            OpKind::SetValue { sequence, value, is_called } => {
+                format!("setval {sequence} ({}, {})", reg(value), reg(is_called))
+            }
+            OpKind::ArraySet { array, index, value } => {
+                format!("set {}[{}] = {}", reg(array), reg(index), reg(value))
+            }
+            OpKind::Exit { label } => format!("exit {label}"),
+            OpKind::Continue { label } => format!("continue {label}"),
+            OpKind::Return => "return".into(),
+            OpKind::Raise { level, state, message, fields } => {
+                let state = match state {
+                    StateSource::Known(s) => quote(s.as_str()),
+                    StateSource::Computed(r) => reg(r),
+                    StateSource::Current => "*".into(),
+                };
+                let mut text = format!("raise {} {state} {}", level_text(*level), reg(message));
+                for (what, r) in [("detail", &fields.detail), ("hint", &fields.hint)] {
+                    if let Some(r) = r {
+                        let _ = write!(text, ", {what} = {}", reg(r));
+                    }
+                }
+                let names = [
+                    ("constraint", &fields.constraint),
+                    ("table", &fields.table),
+                    ("column", &fields.column),
+                ];
+                for (what, name) in names {
+                    if let Some(name) = name {
+                        let _ = write!(text, ", {what} = {}", quote(name));
+                    }
+                }
+                text
+            }
+            OpKind::Call { procedure, args, outs } => {
+                format!("call {procedure} ({}) -> ({})", self.regs(args), self.regs(outs))
+            }
+            OpKind::CallSet { procedure, args, into } => {
+                format!("call {procedure} ({}) -> {into}", self.regs(args))
+            }
+            OpKind::Execute { text, args, rows, row_count } => {
+                let rows = rows.map(|x| format!(", {x}")).unwrap_or_default();
+                format!("execute {} ({}) -> {}{rows}", reg(text), self.regs(args), reg(row_count))
+            }
+            OpKind::Emit { values } => format!("emit ({})", self.regs(values)),
+            OpKind::Get { table, index, key, row, columns } => {
+                format!("get {table}.{index} ({}) -> {}", self.regs(key), self.row_and_columns(*row, columns))
+            }
+            OpKind::Scan { table, index, range, descending, row, columns, .. } => {
+                let mut text = format!("scan {table}.{index} ({})", self.regs(&range.prefix));
+                let mut bound = |b: &Option<Bound>, closed: &str, open: &str| {
+                    if let Some(b) = b {
+                        let _ = write!(text, " {} {}", if b.inclusive { closed } else { open }, reg(&b.reg));
+                    }
+                };
+                bound(&range.lower, ">=", ">");
+                bound(&range.upper, "<=", "<");
+                let desc = if *descending { " desc" } else { "" };
+                format!("{text}{desc} -> {}", self.row_and_columns(*row, columns))
+            }
+            OpKind::Load { table, row, columns } => {
+                format!("load {table} {} -> {}", reg(row), self.columns(columns))
+            }
+            OpKind::Insert { table, values, row } => {
+                let row = row.map(|r| format!(" -> {}", reg(&r))).unwrap_or_default();
+                format!("insert {table} ({}){row}", self.regs(values))
+            }
+            OpKind::Update { table, row, set } => {
+                format!("update {table} {} set {}", reg(row), self.columns(set))
+            }
+            OpKind::Delete { table, row } => format!("delete {table} {}", reg(row)),
+            OpKind::Clear { coll } => format!("clear {coll}"),
+            OpKind::Push { coll, values } => format!("push {coll} ({})", self.regs(values)),
+            OpKind::Len { dst, coll } => format!("{} = len {coll}", reg(dst)),
+            OpKind::Sort { coll, keys } => {
+                let keys = list(keys, |k| {
+                    let desc = if k.descending { " desc" } else { "" };
+                    format!("{}{desc}{}", k.column, if k.nulls_first { " nulls_first" } else { "" })
+                });
+                format!("sort {coll} ({keys})")
+            }
+            OpKind::MapGet { coll, keys, found, values } => {
+                format!("lookup {coll} ({}) -> {} ({})", self.regs(keys), reg(found), self.regs(values))
+            }
+            OpKind::MapPut { coll, keys, values } => {
+                format!("put {coll} ({}) ({})", self.regs(keys), self.regs(values))
+            }
+            OpKind::ForEach { coll, columns, entry, .. } => {
+                let entry = entry.map(|r| format!(" entry {}", reg(&r))).unwrap_or_default();
+                format!("foreach {coll} -> ({}){entry}", self.regs(columns))
+            }
+            OpKind::ForMatches { coll, keys, values, entry, .. } => {
+                let entry = entry.map(|r| format!(" entry {}", reg(&r))).unwrap_or_default();
+                format!("matches {coll} ({}) -> ({}){entry}", self.regs(keys), self.regs(values))
+            }
+            OpKind::SetEntry { coll, entry, column, value } => {
+                format!("setentry {coll} ({}, {column}) = {}", reg(entry), reg(value))
+            }
+            OpKind::If { .. } | OpKind::Loop { .. } | OpKind::Block { .. } | OpKind::Try { .. } => {
+                String::new()
+            }
+        }
+    }
+}
+
+fn at(position: u32) -> String {
+    if position == 0 { String::new() } else { format!(" @ {position}") }
+}
