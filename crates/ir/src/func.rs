@@ -56,12 +56,18 @@ macro_rules! funcs {
             /// The result.
             pub const fn result(self) -> Sig { match self { $(Func::$variant => Sig::$ret,)* } }
             /// Whether a NULL argument makes the result NULL without a call.
-            pub const fn strict(self) -> bool { match self { $(Func::$variant => { let f: &[&str] = &[$(stringify!($flag)),*]; !has(f, "nullable") },)* } }
+            #[inline]
+            pub const fn strict(self) -> bool { STRICT[self as usize] }
             /// Whether it never raises an error.
-            pub const fn total(self) -> bool { match self { $(Func::$variant => { let f: &[&str] = &[$(stringify!($flag)),*]; has(f, "total") },)* } }
+            #[inline]
+            pub const fn total(self) -> bool { TOTAL[self as usize] }
             /// From its name in the text form.
             pub fn parse(name: &str) -> Option<Func> { match name { $($name => Some(Func::$variant),)* _ => None } }
         }
+
+        // Asked once per call: tables, where a match over names would cost more than the function.
+        static STRICT: [bool; Func::ALL.len()] = [$(!has(&[$(stringify!($flag)),*], "nullable"),)*];
+        static TOTAL: [bool; Func::ALL.len()] = [$(has(&[$(stringify!($flag)),*], "total"),)*];
     };
 }
 
@@ -131,6 +137,9 @@ funcs! {
     /// IS NULL, IS TRUE, IS FALSE: never NULL.
     IsNull "is.null" (X) -> B nullable total; IsNotNull "is.notnull" (X) -> B nullable total;
     IsTrue "is.true" (B) -> B nullable total; IsFalse "is.false" (B) -> B nullable total;
+    /// The output form, `t` or `f`, which `concat`, `format`, RAISE and `array_to_string` show; the
+    /// cast to text is `true` or `false`.
+    BoolOut "bool.out" (B) -> T;
     /// IS [NOT] DISTINCT FROM over two values of one class.
     Distinct "distinct" (X, X) -> B nullable total; NotDistinct "notdistinct" (X, X) -> B nullable total;
 
@@ -143,7 +152,9 @@ funcs! {
     Upper "text.upper" (T) -> T total; Lower "text.lower" (T) -> T total; InitCap "text.initcap" (T) -> T total;
     LPad "text.lpad" (T, I, T) -> T; RPad "text.rpad" (T, I, T) -> T; Repeat "text.repeat" (T, I) -> T;
     LTrim "text.ltrim" (T, T) -> T total; RTrim "text.rtrim" (T, T) -> T total; BTrim "text.btrim" (T, T) -> T total;
-    Replace "text.replace" (T, T, T) -> T; Reverse "text.reverse" (T) -> T total; Position "text.position" (T, T) -> I total;
+    Replace "text.replace" (T, T, T) -> T; Reverse "text.reverse" (T) -> T total;
+    /// Text, then the part looked for, as `strpos`; `position(a in b)` is `text.position(b, a)`.
+    Position "text.position" (T, T) -> I total;
     SplitPart "text.splitpart" (T, T, I) -> T; Left "text.left" (T, I) -> T total; Right "text.right" (T, I) -> T total;
     Translate "text.translate" (T, T, T) -> T total; Ascii "text.ascii" (T) -> I total; Chr "text.chr" (I) -> T; Md5 "text.md5" (T) -> T total;
     StartsWith "text.startswith" (T, T) -> B total;
@@ -186,6 +197,7 @@ funcs! {
     /// `value = ANY(array)`: three-valued, non-strict in the elements.
     ArrayContainsElement "array.any" (X, A) -> B; ArrayPosition "array.position" (A, X) -> I nullable;
     ArrayRemove "array.remove" (A, X) -> A nullable; ArrayEq "array.eq" (A, A) -> B total; ArrayNe "array.ne" (A, A) -> B total;
+    /// Of texts: other elements are cast before.
     ArrayToString "array.tostring" (A, T) -> T; StringToArray "array.fromstring" (T, T) -> A nullable;
     ArrayContains "array.contains" (A, A) -> B total;
 

@@ -218,7 +218,7 @@ impl Walk<'_> {
             "{func} with {} arguments",
             args.len()
         );
-        if let (Func::IsNull | Func::IsNotNull, RegKind::Row(_)) = (func, self.kind(args[0])) {
+        if matches!(func, Func::IsNull | Func::IsNotNull) && matches!(self.kind(args[0]), RegKind::Row(_)) {
             return self.is(dst, &Type::Bool);
         }
         let ordered =
