@@ -12,6 +12,8 @@ pub const ROW_BYTES_MAX: usize = 64 << 20;
 pub const ARGUMENTS_MAX: usize = 100;
 /// Deepest nesting of procedure calls.
 pub const CALL_DEPTH_MAX: usize = 200;
+/// Jumps backwards of a program between two checks of its reads and of cancellation.
+pub const TURNS_PER_CHECK: u32 = 4096;
 /// Deepest nesting of expressions and blocks in a SQL text.
 pub const NESTING_MAX: usize = 256;
 /// Longest SQL text, in bytes.

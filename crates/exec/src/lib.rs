@@ -1,5 +1,33 @@
-//! exec
+//! Running programs: IR to register code, the machine, the scalar functions.
+//!
+//! ```text
+//!  Program --compile--> Code --Machine::run--> Protocol (rows), Host (inputs, messages, answer rows)
+//! ```
+//!
+//! * [`compile()`] makes a [`Code`] once per program and catalog version: jumps resolved, constants and
+//!   column readers in place, temporaries and dead columns gone.
+//! * A worker's [`Machine`] runs codes, one transaction after another, without allocating in the
+//!   steady state. It is generic over the protocol, chosen once at the edge; what does not touch rows
+//!   is not generic.
+//! * Values are [`Slot`]s, three words in a register; what does not fit lies in the worker's [`Heap`].
+//! * [`functions`] are the scalar functions, operators and casts of the IR.
+//!
+//! The machine knows no catalog, no SQL and no log: what it needs from the engine it asks its
+//! [`Host`], and what the engine logs is what the host gave out.
 
 pub mod functions;
 pub mod heap;
 pub mod slot;
+
+mod code;
+mod collection;
+mod compile;
+mod host;
+mod machine;
+
+pub use code::{Code, IndexMeta, Source, TableMeta};
+pub use compile::{CompileEnv, compile};
+pub use heap::Heap;
+pub use host::{Context, Dynamic, Host, Interrupt, Link};
+pub use machine::Machine;
+pub use slot::Slot;

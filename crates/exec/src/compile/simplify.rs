@@ -1,0 +1,269 @@
+//! Simplification of a program before it is lowered: what lowering SQL leaves behind.
+//!
+//! In this order: functions and casts of constants are computed; reads of a copy become reads of its
+//! original while both are the same; what computes a value that nobody reads is dropped, columns of
+//! rows included; text constants inside loops move before all loops.
+//!
+//! Registers are mutable, so every step looks at how often a register is written: a constant is known
+//! only where it is written once in the whole program (the verifier has seen that it is written before
+//! it is read).
+
+use crate::functions;
+use crate::heap::Heap;
+use planaria_base::Datum;
+use planaria_ir::{Block, Level, Op, OpKind, Program, Reg, StateSource};
+
+/// Texts longer than this are made anew at run time rather than kept in the code.
+const FOLDED_BYTES_MAX: usize = 16 << 10;
+
+/// How often each register is read and written.
+#[derive(Default, Debug)]
+pub(super) struct Uses {
+    pub reads: Vec<u32>,
+    pub writes: Vec<u32>,
+}
+
+impl Uses {
+    pub fn of(program: &Program) -> Uses {
+        let mut uses = Uses { reads: vec![0; program.regs.len()], writes: vec![0; program.regs.len()] };
+        for param in &program.params {
+            uses.writes[param.reg.index()] += 1;
+        }
+        for reg in program.outs.iter().chain(&program.row_count) {
+            uses.reads[reg.index()] += 1;
+        }
+        program.body.visit(&mut |op| {
+            op.kind.reads(&mut |r| uses.reads[r.index()] += 1);
+            op.kind.writes(&mut |r| uses.writes[r.index()] += 1);
+        });
+        uses
+    }
+}
+
+/// Simplifies; returns the uses that are left, and the constants to load before everything else.
+pub(super) fn simplify(program: &mut Program) -> (Uses, Vec<Op>) {
+    fold_constants(program);
+    let mut originals = Vec::new();
+    forward_copies(&mut program.body, &mut originals);
+    let mut uses = Uses::of(program);
+    while sweep(&mut program.body, &mut uses) {}
+    let mut hoisted = Vec::new();
+    hoist(&mut program.body, &uses, false, &mut hoisted);
+    (uses, hoisted)
+}
+
+/// Computes functions and casts whose arguments are all constant.
+fn fold_constants(program: &mut Program) {
+    let writes = Uses::of(program).writes;
+    let once = |r: Reg| writes[r.index()] == 1;
+    let mut known: Vec<Option<Datum>> = vec![None; program.regs.len()];
+    let mut heap = Heap::new();
+    let mut body = std::mem::take(&mut program.body);
+    body.visit_mut(&mut |op| {
+        let folded = match &op.kind {
+            OpKind::Const { dst, value } if once(*dst) => {
+                known[dst.index()] = Some(value.clone());
+                return;
+            }
+            OpKind::Copy { dst, src } if once(*dst) => known[src.index()].clone().map(|v| (*dst, v)),
+            OpKind::Apply { dst, func, args } if once(*dst) => {
+                let args: Option<Vec<_>> =
+                    args.iter().map(|a| known[a.index()].as_ref().map(|v| heap.push_datum(v))).collect();
+                args.and_then(|args| args.into_iter().collect::<Result<Vec<_>, _>>().ok())
+                    .and_then(|args| functions::call(*func, &args, &mut heap).ok())
+                    .map(|v| (*dst, heap.to_datum(v)))
+            }
+            OpKind::Cast { dst, src, explicit } if once(*dst) => {
+                match (&known[src.index()], program.type_of(*src), program.type_of(*dst)) {
+                    (Some(v), Some(from), Some(to)) => heap
+                        .push_datum(v)
+                        .and_then(|v| functions::cast(v, from, to, *explicit, &mut heap))
+                        .ok()
+                        .map(|v| (*dst, heap.to_datum(v))),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        heap.clear();
+        if let Some((dst, value)) = folded
+            && size(&value) <= FOLDED_BYTES_MAX
+        {
+            known[dst.index()] = Some(value.clone());
+            op.kind = OpKind::Const { dst, value };
+        }
+    });
+    program.body = body;
+}
+
+fn size(value: &Datum) -> usize {
+    match value {
+        Datum::Text(s) => s.len(),
+        Datum::Bytea(b) => b.len(),
+        Datum::Array(items) => items.iter().map(|i| size(i) + 24).sum(),
+        _ => 0,
+    }
+}
+
+/// Replaces reads of copies. `originals` are pairs (copy, original) that hold the same value here.
+fn forward_copies(block: &mut Block, originals: &mut Vec<(Reg, Reg)>) {
+    for op in &mut block.0 {
+        reads_mut(&mut op.kind, &mut |reg| {
+            if let Some((_, original)) = originals.iter().find(|(copy, _)| copy == reg) {
+                *reg = *original;
+            }
+        });
+        let mut written = Vec::new();
+        op.kind.writes(&mut |r| written.push(r));
+        let mut nested = false;
+        op.kind.blocks(&mut |b| {
+            nested = true;
+            b.visit(&mut |inner| inner.kind.writes(&mut |r| written.push(r)));
+        });
+        originals.retain(|(copy, original)| !written.contains(copy) && !written.contains(original));
+        if nested {
+            let outer = originals.len();
+            op.kind.blocks_mut(&mut |b| {
+                forward_copies(b, originals);
+                originals.truncate(outer);
+            });
+        } else if let OpKind::Copy { dst, src } = op.kind
+            && dst != src
+        {
+            originals.push((dst, src));
+        }
+    }
+}
+
+/// Drops operations whose results nobody reads; `true` if there were any.
+fn sweep(block: &mut Block, uses: &mut Uses) -> bool {
+    let before = block.0.len();
+    let mut changed = false;
+    block.0.retain(|op| {
+        if !is_dead(&op.kind, uses) {
+            return true;
+        }
+        op.kind.reads(&mut |r| uses.reads[r.index()] -= 1);
+        op.kind.writes(&mut |r| uses.writes[r.index()] -= 1);
+        false
+    });
+    for op in &mut block.0 {
+        match &mut op.kind {
+            OpKind::Get { columns, .. } | OpKind::Scan { columns, .. } | OpKind::Load { columns, .. } => {
+                columns.retain(|(_, r)| {
+                    let read = uses.reads[r.index()] > 0;
+                    uses.writes[r.index()] -= u32::from(!read);
+                    read
+                });
+            }
+            _ => {}
+        }
+        op.kind.blocks_mut(&mut |b| changed |= sweep(b, uses));
+    }
+    changed || block.0.len() != before
+}
+
+fn is_dead(kind: &OpKind, uses: &Uses) -> bool {
+    let removable = match kind {
+        OpKind::Const { .. }
+        | OpKind::Len { .. }
+        | OpKind::MapGet { .. }
+        | OpKind::Load { .. }
+        | OpKind::Get { .. } => true,
+        OpKind::Copy { dst, src } => dst == src || uses.reads[dst.index()] == 0,
+        OpKind::Apply { func, .. } => func.total(),
+        _ => false,
+    };
+    let mut read = false;
+    kind.writes(&mut |r| read |= uses.reads[r.index()] > 0);
+    removable && (!read || matches!(kind, OpKind::Copy { dst, src } if dst == src))
+}
+
+/// Moves constants that live in the heap out of loops, so that they are made once a call.
+fn hoist(block: &mut Block, uses: &Uses, in_loop: bool, hoisted: &mut Vec<Op>) {
+    // What ends in an exception runs once at most.
+    let raises =
+        matches!(block.0.last(), Some(Op { kind: OpKind::Raise { level: Level::Exception, .. }, .. }));
+    if in_loop && !raises {
+        let (moved, kept) = std::mem::take(&mut block.0).into_iter().partition(|op| match &op.kind {
+            OpKind::Const { dst, value } => {
+                uses.writes[dst.index()] == 1
+                    && matches!(value, Datum::Text(_) | Datum::Bytea(_) | Datum::Array(_))
+            }
+            _ => false,
+        });
+        block.0 = kept;
+        let moved: Vec<Op> = moved;
+        hoisted.extend(moved);
+    }
+    for op in &mut block.0 {
+        let repeats = matches!(
+            op.kind,
+            OpKind::Loop { .. } | OpKind::Scan { .. } | OpKind::ForEach { .. } | OpKind::ForMatches { .. }
+        );
+        op.kind.blocks_mut(&mut |b| hoist(b, uses, in_loop || repeats, hoisted));
+    }
+}
+
+/// Calls `f` for each register an operation reads, to change it; not for arrays it also writes.
+fn reads_mut(kind: &mut OpKind, f: &mut dyn FnMut(&mut Reg)) {
+    match kind {
+        OpKind::Const { .. }
+        | OpKind::Draw { .. }
+        | OpKind::NextValue { .. }
+        | OpKind::CurrentValue { .. }
+        | OpKind::Loop { .. }
+        | OpKind::Block { .. }
+        | OpKind::Exit { .. }
+        | OpKind::Continue { .. }
+        | OpKind::Return
+        | OpKind::Try { .. }
+        | OpKind::Clear { .. }
+        | OpKind::Len { .. }
+        | OpKind::Sort { .. }
+        | OpKind::ForEach { .. } => {}
+        OpKind::Copy { src, .. } | OpKind::Cast { src, .. } => f(src),
+        OpKind::Apply { args, .. } | OpKind::Call { args, .. } | OpKind::CallSet { args, .. } => {
+            args.iter_mut().for_each(f);
+        }
+        OpKind::SetValue { value, is_called, .. } => {
+            f(value);
+            f(is_called);
+        }
+        OpKind::ArraySet { index, value, .. } => {
+            f(index);
+            f(value);
+        }
+        OpKind::If { cond, .. } => f(cond),
+        OpKind::Raise { state, message, fields, .. } => {
+            if let StateSource::Computed(r) = state {
+                f(r);
+            }
+            f(message);
+            fields.detail.iter_mut().chain(&mut fields.hint).for_each(f);
+        }
+        OpKind::Execute { text, args, .. } => {
+            f(text);
+            args.iter_mut().for_each(f);
+        }
+        OpKind::Emit { values } | OpKind::Push { values, .. } | OpKind::Insert { values, .. } => {
+            values.iter_mut().for_each(f);
+        }
+        OpKind::Get { key, .. } => key.iter_mut().for_each(f),
+        OpKind::Scan { range, .. } => {
+            range.prefix.iter_mut().for_each(&mut *f);
+            range.lower.iter_mut().chain(&mut range.upper).for_each(|b| f(&mut b.reg));
+        }
+        OpKind::Load { row, .. } | OpKind::Delete { row, .. } => f(row),
+        OpKind::Update { row, set, .. } => {
+            f(row);
+            set.iter_mut().for_each(|(_, r)| f(r));
+        }
+        OpKind::MapGet { keys, .. } | OpKind::ForMatches { keys, .. } => keys.iter_mut().for_each(f),
+        OpKind::MapPut { keys, values, .. } => keys.iter_mut().chain(values).for_each(f),
+        OpKind::SetEntry { entry, value, .. } => {
+            f(entry);
+            f(value);
+        }
+    }
+}

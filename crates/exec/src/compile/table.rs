@@ -1,0 +1,195 @@
+//! Table and collection operations.
+
+use super::{Compiler, number};
+use crate::code::*;
+use crate::slot::Slot;
+use planaria_base::{ColumnId, Error, IndexId, Result, TableId};
+use planaria_ir::{OpKind, Reg};
+use planaria_storage::{ColumnKind, IndexSet};
+
+impl Compiler<'_> {
+    /// Readers for the columns that somebody reads.
+    fn reads(&mut self, table: TableId, columns: &[(ColumnId, Reg)]) -> Result<Reads> {
+        let meta = self.env.table(table)?;
+        let mut reads = Vec::with_capacity(columns.len());
+        for (id, reg) in columns {
+            let dst = self.emit.target(*reg)?;
+            if dst != NONE {
+                let bytea = meta.layout.specs()[id.index()].ty == planaria_base::Type::Bytea;
+                reads.push(Read { column: *meta.layout.column(*id), bytea, dst });
+            }
+        }
+        let keeps_image = reads.iter().any(|r| r.column.kind() == ColumnKind::Bytes);
+        Ok(Reads { columns: reads.into(), keeps_image })
+    }
+
+    pub(super) fn table_op(&mut self, kind: &OpKind) -> Result<()> {
+        match kind {
+            OpKind::Get { table, index, key, row, columns } => {
+                let desc = GetDesc {
+                    table: *table,
+                    index: *index,
+                    key: self.emit.regs(key)?,
+                    row: self.emit.target(*row)?,
+                    reads: self.reads(*table, columns)?,
+                };
+                let get = number(&mut self.emit.gets, desc)?;
+                self.emit.emit(Inst::Get { get });
+            }
+            OpKind::Load { table, row, columns } => {
+                let desc = LoadDesc {
+                    table: *table,
+                    row: self.emit.reg(*row)?,
+                    reads: self.reads(*table, columns)?,
+                };
+                let load = number(&mut self.emit.loads, desc)?;
+                self.emit.emit(Inst::Load { load });
+            }
+            OpKind::Scan { table, index, range, descending, row, columns, label, body } => {
+                let bound = |c: &mut Self, b: &Option<planaria_ir::Bound>| {
+                    b.map(|b| Ok::<_, Error>((c.emit.reg(b.reg)?, b.inclusive))).transpose()
+                };
+                let desc = ScanDesc {
+                    table: *table,
+                    index: *index,
+                    prefix: self.emit.regs(&range.prefix)?,
+                    lower: bound(self, &range.lower)?,
+                    upper: bound(self, &range.upper)?,
+                    descending: *descending,
+                    row: self.emit.target(*row)?,
+                    reads: self.reads(*table, columns)?,
+                };
+                let scan = number(&mut self.emit.scans, desc)?;
+                let (head, next, end) = (self.emit.label(), self.emit.label(), self.emit.label());
+                let place = self.emit.place;
+                self.emit.emit(Inst::ScanOpen { scan });
+                self.emit.bind(head);
+                self.emit.emit(Inst::ScanNext { scan, end });
+                self.turns(*label, body, next, end, true)?;
+                self.emit.place = place;
+                self.emit.emit(Inst::Back { to: head });
+                self.emit.bind(end);
+            }
+            OpKind::Insert { table, values, row } => {
+                self.writes = true;
+                let desc = InsertDesc {
+                    table: *table,
+                    values: self.emit.regs(values)?,
+                    row: row.map_or(Ok(NONE), |r| self.emit.target(r))?,
+                    meta: self.env.table(*table)?,
+                };
+                if desc.values.len() != desc.meta.columns.len() {
+                    return Err(Error::internal("an INSERT has a value for each column"));
+                }
+                let insert = number(&mut self.inserts, desc)?;
+                self.emit.emit(Inst::Insert { insert });
+            }
+            OpKind::Update { table, row, set } => {
+                self.writes = true;
+                let meta = self.env.table(*table)?;
+                let changes = |i: &IndexMeta| i.columns.iter().any(|c| set.iter().any(|(s, _)| s == c));
+                let mut touched = IndexSet::EMPTY;
+                for (i, _) in meta.indexes.iter().enumerate().filter(|(_, index)| changes(index)) {
+                    touched.insert(IndexId(i as u16));
+                }
+                let row = self.emit.reg(*row)?;
+                let set = set.iter().map(|(c, r)| Ok((*c, self.emit.reg(*r)?))).collect::<Result<_>>()?;
+                let desc = UpdateDesc { table: *table, row, set, touched, meta };
+                let update = number(&mut self.updates, desc)?;
+                self.emit.emit(Inst::Update { update });
+            }
+            OpKind::Delete { table, row } => {
+                self.writes = true;
+                let row = self.emit.reg(*row)?;
+                self.emit.emit(Inst::Delete { table: *table, row });
+            }
+            _ => return Err(Error::internal("not a table operation")),
+        }
+        Ok(())
+    }
+
+    pub(super) fn collection_op(&mut self, kind: &OpKind) -> Result<()> {
+        match kind {
+            OpKind::Clear { coll } => {
+                let coll = self.coll(*coll);
+                self.emit.emit(Inst::Clear { coll });
+            }
+            OpKind::Push { coll, values } => {
+                let values = self.emit.regs(values)?;
+                let values = self.emit.run(&values)?;
+                let coll = self.coll(*coll);
+                self.emit.emit(Inst::Push { coll, values });
+            }
+            OpKind::Len { dst, coll } => {
+                let (coll, dst) = (self.coll(*coll), self.emit.reg(*dst)?);
+                self.emit.emit(Inst::Len { coll, dst });
+            }
+            OpKind::Sort { coll, keys } => {
+                let keys = number(&mut self.sorts, keys.clone().into())?;
+                let coll = self.coll(*coll);
+                self.emit.emit(Inst::Sort { coll, keys });
+            }
+            OpKind::MapGet { coll, keys, found, values } => {
+                let desc = MapDesc {
+                    coll: self.coll(*coll),
+                    keys: self.emit.regs(keys)?,
+                    found: self.emit.target(*found)?,
+                    values: self.emit.targets(values)?,
+                };
+                let map = number(&mut self.maps, desc)?;
+                self.emit.emit(Inst::MapGet { map });
+            }
+            OpKind::MapPut { coll, keys, values } => {
+                let row: Vec<Reg> = keys.iter().chain(values).copied().collect();
+                let row = self.emit.regs(&row)?;
+                let row = self.emit.run(&row)?;
+                let coll = self.coll(*coll);
+                self.emit.emit(Inst::MapPut { coll, row });
+            }
+            OpKind::ForEach { coll, columns, entry, label, body } => {
+                let desc = EachDesc {
+                    coll: self.coll(*coll),
+                    keys: Box::new([]),
+                    columns: self.emit.targets(columns)?,
+                    entry: entry.map_or(Ok(NONE), |r| self.emit.target(r))?,
+                };
+                let each = number(&mut self.eachs, desc)?;
+                let (at, zero) = (self.emit.hidden()?, self.emit.scalar(Slot::Int(0))?);
+                let (head, next, end) = (self.emit.label(), self.emit.label(), self.emit.label());
+                self.emit.emit(Inst::Copy { dst: at, src: zero });
+                self.emit.bind(head);
+                self.emit.emit(Inst::EachNext { each, at, end });
+                self.disown(kind);
+                self.turns(*label, body, next, end, false)?;
+                self.emit.emit(Inst::Back { to: head });
+                self.emit.bind(end);
+            }
+            OpKind::ForMatches { coll, keys, values, entry, label, body } => {
+                let desc = EachDesc {
+                    coll: self.coll(*coll),
+                    keys: self.emit.regs(keys)?,
+                    columns: self.emit.targets(values)?,
+                    entry: entry.map_or(Ok(NONE), |r| self.emit.target(r))?,
+                };
+                let each = number(&mut self.eachs, desc)?;
+                let at = self.emit.hidden()?;
+                let (head, next, end) = (self.emit.label(), self.emit.label(), self.emit.label());
+                self.emit.emit(Inst::MatchFirst { each, at });
+                self.emit.bind(head);
+                self.emit.emit(Inst::MatchNext { each, at, end });
+                self.disown(kind);
+                self.turns(*label, body, next, end, false)?;
+                self.emit.emit(Inst::Back { to: head });
+                self.emit.bind(end);
+            }
+            OpKind::SetEntry { coll, entry, column, value } => {
+                let column = u16::try_from(*column).map_err(|_| Error::internal("column number"))?;
+                let (entry, value) = (self.emit.reg(*entry)?, self.emit.reg(*value)?);
+                let coll = self.coll(*coll);
+                self.emit.emit(Inst::SetEntry { coll, column, entry, value });
+            }
+            _ => return Err(Error::internal("not a collection operation")),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! What the machine asks of its surroundings: inputs, sequences, messages, dynamic SQL, rows.
+
+use crate::code::Code;
+use crate::heap::Heap;
+use crate::slot::Slot;
+use planaria_base::{Error, ProcedureId, Result, SequenceId, Type};
+use planaria_ir::{Draw, Level};
+use planaria_protocol::{Conflict, Protocol};
+use planaria_storage::TableSet;
+use std::sync::Arc;
+
+/// Why a program did not end well.
+#[derive(Debug)]
+pub enum Interrupt {
+    /// It raised an error that nobody caught. Report it only if the reads validate.
+    Error(Error),
+    /// The protocol wants the transaction aborted and tried again. Never caught by a handler.
+    Conflict(Conflict),
+}
+
+impl From<Error> for Interrupt {
+    #[inline]
+    fn from(e: Error) -> Interrupt {
+        Interrupt::Error(e)
+    }
+}
+impl From<Conflict> for Interrupt {
+    #[inline]
+    fn from(c: Conflict) -> Interrupt {
+        Interrupt::Conflict(c)
+    }
+}
+
+/// A statement made at run time, as the engine gives it back.
+pub enum Dynamic {
+    /// To run nested, in the same transaction, with the arguments as `$1..`.
+    Code(Arc<Code>),
+    /// Done already (a schema change); the number of rows affected.
+    Done(i64),
+}
+
+/// The engine, as a running program sees it. The host records what it gives out for the log, and
+/// gives the same again on replay.
+pub trait Host {
+    /// An input from outside; of the draw's type, never a text.
+    fn draw(&mut self, input: Draw) -> Result<Slot>;
+    /// The next value of a sequence.
+    fn next_value(&mut self, sequence: SequenceId) -> Result<i64>;
+    /// The value this session drew last from the sequence.
+    fn current_value(&mut self, sequence: SequenceId) -> Result<i64>;
+    /// `setval(sequence, value, is_called)`.
+    fn set_value(&mut self, sequence: SequenceId, value: i64, is_called: bool) -> Result<()>;
+    /// A message of RAISE below `Level::Exception`; as an error because it has the same fields.
+    fn notice(&mut self, level: Level, message: &Error);
+    /// A row of the top-level program's answer.
+    fn row(&mut self, row: &[Slot], heap: &Heap) -> Result<()>;
+    /// Compiles SQL text made at run time, for arguments of these types. Makes the transaction ad hoc.
+    fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic>;
+    /// Whether the statement was cancelled.
+    fn interrupted(&self) -> bool;
+}
+
+/// Finds the code of procedures.
+pub trait Link {
+    /// The code of this version of a procedure, compiled when first asked for.
+    fn code(&self, procedure: ProcedureId) -> Result<&Code>;
+}
+
+/// What a program runs in.
+pub struct Context<'c, P: Protocol, H: Host + ?Sized> {
+    /// Concurrency control.
+    pub protocol: &'c P,
+    /// The transaction, begun.
+    pub txn: &'c mut P::Txn,
+    /// The tables of the catalog version that the code was compiled for.
+    pub tables: &'c TableSet<P::Header>,
+    /// Other procedures' codes.
+    pub link: &'c dyn Link,
+    /// The engine.
+    pub host: &'c mut H,
+}

@@ -1,0 +1,72 @@
+//! Compaction of the heap at a safe point.
+
+use super::Machine;
+use crate::heap::Heap;
+use crate::slot::Slot;
+use planaria_base::Result;
+use planaria_storage::Bytes;
+
+/// Heaps below this size are not compacted.
+pub(super) const COMPACT_BYTES_MIN: usize = 1 << 20;
+/// Texts shorter than this are copied without looking whether they were copied before.
+const SHARED_BYTES_MIN: u32 = 16;
+const RECENT: usize = 256;
+
+/// Copies slots from one heap to another. Remembers the latest texts, so that one text in many rows
+/// (a constant, mostly) stays one.
+struct Relocation<'a> {
+    from: &'a Heap,
+    to: &'a mut Heap,
+    recent: [(Bytes, Bytes); RECENT],
+}
+
+impl Relocation<'_> {
+    fn slots(&mut self, slots: &mut [Slot]) -> Result<()> {
+        for slot in slots {
+            *slot = match *slot {
+                Slot::Text(b) => Slot::Text(self.bytes(b)?),
+                Slot::Bytea(b) => Slot::Bytea(self.bytes(b)?),
+                Slot::Array(_) => Heap::relocate(*slot, self.from, self.to)?,
+                plain => plain,
+            };
+        }
+        Ok(())
+    }
+
+    fn bytes(&mut self, old: Bytes) -> Result<Bytes> {
+        if old.len < SHARED_BYTES_MIN {
+            return Ok(self.to.arena.push_bytes(self.from.bytes(old))?);
+        }
+        let at = (old.offset.wrapping_mul(0x9e37_79b1) >> 24) as usize % RECENT;
+        let (known, new) = self.recent[at];
+        if known == old {
+            return Ok(new);
+        }
+        let new = self.to.arena.push_bytes(self.from.bytes(old))?;
+        self.recent[at] = (old, new);
+        Ok(new)
+    }
+}
+
+impl Machine {
+    /// Copies everything that a register or a collection can reach into the other heap. After an
+    /// error the slots are of two heaps: the run must end.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn compact(&mut self, frame: &mut [Slot]) -> Result<()> {
+        self.spare.clear();
+        let mut relocation =
+            Relocation { from: &self.heap, to: &mut self.spare, recent: [Default::default(); RECENT] };
+        relocation.slots(frame)?;
+        for parked in &mut self.parked {
+            relocation.slots(parked)?;
+        }
+        for coll in &mut self.colls[..self.colls_used] {
+            relocation.slots(coll.slots_mut())?;
+        }
+        std::mem::swap(&mut self.heap, &mut self.spare);
+        self.spare.clear();
+        self.compact_at = (self.heap.used() * 2).max(COMPACT_BYTES_MIN);
+        Ok(())
+    }
+}

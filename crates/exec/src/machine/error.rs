@@ -1,0 +1,204 @@
+//! Errors: RAISE, handlers, context.
+
+use super::{Base, Machine};
+use crate::code::{Code, Inst, R, RaiseDesc, RaiseState, TableMeta};
+use crate::functions;
+use crate::heap::Heap;
+use crate::host::{Context, Host, Interrupt};
+use crate::slot::Slot;
+use planaria_base::{Error, IndexId, Result, SqlState};
+use planaria_ir::{Catch, Level, ProgramKind};
+use planaria_protocol::{Protocol, Refused};
+use planaria_storage::Field;
+
+impl Machine {
+    /// Finds the innermost handler of this frame that catches the error and makes everything ready
+    /// for it; returns where it begins.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn handle<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        code: &Code,
+        pc: usize,
+        error: Error,
+        frame: &mut [Slot],
+        base: Base,
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<usize, Interrupt> {
+        while self.tries.len() > base.tries
+            && let Some(entry) = self.tries.pop()
+        {
+            self.close_cursors(entry.cursors, ctx);
+            self.caught.truncate(entry.caught);
+            let handlers = &code.tries[usize::from(entry.region)].handlers;
+            let state = error.sqlstate();
+            let handler = handlers.iter().find(|h| h.catches.iter().any(|c| catches(*c, state)));
+            if handler.is_some() {
+                ctx.protocol.rollback_to(ctx.txn, entry.savepoint, ctx.tables);
+            }
+            ctx.protocol.release(ctx.txn, entry.savepoint);
+            if let Some(handler) = handler {
+                let sqlstate = self.heap.text(state.as_str())?;
+                let sqlerrm = self.heap.text(error.message())?;
+                if let Some(slot) = frame.get_mut(usize::from(handler.sqlstate)) {
+                    *slot = sqlstate;
+                }
+                if let Some(slot) = frame.get_mut(usize::from(handler.sqlerrm)) {
+                    *slot = sqlerrm;
+                }
+                self.caught.push(error);
+                return Ok(handler.entry as usize);
+            }
+        }
+        Err(Interrupt::Error(with_context(code, pc, error)))
+    }
+
+    /// RAISE: an error, or a message to the host.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn raise<H: Host + ?Sized>(
+        &self,
+        desc: &RaiseDesc,
+        frame: &[Slot],
+        host: &mut H,
+    ) -> Result<()> {
+        let text = |r: R, option: &str| match frame[usize::from(r)] {
+            Slot::Text(b) => Ok(self.heap.str(b)),
+            _ => Err(Error::new(
+                SqlState::NULL_VALUE_NOT_ALLOWED,
+                format!("RAISE statement option cannot be null: {option}"),
+            )),
+        };
+        let state = match desc.state {
+            RaiseState::Current => {
+                return Err(self.caught.last().cloned().unwrap_or_else(|| {
+                    Error::new(
+                        SqlState::new("0Z002"),
+                        "RAISE without parameters cannot be used outside an exception handler",
+                    )
+                }));
+            }
+            RaiseState::Known(state) => state,
+            RaiseState::Computed(r) => {
+                let name = text(r, "ERRCODE")?;
+                SqlState::parse(name).or_else(|| SqlState::from_condition_name(name)).ok_or_else(|| {
+                    Error::new(
+                        SqlState::UNDEFINED_OBJECT,
+                        format!("unrecognized exception condition \"{name}\""),
+                    )
+                })?
+            }
+        };
+        let mut error = Error::new(state, text(desc.message, "MESSAGE")?);
+        if let Some(r) = desc.detail {
+            error = error.detail(text(r, "DETAIL")?);
+        }
+        if let Some(r) = desc.hint {
+            error = error.hint(text(r, "HINT")?);
+        }
+        let fields = error.fields_mut();
+        fields.constraint.clone_from(&desc.constraint);
+        fields.table.clone_from(&desc.table);
+        fields.column.clone_from(&desc.column);
+        if desc.level == Level::Exception {
+            return Err(error);
+        }
+        host.notice(desc.level, &error);
+        Ok(())
+    }
+}
+
+fn catches(catch: Catch, state: SqlState) -> bool {
+    match catch {
+        Catch::Others => state != SqlState::QUERY_CANCELED && state != SqlState::ASSERT_FAILURE,
+        Catch::State(wanted) => {
+            wanted == state || (wanted.0.ends_with(b"000") && wanted.class() == state.class())
+        }
+    }
+}
+
+/// Says where in the program the error arose: a position of statements, a line of context of routines.
+fn with_context(code: &Code, pc: usize, error: Error) -> Error {
+    let Some(&(position, _)) = code.places.get(pc) else { return error };
+    if code.kind == ProgramKind::Statement {
+        return error.at(position);
+    }
+    if code.source.signature.is_empty() {
+        return error;
+    }
+    let line = code.source.line(position);
+    let what = match code.insts[pc] {
+        Inst::Raise { .. } => " at RAISE",
+        Inst::Call { call } if code.calls[usize::from(call)].into.is_none() => " at CALL",
+        Inst::Execute { .. } => " at EXECUTE",
+        Inst::Get { .. }
+        | Inst::Load { .. }
+        | Inst::ScanOpen { .. }
+        | Inst::ScanNext { .. }
+        | Inst::Insert { .. }
+        | Inst::Update { .. }
+        | Inst::Delete { .. } => " at SQL statement",
+        _ => "",
+    };
+    error.context(format!("PL/pgSQL function {} line {line}{what}", code.source.signature))
+}
+
+/// The error for a write that the protocol refused; `image` is the row that was to be.
+#[cold]
+#[inline(never)]
+pub(super) fn refused(why: Refused, meta: &TableMeta, image: &[u64]) -> Error {
+    match why {
+        Refused::Duplicate(index) => duplicate(meta, index, image),
+        Refused::KeyTooLong(index) => Error::new(
+            SqlState::PROGRAM_LIMIT_EXCEEDED,
+            format!(
+                "index row size exceeds the maximum {} for index \"{}\"",
+                planaria_base::limits::INDEX_KEY_BYTES_MAX,
+                meta.indexes.get(index.index()).map_or("?", |i| &i.name)
+            ),
+        ),
+    }
+}
+
+fn duplicate(meta: &TableMeta, index: IndexId, image: &[u64]) -> Error {
+    let Some(index) = meta.indexes.get(index.index()) else {
+        return Error::internal(format!("table {} has no index {index}", meta.name));
+    };
+    let names: Vec<&str> = index.columns.iter().map(|c| meta.columns[c.index()].as_str()).collect();
+    let values: Vec<String> = index
+        .columns
+        .iter()
+        .map(|c| print(meta.layout.field(image, *c), &meta.layout.specs()[c.index()].ty))
+        .collect();
+    Error::new(
+        SqlState::UNIQUE_VIOLATION,
+        format!("duplicate key value violates unique constraint \"{}\"", index.name),
+    )
+    .detail(format!("Key ({})=({}) already exists.", names.join(", "), values.join(", ")))
+    .constraint(index.name.clone(), meta.name.clone())
+}
+
+fn print(field: Field<'_>, ty: &planaria_base::Type) -> String {
+    let mut heap = Heap::new();
+    let text = heap
+        .push_datum(&field_datum(field, ty))
+        .and_then(|value| functions::cast(value, ty, &planaria_base::Type::Text, true, &mut heap));
+    match text {
+        Ok(Slot::Text(text)) => heap.str(text).to_owned(),
+        _ => "null".to_owned(),
+    }
+}
+
+fn field_datum(field: Field<'_>, ty: &planaria_base::Type) -> planaria_base::Datum {
+    use planaria_base::{Datum, Type};
+    match field {
+        Field::Null => Datum::Null,
+        Field::Bool(b) => Datum::Bool(b),
+        Field::Int(n) => Datum::Int(n),
+        Field::Float(x) => Datum::Float(x),
+        Field::Numeric(n) => Datum::Numeric(n),
+        Field::Uuid(u) => Datum::Uuid(u),
+        Field::Bytes(b) if *ty == Type::Bytea => Datum::Bytea(b.to_vec()),
+        Field::Bytes(b) => Datum::Text(String::from_utf8_lossy(b).into_owned()),
+    }
+}

@@ -1,0 +1,356 @@
+//! The machine: one worker's registers, heap and collections, running code over a protocol.
+//!
+//! # Frames
+//!
+//! A program runs in a frame, a vector of [`Slot`]s from a pool. A nested call parks the caller's
+//! frame on `parked`, where compaction can find it, and runs the callee by recursion of
+//! [`Machine::execute`]; so the running frame is a local of the loop (`steps`) and its accesses cost a
+//! bounds check. Collections, open scans, savepoints and handled errors stand on stacks of the
+//! machine; a frame remembers how high each was when it began.
+//!
+//! # Memory
+//!
+//! Everything is kept from transaction to transaction: in the steady state nothing is allocated. Texts
+//! of rows are not copied out of the images that the protocol put into the arena; an image none of
+//! whose texts is read is dropped as soon as it is decoded. At jumps backwards, where every live value
+//! is in a register or a collection, the heap is compacted once it has grown enough (`compact`).
+//!
+//! # Errors
+//!
+//! An error looks for a handler in the frames from the innermost outwards: the region's writes are
+//! undone, its cursors closed, and the handler runs with registers and collections as they are. A
+//! [`Conflict`] is never caught; the machine is usable again at once, for the next attempt.
+//!
+//! Jumps backwards also count: every [`limits::TURNS_PER_CHECK`] of them the reads are validated (a
+//! zombie must not loop for ever on what it saw) and cancellation is looked for.
+//!
+//! The operation of every instruction is known ([`Code`] keeps its `OpId`): tracing for healing can be
+//! added to `steps` as one more type parameter without touching the code format.
+
+mod compact;
+mod error;
+mod step;
+mod table;
+
+use crate::code::{Code, R};
+use crate::collection::Collection;
+use crate::heap::Heap;
+use crate::host::{Context, Host, Interrupt};
+use crate::slot::Slot;
+use planaria_base::types::TypeClass;
+use planaria_base::{Datum, Error, Result, SqlState, TableId, Type, limits};
+use planaria_protocol::{CursorId, Protocol, Savepoint};
+use planaria_storage::{KeyBuf, KeyRange};
+
+/// A worker's state for running programs. See the module's head.
+pub struct Machine {
+    heap: Heap,
+    /// The other heap of compaction; empty between compactions.
+    spare: Heap,
+    /// Bytes of heap in use at which it is compacted.
+    compact_at: usize,
+    turns: u32,
+    pool: Vec<Vec<Slot>>,
+    /// Frames of callers, outermost first.
+    parked: Vec<Vec<Slot>>,
+    colls: Vec<Collection>,
+    colls_used: usize,
+    /// Open scans, innermost last; `None` where the range was empty.
+    cursors: Vec<Option<(TableId, CursorId)>>,
+    tries: Vec<TryEntry>,
+    /// Errors being handled, innermost last.
+    caught: Vec<Error>,
+    /// A row on its way into a collection, a call or out.
+    row: Vec<Slot>,
+    key: KeyBuf,
+    old_key: KeyBuf,
+    range: KeyRange,
+    image: Vec<u64>,
+    outs: Vec<Slot>,
+    row_count: Option<i64>,
+}
+
+/// An open savepoint region.
+struct TryEntry {
+    region: u16,
+    savepoint: Savepoint,
+    cursors: usize,
+    caught: usize,
+}
+
+/// Where the rows go that a program emits.
+#[derive(Clone, Copy)]
+enum Sink<'a> {
+    /// To the host.
+    Host,
+    /// To a list, by its number among all open collections.
+    List(usize),
+    /// The same, converted from these types to those of the list.
+    Convert { list: usize, from: &'a [Type], to: &'a [Option<Type>] },
+    /// Nowhere.
+    Nowhere,
+}
+
+/// Heights of the stacks when a frame began.
+#[derive(Clone, Copy)]
+struct Base {
+    colls: usize,
+    cursors: usize,
+    tries: usize,
+    caught: usize,
+}
+
+impl Default for Machine {
+    fn default() -> Machine {
+        Machine::new()
+    }
+}
+
+impl Machine {
+    /// A machine for one worker.
+    pub fn new() -> Machine {
+        Machine {
+            heap: Heap::new(),
+            spare: Heap::new(),
+            compact_at: compact::COMPACT_BYTES_MIN,
+            turns: limits::TURNS_PER_CHECK,
+            pool: Vec::new(),
+            parked: Vec::new(),
+            colls: Vec::new(),
+            colls_used: 0,
+            cursors: Vec::new(),
+            tries: Vec::new(),
+            caught: Vec::new(),
+            row: Vec::new(),
+            key: KeyBuf::new(),
+            old_key: KeyBuf::new(),
+            range: KeyRange::all(),
+            image: Vec::new(),
+            outs: Vec::new(),
+            row_count: None,
+        }
+    }
+
+    /// Forgets the last run: its results and everything in the heap. To be called before arguments
+    /// are put into the heap for [`Machine::run`]; [`Machine::call`] does it itself.
+    pub fn reset(&mut self) {
+        self.heap.clear();
+        self.compact_at = compact::COMPACT_BYTES_MIN;
+        self.outs.clear();
+        self.row_count = None;
+    }
+
+    /// Texts and arrays of arguments and results.
+    pub fn heap(&self) -> &Heap {
+        &self.heap
+    }
+    /// The same, to put arguments in.
+    pub fn heap_mut(&mut self) -> &mut Heap {
+        &mut self.heap
+    }
+    /// The answer of the last run: the program's `outs`.
+    pub fn outs(&self) -> &[Slot] {
+        &self.outs
+    }
+    /// Rows affected by the last run, of a statement.
+    pub fn row_count(&self) -> Option<i64> {
+        self.row_count
+    }
+
+    /// Runs a program with these arguments (its IN and INOUT parameters in order). Each must be of its
+    /// parameter's type; `42804` if it is not even of its class.
+    pub fn call<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        code: &Code,
+        args: &[Datum],
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
+        self.reset();
+        check_arguments(code, args)?;
+        let mut frame = self.take_frame(code);
+        for (reg, arg) in code.inputs.iter().zip(args) {
+            match self.heap.push_datum(arg) {
+                Ok(slot) => frame[usize::from(*reg)] = slot,
+                Err(e) => {
+                    self.pool.push(frame);
+                    return Err(e.into());
+                }
+            }
+        }
+        self.top(code, frame, ctx)
+    }
+
+    /// The same with arguments that are in this machine's heap since [`Machine::reset`].
+    pub fn run<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        code: &Code,
+        args: &[Slot],
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
+        if args.len() != code.inputs.len() {
+            return Err(wrong_count(code, args.len()).into());
+        }
+        let mut frame = self.take_frame(code);
+        for (reg, arg) in code.inputs.iter().zip(args) {
+            frame[usize::from(*reg)] = *arg;
+        }
+        self.top(code, frame, ctx)
+    }
+
+    fn top<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        code: &Code,
+        mut frame: Vec<Slot>,
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
+        self.turns = limits::TURNS_PER_CHECK;
+        let ended = self.execute(code, &mut frame, Sink::Host, ctx);
+        if ended.is_ok() {
+            self.outs.extend(code.outs.iter().map(|r| frame[usize::from(*r)]));
+            self.row_count = code.row_count.and_then(|r| match frame[usize::from(r)] {
+                Slot::Int(n) => Some(n),
+                _ => None,
+            });
+        }
+        self.recycle(frame);
+        debug_assert!(self.parked.is_empty() && self.cursors.is_empty() && self.tries.is_empty());
+        debug_assert!(self.caught.is_empty() && self.colls_used == 0);
+        ended
+    }
+
+    /// A frame as it is when the program starts.
+    #[inline]
+    fn take_frame(&mut self, code: &Code) -> Vec<Slot> {
+        let mut frame = self.pool.pop().unwrap_or_default();
+        frame.clear();
+        frame.extend_from_slice(&code.template);
+        frame
+    }
+    #[inline]
+    fn recycle(&mut self, frame: Vec<Slot>) {
+        self.pool.push(frame);
+    }
+
+    /// Runs a program in its frame. The stacks are as before afterwards, however it ends.
+    fn execute<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        code: &Code,
+        frame: &mut Vec<Slot>,
+        sink: Sink<'_>,
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
+        let base = Base {
+            colls: self.colls_used,
+            cursors: self.cursors.len(),
+            tries: self.tries.len(),
+            caught: self.caught.len(),
+        };
+        self.colls_used += code.colls.len();
+        if self.colls.len() < self.colls_used {
+            self.colls.resize_with(self.colls_used, Collection::default);
+        }
+        for (coll, desc) in self.colls[base.colls..].iter_mut().zip(&code.colls) {
+            coll.open(desc.kind, desc.keys.into(), desc.values.into());
+        }
+        let ended = self.steps(code, frame, sink, base, ctx);
+        self.colls_used = base.colls;
+        if ended.is_err() {
+            self.close_cursors(base.cursors, ctx);
+            self.tries.truncate(base.tries);
+            self.caught.truncate(base.caught);
+        }
+        ended
+    }
+
+    /// Closes the scans above this height of the stack.
+    fn close_cursors<P: Protocol, H: Host + ?Sized>(&mut self, height: usize, ctx: &mut Context<'_, P, H>) {
+        while self.cursors.len() > height {
+            if let Some(Some((_, cursor))) = self.cursors.pop() {
+                ctx.protocol.scan_close(ctx.txn, cursor);
+            }
+        }
+    }
+
+    /// Parks the caller's frame and runs `code` with these arguments; the callee's frame comes back.
+    fn nested<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        code: &Code,
+        args: &[R],
+        frame: &mut Vec<Slot>,
+        sink: Sink<'_>,
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<Vec<Slot>, Interrupt> {
+        if self.parked.len() >= limits::CALL_DEPTH_MAX {
+            return Err(too_deep().into());
+        }
+        if args.len() != code.inputs.len() {
+            return Err(wrong_count(code, args.len()).into());
+        }
+        let mut inner = self.take_frame(code);
+        for (to, from) in code.inputs.iter().zip(args) {
+            inner[usize::from(*to)] = frame[usize::from(*from)];
+        }
+        self.parked.push(std::mem::take(frame));
+        let ended = self.execute(code, &mut inner, sink, ctx);
+        *frame = self.parked.pop().unwrap_or_default();
+        match ended {
+            Ok(()) => Ok(inner),
+            Err(e) => {
+                self.recycle(inner);
+                Err(e)
+            }
+        }
+    }
+}
+
+#[cold]
+fn too_deep() -> Error {
+    Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
+        .hint(format!("Procedures may call each other {} levels deep.", limits::CALL_DEPTH_MAX))
+}
+
+#[cold]
+fn wrong_count(code: &Code, given: usize) -> Error {
+    Error::new(
+        SqlState::UNDEFINED_FUNCTION,
+        format!("{} takes {} arguments, {given} given", code.name, code.inputs.len()),
+    )
+}
+
+fn check_arguments(code: &Code, args: &[Datum]) -> Result<()> {
+    if args.len() != code.inputs.len() {
+        return Err(wrong_count(code, args.len()));
+    }
+    match args.iter().zip(&code.input_types).position(|(arg, ty)| !fits(arg, ty)) {
+        None => Ok(()),
+        Some(at) => Err(wrong_argument(code, at)),
+    }
+}
+
+#[cold]
+fn wrong_argument(code: &Code, at: usize) -> Error {
+    Error::new(
+        SqlState::DATATYPE_MISMATCH,
+        format!("argument {} of {} must be {}", at + 1, code.name, code.input_types[at]),
+    )
+}
+
+/// Whether a value is of a type's class, and within the type's range.
+fn fits(value: &Datum, ty: &Type) -> bool {
+    match (value, ty) {
+        (Datum::Null, _) => true,
+        (Datum::Int(n), Type::Int2) => i16::try_from(*n).is_ok(),
+        (Datum::Int(n), Type::Int4 | Type::Date) => i32::try_from(*n).is_ok(),
+        (Datum::Array(items), Type::Array(of)) => items.iter().all(|item| fits(item, of)),
+        (value, ty) => matches!(
+            (value, ty.class()),
+            (Datum::Bool(_), TypeClass::Bool)
+                | (Datum::Int(_), TypeClass::Integer | TypeClass::DateTime | TypeClass::Interval)
+                | (Datum::Float(_), TypeClass::Float)
+                | (Datum::Numeric(_), TypeClass::Numeric)
+                | (Datum::Text(_), TypeClass::Text | TypeClass::Other)
+                | (Datum::Bytea(_), TypeClass::Bytea)
+                | (Datum::Uuid(_), TypeClass::Uuid)
+        ),
+    }
+}

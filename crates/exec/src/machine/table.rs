@@ -1,0 +1,284 @@
+//! Operations on tables: keys in, rows out.
+
+use super::Machine;
+use super::error::refused;
+use crate::code::*;
+use crate::heap::Heap;
+use crate::host::{Context, Host, Interrupt};
+use crate::slot::Slot;
+use planaria_base::TableId;
+use planaria_protocol::{Protocol, Row, RowHandle};
+use planaria_storage::{Bytes, ColumnKind, Field, Image, IndexSet, KeyBound, KeyTooLong};
+
+/// A register as a column's value.
+#[inline(always)]
+fn field(slot: Slot, heap: &Heap) -> Field<'_> {
+    match slot {
+        Slot::Null => Field::Null,
+        Slot::Bool(b) => Field::Bool(b),
+        Slot::Int(n) => Field::Int(n),
+        Slot::Float(x) => Field::Float(x),
+        Slot::Numeric(n) => Field::Numeric(n.unpack()),
+        Slot::Text(b) | Slot::Bytea(b) => Field::Bytes(heap.bytes(b)),
+        Slot::Uuid(u) => Field::Uuid(u),
+        Slot::Array(_) => unreachable!("no column is an array"),
+    }
+}
+
+fn row_handle(slot: Slot) -> Option<RowHandle> {
+    match slot {
+        Slot::Int(handle) => Some(RowHandle(handle as u32)),
+        _ => None,
+    }
+}
+
+impl Reads {
+    /// Writes the columns of an image to their registers. Texts stay where they are.
+    #[inline(always)]
+    fn decode(&self, image: Image, heap: &Heap, frame: &mut [Slot]) {
+        let words = image.words(&heap.arena);
+        for read in &self.columns {
+            let column = &read.column;
+            frame[usize::from(read.dst)] = if column.is_null(words) {
+                Slot::Null
+            } else {
+                match column.kind() {
+                    ColumnKind::Int2 | ColumnKind::Int4 | ColumnKind::Int8 => Slot::Int(column.int(words)),
+                    ColumnKind::Decimal | ColumnKind::Numeric => Slot::numeric(column.numeric(words)),
+                    ColumnKind::Bytes => {
+                        let range = column.bytes_range(words);
+                        let bytes = Bytes {
+                            offset: image.offset * 8 + range.start as u32,
+                            len: (range.end - range.start) as u32,
+                        };
+                        if read.bytea { Slot::Bytea(bytes) } else { Slot::Text(bytes) }
+                    }
+                    ColumnKind::Bool => Slot::Bool(column.bool(words)),
+                    ColumnKind::Float8 => Slot::Float(column.float(words)),
+                    ColumnKind::Uuid => Slot::Uuid(column.uuid(words)),
+                }
+            };
+        }
+    }
+
+    fn clear(&self, frame: &mut [Slot]) {
+        for read in &self.columns {
+            frame[usize::from(read.dst)] = Slot::Null;
+        }
+    }
+}
+
+impl Machine {
+    /// Point read.
+    #[inline]
+    pub(super) fn get<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        desc: &GetDesc,
+        frame: &mut [Slot],
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
+        let table = ctx.tables.get(desc.table);
+        let codec = table.index(desc.index).codec();
+        let heap = &self.heap;
+        let possible = codec.encode_prefix_with(
+            desc.key.len(),
+            |i| field(frame[usize::from(desc.key[i])], heap),
+            &mut self.key,
+        );
+        let mark = self.heap.arena.mark();
+        let row = if possible {
+            ctx.protocol.get(ctx.txn, table, desc.index, &self.key, &mut self.heap.arena)?
+        } else {
+            None
+        };
+        match row {
+            Some(row) => {
+                desc.reads.decode(row.image, &self.heap, frame);
+                if !desc.reads.keeps_image {
+                    self.heap.arena.truncate(mark);
+                }
+            }
+            None => desc.reads.clear(frame),
+        }
+        set_row(desc.row, row, frame);
+        Ok(())
+    }
+
+    /// Reads columns of a row again.
+    pub(super) fn load<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        desc: &LoadDesc,
+        frame: &mut [Slot],
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
+        let mark = self.heap.arena.mark();
+        let image = match row_handle(frame[usize::from(desc.row)]) {
+            Some(row) => {
+                let table = ctx.tables.get(desc.table);
+                ctx.protocol.load(ctx.txn, table, row, &mut self.heap.arena)?
+            }
+            None => None,
+        };
+        match image {
+            Some(image) => {
+                desc.reads.decode(image, &self.heap, frame);
+                if !desc.reads.keeps_image {
+                    self.heap.arena.truncate(mark);
+                }
+            }
+            None => desc.reads.clear(frame),
+        }
+        Ok(())
+    }
+
+    /// Opens the scan's range.
+    pub(super) fn scan_open<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        desc: &ScanDesc,
+        frame: &[Slot],
+        ctx: &mut Context<'_, P, H>,
+    ) {
+        let table = ctx.tables.get(desc.table);
+        let heap = &self.heap;
+        let value = |r: R| field(frame[usize::from(r)], heap);
+        let bound = |end: Option<(R, bool)>| end.map(|(r, inclusive)| KeyBound { value: value(r), inclusive });
+        table.index(desc.index).codec().range_with(
+            desc.prefix.len(),
+            |i| value(desc.prefix[i]),
+            bound(desc.lower),
+            bound(desc.upper),
+            &mut self.range,
+        );
+        let cursor = (!self.range.is_empty()).then(|| {
+            let cursor =
+                ctx.protocol.scan_open(ctx.txn, table, desc.index, &self.range, desc.descending);
+            (desc.table, cursor)
+        });
+        self.cursors.push(cursor);
+    }
+
+    /// The next row of the innermost scan; without one the scan is closed.
+    #[inline]
+    pub(super) fn scan_next<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        desc: &ScanDesc,
+        frame: &mut [Slot],
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<bool, Interrupt> {
+        let mark = self.heap.arena.mark();
+        let row = match self.cursors.last() {
+            Some(Some((_, cursor))) => {
+                let table = ctx.tables.get(desc.table);
+                ctx.protocol.scan_next(ctx.txn, table, *cursor, &mut self.heap.arena)?
+            }
+            _ => None,
+        };
+        match row {
+            Some(row) => {
+                desc.reads.decode(row.image, &self.heap, frame);
+                if !desc.reads.keeps_image {
+                    self.heap.arena.truncate(mark);
+                }
+                set_row(desc.row, Some(row), frame);
+                Ok(true)
+            }
+            None => {
+                let height = self.cursors.len().saturating_sub(1);
+                self.close_cursors(height, ctx);
+                Ok(false)
+            }
+        }
+    }
+
+    /// Inserts a row of values that are of their columns' types.
+    pub(super) fn insert<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        desc: &InsertDesc,
+        frame: &mut [Slot],
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
+        let table = ctx.tables.get(desc.table);
+        let heap = &self.heap;
+        table.layout().encode_with(
+            |column| field(frame[usize::from(desc.values[column.index()])], heap),
+            &mut self.image,
+        )?;
+        match ctx.protocol.insert(ctx.txn, table, &self.image)? {
+            Ok(handle) => {
+                if desc.row != NONE {
+                    frame[usize::from(desc.row)] = Slot::Int(i64::from(handle.0));
+                }
+                Ok(())
+            }
+            Err(why) => Err(refused(why, &desc.meta, &self.image).into()),
+        }
+    }
+
+    /// Changes columns of a row. Where that changes the primary key, the row is deleted and inserted,
+    /// and the register gets the new row's handle.
+    pub(super) fn update<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        desc: &UpdateDesc,
+        frame: &mut [Slot],
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
+        let Some(row) = row_handle(frame[usize::from(desc.row)]) else { return Ok(()) };
+        let table = ctx.tables.get(desc.table);
+        let mark = self.heap.arena.mark();
+        let Some(old) = ctx.protocol.load(ctx.txn, table, row, &mut self.heap.arena)? else {
+            return Ok(());
+        };
+        let heap = &self.heap;
+        let old = old.words(&heap.arena);
+        table.layout().encode_update_with(
+            old,
+            desc.set.len(),
+            |i| (desc.set[i].0, field(frame[usize::from(desc.set[i].1)], heap)),
+            &mut self.image,
+        )?;
+        let mut touched = desc.touched;
+        if touched.contains(planaria_base::IndexId::PRIMARY) {
+            let codec = table.index(planaria_base::IndexId::PRIMARY).codec();
+            let encoded = codec
+                .encode_row(old, &mut self.old_key)
+                .and_then(|()| codec.encode_row(&self.image, &mut self.key));
+            if matches!(encoded, Err(KeyTooLong)) || self.old_key.words() != self.key.words() {
+                self.heap.arena.truncate(mark);
+                ctx.protocol.delete(ctx.txn, table, row)?;
+                return match ctx.protocol.insert(ctx.txn, table, &self.image)? {
+                    Ok(handle) => {
+                        frame[usize::from(desc.row)] = Slot::Int(i64::from(handle.0));
+                        Ok(())
+                    }
+                    Err(why) => Err(refused(why, &desc.meta, &self.image).into()),
+                };
+            }
+            touched = IndexSet(touched.0 & !1);
+        }
+        self.heap.arena.truncate(mark);
+        match ctx.protocol.update(ctx.txn, table, row, &self.image, touched)? {
+            Ok(()) => Ok(()),
+            Err(why) => Err(refused(why, &desc.meta, &self.image).into()),
+        }
+    }
+
+    /// Deletes a row.
+    pub(super) fn delete<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        table: TableId,
+        row: Slot,
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
+        if let Some(row) = row_handle(row) {
+            ctx.protocol.delete(ctx.txn, ctx.tables.get(table), row)?;
+        }
+        Ok(())
+    }
+}
+
+#[inline(always)]
+fn set_row(dst: R, row: Option<Row>, frame: &mut [Slot]) {
+    if dst != NONE {
+        frame[usize::from(dst)] = row.map_or(Slot::Null, |row| Slot::Int(i64::from(row.handle.0)));
+    }
+}
