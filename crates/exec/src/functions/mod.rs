@@ -1,1 +1,318 @@
-//! The scalar functions: [`planaria_ir::Func`] and the casts.
+//! The scalar functions: one arm for each line of [`planaria_ir::Func`], and the casts.
+//!
+//! Values are those of PostgreSQL 15, errors have its SQLSTATE and wording. What a function
+//! computes on stands in `base` where constants need it too (numerics, dates, text forms); here
+//! they are applied to [`Slot`]s.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `mod.rs` | the dispatch, constant folding |
+//! | `fast.rs` | what the machine calls directly: arithmetic, comparison, concatenation |
+//! | `order.rs` | order, equality and hash over all classes |
+//! | `cast.rs` | casts and text forms |
+//! | `float.rs`, `text.rs`, `like.rs`, `format.rs`, `bytes.rs`, `array.rs` | a class each |
+
+mod array;
+mod bytes;
+pub mod cast;
+pub mod fast;
+mod float;
+mod format;
+pub mod like;
+pub mod order;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use cast::{cast, display};
+pub use order::{compare, eq, hash};
+
+use crate::heap::Heap;
+use crate::slot::Slot;
+use planaria_base::{Datum, Numeric, Result, Type, datetime};
+use planaria_ir::Func;
+use std::cmp::Ordering;
+use text::{Case, Ends};
+
+/// Applies a function. Arguments are of the classes its signature names; NULL in a strict function
+/// gives NULL.
+pub fn call(func: Func, args: &[Slot], heap: &mut Heap) -> Result<Slot> {
+    if func.strict() && args.iter().any(|a| a.is_null()) {
+        return Ok(Slot::Null);
+    }
+    apply(func, args, heap)
+}
+
+/// A function of constants, when a program is compiled.
+pub fn fold(func: Func, args: &[Datum]) -> Result<Datum> {
+    let mut heap = Heap::new();
+    let args: Vec<Slot> = args.iter().map(|a| heap.push_datum(a)).collect::<Result<_>>()?;
+    let result = call(func, &args, &mut heap)?;
+    Ok(heap.to_datum(result))
+}
+
+/// A cast of a constant, when a program is compiled.
+pub fn fold_cast(value: &Datum, from: &Type, to: &Type, explicit: bool) -> Result<Datum> {
+    let mut heap = Heap::new();
+    let slot = heap.push_datum(value)?;
+    let result = cast(slot, from, to, explicit, &mut heap)?;
+    Ok(heap.to_datum(result))
+}
+
+fn int(n: Result<i64>) -> Result<Slot> {
+    n.map(Slot::Int)
+}
+fn num(n: Result<Numeric>) -> Result<Slot> {
+    n.map(Slot::numeric)
+}
+fn flt(x: Result<f64>) -> Result<Slot> {
+    x.map(Slot::Float)
+}
+
+fn is(order: Ordering, func: Func) -> Result<Slot> {
+    use Func::*;
+    Ok(Slot::Bool(match func {
+        IntEq | NumEq | FltEq | BoolEq | TextEq | BytesEq | UuidEq => order.is_eq(),
+        IntNe | NumNe | FltNe | BoolNe | TextNe | BytesNe | UuidNe => order.is_ne(),
+        IntLt | NumLt | FltLt | BoolLt | TextLt | BytesLt | UuidLt => order.is_lt(),
+        IntLe | NumLe | FltLe | BoolLe | TextLe | BytesLe | UuidLe => order.is_le(),
+        IntGt | NumGt | FltGt | BoolGt | TextGt | BytesGt | UuidGt => order.is_gt(),
+        _ => order.is_ge(),
+    }))
+}
+
+/// A digit count: beyond 32 bits all are alike.
+fn digits(slot: Slot) -> i32 {
+    slot.int().clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
+}
+
+#[rustfmt::skip]
+fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
+    use Func::*;
+    match func {
+        // ---- integers ----
+        Int2Add => int(fast::int2(a[0].int().checked_add(a[1].int()))),
+        Int4Add => int(fast::int4_add(a[0].int(), a[1].int())),
+        Int8Add => int(fast::int8_add(a[0].int(), a[1].int())),
+        Int2Sub => int(fast::int2(a[0].int().checked_sub(a[1].int()))),
+        Int4Sub => int(fast::int4_sub(a[0].int(), a[1].int())),
+        Int8Sub => int(fast::int8_sub(a[0].int(), a[1].int())),
+        Int2Mul => int(fast::int2(a[0].int().checked_mul(a[1].int()))),
+        Int4Mul => int(fast::int4_mul(a[0].int(), a[1].int())),
+        Int8Mul => int(fast::int8_mul(a[0].int(), a[1].int())),
+        Int2Div => int(fast::int2(fast::int_div(a[0].int(), a[1].int())?)),
+        Int4Div => int(fast::int4(fast::int_div(a[0].int(), a[1].int())?)),
+        Int8Div => int(fast::int8(fast::int_div(a[0].int(), a[1].int())?)),
+        IntMod => int(fast::int_mod(a[0].int(), a[1].int())),
+        Int2Neg => int(fast::int2(a[0].int().checked_neg())),
+        Int4Neg => int(fast::int4(a[0].int().checked_neg())),
+        Int8Neg => int(fast::int8(a[0].int().checked_neg())),
+        Int2Abs => int(fast::int2(a[0].int().checked_abs())),
+        Int4Abs => int(fast::int4(a[0].int().checked_abs())),
+        Int8Abs => int(fast::int8(a[0].int().checked_abs())),
+        IntSign => Ok(Slot::Int(a[0].int().signum())),
+        IntAnd => Ok(Slot::Int(a[0].int() & a[1].int())),
+        IntOr => Ok(Slot::Int(a[0].int() | a[1].int())),
+        IntXor => Ok(Slot::Int(a[0].int() ^ a[1].int())),
+        IntNot => Ok(Slot::Int(!a[0].int())),
+        // Shifts are those of the processor: the count modulo the width, which is 32 for smallint.
+        Int2Shl => Ok(Slot::Int(i64::from((a[0].int() as i32).wrapping_shl(a[1].int() as u32) as i16))),
+        Int4Shl => Ok(Slot::Int(i64::from((a[0].int() as i32).wrapping_shl(a[1].int() as u32)))),
+        Int8Shl => Ok(Slot::Int(a[0].int().wrapping_shl(a[1].int() as u32))),
+        Int2Shr => Ok(Slot::Int(i64::from((a[0].int() as i32).wrapping_shr(a[1].int() as u32) as i16))),
+        Int4Shr => Ok(Slot::Int(i64::from((a[0].int() as i32).wrapping_shr(a[1].int() as u32)))),
+        Int8Shr => Ok(Slot::Int(a[0].int().wrapping_shr(a[1].int() as u32))),
+        IntEq | IntNe | IntLt | IntLe | IntGt | IntGe => is(a[0].int().cmp(&a[1].int()), func),
+
+        // ---- numeric ----
+        NumAdd => num(a[0].num().add(a[1].num())),
+        NumSub => num(a[0].num().sub(a[1].num())),
+        NumMul => num(a[0].num().mul(a[1].num())),
+        NumDiv => num(a[0].num().div(a[1].num())),
+        NumMod => num(a[0].num().rem(a[1].num())),
+        NumNeg => Ok(Slot::numeric(a[0].num().neg())),
+        NumAbs => Ok(Slot::numeric(a[0].num().abs())),
+        NumSign => Ok(Slot::numeric(a[0].num().sign())),
+        NumCeil => Ok(Slot::numeric(a[0].num().ceil())),
+        NumFloor => Ok(Slot::numeric(a[0].num().floor())),
+        NumRound => num(a[0].num().round(digits(a[1]))),
+        NumTrunc => num(a[0].num().trunc(digits(a[1]))),
+        NumSqrt => num(a[0].num().sqrt()),
+        NumPower => num(a[0].num().power(a[1].num())),
+        NumScale => Ok(Slot::Int(i64::from(a[0].num().scale()))),
+        NumEq | NumNe | NumLt | NumLe | NumGt | NumGe => is(a[0].num().compare(a[1].num()), func),
+        NumAvg => num(Numeric::avg(a[0].num(), a[1].int())),
+
+        // ---- double precision ----
+        FltAdd => flt(float::add(a[0].float(), a[1].float())),
+        FltSub => flt(float::sub(a[0].float(), a[1].float())),
+        FltMul => flt(float::mul(a[0].float(), a[1].float())),
+        FltDiv => flt(float::div(a[0].float(), a[1].float())),
+        FltNeg => Ok(Slot::Float(-a[0].float())),
+        FltAbs => Ok(Slot::Float(a[0].float().abs())),
+        FltSign => Ok(Slot::Float(float::sign(a[0].float()))),
+        FltCeil => Ok(Slot::Float(a[0].float().ceil())),
+        FltFloor => Ok(Slot::Float(a[0].float().floor())),
+        FltRound => Ok(Slot::Float(a[0].float().round_ties_even())),
+        FltTrunc => Ok(Slot::Float(a[0].float().trunc())),
+        FltSqrt => flt(float::sqrt(a[0].float())),
+        FltPower => flt(float::power(a[0].float(), a[1].float())),
+        FltExp => flt(float::exp(a[0].float())),
+        FltLn => flt(float::ln(a[0].float())),
+        FltLog10 => flt(float::log10(a[0].float())),
+        FltEq | FltNe | FltLt | FltLe | FltGt | FltGe => is(fast::float_cmp(a[0].float(), a[1].float()), func),
+
+        // ---- boolean ----
+        And => Ok(match (a[0], a[1]) {
+            (Slot::Bool(false), _) | (_, Slot::Bool(false)) => Slot::Bool(false),
+            (Slot::Null, _) | (_, Slot::Null) => Slot::Null,
+            _ => Slot::Bool(true),
+        }),
+        Or => Ok(match (a[0], a[1]) {
+            (Slot::Bool(true), _) | (_, Slot::Bool(true)) => Slot::Bool(true),
+            (Slot::Null, _) | (_, Slot::Null) => Slot::Null,
+            _ => Slot::Bool(false),
+        }),
+        Not => Ok(Slot::Bool(!a[0].bool())),
+        BoolEq | BoolNe | BoolLt | BoolLe | BoolGt | BoolGe => is(a[0].bool().cmp(&a[1].bool()), func),
+        IsNull => Ok(Slot::Bool(a[0].is_null())),
+        IsNotNull => Ok(Slot::Bool(!a[0].is_null())),
+        IsTrue => Ok(Slot::Bool(a[0].is_true())),
+        IsFalse => Ok(Slot::Bool(matches!(a[0], Slot::Bool(false)))),
+        Distinct => Ok(Slot::Bool(!eq(a[0], a[1], heap))),
+        NotDistinct => Ok(Slot::Bool(eq(a[0], a[1], heap))),
+        BoolOut => heap.text(if a[0].bool() { "t" } else { "f" }),
+
+        // ---- text ----
+        TextEq => Ok(Slot::Bool(fast::text_eq(heap, a[0].bytes(), a[1].bytes()))),
+        TextNe => Ok(Slot::Bool(!fast::text_eq(heap, a[0].bytes(), a[1].bytes()))),
+        TextLt | TextLe | TextGt | TextGe => is(fast::text_cmp(heap, a[0].bytes(), a[1].bytes()), func),
+        TextConcat => fast::text_concat(heap, a[0].bytes(), a[1].bytes()),
+        TextLength => Ok(Slot::Int(text::length(heap.bytes(a[0].bytes())))),
+        OctetLength | BytesLength => Ok(Slot::Int(i64::from(a[0].bytes().len))),
+        Substr => text::substr(heap, a[0].bytes(), a[1].int(), None),
+        SubstrFor => text::substr(heap, a[0].bytes(), a[1].int(), Some(a[2].int())),
+        Upper => text::change_case(heap, a[0].bytes(), Case::Upper),
+        Lower => text::change_case(heap, a[0].bytes(), Case::Lower),
+        InitCap => text::change_case(heap, a[0].bytes(), Case::Title),
+        LPad => text::pad(heap, a[0].bytes(), a[1].int(), a[2].bytes(), true),
+        RPad => text::pad(heap, a[0].bytes(), a[1].int(), a[2].bytes(), false),
+        Repeat => text::repeat(heap, a[0].bytes(), a[1].int()),
+        LTrim => Ok(text::trim(heap, a[0].bytes(), a[1].bytes(), Ends::Left)),
+        RTrim => Ok(text::trim(heap, a[0].bytes(), a[1].bytes(), Ends::Right)),
+        BTrim => Ok(text::trim(heap, a[0].bytes(), a[1].bytes(), Ends::Both)),
+        Replace => text::replace(heap, a[0].bytes(), a[1].bytes(), a[2].bytes()),
+        Reverse => text::reverse(heap, a[0].bytes()),
+        Position => Ok(Slot::Int(text::position(heap.bytes(a[0].bytes()), heap.bytes(a[1].bytes())))),
+        SplitPart => text::split_part(heap, a[0].bytes(), a[1].bytes(), a[2].int()),
+        Left => Ok(text::left(heap, a[0].bytes(), a[1].int())),
+        Right => Ok(text::right(heap, a[0].bytes(), a[1].int())),
+        Translate => text::translate(heap, a[0].bytes(), a[1].bytes(), a[2].bytes()),
+        Ascii => Ok(Slot::Int(text::ascii(heap.str(a[0].bytes())))),
+        Chr => text::chr(heap, a[0].int()),
+        Md5 => bytes::md5_hex(heap, a[0].bytes()),
+        StartsWith => Ok(Slot::Bool(heap.bytes(a[0].bytes()).starts_with(heap.bytes(a[1].bytes())))),
+        Like => {
+            let matches = like::like(heap.bytes(a[0].bytes()), heap.bytes(a[1].bytes()), heap.bytes(a[2].bytes()));
+            matches.map(Slot::Bool)
+        }
+        ILike => {
+            let fold = |slot: Slot| text::fold_case(heap.str(slot.bytes()));
+            like::like(fold(a[0]).as_bytes(), fold(a[1]).as_bytes(), heap.bytes(a[2].bytes())).map(Slot::Bool)
+        }
+        QuoteIdent => format::quote_ident(heap, a[0].bytes()),
+        QuoteLiteral => format::quote_literal(heap, a[0].bytes()),
+        QuoteNullable => format::quote_nullable(heap, a[0]),
+        Concat => text::concat_all(heap, None, a),
+        ConcatWs => if a[0].is_null() { Ok(Slot::Null) } else { text::concat_all(heap, Some(a[0].bytes()), &a[1..]) },
+        Format => if a[0].is_null() { Ok(Slot::Null) } else { format::format(heap, a[0].bytes(), &a[1..]) },
+        CharPad => text::char_pad(heap, a[0].bytes(), a[1].int()),
+        RaiseFormat => if a[0].is_null() { Ok(Slot::Null) } else { format::raise_format(heap, a[0].bytes(), &a[1..]) },
+
+        // ---- bytea, uuid ----
+        BytesEq => Ok(Slot::Bool(fast::text_eq(heap, a[0].bytes(), a[1].bytes()))),
+        BytesNe => Ok(Slot::Bool(!fast::text_eq(heap, a[0].bytes(), a[1].bytes()))),
+        BytesLt | BytesLe | BytesGt | BytesGe => is(fast::text_cmp(heap, a[0].bytes(), a[1].bytes()), func),
+        BytesConcat => fast::concat(heap, a[0].bytes(), a[1].bytes()).map(Slot::Bytea),
+        Encode => bytes::encode(heap, a[0].bytes(), a[1].bytes()),
+        Decode => bytes::decode(heap, a[0].bytes(), a[1].bytes()),
+        UuidEq | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => is(a[0].uuid().cmp(&a[1].uuid()), func),
+
+        // ---- dates and times ----
+        DateAddInt => int(datetime::date_add(a[0].int(), a[1].int())),
+        DateSubInt => int(datetime::date_sub(a[0].int(), a[1].int())),
+        DateSub => int(datetime::date_diff(a[0].int(), a[1].int())),
+        DateToTimestamp => int(datetime::date_to_timestamp(a[0].int())),
+        TimestampToDate => Ok(Slot::Int(datetime::timestamp_to_date(a[0].int()))),
+        TimestampAddInterval => int(datetime::timestamp_add(a[0].int(), a[1].int())),
+        TimestampSubInterval => int(datetime::timestamp_sub(a[0].int(), a[1].int())),
+        TimestampSub => int(datetime::timestamp_diff(a[0].int(), a[1].int())),
+        IntervalAdd => int(datetime::interval_add(a[0].int(), a[1].int())),
+        IntervalSub => int(datetime::interval_sub(a[0].int(), a[1].int())),
+        IntervalNeg => int(datetime::interval_neg(a[0].int())),
+        IntervalMul => int(datetime::mul_interval(a[0].int(), a[1].float())),
+        ExtractTimestamp => {
+            let field = datetime::extract_timestamp(heap.str(a[0].bytes()), a[1].int())?;
+            Ok(field.map_or(Slot::Null, Slot::numeric))
+        }
+        ExtractDate => {
+            let field = datetime::extract_date(heap.str(a[0].bytes()), a[1].int())?;
+            Ok(field.map_or(Slot::Null, Slot::numeric))
+        }
+        ExtractInterval => num(datetime::extract_interval(heap.str(a[0].bytes()), a[1].int())),
+        DateTrunc => int(datetime::trunc(heap.str(a[0].bytes()), a[1].int())),
+        ToCharTimestamp => heap
+            .build(|heap, out| datetime::to_char(out, a[0].int(), heap.str(a[1].bytes())))
+            .map(Slot::Text),
+        ToCharNumeric => heap.build(|heap, out| a[0].num().to_char(out, heap.str(a[1].bytes()))).map(Slot::Text),
+        MakeDate => int(datetime::make_date(a[0].int(), a[1].int(), a[2].int())),
+        ToTimestampFloat => int(datetime::timestamp_from_unix(a[0].float())),
+
+        // ---- arrays ----
+        ArrayMake => heap.array(a),
+        ArrayGet => Ok(array::get(heap, a[0].array(), a[1].int())),
+        ArraySlice => Ok(array::slice(heap, a[0].array(), a[1].int(), a[2].int())),
+        ArrayLength | ArrayUpper => Ok(array::length(a[0].array(), a[1].int())),
+        Cardinality => Ok(Slot::Int(i64::from(a[0].array().len))),
+        ArrayLower => Ok(array::lower(a[0].array(), a[1].int())),
+        ArrayAppend => array::append(heap, a[0], a[1]),
+        ArrayPrepend => array::prepend(heap, a[0], a[1]),
+        ArrayConcat => array::concat(heap, a[0], a[1]),
+        ArrayContainsElement => Ok(array::any_equal(heap, a[0], a[1].array())),
+        ArrayPosition => Ok(array::position(heap, a[0], a[1])),
+        ArrayRemove => array::remove(heap, a[0], a[1]),
+        ArrayEq => Ok(Slot::Bool(array::equal(heap, a[0].array(), a[1].array()))),
+        ArrayNe => Ok(Slot::Bool(!array::equal(heap, a[0].array(), a[1].array()))),
+        ArrayToString => array::to_string(heap, a[0].array(), a[1].bytes()),
+        StringToArray => array::from_string(heap, a[0], a[1]),
+        ArrayContains => Ok(Slot::Bool(array::contains(heap, a[0].array(), a[1].array()))),
+
+        // ---- over any class ----
+        // Of equals, GREATEST and LEAST keep the first, min and max the last.
+        Greatest => Ok(best(a, |new, old| compare(new, old, heap).is_gt())),
+        Least => Ok(best(a, |new, old| compare(new, old, heap).is_lt())),
+        Max => Ok(best(a, |new, old| compare(new, old, heap).is_ge())),
+        Min => Ok(best(a, |new, old| compare(new, old, heap).is_le())),
+        Compare => Ok(Slot::Int(compare(a[0], a[1], heap) as i64)),
+        Hash => Ok(Slot::Int(hash(a[0], heap) as i64)),
+        PgColumnSize => Ok(Slot::Int(column_size(a[0], heap))),
+    }
+}
+
+/// The one that none of the following replaces; NULLs do not count.
+fn best(args: &[Slot], replaces: impl Fn(Slot, Slot) -> bool) -> Slot {
+    let known = args.iter().copied().filter(|a| !a.is_null());
+    known.reduce(|old, new| if replaces(new, old) { new } else { old }).unwrap_or(Slot::Null)
+}
+
+/// Bytes of a value, with PostgreSQL's four of length before those that vary.
+fn column_size(slot: Slot, heap: &Heap) -> i64 {
+    match slot {
+        Slot::Null => 0,
+        Slot::Bool(_) => 1,
+        Slot::Int(_) | Slot::Float(_) => 8,
+        Slot::Numeric(_) | Slot::Uuid(_) => 16,
+        Slot::Text(b) | Slot::Bytea(b) => 4 + i64::from(b.len),
+        Slot::Array(a) => 24 + heap.elements(a).iter().map(|e| column_size(*e, heap)).sum::<i64>(),
+    }
+}

@@ -1,0 +1,145 @@
+//! Array functions: one-dimensional, 1-based.
+
+use super::order::{compare, eq, sql_eq};
+use crate::heap::Heap;
+use crate::slot::{ArrayRef, Slot};
+use memchr::memmem;
+use planaria_base::Result;
+use planaria_storage::arena::Bytes;
+
+/// `array[index]`; NULL outside.
+#[inline]
+pub fn get(heap: &Heap, array: ArrayRef, index: i64) -> Slot {
+    match usize::try_from(index.wrapping_sub(1)) {
+        Ok(at) => heap.elements(array).get(at).copied().unwrap_or_default(),
+        Err(_) => Slot::Null,
+    }
+}
+
+/// `array[from:to]`; the part that exists.
+pub fn slice(heap: &Heap, array: ArrayRef, from: i64, to: i64) -> Slot {
+    let len = i64::from(array.len);
+    let (from, to) = (from.clamp(1, len + 1), to.clamp(0, len));
+    if from > to {
+        return heap.slice(array, 0, 0);
+    }
+    heap.slice(array, from as usize - 1, to as usize)
+}
+
+/// `array_length`, `array_upper`: NULL for an empty array and other dimensions.
+pub fn length(array: ArrayRef, dimension: i64) -> Slot {
+    if dimension == 1 && array.len > 0 { Slot::Int(i64::from(array.len)) } else { Slot::Null }
+}
+
+/// `array_lower`.
+pub fn lower(array: ArrayRef, dimension: i64) -> Slot {
+    if dimension == 1 && array.len > 0 { Slot::Int(1) } else { Slot::Null }
+}
+
+pub fn append(heap: &mut Heap, array: Slot, element: Slot) -> Result<Slot> {
+    match array {
+        Slot::Null => heap.array(&[element]),
+        array => heap.append(array.array(), element),
+    }
+}
+
+pub fn prepend(heap: &mut Heap, element: Slot, array: Slot) -> Result<Slot> {
+    let first = heap.array(&[element])?;
+    concat(heap, first, array)
+}
+
+pub fn concat(heap: &mut Heap, a: Slot, b: Slot) -> Result<Slot> {
+    match (a, b) {
+        (Slot::Null, other) | (other, Slot::Null) => Ok(other),
+        (a, b) => {
+            let elements = heap.elements(a.array()).iter().chain(heap.elements(b.array()));
+            let elements: Vec<Slot> = elements.copied().collect();
+            heap.array(&elements)
+        }
+    }
+}
+
+/// `value = ANY(array)`: NULL if none is equal but one is NULL.
+pub fn any_equal(heap: &Heap, value: Slot, array: ArrayRef) -> Slot {
+    let mut unknown = false;
+    for element in heap.elements(array) {
+        match sql_eq(value, *element, heap) {
+            Some(true) => return Slot::Bool(true),
+            Some(false) => {}
+            None => unknown = true,
+        }
+    }
+    if unknown { Slot::Null } else { Slot::Bool(false) }
+}
+
+/// `array_position`: NULL is found like any value.
+pub fn position(heap: &Heap, array: Slot, value: Slot) -> Slot {
+    let Slot::Array(array) = array else { return Slot::Null };
+    let found = heap.elements(array).iter().position(|e| eq(*e, value, heap));
+    found.map_or(Slot::Null, |at| Slot::Int(at as i64 + 1))
+}
+
+pub fn remove(heap: &mut Heap, array: Slot, value: Slot) -> Result<Slot> {
+    let Slot::Array(found) = array else { return Ok(Slot::Null) };
+    let left: Vec<Slot> = heap.elements(found).iter().filter(|e| !eq(**e, value, heap)).copied().collect();
+    if left.len() == found.len as usize { Ok(array) } else { heap.array(&left) }
+}
+
+/// `a = b`: NULL elements are equal to each other.
+pub fn equal(heap: &Heap, a: ArrayRef, b: ArrayRef) -> bool {
+    compare(Slot::Array(a), Slot::Array(b), heap).is_eq()
+}
+
+/// `a @> b`: every element of b is in a; NULL is in nothing.
+pub fn contains(heap: &Heap, a: ArrayRef, b: ArrayRef) -> bool {
+    let inside = |wanted: &Slot| {
+        !wanted.is_null() && heap.elements(a).iter().any(|e| sql_eq(*e, *wanted, heap) == Some(true))
+    };
+    heap.elements(b).iter().all(inside)
+}
+
+/// `array_to_string` of an array of texts; NULLs are left out.
+pub fn to_string(heap: &mut Heap, array: ArrayRef, delimiter: Bytes) -> Result<Slot> {
+    heap.build_text(|heap, out| {
+        let mut first = true;
+        for element in heap.elements(array).iter().filter(|e| !e.is_null()) {
+            if !first {
+                out.extend_from_slice(heap.bytes(delimiter));
+            }
+            first = false;
+            out.extend_from_slice(heap.bytes(element.bytes()));
+        }
+    })
+}
+
+/// `string_to_array`: a NULL delimiter separates the characters, an empty one nothing.
+pub fn from_string(heap: &mut Heap, text: Slot, delimiter: Slot) -> Result<Slot> {
+    let Slot::Text(at) = text else { return Ok(Slot::Null) };
+    let bytes = heap.bytes(at);
+    let part = |start: usize, end: usize| {
+        Slot::Text(Bytes { offset: at.offset + start as u32, len: (end - start) as u32 })
+    };
+    let mut parts = Vec::new();
+    match delimiter {
+        _ if bytes.is_empty() => {}
+        Slot::Text(delimiter) if delimiter.len == 0 => parts.push(text),
+        Slot::Text(delimiter) => {
+            let delimiter = heap.bytes(delimiter);
+            let mut start = 0;
+            for end in memmem::find_iter(bytes, delimiter) {
+                parts.push(part(start, end));
+                start = end + delimiter.len();
+            }
+            parts.push(part(start, bytes.len()));
+        }
+        _ => {
+            let mut start = 0;
+            while start < bytes.len() {
+                let end = start + super::like::char_len(bytes[start]);
+                parts.push(part(start, end));
+                start = end;
+            }
+        }
+    }
+    heap.array(&parts)
+}

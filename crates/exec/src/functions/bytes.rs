@@ -1,0 +1,173 @@
+//! Bytea: `encode`, `decode`, and md5.
+
+use crate::heap::Heap;
+use crate::slot::Slot;
+use planaria_base::{Error, Result, SqlState, text_io};
+use planaria_storage::arena::Bytes;
+
+#[cold]
+fn invalid(message: impl Into<String>) -> Error {
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+}
+
+enum Encoding {
+    Hex,
+    Base64,
+    Escape,
+}
+
+fn encoding(name: &str) -> Result<Encoding> {
+    match name.to_ascii_lowercase().as_str() {
+        "hex" => Ok(Encoding::Hex),
+        "base64" => Ok(Encoding::Base64),
+        "escape" => Ok(Encoding::Escape),
+        _ => Err(invalid(format!("unrecognized encoding: \"{name}\""))),
+    }
+}
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// Characters of a line of base64.
+const LINE: usize = 76;
+
+pub fn encode(heap: &mut Heap, data: Bytes, format: Bytes) -> Result<Slot> {
+    let encoding = encoding(heap.str(format))?;
+    heap.build_text(|heap, out| {
+        let data = heap.bytes(data);
+        match encoding {
+            Encoding::Hex => text_io::write_hex(out, data),
+            Encoding::Base64 => write_base64(out, data),
+            Encoding::Escape => {
+                for b in data {
+                    match b {
+                        b'\\' => out.extend_from_slice(b"\\\\"),
+                        0 | 0x80.. => {
+                            out.extend([b'\\', b'0' + (b >> 6), b'0' + (b >> 3 & 7), b'0' + (b & 7)]);
+                        }
+                        plain => out.push(*plain),
+                    }
+                }
+            }
+        }
+    })
+}
+
+fn write_base64(out: &mut Vec<u8>, data: &[u8]) {
+    let mut in_line = 0;
+    for group in data.chunks(3) {
+        if in_line == LINE {
+            out.push(b'\n');
+            in_line = 0;
+        }
+        let word = group.iter().fold(0u32, |w, b| w << 8 | u32::from(*b)) << (8 * (3 - group.len()));
+        for i in 0..4 {
+            let digit = BASE64[(word >> (18 - 6 * i) & 63) as usize];
+            out.push(if i <= group.len() { digit } else { b'=' });
+        }
+        in_line += 4;
+    }
+}
+
+pub fn decode(heap: &mut Heap, text: Bytes, format: Bytes) -> Result<Slot> {
+    let encoding = encoding(heap.str(format))?;
+    let text = heap.bytes(text);
+    let bytes = match encoding {
+        Encoding::Hex => text_io::parse_hex(text)?,
+        Encoding::Base64 => parse_base64(text)?,
+        Encoding::Escape => text_io::parse_escaped_bytes(text)?,
+    };
+    heap.bytea(&bytes)
+}
+
+fn parse_base64(text: &[u8]) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut word, mut digits, mut ends) = (0u32, 0, 0);
+    for b in text {
+        if matches!(b, b' ' | b'\t' | b'\n' | b'\r') {
+            continue;
+        }
+        let digit = if *b == b'=' {
+            // A padding sign stands in the last two places only.
+            if ends == 0 {
+                ends = match digits {
+                    2 => 1,
+                    3 => 2,
+                    _ => return Err(invalid("unexpected \"=\" while decoding base64 sequence")),
+                };
+            }
+            0
+        } else if ends > 0 {
+            return Err(invalid("invalid base64 end sequence")
+                .hint("Input data is missing padding, is truncated, or is otherwise corrupted."));
+        } else {
+            match BASE64.iter().position(|d| d == b) {
+                Some(digit) => digit as u32,
+                None => {
+                    let symbol = *b as char;
+                    return Err(invalid(format!(
+                        "invalid symbol \"{symbol}\" found while decoding base64 sequence"
+                    )));
+                }
+            }
+        };
+        word = word << 6 | digit;
+        digits += 1;
+        if digits == 4 {
+            bytes.push((word >> 16) as u8);
+            if ends != 1 {
+                bytes.push((word >> 8) as u8);
+            }
+            if ends == 0 {
+                bytes.push(word as u8);
+            }
+            (word, digits) = (0, 0);
+        }
+    }
+    if digits == 0 {
+        Ok(bytes)
+    } else {
+        Err(invalid("invalid base64 end sequence")
+            .hint("Input data is missing padding, is truncated, or is otherwise corrupted."))
+    }
+}
+
+/// MD5 (RFC 1321) as hexadecimal digits. For `md5()` only: nothing here relies on its strength.
+pub fn md5_hex(heap: &mut Heap, data: Bytes) -> Result<Slot> {
+    heap.build_text(|heap, out| text_io::write_hex(out, &md5(heap.bytes(data))))
+}
+
+fn md5(data: &[u8]) -> [u8; 16] {
+    const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
+    let mut state = [0x6745_2301u32, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
+    let mut padded = data.to_vec();
+    padded.push(0x80);
+    padded.resize(padded.len().next_multiple_of(64) + if padded.len() % 64 > 56 { 64 } else { 0 }, 0);
+    let end = padded.len();
+    padded[end - 8..].copy_from_slice(&(data.len() as u64 * 8).to_le_bytes());
+    for block in padded.chunks_exact(64) {
+        let word = |i: usize| {
+            u32::from_le_bytes([block[4 * i], block[4 * i + 1], block[4 * i + 2], block[4 * i + 3]])
+        };
+        let [mut a, mut b, mut c, mut d] = state;
+        for i in 0..64 {
+            let (f, g) = match i / 16 {
+                0 => (b & c | !b & d, i),
+                1 => (d & b | !d & c, (5 * i + 1) % 16),
+                2 => (b ^ c ^ d, (3 * i + 5) % 16),
+                _ => (c ^ (b | !d), 7 * i % 16),
+            };
+            // The constants are the fractional bits of sines of whole radians, by definition.
+            let constant = (((i + 1) as f64).sin().abs() * 4_294_967_296.0) as u32;
+            let sum = a.wrapping_add(f).wrapping_add(constant).wrapping_add(word(g));
+            (a, d, c) = (d, c, b);
+            b = b.wrapping_add(sum.rotate_left(SHIFTS[i / 16][i % 4]));
+        }
+        for (s, v) in state.iter_mut().zip([a, b, c, d]) {
+            *s = s.wrapping_add(v);
+        }
+    }
+    let mut digest = [0; 16];
+    for (bytes, word) in digest.chunks_exact_mut(4).zip(state) {
+        bytes.copy_from_slice(&word.to_le_bytes());
+    }
+    digest
+}

@@ -1,0 +1,228 @@
+//! Casts, and the text form of slots.
+//!
+//! Which casts there are and where they apply is [`planaria_base::types::cast_allowed`]; here they
+//! are only done. A cast to a type with a modifier applies it: `numeric(p,s)` rounds,
+//! `varchar(n)` and `char(n)` are cut by an explicit cast, while an assignment of a longer text is
+//! 22001 unless the excess is blanks.
+
+use super::fast::{int2, int4, int8};
+use crate::heap::Heap;
+use crate::slot::Slot;
+use planaria_base::text_io::{self, count_chars};
+use planaria_base::types::TypeClass;
+use planaria_base::{Error, Numeric, Result, SqlState, Type, datetime};
+use planaria_storage::arena::Bytes;
+
+/// `slot`, a value of type `from`, as a value of type `to`. NULL stays NULL.
+pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slot> {
+    if slot.is_null() {
+        return Ok(Slot::Null);
+    }
+    match (slot, to) {
+        (Slot::Int(n), Type::Int8) if from.class() == TypeClass::Integer => Ok(Slot::Int(int8(Some(n))?)),
+        (Slot::Int(n), Type::Int4) if from.class() == TypeClass::Integer => Ok(Slot::Int(int4(Some(n))?)),
+        (Slot::Int(n), Type::Int2) if from.class() == TypeClass::Integer => Ok(Slot::Int(int2(Some(n))?)),
+        (Slot::Numeric(n), Type::Numeric(modifier)) => modified(n.unpack(), *modifier),
+        (Slot::Int(n), Type::Numeric(modifier)) if from.class() == TypeClass::Integer => {
+            modified(Numeric::from_i64(n), *modifier)
+        }
+        (Slot::Float(x), Type::Numeric(modifier)) => modified(Numeric::from_f64(x)?, *modifier),
+        (Slot::Numeric(n), Type::Int2 | Type::Int4 | Type::Int8) => to_int(n.unpack().to_i64(), to),
+        (Slot::Float(x), Type::Int2 | Type::Int4 | Type::Int8) => {
+            let whole = x.round_ties_even();
+            // Both bounds are exact doubles; NaN is in no range.
+            let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&whole);
+            to_int(fits.then_some(whole as i64), to)
+        }
+        (Slot::Bool(b), Type::Int4) => Ok(Slot::Int(i64::from(b))),
+        (Slot::Int(n), Type::Bool) if from.class() == TypeClass::Integer => Ok(Slot::Bool(n != 0)),
+        (Slot::Int(n), Type::Float8) if from.class() == TypeClass::Integer => Ok(Slot::Float(n as f64)),
+        (Slot::Numeric(n), Type::Float8) => Ok(Slot::Float(n.unpack().to_f64())),
+        (Slot::Float(_), Type::Float8)
+        | (Slot::Bool(_), Type::Bool)
+        | (Slot::Bytea(_), Type::Bytea)
+        | (Slot::Uuid(_), Type::Uuid)
+        | (_, Type::Unknown) => Ok(slot),
+        (Slot::Int(n), Type::Date | Type::Timestamp | Type::TimestampTz | Type::Interval) => {
+            to_datetime(n, from, to)
+        }
+        (_, Type::Text | Type::Varchar(_) | Type::Char(_)) => {
+            let text = to_text(slot, from, heap)?;
+            limited(text, to, explicit, heap)
+        }
+        (Slot::Text(at), to) => parse(at, to, heap),
+        (Slot::Array(array), Type::Array(element_to)) => match from {
+            Type::Array(element_from) if needs_cast(element_from, element_to) => {
+                let mut elements = heap.elements(array).to_vec();
+                for element in &mut elements {
+                    *element = cast(*element, element_from, element_to, explicit, heap)?;
+                }
+                heap.array(&elements)
+            }
+            _ => Ok(slot),
+        },
+        _ => Err(cannot_cast(from, to)),
+    }
+}
+
+#[cold]
+fn cannot_cast(from: &Type, to: &Type) -> Error {
+    Error::new(SqlState::CANNOT_COERCE, format!("cannot cast type {from} to {to}"))
+}
+
+/// Whether a cast between these types can change a value or fail.
+pub fn needs_cast(from: &Type, to: &Type) -> bool {
+    match (from, to) {
+        (Type::Int2 | Type::Int4 | Type::Int8, Type::Int8) | (Type::Int2, Type::Int4) => false,
+        (Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Unknown, Type::Text | Type::Varchar(None)) => {
+            false
+        }
+        (Type::Numeric(_), Type::Numeric(None)) => false,
+        (Type::Timestamp, Type::TimestampTz) | (Type::TimestampTz, Type::Timestamp) => false,
+        (Type::Array(from), Type::Array(to)) => needs_cast(from, to),
+        (from, to) => from != to,
+    }
+}
+
+#[inline]
+fn modified(n: Numeric, modifier: Option<(u8, u8)>) -> Result<Slot> {
+    Ok(Slot::numeric(match modifier {
+        Some((precision, scale)) => n.rescale(precision, scale)?,
+        None => n,
+    }))
+}
+
+fn to_int(n: Option<i64>, to: &Type) -> Result<Slot> {
+    Ok(Slot::Int(match to {
+        Type::Int2 => int2(n)?,
+        Type::Int4 => int4(n)?,
+        _ => int8(n)?,
+    }))
+}
+
+fn to_datetime(n: i64, from: &Type, to: &Type) -> Result<Slot> {
+    Ok(Slot::Int(match (from, to) {
+        (Type::Date, Type::Timestamp | Type::TimestampTz) => datetime::date_to_timestamp(n)?,
+        (Type::Timestamp | Type::TimestampTz, Type::Date) => datetime::timestamp_to_date(n),
+        (Type::Timestamp | Type::TimestampTz, Type::Timestamp | Type::TimestampTz) => n,
+        (Type::Date, Type::Date) | (Type::Interval, Type::Interval) => n,
+        _ => return Err(cannot_cast(from, to)),
+    }))
+}
+
+/// The cast to text, before any length: `true` where the output form is `t`.
+fn to_text(slot: Slot, from: &Type, heap: &mut Heap) -> Result<Bytes> {
+    match slot {
+        Slot::Text(at) => Ok(at),
+        Slot::Bool(b) => Ok(heap.arena.push_bytes(if b { b"true" } else { b"false" })?),
+        _ => heap.build(|heap, out| {
+            write(heap, slot, from, out);
+            Ok(())
+        }),
+    }
+}
+
+/// A text of the length the type allows.
+fn limited(at: Bytes, to: &Type, explicit: bool, heap: &Heap) -> Result<Slot> {
+    let (limit, blank_padded) = match to {
+        Type::Varchar(Some(n)) => (*n as usize, false),
+        Type::Char(n) => (*n as usize, true),
+        _ => return Ok(Slot::Text(at)),
+    };
+    let text = heap.bytes(at);
+    let mut len = text.len();
+    // A character is at least a byte, so only a longer text needs counting.
+    if len > limit && count_chars(text) > limit {
+        let kept = text_io::first_chars(heap.str(at), limit).len();
+        if !explicit && text[kept..].iter().any(|b| *b != b' ') {
+            return Err(Error::new(
+                SqlState::STRING_DATA_RIGHT_TRUNCATION,
+                format!("value too long for type {to}"),
+            ));
+        }
+        len = kept;
+    }
+    if blank_padded {
+        len = text[..len].iter().rposition(|b| *b != b' ').map_or(0, |last| last + 1);
+    }
+    Ok(Slot::Text(Bytes { offset: at.offset, len: len as u32 }))
+}
+
+/// Reads a value of a type from a text in the heap.
+pub fn parse(at: Bytes, to: &Type, heap: &mut Heap) -> Result<Slot> {
+    let text = heap.str(at);
+    Ok(match to {
+        Type::Text | Type::Unknown | Type::Varchar(_) | Type::Char(_) => limited(at, to, true, heap)?,
+        Type::Bool => Slot::Bool(text_io::parse_bool(text)?),
+        Type::Int2 | Type::Int4 | Type::Int8 => Slot::Int(text_io::parse_int(text, to)?),
+        Type::Numeric(modifier) => modified(Numeric::parse(text)?, *modifier)?,
+        Type::Float8 => Slot::Float(text_io::parse_float(text)?),
+        Type::Bytea => {
+            let bytes = text_io::parse_bytea(text.as_bytes())?;
+            heap.bytea(&bytes)?
+        }
+        Type::Date => Slot::Int(datetime::parse_date(text)?),
+        Type::Timestamp => Slot::Int(datetime::parse_timestamp(text, false)?),
+        Type::TimestampTz => Slot::Int(datetime::parse_timestamp(text, true)?),
+        Type::Interval => Slot::Int(datetime::parse_interval(text)?),
+        Type::Uuid => Slot::Uuid(text_io::parse_uuid(text)?),
+        Type::Array(element) => {
+            let mut elements = Vec::new();
+            for text in text_io::parse_array(text)? {
+                elements.push(match text {
+                    Some(text) => {
+                        let at = heap.arena.push_bytes(text.as_bytes())?;
+                        parse(at, element, heap)?
+                    }
+                    None => Slot::Null,
+                });
+            }
+            heap.array(&elements)?
+        }
+        Type::Void => return Err(cannot_cast(&Type::Text, to)),
+    })
+}
+
+/// Appends the text form of a value of a type, as `psql` shows it; NULL appends nothing.
+pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
+    match (slot, ty) {
+        (Slot::Null, _) => {}
+        (Slot::Bool(b), _) => out.push(if b { b't' } else { b'f' }),
+        (Slot::Int(n), Type::Date) => datetime::write_date(out, n),
+        (Slot::Int(n), Type::Timestamp) => datetime::write_timestamp(out, n, false),
+        (Slot::Int(n), Type::TimestampTz) => datetime::write_timestamp(out, n, true),
+        (Slot::Int(n), Type::Interval) => datetime::write_interval(out, n),
+        (Slot::Int(n), _) => text_io::write_int(out, n),
+        (Slot::Float(x), _) => text_io::write_float(out, x),
+        (Slot::Numeric(n), _) => n.unpack().write(out),
+        (Slot::Text(at), Type::Char(n)) => text_io::write_char(out, heap.bytes(at), *n as usize),
+        (Slot::Text(at), _) => out.extend_from_slice(heap.bytes(at)),
+        (Slot::Bytea(at), _) => text_io::write_bytea(out, heap.bytes(at)),
+        (Slot::Uuid(u), _) => text_io::write_uuid(out, &u),
+        (Slot::Array(array), ty) => {
+            let element_type = if let Type::Array(element) = ty { element } else { &Type::Unknown };
+            out.push(b'{');
+            let mut text = Vec::new();
+            for (i, element) in heap.elements(array).iter().enumerate() {
+                if i > 0 {
+                    out.push(b',');
+                }
+                if element.is_null() {
+                    out.extend_from_slice(b"NULL");
+                    continue;
+                }
+                text.clear();
+                write(heap, *element, element_type, &mut text);
+                text_io::write_array_element(out, &text);
+            }
+            out.push(b'}');
+        }
+    }
+}
+
+/// The text form of a value of a type; NULL is empty.
+pub fn display(heap: &Heap, slot: Slot, ty: &Type) -> String {
+    let mut out = Vec::new();
+    write(heap, slot, ty, &mut out);
+    String::from_utf8(out).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+}

@@ -1,0 +1,130 @@
+//! LIKE: a matcher over bytes without allocation.
+//!
+//! Patterns that are a literal with `%` at one or both ends (nearly all) are a comparison or a
+//! search. The rest runs the usual scan with one backtracking point: at the last `%`, which is
+//! enough, because an earlier one can only match less.
+
+use planaria_base::{Error, Result, SqlState};
+
+/// Whether `text` matches; `escape` is empty for none.
+pub fn like(text: &[u8], pattern: &[u8], escape: &[u8]) -> Result<bool> {
+    let escape = escape_byte(escape)?;
+    if let Some(matches) = literal_match(text, pattern, escape) {
+        return Ok(matches);
+    }
+    general(text, pattern, escape)
+}
+
+/// The escape character's bytes; PostgreSQL's rule is one character or none.
+fn escape_byte(escape: &[u8]) -> Result<Option<&[u8]>> {
+    match planaria_base::text_io::count_chars(escape) {
+        0 => Ok(None),
+        1 => Ok(Some(escape)),
+        _ => Err(Error::new(SqlState::INVALID_ESCAPE_SEQUENCE, "invalid escape string")
+            .hint("Escape string must be empty or one character.")),
+    }
+}
+
+/// For patterns `lit`, `lit%`, `%lit`, `%lit%`.
+#[inline]
+fn literal_match(text: &[u8], pattern: &[u8], escape: Option<&[u8]>) -> Option<bool> {
+    let (open_start, rest) = match pattern {
+        [b'%', rest @ ..] => (true, rest),
+        all => (false, all),
+    };
+    let (open_end, literal) = match rest {
+        [literal @ .., b'%'] => (true, literal),
+        all => (false, all),
+    };
+    let escape = escape.and_then(|e| e.first().copied());
+    if literal.iter().any(|b| matches!(b, b'%' | b'_') || Some(*b) == escape) {
+        return None;
+    }
+    Some(match (open_start, open_end) {
+        (false, false) => text == literal,
+        (false, true) => text.starts_with(literal),
+        (true, false) => text.ends_with(literal),
+        (true, true) => memchr::memmem::find(text, literal).is_some(),
+    })
+}
+
+fn general(text: &[u8], pattern: &[u8], escape: Option<&[u8]>) -> Result<bool> {
+    let (mut t, mut p) = (0, 0);
+    // Where to go on when a literal fails: the pattern behind the last `%`, and the text position
+    // that `%` has not yet been tried to reach.
+    let mut retry: Option<(usize, usize)> = None;
+    loop {
+        if p == pattern.len() && t == text.len() {
+            return Ok(true);
+        }
+        let stepped = match step(&pattern[p..], escape)? {
+            Token::Any(len) => {
+                p += len;
+                retry = Some((p, t));
+                if p == pattern.len() {
+                    return Ok(true);
+                }
+                continue;
+            }
+            Token::One if t < text.len() => Some((1, char_len(text[t]))),
+            Token::Literal(bytes, len) if text[t..].starts_with(bytes) => Some((len, bytes.len())),
+            _ => None,
+        };
+        match (stepped, &mut retry) {
+            (Some((pattern_len, text_len)), _) => {
+                p += pattern_len;
+                t += text_len;
+            }
+            (None, Some((resume, from))) if *from < text.len() => {
+                *from += char_len(text[*from]);
+                (p, t) = (*resume, *from);
+            }
+            _ => return Ok(false),
+        }
+    }
+}
+
+enum Token<'a> {
+    /// `%`, with its length in the pattern.
+    Any(usize),
+    /// `_`
+    One,
+    /// A character, with its length in the pattern.
+    Literal(&'a [u8], usize),
+    End,
+}
+
+fn step<'a>(pattern: &'a [u8], escape: Option<&[u8]>) -> Result<Token<'a>> {
+    let Some(first) = pattern.first() else { return Ok(Token::End) };
+    if let Some(escape) = escape
+        && let Some(escaped) = pattern.strip_prefix(escape)
+    {
+        let Some(next) = escaped.first() else {
+            return Err(Error::new(
+                SqlState::INVALID_ESCAPE_SEQUENCE,
+                "LIKE pattern must not end with escape character",
+            ));
+        };
+        let len = char_len(*next);
+        return Ok(Token::Literal(&escaped[..len], escape.len() + len));
+    }
+    Ok(match first {
+        b'%' => Token::Any(1),
+        b'_' => Token::One,
+        other => {
+            let len = char_len(*other);
+            Token::Literal(&pattern[..len], len)
+        }
+    })
+}
+
+/// Length of the UTF-8 character that starts with this byte.
+#[inline]
+pub(super) fn char_len(first: u8) -> usize {
+    match first {
+        0..0xc0 => 1,
+        0xc0..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        _ => 4,
+    }
+}

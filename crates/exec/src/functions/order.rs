@@ -1,0 +1,108 @@
+//! Order, equality and hash of values: ORDER BY, GROUP BY, DISTINCT, min, max, IS DISTINCT FROM.
+//!
+//! Both sides are of one class. Equality here is that of grouping: NULL equals NULL, numeric `1.0`
+//! equals `1.00`, `-0.0` equals `0.0`, NaN equals NaN. Whatever is equal has the same hash.
+
+use super::fast::{float_cmp, num_cmp, text_cmp};
+use crate::heap::Heap;
+use crate::slot::Slot;
+use std::cmp::Ordering;
+
+/// The order of two values, NULL last.
+#[inline]
+pub fn compare(a: Slot, b: Slot, heap: &Heap) -> Ordering {
+    match (a, b) {
+        (Slot::Int(a), Slot::Int(b)) => a.cmp(&b),
+        (Slot::Numeric(a), Slot::Numeric(b)) => num_cmp(a, b),
+        (Slot::Text(a), Slot::Text(b)) | (Slot::Bytea(a), Slot::Bytea(b)) => text_cmp(heap, a, b),
+        (Slot::Float(a), Slot::Float(b)) => float_cmp(a, b),
+        (Slot::Bool(a), Slot::Bool(b)) => a.cmp(&b),
+        (Slot::Uuid(a), Slot::Uuid(b)) => a.cmp(&b),
+        (Slot::Null, other) => {
+            if other.is_null() {
+                Ordering::Equal
+            } else {
+                Ordering::Greater
+            }
+        }
+        (_, Slot::Null) => Ordering::Less,
+        (Slot::Array(a), Slot::Array(b)) => {
+            let (a, b) = (heap.elements(a), heap.elements(b));
+            let first_difference =
+                a.iter().zip(b).map(|(a, b)| compare(*a, *b, heap)).find(|order| order.is_ne());
+            first_difference.unwrap_or_else(|| a.len().cmp(&b.len()))
+        }
+        (a, b) => panic!("values of two classes are compared: {a:?}, {b:?}"),
+    }
+}
+
+/// Whether two values are equal as GROUP BY has it.
+#[inline]
+pub fn eq(a: Slot, b: Slot, heap: &Heap) -> bool {
+    match (a, b) {
+        (Slot::Int(a), Slot::Int(b)) => a == b,
+        (Slot::Text(a), Slot::Text(b)) => super::fast::text_eq(heap, a, b),
+        (a, b) => compare(a, b, heap).is_eq(),
+    }
+}
+
+/// `=`, three-valued: `None` if a side is NULL.
+#[inline]
+pub fn sql_eq(a: Slot, b: Slot, heap: &Heap) -> Option<bool> {
+    if a.is_null() || b.is_null() { None } else { Some(eq(a, b, heap)) }
+}
+
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+const FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
+
+/// Multiplies to 128 bits and folds: every input bit reaches every output bit.
+#[inline]
+fn mix(hash: u64, word: u64) -> u64 {
+    let product = u128::from(hash ^ word ^ SEED) * u128::from(FACTOR);
+    (product as u64 ^ (product >> 64) as u64).wrapping_add(word.rotate_left(32))
+}
+
+fn mix_bytes(mut hash: u64, bytes: &[u8]) -> u64 {
+    let mut words = bytes.chunks_exact(8);
+    for word in &mut words {
+        hash = mix(hash, u64::from_le_bytes(word.try_into().expect("eight bytes")));
+    }
+    let mut last = [0u8; 8];
+    last[..words.remainder().len()].copy_from_slice(words.remainder());
+    mix(mix(hash, u64::from_le_bytes(last)), bytes.len() as u64)
+}
+
+/// A hash of the value, the same on every machine and in every version.
+#[inline]
+pub fn hash(slot: Slot, heap: &Heap) -> u64 {
+    hash_with(SEED, slot, heap)
+}
+
+/// [`hash`] on top of another: for keys of several columns.
+#[inline]
+pub fn hash_with(seed: u64, slot: Slot, heap: &Heap) -> u64 {
+    match slot {
+        Slot::Null => mix(seed, 1),
+        Slot::Bool(b) => mix(seed, 2 + u64::from(b)),
+        Slot::Int(n) => mix(seed, n as u64),
+        Slot::Float(x) => mix(
+            seed,
+            if x == 0.0 {
+                0
+            } else if x.is_nan() {
+                f64::NAN.to_bits()
+            } else {
+                x.to_bits()
+            },
+        ),
+        Slot::Numeric(n) => {
+            let [low, high] = n.unpack().normalized().pack().0;
+            mix(mix(seed, low), high)
+        }
+        Slot::Text(b) | Slot::Bytea(b) => mix_bytes(seed, heap.bytes(b)),
+        Slot::Uuid(u) => mix_bytes(seed, &u),
+        Slot::Array(a) => {
+            heap.elements(a).iter().fold(mix(seed, u64::from(a.len)), |h, e| hash_with(h, *e, heap))
+        }
+    }
+}
