@@ -1,1 +1,116 @@
-//! log
+//! The log: what was committed, in the order it was committed, on disk.
+//!
+//! A worker appends the record of each commit to a buffer of its own ([`WorkerLog`]). Time is cut
+//! into epochs (Silo §4.1, SiloR §4); when an epoch closes, loggers take its records from the
+//! buffers, write them as *frames* into *segments* and sync them. An epoch is durable when every
+//! logger that has records of it has synced them; commits are acknowledged by epoch.
+//!
+//! ```text
+//! worker 0  [rec rec rec]-.                            .-- run-00-00000000.log  [hdr|E5|E6|E8|..000]
+//! worker 1  [rec]---------+-- epoch closes --> logger 0
+//! worker 2  [rec rec]-----+----------------->  logger 1 -- run-01-00000000.log  [hdr|E5|E8|....000]
+//! ```
+//!
+//! What holds:
+//!
+//! 1. *Whole epochs.* Recovery yields all records of an epoch or none. A record becomes durable only
+//!    with everything it may depend on: what it read was committed in its epoch or before.
+//! 2. *The chain.* Each frame names the epoch written before its own, which was on disk, from every
+//!    logger, before this frame's first byte was written. So an epoch that is missing or damaged but
+//!    named by a later frame is damage (XX001, with file and offset); one that nothing names is the
+//!    tail of a crash, never acknowledged, and is cut. At most one epoch can be in doubt.
+//! 3. *The cut is one rename.* A manifest says up to which epoch each run of the database counts;
+//!    replacing it both cuts the torn tail and begins the next run, in new segments, in an epoch later
+//!    than any ever seen.
+//! 4. *Failure is final.* After a failed write or sync nothing is written any more.
+//!
+//! The log knows neither tables nor protocols: rows are words, keys and schema changes are bytes.
+//! Formats byte by byte: `docs/formats/log.md`.
+
+mod batch;
+mod chain;
+mod closer;
+pub mod device;
+mod files;
+mod frame;
+mod gate;
+mod log;
+mod logger;
+mod manifest;
+mod reader;
+mod record;
+mod scan;
+mod seat;
+mod segment;
+mod stats;
+mod value;
+mod varint;
+mod waiters;
+mod words;
+mod worker;
+
+pub use batch::{Batch, Batches};
+pub use device::{Device, DeviceFile, DeviceLock, DirectoryDevice};
+pub use log::{Durable, Log};
+pub use reader::{LogReader, LogSummary};
+pub use record::{Call, Effect, EffectWriter, RawRecord, Record, RecordBody};
+pub use stats::{LogStats, SYNC_BUCKETS};
+pub use value::{ValueReader, ValueWriter};
+pub use worker::{Commit, WorkerLog};
+
+use std::time::Duration;
+
+/// Loggers at most: a frame names those of its epoch in 64 bits.
+pub const LOGGERS_MAX: usize = 64;
+
+/// When the client hears of a commit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Durability {
+    /// When its epoch is on disk.
+    #[default]
+    Fsync,
+    /// At once; its epoch reaches the disk some 10 ms later.
+    Async,
+    /// At once; nothing is written.
+    Off,
+}
+
+/// How the log works.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// When the client hears of a commit.
+    pub durability: Durability,
+    /// Loggers, each with files of its own; 1 to [`LOGGERS_MAX`].
+    pub loggers: usize,
+    /// An epoch that nobody waits for closes after this time.
+    pub epoch_interval: Duration,
+    /// Size of a segment; the first ones of a run are smaller.
+    pub segment_bytes_max: u64,
+    /// Epochs a segment spans at most.
+    pub segment_epochs_max: u64,
+    /// Bytes that may wait to be taken by a logger, over all workers.
+    pub buffer_bytes_max: u64,
+    /// Version of the planner, kept with the log: a call replays with the plan it ran with.
+    pub planner_version: u32,
+    /// Identity of the database; a new log gets a random one without it, an old one is compared with it.
+    pub database: Option<[u8; 16]>,
+    /// Whether threads close epochs and make segments ahead of time. Without, epochs close when
+    /// somebody waits or flushes: for tests that must be repeatable.
+    pub threads: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            durability: Durability::Fsync,
+            loggers: 1,
+            epoch_interval: Duration::from_millis(10),
+            segment_bytes_max: 64 << 20,
+            segment_epochs_max: 1 << 20,
+            buffer_bytes_max: 256 << 20,
+            planner_version: 0,
+            database: None,
+            threads: true,
+        }
+    }
+}

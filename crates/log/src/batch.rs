@@ -1,0 +1,139 @@
+//! Log batches: the records of some whole epochs, in commit order.
+
+use crate::chain::{EpochFrames, RunReader};
+use crate::device::Device;
+use crate::manifest::Run;
+use crate::record::RawRecord;
+use crate::segment::SegmentId;
+use planaria_base::{CommitTs, Epoch, Error, Result, SqlState};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A batch ends with the epoch that brings it to this many bytes of records.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// The records of some whole epochs.
+pub struct Batch {
+    planner: u32,
+    last: Epoch,
+    bytes: Vec<u8>,
+    /// Each record's timestamp and place, in commit order.
+    index: Vec<(CommitTs, usize)>,
+}
+
+impl Batch {
+    /// Version of the planner its calls ran with.
+    pub fn planner_version(&self) -> u32 {
+        self.planner
+    }
+
+    /// Its last epoch.
+    pub fn last_epoch(&self) -> Epoch {
+        self.last
+    }
+
+    /// Number of records.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether it has none: epochs may be empty.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// Bytes of records.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The `i`th record in commit order.
+    pub fn get(&self, i: usize) -> RawRecord<'_> {
+        let (ts, at) = self.index[i];
+        RawRecord::take(&mut &self.bytes[at..], ts.epoch()).expect("it was read when the index was made")
+    }
+
+    /// The records in commit order.
+    pub fn records(&self) -> impl Iterator<Item = RawRecord<'_>> {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
+    fn add(&mut self, epoch: &EpochFrames) -> Result<()> {
+        let base = self.bytes.len();
+        let first = self.index.len();
+        let mut rest = &epoch.bytes[..];
+        while !rest.is_empty() {
+            let at = base + epoch.bytes.len() - rest.len();
+            let record = RawRecord::take(&mut rest, epoch.epoch).ok_or_else(|| unreadable(epoch.epoch))?;
+            self.index.push((record.commit_ts(), at));
+        }
+        let index = &mut self.index[first..];
+        index.sort_unstable();
+        if index.len() as u64 != epoch.records || index.windows(2).any(|w| w[0].0 == w[1].0) {
+            return Err(unreadable(epoch.epoch));
+        }
+        self.bytes.extend_from_slice(&epoch.bytes);
+        self.last = epoch.epoch;
+        Ok(())
+    }
+}
+
+/// Frames that check out but hold what no writer makes.
+fn unreadable(epoch: Epoch) -> Error {
+    Error::new(SqlState::DATA_CORRUPTED, format!("log records of epoch {} cannot be decoded", epoch.0))
+        .hint("the log may have been written by a newer version of Planaria")
+}
+
+/// Batches in commit order, each read when it is asked for. After an error there are no more.
+pub struct Batches {
+    device: Arc<dyn Device>,
+    database: [u8; 16],
+    runs: VecDeque<(Run, Vec<SegmentId>, Epoch)>,
+    open: Option<(RunReader, u32)>,
+    frames: EpochFrames,
+}
+
+impl Batches {
+    pub(crate) fn new(
+        device: Arc<dyn Device>,
+        database: [u8; 16],
+        runs: Vec<(Run, Vec<SegmentId>, Epoch)>,
+    ) -> Batches {
+        Batches { device, database, runs: runs.into(), open: None, frames: EpochFrames::default() }
+    }
+
+    fn read(&mut self) -> Result<Option<Batch>> {
+        loop {
+            if self.open.is_none() {
+                let Some((run, segments, tail)) = self.runs.pop_front() else { return Ok(None) };
+                let reader = RunReader::new(self.device.clone(), run, self.database, &segments, tail)?;
+                self.open = Some((reader, run.planner));
+            }
+            let Some((reader, planner)) = &mut self.open else { return Ok(None) };
+            let mut batch = Batch { planner: *planner, last: Epoch(0), bytes: Vec::new(), index: Vec::new() };
+            while batch.bytes.len() < BATCH_BYTES {
+                if !reader.next(&mut self.frames)? {
+                    self.open = None;
+                    break;
+                }
+                batch.add(&self.frames)?;
+            }
+            if batch.last != Epoch(0) {
+                return Ok(Some(batch));
+            }
+        }
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<Batch>;
+
+    fn next(&mut self) -> Option<Result<Batch>> {
+        let result = self.read();
+        if result.is_err() {
+            self.open = None;
+            self.runs.clear();
+        }
+        result.transpose()
+    }
+}

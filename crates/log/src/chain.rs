@@ -1,0 +1,247 @@
+//! Reading all loggers of one run: their frames, joined into epochs, the epochs checked as a chain.
+//!
+//! Each frame says which epoch was written before its own (`prior`) and which loggers have frames of
+//! its own. Epochs are taken in order. An epoch counts if every logger it names has all frames of it
+//! and `prior` is the epoch that counted last. Where that fails:
+//!
+//! - a frame whose `prior` did not count says that something is missing which was on disk: damage;
+//! - an incomplete epoch that no frame names as `prior` was being written when the machine stopped:
+//!   the torn tail, of which there is one epoch at most.
+
+use crate::device::Device;
+use crate::frame::Frame;
+use crate::manifest::Run;
+use crate::scan::{SegmentScan, damaged};
+use crate::segment::SegmentId;
+use planaria_base::{Epoch, Error, Result, SqlState};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Epochs of one run, in order.
+pub(crate) struct RunReader {
+    device: Arc<dyn Device>,
+    run: Run,
+    database: [u8; 16],
+    loggers: Vec<LoggerReader>,
+    /// The newest epoch that counts.
+    tail: Epoch,
+    /// Whether `tail` is an epoch of the chain, not only a bound for what precedes it.
+    linked: bool,
+    ended: bool,
+    /// Somebody is writing: what is missing may just not have been seen.
+    pub live: bool,
+    /// The newest epoch of any good frame.
+    newest_seen: Epoch,
+}
+
+/// Frames of one logger, in order over its segments.
+#[derive(Default)]
+struct LoggerReader {
+    segments: VecDeque<SegmentId>,
+    open: Option<SegmentScan>,
+    /// The next frame, and its records.
+    head: Option<(Frame, Vec<u8>)>,
+    /// The first bad place behind the epochs that count, and the epoch of the good frame behind it.
+    gap: Option<(String, u64, Epoch)>,
+    /// Where the last good frame ends.
+    end: (String, u64),
+}
+
+impl LoggerReader {
+    /// Goes to the next frame, over segments. Returns the newest epoch it saw a sign of.
+    fn advance(&mut self, device: &dyn Device, database: &[u8; 16]) -> Result<Epoch> {
+        let mut seen = Epoch(0);
+        let mut bad = None;
+        loop {
+            if let Some(scan) = &mut self.open {
+                let head = scan.next()?.map(|(frame, bytes)| (frame, bytes.to_vec()));
+                bad = bad.or(scan.bad.take().map(|at| (scan.name().to_owned(), at)));
+                if let Some(head) = head {
+                    seen = seen.max(head.0.epoch);
+                    self.end = (scan.name().to_owned(), scan.at());
+                    self.head = Some(head);
+                    break;
+                }
+                self.open = None;
+            }
+            let Some(id) = self.segments.pop_front() else { break };
+            let scan = SegmentScan::open(device, id)?;
+            if scan.header.database != *database {
+                return Err(damaged(device, scan.name(), 16, "it belongs to another database"));
+            }
+            seen = seen.max(scan.header.first);
+            self.open = Some(scan);
+        }
+        if self.gap.is_none()
+            && let Some((name, at)) = bad
+        {
+            let behind = self.head.as_ref().map_or(Epoch(u64::MAX), |(f, _)| f.epoch);
+            self.gap = Some((name, at, behind));
+        }
+        Ok(seen)
+    }
+
+    /// Everything up to `epoch` counts: bad places before it do not matter.
+    fn counted(&mut self, epoch: Epoch) {
+        self.gap.take_if(|(_, _, behind)| *behind <= epoch);
+    }
+}
+
+/// An epoch's records, as the loggers wrote them.
+#[derive(Default)]
+pub(crate) struct EpochFrames {
+    pub epoch: Epoch,
+    pub records: u64,
+    /// Concatenated payloads of all its frames.
+    pub bytes: Vec<u8>,
+}
+
+impl RunReader {
+    /// Reads the run's epochs after `tail`, which is the newest epoch of the runs before, or the newest
+    /// that a checkpoint has. `segments` are those of the run.
+    pub(crate) fn new(
+        device: Arc<dyn Device>,
+        run: Run,
+        database: [u8; 16],
+        segments: &[SegmentId],
+        tail: Epoch,
+    ) -> Result<RunReader> {
+        let mut reader = RunReader {
+            loggers: Vec::new(),
+            device,
+            run,
+            database,
+            tail,
+            linked: false,
+            ended: false,
+            live: false,
+            newest_seen: Epoch(0),
+        };
+        for logger in 0..run.loggers {
+            let mine: VecDeque<_> = segments.iter().copied().filter(|s| s.logger == logger).collect();
+            let first = SegmentId { run: run.number, logger, ordinal: 0 };
+            let end = (mine.front().unwrap_or(&first).name(), 0);
+            let mut logger = LoggerReader { segments: mine, end, ..Default::default() };
+            let seen = logger.advance(&*reader.device, &reader.database)?;
+            reader.newest_seen = reader.newest_seen.max(seen);
+            reader.loggers.push(logger);
+        }
+        Ok(reader)
+    }
+
+    /// The newest epoch that counts, of those read so far.
+    pub(crate) fn tail(&self) -> Epoch {
+        self.tail
+    }
+
+    /// The newest epoch of any frame read so far, counting or not.
+    pub(crate) fn newest_seen(&self) -> Epoch {
+        self.newest_seen
+    }
+
+    /// Reads the next epoch that counts into `into`; `false` at the end of those.
+    pub(crate) fn next(&mut self, into: &mut EpochFrames) -> Result<bool> {
+        if self.ended {
+            return Ok(false);
+        }
+        loop {
+            let heads = self.loggers.iter().filter_map(|l| l.head.as_ref());
+            let Some(first) = heads.map(|(f, _)| *f).min_by_key(|f| f.epoch) else { return self.end() };
+            if self.run.last.is_some_and(|last| first.epoch > last) {
+                return self.end();
+            }
+            into.epoch = first.epoch;
+            into.records = 0;
+            into.bytes.clear();
+            let complete = self.collect(first, into)?;
+            if first.epoch <= self.tail && !self.linked {
+                // A checkpoint has it; whether it is complete does not matter any more.
+                continue;
+            }
+            let follows = if self.linked { first.prior == self.tail } else { first.prior <= self.tail };
+            if !follows || first.epoch <= self.tail {
+                return self.broken(first.prior);
+            }
+            if !complete {
+                return self.torn(first.epoch);
+            }
+            self.tail = first.epoch;
+            self.linked = true;
+            self.loggers.iter_mut().for_each(|l| l.counted(first.epoch));
+            return Ok(true);
+        }
+    }
+
+    /// Consumes the frames of the epoch of `first`; whether all of them are there.
+    fn collect(&mut self, first: Frame, into: &mut EpochFrames) -> Result<bool> {
+        let mut complete = first.loggers != 0;
+        for (i, logger) in self.loggers.iter_mut().enumerate() {
+            let (mut ordinal, mut last) = (0, false);
+            while let Some((frame, bytes)) = logger.head.take_if(|(f, _)| f.epoch == first.epoch) {
+                complete &= frame.ordinal == ordinal && !last;
+                complete &= (frame.prior, frame.loggers) == (first.prior, first.loggers);
+                (ordinal, last) = (ordinal + 1, frame.last);
+                into.bytes.extend_from_slice(&bytes);
+                into.records += frame.records as u64;
+                let seen = logger.advance(&*self.device, &self.database)?;
+                self.newest_seen = self.newest_seen.max(seen);
+            }
+            let expected = first.loggers & 1 << i != 0;
+            complete &= expected == last && (expected || ordinal == 0);
+        }
+        // Loggers that the run does not have.
+        Ok(complete && (self.loggers.len() >= 64 || first.loggers >> self.loggers.len() == 0))
+    }
+
+    /// The end of all frames.
+    fn end(&mut self) -> Result<bool> {
+        self.ended = true;
+        match self.run.last {
+            Some(last) if self.tail < last => self.broken(last),
+            _ => Ok(false),
+        }
+    }
+
+    /// `epoch` is incomplete and follows the newest that counts: torn, unless a frame says otherwise.
+    fn torn(&mut self, epoch: Epoch) -> Result<bool> {
+        if self.run.last.is_some_and(|last| epoch <= last) {
+            return self.broken(epoch);
+        }
+        for i in 0..self.loggers.len() {
+            while let Some((frame, _)) = self.loggers[i].head.take() {
+                if frame.prior > self.tail {
+                    return self.broken(frame.prior);
+                }
+                let seen = self.loggers[i].advance(&*self.device, &self.database)?;
+                self.newest_seen = self.newest_seen.max(seen);
+            }
+        }
+        self.ended = true;
+        Ok(false)
+    }
+
+    /// `epoch` was written and is not there.
+    fn broken(&mut self, epoch: Epoch) -> Result<bool> {
+        self.ended = true;
+        if self.live { Ok(false) } else { Err(self.missing(epoch)) }
+    }
+
+    /// The error for an epoch that was on disk once: names the place where it may have stood.
+    fn missing(&self, epoch: Epoch) -> Error {
+        let what = format!("epoch {} was written and is not readable", epoch.0);
+        let gap = |l: &LoggerReader| l.gap.clone().map(|(name, at, _)| (name, at));
+        let mut places: Vec<_> = self.loggers.iter().filter_map(gap).collect();
+        if places.is_empty() {
+            places = self.loggers.iter().map(|l| l.end.clone()).collect();
+        }
+        let Some(((name, at), others)) = places.split_first() else {
+            return Error::new(SqlState::DATA_CORRUPTED, what);
+        };
+        let error = damaged(&*self.device, name, *at, &what);
+        if others.is_empty() {
+            return error;
+        }
+        let others: Vec<_> = others.iter().map(|(name, at)| format!("\"{name}\" at offset {at}")).collect();
+        error.detail(format!("Or it stood in {}.", others.join(", ")))
+    }
+}

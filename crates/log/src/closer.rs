@@ -1,0 +1,221 @@
+//! One round of closing an epoch; see [`crate::log`] for its place.
+
+use crate::logger::{EpochMark, Logger};
+use crate::seat::Seats;
+use crate::stats::Counters;
+use crossbeam_utils::Backoff;
+use parking_lot::{Condvar, Mutex};
+use planaria_base::clock::CommitClock;
+use planaria_base::{Epoch, Result};
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long nobody must have committed before the newest epoch gets an empty one behind it.
+const IDLE_MARK: Duration = Duration::from_secs(1);
+
+/// Closes epochs: owns the loggers.
+pub(crate) struct Closer {
+    loggers: Vec<Arc<Desk>>,
+    threads: Vec<JoinHandle<()>>,
+    /// The newest epoch that was written.
+    prior: Epoch,
+    /// When records were last written, unless an empty epoch was written since.
+    unmarked_since: Option<Instant>,
+    last_round: Instant,
+    counters: Arc<Counters>,
+    failed_logger: usize,
+}
+
+/// A logger, and what its thread is to do.
+struct Desk {
+    logger: Mutex<Logger>,
+    task: Mutex<Task>,
+    changed: Condvar,
+}
+
+enum Task {
+    Nothing,
+    Write(EpochMark),
+    Done(io::Result<()>),
+    Quit,
+}
+
+impl Closer {
+    /// With `threads`, each logger but the first gets one; else they write one after the other.
+    pub(crate) fn new(
+        loggers: Vec<Logger>,
+        prior: Epoch,
+        counters: Arc<Counters>,
+        threads: bool,
+    ) -> Result<Closer> {
+        let mut closer = Closer {
+            loggers: Vec::new(),
+            threads: Vec::new(),
+            prior,
+            unmarked_since: None,
+            last_round: Instant::now(),
+            counters,
+            failed_logger: 0,
+        };
+        for (i, logger) in loggers.into_iter().enumerate() {
+            let task = Mutex::new(Task::Nothing);
+            let desk = Arc::new(Desk { logger: Mutex::new(logger), task, changed: Condvar::new() });
+            closer.loggers.push(desk.clone());
+            if threads && i > 0 {
+                let thread = std::thread::Builder::new().name(format!("log-{i}"));
+                closer.threads.push(thread.spawn(move || desk.run())?);
+            }
+        }
+        Ok(closer)
+    }
+
+    /// When the last round ended.
+    pub(crate) fn last_round(&self) -> Instant {
+        self.last_round
+    }
+
+    /// Where the last failure was, for people.
+    pub(crate) fn place(&self) -> String {
+        self.loggers.get(self.failed_logger).map_or(String::new(), |desk| desk.logger.lock().place())
+    }
+
+    /// Ends the open epoch and puts what was committed in it on disk. `idle`: this round came by the
+    /// clock, so it may take the time to mark the end of the log.
+    pub(crate) fn round(&mut self, clock: &CommitClock, seats: &Seats, idle: bool) -> io::Result<Epoch> {
+        let epoch = Epoch(clock.advance().0 - 1);
+        wait_for_workers(seats, epoch);
+        let stride = self.loggers.len();
+        for desk in &self.loggers {
+            desk.logger.lock().take(seats, stride, epoch);
+        }
+        // More than one epoch only if one ran over its 2^24 commits. Each is on disk before the next
+        // is written: recovery relies on it.
+        let mut done = Epoch(0);
+        while let Some(next) = self.loggers.iter().filter_map(|d| d.logger.lock().next_epoch(done)).min() {
+            self.write(next)?;
+            self.unmarked_since = Some(Instant::now());
+            done = next;
+        }
+        if done != Epoch(0) {
+            self.loggers.iter().for_each(|desk| desk.logger.lock().finish());
+        } else if idle && self.unmarked_since.is_some_and(|t| t.elapsed() >= IDLE_MARK) {
+            self.mark(epoch)?;
+        }
+        self.counters.epoch();
+        self.last_round = Instant::now();
+        Ok(epoch)
+    }
+
+    /// Writes an epoch's records on all loggers that have some.
+    fn write(&mut self, epoch: Epoch) -> io::Result<()> {
+        let has = |desk: &Arc<Desk>| desk.logger.lock().has(epoch);
+        let writers: Vec<usize> = (0..self.loggers.len()).filter(|&i| has(&self.loggers[i])).collect();
+        let mask = writers.iter().fold(0u64, |mask, i| mask | 1 << i);
+        let mark = EpochMark { epoch, prior: self.prior, loggers: mask };
+        // The first writer is this thread.
+        let (mine, others) = writers.split_first().expect("an epoch with records has a writer");
+        let parallel = !self.threads.is_empty();
+        if parallel {
+            others.iter().for_each(|&i| self.loggers[i].assign(mark));
+        }
+        let mut result = self.loggers[*mine].logger.lock().write(mark).map_err(|e| (*mine, e));
+        for &i in others {
+            let desk = &self.loggers[i];
+            let other = if parallel { desk.outcome() } else { desk.logger.lock().write(mark) };
+            result = result.and(other.map_err(|e| (i, e)));
+        }
+        self.prior = epoch;
+        result.map_err(|(i, e)| {
+            self.failed_logger = i;
+            e
+        })
+    }
+
+    /// Writes `epoch` without records, which says of the epoch before that it is on disk: should that
+    /// one ever be unreadable, it was damaged and not torn.
+    fn mark(&mut self, epoch: Epoch) -> io::Result<()> {
+        let Some(desk) = self.loggers.first() else { return Ok(()) };
+        desk.logger.lock().write(EpochMark { epoch, prior: self.prior, loggers: 1 })?;
+        self.prior = epoch;
+        self.unmarked_since = None;
+        Ok(())
+    }
+
+    /// The end: marks it, cuts what was preallocated, ends the threads.
+    pub(crate) fn close(&mut self, epoch: Epoch) -> io::Result<()> {
+        if self.unmarked_since.is_some() {
+            self.mark(epoch)?;
+        }
+        self.loggers.iter().try_for_each(|desk| desk.logger.lock().close())
+    }
+}
+
+impl Drop for Closer {
+    fn drop(&mut self) {
+        for desk in &self.loggers {
+            *desk.task.lock() = Task::Quit;
+            desk.changed.notify_all();
+        }
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Desk {
+    fn assign(&self, mark: EpochMark) {
+        *self.task.lock() = Task::Write(mark);
+        self.changed.notify_all();
+    }
+
+    fn outcome(&self) -> io::Result<()> {
+        let mut task = self.task.lock();
+        loop {
+            if let Task::Done(_) = *task
+                && let Task::Done(result) = std::mem::replace(&mut *task, Task::Nothing)
+            {
+                return result;
+            }
+            self.changed.wait(&mut task);
+        }
+    }
+
+    fn run(&self) {
+        let mut task = self.task.lock();
+        loop {
+            match *task {
+                Task::Write(mark) => {
+                    drop(task);
+                    let write = || self.logger.lock().write(mark);
+                    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(write))
+                        .unwrap_or_else(|_| Err(io::Error::other("a logger panicked")));
+                    task = self.task.lock();
+                    // `Quit` may have come meanwhile.
+                    if let Task::Write(_) = *task {
+                        *task = Task::Done(result);
+                        self.changed.notify_all();
+                    }
+                }
+                Task::Quit => return,
+                Task::Nothing | Task::Done(_) => self.changed.wait(&mut task),
+            }
+        }
+    }
+}
+
+/// Waits until no worker holds `epoch` or one before it open.
+fn wait_for_workers(seats: &Seats, epoch: Epoch) {
+    for (_, seat) in seats.iter() {
+        let backoff = Backoff::new();
+        while seat.gate.holds(epoch) {
+            if backoff.is_completed() {
+                // Its thread does not run: let others have the processor.
+                std::thread::sleep(Duration::from_micros(20));
+            } else {
+                backoff.snooze();
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! A directory of the operating system's file system.
+
+use super::{Device, DeviceFile, DeviceLock};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const LOCK_FILE: &str = "lock";
+
+/// A directory on disk, readable by its owner alone.
+pub struct DirectoryDevice {
+    path: PathBuf,
+    directory: File,
+}
+
+impl DirectoryDevice {
+    /// Opens a directory, making it (and its parents) if it is not there. Whatever was made is there
+    /// after a crash, too: every parent of a new directory is synced.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<DirectoryDevice> {
+        let path = std::path::absolute(path)?;
+        make_directory(&path)?;
+        let directory = File::open(&path)?;
+        Ok(DirectoryDevice { path, directory })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn options() -> OpenOptions {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).mode(0o600);
+        options
+    }
+}
+
+fn make_directory(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let Some(parent) = path.parent() else { return Ok(()) };
+    make_directory(parent)?;
+    match std::fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+        other => other?,
+    }
+    File::open(parent)?.sync_all()
+}
+
+impl Device for DirectoryDevice {
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&self.path)? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                // A name that is no UTF-8 is none of ours.
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        Ok(names)
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn DeviceFile>> {
+        Ok(Arc::new(DirectoryFile(Self::options().open(self.path.join(name))?)))
+    }
+
+    fn create(&self, name: &str) -> io::Result<Arc<dyn DeviceFile>> {
+        Ok(Arc::new(DirectoryFile(Self::options().create_new(true).open(self.path.join(name))?)))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        std::fs::rename(self.path.join(from), self.path.join(to))
+    }
+
+    fn delete(&self, name: &str) -> io::Result<()> {
+        std::fs::remove_file(self.path.join(name))
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        self.directory.sync_all()
+    }
+
+    fn lock(&self) -> io::Result<DeviceLock> {
+        let file = Self::options().create(true).truncate(false).open(self.path.join(LOCK_FILE))?;
+        match file.try_lock() {
+            Ok(()) => Ok(DeviceLock::new(file)),
+            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::ResourceBusy.into()),
+            Err(TryLockError::Error(e)) => Err(e),
+        }
+    }
+
+    fn describe(&self, name: &str) -> String {
+        self.path.join(name).display().to_string()
+    }
+}
+
+struct DirectoryFile(File);
+
+impl DeviceFile for DirectoryFile {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut done = 0;
+        while done < buf.len() {
+            match self.0.read_at(&mut buf[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(n) => done += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(done)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_all_at(bytes, offset)
+    }
+
+    fn set_size(&self, size: u64) -> io::Result<()> {
+        self.0.set_len(size)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+}

@@ -1,0 +1,101 @@
+//! Frames: what one logger writes of one epoch, in pieces of about a MiB.
+//!
+//! The checksum starts from the checksum of the segment's header and the frame's place in it, so a
+//! frame checks out only where it was written. Byte map in `docs/formats/log.md`.
+
+use planaria_base::Epoch;
+
+/// Bytes of a frame's header.
+pub(crate) const HEADER: usize = 48;
+/// Frames start at multiples of this.
+pub(crate) const ALIGN: usize = 8;
+const MAGIC: [u8; 4] = *b"PFrm";
+const LAST: u16 = 1;
+
+/// Everything a frame says of itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Frame {
+    /// Bytes of records.
+    pub length: u64,
+    /// Epoch of all its records.
+    pub epoch: Epoch,
+    /// The epoch that was written before this one. It was on disk, from every logger, before the
+    /// first byte of this frame was written.
+    pub prior: Epoch,
+    /// Loggers that write frames of this epoch, one bit each.
+    pub loggers: u64,
+    /// Records.
+    pub records: u32,
+    /// Number of the frame among those of this epoch and logger, from 0.
+    pub ordinal: u32,
+    /// No further frame of this epoch comes from this logger.
+    pub last: bool,
+}
+
+/// Bytes of a frame with `length` bytes of records.
+pub(crate) const fn size(length: u64) -> u64 {
+    (HEADER as u64 + length).next_multiple_of(ALIGN as u64)
+}
+
+impl Frame {
+    fn header(&self) -> [u8; HEADER] {
+        let mut h = [0; HEADER];
+        h[0..4].copy_from_slice(&MAGIC);
+        h[8..16].copy_from_slice(&self.length.to_le_bytes());
+        h[16..24].copy_from_slice(&self.epoch.0.to_le_bytes());
+        h[24..32].copy_from_slice(&self.prior.0.to_le_bytes());
+        h[32..40].copy_from_slice(&self.loggers.to_le_bytes());
+        h[40..44].copy_from_slice(&self.records.to_le_bytes());
+        // 31 bits of ordinal, one bit for the flag.
+        let tail = self.ordinal << 1 | if self.last { LAST as u32 } else { 0 };
+        h[44..48].copy_from_slice(&tail.to_le_bytes());
+        h
+    }
+
+    /// Writes header and padding of the frame that starts at `start` of `buf`, whose records are
+    /// there already behind room for the header; it will stand at `offset` of the segment.
+    pub(crate) fn seal(&self, buf: &mut Vec<u8>, start: usize, seed: u32, offset: u64) {
+        debug_assert_eq!(buf.len() - start - HEADER, self.length as usize);
+        buf.resize(start + size(self.length) as usize, 0);
+        buf[start..start + HEADER].copy_from_slice(&self.header());
+        let crc = checksum(&buf[start..], seed, offset);
+        buf[start + 4..start + 8].copy_from_slice(&crc.to_le_bytes());
+    }
+
+    /// Reads a header, unchecked but for its magic.
+    pub(crate) fn peek(h: &[u8; HEADER]) -> Option<Frame> {
+        if h[0..4] != MAGIC {
+            return None;
+        }
+        let tail = u32_at(h, 44);
+        Some(Frame {
+            length: u64_at(h, 8),
+            epoch: Epoch(u64_at(h, 16)),
+            prior: Epoch(u64_at(h, 24)),
+            loggers: u64_at(h, 32),
+            records: u32_at(h, 40),
+            ordinal: tail >> 1,
+            last: tail & LAST as u32 != 0,
+        })
+    }
+
+    /// Whether `bytes`, a whole frame with its padding, is what was written at `offset`.
+    pub(crate) fn verify(bytes: &[u8], seed: u32, offset: u64) -> bool {
+        u32_at(bytes, 4) == checksum(bytes, seed, offset)
+    }
+}
+
+/// CRC-32C over the place of the frame and all of its bytes but the checksum itself.
+fn checksum(frame: &[u8], seed: u32, offset: u64) -> u32 {
+    let crc = crc32c::crc32c_append(seed, &offset.to_le_bytes());
+    let crc = crc32c::crc32c_append(crc, &frame[..4]);
+    crc32c::crc32c_append(crc, &frame[8..])
+}
+
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b))
+}
+
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..].first_chunk().map_or(0, |b| u64::from_le_bytes(*b))
+}

@@ -1,0 +1,421 @@
+//! The running log: epochs close, their records reach the disk, whoever waits hears of it.
+//!
+//! One thread at a time closes epochs, under the lock `closer`:
+//!
+//! 1. advance the clock, which ends epoch E; wait until no worker holds E open ([`crate::gate`]);
+//! 2. the loggers take the records up to E from the seats;
+//! 3. those loggers that have records write and sync them, in parallel; an epoch without records
+//!    costs no I/O;
+//! 4. publish E as durable, wake who waits.
+//!
+//! The thread `log-clock` does this every 10 ms. A session that waits for its commit does it itself
+//! if nobody is at it (so one blocking session pays one `fdatasync` and no thread switch), else it
+//! sleeps until that round is over; who comes meanwhile shares the next round. So the epoch adapts to
+//! the time a sync takes, and the commits of all sessions that wait go to disk together.
+//!
+//! An error of the device ends commits for good: what a failed `fsync` left on disk is unknown, and
+//! asking again can report success for data that is gone. Everybody who waits gets the error.
+
+use crate::closer::Closer;
+use crate::device::{Device, DeviceLock};
+use crate::files::SegmentFiles;
+use crate::seat::Seats;
+use crate::stats::{Counters, LogStats};
+use crate::waiters::{Waiter, Waiters};
+use crate::worker::WorkerLog;
+use crate::{Durability, Options};
+use crossbeam_utils::CachePadded;
+use parking_lot::{Condvar, Mutex};
+use planaria_base::clock::CommitClock;
+use planaria_base::{Epoch, Error, Result, SqlState};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+const RUNNING: u8 = 0;
+/// No commit may enter; those that did are being written.
+const STOPPING: u8 = 1;
+const CLOSED: u8 = 2;
+const FAILED: u8 = 3;
+
+/// The log of an open database. Dropping it writes and syncs what was committed.
+pub struct Log {
+    shared: Arc<Shared>,
+    clock_thread: Option<JoinHandle<()>>,
+    stopped: bool,
+    /// Of a directory that nothing is written to; else the files have it.
+    lock: Option<DeviceLock>,
+}
+
+/// What the log's handles share.
+pub(crate) struct Shared {
+    pub clock: Arc<CommitClock>,
+    pub seats: Seats,
+    /// Whether records are kept at all.
+    pub writes: bool,
+    durability: Durability,
+    state: AtomicU8,
+    /// Bytes a seat may hold before its worker waits.
+    seat_bytes_max: AtomicU64,
+    buffer_bytes_max: u64,
+    failure: OnceLock<Error>,
+    /// Newest epoch on disk.
+    durable: CachePadded<AtomicU64>,
+    /// Newest epoch that somebody who cannot close it himself waits for.
+    wanted: CachePadded<AtomicU64>,
+    closer: Mutex<Closer>,
+    /// Rounds of closing that are over; whoever could not close waits for the next.
+    rounds: Mutex<u64>,
+    round_over: Condvar,
+    waiters: Waiters,
+    counters: Arc<Counters>,
+    clock_thread: OnceLock<std::thread::Thread>,
+    files: Option<Arc<SegmentFiles>>,
+}
+
+impl Log {
+    /// A log that keeps nothing: commits are durable at once, epochs go on. `lock` is kept as long as
+    /// the log lives.
+    pub fn off(clock: Arc<CommitClock>, options: &Options, lock: Option<DeviceLock>) -> Result<Log> {
+        let counters = Arc::new(Counters::default());
+        let closer = Closer::new(Vec::new(), Epoch(clock.epoch().0 - 1), counters.clone(), false)?;
+        let options = Options { durability: Durability::Off, ..options.clone() };
+        let mut log = Log::start(clock, options, closer, counters, None)?;
+        log.lock = lock;
+        Ok(log)
+    }
+
+    pub(crate) fn start(
+        clock: Arc<CommitClock>,
+        options: Options,
+        closer: Closer,
+        counters: Arc<Counters>,
+        files: Option<Arc<SegmentFiles>>,
+    ) -> Result<Log> {
+        let shared = Arc::new(Shared {
+            seats: Seats::new(),
+            writes: options.durability != Durability::Off,
+            durability: options.durability,
+            state: AtomicU8::new(RUNNING),
+            seat_bytes_max: AtomicU64::new(options.buffer_bytes_max),
+            buffer_bytes_max: options.buffer_bytes_max,
+            failure: OnceLock::new(),
+            durable: CachePadded::new(AtomicU64::new(clock.epoch().0 - 1)),
+            wanted: CachePadded::new(AtomicU64::new(0)),
+            closer: Mutex::new(closer),
+            rounds: Mutex::new(0),
+            round_over: Condvar::new(),
+            waiters: Waiters::default(),
+            counters,
+            clock_thread: OnceLock::new(),
+            files,
+            clock,
+        });
+        let mut log = Log { shared: shared.clone(), clock_thread: None, stopped: false, lock: None };
+        if options.threads {
+            let interval = options.epoch_interval;
+            let run = move || shared.run_clock(interval);
+            let thread = std::thread::Builder::new().name("log-clock".into()).spawn(run)?;
+            let _ = log.shared.clock_thread.set(thread.thread().clone());
+            log.clock_thread = Some(thread);
+        }
+        Ok(log)
+    }
+
+    /// A seat for a session.
+    pub fn worker(&self) -> Result<WorkerLog> {
+        WorkerLog::new(self.shared.clone())
+    }
+
+    /// How commits are made durable.
+    pub fn durability(&self) -> Durability {
+        self.shared.durability
+    }
+
+    /// The newest epoch all of whose commits are on disk (`pepoch`).
+    #[inline]
+    pub fn durable_epoch(&self) -> Epoch {
+        self.shared.durable()
+    }
+
+    /// Blocks until `epoch` is on disk, closing it early if need be. The caller must not be inside a
+    /// commit. The error is the one that stopped the log.
+    pub fn wait(&self, epoch: Epoch) -> Result<()> {
+        self.shared.wait(epoch)
+    }
+
+    /// What a session does before it tells its client of a commit in `epoch`, or of a read that saw
+    /// one: waits for it under `Durability::Fsync`, else not.
+    #[inline]
+    pub fn acknowledge(&self, epoch: Epoch) -> Result<()> {
+        match self.shared.durability {
+            Durability::Fsync => self.shared.wait(epoch),
+            Durability::Async | Durability::Off => Ok(()),
+        }
+    }
+
+    /// Calls back once `epoch` is on disk (or never will be), on the thread that learns of it first;
+    /// on this one if it is settled already. The epoch is closed early. The callback must be quick and
+    /// must not wait for the log.
+    pub fn on_durable(&self, epoch: Epoch, callback: impl FnOnce(Result<()>) + Send + 'static) {
+        self.shared.register(epoch, Waiter::Call(Box::new(callback)));
+    }
+
+    /// A future that is ready once `epoch` is on disk (or never will be).
+    pub fn durable(&self, epoch: Epoch) -> Durable<'_> {
+        Durable { shared: &self.shared, epoch }
+    }
+
+    /// Closes the open epoch and waits until it is on disk.
+    pub fn flush(&self) -> Result<Epoch> {
+        let epoch = self.shared.clock.epoch();
+        self.shared.wait(epoch)?;
+        Ok(epoch)
+    }
+
+    /// The error that stopped commits, if one did.
+    pub fn health(&self) -> Result<()> {
+        match self.shared.failure.get() {
+            Some(e) => Err(e.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Deletes log files that a checkpoint of `epoch` makes unnecessary; returns how many.
+    pub fn delete_through(&self, epoch: Epoch) -> Result<usize> {
+        assert!(epoch <= self.durable_epoch(), "a checkpoint is never newer than the log");
+        self.shared.files.as_ref().map_or(Ok(0), |files| files.delete_through(epoch))
+    }
+
+    /// What it has done so far.
+    pub fn stats(&self) -> LogStats {
+        let buffered = self.shared.seats.iter().map(|(_, seat)| seat.buffered()).sum();
+        self.shared.counters.read(buffered)
+    }
+
+    /// Where the log is kept, for people; `None` if nowhere.
+    pub fn device(&self) -> Option<Arc<dyn Device>> {
+        self.shared.files.as_ref().map(|files| files.device.clone())
+    }
+
+    /// Ends the log: no commit can enter any more; what was committed is written and synced. The error
+    /// is the one that prevented that. Dropping does the same without telling.
+    pub fn shutdown(mut self) -> Result<()> {
+        self.stop()
+    }
+
+    fn stop(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.stopped, true) {
+            return Ok(());
+        }
+        let shared = &self.shared;
+        let _ = shared.state.compare_exchange(RUNNING, STOPPING, Ordering::SeqCst, Ordering::SeqCst);
+        if let Some(thread) = self.clock_thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+        let mut closer = shared.closer.lock();
+        let closed = self.health().and_then(|()| shared.round(&mut closer, false)).and_then(|()| {
+            // The end mark gets an epoch of its own.
+            let epoch = Epoch(shared.clock.advance().0 - 1);
+            closer.close(epoch).map_err(|e| shared.fail_at(&closer, e))
+        });
+        let _ = shared.state.compare_exchange(STOPPING, CLOSED, Ordering::SeqCst, Ordering::SeqCst);
+        drop(closer);
+        shared.end_of_round();
+        let files = shared.files.as_ref().map_or(Ok(()), |files| files.close());
+        closed.and(files.map_err(Error::from))
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        // Whoever wants to know calls `shutdown`.
+        let _ = self.stop();
+    }
+}
+
+/// See [`Log::durable`].
+pub struct Durable<'a> {
+    shared: &'a Shared,
+    epoch: Epoch,
+}
+
+impl Future for Durable<'_> {
+    type Output = Result<()>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        if let Some(outcome) = self.shared.outcome(self.epoch) {
+            return Poll::Ready(outcome);
+        }
+        match self.shared.register(self.epoch, Waiter::Wake(cx.waker().clone())) {
+            Some(outcome) => Poll::Ready(outcome),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Shared {
+    #[inline]
+    fn durable(&self) -> Epoch {
+        Epoch(self.durable.load(Ordering::Acquire))
+    }
+
+    #[inline]
+    pub(crate) fn check_running(&self) -> Result<()> {
+        if self.state.load(Ordering::Relaxed) == RUNNING { Ok(()) } else { Err(self.stopped()) }
+    }
+
+    #[inline]
+    pub(crate) fn seat_bytes_max(&self) -> u64 {
+        self.seat_bytes_max.load(Ordering::Relaxed)
+    }
+
+    /// Shares the bytes that may be buffered among the seats taken.
+    pub(crate) fn seats_changed(&self) {
+        let share = self.buffer_bytes_max / self.seats.taken().max(1) as u64;
+        self.seat_bytes_max.store(share, Ordering::Relaxed);
+    }
+
+    /// Why commits are refused.
+    #[cold]
+    fn stopped(&self) -> Error {
+        match self.failure.get() {
+            Some(e) => e.clone(),
+            None => Error::new(SqlState::ADMIN_SHUTDOWN, "the database is shutting down"),
+        }
+    }
+
+    /// The outcome for who waits for `epoch`, if it is known.
+    fn outcome(&self, epoch: Epoch) -> Option<Result<()>> {
+        if self.durable() >= epoch {
+            return Some(Ok(()));
+        }
+        matches!(self.state.load(Ordering::SeqCst), FAILED | CLOSED).then(|| Err(self.stopped()))
+    }
+
+    fn register(&self, epoch: Epoch, waiter: Waiter) -> Option<Result<()>> {
+        let outcome = self.waiters.add(epoch, waiter, || self.outcome(epoch));
+        if outcome.is_none() && self.wanted.fetch_max(epoch.0, Ordering::SeqCst) < epoch.0 {
+            self.wake_clock();
+        }
+        outcome
+    }
+
+    fn wake_clock(&self) {
+        if let Some(thread) = self.clock_thread.get() {
+            thread.unpark();
+        }
+    }
+
+    pub(crate) fn wait(&self, epoch: Epoch) -> Result<()> {
+        loop {
+            if let Some(outcome) = self.outcome(epoch) {
+                return outcome;
+            }
+            let seen = *self.rounds.lock();
+            if let Some(mut closer) = self.closer.try_lock() {
+                if let Some(outcome) = self.outcome(epoch) {
+                    return outcome;
+                }
+                let result = self.round(&mut closer, false);
+                drop(closer);
+                self.end_of_round();
+                result?;
+                continue;
+            }
+            // Whoever has the lock ends his round later than `seen` was read.
+            let mut rounds = self.rounds.lock();
+            while *rounds == seen && self.outcome(epoch).is_none() {
+                self.round_over.wait(&mut rounds);
+            }
+        }
+    }
+
+    /// Closes the open epoch. `idle` says that nobody asked for it. Followed by
+    /// [`Shared::end_of_round`], whatever comes of it.
+    fn round(&self, closer: &mut Closer, idle: bool) -> Result<()> {
+        let panicked = FailOnPanic(self);
+        let result = closer.round(&self.clock, &self.seats, idle);
+        std::mem::forget(panicked);
+        let epoch = result.map_err(|e| self.fail_at(closer, e))?;
+        self.durable.store(epoch.0, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Tells who waits how the round ended; with the lock `closer` free again, so that the next round
+    /// can begin meanwhile.
+    fn end_of_round(&self) {
+        *self.rounds.lock() += 1;
+        self.round_over.notify_all();
+        self.waiters.settle(self.durable(), &Ok(()));
+        if let Some(Err(e)) = self.outcome(Epoch(u64::MAX)) {
+            self.waiters.settle(Epoch(u64::MAX), &Err(e));
+        }
+        if self.wanted.load(Ordering::SeqCst) > self.durable().0 {
+            // Callbacks came during the round: no session will close their epoch.
+            self.wake_clock();
+        }
+    }
+
+    #[cold]
+    fn fail_at(&self, closer: &Closer, error: std::io::Error) -> Error {
+        self.fail(Error::from(error).context(format!("writing the log {}", closer.place())))
+    }
+
+    /// Stops commits for good. Returns the first failure.
+    #[cold]
+    fn fail(&self, error: Error) -> Error {
+        let error = self
+            .failure
+            .get_or_init(|| {
+                error
+                    .detail("The log could not be written; no transaction can commit any more.")
+                    .hint("Free the cause, then restart the database: what was acknowledged is safe.")
+            })
+            .clone();
+        self.state.store(FAILED, Ordering::SeqCst);
+        error
+    }
+
+    #[cold]
+    pub(crate) fn fail_after_panic(&self) {
+        self.fail(Error::internal("a session panicked while it committed"));
+        self.end_of_round();
+    }
+
+    fn run_clock(&self, interval: Duration) {
+        let mut due = Instant::now() + interval;
+        while self.state.load(Ordering::SeqCst) == RUNNING {
+            let now = Instant::now();
+            let wanted = self.wanted.load(Ordering::SeqCst) > self.durable().0;
+            if !wanted && now < due {
+                std::thread::park_timeout(due - now);
+                continue;
+            }
+            let mut closer = self.closer.lock();
+            // A session may have closed an epoch meanwhile.
+            if self.wanted.load(Ordering::SeqCst) > self.durable().0
+                || closer.last_round() + interval <= Instant::now()
+            {
+                let _ = self.round(&mut closer, !wanted);
+            }
+            due = closer.last_round() + interval;
+            drop(closer);
+            self.end_of_round();
+        }
+    }
+}
+
+/// Fails the log if a round unwinds.
+struct FailOnPanic<'a>(&'a Shared);
+
+impl Drop for FailOnPanic<'_> {
+    fn drop(&mut self) {
+        self.0.fail(Error::internal("the log panicked"));
+        self.0.end_of_round();
+    }
+}

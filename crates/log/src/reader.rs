@@ -1,0 +1,238 @@
+//! Reading the log back after a crash or a clean end, and going on from there.
+//!
+//! 1. [`LogReader::open`] locks the directory, checks every frame and finds `pepoch`, the newest epoch
+//!    that counts. It changes nothing.
+//! 2. [`LogReader::batches`] gives the records in commit order.
+//! 3. [`LogReader::resume`] cuts the torn tail and starts a run of its own. A crash before, within or
+//!    after it leaves a log that opens with the same records.
+
+use crate::batch::Batches;
+use crate::chain::{EpochFrames, RunReader};
+use crate::closer::Closer;
+use crate::device::{Device, DeviceLock};
+use crate::files::{RunOptions, SegmentFiles};
+use crate::logger::Logger;
+use crate::manifest::{Manifest, NAME as MANIFEST, Run};
+use crate::scan::{SegmentScan, damaged};
+use crate::segment::SegmentId;
+use crate::stats::Counters;
+use crate::{Durability, LOGGERS_MAX, Log, Options};
+use planaria_base::clock::CommitClock;
+use planaria_base::{Epoch, Error, Result, SqlState};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::sync::Arc;
+
+/// What an opened log holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LogSummary {
+    /// The newest epoch that counts (`pepoch`); 0 in a new log.
+    pub pepoch: Epoch,
+    /// Epochs up to here are in a checkpoint; the log may not have them any more.
+    pub base: Epoch,
+    /// Epochs with records.
+    pub epochs: u64,
+    /// Records.
+    pub records: u64,
+    /// Bytes of records.
+    pub bytes: u64,
+}
+
+/// A log that was read and checked, and is not written to yet.
+pub struct LogReader {
+    device: Arc<dyn Device>,
+    lock: Option<DeviceLock>,
+    manifest: Option<Manifest>,
+    segments: Vec<SegmentId>,
+    summary: LogSummary,
+    /// The newest epoch of which there is any sign, counting or not.
+    newest_seen: Epoch,
+}
+
+impl LogReader {
+    /// Opens the log in a directory, or an empty directory. 55006 if somebody else has it open; XX001
+    /// if something that was on disk is not readable.
+    pub fn open(device: Arc<dyn Device>) -> Result<LogReader> {
+        let lock = device.lock().map_err(|e| match e.kind() {
+            io::ErrorKind::ResourceBusy => Error::new(
+                SqlState::OBJECT_IN_USE,
+                format!("database \"{}\" is in use by another process", device.describe("")),
+            )
+            .hint("end that process first, or connect to it"),
+            _ => e.into(),
+        })?;
+        LogReader::read(device, Some(lock))
+    }
+
+    /// Opens a log to look at it, even one that is in use: then the newest epochs may be missing, and
+    /// damage among them is not told from what is being written.
+    pub fn inspect(device: Arc<dyn Device>) -> Result<LogReader> {
+        let lock = device.lock().ok();
+        LogReader::read(device, lock)
+    }
+
+    fn read(device: Arc<dyn Device>, lock: Option<DeviceLock>) -> Result<LogReader> {
+        let manifest = Manifest::read(&*device)?;
+        let mut segments: Vec<_> = device.list()?.iter().filter_map(|name| SegmentId::parse(name)).collect();
+        segments.sort_unstable();
+        let next_run = manifest.as_ref().map_or(0, |m| m.next_run);
+        if let Some(stray) = segments.iter().find(|s| s.run >= next_run) {
+            return Err(damaged(&*device, MANIFEST, 0, &format!("it does not know \"{}\"", stray.name())));
+        }
+        let mut reader = LogReader {
+            device,
+            lock,
+            manifest,
+            segments,
+            summary: LogSummary::default(),
+            newest_seen: Epoch(0),
+        };
+        reader.verify()?;
+        Ok(reader)
+    }
+
+    /// Reads everything once, to know that it is readable and where it ends.
+    fn verify(&mut self) -> Result<()> {
+        let Some(manifest) = self.manifest.clone() else { return Ok(()) };
+        self.summary.base = manifest.base;
+        let mut tail = manifest.base;
+        let mut frames = EpochFrames::default();
+        for run in &manifest.runs {
+            let mut reader = self.run(*run, tail)?;
+            while reader.next(&mut frames)? {
+                self.summary.epochs += (frames.records > 0) as u64;
+                self.summary.records += frames.records;
+                self.summary.bytes += frames.bytes.len() as u64;
+            }
+            tail = reader.tail();
+            self.newest_seen = self.newest_seen.max(reader.newest_seen()).max(run.first);
+        }
+        self.summary.pepoch = tail;
+        Ok(())
+    }
+
+    fn run(&self, run: Run, tail: Epoch) -> Result<RunReader> {
+        let segments: Vec<_> = self.segments.iter().copied().filter(|s| s.run == run.number).collect();
+        let database = self.manifest.as_ref().map_or([0; 16], |m| m.database);
+        let mut reader = RunReader::new(self.device.clone(), run, database, &segments, tail)?;
+        reader.live = self.lock.is_none() && run.last.is_none();
+        Ok(reader)
+    }
+
+    /// What is in it.
+    pub fn summary(&self) -> LogSummary {
+        self.summary
+    }
+
+    /// The newest epoch that counts.
+    pub fn pepoch(&self) -> Epoch {
+        self.summary.pepoch
+    }
+
+    /// Identity of the database; `None` in a new log.
+    pub fn database(&self) -> Option<[u8; 16]> {
+        self.manifest.as_ref().map(|m| m.database)
+    }
+
+    /// The records of all epochs after `after`, in commit order.
+    pub fn batches(&self, after: Epoch) -> Batches {
+        let base = self.manifest.as_ref().map_or(Epoch(0), |m| m.base);
+        let mut tail = base.max(after);
+        let mut runs = Vec::new();
+        for run in self.manifest.iter().flat_map(|m| &m.runs) {
+            // What was found to count once must be found again.
+            let last = run.last.unwrap_or(self.summary.pepoch);
+            if last > tail {
+                let segments = self.segments.iter().copied().filter(|s| s.run == run.number).collect();
+                runs.push((Run { last: Some(last), ..*run }, segments, tail));
+                tail = last;
+            }
+        }
+        Batches::new(self.device.clone(), self.database().unwrap_or_default(), runs)
+    }
+
+    /// Cuts the torn tail and starts writing, in a run of its own, in an epoch after every one the log
+    /// has a sign of. Sets `clock` forward to that epoch.
+    pub fn resume(self, clock: Arc<CommitClock>, options: Options) -> Result<Log> {
+        if !(1..=LOGGERS_MAX).contains(&options.loggers) {
+            return Err(Error::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("{} loggers are not between 1 and {LOGGERS_MAX}", options.loggers),
+            ));
+        }
+        let Some(lock) = self.lock else {
+            return Err(Error::internal("a log that was opened to look at cannot be written"));
+        };
+        let first = self.newest_seen.max(self.summary.pepoch).next().max(clock.epoch());
+        if first > clock.epoch() {
+            clock.reset(first);
+        }
+        let database = match (options.database, self.manifest.as_ref().map(|m| m.database)) {
+            (Some(wanted), Some(found)) if wanted != found => {
+                return Err(damaged(&*self.device, MANIFEST, 16, "it belongs to another database"));
+            }
+            (wanted, found) => found.or(wanted).unwrap_or_else(random_id),
+        };
+        if options.durability == Durability::Off {
+            return Log::off(clock, &options, Some(lock));
+        }
+
+        let mut manifest =
+            self.manifest.unwrap_or(Manifest { database, base: Epoch(0), next_run: 1, runs: Vec::new() });
+        if let Some(run) = manifest.runs.last_mut() {
+            run.last.get_or_insert(self.summary.pepoch);
+        }
+        // A run that wrote nothing that counts, or nothing that is still needed, is forgotten.
+        let base = manifest.base;
+        manifest.runs.retain(|run| run.last.is_some_and(|last| last >= run.first && last > base));
+        manifest.runs.push(Run {
+            number: manifest.next_run,
+            loggers: options.loggers as u32,
+            planner: options.planner_version,
+            first,
+            last: None,
+        });
+        manifest.next_run += 1;
+        manifest.write(&*self.device)?;
+
+        let mut sealed = Vec::new();
+        for (i, &id) in self.segments.iter().enumerate() {
+            match manifest.runs.iter().find(|run| run.number == id.run) {
+                Some(run) => {
+                    let next = self.segments.get(i + 1).filter(|n| (n.run, n.logger) == (id.run, id.logger));
+                    let last = match next {
+                        Some(&next) => Epoch(SegmentScan::open(&*self.device, next)?.header.first.0 - 1),
+                        None => run.last.unwrap_or_default(),
+                    };
+                    sealed.push((id, last));
+                }
+                None => self.device.delete(&id.name())?,
+            }
+        }
+        let run_options = RunOptions {
+            loggers: options.loggers as u32,
+            planner: options.planner_version,
+            segment_bytes_max: options.segment_bytes_max,
+            segment_epochs: options.segment_epochs_max,
+            thread: options.threads,
+        };
+        let prior = self.summary.pepoch;
+        let files = SegmentFiles::new(self.device, lock, manifest, sealed, run_options)?;
+        let counters = Arc::new(Counters::default());
+        let loggers = (0..options.loggers as u32).map(|i| Logger::new(i, files.clone(), counters.clone()));
+        let closer = Closer::new(loggers.collect(), prior, counters.clone(), options.threads)?;
+        Log::start(clock, options, closer, counters, Some(files))
+    }
+}
+
+/// Sixteen bytes that no other database has, in the form of a version 4 UUID.
+fn random_id() -> [u8; 16] {
+    let mut id = [0; 16];
+    for half in id.chunks_mut(8) {
+        // The keys of a `RandomState` come from the operating system.
+        half.copy_from_slice(&RandomState::new().hash_one(std::process::id()).to_le_bytes());
+    }
+    id[6] = id[6] & 0x0f | 0x40;
+    id[8] = id[8] & 0x3f | 0x80;
+    id
+}

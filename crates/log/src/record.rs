@@ -1,0 +1,286 @@
+//! Records: what one committed transaction leaves in the log.
+//!
+//! ```text
+//! record := length:varint  sequence:varint  kind:u8  body        length counts what follows it
+//! call   := procedure:varint  arguments:varint  inputs:varint  value*
+//! effects := effect*                                             up to the end of the record
+//! ```
+//!
+//! The epoch of a record is its frame's; the record carries its sequence number within the epoch,
+//! so together they are the commit timestamp. A call is replayed; effects are put in place. See
+//! `docs/formats/log.md` for the bytes.
+
+use crate::value::{ValueReader, ValueWriter};
+use crate::{varint, words};
+use planaria_base::{CommitTs, Datum, Epoch, Error, ProcedureId, Result, SequenceId, SqlState, TableId};
+
+const CALL: u8 = 1;
+const EFFECTS: u8 = 2;
+
+const INSERT: u8 = 1;
+const UPDATE: u8 = 2;
+const DELETE: u8 = 3;
+const SEQUENCE: u8 = 4;
+const TRUNCATE: u8 = 5;
+const SCHEMA: u8 = 6;
+
+/// A committed transaction.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Record {
+    /// Its place in the total order.
+    pub commit_ts: CommitTs,
+    /// What it did.
+    pub body: RecordBody,
+}
+
+/// What a committed transaction did.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RecordBody {
+    /// One procedure call (command logging).
+    Call(Call),
+    /// Effects in the order they happened: an ad hoc transaction, or a change of the schema.
+    Effects(Vec<Effect>),
+}
+
+/// A procedure call that was a whole transaction.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Call {
+    /// The procedure, in the version that ran.
+    pub procedure: ProcedureId,
+    /// Arguments, in order of declaration.
+    pub args: Vec<Datum>,
+    /// Inputs from outside (`now()`, `random()`, sequence values, row ids), in the order they were drawn.
+    pub inputs: Vec<Datum>,
+}
+
+/// One effect of a transaction that is logged by value.
+#[allow(missing_docs, reason = "the fields are what their names say")]
+#[derive(Clone, PartialEq, Debug)]
+pub enum Effect {
+    /// A row that was not there: its image.
+    Insert { table: TableId, row: Vec<u64> },
+    /// A row that was there under the same primary key: its after-image.
+    Update { table: TableId, row: Vec<u64> },
+    /// A row that is gone: its encoded primary key.
+    Delete { table: TableId, key: Vec<u8> },
+    /// The state a sequence was left in, as `setval(sequence, last, called)` takes it.
+    Sequence { sequence: SequenceId, last: i64, called: bool },
+    /// All rows of a table are gone.
+    Truncate { table: TableId },
+    /// A change of the catalog, in the encoding of whoever made it.
+    Schema(Vec<u8>),
+}
+
+/// Writes the effects of one transaction, in the order they happened.
+pub struct EffectWriter<'a> {
+    buf: &'a mut Vec<u8>,
+}
+
+impl EffectWriter<'_> {
+    /// A row that was not there.
+    pub fn insert(&mut self, table: TableId, row: &[u64]) {
+        self.image(INSERT, table, row);
+    }
+
+    /// A row that was there under the same primary key.
+    pub fn update(&mut self, table: TableId, row: &[u64]) {
+        self.image(UPDATE, table, row);
+    }
+
+    fn image(&mut self, tag: u8, table: TableId, row: &[u64]) {
+        self.buf.push(tag);
+        varint::put(self.buf, table.0 as u64);
+        varint::put(self.buf, row.len() as u64);
+        words::put(self.buf, row);
+    }
+
+    /// A row that is gone, by its encoded primary key.
+    pub fn delete(&mut self, table: TableId, key: &[u8]) {
+        self.buf.push(DELETE);
+        varint::put(self.buf, table.0 as u64);
+        self.run(key);
+    }
+
+    /// The state a sequence was left in.
+    pub fn sequence(&mut self, sequence: SequenceId, last: i64, called: bool) {
+        self.buf.push(SEQUENCE);
+        varint::put(self.buf, sequence.0 as u64);
+        varint::put(self.buf, varint::zigzag(last));
+        self.buf.push(called as u8);
+    }
+
+    /// All rows of a table are gone.
+    pub fn truncate(&mut self, table: TableId) {
+        self.buf.push(TRUNCATE);
+        varint::put(self.buf, table.0 as u64);
+    }
+
+    /// A change of the catalog.
+    pub fn schema(&mut self, change: &[u8]) {
+        self.buf.push(SCHEMA);
+        self.run(change);
+    }
+
+    fn run(&mut self, bytes: &[u8]) {
+        varint::put(self.buf, bytes.len() as u64);
+        self.buf.extend_from_slice(bytes);
+    }
+}
+
+/// Appends a call. `write` writes `args` values, then `inputs` values.
+#[inline]
+pub(crate) fn put_call(
+    buf: &mut Vec<u8>,
+    sequence: u32,
+    procedure: ProcedureId,
+    args: usize,
+    inputs: usize,
+    write: impl FnOnce(&mut ValueWriter<'_>),
+) {
+    framed(buf, sequence, CALL, |buf| {
+        varint::put(buf, procedure.0 as u64);
+        varint::put(buf, args as u64);
+        varint::put(buf, inputs as u64);
+        let mut values = ValueWriter::new(buf, (args + inputs) as u64);
+        write(&mut values);
+        values.finish();
+    });
+}
+
+/// Appends effects.
+pub(crate) fn put_effects(buf: &mut Vec<u8>, sequence: u32, write: impl FnOnce(&mut EffectWriter<'_>)) {
+    framed(buf, sequence, EFFECTS, |buf| write(&mut EffectWriter { buf }));
+}
+
+/// Writes sequence, kind and body, with their length in front. One byte is kept for the length: what
+/// needs more (from 128 bytes on) is moved up once that is known.
+#[inline]
+fn framed(buf: &mut Vec<u8>, sequence: u32, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
+    let start = buf.len();
+    buf.push(0);
+    varint::put(buf, sequence as u64);
+    buf.push(kind);
+    body(buf);
+    let end = buf.len();
+    let length = end - start - 1;
+    if length < 0x80 {
+        buf[start] = length as u8;
+    } else {
+        // The prefix is made behind the record, which then moves up by what it takes beyond one byte.
+        varint::put(buf, length as u64);
+        let mut prefix = [0; varint::VARINT_BYTES_MAX];
+        let taken = buf.len() - end;
+        prefix[..taken].copy_from_slice(&buf[end..]);
+        buf.truncate(start + taken + length);
+        buf.copy_within(start + 1..end, start + taken);
+        buf[start..start + taken].copy_from_slice(&prefix[..taken]);
+    }
+}
+
+/// A record as it stands in the log, not decoded yet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct RawRecord<'a> {
+    commit_ts: CommitTs,
+    kind: u8,
+    body: &'a [u8],
+}
+
+impl<'a> RawRecord<'a> {
+    /// Takes a record off the front of `bytes`.
+    pub(crate) fn take(bytes: &mut &'a [u8], epoch: Epoch) -> Option<RawRecord<'a>> {
+        let length = usize::try_from(varint::take(bytes)?).ok()?;
+        let (mut record, rest) = bytes.split_at_checked(length)?;
+        *bytes = rest;
+        let sequence = u32::try_from(varint::take(&mut record)?).ok()?;
+        let commit_ts = CommitTs::new(epoch, sequence);
+        let (&kind, body) = record.split_first()?;
+        (commit_ts.epoch() == epoch).then_some(RawRecord { commit_ts, kind, body })
+    }
+
+    /// Its place in the total order.
+    pub fn commit_ts(&self) -> CommitTs {
+        self.commit_ts
+    }
+
+    /// Bytes of its body.
+    pub fn len(&self) -> usize {
+        self.body.len()
+    }
+
+    /// Whether the body is empty: a transaction without effects.
+    pub fn is_empty(&self) -> bool {
+        self.body.is_empty()
+    }
+
+    /// The procedure called, the number of arguments and of inputs, and a reader of those values;
+    /// `None` if this is no (well-formed) call.
+    pub fn call(&self) -> Option<(ProcedureId, usize, usize, ValueReader<'a>)> {
+        let mut body = self.body;
+        let procedure = take_id(&mut body)?;
+        let args = usize::try_from(varint::take(&mut body)?).ok()?;
+        let inputs = usize::try_from(varint::take(&mut body)?).ok()?;
+        (self.kind == CALL).then(|| (ProcedureId(procedure), args, inputs, ValueReader::new(body)))
+    }
+
+    /// Decodes it. XX001 for bytes that no writer of this version makes.
+    pub fn decode(&self) -> Result<Record> {
+        let body = match self.kind {
+            CALL => self.decode_call().map(RecordBody::Call),
+            EFFECTS => decode_effects(self.body).map(RecordBody::Effects),
+            _ => None,
+        };
+        match body {
+            Some(body) => Ok(Record { commit_ts: self.commit_ts, body }),
+            None => Err(Error::new(
+                SqlState::DATA_CORRUPTED,
+                format!("log record {:?} of kind {} cannot be decoded", self.commit_ts, self.kind),
+            )
+            .hint("the log may have been written by a newer version of Planaria")),
+        }
+    }
+
+    fn decode_call(&self) -> Option<Call> {
+        let (procedure, args, inputs, mut values) = self.call()?;
+        let args = values.datums(args)?;
+        let inputs = values.datums(inputs)?;
+        values.rest().is_empty().then_some(Call { procedure, args, inputs })
+    }
+}
+
+fn decode_effects(mut bytes: &[u8]) -> Option<Vec<Effect>> {
+    let mut effects = Vec::new();
+    while let Some((&tag, rest)) = bytes.split_first() {
+        bytes = rest;
+        let id = if tag == SCHEMA { 0 } else { take_id(&mut bytes)? };
+        effects.push(match tag {
+            INSERT | UPDATE => {
+                let table = TableId(id);
+                let n = usize::try_from(varint::take(&mut bytes)?).ok()?;
+                let row = words::take(&mut bytes, n)?;
+                if tag == INSERT { Effect::Insert { table, row } } else { Effect::Update { table, row } }
+            }
+            DELETE => Effect::Delete { table: TableId(id), key: take_run(&mut bytes)?.to_vec() },
+            SEQUENCE => {
+                let last = varint::unzigzag(varint::take(&mut bytes)?);
+                let (&called, rest) = bytes.split_first().filter(|(b, _)| **b <= 1)?;
+                bytes = rest;
+                Effect::Sequence { sequence: SequenceId(id), last, called: called == 1 }
+            }
+            TRUNCATE => Effect::Truncate { table: TableId(id) },
+            SCHEMA => Effect::Schema(take_run(&mut bytes)?.to_vec()),
+            _ => return None,
+        });
+    }
+    Some(effects)
+}
+
+fn take_id(bytes: &mut &[u8]) -> Option<u32> {
+    u32::try_from(varint::take(bytes)?).ok()
+}
+
+fn take_run<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let n = usize::try_from(varint::take(bytes)?).ok()?;
+    let (run, rest) = bytes.split_at_checked(n)?;
+    *bytes = rest;
+    Some(run)
+}

@@ -1,0 +1,135 @@
+//! Reading one segment: its header, then its frames.
+//!
+//! A frame is believed if its checksum is right for its place. Where one is not, the scan looks for
+//! the next one that is: what follows a bad place decides whether it is a torn tail or damage (see
+//! [`crate::chain`]).
+
+use crate::device::{Device, DeviceFile};
+use crate::frame::{self, Frame};
+use crate::manifest::unknown_version;
+use crate::segment::{self, BadHeader, SegmentHeader, SegmentId};
+use planaria_base::{Error, Result, SqlState};
+use std::io;
+use std::sync::Arc;
+
+/// Bytes read at a time.
+const WINDOW: usize = 1 << 20;
+
+/// The frames of one segment, in order.
+pub(crate) struct SegmentScan {
+    name: String,
+    file: Arc<dyn DeviceFile>,
+    pub header: SegmentHeader,
+    seed: u32,
+    size: u64,
+    /// Where the next frame should stand.
+    at: u64,
+    /// The first bad place since somebody took it from here.
+    pub bad: Option<u64>,
+    window: Vec<u8>,
+    window_at: u64,
+}
+
+impl SegmentScan {
+    /// Opens a segment. A bad header is damage: it was on disk before the file had its name.
+    pub(crate) fn open(device: &dyn Device, id: SegmentId) -> Result<SegmentScan> {
+        let name = id.name();
+        let file = device.open(&name)?;
+        let mut page = vec![0; segment::HEADER];
+        let read = file.read_at(&mut page, 0)?;
+        let (header, seed) = match SegmentHeader::decode(&page[..read]) {
+            Ok((header, seed)) if header.id == id => (header, seed),
+            Ok(_) => return Err(damaged(device, &name, 0, "it is another segment")),
+            Err(BadHeader::Damaged) => return Err(damaged(device, &name, 0, "its header is unreadable")),
+            Err(BadHeader::Version(version)) => return Err(unknown_version(device, &name, version)),
+        };
+        let size = file.size()?;
+        let at = segment::HEADER as u64;
+        Ok(SegmentScan { name, file, header, seed, size, at, bad: None, window: Vec::new(), window_at: 0 })
+    }
+
+    /// Name of its file.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where reading stands.
+    pub(crate) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// The next good frame and its records.
+    pub(crate) fn next(&mut self) -> io::Result<Option<(Frame, &[u8])>> {
+        loop {
+            if self.at + frame::HEADER as u64 > self.size {
+                if self.at < self.size {
+                    self.bad.get_or_insert(self.at);
+                }
+                return Ok(None);
+            }
+            if let Some(found) = self.frame_here()? {
+                let at = self.at;
+                let size = frame::size(found.length);
+                self.at += size;
+                let start = (at - self.window_at) as usize + frame::HEADER;
+                return Ok(Some((found, &self.window[start..start + found.length as usize])));
+            }
+            self.bad.get_or_insert(self.at);
+            self.skip()?;
+        }
+    }
+
+    /// The frame at the current place, if a good one stands there.
+    fn frame_here(&mut self) -> io::Result<Option<Frame>> {
+        self.fill(frame::HEADER as u64)?;
+        let start = (self.at - self.window_at) as usize;
+        let Some(header) = self.window[start..].first_chunk() else { return Ok(None) };
+        let Some(found) = Frame::peek(header) else { return Ok(None) };
+        if found.length > self.size - self.at || frame::size(found.length) > self.size - self.at {
+            return Ok(None);
+        }
+        let size = frame::size(found.length);
+        self.fill(size)?;
+        let start = (self.at - self.window_at) as usize;
+        let Some(bytes) = self.window.get(start..start + size as usize) else { return Ok(None) };
+        Ok(Frame::verify(bytes, self.seed, self.at).then_some(found))
+    }
+
+    /// Goes on to the next place that may begin a frame: one that is not zero.
+    fn skip(&mut self) -> io::Result<()> {
+        self.at += frame::ALIGN as u64;
+        loop {
+            self.fill(frame::ALIGN as u64)?;
+            let start = (self.at - self.window_at) as usize;
+            let rest = &self.window[start.min(self.window.len())..];
+            let zeros = rest.chunks(64).take_while(|c| c.iter().all(|&b| b == 0)).count() * 64;
+            self.at += zeros.min(rest.len()) as u64;
+            if self.at < self.window_at + self.window.len() as u64 || self.at >= self.size {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes the window hold `wanted` bytes from the current place, or all up to the end of the file.
+    fn fill(&mut self, wanted: u64) -> io::Result<()> {
+        let end = self.window_at + self.window.len() as u64;
+        if self.at >= self.window_at && self.at + wanted <= end {
+            return Ok(());
+        }
+        let length = (WINDOW as u64).max(wanted).min(self.size.saturating_sub(self.at));
+        self.window.resize(length as usize, 0);
+        let read = self.file.read_at(&mut self.window, self.at)?;
+        self.window.truncate(read);
+        self.window_at = self.at;
+        Ok(())
+    }
+}
+
+/// XX001 that names file and offset.
+pub(crate) fn damaged(device: &dyn Device, name: &str, offset: u64, what: &str) -> Error {
+    Error::new(
+        SqlState::DATA_CORRUPTED,
+        format!("log file \"{}\" is damaged at offset {offset}: {what}", device.describe(name)),
+    )
+    .hint("restore the file from a backup; nothing was changed")
+}

@@ -1,0 +1,109 @@
+//! Segments: the files of a logger, each a header and whole epochs.
+//!
+//! A segment gets its name only when its header is on disk, so a named file with a bad header is
+//! damaged, never half made.
+
+use crate::frame::{u32_at, u64_at};
+use planaria_base::Epoch;
+
+/// Bytes of a segment's header: a page of its own, which no later write touches.
+pub(crate) const HEADER: usize = 4096;
+/// Version of the format this code writes, and the only one it reads.
+pub(crate) const FORMAT: u32 = 1;
+const MAGIC: [u8; 8] = *b"PLANLOG\0";
+
+/// Which segment: run of the database, logger, and number among that logger's in that run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct SegmentId {
+    /// The run of the database that wrote it, from 1.
+    pub run: u32,
+    /// The logger.
+    pub logger: u32,
+    /// From 0.
+    pub ordinal: u32,
+}
+
+impl SegmentId {
+    /// The name of its file.
+    pub(crate) fn name(self) -> String {
+        format!("{:08}-{:02}-{:08}.log", self.run, self.logger, self.ordinal)
+    }
+
+    /// Back from [`SegmentId::name`].
+    pub(crate) fn parse(name: &str) -> Option<SegmentId> {
+        let mut parts = name.strip_suffix(".log")?.split('-');
+        let mut number = || parts.next().and_then(|p| p.parse().ok());
+        let id = SegmentId { run: number()?, logger: number()?, ordinal: number()? };
+        (id.name() == name).then_some(id)
+    }
+}
+
+/// The first page of a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SegmentHeader {
+    pub database: [u8; 16],
+    pub id: SegmentId,
+    /// Loggers of the run.
+    pub loggers: u32,
+    /// Version of the planner whose plans the run's calls ran with.
+    pub planner: u32,
+    /// Every frame is of this epoch or later.
+    pub first: Epoch,
+}
+
+/// Why a header was not understood.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum BadHeader {
+    /// Cut short, no magic, or a wrong checksum.
+    Damaged,
+    /// A format this code does not know.
+    Version(u32),
+}
+
+impl SegmentHeader {
+    /// The page, and its checksum, from which those of its frames start.
+    pub(crate) fn encode(&self) -> (Vec<u8>, u32) {
+        let mut h = vec![0; HEADER];
+        h[0..8].copy_from_slice(&MAGIC);
+        h[12..16].copy_from_slice(&FORMAT.to_le_bytes());
+        h[16..32].copy_from_slice(&self.database);
+        h[32..36].copy_from_slice(&self.id.run.to_le_bytes());
+        h[36..40].copy_from_slice(&self.id.logger.to_le_bytes());
+        h[40..44].copy_from_slice(&self.id.ordinal.to_le_bytes());
+        h[44..48].copy_from_slice(&self.loggers.to_le_bytes());
+        h[48..52].copy_from_slice(&self.planner.to_le_bytes());
+        h[56..64].copy_from_slice(&self.first.0.to_le_bytes());
+        let crc = checksum(&h);
+        h[8..12].copy_from_slice(&crc.to_le_bytes());
+        (h, crc)
+    }
+
+    /// Reads a page.
+    pub(crate) fn decode(h: &[u8]) -> Result<(SegmentHeader, u32), BadHeader> {
+        if h.len() != HEADER || h[0..8] != MAGIC {
+            return Err(BadHeader::Damaged);
+        }
+        let crc = u32_at(h, 8);
+        if crc != checksum(h) {
+            return Err(BadHeader::Damaged);
+        }
+        if u32_at(h, 12) != FORMAT {
+            return Err(BadHeader::Version(u32_at(h, 12)));
+        }
+        let mut database = [0; 16];
+        database.copy_from_slice(&h[16..32]);
+        let id = SegmentId { run: u32_at(h, 32), logger: u32_at(h, 36), ordinal: u32_at(h, 40) };
+        let header = SegmentHeader {
+            database,
+            id,
+            loggers: u32_at(h, 44),
+            planner: u32_at(h, 48),
+            first: Epoch(u64_at(h, 56)),
+        };
+        Ok((header, crc))
+    }
+}
+
+fn checksum(h: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&h[..8]), &h[12..])
+}

@@ -1,0 +1,248 @@
+//! SQL values in a record: a tag byte, then what the tag says. See `docs/formats/log.md`.
+//!
+//! Whole numbers from -8 to 183 are their tag alone, so that the ids, counts and flags that most
+//! calls carry take one byte each; other whole numbers are zigzag varints. An array of whole
+//! numbers without NULL has a form without tags.
+
+use crate::varint;
+use planaria_base::limits::NESTING_MAX;
+use planaria_base::{Datum, Numeric};
+
+const NULL: u8 = 0x00;
+const FALSE: u8 = 0x01;
+const TRUE: u8 = 0x02;
+const INT: u8 = 0x03;
+const FLOAT: u8 = 0x04;
+const NUMERIC: u8 = 0x05;
+const TEXT: u8 = 0x06;
+const BYTEA: u8 = 0x07;
+const UUID: u8 = 0x08;
+const ARRAY: u8 = 0x09;
+const INT_ARRAY: u8 = 0x0a;
+/// Tags from here on are whole numbers; `SMALL_ZERO` is 0.
+const SMALL: u8 = 0x40;
+const SMALL_ZERO: u8 = 0x48;
+
+/// Writes values into a worker's buffer, one after the other, without allocating anything else.
+pub struct ValueWriter<'a> {
+    buf: &'a mut Vec<u8>,
+    /// Values still to come: what was announced, less what was written.
+    missing: u64,
+}
+
+impl<'a> ValueWriter<'a> {
+    pub(crate) fn new(buf: &'a mut Vec<u8>, announced: u64) -> ValueWriter<'a> {
+        ValueWriter { buf, missing: announced }
+    }
+
+    /// Every announced value must have been written: the reader counts on it.
+    pub(crate) fn finish(self) {
+        assert_eq!(self.missing, 0, "a log record announced values that were not written");
+    }
+
+    #[inline]
+    fn one(&mut self) {
+        self.missing = self.missing.wrapping_sub(1);
+    }
+
+    /// NULL.
+    #[inline]
+    pub fn null(&mut self) {
+        self.one();
+        self.buf.push(NULL);
+    }
+
+    /// A boolean.
+    #[inline]
+    pub fn bool(&mut self, value: bool) {
+        self.one();
+        self.buf.push(if value { TRUE } else { FALSE });
+    }
+
+    /// A whole number, a date or a timestamp.
+    #[inline]
+    pub fn int(&mut self, value: i64) {
+        self.one();
+        if (SMALL as i64..=0xff).contains(&value.saturating_add(SMALL_ZERO as i64)) {
+            self.buf.push((value + SMALL_ZERO as i64) as u8);
+        } else {
+            self.buf.push(INT);
+            varint::put(self.buf, varint::zigzag(value));
+        }
+    }
+
+    /// A double precision number, bit by bit.
+    #[inline]
+    pub fn float(&mut self, value: f64) {
+        self.one();
+        self.buf.push(FLOAT);
+        self.buf.extend_from_slice(&value.to_bits().to_le_bytes());
+    }
+
+    /// A numeric with its display scale.
+    pub fn numeric(&mut self, value: Numeric) {
+        self.one();
+        self.buf.push(NUMERIC);
+        self.buf.push(value.scale());
+        varint::put_wide(self.buf, varint::zigzag_wide(value.mantissa()));
+    }
+
+    /// Text.
+    #[inline]
+    pub fn text(&mut self, value: &str) {
+        self.tagged(TEXT, value.as_bytes());
+    }
+
+    /// A bytea.
+    #[inline]
+    pub fn bytes(&mut self, value: &[u8]) {
+        self.tagged(BYTEA, value);
+    }
+
+    #[inline]
+    fn tagged(&mut self, tag: u8, value: &[u8]) {
+        self.one();
+        self.buf.push(tag);
+        varint::put(self.buf, value.len() as u64);
+        self.buf.extend_from_slice(value);
+    }
+
+    /// A uuid in network order.
+    pub fn uuid(&mut self, value: [u8; 16]) {
+        self.one();
+        self.buf.push(UUID);
+        self.buf.extend_from_slice(&value);
+    }
+
+    /// Opens an array; the next `len` values are its elements.
+    pub fn array(&mut self, len: usize) {
+        self.one();
+        self.missing = self.missing.wrapping_add(len as u64);
+        self.buf.push(ARRAY);
+        varint::put(self.buf, len as u64);
+    }
+
+    /// A whole array of whole numbers, none of them NULL.
+    pub fn ints(&mut self, values: impl ExactSizeIterator<Item = i64>) {
+        self.one();
+        self.buf.push(INT_ARRAY);
+        varint::put(self.buf, values.len() as u64);
+        for value in values {
+            varint::put(self.buf, varint::zigzag(value));
+        }
+    }
+
+    /// Any value.
+    pub fn datum(&mut self, value: &Datum) {
+        match value {
+            Datum::Null => self.null(),
+            Datum::Bool(b) => self.bool(*b),
+            Datum::Int(n) => self.int(*n),
+            Datum::Float(x) => self.float(*x),
+            Datum::Numeric(n) => self.numeric(*n),
+            Datum::Text(s) => self.text(s),
+            Datum::Bytea(b) => self.bytes(b),
+            Datum::Uuid(u) => self.uuid(*u),
+            Datum::Array(items) => {
+                let int = |d: &Datum| match d {
+                    Datum::Int(n) => Some(*n),
+                    _ => None,
+                };
+                if !items.is_empty() && items.iter().all(|d| int(d).is_some()) {
+                    self.ints(items.iter().map(|d| int(d).unwrap_or_default()));
+                } else {
+                    self.array(items.len());
+                    items.iter().for_each(|d| self.datum(d));
+                }
+            }
+        }
+    }
+}
+
+/// Reads values back in the order they were written. `None` means bytes that no writer makes.
+#[derive(Clone)]
+pub struct ValueReader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> ValueReader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> ValueReader<'a> {
+        ValueReader { bytes }
+    }
+
+    /// The next value.
+    pub fn datum(&mut self) -> Option<Datum> {
+        self.nested(NESTING_MAX)
+    }
+
+    /// The next `n` values.
+    pub fn datums(&mut self, n: usize) -> Option<Vec<Datum>> {
+        self.list(n, NESTING_MAX)
+    }
+
+    /// What was not read yet.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    fn list(&mut self, n: usize, depth: usize) -> Option<Vec<Datum>> {
+        // Every value takes a byte at least: a count beyond the bytes must not reserve memory.
+        let mut items = Vec::with_capacity(n.min(self.bytes.len()));
+        for _ in 0..n {
+            items.push(self.nested(depth)?);
+        }
+        Some(items)
+    }
+
+    fn nested(&mut self, depth: usize) -> Option<Datum> {
+        let (&tag, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        Some(match tag {
+            SMALL..=0xff => Datum::Int(tag as i64 - SMALL_ZERO as i64),
+            NULL => Datum::Null,
+            FALSE => Datum::Bool(false),
+            TRUE => Datum::Bool(true),
+            INT => Datum::Int(self.int()?),
+            FLOAT => Datum::Float(f64::from_bits(u64::from_le_bytes(self.fixed()?))),
+            NUMERIC => {
+                let [scale] = self.fixed()?;
+                let mantissa = varint::unzigzag_wide(varint::take_wide(&mut self.bytes)?);
+                Datum::Numeric(Numeric::from_parts(mantissa, scale)?)
+            }
+            TEXT => Datum::Text(std::str::from_utf8(self.run()?).ok()?.to_owned()),
+            BYTEA => Datum::Bytea(self.run()?.to_vec()),
+            UUID => Datum::Uuid(self.fixed()?),
+            ARRAY => {
+                let n = self.count()?;
+                Datum::Array(self.list(n, depth.checked_sub(1)?)?)
+            }
+            INT_ARRAY => {
+                let n = self.count()?;
+                Datum::Array((0..n).map(|_| self.int().map(Datum::Int)).collect::<Option<_>>()?)
+            }
+            _ => return None,
+        })
+    }
+
+    fn int(&mut self) -> Option<i64> {
+        varint::take(&mut self.bytes).map(varint::unzigzag)
+    }
+
+    fn count(&mut self) -> Option<usize> {
+        let n = varint::take(&mut self.bytes)?;
+        usize::try_from(n).ok().filter(|&n| n <= self.bytes.len())
+    }
+
+    fn run(&mut self) -> Option<&'a [u8]> {
+        let n = self.count()?;
+        let (run, rest) = self.bytes.split_at_checked(n)?;
+        self.bytes = rest;
+        Some(run)
+    }
+
+    fn fixed<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.bytes.split_first_chunk::<N>()?;
+        self.bytes = rest;
+        Some(*head)
+    }
+}

@@ -1,0 +1,112 @@
+//! A session's side of the log.
+
+use crate::log::Shared;
+use crate::record::{self, EffectWriter};
+use crate::seat::Seat;
+use crate::value::ValueWriter;
+use planaria_base::{CommitTs, Epoch, ProcedureId, Result, WorkerId};
+use std::sync::Arc;
+
+/// A session's seat at the log. Dropping it gives the seat back; what it logged stays logged.
+pub struct WorkerLog {
+    shared: Arc<Shared>,
+    id: WorkerId,
+    /// Epoch of the newest record appended here.
+    newest: Epoch,
+}
+
+impl WorkerLog {
+    pub(crate) fn new(shared: Arc<Shared>) -> Result<WorkerLog> {
+        let id = shared.seats.acquire()?;
+        shared.seats_changed();
+        Ok(WorkerLog { shared, id, newest: Epoch(0) })
+    }
+
+    /// The number of the seat: dense, given out again after the session ends.
+    pub fn id(&self) -> WorkerId {
+        self.id
+    }
+
+    /// Begins a commit: call before the commit timestamp is drawn. Holds the open epoch open until
+    /// the guard is used or dropped; so do not wait for the log, or for a client, under it.
+    ///
+    /// Waits while too much of what this worker logged is not on disk yet. Fails once the log has
+    /// failed or was shut down.
+    #[inline]
+    pub fn enter(&mut self) -> Result<Commit<'_>> {
+        let shared = &*self.shared;
+        shared.check_running()?;
+        if self.seat().buffered() > shared.seat_bytes_max() {
+            shared.wait(self.newest)?;
+        }
+        self.seat().gate.enter(&shared.clock);
+        Ok(Commit { worker: self })
+    }
+
+    /// Epoch of the newest record appended here, 0 if there is none.
+    pub fn newest(&self) -> Epoch {
+        self.newest
+    }
+
+    #[inline]
+    fn seat(&self) -> &Seat {
+        self.shared.seats.get(self.id)
+    }
+}
+
+impl Drop for WorkerLog {
+    fn drop(&mut self) {
+        self.shared.seats.release(self.id);
+        self.shared.seats_changed();
+    }
+}
+
+/// A commit in progress. Exactly one of: [`Commit::call`] or [`Commit::effects`] after the
+/// transaction was installed; or dropping it, for a transaction that aborted or changed nothing.
+#[must_use = "holds the epoch open"]
+pub struct Commit<'w> {
+    worker: &'w mut WorkerLog,
+}
+
+impl Commit<'_> {
+    /// Logs a procedure call: `write` writes `args` values, then `inputs` values. Returns the epoch
+    /// whose durability is that of the commit.
+    #[inline]
+    pub fn call(
+        self,
+        commit_ts: CommitTs,
+        procedure: ProcedureId,
+        args: usize,
+        inputs: usize,
+        write: impl FnOnce(&mut ValueWriter<'_>),
+    ) -> Epoch {
+        self.append(commit_ts, |buf| {
+            record::put_call(buf, commit_ts.sequence(), procedure, args, inputs, write)
+        })
+    }
+
+    /// Logs effects by value; `write` writes them in the order they happened.
+    pub fn effects(self, commit_ts: CommitTs, write: impl FnOnce(&mut EffectWriter<'_>)) -> Epoch {
+        self.append(commit_ts, |buf| record::put_effects(buf, commit_ts.sequence(), write))
+    }
+
+    #[inline]
+    fn append(self, commit_ts: CommitTs, encode: impl FnOnce(&mut Vec<u8>)) -> Epoch {
+        if self.worker.shared.writes {
+            self.worker.seat().append(commit_ts, encode);
+            self.worker.newest = commit_ts.epoch();
+        }
+        commit_ts.epoch()
+    }
+}
+
+impl Drop for Commit<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // The transaction may be installed without its record: nothing after it may be logged.
+            self.worker.shared.fail_after_panic();
+        }
+        self.worker.seat().gate.leave();
+    }
+}

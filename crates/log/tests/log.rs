@@ -1,0 +1,121 @@
+//! The log on a real directory: commits come back in order, across restarts, loggers and segments.
+
+use planaria_base::clock::CommitClock;
+use planaria_base::{CommitTs, Datum, Epoch, ProcedureId, SqlState};
+use planaria_log::{DirectoryDevice, Durability, Log, LogReader, Options, RecordBody, WorkerLog};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+fn reader(path: &Path) -> LogReader {
+    LogReader::open(Arc::new(DirectoryDevice::open(path).unwrap())).unwrap()
+}
+
+fn open(path: &Path, options: Options) -> (Log, Arc<CommitClock>) {
+    let clock = Arc::new(CommitClock::new(Epoch(1)));
+    (reader(path).resume(clock.clone(), options).unwrap(), clock)
+}
+
+fn commit(worker: &mut WorkerLog, clock: &CommitClock, n: i64) -> CommitTs {
+    let commit = worker.enter().unwrap();
+    let ts = clock.draw();
+    commit.call(ts, ProcedureId(7), 1, 0, |v| v.int(n));
+    ts
+}
+
+/// All records, as (timestamp, argument).
+fn read(reader: &LogReader) -> Vec<(CommitTs, i64)> {
+    let mut records = Vec::new();
+    for batch in reader.batches(Epoch(0)) {
+        for record in batch.unwrap().records() {
+            let record = record.decode().unwrap();
+            let RecordBody::Call(call) = record.body else { panic!("not a call") };
+            let [Datum::Int(n)] = call.args[..] else { panic!("not one integer") };
+            records.push((record.commit_ts, n));
+        }
+    }
+    assert!(records.is_sorted());
+    assert_eq!(records.len() as u64, reader.summary().records);
+    records
+}
+
+#[test]
+fn commits_come_back_in_order_across_restarts() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut expected = Vec::new();
+    for restart in 0..4 {
+        let loggers = 1 + restart % 3;
+        let options = Options { loggers, segment_bytes_max: 16 << 10, ..Options::default() };
+        let (log, clock) = open(dir.path(), options);
+        let clock = &clock;
+        let log = &log;
+        let mut done: Vec<_> = std::thread::scope(|scope| {
+            let run = |w: i64| {
+                let mut worker = log.worker().unwrap();
+                let mut done = Vec::new();
+                for i in 0..200 {
+                    let n = w << 32 | i;
+                    let ts = commit(&mut worker, clock, n);
+                    if i % 50 == 0 {
+                        log.acknowledge(ts.epoch()).unwrap();
+                        assert!(log.durable_epoch() >= ts.epoch());
+                    }
+                    done.push((ts, n));
+                }
+                done
+            };
+            let threads: Vec<_> = (0..4).map(|w| scope.spawn(move || run(w))).collect();
+            threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
+        });
+        done.sort();
+        expected.extend(done);
+        drop(log.worker().unwrap());
+    }
+    let reader = reader(dir.path());
+    assert_eq!(read(&reader), expected);
+}
+
+#[test]
+fn callbacks_and_futures_hear_of_their_epoch() {
+    let dir = tempfile::tempdir().unwrap();
+    let (log, clock) = open(dir.path(), Options::default());
+    let mut worker = log.worker().unwrap();
+    let (sender, outcomes) = channel();
+    for n in 0..100 {
+        let ts = commit(&mut worker, &clock, n);
+        let sender = sender.clone();
+        log.on_durable(ts.epoch(), move |outcome| sender.send((n, outcome)).unwrap());
+    }
+    let mut heard: Vec<_> = (0..100).map(|_| outcomes.recv().unwrap()).collect();
+    heard.sort_by_key(|(n, _)| *n);
+    assert_eq!(heard, (0..100).map(|n| (n, Ok(()))).collect::<Vec<_>>());
+    log.shutdown().unwrap();
+    assert_eq!(worker.enter().err().unwrap().sqlstate(), SqlState::ADMIN_SHUTDOWN);
+    assert_eq!(read(&reader(dir.path())).len(), 100);
+}
+
+#[test]
+fn a_second_opener_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (log, _) = open(dir.path(), Options::default());
+    let device = Arc::new(DirectoryDevice::open(dir.path()).unwrap());
+    let refused = LogReader::open(device.clone()).err().unwrap();
+    assert_eq!(refused.sqlstate(), SqlState::OBJECT_IN_USE);
+    LogReader::inspect(device.clone()).unwrap();
+    drop(log);
+    LogReader::open(device).unwrap();
+}
+
+#[test]
+fn off_and_async_do_not_wait() {
+    let dir = tempfile::tempdir().unwrap();
+    for (durability, kept) in [(Durability::Off, 0), (Durability::Async, 1)] {
+        let (log, clock) = open(dir.path(), Options { durability, ..Options::default() });
+        let mut worker = log.worker().unwrap();
+        let ts = commit(&mut worker, &clock, 1);
+        log.acknowledge(ts.epoch()).unwrap();
+        log.wait(ts.epoch()).unwrap();
+        drop(log);
+        assert_eq!(read(&reader(dir.path())).len(), kept);
+    }
+}
