@@ -1,1 +1,295 @@
-//! protocol
+//! Concurrency control: a shelf of schemes behind one trait.
+//!
+//! A [`Protocol`] reads and writes rows for transactions and decides at commit whether they may take
+//! effect. One file per scheme plus one line in [`for_each_protocol`]; the list makes
+//! [`ProtocolKind`], its parsing, its dispatch and a run of the conformance tests. Each scheme's file
+//! opens with: paper, guarantee, header bits, lock order, abort causes, what it does not do.
+//!
+//! # What every entry gives
+//!
+//! 1. *Serializability in `commit_ts` order*: running the committed transactions one after the other
+//!    in the order of their commit timestamps gives the same results and the same tables.
+//! 2. *Own writes*: a transaction reads what it wrote itself, through every index.
+//! 3. *Uniqueness*: `insert` and `update` refuse with [`Refused::Duplicate`] where a committed row (or an
+//!    own one) has the key, and that answer is a read like any other: validated at commit. A key that
+//!    another transaction is just putting in is a [`Conflict`].
+//! 4. *Savepoints*: [`Protocol::rollback_to`] undoes writes; what was read stays read.
+//! 5. After a [`Conflict`] only `abort` makes sense; then the transaction may be tried again.
+//!
+//! What is read before `commit` says so may be inconsistent under an optimistic scheme
+//! ([`Protocol::validate`] tells), but is always memory-safe.
+//!
+//! Schemes know records, indexes and the commit clock; never a log, SQL or the executor. Everything
+//! here is statically dispatched: the scheme is chosen once, by [`ProtocolKind::dispatch`].
+
+pub mod backoff;
+mod door;
+pub mod serial;
+mod shelf;
+pub mod silo;
+
+pub use backoff::Backoff;
+pub use serial::Serial;
+pub use shelf::{ProtocolJob, ProtocolKind};
+pub use silo::Silo;
+
+use planaria_base::clock::CommitClock;
+use planaria_base::{CommitTs, Error, IndexId, SqlState, TableId, WorkerId};
+use planaria_storage::{Arena, ArenaFull, Header, Image, IndexSet, KeyBuf, KeyRange, Table, TableSet};
+
+/// Why a transaction cannot go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[repr(u8)]
+pub enum Conflict {
+    /// A row that was read has been changed since.
+    Validation,
+    /// A row stays locked by another transaction.
+    Locked,
+    /// Keys have come into a range that was read.
+    Phantom,
+    /// Another transaction is putting the same unique key in.
+    Key,
+    /// Not a conflict: the transaction has used up its arena. Trying again does not help.
+    ArenaFull,
+}
+
+impl Conflict {
+    /// All of them, in the order of their numbers: for counters.
+    pub const ALL: [Conflict; 5] =
+        [Conflict::Validation, Conflict::Locked, Conflict::Phantom, Conflict::Key, Conflict::ArenaFull];
+
+    /// Its name in metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Conflict::Validation => "validation",
+            Conflict::Locked => "locked",
+            Conflict::Phantom => "phantom",
+            Conflict::Key => "key",
+            Conflict::ArenaFull => "arena_full",
+        }
+    }
+
+    /// Whether another attempt may succeed.
+    #[inline]
+    pub const fn is_retryable(self) -> bool {
+        !matches!(self, Conflict::ArenaFull)
+    }
+}
+
+impl From<ArenaFull> for Conflict {
+    #[cold]
+    fn from(_: ArenaFull) -> Conflict {
+        Conflict::ArenaFull
+    }
+}
+
+impl From<Conflict> for Error {
+    #[cold]
+    fn from(conflict: Conflict) -> Error {
+        match conflict {
+            Conflict::ArenaFull => ArenaFull.into(),
+            _ => Error::new(
+                SqlState::SERIALIZATION_FAILURE,
+                "could not serialize access due to concurrent transactions",
+            )
+            .detail(format!("Reason: {}.", conflict.name()))
+            .hint("The transaction might succeed if retried."),
+        }
+    }
+}
+
+/// Why a write is refused; the transaction goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// A row with the same key is in this unique index.
+    Duplicate(IndexId),
+    /// The row's key of this index is longer than a key may be.
+    KeyTooLong(IndexId),
+}
+
+/// A row that a transaction has read or inserted, for as long as the transaction lasts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RowHandle(pub u32);
+
+/// An open cursor of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CursorId(pub u32);
+
+/// A row as read: its handle, and its image in the caller's arena.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// For `load`, `update` and `delete`.
+    pub handle: RowHandle,
+    /// The image as of this read.
+    pub image: Image,
+}
+
+/// What a transaction did to a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WriteKind {
+    /// The row is new; `image` is the row.
+    Insert,
+    /// The row was there before; `image` is the row as it is now.
+    Update,
+    /// The row is gone; `image` is the row as it was.
+    Delete,
+}
+
+/// The net effect of a transaction on one row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Write<'a> {
+    /// The table.
+    pub table: TableId,
+    /// What happened.
+    pub kind: WriteKind,
+    /// Image.
+    pub image: &'a [u64],
+}
+
+/// A concurrency control scheme.
+///
+/// A worker's [`Protocol::Txn`] runs one transaction at a time: `begin`, any number of operations,
+/// then `commit` or `abort`. It is reused, and allocates nothing in the steady state. Tables are
+/// passed in by the caller; a table stays in the [`TableSet`] until the transaction ends.
+pub trait Protocol: Send + Sync + Sized + 'static {
+    /// What each record carries for it.
+    type Header: Header;
+    /// A worker's state.
+    type Txn: Send;
+
+    /// Its name, as users write it.
+    const NAME: &'static str;
+    /// Whether transactions of different workers may overlap; otherwise `begin` waits.
+    const CONCURRENT: bool;
+
+    /// A new instance, for one database.
+    fn new() -> Self;
+
+    /// State for a worker.
+    fn worker(&self, id: WorkerId) -> Self::Txn;
+
+    /// Starts a transaction.
+    fn begin(&self, txn: &mut Self::Txn);
+
+    /// Whether a transaction is running.
+    fn is_active(&self, txn: &Self::Txn) -> bool;
+
+    /// Reads the row with this full key of a unique index (made by `KeyCodec::encode_key`).
+    fn get(
+        &self,
+        txn: &mut Self::Txn,
+        table: &Table<Self::Header>,
+        index: IndexId,
+        key: &KeyBuf,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict>;
+
+    /// Opens a cursor over a range of an index. Cursors nest; one sees the rows as they are when it
+    /// comes to them, and need not see rows that the transaction inserts or moves meanwhile.
+    fn scan_open(
+        &self,
+        txn: &mut Self::Txn,
+        table: &Table<Self::Header>,
+        index: IndexId,
+        range: &KeyRange,
+        descending: bool,
+    ) -> CursorId;
+
+    /// The next row of a cursor, in index order.
+    fn scan_next(
+        &self,
+        txn: &mut Self::Txn,
+        table: &Table<Self::Header>,
+        cursor: CursorId,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict>;
+
+    /// Closes a cursor. Those left open end with the transaction.
+    fn scan_close(&self, txn: &mut Self::Txn, cursor: CursorId);
+
+    /// The row's present image, own writes included; `None` if the transaction deleted it.
+    fn load(
+        &self,
+        txn: &mut Self::Txn,
+        table: &Table<Self::Header>,
+        row: RowHandle,
+        arena: &mut Arena,
+    ) -> Result<Option<Image>, Conflict>;
+
+    /// Inserts a row.
+    fn insert(
+        &self,
+        txn: &mut Self::Txn,
+        table: &Table<Self::Header>,
+        image: &[u64],
+    ) -> Result<Result<RowHandle, Refused>, Conflict>;
+
+    /// Replaces a row's image. `touched` are the indexes with a changed column (`Table::touched`),
+    /// never the primary one: a changed primary key is a delete and an insert. A row that the
+    /// transaction itself has deleted stays so.
+    fn update(
+        &self,
+        txn: &mut Self::Txn,
+        table: &Table<Self::Header>,
+        row: RowHandle,
+        image: &[u64],
+        touched: IndexSet,
+    ) -> Result<Result<(), Refused>, Conflict>;
+
+    /// Deletes a row. `false` if the transaction had deleted it already.
+    fn delete(
+        &self,
+        txn: &mut Self::Txn,
+        table: &Table<Self::Header>,
+        row: RowHandle,
+    ) -> Result<bool, Conflict>;
+
+    /// Remembers the present state of the writes. Savepoints nest, and end in reverse order, each by
+    /// `release`.
+    fn savepoint(&self, txn: &mut Self::Txn) -> Savepoint;
+
+    /// Undoes all writes since the savepoint, which stays in force.
+    fn rollback_to(&self, txn: &mut Self::Txn, savepoint: Savepoint, tables: &TableSet<Self::Header>);
+
+    /// Ends the savepoint; its writes belong to what is around it.
+    fn release(&self, txn: &mut Self::Txn, savepoint: Savepoint);
+
+    /// Whether everything read so far still holds: for transactions that may be zombies.
+    fn validate(&self, txn: &mut Self::Txn) -> bool;
+
+    /// Whether nothing has been written (what was undone aside).
+    fn is_read_only(&self, txn: &Self::Txn) -> bool;
+
+    /// Calls `f` with the net effect on each row, once per row, in the order of the rows' first writes.
+    /// Whoever applies them to a copy of the tables deletes all old rows first and then adds the new
+    /// ones: unique keys may have wandered between rows.
+    fn writes(&self, txn: &Self::Txn, f: &mut dyn FnMut(Write<'_>));
+
+    /// Commits. `committed` runs once the outcome is certain, with the transaction's place in the order;
+    /// its writes can still be asked for. A transaction that wrote nothing draws no timestamp: its place
+    /// is right before the commit that will draw the one returned. After an error, too, the
+    /// transaction is over: it has been aborted.
+    fn commit(
+        &self,
+        txn: &mut Self::Txn,
+        tables: &TableSet<Self::Header>,
+        clock: &CommitClock,
+        committed: impl FnOnce(CommitTs, &Self::Txn),
+    ) -> Result<CommitTs, Conflict>;
+
+    /// Takes everything back. Does nothing if no transaction is running.
+    fn abort(&self, txn: &mut Self::Txn, tables: &TableSet<Self::Header>);
+}
+
+/// A point in a transaction to which its writes can return.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Savepoint {
+    /// Number of writes at that point.
+    writes: u32,
+    /// Length of the undo log at that point.
+    undo: u32,
+    /// Identity within the transaction.
+    serial: u32,
+    /// The enclosing savepoint's `writes` and `serial`.
+    outer: (u32, u32),
+}

@@ -23,7 +23,7 @@
 
 use crate::row::{Column, ColumnKind, Field, RowLayout, at_scale};
 use planaria_base::limits::{INDEX_COLUMNS_MAX, INDEX_KEY_BYTES_MAX};
-use planaria_base::{ColumnId, Error, Numeric, Result, SqlState};
+use planaria_base::{ColumnId, Error, Numeric, Result, SqlState, Type};
 
 mod buf;
 mod range;
@@ -50,6 +50,7 @@ pub struct KeyCodec {
     /// Columns of the primary key that follow: always in a non-unique index, with a NULL in a unique one.
     suffix: Box<[KeyColumn]>,
     unique: bool,
+    bytes_max: usize,
 }
 
 impl KeyCodec {
@@ -74,13 +75,23 @@ impl KeyCodec {
         } else {
             primary.iter().filter(|id| columns.iter().all(|c| c.id != **id)).map(of).collect()
         };
-        Ok(KeyCodec { columns, suffix, unique })
+        let bytes = |c: &KeyColumn| column_bytes_max(&c.column, &layout.specs()[c.id.index()].ty);
+        let bytes_max = columns.iter().chain(&suffix).map(bytes).sum::<usize>().min(INDEX_KEY_BYTES_MAX);
+        Ok(KeyCodec { columns, suffix, unique, bytes_max })
     }
 
     /// Whether equal values of all columns may occur once only.
     #[inline]
     pub fn unique(&self) -> bool {
         self.unique
+    }
+    /// Words of the longest key it makes.
+    pub fn key_words_max(&self) -> usize {
+        self.bytes_max.div_ceil(8)
+    }
+    /// Whether its keys change with this column (primary key columns aside, which never change).
+    pub fn depends_on(&self, column: ColumnId) -> bool {
+        self.columns.iter().any(|c| c.id == column)
     }
     /// The columns, without those appended to tell rows apart.
     pub fn columns(&self) -> impl ExactSizeIterator<Item = ColumnId> + '_ {
@@ -134,6 +145,22 @@ impl KeyCodec {
         // No stored key is longer, so a longer one equals none.
         key.len_bytes() <= INDEX_KEY_BYTES_MAX
     }
+}
+
+/// Bytes that a column takes in a key at most.
+fn column_bytes_max(column: &Column, ty: &Type) -> usize {
+    let value = match (column.kind(), ty) {
+        (ColumnKind::Bool, _) => 1,
+        (ColumnKind::Int2, _) => 2,
+        (ColumnKind::Int4, _) => 4,
+        (ColumnKind::Int8 | ColumnKind::Float8 | ColumnKind::Decimal, _) => 8,
+        (ColumnKind::Uuid, _) => 16,
+        (ColumnKind::Numeric, _) => 17,
+        // Up to 4 bytes a character; only characters of one byte are escaped.
+        (_, Type::Varchar(Some(n)) | Type::Char(n)) => (*n as usize).saturating_mul(4).saturating_add(1),
+        (ColumnKind::Bytes, _) => INDEX_KEY_BYTES_MAX,
+    };
+    usize::from(column.nullable()) + value.min(INDEX_KEY_BYTES_MAX)
 }
 
 /// Appends the column of a row; whether it is NULL.

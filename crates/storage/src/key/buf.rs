@@ -97,6 +97,15 @@ impl KeyBuf {
         }
     }
 
+    /// Whether these are the same words, but for zeros at the end (indexes pad their keys).
+    #[inline]
+    pub fn equals_words(&self, words: &[u64]) -> bool {
+        let own = self.words();
+        let common = own.len().min(words.len());
+        own[..common] == words[..common]
+            && own[common..].iter().chain(&words[common..]).all(|word| *word == 0)
+    }
+
     /// Becomes a copy of `other`.
     #[inline]
     pub fn copy_from(&mut self, other: &KeyBuf) {

@@ -1,0 +1,462 @@
+//! Silo: optimistic concurrency control with epoch-free version words.
+//!
+//! **Paper.** S. Tu, W. Zheng, E. Kohler, B. Liskov, S. Madden: *Speedy Transactions in Multicore
+//! In-Memory Databases*, SOSP 2013. Different from it: a version is the commit timestamp, drawn from
+//! the one clock after the writes are locked and before the reads are validated, so that commit
+//! timestamps are a serial order, anti-dependencies included (command logging needs that).
+//!
+//! **Guarantee.** Serializable in `commit_ts` order, phantoms included.
+//!
+//! **Header bits.** One word a record.
+//!
+//! ```text
+//!  63      62       61     60 .. 0
+//!  LOCKED  ABSENT   DEAD   commit timestamp of the last write
+//! ```
+//!
+//! ABSENT: no row here, either not yet (the placeholder of an insert that has not committed) or no
+//! more. DEAD (with ABSENT): never again; the record is being taken out of the indexes. A record goes
+//! from placeholder to present to dead, never back: who inserts a key anew takes a new record.
+//!
+//! **Lock order.** Commit locks its records in address order, with bounded spinning; abort locks one
+//! at a time. Index nodes are locked by single tree operations, below any record lock.
+//!
+//! **Commit.** (1) lock the write set; (2) make sure that every index entry that the new rows need is
+//! there; (3) draw `commit_ts`; (4) validate: every record read is unlocked (or locked by us) and at
+//! the version read, every index leaf in the node set at its insert version; (5) hand index entries
+//! over, remove stale ones, install images, unlock with `commit_ts`; unlink and retire the dead.
+//!
+//! **Index entries.** INSERT puts the entries in at once, pointing to an absent placeholder; UPDATE of
+//! indexed columns adds the new entries at once and removes the old ones at commit, under the record's
+//! lock. So an entry of a secondary index may be early or stale, and whoever follows one compares its
+//! key with the row's. If a transaction gives a key up (deletes its row, or moves it away) and then
+//! uses it for another row, the entry must show the old row to others until commit: this is a
+//! *takeover*, a note that commit carries out by replacing the entry's value under both locks before
+//! the old row is unlocked. Its own reads follow the note; other readers who find an entry's record
+//! dead or moved away look the key up once more.
+//!
+//! **Why failed lookups stay failed.** No entry: the leaf is in the node set. A placeholder: it is in
+//! the read set, and its version changes when its insert commits or is taken back. A dead record or a
+//! row that does not match: leaf *and* record are in the sets.
+//!
+//! **Savepoints.** Writes are never removed from the write set before the end; undoing turns an insert
+//! into a dead placeholder and an update into no write. Only states older than the savepoint are
+//! logged, so taking one costs a few stores.
+//!
+//! **Abort causes.** `Validation`, `Locked`, `Phantom`, `Key` (see [`Conflict`]).
+//!
+//! **What it does not do.** No snapshot reads: long read-only transactions validate like all others and
+//! may starve under writes to what they read. No adaptive locking of hot rows. No waiting for an
+//! insert in flight beyond a short spin. Records do not shrink.
+
+mod commit;
+mod read;
+mod sets;
+mod write;
+
+use crate::{Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Write, WriteKind};
+use planaria_base::clock::CommitClock;
+use planaria_base::sync::atomic::{AtomicU64, Ordering};
+use planaria_base::sync::spin_hint;
+use planaria_base::{CommitTs, IndexId, TableId, WorkerId};
+use planaria_storage::btree::Cursor;
+use planaria_storage::reclaim::Participant;
+use planaria_storage::{Arena, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet};
+use sets::{NodeSet, PointerMap};
+
+const LOCKED: u64 = 1 << 63;
+const ABSENT: u64 = 1 << 62;
+const DEAD: u64 = 1 << 61;
+
+/// Looks at a locked record before giving up. A holder that runs needs well under a microsecond; one
+/// that lost its processor is not worth waiting for.
+const SPINS_MAX: u32 = 512;
+
+/// The version word of a record.
+pub struct SiloHeader(AtomicU64);
+
+impl Header for SiloHeader {
+    fn absent() -> Self {
+        SiloHeader(AtomicU64::new(ABSENT))
+    }
+    fn is_present(&self) -> bool {
+        self.0.load(Ordering::Acquire) & (ABSENT | DEAD) == 0
+    }
+    fn set_present(&self, present: bool) {
+        self.0.store(if present { 0 } else { ABSENT }, Ordering::Release);
+    }
+}
+
+type Ptr = RecordPtr<SiloHeader>;
+
+/// Silo. The parameters switch validation of reads and of nodes off, for tests that must catch it.
+pub struct SiloWith<const READS: bool, const NODES: bool>;
+
+/// Silo as it should be.
+pub type Silo = SiloWith<true, true>;
+
+/// An element of the read set, and what a [`RowHandle`] stands for.
+#[derive(Clone, Copy)]
+struct Access {
+    record: Ptr,
+    /// The version that was read; [`OWN`] if the record's write answers for it.
+    version: u64,
+}
+
+/// In place of a version: the record is in the write set, whose version is checked when it is locked.
+const OWN: u64 = u64::MAX;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Origin {
+    /// A placeholder of this transaction.
+    Insert,
+    /// A committed row.
+    Row,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// The row shall be `image`.
+    Live,
+    /// The row shall not be.
+    Dead,
+    /// Undone: the row stays as it is. Only of `Origin::Row`.
+    Unwritten,
+}
+
+/// An element of the write set: there is one per record.
+#[derive(Clone, Copy)]
+struct WriteEntry {
+    record: Ptr,
+    /// The version that was read (of an insert: the placeholder's).
+    version: u64,
+    /// In the transaction's images. Of a dead row: as it was.
+    image: Image,
+    /// Indexes in which the row's key may have changed.
+    touched: IndexSet,
+    /// Indexes that had the entry already when it was needed; commit makes sure that it is there.
+    shared: IndexSet,
+    table: TableId,
+    /// The last savepoint for which the entry's state was logged.
+    saved: u32,
+    /// The first of its takeovers; [`NONE`].
+    takeovers: u32,
+    origin: Origin,
+    state: State,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// An entry of `index` that points to the record of write `from` belongs to write `to` after commit.
+struct Takeover {
+    index: IndexId,
+    from: u32,
+    to: u32,
+    next: u32,
+}
+
+/// An index entry that this transaction added and that the final row may not need.
+struct Extra {
+    write: u32,
+    index: IndexId,
+    key: Image,
+}
+
+struct Undo {
+    write: u32,
+    state: State,
+    image: Image,
+    saved: u32,
+}
+
+struct OpenCursor {
+    cursor: Cursor,
+    index: IndexId,
+    open: bool,
+}
+
+/// A worker's transaction.
+pub struct SiloTxn {
+    participant: Participant,
+    worker: usize,
+    accesses: Vec<Access>,
+    nodes: NodeSet,
+    writes: Vec<WriteEntry>,
+    write_map: PointerMap,
+    takeovers: Vec<Takeover>,
+    extras: Vec<Extra>,
+    undo: Vec<Undo>,
+    /// Writes before the innermost savepoint, its identity, and the last identity given.
+    floor: u32,
+    savepoint: u32,
+    savepoints: u32,
+    /// After-images and keys.
+    images: Arena,
+    cursors: Vec<OpenCursor>,
+    cursors_open: u32,
+    /// Addresses and numbers of the writes in lock order.
+    order: Vec<(u64, u32)>,
+    key: KeyBuf,
+    other_key: KeyBuf,
+    scratch: Vec<u64>,
+    /// The writes are installed: nothing can be taken back any more.
+    installed: bool,
+}
+
+/// Elements that the sets keep room for between transactions.
+const KEEP: usize = 1 << 20;
+
+#[inline]
+fn find_write(map: &PointerMap, writes: &[WriteEntry], record: Ptr) -> Option<u32> {
+    map.find(record.to_word(), writes.len(), |i| writes[i].record.to_word())
+}
+
+fn recycle<T>(set: &mut Vec<T>) {
+    set.clear();
+    if set.capacity() > KEEP {
+        set.shrink_to(KEEP);
+    }
+}
+
+impl SiloTxn {
+    fn new(id: WorkerId) -> SiloTxn {
+        SiloTxn {
+            participant: Participant::new(),
+            worker: usize::from(id.0),
+            accesses: Vec::new(),
+            nodes: NodeSet::default(),
+            writes: Vec::new(),
+            write_map: PointerMap::default(),
+            takeovers: Vec::new(),
+            extras: Vec::new(),
+            undo: Vec::new(),
+            floor: 0,
+            savepoint: 0,
+            savepoints: 0,
+            images: Arena::new(),
+            cursors: Vec::new(),
+            cursors_open: 0,
+            order: Vec::new(),
+            key: KeyBuf::new(),
+            other_key: KeyBuf::new(),
+            scratch: Vec::new(),
+            installed: false,
+        }
+    }
+
+    /// Forgets the transaction and leaves the epoch.
+    fn end(&mut self) {
+        recycle(&mut self.accesses);
+        self.nodes.clear();
+        if !self.writes.is_empty() {
+            recycle(&mut self.writes);
+            self.write_map.clear();
+            self.takeovers.clear();
+            recycle(&mut self.extras);
+            self.undo.clear();
+            self.images.reset();
+            recycle(&mut self.order);
+        }
+        self.installed = false;
+        (self.floor, self.savepoint, self.savepoints) = (0, 0, 0);
+        if self.cursors_open > 0 {
+            self.cursors.iter_mut().for_each(|c| c.open = false);
+            self.cursors_open = 0;
+        }
+        self.participant.unpin();
+    }
+
+    /// The write of a record, if there is one.
+    #[inline]
+    fn find_write(&self, record: Ptr) -> Option<u32> {
+        find_write(&self.write_map, &self.writes, record)
+    }
+
+    fn push_write(&mut self, write: WriteEntry) -> u32 {
+        let at = self.writes.len();
+        let record = write.record.to_word();
+        self.writes.push(write);
+        let SiloTxn { write_map, writes, .. } = self;
+        write_map.insert(record, at, |i| writes[i].record.to_word());
+        at as u32
+    }
+
+    #[inline]
+    fn push_access(&mut self, record: Ptr, version: u64) -> RowHandle {
+        self.accesses.push(Access { record, version });
+        RowHandle((self.accesses.len() - 1) as u32)
+    }
+
+    /// The handle of a row that this transaction has written.
+    #[inline]
+    fn own_row(&mut self, write: u32, arena: &mut Arena) -> Result<Row, Conflict> {
+        let WriteEntry { record, image, .. } = self.writes[write as usize];
+        let offset = arena.push_words(image.words(&self.images))?;
+        let handle = self.push_access(record, OWN);
+        Ok(Row { handle, image: Image { offset, len: image.len } })
+    }
+
+    /// Whether the transaction will change anything.
+    fn has_effect(&self) -> bool {
+        self.writes.iter().any(|write| match write.state {
+            State::Live => true,
+            State::Dead => write.origin == Origin::Row,
+            State::Unwritten => false,
+        })
+    }
+}
+
+impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
+    type Header = SiloHeader;
+    type Txn = SiloTxn;
+
+    const NAME: &'static str = "silo";
+    const CONCURRENT: bool = true;
+
+    fn new() -> Self {
+        SiloWith
+    }
+
+    fn worker(&self, id: WorkerId) -> SiloTxn {
+        SiloTxn::new(id)
+    }
+
+    #[inline]
+    fn begin(&self, txn: &mut SiloTxn) {
+        txn.participant.pin();
+    }
+
+    fn is_active(&self, txn: &SiloTxn) -> bool {
+        txn.participant.is_pinned()
+    }
+
+    #[inline]
+    fn get(
+        &self,
+        txn: &mut SiloTxn,
+        table: &Table<SiloHeader>,
+        index: IndexId,
+        key: &KeyBuf,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        txn.get(table, index, key, arena)
+    }
+
+    fn scan_open(
+        &self,
+        txn: &mut SiloTxn,
+        _table: &Table<SiloHeader>,
+        index: IndexId,
+        range: &KeyRange,
+        descending: bool,
+    ) -> CursorId {
+        txn.scan_open(index, range, descending)
+    }
+
+    #[inline]
+    fn scan_next(
+        &self,
+        txn: &mut SiloTxn,
+        table: &Table<SiloHeader>,
+        cursor: CursorId,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        txn.scan_next(table, cursor, arena)
+    }
+
+    fn scan_close(&self, txn: &mut SiloTxn, cursor: CursorId) {
+        txn.scan_close(cursor);
+    }
+
+    #[inline]
+    fn load(
+        &self,
+        txn: &mut SiloTxn,
+        table: &Table<SiloHeader>,
+        row: RowHandle,
+        arena: &mut Arena,
+    ) -> Result<Option<Image>, Conflict> {
+        let _ = table;
+        txn.load(row, arena)
+    }
+
+    fn insert(
+        &self,
+        txn: &mut SiloTxn,
+        table: &Table<SiloHeader>,
+        image: &[u64],
+    ) -> Result<Result<RowHandle, Refused>, Conflict> {
+        txn.insert(table, image)
+    }
+
+    fn update(
+        &self,
+        txn: &mut SiloTxn,
+        table: &Table<SiloHeader>,
+        row: RowHandle,
+        image: &[u64],
+        touched: IndexSet,
+    ) -> Result<Result<(), Refused>, Conflict> {
+        txn.update(table, row, image, touched)
+    }
+
+    fn delete(&self, txn: &mut SiloTxn, table: &Table<SiloHeader>, row: RowHandle) -> Result<bool, Conflict> {
+        txn.delete(table, row)
+    }
+
+    #[inline]
+    fn savepoint(&self, txn: &mut SiloTxn) -> Savepoint {
+        let outer = (txn.floor, txn.savepoint);
+        txn.savepoints += 1;
+        txn.savepoint = txn.savepoints;
+        txn.floor = txn.writes.len() as u32;
+        Savepoint { writes: txn.floor, undo: txn.undo.len() as u32, serial: txn.savepoint, outer }
+    }
+
+    fn rollback_to(&self, txn: &mut SiloTxn, savepoint: Savepoint, _tables: &TableSet<SiloHeader>) {
+        txn.rollback_to(savepoint);
+    }
+
+    #[inline]
+    fn release(&self, txn: &mut SiloTxn, savepoint: Savepoint) {
+        (txn.floor, txn.savepoint) = savepoint.outer;
+    }
+
+    fn validate(&self, txn: &mut SiloTxn) -> bool {
+        txn.validate::<READS, NODES>(false).is_ok()
+    }
+
+    fn is_read_only(&self, txn: &SiloTxn) -> bool {
+        !txn.has_effect()
+    }
+
+    fn writes(&self, txn: &SiloTxn, f: &mut dyn FnMut(Write<'_>)) {
+        for write in &txn.writes {
+            let kind = match (write.origin, write.state) {
+                (Origin::Insert, State::Live) => WriteKind::Insert,
+                (Origin::Row, State::Live) => WriteKind::Update,
+                (Origin::Row, State::Dead) => WriteKind::Delete,
+                (Origin::Insert, _) | (_, State::Unwritten) => continue,
+            };
+            f(Write { table: write.table, kind, image: write.image.words(&txn.images) });
+        }
+    }
+
+    fn commit(
+        &self,
+        txn: &mut SiloTxn,
+        tables: &TableSet<SiloHeader>,
+        clock: &CommitClock,
+        committed: impl FnOnce(CommitTs, &SiloTxn),
+    ) -> Result<CommitTs, Conflict> {
+        txn.commit::<READS, NODES>(tables, clock, committed)
+    }
+
+    fn abort(&self, txn: &mut SiloTxn, tables: &TableSet<SiloHeader>) {
+        if txn.installed {
+            txn.end();
+        } else if txn.participant.is_pinned() {
+            txn.abort(tables);
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Reading: by key, by cursor, by handle.
+
+use super::*;
+use crate::door::look;
+use planaria_base::sync::atomic::fence;
+use planaria_storage::Index;
+use planaria_storage::reclaim::Pinned;
+use std::ops::Bound;
+
+/// What a look at a record gave.
+pub(super) enum Seen {
+    /// A row, at this version.
+    Row(u64, Image),
+    /// A placeholder, at this version.
+    Placeholder(u64),
+    /// A record that is leaving the indexes.
+    Dead,
+}
+
+/// Where following an index entry led.
+enum Followed {
+    /// To a row.
+    Row(Row),
+    /// Nowhere: there is no row with this key, and the read set answers for that if nothing comes
+    /// into the leaf.
+    Nothing,
+    /// To a record that has no such row any more: the entry may belong to another row by now.
+    Stale,
+}
+
+/// One consistent image of a record, in the arena.
+#[inline]
+pub(super) fn read_record(record: Ptr, pin: Pinned<'_>, arena: &mut Arena) -> Result<Seen, Conflict> {
+    let shown = look(record, pin);
+    let word = &shown.header().0;
+    let mut spins = 0;
+    loop {
+        let before = word.load(Ordering::Acquire);
+        if before & (LOCKED | ABSENT) == 0 {
+            let mark = arena.mark();
+            let image = shown.read(arena)?;
+            // No load of the image may be delayed past this look at the version.
+            fence(Ordering::Acquire);
+            if word.load(Ordering::Relaxed) == before {
+                return Ok(Seen::Row(before, image));
+            }
+            arena.truncate(mark);
+        } else if before & LOCKED == 0 {
+            return Ok(if before & DEAD != 0 { Seen::Dead } else { Seen::Placeholder(before) });
+        }
+        spins += 1;
+        if spins > SPINS_MAX {
+            return Err(Conflict::Locked);
+        }
+        spin_hint();
+    }
+}
+
+/// Whether a row has this key of a secondary index (rows never change their primary key).
+#[inline]
+pub(super) fn has_key(index: &Index, id: IndexId, image: &[u64], key: &[u64], scratch: &mut KeyBuf) -> bool {
+    // A row whose key is too long has no entry.
+    id == IndexId::PRIMARY || (index.codec().encode_row(image, scratch).is_ok() && scratch.equals_words(key))
+}
+
+impl SiloTxn {
+    #[inline]
+    pub(super) fn get(
+        &mut self,
+        table: &Table<SiloHeader>,
+        id: IndexId,
+        key: &KeyBuf,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        let index = table.index(id);
+        let (found, node) = index.tree().get(self.participant.pinned(), key.words());
+        let Some(word) = found else {
+            self.nodes.add(node);
+            return Ok(None);
+        };
+        match self.follow(index, id, key.words(), Ptr::from_word(word), arena)? {
+            Followed::Row(row) => Ok(Some(row)),
+            Followed::Nothing => Ok(None),
+            Followed::Stale => self.look_again(index, id, key.words(), word, arena),
+        }
+    }
+
+    /// The row that an entry leads to.
+    #[inline]
+    fn follow(
+        &mut self,
+        index: &Index,
+        id: IndexId,
+        key: &[u64],
+        record: Ptr,
+        arena: &mut Arena,
+    ) -> Result<Followed, Conflict> {
+        if !self.writes.is_empty()
+            && let Some(write) = self.find_write(record)
+            && self.writes[write as usize].state != State::Unwritten
+        {
+            return Ok(match self.own_holder(index, id, key, write) {
+                Some(holder) => Followed::Row(self.own_row(holder, arena)?),
+                // An own placeholder hides its key from all others, and an own row gives it up at
+                // commit, when its version is checked: no other read answers for this one.
+                None => Followed::Nothing,
+            });
+        }
+        match read_record(record, self.participant.pinned(), arena)? {
+            Seen::Row(version, image) => {
+                let matches = has_key(index, id, image.words(arena), key, &mut self.other_key);
+                let handle = self.push_access(record, version);
+                Ok(if matches { Followed::Row(Row { handle, image }) } else { Followed::Stale })
+            }
+            Seen::Placeholder(version) => {
+                self.push_access(record, version);
+                Ok(Followed::Nothing)
+            }
+            Seen::Dead => Ok(Followed::Stale),
+        }
+    }
+
+    /// Which of this transaction's own rows has the key of an entry that points to the record of
+    /// `write`: that one, or one that took the entry over.
+    pub(super) fn own_holder(&mut self, index: &Index, id: IndexId, key: &[u64], write: u32) -> Option<u32> {
+        let SiloTxn { writes, takeovers, images, other_key, .. } = self;
+        let mut holds = |at: u32| {
+            let entry = &writes[at as usize];
+            entry.state == State::Live && has_key(index, id, entry.image.words(images), key, other_key)
+        };
+        if holds(write) {
+            return Some(write);
+        }
+        let mut next = writes[write as usize].takeovers;
+        while next != NONE {
+            let takeover = &takeovers[next as usize];
+            // The primary key of a row is not compared above, and need not be: a takeover in the
+            // primary index has the key of the row that it takes over from.
+            if takeover.index == id && holds(takeover.to) {
+                return Some(takeover.to);
+            }
+            next = takeover.next;
+        }
+        None
+    }
+
+    /// An entry led to a record that does not have the row any more (`stale`). If it still does when
+    /// looked up again, nobody has taken it over since: whoever does so replaces the entry before
+    /// unlocking the old record. So there is no such row; the leaf answers for keys that come in.
+    #[cold]
+    #[inline(never)]
+    fn look_again(
+        &mut self,
+        index: &Index,
+        id: IndexId,
+        key: &[u64],
+        mut stale: u64,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        loop {
+            let (found, node) = index.tree().get(self.participant.pinned(), key);
+            match found.filter(|word| *word != stale) {
+                None => {
+                    self.nodes.add(node);
+                    return Ok(None);
+                }
+                Some(word) => match self.follow(index, id, key, Ptr::from_word(word), arena)? {
+                    Followed::Row(row) => return Ok(Some(row)),
+                    Followed::Nothing => return Ok(None),
+                    // Each turn means that another transaction committed in between.
+                    Followed::Stale => stale = word,
+                },
+            }
+        }
+    }
+
+    pub(super) fn scan_open(&mut self, index: IndexId, range: &KeyRange, descending: bool) -> CursorId {
+        let at = match self.cursors.iter().position(|c| !c.open) {
+            Some(at) => at,
+            None => {
+                self.cursors.push(OpenCursor { cursor: Cursor::new(), index, open: false });
+                self.cursors.len() - 1
+            }
+        };
+        let slot = &mut self.cursors[at];
+        slot.index = index;
+        slot.open = true;
+        self.cursors_open += 1;
+        if range.is_empty() {
+            slot.cursor = Cursor::new();
+        } else {
+            let upper = range.upper().map_or(Bound::Unbounded, Bound::Excluded);
+            slot.cursor.open(Bound::Included(range.lower()), upper, descending);
+        }
+        CursorId(at as u32)
+    }
+
+    pub(super) fn scan_close(&mut self, cursor: CursorId) {
+        let slot = &mut self.cursors[cursor.0 as usize];
+        self.cursors_open -= u32::from(slot.open);
+        slot.open = false;
+    }
+
+    pub(super) fn scan_next(
+        &mut self,
+        table: &Table<SiloHeader>,
+        cursor: CursorId,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        let id = self.cursors[cursor.0 as usize].index;
+        let index = table.index(id);
+        loop {
+            let SiloTxn { cursors, nodes, participant, accesses, key, other_key, .. } = self;
+            let cursor = &mut cursors[cursor.0 as usize].cursor;
+            let pin = participant.pinned();
+            if let Some(ahead) = cursor.upcoming().get(PREFETCH_AHEAD) {
+                Ptr::from_word(*ahead).prefetch();
+            }
+            let next = cursor.next(index.tree(), pin, |node| nodes.add(node));
+            nodes.check()?;
+            let Some((words, word)) = next else { return Ok(None) };
+            let record = Ptr::from_word(word);
+            if !self.writes.is_empty()
+                && let Some(write) = find_write(&self.write_map, &self.writes, record)
+                && self.writes[write as usize].state != State::Unwritten
+            {
+                key.set_words(words);
+                match self.own_holder_of_key(index, id, write) {
+                    Some(holder) => return self.own_row(holder, arena).map(Some),
+                    None => continue,
+                }
+            }
+            match read_record(record, pin, arena)? {
+                Seen::Row(version, image) => {
+                    accesses.push(Access { record, version });
+                    if has_key(index, id, image.words(arena), words, other_key) {
+                        let handle = RowHandle((accesses.len() - 1) as u32);
+                        return Ok(Some(Row { handle, image }));
+                    }
+                }
+                Seen::Placeholder(version) => {
+                    accesses.push(Access { record, version });
+                    continue;
+                }
+                Seen::Dead => {}
+            }
+            key.set_words(words);
+            let key = std::mem::take(key);
+            let found = self.look_again(index, id, key.words(), word, arena);
+            self.key = key;
+            if let Some(row) = found? {
+                return Ok(Some(row));
+            }
+        }
+    }
+
+    /// [`SiloTxn::own_holder`] of the key in `self.key`.
+    fn own_holder_of_key(&mut self, index: &Index, id: IndexId, write: u32) -> Option<u32> {
+        let key = std::mem::take(&mut self.key);
+        let holder = self.own_holder(index, id, key.words(), write);
+        self.key = key;
+        holder
+    }
+
+    pub(super) fn load(&mut self, row: RowHandle, arena: &mut Arena) -> Result<Option<Image>, Conflict> {
+        let Access { record, version: mut expected } = self.accesses[row.0 as usize];
+        if !self.writes.is_empty()
+            && let Some(write) = self.find_write(record)
+        {
+            let entry = &self.writes[write as usize];
+            let image = entry.image;
+            match entry.state {
+                State::Live => {
+                    let offset = arena.push_words(image.words(&self.images))?;
+                    return Ok(Some(Image { offset, len: image.len }));
+                }
+                State::Dead => return Ok(None),
+                State::Unwritten => expected = entry.version,
+            }
+        }
+        match read_record(record, self.participant.pinned(), arena)? {
+            Seen::Row(now, image) if now == expected => Ok(Some(image)),
+            _ => Err(Conflict::Validation),
+        }
+    }
+}
+
+/// How many rows ahead of a scan records are fetched.
+const PREFETCH_AHEAD: usize = 4;

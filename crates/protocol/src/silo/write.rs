@@ -1,0 +1,329 @@
+//! Writing: into the write set and, for keys, into the indexes.
+
+use super::read::{Seen, has_key, read_record};
+use super::*;
+use crate::door;
+use planaria_storage::Index;
+use planaria_storage::btree::Insert;
+
+/// What asking for an index entry gave.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Claim {
+    /// The entry is new.
+    Added,
+    /// The entry was there and points to the row's record already.
+    Shared,
+    /// The entry points to a record that gives it up at commit.
+    TakenOver,
+    /// A row has the key.
+    Duplicate,
+}
+
+/// Looks at an entry of somebody who is coming or going, before it counts as a conflict.
+const CLAIMS_MAX: u32 = 32;
+
+impl SiloTxn {
+    pub(super) fn insert(
+        &mut self,
+        table: &Table<SiloHeader>,
+        image: &[u64],
+    ) -> Result<Result<RowHandle, Refused>, Conflict> {
+        // First whatever can fail: a key that is in an index must be in the write set too.
+        let mark = self.images.mark();
+        let offset = self.images.push_words(image)?;
+        let record = table.allocate(self.worker, image.len());
+        // The number that the write is going to have.
+        let me = self.writes.len() as u32;
+        match self.claim(table, IndexId::PRIMARY, image, record, me) {
+            Ok(Ok(Claim::Added | Claim::TakenOver | Claim::Shared)) => {}
+            refused => {
+                door::free(table, record);
+                self.images.truncate(mark);
+                return refused.map(|r| Err(r.err().unwrap_or(Refused::Duplicate(IndexId::PRIMARY))));
+            }
+        }
+        let handle = self.push_access(record, OWN);
+        self.push_write(WriteEntry {
+            record,
+            version: ABSENT,
+            image: Image { offset, len: image.len() as u32 },
+            touched: IndexSet::EMPTY,
+            shared: IndexSet::EMPTY,
+            table: table.id(),
+            saved: 0,
+            takeovers: NONE,
+            origin: Origin::Insert,
+            state: State::Live,
+        });
+        match self.claim_secondary(table, image, record, me)? {
+            None => Ok(Ok(handle)),
+            // What has been put in by now is taken out at the end.
+            Some(refused) => {
+                self.writes[me as usize].state = State::Dead;
+                Ok(Err(refused))
+            }
+        }
+    }
+
+    fn claim_secondary(
+        &mut self,
+        table: &Table<SiloHeader>,
+        image: &[u64],
+        record: Ptr,
+        me: u32,
+    ) -> Result<Option<Refused>, Conflict> {
+        for (id, _) in table.secondary() {
+            match self.claim(table, id, image, record, me)? {
+                Ok(Claim::Duplicate) => return Ok(Some(Refused::Duplicate(id))),
+                Ok(_) => {}
+                Err(refused) => return Ok(Some(refused)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Puts an index entry for the row `image` of `record`, write number `me`, in place.
+    fn claim(
+        &mut self,
+        table: &Table<SiloHeader>,
+        id: IndexId,
+        image: &[u64],
+        record: Ptr,
+        me: u32,
+    ) -> Result<Result<Claim, Refused>, Conflict> {
+        let index = table.index(id);
+        let mut key = std::mem::take(&mut self.key);
+        let claim = match index.codec().encode_row(image, &mut key) {
+            Ok(()) => self.claim_key(index, id, key.words(), record, me).map(Ok),
+            Err(_) => Ok(Err(Refused::KeyTooLong(id))),
+        };
+        self.key = key;
+        claim
+    }
+
+    fn claim_key(
+        &mut self,
+        index: &Index,
+        id: IndexId,
+        key: &[u64],
+        record: Ptr,
+        me: u32,
+    ) -> Result<Claim, Conflict> {
+        for _ in 0..CLAIMS_MAX {
+            match index.tree().insert(self.participant.pinned(), key, record.to_word()) {
+                Insert::Done(changes) => {
+                    self.nodes.apply(&changes);
+                    return Ok(Claim::Added);
+                }
+                Insert::Exists(word, _) => {
+                    if let Some(claim) = self.claim_existing(index, id, key, Ptr::from_word(word), me)? {
+                        return Ok(claim);
+                    }
+                }
+            }
+        }
+        Err(Conflict::Key)
+    }
+
+    /// The key has an entry, which leads to `found`. `None`: it may be gone now.
+    fn claim_existing(
+        &mut self,
+        index: &Index,
+        id: IndexId,
+        key: &[u64],
+        found: Ptr,
+        me: u32,
+    ) -> Result<Option<Claim>, Conflict> {
+        if let Some(write) = self.find_write(found)
+            && (write == me || self.writes[write as usize].state != State::Unwritten)
+        {
+            let holder = self.own_holder(index, id, key, write);
+            return Ok(Some(match holder {
+                Some(holder) if holder != me => Claim::Duplicate,
+                _ if write == me => Claim::Shared,
+                Some(_) => Claim::TakenOver,
+                None => {
+                    let next = self.writes[write as usize].takeovers;
+                    self.writes[write as usize].takeovers = self.takeovers.len() as u32;
+                    self.takeovers.push(Takeover { index: id, from: write, to: me, next });
+                    Claim::TakenOver
+                }
+            }));
+        }
+        let mark = self.images.mark();
+        let seen = read_record(found, self.participant.pinned(), &mut self.images)?;
+        let claim = match seen {
+            Seen::Row(version, image) => {
+                let same = has_key(index, id, image.words(&self.images), key, &mut self.other_key);
+                // An answer like any other: it must hold at commit. (An entry that is early or
+                // stale belongs to somebody who is about to commit or abort.)
+                same.then(|| self.push_access(found, version)).map(|_| Claim::Duplicate)
+            }
+            Seen::Placeholder(_) | Seen::Dead => None,
+        };
+        self.images.truncate(mark);
+        if claim.is_none() {
+            (0..SPINS_MAX / CLAIMS_MAX).for_each(|_| spin_hint());
+        }
+        Ok(claim)
+    }
+
+    /// The write of a row that is about to change, made if it is new; `None` if it is dead.
+    fn write_of(&mut self, table: &Table<SiloHeader>, row: RowHandle) -> Result<Option<u32>, Conflict> {
+        let Access { record, version } = self.accesses[row.0 as usize];
+        let write = match self.find_write(record) {
+            Some(write) => {
+                let entry = &self.writes[write as usize];
+                if entry.state == State::Dead {
+                    return Ok(None);
+                }
+                if version != OWN && version != entry.version {
+                    return Err(Conflict::Validation);
+                }
+                write
+            }
+            None => self.push_write(WriteEntry {
+                record,
+                version,
+                image: Image::default(),
+                touched: IndexSet::EMPTY,
+                shared: IndexSet::EMPTY,
+                table: table.id(),
+                saved: 0,
+                takeovers: NONE,
+                origin: Origin::Row,
+                state: State::Unwritten,
+            }),
+        };
+        self.accesses[row.0 as usize].version = OWN;
+        Ok(Some(write))
+    }
+
+    /// Logs the state of a write that is older than the innermost savepoint, before its first change
+    /// since. Whether its image may be overwritten: no log entry needs it.
+    #[inline]
+    fn save(&mut self, write: u32) -> bool {
+        let entry = &mut self.writes[write as usize];
+        if write >= self.floor || entry.saved >= self.savepoint {
+            return true;
+        }
+        let WriteEntry { state, image, saved, .. } = *entry;
+        self.undo.push(Undo { write, state, image, saved });
+        entry.saved = self.savepoint;
+        false
+    }
+
+    pub(super) fn update(
+        &mut self,
+        table: &Table<SiloHeader>,
+        row: RowHandle,
+        image: &[u64],
+        touched: IndexSet,
+    ) -> Result<Result<(), Refused>, Conflict> {
+        let Some(write) = self.write_of(table, row)? else { return Ok(Ok(())) };
+        if !touched.is_empty()
+            && let Some(refused) = self.move_keys(table, write, image, touched)?
+        {
+            return Ok(Err(refused));
+        }
+        let overwrite = self.save(write);
+        let entry = &mut self.writes[write as usize];
+        entry.touched = entry.touched.union(touched);
+        if overwrite && entry.state == State::Live && entry.image.len as usize == image.len() {
+            self.images.words_mut(entry.image.offset, entry.image.len).copy_from_slice(image);
+        } else {
+            let offset = self.images.push_words(image)?;
+            entry.image = Image { offset, len: image.len() as u32 };
+        }
+        entry.state = State::Live;
+        Ok(Ok(()))
+    }
+
+    /// Adds the index entries of a row's new image.
+    fn move_keys(
+        &mut self,
+        table: &Table<SiloHeader>,
+        write: u32,
+        image: &[u64],
+        touched: IndexSet,
+    ) -> Result<Option<Refused>, Conflict> {
+        debug_assert!(!touched.contains(IndexId::PRIMARY), "a changed primary key is another row");
+        for id in touched.iter() {
+            let index = table.index(id);
+            let WriteEntry { origin, record, image: old, .. } = self.writes[write as usize];
+            if origin == Origin::Insert {
+                // The entry of the image as inserted stands in no other list.
+                let mut key = std::mem::take(&mut self.key);
+                let encoded = index.codec().encode_row(old.words(&self.images), &mut key);
+                debug_assert!(encoded.is_ok(), "it has been inserted");
+                let pushed = self.push_extra(write, id, &key);
+                self.key = key;
+                pushed?;
+            }
+            let mut key = std::mem::take(&mut self.key);
+            let claim = match index.codec().encode_row(image, &mut key) {
+                // Listed before it is in the index, so that no entry can be forgotten there.
+                Ok(()) => self
+                    .push_extra(write, id, &key)
+                    .and_then(|()| self.claim_key(index, id, key.words(), record, write).map(Ok)),
+                Err(_) => Ok(Err(Refused::KeyTooLong(id))),
+            };
+            self.key = key;
+            match claim? {
+                Ok(Claim::Added) => {}
+                Err(refused) => return Ok(Some(refused)),
+                Ok(claim) => {
+                    self.extras.pop();
+                    match claim {
+                        Claim::Duplicate => return Ok(Some(Refused::Duplicate(id))),
+                        Claim::Shared => self.writes[write as usize].shared.insert(id),
+                        Claim::TakenOver | Claim::Added => {}
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    pub(super) fn push_extra(&mut self, write: u32, index: IndexId, key: &KeyBuf) -> Result<(), Conflict> {
+        let words = key.words();
+        let offset = self.images.push_words(words)?;
+        self.extras.push(Extra { write, index, key: Image { offset, len: words.len() as u32 } });
+        Ok(())
+    }
+
+    pub(super) fn delete(&mut self, table: &Table<SiloHeader>, row: RowHandle) -> Result<bool, Conflict> {
+        let Some(write) = self.write_of(table, row)? else { return Ok(false) };
+        let WriteEntry { record, version, state, .. } = self.writes[write as usize];
+        let old = match state {
+            State::Unwritten => match read_record(record, self.participant.pinned(), &mut self.images)? {
+                Seen::Row(now, image) if now == version => Some(image),
+                _ => return Err(Conflict::Validation),
+            },
+            _ => None,
+        };
+        self.save(write);
+        let entry = &mut self.writes[write as usize];
+        if let Some(old) = old {
+            entry.image = old;
+        }
+        entry.state = State::Dead;
+        Ok(true)
+    }
+
+    pub(super) fn rollback_to(&mut self, savepoint: Savepoint) {
+        while self.undo.len() > savepoint.undo as usize {
+            if let Some(Undo { write, state, image, saved }) = self.undo.pop() {
+                let entry = &mut self.writes[write as usize];
+                (entry.state, entry.image, entry.saved) = (state, image, saved);
+            }
+        }
+        for entry in &mut self.writes[savepoint.writes as usize..] {
+            entry.state = match entry.origin {
+                Origin::Insert => State::Dead,
+                Origin::Row => State::Unwritten,
+            };
+        }
+        (self.floor, self.savepoint) = (savepoint.writes, savepoint.serial);
+    }
+}

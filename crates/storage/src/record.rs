@@ -1,0 +1,381 @@
+//! Records: a row's current image beside its protocol header, for optimistic readers.
+//!
+//! ```text
+//!  | header H | descriptor | payload words ...        |
+//!                  |  inline:   length of the image in the payload
+//!                  '- overflow: pointer to | class, length | payload words ... |
+//! ```
+//!
+//! 1. Everything that changes is an atomic accessed with relaxed loads and stores: a reader that races
+//!    with a writer gets a torn image, never undefined behaviour. Whether it is torn is for the
+//!    protocol to find out, by its header (Boehm, *Can seqlocks get along with programming language
+//!    memory models?*, MSPC 2012).
+//! 2. The descriptor is one word, so length and place of the image are always consistent with each
+//!    other: no reader follows a pointer that was never one, or reads beyond a block, *whatever the
+//!    protocol does*. The payload's size is the block's class, which never changes.
+//! 3. An image that outgrew the payload moves to an overflow block, and stays in overflow blocks from
+//!    then on; blocks that were replaced are retired.
+//!
+//! So memory safety asks two things of a protocol: it follows a [`RecordPtr`] only under the pin under
+//! which it got it (or while it is the only one who knows it), and retires a record once, after it has
+//! been taken out of every index. Both are `unsafe` calls here.
+
+#![allow(unsafe_code)] // raw blocks of varying length
+
+use crate::arena::{Arena, ArenaFull};
+use crate::heap::{Block, Heap};
+use crate::reclaim::Pinned;
+use planaria_base::sync::atomic::{AtomicU64, Ordering};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// What a protocol keeps with each record: atomics, no larger than a few words.
+pub trait Header: Send + Sync + 'static {
+    /// Of a record that no transaction may see yet.
+    fn absent() -> Self;
+    /// Whether the record holds a row, as far as whoever is alone with the table can tell.
+    fn is_present(&self) -> bool;
+    /// Makes the record hold a row, or not, while nobody else looks: for loading, replay and tests.
+    fn set_present(&self, present: bool);
+}
+
+#[repr(C)]
+struct Head<H> {
+    header: H,
+    descriptor: AtomicU64,
+}
+
+const CLASS_MASK: u64 = 0xff;
+const OVERFLOW: u64 = 0x100;
+const SHIFT: u32 = 16;
+
+/// The head of an overflow block: class in the low byte, length of the image from [`SHIFT`] on.
+type OverflowHead = AtomicU64;
+
+/// An image in an arena: offset and length in words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Image {
+    /// Word offset within the arena.
+    pub offset: u32,
+    /// Length in words.
+    pub len: u32,
+}
+
+impl Image {
+    /// Its words.
+    #[inline]
+    pub fn words(self, arena: &Arena) -> &[u64] {
+        arena.words(self.offset, self.len)
+    }
+}
+
+/// The address of a record. Just an address: following it is [`RecordPtr::deref`].
+pub struct RecordPtr<H>(NonNull<Head<H>>);
+
+impl<H> Clone for RecordPtr<H> {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<H> Copy for RecordPtr<H> {}
+impl<H> PartialEq for RecordPtr<H> {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+impl<H> Eq for RecordPtr<H> {}
+impl<H> std::fmt::Debug for RecordPtr<H> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+// SAFETY: an address; what it points to is `Send + Sync` (atomics and `H: Send + Sync`).
+unsafe impl<H: Header> Send for RecordPtr<H> {}
+// SAFETY: as above.
+unsafe impl<H: Header> Sync for RecordPtr<H> {}
+
+impl<H> RecordPtr<H> {
+    /// The address, as indexes hold it. Never 0, a multiple of 8.
+    #[inline]
+    pub fn to_word(self) -> u64 {
+        self.0.as_ptr().expose_provenance() as u64
+    }
+
+    /// Back from [`RecordPtr::to_word`].
+    #[inline]
+    pub fn from_word(word: u64) -> RecordPtr<H> {
+        let pointer = std::ptr::with_exposed_provenance_mut(word as usize);
+        RecordPtr(NonNull::new(pointer).expect("an index entry points to a record"))
+    }
+
+    /// Asks the processor to fetch the record's first lines.
+    #[inline]
+    pub fn prefetch(self) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let line = self.0.as_ptr().cast::<i8>();
+            // SAFETY: a prefetch is a hint; it may name any address.
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(line);
+                _mm_prefetch::<_MM_HINT_T0>(line.wrapping_add(64));
+            }
+        }
+    }
+
+    /// Asks the processor to fetch the header alone.
+    #[inline]
+    pub fn prefetch_head(self) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: a prefetch is a hint; it may name any address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.0.as_ptr().cast::<i8>()) };
+        }
+    }
+
+    /// Looks at the record for as long as the pin lasts.
+    ///
+    /// # Safety
+    /// It was found in an index, or allocated, under this very pin; or it is in an index of a table
+    /// that nobody changes.
+    #[inline]
+    pub unsafe fn deref<'p>(self, _pin: Pinned<'p>) -> RecordRef<'p, H> {
+        RecordRef { head: self.0, _pin: PhantomData }
+    }
+}
+
+/// A record that can be looked at.
+pub struct RecordRef<'p, H> {
+    head: NonNull<Head<H>>,
+    _pin: PhantomData<&'p Head<H>>,
+}
+
+impl<H> Clone for RecordRef<'_, H> {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<H> Copy for RecordRef<'_, H> {}
+
+/// Words of a record without its payload.
+const fn head_words<H>() -> usize {
+    assert!(align_of::<Head<H>>() == 8);
+    size_of::<Head<H>>() / 8
+}
+
+/// Makes an absent record with room for `image`.
+pub(crate) fn allocate<H: Header>(heap: &Heap, worker: usize, words: usize) -> RecordPtr<H> {
+    let head_words = const { head_words::<H>() };
+    // A very long image goes to an overflow block at once: records themselves have a class.
+    let payload = if head_words + words > crate::heap::CLASS_WORDS_MAX { 1 } else { words };
+    let Block { start, class } = heap.allocate(worker, head_words + payload);
+    let head = start.cast::<Head<H>>();
+    // SAFETY: the block is ours, aligned to words, and has room for the head. Payload words are
+    // atomics that nobody reads before they are written: the length is 0.
+    unsafe { head.write(Head { header: H::absent(), descriptor: AtomicU64::new(u64::from(class)) }) };
+    RecordPtr(NonNull::new(head).expect("an allocation"))
+}
+
+/// Frees a record that no reader can hold.
+///
+/// # Safety
+/// It is in no index, nobody looks at it, and its heap is alive.
+pub(crate) unsafe fn free<H>(record: RecordPtr<H>) {
+    // SAFETY: as promised.
+    unsafe {
+        let descriptor = (*record.0.as_ptr()).descriptor.load(Ordering::Relaxed);
+        if descriptor & OVERFLOW != 0 {
+            let block = overflow_block(descriptor);
+            Heap::free(block, overflow_class(block));
+        }
+        Heap::free(record.0.as_ptr().cast(), descriptor as u8);
+    }
+}
+
+/// Frees a record when no reader can hold it any more.
+///
+/// # Safety
+/// It is in no index any more, its heap is alive, and it is retired once.
+pub(crate) unsafe fn retire<H>(record: RecordPtr<H>, pin: Pinned<'_>) {
+    // SAFETY: as promised.
+    unsafe {
+        let descriptor = (*record.0.as_ptr()).descriptor.load(Ordering::Relaxed);
+        if descriptor & OVERFLOW != 0 {
+            retire_overflow(overflow_block(descriptor), pin);
+        }
+        Heap::retire(record.0.as_ptr().cast(), descriptor as u8, pin, free_retired::<H>);
+    }
+}
+
+/// # Safety
+/// The deleter of `retire`: `block` is a record that was retired.
+unsafe fn free_retired<H>(block: *mut u8) {
+    // SAFETY: as promised.
+    unsafe {
+        let class = (*block.cast::<Head<H>>()).descriptor.load(Ordering::Relaxed) as u8;
+        Heap::free_retired(block.cast(), class);
+    }
+}
+
+#[inline]
+fn overflow_block(descriptor: u64) -> *mut u64 {
+    std::ptr::with_exposed_provenance_mut((descriptor >> SHIFT) as usize)
+}
+
+/// # Safety
+/// `block` is an overflow block that is not freed.
+unsafe fn overflow_class(block: *mut u64) -> u8 {
+    // SAFETY: as promised; the class never changes.
+    unsafe { (*block.cast::<OverflowHead>()).load(Ordering::Relaxed) as u8 }
+}
+
+/// # Safety
+/// No record points to the block any more; retired once; its heap is alive.
+unsafe fn retire_overflow(block: *mut u64, pin: Pinned<'_>) {
+    unsafe fn free(block: *mut u8) {
+        // SAFETY: the deleter runs once for the retired block.
+        unsafe { Heap::free_retired(block.cast(), overflow_class(block.cast())) }
+    }
+    // SAFETY: as promised.
+    unsafe { Heap::retire(block, overflow_class(block), pin, free) }
+}
+
+impl<'p, H> RecordRef<'p, H> {
+    /// Its address.
+    #[inline]
+    pub fn ptr(self) -> RecordPtr<H> {
+        RecordPtr(self.head)
+    }
+
+    #[inline]
+    fn head(self) -> &'p Head<H> {
+        // SAFETY: whoever made this promised that the record lives as long as 'p.
+        unsafe { self.head.as_ref() }
+    }
+
+    /// The protocol's header.
+    #[inline]
+    pub fn header(self) -> &'p H {
+        &self.head().header
+    }
+
+    /// The present image as atomics: of the length that it has at this moment.
+    #[inline]
+    fn image(self) -> &'p [AtomicU64] {
+        let descriptor = self.head().descriptor.load(Ordering::Acquire);
+        if descriptor & OVERFLOW != 0 {
+            return self.overflow_image(descriptor);
+        }
+        let len = (descriptor >> SHIFT) as usize;
+        // SAFETY: an inline descriptor's length is within the block (see `write`), whose words after
+        // the head are initialised up to any length that was ever published.
+        unsafe {
+            let payload = self.head.as_ptr().cast::<AtomicU64>().add(const { head_words::<H>() });
+            std::slice::from_raw_parts(payload, len)
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn overflow_image(self, descriptor: u64) -> &'p [AtomicU64] {
+        let block = overflow_block(descriptor).cast::<AtomicU64>();
+        // SAFETY: the descriptor was published with its block (release/acquire), and the block is
+        // retired after the descriptor changed, so the pin keeps it; its length is within it.
+        unsafe {
+            let len = (*block).load(Ordering::Acquire) >> SHIFT;
+            std::slice::from_raw_parts(block.add(1), len as usize)
+        }
+    }
+
+    /// Copies the image into an arena. The copy may be torn: believe it only after the protocol's
+    /// check.
+    #[inline]
+    pub fn read(self, arena: &mut Arena) -> Result<Image, ArenaFull> {
+        let image = self.image();
+        let offset = arena.alloc_words(image.len())?;
+        let len = image.len() as u32;
+        for (to, from) in arena.words_mut(offset, len).iter_mut().zip(image) {
+            *to = from.load(Ordering::Relaxed);
+        }
+        Ok(Image { offset, len })
+    }
+
+    /// Appends the image to a vector; as [`RecordRef::read`].
+    pub fn read_to_vec(self, out: &mut Vec<u64>) {
+        out.extend(self.image().iter().map(|word| word.load(Ordering::Relaxed)));
+    }
+
+    /// Replaces the image. The caller holds the record's lock, or is alone with it.
+    #[inline]
+    pub(crate) fn write(self, image: &[u64], heap: &Heap, worker: usize, pin: Pinned<'_>) {
+        let head_words = const { head_words::<H>() };
+        let descriptor = self.head().descriptor.load(Ordering::Relaxed);
+        let class = descriptor & CLASS_MASK;
+        if descriptor & OVERFLOW == 0 {
+            // SAFETY: the record is alive, `class` is its class.
+            let room = unsafe { Heap::words(self.head.as_ptr().cast(), class as u8) } - head_words;
+            if image.len() <= room {
+                // SAFETY: `room` words follow the head.
+                let payload = unsafe { self.head.as_ptr().cast::<AtomicU64>().add(head_words) };
+                // SAFETY: as above; concurrent readers use atomics too.
+                unsafe { store(payload, image) };
+                let inline = class | (image.len() as u64) << SHIFT;
+                if inline != descriptor {
+                    // Release: whoever reads the new length finds its words initialised.
+                    self.head().descriptor.store(inline, Ordering::Release);
+                }
+                return;
+            }
+        }
+        self.write_overflow(image, descriptor, heap, worker, pin);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_overflow(self, image: &[u64], descriptor: u64, heap: &Heap, worker: usize, pin: Pinned<'_>) {
+        if descriptor & OVERFLOW != 0 {
+            let block = overflow_block(descriptor);
+            // SAFETY: the record points to the block, so it is alive.
+            unsafe {
+                let class = overflow_class(block);
+                if image.len() < Heap::words(block, class) {
+                    store(block.cast::<AtomicU64>().add(1), image);
+                    let head = u64::from(class) | (image.len() as u64) << SHIFT;
+                    (*block.cast::<OverflowHead>()).store(head, Ordering::Release);
+                    return;
+                }
+            }
+        }
+        // Room to grow by a quarter: what has outgrown its record once may do so again.
+        let Block { start, class } = heap.allocate(worker, 1 + image.len() + image.len() / 4);
+        // SAFETY: a fresh block that nobody else knows yet.
+        unsafe {
+            let head = u64::from(class) | (image.len() as u64) << SHIFT;
+            start.cast::<OverflowHead>().write(AtomicU64::new(head));
+            store(start.cast::<AtomicU64>().add(1), image);
+        }
+        let address = start.expose_provenance() as u64;
+        assert!(address >> (64 - SHIFT) == 0, "user addresses have 48 bits");
+        let moved = descriptor & CLASS_MASK | OVERFLOW | address << SHIFT;
+        // The swap hands each block to exactly one writer, even if a protocol let two in.
+        let old = self.head().descriptor.swap(moved, Ordering::AcqRel);
+        if old & OVERFLOW != 0 {
+            // SAFETY: just unlinked from the record; by this swap nobody else retires it.
+            unsafe { retire_overflow(overflow_block(old), pin) };
+        }
+    }
+}
+
+/// # Safety
+/// `words.len()` words from `to` on may be written, and are otherwise accessed as atomics only.
+#[inline]
+unsafe fn store(to: *mut AtomicU64, words: &[u64]) {
+    for (i, word) in words.iter().enumerate() {
+        // SAFETY: as promised; a fresh block's words become initialised by their first store.
+        unsafe { (*to.add(i)).store(*word, Ordering::Relaxed) };
+    }
+}
