@@ -1,1 +1,55 @@
-//! planaria
+//! Planaria: a main-memory SQL database you can embed, call, kill and trust.
+//!
+//! ```
+//! # fn main() -> planaria::Result<()> {
+//! let db = planaria::Database::in_memory()?;      // or Database::open("directory")
+//! db.execute_script(
+//!     "CREATE TABLE account (id bigint PRIMARY KEY, balance numeric(12,2) NOT NULL CHECK (balance >= 0));
+//!      INSERT INTO account VALUES (1, 100.00), (2, 0.00);
+//!      CREATE PROCEDURE transfer(p_from bigint, p_to bigint, p_amount numeric)
+//!      LANGUAGE plpgsql AS $$
+//!      BEGIN
+//!          UPDATE account SET balance = balance - p_amount WHERE id = p_from;
+//!          UPDATE account SET balance = balance + p_amount WHERE id = p_to;
+//!      END $$;",
+//! )?;
+//! db.call("transfer", (1, 2, "40.00"))?;          // one serializable transaction
+//! let rows = db.query("SELECT balance FROM account ORDER BY id", ())?;
+//! assert_eq!(rows[1].get::<String>("balance")?, "40.00");
+//!
+//! let refused = db.call("transfer", (1, 2, "400.00")).unwrap_err();
+//! assert_eq!(refused.sqlstate(), planaria::SqlState::CHECK_VIOLATION);
+//! # Ok(()) }
+//! ```
+//!
+//! * [`Database`] is opened from a directory or lives in memory; [`Options`] choose protocol, log
+//!   and durability.
+//! * [`Session`] is one thread's seat: statements, [calls](Session::call), [transactions](Session::transaction).
+//! * [`Ticket`] is a commit's way to the disk: wait for it, ask it, or await it.
+//! * [`Error`] has PostgreSQL's SQLSTATE, position, detail and hint.
+//!
+//! This room assembles the others; see `ARCHITECTURE.md` for the map.
+
+mod database;
+mod describe;
+mod engine;
+mod options;
+mod params;
+mod row;
+mod session;
+mod stats;
+mod ticket;
+
+pub use database::Database;
+pub use options::{Durability, LogKind, Options, ProtocolKind, RecoveryProgress, RecoveryReport};
+pub use params::{Bytes, Param, ParamRef, Params};
+pub use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
+pub use row::{Column, ColumnIndex, FromDatum, Row, Rows};
+pub use session::{Notice, PreparedCall, Session, Statement, StatementResult, Submitted, Transaction};
+pub use stats::{Memory, Stats};
+pub use ticket::Ticket;
+
+/// Whether a text ends a statement: all quotes closed, a semicolon at its end. For prompts.
+pub fn is_complete(text: &str) -> bool {
+    planaria_sql::parse::is_complete(text)
+}

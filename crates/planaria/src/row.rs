@@ -216,3 +216,18 @@ impl FromDatum for Datum {
         Ok(value.clone())
     }
 }
+
+impl Rows {
+    /// No rows, no columns.
+    pub(crate) fn empty() -> Rows {
+        Rows { columns: Arc::from([]), rows: Vec::new() }
+    }
+}
+
+impl Column {
+    /// Whether people expect it flush right: numbers.
+    pub fn is_right_aligned(&self) -> bool {
+        use planaria_base::types::TypeClass::{Float, Integer, Numeric};
+        matches!(self.ty.class(), Integer | Numeric | Float)
+    }
+}

@@ -1,0 +1,124 @@
+//! The database: opening, sessions, and the short way for single calls.
+
+use crate::engine::{EngineApi, open_engine};
+use crate::options::{Options, RecoveryReport};
+use crate::params::Params;
+use crate::row::Rows;
+use crate::session::Session;
+use crate::stats::Stats;
+use parking_lot::Mutex;
+use planaria_base::Result;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A database. Cheap to share: give each thread its own [`Session`], or call it directly, which
+/// borrows a session from a pool.
+///
+/// ```
+/// # fn main() -> planaria::Result<()> {
+/// let db = planaria::Database::in_memory()?;
+/// db.execute_script(
+///     "CREATE TABLE t (id int PRIMARY KEY, n int NOT NULL);
+///      CREATE FUNCTION put(p_id int, p_n int) RETURNS int LANGUAGE plpgsql AS $$
+///      BEGIN
+///          INSERT INTO t VALUES (p_id, p_n)
+///          ON CONFLICT (id) DO UPDATE SET n = t.n + excluded.n
+///          RETURNING n INTO p_n;
+///          RETURN p_n;
+///      END $$;",
+/// )?;
+/// db.call("put", (1, 40))?;
+/// let answer = db.call("put", (1, 2))?;
+/// assert_eq!(answer[0].get::<i32>(0)?, 42);
+/// # Ok(()) }
+/// ```
+pub struct Database {
+    engine: Arc<dyn EngineApi>,
+    pool: Mutex<Vec<Session>>,
+}
+
+impl Database {
+    /// Opens the database in a directory with the default [`Options`]: made if it is not there,
+    /// recovered if it is. Errors: 55006 where another process has it open, XX001 where its log is
+    /// damaged (with file and offset).
+    pub fn open(path: impl AsRef<Path>) -> Result<Database> {
+        Options::new().open(path)
+    }
+
+    /// A database without a directory; gone when dropped.
+    pub fn in_memory() -> Result<Database> {
+        Options::new().in_memory()
+    }
+
+    pub(crate) fn open_with(path: &Path, options: Options) -> Result<Database> {
+        Ok(Database { engine: open_engine(Some(path), options)?, pool: Mutex::new(Vec::new()) })
+    }
+
+    pub(crate) fn in_memory_with(options: Options) -> Result<Database> {
+        Ok(Database { engine: open_engine(None, options)?, pool: Mutex::new(Vec::new()) })
+    }
+
+    /// A new session. 53300 where all seats are taken.
+    pub fn session(&self) -> Result<Session> {
+        Ok(Session::new(self.engine.session()?))
+    }
+
+    /// Runs `f` with a session of the pool.
+    fn with_session<T>(&self, f: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
+        let pooled = self.pool.lock().pop();
+        let mut session = match pooled {
+            Some(session) => session,
+            None => self.session()?,
+        };
+        let outcome = f(&mut session);
+        if !session.in_transaction() {
+            self.pool.lock().push(session);
+        }
+        outcome
+    }
+
+    /// Calls a procedure or function as one transaction; returns when it is durable. The answer is
+    /// one row of INOUT and OUT parameters, one row with the function's value, or a set-returning
+    /// function's rows.
+    pub fn call(&self, name: &str, params: impl Params) -> Result<Rows> {
+        self.with_session(|s| s.call(name, params))
+    }
+
+    /// Runs one statement; returns the number of rows it affected (or returned).
+    pub fn execute(&self, sql: &str, params: impl Params) -> Result<u64> {
+        self.with_session(|s| s.execute(sql, params))
+    }
+
+    /// Runs one statement; returns its rows.
+    pub fn query(&self, sql: &str, params: impl Params) -> Result<Rows> {
+        self.with_session(|s| s.query(sql, params))
+    }
+
+    /// Runs the statements of a script, each its own transaction unless the script says BEGIN.
+    pub fn execute_script(&self, sql: &str) -> Result<()> {
+        self.with_session(|s| s.execute_script(sql))
+    }
+
+    /// Counters and memory.
+    pub fn stats(&self) -> Stats {
+        self.engine.stats()
+    }
+
+    /// What recovery did when this database was opened; `None` where there was nothing to recover.
+    pub fn recovery(&self) -> Option<RecoveryReport> {
+        self.engine.recovery()
+    }
+
+    /// A digest of each table's rows (its name first), in order of the names: equal for equal
+    /// contents, whatever the order the rows came in. Takes the database for itself meanwhile.
+    pub fn digests(&self) -> Result<Vec<(String, u128)>> {
+        self.engine.digests()
+    }
+
+    /// Writes out the log, syncs it and closes the database; sessions still open hear 57P01.
+    /// Dropping the last handle does the same but cannot report an error.
+    pub fn close(self) -> Result<()> {
+        self.pool.lock().clear();
+        self.engine.close()
+    }
+}

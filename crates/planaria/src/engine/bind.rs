@@ -1,0 +1,84 @@
+//! Parameters into registers, converted to their declared types.
+
+use crate::params::{ParamRef, Params};
+use planaria_base::types::TypeClass;
+use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
+use planaria_exec::heap::Heap;
+use planaria_exec::slot::Slot;
+
+/// Puts parameter number `position` (from 1) into the heap as a value of type `ty`.
+#[inline]
+pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut Heap) -> Result<Slot> {
+    match (param, ty) {
+        (ParamRef::Null, _) => Ok(Slot::Null),
+        (ParamRef::Int(n), Type::Int8) => Ok(Slot::Int(n)),
+        (ParamRef::Int(n), Type::Int4) if i32::try_from(n).is_ok() => Ok(Slot::Int(n)),
+        (ParamRef::Int(n), Type::Int2) if i16::try_from(n).is_ok() => Ok(Slot::Int(n)),
+        (ParamRef::Int(n), Type::Numeric(None)) => Ok(Slot::numeric(Numeric::from_i64(n))),
+        (ParamRef::Int(n), Type::Float8) => Ok(Slot::Float(n as f64)),
+        (ParamRef::Numeric(n), Type::Numeric(None)) => Ok(Slot::numeric(n)),
+        (ParamRef::Float(x), Type::Float8) => Ok(Slot::Float(x)),
+        (ParamRef::Bool(b), Type::Bool) => Ok(Slot::Bool(b)),
+        (ParamRef::Uuid(u), Type::Uuid) => Ok(Slot::Uuid(u)),
+        (ParamRef::Bytes(b), Type::Bytea) => heap.bytea(b),
+        (ParamRef::Text(t), Type::Text | Type::Varchar(None) | Type::Unknown) => heap.text(t),
+        // Dates and times travel as the integers they are kept as.
+        (ParamRef::Int(n), ty) if matches!(ty.class(), TypeClass::DateTime | TypeClass::Interval) => {
+            Ok(Slot::Int(n))
+        }
+        (ParamRef::Array(items), Type::Array(of)) => bind_array(items, of, position, heap),
+        (ParamRef::Text(t), ty) => heap.push_datum(&Datum::parse(ty, t).map_err(|e| at(e, position))?),
+        (param, ty) => convert(param, ty, position, heap),
+    }
+}
+
+fn bind_array(items: &dyn Params, of: &Type, position: usize, heap: &mut Heap) -> Result<Slot> {
+    let mut few = [Slot::Null; 32];
+    let n = items.count();
+    if n <= few.len() {
+        for (i, slot) in few[..n].iter_mut().enumerate() {
+            *slot = bind(items.param(i), of, position, heap)?;
+        }
+        return heap.array(&few[..n]);
+    }
+    let many: Vec<Slot> =
+        (0..n).map(|i| bind(items.param(i), of, position, heap)).collect::<Result<_>>()?;
+    heap.array(&many)
+}
+
+/// The rare conversions: by way of the text form, which every type has.
+#[cold]
+fn convert(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut Heap) -> Result<Slot> {
+    let (datum, from) = match param {
+        ParamRef::Bool(b) => (Datum::Bool(b), Type::Bool),
+        ParamRef::Int(n) => (Datum::Int(n), Type::Int8),
+        ParamRef::Float(x) => (Datum::Float(x), Type::Float8),
+        ParamRef::Numeric(n) => (Datum::Numeric(n), Type::Numeric(None)),
+        ParamRef::Uuid(u) => (Datum::Uuid(u), Type::Uuid),
+        ParamRef::Bytes(b) => (Datum::Bytea(b.to_vec()), Type::Bytea),
+        ParamRef::Null | ParamRef::Text(_) | ParamRef::Array(_) => {
+            return Err(Error::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!("parameter ${position} is of type {ty}, the value given is an array"),
+            ));
+        }
+    };
+    let compatible = from.class() == ty.class()
+        || matches!(ty.class(), TypeClass::Text)
+        || matches!(
+            (from.class(), ty.class()),
+            (TypeClass::Integer | TypeClass::Numeric | TypeClass::Float, TypeClass::Numeric | TypeClass::Float)
+        );
+    if !compatible {
+        return Err(Error::new(
+            SqlState::DATATYPE_MISMATCH,
+            format!("parameter ${position} is of type {ty}, the value given is of type {from}"),
+        ));
+    }
+    heap.push_datum(&Datum::parse(ty, &datum.display(&from)).map_err(|e| at(e, position))?)
+}
+
+#[cold]
+fn at(error: Error, position: usize) -> Error {
+    error.context(format!("parameter ${position}"))
+}

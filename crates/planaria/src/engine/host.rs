@@ -1,0 +1,235 @@
+//! The engine as a running program sees it: inputs, sequences, messages, dynamic SQL, rows.
+//!
+//! Inputs are drawn once and recorded for the log; replay hands the recorded ones out again, in the
+//! same order, to the same program.
+
+use super::sequence::SessionSequences;
+use super::snapshot::Snapshot;
+use super::statement::compile_dynamic;
+use crate::row::{Column, Row};
+use crate::session::Notice;
+use planaria_base::{Datum, Error, Result, SequenceId, SqlState, Type};
+use planaria_exec::heap::Heap;
+use planaria_exec::slot::Slot;
+use planaria_exec::{Dynamic, Host};
+use planaria_ir::{Draw, Level};
+use planaria_storage::Header;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Seconds from 1970 to 2000, where SQL timestamps count from.
+const EPOCH_2000_SECONDS: i64 = 946_684_800;
+
+/// Inputs of the transaction under way.
+#[derive(Default)]
+pub(crate) struct Inputs {
+    /// Drawn so far, in order; never texts or arrays.
+    pub(crate) drawn: Vec<Slot>,
+    /// Given by the log, to be handed out again. `None` in normal operation.
+    pub(crate) recorded: Option<Vec<Datum>>,
+    given: usize,
+    now: Option<i64>,
+    /// The time of the transaction, drawn before recording began anew.
+    kept_now: Option<i64>,
+    random: u64,
+}
+
+impl Inputs {
+    pub(crate) fn begin(&mut self) {
+        self.record_anew();
+        self.now = None;
+        self.kept_now = None;
+    }
+
+    /// Forgets what was drawn, but for the time of the transaction: the same if drawn again.
+    pub(crate) fn record_anew(&mut self) {
+        self.drawn.clear();
+        self.given = 0;
+        self.kept_now = self.now.take();
+    }
+
+    /// The next recorded input, on replay.
+    fn replayed(&mut self) -> Option<Result<Slot>> {
+        let recorded = self.recorded.as_ref()?;
+        let datum = recorded.get(self.given);
+        self.given += 1;
+        Some(match datum {
+            Some(Datum::Int(n)) => Ok(Slot::Int(*n)),
+            Some(Datum::Float(x)) => Ok(Slot::Float(*x)),
+            Some(Datum::Uuid(u)) => Ok(Slot::Uuid(*u)),
+            _ => Err(Error::new(
+                SqlState::DATA_CORRUPTED,
+                "replay asks for an input that the log does not have",
+            )),
+        })
+    }
+
+    /// Whether replay has handed out every recorded input.
+    pub(crate) fn all_given(&self) -> bool {
+        self.recorded.as_ref().is_none_or(|r| r.len() == self.given)
+    }
+
+    /// splitmix64, seeded by the system's randomness once a session: `random()` promises no more.
+    fn next_random(&mut self) -> u64 {
+        if self.random == 0 {
+            use std::hash::{BuildHasher, Hasher};
+            self.random = std::collections::hash_map::RandomState::new().build_hasher().finish() | 1;
+        }
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+}
+
+/// Microseconds since 2000-01-01 UTC.
+fn clock_micros() -> i64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (since_1970.as_secs() as i64 - EPOCH_2000_SECONDS) * 1_000_000 + i64::from(since_1970.subsec_micros())
+}
+
+/// What the transaction did to sequences, for the log of transactions logged by value.
+#[derive(Clone, Copy)]
+pub(crate) enum SequenceEffect {
+    /// A value was drawn.
+    Drawn(SequenceId, i64),
+    /// `setval`.
+    Set(SequenceId, i64, bool),
+}
+
+/// See the module's head.
+pub(crate) struct SessionHost<'a, H: Header> {
+    pub(crate) snapshot: &'a Snapshot<H>,
+    pub(crate) inputs: &'a mut Inputs,
+    pub(crate) sequences: &'a mut SessionSequences,
+    pub(crate) effects: &'a mut Vec<SequenceEffect>,
+    pub(crate) notices: &'a mut Vec<Notice>,
+    pub(crate) columns: &'a Arc<[Column]>,
+    pub(crate) rows: &'a mut Vec<Row>,
+    pub(crate) cancelled: &'a AtomicBool,
+    /// Whether the program answers: replay does not collect rows.
+    pub(crate) quiet: bool,
+}
+
+impl<H: Header> SessionHost<'_, H> {
+    fn sequence(&self, id: SequenceId) -> Result<&super::sequence::SequenceState> {
+        self.snapshot
+            .sequences
+            .get(id.index())
+            .and_then(Option::as_deref)
+            .ok_or_else(|| Error::internal(format!("there is no sequence {id}")))
+    }
+}
+
+impl<H: Header> Host for SessionHost<'_, H> {
+    fn draw(&mut self, input: Draw) -> Result<Slot> {
+        if let (Draw::TransactionTimestamp, Some(now)) = (input, self.inputs.now) {
+            return Ok(Slot::Int(now));
+        }
+        let value = match self.inputs.replayed() {
+            Some(value) => value?,
+            None => match input {
+                Draw::TransactionTimestamp => {
+                    Slot::Int(self.inputs.kept_now.unwrap_or_else(clock_micros))
+                }
+                Draw::ClockTimestamp => Slot::Int(clock_micros()),
+                // 53 bits: every float8 of the grid in [0, 1) once.
+                Draw::Random => Slot::Float((self.inputs.next_random() >> 11) as f64 / (1u64 << 53) as f64),
+                Draw::Uuid => {
+                    let mut bytes = [0; 16];
+                    bytes[..8].copy_from_slice(&self.inputs.next_random().to_le_bytes());
+                    bytes[8..].copy_from_slice(&self.inputs.next_random().to_le_bytes());
+                    bytes[6] = bytes[6] & 0x0F | 0x40;
+                    bytes[8] = bytes[8] & 0x3F | 0x80;
+                    Slot::Uuid(bytes)
+                }
+            },
+        };
+        if let (Draw::TransactionTimestamp, Slot::Int(now)) = (input, value) {
+            self.inputs.now = Some(now);
+        }
+        self.inputs.drawn.push(value);
+        Ok(value)
+    }
+
+    fn next_value(&mut self, sequence: SequenceId) -> Result<i64> {
+        let value = match self.inputs.replayed() {
+            Some(value) => {
+                let value = value?.int();
+                self.sequence(sequence)?.observe(value);
+                self.sequences.remember(sequence, value);
+                value
+            }
+            None => {
+                let state = self
+                    .snapshot
+                    .sequences
+                    .get(sequence.index())
+                    .and_then(Option::as_deref)
+                    .ok_or_else(|| Error::internal(format!("there is no sequence {sequence}")))?;
+                let value = self.sequences.next(sequence, state)?;
+                if !state.definition().hidden {
+                    self.effects.push(SequenceEffect::Drawn(sequence, value));
+                }
+                value
+            }
+        };
+        self.inputs.drawn.push(Slot::Int(value));
+        Ok(value)
+    }
+
+    fn current_value(&mut self, sequence: SequenceId) -> Result<i64> {
+        // A call's answer must not depend on what the session did before it: the value is an input.
+        let value = match self.inputs.replayed() {
+            Some(value) => value?.int(),
+            None => self.sequences.current(sequence, &self.sequence(sequence)?.definition().name)?,
+        };
+        self.inputs.drawn.push(Slot::Int(value));
+        Ok(value)
+    }
+
+    fn set_value(&mut self, sequence: SequenceId, value: i64, is_called: bool) -> Result<()> {
+        self.sequence(sequence)?.set(value, is_called)?;
+        self.sequences.remember(sequence, value);
+        self.effects.push(SequenceEffect::Set(sequence, value, is_called));
+        Ok(())
+    }
+
+    fn notice(&mut self, level: Level, message: &Error) {
+        if self.quiet || matches!(level, Level::Debug | Level::Log) {
+            return;
+        }
+        let severity = match level {
+            Level::Debug => "DEBUG",
+            Level::Log => "LOG",
+            Level::Info => "INFO",
+            Level::Notice => "NOTICE",
+            Level::Warning | Level::Exception => "WARNING",
+        };
+        let fields = message.fields();
+        self.notices.push(Notice {
+            severity,
+            message: fields.message.clone(),
+            detail: fields.detail.clone(),
+            hint: fields.hint.clone(),
+        });
+    }
+
+    fn row(&mut self, row: &[Slot], heap: &Heap) -> Result<()> {
+        if !self.quiet {
+            let values = row.iter().map(|s| heap.to_datum(*s)).collect();
+            self.rows.push(Row { columns: self.columns.clone(), values });
+        }
+        Ok(())
+    }
+
+    fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic> {
+        compile_dynamic(self.snapshot, text, arguments).map(Dynamic::Code)
+    }
+
+    fn interrupted(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}

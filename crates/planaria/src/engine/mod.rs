@@ -1,0 +1,261 @@
+//! The engine: one database over one protocol.
+//!
+//! * [`snapshot`]: one catalog version with its tables and compiled procedures;
+//! * [`session`]: attempts and commits; [`statement`]: what kind of statement goes where;
+//! * [`host`]: what a running program may ask (inputs, sequences, messages);
+//! * [`schema`]: changes of the catalog, behind the [`gate`];
+//! * [`replay`]: the engine's side of recovery.
+//!
+//! Everything is generic over the protocol and dispatched once, when a database is opened; the
+//! traits [`EngineApi`] and [`SessionApi`] are the way in, one virtual call per statement.
+
+mod bind;
+mod counters;
+mod explain;
+mod gate;
+mod host;
+mod record;
+mod replay;
+mod schema;
+mod sequence;
+mod session;
+mod settings;
+mod snapshot;
+mod statement;
+
+use crate::options::{Options, RecoveryReport};
+use crate::params::Params;
+use crate::row::Column;
+use crate::session::{Notice, PreparedCall, StatementResult, Submitted};
+use crate::stats::{Memory, Stats};
+use crate::{Durability, LogKind};
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use planaria_base::clock::CommitClock;
+use planaria_base::{Datum, Epoch, ProcedureId, Result, Type};
+use planaria_catalog::Catalog;
+use planaria_log::{DirectoryDevice, Log, LogOptions};
+use planaria_protocol::{Protocol, ProtocolJob};
+use planaria_sql::ast;
+use planaria_storage::TableSet;
+use planaria_storage::reclaim::Participant;
+use session::SessionCore;
+use snapshot::Snapshot;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+pub(crate) use statement::PreparedStatement;
+
+/// The version of the planner whose plans the log was written under: part of the log's header,
+/// because a call replays as it ran only under the plans it ran with.
+const PLANNER_VERSION: u32 = 1;
+
+/// A call's target under one catalog version.
+pub(crate) struct Resolved {
+    version: u64,
+    id: ProcedureId,
+    parameters: Arc<[Type]>,
+    defaults: Vec<Datum>,
+    columns: Arc<[Column]>,
+}
+
+/// The engine, whatever its protocol.
+pub(crate) trait EngineApi: Send + Sync {
+    fn session(&self) -> Result<Box<dyn SessionApi>>;
+    fn stats(&self) -> Stats;
+    fn recovery(&self) -> Option<RecoveryReport>;
+    fn digests(&self) -> Result<Vec<(String, u128)>>;
+    fn close(&self) -> Result<()>;
+}
+
+/// A session, whatever the protocol.
+pub(crate) trait SessionApi: Send {
+    /// Runs one statement and waits until it is durable.
+    fn statement(
+        &mut self,
+        statement: &ast::Statement,
+        text: &str,
+        params: &dyn Params,
+    ) -> Result<StatementResult>;
+    /// The same from its text, which is kept analysed.
+    fn statement_text(&mut self, text: &str, params: &dyn Params) -> Result<StatementResult>;
+    fn prepare(&mut self, text: &str) -> Result<Arc<PreparedStatement>>;
+    fn run_prepared(
+        &mut self,
+        statement: &PreparedStatement,
+        params: &dyn Params,
+    ) -> Result<StatementResult>;
+    fn resolve_call(&mut self, name: &str, arguments: usize) -> Result<Arc<Resolved>>;
+    fn submit(&mut self, call: &PreparedCall, params: &dyn Params) -> Result<Submitted>;
+    fn in_transaction(&self) -> bool;
+    fn take_notices(&mut self) -> Vec<Notice>;
+    fn catalog(&mut self) -> Arc<Catalog>;
+}
+
+/// A database over a protocol.
+pub(crate) struct Engine<P: Protocol> {
+    protocol: P,
+    clock: Arc<CommitClock>,
+    gate: gate::Gate,
+    snapshot: ArcSwap<Snapshot<P::Header>>,
+    /// Version of `snapshot`, on a line of its own that is only read in normal operation.
+    version: AtomicU64,
+    /// Set once recovery is done.
+    log: OnceLock<Arc<Log>>,
+    log_kind: LogKind,
+    waits_for_disk: bool,
+    counters: counters::Counters,
+    recovery: Mutex<Option<RecoveryReport>>,
+}
+
+/// Opens an engine: in a directory, or in memory.
+pub(crate) fn open_engine(path: Option<&Path>, options: Options) -> Result<Arc<dyn EngineApi>> {
+    struct Open<'a>(Option<&'a Path>, Options);
+    impl ProtocolJob for Open<'_> {
+        type Output = Result<Arc<dyn EngineApi>>;
+        fn run<P: Protocol>(self) -> Self::Output {
+            let engine = match self.0 {
+                Some(path) if self.1.log != LogKind::Off && self.1.durability != Durability::Off => {
+                    Engine::<P>::open(path, &self.1)?
+                }
+                _ => Engine::<P>::empty(&self.1)?,
+            };
+            Ok(Arc::new(Handle(engine)))
+        }
+    }
+    options.protocol.dispatch(Open(path, options))
+}
+
+impl<P: Protocol> Engine<P> {
+    fn new(clock: Arc<CommitClock>, options: &Options) -> Result<Arc<Engine<P>>> {
+        let catalog = Arc::new(Catalog::default());
+        let snapshot = Snapshot::new(catalog, TableSet::default(), Vec::new())?;
+        Ok(Arc::new(Engine {
+            protocol: P::new(),
+            clock,
+            gate: gate::Gate::new(),
+            version: AtomicU64::new(snapshot.version()),
+            snapshot: ArcSwap::from_pointee(snapshot),
+            log: OnceLock::new(),
+            log_kind: options.log,
+            waits_for_disk: options.durability == Durability::Fsync,
+            counters: counters::Counters::new(),
+            recovery: Mutex::new(None),
+        }))
+    }
+
+    /// A database in memory.
+    fn empty(options: &Options) -> Result<Arc<Engine<P>>> {
+        Engine::new(Arc::new(CommitClock::new(Epoch(1))), options)
+    }
+
+    /// Recovers the database in a directory, then goes on logging there.
+    fn open(path: &Path, options: &Options) -> Result<Arc<Engine<P>>> {
+        let device = Arc::new(DirectoryDevice::open(path)?);
+        Engine::open_device(device, options)
+    }
+
+    /// Makes a snapshot the current one. The caller has the gate closed.
+    fn install(&self, snapshot: Snapshot<P::Header>) {
+        let version = snapshot.version();
+        self.snapshot.store(Arc::new(snapshot));
+        self.version.store(version, Ordering::Release);
+    }
+}
+
+/// The engine as [`EngineApi`]: sessions need to share it.
+struct Handle<P: Protocol>(Arc<Engine<P>>);
+
+impl<P: Protocol> EngineApi for Handle<P> {
+    fn session(&self) -> Result<Box<dyn SessionApi>> {
+        Ok(Box::new(SessionCore::new(self.0.clone())?))
+    }
+
+    fn stats(&self) -> Stats {
+        let engine = &*self.0;
+        let mut memory = Memory::default();
+        for table in engine.snapshot.load().tables.iter() {
+            let m = table.memory();
+            memory.rows += m.rows as u64;
+            memory.row_bytes += m.row_bytes as u64;
+            memory.index_entries += m.index_entries as u64;
+            memory.index_bytes += m.index_bytes as u64;
+        }
+        let log = engine.log.get().map(|l| l.stats()).unwrap_or_default();
+        Stats {
+            commits: engine.counters.commits(),
+            aborts: engine.counters.aborts(),
+            log_records: log.records,
+            log_bytes: log.bytes,
+            fsyncs: log.syncs,
+            memory,
+        }
+    }
+
+    fn recovery(&self) -> Option<RecoveryReport> {
+        self.0.recovery.lock().clone()
+    }
+
+    fn digests(&self) -> Result<Vec<(String, u128)>> {
+        let engine = &*self.0;
+        let _alone = engine.gate.close();
+        let snapshot = engine.snapshot.load_full();
+        let mut participant = Participant::new();
+        let guard = participant.guard();
+        let mut digests: Vec<(String, u128)> = snapshot
+            .tables
+            .digest(guard.pinned())
+            .into_iter()
+            .map(|(id, d)| {
+                let name = snapshot.catalog.table_by_id(id).name.clone();
+                (name, u128::from(d.rows as u64) << 64 | u128::from(d.hash))
+            })
+            .collect();
+        digests.sort();
+        Ok(digests)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.0.log.get().map_or(Ok(()), |log| log.shutdown())
+    }
+}
+
+impl<P: Protocol> SessionApi for SessionCore<P> {
+    fn statement(
+        &mut self,
+        statement: &ast::Statement,
+        text: &str,
+        params: &dyn Params,
+    ) -> Result<StatementResult> {
+        let outcome = self.run_statement(statement, text, params);
+        self.fail_block_on_error(outcome)
+    }
+    fn statement_text(&mut self, text: &str, params: &dyn Params) -> Result<StatementResult> {
+        let outcome = self.prepare_text(text, params).and_then(|p| self.run_prepared_statement(&p, params));
+        self.fail_block_on_error(outcome)
+    }
+    fn prepare(&mut self, text: &str) -> Result<Arc<PreparedStatement>> {
+        self.prepare_text(text, &())
+    }
+    fn run_prepared(&mut self, statement: &PreparedStatement, params: &dyn Params) -> Result<StatementResult> {
+        let outcome = self.run_prepared_statement(statement, params);
+        self.fail_block_on_error(outcome)
+    }
+    fn resolve_call(&mut self, name: &str, arguments: usize) -> Result<Arc<Resolved>> {
+        self.resolve(name, arguments).map(Arc::new)
+    }
+    fn submit(&mut self, call: &PreparedCall, params: &dyn Params) -> Result<Submitted> {
+        let outcome = self.submit_call(call, params);
+        self.fail_block_on_error(outcome)
+    }
+    fn in_transaction(&self) -> bool {
+        !matches!(self.block, session::Block::None)
+    }
+    fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+    fn catalog(&mut self) -> Arc<Catalog> {
+        self.engine.snapshot.load().catalog.clone()
+    }
+}

@@ -1,0 +1,171 @@
+//! The engine's side of recovery: calls run again, effects put in place.
+//!
+//! Replay runs on the engine's own protocol, alone, and gives each transaction the commit timestamp it
+//! had. A procedure is compiled under the catalog it was called under, because schema changes are
+//! replayed in the same order; its plan is then the one it ran with.
+
+use super::Engine;
+use super::host::Inputs;
+use super::session::SessionCore;
+use crate::options::{OnRecovery, RecoveryProgress};
+use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
+use planaria_exec::Interrupt;
+use planaria_log::record::{Call, Effect};
+use planaria_protocol::Protocol;
+use planaria_recovery::{Progress, Replayer};
+use planaria_storage::{IndexSet, KeyBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often the caller hears of progress.
+const PROGRESS_EVERY: Duration = Duration::from_millis(50);
+
+/// See the module's head.
+pub(super) struct Replay<P: Protocol> {
+    session: SessionCore<P>,
+    on_progress: Option<OnRecovery>,
+    told: Instant,
+}
+
+impl<P: Protocol> Replay<P> {
+    pub(super) fn new(engine: &Arc<Engine<P>>, on_progress: Option<OnRecovery>) -> Result<Replay<P>> {
+        Ok(Replay { session: SessionCore::new(engine.clone())?, on_progress, told: Instant::now() })
+    }
+}
+
+/// What must not happen alone: the log does not fit the database it is replayed into.
+fn unexpected(interrupt: Interrupt) -> Error {
+    match interrupt {
+        Interrupt::Error(error) => error,
+        Interrupt::Conflict(conflict) => Error::from(conflict),
+    }
+}
+
+fn missing(what: &str, table: TableId) -> Error {
+    Error::new(SqlState::DATA_CORRUPTED, format!("the log {what} a row that table {table} does not have"))
+}
+
+impl<P: Protocol> Replayer for Replay<P> {
+    fn call(&mut self, commit_ts: CommitTs, call: Call) -> Result<()> {
+        let s = &mut self.session;
+        s.enter();
+        let snapshot = s.snapshot.clone();
+        s.engine.clock.reset_to(commit_ts);
+        s.begin();
+        s.inputs.recorded = Some(call.inputs);
+        let outcome = snapshot
+            .routine(call.procedure)
+            .map_err(Interrupt::from)
+            .and_then(|routine| s.run_datums(&snapshot, &routine.code, &call.args, true))
+            .and_then(|()| {
+                if s.inputs.all_given() {
+                    return Ok(());
+                }
+                Err(Error::new(SqlState::DATA_CORRUPTED, "replay drew fewer inputs than the log has").into())
+            })
+            .and_then(|()| s.commit_unlogged(&snapshot));
+        if outcome.is_err() {
+            s.engine.protocol.abort(&mut s.txn, &snapshot.tables);
+        }
+        s.inputs = Inputs::default();
+        s.leave();
+        outcome.map_err(unexpected)
+    }
+
+    fn effects(&mut self, commit_ts: CommitTs, effects: Vec<Effect>) -> Result<()> {
+        let s = &mut self.session;
+        for effect in &effects {
+            if let Effect::Schema(change) = effect {
+                s.replay_schema_change(change)?;
+            }
+        }
+        s.enter();
+        let snapshot = s.snapshot.clone();
+        s.engine.clock.reset_to(commit_ts);
+        s.begin();
+        let outcome = put_in_place(s, &effects).and_then(|()| s.commit_unlogged(&snapshot).map_err(unexpected));
+        if outcome.is_err() {
+            s.engine.protocol.abort(&mut s.txn, &snapshot.tables);
+        }
+        s.leave();
+        outcome
+    }
+
+    fn progress(&mut self, progress: Progress) {
+        let Some(tell) = &self.on_progress else { return };
+        if self.told.elapsed() >= PROGRESS_EVERY || progress.bytes_done >= progress.bytes_total {
+            self.told = Instant::now();
+            tell(RecoveryProgress {
+                bytes_done: progress.bytes_done,
+                bytes_total: progress.bytes_total,
+                transactions: progress.transactions,
+            });
+        }
+    }
+}
+
+/// Deletes every old row first, then adds the new ones: unique keys may have wandered between rows.
+fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effect]) -> Result<()> {
+    let snapshot = s.snapshot.clone();
+    let protocol = &s.engine.protocol;
+    let arena = &mut s.machine.heap_mut().arena;
+    let mut key = KeyBuf::new();
+    for effect in effects {
+        let (table, what) = match effect {
+            Effect::Update { table, row } => {
+                let codec = snapshot.table(*table)?.index(IndexId::PRIMARY).codec();
+                codec
+                    .encode_row(row, &mut key)
+                    .map_err(|_| Error::internal("a logged key is too long"))?;
+                (*table, "updates")
+            }
+            Effect::Delete { table, key: bytes } => {
+                key.clear();
+                for byte in bytes {
+                    key.push(u64::from(*byte), 1);
+                }
+                (*table, "deletes")
+            }
+            _ => continue,
+        };
+        let mark = arena.mark();
+        let storage = snapshot.table(table)?;
+        let row = protocol
+            .get(&mut s.txn, storage, IndexId::PRIMARY, &key, arena)?
+            .ok_or_else(|| missing(what, table))?;
+        // An update that can neither move a unique key nor meet one changes the row in place.
+        if let Effect::Update { row: image, .. } = effect
+            && !storage.secondary().any(|(_, index)| index.codec().unique())
+        {
+            let touched: IndexSet = storage.secondary().map(|(id, _)| id).collect();
+            if protocol.update(&mut s.txn, storage, row.handle, image, touched)?.is_err() {
+                return Err(Error::internal("a logged update was refused"));
+            }
+        } else {
+            protocol.delete(&mut s.txn, storage, row.handle)?;
+        }
+        arena.truncate(mark);
+    }
+    for effect in effects {
+        match effect {
+            Effect::Insert { table, row } | Effect::Update { table, row } => {
+                let storage = snapshot.table(*table)?;
+                let in_place = matches!(effect, Effect::Update { .. })
+                    && !storage.secondary().any(|(_, index)| index.codec().unique());
+                if !in_place && protocol.insert(&mut s.txn, storage, row)?.is_err() {
+                    return Err(Error::new(
+                        SqlState::DATA_CORRUPTED,
+                        format!("the log inserts a row that table {table} has already"),
+                    ));
+                }
+            }
+            Effect::Sequence { sequence, last, called } => {
+                if let Some(Some(state)) = snapshot.sequences.get(sequence.index()) {
+                    if *called { state.observe(*last) } else { state.set(*last, false)? }
+                }
+            }
+            Effect::Truncate { .. } | Effect::Delete { .. } | Effect::Schema(_) => {}
+        }
+    }
+    Ok(())
+}

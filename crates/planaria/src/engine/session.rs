@@ -1,0 +1,333 @@
+//! A session's core: attempts, commits, answers.
+//!
+//! One call, in steps:
+//!
+//! 1. pass the [gate](super::gate), look whether the schema changed;
+//! 2. begin, bind the arguments, run the code;
+//! 3. commit: hold the epoch open, lock, draw `commit_ts`, validate, install (the protocol), append
+//!    the record to the worker's own buffer, let the epoch go;
+//! 4. a conflict anywhere: abort, back off, again from 1. An error: report it only if what was read
+//!    is consistent (validates), else it is a conflict too.
+
+use super::host::{Inputs, SequenceEffect, SessionHost};
+use super::sequence::SessionSequences;
+use super::snapshot::Snapshot;
+use super::{Engine, bind, record};
+use crate::options::LogKind;
+use crate::params::Params;
+use crate::row::{Column, Row, Rows};
+use crate::session::Notice;
+use crate::ticket::{SessionLog, Ticket};
+use planaria_base::limits::ATTEMPTS_MAX;
+use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, SqlState, Type, WorkerId};
+use planaria_exec::heap::Heap;
+use planaria_exec::slot::Slot;
+use planaria_exec::{Code, Context, Interrupt, Machine};
+use planaria_log::WorkerLog;
+use planaria_protocol::{Backoff, Conflict, Protocol, Savepoint};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How a transaction that is one program is logged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogAs {
+    /// As a call of this procedure with the arguments it ran with.
+    Call(ProcedureId),
+    /// By the rows it changed.
+    Values,
+}
+
+/// What a transaction of several statements is in.
+#[derive(Default)]
+pub(crate) enum Block {
+    /// No BEGIN: every statement is a transaction.
+    #[default]
+    None,
+    /// Between BEGIN and COMMIT.
+    Open,
+    /// A statement failed; only ROLLBACK leaves.
+    Failed,
+}
+
+/// See the module's head.
+pub(crate) struct SessionCore<P: Protocol> {
+    pub(super) engine: Arc<Engine<P>>,
+    pub(super) worker: WorkerId,
+    /// Counted once here, so that a call's own handle touches no count that cores share.
+    pub(super) snapshot: Arc<Arc<Snapshot<P::Header>>>,
+    pub(super) txn: P::Txn,
+    pub(super) machine: Machine,
+    pub(super) log: Option<WorkerLog>,
+    pub(super) session_log: Option<Arc<SessionLog>>,
+    pub(super) inputs: Inputs,
+    pub(super) sequences: SessionSequences,
+    pub(super) effects: Vec<SequenceEffect>,
+    pub(super) notices: Vec<Notice>,
+    pub(super) rows: Vec<Row>,
+    pub(super) args: Vec<Slot>,
+    /// The arguments of a call that will be logged, out of the program's reach.
+    kept_args: Vec<Slot>,
+    kept_heap: Heap,
+    pub(super) block: Block,
+    pub(super) savepoints: Vec<(String, Savepoint, usize)>,
+    pub(super) cancelled: Arc<AtomicBool>,
+    pub(super) no_columns: Arc<[Column]>,
+    pub(super) statements: super::statement::StatementCache,
+}
+
+impl<P: Protocol> SessionCore<P> {
+    pub(crate) fn new(engine: Arc<Engine<P>>) -> Result<SessionCore<P>> {
+        let worker = engine.gate.sit_down()?;
+        let log = engine.log.get().map(|l| l.worker()).transpose()?;
+        Ok(SessionCore {
+            worker,
+            snapshot: Arc::new(engine.snapshot.load_full()),
+            txn: engine.protocol.worker(worker),
+            machine: Machine::new(),
+            log,
+            session_log: engine.log.get().map(|l| Arc::new(SessionLog(l.clone()))),
+            inputs: Inputs::default(),
+            sequences: SessionSequences::default(),
+            effects: Vec::new(),
+            notices: Vec::new(),
+            rows: Vec::new(),
+            args: Vec::new(),
+            kept_args: Vec::new(),
+            kept_heap: Heap::new(),
+            block: Block::None,
+            savepoints: Vec::new(),
+            cancelled: Arc::new(AtomicBool::new(false)),
+            no_columns: Arc::from([]),
+            statements: Default::default(),
+            engine,
+        })
+    }
+
+    /// Passes the gate with the newest snapshot.
+    #[inline]
+    pub(super) fn enter(&mut self) {
+        self.engine.gate.enter(self.worker);
+        if self.engine.version.load(Ordering::Acquire) != self.snapshot.version() {
+            self.refresh();
+        }
+    }
+
+    #[cold]
+    fn refresh(&mut self) {
+        self.snapshot = Arc::new(self.engine.snapshot.load_full());
+        self.sequences.forget_runs();
+    }
+
+    #[inline]
+    pub(super) fn leave(&self) {
+        self.engine.gate.leave(self.worker);
+    }
+
+    /// Runs `body` as one transaction, as often as it takes; it says how the transaction is logged.
+    pub(super) fn transact(
+        &mut self,
+        body: &mut dyn FnMut(&mut Self, &Snapshot<P::Header>) -> Result<LogAs, Interrupt>,
+    ) -> Result<(CommitTs, bool)> {
+        self.notices.clear();
+        let mut backoff = Backoff::new();
+        for _ in 0..ATTEMPTS_MAX {
+            self.enter();
+            let snapshot = self.snapshot.clone();
+            self.begin();
+            let outcome = match body(self, &snapshot) {
+                Ok(log_as) => self.commit(&snapshot, log_as),
+                Err(interrupt) => Err(self.believable(interrupt)),
+            };
+            if outcome.is_err() {
+                self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+            }
+            self.leave();
+            match outcome {
+                Ok(done) => {
+                    self.engine.counters.commit(self.worker);
+                    return Ok(done);
+                }
+                Err(Interrupt::Error(error)) => return Err(error),
+                Err(Interrupt::Conflict(cause)) => {
+                    self.engine.counters.abort(self.worker, cause);
+                    self.notices.clear();
+                    backoff.wait();
+                }
+            }
+        }
+        Err(not_serialized())
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.engine.protocol.begin(&mut self.txn);
+        self.inputs.begin();
+        self.effects.clear();
+        self.rows.clear();
+        self.machine.reset();
+    }
+
+    /// An error computed from reads that do not hold is no error but a conflict.
+    pub(super) fn believable(&mut self, interrupt: Interrupt) -> Interrupt {
+        match interrupt {
+            Interrupt::Error(error) if !self.engine.protocol.validate(&mut self.txn) => {
+                drop(error);
+                Interrupt::Conflict(Conflict::Validation)
+            }
+            other => other,
+        }
+    }
+
+    /// Runs a program in the transaction that is open. `encode`: as a call that will be logged as such.
+    pub(super) fn run(
+        &mut self,
+        snapshot: &Snapshot<P::Header>,
+        code: &Code,
+        parameters: &[Type],
+        columns: &Arc<[Column]>,
+        params: &dyn Params,
+        encode: bool,
+    ) -> Result<(), Interrupt> {
+        self.args.clear();
+        for (i, ty) in parameters.iter().enumerate() {
+            let slot = bind::bind(params.param(i), ty, i + 1, self.machine.heap_mut())?;
+            self.args.push(slot);
+        }
+        if encode && self.log.is_some() {
+            // A copy, because the program may move its heap before the record is written.
+            self.kept_args.clear();
+            self.kept_heap.clear();
+            for slot in &self.args {
+                self.kept_args.push(Heap::relocate(*slot, self.machine.heap(), &mut self.kept_heap)?);
+            }
+        }
+        self.machine_run(snapshot, code, columns, false)
+    }
+
+    /// The same with arguments of the right types, for replay; `quiet`: nobody wants the answer.
+    pub(super) fn run_datums(
+        &mut self,
+        snapshot: &Snapshot<P::Header>,
+        code: &Code,
+        args: &[Datum],
+        quiet: bool,
+    ) -> Result<(), Interrupt> {
+        self.args.clear();
+        for arg in args {
+            let slot = self.machine.heap_mut().push_datum(arg)?;
+            self.args.push(slot);
+        }
+        let columns = self.no_columns.clone();
+        self.machine_run(snapshot, code, &columns, quiet)
+    }
+
+    fn machine_run(
+        &mut self,
+        snapshot: &Snapshot<P::Header>,
+        code: &Code,
+        columns: &Arc<[Column]>,
+        quiet: bool,
+    ) -> Result<(), Interrupt> {
+        let mut host = SessionHost {
+            snapshot,
+            inputs: &mut self.inputs,
+            sequences: &mut self.sequences,
+            effects: &mut self.effects,
+            notices: &mut self.notices,
+            columns,
+            rows: &mut self.rows,
+            cancelled: &self.cancelled,
+            quiet,
+        };
+        let mut context = Context {
+            protocol: &self.engine.protocol,
+            txn: &mut self.txn,
+            tables: &snapshot.tables,
+            link: &snapshot,
+            host: &mut host,
+        };
+        self.machine.run(code, &self.args, &mut context)?;
+        let outs = self.machine.outs();
+        if !outs.is_empty() && !quiet {
+            let values = outs.iter().map(|s| self.machine.heap().to_datum(*s)).collect();
+            self.rows.push(Row { columns: columns.clone(), values });
+        }
+        Ok(())
+    }
+
+    /// Commits without a record: replay.
+    pub(super) fn commit_unlogged(&mut self, snapshot: &Snapshot<P::Header>) -> Result<(), Interrupt> {
+        let engine = &*self.engine;
+        engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, |_, _| {})?;
+        Ok(())
+    }
+
+    /// Commits what is open. On an error (the log failed) the transaction is still open.
+    /// Answers with the timestamp, and whether anything was logged.
+    pub(super) fn commit(
+        &mut self,
+        snapshot: &Snapshot<P::Header>,
+        log_as: LogAs,
+    ) -> Result<(CommitTs, bool), Interrupt> {
+        let engine = &*self.engine;
+        let read_only = engine.protocol.is_read_only(&self.txn);
+        let Some(log) = self.log.as_mut().filter(|_| !(read_only && self.effects.is_empty())) else {
+            let ts = engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, |_, _| {})?;
+            return Ok((ts, false));
+        };
+        let log_as = if engine.log_kind == LogKind::Logical { LogAs::Values } else { log_as };
+        let commit = log.enter()?;
+        let (inputs, effects) = (&self.inputs.drawn, &self.effects);
+        let (args, heap) = (&self.kept_args, &self.kept_heap);
+        let append = |ts: CommitTs, txn: &P::Txn| {
+            match log_as {
+                LogAs::Call(procedure) => commit.call(ts, procedure, args.len(), inputs.len(), |w| {
+                    args.iter().chain(inputs).for_each(|slot| record::write_slot(w, *slot, heap));
+                }),
+                LogAs::Values => commit.effects(ts, |w| {
+                    record::write_sequences(w, effects, snapshot);
+                    record::write_rows(w, snapshot, &engine.protocol, txn);
+                }),
+            };
+        };
+        let ts = engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, append)?;
+        Ok((ts, true))
+    }
+
+    /// The ticket of a commit.
+    pub(super) fn ticket(&self, ts: CommitTs, logged: bool) -> Ticket {
+        match &self.session_log {
+            Some(log) if self.engine.waits_for_disk => {
+                // A reader is durable when all that was written before is; what is on disk already
+                // needs no further epoch.
+                let epoch = if logged { ts.epoch() } else { log.0.last_written().min(ts.epoch()) };
+                if log.0.durable_epoch() >= epoch { Ticket::done() } else { Ticket::new(epoch, log) }
+            }
+            _ => Ticket::done(),
+        }
+    }
+
+    /// The rows of the last program.
+    pub(super) fn take_rows(&mut self, columns: &Arc<[Column]>) -> Rows {
+        Rows { columns: columns.clone(), rows: std::mem::take(&mut self.rows) }
+    }
+}
+
+/// 40001, for a transaction that the caller must repeat.
+#[cold]
+pub(super) fn not_serialized() -> Error {
+    Error::new(
+        SqlState::SERIALIZATION_FAILURE,
+        "could not serialize access due to read/write dependencies among transactions",
+    )
+    .hint("The transaction might succeed if retried.")
+}
+
+impl<P: Protocol> Drop for SessionCore<P> {
+    fn drop(&mut self) {
+        if !matches!(self.block, Block::None) {
+            let snapshot = self.snapshot.clone();
+            self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+        }
+        self.engine.gate.stand_up(self.worker);
+    }
+}

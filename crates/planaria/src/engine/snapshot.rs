@@ -1,0 +1,138 @@
+//! What a transaction sees of the schema: one catalog version with its tables, sequences and codes.
+//!
+//! Immutable but for procedures being compiled when first called. Sessions hold an `Arc` of one and
+//! look for a newer one between transactions; so nothing is counted or locked on the way of a call.
+
+use super::sequence::SequenceState;
+use crate::row::Column;
+use planaria_analysis::logging::{self, Logging};
+use planaria_base::{Error, ProcedureId, Result, TableId};
+use planaria_catalog::{Catalog, Procedure, Returns};
+use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta};
+use planaria_ir::Program;
+use planaria_sql::lower;
+use planaria_storage::table::{Table, TableSet};
+use planaria_storage::{ColumnSpec, Header, IndexSpec, TableSpec};
+use std::sync::{Arc, OnceLock};
+
+/// See the module's head.
+pub(crate) struct Snapshot<H: Header> {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) tables: TableSet<H>,
+    pub(crate) sequences: Vec<Option<Arc<SequenceState>>>,
+    metas: Vec<Option<Arc<TableMeta>>>,
+    routines: Box<[OnceLock<Result<Routine>>]>,
+}
+
+/// A procedure, lowered and compiled.
+pub(crate) struct Routine {
+    pub(crate) program: Program,
+    pub(crate) code: Code,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) logging: Logging,
+}
+
+impl<H: Header> Snapshot<H> {
+    pub(crate) fn new(
+        catalog: Arc<Catalog>,
+        tables: TableSet<H>,
+        sequences: Vec<Option<Arc<SequenceState>>>,
+    ) -> Result<Snapshot<H>> {
+        let metas =
+            catalog.tables.iter().map(|t| t.as_ref().map(table_meta).transpose()).collect::<Result<_>>()?;
+        let routines = catalog.procedures.iter().map(|_| OnceLock::new()).collect();
+        Ok(Snapshot { catalog, tables, sequences, metas, routines })
+    }
+
+    pub(crate) fn version(&self) -> u64 {
+        self.catalog.version
+    }
+
+    /// The table's storage. The id comes from this snapshot's catalog.
+    pub(crate) fn table(&self, id: TableId) -> &Table<H> {
+        self.tables.table(id)
+    }
+
+    /// A routine, lowered and compiled when first asked for.
+    #[inline]
+    pub(crate) fn routine(&self, id: ProcedureId) -> Result<&Routine> {
+        let cell = self
+            .routines
+            .get(id.index())
+            .ok_or_else(|| Error::internal(format!("there is no procedure {id}")))?;
+        cell.get_or_init(|| self.make_routine(self.catalog.procedure(id))).as_ref().map_err(Clone::clone)
+    }
+
+    #[cold]
+    fn make_routine(&self, procedure: &Procedure) -> Result<Routine> {
+        let program = lower::plpgsql::lower_procedure(&self.catalog, procedure)?;
+        let signature = signature(procedure);
+        let code = self.compile(&program, Source::routine(signature, &procedure.body))?;
+        let columns =
+            program.outputs.iter().map(|o| Column { name: o.name.clone(), ty: o.ty.clone() }).collect();
+        let logging = logging::of(&program, &mut |callee| {
+            // A call of itself adds nothing to what is known of it.
+            if callee == procedure.id { None } else { Some(self.routine(callee).ok()?.logging.clone()) }
+        });
+        Ok(Routine { program, code, columns, logging })
+    }
+
+    /// Verifies and compiles a program lowered under this catalog.
+    pub(crate) fn compile(&self, program: &Program, source: Source) -> Result<Code> {
+        planaria_ir::verify::verify(program, self)?;
+        planaria_exec::compile(program, self, source)
+    }
+
+    /// The storage of a table of this catalog, empty.
+    pub(crate) fn new_table(catalog: &Catalog, id: TableId) -> Result<Table<H>> {
+        let table = catalog.table_by_id(id);
+        let columns = column_specs(table);
+        let indexes: Vec<IndexSpec> = table
+            .indexes
+            .iter()
+            .map(|i| IndexSpec { columns: i.columns.clone(), unique: i.unique })
+            .collect();
+        Table::new(id, TableSpec { columns: &columns, indexes: &indexes })
+    }
+}
+
+fn column_specs(table: &planaria_catalog::Table) -> Vec<ColumnSpec> {
+    table.columns.iter().map(|c| ColumnSpec { ty: c.ty.clone(), nullable: !c.not_null }).collect()
+}
+
+fn table_meta(table: &planaria_catalog::Table) -> Result<Arc<TableMeta>> {
+    let names = table.columns.iter().map(|c| c.name.clone());
+    let columns = names.zip(column_specs(table)).collect();
+    let indexes = table
+        .indexes
+        .iter()
+        .map(|i| IndexMeta { name: i.name.clone(), columns: i.columns.clone() })
+        .collect();
+    Ok(Arc::new(TableMeta::new(table.name.clone(), columns, indexes)?))
+}
+
+/// `name(integer,text)`, as PostgreSQL names a routine in contexts.
+pub(crate) fn signature(procedure: &Procedure) -> String {
+    let types: Vec<String> = procedure.inputs().map(|p| p.ty.to_string()).collect();
+    format!("{}({})", procedure.name, types.join(","))
+}
+
+/// Whether a procedure answers with any number of rows.
+pub(crate) fn returns_rows(returns: &Returns) -> bool {
+    matches!(returns, Returns::SetOf(_) | Returns::SetOfTable(_) | Returns::Table | Returns::SetOfOutRow)
+}
+
+impl<H: Header> CompileEnv for Snapshot<H> {
+    fn table(&self, id: TableId) -> Result<Arc<TableMeta>> {
+        self.metas
+            .get(id.index())
+            .and_then(Clone::clone)
+            .ok_or_else(|| Error::internal(format!("there is no table {id}")))
+    }
+}
+
+impl<'c, H: Header> Link<'c> for &'c Snapshot<H> {
+    fn code(&self, procedure: ProcedureId) -> Result<&'c Code> {
+        Ok(&self.routine(procedure)?.code)
+    }
+}

@@ -1,0 +1,591 @@
+//! Statements: from the syntax tree to the part of the engine that does it.
+
+use super::session::{Block, LogAs, SessionCore};
+use super::snapshot::Snapshot;
+use super::{Resolved, settings};
+use crate::params::{ParamRef, Params};
+use crate::row::Column;
+use crate::session::{PreparedCall, StatementResult, Submitted};
+use crate::ticket::Ticket;
+use parking_lot::Mutex;
+use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, SqlState, Type};
+use planaria_exec::{Code, Interrupt, Source};
+use planaria_ir::{OpKind, Program};
+use planaria_protocol::Protocol;
+use planaria_sql::ast::{self, Statement, StatementKind};
+use planaria_sql::lower::{self, ParamTypes};
+use planaria_sql::parse;
+use planaria_storage::Header;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Texts a session keeps analysed.
+const STATEMENTS_KEPT: usize = 512;
+
+/// Statements a session has seen, by text, and those it named with PREPARE.
+#[derive(Default)]
+pub(crate) struct StatementCache {
+    by_text: HashMap<String, Arc<PreparedStatement>>,
+    named: HashMap<String, Arc<PreparedStatement>>,
+}
+
+/// A statement, analysed: what its parameters and columns are.
+pub(crate) struct PreparedStatement {
+    pub(crate) text: String,
+    statement: Statement,
+    parameters: Arc<[Type]>,
+    pub(crate) columns: Arc<[Column]>,
+    /// Its code under the catalog version it was last run under.
+    compiled: Mutex<Option<(u64, Arc<Compiled>)>>,
+}
+
+/// Whether the statement becomes a program (as against a change of the schema or the session).
+fn is_program(statement: &Statement) -> bool {
+    matches!(
+        statement.kind,
+        StatementKind::Query(_)
+            | StatementKind::Insert(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+            | StatementKind::Call { .. }
+            | StatementKind::Do { .. }
+    )
+}
+
+/// The command tag.
+fn tag(statement: &Statement, count: u64) -> String {
+    match &statement.kind {
+        StatementKind::Query(_) => format!("SELECT {count}"),
+        StatementKind::Insert(_) => format!("INSERT 0 {count}"),
+        StatementKind::Update(_) => format!("UPDATE {count}"),
+        StatementKind::Delete(_) => format!("DELETE {count}"),
+        StatementKind::Call { .. } => "CALL".to_owned(),
+        StatementKind::Do { .. } => "DO".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn columns_of(program: &Program) -> Arc<[Column]> {
+    program.outputs.iter().map(|o| Column { name: o.name.clone(), ty: o.ty.clone() }).collect()
+}
+
+/// SQL text made by a running program.
+pub(super) fn compile_dynamic<H: Header>(
+    snapshot: &Snapshot<H>,
+    text: &str,
+    arguments: &[Type],
+) -> Result<Arc<Code>> {
+    let mut statements = parse::statements(text)?;
+    let statement = match (statements.pop(), statements.is_empty()) {
+        (Some(statement), true) => statement,
+        (None, _) => {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "EXECUTE of an empty statement"));
+        }
+        _ => {
+            return Err(Error::unsupported(
+                "EXECUTE of several statements",
+                "Execute them one after another.",
+            ));
+        }
+    };
+    if !is_program(&statement) {
+        return Err(Error::unsupported(
+            "EXECUTE of a schema change or transaction control",
+            "Run it outside of the procedure.",
+        ));
+    }
+    let program =
+        lower::lower_statement(&snapshot.catalog, &statement, &mut ParamTypes::declared(arguments.to_vec()))?;
+    Ok(Arc::new(snapshot.compile(&program, Source::default())?))
+}
+
+impl<P: Protocol> SessionCore<P> {
+    // ---- calls ----
+
+    /// Finds a routine by name and number of arguments.
+    pub(super) fn resolve(&mut self, name: &str, arguments: usize) -> Result<Resolved> {
+        self.enter();
+        let snapshot = self.snapshot.clone();
+        self.leave();
+        let name = name.strip_prefix("public.").unwrap_or(name);
+        let mut candidates =
+            snapshot.catalog.procedures_named(name).filter(|p| p.inputs().count() >= arguments);
+        let exists = snapshot.catalog.procedures_named(name).next().is_some();
+        let fits = |p: &planaria_catalog::Procedure| {
+            p.inputs().skip(arguments).all(|q| q.default.is_some())
+        };
+        let mut found = candidates.by_ref().filter(|p| fits(p));
+        let (first, second) = (found.next(), found.next());
+        let procedure = match (first, second) {
+            (Some(p), None) => p,
+            (Some(_), Some(_)) => {
+                return Err(Error::new(
+                    SqlState::AMBIGUOUS_FUNCTION,
+                    format!("several routines \"{name}\" take {arguments} arguments"),
+                )
+                .hint("Use a CALL or SELECT statement with casts to choose one."));
+            }
+            (None, _) => {
+                let error = Error::new(
+                    SqlState::UNDEFINED_FUNCTION,
+                    format!("no procedure or function \"{name}\" takes {arguments} arguments"),
+                );
+                return Err(if exists {
+                    error.hint("There are routines of that name with other arguments.")
+                } else {
+                    error
+                });
+            }
+        };
+        let id = procedure.id;
+        let parameters: Arc<[Type]> = procedure.inputs().map(|p| p.ty.clone()).collect();
+        let mut defaults = Vec::new();
+        for parameter in procedure.inputs().skip(arguments) {
+            let text = parameter.default.as_deref().unwrap_or("NULL");
+            defaults.push(self.evaluate_text(&snapshot, text, &parameter.ty)?);
+        }
+        let columns: Arc<[Column]> = snapshot.routine(id)?.columns.iter().cloned().collect();
+        Ok(Resolved { version: snapshot.version(), id, parameters, defaults, columns })
+    }
+
+    /// The value of an expression without parameters, as a parameter's default has it.
+    fn evaluate_text(&mut self, snapshot: &Snapshot<P::Header>, text: &str, ty: &Type) -> Result<Datum> {
+        if text.trim().eq_ignore_ascii_case("null") {
+            return Ok(Datum::Null);
+        }
+        let query = format!("SELECT CAST(({text}) AS {ty})");
+        let statement = parse::statements(&query)?.remove(0);
+        let program = lower::lower_statement(&snapshot.catalog, &statement, &mut ParamTypes::none())?;
+        let code = snapshot.compile(&program, Source::default())?;
+        let columns = columns_of(&program);
+        self.transact(&mut |s, snapshot| {
+            s.run(snapshot, &code, &[], &columns, &(), false)?;
+            Ok(LogAs::Values)
+        })?;
+        let mut rows = std::mem::take(&mut self.rows);
+        Ok(rows.pop().and_then(|mut r| r.values.pop()).unwrap_or_default())
+    }
+
+    pub(super) fn submit_call(&mut self, call: &PreparedCall, params: &dyn Params) -> Result<Submitted> {
+        if params.count() != call.arguments {
+            return Err(Error::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("\"{}\" was prepared for {} arguments, not {}", call.name, call.arguments, params.count()),
+            ));
+        }
+        self.check_block(None)?;
+        loop {
+            let resolved = call.resolved.load();
+            let with_defaults = WithDefaults { params, defaults: &resolved.defaults };
+            if !matches!(self.block, Block::None) {
+                if resolved.version != self.snapshot.version() {
+                    call.resolved.store(Arc::new(self.resolve(&call.name, call.arguments)?));
+                    continue;
+                }
+                let snapshot = self.snapshot.clone();
+                self.in_block(|s| {
+                    let routine = snapshot.routine(resolved.id)?;
+                    s.run(&snapshot, &routine.code, &resolved.parameters, &resolved.columns, &with_defaults, false)
+                })?;
+                return Ok(Submitted { rows: self.take_rows(&resolved.columns), ticket: Ticket::done() });
+            }
+            let mut stale = false;
+            let outcome = self.transact(&mut |s, snapshot| {
+                stale = resolved.version != snapshot.version();
+                if stale {
+                    return Err(Error::internal("the call was resolved under an older schema").into());
+                }
+                let routine = snapshot.routine(resolved.id)?;
+                let logged_as_call = routine.logging.is_command();
+                let (types, columns) = (&resolved.parameters, &resolved.columns);
+                s.run(snapshot, &routine.code, types, columns, &with_defaults, logged_as_call)?;
+                Ok(if logged_as_call { LogAs::Call(resolved.id) } else { LogAs::Values })
+            });
+            if stale {
+                call.resolved.store(Arc::new(self.resolve(&call.name, call.arguments)?));
+                continue;
+            }
+            let (ts, logged) = outcome?;
+            let ticket = self.ticket(ts, logged);
+            return Ok(Submitted { rows: self.take_rows(&resolved.columns), ticket });
+        }
+    }
+
+    // ---- statements ----
+
+    /// Refuses what a failed transaction does not take (25P02).
+    pub(super) fn check_block(&self, statement: Option<&Statement>) -> Result<()> {
+        let leaves = matches!(
+            statement.map(|s| &s.kind),
+            Some(StatementKind::Transaction(
+                ast::Transaction::Rollback | ast::Transaction::Commit | ast::Transaction::RollbackTo(_)
+            ))
+        );
+        if matches!(self.block, Block::Failed) && !leaves {
+            return Err(Error::new(
+                SqlState::IN_FAILED_SQL_TRANSACTION,
+                "current transaction is aborted, commands ignored until end of transaction block",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Runs one statement and waits until it is durable.
+    pub(super) fn run_statement(
+        &mut self,
+        statement: &Statement,
+        text: &str,
+        params: &dyn Params,
+    ) -> Result<StatementResult> {
+        self.check_block(Some(statement))?;
+        if is_program(statement) {
+            let prepared = self.analyse(statement.clone(), text, params)?;
+            return self.run_program(&prepared, params);
+        }
+        self.notices.clear();
+        let mut result = match &statement.kind {
+            StatementKind::Transaction(t) => self.transaction_control(t)?,
+            StatementKind::Explain { statement, .. } => self.explain(statement, text)?,
+            StatementKind::ExplainProcedure { name, args } => self.explain_procedure(name, args.as_deref())?,
+            StatementKind::Set { name, value, .. } => {
+                settings::set(name, value.as_deref())?;
+                done("SET")
+            }
+            StatementKind::Show(name) => {
+                let (columns, rows) = settings::show(name)?;
+                table_result("SHOW", columns, rows)
+            }
+            StatementKind::Prepare { name, types, statement } => {
+                self.prepare_named(name, types, statement, text)?
+            }
+            StatementKind::ExecutePrepared { name, args } => {
+                return self.execute_named(name, args, text);
+            }
+            StatementKind::Deallocate(name) => self.deallocate(name.as_deref())?,
+            StatementKind::NoOperation(tag) => done(tag),
+            StatementKind::Checkpoint => {
+                return Err(Error::unsupported("CHECKPOINT", "The log alone recovers the database for now.")
+                    .at(statement.position));
+            }
+            StatementKind::Unsupported(what) => {
+                return Err(Error::unsupported(
+                    format!("{what} is not supported"),
+                    "docs/sql.md lists what is.",
+                )
+                .at(statement.position));
+            }
+            _ => self.change_schema(statement, text)?,
+        };
+        result.notices.append(&mut std::mem::take(&mut self.notices));
+        Ok(result)
+    }
+
+    /// Analyses a program-like statement; parameters get their types from the context, or from
+    /// the values where the context leaves them open.
+    fn analyse(&mut self, statement: Statement, text: &str, params: &dyn Params) -> Result<Arc<PreparedStatement>> {
+        self.enter();
+        let snapshot = self.snapshot.clone();
+        self.leave();
+        let mut types = ParamTypes::inferred();
+        let program = match lower::lower_statement(&snapshot.catalog, &statement, &mut types) {
+            Err(error) if params.count() > 0 && might_know_types(&error) => {
+                types = ParamTypes::declared((0..params.count()).map(|i| type_of(params.param(i))).collect());
+                lower::lower_statement(&snapshot.catalog, &statement, &mut types).map_err(|_| error)?
+            }
+            other => other?,
+        };
+        let columns = columns_of(&program);
+        let compiled = Arc::new(Compiled::new(&snapshot, &program)?);
+        Ok(Arc::new(PreparedStatement {
+            text: text.to_owned(),
+            statement,
+            parameters: types.types().into(),
+            columns,
+            compiled: Mutex::new(Some((snapshot.version(), compiled))),
+        }))
+    }
+
+    pub(super) fn prepare_text(&mut self, text: &str, params: &dyn Params) -> Result<Arc<PreparedStatement>> {
+        if let Some(found) = self.statements.by_text.get(text) {
+            return Ok(found.clone());
+        }
+        let mut statements = parse::statements(text)?;
+        let statement = match (statements.pop(), statements.is_empty()) {
+            (Some(statement), true) => statement,
+            (None, _) => return Err(Error::new(SqlState::SYNTAX_ERROR, "there is no statement in the text")),
+            (Some(second), false) => {
+                return Err(Error::new(SqlState::SYNTAX_ERROR, "there are several statements in the text")
+                    .at(second.position)
+                    .hint("Use execute_script for several statements."));
+            }
+        };
+        if !is_program(&statement) {
+            return Ok(Arc::new(PreparedStatement {
+                text: text.to_owned(),
+                statement,
+                parameters: Arc::from([]),
+                columns: Arc::from([]),
+                compiled: Mutex::new(None),
+            }));
+        }
+        let prepared = self.analyse(statement, text, params)?;
+        if self.statements.by_text.len() >= STATEMENTS_KEPT {
+            self.statements.by_text.clear();
+        }
+        self.statements.by_text.insert(text.to_owned(), prepared.clone());
+        Ok(prepared)
+    }
+
+    pub(super) fn run_prepared_statement(
+        &mut self,
+        prepared: &PreparedStatement,
+        params: &dyn Params,
+    ) -> Result<StatementResult> {
+        self.check_block(Some(&prepared.statement))?;
+        if is_program(&prepared.statement) {
+            return self.run_program(prepared, params);
+        }
+        self.run_statement(&prepared.statement.clone(), &prepared.text, params)
+    }
+
+    fn run_program(&mut self, prepared: &PreparedStatement, params: &dyn Params) -> Result<StatementResult> {
+        if params.count() != prepared.parameters.len() {
+            return Err(Error::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!(
+                    "the statement has {} parameters, {} values were given",
+                    prepared.parameters.len(),
+                    params.count()
+                ),
+            ));
+        }
+        let ticket = if matches!(self.block, Block::None) {
+            let (ts, logged) = self.transact_statement(prepared, params)?;
+            self.ticket(ts, logged)
+        } else {
+            self.notices.clear();
+            self.rows.clear();
+            let snapshot = self.snapshot.clone();
+            let compiled = prepared.compiled(&snapshot)?;
+            self.in_block(|s| {
+                s.run(&snapshot, &compiled.code, &prepared.parameters, &prepared.columns, params, false)
+            })?;
+            Ticket::done()
+        };
+        let count = self.machine.row_count().unwrap_or(self.rows.len() as i64) as u64;
+        let rows = (!prepared.columns.is_empty()).then(|| self.take_rows(&prepared.columns));
+        ticket.wait()?;
+        Ok(StatementResult {
+            tag: tag(&prepared.statement, count),
+            rows,
+            count,
+            notices: std::mem::take(&mut self.notices),
+            position: prepared.statement.position as usize,
+        })
+    }
+
+    /// Runs `f` in the open transaction block; a failure fails the block.
+    pub(super) fn in_block(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<(), Interrupt>,
+    ) -> Result<()> {
+        self.engine.gate.enter(self.worker);
+        let stale = self.engine.version.load(std::sync::atomic::Ordering::Acquire) != self.snapshot.version();
+        let outcome = if stale {
+            Err(Interrupt::Error(
+                Error::new(
+                    SqlState::SERIALIZATION_FAILURE,
+                    "could not serialize access: the schema was changed during the transaction",
+                )
+                .hint("The transaction might succeed if retried."),
+            ))
+        } else {
+            f(self).map_err(|i| self.believable(i))
+        };
+        self.leave();
+        outcome.map_err(|interrupt| {
+            self.block = Block::Failed;
+            match interrupt {
+                Interrupt::Error(error) => error,
+                Interrupt::Conflict(_) => super::session::not_serialized(),
+            }
+        })
+    }
+
+    /// Runs a statement as a transaction of its own. One that is nothing but the call of a routine
+    /// that writes is logged as that call.
+    fn transact_statement(
+        &mut self,
+        prepared: &PreparedStatement,
+        params: &dyn Params,
+    ) -> Result<(CommitTs, bool)> {
+        self.transact(&mut |s, snapshot| {
+            let compiled = prepared.compiled(snapshot)?;
+            let Some((arguments, id)) = compiled.call.as_ref().filter(|_| s.log.is_some()) else {
+                s.run(snapshot, &compiled.code, &prepared.parameters, &prepared.columns, params, false)?;
+                return Ok(LogAs::Values);
+            };
+            s.run(snapshot, arguments, &prepared.parameters, &s.no_columns.clone(), params, false)?;
+            let arguments = s.rows.pop().map(|r| r.values).unwrap_or_default();
+            let log_as = if s.effects.is_empty() { LogAs::Call(*id) } else { LogAs::Values };
+            // Inputs of the arguments are in the arguments.
+            s.inputs.record_anew();
+            let types: Vec<Type> =
+                snapshot.catalog.procedure(*id).inputs().map(|p| p.ty.clone()).collect();
+            let routine = snapshot.routine(*id)?;
+            s.run(snapshot, &routine.code, &types, &prepared.columns, &arguments, true)?;
+            Ok(log_as)
+        })
+    }
+}
+
+impl PreparedStatement {
+    /// Its code for a snapshot, compiled anew if the schema has changed.
+    fn compiled<H: Header>(&self, snapshot: &Snapshot<H>) -> Result<Arc<Compiled>> {
+        let mut kept = self.compiled.lock();
+        if let Some((version, compiled)) = &*kept
+            && *version == snapshot.version()
+        {
+            return Ok(compiled.clone());
+        }
+        let mut types = ParamTypes::declared(self.parameters.to_vec());
+        let program = lower::lower_statement(&snapshot.catalog, &self.statement, &mut types)?;
+        let same = program.outputs.len() == self.columns.len()
+            && program.outputs.iter().zip(&*self.columns).all(|(o, c)| o.ty == c.ty);
+        if !same {
+            return Err(Error::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "cached plan must not change result type",
+            )
+            .hint("Prepare the statement again."));
+        }
+        let compiled = Arc::new(Compiled::new(snapshot, &program)?);
+        *kept = Some((snapshot.version(), compiled.clone()));
+        Ok(compiled)
+    }
+}
+
+/// A statement's code under one catalog version.
+struct Compiled {
+    code: Code,
+    /// For a statement that is one call of a routine that writes: the code that computes the
+    /// arguments, and the routine.
+    call: Option<(Code, ProcedureId)>,
+}
+
+impl Compiled {
+    fn new<H: Header>(snapshot: &Snapshot<H>, program: &Program) -> Result<Compiled> {
+        let writes = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| !r.logging.is_read_only());
+        let call = match sole_call(program, &writes) {
+            Some((arguments, id)) => Some((snapshot.compile(&arguments, Source::default())?, id)),
+            None => None,
+        };
+        Ok(Compiled { code: snapshot.compile(program, Source::default())?, call })
+    }
+}
+
+/// If the program does nothing but compute arguments, call one routine that writes with them, and
+/// answer with what the routine answers: the part before the call, answering the arguments.
+fn sole_call(program: &Program, writes: &dyn Fn(ProcedureId) -> bool) -> Option<(Program, ProcedureId)> {
+    let ops = &program.body.0;
+    let at = ops.iter().position(|op| matches!(&op.kind, OpKind::Call { procedure, .. } if writes(*procedure)))?;
+    let OpKind::Call { procedure, args, outs } = &ops[at].kind else { return None };
+    let mut harmless = true;
+    for (i, op) in ops.iter().enumerate().filter(|(i, _)| *i != at) {
+        let mut inner = 0;
+        op.kind.blocks(&mut |b| b.visit(&mut |_| inner += 1));
+        harmless &= match &op.kind {
+            OpKind::Const { .. } | OpKind::Copy { .. } | OpKind::Apply { .. } | OpKind::Return => true,
+            OpKind::Cast { .. } | OpKind::Draw { .. } => i < at,
+            OpKind::Call { procedure, .. } => i < at && !writes(*procedure),
+            OpKind::Emit { values } => i > at && values == outs,
+            _ => false,
+        } && inner == 0;
+    }
+    if !harmless {
+        return None;
+    }
+    let mut arguments = program.clone();
+    arguments.body.0.truncate(at);
+    let position = ops[at].position;
+    let emit = OpKind::Emit { values: args.clone() };
+    arguments.body.0.push(planaria_ir::Op { id: planaria_ir::OpId(0), position, kind: emit });
+    arguments.outputs = args
+        .iter()
+        .map(|r| Some(planaria_ir::Output { name: String::new(), ty: program.type_of(*r)?.clone() }))
+        .collect::<Option<_>>()?;
+    arguments.row_count = None;
+    arguments.renumber();
+    Some((arguments, *procedure))
+}
+
+/// Arguments given, then defaults.
+struct WithDefaults<'a> {
+    params: &'a dyn Params,
+    defaults: &'a [Datum],
+}
+
+impl Params for WithDefaults<'_> {
+    fn count(&self) -> usize {
+        self.params.count() + self.defaults.len()
+    }
+    fn param(&self, i: usize) -> ParamRef<'_> {
+        use crate::params::Param;
+        match i.checked_sub(self.params.count()) {
+            None => self.params.param(i),
+            Some(i) => self.defaults[i].as_param(),
+        }
+    }
+}
+
+/// Whether knowing the parameters' types could have helped.
+fn might_know_types(error: &Error) -> bool {
+    [
+        SqlState::INDETERMINATE_DATATYPE,
+        SqlState::AMBIGUOUS_FUNCTION,
+        SqlState::UNDEFINED_FUNCTION,
+        SqlState::DATATYPE_MISMATCH,
+        SqlState::INVALID_TEXT_REPRESENTATION,
+    ]
+    .contains(&error.sqlstate())
+}
+
+/// The type a Rust value suggests.
+fn type_of(param: ParamRef<'_>) -> Type {
+    match param {
+        ParamRef::Null => Type::Unknown,
+        ParamRef::Text(_) => Type::Text,
+        ParamRef::Bool(_) => Type::Bool,
+        ParamRef::Int(n) if i32::try_from(n).is_ok() => Type::Int4,
+        ParamRef::Int(_) => Type::Int8,
+        ParamRef::Float(_) => Type::Float8,
+        ParamRef::Numeric(_) => Type::Numeric(None),
+        ParamRef::Bytes(_) => Type::Bytea,
+        ParamRef::Uuid(_) => Type::Uuid,
+        ParamRef::Array(items) => {
+            let of = if items.count() == 0 { Type::Text } else { type_of(items.param(0)) };
+            Type::Array(Box::new(of))
+        }
+    }
+}
+
+/// A statement without rows that is done.
+pub(super) fn done(tag: &str) -> StatementResult {
+    StatementResult { tag: tag.to_owned(), rows: None, count: 0, notices: Vec::new(), position: 0 }
+}
+
+/// A table of texts as an answer.
+pub(super) fn table_result(tag: &str, names: Vec<&str>, lines: Vec<Vec<String>>) -> StatementResult {
+    let columns: Arc<[Column]> =
+        names.into_iter().map(|n| Column { name: n.to_owned(), ty: Type::Text }).collect();
+    let rows: Vec<crate::row::Row> = lines
+        .into_iter()
+        .map(|line| crate::row::Row {
+            columns: columns.clone(),
+            values: line.into_iter().map(Datum::Text).collect(),
+        })
+        .collect();
+    let count = rows.len() as u64;
+    let rows = Some(crate::row::Rows { columns, rows });
+    StatementResult { tag: tag.to_owned(), rows, count, notices: Vec::new(), position: 0 }
+}

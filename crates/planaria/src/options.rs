@@ -1,0 +1,147 @@
+//! How a database is opened.
+
+use crate::database::Database;
+use planaria_base::Result;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use planaria_log::Durability;
+pub use planaria_protocol::ProtocolKind;
+
+/// What a procedure call writes to the log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LogKind {
+    /// The call: procedure, arguments, drawn inputs.
+    #[default]
+    Command,
+    /// The rows it changed: after-images by primary key.
+    Logical,
+    /// Nothing: what is in memory is gone with the process.
+    Off,
+}
+
+impl LogKind {
+    const NAMES: [(LogKind, &'static str); 3] =
+        [(LogKind::Command, "command"), (LogKind::Logical, "logical"), (LogKind::Off, "off")];
+}
+
+impl std::fmt::Display for LogKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = LogKind::NAMES.iter().find(|(k, _)| k == self).map_or("", |(_, n)| n);
+        f.write_str(name)
+    }
+}
+
+impl std::str::FromStr for LogKind {
+    type Err = String;
+    fn from_str(s: &str) -> Result<Self, String> {
+        LogKind::NAMES
+            .iter()
+            .find(|(_, n)| *n == s)
+            .map(|(k, _)| *k)
+            .ok_or_else(|| format!("there is no log kind \"{s}\"; there are command, logical and off"))
+    }
+}
+
+/// Progress of a recovery under way.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecoveryProgress {
+    /// Bytes of log replayed.
+    pub bytes_done: u64,
+    /// Bytes of log there are.
+    pub bytes_total: u64,
+    /// Transactions replayed.
+    pub transactions: u64,
+}
+
+/// What a recovery did.
+#[derive(Clone, Debug, Default)]
+pub struct RecoveryReport {
+    /// Transactions replayed.
+    pub transactions: u64,
+    /// Of these, procedure calls run again.
+    pub calls: u64,
+    /// Bytes of log read.
+    pub log_bytes: u64,
+    /// Time for reading and replaying.
+    pub replay: Duration,
+    /// The longest single transaction.
+    pub longest_transaction: Duration,
+}
+
+pub(crate) type OnRecovery = Arc<dyn Fn(RecoveryProgress) + Send + Sync>;
+
+/// Builds a database: protocol, log, durability.
+///
+/// ```
+/// # fn main() -> planaria::Result<()> {
+/// use planaria::{Options, ProtocolKind};
+/// let db = Options::new().protocol(ProtocolKind::Serial).in_memory()?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Options {
+    pub(crate) protocol: ProtocolKind,
+    pub(crate) log: LogKind,
+    pub(crate) durability: Durability,
+    pub(crate) loggers: usize,
+    pub(crate) on_recovery: Option<OnRecovery>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options::new()
+    }
+}
+
+impl Options {
+    /// Protocol `silo`, command log, durability `fsync`, one logger.
+    pub fn new() -> Options {
+        Options {
+            protocol: ProtocolKind::Silo,
+            log: LogKind::Command,
+            durability: Durability::Fsync,
+            loggers: 1,
+            on_recovery: None,
+        }
+    }
+    /// Chooses the concurrency protocol.
+    #[must_use]
+    pub fn protocol(mut self, protocol: ProtocolKind) -> Options {
+        self.protocol = protocol;
+        self
+    }
+    /// Chooses what calls write to the log.
+    #[must_use]
+    pub fn log(mut self, log: LogKind) -> Options {
+        self.log = log;
+        self
+    }
+    /// Chooses when a caller hears of a commit.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Options {
+        self.durability = durability;
+        self
+    }
+    /// Number of logger threads, each with its own files; at least 1.
+    #[must_use]
+    pub fn loggers(mut self, loggers: usize) -> Options {
+        self.loggers = loggers.max(1);
+        self
+    }
+    /// Is told of a recovery's progress, some times a second, by the thread that opens.
+    #[must_use]
+    pub fn on_recovery(mut self, f: impl Fn(RecoveryProgress) + Send + Sync + 'static) -> Options {
+        self.on_recovery = Some(Arc::new(f));
+        self
+    }
+    /// Opens the database in a directory, making it if it is not there, and recovers it.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
+        Database::open_with(path.as_ref(), self)
+    }
+    /// A database without a directory; gone when dropped.
+    pub fn in_memory(self) -> Result<Database> {
+        Database::in_memory_with(self)
+    }
+}

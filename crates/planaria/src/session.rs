@@ -1,0 +1,264 @@
+//! A session: statements, calls, transactions of one thread.
+
+use crate::engine::SessionApi;
+use crate::params::Params;
+use crate::row::{Column, Rows};
+use crate::ticket::Ticket;
+use arc_swap::ArcSwap;
+use planaria_base::{Error, Result, SqlState};
+use planaria_sql::parse;
+use std::sync::Arc;
+
+/// A message of RAISE NOTICE and the like, or of the engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// DEBUG, LOG, INFO, NOTICE or WARNING.
+    pub severity: &'static str,
+    /// One line.
+    pub message: String,
+    /// More.
+    pub detail: Option<String>,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+/// What one statement answered.
+#[derive(Clone, Debug)]
+pub struct StatementResult {
+    /// The command tag of PostgreSQL: `INSERT 0 1`, `SELECT 3`, `CREATE TABLE`.
+    pub tag: String,
+    /// Its rows, if it is of a kind that has any.
+    pub rows: Option<Rows>,
+    /// Rows affected or returned.
+    pub count: u64,
+    /// Messages.
+    pub notices: Vec<Notice>,
+    /// Where the statement begins in its text, in bytes.
+    pub position: usize,
+}
+
+/// A call that is committed in memory, at its place in the order of commits.
+#[derive(Debug)]
+pub struct Submitted {
+    /// Its answer.
+    pub rows: Rows,
+    /// Its way to the disk.
+    pub ticket: Ticket,
+}
+
+/// A procedure or function, found by name and number of arguments, ready to be called often.
+/// Belongs to no session; make one for each thread, so that threads share no counter.
+pub struct PreparedCall {
+    pub(crate) name: String,
+    pub(crate) arguments: usize,
+    pub(crate) resolved: ArcSwap<crate::engine::Resolved>,
+}
+
+/// A statement with `$n` parameters, analysed once.
+#[derive(Clone)]
+pub struct Statement {
+    pub(crate) inner: Arc<crate::engine::PreparedStatement>,
+}
+
+impl Statement {
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.inner.text
+    }
+    /// The columns of its answer; none where it has no rows.
+    pub fn columns(&self) -> &[Column] {
+        &self.inner.columns
+    }
+}
+
+/// A session. Not shared between threads; many sessions run at the same time.
+///
+/// ```
+/// # fn main() -> planaria::Result<()> {
+/// let db = planaria::Database::in_memory()?;
+/// let mut session = db.session()?;
+/// session.execute_script("CREATE TABLE t (id int PRIMARY KEY, name text)")?;
+/// let insert = session.prepare("INSERT INTO t VALUES ($1, $2)")?;
+/// for (id, name) in [(1, "one"), (2, "two")] {
+///     session.execute_prepared(&insert, (id, name))?;
+/// }
+/// let mut transaction = session.transaction()?;
+/// transaction.execute("DELETE FROM t WHERE id = $1", (1,))?;
+/// transaction.rollback()?;
+/// assert_eq!(session.query("SELECT count(*) FROM t", ())?[0].get::<i64>(0)?, 2);
+/// # Ok(()) }
+/// ```
+pub struct Session {
+    api: Box<dyn SessionApi>,
+    calls: Vec<Arc<PreparedCall>>,
+}
+
+impl Session {
+    pub(crate) fn new(api: Box<dyn SessionApi>) -> Session {
+        Session { api, calls: Vec::new() }
+    }
+
+    /// Runs one statement; returns the number of rows affected or returned.
+    pub fn execute(&mut self, sql: &str, params: impl Params) -> Result<u64> {
+        Ok(self.api.statement_text(sql, &params)?.count)
+    }
+
+    /// Runs one statement; returns its rows (none for statements that have none).
+    pub fn query(&mut self, sql: &str, params: impl Params) -> Result<Rows> {
+        Ok(self.api.statement_text(sql, &params)?.rows.unwrap_or_else(Rows::empty))
+    }
+
+    /// Analyses a statement with `$n` parameters.
+    pub fn prepare(&mut self, sql: &str) -> Result<Statement> {
+        Ok(Statement { inner: self.api.prepare(sql)? })
+    }
+
+    /// Runs a prepared statement; returns the number of rows affected or returned.
+    pub fn execute_prepared(&mut self, statement: &Statement, params: impl Params) -> Result<u64> {
+        Ok(self.api.run_prepared(&statement.inner, &params)?.count)
+    }
+
+    /// Runs a prepared statement; returns its rows.
+    pub fn query_prepared(&mut self, statement: &Statement, params: impl Params) -> Result<Rows> {
+        Ok(self.api.run_prepared(&statement.inner, &params)?.rows.unwrap_or_else(Rows::empty))
+    }
+
+    /// Runs the statements of a script in order; stops at the first error. Each is its own
+    /// transaction unless the script says BEGIN.
+    pub fn execute_script(&mut self, sql: &str) -> Result<()> {
+        self.execute_each(sql, &mut |_| {}).map_err(|(error, _)| error)
+    }
+
+    /// The same, handing on each statement's answer. An error comes with the byte position it
+    /// points at: its own, or the beginning of its statement.
+    pub fn execute_each(
+        &mut self,
+        sql: &str,
+        f: &mut dyn FnMut(StatementResult),
+    ) -> Result<(), (Error, usize)> {
+        let ranges = parse::split(sql).map_err(|e| {
+            let position = e.fields().position.unwrap_or(0) as usize;
+            (e, position)
+        })?;
+        for range in ranges {
+            let start = range.start;
+            let outcome =
+                parse::statement(sql, range).and_then(|s| self.api.statement(&s, sql, &()));
+            match outcome {
+                Ok(mut result) => {
+                    result.position = start;
+                    f(result);
+                }
+                Err(error) => {
+                    let position = error.fields().position.map_or(start, |p| p as usize);
+                    return Err((error, position));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds a procedure or function by name and number of arguments passed.
+    pub fn prepare_call(&mut self, name: &str, arguments: usize) -> Result<PreparedCall> {
+        let resolved = self.api.resolve_call(name, arguments)?;
+        Ok(PreparedCall { name: name.to_owned(), arguments, resolved: ArcSwap::new(resolved) })
+    }
+
+    /// Runs a prepared call as one transaction and returns as soon as it is committed in memory;
+    /// the ticket tells when it is on disk. Inside an open transaction it is part of that.
+    pub fn submit(&mut self, call: &PreparedCall, params: impl Params) -> Result<Submitted> {
+        self.api.submit(call, &params)
+    }
+
+    /// Calls a procedure or function as one transaction; returns when it is durable.
+    pub fn call(&mut self, name: &str, params: impl Params) -> Result<Rows> {
+        let found = self.calls.iter().find(|c| c.name == name && c.arguments == params.count()).cloned();
+        let call = match found {
+            Some(call) => call,
+            None => {
+                let call = Arc::new(self.prepare_call(name, params.count())?);
+                self.calls.push(call.clone());
+                call
+            }
+        };
+        let submitted = self.api.submit(&call, &params)?;
+        submitted.ticket.wait()?;
+        Ok(submitted.rows)
+    }
+
+    /// Begins a transaction of several statements; it is rolled back when dropped.
+    pub fn transaction(&mut self) -> Result<Transaction<'_>> {
+        self.execute("BEGIN", ())?;
+        Ok(Transaction { session: self })
+    }
+
+    /// Whether BEGIN was said and neither COMMIT nor ROLLBACK since.
+    pub fn in_transaction(&self) -> bool {
+        self.api.in_transaction()
+    }
+
+    /// Messages of the last statement or call.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        self.api.take_notices()
+    }
+
+    /// A list of tables and views, for people.
+    pub fn describe_tables(&mut self) -> String {
+        crate::describe::tables(&self.api.catalog())
+    }
+
+    /// The columns, indexes and constraints of a table, for people; 42P01 where there is none.
+    pub fn describe_table(&mut self, name: &str) -> Result<String> {
+        crate::describe::table(&self.api.catalog(), name)
+    }
+
+    /// A list of procedures and functions, for people.
+    pub fn describe_procedures(&mut self) -> String {
+        crate::describe::procedures(&self.api.catalog())
+    }
+}
+
+/// An open transaction; rolled back when dropped without [`Transaction::commit`].
+pub struct Transaction<'s> {
+    session: &'s mut Session,
+}
+
+impl Transaction<'_> {
+    /// Commits; returns when durable. 40001 where the transaction cannot be serialized: begin again.
+    pub fn commit(self) -> Result<()> {
+        let tag = self.session.api.statement_text("COMMIT", &())?.tag;
+        if tag == "ROLLBACK" {
+            return Err(Error::new(
+                SqlState::IN_FAILED_SQL_TRANSACTION,
+                "the transaction had failed and was rolled back",
+            ));
+        }
+        Ok(())
+    }
+    /// Rolls back.
+    pub fn rollback(self) -> Result<()> {
+        self.session.execute("ROLLBACK", ()).map(|_| ())
+    }
+}
+
+impl std::ops::Deref for Transaction<'_> {
+    type Target = Session;
+    fn deref(&self) -> &Session {
+        self.session
+    }
+}
+
+impl std::ops::DerefMut for Transaction<'_> {
+    fn deref_mut(&mut self) -> &mut Session {
+        self.session
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if self.session.in_transaction() {
+            // Rolling back cannot fail in a way the caller could mend.
+            let _ = self.session.execute("ROLLBACK", ());
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What a database tells of itself.
+
+/// Counters since the database was opened, and memory now.
+#[derive(Clone, Debug, Default)]
+pub struct Stats {
+    /// Transactions committed.
+    pub commits: u64,
+    /// Attempts aborted and tried again, by cause.
+    pub aborts: Vec<(&'static str, u64)>,
+    /// Records written to the log.
+    pub log_records: u64,
+    /// Bytes written to the log.
+    pub log_bytes: u64,
+    /// Times the log was synced.
+    pub fsyncs: u64,
+    /// Memory of the tables.
+    pub memory: Memory,
+}
+
+/// Memory of tables and indexes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of records, headers and slack included.
+    pub row_bytes: u64,
+    /// Index entries, primary ones included.
+    pub index_entries: u64,
+    /// Bytes of index nodes.
+    pub index_bytes: u64,
+}

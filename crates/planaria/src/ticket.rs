@@ -1,0 +1,77 @@
+//! A commit's way to the disk.
+
+use planaria_base::{Epoch, Result};
+use planaria_log::Log;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// A commit that is made in memory and on its way to the disk, together with all commits it saw.
+/// Wait for it, ask it, or await it. Dropping it changes nothing.
+///
+/// A transaction that only read has one too: it is durable when all it read is.
+#[derive(Clone, Debug)]
+pub struct Ticket {
+    /// `None`: nothing to wait for.
+    on_disk: Option<OnDisk>,
+}
+
+#[derive(Clone)]
+struct OnDisk {
+    epoch: Epoch,
+    log: Arc<SessionLog>,
+}
+
+impl std::fmt::Debug for OnDisk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "epoch {}", self.epoch.0)
+    }
+}
+
+/// A session's own handle of the log: its tickets count references here, not on a line that all
+/// cores share.
+pub(crate) struct SessionLog(pub(crate) Arc<Log>);
+
+impl Ticket {
+    pub(crate) fn done() -> Ticket {
+        Ticket { on_disk: None }
+    }
+
+    pub(crate) fn new(epoch: Epoch, log: &Arc<SessionLog>) -> Ticket {
+        Ticket { on_disk: Some(OnDisk { epoch, log: log.clone() }) }
+    }
+
+    /// Whether it is on disk.
+    #[inline]
+    pub fn is_durable(&self) -> bool {
+        self.on_disk.as_ref().is_none_or(|d| d.log.0.durable_epoch() >= d.epoch)
+    }
+
+    /// Returns when it is on disk. 58030 or 53100 where the log failed: the commit may or may not
+    /// survive a restart.
+    pub fn wait(&self) -> Result<()> {
+        match &self.on_disk {
+            Some(d) if d.log.0.durable_epoch() < d.epoch => d.log.0.wait(d.epoch),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Future for Ticket {
+    type Output = Result<()>;
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        let Some(d) = &self.on_disk else { return Poll::Ready(Ok(())) };
+        if d.log.0.durable_epoch() >= d.epoch {
+            return Poll::Ready(Ok(()));
+        }
+        if let Err(error) = d.log.0.health() {
+            return Poll::Ready(Err(error));
+        }
+        let waker = context.waker().clone();
+        d.log.0.on_durable(d.epoch, move || waker.wake());
+        // It may have become durable before the callback was in place; then the callback has run
+        // or runs now, and the next poll says so.
+        Poll::Pending
+    }
+}

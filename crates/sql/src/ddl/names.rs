@@ -1,0 +1,136 @@
+//! Names of things: which schema is meant, and the names PostgreSQL makes up.
+
+use crate::ast::Name;
+use planaria_base::{Error, Result, SqlState};
+use planaria_catalog::{Catalog, PUBLIC, Table};
+
+/// Longest identifier, in bytes (PostgreSQL's NAMEDATALEN is one more).
+const NAME_BYTES_MAX: usize = 63;
+
+/// The relation or routine a name means, in the only schema there is. `creating`: the name of
+/// something new, so that a reserved schema is refused rather than searched.
+pub(super) fn local<'n>(catalog: &Catalog, name: &'n Name, creating: bool) -> Result<&'n str> {
+    let (schema, local) = match &name.parts[..] {
+        [local] => (None, local),
+        [schema, local] => (Some(schema.as_str()), local),
+        _ => {
+            let what = format!("cross-database references are not implemented: \"{}\"", name.parts.join("."));
+            return Err(Error::unsupported(what, "Leave the database name out.").at(name.position));
+        }
+    };
+    match schema {
+        None | Some(PUBLIC) => Ok(local),
+        Some("pg_catalog" | "information_schema") if creating => {
+            let message = format!("permission denied for schema {}", schema.unwrap_or_default());
+            Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message).at(name.position))
+        }
+        Some("pg_temp") => Err(temporary().at(name.position)),
+        Some(other) if catalog.schemas.iter().any(|s| s == other) || !creating => Ok(local),
+        Some(other) => {
+            let message = format!("schema \"{other}\" does not exist");
+            Err(Error::new(SqlState::INVALID_SCHEMA_NAME, message).at(name.position))
+        }
+    }
+}
+
+/// 0A000 for TEMPORARY.
+pub(super) fn temporary() -> Error {
+    Error::unsupported("temporary tables are not supported", "Use an ordinary table and drop it.")
+}
+
+/// Cuts `a` and `b` so that `a_b_label` is no longer than an identifier may be: the longer one first
+/// (PostgreSQL's makeObjectName).
+fn object_name(a: &str, b: &str, label: &str) -> String {
+    let overhead = label.len() + 1 + usize::from(!b.is_empty());
+    let (mut na, mut nb) = (a.len(), b.len());
+    while na + nb + overhead > NAME_BYTES_MAX && (na > 0 || nb > 0) {
+        if na > nb {
+            na -= 1;
+        } else {
+            nb -= 1;
+        }
+    }
+    let cut = |s: &str, mut n: usize| {
+        while !s.is_char_boundary(n) {
+            n -= 1;
+        }
+        s[..n].to_owned()
+    };
+    let (a, b) = (cut(a, na), cut(b, nb));
+    if b.is_empty() { format!("{a}_{label}") } else { format!("{a}_{b}_{label}") }
+}
+
+/// The first of `a_b_label`, `a_b_label1`, ... that is free.
+fn choose(a: &str, b: &str, label: &str, taken: impl Fn(&str) -> bool) -> String {
+    let mut n = 0u32;
+    loop {
+        let suffix = if n == 0 { label.to_owned() } else { format!("{label}{n}") };
+        let name = object_name(a, b, &suffix);
+        if !taken(&name) {
+            return name;
+        }
+        n += 1;
+    }
+}
+
+/// A free name for a relation (index, sequence).
+pub(super) fn relation(catalog: &Catalog, table: &str, columns: &[&str], label: &str) -> String {
+    choose(table, &joined(columns), label, |n| catalog.relation_exists(n) || any_constraint(catalog, n))
+}
+
+/// A free name for a CHECK or FOREIGN KEY of a table.
+pub(super) fn constraint(catalog: &Catalog, table: &Table, columns: &[&str], label: &str) -> String {
+    choose(&table.name, &joined(columns), label, |n| {
+        has_constraint(table, n) || any_constraint(catalog, n)
+    })
+}
+
+/// Column names joined as PostgreSQL does for made-up names.
+fn joined(columns: &[&str]) -> String {
+    let mut all = columns.join("_");
+    while all.len() > NAME_BYTES_MAX {
+        all.pop();
+    }
+    all
+}
+
+/// Whether the table has a constraint of that name.
+pub(super) fn has_constraint(table: &Table, name: &str) -> bool {
+    table.checks.iter().any(|c| c.name == name)
+        || table.foreign_keys.iter().any(|k| k.name == name)
+        || table.indexes.iter().any(|i| i.constraint && i.name == name)
+}
+
+fn any_constraint(catalog: &Catalog, name: &str) -> bool {
+    catalog.tables.iter().flatten().any(|t| has_constraint(t, name))
+}
+
+/// 42P07
+pub(super) fn relation_exists(name: &str) -> Error {
+    Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
+}
+
+/// 42P01 as statements other than DROP say it.
+pub(super) fn no_relation(name: &Name) -> Error {
+    let shown = name.parts.join(".");
+    Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{shown}\" does not exist")).at(name.position)
+}
+
+/// 42710
+pub(super) fn constraint_exists(name: &str, table: &str) -> Error {
+    let message = format!("constraint \"{name}\" for relation \"{table}\" already exists");
+    Error::new(SqlState::DUPLICATE_OBJECT, message)
+}
+
+/// The table a statement names; 42809 where it is another kind of relation.
+pub(super) fn table<'c>(catalog: &'c Catalog, name: &Name) -> Result<&'c Table> {
+    let known = local(catalog, name, false)?;
+    if let Some(table) = catalog.table(known) {
+        return Ok(table);
+    }
+    if catalog.relation_exists(known) {
+        let message = format!("\"{known}\" is not a table");
+        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
+    }
+    Err(no_relation(name))
+}

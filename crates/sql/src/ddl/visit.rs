@@ -1,0 +1,218 @@
+//! A walk over expressions and queries: what a definition refers to.
+
+use crate::ast::{
+    Delete, Expr, ExprKind, FunctionCall, Insert, InsertSource, JoinCondition, Name, OrderItem, Query,
+    QueryBody, Select, SelectItem, Statement, StatementKind, TableRef, Update, Window,
+};
+
+/// What the walk meets.
+pub(super) enum Node<'a> {
+    /// An expression, before its parts.
+    Expr(&'a Expr),
+    /// A relation in FROM, or the target of a statement. CTE names are left out.
+    Relation(&'a Name),
+    /// A call, in an expression or in FROM.
+    Call(&'a FunctionCall),
+    /// A query inside an expression.
+    Subquery,
+}
+
+type Visit<'v> = dyn FnMut(Node<'_>) + 'v;
+
+/// Walks an expression.
+pub(super) fn expr(e: &Expr, f: &mut Visit<'_>) {
+    Walk { ctes: Vec::new(), f }.expr(e);
+}
+
+/// Walks a query.
+pub(super) fn query(q: &Query, f: &mut Visit<'_>) {
+    Walk { ctes: Vec::new(), f }.query(q);
+}
+
+struct Walk<'v, 'f> {
+    /// Names of CTEs in scope: they hide relations.
+    ctes: Vec<String>,
+    f: &'v mut Visit<'f>,
+}
+
+impl Walk<'_, '_> {
+    fn exprs<'a>(&mut self, all: impl IntoIterator<Item = &'a Expr>) {
+        all.into_iter().for_each(|e| self.expr(e));
+    }
+    fn items(&mut self, items: &[SelectItem]) {
+        self.exprs(items.iter().map(|i| &i.expr));
+    }
+    fn order(&mut self, items: &[OrderItem]) {
+        self.exprs(items.iter().map(|i| &i.expr));
+    }
+    fn window(&mut self, w: &Window) {
+        self.exprs(&w.partition_by);
+        self.order(&w.order_by);
+    }
+    fn call(&mut self, call: &FunctionCall) {
+        (self.f)(Node::Call(call));
+        self.exprs(call.args.iter().map(|a| &a.value));
+        self.order(&call.order_by);
+        self.exprs(&call.filter);
+        call.over.iter().for_each(|w| self.window(w));
+    }
+    fn subquery(&mut self, q: &Query) {
+        (self.f)(Node::Subquery);
+        self.query(q);
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        (self.f)(Node::Expr(e));
+        match &e.kind {
+            ExprKind::Null
+            | ExprKind::Bool(_)
+            | ExprKind::Integer(_)
+            | ExprKind::Decimal(_)
+            | ExprKind::String(_)
+            | ExprKind::BitString(_)
+            | ExprKind::Column(_)
+            | ExprKind::Star(_)
+            | ExprKind::Parameter(_)
+            | ExprKind::SqlValue(..) => {}
+            ExprKind::Unary(_, a)
+            | ExprKind::Is { expr: a, .. }
+            | ExprKind::Cast(a, _)
+            | ExprKind::Field(a, _)
+            | ExprKind::Collate(a, _) => self.expr(a),
+            ExprKind::Binary(_, a, b)
+            | ExprKind::IsDistinctFrom { left: a, right: b, .. }
+            | ExprKind::Quantified { expr: a, array: b, .. }
+            | ExprKind::NullIf(a, b)
+            | ExprKind::Subscript(a, b)
+            | ExprKind::AtTimeZone(a, b) => {
+                self.expr(a);
+                self.expr(b);
+            }
+            ExprKind::Between { expr, low, high, .. } => {
+                self.expr(expr);
+                self.expr(low);
+                self.expr(high);
+            }
+            ExprKind::InList { expr, list, .. } => {
+                self.expr(expr);
+                self.exprs(list);
+            }
+            ExprKind::InQuery { expr, query, .. } | ExprKind::QuantifiedQuery { expr, query, .. } => {
+                self.expr(expr);
+                self.subquery(query);
+            }
+            ExprKind::Like { expr, pattern, escape, .. } => {
+                self.expr(expr);
+                self.expr(pattern);
+                self.exprs(escape.as_deref());
+            }
+            ExprKind::Call(call) => self.call(call),
+            ExprKind::Case { operand, whens, otherwise } => {
+                self.exprs(operand.as_deref());
+                for (when, then) in whens {
+                    self.expr(when);
+                    self.expr(then);
+                }
+                self.exprs(otherwise.as_deref());
+            }
+            ExprKind::Coalesce(all)
+            | ExprKind::Greatest(all)
+            | ExprKind::Least(all)
+            | ExprKind::Array(all)
+            | ExprKind::Row(all) => self.exprs(all),
+            ExprKind::ArrayQuery(q) | ExprKind::Subquery(q) | ExprKind::Exists(q) => self.subquery(q),
+            ExprKind::Slice(a, from, to) => {
+                self.expr(a);
+                self.exprs(from.as_deref());
+                self.exprs(to.as_deref());
+            }
+        }
+    }
+
+    fn query(&mut self, q: &Query) {
+        let known = self.ctes.len();
+        for cte in &q.with {
+            if q.recursive {
+                self.ctes.push(cte.name.clone());
+            }
+            self.statement(&cte.statement);
+            self.ctes.push(cte.name.clone());
+        }
+        match &q.body {
+            QueryBody::Select(s) => self.select(s),
+            QueryBody::Values(rows) => rows.iter().for_each(|r| self.exprs(r)),
+            QueryBody::SetOp { left, right, .. } => {
+                self.query(left);
+                self.query(right);
+            }
+        }
+        self.order(&q.order_by);
+        self.exprs(&q.limit);
+        self.exprs(&q.offset);
+        self.ctes.truncate(known);
+    }
+
+    fn select(&mut self, s: &Select) {
+        s.distinct.iter().for_each(|d| self.exprs(d));
+        self.items(&s.items);
+        s.from.iter().for_each(|t| self.table(t));
+        self.exprs(&s.filter);
+        self.exprs(&s.group_by);
+        self.exprs(&s.having);
+        s.windows.iter().for_each(|(_, w)| self.window(w));
+    }
+
+    fn relation(&mut self, name: &Name) {
+        let is_cte = matches!(&name.parts[..], [one] if self.ctes.contains(one));
+        if !is_cte {
+            (self.f)(Node::Relation(name));
+        }
+    }
+
+    fn table(&mut self, t: &TableRef) {
+        match t {
+            TableRef::Relation { name, .. } => self.relation(name),
+            TableRef::Derived { query, .. } => self.query(query),
+            TableRef::Function { call, .. } => self.call(call),
+            TableRef::Join { left, right, condition, .. } => {
+                self.table(left);
+                self.table(right);
+                if let JoinCondition::On(e) = condition {
+                    self.expr(e);
+                }
+            }
+        }
+    }
+
+    fn statement(&mut self, s: &Statement) {
+        match &s.kind {
+            StatementKind::Query(q) => self.query(q),
+            StatementKind::Insert(i) => self.insert(i),
+            StatementKind::Update(u) => self.update(u),
+            StatementKind::Delete(d) => self.delete(d),
+            _ => {}
+        }
+    }
+    fn insert(&mut self, i: &Insert) {
+        self.relation(&i.table);
+        match &i.source {
+            InsertSource::Values(rows) => rows.iter().for_each(|r| self.exprs(r.iter().flatten())),
+            InsertSource::Query(q) => self.query(q),
+            InsertSource::Default => {}
+        }
+        self.items(&i.returning);
+    }
+    fn update(&mut self, u: &Update) {
+        self.relation(&u.table);
+        self.exprs(u.set.iter().flat_map(|a| &a.value));
+        u.from.iter().for_each(|t| self.table(t));
+        self.exprs(&u.filter);
+        self.items(&u.returning);
+    }
+    fn delete(&mut self, d: &Delete) {
+        self.relation(&d.table);
+        d.using.iter().for_each(|t| self.table(t));
+        self.exprs(&d.filter);
+        self.items(&d.returning);
+    }
+}
