@@ -1,0 +1,335 @@
+//! The log over crashes: what was acknowledged is there afterwards, an epoch is there whole or not at
+//! all, and the order is the order of commits, wherever the power fails and whatever the disk makes of
+//! what was not synced.
+
+use planaria_base::clock::CommitClock;
+use planaria_base::{CommitTs, Datum, Epoch, Error, ProcedureId, SqlState, TableId};
+use planaria_log::{Effect, Log, LogReader, Options, RecordBody, WorkerLog};
+use planaria_sim::disk::{SimDisk, Survival};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Decides what the test does.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// What the database would know: every commit, and what it was told of their durability.
+#[derive(Default)]
+struct Model {
+    commits: BTreeMap<CommitTs, Vec<u8>>,
+    acknowledged: Epoch,
+    /// Checkpoints that were, or may have been, told to the log.
+    base: Epoch,
+    base_tried: Epoch,
+}
+
+fn payload(dice: &mut Dice) -> Vec<u8> {
+    let size = if dice.below(20) == 0 { dice.below(20_000) } else { dice.below(300) };
+    (0..size).map(|i| (dice.0 >> (i % 56)) as u8).collect()
+}
+
+fn commit(worker: &mut WorkerLog, clock: &CommitClock, bytes: &[u8]) -> Result<CommitTs, Error> {
+    let commit = worker.enter()?;
+    let ts = clock.draw();
+    if bytes.len().is_multiple_of(2) {
+        commit.call(ts, ProcedureId(3), 1, 1, |v| {
+            v.bytes(bytes);
+            v.int(ts.0 as i64);
+        });
+    } else {
+        commit.effects(ts, |e| e.delete(TableId(4), bytes));
+    }
+    Ok(ts)
+}
+
+/// All records of the log, checked for order.
+fn records(reader: &LogReader) -> Result<BTreeMap<CommitTs, Vec<u8>>, Error> {
+    let mut records = BTreeMap::new();
+    let mut newest = CommitTs(0);
+    for batch in reader.batches(Epoch(0)) {
+        for record in batch?.records() {
+            let record = record.decode()?;
+            assert!(record.commit_ts > newest, "records are in commit order");
+            newest = record.commit_ts;
+            let bytes = match record.body {
+                RecordBody::Call(mut call) => {
+                    assert_eq!(call.inputs, [Datum::Int(newest.0 as i64)]);
+                    let Some(Datum::Bytea(bytes)) = call.args.pop() else { panic!("{:?}", call.args) };
+                    bytes
+                }
+                RecordBody::Effects(mut effects) => match effects.pop() {
+                    Some(Effect::Delete { key, .. }) => key,
+                    other => panic!("{other:?}"),
+                },
+            };
+            records.insert(newest, bytes);
+        }
+    }
+    Ok(records)
+}
+
+impl Model {
+    /// Checks what a crash left, and forgets what it took.
+    fn check(&mut self, reader: &LogReader) -> Result<(), Error> {
+        let summary = reader.summary();
+        // Epochs without commits are durable without being written.
+        let acknowledged = self.commits.range(..self.acknowledged.next().first_ts()).next_back();
+        let newest = acknowledged.map_or(Epoch(0), |(ts, _)| ts.epoch());
+        assert!(summary.pepoch >= newest, "{summary:?}, acknowledged {newest:?}");
+        assert!(summary.base >= self.base && summary.base <= self.base_tried);
+        let pepoch = summary.pepoch;
+        self.commits.retain(|ts, _| ts.epoch() <= pepoch);
+        (self.acknowledged, self.base, self.base_tried) = (pepoch, summary.base, summary.base);
+        let found = records(reader)?;
+        let expected = self.commits.range(summary.base.next().first_ts()..);
+        assert!(found.iter().eq(expected), "whole epochs up to {pepoch:?}, and nothing else");
+        Ok(())
+    }
+
+    /// Opens the log, checks it, and works with it until an error or for `steps`.
+    fn run(&mut self, disk: &SimDisk, dice: &mut Dice, steps: u64) -> Result<(), Error> {
+        let reader = LogReader::open(disk.device())?;
+        self.check(&reader)?;
+        let clock = Arc::new(CommitClock::new(Epoch(1)));
+        let options = Options {
+            loggers: 1 + dice.below(3) as usize,
+            segment_bytes_max: 8 << 10 << dice.below(3),
+            segment_epochs_max: 20,
+            threads: false,
+            ..Options::default()
+        };
+        let log = reader.resume(clock.clone(), options)?;
+        let mut workers: Vec<_> = (0..4).map(|_| log.worker().unwrap()).collect();
+        let result = (0..steps).try_for_each(|_| self.step(&log, &clock, &mut workers, dice));
+        self.acknowledged = log.durable_epoch().max(self.acknowledged);
+        drop(workers);
+        result?;
+        if dice.below(2) == 0 {
+            log.shutdown()?;
+            self.acknowledged = Epoch(clock.epoch().0 - 1);
+        }
+        Ok(())
+    }
+
+    fn step(
+        &mut self,
+        log: &Log,
+        clock: &CommitClock,
+        workers: &mut [WorkerLog],
+        dice: &mut Dice,
+    ) -> Result<(), Error> {
+        match dice.below(20) {
+            0..12 => {
+                let bytes = payload(dice);
+                let worker = &mut workers[dice.below(4) as usize];
+                let ts = commit(worker, clock, &bytes)?;
+                self.commits.insert(ts, bytes);
+            }
+            12..18 => {
+                if let Some((ts, _)) = self.commits.last_key_value() {
+                    log.wait(ts.epoch())?;
+                    self.acknowledged = ts.epoch().max(self.acknowledged);
+                }
+            }
+            18 => drop(log.flush()?),
+            _ => {
+                let back = dice.below(8);
+                let checkpoint = Epoch(self.acknowledged.0.saturating_sub(back));
+                self.base_tried = checkpoint.max(self.base_tried);
+                log.delete_through(checkpoint)?;
+                self.base = checkpoint.max(self.base);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn survival(dice: &mut Dice) -> Survival {
+    match dice.below(4) {
+        0 => Survival::Nothing,
+        1 => Survival::Everything,
+        _ => Survival::Chance,
+    }
+}
+
+#[test]
+fn power_fails_at_every_operation() {
+    for seed in 0..6 {
+        let operations = {
+            let disk = SimDisk::new(seed);
+            let mut model = Model::default();
+            let dice = &mut Dice(seed);
+            model.run(&disk, dice, 60).unwrap();
+            model.run(&disk, dice, 20).unwrap();
+            disk.operations()
+        };
+        for operation in 0..operations {
+            let disk = SimDisk::new(seed << 32 | operation);
+            disk.fail_power_at(operation);
+            let mut model = Model::default();
+            let dice = &mut Dice(seed);
+            let result = model.run(&disk, dice, 60).and_then(|()| model.run(&disk, dice, 20));
+            assert!(disk.power_failed(), "at {operation} of {operations}");
+            // A spare that cannot be removed in the end is no error to a commit.
+            let _ = result;
+            disk.crash(survival(dice));
+            model.run(&disk, dice, 10).unwrap();
+            model.run(&disk, dice, 1).unwrap();
+        }
+    }
+}
+
+#[test]
+fn crash_after_crash() {
+    for seed in 0..300 {
+        let disk = SimDisk::new(seed);
+        let mut model = Model::default();
+        let dice = &mut Dice(seed.wrapping_mul(77));
+        for _ in 0..8 {
+            // Often within recovery, too.
+            let within = if dice.below(3) == 0 { 12 } else { 150 };
+            disk.fail_power_at(disk.operations() + dice.below(within));
+            if let Err(e) = model.run(&disk, dice, 40) {
+                assert!(disk.power_failed(), "seed {seed}: {e}");
+            }
+            disk.crash(survival(dice));
+        }
+        model.run(&disk, dice, 5).unwrap();
+    }
+}
+
+#[test]
+fn power_fails_under_threads() {
+    for seed in 0..40u64 {
+        let disk = SimDisk::new(seed);
+        let mut model = Model::default();
+        for round in 0..3 {
+            let reader = LogReader::open(disk.device()).unwrap();
+            model.check(&reader).unwrap();
+            disk.fail_power_at(disk.operations() + 20 + (seed * 13 + round * 7) % 100);
+            let clock = Arc::new(CommitClock::new(Epoch(1)));
+            let options = Options {
+                loggers: 1 + (seed % 2) as usize,
+                segment_bytes_max: 16 << 10,
+                epoch_interval: Duration::from_millis(1),
+                ..Options::default()
+            };
+            if let Ok(log) = reader.resume(clock.clone(), options) {
+                let work = |w: u64| {
+                    let dice = &mut Dice(seed << 8 | w);
+                    let mut commits = Vec::new();
+                    let mut acknowledged = Epoch(0);
+                    let Ok(mut worker) = log.worker() else { return (commits, acknowledged) };
+                    for _ in 0..500 {
+                        let bytes = payload(dice);
+                        let Ok(ts) = commit(&mut worker, &clock, &bytes) else { break };
+                        commits.push((ts, bytes));
+                        if dice.below(4) == 0 {
+                            match log.acknowledge(ts.epoch()) {
+                                Ok(()) => acknowledged = ts.epoch(),
+                                Err(_) => break,
+                            }
+                        }
+                    }
+                    (commits, acknowledged)
+                };
+                std::thread::scope(|scope| {
+                    let threads: Vec<_> = (0..3).map(|w| scope.spawn(move || work(w))).collect();
+                    for thread in threads {
+                        let (commits, acknowledged) = thread.join().unwrap();
+                        model.commits.extend(commits);
+                        model.acknowledged = model.acknowledged.max(acknowledged);
+                    }
+                });
+            }
+            disk.crash(Survival::Chance);
+        }
+        model.check(&LogReader::open(disk.device()).unwrap()).unwrap();
+    }
+}
+
+/// A log on a new disk, one worker, one commit on disk.
+fn small(disk: &SimDisk, threads: bool) -> (Log, Arc<CommitClock>, WorkerLog, CommitTs) {
+    let clock = Arc::new(CommitClock::new(Epoch(1)));
+    let options = Options { segment_bytes_max: 16 << 10, threads, ..Options::default() };
+    let log = LogReader::open(disk.device()).unwrap().resume(clock.clone(), options).unwrap();
+    let mut worker = log.worker().unwrap();
+    let ts = commit(&mut worker, &clock, b"first").unwrap();
+    log.wait(ts.epoch()).unwrap();
+    (log, clock, worker, ts)
+}
+
+#[test]
+fn a_failed_sync_ends_commits_for_good() {
+    for threads in [false, true] {
+        let disk = SimDisk::new(1);
+        let (log, clock, mut worker, first) = small(&disk, threads);
+        disk.fail_sync_at(disk.syncs());
+        let lost = commit(&mut worker, &clock, b"lost").unwrap();
+        let (sender, outcome) = std::sync::mpsc::channel();
+        let error = log.wait(lost.epoch()).unwrap_err();
+        log.on_durable(lost.epoch(), move |outcome| sender.send(outcome).unwrap());
+        assert_eq!(error.sqlstate(), SqlState::IO_ERROR);
+        assert_eq!(outcome.recv().unwrap(), Err(error.clone()));
+        assert_eq!(log.health(), Err(error.clone()));
+        assert_eq!(worker.enter().err(), Some(error.clone()));
+        assert_eq!(log.wait(first.epoch()), Ok(()), "what was on disk is on disk");
+        assert_eq!(log.shutdown(), Err(error));
+        drop(worker);
+        disk.crash(Survival::Nothing);
+        let reader = LogReader::open(disk.device()).unwrap();
+        assert_eq!(records(&reader).unwrap().keys().collect::<Vec<_>>(), [&first]);
+    }
+}
+
+#[test]
+fn a_full_disk_ends_commits_and_loses_nothing() {
+    let disk = SimDisk::new(1);
+    let (log, clock, mut worker, _) = small(&disk, true);
+    disk.set_capacity(Some(100_000));
+    let mut acknowledged = Epoch(0);
+    let error = loop {
+        let done = commit(&mut worker, &clock, &[7; 3000]).and_then(|ts| {
+            log.wait(ts.epoch())?;
+            acknowledged = ts.epoch();
+            Ok(())
+        });
+        if let Err(e) = done {
+            break e;
+        }
+    };
+    assert_eq!(error.sqlstate(), SqlState::DISK_FULL);
+    assert_eq!(worker.enter().err().map(|e| e.sqlstate()), Some(SqlState::DISK_FULL));
+    drop((log, worker));
+    disk.set_capacity(None);
+    let reader = LogReader::open(disk.device()).unwrap();
+    assert!(reader.pepoch() >= acknowledged);
+    assert!(records(&reader).unwrap().len() >= acknowledged.0 as usize / 2);
+    drop(reader);
+    drop(small(&disk, true));
+}
+
+#[test]
+fn a_slow_disk_holds_writers_back() {
+    let disk = SimDisk::new(1);
+    disk.set_sync_delay(Duration::from_millis(2));
+    let clock = Arc::new(CommitClock::new(Epoch(1)));
+    let buffer_bytes_max = 64 << 10;
+    let options = Options { buffer_bytes_max, ..Options::default() };
+    let log = LogReader::open(disk.device()).unwrap().resume(clock.clone(), options).unwrap();
+    let mut worker = log.worker().unwrap();
+    for _ in 0..200 {
+        commit(&mut worker, &clock, &[1; 5000]).unwrap();
+        assert!(log.stats().buffered <= buffer_bytes_max + 6000);
+    }
+    drop(worker);
+    log.shutdown().unwrap();
+    assert_eq!(records(&LogReader::open(disk.device()).unwrap()).unwrap().len(), 200);
+}
