@@ -398,11 +398,8 @@ impl Emitter {
                 places.push(self.places[at]);
             }
         }
-        let labels = self
-            .labels
-            .iter()
-            .map(|at| if *at == UNBOUND { UNBOUND } else { moved[*at as usize] })
-            .collect();
+        let labels =
+            self.labels.iter().map(|at| if *at == UNBOUND { UNBOUND } else { moved[*at as usize] }).collect();
         (insts.into(), places.into(), labels)
     }
 }

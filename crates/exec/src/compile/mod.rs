@@ -124,10 +124,10 @@ impl Compiler<'_> {
     /// Lets registers that only ever hold one plain constant stand in the frame's template.
     fn find_constants(&mut self) -> Result<()> {
         let mut found = Vec::new();
-        let writes = &self.emit.uses.writes;
+        let settled = &self.emit.uses.settled;
         self.program.body.visit(&mut |op| {
             if let OpKind::Const { dst, value } = &op.kind
-                && writes[dst.index()] == 1
+                && settled[dst.index()]
                 && let Some(slot) = plain(value)
             {
                 found.push((*dst, slot));
@@ -287,7 +287,8 @@ impl Compiler<'_> {
         let cond = self.emit.reg(cond)?;
         // `EXIT WHEN` and the like: one jump.
         if otherwise.0.is_empty()
-            && let [Op { kind: kind @ (OpKind::Exit { label } | OpKind::Continue { label }), .. }] = &then.0[..]
+            && let [Op { kind: kind @ (OpKind::Exit { label } | OpKind::Continue { label }), .. }] =
+                &then.0[..]
             && let Some(to) = self.direct(*label, matches!(kind, OpKind::Continue { .. }))
         {
             self.emit.branch(cond, When::True, to);
@@ -395,10 +396,7 @@ impl Compiler<'_> {
 
     fn finish(mut self, inputs: Box<[R]>, outs: Box<[R]>, row_count: Option<R>) -> Result<Code> {
         if self.program.colls.len() > usize::from(u16::MAX) {
-            return Err(Error::new(
-                planaria_base::SqlState::STATEMENT_TOO_COMPLEX,
-                "program is too complex",
-            ));
+            return Err(Error::new(planaria_base::SqlState::STATEMENT_TOO_COMPLEX, "program is too complex"));
         }
         let (insts, places, labels) = self.emit.finish();
         let tries = self.tries.into_iter().map(|(mut desc, entries)| {

@@ -4,14 +4,13 @@
 //! original while both are the same; what computes a value that nobody reads is dropped, columns of
 //! rows included; text constants inside loops move before all loops.
 //!
-//! Registers are mutable, so every step looks at how often a register is written: a constant is known
-//! only where it is written once in the whole program (the verifier has seen that it is written before
-//! it is read).
+//! Registers are mutable, so a constant is known only where its register is *settled*: written once
+//! in the whole program, and before it is read. The verifier vouches for the latter but for named
+//! registers, the variables, which may be read as NULL before.
 
 use crate::functions;
-use crate::heap::Heap;
 use planaria_base::Datum;
-use planaria_ir::{Block, Level, Op, OpKind, Program, Reg, StateSource};
+use planaria_ir::{Block, Label, Level, Op, OpKind, Program, Reg, StateSource};
 
 /// Texts longer than this are made anew at run time rather than kept in the code.
 const FOLDED_BYTES_MAX: usize = 16 << 10;
@@ -21,22 +20,55 @@ const FOLDED_BYTES_MAX: usize = 16 << 10;
 pub(super) struct Uses {
     pub reads: Vec<u32>,
     pub writes: Vec<u32>,
+    /// Written once, before every read.
+    pub settled: Vec<bool>,
 }
 
 impl Uses {
     pub fn of(program: &Program) -> Uses {
-        let mut uses = Uses { reads: vec![0; program.regs.len()], writes: vec![0; program.regs.len()] };
+        let count = program.regs.len();
+        let mut uses = Uses { reads: vec![0; count], writes: vec![0; count], settled: vec![false; count] };
         for param in &program.params {
             uses.writes[param.reg.index()] += 1;
         }
+        // What answers is read wherever the program returns, so a variable of it is never settled.
         for reg in program.outs.iter().chain(&program.row_count) {
             uses.reads[reg.index()] += 1;
         }
-        program.body.visit(&mut |op| {
-            op.kind.reads(&mut |r| uses.reads[r.index()] += 1);
-            op.kind.writes(&mut |r| uses.writes[r.index()] += 1);
-        });
+        uses.straight(&program.body, &mut Vec::new(), &mut true);
+        for (r, decl) in program.regs.iter().enumerate() {
+            uses.settled[r] = uses.writes[r] == 1 && (uses.settled[r] || decl.name.is_none());
+        }
         uses
+    }
+
+    /// Counts a block that runs once, from its beginning to its end as long as `whole`: no `Exit` of
+    /// one of the blocks around it has been seen. What it writes is settled if not read so far.
+    fn straight(&mut self, block: &Block, labels: &mut Vec<Label>, whole: &mut bool) {
+        for op in &block.0 {
+            if let OpKind::Block { label, body } = &op.kind {
+                labels.push(*label);
+                self.straight(body, labels, whole);
+                continue;
+            }
+            op.kind.reads(&mut |r| self.reads[r.index()] += 1);
+            op.kind.writes(&mut |r| {
+                self.settled[r.index()] = *whole && self.reads[r.index()] == 0;
+                self.writes[r.index()] += 1;
+            });
+            op.kind.blocks(&mut |b| {
+                b.visit(&mut |inner| {
+                    if let OpKind::Exit { label } = inner.kind {
+                        *whole &= !labels.contains(&label);
+                    }
+                    inner.kind.reads(&mut |r| self.reads[r.index()] += 1);
+                    inner.kind.writes(&mut |r| self.writes[r.index()] += 1);
+                });
+            });
+            if matches!(op.kind, OpKind::Exit { .. } | OpKind::Return) {
+                *whole = false;
+            }
+        }
     }
 }
 
@@ -54,10 +86,9 @@ pub(super) fn simplify(program: &mut Program) -> (Uses, Vec<Op>) {
 
 /// Computes functions and casts whose arguments are all constant.
 fn fold_constants(program: &mut Program) {
-    let writes = Uses::of(program).writes;
-    let once = |r: Reg| writes[r.index()] == 1;
+    let settled = Uses::of(program).settled;
+    let once = |r: Reg| settled[r.index()];
     let mut known: Vec<Option<Datum>> = vec![None; program.regs.len()];
-    let mut heap = Heap::new();
     let mut body = std::mem::take(&mut program.body);
     body.visit_mut(&mut |op| {
         let folded = match &op.kind {
@@ -67,25 +98,19 @@ fn fold_constants(program: &mut Program) {
             }
             OpKind::Copy { dst, src } if once(*dst) => known[src.index()].clone().map(|v| (*dst, v)),
             OpKind::Apply { dst, func, args } if once(*dst) => {
-                let args: Option<Vec<_>> =
-                    args.iter().map(|a| known[a.index()].as_ref().map(|v| heap.push_datum(v))).collect();
-                args.and_then(|args| args.into_iter().collect::<Result<Vec<_>, _>>().ok())
-                    .and_then(|args| functions::call(*func, &args, &mut heap).ok())
-                    .map(|v| (*dst, heap.to_datum(v)))
+                let args: Option<Vec<Datum>> = args.iter().map(|a| known[a.index()].clone()).collect();
+                args.and_then(|args| functions::fold(*func, &args).ok()).map(|v| (*dst, v))
             }
             OpKind::Cast { dst, src, explicit } if once(*dst) => {
                 match (&known[src.index()], program.type_of(*src), program.type_of(*dst)) {
-                    (Some(v), Some(from), Some(to)) => heap
-                        .push_datum(v)
-                        .and_then(|v| functions::cast(v, from, to, *explicit, &mut heap))
-                        .ok()
-                        .map(|v| (*dst, heap.to_datum(v))),
+                    (Some(v), Some(from), Some(to)) => {
+                        functions::fold_cast(v, from, to, *explicit).ok().map(|v| (*dst, v))
+                    }
                     _ => None,
                 }
             }
             _ => None,
         };
-        heap.clear();
         if let Some((dst, value)) = folded
             && size(&value) <= FOLDED_BYTES_MAX
         {
@@ -187,7 +212,7 @@ fn hoist(block: &mut Block, uses: &Uses, in_loop: bool, hoisted: &mut Vec<Op>) {
     if in_loop && !raises {
         let (moved, kept) = std::mem::take(&mut block.0).into_iter().partition(|op| match &op.kind {
             OpKind::Const { dst, value } => {
-                uses.writes[dst.index()] == 1
+                uses.settled[dst.index()]
                     && matches!(value, Datum::Text(_) | Datum::Bytea(_) | Datum::Array(_))
             }
             _ => false,

@@ -37,7 +37,7 @@ impl Compiler<'_> {
         let inst = match kind {
             OpKind::Const { dst, value } => match plain(value) {
                 // It stands in the template.
-                Some(_) if self.emit.uses.writes[dst.index()] == 1 => return Ok(()),
+                Some(_) if self.emit.uses.settled[dst.index()] => return Ok(()),
                 Some(slot) => {
                     let (dst, src) = (self.emit.reg(*dst)?, self.emit.scalar(slot)?);
                     Inst::Copy { dst, src }

@@ -180,12 +180,9 @@ fn duplicate(meta: &TableMeta, index: IndexId, image: &[u64]) -> Error {
 
 fn print(field: Field<'_>, ty: &planaria_base::Type) -> String {
     let mut heap = Heap::new();
-    let text = heap
-        .push_datum(&field_datum(field, ty))
-        .and_then(|value| functions::cast(value, ty, &planaria_base::Type::Text, true, &mut heap));
-    match text {
-        Ok(Slot::Text(text)) => heap.str(text).to_owned(),
-        _ => "null".to_owned(),
+    match heap.push_datum(&field_datum(field, ty)) {
+        Ok(Slot::Null) | Err(_) => "null".to_owned(),
+        Ok(value) => functions::display(&heap, value, ty),
     }
 }
 

@@ -303,7 +303,9 @@ impl Machine {
 
                         // ---- tables ----
                         Inst::Get { get } => attempt!(self.get(&code.gets[usize::from(get)], frame, ctx)),
-                        Inst::Load { load } => attempt!(self.load(&code.loads[usize::from(load)], frame, ctx)),
+                        Inst::Load { load } => {
+                            attempt!(self.load(&code.loads[usize::from(load)], frame, ctx))
+                        }
                         Inst::ScanOpen { scan } => {
                             self.scan_open(&code.scans[usize::from(scan)], frame, ctx);
                         }

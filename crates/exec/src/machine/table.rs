@@ -141,7 +141,8 @@ impl Machine {
         let table = ctx.tables.get(desc.table);
         let heap = &self.heap;
         let value = |r: R| field(frame[usize::from(r)], heap);
-        let bound = |end: Option<(R, bool)>| end.map(|(r, inclusive)| KeyBound { value: value(r), inclusive });
+        let bound =
+            |end: Option<(R, bool)>| end.map(|(r, inclusive)| KeyBound { value: value(r), inclusive });
         table.index(desc.index).codec().range_with(
             desc.prefix.len(),
             |i| value(desc.prefix[i]),
@@ -150,8 +151,7 @@ impl Machine {
             &mut self.range,
         );
         let cursor = (!self.range.is_empty()).then(|| {
-            let cursor =
-                ctx.protocol.scan_open(ctx.txn, table, desc.index, &self.range, desc.descending);
+            let cursor = ctx.protocol.scan_open(ctx.txn, table, desc.index, &self.range, desc.descending);
             (desc.table, cursor)
         });
         self.cursors.push(cursor);
