@@ -117,6 +117,9 @@ funcs! {
     /// Half away from zero; digits may be negative.
     NumRound "num.round" (N, I) -> N; NumTrunc "num.trunc" (N, I) -> N;
     NumSqrt "num.sqrt" (N) -> N; NumPower "num.power" (N, N) -> N; NumScale "num.scale" (N) -> I total;
+    NumExp "num.exp" (N) -> N; NumLn "num.ln" (N) -> N; NumLog10 "num.log10" (N) -> N;
+    /// Base, then the number.
+    NumLog "num.log" (N, N) -> N;
     NumEq "num.eq" (N, N) -> B total; NumNe "num.ne" (N, N) -> B total; NumLt "num.lt" (N, N) -> B total;
     NumLe "num.le" (N, N) -> B total; NumGt "num.gt" (N, N) -> B total; NumGe "num.ge" (N, N) -> B total;
     /// sum / count as `avg` of numeric and integers has it.

@@ -20,24 +20,37 @@ pub fn write_float(out: &mut Vec<u8>, x: f64) {
     if x.is_sign_negative() {
         out.push(b'-');
     }
-    // Rust prints the shortest digits in scientific notation; only the layout differs.
-    let mut shortest = [0u8; 32];
-    let mut cursor = &mut shortest[..];
-    let _ = write!(cursor, "{:e}", x.abs());
-    let left = cursor.len();
-    let text = &shortest[..32 - left];
-    let split = text.iter().position(|b| *b == b'e').unwrap_or(text.len());
-    let exponent: i32 = std::str::from_utf8(text.get(split + 1..).unwrap_or(b""))
-        .ok()
-        .and_then(|e| e.parse().ok())
-        .unwrap_or(0);
-    let mut digits = [0u8; 20];
+    // The shortest digits that read back, ties to the even one, as PostgreSQL's algorithm (Ryu,
+    // Adams 2018) has it; only its layout differs.
+    let mut buffer = ryu::Buffer::new();
+    let shortest = buffer.format_finite(x.abs());
+    let longer;
+    let text = if between_two(x.abs(), shortest) {
+        longer = longer_digits(x.abs(), shortest);
+        &longer
+    } else {
+        shortest
+    };
+    let (number, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let mut digits = [0u8; 40];
     let mut count = 0;
-    for digit in text[..split].iter().filter(|b| b.is_ascii_digit()) {
-        digits[count] = *digit;
-        count += 1;
+    for digit in whole.bytes().chain(fraction.bytes()) {
+        // Leading zeros are no digits of the number.
+        if count > 0 || digit != b'0' {
+            digits[count] = digit;
+            count += 1;
+        }
     }
-    let digits = &digits[..count];
+    // The exponent of the first digit.
+    let zeros = fraction.bytes().take_while(|b| *b == b'0').count() as i32;
+    let first = if whole == "0" { -1 - zeros } else { whole.len() as i32 - 1 };
+    let exponent = if count == 0 { 0 } else { first + exponent.parse::<i32>().unwrap_or(0) };
+    while count > 1 && digits[count - 1] == b'0' {
+        count -= 1;
+    }
+    let digits = if count == 0 { &b"0"[..] } else { &digits[..count] };
+    let count = digits.len();
     match exponent {
         0..=14 => {
             let whole = exponent as usize + 1;
@@ -65,6 +78,37 @@ pub fn write_float(out: &mut Vec<u8>, x: f64) {
             let _ = write!(out, "e{sign}{:02}", exponent.unsigned_abs());
         }
     }
+}
+
+/// Whether the text lies exactly half way to a neighbour of `x`. Reading it rounds to even and so
+/// gives `x`, but PostgreSQL does not rely on that and prints more digits. Only whole numbers beyond
+/// 2^53 have so short a text there.
+#[inline]
+fn between_two(x: f64, text: &str) -> bool {
+    (9_007_199_254_740_992.0..1e38).contains(&x) && is_midpoint(x, text)
+}
+
+fn is_midpoint(x: f64, text: &str) -> bool {
+    let (number, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let zeros = exponent.parse::<usize>().unwrap_or(0).saturating_sub(fraction.len());
+    let Ok(digits) = format!("{whole}{fraction}").parse::<u128>() else { return false };
+    let Some(value) = 10u128.checked_pow(zeros as u32).and_then(|p| digits.checked_mul(p)) else {
+        return false;
+    };
+    let exact = x as u128;
+    let ulp = 1u128 << (exact.ilog2() - 52);
+    let below = if exact.is_power_of_two() { ulp / 4 } else { ulp / 2 };
+    value == exact + ulp / 2 || below > 0 && value == exact - below
+}
+
+/// The fewest digits, more than `text` has, that read back as `x`.
+#[cold]
+fn longer_digits(x: f64, text: &str) -> String {
+    let used = text.split('e').next().unwrap_or("").bytes().filter(u8::is_ascii_digit).count();
+    let longer = (used..17).map(|digits| format!("{x:.digits$e}"));
+    longer.into_iter().find(|t| t.parse() == Ok(x)).unwrap_or_else(|| format!("{x:.16e}"))
 }
 
 /// Reads a double.

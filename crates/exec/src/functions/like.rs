@@ -4,6 +4,7 @@
 //! search. The rest runs the usual scan with one backtracking point: at the last `%`, which is
 //! enough, because an earlier one can only match less.
 
+use super::text::fold_case;
 use planaria_base::{Error, Result, SqlState};
 
 /// Whether `text` matches; `escape` is empty for none.
@@ -13,6 +14,24 @@ pub fn like(text: &[u8], pattern: &[u8], escape: &[u8]) -> Result<bool> {
         return Ok(matches);
     }
     general(text, pattern, escape)
+}
+
+/// ILIKE. Escapes are resolved before the case is folded, so that an escape letter stays one.
+pub fn ilike(text: &str, pattern: &str, escape: &str) -> Result<bool> {
+    let mut folded = String::with_capacity(pattern.len());
+    let mut rest = pattern.chars();
+    let escape = escape_byte(escape.as_bytes())?.and(escape.chars().next());
+    while let Some(c) = rest.next() {
+        match c {
+            c if Some(c) == escape => {
+                folded.push('\\');
+                folded.extend(rest.next());
+            }
+            '\\' => folded.push_str("\\\\"),
+            c => folded.push(c),
+        }
+    }
+    like(fold_case(text).as_bytes(), fold_case(&folded).as_bytes(), b"\\")
 }
 
 /// The escape character's bytes; PostgreSQL's rule is one character or none.
@@ -57,13 +76,27 @@ fn general(text: &[u8], pattern: &[u8], escape: Option<&[u8]>) -> Result<bool> {
         if p == pattern.len() && t == text.len() {
             return Ok(true);
         }
+        if t == text.len() && !pattern[p..].starts_with(b"%") {
+            // What is left of the pattern needs more text, and a later start has even less.
+            return Ok(false);
+        }
         let stepped = match step(&pattern[p..], escape)? {
             Token::Any(len) => {
                 p += len;
-                retry = Some((p, t));
-                if p == pattern.len() {
-                    return Ok(true);
+                // `_` behind `%` is taken at once, so that a retry starts at a literal.
+                loop {
+                    match step(&pattern[p..], escape)? {
+                        Token::Any(len) => p += len,
+                        Token::One if t == text.len() => return Ok(false),
+                        Token::One => {
+                            t += char_len(text[t]);
+                            p += 1;
+                        }
+                        Token::Literal(..) => break,
+                        Token::End => return Ok(true),
+                    }
                 }
+                retry = Some((p, t));
                 continue;
             }
             Token::One if t < text.len() => Some((1, char_len(text[t]))),

@@ -139,6 +139,10 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         NumTrunc => num(a[0].num().trunc(digits(a[1]))),
         NumSqrt => num(a[0].num().sqrt()),
         NumPower => num(a[0].num().power(a[1].num())),
+        NumExp => num(a[0].num().exp()),
+        NumLn => num(a[0].num().ln()),
+        NumLog10 => num(a[0].num().log(Numeric::from_i64(10))),
+        NumLog => num(a[1].num().log(a[0].num())),
         NumScale => Ok(Slot::Int(i64::from(a[0].num().scale()))),
         NumEq | NumNe | NumLt | NumLe | NumGt | NumGe => is(a[0].num().compare(a[1].num()), func),
         NumAvg => num(Numeric::avg(a[0].num(), a[1].int())),
@@ -217,8 +221,8 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
             matches.map(Slot::Bool)
         }
         ILike => {
-            let fold = |slot: Slot| text::fold_case(heap.str(slot.bytes()));
-            like::like(fold(a[0]).as_bytes(), fold(a[1]).as_bytes(), heap.bytes(a[2].bytes())).map(Slot::Bool)
+            let [text, pattern, escape] = [a[0], a[1], a[2]].map(|slot| heap.str(slot.bytes()));
+            like::ilike(text, pattern, escape).map(Slot::Bool)
         }
         QuoteIdent => format::quote_ident(heap, a[0].bytes()),
         QuoteLiteral => format::quote_literal(heap, a[0].bytes()),

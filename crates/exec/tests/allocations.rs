@@ -1,0 +1,81 @@
+//! In the steady state a transaction allocates nothing.
+#![allow(unsafe_code)] // a counting allocator
+
+mod common;
+#[path = "common/bank.rs"]
+mod bank;
+
+use common::{int, num, text};
+use planaria_base::Datum;
+use planaria_exec::{Context, Machine, Slot};
+use planaria_protocol::{Protocol, Serial, Silo};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(at, layout) }
+    }
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn steady_state<P: Protocol>() {
+    let mut db = bank::bank::<P>(100);
+    let codes = [bank::DEPOSIT, bank::SUM, bank::MIXED].map(|text| db.compile(text));
+    let args: [&[Datum]; 3] = [
+        &[text("customer00000042"), num(150, 2), Datum::Null],
+        &[int(10), int(60)],
+        &[int(50)],
+    ];
+    let mut machine = Machine::new();
+    let mut outs = 0;
+    for round in 0..100 {
+        let before = ALLOCATIONS.with(Cell::get);
+        for (code, args) in codes.iter().zip(args) {
+            db.protocol.begin(&mut db.txn);
+            let mut ctx = Context {
+                protocol: &db.protocol,
+                txn: &mut db.txn,
+                tables: &db.tables,
+                link: &db.routines,
+                host: &mut db.host,
+            };
+            machine.call(code, args, &mut ctx).unwrap();
+            outs += machine.outs().iter().filter(|s| !matches!(s, Slot::Null)).count();
+            db.protocol.commit(&mut db.txn, &db.tables, &db.clock, |_, _| {}).unwrap();
+        }
+        let allocated = ALLOCATIONS.with(Cell::get) - before;
+        assert!(round < 50 || allocated == 0, "{allocated} allocations in round {round}");
+    }
+    assert_eq!(outs, 400);
+}
+
+#[test]
+fn nothing_on_serial() {
+    steady_state::<Serial>();
+}
+
+#[test]
+fn nothing_on_silo() {
+    steady_state::<Silo>();
+}
