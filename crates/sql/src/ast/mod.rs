@@ -1,7 +1,6 @@
 //! The syntax tree: what the parser hands to the binder.
 //!
-//! Made from the CST of a third-party parser by [`crate::parse`]; nothing behind this module knows
-//! that parser. Every node that an error can point at carries its byte position in the text.
+//! Made from text by [`crate::parse`]; nothing behind this module knows tokens. Every node that an error can point at carries its byte position in the text.
 //! Names are folded already: lower case unless they were quoted.
 
 pub mod plpgsql;

@@ -1,0 +1,209 @@
+//! ALTER TABLE, and ALTER of objects that can only be renamed.
+
+use planaria_base::Result;
+
+use super::parser::Parser;
+use crate::ast::{AlterTable, ObjectKind, StatementKind};
+
+impl Parser<'_> {
+    /// `ALTER TABLE ..`, ALTER taken.
+    pub(crate) fn alter_table(&mut self) -> Result<StatementKind> {
+        self.bump();
+        if self.at_words(&["all", "in", "tablespace"]) {
+            return self.unsupported_statement("ALTER TABLE ALL IN TABLESPACE");
+        }
+        let if_exists = self.eat_words(&["if", "exists"]);
+        let name = self.relation_name()?;
+        let actions = match self.at_word("rename") {
+            true => vec![self.rename()?],
+            false => self.list(Self::alter_action)?,
+        };
+        Ok(StatementKind::AlterTable { name, if_exists, actions })
+    }
+
+    fn rename(&mut self) -> Result<AlterTable> {
+        self.bump();
+        if self.eat_word("to") {
+            return Ok(AlterTable::RenameTable(self.name()?));
+        }
+        if self.eat_word("constraint") {
+            let from = self.name()?;
+            self.expect_word("to")?;
+            return Ok(AlterTable::RenameConstraint { from, to: self.name()? });
+        }
+        self.eat_word("column");
+        let from = self.name()?;
+        self.expect_word("to")?;
+        Ok(AlterTable::RenameColumn { from, to: self.name()? })
+    }
+
+    fn alter_action(&mut self) -> Result<AlterTable> {
+        let position = self.position();
+        let word = self.word();
+        match word.as_str() {
+            "add" => {
+                self.bump();
+                if self.at_table_constraint() {
+                    return Ok(AlterTable::AddConstraint(self.table_constraint()?));
+                }
+                self.eat_word("column");
+                let if_not_exists = self.eat_words(&["if", "not", "exists"]);
+                Ok(AlterTable::AddColumn { column: self.column_def()?, if_not_exists })
+            }
+            "drop" => {
+                self.bump();
+                let constraint = self.eat_word("constraint");
+                if !constraint {
+                    self.eat_word("column");
+                }
+                let if_exists = self.eat_words(&["if", "exists"]);
+                let name = self.name()?;
+                let cascade = self.cascade();
+                Ok(match constraint {
+                    true => AlterTable::DropConstraint { name, if_exists, cascade },
+                    false => AlterTable::DropColumn { name, if_exists, cascade },
+                })
+            }
+            "alter" => {
+                self.bump();
+                if self.at_word("constraint") {
+                    return self.rest_unsupported("ALTER CONSTRAINT", position);
+                }
+                self.eat_word("column");
+                self.alter_column()
+            }
+            "owner" => {
+                self.expect_words(&["owner", "to"])?;
+                self.label()?;
+                Ok(AlterTable::Ignored("OWNER TO".to_owned()))
+            }
+            "set" if self.at_word_ahead(1, "tablespace") => {
+                self.bump();
+                self.bump();
+                self.name()?;
+                Ok(AlterTable::Ignored("SET TABLESPACE".to_owned()))
+            }
+            "cluster" => {
+                self.expect_words(&["cluster", "on"])?;
+                self.name()?;
+                Ok(AlterTable::Ignored("CLUSTER ON".to_owned()))
+            }
+            "set" | "reset" if self.peek_at(1).kind == super::lex::Kind::LeftParen => {
+                self.bump();
+                self.parameters_in_parens()?;
+                Ok(AlterTable::Ignored("storage parameters".to_owned()))
+            }
+            "set" | "inherit" | "no" | "of" | "not" | "enable" | "disable" | "force" | "replica"
+            | "validate" | "attach" | "detach" => {
+                let second = self.word_at(1);
+                let what = format!("{} {}", word.as_str(), second.as_str()).to_uppercase();
+                self.rest_unsupported(what.trim(), position)
+            }
+            _ => self.fail(),
+        }
+    }
+
+    fn parameters_in_parens(&mut self) -> Result<()> {
+        match self.closing(self.index()) {
+            Some(close) => {
+                self.seek(close + 1);
+                Ok(())
+            }
+            None => {
+                self.to_end()?;
+                self.fail()
+            }
+        }
+    }
+
+    /// An action that is not supported, which takes the rest of the statement.
+    fn rest_unsupported(&mut self, what: &str, position: u32) -> Result<AlterTable> {
+        self.to_end()?;
+        Ok(AlterTable::Unsupported(what.to_owned(), position))
+    }
+
+    /// What follows `ALTER [COLUMN]`.
+    fn alter_column(&mut self) -> Result<AlterTable> {
+        let position = self.position();
+        let column = self.name()?;
+        if self.eat_words(&["set", "default"]) {
+            return Ok(AlterTable::SetDefault { column, default: Some(self.expr_with_text(false)?) });
+        }
+        if self.eat_words(&["drop", "default"]) {
+            return Ok(AlterTable::SetDefault { column, default: None });
+        }
+        if self.eat_words(&["set", "not", "null"]) {
+            return Ok(AlterTable::SetNotNull { column, not_null: true });
+        }
+        if self.eat_words(&["drop", "not", "null"]) {
+            return Ok(AlterTable::SetNotNull { column, not_null: false });
+        }
+        if self.eat_words(&["set", "statistics"]) {
+            self.signed_integer()?;
+            return Ok(AlterTable::Ignored("SET STATISTICS".to_owned()));
+        }
+        if self.eat_words(&["set", "storage"]) || self.eat_words(&["set", "compression"]) {
+            self.label()?;
+            return Ok(AlterTable::Ignored("SET STORAGE".to_owned()));
+        }
+        if self.eat_words(&["set", "data", "type"]) || self.eat_word("type") {
+            let ty = self.type_name()?;
+            if self.eat_word("collate") {
+                self.byte_collation()?;
+            }
+            let using = match self.eat_word("using") {
+                true => Some(self.expr_with_text(false)?),
+                false => None,
+            };
+            return Ok(AlterTable::SetType { column, ty, using });
+        }
+        let what = match self.word().as_str() {
+            "add" | "set" | "restart" => "ALTER COLUMN .. IDENTITY",
+            "drop" => "ALTER COLUMN .. DROP IDENTITY or EXPRESSION",
+            "reset" => "ALTER COLUMN .. RESET",
+            _ => return self.fail(),
+        };
+        self.rest_unsupported(what, position)
+    }
+
+    /// `ALTER INDEX | VIEW .. RENAME TO`
+    pub(crate) fn alter_name(&mut self, object: ObjectKind, tag: &str) -> Result<StatementKind> {
+        self.bump();
+        let if_exists = self.eat_words(&["if", "exists"]);
+        let name = self.qualified_name()?;
+        if self.eat_words(&["rename", "to"]) {
+            return Ok(StatementKind::Rename { object, name, to: self.name()?, if_exists });
+        }
+        if self.eat_words(&["owner", "to"]) {
+            self.label()?;
+            return Ok(StatementKind::NoOperation(tag.to_owned()));
+        }
+        match self.at_end() {
+            true => self.fail(),
+            false => self.unsupported_statement(tag),
+        }
+    }
+
+    /// `ALTER SEQUENCE ..`
+    pub(crate) fn alter_sequence(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let if_exists = self.eat_words(&["if", "exists"]);
+        let name = self.qualified_name()?;
+        if self.eat_words(&["rename", "to"]) {
+            let object = ObjectKind::Sequence;
+            return Ok(StatementKind::Rename { object, name, to: self.name()?, if_exists });
+        }
+        if self.eat_words(&["owner", "to"]) {
+            self.label()?;
+            return Ok(StatementKind::NoOperation("ALTER SEQUENCE".to_owned()));
+        }
+        if self.at_word("set") {
+            return self.unsupported_statement("ALTER SEQUENCE .. SET");
+        }
+        if self.at_end() {
+            return self.fail();
+        }
+        let options = self.sequence_options()?;
+        Ok(StatementKind::AlterSequence { name, if_exists, options })
+    }
+}

@@ -1,0 +1,338 @@
+//! Function calls: arguments, aggregates, windows, and the functions with a syntax of their own.
+
+use planaria_base::Result;
+
+use super::lex::Kind;
+use super::parser::Parser;
+use crate::ast::{Argument, Expr, ExprKind, FunctionCall, Name, OrderItem, Position, Window};
+
+impl Parser<'_> {
+    /// A call behind its name: `(args) [FILTER ..] [OVER ..]`.
+    pub(crate) fn call(&mut self, name: Name) -> Result<FunctionCall> {
+        let mut call = self.plain_call(name)?;
+        if self.at_words(&["within", "group"]) {
+            return self.unsupported("WITHIN GROUP", self.position());
+        }
+        if self.at_word("filter") && self.peek_at(1).kind == Kind::LeftParen {
+            self.bump();
+            self.bump();
+            self.expect_word("where")?;
+            call.filter = Some(self.expr()?);
+            self.expect(Kind::RightParen)?;
+        }
+        if self.at_words(&["ignore", "nulls"]) || self.at_words(&["respect", "nulls"]) {
+            return self.unsupported("IGNORE NULLS and RESPECT NULLS", self.position());
+        }
+        if self.eat_word("over") {
+            call.over = Some(match self.at_kind(Kind::LeftParen) {
+                true => self.window()?,
+                false => Window { name: Some(self.name()?), ..Window::default() },
+            });
+        }
+        Ok(call)
+    }
+
+    /// A call without what follows its parenthesis.
+    pub(crate) fn plain_call(&mut self, name: Name) -> Result<FunctionCall> {
+        let mut call = new_call(name, Vec::new());
+        self.expect(Kind::LeftParen)?;
+        if self.eat(Kind::RightParen) {
+            return Ok(call);
+        }
+        if self.at_operator("*") && self.peek_at(1).kind == Kind::RightParen {
+            self.bump();
+            self.bump();
+            call.star = true;
+            return Ok(call);
+        }
+        call.distinct = self.eat_word("distinct");
+        if !call.distinct {
+            self.eat_word("all");
+        }
+        loop {
+            call.variadic = self.eat_word("variadic");
+            call.args.push(self.argument()?);
+            if call.variadic || !self.eat(Kind::Comma) {
+                break;
+            }
+        }
+        if self.at_word("order") {
+            call.order_by = self.order_by()?;
+        }
+        self.expect(Kind::RightParen)?;
+        Ok(call)
+    }
+
+    fn argument(&mut self) -> Result<Argument> {
+        let named = self.at_function_name_ahead(0)
+            && (self.peek_at(1).kind == Kind::ColonEquals
+                || self.peek_at(1).kind == Kind::Operator && self.peek_at(1).text(self.text) == "=>");
+        let name = match named {
+            true => {
+                let name = self.function_name()?;
+                self.bump();
+                Some(name)
+            }
+            false => None,
+        };
+        Ok(Argument { name, value: self.expr()? })
+    }
+
+    /// `([name] [PARTITION BY ..] [ORDER BY ..] [frame])`
+    pub(crate) fn window(&mut self) -> Result<Window> {
+        self.expect(Kind::LeftParen)?;
+        let mut window = Window::default();
+        let frame = |p: &Self| p.at_any(&["range", "rows", "groups"]);
+        if self.at_name() && !self.at_words(&["partition", "by"]) && !frame(self) {
+            window.name = Some(self.name()?);
+        }
+        if self.eat_words(&["partition", "by"]) {
+            window.partition_by = self.list(Self::expr)?;
+        }
+        if self.at_word("order") {
+            window.order_by = self.order_by()?;
+        }
+        if frame(self) {
+            window.frame = Some(self.frame()?);
+        }
+        self.expect(Kind::RightParen)?;
+        Ok(window)
+    }
+
+    /// A frame clause, as text.
+    fn frame(&mut self) -> Result<String> {
+        let start = self.bump().start;
+        if self.eat_word("between") {
+            self.frame_bound()?;
+            self.expect_word("and")?;
+        }
+        self.frame_bound()?;
+        if self.eat_word("exclude") && !self.eat_words(&["no", "others"]) {
+            match self.at_words(&["current", "row"]) {
+                true => self.expect_words(&["current", "row"])?,
+                false if self.at_any(&["group", "ties"]) => drop(self.bump()),
+                false => return self.fail(),
+            }
+        }
+        Ok(self.text_since(start).to_owned())
+    }
+
+    fn frame_bound(&mut self) -> Result<()> {
+        if self.eat_words(&["current", "row"]) {
+            return Ok(());
+        }
+        if !self.eat_word("unbounded") {
+            self.expr()?;
+        }
+        if self.eat_word("preceding") || self.eat_word("following") { Ok(()) } else { self.fail() }
+    }
+
+    /// `ORDER BY item, ...`
+    pub(crate) fn order_by(&mut self) -> Result<Vec<OrderItem>> {
+        self.expect_words(&["order", "by"])?;
+        self.list(|p| {
+            let expr = p.expr()?;
+            if p.at_word("using") {
+                return p.unsupported("ORDER BY USING", p.position());
+            }
+            let descending = p.eat_word("desc");
+            if !descending {
+                p.eat_word("asc");
+            }
+            let nulls_first = p.nulls_order()?;
+            Ok(OrderItem { expr, descending, nulls_first })
+        })
+    }
+
+    /// `NULLS FIRST | LAST`
+    pub(crate) fn nulls_order(&mut self) -> Result<Option<bool>> {
+        if !self.at_words(&["nulls", "first"]) && !self.at_words(&["nulls", "last"]) {
+            return Ok(None);
+        }
+        self.bump();
+        let first = self.at_word("first");
+        self.bump();
+        Ok(Some(first))
+    }
+
+    /// Whether a word comes next whose parentheses have a syntax of their own.
+    pub(crate) fn at_special_function(&self) -> bool {
+        matches!(
+            self.word().as_str(),
+            "cast"
+                | "coalesce"
+                | "nullif"
+                | "greatest"
+                | "least"
+                | "extract"
+                | "substring"
+                | "position"
+                | "overlay"
+                | "trim"
+                | "treat"
+                | "normalize"
+                | "grouping"
+                | "collation"
+                | "xmlconcat"
+                | "xmlelement"
+                | "xmlexists"
+                | "xmlforest"
+                | "xmlparse"
+                | "xmlpi"
+                | "xmlroot"
+                | "xmlserialize"
+                | "xmltable"
+        )
+    }
+
+    /// A function with a syntax of its own, `(` behind the word.
+    pub(crate) fn special_function(&mut self) -> Result<Expr> {
+        let position = self.position();
+        let word = self.word();
+        self.bump();
+        let kind = match word.as_str() {
+            "coalesce" => ExprKind::Coalesce(self.paren_list(Self::expr)?),
+            "greatest" => ExprKind::Greatest(self.paren_list(Self::expr)?),
+            "least" => ExprKind::Least(self.paren_list(Self::expr)?),
+            other => {
+                self.bump();
+                let kind = match other {
+                    "cast" => {
+                        let value = self.boxed()?;
+                        self.expect_word("as")?;
+                        ExprKind::Cast(value, self.type_name()?)
+                    }
+                    "nullif" => {
+                        let left = self.boxed()?;
+                        self.expect(Kind::Comma)?;
+                        ExprKind::NullIf(left, self.boxed()?)
+                    }
+                    "extract" => self.extract(position)?,
+                    "substring" => self.substring(position)?,
+                    "position" => self.position_in(position)?,
+                    "overlay" => self.overlay(position)?,
+                    "trim" => self.trim(position)?,
+                    _ => {
+                        return self.unsupported(&format!("{}()", other.to_uppercase()), position);
+                    }
+                };
+                self.expect(Kind::RightParen)?;
+                kind
+            }
+        };
+        Ok(Expr { position, kind })
+    }
+
+    /// `extract(field FROM e)`
+    fn extract(&mut self, position: Position) -> Result<ExprKind> {
+        let at = self.position();
+        let field = match self.at_string() {
+            true => self.string()?.to_ascii_lowercase(),
+            false => self.label()?,
+        };
+        self.expect_word("from")?;
+        let field = Expr { position: at, kind: ExprKind::String(field) };
+        let value = self.expr()?;
+        Ok(make_call("extract", vec![field, value], position))
+    }
+
+    /// `substring(s FROM a FOR n)` in any order, or plain arguments.
+    fn substring(&mut self, position: Position) -> Result<ExprKind> {
+        let mut args = vec![self.expr()?];
+        if self.at_word("similar") {
+            return self.unsupported("SUBSTRING with SIMILAR", self.position());
+        }
+        if self.eat_word("from") {
+            args.push(self.expr()?);
+            if self.eat_word("for") {
+                args.push(self.expr()?);
+            }
+        } else if self.at_word("for") {
+            let at = self.bump().start;
+            let length = self.expr()?;
+            args.push(match self.eat_word("from") {
+                true => self.expr()?,
+                false => Expr { position: at, kind: ExprKind::Integer("1".to_owned()) },
+            });
+            args.push(length);
+        } else {
+            self.more_arguments(&mut args)?;
+        }
+        Ok(make_call("substring", args, position))
+    }
+
+    /// `position(part IN whole)`: the call has the whole first.
+    fn position_in(&mut self, position: Position) -> Result<ExprKind> {
+        let part = self.restricted_expr()?;
+        self.expect_word("in")?;
+        let whole = self.restricted_expr()?;
+        Ok(make_call("position", vec![whole, part], position))
+    }
+
+    /// `overlay(s PLACING r FROM a [FOR n])`, or plain arguments.
+    fn overlay(&mut self, position: Position) -> Result<ExprKind> {
+        let mut args = vec![self.expr()?];
+        if self.eat_word("placing") {
+            args.push(self.expr()?);
+            self.expect_word("from")?;
+            args.push(self.expr()?);
+            if self.eat_word("for") {
+                args.push(self.expr()?);
+            }
+        } else {
+            self.more_arguments(&mut args)?;
+        }
+        Ok(make_call("overlay", args, position))
+    }
+
+    /// `trim([BOTH | LEADING | TRAILING] [chars] FROM s)`, `trim(s, chars)`
+    fn trim(&mut self, position: Position) -> Result<ExprKind> {
+        let mut function = "btrim";
+        for (word, name) in [("both", "btrim"), ("leading", "ltrim"), ("trailing", "rtrim")] {
+            if self.eat_word(word) {
+                function = name;
+                break;
+            }
+        }
+        let mut args = Vec::new();
+        if self.eat_word("from") {
+            args.push(self.expr()?);
+            self.more_arguments(&mut args)?;
+        } else {
+            let first = self.expr()?;
+            if self.eat_word("from") {
+                args.push(self.expr()?);
+                args.push(first);
+            } else {
+                args.push(first);
+                self.more_arguments(&mut args)?;
+            }
+        }
+        Ok(make_call(function, args, position))
+    }
+
+    fn more_arguments(&mut self, args: &mut Vec<Expr>) -> Result<()> {
+        while self.eat(Kind::Comma) {
+            args.push(self.expr()?);
+        }
+        Ok(())
+    }
+}
+
+fn new_call(name: Name, args: Vec<Argument>) -> FunctionCall {
+    FunctionCall {
+        name,
+        args,
+        star: false,
+        distinct: false,
+        order_by: Vec::new(),
+        filter: None,
+        over: None,
+        variadic: false,
+    }
+}
+
+fn make_call(name: &str, args: Vec<Expr>, position: Position) -> ExprKind {
+    let args = args.into_iter().map(|value| Argument { name: None, value }).collect();
+    ExprKind::Call(Box::new(new_call(Name { parts: vec![name.to_owned()], position }, args)))
+}

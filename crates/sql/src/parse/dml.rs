@@ -1,0 +1,200 @@
+//! INSERT, UPDATE, DELETE.
+
+use planaria_base::Result;
+
+use super::lex::Kind;
+use super::parser::Parser;
+use crate::ast::{
+    Assignment, ConflictTarget, ConflictUpdate, Cte, Delete, Expr, ExprKind, Insert, InsertSource,
+    OnConflict, Position, SelectItem, Update,
+};
+
+impl Parser<'_> {
+    /// `INSERT INTO ..`
+    pub(crate) fn insert(&mut self, with: Vec<Cte>) -> Result<Insert> {
+        self.expect_words(&["insert", "into"])?;
+        let table = self.qualified_name()?;
+        let alias = match self.eat_word("as") {
+            true => Some(self.name()?),
+            false => None,
+        };
+        let columns = match self.at_kind(Kind::LeftParen) && !self.at_paren_query() {
+            true => self.paren_list(Self::target_column)?,
+            false => Vec::new(),
+        };
+        let overriding = match self.eat_word("overriding") {
+            true => {
+                let system = self.eat_word("system");
+                if !system {
+                    self.expect_word("user")?;
+                }
+                self.expect_word("value")?;
+                Some(system)
+            }
+            false => None,
+        };
+        let source = self.insert_source()?;
+        let on_conflict = match self.at_words(&["on", "conflict"]) {
+            true => Some(self.on_conflict()?),
+            false => None,
+        };
+        let returning = self.returning()?;
+        Ok(Insert { with, table, alias, columns, overriding, source, on_conflict, returning, into: None })
+    }
+
+    fn insert_source(&mut self) -> Result<InsertSource> {
+        if self.eat_words(&["default", "values"]) {
+            return Ok(InsertSource::Default);
+        }
+        if !self.at_word("values") {
+            return Ok(InsertSource::Query(Box::new(self.query()?)));
+        }
+        let position = self.bump().start;
+        let rows = self.list(|p| p.paren_list(Self::value_or_default))?;
+        if !self.at_query_rest() {
+            let rows = rows.into_iter().map(|row| row.into_iter().map(Result::ok).collect()).collect();
+            return Ok(InsertSource::Values(rows));
+        }
+        let mut values = Vec::with_capacity(rows.len());
+        for row in rows {
+            let row: std::result::Result<Vec<Expr>, Position> = row.into_iter().collect();
+            values.push(row.map_err(|at| self.default_not_allowed(at))?);
+        }
+        Ok(InsertSource::Query(Box::new(self.query_of_values(values, position)?)))
+    }
+
+    /// An expression, or the place of DEFAULT.
+    fn value_or_default(&mut self) -> Result<std::result::Result<Expr, Position>> {
+        let position = self.position();
+        if self.at_word("default") {
+            self.bump();
+            return Ok(Err(position));
+        }
+        Ok(Ok(self.expr()?))
+    }
+
+    fn default_not_allowed(&self, at: Position) -> planaria_base::Error {
+        self.syntax_error("DEFAULT is not allowed in this context", at)
+    }
+
+    /// A column that is assigned to.
+    fn target_column(&mut self) -> Result<(String, Position)> {
+        let position = self.position();
+        let name = self.name()?;
+        if matches!(self.peek().kind, Kind::Dot | Kind::LeftBracket) {
+            return self.unsupported("assigning to a part of a column", position);
+        }
+        Ok((name, position))
+    }
+
+    fn on_conflict(&mut self) -> Result<OnConflict> {
+        let position = self.position();
+        self.expect_words(&["on", "conflict"])?;
+        let target = if self.eat_words(&["on", "constraint"]) {
+            Some(ConflictTarget::Constraint(self.name()?))
+        } else if self.at_kind(Kind::LeftParen) {
+            let columns = self.paren_list(|p| {
+                let (name, at) = p.index_column()?;
+                match name {
+                    Some(name) => Ok(name),
+                    None => p.unsupported("an expression in ON CONFLICT", at),
+                }
+            })?;
+            if self.at_word("where") {
+                return self.unsupported("ON CONFLICT with the condition of a partial index", position);
+            }
+            Some(ConflictTarget::Columns(columns))
+        } else {
+            None
+        };
+        self.expect_word("do")?;
+        let update = match self.eat_word("nothing") {
+            true => None,
+            false => {
+                self.expect_words(&["update", "set"])?;
+                let set = self.assignments()?;
+                Some(ConflictUpdate { set, filter: self.where_clause()? })
+            }
+        };
+        if update.is_some() && target.is_none() {
+            let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
+            let hint = "For example, ON CONFLICT (column_name).";
+            return Err(self.syntax_error(message, position).hint(hint));
+        }
+        Ok(OnConflict { target, update, position })
+    }
+
+    /// What follows SET: `a = e, (b, c) = (..), ...`
+    pub(crate) fn assignments(&mut self) -> Result<Vec<Assignment>> {
+        let items = self.list(Self::assignment)?;
+        Ok(items.into_iter().flatten().collect())
+    }
+
+    /// One item of SET. A list of values is split into single assignments.
+    fn assignment(&mut self) -> Result<Vec<Assignment>> {
+        if !self.at_kind(Kind::LeftParen) {
+            let column = self.target_column()?;
+            self.expect_equals()?;
+            let value = self.value_or_default()?.ok();
+            return Ok(vec![Assignment { columns: vec![column], value }]);
+        }
+        let position = self.position();
+        let columns = self.paren_list(Self::target_column)?;
+        self.expect_equals()?;
+        if self.at_paren_query() {
+            let at = self.position();
+            let query = Box::new(self.paren_query()?);
+            let value = Some(Expr { position: at, kind: ExprKind::Subquery(query) });
+            return Ok(vec![Assignment { columns, value }]);
+        }
+        self.eat_word("row");
+        let values = self.paren_list(Self::value_or_default)?;
+        if values.len() != columns.len() {
+            let message = "number of columns does not match number of values";
+            return Err(self.syntax_error(message, position));
+        }
+        let single = |(column, value): (_, std::result::Result<Expr, Position>)| Assignment {
+            columns: vec![column],
+            value: value.ok(),
+        };
+        Ok(columns.into_iter().zip(values).map(single).collect())
+    }
+
+    fn expect_equals(&mut self) -> Result<()> {
+        if self.eat_operator("=") { Ok(()) } else { self.fail() }
+    }
+
+    /// `UPDATE ..`
+    pub(crate) fn update(&mut self, with: Vec<Cte>) -> Result<Update> {
+        self.expect_word("update")?;
+        let table = self.relation_name()?;
+        let alias = self.target_alias()?;
+        self.expect_word("set")?;
+        let set = self.assignments()?;
+        let from = match self.eat_word("from") {
+            true => self.list(Self::table_ref)?,
+            false => Vec::new(),
+        };
+        let filter = self.where_clause()?;
+        let returning = self.returning()?;
+        Ok(Update { with, table, alias, set, from, filter, returning, into: None })
+    }
+
+    /// `DELETE FROM ..`
+    pub(crate) fn delete(&mut self, with: Vec<Cte>) -> Result<Delete> {
+        self.expect_words(&["delete", "from"])?;
+        let table = self.relation_name()?;
+        let alias = self.target_alias()?;
+        let using = match self.eat_word("using") {
+            true => self.list(Self::table_ref)?,
+            false => Vec::new(),
+        };
+        let filter = self.where_clause()?;
+        let returning = self.returning()?;
+        Ok(Delete { with, table, alias, using, filter, returning, into: None })
+    }
+
+    fn returning(&mut self) -> Result<Vec<SelectItem>> {
+        if self.eat_word("returning") { self.list(Self::select_item) } else { Ok(Vec::new()) }
+    }
+}

@@ -1,0 +1,399 @@
+//! Expressions with operators: precedence climbing over PostgreSQL's table (`gram.y`).
+//!
+//! ```text
+//!  1 OR                       left        7 other operators, OPERATOR()   left
+//!  2 AND                      left        8 + -                           left
+//!  3 NOT                      prefix      9 * / %                         left
+//!  4 IS [NOT] ..  ISNULL  NOTNULL        10 ^                             left
+//!  5 < > = <= >= <>           none       11 AT TIME ZONE                  left
+//!  6 BETWEEN IN LIKE ..       none       12 COLLATE                       left
+//!                                        13 - + (prefix)
+//!                                        14 [ ]   15 ::   16 .            with the operand
+//! ```
+//!
+//! `none`: not associative, `a < b < c` is an error. A prefix operator takes its operand by its own
+//! precedence wherever it stands: `a * - b` and `a = NOT b = c` are legal. The low bound of BETWEEN
+//! and column defaults are *restricted* (`b_expr`): no AND, OR, NOT, IN, LIKE, IS NULL.
+//!
+//! Long chains of AND or OR become balanced trees: they are associative, and machines write them
+//! with thousands of operands.
+
+use planaria_base::Result;
+
+use super::lex::Kind;
+use super::parser::Parser;
+use crate::ast::{BinaryOp, Expr, ExprKind, IsWhat, Position, UnaryOp};
+
+/// Precedences.
+mod level {
+    pub(super) const OR: u8 = 1;
+    pub(super) const AND: u8 = 2;
+    pub(super) const NOT: u8 = 3;
+    pub(super) const IS: u8 = 4;
+    pub(super) const COMPARISON: u8 = 5;
+    pub(super) const MATCH: u8 = 6;
+    pub(super) const OPERATOR: u8 = 7;
+    pub(super) const SUM: u8 = 8;
+    pub(super) const PRODUCT: u8 = 9;
+    pub(super) const POWER: u8 = 10;
+    pub(super) const AT: u8 = 11;
+    pub(super) const COLLATE: u8 = 12;
+    pub(super) const SIGN: u8 = 13;
+}
+
+/// Operands up to which a chain of AND or OR nests to the left.
+const CHAIN_MAX: usize = 32;
+
+/// What may follow an operand.
+#[derive(Clone, Copy, PartialEq)]
+enum Infix {
+    Logic(BinaryOp),
+    Is,
+    IsNull(bool),
+    Binary(BinaryOp),
+    Match {
+        negated: bool,
+    },
+    AtTimeZone,
+    Collate,
+    /// An operator that PostgreSQL may know and we do not.
+    Unknown,
+    /// `OPERATOR(schema.op)`
+    Qualified,
+}
+
+impl Parser<'_> {
+    /// An expression (`a_expr`).
+    pub(crate) fn expr(&mut self) -> Result<Expr> {
+        self.climb(0, false)
+    }
+
+    /// A restricted expression (`b_expr`).
+    pub(crate) fn restricted_expr(&mut self) -> Result<Expr> {
+        self.climb(0, true)
+    }
+
+    /// An expression in a box.
+    pub(crate) fn boxed(&mut self) -> Result<Box<Expr>> {
+        Ok(Box::new(self.expr()?))
+    }
+
+    fn climb(&mut self, min: u8, restricted: bool) -> Result<Expr> {
+        self.nested(|p| {
+            let mut left = p.prefix(restricted)?;
+            // The level of the operator that was just applied, if it cannot be chained.
+            let mut closed = None;
+            while let Some((infix, level)) = p.infix(restricted) {
+                if level < min {
+                    break;
+                }
+                if closed == Some(level) {
+                    return p.fail();
+                }
+                left = p.apply(left, infix, level, restricted, &mut closed)?;
+                p.grow()?;
+            }
+            Ok(left)
+        })
+    }
+
+    /// A prefix operator with its operand, or an operand.
+    fn prefix(&mut self, restricted: bool) -> Result<Expr> {
+        let position = self.position();
+        if self.at_kind(Kind::Operator) {
+            let (op, level) = match self.token_text() {
+                "-" => (UnaryOp::Minus, level::SIGN),
+                "+" => (UnaryOp::Plus, level::SIGN),
+                "~" => (UnaryOp::BitNot, level::OPERATOR),
+                "@" => (UnaryOp::Abs, level::OPERATOR),
+                "*" | "/" | "<" | ">" | "=" | "<=" | ">=" | "<>" | "!=" | "%" | "^" | "=>" => {
+                    return self.fail();
+                }
+                other => return self.unsupported(&format!("prefix operator {other}"), position),
+            };
+            self.bump();
+            let operand = Box::new(self.climb(level + 1, restricted)?);
+            return Ok(Expr { position, kind: ExprKind::Unary(op, operand) });
+        }
+        if !restricted && self.at_word("not") {
+            self.bump();
+            let operand = Box::new(self.climb(level::NOT, false)?);
+            return Ok(Expr { position, kind: ExprKind::Unary(UnaryOp::Not, operand) });
+        }
+        self.operand()
+    }
+
+    /// The operator at the cursor with its level.
+    fn infix(&self, restricted: bool) -> Option<(Infix, u8)> {
+        match self.peek().kind {
+            Kind::Operator => Some(self.symbol(self.token_text())),
+            Kind::Word => {
+                let word = self.word();
+                let found = match word.as_str() {
+                    "is" => (Infix::Is, level::IS),
+                    "operator" if self.peek_at(1).kind == Kind::LeftParen => {
+                        (Infix::Qualified, level::OPERATOR)
+                    }
+                    _ if restricted => return None,
+                    "or" => (Infix::Logic(BinaryOp::Or), level::OR),
+                    "and" => (Infix::Logic(BinaryOp::And), level::AND),
+                    "isnull" => (Infix::IsNull(false), level::IS),
+                    "notnull" => (Infix::IsNull(true), level::IS),
+                    "between" | "in" | "like" | "ilike" | "similar" => {
+                        (Infix::Match { negated: false }, level::MATCH)
+                    }
+                    "not"
+                        if matches!(
+                            self.word_at(1).as_str(),
+                            "between" | "in" | "like" | "ilike" | "similar"
+                        ) =>
+                    {
+                        (Infix::Match { negated: true }, level::MATCH)
+                    }
+                    "at" if self.at_words(&["at", "time", "zone"]) => (Infix::AtTimeZone, level::AT),
+                    "collate" => (Infix::Collate, level::COLLATE),
+                    _ => return None,
+                };
+                Some(found)
+            }
+            _ => None,
+        }
+    }
+
+    fn symbol(&self, text: &str) -> (Infix, u8) {
+        match (text, binary_operator(text)) {
+            ("<" | ">" | "=" | "<=" | ">=" | "<>" | "!=", Some(op)) => (Infix::Binary(op), level::COMPARISON),
+            ("+" | "-", Some(op)) => (Infix::Binary(op), level::SUM),
+            ("*" | "/" | "%", Some(op)) => (Infix::Binary(op), level::PRODUCT),
+            ("^", Some(op)) => (Infix::Binary(op), level::POWER),
+            (_, Some(op)) => (Infix::Binary(op), level::OPERATOR),
+            (_, None) => (Infix::Unknown, level::OPERATOR),
+        }
+    }
+
+    /// Applies the operator at the cursor to `left`.
+    fn apply(
+        &mut self,
+        left: Expr,
+        infix: Infix,
+        level: u8,
+        restricted: bool,
+        closed: &mut Option<u8>,
+    ) -> Result<Expr> {
+        let position = self.position();
+        *closed = None;
+        let kind = match infix {
+            Infix::Logic(op) => return self.chain(left, op, level),
+            Infix::Binary(op) => {
+                self.bump();
+                if self.at_any(&["any", "some", "all"]) && self.peek_at(1).kind == Kind::LeftParen {
+                    return self.quantified(left, op, position);
+                }
+                let right = Box::new(self.climb(level + 1, restricted)?);
+                *closed = (level == level::COMPARISON).then_some(level);
+                ExprKind::Binary(op, Box::new(left), right)
+            }
+            Infix::Qualified => {
+                let op = self.qualified_operator()?;
+                if self.at_any(&["any", "some", "all"]) && self.peek_at(1).kind == Kind::LeftParen {
+                    return self.quantified(left, op, position);
+                }
+                let right = Box::new(self.climb(level + 1, restricted)?);
+                ExprKind::Binary(op, Box::new(left), right)
+            }
+            Infix::Is => return self.is(left, restricted, closed),
+            Infix::IsNull(negated) => {
+                self.bump();
+                ExprKind::Is { expr: Box::new(left), what: IsWhat::Null, negated }
+            }
+            Infix::Match { negated } => return self.matching(left, negated, closed),
+            Infix::AtTimeZone => {
+                self.expect_words(&["at", "time", "zone"])?;
+                ExprKind::AtTimeZone(Box::new(left), Box::new(self.climb(level + 1, false)?))
+            }
+            Infix::Collate => {
+                self.bump();
+                ExprKind::Collate(Box::new(left), self.qualified_name()?)
+            }
+            Infix::Unknown if self.at_operator("=>") => return self.fail(),
+            Infix::Unknown => {
+                return self.unsupported(&format!("operator {}", self.token_text()), position);
+            }
+        };
+        Ok(Expr { position, kind })
+    }
+
+    /// `left AND b AND c ...` (or OR): all operands of the chain.
+    fn chain(&mut self, left: Expr, op: BinaryOp, level: u8) -> Result<Expr> {
+        let word = if op == BinaryOp::And { "and" } else { "or" };
+        let mut operands = vec![left];
+        let mut positions = Vec::new();
+        while self.at_word(word) {
+            positions.push(self.bump().start);
+            operands.push(self.climb(level + 1, false)?);
+            if operands.len() <= CHAIN_MAX {
+                self.grow()?;
+            }
+        }
+        if operands.len() > CHAIN_MAX {
+            return Ok(balanced(op, &mut operands.into_iter(), &positions));
+        }
+        let mut operands = operands.into_iter();
+        let first = operands.next().expect("a chain has a first operand");
+        Ok(operands.zip(positions).fold(first, |left, (right, position)| Expr {
+            position,
+            kind: ExprKind::Binary(op, Box::new(left), Box::new(right)),
+        }))
+    }
+
+    /// `left op ANY (..)`, the operator taken.
+    fn quantified(&mut self, left: Expr, op: BinaryOp, position: Position) -> Result<Expr> {
+        let all = self.at_word("all");
+        self.bump();
+        let expr = Box::new(left);
+        let kind = if self.at_paren_query() {
+            let query = Box::new(self.paren_query()?);
+            ExprKind::QuantifiedQuery { expr, op, all, query }
+        } else {
+            self.expect(Kind::LeftParen)?;
+            let array = self.boxed()?;
+            self.expect(Kind::RightParen)?;
+            ExprKind::Quantified { expr, op, all, array }
+        };
+        Ok(Expr { position, kind })
+    }
+
+    /// `OPERATOR(schema.op)`
+    fn qualified_operator(&mut self) -> Result<BinaryOp> {
+        let position = self.position();
+        self.bump();
+        self.expect(Kind::LeftParen)?;
+        let mut schema = None;
+        while self.at_name() {
+            schema = Some(self.name()?);
+            self.expect(Kind::Dot)?;
+        }
+        if !self.at_kind(Kind::Operator) {
+            return self.fail();
+        }
+        let text = self.bump().text(self.text);
+        self.expect(Kind::RightParen)?;
+        match binary_operator(text) {
+            Some(op) if schema.as_deref().is_none_or(|s| s == "pg_catalog") => Ok(op),
+            _ => self.unsupported(&format!("operator {text}"), position),
+        }
+    }
+
+    /// `left IS [NOT] ..`
+    fn is(&mut self, left: Expr, restricted: bool, closed: &mut Option<u8>) -> Result<Expr> {
+        let position = self.bump().start;
+        let negated = self.eat_word("not");
+        let expr = Box::new(left);
+        if self.eat_words(&["distinct", "from"]) {
+            let right = Box::new(self.climb(level::IS + 1, restricted)?);
+            *closed = Some(level::IS);
+            return Ok(Expr { position, kind: ExprKind::IsDistinctFrom { left: expr, right, negated } });
+        }
+        let word = self.word();
+        let what = match word.as_str() {
+            "document" | "json" | "normalized" | "nfc" | "nfd" | "nfkc" | "nfkd" => {
+                return self.unsupported(&format!("IS {}", word.as_str().to_uppercase()), position);
+            }
+            _ if restricted => return self.fail(),
+            "null" => IsWhat::Null,
+            "true" => IsWhat::True,
+            "false" => IsWhat::False,
+            "unknown" => IsWhat::Unknown,
+            _ => return self.fail(),
+        };
+        self.bump();
+        Ok(Expr { position, kind: ExprKind::Is { expr, what, negated } })
+    }
+
+    /// `left [NOT] BETWEEN | IN | LIKE | ILIKE ..`
+    fn matching(&mut self, left: Expr, negated: bool, closed: &mut Option<u8>) -> Result<Expr> {
+        let position = self.position();
+        if negated {
+            self.bump();
+        }
+        let word = self.word();
+        self.bump();
+        let expr = Box::new(left);
+        let kind = match word.as_str() {
+            "between" => {
+                let symmetric = self.eat_word("symmetric");
+                if !symmetric {
+                    self.eat_word("asymmetric");
+                }
+                let low = Box::new(self.restricted_expr()?);
+                self.expect_word("and")?;
+                let high = Box::new(self.climb(level::MATCH + 1, false)?);
+                *closed = Some(level::MATCH);
+                ExprKind::Between { expr, low, high, negated, symmetric }
+            }
+            "in" if self.at_paren_query() => {
+                let query = Box::new(self.paren_query()?);
+                ExprKind::InQuery { expr, query, negated }
+            }
+            "in" => ExprKind::InList { expr, list: self.paren_list(Self::expr)?, negated },
+            "like" | "ilike" => {
+                if self.at_any(&["any", "some", "all"]) && self.peek_at(1).kind == Kind::LeftParen {
+                    return self.unsupported("LIKE with ANY or ALL", position);
+                }
+                let pattern = Box::new(self.climb(level::MATCH + 1, false)?);
+                let escape = match self.eat_word("escape") {
+                    true => Some(Box::new(self.climb(level::MATCH + 1, false)?)),
+                    false => None,
+                };
+                *closed = Some(level::MATCH);
+                ExprKind::Like { expr, pattern, escape, insensitive: word.as_str() == "ilike", negated }
+            }
+            _ => return self.unsupported("SIMILAR TO", position),
+        };
+        Ok(Expr { position, kind })
+    }
+}
+
+/// The operator behind its symbol.
+fn binary_operator(text: &str) -> Option<BinaryOp> {
+    let regex = |insensitive, negated| BinaryOp::Regex { insensitive, negated };
+    Some(match text {
+        "=" => BinaryOp::Eq,
+        "<>" | "!=" => BinaryOp::Ne,
+        "<" => BinaryOp::Lt,
+        "<=" => BinaryOp::Le,
+        ">" => BinaryOp::Gt,
+        ">=" => BinaryOp::Ge,
+        "+" => BinaryOp::Add,
+        "-" => BinaryOp::Sub,
+        "*" => BinaryOp::Mul,
+        "/" => BinaryOp::Div,
+        "%" => BinaryOp::Mod,
+        "^" => BinaryOp::Pow,
+        "||" => BinaryOp::Concat,
+        "&" => BinaryOp::BitAnd,
+        "|" => BinaryOp::BitOr,
+        "#" => BinaryOp::BitXor,
+        "<<" => BinaryOp::Shl,
+        ">>" => BinaryOp::Shr,
+        "~" => regex(false, false),
+        "~*" => regex(true, false),
+        "!~" => regex(false, true),
+        "!~*" => regex(true, true),
+        "@>" => BinaryOp::Contains,
+        "<@" => BinaryOp::ContainedBy,
+        "&&" => BinaryOp::Overlaps,
+        _ => return None,
+    })
+}
+
+/// A balanced tree over `positions.len() + 1` operands, in their order.
+fn balanced(op: BinaryOp, operands: &mut impl Iterator<Item = Expr>, positions: &[Position]) -> Expr {
+    if positions.is_empty() {
+        return operands.next().expect("one more operand than operators");
+    }
+    let middle = positions.len() / 2;
+    let left = balanced(op, operands, &positions[..middle]);
+    let right = balanced(op, operands, &positions[middle + 1..]);
+    Expr { position: positions[middle], kind: ExprKind::Binary(op, Box::new(left), Box::new(right)) }
+}

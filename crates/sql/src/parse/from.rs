@@ -1,0 +1,172 @@
+//! FROM: tables, subqueries, functions and joins.
+
+use planaria_base::Result;
+
+use super::lex::Kind;
+use super::parser::Parser;
+use crate::ast::{JoinCondition, JoinKind, Name, TableAlias, TableRef};
+
+impl Parser<'_> {
+    /// A FROM item with the joins behind it.
+    pub(crate) fn table_ref(&mut self) -> Result<TableRef> {
+        self.nested(|p| {
+            let mut left = p.table_primary()?;
+            while p.at_any(&["join", "inner", "left", "right", "full", "cross", "natural"]) {
+                left = p.join(left)?;
+                p.grow()?;
+            }
+            Ok(left)
+        })
+    }
+
+    /// A join behind its left side.
+    fn join(&mut self, left: TableRef) -> Result<TableRef> {
+        let position = self.position();
+        let natural = self.eat_word("natural");
+        let kind = match self.word().as_str() {
+            "cross" if !natural => JoinKind::Cross,
+            "left" => JoinKind::Left,
+            "right" => JoinKind::Right,
+            "full" => JoinKind::Full,
+            _ => JoinKind::Inner,
+        };
+        if self.at_any(&["inner", "left", "right", "full", "cross"]) {
+            self.bump();
+            if matches!(kind, JoinKind::Left | JoinKind::Right | JoinKind::Full) {
+                self.eat_word("outer");
+            }
+        }
+        self.expect_word("join")?;
+        let (right, condition) = if natural {
+            (self.table_primary()?, JoinCondition::Natural)
+        } else if kind == JoinKind::Cross {
+            (self.table_primary()?, JoinCondition::None)
+        } else {
+            // In `a JOIN b JOIN c ON x ON y` the inner join is the right side.
+            let right = self.table_ref()?;
+            (right, self.join_condition()?)
+        };
+        Ok(TableRef::Join { kind, left: Box::new(left), right: Box::new(right), condition, position })
+    }
+
+    fn join_condition(&mut self) -> Result<JoinCondition> {
+        if self.eat_word("on") {
+            return Ok(JoinCondition::On(self.expr()?));
+        }
+        self.expect_word("using")?;
+        let columns = self.paren_names()?;
+        if self.at_word("as") {
+            return self.unsupported("an alias of JOIN USING", self.position());
+        }
+        Ok(JoinCondition::Using(columns))
+    }
+
+    fn table_primary(&mut self) -> Result<TableRef> {
+        let position = self.position();
+        let lateral = self.eat_word("lateral");
+        if self.at_paren_query() {
+            let query = Box::new(self.paren_query()?);
+            let alias = self.table_alias()?;
+            return Ok(TableRef::Derived { query, alias, lateral });
+        }
+        if self.at_kind(Kind::LeftParen) && !lateral {
+            return self.paren_join();
+        }
+        if self.at_words(&["rows", "from"]) && self.peek_at(2).kind == Kind::LeftParen {
+            return self.unsupported("ROWS FROM", position);
+        }
+        if self.at_any(&["xmltable", "json_table"]) && self.peek_at(1).kind == Kind::LeftParen {
+            return self.unsupported(&format!("{}()", self.word().as_str().to_uppercase()), position);
+        }
+        if self.at_call() {
+            return self.table_function(lateral);
+        }
+        if lateral {
+            return self.fail();
+        }
+        let name = self.relation_name()?;
+        let alias = self.table_alias()?;
+        if self.at_word("tablesample") {
+            return self.unsupported("TABLESAMPLE", self.position());
+        }
+        Ok(TableRef::Relation { name, alias })
+    }
+
+    /// Whether `name(` comes next, the name possibly qualified.
+    fn at_call(&self) -> bool {
+        if self.class_at(0).is_none() {
+            return false;
+        }
+        let mut ahead = 1;
+        while self.peek_at(ahead).kind == Kind::Dot {
+            ahead += 2;
+        }
+        self.peek_at(ahead).kind == Kind::LeftParen
+    }
+
+    fn table_function(&mut self, lateral: bool) -> Result<TableRef> {
+        let position = self.position();
+        let name = self.qualified_function()?;
+        let call = Box::new(self.plain_call(name)?);
+        let ordinality = self.eat_words(&["with", "ordinality"]);
+        let definitions = self.at_word("as") && self.peek_at(1).kind == Kind::LeftParen;
+        if definitions {
+            return self.unsupported("a column definition list", self.position());
+        }
+        let alias = self.table_alias()?;
+        Ok(TableRef::Function { call, alias, lateral, ordinality, position })
+    }
+
+    /// `(a JOIN b ..)`
+    fn paren_join(&mut self) -> Result<TableRef> {
+        self.bump();
+        let inner = self.table_ref()?;
+        if !matches!(inner, TableRef::Join { .. }) {
+            return self.fail();
+        }
+        self.expect(Kind::RightParen)?;
+        if self.at_word("as") || self.at_name() {
+            return self.unsupported("an alias of a join", self.position());
+        }
+        Ok(inner)
+    }
+
+    /// `[ONLY] name [*]`: there is no inheritance.
+    pub(crate) fn relation_name(&mut self) -> Result<Name> {
+        let only = self.eat_word("only");
+        let paren = only && self.eat(Kind::LeftParen);
+        let name = self.qualified_name()?;
+        if paren {
+            self.expect(Kind::RightParen)?;
+        }
+        if !only {
+            self.eat_operator("*");
+        }
+        Ok(name)
+    }
+
+    /// `[[AS] name [(columns)]]`
+    fn table_alias(&mut self) -> Result<Option<TableAlias>> {
+        if !(self.eat_word("as") || self.at_name()) {
+            return Ok(None);
+        }
+        let name = self.name()?;
+        let mut columns = Vec::new();
+        if self.at_kind(Kind::LeftParen) {
+            let typed = self.peek_at(2).kind;
+            if !matches!(typed, Kind::Comma | Kind::RightParen | Kind::End) && self.at_name_ahead(1) {
+                return self.unsupported("a column definition list", self.position());
+            }
+            columns = self.paren_names()?;
+        }
+        Ok(Some(TableAlias { name, columns }))
+    }
+
+    /// `[[AS] name]` of the table of an UPDATE or DELETE.
+    pub(crate) fn target_alias(&mut self) -> Result<Option<String>> {
+        if self.eat_word("as") || self.at_name() && !self.at_word("set") {
+            return Ok(Some(self.name()?));
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,121 @@
+//! From text to the syntax tree: SQL in PostgreSQL's dialect, and PL/pgSQL.
+//!
+//! ```text
+//!  text --lex--> tokens --split at `;`--> windows --recursive descent--> ast::Statement
+//!                                                     \ expressions: precedence climbing
+//!  body --lex--> tokens --PL/pgSQL statements--> windows for the SQL in it --> ast::plpgsql::PlBlock
+//! ```
+//!
+//! The parser is written by hand over PostgreSQL's own rules (`scan.l`, `gram.y`, `kwlist.h`,
+//! `pl_gram.y`): one token decides what comes next nearly everywhere, so an error stands at the first
+//! token that cannot continue the statement, in PostgreSQL's words. What PostgreSQL knows and the
+//! tree cannot say is refused with `0A000`, its name and its place; nothing is dropped in silence
+//! but clauses that make no difference here (storage parameters, lock modes), each said so where it
+//! is taken.
+//!
+//! Limits: text of [`limits::SQL_TEXT_BYTES_MAX`] bytes, nesting (of productions and of the tree)
+//! of [`limits::NESTING_MAX`] levels, so that neither this parser nor those who walk the tree run
+//! out of stack.
+
+mod alter;
+mod call;
+mod dml;
+mod expr;
+mod from;
+mod keyword;
+mod lex;
+mod literal;
+mod object;
+mod operand;
+mod parser;
+mod plpgsql;
+mod query;
+mod routine;
+mod script;
+mod session;
+mod statement;
+mod table;
+mod types;
+
+use std::ops::Range;
+
+use planaria_base::{Error, Result, SqlState, limits};
+
+use self::lex::{Kind, Lexer, Token};
+use self::parser::Parser;
+pub use self::script::Script;
+use crate::ast;
+
+/// All statements of a script. Fails at the first error; see [`Script`] to run what stands before it.
+pub fn statements(text: &str) -> Result<Vec<ast::Statement>> {
+    Script::new(text)?.collect()
+}
+
+/// The byte ranges of the statements of a script, without their semicolons. Empty statements have
+/// none. Quotes, comments, parentheses and `BEGIN ATOMIC` bodies are respected; nothing is parsed.
+pub fn split(text: &str) -> Result<Vec<Range<usize>>> {
+    let mut script = Script::new(text)?;
+    let mut ranges = Vec::new();
+    while let Some(range) = script.advance() {
+        ranges.push(range);
+    }
+    Ok(ranges)
+}
+
+/// The one statement in a range of the text, as [`split`] gives it. Positions count from the start
+/// of the text.
+pub fn statement(text: &str, range: Range<usize>) -> Result<ast::Statement> {
+    check_length(text)?;
+    let tokens = tokens(text, range);
+    Parser::new(text, &tokens).whole_statement()
+}
+
+/// An expression, and nothing behind it.
+pub fn expression(text: &str) -> Result<ast::Expr> {
+    whole(text, |p| p.expr())
+}
+
+/// A query without semicolon.
+pub fn query(text: &str) -> Result<ast::Query> {
+    whole(text, |p| p.query())
+}
+
+/// The name of a type.
+pub fn type_name(text: &str) -> Result<ast::TypeName> {
+    whole(text, |p| p.type_name())
+}
+
+/// The body of a PL/pgSQL routine or DO. Positions count from the start of the body.
+pub fn plpgsql(body: &str) -> Result<ast::plpgsql::PlBlock> {
+    whole(body, |p| p.pl_body())
+}
+
+fn whole<T>(text: &str, parse: impl FnOnce(&mut Parser<'_>) -> Result<T>) -> Result<T> {
+    check_length(text)?;
+    let tokens = tokens(text, 0..text.len());
+    let mut parser = Parser::new(text, &tokens);
+    let result = parse(&mut parser)?;
+    parser.expect_end()?;
+    Ok(result)
+}
+
+/// The tokens of a range, and its end.
+fn tokens(text: &str, range: Range<usize>) -> Vec<Token> {
+    let mut tokens = Vec::with_capacity(range.len() / 4 + 1);
+    let mut lexer = Lexer::new(text, range.start, range.end);
+    loop {
+        let token = lexer.next_token();
+        tokens.push(token);
+        if token.kind == Kind::End {
+            return tokens;
+        }
+    }
+}
+
+fn check_length(text: &str) -> Result<()> {
+    if text.len() > limits::SQL_TEXT_BYTES_MAX {
+        return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "the SQL text is too long")
+            .detail(format!("The limit is {} bytes.", limits::SQL_TEXT_BYTES_MAX)));
+    }
+    Ok(())
+}

@@ -1,0 +1,247 @@
+//! Indexes, views, sequences, schemas; DROP and TRUNCATE.
+
+use planaria_base::{Result, Type};
+
+use super::lex::Kind;
+use super::parser::Parser;
+use crate::ast::{CreateIndex, ObjectKind, Position, SequenceOptions, StatementKind, TypeName, TypeNameKind};
+
+impl Parser<'_> {
+    /// `CREATE [UNIQUE] INDEX ..`, CREATE taken.
+    pub(crate) fn create_index(&mut self) -> Result<StatementKind> {
+        let unique = self.eat_word("unique");
+        self.expect_word("index")?;
+        // Schema changes stop all work for a moment anyway.
+        self.eat_word("concurrently");
+        let if_not_exists = self.eat_words(&["if", "not", "exists"]);
+        let name = match self.at_word("on") {
+            true => None,
+            false => Some(self.name()?),
+        };
+        self.expect_word("on")?;
+        let table = self.relation_name()?;
+        let mut unsupported = None;
+        if self.at_word("using") {
+            let position = self.bump().start;
+            let method = self.name()?;
+            if method != "btree" {
+                unsupported = Some((format!("index method {method}"), position));
+            }
+        }
+        let items = self.paren_list(Self::index_column)?;
+        let mut columns = Vec::with_capacity(items.len());
+        for (column, position) in items {
+            match column {
+                Some(column) => columns.push((column, position)),
+                None => drop(unsupported.get_or_insert(("an index on an expression".to_owned(), position))),
+            }
+        }
+        while !self.at_end() {
+            let position = self.position();
+            match self.word().as_str() {
+                "with" => self.storage_parameters()?,
+                "tablespace" => {
+                    self.bump();
+                    self.name()?;
+                }
+                "nulls" if self.eat_words(&["nulls", "distinct"]) => {}
+                "nulls" if self.eat_words(&["nulls", "not", "distinct"]) => {
+                    unsupported.get_or_insert(("NULLS NOT DISTINCT".to_owned(), position));
+                }
+                "include" => {
+                    self.bump();
+                    self.paren_names()?;
+                    unsupported.get_or_insert(("INCLUDE".to_owned(), position));
+                }
+                "where" => {
+                    self.bump();
+                    self.expr()?;
+                    unsupported.get_or_insert(("a partial index".to_owned(), position));
+                }
+                _ => return self.fail(),
+            }
+        }
+        let index = CreateIndex { name, unique, if_not_exists, table, columns, unsupported };
+        Ok(StatementKind::CreateIndex(Box::new(index)))
+    }
+
+    /// A column of an index, with its order; `None` for an expression.
+    pub(crate) fn index_column(&mut self) -> Result<(Option<String>, Position)> {
+        let position = self.position();
+        let mut column = None;
+        if self.at_kind(Kind::LeftParen) {
+            self.bump();
+            self.expr()?;
+            self.expect(Kind::RightParen)?;
+        } else if self.class_at(0).is_some() && matches!(self.peek_at(1).kind, Kind::LeftParen | Kind::Dot) {
+            let name = self.qualified_function()?;
+            self.plain_call(name)?;
+        } else {
+            column = Some(self.name()?);
+        }
+        if self.eat_word("collate") {
+            self.byte_collation()?;
+        }
+        // An operator class
+        if self.at_name() && !self.at_any(&["asc", "desc", "nulls"]) {
+            let class = self.qualified_name()?;
+            let last = class.parts.last().map(String::as_str).unwrap_or_default();
+            if !last.ends_with("_ops") || last.contains("pattern") {
+                return self.unsupported(&format!("operator class {last}"), class.position);
+            }
+        }
+        if !self.eat_word("asc") {
+            self.eat_word("desc");
+        }
+        self.nulls_order()?;
+        Ok((column, position))
+    }
+
+    /// `CREATE [OR REPLACE] VIEW ..`
+    pub(crate) fn create_view(&mut self, or_replace: bool) -> Result<StatementKind> {
+        self.bump();
+        let name = self.qualified_name()?;
+        let columns = match self.at_kind(Kind::LeftParen) {
+            true => self.paren_names()?,
+            false => Vec::new(),
+        };
+        if self.at_word("with") {
+            return self.unsupported("options of a view", self.position());
+        }
+        self.expect_word("as")?;
+        let start = self.position();
+        let query = Box::new(self.query()?);
+        let query_text = self.text_since(start).to_owned();
+        if self.at_word("with") {
+            return self.unsupported("WITH CHECK OPTION", self.position());
+        }
+        Ok(StatementKind::CreateView { name, or_replace, columns, query, query_text })
+    }
+
+    /// `CREATE SEQUENCE ..`
+    pub(crate) fn create_sequence(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let if_not_exists = self.eat_words(&["if", "not", "exists"]);
+        let name = self.qualified_name()?;
+        let options = self.sequence_options()?;
+        Ok(StatementKind::CreateSequence { name, if_not_exists, options })
+    }
+
+    /// Options of a sequence, to the end or a closing parenthesis.
+    pub(crate) fn sequence_options(&mut self) -> Result<SequenceOptions> {
+        let mut options = SequenceOptions::default();
+        while !self.at_end() && !self.at_kind(Kind::RightParen) {
+            let position = self.position();
+            let word = self.word();
+            self.bump();
+            let twice = match word.as_str() {
+                "as" => {
+                    let ty = match self.type_name()? {
+                        TypeName {
+                            kind: TypeNameKind::Known(ty @ (Type::Int2 | Type::Int4 | Type::Int8)),
+                            ..
+                        } => ty,
+                        other => {
+                            let message = "sequence type must be smallint, integer, or bigint";
+                            let code = planaria_base::SqlState::INVALID_PARAMETER_VALUE;
+                            return Err(planaria_base::Error::new(code, message).at(other.position));
+                        }
+                    };
+                    options.ty.replace(ty).is_some()
+                }
+                "increment" => {
+                    self.eat_word("by");
+                    options.increment.replace(self.signed_integer()?).is_some()
+                }
+                "start" => {
+                    self.eat_word("with");
+                    options.start.replace(self.signed_integer()?).is_some()
+                }
+                "minvalue" => options.min.replace(Some(self.signed_integer()?)).is_some(),
+                "maxvalue" => options.max.replace(Some(self.signed_integer()?)).is_some(),
+                "no" if self.eat_word("minvalue") => options.min.replace(None).is_some(),
+                "no" if self.eat_word("maxvalue") => options.max.replace(None).is_some(),
+                "no" if self.eat_word("cycle") => options.cycle.replace(false).is_some(),
+                "cycle" => options.cycle.replace(true).is_some(),
+                // How many values a session may draw ahead of time; ours draw none.
+                "cache" => {
+                    self.signed_integer()?;
+                    false
+                }
+                "restart" => {
+                    self.eat_word("with");
+                    let number =
+                        self.at_kind(Kind::Integer) || self.at_operator("-") || self.at_operator("+");
+                    let value = if number { Some(self.signed_integer()?) } else { None };
+                    options.restart.replace(value).is_some()
+                }
+                "owned" => {
+                    self.expect_word("by")?;
+                    let owner = match self.at_word("none") && self.peek_at(1).kind != Kind::Dot {
+                        true => {
+                            self.bump();
+                            None
+                        }
+                        false => Some(self.qualified_name()?),
+                    };
+                    options.owned_by.replace(owner).is_some()
+                }
+                _ => {
+                    self.seek(self.index() - 1);
+                    return self.fail();
+                }
+            };
+            if twice {
+                return Err(self.syntax_error("conflicting or redundant options", position));
+            }
+        }
+        Ok(options)
+    }
+
+    /// `CREATE SCHEMA ..`
+    pub(crate) fn create_schema(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let if_not_exists = self.eat_words(&["if", "not", "exists"]);
+        if self.at_word("authorization") {
+            return self.unsupported("CREATE SCHEMA AUTHORIZATION", self.position());
+        }
+        let name = self.name()?;
+        if self.at_any(&["authorization", "create", "grant"]) {
+            return self.unsupported("CREATE SCHEMA with an owner or elements", self.position());
+        }
+        Ok(StatementKind::CreateSchema { name, if_not_exists })
+    }
+
+    /// `[CASCADE | RESTRICT]`
+    pub(crate) fn cascade(&mut self) -> bool {
+        let cascade = self.eat_word("cascade");
+        if !cascade {
+            self.eat_word("restrict");
+        }
+        cascade
+    }
+
+    /// What follows `DROP TABLE` and the like.
+    pub(crate) fn drop_objects(&mut self, object: ObjectKind) -> Result<StatementKind> {
+        if object == ObjectKind::Index {
+            self.eat_word("concurrently");
+        }
+        let if_exists = self.eat_words(&["if", "exists"]);
+        let names = self.list(Self::qualified_name)?;
+        let cascade = self.cascade();
+        Ok(StatementKind::Drop { object, names, if_exists, cascade })
+    }
+
+    /// `TRUNCATE ..`
+    pub(crate) fn truncate(&mut self) -> Result<StatementKind> {
+        self.bump();
+        self.eat_word("table");
+        let names = self.list(Self::relation_name)?;
+        let restart_identity = self.eat_words(&["restart", "identity"]);
+        if !restart_identity {
+            self.eat_words(&["continue", "identity"]);
+        }
+        let cascade = self.cascade();
+        Ok(StatementKind::Truncate { names, restart_identity, cascade })
+    }
+}

@@ -1,0 +1,421 @@
+//! Queries: SELECT, VALUES, TABLE, set operations, WITH, and their tails.
+
+use planaria_base::Result;
+
+use super::lex::Kind;
+use super::parser::Parser;
+use crate::ast::{Cte, Expr, ExprKind, Position, Query, QueryBody, Select, SelectItem, SetOp, TableRef};
+
+/// Words that end a select list without items.
+const BEHIND_LIST: &[&str] = &[
+    "from",
+    "where",
+    "group",
+    "having",
+    "window",
+    "union",
+    "intersect",
+    "except",
+    "order",
+    "limit",
+    "offset",
+    "fetch",
+    "for",
+    "into",
+];
+
+/// Words that may stand behind a parenthesis only if a query is in it.
+const BEHIND_QUERY: &[&str] = &["union", "intersect", "except", "order", "limit", "offset", "fetch", "for"];
+
+impl Parser<'_> {
+    /// Whether a query without parentheses comes next.
+    pub(crate) fn at_query(&self) -> bool {
+        self.at_query_ahead(0)
+    }
+
+    fn at_query_ahead(&self, ahead: usize) -> bool {
+        match self.word_at(ahead).as_str() {
+            "select" | "with" | "table" => true,
+            "values" => self.peek_at(ahead + 1).kind == Kind::LeftParen,
+            _ => false,
+        }
+    }
+
+    /// Whether `(` comes next and what it encloses is a query. Several parentheses may open at
+    /// once: `((SELECT 1) UNION SELECT 2)` is a query, `((SELECT 1) + 1)` is not.
+    pub(crate) fn at_paren_query(&self) -> bool {
+        let mut open = 0;
+        while self.peek_at(open).kind == Kind::LeftParen {
+            open += 1;
+        }
+        if open == 0 || !self.at_query_ahead(open) {
+            return false;
+        }
+        let first = self.index();
+        (first + 1..first + open).all(|inner| match self.closing(inner) {
+            Some(close) => {
+                let behind = close + 1 - first;
+                self.peek_at(behind).kind == Kind::RightParen
+                    || BEHIND_QUERY.iter().any(|word| self.at_word_ahead(behind, word))
+            }
+            None => true,
+        })
+    }
+
+    /// `(query)`
+    pub(crate) fn paren_query(&mut self) -> Result<Query> {
+        self.expect(Kind::LeftParen)?;
+        let query = self.query()?;
+        self.expect(Kind::RightParen)?;
+        Ok(query)
+    }
+
+    /// A query.
+    pub(crate) fn query(&mut self) -> Result<Query> {
+        self.nested(|p| {
+            let position = p.position();
+            let (with, recursive) = p.with()?;
+            let query = p.query_behind_with(with, recursive, position)?;
+            Ok(query)
+        })
+    }
+
+    /// A query whose WITH clause was taken.
+    pub(crate) fn query_behind_with(
+        &mut self,
+        with: Vec<Cte>,
+        recursive: bool,
+        position: Position,
+    ) -> Result<Query> {
+        let at = self.position();
+        let first = self.query_operand()?;
+        let mut query = self.query_rest(first)?;
+        if !with.is_empty() {
+            if !query.with.is_empty() {
+                return Err(self.syntax_error("multiple WITH clauses not allowed", at));
+            }
+            query.with = with;
+            query.recursive = recursive;
+            query.position = position;
+        }
+        Ok(query)
+    }
+
+    /// What follows the first operand of a query: set operations and the tail.
+    pub(crate) fn query_rest(&mut self, first: Query) -> Result<Query> {
+        let mut query = self.set_operations(first, 1)?;
+        self.tail(&mut query)?;
+        Ok(query)
+    }
+
+    /// Set operations of at least that precedence behind `left`; INTERSECT binds tighter.
+    fn set_operations(&mut self, mut left: Query, min: u8) -> Result<Query> {
+        loop {
+            let (op, level) = match self.word().as_str() {
+                "union" => (SetOp::Union, 1),
+                "except" => (SetOp::Except, 1),
+                "intersect" => (SetOp::Intersect, 2),
+                _ => return Ok(left),
+            };
+            if level < min {
+                return Ok(left);
+            }
+            self.bump();
+            let all = self.eat_word("all");
+            if !all {
+                self.eat_word("distinct");
+            }
+            let right = self.query_operand()?;
+            let right = self.set_operations(right, level + 1)?;
+            let position = left.position;
+            let body = QueryBody::SetOp { op, all, left: Box::new(left), right: Box::new(right) };
+            left = new_query(body, position);
+            self.grow()?;
+        }
+    }
+
+    /// SELECT, VALUES, TABLE, or a query in parentheses.
+    fn query_operand(&mut self) -> Result<Query> {
+        let position = self.position();
+        if self.at_kind(Kind::LeftParen) {
+            return self.paren_query();
+        }
+        let body = if self.eat_word("select") {
+            QueryBody::Select(Box::new(self.select()?))
+        } else if self.eat_word("values") {
+            QueryBody::Values(self.list(|p| p.paren_list(Self::expr))?)
+        } else if self.eat_word("table") {
+            let name = self.relation_name()?;
+            let star = Expr { position, kind: ExprKind::Star(None) };
+            QueryBody::Select(Box::new(Select {
+                items: vec![SelectItem { expr: star, alias: None }],
+                from: vec![TableRef::Relation { name, alias: None }],
+                ..Select::default()
+            }))
+        } else {
+            return self.fail();
+        };
+        Ok(new_query(body, position))
+    }
+
+    /// A query whose SELECT was taken, or is called PERFORM.
+    pub(crate) fn query_behind_select(&mut self, position: Position) -> Result<Query> {
+        self.nested(|p| {
+            let body = QueryBody::Select(Box::new(p.select()?));
+            p.query_rest(new_query(body, position))
+        })
+    }
+
+    /// Rows of a VALUES that is followed by more of a query.
+    pub(crate) fn query_of_values(&mut self, rows: Vec<Vec<Expr>>, position: Position) -> Result<Query> {
+        self.query_rest(new_query(QueryBody::Values(rows), position))
+    }
+
+    /// Whether a set operation or a tail comes next.
+    pub(crate) fn at_query_rest(&self) -> bool {
+        self.at_any(BEHIND_QUERY)
+    }
+
+    /// A SELECT behind its first word.
+    fn select(&mut self) -> Result<Select> {
+        let mut select = Select::default();
+        if self.eat_word("distinct") {
+            select.distinct = Some(match self.eat_word("on") {
+                true => self.paren_list(Self::expr)?,
+                false => Vec::new(),
+            });
+        } else {
+            self.eat_word("all");
+        }
+        let empty = self.at_end() || self.at_kind(Kind::RightParen) || self.at_any(BEHIND_LIST);
+        if !empty {
+            select.items = self.list(Self::select_item)?;
+        }
+        if self.at_word("into") {
+            return self.unsupported("SELECT INTO", self.position()).map_err(|e: planaria_base::Error| {
+                e.hint("Use CREATE TABLE AS; in a procedure, INTO names variables.")
+            });
+        }
+        if self.eat_word("from") {
+            select.from = self.list(Self::table_ref)?;
+        }
+        select.filter = self.where_clause()?;
+        if self.eat_words(&["group", "by"]) {
+            select.group_by = self.group_by()?;
+        }
+        if self.eat_word("having") {
+            select.having = Some(self.expr()?);
+        }
+        if self.eat_word("window") {
+            select.windows = self.list(|p| {
+                let name = p.name()?;
+                p.expect_word("as")?;
+                Ok((name, p.window()?))
+            })?;
+        }
+        Ok(select)
+    }
+
+    /// `[WHERE condition]`
+    pub(crate) fn where_clause(&mut self) -> Result<Option<Expr>> {
+        if !self.eat_word("where") {
+            return Ok(None);
+        }
+        if self.at_words(&["current", "of"]) {
+            return self.unsupported("WHERE CURRENT OF", self.position());
+        }
+        Ok(Some(self.expr()?))
+    }
+
+    /// `*`, or an expression with its label.
+    pub(crate) fn select_item(&mut self) -> Result<SelectItem> {
+        let position = self.position();
+        if self.eat_operator("*") {
+            return Ok(SelectItem { expr: Expr { position, kind: ExprKind::Star(None) }, alias: None });
+        }
+        let expr = self.expr()?;
+        let alias = match self.eat_word("as") || self.at_bare_label() {
+            true => Some(self.label()?),
+            false => None,
+        };
+        Ok(SelectItem { expr, alias })
+    }
+
+    fn group_by(&mut self) -> Result<Vec<Expr>> {
+        if self.at_word("distinct") {
+            return self.unsupported("GROUP BY DISTINCT", self.position());
+        }
+        self.eat_word("all");
+        let items = self.list(|p| {
+            let position = p.position();
+            let paren = p.at_kind(Kind::LeftParen);
+            let calls = p.peek_at(1).kind == Kind::LeftParen;
+            if p.at_words(&["grouping", "sets"]) || calls && p.at_any(&["rollup", "cube"]) {
+                return p.unsupported("GROUPING SETS, ROLLUP and CUBE", position);
+            }
+            if paren && p.peek_at(1).kind == Kind::RightParen {
+                return p.unsupported("an empty grouping set", position);
+            }
+            Ok(match p.expr()? {
+                Expr { kind: ExprKind::Row(items), .. } if paren => items,
+                item => vec![item],
+            })
+        })?;
+        Ok(items.into_iter().flatten().collect())
+    }
+
+    /// ORDER BY, LIMIT, OFFSET, FETCH, FOR UPDATE. Behind a query in parentheses they belong to
+    /// that query, which then must not have them itself.
+    fn tail(&mut self, query: &mut Query) -> Result<()> {
+        let multiple = |p: &Self, what: &str, at: Position| {
+            Err(p.syntax_error(format!("multiple {what} clauses not allowed"), at))
+        };
+        if self.at_word("order") {
+            let at = self.position();
+            if !query.order_by.is_empty() {
+                return multiple(self, "ORDER BY", at);
+            }
+            query.order_by = self.order_by()?;
+        }
+        let (mut limited, mut skipped) = (query.limit.is_some(), query.offset.is_some());
+        loop {
+            let at = self.position();
+            let word = self.word();
+            match word.as_str() {
+                "limit" | "fetch" if limited => return multiple(self, "LIMIT", at),
+                "limit" => {
+                    limited = true;
+                    query.limit = self.limit()?;
+                }
+                "fetch" => {
+                    limited = true;
+                    query.limit = Some(self.fetch_first()?);
+                }
+                "offset" if skipped => return multiple(self, "OFFSET", at),
+                "offset" => {
+                    skipped = true;
+                    self.bump();
+                    query.offset = Some(self.expr()?);
+                    if !self.eat_word("rows") {
+                        self.eat_word("row");
+                    }
+                }
+                "for" => {
+                    self.locking()?;
+                    query.locking = true;
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// `LIMIT n | ALL`
+    fn limit(&mut self) -> Result<Option<Expr>> {
+        let position = self.bump().start;
+        if self.eat_word("all") {
+            return Ok(None);
+        }
+        let count = self.expr()?;
+        if self.at_kind(Kind::Comma) {
+            let error = self.syntax_error("LIMIT #,# syntax is not supported", position);
+            return Err(error.hint("Use separate LIMIT and OFFSET clauses."));
+        }
+        // `LIMIT NULL` is no limit.
+        Ok((count.kind != ExprKind::Null).then_some(count))
+    }
+
+    /// `FETCH FIRST [n] ROWS ONLY`
+    fn fetch_first(&mut self) -> Result<Expr> {
+        let position = self.bump().start;
+        if !self.eat_word("first") {
+            self.expect_word("next")?;
+        }
+        let count = match self.at_any(&["row", "rows"]) {
+            true => Expr { position, kind: ExprKind::Integer("1".to_owned()) },
+            false => self.fetch_count()?,
+        };
+        if !self.eat_word("rows") {
+            self.expect_word("row")?;
+        }
+        if self.at_words(&["with", "ties"]) {
+            return self.unsupported("FETCH FIRST .. WITH TIES", position);
+        }
+        self.expect_word("only")?;
+        Ok(count)
+    }
+
+    /// An operand or a signed number: no operator may stand before ROWS.
+    fn fetch_count(&mut self) -> Result<Expr> {
+        let position = self.position();
+        let op = match self.token_text() {
+            "-" => crate::ast::UnaryOp::Minus,
+            "+" => crate::ast::UnaryOp::Plus,
+            _ => return self.operand(),
+        };
+        self.bump();
+        Ok(Expr { position, kind: ExprKind::Unary(op, Box::new(self.operand()?)) })
+    }
+
+    /// `FOR UPDATE | NO KEY UPDATE | SHARE | KEY SHARE [OF t, ..] [NOWAIT | SKIP LOCKED]`. What is
+    /// locked, and how one would wait, makes no difference to a serializable transaction.
+    fn locking(&mut self) -> Result<()> {
+        self.bump();
+        let modes: [&[&str]; 4] = [&["update"], &["no", "key", "update"], &["share"], &["key", "share"]];
+        if self.eat_words(&["read", "only"]) {
+            return Ok(());
+        }
+        if !modes.iter().any(|mode| self.eat_words(mode)) {
+            return self.fail();
+        }
+        if self.eat_word("of") {
+            self.list(Self::qualified_name)?;
+        }
+        if !self.eat_word("nowait") {
+            self.eat_words(&["skip", "locked"]);
+        }
+        Ok(())
+    }
+
+    /// `[WITH [RECURSIVE] name [(columns)] AS (statement), ...]`
+    pub(crate) fn with(&mut self) -> Result<(Vec<Cte>, bool)> {
+        if !self.eat_word("with") {
+            return Ok((Vec::new(), false));
+        }
+        let recursive = self.eat_word("recursive");
+        Ok((self.list(Self::cte)?, recursive))
+    }
+
+    fn cte(&mut self) -> Result<Cte> {
+        let name = self.name()?;
+        let columns = match self.at_kind(Kind::LeftParen) {
+            true => self.paren_names()?,
+            false => Vec::new(),
+        };
+        self.expect_word("as")?;
+        // Whether to materialize is the planner's choice.
+        if !self.eat_word("materialized") {
+            self.eat_words(&["not", "materialized"]);
+        }
+        self.expect(Kind::LeftParen)?;
+        let statement = Box::new(self.nested(Self::preparable)?);
+        self.expect(Kind::RightParen)?;
+        if self.at_any(&["search", "cycle"]) {
+            return self.unsupported("SEARCH and CYCLE of a recursive query", self.position());
+        }
+        Ok(Cte { name, columns, statement })
+    }
+}
+
+/// A query with nothing but a body.
+pub(crate) fn new_query(body: QueryBody, position: Position) -> Query {
+    Query {
+        with: Vec::new(),
+        recursive: false,
+        body,
+        order_by: Vec::new(),
+        limit: None,
+        offset: None,
+        locking: false,
+        position,
+    }
+}

@@ -1,0 +1,369 @@
+//! Transaction control, settings, prepared statements, EXPLAIN.
+
+use planaria_base::Result;
+
+use super::lex::Kind;
+use super::parser::Parser;
+use crate::ast::{StatementKind, Transaction};
+
+/// What a list of transaction modes says.
+#[derive(Default)]
+struct Modes {
+    read_only: Option<bool>,
+    isolation: Option<&'static str>,
+}
+
+impl Parser<'_> {
+    /// BEGIN, COMMIT, SAVEPOINT and so on.
+    pub(crate) fn transaction(&mut self) -> Result<StatementKind> {
+        let word = self.word();
+        let position = self.bump().start;
+        let transaction = match word.as_str() {
+            "begin" => {
+                self.work();
+                self.begin()?
+            }
+            "start" => {
+                self.expect_word("transaction")?;
+                self.begin()?
+            }
+            "commit" | "rollback" if self.at_word("prepared") => {
+                let name = format!("{} PREPARED", word.as_str().to_uppercase());
+                return self.unsupported_statement(&name);
+            }
+            "commit" | "end" => {
+                self.work();
+                self.no_chain()?;
+                Transaction::Commit
+            }
+            "abort" => {
+                self.work();
+                self.no_chain()?;
+                Transaction::Rollback
+            }
+            "rollback" => {
+                self.work();
+                if self.eat_word("to") {
+                    self.eat_word("savepoint");
+                    Transaction::RollbackTo(self.name()?)
+                } else {
+                    self.no_chain()?;
+                    Transaction::Rollback
+                }
+            }
+            "savepoint" => Transaction::Savepoint(self.name()?),
+            "release" => {
+                self.eat_word("savepoint");
+                Transaction::Release(self.name()?)
+            }
+            _ => return Err(self.syntax_error("syntax error", position)),
+        };
+        Ok(StatementKind::Transaction(transaction))
+    }
+
+    fn work(&mut self) {
+        if !self.eat_word("work") {
+            self.eat_word("transaction");
+        }
+    }
+
+    fn begin(&mut self) -> Result<Transaction> {
+        let modes = self.modes()?;
+        Ok(Transaction::Begin { read_only: modes.read_only.unwrap_or(false) })
+    }
+
+    fn no_chain(&mut self) -> Result<()> {
+        let position = self.position();
+        if !self.eat_word("and") || self.eat_words(&["no", "chain"]) {
+            return Ok(());
+        }
+        self.expect_word("chain")?;
+        self.unsupported("AND CHAIN", position)
+    }
+
+    /// `[mode [, mode]...]`. Every isolation level is accepted: all transactions are serializable,
+    /// which is at least as strict as what was asked for.
+    fn modes(&mut self) -> Result<Modes> {
+        let mut modes = Modes::default();
+        while !self.at_end() {
+            if self.eat_words(&["read", "only"]) {
+                modes.read_only = Some(true);
+            } else if self.eat_words(&["read", "write"]) {
+                modes.read_only = Some(false);
+            } else if self.eat_words(&["isolation", "level"]) {
+                modes.isolation = Some(self.isolation()?);
+            } else if !self.eat_word("deferrable") && !self.eat_words(&["not", "deferrable"]) {
+                return self.fail();
+            }
+            if self.eat(Kind::Comma) && self.at_end() {
+                return self.fail();
+            }
+        }
+        Ok(modes)
+    }
+
+    fn isolation(&mut self) -> Result<&'static str> {
+        let levels: [(&[&str], &str); 4] = [
+            (&["serializable"], "serializable"),
+            (&["repeatable", "read"], "repeatable read"),
+            (&["read", "committed"], "read committed"),
+            (&["read", "uncommitted"], "read uncommitted"),
+        ];
+        match levels.iter().find(|(words, _)| self.at_words(words)) {
+            Some((words, name)) => {
+                self.expect_words(words)?;
+                Ok(name)
+            }
+            None => self.fail(),
+        }
+    }
+
+    /// `SET ..`
+    pub(crate) fn set(&mut self) -> Result<StatementKind> {
+        let position = self.bump().start;
+        if self.at_words(&["session", "characteristics"]) {
+            self.expect_words(&["session", "characteristics", "as", "transaction"])?;
+            return self.set_modes("default_transaction_read_only", "default_transaction_isolation", false);
+        }
+        if self.at_words(&["session", "authorization"]) {
+            return self.unsupported_statement("SET SESSION AUTHORIZATION");
+        }
+        let local = self.eat_word("local");
+        if !local {
+            self.eat_word("session");
+        }
+        if self.at_word("transaction") && !self.setting_follows(1) {
+            self.bump();
+            if self.at_word("snapshot") {
+                return self.unsupported("SET TRANSACTION SNAPSHOT", position);
+            }
+            return self.set_modes("transaction_read_only", "transaction_isolation", true);
+        }
+        let followed = !self.setting_follows(1);
+        let (name, value) = match self.word().as_str() {
+            "time" if self.at_word_ahead(1, "zone") => {
+                self.expect_words(&["time", "zone"])?;
+                let value = match self.eat_word("local") {
+                    true => None,
+                    false => self.setting_values()?,
+                };
+                ("timezone".to_owned(), value)
+            }
+            "names" if followed => {
+                self.bump();
+                let value = match self.at_end() || self.eat_word("default") {
+                    true => None,
+                    false => Some(vec![self.string()?]),
+                };
+                ("client_encoding".to_owned(), value)
+            }
+            "schema" if followed => {
+                self.bump();
+                ("search_path".to_owned(), Some(vec![self.string()?]))
+            }
+            "role" if followed => return self.unsupported_statement("SET ROLE"),
+            "constraints" if followed => return self.set_constraints(),
+            _ => {
+                let name = self.setting_name()?;
+                if !self.eat_operator("=") {
+                    self.expect_word("to")?;
+                }
+                (name, self.setting_values()?)
+            }
+        };
+        Ok(StatementKind::Set { name, value, local })
+    }
+
+    /// Whether `=`, TO or a further part of a setting's name stands `ahead`.
+    fn setting_follows(&self, ahead: usize) -> bool {
+        let next = self.peek_at(ahead);
+        next.kind == Kind::Dot
+            || next.kind == Kind::Operator && next.text(self.text) == "="
+            || self.at_word_ahead(ahead, "to")
+    }
+
+    /// `SET TRANSACTION modes`: being read-only is what matters, if it is said.
+    fn set_modes(&mut self, read_only: &str, isolation: &str, local: bool) -> Result<StatementKind> {
+        let modes = self.modes()?;
+        let (name, value) = match (modes.read_only, modes.isolation) {
+            (Some(on), _) => (read_only, if on { "on" } else { "off" }),
+            (None, Some(level)) => (isolation, level),
+            (None, None) => return self.fail(),
+        };
+        Ok(StatementKind::Set { name: name.to_owned(), value: Some(vec![value.to_owned()]), local })
+    }
+
+    /// `SET CONSTRAINTS`: none is deferrable, so all are immediate already.
+    fn set_constraints(&mut self) -> Result<StatementKind> {
+        self.bump();
+        if !self.eat_word("all") {
+            self.list(Self::qualified_name)?;
+        }
+        if self.at_word("deferred") {
+            return self.unsupported("a deferred constraint", self.position());
+        }
+        self.expect_word("immediate")?;
+        Ok(StatementKind::NoOperation("SET CONSTRAINTS".to_owned()))
+    }
+
+    fn setting_name(&mut self) -> Result<String> {
+        Ok(self.qualified_name()?.parts.join("."))
+    }
+
+    /// `value, ...`, or `None` for DEFAULT.
+    fn setting_values(&mut self) -> Result<Option<Vec<String>>> {
+        if self.eat_word("default") {
+            return Ok(None);
+        }
+        self.list(Self::setting_value).map(Some)
+    }
+
+    fn setting_value(&mut self) -> Result<String> {
+        if self.at_string() {
+            return self.string();
+        }
+        let minus = self.eat_operator("-");
+        if !minus {
+            self.eat_operator("+");
+        }
+        if matches!(self.peek().kind, Kind::Integer | Kind::Decimal) {
+            let number = self.bump().text(self.text);
+            return Ok(if minus { format!("-{number}") } else { number.to_owned() });
+        }
+        if minus || !self.at_label() {
+            return self.fail();
+        }
+        if self.at_any(&["true", "false", "on"]) { self.label() } else { self.unreserved() }
+    }
+
+    /// `RESET name | ALL`
+    pub(crate) fn reset(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let name = self.shown_name()?;
+        Ok(StatementKind::Set { name, value: None, local: false })
+    }
+
+    /// `SHOW name | ALL`
+    pub(crate) fn show(&mut self) -> Result<StatementKind> {
+        self.bump();
+        Ok(StatementKind::Show(self.shown_name()?))
+    }
+
+    fn shown_name(&mut self) -> Result<String> {
+        let special: [(&[&str], &str); 4] = [
+            (&["all"], "all"),
+            (&["time", "zone"], "timezone"),
+            (&["transaction", "isolation", "level"], "transaction_isolation"),
+            (&["session", "authorization"], "session_authorization"),
+        ];
+        match special.iter().find(|(words, _)| self.at_words(words)) {
+            Some((words, name)) => {
+                self.expect_words(words)?;
+                Ok((*name).to_owned())
+            }
+            None => self.setting_name(),
+        }
+    }
+
+    /// `PREPARE name [(types)] AS statement`
+    pub(crate) fn prepare(&mut self) -> Result<StatementKind> {
+        self.bump();
+        if self.at_word("transaction") && self.at_string_ahead(1) {
+            return self.unsupported_statement("PREPARE TRANSACTION");
+        }
+        let name = self.name()?;
+        let types = match self.at_kind(Kind::LeftParen) {
+            true => self.paren_list(Self::type_name)?,
+            false => Vec::new(),
+        };
+        self.expect_word("as")?;
+        // PostgreSQL prepares no CALL; drivers that emulate it are none the worse for it.
+        let statement = match self.at_word("call") {
+            true => self.statement()?,
+            false => self.preparable()?,
+        };
+        Ok(StatementKind::Prepare { name, types, statement: Box::new(statement) })
+    }
+
+    /// `EXECUTE name [(args)]`
+    pub(crate) fn execute(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let name = self.name()?;
+        let args = self.plain_arguments()?;
+        Ok(StatementKind::ExecutePrepared { name, args })
+    }
+
+    /// `DEALLOCATE [PREPARE] name | ALL`
+    pub(crate) fn deallocate(&mut self) -> Result<StatementKind> {
+        self.bump();
+        if self.at_word("prepare") && !matches!(self.peek_at(1).kind, Kind::End) {
+            self.bump();
+        }
+        let name = match self.eat_word("all") {
+            true => None,
+            false => Some(self.name()?),
+        };
+        Ok(StatementKind::Deallocate(name))
+    }
+
+    /// `EXPLAIN [ANALYZE] [VERBOSE] statement`, `EXPLAIN (options) statement`, and our own
+    /// `EXPLAIN PROCEDURE name [(types)]`.
+    pub(crate) fn explain(&mut self) -> Result<StatementKind> {
+        self.bump();
+        if self.eat_word("procedure") {
+            return self.explain_procedure();
+        }
+        let mut analyze = false;
+        if self.at_kind(Kind::LeftParen) && !self.at_paren_query() {
+            self.bump();
+            loop {
+                self.explain_option(&mut analyze)?;
+                if !self.eat(Kind::Comma) {
+                    break;
+                }
+            }
+            self.expect(Kind::RightParen)?;
+        } else {
+            analyze = self.eat_word("analyze") || self.eat_word("analyse");
+            self.eat_word("verbose");
+        }
+        let allowed = ["with", "insert", "update", "delete", "create", "execute", "call", "merge"];
+        if !(self.at_any(&allowed) || self.at_query() || self.at_kind(Kind::LeftParen)) {
+            return self.fail();
+        }
+        let statement = Box::new(self.statement()?);
+        Ok(StatementKind::Explain { analyze, statement })
+    }
+
+    /// One option: ANALYZE counts, FORMAT must be text, the others shape PostgreSQL's own figures.
+    fn explain_option(&mut self, analyze: &mut bool) -> Result<()> {
+        let position = self.position();
+        let option = self.label()?;
+        let value = match self.peek().kind {
+            Kind::Comma | Kind::RightParen => "true".to_owned(),
+            _ => self.setting_value()?.to_ascii_lowercase(),
+        };
+        match option.as_str() {
+            "analyze" | "analyse" => *analyze = matches!(value.as_str(), "true" | "on" | "1"),
+            "format" if value != "text" => {
+                return self.unsupported("EXPLAIN with a format other than text", position);
+            }
+            "format" | "verbose" | "costs" | "settings" | "generic_plan" | "buffers" | "wal" | "timing"
+            | "summary" | "memory" | "serialize" => {}
+            _ => {
+                let message = format!("unrecognized EXPLAIN option \"{option}\"");
+                return Err(self.syntax_error(message, position));
+            }
+        }
+        Ok(())
+    }
+
+    fn explain_procedure(&mut self) -> Result<StatementKind> {
+        let name = self.qualified_function()?;
+        let args = match self.at_kind(Kind::LeftParen) {
+            true => Some(self.type_list()?),
+            false => None,
+        };
+        Ok(StatementKind::ExplainProcedure { name, args })
+    }
+}

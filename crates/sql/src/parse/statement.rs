@@ -1,0 +1,283 @@
+//! Which statement a text begins with.
+
+use planaria_base::Result;
+
+use super::lex::Kind;
+use super::parser::Parser;
+use crate::ast::{ObjectKind, Statement, StatementKind};
+
+impl Parser<'_> {
+    /// A statement, to the end of the window.
+    pub(crate) fn whole_statement(&mut self) -> Result<Statement> {
+        let statement = self.statement()?;
+        self.expect_end()?;
+        Ok(statement)
+    }
+
+    /// A statement.
+    pub(crate) fn statement(&mut self) -> Result<Statement> {
+        let position = self.position();
+        let kind = self.nested(Self::statement_kind)?;
+        Ok(Statement { position, end: self.last_end(), kind })
+    }
+
+    fn statement_kind(&mut self) -> Result<StatementKind> {
+        if self.at_kind(Kind::LeftParen) || self.at_query() && !self.at_word("with") {
+            return Ok(StatementKind::Query(Box::new(self.query()?)));
+        }
+        let word = self.word();
+        match word.as_str() {
+            "with" | "insert" | "update" | "delete" => self.data_statement(),
+            "begin" | "start" | "commit" | "end" | "rollback" | "abort" | "savepoint" | "release" => {
+                self.transaction()
+            }
+            "call" => self.call_statement(),
+            "do" => self.do_statement(),
+            "create" => self.create(),
+            "drop" => self.drop_statement(),
+            "alter" => self.alter(),
+            "truncate" => self.truncate(),
+            "explain" => self.explain(),
+            "set" => self.set(),
+            "reset" => self.reset(),
+            "show" => self.show(),
+            "prepare" => self.prepare(),
+            "execute" => self.execute(),
+            "deallocate" => self.deallocate(),
+            "checkpoint" => {
+                self.bump();
+                Ok(StatementKind::Checkpoint)
+            }
+            "analyze" | "analyse" => self.skip("ANALYZE"),
+            "vacuum" => self.skip("VACUUM"),
+            "grant" => self.skip("GRANT"),
+            "revoke" => self.skip("REVOKE"),
+            "comment" => self.skip("COMMENT"),
+            "lock" => self.skip("LOCK TABLE"),
+            "cluster" => self.skip("CLUSTER"),
+            "reindex" => self.skip("REINDEX"),
+            "unlisten" => self.skip("UNLISTEN"),
+            "copy" | "declare" | "fetch" | "move" | "close" | "listen" | "notify" | "merge" | "load"
+            | "discard" | "refresh" | "reassign" | "import" => {
+                let name = word.as_str().to_uppercase();
+                self.unsupported_statement(&name)
+            }
+            "security" if self.at_word_ahead(1, "label") => self.unsupported_statement("SECURITY LABEL"),
+            _ => self.fail(),
+        }
+    }
+
+    /// Takes the rest of the window: a statement that changes nothing here.
+    fn skip(&mut self, tag: &str) -> Result<StatementKind> {
+        self.to_end()?;
+        Ok(StatementKind::NoOperation(tag.to_owned()))
+    }
+
+    /// Takes the rest of the window: a statement that PostgreSQL knows and we do not.
+    pub(crate) fn unsupported_statement(&mut self, name: &str) -> Result<StatementKind> {
+        self.to_end()?;
+        Ok(StatementKind::Unsupported(name.to_owned()))
+    }
+
+    /// Takes the rest of the window, unless a lexeme in it is broken.
+    pub(crate) fn to_end(&mut self) -> Result<()> {
+        while !self.at_end() {
+            if matches!(self.peek().kind, Kind::Bad(_) | Kind::Other) {
+                return self.fail();
+            }
+            self.bump();
+        }
+        Ok(())
+    }
+
+    /// INSERT, UPDATE, DELETE or a query, with WITH in front or without.
+    fn data_statement(&mut self) -> Result<StatementKind> {
+        let position = self.position();
+        let (with, recursive) = self.with()?;
+        let word = self.word();
+        let change = matches!(word.as_str(), "insert" | "update" | "delete");
+        if change && recursive {
+            let what = format!("WITH RECURSIVE in front of {}", word.as_str().to_uppercase());
+            return self.unsupported(&what, position);
+        }
+        Ok(match word.as_str() {
+            "insert" => StatementKind::Insert(Box::new(self.insert(with)?)),
+            "update" => StatementKind::Update(Box::new(self.update(with)?)),
+            "delete" => StatementKind::Delete(Box::new(self.delete(with)?)),
+            "merge" => return self.unsupported_statement("MERGE"),
+            _ => StatementKind::Query(Box::new(self.query_behind_with(with, recursive, position)?)),
+        })
+    }
+
+    /// A statement that WITH, PREPARE, EXPLAIN and cursors may hold.
+    pub(crate) fn preparable(&mut self) -> Result<Statement> {
+        let position = self.position();
+        let data = self.at_any(&["with", "insert", "update", "delete"]);
+        let kind = match data {
+            true => self.data_statement()?,
+            false if self.at_word("merge") => return self.unsupported("MERGE", position),
+            false => StatementKind::Query(Box::new(self.query()?)),
+        };
+        Ok(Statement { position, end: self.last_end(), kind })
+    }
+
+    fn call_statement(&mut self) -> Result<StatementKind> {
+        let position = self.bump().start;
+        let name = self.qualified_function()?;
+        let call = self.plain_call(name)?;
+        Ok(StatementKind::Call { call, position })
+    }
+
+    fn do_statement(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let mut body = None;
+        let mut language = None;
+        while !self.at_end() {
+            let position = self.position();
+            if self.at_word("language") {
+                self.bump();
+                let name = self.language_name()?;
+                if language.replace(name).is_some() {
+                    return Err(self.syntax_error("conflicting or redundant options", position));
+                }
+            } else {
+                let begin = self.body_position();
+                let text = self.string()?;
+                if body.replace((text, begin)).is_some() {
+                    return Err(self.syntax_error("conflicting or redundant options", position));
+                }
+            }
+        }
+        match body {
+            Some((body, body_position)) => Ok(StatementKind::Do { body, body_position, language }),
+            None => self.fail(),
+        }
+    }
+
+    /// `CREATE ..`
+    fn create(&mut self) -> Result<StatementKind> {
+        let position = self.bump().start;
+        let or_replace = self.eat_words(&["or", "replace"]);
+        let word = self.word();
+        let kind = match word.as_str() {
+            "function" => return self.create_routine(or_replace, false),
+            "procedure" => return self.create_routine(or_replace, true),
+            "view" => return self.create_view(or_replace),
+            // PostgreSQL replaces these too.
+            "trigger" | "rule" | "aggregate" | "language" | "transform" | "constraint" | "trusted"
+            | "procedural" | "recursive" | "temp" | "temporary"
+                if or_replace =>
+            {
+                word.as_str()
+            }
+            _ if or_replace => return self.fail(),
+            "table" | "unlogged" | "local" | "global" => return self.create_table(),
+            "temp" | "temporary" => match self.word_at(1).as_str() {
+                "view" | "recursive" => return self.unsupported("a temporary view", position),
+                "sequence" => return self.unsupported("a temporary sequence", position),
+                _ => return self.create_table(),
+            },
+            "index" | "unique" => return self.create_index(),
+            "sequence" => return self.create_sequence(),
+            "schema" => return self.create_schema(),
+            "extension" => return self.create_extension(),
+            "materialized" => "materialized view",
+            "foreign" if self.at_word_ahead(1, "table") => "foreign table",
+            "foreign" => "foreign data wrapper",
+            "event" => "event trigger",
+            "access" => "access method",
+            "text" => "text search object",
+            "operator" if self.at_word_ahead(1, "class") => "operator class",
+            "operator" if self.at_word_ahead(1, "family") => "operator family",
+            "constraint" => "constraint trigger",
+            "recursive" => "recursive view",
+            "user" if self.at_word_ahead(1, "mapping") => "user mapping",
+            "aggregate" | "cast" | "collation" | "conversion" | "database" | "domain" | "group"
+            | "language" | "operator" | "policy" | "publication" | "role" | "rule" | "server"
+            | "statistics" | "subscription" | "tablespace" | "transform" | "trigger" | "type" | "user"
+            | "trusted" | "procedural" | "default" => word.as_str(),
+            _ => return self.fail(),
+        };
+        let name = format!("CREATE {}", kind.to_uppercase());
+        self.unsupported_statement(&name)
+    }
+
+    /// `CREATE EXTENSION`: PL/pgSQL is built in, nothing else can be added.
+    fn create_extension(&mut self) -> Result<StatementKind> {
+        self.bump();
+        self.eat_words(&["if", "not", "exists"]);
+        if self.name()? == "plpgsql" {
+            return self.skip("CREATE EXTENSION");
+        }
+        self.unsupported_statement("CREATE EXTENSION")
+    }
+
+    /// `DROP ..`
+    fn drop_statement(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let word = self.word();
+        let object = match word.as_str() {
+            "table" => ObjectKind::Table,
+            "index" => ObjectKind::Index,
+            "view" => ObjectKind::View,
+            "sequence" => ObjectKind::Sequence,
+            "schema" => ObjectKind::Schema,
+            "function" => return self.drop_routine(Some(false)),
+            "procedure" => return self.drop_routine(Some(true)),
+            "routine" => return self.drop_routine(None),
+            "access" | "aggregate" | "cast" | "collation" | "conversion" | "database" | "domain"
+            | "event" | "extension" | "foreign" | "group" | "language" | "materialized" | "operator"
+            | "owned" | "policy" | "procedural" | "publication" | "role" | "rule" | "server"
+            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "trigger" | "type"
+            | "user" => {
+                let what = match word.as_str() {
+                    "materialized" => "MATERIALIZED VIEW".to_owned(),
+                    other => other.to_uppercase(),
+                };
+                return self.unsupported_statement(&format!("DROP {what}"));
+            }
+            _ => return self.fail(),
+        };
+        self.bump();
+        self.drop_objects(object)
+    }
+
+    /// `ALTER ..`
+    fn alter(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let word = self.word();
+        match word.as_str() {
+            "table" => self.alter_table(),
+            "sequence" => self.alter_sequence(),
+            "index" => self.alter_name(ObjectKind::Index, "ALTER INDEX"),
+            "view" => self.alter_name(ObjectKind::View, "ALTER VIEW"),
+            "schema" | "function" | "procedure" | "routine" | "aggregate" | "collation" | "conversion"
+            | "database" | "default" | "domain" | "event" | "extension" | "foreign" | "group"
+            | "language" | "large" | "materialized" | "operator" | "policy" | "publication" | "role"
+            | "rule" | "server" | "statistics" | "subscription" | "system" | "tablespace" | "text"
+            | "trigger" | "type" | "user" | "procedural" => {
+                let what = match word.as_str() {
+                    "materialized" => "MATERIALIZED VIEW".to_owned(),
+                    "default" => "DEFAULT PRIVILEGES".to_owned(),
+                    other => other.to_uppercase(),
+                };
+                self.unsupported_statement(&format!("ALTER {what}"))
+            }
+            _ => self.fail(),
+        }
+    }
+
+    /// Arguments without names, as EXECUTE has them.
+    pub(crate) fn plain_arguments(&mut self) -> Result<Vec<crate::ast::Expr>> {
+        if !self.at_kind(Kind::LeftParen) {
+            return Ok(Vec::new());
+        }
+        self.bump();
+        if self.eat(Kind::RightParen) {
+            return Ok(Vec::new());
+        }
+        let args = self.list(Self::expr)?;
+        self.expect(Kind::RightParen)?;
+        Ok(args)
+    }
+}

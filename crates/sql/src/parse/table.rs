@@ -1,0 +1,442 @@
+//! CREATE TABLE: columns, constraints, and what tables of PostgreSQL have besides.
+
+use planaria_base::Result;
+use planaria_catalog::ReferentialAction;
+
+use super::lex::Kind;
+use super::parser::Parser;
+use crate::ast::{ColumnDef, Constraint, ConstraintKind, CreateTable, Expr, Name, Position, StatementKind};
+
+/// Collations that order text by its bytes, as all text here is ordered.
+const BYTE_ORDER: &[&str] = &["C", "POSIX", "ucs_basic", "default", "C.UTF-8", "C.utf8"];
+
+impl Parser<'_> {
+    /// `CREATE [TEMP | UNLOGGED] TABLE ..`, CREATE taken.
+    pub(crate) fn create_table(&mut self) -> Result<StatementKind> {
+        let start = self.position();
+        if !self.eat_word("local") {
+            self.eat_word("global");
+        }
+        let temporary = self.eat_word("temporary") || self.eat_word("temp");
+        let mut unsupported = None;
+        if !temporary && self.at_word("unlogged") {
+            unsupported = Some(("UNLOGGED".to_owned(), self.bump().start));
+        }
+        self.expect_word("table")?;
+        let if_not_exists = self.eat_words(&["if", "not", "exists"]);
+        let name = self.qualified_name()?;
+        if self.at_any(&["as", "with", "without", "tablespace", "using", "on"]) || self.at_bare_columns() {
+            if temporary || unsupported.is_some() {
+                return self.unsupported("CREATE TABLE AS of a temporary or unlogged table", start);
+            }
+            return self.create_table_as(name, if_not_exists);
+        }
+        let mut table = CreateTable {
+            name,
+            if_not_exists,
+            temporary,
+            columns: Vec::new(),
+            constraints: Vec::new(),
+            unsupported,
+        };
+        if self.at_any(&["of", "partition"]) {
+            let what = if self.at_word("of") { "OF type" } else { "PARTITION OF" };
+            table.unsupported.get_or_insert((what.to_owned(), self.position()));
+            self.to_end()?;
+            return Ok(StatementKind::CreateTable(Box::new(table)));
+        }
+        self.expect(Kind::LeftParen)?;
+        if !self.eat(Kind::RightParen) {
+            loop {
+                self.table_element(&mut table)?;
+                if !self.eat(Kind::Comma) {
+                    break;
+                }
+            }
+            self.expect(Kind::RightParen)?;
+        }
+        self.table_options(&mut table)?;
+        Ok(StatementKind::CreateTable(Box::new(table)))
+    }
+
+    /// Whether `(name, ...)` comes next: names without types.
+    fn at_bare_columns(&self) -> bool {
+        self.at_kind(Kind::LeftParen)
+            && self.peek_at(1).kind != Kind::RightParen
+            && matches!(self.peek_at(2).kind, Kind::Comma | Kind::RightParen)
+    }
+
+    /// `[(columns)] AS query [WITH [NO] DATA]`
+    fn create_table_as(&mut self, name: Name, if_not_exists: bool) -> Result<StatementKind> {
+        let columns = match self.at_kind(Kind::LeftParen) {
+            true => self.paren_names()?,
+            false => Vec::new(),
+        };
+        if self.at_word("with") && self.peek_at(1).kind == Kind::LeftParen {
+            self.storage_parameters()?;
+        }
+        if self.at_any(&["using", "on", "tablespace", "without"]) {
+            let what = format!("{} in CREATE TABLE AS", self.word().as_str().to_uppercase());
+            return self.unsupported(&what, self.position());
+        }
+        self.expect_word("as")?;
+        if self.at_word("execute") {
+            return self.unsupported("CREATE TABLE AS EXECUTE", self.position());
+        }
+        let query = Box::new(self.query()?);
+        let with_data = !self.eat_words(&["with", "no", "data"]);
+        if with_data {
+            self.eat_words(&["with", "data"]);
+        }
+        Ok(StatementKind::CreateTableAs { name, if_not_exists, columns, query, with_data })
+    }
+
+    fn table_element(&mut self, table: &mut CreateTable) -> Result<()> {
+        if self.at_word("like") {
+            table.unsupported.get_or_insert(("LIKE".to_owned(), self.position()));
+            self.bump();
+            self.qualified_name()?;
+            while self.eat_word("including") || self.eat_word("excluding") {
+                self.label()?;
+            }
+        } else if self.at_table_constraint() {
+            table.constraints.push(self.table_constraint()?);
+        } else {
+            table.columns.push(self.column_def()?);
+        }
+        Ok(())
+    }
+
+    /// What stands behind the closing parenthesis.
+    fn table_options(&mut self, table: &mut CreateTable) -> Result<()> {
+        while !self.at_end() {
+            let position = self.position();
+            let word = self.word();
+            match word.as_str() {
+                // Storage parameters and places speak of files, and there are none.
+                "with" => self.storage_parameters()?,
+                "without" => {
+                    self.expect_words(&["without", "oids"])?;
+                }
+                "tablespace" => {
+                    self.bump();
+                    self.name()?;
+                }
+                "using" => {
+                    self.bump();
+                    let method = self.name()?;
+                    if method != "heap" {
+                        let what = format!("access method {method}");
+                        table.unsupported.get_or_insert((what, position));
+                    }
+                }
+                "inherits" | "partition" | "on" => {
+                    let what = match word.as_str() {
+                        "inherits" => "INHERITS",
+                        "partition" => "PARTITION BY",
+                        _ => "ON COMMIT",
+                    };
+                    table.unsupported.get_or_insert((what.to_owned(), position));
+                    self.to_end()?;
+                }
+                _ => return self.fail(),
+            }
+        }
+        Ok(())
+    }
+
+    /// `WITH (name = value, ...)`, which says nothing here.
+    pub(crate) fn storage_parameters(&mut self) -> Result<()> {
+        self.expect_word("with")?;
+        self.paren_list(|p| {
+            p.label()?;
+            while p.eat(Kind::Dot) {
+                p.label()?;
+            }
+            if p.eat_operator("=") {
+                let minus = p.eat_operator("-");
+                match p.peek().kind {
+                    Kind::Integer | Kind::Decimal => drop(p.bump()),
+                    _ if minus => return p.fail(),
+                    _ if p.at_string() => drop(p.string()?),
+                    _ => drop(p.label()?),
+                }
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// `name type constraints`
+    pub(crate) fn column_def(&mut self) -> Result<ColumnDef> {
+        let position = self.position();
+        let name = self.name()?;
+        let ty = self.type_name()?;
+        let mut constraints: Vec<Constraint> = Vec::new();
+        loop {
+            if self.eat_word("collate") {
+                self.byte_collation()?;
+            } else if self.at_any(&["storage", "compression"]) {
+                self.bump();
+                self.label()?;
+            } else if let Some(constraint) = self.column_constraint()? {
+                constraints.push(constraint);
+            } else {
+                return Ok(ColumnDef { name, ty, constraints, position });
+            }
+        }
+    }
+
+    /// The collation of a column: only the order of bytes.
+    pub(crate) fn byte_collation(&mut self) -> Result<()> {
+        let name = self.qualified_name()?;
+        let last = name.parts.last().expect("a name has a part");
+        if BYTE_ORDER.contains(&last.as_str()) {
+            return Ok(());
+        }
+        self.unsupported(&format!("collation \"{last}\""), name.position)
+    }
+
+    fn constraint_name(&mut self) -> Result<Option<String>> {
+        if self.eat_word("constraint") { Ok(Some(self.name()?)) } else { Ok(None) }
+    }
+
+    fn column_constraint(&mut self) -> Result<Option<Constraint>> {
+        let position = self.position();
+        let name = self.constraint_name()?;
+        let word = self.word();
+        let kind = match word.as_str() {
+            "not" if self.at_word_ahead(1, "null") => {
+                self.bump();
+                self.bump();
+                self.eat_words(&["no", "inherit"]);
+                ConstraintKind::NotNull
+            }
+            "null" => {
+                self.bump();
+                ConstraintKind::Null
+            }
+            "default" => {
+                self.bump();
+                let (expr, text) = self.expr_with_text(true)?;
+                ConstraintKind::Default { expr, text }
+            }
+            "generated" => self.generated()?,
+            "primary" => {
+                self.expect_words(&["primary", "key"])?;
+                self.index_options(false)?;
+                ConstraintKind::PrimaryKey { columns: Vec::new() }
+            }
+            "unique" => {
+                self.bump();
+                self.index_options(true)?;
+                ConstraintKind::Unique { columns: Vec::new() }
+            }
+            "check" => self.check()?,
+            "references" => self.references(Vec::new(), position)?,
+            _ if name.is_some() => return self.fail(),
+            _ => return Ok(None),
+        };
+        self.constraint_attributes()?;
+        Ok(Some(Constraint { name, kind, position }))
+    }
+
+    /// An expression with its text.
+    pub(crate) fn expr_with_text(&mut self, restricted: bool) -> Result<(Expr, String)> {
+        let start = self.position();
+        let expr = if restricted { self.restricted_expr()? } else { self.expr()? };
+        Ok((expr, self.text_since(start).to_owned()))
+    }
+
+    /// `GENERATED ALWAYS | BY DEFAULT AS IDENTITY [(options)]`, `GENERATED ALWAYS AS (e) STORED`
+    pub(crate) fn generated(&mut self) -> Result<ConstraintKind> {
+        self.bump();
+        let always = self.eat_word("always");
+        if !always {
+            self.expect_words(&["by", "default"])?;
+        }
+        self.expect_word("as")?;
+        if always && self.at_kind(Kind::LeftParen) {
+            self.bump();
+            self.expr()?;
+            self.expect(Kind::RightParen)?;
+            if !self.eat_word("virtual") {
+                self.expect_word("stored")?;
+            }
+            return Ok(ConstraintKind::GeneratedStored);
+        }
+        self.expect_word("identity")?;
+        let options = match self.eat(Kind::LeftParen) {
+            true => {
+                let options = self.sequence_options()?;
+                self.expect(Kind::RightParen)?;
+                options
+            }
+            false => Default::default(),
+        };
+        Ok(ConstraintKind::Identity { always, options })
+    }
+
+    fn check(&mut self) -> Result<ConstraintKind> {
+        self.bump();
+        self.expect(Kind::LeftParen)?;
+        let (expr, text) = self.expr_with_text(false)?;
+        self.expect(Kind::RightParen)?;
+        self.eat_words(&["no", "inherit"]);
+        Ok(ConstraintKind::Check { expr, text })
+    }
+
+    /// What may follow PRIMARY KEY and UNIQUE.
+    fn index_options(&mut self, unique: bool) -> Result<()> {
+        let position = self.position();
+        if unique && self.at_words(&["nulls", "not", "distinct"]) {
+            return self.unsupported("NULLS NOT DISTINCT", position);
+        }
+        if unique {
+            self.eat_words(&["nulls", "distinct"]);
+        }
+        Ok(())
+    }
+
+    fn index_options_behind_columns(&mut self) -> Result<()> {
+        if self.at_word("include") {
+            return self.unsupported("INCLUDE", self.position());
+        }
+        if self.at_word("with") {
+            self.storage_parameters()?;
+        }
+        if self.eat_words(&["using", "index", "tablespace"]) {
+            self.name()?;
+        }
+        Ok(())
+    }
+
+    /// `REFERENCES parent [(columns)] [MATCH ..] [ON DELETE ..] [ON UPDATE ..]`
+    fn references(&mut self, columns: Vec<String>, position: Position) -> Result<ConstraintKind> {
+        self.expect_word("references")?;
+        let parent = self.qualified_name()?;
+        let parent_columns = match self.at_kind(Kind::LeftParen) {
+            true => self.paren_names()?,
+            false => Vec::new(),
+        };
+        if self.eat_word("match") {
+            // FULL and SIMPLE differ only for keys of several columns.
+            if !(self.eat_word("simple") || columns.len() < 2 && self.eat_word("full")) {
+                return self.unsupported("MATCH FULL and MATCH PARTIAL", position);
+            }
+        }
+        let (mut on_delete, mut on_update) = (None, None);
+        loop {
+            let rule = match () {
+                () if self.eat_words(&["on", "delete"]) => &mut on_delete,
+                () if self.eat_words(&["on", "update"]) => &mut on_update,
+                () => break,
+            };
+            *rule = Some(self.referential_action()?);
+        }
+        Ok(ConstraintKind::ForeignKey { columns, parent, parent_columns, on_delete, on_update })
+    }
+
+    fn referential_action(&mut self) -> Result<ReferentialAction> {
+        let action = if self.eat_words(&["no", "action"]) || self.eat_word("restrict") {
+            ReferentialAction::Restrict
+        } else if self.eat_word("cascade") {
+            ReferentialAction::Cascade
+        } else if self.eat_words(&["set", "null"]) {
+            ReferentialAction::SetNull
+        } else if self.eat_words(&["set", "default"]) {
+            ReferentialAction::SetDefault
+        } else {
+            return self.fail();
+        };
+        if self.at_kind(Kind::LeftParen) {
+            return self.unsupported("a column list of SET NULL or SET DEFAULT", self.position());
+        }
+        Ok(action)
+    }
+
+    /// Constraints are checked at once and at all times: attributes that say so are accepted.
+    fn constraint_attributes(&mut self) -> Result<()> {
+        loop {
+            let position = self.position();
+            if self.eat_words(&["not", "deferrable"]) || self.eat_words(&["initially", "immediate"]) {
+                continue;
+            }
+            if self.at_word("deferrable") || self.at_words(&["initially", "deferred"]) {
+                return self.unsupported("a deferrable constraint", position);
+            }
+            if self.at_words(&["not", "valid"]) {
+                return self.unsupported("NOT VALID", position);
+            }
+            if self.at_words(&["not", "enforced"]) {
+                return self.unsupported("NOT ENFORCED", position);
+            }
+            return Ok(());
+        }
+    }
+
+    /// Whether a constraint of the table comes next, not a column.
+    pub(crate) fn at_table_constraint(&self) -> bool {
+        match self.word().as_str() {
+            "constraint" | "primary" | "unique" | "check" | "foreign" => true,
+            "exclude" => {
+                self.peek_at(1).kind == Kind::LeftParen
+                    || self.at_word_ahead(1, "using") && self.at_name_ahead(2)
+            }
+            _ => false,
+        }
+    }
+
+    /// `[CONSTRAINT name] PRIMARY KEY (..) | UNIQUE (..) | CHECK (..) | FOREIGN KEY ..`
+    pub(crate) fn table_constraint(&mut self) -> Result<Constraint> {
+        let position = self.position();
+        let name = self.constraint_name()?;
+        let word = self.word();
+        let kind = match word.as_str() {
+            "primary" => {
+                self.expect_words(&["primary", "key"])?;
+                ConstraintKind::PrimaryKey { columns: self.key_columns()? }
+            }
+            "unique" => {
+                self.bump();
+                self.index_options(true)?;
+                ConstraintKind::Unique { columns: self.key_columns()? }
+            }
+            "check" => self.check()?,
+            "foreign" => {
+                self.expect_words(&["foreign", "key"])?;
+                let columns = self.paren_names()?;
+                self.references(columns, position)?
+            }
+            "exclude" => {
+                self.bump();
+                if self.eat_word("using") {
+                    self.name()?;
+                }
+                let open = self.index();
+                let Some(close) = self.closing(open).filter(|_| self.at_kind(Kind::LeftParen)) else {
+                    return self.fail();
+                };
+                self.seek(close + 1);
+                if self.at_word("where") && self.peek_at(1).kind == Kind::LeftParen {
+                    let close = self.closing(self.index() + 1).unwrap_or(self.window_end());
+                    self.seek(close + 1);
+                }
+                ConstraintKind::Unsupported("EXCLUDE".to_owned())
+            }
+            _ => return self.fail(),
+        };
+        self.constraint_attributes()?;
+        Ok(Constraint { name, kind, position })
+    }
+
+    /// Columns of PRIMARY KEY and UNIQUE.
+    fn key_columns(&mut self) -> Result<Vec<String>> {
+        if self.at_words(&["using", "index"]) {
+            return self.unsupported("a constraint made of an existing index", self.position());
+        }
+        let columns = self.paren_names()?;
+        self.index_options_behind_columns()?;
+        Ok(columns)
+    }
+}

@@ -1,0 +1,351 @@
+//! Type names.
+
+use planaria_base::{Error, Result, SqlState, Type, limits};
+
+use super::lex::Kind;
+use super::parser::Parser;
+use crate::ast::{Expr, ExprKind, Name, Position, TypeName, TypeNameKind};
+
+/// Longest declared length of `varchar(n)` and `char(n)`, as in PostgreSQL.
+const CHARACTERS_MAX: u32 = 10_485_760;
+
+/// Names that stand for any type in declarations of built-in functions.
+const PSEUDO: &[&str] = &[
+    "trigger",
+    "event_trigger",
+    "anyelement",
+    "anyarray",
+    "anynonarray",
+    "anyenum",
+    "anyrange",
+    "anycompatible",
+    "anycompatiblearray",
+    "internal",
+    "cstring",
+    "language_handler",
+];
+
+impl Parser<'_> {
+    /// A type, array bounds included. `%TYPE` and `%ROWTYPE` are taken too; who does not want
+    /// them refuses them.
+    pub(crate) fn type_name(&mut self) -> Result<TypeName> {
+        let position = self.position();
+        let kind = self.simple_type()?;
+        let kind = match kind {
+            TypeNameKind::Named(name) if self.percent_follows_here() => self.percent_type(name),
+            kind => kind,
+        };
+        let dimensions = self.array_bounds()?;
+        let kind = match (dimensions, kind) {
+            (0, kind) => kind,
+            (1, TypeNameKind::Known(Type::Void)) => return self.unsupported("an array of void", position),
+            (1, TypeNameKind::Known(of)) => TypeNameKind::Known(Type::Array(Box::new(of))),
+            (1, _) => return self.unsupported("an array of this type", position),
+            _ => return self.unsupported("an array of several dimensions", position),
+        };
+        Ok(TypeName { position, kind })
+    }
+
+    /// Whether a word that only begins types comes next, such as `integer`.
+    pub(crate) fn at_type_keyword(&self) -> bool {
+        match self.word().as_str() {
+            "bigint" | "bit" | "boolean" | "char" | "character" | "dec" | "decimal" | "float" | "int"
+            | "integer" | "interval" | "national" | "nchar" | "numeric" | "real" | "smallint" | "time"
+            | "timestamp" | "varchar" => true,
+            "double" => self.at_word_ahead(1, "precision"),
+            _ => false,
+        }
+    }
+
+    fn array_bounds(&mut self) -> Result<u32> {
+        if self.eat_word("array") {
+            if self.eat(Kind::LeftBracket) {
+                self.small_integer()?;
+                self.expect(Kind::RightBracket)?;
+            }
+            return Ok(1);
+        }
+        let mut dimensions = 0;
+        while self.eat(Kind::LeftBracket) {
+            if !self.at_kind(Kind::RightBracket) {
+                self.small_integer()?;
+            }
+            self.expect(Kind::RightBracket)?;
+            dimensions += 1;
+        }
+        Ok(dimensions)
+    }
+
+    fn percent_type(&mut self, name: Name) -> TypeNameKind {
+        self.bump();
+        if self.eat_word("type") {
+            TypeNameKind::OfColumn(name)
+        } else {
+            self.bump();
+            TypeNameKind::RowOf(name)
+        }
+    }
+
+    /// A type without array bounds.
+    pub(crate) fn simple_type(&mut self) -> Result<TypeNameKind> {
+        let position = self.position();
+        if self.at_kind(Kind::Word) && self.peek_at(1).kind != Kind::Dot && !self.percent_follows() {
+            if let Some(known) = self.keyword_type(position)? {
+                return Ok(known);
+            }
+        }
+        let name = if self.peek_at(1).kind == Kind::Dot {
+            self.qualified_name()?
+        } else {
+            Name { parts: vec![self.type_word()?], position }
+        };
+        if self.percent_follows_here() {
+            return Ok(TypeNameKind::Named(name));
+        }
+        let modifiers = self.modifiers()?;
+        let built_in = match name.parts.as_slice() {
+            [word] => self.built_in(word, &modifiers, position)?,
+            [schema, word] if schema == "pg_catalog" => self.built_in(word, &modifiers, position)?,
+            _ => None,
+        };
+        match built_in {
+            Some(kind) => Ok(kind),
+            None if modifiers.is_empty() => Ok(TypeNameKind::Named(name)),
+            None => {
+                let message = format!("type modifier is not allowed for type \"{}\"", name.parts.join("."));
+                Err(self.syntax_error(message, position))
+            }
+        }
+    }
+
+    /// In PL/pgSQL a variable may be called like a type: `date%TYPE`.
+    fn percent_follows(&self) -> bool {
+        self.peek_at(1).kind == Kind::Operator
+            && self.peek_at(1).text(self.text) == "%"
+            && (self.at_word_ahead(2, "type") || self.at_word_ahead(2, "rowtype"))
+    }
+
+    fn percent_follows_here(&self) -> bool {
+        self.at_operator("%") && (self.at_word_ahead(1, "type") || self.at_word_ahead(1, "rowtype"))
+    }
+
+    fn type_word(&mut self) -> Result<String> {
+        if self.at_function_name_ahead(0) || self.percent_follows() { self.label() } else { self.fail() }
+    }
+
+    /// `(n, ...)` behind a type's name.
+    fn modifiers(&mut self) -> Result<Vec<i64>> {
+        if self.at_kind(Kind::LeftParen) { self.paren_list(Self::signed_integer) } else { Ok(Vec::new()) }
+    }
+
+    /// Types whose names are keywords, or several words.
+    fn keyword_type(&mut self, position: Position) -> Result<Option<TypeNameKind>> {
+        let word = self.word();
+        let known = match word.as_str() {
+            "int" | "integer" => self.plain(Type::Int4),
+            "smallint" => self.plain(Type::Int2),
+            "bigint" => self.plain(Type::Int8),
+            "boolean" => self.plain(Type::Bool),
+            "double" if self.at_word_ahead(1, "precision") => {
+                self.bump();
+                self.plain(Type::Float8)
+            }
+            "real" => return self.unsupported("type real", position),
+            "float" => {
+                self.bump();
+                match self.modifiers()?.as_slice() {
+                    [] | [25..=53] => Type::Float8,
+                    [1..=24] => return self.unsupported("type real", position),
+                    _ => {
+                        let message = "precision for type float must be between 1 and 53 bits";
+                        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).at(position));
+                    }
+                }
+            }
+            "numeric" | "decimal" | "dec" => {
+                self.bump();
+                let modifiers = self.modifiers()?;
+                self.numeric(&modifiers, position)?
+            }
+            "varchar" => {
+                self.bump();
+                let modifiers = self.modifiers()?;
+                self.varchar(&modifiers, position)?
+            }
+            "character" | "char" => {
+                self.bump();
+                let varying = self.eat_word("varying");
+                let modifiers = self.modifiers()?;
+                if varying { self.varchar(&modifiers, position)? } else { self.char(&modifiers, position)? }
+            }
+            "national" | "nchar" => return self.unsupported("a national character type", position),
+            "bit" => return self.unsupported("type bit", position),
+            "time" => return self.unsupported("type time", position),
+            "timestamp" => {
+                self.bump();
+                self.seconds_precision(position)?;
+                if self.eat_words(&["with", "time", "zone"]) {
+                    Type::TimestampTz
+                } else {
+                    self.eat_words(&["without", "time", "zone"]);
+                    Type::Timestamp
+                }
+            }
+            "interval" => {
+                self.bump();
+                self.seconds_precision(position)?;
+                Type::Interval
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(TypeNameKind::Known(known)))
+    }
+
+    fn plain(&mut self, ty: Type) -> Type {
+        self.bump();
+        ty
+    }
+
+    /// `(p)` of `timestamp(p)`: only the full six digits are kept.
+    fn seconds_precision(&mut self, position: Position) -> Result<()> {
+        match self.modifiers()?.as_slice() {
+            [] | [6] => Ok(()),
+            _ => self.unsupported("a precision of seconds other than 6", position),
+        }
+    }
+
+    /// Types whose names are ordinary words. `Ok(None)`: not one of ours.
+    fn built_in(
+        &mut self,
+        word: &str,
+        modifiers: &[i64],
+        position: Position,
+    ) -> Result<Option<TypeNameKind>> {
+        let known = match word {
+            "numeric" => self.numeric(modifiers, position)?,
+            "varchar" => self.varchar(modifiers, position)?,
+            "bpchar" if !modifiers.is_empty() => self.char(modifiers, position)?,
+            "timestamp" | "timestamptz" | "interval" if modifiers == [6] => {
+                return self.built_in(word, &[], position);
+            }
+            "timestamp" | "timestamptz" | "interval" if !modifiers.is_empty() => {
+                return self.unsupported("a precision of seconds other than 6", position);
+            }
+            _ if !modifiers.is_empty() => return Ok(None),
+            "bool" => Type::Bool,
+            "int2" => Type::Int2,
+            "int4" => Type::Int4,
+            "int8" => Type::Int8,
+            "float8" => Type::Float8,
+            "float4" => return self.unsupported("type real", position),
+            "text" => Type::Text,
+            "bytea" => Type::Bytea,
+            "date" => Type::Date,
+            "timestamp" => Type::Timestamp,
+            "timestamptz" => Type::TimestampTz,
+            "interval" => Type::Interval,
+            "uuid" => Type::Uuid,
+            "void" => Type::Void,
+            "unknown" => Type::Unknown,
+            "serial" | "serial4" => return Ok(Some(TypeNameKind::Serial(Type::Int4))),
+            "bigserial" | "serial8" => return Ok(Some(TypeNameKind::Serial(Type::Int8))),
+            "smallserial" | "serial2" => return Ok(Some(TypeNameKind::Serial(Type::Int2))),
+            "record" => return Ok(Some(TypeNameKind::Record)),
+            // Arrays by the names of their catalog entries.
+            _ if word.starts_with('_') => {
+                return match self.built_in(&word[1..], &[], position) {
+                    Ok(Some(TypeNameKind::Known(of))) => {
+                        Ok(Some(TypeNameKind::Known(Type::Array(Box::new(of)))))
+                    }
+                    _ => Ok(None),
+                };
+            }
+            _ if PSEUDO.contains(&word) => return Ok(Some(TypeNameKind::Pseudo(word.to_owned()))),
+            _ => return Ok(None),
+        };
+        Ok(Some(TypeNameKind::Known(known)))
+    }
+
+    fn numeric(&self, modifiers: &[i64], position: Position) -> Result<Type> {
+        let (precision, scale) = match *modifiers {
+            [] => return Ok(Type::Numeric(None)),
+            [precision] => (precision, 0),
+            [precision, scale] => (precision, scale),
+            _ => return Err(self.invalid_modifier("invalid NUMERIC type modifier", position)),
+        };
+        if !(1..=1000).contains(&precision) {
+            let message = format!("NUMERIC precision {precision} must be between 1 and 1000");
+            return Err(self.invalid_modifier(message, position));
+        }
+        if precision > i64::from(limits::NUMERIC_DIGITS_MAX) {
+            let what = format!("a numeric precision above {}", limits::NUMERIC_DIGITS_MAX);
+            return self.unsupported(&what, position);
+        }
+        if !(0..=precision).contains(&scale) {
+            return self.unsupported("a numeric scale that is negative or above the precision", position);
+        }
+        Ok(Type::Numeric(Some((precision as u8, scale as u8))))
+    }
+
+    fn varchar(&self, modifiers: &[i64], position: Position) -> Result<Type> {
+        match modifiers {
+            [] => Ok(Type::Varchar(None)),
+            _ => Ok(Type::Varchar(Some(self.characters(modifiers, "varchar", position)?))),
+        }
+    }
+
+    fn char(&self, modifiers: &[i64], position: Position) -> Result<Type> {
+        match modifiers {
+            [] => Ok(Type::Char(1)),
+            _ => Ok(Type::Char(self.characters(modifiers, "char", position)?)),
+        }
+    }
+
+    fn characters(&self, modifiers: &[i64], name: &str, position: Position) -> Result<u32> {
+        match *modifiers {
+            [n] if n < 1 => {
+                Err(self.invalid_modifier(format!("length for type {name} must be at least 1"), position))
+            }
+            [n] if n > i64::from(CHARACTERS_MAX) => Err(self.invalid_modifier(
+                format!("length for type {name} cannot exceed {CHARACTERS_MAX}"),
+                position,
+            )),
+            [n] => Ok(n as u32),
+            _ => Err(self.invalid_modifier("invalid type modifier", position)),
+        }
+    }
+
+    fn invalid_modifier(&self, message: impl std::convert::Into<String>, position: Position) -> Error {
+        Error::new(SqlState::INVALID_PARAMETER_VALUE, message).at(position)
+    }
+
+    /// `type 'literal'`, with the type at the cursor.
+    pub(crate) fn typed_literal(&mut self) -> Result<Expr> {
+        let position = self.position();
+        let kind = self.simple_type()?;
+        let interval = kind == TypeNameKind::Known(Type::Interval);
+        let literal_position = self.position();
+        let mut text = self.string()?;
+        if interval {
+            self.interval_field(&mut text)?;
+        }
+        let value = Expr { position: literal_position, kind: ExprKind::String(text) };
+        Ok(Expr { position, kind: ExprKind::Cast(Box::new(value), TypeName { position, kind }) })
+    }
+
+    /// `interval '1' DAY` is `interval '1 DAY'`; other uses of a field cut the value.
+    fn interval_field(&mut self, text: &mut String) -> Result<()> {
+        let position = self.position();
+        if !self.at_any(&["year", "month", "day", "hour", "minute", "second"]) {
+            return Ok(());
+        }
+        let field = self.word();
+        self.bump();
+        let plain = text.trim().parse::<i64>().is_ok();
+        if !plain || self.at_word("to") || self.at_kind(Kind::LeftParen) {
+            return self.unsupported("a field of an interval behind a value with its own fields", position);
+        }
+        *text = format!("{} {}", text.trim(), field.as_str());
+        Ok(())
+    }
+}
