@@ -1,7 +1,8 @@
 //! The syntax tree: what the parser hands to the binder.
 //!
-//! Made from text by [`crate::parse`]; nothing behind this module knows tokens. Every node that an error can point at carries its byte position in the text.
-//! Names are folded already: lower case unless they were quoted.
+//! Made from text by [`crate::parse`]; nothing behind this module knows tokens. Every node that an
+//! error can point at carries its byte position in the text. Names are folded
+//! already: lower case unless they were quoted.
 
 pub mod plpgsql;
 
