@@ -1,0 +1,67 @@
+//! What executing costs: `cargo run --release -p planaria-exec --example micro`.
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+#[path = "../tests/common/bank.rs"]
+mod bank;
+
+use common::{Db, int, num, text};
+use planaria_base::Datum;
+use planaria_exec::{Code, Context};
+use planaria_protocol::{Protocol, Serial, Silo};
+use std::time::Instant;
+
+fn time<P: Protocol>(db: &mut Db<P>, what: &str, per: f64, rounds: u64, code: &Code, mut args: impl FnMut(u64) -> Vec<Datum>) {
+    let args: Vec<Vec<Datum>> = (0..1024u64).map(&mut args).collect();
+    let mut best = f64::MAX;
+    for _ in 0..5 {
+        let start = Instant::now();
+        for i in 0..rounds {
+            db.protocol.begin(&mut db.txn);
+            let mut ctx = Context {
+                protocol: &db.protocol,
+                txn: &mut db.txn,
+                tables: &db.tables,
+                link: &db.routines,
+                host: &mut db.host,
+            };
+            db.machine.call(code, &args[(i % 1024) as usize], &mut ctx).unwrap();
+            db.protocol.commit(&mut db.txn, &db.tables, &db.clock, |_, _| {}).unwrap();
+        }
+        best = best.min(start.elapsed().as_nanos() as f64 / rounds as f64);
+    }
+    println!("{:8} {what:40} {:10.1} ns {:8.2} M/s", P::NAME, best / per, 1e3 * per / best);
+}
+
+fn measure<P: Protocol>(rows: i64) {
+    let mut db = bank::bank::<P>(rows);
+    let mut seed = 88172645463325252u64;
+    let mut key = move || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed % rows as u64) as i64
+    };
+    let empty = db.compile("procedure p\nbegin\nend\n");
+    time(&mut db, "empty transaction", 1.0, 200_000, &empty, |_| vec![]);
+    let count = db.compile(bank::COUNT);
+    time(&mut db, "instruction (int loop, 5 a turn)", 5e4, 200, &count, |_| vec![int(10_000)]);
+    let balance = db.compile(bank::BALANCE);
+    time(&mut db, "transaction of one Get", 1.0, 200_000, &balance, |_| vec![int(key())]);
+    let add = db.compile(bank::ADD);
+    time(&mut db, "transaction of Get, add, Update", 1.0, 200_000, &add, |_| vec![int(key())]);
+    let sum = db.compile(bank::SUM);
+    time(&mut db, "row of a scan of 100, summed", 100.0, 5_000, &sum, |_| {
+        let low = key();
+        vec![int(low), int(low + 100)]
+    });
+    let deposit = db.compile(bank::DEPOSIT);
+    time(&mut db, "SmallBank deposit", 1.0, 100_000, &deposit, |_| {
+        vec![text(&format!("customer{:08}", key())), num(150, 2), Datum::Null]
+    });
+}
+
+fn main() {
+    measure::<Serial>(100_000);
+    measure::<Silo>(100_000);
+}
