@@ -1,1 +1,16 @@
-//! analysis
+//! What a program tells about itself: dependencies between its operations, and how its calls are logged.
+//!
+//! * [`graph`]: the program dependency graph: key, value, control and data edges (PACMAN §4.1; thesis
+//!   §3.3). Replay cuts slices along it, healing redoes what a stale read reaches.
+//! * [`logging`]: whether a call can be logged as a call, and why not.
+//! * [`explain()`]: both for people (`EXPLAIN PROCEDURE`).
+//!
+//! Everything is computed from the IR alone, for the whole dialect: nothing is known of any procedure.
+
+pub mod explain;
+pub mod graph;
+pub mod logging;
+
+pub use explain::{Names, explain};
+pub use graph::{DependencyGraph, Edge, EdgeKind};
+pub use logging::Logging;

@@ -11,7 +11,7 @@
 pub mod clr;
 
 use planaria_base::{CommitTs, Error, Result};
-use planaria_log::record::{Call, Effect};
+use planaria_log::{Batches, Call, Effect};
 use std::time::Duration;
 
 /// The engine's side of replay. Transactions come in the order of their commit timestamps.
@@ -63,9 +63,9 @@ macro_rules! schemes {
             pub const ALL: &[Scheme] = &[$(Scheme::$variant,)*];
             /// Its name.
             pub const fn name(self) -> &'static str { match self { $(Scheme::$variant => $name,)* } }
-            /// Replays a log.
-            pub fn replay(self, log: planaria_log::Recovered, replayer: &mut dyn Replayer) -> Result<Report> {
-                match self { $(Scheme::$variant => $module::replay(log, replayer),)* }
+            /// Replays the batches of a log, which hold `bytes_total` bytes of records.
+            pub fn replay(self, batches: Batches, bytes_total: u64, replayer: &mut dyn Replayer) -> Result<Report> {
+                match self { $(Scheme::$variant => $module::replay(batches, bytes_total, replayer),)* }
             }
         }
     };

@@ -1,9 +1,9 @@
 //! Counters that every core keeps on its own cache lines.
 
-use planaria_base::WorkerId;
 use planaria_base::limits::WORKERS_MAX;
+use planaria_base::{Epoch, WorkerId};
 use planaria_protocol::Conflict;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const CAUSES: usize = Conflict::ALL.len();
 
@@ -12,16 +12,23 @@ const CAUSES: usize = Conflict::ALL.len();
 struct Line {
     commits: AtomicU64,
     aborts: [AtomicU64; CAUSES],
+    /// Epoch of the newest record, or [`COMMITTING`] while a commit that may write one is under way.
+    newest: AtomicU64,
 }
+
+/// "Not known yet": above every epoch.
+const COMMITTING: u64 = u64::MAX;
 
 /// Commits and aborted attempts, by worker.
 pub(crate) struct Counters {
     lines: Box<[Line]>,
+    /// Lines ever used.
+    used: AtomicUsize,
 }
 
 impl Counters {
     pub(crate) fn new() -> Counters {
-        Counters { lines: (0..WORKERS_MAX).map(|_| Line::default()).collect() }
+        Counters { lines: (0..WORKERS_MAX).map(|_| Line::default()).collect(), used: AtomicUsize::new(0) }
     }
 
     /// Only the worker itself adds to its line, so load and store do.
@@ -39,13 +46,45 @@ impl Counters {
         Self::add(&self.lines[worker.0 as usize].aborts[cause as usize]);
     }
 
+    /// A commit begins that will write a record, if it succeeds. Before anything of it is visible.
+    #[inline]
+    pub(crate) fn committing(&self, worker: WorkerId) {
+        self.lines[worker.0 as usize].newest.store(COMMITTING, Ordering::Release);
+    }
+
+    /// The commit is over, well or not; `newest` is the epoch of the worker's newest record.
+    #[inline]
+    pub(crate) fn committed(&self, worker: WorkerId, newest: Epoch) {
+        self.lines[worker.0 as usize].newest.store(newest.0, Ordering::Release);
+    }
+
+    /// The newest epoch that any worker has written a record in, at least `floor`; `None` while a
+    /// commit is under way. Whoever saw a commit's rows sees at least its mark: the mark was set
+    /// before the rows were visible.
+    pub(crate) fn newest_logged(&self, floor: Epoch) -> Option<Epoch> {
+        let newest = self.lines[..self.used()].iter().map(|l| l.newest.load(Ordering::Acquire)).max();
+        match newest {
+            Some(COMMITTING) => None,
+            other => Some(floor.max(Epoch(other.unwrap_or(0)))),
+        }
+    }
+
+    /// A session sits down on this line.
+    pub(crate) fn open(&self, worker: WorkerId) {
+        self.used.fetch_max(usize::from(worker.0) + 1, Ordering::SeqCst);
+    }
+
+    fn used(&self) -> usize {
+        self.used.load(Ordering::Acquire)
+    }
+
     pub(crate) fn commits(&self) -> u64 {
-        self.lines.iter().map(|l| l.commits.load(Ordering::Relaxed)).sum()
+        self.lines[..self.used()].iter().map(|l| l.commits.load(Ordering::Relaxed)).sum()
     }
 
     pub(crate) fn aborts(&self) -> Vec<(&'static str, u64)> {
         let of = |cause: Conflict| {
-            self.lines.iter().map(|l| l.aborts[cause as usize].load(Ordering::Relaxed)).sum()
+            self.lines[..self.used()].iter().map(|l| l.aborts[cause as usize].load(Ordering::Relaxed)).sum()
         };
         Conflict::ALL.iter().map(|c| (c.name(), of(*c))).collect()
     }

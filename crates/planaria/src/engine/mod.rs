@@ -10,6 +10,7 @@
 //! traits [`EngineApi`] and [`SessionApi`] are the way in, one virtual call per statement.
 
 mod bind;
+mod block;
 mod counters;
 mod explain;
 mod gate;
@@ -34,7 +35,8 @@ use parking_lot::Mutex;
 use planaria_base::clock::CommitClock;
 use planaria_base::{Datum, Epoch, ProcedureId, Result, Type};
 use planaria_catalog::Catalog;
-use planaria_log::{DirectoryDevice, Log, LogOptions};
+use planaria_log::{Device, DirectoryDevice, Log, LogReader};
+use planaria_recovery::Scheme;
 use planaria_protocol::{Protocol, ProtocolJob};
 use planaria_sql::ast;
 use planaria_storage::TableSet;
@@ -156,10 +158,40 @@ impl<P: Protocol> Engine<P> {
         Engine::open_device(device, options)
     }
 
+    /// The same on any device.
+    fn open_device(device: Arc<dyn Device>, options: &Options) -> Result<Arc<Engine<P>>> {
+        let reader = LogReader::open(device)?;
+        let clock = Arc::new(CommitClock::new(Epoch(1)));
+        let engine = Engine::<P>::new(clock.clone(), options)?;
+        let summary = reader.summary();
+        if summary.records > 0 {
+            let mut replay = replay::Replay::new(&engine, options.on_recovery.clone())?;
+            let report = Scheme::Clr.replay(reader.batches(summary.base), summary.bytes, &mut replay)?;
+            *engine.recovery.lock() = Some(RecoveryReport {
+                transactions: report.transactions,
+                calls: report.calls,
+                log_bytes: report.log_bytes,
+                replay: report.replay,
+                longest_transaction: report.longest_transaction,
+            });
+        }
+        let log = reader.resume(
+            clock,
+            planaria_log::Options {
+                durability: options.durability,
+                loggers: options.loggers,
+                planner_version: PLANNER_VERSION,
+                ..Default::default()
+            },
+        )?;
+        engine.log.set(Arc::new(log)).map_err(|_| planaria_base::Error::internal("two logs"))?;
+        Ok(engine)
+    }
+
     /// Makes a snapshot the current one. The caller has the gate closed.
-    fn install(&self, snapshot: Snapshot<P::Header>) {
+    fn install(&self, snapshot: Arc<Snapshot<P::Header>>) {
         let version = snapshot.version();
-        self.snapshot.store(Arc::new(snapshot));
+        self.snapshot.store(snapshot);
         self.version.store(version, Ordering::Release);
     }
 }
@@ -182,13 +214,13 @@ impl<P: Protocol> EngineApi for Handle<P> {
             memory.index_entries += m.index_entries as u64;
             memory.index_bytes += m.index_bytes as u64;
         }
-        let log = engine.log.get().map(|l| l.stats()).unwrap_or_default();
+        let log = engine.log.get().map(|l| l.stats());
         Stats {
             commits: engine.counters.commits(),
             aborts: engine.counters.aborts(),
-            log_records: log.records,
-            log_bytes: log.bytes,
-            fsyncs: log.syncs,
+            log_records: log.as_ref().map_or(0, |l| l.records),
+            log_bytes: log.as_ref().map_or(0, |l| l.bytes),
+            fsyncs: log.as_ref().map_or(0, |l| l.syncs),
             memory,
         }
     }
@@ -217,7 +249,7 @@ impl<P: Protocol> EngineApi for Handle<P> {
     }
 
     fn close(&self) -> Result<()> {
-        self.0.log.get().map_or(Ok(()), |log| log.shutdown())
+        self.0.log.get().map_or(Ok(()), |log| log.flush().map(|_| ()))
     }
 }
 

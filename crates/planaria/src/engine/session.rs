@@ -69,6 +69,8 @@ pub(crate) struct SessionCore<P: Protocol> {
     kept_args: Vec<Slot>,
     kept_heap: Heap,
     pub(super) block: Block,
+    /// The open transaction cannot be committed any more, whatever is rolled back in it.
+    pub(super) doomed: bool,
     pub(super) savepoints: Vec<(String, Savepoint, usize)>,
     pub(super) cancelled: Arc<AtomicBool>,
     pub(super) no_columns: Arc<[Column]>,
@@ -78,6 +80,7 @@ pub(crate) struct SessionCore<P: Protocol> {
 impl<P: Protocol> SessionCore<P> {
     pub(crate) fn new(engine: Arc<Engine<P>>) -> Result<SessionCore<P>> {
         let worker = engine.gate.sit_down()?;
+        engine.counters.open(worker);
         let log = engine.log.get().map(|l| l.worker()).transpose()?;
         Ok(SessionCore {
             worker,
@@ -95,6 +98,7 @@ impl<P: Protocol> SessionCore<P> {
             kept_args: Vec::new(),
             kept_heap: Heap::new(),
             block: Block::None,
+            doomed: false,
             savepoints: Vec::new(),
             cancelled: Arc::new(AtomicBool::new(false)),
             no_columns: Arc::from([]),
@@ -107,7 +111,7 @@ impl<P: Protocol> SessionCore<P> {
     #[inline]
     pub(super) fn enter(&mut self) {
         self.engine.gate.enter(self.worker);
-        if self.engine.version.load(Ordering::Acquire) != self.snapshot.version() {
+        if self.is_stale() {
             self.refresh();
         }
     }
@@ -116,6 +120,12 @@ impl<P: Protocol> SessionCore<P> {
     fn refresh(&mut self) {
         self.snapshot = Arc::new(self.engine.snapshot.load_full());
         self.sequences.forget_runs();
+    }
+
+    /// Whether the schema has changed since this session last looked.
+    #[inline]
+    pub(super) fn is_stale(&self) -> bool {
+        self.engine.version.load(Ordering::Acquire) != self.snapshot.version()
     }
 
     #[inline]
@@ -220,6 +230,12 @@ impl<P: Protocol> SessionCore<P> {
         self.machine_run(snapshot, code, &columns, quiet)
     }
 
+    /// The same with arguments that are in the heap already; the answer is the machine's `outs`.
+    pub(super) fn run_args(&mut self, snapshot: &Snapshot<P::Header>, code: &Code) -> Result<(), Interrupt> {
+        let columns = self.no_columns.clone();
+        self.machine_run(snapshot, code, &columns, true)
+    }
+
     fn machine_run(
         &mut self,
         snapshot: &Snapshot<P::Header>,
@@ -276,6 +292,7 @@ impl<P: Protocol> SessionCore<P> {
         };
         let log_as = if engine.log_kind == LogKind::Logical { LogAs::Values } else { log_as };
         let commit = log.enter()?;
+        engine.counters.committing(self.worker);
         let (inputs, effects) = (&self.inputs.drawn, &self.effects);
         let (args, heap) = (&self.kept_args, &self.kept_heap);
         let append = |ts: CommitTs, txn: &P::Txn| {
@@ -289,27 +306,46 @@ impl<P: Protocol> SessionCore<P> {
                 }),
             };
         };
-        let ts = engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, append)?;
-        Ok((ts, true))
+        let outcome = engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, append);
+        engine.counters.committed(self.worker, log.newest());
+        Ok((outcome?, true))
     }
 
     /// The ticket of a commit.
     pub(super) fn ticket(&self, ts: CommitTs, logged: bool) -> Ticket {
         match &self.session_log {
             Some(log) if self.engine.waits_for_disk => {
-                // A reader is durable when all that was written before is; what is on disk already
-                // needs no further epoch.
-                let epoch = if logged { ts.epoch() } else { log.0.last_written().min(ts.epoch()) };
-                if log.0.durable_epoch() >= epoch { Ticket::done() } else { Ticket::new(epoch, log) }
+                if log.0.durable_epoch() >= ts.epoch() || !logged && self.saw_only_durable(log, ts) {
+                    Ticket::done()
+                } else {
+                    Ticket::new(ts.epoch(), log)
+                }
             }
             _ => Ticket::done(),
         }
+    }
+
+    /// Whether nothing is on its way to the disk that a reader at `ts` may have seen: then its answer
+    /// needs no epoch of its own. A commit under way counts, as it may be visible already.
+    fn saw_only_durable(&self, log: &SessionLog, ts: CommitTs) -> bool {
+        let newest = self.engine.counters.newest_logged(log.0.durable_epoch());
+        newest.is_some_and(|newest| newest <= log.0.durable_epoch().min(ts.epoch()))
     }
 
     /// The rows of the last program.
     pub(super) fn take_rows(&mut self, columns: &Arc<[Column]>) -> Rows {
         Rows { columns: columns.clone(), rows: std::mem::take(&mut self.rows) }
     }
+}
+
+/// 40001, for a transaction block that a schema change overtook.
+#[cold]
+pub(super) fn schema_changed() -> Error {
+    Error::new(
+        SqlState::SERIALIZATION_FAILURE,
+        "could not serialize access: the schema was changed during the transaction",
+    )
+    .hint("The transaction might succeed if retried.")
 }
 
 /// 40001, for a transaction that the caller must repeat.

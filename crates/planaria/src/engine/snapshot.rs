@@ -7,7 +7,7 @@ use super::sequence::SequenceState;
 use crate::row::Column;
 use planaria_analysis::logging::{self, Logging};
 use planaria_base::{Error, ProcedureId, Result, TableId};
-use planaria_catalog::{Catalog, Procedure, Returns};
+use planaria_catalog::{Catalog, Procedure};
 use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta};
 use planaria_ir::Program;
 use planaria_sql::lower;
@@ -48,9 +48,10 @@ impl<H: Header> Snapshot<H> {
         self.catalog.version
     }
 
-    /// The table's storage. The id comes from this snapshot's catalog.
-    pub(crate) fn table(&self, id: TableId) -> &Table<H> {
-        self.tables.table(id)
+    /// The table's storage.
+    pub(crate) fn table(&self, id: TableId) -> Result<&Table<H>> {
+        let table = self.tables.try_get(id);
+        table.map(|t| &**t).ok_or_else(|| Error::internal(format!("there is no table {id}")))
     }
 
     /// A routine, lowered and compiled when first asked for.
@@ -67,7 +68,7 @@ impl<H: Header> Snapshot<H> {
     fn make_routine(&self, procedure: &Procedure) -> Result<Routine> {
         let program = lower::plpgsql::lower_procedure(&self.catalog, procedure)?;
         let signature = signature(procedure);
-        let code = self.compile(&program, Source::routine(signature, &procedure.body))?;
+        let code = self.compile(&program, Some(Source::routine(signature, &procedure.body)))?;
         let columns =
             program.outputs.iter().map(|o| Column { name: o.name.clone(), ty: o.ty.clone() }).collect();
         let logging = logging::of(&program, &mut |callee| {
@@ -77,10 +78,10 @@ impl<H: Header> Snapshot<H> {
         Ok(Routine { program, code, columns, logging })
     }
 
-    /// Verifies and compiles a program lowered under this catalog.
-    pub(crate) fn compile(&self, program: &Program, source: Source) -> Result<Code> {
+    /// Verifies and compiles a program lowered under this catalog; `source` is where its text came from.
+    pub(crate) fn compile(&self, program: &Program, source: Option<Source>) -> Result<Code> {
         planaria_ir::verify::verify(program, self)?;
-        planaria_exec::compile(program, self, source)
+        planaria_exec::compile(program, &Env { snapshot: self, source })
     }
 
     /// The storage of a table of this catalog, empty.
@@ -117,14 +118,18 @@ pub(crate) fn signature(procedure: &Procedure) -> String {
     format!("{}({})", procedure.name, types.join(","))
 }
 
-/// Whether a procedure answers with any number of rows.
-pub(crate) fn returns_rows(returns: &Returns) -> bool {
-    matches!(returns, Returns::SetOf(_) | Returns::SetOfTable(_) | Returns::Table | Returns::SetOfOutRow)
+struct Env<'s, H: Header> {
+    snapshot: &'s Snapshot<H>,
+    source: Option<Source>,
 }
 
-impl<H: Header> CompileEnv for Snapshot<H> {
+impl<H: Header> CompileEnv for Env<'_, H> {
+    fn source(&self) -> Option<Source> {
+        self.source.clone()
+    }
     fn table(&self, id: TableId) -> Result<Arc<TableMeta>> {
-        self.metas
+        self.snapshot
+            .metas
             .get(id.index())
             .and_then(Clone::clone)
             .ok_or_else(|| Error::internal(format!("there is no table {id}")))

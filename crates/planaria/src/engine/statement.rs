@@ -9,7 +9,7 @@ use crate::session::{PreparedCall, StatementResult, Submitted};
 use crate::ticket::Ticket;
 use parking_lot::Mutex;
 use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, SqlState, Type};
-use planaria_exec::{Code, Interrupt, Source};
+use planaria_exec::{Code, Interrupt};
 use planaria_ir::{OpKind, Program};
 use planaria_protocol::Protocol;
 use planaria_sql::ast::{self, Statement, StatementKind};
@@ -94,9 +94,9 @@ pub(super) fn compile_dynamic<H: Header>(
             "Run it outside of the procedure.",
         ));
     }
-    let program =
-        lower::lower_statement(&snapshot.catalog, &statement, &mut ParamTypes::declared(arguments.to_vec()))?;
-    Ok(Arc::new(snapshot.compile(&program, Source::default())?))
+    let types = ParamTypes(arguments.iter().cloned().map(Some).collect());
+    let program = lower::lower_statement(&snapshot.catalog, &statement, &types)?;
+    Ok(Arc::new(snapshot.compile(&program, None)?))
 }
 
 impl<P: Protocol> SessionCore<P> {
@@ -155,8 +155,8 @@ impl<P: Protocol> SessionCore<P> {
         }
         let query = format!("SELECT CAST(({text}) AS {ty})");
         let statement = parse::statements(&query)?.remove(0);
-        let program = lower::lower_statement(&snapshot.catalog, &statement, &mut ParamTypes::none())?;
-        let code = snapshot.compile(&program, Source::default())?;
+        let program = lower::lower_statement(&snapshot.catalog, &statement, &ParamTypes::default())?;
+        let code = snapshot.compile(&program, None)?;
         let columns = columns_of(&program);
         self.transact(&mut |s, snapshot| {
             s.run(snapshot, &code, &[], &columns, &(), false)?;
@@ -283,23 +283,33 @@ impl<P: Protocol> SessionCore<P> {
     /// Analyses a program-like statement; parameters get their types from the context, or from
     /// the values where the context leaves them open.
     fn analyse(&mut self, statement: Statement, text: &str, params: &dyn Params) -> Result<Arc<PreparedStatement>> {
+        match self.analyse_declared(statement.clone(), text, ParamTypes::default()) {
+            Err(error) if params.count() > 0 && might_know_types(&error) => {
+                let hints = (0..params.count()).map(|i| type_of(params.param(i))).collect();
+                self.analyse_declared(statement, text, ParamTypes(hints)).map_err(|_| error)
+            }
+            other => other,
+        }
+    }
+
+    /// Analyses a program-like statement whose first parameters have these types.
+    fn analyse_declared(
+        &mut self,
+        statement: Statement,
+        text: &str,
+        types: ParamTypes,
+    ) -> Result<Arc<PreparedStatement>> {
         self.enter();
         let snapshot = self.snapshot.clone();
         self.leave();
-        let mut types = ParamTypes::inferred();
-        let program = match lower::lower_statement(&snapshot.catalog, &statement, &mut types) {
-            Err(error) if params.count() > 0 && might_know_types(&error) => {
-                types = ParamTypes::declared((0..params.count()).map(|i| type_of(params.param(i))).collect());
-                lower::lower_statement(&snapshot.catalog, &statement, &mut types).map_err(|_| error)?
-            }
-            other => other?,
-        };
+        let program = lower::lower_statement(&snapshot.catalog, &statement, &types)?;
         let columns = columns_of(&program);
+        let parameters = program.params.iter().map(|p| p.ty.clone()).collect();
         let compiled = Arc::new(Compiled::new(&snapshot, &program)?);
         Ok(Arc::new(PreparedStatement {
             text: text.to_owned(),
             statement,
-            parameters: types.types().into(),
+            parameters,
             columns,
             compiled: Mutex::new(Some((snapshot.version(), compiled))),
         }))
@@ -390,21 +400,15 @@ impl<P: Protocol> SessionCore<P> {
         f: impl FnOnce(&mut Self) -> Result<(), Interrupt>,
     ) -> Result<()> {
         self.engine.gate.enter(self.worker);
-        let stale = self.engine.version.load(std::sync::atomic::Ordering::Acquire) != self.snapshot.version();
-        let outcome = if stale {
-            Err(Interrupt::Error(
-                Error::new(
-                    SqlState::SERIALIZATION_FAILURE,
-                    "could not serialize access: the schema was changed during the transaction",
-                )
-                .hint("The transaction might succeed if retried."),
-            ))
+        let outcome = if self.is_stale() {
+            Err(Interrupt::Error(super::session::schema_changed()))
         } else {
             f(self).map_err(|i| self.believable(i))
         };
         self.leave();
         outcome.map_err(|interrupt| {
             self.block = Block::Failed;
+            self.doomed |= matches!(interrupt, Interrupt::Conflict(_));
             match interrupt {
                 Interrupt::Error(error) => error,
                 Interrupt::Conflict(_) => super::session::not_serialized(),
@@ -439,6 +443,83 @@ impl<P: Protocol> SessionCore<P> {
     }
 }
 
+impl<P: Protocol> SessionCore<P> {
+    // ---- statements named in SQL ----
+
+    fn prepare_named(
+        &mut self,
+        name: &str,
+        types: &[ast::TypeName],
+        statement: &Statement,
+        text: &str,
+    ) -> Result<StatementResult> {
+        if self.statements.named.contains_key(name) {
+            return Err(Error::new(
+                SqlState::DUPLICATE_PREPARED_STATEMENT,
+                format!("prepared statement \"{name}\" already exists"),
+            ));
+        }
+        if !is_program(statement) {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "only queries and changes of rows can be prepared")
+                .at(statement.position));
+        }
+        let mut declared = Vec::new();
+        for ty in types {
+            match &ty.kind {
+                ast::TypeNameKind::Known(ty) => declared.push(Some(ty.clone())),
+                _ => {
+                    return Err(Error::new(SqlState::UNDEFINED_OBJECT, "type does not exist").at(ty.position));
+                }
+            }
+        }
+        let prepared = self.analyse_declared(statement.clone(), text, ParamTypes(declared))?;
+        self.statements.named.insert(name.to_owned(), prepared);
+        Ok(done("PREPARE"))
+    }
+
+    fn execute_named(&mut self, name: &str, args: &[ast::Expr], text: &str) -> Result<StatementResult> {
+        let prepared = self.statements.named.get(name).cloned().ok_or_else(|| no_statement(name))?;
+        let mut values = Vec::new();
+        if !args.is_empty() {
+            let items = args.iter().map(|e| ast::SelectItem { expr: e.clone(), alias: None }).collect();
+            let select = ast::Select { items, ..Default::default() };
+            let query = ast::Query {
+                with: Vec::new(),
+                recursive: false,
+                body: ast::QueryBody::Select(Box::new(select)),
+                order_by: Vec::new(),
+                limit: None,
+                offset: None,
+                locking: false,
+                position: 0,
+            };
+            let kind = StatementKind::Query(Box::new(query));
+            let select = self.analyse(Statement { position: 0, end: 0, kind }, text, &())?;
+            let answer = self.run_program(&select, &())?;
+            values = answer.rows.into_iter().flatten().next().map(|r| r.values).unwrap_or_default();
+        }
+        self.run_program(&prepared, &values)
+    }
+
+    fn deallocate(&mut self, name: Option<&str>) -> Result<StatementResult> {
+        match name {
+            None => self.statements.named.clear(),
+            Some(name) => {
+                self.statements.named.remove(name).ok_or_else(|| no_statement(name))?;
+            }
+        }
+        Ok(done("DEALLOCATE"))
+    }
+}
+
+/// 26000
+fn no_statement(name: &str) -> Error {
+    Error::new(
+        SqlState::INVALID_SQL_STATEMENT_NAME,
+        format!("prepared statement \"{name}\" does not exist"),
+    )
+}
+
 impl PreparedStatement {
     /// Its code for a snapshot, compiled anew if the schema has changed.
     fn compiled<H: Header>(&self, snapshot: &Snapshot<H>) -> Result<Arc<Compiled>> {
@@ -448,8 +529,8 @@ impl PreparedStatement {
         {
             return Ok(compiled.clone());
         }
-        let mut types = ParamTypes::declared(self.parameters.to_vec());
-        let program = lower::lower_statement(&snapshot.catalog, &self.statement, &mut types)?;
+        let types = ParamTypes(self.parameters.iter().cloned().map(Some).collect());
+        let program = lower::lower_statement(&snapshot.catalog, &self.statement, &types)?;
         let same = program.outputs.len() == self.columns.len()
             && program.outputs.iter().zip(&*self.columns).all(|(o, c)| o.ty == c.ty);
         if !same {
@@ -477,10 +558,10 @@ impl Compiled {
     fn new<H: Header>(snapshot: &Snapshot<H>, program: &Program) -> Result<Compiled> {
         let writes = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| !r.logging.is_read_only());
         let call = match sole_call(program, &writes) {
-            Some((arguments, id)) => Some((snapshot.compile(&arguments, Source::default())?, id)),
+            Some((arguments, id)) => Some((snapshot.compile(&arguments, None)?, id)),
             None => None,
         };
-        Ok(Compiled { code: snapshot.compile(program, Source::default())?, call })
+        Ok(Compiled { code: snapshot.compile(program, None)?, call })
     }
 }
 
@@ -551,9 +632,9 @@ fn might_know_types(error: &Error) -> bool {
 }
 
 /// The type a Rust value suggests.
-fn type_of(param: ParamRef<'_>) -> Type {
-    match param {
-        ParamRef::Null => Type::Unknown,
+fn type_of(param: ParamRef<'_>) -> Option<Type> {
+    Some(match param {
+        ParamRef::Null => return None,
         ParamRef::Text(_) => Type::Text,
         ParamRef::Bool(_) => Type::Bool,
         ParamRef::Int(n) if i32::try_from(n).is_ok() => Type::Int4,
@@ -563,10 +644,10 @@ fn type_of(param: ParamRef<'_>) -> Type {
         ParamRef::Bytes(_) => Type::Bytea,
         ParamRef::Uuid(_) => Type::Uuid,
         ParamRef::Array(items) => {
-            let of = if items.count() == 0 { Type::Text } else { type_of(items.param(0)) };
-            Type::Array(Box::new(of))
+            let of = if items.count() == 0 { None } else { type_of(items.param(0)) };
+            Type::Array(Box::new(of.unwrap_or(Type::Text)))
         }
-    }
+    })
 }
 
 /// A statement without rows that is done.

@@ -1,0 +1,344 @@
+//! The program dependency graph.
+//!
+//! Nodes are the operations that touch a table or call a procedure. An edge `a -> b` says that `b`
+//! may not run before `a`, or not without it:
+//!
+//! | edge | meaning |
+//! |---|---|
+//! | key | what `a` answered is part of the key or range of `b`, or found its row |
+//! | value | what `a` answered is part of what `b` writes, or an argument of the call `b` |
+//! | control | what `a` answered decides whether `b` runs |
+//! | data | both touch one table, at least one writes, `a` stands first |
+//!
+//! The first three are flow dependencies (PACMAN §4.1.1); they follow the registers. The analysis is
+//! an abstract interpretation of the structured regions: every register holds the set of nodes its
+//! value comes from, directly or through other values; branches join, loops are repeated until
+//! nothing changes. A register that was written in a branch or a loop depends, afterwards, on what
+//! decided the branch or ended the loop. Collections are one set each.
+//!
+//! The result is an over-approximation: an edge too many costs parallelism, one too few would be
+//! wrong.
+
+use planaria_base::TableId;
+use planaria_ir::{Block, Label, Level, OpId, OpKind, Program, Reg};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why one operation depends on another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum EdgeKind {
+    /// Part of the key.
+    Key,
+    /// Part of the written values.
+    Value,
+    /// Decides whether it runs.
+    Control,
+    /// Same table.
+    Data,
+}
+
+impl EdgeKind {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            EdgeKind::Key => "key",
+            EdgeKind::Value => "value",
+            EdgeKind::Control => "control",
+            EdgeKind::Data => "data",
+        }
+    }
+}
+
+/// A dependency.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Edge {
+    /// What depends.
+    pub to: OpId,
+    /// On what.
+    pub from: OpId,
+    /// Why.
+    pub kind: EdgeKind,
+}
+
+/// The dependency graph of a program whose operations are numbered.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DependencyGraph {
+    /// Operations that touch tables or call procedures, in program order.
+    pub nodes: Vec<OpId>,
+    /// Dependencies, by dependent operation.
+    pub edges: Vec<Edge>,
+}
+
+impl DependencyGraph {
+    /// Builds the graph.
+    pub fn of(program: &Program) -> DependencyGraph {
+        let mut flow = Flow {
+            regs: vec![Sources::new(); program.regs.len()],
+            colls: vec![Sources::new(); program.colls.len()],
+            escapes: BTreeMap::new(),
+            ends: Sources::new(),
+            edges: BTreeSet::new(),
+        };
+        flow.block(&program.body, &Sources::new());
+        let mut nodes = Vec::new();
+        let mut accesses: Vec<(OpId, TableId, bool)> = Vec::new();
+        program.body.visit(&mut |op| {
+            if is_node(&op.kind) {
+                nodes.push(op.id);
+            }
+            if let Some(table) = op.kind.table() {
+                accesses.push((op.id, table, op.kind.is_write()));
+            }
+        });
+        for (i, (to, table, write)) in accesses.iter().enumerate() {
+            for (from, other, other_write) in &accesses[..i] {
+                if table == other && (*write || *other_write) {
+                    flow.edges.insert(Edge { to: *to, from: *from, kind: EdgeKind::Data });
+                }
+            }
+        }
+        DependencyGraph { nodes, edges: flow.edges.into_iter().collect() }
+    }
+
+    /// What an operation depends on.
+    pub fn dependencies(&self, of: OpId) -> impl Iterator<Item = Edge> + '_ {
+        self.edges.iter().copied().filter(move |e| e.to == of)
+    }
+}
+
+/// Whether an operation is a node of the graph.
+pub fn is_node(kind: &OpKind) -> bool {
+    kind.table().is_some()
+        || matches!(kind, OpKind::Call { .. } | OpKind::CallSet { .. } | OpKind::Execute { .. })
+}
+
+type Sources = BTreeSet<OpId>;
+
+struct Flow {
+    regs: Vec<Sources>,
+    colls: Vec<Sources>,
+    /// What decided that a region was left or continued early.
+    escapes: BTreeMap<Label, Sources>,
+    /// What decided that the program, or an enclosing `Try`, was left.
+    ends: Sources,
+    edges: BTreeSet<Edge>,
+}
+
+impl Flow {
+    fn of(&self, regs: impl IntoIterator<Item = Reg>) -> Sources {
+        regs.into_iter().flat_map(|r| self.regs[r.index()].iter().copied()).collect()
+    }
+
+    fn reads(&self, kind: &OpKind) -> Sources {
+        let mut regs = Vec::new();
+        kind.reads(&mut |r| regs.push(r));
+        self.of(regs)
+    }
+
+    fn edges_to(&mut self, to: OpId, from: &Sources, kind: EdgeKind) {
+        self.edges.extend(from.iter().filter(|f| **f != to).map(|f| Edge { to, from: *f, kind }));
+    }
+
+    /// `control`: what decides whether the block runs at all.
+    fn block(&mut self, block: &Block, control: &Sources) {
+        for op in &block.0 {
+            let mut now = control.clone();
+            now.extend(&self.ends);
+            now.extend(self.escapes.values().flatten());
+            self.op(op.id, &op.kind, &now);
+        }
+    }
+
+    fn write_all(&mut self, kind: &OpKind, sources: &Sources) {
+        let regs = &mut self.regs;
+        kind.writes(&mut |r| regs[r.index()].clone_from(sources));
+    }
+
+    /// Runs `f`, and adds `decided` to every register and collection that it wrote.
+    fn region(&mut self, blocks: &[&Block], decided: &Sources, f: impl FnOnce(&mut Self)) {
+        let (regs_before, colls_before) = (self.regs.clone(), self.colls.clone());
+        f(self);
+        for block in blocks {
+            block.visit(&mut |op| {
+                let regs = &mut self.regs;
+                op.kind.writes(&mut |r| {
+                    regs[r.index()].extend(decided);
+                    regs[r.index()].extend(&regs_before[r.index()]);
+                });
+                if let Some(c) = written_collection(&op.kind) {
+                    self.colls[c].extend(decided);
+                    self.colls[c].extend(&colls_before[c]);
+                }
+            });
+        }
+    }
+
+    /// A region that may run any number of times: until nothing changes.
+    fn repeat(&mut self, label: Label, body: &Block, control: &Sources, decided: &Sources) {
+        loop {
+            let before = (self.regs.clone(), self.colls.clone(), self.edges.len(), self.escapes.clone());
+            let ends = self.ends.len();
+            let mut decided = decided.clone();
+            decided.extend(self.escapes.get(&label).into_iter().flatten());
+            let mut inner = control.clone();
+            inner.extend(&decided);
+            self.region(&[body], &decided, |f| f.block(body, &inner));
+            let same =
+                before == (self.regs.clone(), self.colls.clone(), self.edges.len(), self.escapes.clone());
+            if same && ends == self.ends.len() {
+                break;
+            }
+        }
+        self.escapes.remove(&label);
+    }
+
+    fn op(&mut self, id: OpId, kind: &OpKind, control: &Sources) {
+        if is_node(kind) {
+            self.edges_to(id, control, EdgeKind::Control);
+        }
+        match kind {
+            OpKind::If { cond, then, otherwise } => {
+                let decided = self.of([*cond]);
+                let mut inner = control.clone();
+                inner.extend(&decided);
+                let start = (self.regs.clone(), self.colls.clone());
+                self.region(&[then, otherwise], &decided, |f| {
+                    f.block(then, &inner);
+                    let after = std::mem::replace(&mut f.regs, start.0);
+                    let colls = std::mem::replace(&mut f.colls, start.1);
+                    f.block(otherwise, &inner);
+                    f.regs.iter_mut().zip(after).for_each(|(a, b)| a.extend(b));
+                    f.colls.iter_mut().zip(colls).for_each(|(a, b)| a.extend(b));
+                });
+            }
+            OpKind::Loop { label, body } => self.repeat(*label, body, control, &Sources::new()),
+            OpKind::Block { label, body } => {
+                self.region(&[body], &Sources::new(), |f| f.block(body, control));
+                let decided = self.escapes.remove(label).unwrap_or_default();
+                self.region(&[body], &decided, |_| {});
+            }
+            OpKind::Exit { label } | OpKind::Continue { label } => {
+                self.escapes.entry(*label).or_default().extend(control);
+            }
+            OpKind::Return => self.ends.extend(control),
+            OpKind::Raise { level: Level::Exception, .. } => {
+                let reads = self.reads(kind);
+                self.ends.extend(control);
+                self.ends.extend(&reads);
+            }
+            OpKind::Try { body, handlers } => {
+                let outer = std::mem::take(&mut self.ends);
+                self.region(&[body], &Sources::new(), |f| f.block(body, control));
+                let mut decided = std::mem::replace(&mut self.ends, outer);
+                // Any operation of the body may have raised.
+                body.visit(&mut |op| {
+                    if is_node(&op.kind) {
+                        decided.insert(op.id);
+                    }
+                });
+                let mut inner = control.clone();
+                inner.extend(&decided);
+                let blocks: Vec<&Block> = handlers.iter().map(|h| &h.body).collect();
+                self.region(&[body], &decided, |_| {});
+                self.region(&blocks, &decided, |f| {
+                    for handler in handlers {
+                        f.regs[handler.sqlstate.index()].clone_from(&decided);
+                        f.regs[handler.sqlerrm.index()].clone_from(&decided);
+                        f.block(&handler.body, &inner);
+                    }
+                });
+                // An error that no handler catches ends what is around.
+                self.ends.extend(&decided);
+            }
+            OpKind::Scan { range, label, body, .. } => {
+                let key = self.of(range
+                    .prefix
+                    .iter()
+                    .copied()
+                    .chain(range.lower.iter().chain(&range.upper).map(|b| b.reg)));
+                self.edges_to(id, &key, EdgeKind::Key);
+                let itself = Sources::from([id]);
+                self.write_all(kind, &itself);
+                self.repeat(*label, body, control, &itself);
+            }
+            OpKind::Get { key, .. } => {
+                let key = self.of(key.iter().copied());
+                self.edges_to(id, &key, EdgeKind::Key);
+                self.write_all(kind, &Sources::from([id]));
+            }
+            OpKind::Load { row, .. } => {
+                let row = self.of([*row]);
+                self.edges_to(id, &row, EdgeKind::Key);
+                self.write_all(kind, &Sources::from([id]));
+            }
+            OpKind::Insert { values, .. } => {
+                let values = self.of(values.iter().copied());
+                self.edges_to(id, &values, EdgeKind::Value);
+                self.write_all(kind, &Sources::from([id]));
+            }
+            OpKind::Update { row, set, .. } => {
+                let row = self.of([*row]);
+                self.edges_to(id, &row, EdgeKind::Key);
+                let values = self.of(set.iter().map(|(_, r)| *r));
+                self.edges_to(id, &values, EdgeKind::Value);
+            }
+            OpKind::Delete { row, .. } => {
+                let row = self.of([*row]);
+                self.edges_to(id, &row, EdgeKind::Key);
+            }
+            OpKind::Call { .. } | OpKind::CallSet { .. } | OpKind::Execute { .. } => {
+                let args = self.reads(kind);
+                self.edges_to(id, &args, EdgeKind::Value);
+                self.write_all(kind, &Sources::from([id]));
+                if let Some(c) = written_collection(kind) {
+                    self.colls[c].insert(id);
+                }
+            }
+            OpKind::Clear { coll } => self.colls[coll.index()].clear(),
+            OpKind::Push { coll, .. } | OpKind::MapPut { coll, .. } | OpKind::SetEntry { coll, .. } => {
+                let mut sources = self.reads(kind);
+                // How many rows there are depends on what decided that this one comes.
+                sources.extend(control);
+                self.colls[coll.index()].extend(sources);
+            }
+            OpKind::Len { coll, .. } => {
+                let sources = self.colls[coll.index()].clone();
+                self.write_all(kind, &sources);
+            }
+            OpKind::MapGet { coll, .. } => {
+                let mut sources = self.reads(kind);
+                sources.extend(&self.colls[coll.index()]);
+                self.write_all(kind, &sources);
+            }
+            OpKind::ForEach { coll, label, body, .. } | OpKind::ForMatches { coll, label, body, .. } => {
+                let mut sources = self.reads(kind);
+                sources.extend(&self.colls[coll.index()]);
+                self.write_all(kind, &sources);
+                self.repeat(*label, body, control, &sources);
+            }
+            OpKind::ArraySet { array, .. } => {
+                let sources = self.reads(kind);
+                self.regs[array.index()].extend(sources);
+            }
+            _ => {
+                let sources = self.reads(kind);
+                self.write_all(kind, &sources);
+            }
+        }
+    }
+}
+
+/// The collection an operation changes.
+fn written_collection(kind: &OpKind) -> Option<usize> {
+    match kind {
+        OpKind::Push { coll, .. }
+        | OpKind::MapPut { coll, .. }
+        | OpKind::SetEntry { coll, .. }
+        | OpKind::Clear { coll }
+        | OpKind::CallSet { into: coll, .. } => Some(coll.index()),
+        OpKind::Execute { rows, .. } => rows.map(|c| c.index()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! EXPLAIN, EXPLAIN PROCEDURE.
+
+use super::session::SessionCore;
+use super::snapshot::Snapshot;
+use super::statement::table_result;
+use crate::session::{Notice, StatementResult};
+use planaria_analysis as analysis;
+use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId};
+use planaria_protocol::Protocol;
+use planaria_sql::ast::{Name, Statement, TypeName};
+use planaria_sql::lower::{self, ParamTypes};
+use planaria_storage::Header;
+
+impl<P: Protocol> SessionCore<P> {
+    /// The plan of a statement, a line a row.
+    pub(super) fn explain(&mut self, statement: &Statement, _text: &str) -> Result<StatementResult> {
+        self.enter();
+        let snapshot = self.snapshot.clone();
+        self.leave();
+        let lines = lower::explain_statement(&snapshot.catalog, statement, &ParamTypes::default())?;
+        Ok(lines_result(lines))
+    }
+
+    /// The operations of a procedure, what depends on what, and how its calls are logged.
+    pub(super) fn explain_procedure(&mut self, name: &Name, types: Option<&[TypeName]>) -> Result<StatementResult> {
+        self.enter();
+        let snapshot = self.snapshot.clone();
+        self.leave();
+        let local = name.parts.last().map_or("", String::as_str);
+        let wanted: Option<Vec<String>> = types.map(|ts| {
+            ts.iter()
+                .map(|t| match &t.kind {
+                    planaria_sql::ast::TypeNameKind::Known(ty) => ty.base().to_string(),
+                    _ => String::new(),
+                })
+                .collect()
+        });
+        let found: Vec<_> = snapshot
+            .catalog
+            .procedures_named(local)
+            .filter(|p| {
+                wanted.as_ref().is_none_or(|w| p.inputs().map(|q| q.ty.to_string()).eq(w.iter().cloned()))
+            })
+            .collect();
+        let procedure = match found.as_slice() {
+            [one] => *one,
+            [] => {
+                return Err(Error::new(
+                    SqlState::UNDEFINED_FUNCTION,
+                    format!("procedure or function \"{local}\" does not exist"),
+                )
+                .at(name.position));
+            }
+            _ => {
+                return Err(Error::new(
+                    SqlState::AMBIGUOUS_FUNCTION,
+                    format!("procedure name \"{local}\" is not unique"),
+                )
+                .hint("Specify the argument list to select the procedure unambiguously.")
+                .at(name.position));
+            }
+        };
+        let routine = snapshot.routine(procedure.id)?;
+        let names = Names(&snapshot);
+        Ok(lines_result(analysis::explain(&routine.program, &routine.logging, &names)))
+    }
+
+    /// What CREATE PROCEDURE has to say of how calls will be logged; nothing where it is the call.
+    /// A body that cannot be lowered yet (its tables may come later) says nothing.
+    pub(super) fn how_logged(&mut self, id: ProcedureId) -> Option<Notice> {
+        let snapshot = self.snapshot.clone();
+        let routine = snapshot.routine(id).ok()?;
+        if routine.logging.is_read_only() || routine.logging.is_command() {
+            return None;
+        }
+        let name = &snapshot.catalog.procedure(id).name;
+        Some(Notice {
+            severity: "NOTICE",
+            message: format!("calls of \"{name}\" will be logged by the rows they change"),
+            detail: Some(routine.logging.reason()),
+            hint: None,
+        })
+    }
+}
+
+/// Names of a snapshot's objects, for people.
+struct Names<'s, H: Header>(&'s Snapshot<H>);
+
+impl<H: Header> analysis::Names for Names<'_, H> {
+    fn table(&self, id: TableId) -> String {
+        self.0.catalog.table_by_id(id).name.clone()
+    }
+    fn column(&self, table: TableId, column: ColumnId) -> String {
+        self.0.catalog.table_by_id(table).columns[column.index()].name.clone()
+    }
+    fn index(&self, table: TableId, index: IndexId) -> String {
+        self.0.catalog.table_by_id(table).indexes[index.index()].name.clone()
+    }
+    fn index_columns(&self, table: TableId, index: IndexId) -> Vec<ColumnId> {
+        self.0.catalog.table_by_id(table).indexes[index.index()].columns.clone()
+    }
+    fn procedure(&self, id: ProcedureId) -> String {
+        self.0.catalog.procedure(id).name.clone()
+    }
+    fn sequence(&self, id: SequenceId) -> String {
+        self.0.catalog.sequences[id.index()].as_ref().map_or_else(String::new, |s| s.name.clone())
+    }
+}
+
+fn lines_result(lines: Vec<String>) -> StatementResult {
+    let mut result = table_result("EXPLAIN", vec!["QUERY PLAN"], lines.into_iter().map(|l| vec![l]).collect());
+    result.count = 0;
+    result
+}

@@ -1,0 +1,422 @@
+//! Changes of the schema: alone behind the gate, all or nothing, in the log like any commit.
+//!
+//! 1. close the gate: nobody runs;
+//! 2. work the change out on a copy of the catalog (`sql::ddl`), do the work on stored rows in new
+//!    storage beside the old;
+//! 3. log the statement's text, at a commit timestamp of its own (with the rows of CREATE TABLE AS in
+//!    the same record);
+//! 4. install the new snapshot, open the gate.
+//!
+//! An error before 3 leaves everything as it was. Replay applies the same text to the same catalog
+//! and the same rows; so everything in 2 depends on these alone. Row ids of rewritten tables are
+//! numbered anew from 1 for that reason.
+
+use super::host::SequenceEffect;
+use super::record;
+use super::sequence::SequenceState;
+use super::session::{Block, SessionCore};
+use super::snapshot::Snapshot;
+use super::statement::done;
+use crate::session::{Notice, StatementResult};
+use planaria_base::types::TypeClass;
+use planaria_base::{CommitTs, ColumnId, Error, IndexId, Result, SqlState, TableId};
+use planaria_catalog::{Catalog, ColumnDefault};
+use planaria_exec::heap::Heap;
+use planaria_exec::slot::Slot;
+use planaria_exec::{Code, Interrupt};
+use planaria_ir::Level;
+use planaria_protocol::Protocol;
+use planaria_sql::ast::Statement;
+use planaria_sql::ddl::{self, DdlOutcome, NewColumn, Rebuild, Work};
+use planaria_sql::parse;
+use planaria_storage::reclaim::Participant;
+use planaria_storage::{Field, Table, TableSet};
+use std::sync::Arc;
+
+impl<P: Protocol> SessionCore<P> {
+    /// Carries out a schema change as a transaction of its own.
+    pub(super) fn change_schema(&mut self, statement: &Statement, text: &str) -> Result<StatementResult> {
+        if !ddl::is_ddl(statement) {
+            return Err(Error::internal("a statement that nobody carries out").at(statement.position));
+        }
+        if !matches!(self.block, Block::None) {
+            return Err(Error::unsupported(
+                "schema changes inside a transaction block are not supported",
+                "COMMIT first; a schema change is a transaction of its own.",
+            )
+            .at(statement.position));
+        }
+        let own_text = &text[statement.position as usize..statement.end as usize];
+        let shifted = |e: Error| {
+            let mut e = e;
+            if let Some(p) = &mut e.fields_mut().position {
+                *p += statement.position;
+            }
+            e
+        };
+        let (outcome, count, ts) = self.apply_change(own_text, true).map_err(shifted)?;
+        let tag = if outcome.tag == "SELECT" { format!("SELECT {count}") } else { outcome.tag.to_owned() };
+        let mut result = done(&tag);
+        result.count = count;
+        for notice in outcome.notices {
+            let fields = notice.fields.fields();
+            result.notices.push(Notice {
+                severity: severity(notice.level),
+                message: fields.message.clone(),
+                detail: fields.detail.clone(),
+                hint: fields.hint.clone(),
+            });
+        }
+        if let Some(id) = outcome.routine {
+            result.notices.extend(self.how_logged(id));
+        }
+        self.ticket(ts, true).wait()?;
+        Ok(result)
+    }
+
+    /// Replays the text of a schema change. The rows of CREATE TABLE AS follow as effects.
+    pub(super) fn replay_schema_change(&mut self, text: &[u8]) -> Result<()> {
+        let text = std::str::from_utf8(text)
+            .map_err(|_| Error::new(SqlState::DATA_CORRUPTED, "a logged schema change is not text"))?;
+        self.apply_change(text, false).map(|_| ())
+    }
+
+    fn apply_change(&mut self, text: &str, original: bool) -> Result<(DdlOutcome, u64, CommitTs)> {
+        let engine = self.engine.clone();
+        let statement = parse::statements(text)?
+            .pop()
+            .ok_or_else(|| Error::internal("a schema change without a statement"))?;
+        let alone = engine.gate.close();
+        let old = engine.snapshot.load_full();
+        let mut catalog = (*old.catalog).clone();
+        let mut outcome = ddl::apply(&mut catalog, &statement, text)?;
+        self.sequences.forget_runs();
+        let catalog = Arc::new(catalog);
+        let mut draft = Draft { sequences: sequences(&old, &catalog), tables: old.tables.clone(), catalog };
+        let mut later = Vec::new();
+        for work in std::mem::take(&mut outcome.work) {
+            match work {
+                Work::Validate(_) | Work::Fill(..) => later.push(work),
+                work => self.store(&mut draft, work)?,
+            }
+        }
+        let new = Arc::new(Snapshot::new(draft.catalog, draft.tables, draft.sequences)?);
+        self.begin();
+        let done = self.finish_change(&new, later, text, original);
+        if done.is_err() {
+            engine.protocol.abort(&mut self.txn, &new.tables);
+        }
+        let (count, ts) = done?;
+        engine.install(new);
+        self.snapshot = Arc::new(engine.snapshot.load_full());
+        drop(alone);
+        Ok((outcome, count, ts))
+    }
+
+    /// Validates, fills, logs and commits.
+    fn finish_change(
+        &mut self,
+        new: &Arc<Snapshot<P::Header>>,
+        later: Vec<Work>,
+        text: &str,
+        original: bool,
+    ) -> Result<(u64, CommitTs)> {
+        let alone = |i: Interrupt| match i {
+            Interrupt::Error(e) => e,
+            Interrupt::Conflict(c) => Error::from(c),
+        };
+        let no_columns = self.no_columns.clone();
+        let mut count = 0;
+        for work in later {
+            match work {
+                Work::Validate(validation) => {
+                    let code = new.compile(&validation.program, None)?;
+                    self.run(new, &code, &[], &no_columns, &(), false).map_err(alone)?;
+                    if let Some(row) = std::mem::take(&mut self.rows).into_iter().next() {
+                        let error = validation.error;
+                        return Err(match row.values.into_iter().next() {
+                            Some(planaria_base::Datum::Text(detail)) => error.detail(detail),
+                            _ => error,
+                        });
+                    }
+                }
+                Work::Fill(_, program) if original => {
+                    let code = new.compile(&program, None)?;
+                    self.run(new, &code, &[], &no_columns, &(), false).map_err(alone)?;
+                    self.rows.clear();
+                    count = self.machine.row_count().unwrap_or(0) as u64;
+                }
+                _ => {}
+            }
+        }
+        let engine = &*self.engine;
+        let Some(log) = self.log.as_mut().filter(|_| original) else {
+            let ts = engine
+                .protocol
+                .commit(&mut self.txn, &new.tables, &engine.clock, |_, _| {})
+                .map_err(Error::from)?;
+            return Ok((count, ts));
+        };
+        let commit = log.enter()?;
+        engine.counters.committing(self.worker);
+        let effects: &[SequenceEffect] = &self.effects;
+        if engine.protocol.is_read_only(&self.txn) {
+            // Nothing to lock or validate: the change is alone.
+            let ts = engine.clock.draw();
+            commit.effects(ts, |w| {
+                w.schema(text.as_bytes());
+                record::write_sequences(w, effects, new);
+            });
+            engine.counters.committed(self.worker, log.newest());
+            engine.protocol.abort(&mut self.txn, &new.tables);
+            return Ok((count, ts));
+        }
+        let append = |ts: CommitTs, txn: &P::Txn| {
+            commit.effects(ts, |w| {
+                w.schema(text.as_bytes());
+                record::write_sequences(w, effects, new);
+                record::write_rows(w, new, &engine.protocol, txn);
+            });
+        };
+        let outcome = engine.protocol.commit(&mut self.txn, &new.tables, &engine.clock, append);
+        engine.counters.committed(self.worker, log.newest());
+        Ok((count, outcome.map_err(Error::from)?))
+    }
+
+    /// Work on storage that needs no transaction.
+    fn store(&mut self, draft: &mut Draft<P>, work: Work) -> Result<()> {
+        match work {
+            Work::CreateTable(id) | Work::Truncate(id) => {
+                draft.tables.insert(Arc::new(Snapshot::new_table(&draft.catalog, id)?));
+            }
+            Work::DropTable(id) => drop(draft.tables.remove(id)),
+            Work::Rebuild(rebuild) => self.rebuild(draft, &rebuild)?,
+            Work::CreateIndex(id, _) | Work::DropIndex(id, _) => {
+                // The storage may be new in this statement, made with all indexes.
+                let now = draft.catalog.table_by_id(id).indexes.len();
+                let stored = draft.tables.try_get(id).map_or(0, |t| t.indexes().len());
+                if now != stored || matches!(work, Work::CreateIndex(..)) {
+                    self.reindex(draft, id)?;
+                }
+            }
+            Work::RestartSequence(id, value) => {
+                if let Some(Some(state)) = draft.sequences.get(id.index()) {
+                    state.set(value, false)?;
+                }
+            }
+            Work::CreateSequence(_) | Work::DropSequence(_) | Work::Validate(_) | Work::Fill(..) => {}
+        }
+        Ok(())
+    }
+
+    /// The same rows in storage with other indexes.
+    fn reindex(&mut self, draft: &mut Draft<P>, id: TableId) -> Result<()> {
+        let Some(old) = draft.tables.try_get(id).cloned() else { return Ok(()) };
+        let new = Snapshot::new_table(&draft.catalog, id)?;
+        let mut loader = Loader::new(&draft.catalog, &new, self.worker.0 as usize);
+        let mut reading = Participant::new();
+        old.for_each_row(reading.guard().pinned(), |image| loader.load(image));
+        loader.finish()?;
+        draft.tables.insert(Arc::new(new));
+        Ok(())
+    }
+
+    /// New rows, computed from the old ones.
+    fn rebuild(&mut self, draft: &mut Draft<P>, rebuild: &Rebuild) -> Result<()> {
+        let id = rebuild.table;
+        let Some(old) = draft.tables.try_get(id).cloned() else { return Ok(()) };
+        let new: Table<P::Header> = Snapshot::new_table(&draft.catalog, id)?;
+        let table = draft.catalog.table_by_id(id);
+        let snapshot = Arc::new(Snapshot::new(
+            draft.catalog.clone(),
+            draft.tables.clone(),
+            draft.sequences.clone(),
+        )?);
+        let code = rebuild.compute.as_ref().map(|p| snapshot.compile(p, None)).transpose()?;
+        let mut images: Vec<Vec<u64>> = Vec::new();
+        let mut reading = Participant::new();
+        old.for_each_row(reading.guard().pinned(), |image| images.push(image.to_vec()));
+        let mut loader = Loader::new(&draft.catalog, &new, self.worker.0 as usize);
+        let mut image = Vec::new();
+        let mut row_id = 0i64;
+        self.begin();
+        let mut failed = None;
+        for from in &images {
+            row_id += 1;
+            let outcome = self.compute(&snapshot, code.as_ref(), &old, from).and_then(|computed| {
+                let heap = self.machine.heap();
+                let fields: Vec<Field<'_>> = rebuild
+                    .columns
+                    .iter()
+                    .map(|c| match c {
+                        NewColumn::Keep(c) => old.layout().field(from, *c),
+                        NewColumn::Computed(i) => field(computed[*i], heap),
+                        NewColumn::Sequence(_) => Field::Int(row_id),
+                    })
+                    .collect();
+                let null = fields
+                    .iter()
+                    .zip(&table.columns)
+                    .position(|(f, c)| c.not_null && matches!(f, Field::Null));
+                if let Some(i) = null {
+                    return Err(ddl::null_in_column(table, ColumnId::from(i)));
+                }
+                image.clear();
+                new.layout().encode(&fields, &mut image)
+            });
+            match outcome {
+                Ok(()) => loader.load(&image),
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        loader.finish()?;
+        if let Some(ColumnDefault::Sequence(sequence)) =
+            table.columns.last().filter(|c| c.hidden).map(|c| &c.default)
+            && let Some(Some(state)) = draft.sequences.get(sequence.index())
+        {
+            state.restore(row_id + 1, false);
+        }
+        draft.tables.insert(Arc::new(new));
+        Ok(())
+    }
+
+    /// The computed columns of one row; in the machine's heap until the next.
+    fn compute(
+        &mut self,
+        snapshot: &Snapshot<P::Header>,
+        code: Option<&Code>,
+        old: &Table<P::Header>,
+        image: &[u64],
+    ) -> Result<Vec<Slot>> {
+        let Some(code) = code else { return Ok(Vec::new()) };
+        self.machine.reset();
+        self.args.clear();
+        for i in 0..old.layout().columns().len() {
+            let field = old.layout().field(image, ColumnId::from(i));
+            let bytea = old.layout().specs()[i].ty.class() == TypeClass::Bytea;
+            let slot = slot(field, bytea, self.machine.heap_mut())?;
+            self.args.push(slot);
+        }
+        self.run_args(snapshot, code).map_err(|i| match i {
+            Interrupt::Error(e) => e,
+            Interrupt::Conflict(c) => Error::from(c),
+        })?;
+        Ok(self.machine.outs().to_vec())
+    }
+}
+
+/// Storage of the schema to be.
+struct Draft<P: Protocol> {
+    catalog: Arc<Catalog>,
+    tables: TableSet<P::Header>,
+    sequences: Vec<Option<Arc<SequenceState>>>,
+}
+
+/// Sequence states under a changed catalog: kept, redefined, new or gone.
+fn sequences<H: planaria_storage::Header>(
+    old: &Snapshot<H>,
+    catalog: &Catalog,
+) -> Vec<Option<Arc<SequenceState>>> {
+    let state = |definition: &planaria_catalog::Sequence| match old.sequences.get(definition.id.index()) {
+        Some(Some(state)) if state.definition() == definition => state.clone(),
+        Some(Some(state)) => Arc::new(state.redefined(definition.clone())),
+        _ => Arc::new(SequenceState::new(definition.clone())),
+    };
+    catalog.sequences.iter().map(|s| s.as_ref().map(state)).collect()
+}
+
+/// Loads rows into a table nobody else knows yet.
+struct Loader<'t, H: planaria_storage::Header> {
+    table: &'t Table<H>,
+    names: Vec<String>,
+    table_name: String,
+    worker: usize,
+    participant: Participant,
+    failed: Option<Error>,
+}
+
+impl<'t, H: planaria_storage::Header> Loader<'t, H> {
+    fn new(catalog: &Catalog, table: &'t Table<H>, worker: usize) -> Loader<'t, H> {
+        let definition = catalog.table_by_id(table.id());
+        Loader {
+            table,
+            names: definition.indexes.iter().map(|i| i.name.clone()).collect(),
+            table_name: definition.name.clone(),
+            worker,
+            participant: Participant::new(),
+            failed: None,
+        }
+    }
+
+    fn load(&mut self, image: &[u64]) {
+        if self.failed.is_some() {
+            return;
+        }
+        let refused = self.table.load(image, self.worker, self.participant.guard().pinned());
+        if let Err(index) = refused {
+            self.failed = Some(self.refused(index));
+        }
+    }
+
+    #[cold]
+    fn refused(&self, index: Option<IndexId>) -> Error {
+        match index {
+            Some(index) => {
+                let name = &self.names[index.index()];
+                Error::new(
+                    SqlState::UNIQUE_VIOLATION,
+                    format!("could not create unique index \"{name}\""),
+                )
+                .detail("A key is duplicated.")
+                .constraint(name, &self.table_name)
+            }
+            None => Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "an index key is too long"),
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        self.failed.map_or(Ok(()), Err)
+    }
+}
+
+fn slot(field: Field<'_>, bytea: bool, heap: &mut Heap) -> Result<Slot> {
+    Ok(match field {
+        Field::Null => Slot::Null,
+        Field::Bool(b) => Slot::Bool(b),
+        Field::Int(n) => Slot::Int(n),
+        Field::Float(x) => Slot::Float(x),
+        Field::Numeric(n) => Slot::numeric(n),
+        Field::Uuid(u) => Slot::Uuid(u),
+        Field::Bytes(b) if bytea => heap.bytea(b)?,
+        Field::Bytes(b) => heap.text(&String::from_utf8_lossy(b))?,
+    })
+}
+
+fn field(slot: Slot, heap: &Heap) -> Field<'_> {
+    match slot {
+        Slot::Null | Slot::Array(_) => Field::Null,
+        Slot::Bool(b) => Field::Bool(b),
+        Slot::Int(n) => Field::Int(n),
+        Slot::Float(x) => Field::Float(x),
+        Slot::Numeric(n) => Field::Numeric(n.unpack()),
+        Slot::Uuid(u) => Field::Uuid(u),
+        Slot::Text(b) | Slot::Bytea(b) => Field::Bytes(heap.bytes(b)),
+    }
+}
+
+fn severity(level: Level) -> &'static str {
+    match level {
+        Level::Debug => "DEBUG",
+        Level::Log => "LOG",
+        Level::Info => "INFO",
+        Level::Notice => "NOTICE",
+        Level::Warning | Level::Exception => "WARNING",
+    }
+}
