@@ -162,7 +162,10 @@ impl Reader<'_> {
 
     fn add(&mut self, negative: bool, whole: i64, nanos: i64, unit: i64) -> Result<()> {
         let part = whole.checked_mul(unit);
-        let fraction = ((i128::from(nanos) * i128::from(unit) + 500_000_000) / 1_000_000_000) as i64;
+        let billionths = i128::from(nanos) * i128::from(unit);
+        let (floor, rest) = (billionths / 1_000_000_000, billionths % 1_000_000_000);
+        let up = rest > 500_000_000 || rest == 500_000_000 && floor % 2 == 1;
+        let fraction = floor as i64 + i64::from(up);
         let amount = part.and_then(|p| p.checked_add(fraction));
         let total =
             amount.and_then(|a| if negative { self.total.checked_sub(a) } else { self.total.checked_add(a) });
@@ -178,7 +181,7 @@ impl Reader<'_> {
         }
         self.skip_blanks();
         if self.rest.is_empty() {
-            self.once(UNIT_SECOND)?;
+            self.once(if nanos != 0 { UNIT_SECONDS } else { UNIT_SECOND })?;
             return self.add(negative, whole, nanos, MICROS_PER_SECOND);
         }
         if self.rest.first() == Some(&b'-') && nanos == 0 {
@@ -187,11 +190,7 @@ impl Reader<'_> {
         }
         let word = self.word();
         let (unit, bit) = unit(&word)?.ok_or_else(|| self.invalid())?;
-        self.once(bit)?;
-        if unit == 0 {
-            // Microseconds: a fraction of one is nothing.
-            return self.add(negative, whole, 0, 1);
-        }
+        self.once(if bit == UNIT_SECOND && nanos != 0 { UNIT_SECONDS } else { bit })?;
         self.add(negative, whole, nanos, unit)
     }
 
@@ -208,7 +207,7 @@ impl Reader<'_> {
         if first_nanos != 0 {
             return Err(self.invalid());
         }
-        self.once(UNIT_HOUR | UNIT_MINUTE | UNIT_SECOND)?;
+        self.once(UNIT_HOUR | UNIT_MINUTE | UNIT_SECONDS)?;
         self.rest = &self.rest[1..];
         let (second, nanos) = self.number()?;
         let (hours, minutes, seconds, nanos) = if let [b':', rest @ ..] = self.rest {
@@ -276,12 +275,20 @@ fn months() -> Error {
 const UNIT_SECOND: u32 = 1;
 const UNIT_MINUTE: u32 = 2;
 const UNIT_HOUR: u32 = 4;
+const UNIT_MICROSECOND: u32 = 8;
+const UNIT_MILLISECOND: u32 = 16;
+/// Seconds with a fraction: the units below are given as well.
+const UNIT_SECONDS: u32 = UNIT_SECOND | UNIT_MICROSECOND | UNIT_MILLISECOND;
 
-/// Microseconds of a unit (0 for the microsecond itself) and its bit.
+/// Microseconds of a unit, and its bit.
 fn unit(word: &str) -> Result<Option<(i64, u32)>> {
     Ok(Some(match word {
-        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecond" | "microseconds" => (0, 8),
-        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds" => (1_000, 16),
+        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecond" | "microseconds" => {
+            (1, UNIT_MICROSECOND)
+        }
+        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds" => {
+            (1_000, UNIT_MILLISECOND)
+        }
         "s" | "sec" | "secs" | "second" | "seconds" => (MICROS_PER_SECOND, UNIT_SECOND),
         "m" | "min" | "mins" | "minute" | "minutes" => (MICROS_PER_MINUTE, UNIT_MINUTE),
         "h" | "hr" | "hrs" | "hour" | "hours" => (MICROS_PER_HOUR, UNIT_HOUR),

@@ -88,17 +88,32 @@ fn read(text: &str, ty: &str) -> Result<Parsed> {
         days: None,
         month: None,
         numbers: Vec::new(),
-        before_christ: false,
+        // Stands at the end of the text, but decides the leap day and how short years are read.
+        before_christ: trimmed.to_ascii_lowercase().ends_with("bc"),
         time: None,
         afternoon: None,
         offset: None,
     };
     for token in trimmed.split(|c: char| c == ',' || c.is_ascii() && text_io::is_space(c as u8)) {
-        if !token.is_empty() {
-            fields.token(token)?;
+        let mut rest = token;
+        while let Some(at) = separator(rest) {
+            fields.token(&rest[..at])?;
+            rest = &rest[at + 1..];
+        }
+        if !rest.is_empty() {
+            fields.token(rest)?;
         }
     }
     fields.finish()
+}
+
+/// Where a `T` between digits separates date and time.
+fn separator(token: &str) -> Option<usize> {
+    let bytes = token.as_bytes();
+    bytes
+        .windows(3)
+        .position(|w| w[0].is_ascii_digit() && matches!(w[1], b'T' | b't') && w[2].is_ascii_digit())
+        .map(|at| at + 1)
 }
 
 impl<'a> Fields<'a> {
@@ -121,14 +136,7 @@ impl<'a> Fields<'a> {
     fn token(&mut self, token: &'a str) -> Result<()> {
         let bytes = token.as_bytes();
         if token.contains(':') {
-            // A date may stand before it, joined by T.
-            return match token.find(['T', 't']) {
-                Some(at) if at > 0 => {
-                    self.date(&token[..at])?;
-                    self.clock(&token[at + 1..])
-                }
-                _ => self.clock(token.trim_start_matches(['T', 't'])),
-            };
+            return self.clock(token.trim_start_matches(['T', 't']));
         }
         if bytes[0].is_ascii_alphabetic() {
             return if token.contains(['-', '/']) && token.contains(|c: char| c.is_ascii_digit()) {
@@ -146,26 +154,24 @@ impl<'a> Fields<'a> {
         if token.bytes().all(|b| b.is_ascii_digit()) {
             return self.digits(token);
         }
-        if let Some(at) = token.find(['T', 't'])
-            && token[..at].contains(['-', '/'])
-        {
-            self.date(&token[..at])?;
-            return self.compact_clock(&token[at + 1..]);
-        }
-        self.date(token)
+        if self.has_date() && self.time.is_none() { self.compact_clock(token) } else { self.date(token) }
+    }
+
+    /// Whether the date is complete, by one word or several.
+    fn has_date(&self) -> bool {
+        self.days.is_some() || self.month.is_some() && self.numbers.len() == 2
     }
 
     /// A number without separators: a compact date, a compact time behind a date, or a part.
     fn digits(&mut self, token: &'a str) -> Result<()> {
         let number = |text: &str| text.parse::<i64>().unwrap_or(i64::MAX);
         match token.len() {
-            8 if self.days.is_none() && self.numbers.is_empty() && self.month.is_none() => {
-                self.set_day(number(&token[..4]), number(&token[4..6]), number(&token[6..]))
+            length @ (6 | 8..) if self.days.is_none() && self.numbers.is_empty() && self.month.is_none() => {
+                let (year, month) = (&token[..length - 4], &token[length - 4..length - 2]);
+                let year = if length == 6 { self.short_year(number(year)) } else { number(year) };
+                self.set_day(year, number(month), number(&token[length - 2..]))
             }
-            6 if self.days.is_none() && self.numbers.is_empty() && self.month.is_none() => {
-                self.set_day(short_year(number(&token[..2])), number(&token[2..4]), number(&token[4..]))
-            }
-            4 | 6 if self.days.is_some() && self.time.is_none() => self.compact_clock(token),
+            4 | 6 if self.has_date() && self.time.is_none() => self.compact_clock(token),
             _ if self.days.is_none() && self.numbers.len() < 2 => {
                 self.numbers.push(token);
                 Ok(())
@@ -184,7 +190,7 @@ impl<'a> Fields<'a> {
             _ => return Err(self.invalid()),
         };
         self.set_time(hour, minute, second, 0)?;
-        if zone.is_empty() { Ok(()) } else { self.zone(zone) }
+        self.behind_clock(zone)
     }
 
     fn word(&mut self, token: &str) -> Result<()> {
@@ -197,8 +203,7 @@ impl<'a> Fields<'a> {
             return Ok(());
         }
         match word.as_str() {
-            "bc" => self.before_christ = true,
-            "ad" => {}
+            "bc" | "ad" => {} // known from the start
             "am" | "pm" => self.afternoon = Some(word == "pm"),
             "sun" | "sunday" | "mon" | "monday" | "tue" | "tues" | "tuesday" | "wed" | "weds"
             | "wednesday" | "thu" | "thur" | "thurs" | "thursday" | "fri" | "friday" | "sat" | "saturday" => {
@@ -224,7 +229,7 @@ impl<'a> Fields<'a> {
         let name = |text: &str| month_by_name(&text.to_ascii_lowercase());
         let year = |text: &str| -> Result<i64> {
             let year = number(text)?;
-            Ok(if text.len() <= 2 { short_year(year) } else { year })
+            Ok(if text.len() <= 2 { self.short_year(year) } else { year })
         };
         let (year, month, day) = if let Some(month) = name(second) {
             if first.len() >= 3 {
@@ -259,6 +264,16 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
+    /// A year of two digits is one of 1970 to 2069.
+    fn short_year(&self, year: i64) -> i64 {
+        match year {
+            _ if self.before_christ => year,
+            0..70 => 2000 + year,
+            70..100 => 1900 + year,
+            _ => year,
+        }
+    }
+
     fn set_day(&mut self, year: i64, month: i64, day: i64) -> Result<()> {
         if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
             return Err(self.month_or_day_overflow());
@@ -266,9 +281,7 @@ impl<'a> Fields<'a> {
         if year == 0 {
             return Err(self.field_overflow());
         }
-        // Whether the year is BC is known only at the end of the text, and it decides the leap day.
-        let bc = text_io::trim(self.text).to_ascii_lowercase().ends_with("bc");
-        let astronomical = if bc { 1 - year } else { year };
+        let astronomical = if self.before_christ { 1 - year } else { year };
         if day > i64::from(days_in_month(astronomical, month as u32)) {
             return Err(self.field_overflow());
         }
@@ -321,11 +334,15 @@ impl<'a> Fields<'a> {
         let micros = format!("0.{fraction}0").parse::<f64>().map_err(|_| self.invalid())? * 1e6;
         self.set_time(hour, minute, second, 0)?;
         self.time = self.time.map(|t| t + micros.round_ties_even() as i64);
-        match zone.to_ascii_lowercase().as_str() {
+        self.behind_clock(zone)
+    }
+
+    fn behind_clock(&mut self, text: &str) -> Result<()> {
+        match text.to_ascii_lowercase().as_str() {
             "" => Ok(()),
             "am" => self.word("am"),
             "pm" => self.word("pm"),
-            _ => self.zone(zone),
+            _ => self.zone(text),
         }
     }
 
@@ -418,7 +435,7 @@ impl<'a> Fields<'a> {
         };
         let (year, day) = if a.len() > 2 { (*a, *b) } else { (*b, *a) };
         let number = |text: &str| text.parse::<i64>().unwrap_or(i64::MAX);
-        let full = if year.len() <= 2 { short_year(number(year)) } else { number(year) };
+        let full = if year.len() <= 2 { self.short_year(number(year)) } else { number(year) };
         self.set_day(full, i64::from(month), number(day))
     }
 }
@@ -427,14 +444,6 @@ impl<'a> Fields<'a> {
 fn split_zone(token: &str) -> (&str, &str) {
     let end = token.find(|c: char| !(c.is_ascii_digit() || c == ':' || c == '.')).unwrap_or(token.len());
     token.split_at(end)
-}
-
-fn short_year(year: i64) -> i64 {
-    match year {
-        0..70 => 2000 + year,
-        70..100 => 1900 + year,
-        _ => year,
-    }
 }
 
 fn month_by_name(word: &str) -> Option<u32> {

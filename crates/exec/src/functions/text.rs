@@ -315,7 +315,7 @@ pub fn ascii(text: &str) -> i64 {
 pub fn chr(heap: &mut Heap, code: i64) -> Result<Slot> {
     let wrong = |message: String| Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
     if code < 0 {
-        return wrong("character number must be positive".to_owned());
+        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, "character number must be positive"));
     }
     if code == 0 {
         return wrong("null character not permitted".to_owned());
