@@ -116,8 +116,15 @@ impl SiloTxn {
                     return Ok(Claim::Added);
                 }
                 Insert::Exists(word, _) => {
-                    if let Some(claim) = self.claim_existing(index, id, key, Ptr::from_word(word), me)? {
-                        return Ok(claim);
+                    let claim = self.claim_existing(index, id, key, Ptr::from_word(word), me)?;
+                    match claim {
+                        // Such keys end with the primary key: two rows with one primary key are
+                        // seen by zombies only.
+                        Some(Claim::Duplicate) if !index.codec().unique() => {
+                            return Err(Conflict::Validation);
+                        }
+                        Some(claim) => return Ok(claim),
+                        None => {}
                     }
                 }
             }

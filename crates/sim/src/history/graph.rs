@@ -10,7 +10,7 @@
 //!   that would have matched.
 
 use super::{By, History, Model, Op, RowState, Transaction, Version, Violation};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A state of a row: who made it (`None`: it was there at the start) and what it is.
 struct Step {
@@ -49,6 +49,13 @@ fn final_writes(transaction: &Transaction) -> HashMap<(u32, i64), Option<RowStat
         }
     }
     log.into_iter().map(|(_, key, state)| (key, state)).collect()
+}
+
+fn written(op: &Op) -> Option<(u32, i64)> {
+    match op {
+        Op::Put { table, key, .. } | Op::Remove { table, key } => Some((*table, *key)),
+        _ => None,
+    }
 }
 
 fn matches(by: By, key: i64, row: &RowState, low: i64, high: i64) -> bool {
@@ -154,11 +161,11 @@ impl Graph<'_> {
     /// Rows in the range that the reader was not shown.
     fn missed(&mut self, reader: usize, table: u32, by: By, low: i64, high: i64, shown: &[(i64, Version)]) {
         let transaction = &self.history.transactions()[reader];
-        // What a transaction has written itself hides the versions of others.
-        let own = final_writes(transaction);
+        // What a transaction writes itself, be it undone later, hides the versions of others.
+        let own: HashSet<(u32, i64)> = transaction.ops.iter().filter_map(written).collect();
         let mut edges = Vec::new();
         for (key, steps) in self.rows.range((table, i64::MIN)..=(table, i64::MAX)) {
-            if own.contains_key(key) || shown.iter().any(|(shown, _)| *shown == key.1) {
+            if own.contains(key) || shown.iter().any(|(shown, _)| *shown == key.1) {
                 continue;
             }
             let matching =

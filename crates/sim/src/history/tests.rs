@@ -99,7 +99,9 @@ fn serializable_in_another_order_passes_the_graph_and_fails_the_order() {
 #[test]
 fn what_was_undone_does_not_count() {
     let v = Version::new(1, 1);
-    let ops = [put(1, v), Op::Undone { to: 0 }, get(1, A)];
+    let none = Op::Get { table: 0, by: By::Key, value: 1, found: None };
+    let remove = Op::Remove { table: 0, key: 1 };
+    let ops = [put(1, v), remove, none, Op::Undone { to: 0 }, get(1, A)];
     let h = history(&[(1, 10, &ops), (2, 11, &[get(1, A)])]);
     assert_eq!(h.check(initial()).unwrap(), initial());
 }

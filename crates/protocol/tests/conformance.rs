@@ -1,0 +1,59 @@
+//! What every scheme on the shelf must pass; each entry of the list gets its run of all of it.
+//!
+//! * `anomalies`: named anomalies as fixed interleavings of transactions on one thread. Schemes that
+//!   run one transaction at a time cannot even be asked: their `begin` would wait.
+//! * `keys`: uniqueness, secondary indexes, rows that come and go within and between transactions.
+//! * `savepoints`.
+//! * `random`: random programs on several threads, their history checked by model and graph, and their
+//!   committed transactions replayed in commit order on `serial`.
+//! * `broken`: schemes with a part missing, which the checks must catch.
+
+mod conformance {
+    pub mod anomalies;
+    pub mod broken;
+    pub mod fixture;
+    pub mod keys;
+    pub mod random;
+    pub mod savepoints;
+}
+
+macro_rules! tests {
+    ($scheme:ident; $($group:ident: $($name:ident)*;)*) => {
+        $($(#[test]
+        fn $name() {
+            $group::$name::<$scheme>();
+        })*)*
+    };
+}
+
+macro_rules! suite {
+    ($($module:ident: $scheme:ident;)*) => {
+        $(mod $module {
+            use super::conformance::{anomalies, keys, random, savepoints};
+            use planaria_protocol::$scheme;
+
+            tests! {
+                $scheme;
+                anomalies: lost_update write_skew dirty_read fuzzy_read read_only_anomaly
+                    phantom_in_a_range phantom_in_an_empty_range failed_lookup_then_insert
+                    failed_lookup_of_a_placeholder insert_insert insert_meets_a_live_row
+                    delete_and_reinsert_between_transactions scan_by_group_misses_no_moved_row
+                    aborted_update_takes_no_shared_entry own_inserts_do_not_invalidate_own_scans
+                    disjoint_transactions_commit reads_alone_take_no_timestamp zombies_are_told;
+                keys: own_writes_are_read insert_then_delete delete_then_reinsert
+                    delete_then_reinsert_many_times update_of_an_own_insert
+                    unique_values_wander_between_rows secondary_entries_follow_the_row
+                    refused_writes_leave_nothing nulls_are_distinct rows_grow_and_shrink
+                    scans_in_both_directions too_long_keys_are_refused writes_are_net_effects
+                    a_large_transaction memory_is_given_back;
+                savepoints: rollback_undoes_writes nested_savepoints
+                    rollback_of_inserts_frees_their_keys savepoints_between_transactions
+                    rolled_back_writes_stay_reads;
+                random: histories_are_serializable_in_commit_order hot_keys
+                    long_scans_against_writers;
+            }
+        })*
+    };
+}
+
+planaria_protocol::for_each_protocol!(suite);

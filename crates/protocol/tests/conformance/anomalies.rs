@@ -1,0 +1,375 @@
+//! Named anomalies as fixed interleavings (Adya's phenomena, and those of keys and ranges).
+
+use super::fixture::*;
+use planaria_base::IndexId;
+use planaria_protocol::{Conflict, Protocol, Refused};
+use planaria_sim::history::By;
+
+/// Two clients over rows 1 to 5 of table 0; `None` where transactions cannot overlap.
+fn overlapping<P: Protocol>() -> Option<Db<P>> {
+    let db = Db::new();
+    db.load(100, 0, &[row(1), row(2), row(3), row(4), row(5)]);
+    P::CONCURRENT.then_some(db)
+}
+
+fn add<P: Protocol>(c: &mut Client<'_, P>, key: i64, amount: i64) -> Outcome<()> {
+    let seen = c.get(0, key)?.unwrap();
+    c.update(0, seen, NewRow { value: seen.row.value + amount, ..seen.row })?.unwrap();
+    Ok(())
+}
+
+pub fn lost_update<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    a.begin(1);
+    b.begin(2);
+    add(&mut a, 1, 10).unwrap();
+    let second = add(&mut b, 1, 5);
+    let first = a.commit();
+    let second = second.and_then(|()| b.commit().map(drop));
+    assert!(first.is_ok() != second.is_ok() || second.is_err(), "both updates of one row committed");
+    b.abort();
+    let total = b.run(3, |c| c.get(0, 1)).unwrap().row.value;
+    assert_eq!(total, if first.is_ok() { 10 } else { 0 } + if second.is_ok() { 5 } else { 0 });
+    db.check();
+}
+
+pub fn write_skew<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    a.begin(1);
+    b.begin(2);
+    for c in [&mut a, &mut b] {
+        c.get(0, 1).unwrap();
+        c.get(0, 2).unwrap();
+    }
+    add(&mut a, 1, 1).unwrap();
+    add(&mut b, 2, 1).unwrap();
+    let (first, second) = (a.commit(), b.commit());
+    assert!(first.is_ok() && second.is_err());
+    assert_eq!(second.unwrap_err(), Conflict::Validation);
+}
+
+pub fn dirty_read<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    a.begin(1);
+    add(&mut a, 1, 10).unwrap();
+    a.insert(0, row(9)).unwrap().unwrap();
+    let four = a.get(0, 4).unwrap().unwrap();
+    a.delete(0, four).unwrap();
+    b.begin(2);
+    assert_eq!(b.get(0, 1).unwrap().unwrap().row.value, 0);
+    assert_eq!(keys(&b.scan(0, 0, 100).unwrap()), [1, 2, 3, 4, 5]);
+    assert_eq!(keys(&b.scan_by(0, By::Group, 0, 2, false).unwrap()), [3, 1, 4, 2, 5]);
+    a.abort();
+    assert_eq!(b.get(0, 1).unwrap().unwrap().row.value, 0);
+    b.abort();
+    let after = b.run(3, |c| c.scan(0, 0, 100));
+    assert_eq!(keys(&after), [1, 2, 3, 4, 5]);
+    db.check();
+}
+
+pub fn fuzzy_read<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    a.begin(1);
+    let before = a.get(0, 1).unwrap().unwrap();
+    b.run(2, |c| add(c, 1, 7));
+    match a.get(0, 1) {
+        // A zombie may see both, but not commit.
+        Ok(after) => assert!(after.unwrap().row == before.row || a.commit().is_err()),
+        Err(_) => a.abort(),
+    }
+    a.abort();
+    // Loading a row that has changed since it was read is no consistent answer.
+    a.begin(3);
+    let seen = a.get(0, 2).unwrap().unwrap();
+    b.run(4, |c| add(c, 2, 7));
+    if let Ok(loaded) = a.load(0, seen.handle) {
+        assert!(loaded.unwrap().row == seen.row || a.commit().is_err());
+    }
+    a.abort();
+}
+
+/// Fekete's read-only transaction anomaly: the reader makes an otherwise serializable pair wrong.
+pub fn read_only_anomaly<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b, mut c) = (db.client(1), db.client(2), db.client(3));
+    a.begin(1);
+    a.get(0, 1).unwrap();
+    a.get(0, 2).unwrap();
+    b.run(2, |c| add(c, 2, 20));
+    let seen = c.run(3, |c| Ok((c.get(0, 1)?.unwrap().row.value, c.get(0, 2)?.unwrap().row.value)));
+    assert_eq!(seen, (0, 20));
+    let late = add(&mut a, 1, -11).and_then(|()| a.commit());
+    assert!(late.is_err(), "it read row 2 before, and writes row 1 after the reader");
+    a.abort();
+}
+
+pub fn phantom_in_a_range<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    for by in [By::Key, By::Group] {
+        let id = if by == By::Key { 7 } else { 8 };
+        a.begin(id);
+        a.scan_by(0, by, 0, 10, by == By::Group).unwrap();
+        b.run(id + 100, |c| c.insert(0, row(id.into())).map(|r| r.unwrap()));
+        add(&mut a, 1, 1).unwrap();
+        assert_eq!(a.commit().unwrap_err(), Conflict::Phantom);
+        // A row that leaves the range is a change of something read.
+        a.begin(id + 10);
+        a.scan_by(0, by, 0, 10, false).unwrap();
+        b.run(id + 110, |c| {
+            let gone = c.get(0, id.into())?.unwrap();
+            c.delete(0, gone)
+        });
+        add(&mut a, 1, 1).unwrap();
+        assert!(a.commit().is_err());
+    }
+    db.check();
+}
+
+pub fn phantom_in_an_empty_range<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    a.begin(1);
+    assert!(a.scan(0, 50, 60).unwrap().is_empty());
+    assert!(a.scan(1, 0, 60).unwrap().is_empty(), "a table without any row");
+    b.run(2, |c| c.insert(1, row(55)).map(|r| r.unwrap()));
+    add(&mut a, 1, 1).unwrap();
+    assert_eq!(a.commit().unwrap_err(), Conflict::Phantom);
+}
+
+pub fn failed_lookup_then_insert<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    for (id, by) in [(1, By::Key), (2, By::Tag)] {
+        a.begin(id);
+        assert!(a.get_by(0, by, 50 + i64::from(id)).unwrap().is_none());
+        let new = NewRow { key: 50 + i64::from(id), tag: Some(50 + i64::from(id)), ..row(1) };
+        b.run(id + 10, |c| c.insert(0, new).map(|r| r.unwrap()));
+        add(&mut a, 1, 1).unwrap();
+        assert_eq!(a.commit().unwrap_err(), Conflict::Phantom);
+    }
+}
+
+pub fn failed_lookup_of_a_placeholder<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    // The insert commits: what was not there is there now.
+    b.begin(1);
+    b.insert(0, NewRow { tag: Some(6), ..row(6) }).unwrap().unwrap();
+    a.begin(2);
+    assert!(a.get(0, 6).unwrap().is_none());
+    assert!(a.get_by(0, By::Tag, 6).unwrap().is_none());
+    assert_eq!(keys(&a.scan(0, 5, 9).unwrap()), [5]);
+    b.commit().unwrap();
+    add(&mut a, 1, 1).unwrap();
+    assert_eq!(a.commit().unwrap_err(), Conflict::Validation);
+    // The insert is taken back, and another one follows: it must not be missed either.
+    b.begin(3);
+    b.insert(0, row(7)).unwrap().unwrap();
+    a.begin(4);
+    assert!(a.get(0, 7).unwrap().is_none());
+    b.abort();
+    b.run(5, |c| c.insert(0, row(7)).map(|r| r.unwrap()));
+    add(&mut a, 1, 1).unwrap();
+    assert!(a.commit().is_err());
+    db.check();
+}
+
+pub fn insert_insert<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    let tagged = |key| NewRow { tag: Some(77), ..row(key) };
+    a.begin(1);
+    b.begin(2);
+    a.insert(0, tagged(8)).unwrap().unwrap();
+    // In flight: neither "exists" nor "does not exist" would be right.
+    assert_eq!(b.insert(0, tagged(8)).unwrap_err(), Conflict::Key);
+    b.abort();
+    b.begin(3);
+    assert_eq!(b.insert(0, tagged(9)).unwrap_err(), Conflict::Key, "by the other unique index");
+    b.abort();
+    a.commit().unwrap();
+    b.begin(4);
+    assert_eq!(b.insert(0, tagged(8)).unwrap().unwrap_err(), Refused::Duplicate(IndexId(0)));
+    assert_eq!(b.insert(0, tagged(9)).unwrap().unwrap_err(), Refused::Duplicate(IndexId(2)));
+    b.commit().unwrap();
+    // After an abort the key is free.
+    a.begin(5);
+    a.insert(0, row(10)).unwrap().unwrap();
+    a.abort();
+    b.run(6, |c| c.insert(0, row(10)).map(|r| r.unwrap()));
+    db.check();
+}
+
+pub fn insert_meets_a_live_row<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    // "Duplicate" is a read: it must still hold at commit.
+    a.begin(1);
+    assert_eq!(a.insert(0, row(3)).unwrap().unwrap_err(), Refused::Duplicate(IndexId(0)));
+    b.run(2, |c| {
+        let three = c.get(0, 3)?.unwrap();
+        c.delete(0, three)
+    });
+    add(&mut a, 1, 1).unwrap();
+    assert_eq!(a.commit().unwrap_err(), Conflict::Validation);
+}
+
+pub fn delete_and_reinsert_between_transactions<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    let remove = |c: &mut Client<'_, P>, key| {
+        let seen = c.get(0, key)?.unwrap();
+        c.delete(0, seen)
+    };
+    a.begin(1);
+    let seen = a.get(0, 3).unwrap().unwrap();
+    b.run(2, |c| remove(c, 3));
+    b.run(3, |c| c.insert(0, row(3)).map(|r| r.unwrap()));
+    // The handle is of a row that is gone, though its key is back.
+    let late = a.update(0, seen, NewRow { value: 5, ..seen.row }).and_then(|r| {
+        r.unwrap();
+        a.commit()
+    });
+    assert!(late.is_err());
+    a.abort();
+    // Who saw the key absent notices that it came back.
+    b.run(4, |c| remove(c, 3));
+    a.begin(5);
+    assert!(a.get(0, 3).unwrap().is_none());
+    b.run(6, |c| c.insert(0, row(3)).map(|r| r.unwrap()));
+    add(&mut a, 1, 1).unwrap();
+    assert!(a.commit().is_err());
+    assert_eq!(b.run(7, |c| c.get(0, 3)).unwrap().row, row(3));
+    db.check();
+}
+
+pub fn scan_by_group_misses_no_moved_row<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    // Row 2 (group 2) moves to group 0 between two scans of one transaction.
+    a.begin(1);
+    let zero = keys(&a.scan_by(0, By::Group, 0, 0, false).unwrap());
+    assert_eq!(zero, [3]);
+    b.run(2, |c| {
+        let seen = c.get(0, 2)?.unwrap();
+        c.update(0, seen, NewRow { group: 0, ..seen.row }).map(|r| r.unwrap())
+    });
+    let two = a.scan_by(0, By::Group, 2, 2, false);
+    assert!(two.is_err() || a.commit().is_err(), "row 2 was in neither group");
+    a.abort();
+    // An update in flight shows in neither place: early entries lead to a row with another key.
+    b.begin(3);
+    let seen = b.get(0, 2).unwrap().unwrap();
+    b.update(0, seen, NewRow { group: 1, tag: Some(4), ..seen.row }).unwrap().unwrap();
+    a.begin(4);
+    assert_eq!(keys(&a.scan_by(0, By::Group, 0, 2, false).unwrap()), [2, 3, 1, 4, 5]);
+    assert!(a.get_by(0, By::Tag, 4).unwrap().is_none());
+    b.commit().unwrap();
+    add(&mut a, 5, 1).unwrap();
+    assert!(a.commit().is_err());
+    a.begin(5);
+    assert_eq!(keys(&a.scan_by(0, By::Group, 0, 2, true).unwrap()), [5, 4, 2, 1, 3]);
+    assert_eq!(a.get_by(0, By::Tag, 4).unwrap().unwrap().row.key, 2);
+    a.commit().unwrap();
+    db.check();
+}
+
+/// Two transactions move the same row to the same group: one entry, which belongs to whoever commits.
+pub fn aborted_update_takes_no_shared_entry<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    let moved = |c: &mut Client<'_, P>, tag| {
+        let seen = c.get(0, 2).unwrap().unwrap();
+        c.update(0, seen, NewRow { group: 1, tag, ..seen.row }).unwrap().unwrap();
+    };
+    a.begin(1);
+    moved(&mut a, Some(9));
+    b.begin(2);
+    moved(&mut b, Some(9));
+    a.abort();
+    b.commit().unwrap();
+    db.check();
+    // And the other way about: the entry stays for the committed row when the loser aborts later.
+    a.begin(3);
+    let seen = a.get(0, 2).unwrap().unwrap();
+    a.update(0, seen, NewRow { group: 0, tag: None, ..seen.row }).unwrap().unwrap();
+    b.begin(4);
+    let seen = b.get(0, 2).unwrap().unwrap();
+    b.update(0, seen, NewRow { group: 0, tag: None, ..seen.row }).unwrap().unwrap();
+    b.commit().unwrap();
+    assert!(a.commit().is_err());
+    db.check();
+    assert_eq!(keys(&a.run(5, |c| c.scan_by(0, By::Group, 0, 0, false))), [2, 3]);
+}
+
+pub fn own_inserts_do_not_invalidate_own_scans<P: Protocol>() {
+    let db: Db<P> = Db::new();
+    let mut a = db.client(1);
+    // Enough to split the leaves that were scanned.
+    a.begin(1);
+    assert!(a.scan(0, 0, 10_000).unwrap().is_empty());
+    for key in 0..500 {
+        assert!(a.get(0, key * 7 % 500).unwrap().is_none());
+        a.insert(0, row(key * 7 % 500)).unwrap().unwrap();
+    }
+    assert_eq!(keys(&a.scan(0, 0, 10_000).unwrap()), (0..500).collect::<Vec<_>>());
+    a.commit().unwrap();
+    db.check();
+}
+
+pub fn disjoint_transactions_commit<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    a.begin(1);
+    b.begin(2);
+    add(&mut a, 1, 1).unwrap();
+    add(&mut b, 2, 1).unwrap();
+    a.insert(1, row(1)).unwrap().unwrap();
+    b.insert(1, row(2)).unwrap().unwrap();
+    let (a, b) = (a.commit().unwrap(), b.commit().unwrap());
+    assert!(a.ts < b.ts);
+    db.check();
+}
+
+pub fn reads_alone_take_no_timestamp<P: Protocol>() {
+    let db: Db<P> = Db::new();
+    let mut c = db.client(1);
+    c.begin(1);
+    c.scan(0, 0, 100).unwrap();
+    assert!(P::is_read_only(&db.protocol, &c.txn));
+    assert_eq!(c.commit().unwrap().ts, FIRST_TS);
+    c.begin(2);
+    c.insert(0, row(1)).unwrap().unwrap();
+    assert!(!P::is_read_only(&db.protocol, &c.txn));
+    assert_eq!(c.commit().unwrap().ts, FIRST_TS);
+    assert_eq!(db.clock.now().0, FIRST_TS.0 + 1);
+}
+
+pub fn zombies_are_told<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    a.begin(1);
+    add(&mut a, 1, 1).unwrap();
+    a.insert(0, row(20)).unwrap().unwrap();
+    assert!(a.get(0, 2).unwrap().is_some() && a.get(0, 30).unwrap().is_none());
+    assert!(db.protocol.validate(&mut a.txn));
+    b.run(2, |c| add(c, 2, 1));
+    assert!(!db.protocol.validate(&mut a.txn));
+    a.abort();
+    a.begin(3);
+    add(&mut a, 1, 1).unwrap();
+    b.run(4, |c| add(c, 1, 1));
+    assert!(!db.protocol.validate(&mut a.txn), "what was written was read, too");
+    a.abort();
+    a.begin(5);
+    assert!(a.get(0, 30).unwrap().is_none());
+    b.run(6, |c| c.insert(0, row(30)).map(|r| r.unwrap()));
+    assert!(!db.protocol.validate(&mut a.txn));
+    a.abort();
+    db.check();
+}

@@ -1,0 +1,82 @@
+//! Schemes with a part missing: the checks must notice, or they check nothing.
+
+use super::fixture::*;
+use super::random::{Plan, run};
+use planaria_protocol::Protocol;
+use planaria_protocol::silo::SiloWith;
+use planaria_sim::history::{History, Model};
+
+type WithoutReadValidation = SiloWith<false, true>;
+type WithoutNodeValidation = SiloWith<true, false>;
+
+/// Two overlapping transactions, both of which commit; what the checks say of them.
+fn verdicts<P: Protocol>(
+    first: impl Fn(&mut Client<'_, P>) -> Outcome<()>,
+    second: impl Fn(&mut Client<'_, P>) -> Outcome<()>,
+) -> (bool, bool) {
+    let db: Db<P> = Db::new();
+    db.load(1, 0, &[row(1), row(2)]);
+    let initial: Model = db.model();
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    a.begin(10);
+    b.begin(11);
+    first(&mut a).unwrap();
+    second(&mut b).unwrap();
+    let history = History::new(vec![a.commit().unwrap(), b.commit().unwrap()]);
+    (history.check_graph(&initial).is_err(), history.check_order(initial).is_err())
+}
+
+fn read_and_write<P: Protocol>(c: &mut Client<'_, P>, read: i64, write: i64) -> Outcome<()> {
+    c.get(0, read)?;
+    let seen = c.get(0, write)?.unwrap();
+    c.update(0, seen, NewRow { value: 1, ..seen.row })?.unwrap();
+    Ok(())
+}
+
+#[test]
+fn write_skew_without_read_validation_is_noticed() {
+    let caught = verdicts::<WithoutReadValidation>(|c| read_and_write(c, 1, 2), |c| read_and_write(c, 2, 1));
+    assert_eq!(caught, (true, true));
+}
+
+#[test]
+fn phantoms_without_node_validation_are_noticed() {
+    let step = |c: &mut Client<'_, WithoutNodeValidation>, key| -> Outcome<()> {
+        c.scan(0, 0, 100)?;
+        c.insert(0, row(key))?.unwrap();
+        Ok(())
+    };
+    // Both scan before either inserts its entry.
+    let db: Db<WithoutNodeValidation> = Db::new();
+    db.load(1, 0, &[row(1), row(2)]);
+    let initial = db.model();
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    a.begin(10);
+    b.begin(11);
+    a.scan(0, 0, 100).unwrap();
+    b.scan(0, 0, 100).unwrap();
+    a.insert(0, row(50)).unwrap().unwrap();
+    b.insert(0, row(60)).unwrap().unwrap();
+    let history = History::new(vec![a.commit().unwrap(), b.commit().unwrap()]);
+    assert!(history.check_graph(&initial).is_err());
+    assert!(history.check_order(initial).is_err());
+    // One after the other there is nothing to notice.
+    a.begin(12);
+    step(&mut a, 70).unwrap();
+    a.commit().unwrap();
+}
+
+/// Whether the checks notice within some seeds.
+fn noticed<P: Protocol>() -> bool {
+    (1..40).any(|seed| run::<P>(Plan { commits: 150, yields: 40, ..Plan::of(seed) }).verdict().is_err())
+}
+
+#[test]
+fn random_histories_without_read_validation_are_noticed() {
+    assert!(noticed::<WithoutReadValidation>());
+}
+
+#[test]
+fn random_histories_without_node_validation_are_noticed() {
+    assert!(noticed::<WithoutNodeValidation>());
+}

@@ -1,0 +1,349 @@
+//! A database of two tables, clients that record what they see, and their replay.
+
+use planaria_base::clock::CommitClock;
+use planaria_base::{ColumnId, CommitTs, Epoch, IndexId, TableId, Type, WorkerId};
+use planaria_protocol::{Conflict, Protocol, Refused, Row, RowHandle, Savepoint};
+use planaria_sim::history::{By, Model, Op, RowState, Transaction, Version};
+use planaria_storage::reclaim::Participant;
+use planaria_storage::{
+    Arena, ColumnSpec, Field, IndexSpec, KeyBound, KeyBuf, KeyRange, Table, TableDigest, TableSet, TableSpec,
+};
+use std::sync::Arc;
+
+pub const KEY: ColumnId = ColumnId(0);
+pub const VERSION: ColumnId = ColumnId(1);
+pub const GROUP: ColumnId = ColumnId(2);
+pub const TAG: ColumnId = ColumnId(3);
+pub const VALUE: ColumnId = ColumnId(4);
+pub const PAD: ColumnId = ColumnId(5);
+pub const TABLES: u32 = 2;
+
+pub fn index(by: By) -> IndexId {
+    match by {
+        By::Key => IndexId(0),
+        By::Group => IndexId(1),
+        By::Tag => IndexId(2),
+    }
+}
+
+/// A row to be written; the fixture adds version and padding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct NewRow {
+    pub key: i64,
+    pub group: i64,
+    pub tag: Option<i64>,
+    pub value: i64,
+    /// Length of the padding.
+    pub pad: usize,
+}
+
+/// A row as read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SeenRow {
+    pub handle: RowHandle,
+    pub row: NewRow,
+    pub version: Version,
+}
+
+pub struct Db<P: Protocol> {
+    pub protocol: P,
+    pub tables: TableSet<P::Header>,
+    pub clock: CommitClock,
+}
+
+impl<P: Protocol> Db<P> {
+    pub fn new() -> Db<P> {
+        let column = |ty, nullable| ColumnSpec { ty, nullable };
+        let columns = [
+            column(Type::Int8, false),
+            column(Type::Int8, false),
+            column(Type::Int4, false),
+            column(Type::Int8, true),
+            column(Type::Int8, false),
+            column(Type::Text, false),
+        ];
+        let index = |column, unique| IndexSpec { columns: vec![column], unique };
+        let indexes = [index(KEY, true), index(GROUP, false), index(TAG, true)];
+        let mut tables = TableSet::new();
+        for id in 0..TABLES {
+            let spec = TableSpec { columns: &columns, indexes: &indexes };
+            tables.insert(Arc::new(Table::new(TableId(id), spec).unwrap()));
+        }
+        Db { protocol: P::new(), tables, clock: CommitClock::new(Epoch(1)) }
+    }
+
+    pub fn client(&self, worker: u16) -> Client<'_, P> {
+        Client {
+            db: self,
+            txn: self.protocol.worker(WorkerId(worker)),
+            arena: Arena::new(),
+            image: Vec::new(),
+            key: KeyBuf::new(),
+            range: KeyRange::all(),
+            id: 0,
+            writes: 0,
+            ops: Vec::new(),
+        }
+    }
+
+    /// Puts rows in with a transaction of its own, number `id`.
+    pub fn load(&self, id: u32, table: u32, rows: &[NewRow]) {
+        let mut client = self.client(0);
+        client.begin(id);
+        rows.iter().for_each(|row| client.insert(table, *row).unwrap().map(drop).unwrap());
+        client.commit().unwrap();
+    }
+
+    /// The rows, for whoever is alone.
+    pub fn model(&self) -> Model {
+        let mut model = Model::default();
+        let mut participant = Participant::new();
+        let guard = participant.guard();
+        for table in self.tables.iter() {
+            let l = table.layout();
+            table.for_each_row(guard.pinned(), |image| {
+                let tag = (!l.is_null(image, TAG)).then(|| l.int(image, TAG));
+                let version = Version(l.int(image, VERSION) as u64);
+                let row = RowState { version, group: l.int(image, GROUP), tag };
+                model.put(table.id().0, l.int(image, KEY), row);
+            });
+        }
+        model
+    }
+
+    pub fn digest(&self) -> Vec<(TableId, TableDigest)> {
+        let mut participant = Participant::new();
+        let guard = participant.guard();
+        self.tables.digest(guard.pinned())
+    }
+
+    /// Every row in every index, nothing else.
+    pub fn check(&self) {
+        let mut participant = Participant::new();
+        let guard = participant.guard();
+        self.tables.iter().for_each(|table| table.check(guard.pinned()).unwrap());
+    }
+}
+
+pub type Outcome<T> = Result<T, Conflict>;
+
+pub struct Client<'d, P: Protocol> {
+    pub db: &'d Db<P>,
+    pub txn: P::Txn,
+    pub arena: Arena,
+    image: Vec<u64>,
+    key: KeyBuf,
+    range: KeyRange,
+    id: u32,
+    writes: u32,
+    pub ops: Vec<Op>,
+}
+
+impl<P: Protocol> Client<'_, P> {
+    pub fn table(&self, table: u32) -> &Arc<Table<P::Header>> {
+        self.db.tables.get(TableId(table))
+    }
+
+    pub fn begin(&mut self, id: u32) {
+        self.db.protocol.begin(&mut self.txn);
+        self.arena.reset();
+        self.id = id;
+        self.writes = 0;
+        self.ops.clear();
+    }
+
+    fn seen(&self, table: u32, row: Row) -> SeenRow {
+        let (l, image) = (self.table(table).layout(), row.image.words(&self.arena));
+        SeenRow {
+            handle: row.handle,
+            row: NewRow {
+                key: l.int(image, KEY),
+                group: l.int(image, GROUP),
+                tag: (!l.is_null(image, TAG)).then(|| l.int(image, TAG)),
+                value: l.int(image, VALUE),
+                pad: l.bytes(image, PAD).len(),
+            },
+            version: Version(l.int(image, VERSION) as u64),
+        }
+    }
+
+    pub fn get_by(&mut self, table: u32, by: By, value: i64) -> Outcome<Option<SeenRow>> {
+        let db = self.db;
+        let t = db.tables.get(TableId(table));
+        assert!(t.index(index(by)).codec().encode_key(&[Field::Int(value)], &mut self.key));
+        let row = db.protocol.get(&mut self.txn, t, index(by), &self.key, &mut self.arena)?;
+        let seen = row.map(|row| self.seen(table, row));
+        let found = seen.map(|seen| (seen.row.key, seen.version));
+        self.ops.push(Op::Get { table, by, value, found });
+        Ok(seen)
+    }
+
+    pub fn get(&mut self, table: u32, key: i64) -> Outcome<Option<SeenRow>> {
+        self.get_by(table, By::Key, key)
+    }
+
+    pub fn scan_by(
+        &mut self,
+        table: u32,
+        by: By,
+        low: i64,
+        high: i64,
+        descending: bool,
+    ) -> Outcome<Vec<SeenRow>> {
+        let db = self.db;
+        let t = db.tables.get(TableId(table));
+        let bound = |value| Some(KeyBound { value: Field::Int(value), inclusive: true });
+        t.index(index(by)).codec().range(&[], bound(low), bound(high), &mut self.range);
+        let cursor = db.protocol.scan_open(&mut self.txn, t, index(by), &self.range, descending);
+        let mut seen = Vec::new();
+        while let Some(row) = db.protocol.scan_next(&mut self.txn, t, cursor, &mut self.arena)? {
+            seen.push(self.seen(table, row));
+        }
+        db.protocol.scan_close(&mut self.txn, cursor);
+        let rows = seen.iter().map(|seen| (seen.row.key, seen.version)).collect();
+        self.ops.push(Op::Scan { table, by, low, high, descending, rows });
+        Ok(seen)
+    }
+
+    pub fn scan(&mut self, table: u32, low: i64, high: i64) -> Outcome<Vec<SeenRow>> {
+        self.scan_by(table, By::Key, low, high, false)
+    }
+
+    pub fn load(&mut self, table: u32, row: RowHandle) -> Outcome<Option<SeenRow>> {
+        let db = self.db;
+        let image = db.protocol.load(&mut self.txn, db.tables.get(TableId(table)), row, &mut self.arena)?;
+        Ok(image.map(|image| self.seen(table, Row { handle: row, image })))
+    }
+
+    fn encode(&mut self, table: u32, row: NewRow) -> Version {
+        self.writes += 1;
+        let version = Version::new(self.id, self.writes);
+        let pad = vec![b'a' + (version.0 % 26) as u8; row.pad];
+        let fields = [
+            Field::Int(row.key),
+            Field::Int(version.0 as i64),
+            Field::Int(row.group),
+            row.tag.map_or(Field::Null, Field::Int),
+            Field::Int(row.value),
+            Field::Bytes(&pad),
+        ];
+        self.db.tables.get(TableId(table)).layout().encode(&fields, &mut self.image).unwrap();
+        version
+    }
+
+    fn note<T>(
+        &mut self,
+        table: u32,
+        row: NewRow,
+        version: Version,
+        result: Result<T, Refused>,
+    ) -> Result<T, Refused> {
+        let NewRow { key, group, tag, .. } = row;
+        self.ops.push(match &result {
+            Ok(_) => Op::Put { table, key, row: RowState { version, group, tag } },
+            Err(Refused::Duplicate(IndexId(0))) => Op::Refused { table, by: By::Key, value: key },
+            Err(Refused::Duplicate(IndexId(2))) => Op::Refused { table, by: By::Tag, value: tag.unwrap() },
+            Err(other) => panic!("{other:?}"),
+        });
+        result
+    }
+
+    pub fn insert(&mut self, table: u32, row: NewRow) -> Outcome<Result<RowHandle, Refused>> {
+        let version = self.encode(table, row);
+        let db = self.db;
+        let result = db.protocol.insert(&mut self.txn, db.tables.get(TableId(table)), &self.image)?;
+        Ok(self.note(table, row, version, result))
+    }
+
+    pub fn update(&mut self, table: u32, old: SeenRow, row: NewRow) -> Outcome<Result<(), Refused>> {
+        assert_eq!(old.row.key, row.key);
+        let version = self.encode(table, row);
+        let db = self.db;
+        let t = db.tables.get(TableId(table));
+        let mut changed = vec![VERSION, VALUE, PAD];
+        changed.extend((old.row.group != row.group).then_some(GROUP));
+        changed.extend((old.row.tag != row.tag).then_some(TAG));
+        let touched = t.touched(changed);
+        let result = db.protocol.update(&mut self.txn, t, old.handle, &self.image, touched)?;
+        Ok(self.note(table, row, version, result))
+    }
+
+    pub fn delete(&mut self, table: u32, row: SeenRow) -> Outcome<bool> {
+        let db = self.db;
+        let deleted = db.protocol.delete(&mut self.txn, db.tables.get(TableId(table)), row.handle)?;
+        if deleted {
+            self.ops.push(Op::Remove { table, key: row.row.key });
+        }
+        Ok(deleted)
+    }
+
+    /// A savepoint, and where the operations stood.
+    pub fn savepoint(&mut self) -> (Savepoint, usize) {
+        (self.db.protocol.savepoint(&mut self.txn), self.ops.len())
+    }
+
+    pub fn rollback_to(&mut self, savepoint: (Savepoint, usize)) {
+        self.db.protocol.rollback_to(&mut self.txn, savepoint.0, &self.db.tables);
+        self.ops.push(Op::Undone { to: savepoint.1 });
+    }
+
+    pub fn release(&mut self, savepoint: (Savepoint, usize)) {
+        self.db.protocol.release(&mut self.txn, savepoint.0);
+    }
+
+    pub fn commit(&mut self) -> Outcome<Transaction> {
+        let drew = !self.db.protocol.is_read_only(&self.txn);
+        let mut told = None;
+        let ts = self.db.protocol.commit(&mut self.txn, &self.db.tables, &self.db.clock, |ts, _| {
+            told = Some(ts);
+        })?;
+        assert_eq!(told, Some(ts));
+        assert!(!self.db.protocol.is_active(&self.txn));
+        Ok(Transaction { id: self.id, ts, drew, ops: std::mem::take(&mut self.ops) })
+    }
+
+    pub fn abort(&mut self) {
+        self.db.protocol.abort(&mut self.txn, &self.db.tables);
+        assert!(!self.db.protocol.is_active(&self.txn));
+    }
+
+    /// Runs one transaction that must succeed, alone.
+    pub fn run<T>(&mut self, id: u32, body: impl FnOnce(&mut Self) -> Outcome<T>) -> T {
+        self.begin(id);
+        let result = body(self).unwrap();
+        self.commit().unwrap();
+        result
+    }
+}
+
+/// A row with this key and no tag.
+pub fn row(key: i64) -> NewRow {
+    NewRow { key, group: key % 3, tag: None, value: 0, pad: 3 }
+}
+
+pub fn keys(rows: &[SeenRow]) -> Vec<i64> {
+    rows.iter().map(|seen| seen.row.key).collect()
+}
+
+/// The least timestamp that a commit draws.
+pub const FIRST_TS: CommitTs = Epoch(1).first_ts();
+
+/// splitmix64: a test's random numbers are a function of its seed.
+#[derive(Clone)]
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}

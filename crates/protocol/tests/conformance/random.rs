@@ -1,0 +1,240 @@
+//! Random programs on several threads. What a program does is a function of its seed and of what it
+//! reads, so that it can be replayed: in commit order, on `serial`, with the same answers and the same
+//! tables at the end. The histories are also given to the model and to the graph.
+
+use super::fixture::*;
+use planaria_protocol::{Backoff, Conflict, Protocol, Serial};
+use planaria_sim::history::{By, History, Model, Transaction, Violation};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How a run is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    pub seed: u64,
+    pub threads: u64,
+    /// Transactions a thread commits.
+    pub commits: u64,
+    /// Keys and tags are below this.
+    pub keys: u64,
+    /// Operations of a transaction are at most this.
+    pub ops: u64,
+    /// Percent of operations after which the processor is given up: two cores interleave little.
+    pub yields: u64,
+}
+
+impl Plan {
+    pub fn of(seed: u64) -> Plan {
+        Plan { seed, threads: 4, commits: 250, keys: 16, ops: 10, yields: 15 }
+    }
+}
+
+fn write<P: Protocol>(c: &mut Client<'_, P>, r: &mut Random, plan: &Plan, carried: i64) -> Outcome<()> {
+    let (table, key) = (r.below(TABLES.into()) as u32, r.below(plan.keys) as i64);
+    let tag = r.chance(60).then(|| r.below(plan.keys) as i64);
+    let pad = if r.chance(10) { 300 } else { r.below(20) as usize };
+    let new = NewRow { key, group: carried.rem_euclid(5), tag, value: carried, pad };
+    match (r.below(5), c.get(table, key)?) {
+        (_, None) => c.insert(table, new)?.map(drop).unwrap_or_default(),
+        (0, Some(seen)) => {
+            c.delete(table, seen)?;
+            if r.chance(50) {
+                c.insert(table, new)?.map(drop).unwrap_or_default();
+            }
+        }
+        (1, Some(seen)) => c.update(table, seen, new)?.unwrap_or_default(),
+        (2, Some(seen)) => {
+            // Give the tag to another row.
+            c.update(table, seen, NewRow { tag: None, ..seen.row })?.unwrap_or_default();
+            let other = c.get(table, r.below(plan.keys) as i64)?;
+            if let Some(other) = other.filter(|other| other.row.key != key) {
+                c.update(table, other, NewRow { tag: seen.row.tag, ..other.row })?.unwrap_or_default();
+            }
+        }
+        (_, Some(seen)) => {
+            c.update(table, seen, NewRow { value: carried, pad, ..seen.row })?.unwrap_or_default();
+        }
+    }
+    Ok(())
+}
+
+/// One transaction's operations.
+pub fn program<P: Protocol>(c: &mut Client<'_, P>, plan: &Plan, seed: u64, pace: bool) -> Outcome<()> {
+    let mut r = Random(seed);
+    // Pauses come from other numbers: replay makes none.
+    let mut pauses = Random(seed ^ 0xfeed);
+    // What has been read, so that it shows in what is written.
+    let mut carried = 0i64;
+    let mut savepoints = Vec::new();
+    for _ in 0..1 + r.below(plan.ops) {
+        let (table, value) = (r.below(TABLES.into()) as u32, r.below(plan.keys) as i64);
+        match r.below(10) {
+            0 | 1 => carried += c.get(table, value)?.map_or(1, |seen| seen.row.value),
+            2 => carried += c.get_by(table, By::Tag, value)?.map_or(2, |seen| seen.row.value),
+            3 => {
+                let by = [By::Key, By::Group, By::Tag][r.below(3) as usize];
+                let high = value + r.below(plan.keys) as i64;
+                let descending = r.chance(50);
+                carried += c
+                    .scan_by(table, by, value, high, descending)?
+                    .iter()
+                    .map(|s| s.row.value + 1)
+                    .sum::<i64>();
+            }
+            4 => savepoints.push(c.savepoint()),
+            5 => {
+                if let Some(savepoint) = savepoints.pop() {
+                    if r.chance(60) {
+                        c.rollback_to(savepoint);
+                    }
+                    c.release(savepoint);
+                }
+            }
+            _ => write(c, &mut r, plan, carried % 1000)?,
+        }
+        if pace && pauses.chance(plan.yields) {
+            std::thread::yield_now();
+        }
+    }
+    while let Some(savepoint) = savepoints.pop() {
+        c.release(savepoint);
+    }
+    Ok(())
+}
+
+pub struct Run<P: Protocol> {
+    pub db: Db<P>,
+    pub initial: Model,
+    /// Committed transactions with their seeds.
+    pub committed: Vec<(u64, Transaction)>,
+    pub conflicts: Vec<Conflict>,
+}
+
+fn initial_rows(plan: &Plan) -> Vec<NewRow> {
+    (0..plan.keys as i64).step_by(2).map(|key| NewRow { tag: Some(key), ..row(key) }).collect()
+}
+
+fn fresh<P: Protocol>(plan: &Plan) -> Db<P> {
+    let db = Db::new();
+    for table in 0..TABLES {
+        db.load(table + 1, table, &initial_rows(plan));
+    }
+    db
+}
+
+/// Runs programs on all threads; then compares with the model, the graph, and a replay.
+pub fn run<P: Protocol>(plan: Plan) -> Run<P> {
+    let db: Db<P> = fresh(&plan);
+    let initial = db.model();
+    let ids = AtomicU32::new(100);
+    let (mut committed, mut conflicts) = (Vec::new(), Vec::new());
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..plan.threads)
+            .map(|thread| {
+                let (db, ids) = (&db, &ids);
+                scope.spawn(move || {
+                    let mut client = db.client(thread as u16 + 1);
+                    let mut r = Random(plan.seed.wrapping_mul(1000) + thread);
+                    let mut backoff = Backoff::new(thread + 1);
+                    let (mut committed, mut conflicts) = (Vec::new(), Vec::new());
+                    while (committed.len() as u64) < plan.commits {
+                        let seed = r.next();
+                        backoff.reset();
+                        loop {
+                            client.begin(ids.fetch_add(1, Ordering::Relaxed));
+                            let outcome = program(&mut client, &plan, seed, true);
+                            match outcome.and_then(|()| client.commit()) {
+                                Ok(transaction) => {
+                                    committed.push((seed, transaction));
+                                    break;
+                                }
+                                Err(conflict) => {
+                                    conflicts.push(conflict);
+                                    client.abort();
+                                    assert!(conflicts.len() < 1_000_000, "no progress");
+                                    backoff.wait();
+                                }
+                            }
+                        }
+                    }
+                    (committed, conflicts)
+                })
+            })
+            .collect();
+        for thread in threads {
+            let (some, others) = thread.join().unwrap();
+            committed.extend(some);
+            conflicts.extend(others);
+        }
+    });
+    committed.sort_by_key(|(_, t): &(u64, Transaction)| (t.ts, t.drew));
+    Run { db, initial, committed, conflicts }
+}
+
+impl<P: Protocol> Run<P> {
+    pub fn history(&self) -> History {
+        History::new(self.committed.iter().map(|(_, t)| t.clone()).collect())
+    }
+
+    /// What the checkers say.
+    pub fn verdict(&self) -> Result<(), Violation> {
+        let end = self.history().check(self.initial.clone())?;
+        if end != self.db.model() {
+            return Err(Violation("the tables differ from the model's at the end".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Replays the committed programs in commit order on `serial`.
+    pub fn replay(&self, plan: &Plan) {
+        let oracle: Db<Serial> = fresh(plan);
+        let mut client = oracle.client(1);
+        for (seed, transaction) in &self.committed {
+            client.begin(transaction.id);
+            program(&mut client, plan, *seed, false).unwrap();
+            assert_eq!(client.ops, transaction.ops, "T{} replayed differs; {plan:?}", transaction.id);
+            client.commit().unwrap();
+        }
+        oracle.check();
+        assert_eq!(oracle.digest(), self.db.digest(), "replay gives other tables; {plan:?}");
+    }
+}
+
+pub fn check<P: Protocol>(plan: Plan) -> Run<P> {
+    let run: Run<P> = run(plan);
+    if let Err(violation) = run.verdict() {
+        panic!("{plan:?}: {violation}");
+    }
+    run.db.check();
+    run.replay(&plan);
+    run
+}
+
+/// The seeds to try: `PLANARIA_SEED` alone if it is set.
+pub fn seeds(n: u64) -> Vec<u64> {
+    match std::env::var("PLANARIA_SEED") {
+        Ok(seed) => vec![seed.parse().expect("PLANARIA_SEED is a number")],
+        Err(_) => (1..=n).collect(),
+    }
+}
+
+pub fn histories_are_serializable_in_commit_order<P: Protocol>() {
+    let mut conflicts = Vec::new();
+    for seed in seeds(6) {
+        conflicts.extend(check::<P>(Plan::of(seed)).conflicts);
+    }
+    // A run without a conflict would test nothing.
+    assert_eq!(P::CONCURRENT, !conflicts.is_empty());
+}
+
+pub fn hot_keys<P: Protocol>() {
+    for seed in seeds(3) {
+        check::<P>(Plan { keys: 3, ops: 6, ..Plan::of(seed + 1000) });
+    }
+}
+
+pub fn long_scans_against_writers<P: Protocol>() {
+    for seed in seeds(2) {
+        // Several leaves, many inserts and deletes; a scan crosses all of it.
+        check::<P>(Plan { keys: 400, ops: 12, commits: 120, yields: 5, ..Plan::of(seed + 2000) });
+    }
+}

@@ -1,0 +1,157 @@
+//! Savepoints: what EXCEPTION blocks stand on.
+
+use super::fixture::*;
+use planaria_protocol::{Conflict, Protocol};
+use planaria_sim::history::By;
+
+fn set<P: Protocol>(c: &mut Client<'_, P>, key: i64, value: i64) {
+    let seen = c.get(0, key).unwrap().unwrap();
+    c.update(0, seen, NewRow { value, tag: Some(100 * key + value), ..seen.row }).unwrap().unwrap();
+}
+
+fn value<P: Protocol>(c: &mut Client<'_, P>, key: i64) -> Option<i64> {
+    c.get(0, key).unwrap().map(|seen| seen.row.value)
+}
+
+pub fn rollback_undoes_writes<P: Protocol>() {
+    let db: Db<P> = Db::new();
+    db.load(1, 0, &[row(1), row(2), row(3)]);
+    let mut c = db.client(1);
+    c.begin(2);
+    set(&mut c, 1, 1);
+    let savepoint = c.savepoint();
+    for _ in 0..3 {
+        set(&mut c, 1, 2);
+        set(&mut c, 1, 3);
+        set(&mut c, 2, 2);
+        let three = c.get(0, 3).unwrap().unwrap();
+        c.delete(0, three).unwrap();
+        c.insert(0, row(4)).unwrap().unwrap();
+        assert_eq!(keys(&c.scan(0, 0, 9).unwrap()), [1, 2, 4]);
+        c.rollback_to(savepoint);
+        assert_eq!((value(&mut c, 1), value(&mut c, 2), value(&mut c, 3)), (Some(1), Some(0), Some(0)));
+        assert_eq!(value(&mut c, 4), None);
+        assert_eq!(keys(&c.scan_by(0, By::Tag, 0, 999, false).unwrap()), [1]);
+    }
+    c.release(savepoint);
+    c.commit().unwrap();
+    db.check();
+    c.begin(3);
+    assert_eq!((value(&mut c, 1), value(&mut c, 2)), (Some(1), Some(0)));
+    assert_eq!(keys(&c.scan(0, 0, 9).unwrap()), [1, 2, 3]);
+    c.commit().unwrap();
+}
+
+pub fn nested_savepoints<P: Protocol>() {
+    let db: Db<P> = Db::new();
+    db.load(1, 0, &[row(1), row(2)]);
+    let mut c = db.client(1);
+    c.begin(2);
+    set(&mut c, 1, 1);
+    let outer = c.savepoint();
+    set(&mut c, 1, 2);
+    let inner = c.savepoint();
+    set(&mut c, 1, 3);
+    set(&mut c, 2, 3);
+    c.rollback_to(inner);
+    assert_eq!((value(&mut c, 1), value(&mut c, 2)), (Some(2), Some(0)));
+    set(&mut c, 1, 4);
+    c.release(inner);
+    let second = c.savepoint();
+    set(&mut c, 1, 5);
+    set(&mut c, 2, 5);
+    c.release(second);
+    set(&mut c, 1, 6);
+    assert_eq!((value(&mut c, 1), value(&mut c, 2)), (Some(6), Some(5)));
+    c.rollback_to(outer);
+    assert_eq!((value(&mut c, 1), value(&mut c, 2)), (Some(1), Some(0)));
+    set(&mut c, 1, 7);
+    c.rollback_to(outer);
+    c.release(outer);
+    assert_eq!(value(&mut c, 1), Some(1));
+    c.commit().unwrap();
+    db.check();
+}
+
+pub fn rollback_of_inserts_frees_their_keys<P: Protocol>() {
+    let db: Db<P> = Db::new();
+    db.load(1, 0, &[NewRow { tag: Some(1), ..row(1) }]);
+    let mut c = db.client(1);
+    c.begin(2);
+    for turn in 0..5 {
+        let savepoint = c.savepoint();
+        c.insert(0, NewRow { tag: Some(5), value: turn, ..row(5) }).unwrap().unwrap();
+        c.insert(0, NewRow { tag: Some(1), ..row(6) }).unwrap().unwrap_err();
+        if turn < 4 {
+            c.rollback_to(savepoint);
+        }
+        c.release(savepoint);
+    }
+    // A delete that is undone gives the key back to the old row, and takes it from the new one.
+    let savepoint = c.savepoint();
+    let one = c.get(0, 1).unwrap().unwrap();
+    c.delete(0, one).unwrap();
+    c.insert(0, NewRow { tag: Some(1), value: 9, ..row(1) }).unwrap().unwrap();
+    c.rollback_to(savepoint);
+    c.release(savepoint);
+    assert_eq!((value(&mut c, 1), value(&mut c, 5), value(&mut c, 6)), (Some(0), Some(4), None));
+    assert_eq!(c.get_by(0, By::Tag, 1).unwrap().unwrap().row.value, 0);
+    c.insert(0, row(1)).unwrap().unwrap_err();
+    c.commit().unwrap();
+    db.check();
+    assert_eq!(keys(&c.run(3, |c| c.scan_by(0, By::Tag, 0, 9, false))), [1, 5]);
+}
+
+pub fn savepoints_between_transactions<P: Protocol>() {
+    if !P::CONCURRENT {
+        return;
+    }
+    let db: Db<P> = Db::new();
+    db.load(1, 0, &[row(1), row(2)]);
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    // What was rolled back does not stand in the way of others, but for keys until the end.
+    a.begin(2);
+    let savepoint = a.savepoint();
+    set(&mut a, 1, 5);
+    a.insert(0, row(7)).unwrap().unwrap();
+    a.rollback_to(savepoint);
+    a.release(savepoint);
+    b.begin(3);
+    assert_eq!(b.insert(0, row(7)).unwrap_err(), Conflict::Key);
+    b.abort();
+    set(&mut a, 2, 5);
+    a.commit().unwrap();
+    b.run(4, |c| c.insert(0, row(7)).map(|r| r.unwrap()));
+    b.begin(5);
+    assert_eq!((value(&mut b, 1), value(&mut b, 2)), (Some(0), Some(5)));
+    set(&mut b, 1, 3);
+    b.commit().unwrap();
+    db.check();
+}
+
+pub fn rolled_back_writes_stay_reads<P: Protocol>() {
+    if !P::CONCURRENT {
+        return;
+    }
+    let db: Db<P> = Db::new();
+    db.load(1, 0, &[row(1), row(2)]);
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    for other_write in [false, true] {
+        a.begin(2);
+        let savepoint = a.savepoint();
+        set(&mut a, 1, 5);
+        a.rollback_to(savepoint);
+        a.release(savepoint);
+        if other_write {
+            set(&mut a, 2, 1);
+        }
+        b.begin(3);
+        set(&mut b, 1, 6);
+        b.commit().unwrap();
+        assert_eq!(a.commit().unwrap_err(), Conflict::Validation);
+        b.begin(4);
+        set(&mut b, 1, 0);
+        b.commit().unwrap();
+        db.check();
+    }
+}
