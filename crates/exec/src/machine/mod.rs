@@ -27,10 +27,12 @@
 //! The operation of every instruction is known ([`Code`] keeps its `OpId`): tracing for healing can be
 //! added to `steps` as one more type parameter without touching the code format.
 
+mod call;
 mod compact;
 mod error;
 mod step;
 mod table;
+mod value;
 
 use crate::code::{Code, R};
 use crate::collection::Collection;

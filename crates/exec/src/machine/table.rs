@@ -70,13 +70,15 @@ impl Reads {
 
 impl Machine {
     /// Point read.
-    #[inline]
+    #[inline(never)]
     pub(super) fn get<P: Protocol, H: Host + ?Sized>(
         &mut self,
-        desc: &GetDesc,
+        code: &Code,
+        number: u16,
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        let desc = &code.gets[usize::from(number)];
         let table = ctx.tables.get(desc.table);
         let codec = table.index(desc.index).codec();
         let heap = &self.heap;
@@ -105,12 +107,15 @@ impl Machine {
     }
 
     /// Reads columns of a row again.
+    #[inline(never)]
     pub(super) fn load<P: Protocol, H: Host + ?Sized>(
         &mut self,
-        desc: &LoadDesc,
+        code: &Code,
+        number: u16,
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        let desc = &code.loads[usize::from(number)];
         let mark = self.heap.arena.mark();
         let image = match row_handle(frame[usize::from(desc.row)]) {
             Some(row) => {
@@ -132,12 +137,15 @@ impl Machine {
     }
 
     /// Opens the scan's range.
+    #[inline(never)]
     pub(super) fn scan_open<P: Protocol, H: Host + ?Sized>(
         &mut self,
-        desc: &ScanDesc,
+        code: &Code,
+        number: u16,
         frame: &[Slot],
         ctx: &mut Context<'_, P, H>,
     ) {
+        let desc = &code.scans[usize::from(number)];
         let table = ctx.tables.get(desc.table);
         let heap = &self.heap;
         let value = |r: R| field(frame[usize::from(r)], heap);
@@ -158,13 +166,15 @@ impl Machine {
     }
 
     /// The next row of the innermost scan; without one the scan is closed.
-    #[inline]
+    #[inline(never)]
     pub(super) fn scan_next<P: Protocol, H: Host + ?Sized>(
         &mut self,
-        desc: &ScanDesc,
+        code: &Code,
+        number: u16,
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<bool, Interrupt> {
+        let desc = &code.scans[usize::from(number)];
         let mark = self.heap.arena.mark();
         let row = match self.cursors.last() {
             Some(Some((_, cursor))) => {
@@ -191,12 +201,15 @@ impl Machine {
     }
 
     /// Inserts a row of values that are of their columns' types.
+    #[inline(never)]
     pub(super) fn insert<P: Protocol, H: Host + ?Sized>(
         &mut self,
-        desc: &InsertDesc,
+        code: &Code,
+        number: u16,
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        let desc = &code.inserts[usize::from(number)];
         let table = ctx.tables.get(desc.table);
         let heap = &self.heap;
         table.layout().encode_with(
@@ -216,12 +229,15 @@ impl Machine {
 
     /// Changes columns of a row. Where that changes the primary key, the row is deleted and inserted,
     /// and the register gets the new row's handle.
+    #[inline(never)]
     pub(super) fn update<P: Protocol, H: Host + ?Sized>(
         &mut self,
-        desc: &UpdateDesc,
+        code: &Code,
+        number: u16,
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        let desc = &code.updates[usize::from(number)];
         let Some(row) = row_handle(frame[usize::from(desc.row)]) else { return Ok(()) };
         let table = ctx.tables.get(desc.table);
         let mark = self.heap.arena.mark();
@@ -263,6 +279,7 @@ impl Machine {
     }
 
     /// Deletes a row.
+    #[inline(never)]
     pub(super) fn delete<P: Protocol, H: Host + ?Sized>(
         &mut self,
         table: TableId,

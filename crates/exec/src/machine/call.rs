@@ -1,0 +1,115 @@
+//! Calls of other programs, and the rows a program emits.
+
+use super::{Base, Machine, Sink};
+use crate::code::*;
+use crate::functions;
+use crate::host::{Context, Dynamic, Host, Interrupt};
+use crate::slot::Slot;
+use planaria_base::{Error, Result, SqlState};
+use planaria_protocol::Protocol;
+
+impl Machine {
+    pub(super) fn call_procedure<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        desc: &CallDesc,
+        frame: &mut Vec<Slot>,
+        base: Base,
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
+        let code = ctx.link.code(desc.procedure)?;
+        let sink = match desc.into {
+            Some(list) => Sink::List(base.colls + usize::from(list)),
+            None => Sink::Nowhere,
+        };
+        let inner = self.nested(code, &desc.args, frame, sink, ctx)?;
+        for (to, from) in desc.outs.iter().zip(&code.outs) {
+            if *to != NONE {
+                frame[usize::from(*to)] = inner[usize::from(*from)];
+            }
+        }
+        self.recycle(inner);
+        Ok(())
+    }
+
+    #[cold]
+    pub(super) fn call_dynamic<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        desc: &ExecuteDesc,
+        caller: &Code,
+        frame: &mut Vec<Slot>,
+        base: Base,
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
+        let Slot::Text(text) = frame[usize::from(desc.text)] else {
+            return Err(Error::new(
+                SqlState::NULL_VALUE_NOT_ALLOWED,
+                "query string argument of EXECUTE is null",
+            )
+            .into());
+        };
+        let count = match ctx.host.execute(self.heap.str(text), &desc.types)? {
+            Dynamic::Done(count) => count,
+            Dynamic::Code(code) => {
+                let list = desc.rows.map(|list| base.colls + usize::from(list));
+                let sink = match (list, desc.rows) {
+                    (Some(list), Some(number)) => Sink::Convert {
+                        list,
+                        from: &code.output_types,
+                        to: &caller.colls[usize::from(number)].types,
+                    },
+                    _ => Sink::Nowhere,
+                };
+                let before = list.map_or(0, |list| self.colls[list].len());
+                let inner = self.nested(&code, &desc.args, frame, sink, ctx)?;
+                let affected = code.row_count.map(|r| inner[usize::from(r)]);
+                self.recycle(inner);
+                match affected {
+                    Some(Slot::Int(count)) => count,
+                    _ => list.map_or(0, |list| (self.colls[list].len() - before) as i64),
+                }
+            }
+        };
+        if desc.row_count != NONE {
+            frame[usize::from(desc.row_count)] = Slot::Int(count);
+        }
+        Ok(())
+    }
+
+    pub(super) fn emit<H: Host + ?Sized>(
+        &mut self,
+        values: &[R],
+        frame: &[Slot],
+        sink: Sink<'_>,
+        host: &mut H,
+    ) -> Result<()> {
+        let row = values.iter().map(|r| frame[usize::from(*r)]);
+        match sink {
+            Sink::Nowhere => Ok(()),
+            Sink::List(list) => self.colls[list].push(row),
+            Sink::Host => {
+                self.row.clear();
+                self.row.extend(row);
+                host.row(&self.row, &self.heap)
+            }
+            Sink::Convert { list, from, to } => {
+                // As SELECT INTO has it: missing columns are NULL, further ones are left out.
+                let mut converted = std::mem::take(&mut self.row);
+                converted.clear();
+                let mut row = row.zip(from);
+                for wanted in to {
+                    let slot = match (row.next(), wanted) {
+                        (Some((Slot::Null, _)) | None, _) | (_, None) => Slot::Null,
+                        (Some((slot, from)), Some(to)) if from == to => slot,
+                        (Some((slot, from)), Some(to)) => {
+                            functions::cast(slot, from, to, false, &mut self.heap)?
+                        }
+                    };
+                    converted.push(slot);
+                }
+                let pushed = self.colls[list].push(converted.iter().copied());
+                self.row = converted;
+                pushed
+            }
+        }
+    }
+}
