@@ -40,7 +40,7 @@ macro_rules! funcs {
         /// A scalar function or operator.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[repr(u16)]
-        pub enum Func { $($(#[$doc])* $variant,)* }
+        pub enum Func { $($(#[$doc])* #[doc = concat!("`", $name, "`")] $variant,)* }
 
         impl Func {
             /// All of them.

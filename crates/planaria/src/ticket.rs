@@ -69,7 +69,7 @@ impl Future for Ticket {
             return Poll::Ready(Err(error));
         }
         let waker = context.waker().clone();
-        d.log.0.on_durable(d.epoch, move || waker.wake());
+        d.log.0.on_durable(d.epoch, move |_| waker.wake());
         // It may have become durable before the callback was in place; then the callback has run
         // or runs now, and the next poll says so.
         Poll::Pending

@@ -5,8 +5,7 @@ use super::snapshot::Snapshot;
 use planaria_base::IndexId;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
-use planaria_log::value::ValueWriter;
-use planaria_log::record::EffectWriter;
+use planaria_log::{EffectWriter, ValueWriter};
 use planaria_protocol::{Protocol, WriteKind};
 use planaria_storage::{Header, KeyBuf};
 

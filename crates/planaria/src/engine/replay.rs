@@ -10,7 +10,7 @@ use super::session::SessionCore;
 use crate::options::{OnRecovery, RecoveryProgress};
 use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
 use planaria_exec::Interrupt;
-use planaria_log::record::{Call, Effect};
+use planaria_log::{Call, Effect};
 use planaria_protocol::Protocol;
 use planaria_recovery::{Progress, Replayer};
 use planaria_storage::{IndexSet, KeyBuf};
@@ -137,7 +137,8 @@ fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effect]) -> Resu
         if let Effect::Update { row: image, .. } = effect
             && !storage.secondary().any(|(_, index)| index.codec().unique())
         {
-            let touched: IndexSet = storage.secondary().map(|(id, _)| id).collect();
+            let mut touched = IndexSet::EMPTY;
+            storage.secondary().for_each(|(id, _)| touched.insert(id));
             if protocol.update(&mut s.txn, storage, row.handle, image, touched)?.is_err() {
                 return Err(Error::internal("a logged update was refused"));
             }

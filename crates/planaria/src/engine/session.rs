@@ -139,7 +139,7 @@ impl<P: Protocol> SessionCore<P> {
         body: &mut dyn FnMut(&mut Self, &Snapshot<P::Header>) -> Result<LogAs, Interrupt>,
     ) -> Result<(CommitTs, bool)> {
         self.notices.clear();
-        let mut backoff = Backoff::new();
+        let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
         for _ in 0..ATTEMPTS_MAX {
             self.enter();
             let snapshot = self.snapshot.clone();
@@ -258,7 +258,7 @@ impl<P: Protocol> SessionCore<P> {
             protocol: &self.engine.protocol,
             txn: &mut self.txn,
             tables: &snapshot.tables,
-            link: &snapshot,
+            link: snapshot,
             host: &mut host,
         };
         self.machine.run(code, &self.args, &mut context)?;

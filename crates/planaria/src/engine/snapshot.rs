@@ -6,10 +6,11 @@
 use super::sequence::SequenceState;
 use crate::row::Column;
 use planaria_analysis::logging::{self, Logging};
-use planaria_base::{Error, ProcedureId, Result, TableId};
-use planaria_catalog::{Catalog, Procedure};
+use planaria_base::{Error, IndexId, ProcedureId, Result, SequenceId, TableId, Type};
+use planaria_catalog::{Catalog, Procedure, Returns};
 use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta};
 use planaria_ir::Program;
+use planaria_ir::verify::{IndexShape, Signature, VerifyEnv};
 use planaria_sql::lower;
 use planaria_storage::table::{Table, TableSet};
 use planaria_storage::{ColumnSpec, Header, IndexSpec, TableSpec};
@@ -136,8 +137,39 @@ impl<H: Header> CompileEnv for Env<'_, H> {
     }
 }
 
-impl<'c, H: Header> Link<'c> for &'c Snapshot<H> {
-    fn code(&self, procedure: ProcedureId) -> Result<&'c Code> {
+impl<H: Header> Link for Snapshot<H> {
+    fn code(&self, procedure: ProcedureId) -> Result<&Code> {
         Ok(&self.routine(procedure)?.code)
+    }
+}
+
+/// The definitions that the verifier holds a program against.
+impl<H: Header> VerifyEnv for Snapshot<H> {
+    fn columns(&self, table: TableId) -> Option<Vec<Type>> {
+        let table = self.catalog.tables.get(table.index())?.as_ref()?;
+        Some(table.columns.iter().map(|c| c.ty.clone()).collect())
+    }
+    fn index(&self, table: TableId, index: IndexId) -> Option<IndexShape> {
+        let index = self.catalog.tables.get(table.index())?.as_ref()?.indexes.get(index.index())?;
+        Some(IndexShape { columns: index.columns.clone(), unique: index.unique })
+    }
+    fn procedure(&self, id: ProcedureId) -> Option<Signature> {
+        let procedure = self.catalog.procedures.get(id.index())?;
+        let row = |table: TableId| {
+            let table = self.catalog.tables.get(table.index())?.as_ref()?;
+            Some(table.visible().map(|(_, c)| c.ty.clone()).collect())
+        };
+        let outputs = match &procedure.returns {
+            Returns::Scalar(ty) | Returns::SetOf(ty) => vec![ty.clone()],
+            Returns::SetOfTable(table) | Returns::RowOf(table) => row(*table)?,
+            Returns::Procedure | Returns::Table | Returns::OutRow | Returns::SetOfOutRow => {
+                procedure.outputs().map(|p| p.ty.clone()).collect()
+            }
+        };
+        let inputs = procedure.inputs().map(|p| p.ty.clone()).collect();
+        Some(Signature { inputs, outputs, set: procedure.returns_set() })
+    }
+    fn sequence(&self, id: SequenceId) -> bool {
+        self.catalog.sequences.get(id.index()).is_some_and(Option::is_some)
     }
 }
