@@ -75,7 +75,7 @@ fn mix_bytes(mut hash: u64, bytes: &[u8]) -> u64 {
 /// A hash of the value, the same on every machine and in every version.
 #[inline]
 pub fn hash(slot: Slot, heap: &Heap) -> u64 {
-    hash_with(SEED, slot, heap)
+    hash_with(0, slot, heap)
 }
 
 /// [`hash`] on top of another: for keys of several columns.
