@@ -139,6 +139,8 @@ funcs! {
     BoolLe "bool.le" (B, B) -> B total; BoolGt "bool.gt" (B, B) -> B total; BoolGe "bool.ge" (B, B) -> B total;
     /// IS NULL, IS TRUE, IS FALSE: never NULL.
     IsNull "is.null" (X) -> B nullable total; IsNotNull "is.notnull" (X) -> B nullable total;
+    /// Whether any argument is NULL (NOT NULL columns are checked all at once).
+    AnyNull "is.anynull" (; X) -> B nullable total;
     IsTrue "is.true" (B) -> B nullable total; IsFalse "is.false" (B) -> B nullable total;
     /// The output form, `t` or `f`, which `concat`, `format`, RAISE and `array_to_string` show; the
     /// cast to text is `true` or `false`.

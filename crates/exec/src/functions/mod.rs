@@ -181,6 +181,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         BoolEq | BoolNe | BoolLt | BoolLe | BoolGt | BoolGe => is(a[0].bool().cmp(&a[1].bool()), func),
         IsNull => Ok(Slot::Bool(a[0].is_null())),
         IsNotNull => Ok(Slot::Bool(!a[0].is_null())),
+        AnyNull => Ok(Slot::Bool(a.iter().any(|v| v.is_null()))),
         IsTrue => Ok(Slot::Bool(a[0].is_true())),
         IsFalse => Ok(Slot::Bool(matches!(a[0], Slot::Bool(false)))),
         Distinct => Ok(Slot::Bool(!eq(a[0], a[1], heap))),
