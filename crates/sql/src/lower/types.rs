@@ -1,7 +1,12 @@
 //! Types: names, conversions between them, the common type of several.
+//!
+//! The rules are PostgreSQL's: `pg_cast` with its contexts, type categories with their preferred types, and
+//! the resolution of UNION, CASE and related constructs (manual, chapter 10).
 
+use super::Lowerer;
+use super::bound::{Bound, BoundKind};
 use crate::ast::{TypeName, TypeNameKind};
-use planaria_base::{Error, Result, SqlState, Type};
+use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, text_io};
 use planaria_catalog::Catalog;
 
 /// Why a value is converted; decides which conversions are allowed.
@@ -9,10 +14,296 @@ use planaria_catalog::Catalog;
 pub enum CastContext {
     /// The user did not ask: operators, function arguments.
     Implicit,
-    /// Into a column or variable.
+    /// Into a column.
     Assignment,
+    /// Into a variable of PL/pgSQL: as an assignment, and anything else by way of its text.
+    Variable,
     /// CAST, `::`
     Explicit,
+}
+
+/// Categories as PostgreSQL has them, for the choice between overloads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Category {
+    Bool,
+    Numeric,
+    String,
+    DateTime,
+    Interval,
+    Array,
+    User,
+    Unknown,
+}
+
+pub(super) fn category(ty: &Type) -> Category {
+    match ty {
+        Type::Bool => Category::Bool,
+        Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric(_) | Type::Float8 => Category::Numeric,
+        Type::Text | Type::Varchar(_) | Type::Char(_) => Category::String,
+        Type::Date | Type::Timestamp | Type::TimestampTz => Category::DateTime,
+        Type::Interval => Category::Interval,
+        Type::Array(_) => Category::Array,
+        Type::Bytea | Type::Uuid | Type::Void => Category::User,
+        Type::Unknown => Category::Unknown,
+    }
+}
+
+/// Whether the type is the preferred one of its category.
+pub(super) fn is_preferred(ty: &Type) -> bool {
+    matches!(ty, Type::Bool | Type::Float8 | Type::Text | Type::TimestampTz | Type::Interval)
+}
+
+/// The same type but for its modifier.
+pub(super) fn same_base(a: &Type, b: &Type) -> bool {
+    match (a, b) {
+        (Type::Char(_), Type::Char(_)) => true,
+        (Type::Array(a), Type::Array(b)) => same_base(a, b),
+        _ => a.base() == b.base(),
+    }
+}
+
+/// Without its modifier, as a function's result has it: `char(n)` becomes text, there being no
+/// `char` of unlimited length here.
+pub(super) fn unmodified(ty: &Type) -> Type {
+    match ty {
+        Type::Char(_) => Type::Text,
+        Type::Array(of) => Type::Array(Box::new(unmodified(of))),
+        other => other.base(),
+    }
+}
+
+/// The rank among numbers: conversions upwards are implicit.
+fn number_rank(ty: &Type) -> Option<u8> {
+    Some(match ty {
+        Type::Int2 => 0,
+        Type::Int4 => 1,
+        Type::Int8 => 2,
+        Type::Numeric(_) => 3,
+        Type::Float8 => 4,
+        _ => return None,
+    })
+}
+
+fn datetime_rank(ty: &Type) -> Option<u8> {
+    Some(match ty {
+        Type::Date => 0,
+        Type::Timestamp => 1,
+        Type::TimestampTz => 2,
+        _ => return None,
+    })
+}
+
+/// Whether a value of one type may become one of the other in that context.
+pub(super) fn cast_allowed(from: &Type, to: &Type, context: CastContext) -> bool {
+    use CastContext::*;
+    if same_base(from, to) || *from == Type::Unknown || context == Variable {
+        return *from != Type::Void && *to != Type::Void;
+    }
+    if let (Some(a), Some(b)) = (number_rank(from), number_rank(to)) {
+        return a < b || context >= Assignment;
+    }
+    if let (Some(a), Some(b)) = (datetime_rank(from), datetime_rank(to)) {
+        return a < b || context >= Assignment;
+    }
+    match (from, to) {
+        (Type::Text | Type::Varchar(_) | Type::Char(_), Type::Text | Type::Varchar(_) | Type::Char(_)) => true,
+        (Type::Array(a), Type::Array(b)) => cast_allowed(a, b, context),
+        (Type::Void, _) | (_, Type::Void | Type::Unknown) => false,
+        (_, Type::Text | Type::Varchar(_) | Type::Char(_)) => context >= Assignment,
+        (Type::Text | Type::Varchar(_) | Type::Char(_), _) => context == Explicit,
+        (Type::Bool, Type::Int4) | (Type::Int4, Type::Bool) => context == Explicit,
+        _ => false,
+    }
+}
+
+/// Whether every value of the one type is one of the other as it stands in its register.
+pub(super) fn is_relabel(from: &Type, to: &Type) -> bool {
+    match (from, to) {
+        _ if from == to => true,
+        (Type::Int2, Type::Int4 | Type::Int8) | (Type::Int4, Type::Int8) => true,
+        (Type::Numeric(_), Type::Numeric(None)) => true,
+        (Type::Numeric(Some((p, s))), Type::Numeric(Some((q, t)))) => s == t && p <= q,
+        (Type::Text | Type::Varchar(_) | Type::Char(_), Type::Text | Type::Varchar(None)) => true,
+        (Type::Varchar(Some(n)) | Type::Char(n), Type::Varchar(Some(m))) => n <= m,
+        (Type::Char(n), Type::Char(m)) => n <= m,
+        // Time zones other than UTC do not exist here.
+        (Type::Timestamp, Type::TimestampTz) | (Type::TimestampTz, Type::Timestamp) => true,
+        (Type::Array(a), Type::Array(b)) => is_relabel(a, b),
+        _ => false,
+    }
+}
+
+/// A literal's value as that type, where that can be told now; errors as the input function gives
+/// them.
+pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
+    Ok(Some(match ty {
+        Type::Bool => Datum::Bool(text_io::parse_bool(text)?),
+        Type::Int2 | Type::Int4 | Type::Int8 => Datum::Int(text_io::parse_int(text, ty)?),
+        Type::Numeric(modifier) => {
+            let n = Numeric::parse(text)?;
+            Datum::Numeric(match modifier {
+                Some((p, s)) => n.rescale(*p, *s)?,
+                None => n,
+            })
+        }
+        Type::Float8 => Datum::Float(text_io::parse_float(text)?),
+        Type::Text | Type::Varchar(None) => Datum::Text(text.to_owned()),
+        Type::Varchar(Some(n)) if text.chars().count() <= *n as usize => Datum::Text(text.to_owned()),
+        Type::Char(n) if text.chars().count() <= *n as usize => {
+            Datum::Text(text.trim_end_matches(' ').to_owned())
+        }
+        Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
+        Type::Array(of) => {
+            let mut elements = Vec::new();
+            for element in text_io::parse_array(text)? {
+                let value = match element {
+                    None => Some(Datum::Null),
+                    Some(text) => literal(&text, of)?,
+                };
+                match value {
+                    Some(value) => elements.push(value),
+                    None => return Ok(None),
+                }
+            }
+            Datum::Array(elements)
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// A constant converted now, where that is simple and cannot fail.
+fn fold(value: &Datum, from: &Type, to: &Type) -> Option<Datum> {
+    match (value, to) {
+        (Datum::Null, _) => Some(Datum::Null),
+        (Datum::Int(n), Type::Numeric(None)) if number_rank(from).is_some() => {
+            Some(Datum::Numeric(Numeric::from_i64(*n)))
+        }
+        (Datum::Int(n), Type::Float8) if number_rank(from).is_some() => Some(Datum::Float(*n as f64)),
+        (Datum::Int(n), Type::Int2) if i16::try_from(*n).is_ok() => Some(value.clone()),
+        (Datum::Int(n), Type::Int4) if i32::try_from(*n).is_ok() => Some(value.clone()),
+        (Datum::Int(n), Type::Numeric(Some((p, s)))) if number_rank(from).is_some() => {
+            Numeric::from_i64(*n).rescale(*p, *s).ok().map(Datum::Numeric)
+        }
+        (Datum::Numeric(n), Type::Numeric(Some((p, s)))) => n.rescale(*p, *s).ok().map(Datum::Numeric),
+        (Datum::Numeric(n), Type::Float8) => Some(Datum::Float(n.to_f64())),
+        (Datum::Text(t), Type::Varchar(Some(n))) if t.chars().count() <= *n as usize => Some(value.clone()),
+        (Datum::Text(t), Type::Char(n)) if t.chars().count() <= *n as usize => {
+            Some(Datum::Text(t.trim_end_matches(' ').to_owned()))
+        }
+        _ => None,
+    }
+}
+
+impl Lowerer<'_> {
+    /// Converts an expression; 42846 or 42804 where that is not allowed.
+    pub(super) fn coerce(&mut self, e: Bound, ty: &Type, context: CastContext) -> Result<Bound> {
+        if e.ty == *ty {
+            return Ok(e);
+        }
+        let position = e.position;
+        if e.ty == Type::Unknown {
+            match &e.kind {
+                BoundKind::Param(n) => return self.infer_param(*n, ty, position),
+                BoundKind::Const(Datum::Null) => return Ok(Bound::null(ty.clone(), position)),
+                BoundKind::Const(Datum::Text(text)) => {
+                    if let Some(value) = literal(text, ty).map_err(|e| e.at(position))? {
+                        return Ok(Bound::constant(value, ty.clone(), position));
+                    }
+                    let text = Bound::new(e.kind, Type::Text, position);
+                    let explicit = context == CastContext::Explicit;
+                    return Ok(Bound::new(BoundKind::Cast(Box::new(text), explicit), ty.clone(), position));
+                }
+                _ => {}
+            }
+        }
+        if !cast_allowed(&e.ty, ty, context) {
+            let state = SqlState::CANNOT_COERCE;
+            return Err(Error::new(state, format!("cannot cast type {} to {ty}", e.ty)).at(position));
+        }
+        if let BoundKind::Const(value) = &e.kind
+            && let Some(value) = fold(value, &e.ty, ty)
+        {
+            return Ok(Bound::constant(value, ty.clone(), position));
+        }
+        if is_relabel(&e.ty, ty) {
+            return Ok(match e.kind {
+                BoundKind::Const(value) => Bound::constant(value, ty.clone(), position),
+                BoundKind::Relabel(inner) => Bound::new(BoundKind::Relabel(inner), ty.clone(), position),
+                _ => Bound::new(BoundKind::Relabel(Box::new(e)), ty.clone(), position),
+            });
+        }
+        // ARRAY['a', 'b']::date[] converts its elements, not their text.
+        let explicit = context == CastContext::Explicit;
+        Ok(Bound::new(BoundKind::Cast(Box::new(e), explicit), ty.clone(), position))
+    }
+
+    /// An unknown literal that no context gave a type becomes text.
+    pub(super) fn settle(&mut self, e: Bound) -> Result<Bound> {
+        if e.ty == Type::Unknown { self.coerce(e, &Type::Text, CastContext::Implicit) } else { Ok(e) }
+    }
+
+    /// The value as a condition.
+    pub(super) fn boolean(&mut self, e: Bound, what: &str) -> Result<Bound> {
+        if e.ty == Type::Bool || e.ty == Type::Unknown {
+            return self.coerce(e, &Type::Bool, CastContext::Implicit);
+        }
+        let message = format!("argument of {what} must be type boolean, not type {}", e.ty);
+        Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(e.position))
+    }
+
+    /// The common type of the branches of a CASE, UNION, VALUES, ARRAY, ...
+    pub(super) fn common_type(&self, what: &str, types: &[(&Type, u32)]) -> Result<Type> {
+        let mut known = types.iter().filter(|(t, _)| **t != Type::Unknown);
+        let Some((first, _)) = known.next() else { return Ok(Type::Text) };
+        let mut chosen = (*first).clone();
+        let mut alike = true;
+        for (ty, position) in known {
+            if **ty == chosen {
+                continue;
+            }
+            alike = false;
+            if same_base(ty, &chosen) {
+                continue;
+            }
+            if category(ty) != category(&chosen) || (matches!(ty, Type::Array(_)) && !same_base(ty, &chosen)) {
+                let message = format!("{what} types {} and {} cannot be matched", chosen.base(), ty.base());
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(*position));
+            }
+            if !is_preferred(&chosen)
+                && cast_allowed(&chosen, ty, CastContext::Implicit)
+                && !cast_allowed(ty, &chosen, CastContext::Implicit)
+                || is_preferred(ty) && cast_allowed(&chosen, ty, CastContext::Implicit) && !is_preferred(&chosen)
+            {
+                chosen = (*ty).clone();
+            }
+        }
+        // Literals take the type with its modifier off: a longer one must fit.
+        let all_known = types.iter().all(|(t, _)| **t != Type::Unknown);
+        Ok(if alike && all_known { chosen } else { unmodified(&chosen) })
+    }
+
+    /// Converts the branches of a construct to their common type.
+    pub(super) fn unify(&mut self, what: &str, branches: Vec<Bound>) -> Result<(Vec<Bound>, Type)> {
+        let ty = {
+            let types: Vec<_> = branches.iter().map(|b| (&b.ty, b.position)).collect();
+            self.common_type(what, &types)?
+        };
+        let branches = branches
+            .into_iter()
+            .map(|b| {
+                let (from, position) = (b.ty.clone(), b.position);
+                self.coerce(b, &ty, CastContext::Implicit).map_err(|e| {
+                    if e.sqlstate() == SqlState::CANNOT_COERCE {
+                        let message = format!("{what} could not convert type {from} to {ty}");
+                        Error::new(SqlState::CANNOT_COERCE, message).at(position)
+                    } else {
+                        e
+                    }
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok((branches, ty))
+    }
 }
 
 /// The type that a type name stands for.
@@ -26,9 +317,10 @@ pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
             let found = catalog.table(table).and_then(|t| t.column(column));
             found.map(|(_, c)| c.ty.clone()).ok_or_else(|| {
                 let e = match catalog.table(table) {
-                    None => {
-                        Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{table}\" does not exist"))
-                    }
+                    None => Error::new(
+                        SqlState::UNDEFINED_TABLE,
+                        format!("relation \"{table}\" does not exist"),
+                    ),
                     Some(_) => Error::new(
                         SqlState::UNDEFINED_COLUMN,
                         format!("column \"{column}\" of relation \"{table}\" does not exist"),
@@ -44,10 +336,11 @@ pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
             Err(Error::unsupported("a record cannot be used as a value here", "name its fields one by one")
                 .at(name.position))
         }
-        TypeNameKind::Pseudo(p) => {
-            Err(Error::unsupported(format!("pseudo-type {p} is not supported here"), "use a type of values")
-                .at(name.position))
-        }
+        TypeNameKind::Pseudo(p) => Err(Error::unsupported(
+            format!("pseudo-type {p} is not supported here"),
+            "use a type of values",
+        )
+        .at(name.position)),
     }
 }
 

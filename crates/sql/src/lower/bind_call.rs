@@ -1,0 +1,780 @@
+//! Calls: built-in functions, aggregates, window functions, set-returning functions, the user's
+//! functions and procedures.
+
+use super::Lowerer;
+use super::bound::{
+    Aggregate, AggregateKind, Bound, BoundKind, Rel, RelId, RelKind, WindowCall, WindowKind,
+};
+use super::functions::{ambiguous, no_function};
+use super::names::Names;
+use super::resolve::{Choice, choose};
+use super::types::{CastContext, unmodified};
+use crate::ast::{FunctionCall, Name, Window};
+use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type};
+use planaria_catalog::{Mode, Parameter, Procedure, Returns};
+use planaria_ir::Func;
+
+/// Which clause of a SELECT is being bound: some forbid aggregates and the like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Clause {
+    From,
+    Where,
+    On,
+    GroupBy,
+    Select,
+    Having,
+    OrderBy,
+    /// Inside an aggregate's arguments.
+    Aggregate,
+    /// Inside a window function's arguments.
+    Window,
+    /// Outside of a SELECT.
+    Other(&'static str),
+}
+
+impl Clause {
+    fn name(self) -> &'static str {
+        match self {
+            Clause::From => "functions in FROM",
+            Clause::Where => "WHERE",
+            Clause::On => "JOIN conditions",
+            Clause::GroupBy => "GROUP BY",
+            Clause::Select => "SELECT",
+            Clause::Having => "HAVING",
+            Clause::OrderBy => "ORDER BY",
+            Clause::Aggregate => "aggregate arguments",
+            Clause::Window => "window definitions",
+            Clause::Other(what) => what,
+        }
+    }
+}
+
+/// What the expressions of one SELECT leave behind while they are bound.
+pub(super) struct Collector {
+    pub clause: Clause,
+    /// The pseudo relation of group keys and aggregates, and how many keys there are.
+    pub group_rel: RelId,
+    pub keys: usize,
+    pub aggregates: Vec<Aggregate>,
+    pub window_rel: RelId,
+    pub windows: Vec<WindowCall>,
+    pub named_windows: Vec<(String, Window)>,
+    /// Set-returning functions of the select list, to be joined laterally.
+    pub sets: Vec<RelId>,
+}
+
+/// How a parameter of a routine gets its value.
+pub(super) enum Given {
+    /// The argument at that position.
+    Argument(usize),
+    /// The arguments from there on, as an array.
+    Variadic(usize),
+    Default,
+}
+
+/// Functions that PostgreSQL has as aggregates.
+fn is_aggregate(name: &str) -> bool {
+    matches!(
+        name,
+        "count" | "sum" | "avg" | "min" | "max" | "bool_and" | "bool_or" | "every" | "string_agg" | "array_agg"
+    )
+}
+
+fn is_other_aggregate(name: &str) -> bool {
+    matches!(
+        name,
+        "stddev"
+            | "stddev_pop"
+            | "stddev_samp"
+            | "variance"
+            | "var_pop"
+            | "var_samp"
+            | "corr"
+            | "json_agg"
+            | "jsonb_agg"
+            | "json_object_agg"
+            | "jsonb_object_agg"
+            | "bit_and"
+            | "bit_or"
+            | "mode"
+            | "percentile_cont"
+            | "percentile_disc"
+    )
+}
+
+fn is_window(name: &str) -> bool {
+    matches!(
+        name,
+        "row_number"
+            | "rank"
+            | "dense_rank"
+            | "lag"
+            | "lead"
+            | "first_value"
+            | "last_value"
+            | "percent_rank"
+            | "cume_dist"
+            | "ntile"
+            | "nth_value"
+    )
+}
+
+/// Without a schema that is always searched.
+pub(super) fn plain_name(name: &Name) -> Result<&str> {
+    match &name.parts[..] {
+        [one] => Ok(one),
+        [schema, one] if schema == "pg_catalog" || schema == planaria_catalog::PUBLIC => Ok(one),
+        [schema, ..] => {
+            let message = format!("schema \"{schema}\" does not exist");
+            Err(Error::new(SqlState::INVALID_SCHEMA_NAME, message).at(name.position))
+        }
+        [] => Err(Error::internal("an empty name")),
+    }
+}
+
+impl Lowerer<'_> {
+    fn clause(&self) -> Clause {
+        self.collectors.last().map_or(Clause::Other("this context"), |c| c.clause)
+    }
+
+    /// Binds something within another clause.
+    pub(super) fn in_clause<R>(&mut self, clause: Clause, f: impl FnOnce(&mut Self) -> R) -> R {
+        let Some(collector) = self.collectors.last_mut() else { return f(self) };
+        let before = std::mem::replace(&mut collector.clause, clause);
+        let result = f(self);
+        self.collectors.last_mut().expect("the same one").clause = before;
+        result
+    }
+
+    /// A call in an expression.
+    pub(super) fn bind_call(&mut self, names: &Names<'_>, call: &FunctionCall, position: u32) -> Result<Bound> {
+        let name = plain_name(&call.name)?.to_owned();
+        if call.over.is_some() {
+            return self.bind_window(names, &name, call, position);
+        }
+        if is_aggregate(&name) {
+            return self.bind_aggregate_call(names, &name, call, position);
+        }
+        if is_other_aggregate(&name) && self.catalog.procedures_named(&name).next().is_none() {
+            return Err(Error::unsupported(
+                format!("aggregate function {name} is not supported"),
+                "count, sum, avg, min, max, bool_and, bool_or, string_agg and array_agg are",
+            ));
+        }
+        if is_window(&name) && self.catalog.procedures_named(&name).next().is_none() {
+            let message = format!("window function {name} requires an OVER clause");
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        if call.distinct || call.filter.is_some() || !call.order_by.is_empty() || call.star {
+            let what = if call.distinct {
+                "DISTINCT"
+            } else if call.filter.is_some() {
+                "FILTER"
+            } else if call.star {
+                "*"
+            } else {
+                "ORDER BY"
+            };
+            let message = format!("{what} specified, but {name} is not an aggregate function");
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        if let Some(rel) = self.bind_set(names, &name, call, false, position)? {
+            return self.set_in_select(rel, position);
+        }
+        let args = self.bind_args(names, call)?;
+        let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
+        if call.args.iter().all(|a| a.name.is_none())
+            && let Some(bound) = self.bind_builtin(&name, &args, call.variadic, position)?
+        {
+            return Ok(bound);
+        }
+        match self.find_routine(&name, call, &args, false, position)? {
+            Some((id, given)) => self.bind_routine(id, given, args, position),
+            None => Err(no_function(&name, &types, position)),
+        }
+    }
+
+    fn bind_args(&mut self, names: &Names<'_>, call: &FunctionCall) -> Result<Vec<Bound>> {
+        call.args.iter().map(|a| self.bind(names, &a.value)).collect()
+    }
+
+    /// A set-returning function in the select list is a lateral FROM item.
+    fn set_in_select(&mut self, rel: RelId, position: u32) -> Result<Bound> {
+        let clause = self.clause();
+        let columns = self.rel(rel).columns.clone();
+        let ty = match &columns[..] {
+            [(_, ty)] => ty.clone(),
+            _ => {
+                return Err(Error::unsupported(
+                    "a function that returns rows cannot stand in the select list",
+                    "call it in FROM",
+                ));
+            }
+        };
+        match self.collectors.last_mut() {
+            Some(collector) if clause == Clause::Select => {
+                if !collector.sets.is_empty() {
+                    return Err(Error::unsupported(
+                        "several set-returning functions in one select list are not supported",
+                        "call them in FROM",
+                    ));
+                }
+                collector.sets.push(rel);
+                Ok(Bound::column(rel, 0, ty, position))
+            }
+            _ => {
+                let message = format!("set-returning functions are not allowed in {}", clause.name());
+                Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("call it in FROM"))
+            }
+        }
+    }
+
+    /// A relation for a call of a set-returning function; `None` where the function is no such.
+    pub(super) fn bind_set(
+        &mut self,
+        names: &Names<'_>,
+        name: &str,
+        call: &FunctionCall,
+        ordinality: bool,
+        position: u32,
+    ) -> Result<Option<RelId>> {
+        let column = |ty: &Type| {
+            let mut columns = vec![(name.to_owned(), ty.clone())];
+            if ordinality {
+                columns.push(("ordinality".to_owned(), Type::Int8));
+            }
+            columns
+        };
+        match (name, call.args.len()) {
+            ("generate_series", 2 | 3) => {
+                let args = self.bind_args(names, call)?;
+                let types: Vec<Type> = args.iter().map(|a| unmodified(&a.ty)).collect();
+                let n = args.len();
+                let mut candidates: Vec<Vec<Type>> =
+                    [Type::Int4, Type::Int8, Type::Numeric(None)].map(|t| vec![t; n]).into();
+                if n == 3 {
+                    candidates.extend(
+                        [Type::Timestamp, Type::TimestampTz].map(|t| vec![t.clone(), t, Type::Interval]),
+                    );
+                }
+                let chosen = match choose(&candidates, &types) {
+                    Choice::One(i) => candidates.swap_remove(i),
+                    Choice::None => return Err(no_function(name, &types, position)),
+                    Choice::Ambiguous => return Err(ambiguous(name, &types, position)),
+                };
+                let ty = chosen[0].clone();
+                let mut bound = Vec::new();
+                for (arg, ty) in args.into_iter().zip(&chosen) {
+                    bound.push(self.coerce(arg, ty, CastContext::Implicit)?);
+                }
+                let one = Bound::constant(Datum::Int(1), Type::Int4, position);
+                let step = match bound.len() {
+                    3 => bound.pop().expect("three"),
+                    _ => self.coerce(one, &ty, CastContext::Implicit)?,
+                };
+                let stop = bound.pop().expect("two");
+                let start = bound.pop().expect("one");
+                let kind = RelKind::Series { start, stop, step, ordinality };
+                Ok(Some(self.new_rel(name, column(&ty), kind)))
+            }
+            ("unnest", 1) => {
+                let array = self.bind(names, &call.args[0].value)?;
+                let Type::Array(of) = array.ty.clone() else {
+                    return Err(no_function(name, &[array.ty], position));
+                };
+                Ok(Some(self.new_rel(name, column(&of), RelKind::Unnest { array, ordinality })))
+            }
+            ("generate_subscripts", 2) => {
+                let array = self.bind(names, &call.args[0].value)?;
+                let n = self.bind(names, &call.args[1].value)?;
+                let one = Bound::constant(Datum::Int(1), Type::Int4, position);
+                let stop = Bound::apply(Func::ArrayUpper, vec![array, n], Type::Int4, position);
+                let kind = RelKind::Series { start: one.clone(), stop, step: one, ordinality };
+                Ok(Some(self.new_rel(name, column(&Type::Int4), kind)))
+            }
+            _ => {
+                let sets = |p: &Procedure| p.returns_set();
+                if !self.catalog.procedures_named(name).any(sets) {
+                    return Ok(None);
+                }
+                let args = self.bind_args(names, call)?;
+                let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
+                let Some((id, given)) = self.find_routine(name, call, &args, false, position)? else {
+                    return Err(no_function(name, &types, position));
+                };
+                let procedure = self.catalog.procedure(id);
+                if !procedure.returns_set() {
+                    return Ok(None);
+                }
+                let mut columns = self.result_columns(procedure);
+                if ordinality {
+                    columns.push(("ordinality".to_owned(), Type::Int8));
+                }
+                let args = self.routine_args(id, given, args, position)?;
+                let kind = RelKind::CallSet { procedure: id, args, ordinality };
+                Ok(Some(self.new_rel(name, columns, kind)))
+            }
+        }
+    }
+
+    /// Columns of a routine's answer.
+    pub(super) fn result_columns(&self, p: &Procedure) -> Vec<(String, Type)> {
+        let outputs = || p.outputs().enumerate().map(|(i, o)| (output_name(o, i), o.ty.clone())).collect();
+        match &p.returns {
+            Returns::Procedure | Returns::Table | Returns::OutRow | Returns::SetOfOutRow => outputs(),
+            Returns::Scalar(ty) | Returns::SetOf(ty) => vec![(p.name.clone(), ty.clone())],
+            Returns::SetOfTable(table) | Returns::RowOf(table) => self
+                .catalog
+                .table_by_id(*table)
+                .visible()
+                .map(|(_, c)| (c.name.clone(), c.ty.clone()))
+                .collect(),
+        }
+    }
+
+    /// The routine that a call means, and where its parameters' values come from.
+    pub(super) fn find_routine(
+        &mut self,
+        name: &str,
+        call: &FunctionCall,
+        args: &[Bound],
+        procedure: bool,
+        position: u32,
+    ) -> Result<Option<(ProcedureId, Vec<Given>)>> {
+        let catalog = self.catalog;
+        let mut found = Vec::new();
+        for p in catalog.procedures_named(name).filter(|p| p.is_procedure() == procedure) {
+            if let Some((given, types)) = match_arguments(p, call, args.len()) {
+                found.push((p.id, given, types));
+            }
+        }
+        let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
+        if found.is_empty() {
+            if let Some(other) = catalog.procedures_named(name).find(|p| p.is_procedure() != procedure) {
+                let shown: Vec<String> = types.iter().map(super::operators::base_name).collect();
+                let (is, hint) = if other.is_procedure() {
+                    ("procedure", "To call a procedure, use CALL.")
+                } else {
+                    ("function", "To call a function, use SELECT.")
+                };
+                let article = if procedure { "not a procedure" } else { "a procedure" };
+                let message = format!("{name}({}) is {article}", shown.join(", "));
+                let _ = is;
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position).hint(hint));
+            }
+            return Ok(None);
+        }
+        let candidates: Vec<Vec<Type>> = found.iter().map(|(_, _, t)| t.clone()).collect();
+        match choose(&candidates, &types) {
+            Choice::One(i) => {
+                let (id, given, _) = found.swap_remove(i);
+                Ok(Some((id, given)))
+            }
+            Choice::None => Ok(None),
+            Choice::Ambiguous => {
+                // Fewer defaults win, as does a candidate without VARIADIC.
+                Err(ambiguous(name, &types, position))
+            }
+        }
+    }
+
+    /// The values of a routine's IN and INOUT parameters, in order.
+    pub(super) fn routine_args(
+        &mut self,
+        id: ProcedureId,
+        given: Vec<Given>,
+        args: Vec<Bound>,
+        position: u32,
+    ) -> Result<Vec<Bound>> {
+        let catalog = self.catalog;
+        let procedure = catalog.procedure(id);
+        let mut args: Vec<Option<Bound>> = args.into_iter().map(Some).collect();
+        let mut values = Vec::new();
+        for (parameter, given) in passed(procedure).zip(given) {
+            let value = match given {
+                Given::Argument(i) => args[i].take().expect("each argument is given once"),
+                Given::Variadic(from) => {
+                    let Type::Array(of) = parameter.ty.clone() else {
+                        return Err(Error::internal("a VARIADIC parameter that is no array"));
+                    };
+                    let mut elements = Vec::new();
+                    for arg in args[from..].iter_mut() {
+                        let arg = arg.take().expect("each argument is given once");
+                        elements.push(self.coerce(arg, &of, CastContext::Implicit)?);
+                    }
+                    Bound::apply(Func::ArrayMake, elements, parameter.ty.clone(), position)
+                }
+                Given::Default if parameter.mode == Mode::Out => continue,
+                Given::Default => {
+                    let text = parameter.default.as_deref().unwrap_or("NULL");
+                    self.bind_text(text, position)?
+                }
+            };
+            if parameter.mode == Mode::Out {
+                continue;
+            }
+            let ty = parameter.ty.clone();
+            values.push(self.coerce(value, &ty, CastContext::Implicit).or_else(|e| {
+                // A default is converted as by assignment.
+                if e.sqlstate() == SqlState::CANNOT_COERCE && parameter.default.is_some() {
+                    let text = parameter.default.as_deref().unwrap_or("NULL");
+                    let value = self.bind_text(text, position)?;
+                    return self.coerce(value, &ty, CastContext::Assignment);
+                }
+                Err(e)
+            })?);
+        }
+        Ok(values)
+    }
+
+    fn bind_routine(
+        &mut self,
+        id: ProcedureId,
+        given: Vec<Given>,
+        args: Vec<Bound>,
+        position: u32,
+    ) -> Result<Bound> {
+        let args = self.routine_args(id, given, args, position)?;
+        let procedure = self.catalog.procedure(id);
+        let ty = match &procedure.returns {
+            Returns::Scalar(ty) => ty.clone(),
+            _ => match &self.result_columns(procedure)[..] {
+                [(_, ty)] => ty.clone(),
+                _ => {
+                    return Err(Error::unsupported(
+                        "a function that returns a row cannot be used as a value",
+                        "call it in FROM",
+                    )
+                    .at(position));
+                }
+            },
+        };
+        Ok(Bound::new(BoundKind::Call(id, args), ty, position))
+    }
+
+    /// An expression of the catalog (a default): its errors and operations stand at `position`.
+    pub(super) fn bind_text(&mut self, text: &str, position: u32) -> Result<Bound> {
+        let scope = super::Scope::new();
+        self.bind_text_in(&Names::of(&scope), text, position)
+    }
+
+    /// The same, with names.
+    pub(super) fn bind_text_in(&mut self, names: &Names<'_>, text: &str, position: u32) -> Result<Bound> {
+        let foreign = |mut e: Error| {
+            e.fields_mut().position = Some(position);
+            e
+        };
+        let e = crate::parse::expression(text).map_err(foreign)?;
+        let mut bound = self.bind(names, &e).map_err(foreign)?;
+        self.reposition(&mut bound, position);
+        Ok(bound)
+    }
+
+    // ---- aggregates ----
+
+    fn bind_aggregate_call(
+        &mut self,
+        names: &Names<'_>,
+        name: &str,
+        call: &FunctionCall,
+        position: u32,
+    ) -> Result<Bound> {
+        match self.clause() {
+            Clause::Select | Clause::Having | Clause::OrderBy | Clause::Window => {}
+            Clause::Aggregate => {
+                let message = "aggregate function calls cannot be nested";
+                return Err(Error::new(SqlState::GROUPING_ERROR, message));
+            }
+            other => {
+                let message = format!("aggregate functions are not allowed in {}", other.name());
+                return Err(Error::new(SqlState::GROUPING_ERROR, message));
+            }
+        }
+        let aggregate =
+            self.in_clause(Clause::Aggregate, |l| l.bind_aggregate(names, name, call, position))?;
+        let ty = aggregate.ty.clone();
+        let collector = self.collectors.last_mut().expect("aggregates were allowed by one");
+        let at = collector.aggregates.iter().position(|a| *a == aggregate).unwrap_or_else(|| {
+            collector.aggregates.push(aggregate);
+            collector.aggregates.len() - 1
+        });
+        Ok(Bound::column(collector.group_rel, collector.keys + at, ty, position))
+    }
+
+    fn bind_aggregate(
+        &mut self,
+        names: &Names<'_>,
+        name: &str,
+        call: &FunctionCall,
+        position: u32,
+    ) -> Result<Aggregate> {
+        let filter =
+            call.filter.as_ref().map(|f| self.bind_condition(names, f, "FILTER")).transpose()?;
+        let mut order = Vec::new();
+        for item in &call.order_by {
+            let e = self.bind(names, &item.expr)?;
+            let e = self.settle(e)?;
+            order.push((e, item.descending, item.nulls_first.unwrap_or(item.descending)));
+        }
+        let mut args = if call.star { Vec::new() } else { self.bind_args(names, call)? };
+        for arg in &mut args {
+            let e = std::mem::replace(arg, Bound::bool(true, position));
+            *arg = self.settle(e)?;
+        }
+        let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
+        let missing = || no_function(name, &types, position);
+        let int = |t: &Type| matches!(t, Type::Int2 | Type::Int4 | Type::Int8);
+        let numeric = Type::Numeric(None);
+        use AggregateKind as K;
+        let (kind, to, ty) = match (name, &types[..]) {
+            ("count", []) if call.star => (K::CountStar, None, Type::Int8),
+            ("count", [_]) => (K::Count, None, Type::Int8),
+            ("sum", [Type::Int2 | Type::Int4]) => (K::Sum(Func::Int8Add), None, Type::Int8),
+            ("sum", [Type::Int8 | Type::Numeric(_)]) => {
+                (K::Sum(Func::NumAdd), Some(numeric.clone()), numeric)
+            }
+            ("sum", [Type::Float8]) => (K::Sum(Func::FltAdd), None, Type::Float8),
+            ("sum", [Type::Interval]) => (K::Sum(Func::IntervalAdd), None, Type::Interval),
+            // Sums of integers stay below 2^63 as long as there are fewer than 2^31 rows of them.
+            ("avg", [Type::Int2 | Type::Int4]) => (K::AvgNumeric(Func::Int8Add), None, numeric),
+            ("avg", [t]) if int(t) || matches!(t, Type::Numeric(_)) => {
+                (K::AvgNumeric(Func::NumAdd), Some(numeric.clone()), numeric)
+            }
+            ("avg", [Type::Float8]) => (K::AvgFloat, None, Type::Float8),
+            ("min" | "max", [t]) if !matches!(t, Type::Bool | Type::Uuid | Type::Bytea | Type::Void) => {
+                (if name == "min" { K::Min } else { K::Max }, None, unmodified(t))
+            }
+            // false < true, so "all" is the least and "any" the greatest.
+            ("bool_and" | "every", [Type::Bool]) => (K::Min, None, Type::Bool),
+            ("bool_or", [Type::Bool]) => (K::Max, None, Type::Bool),
+            ("array_agg", [t]) if !matches!(t, Type::Array(_)) => {
+                (K::ArrayAgg, None, Type::Array(Box::new(unmodified(t))))
+            }
+            ("string_agg", [a, b])
+                if [a, b].iter().all(|t| t.class() == planaria_base::types::TypeClass::Text) =>
+            {
+                (K::StringAgg, Some(Type::Text), Type::Text)
+            }
+            _ => return Err(missing()),
+        };
+        if let Some(to) = to {
+            args = args
+                .into_iter()
+                .map(|a| self.operand(a, &to))
+                .collect::<Result<_>>()?;
+        }
+        // DISTINCT changes nothing for the smallest and the greatest.
+        let distinct = call.distinct && !matches!(kind, K::Min | K::Max);
+        if distinct && !order.is_empty() && order.iter().any(|(e, ..)| *e != args[0]) {
+            let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
+            return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message));
+        }
+        if !matches!(kind, K::ArrayAgg | K::StringAgg) {
+            order.clear();
+        }
+        Ok(Aggregate { kind, args, distinct, filter, order, ty })
+    }
+
+    // ---- window functions ----
+
+    fn bind_window(
+        &mut self,
+        names: &Names<'_>,
+        name: &str,
+        call: &FunctionCall,
+        position: u32,
+    ) -> Result<Bound> {
+        let clause = self.clause();
+        if !matches!(clause, Clause::Select | Clause::OrderBy) {
+            let message = format!("window functions are not allowed in {}", clause.name());
+            return Err(Error::new(SqlState::WINDOWING_ERROR, message));
+        }
+        let over = self.window_definition(call.over.as_ref().expect("a window call"), position)?;
+        if let Some(frame) = &over.frame {
+            return Err(Error::unsupported(
+                format!("window frame \"{frame}\" is not supported"),
+                "only the default frame is",
+            ));
+        }
+        let whole = |e: Error| if e.fields().position.is_some() { e } else { e.at(position) };
+        let call = self
+            .in_clause(Clause::Window, |l| {
+                let mut partition = Vec::new();
+                for e in &over.partition_by {
+                    let e = l.bind(names, e)?;
+                    partition.push(l.settle(e)?);
+                }
+                let mut order = Vec::new();
+                for item in &over.order_by {
+                    let e = l.bind(names, &item.expr)?;
+                    let e = l.settle(e)?;
+                    order.push((e, item.descending, item.nulls_first.unwrap_or(item.descending)));
+                }
+                let (kind, args, ty) = l.window_kind(names, name, call, position)?;
+                Ok(WindowCall { kind, args, partition, order, ty })
+            })
+            .map_err(whole)?;
+        let ty = call.ty.clone();
+        let collector = self.collectors.last_mut().expect("window functions were allowed by one");
+        let at = collector.windows.iter().position(|w| *w == call).unwrap_or_else(|| {
+            collector.windows.push(call);
+            collector.windows.len() - 1
+        });
+        Ok(Bound::column(collector.window_rel, at, ty, position))
+    }
+
+    /// The definition behind a name of the WINDOW clause.
+    fn window_definition(&self, over: &Window, position: u32) -> Result<Window> {
+        let Some(name) = &over.name else { return Ok(over.clone()) };
+        let named = self.collectors.last().into_iter().flat_map(|c| &c.named_windows);
+        let Some((_, base)) = named.clone().find(|(n, _)| n == name) else {
+            let message = format!("window \"{name}\" does not exist");
+            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(position));
+        };
+        let mut merged = self.window_definition(base, position)?;
+        if !over.order_by.is_empty() {
+            merged.order_by = over.order_by.clone();
+        }
+        if over.frame.is_some() {
+            merged.frame = over.frame.clone();
+        }
+        Ok(merged)
+    }
+
+    fn window_kind(
+        &mut self,
+        names: &Names<'_>,
+        name: &str,
+        call: &FunctionCall,
+        position: u32,
+    ) -> Result<(WindowKind, Vec<Bound>, Type)> {
+        if is_aggregate(name) {
+            if call.distinct {
+                let message = "DISTINCT is not implemented for window functions";
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
+            let aggregate = self.bind_aggregate(names, name, call, position)?;
+            let ty = aggregate.ty.clone();
+            return Ok((WindowKind::Aggregate(aggregate), Vec::new(), ty));
+        }
+        let mut args = self.bind_args(names, call)?;
+        let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
+        let kind = match (name, args.len()) {
+            ("row_number", 0) => WindowKind::RowNumber,
+            ("rank", 0) => WindowKind::Rank,
+            ("dense_rank", 0) => WindowKind::DenseRank,
+            ("lag" | "lead", 1..=3) => WindowKind::Lag { lead: name == "lead" },
+            ("first_value", 1) => WindowKind::FirstValue,
+            ("last_value", 1) => WindowKind::LastValue,
+            ("percent_rank" | "cume_dist" | "ntile" | "nth_value", _) => {
+                return Err(Error::unsupported(
+                    format!("window function {name} is not supported"),
+                    "row_number, rank, dense_rank, lag, lead, first_value, last_value and aggregates are",
+                ));
+            }
+            _ if is_window(name) => return Err(no_function(name, &types, position)),
+            _ => {
+                let message =
+                    format!("OVER specified, but {name} is not a window function nor an aggregate function");
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
+        };
+        if args.is_empty() {
+            return Ok((kind, args, Type::Int8));
+        }
+        args[0] = self.settle(args[0].clone())?;
+        let ty = unmodified(&args[0].ty);
+        if matches!(kind, WindowKind::Lag { .. }) {
+            if args.len() < 2 {
+                args.push(Bound::constant(Datum::Int(1), Type::Int4, position));
+            }
+            args[1] = self.operand(args[1].clone(), &Type::Int4)?;
+            if args.len() < 3 {
+                args.push(Bound::null(ty.clone(), position));
+            }
+            args[2] = self.coerce(args[2].clone(), &ty, CastContext::Implicit)?;
+        }
+        Ok((kind, args, ty))
+    }
+
+    /// A new relation.
+    pub(super) fn new_rel(&mut self, name: &str, columns: Vec<(String, Type)>, kind: RelKind) -> RelId {
+        let n = columns.len();
+        self.rels.push(Rel {
+            name: name.to_owned(),
+            columns,
+            kind,
+            nullable: false,
+            uses: vec![0; n],
+            regs: vec![None; n],
+            row: None,
+            row_used: false,
+        });
+        RelId(self.rels.len() as u32 - 1)
+    }
+
+    pub(super) fn rel(&self, rel: RelId) -> &Rel {
+        &self.rels[rel.0 as usize]
+    }
+
+    pub(super) fn rel_mut(&mut self, rel: RelId) -> &mut Rel {
+        &mut self.rels[rel.0 as usize]
+    }
+}
+
+/// The parameters that a call's arguments stand for: of a procedure, also its OUT parameters.
+fn passed(p: &Procedure) -> impl Iterator<Item = &Parameter> {
+    let procedure = p.is_procedure();
+    p.parameters.iter().filter(move |q| match q.mode {
+        Mode::In | Mode::InOut | Mode::Variadic => true,
+        Mode::Out => procedure,
+        Mode::Table => false,
+    })
+}
+
+fn output_name(p: &Parameter, i: usize) -> String {
+    if p.name.is_empty() { format!("column{}", i + 1) } else { p.name.clone() }
+}
+
+/// How the arguments of a call would go to the parameters, and the type each argument would get.
+fn match_arguments(p: &Procedure, call: &FunctionCall, n: usize) -> Option<(Vec<Given>, Vec<Type>)> {
+    let parameters: Vec<&Parameter> = passed(p).collect();
+    let mut given: Vec<Given> = parameters.iter().map(|_| Given::Default).collect();
+    let mut set = vec![false; parameters.len()];
+    let mut types = Vec::with_capacity(n);
+    for (i, arg) in call.args.iter().enumerate() {
+        let at = match &arg.name {
+            Some(name) => parameters.iter().position(|q| q.name == *name)?,
+            None => {
+                let last = parameters.len().checked_sub(1)?;
+                let variadic = parameters[last].mode == Mode::Variadic && !call.variadic;
+                if variadic && i >= last {
+                    if i == last {
+                        given[last] = Given::Variadic(last);
+                        set[last] = true;
+                    }
+                    match &parameters[last].ty {
+                        Type::Array(of) => types.push((**of).clone()),
+                        _ => return None,
+                    }
+                    continue;
+                }
+                if i > last {
+                    return None;
+                }
+                i
+            }
+        };
+        if set[at] {
+            return None;
+        }
+        set[at] = true;
+        given[at] = Given::Argument(i);
+        types.push(parameters[at].ty.clone());
+    }
+    let complete = parameters
+        .iter()
+        .zip(&set)
+        .all(|(q, set)| *set || q.default.is_some() || q.mode == Mode::Out && call.args.is_empty());
+    complete.then_some((given, types))
+}

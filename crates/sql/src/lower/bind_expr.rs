@@ -1,0 +1,614 @@
+//! Expressions: syntax tree -> bound tree.
+
+use super::bound::{Bound, BoundKind};
+use super::functions::DATABASE;
+use super::names::Names;
+use super::operators::comparison;
+use super::types::{CastContext, category, unmodified};
+use super::{Lowerer, types};
+use crate::ast::{BinaryOp, Expr, ExprKind, IsWhat, TypeNameKind};
+use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, text_io};
+use planaria_ir::{Draw, Func};
+
+impl Lowerer<'_> {
+    /// Binds an expression.
+    pub(super) fn bind(&mut self, names: &Names<'_>, e: &Expr) -> Result<Bound> {
+        self.depth += 1;
+        let bound = if self.depth > planaria_base::limits::NESTING_MAX {
+            Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "expression is nested too deeply").at(e.position))
+        } else {
+            self.bind_kind(names, e).map_err(|error| error.at(e.position))
+        };
+        self.depth -= 1;
+        bound
+    }
+
+    fn bind_all(&mut self, names: &Names<'_>, list: &[Expr]) -> Result<Vec<Bound>> {
+        list.iter().map(|e| self.bind(names, e)).collect()
+    }
+
+    /// Binds a condition.
+    pub(super) fn bind_condition(&mut self, names: &Names<'_>, e: &Expr, what: &str) -> Result<Bound> {
+        let bound = self.bind(names, e)?;
+        self.boolean(bound, what)
+    }
+
+    pub(super) fn new_let(&mut self) -> u32 {
+        self.lets.push(None);
+        self.lets.len() as u32 - 1
+    }
+
+    /// Evaluates `e` once for a body that uses it several times.
+    fn with_let(
+        &mut self,
+        e: Bound,
+        body: impl FnOnce(&mut Self, Bound) -> Result<Bound>,
+    ) -> Result<Bound> {
+        if e.is_simple() {
+            return body(self, e);
+        }
+        let id = self.new_let();
+        let reference = Bound::new(BoundKind::LetRef(id), e.ty.clone(), e.position);
+        let body = body(self, reference)?;
+        let (ty, position) = (body.ty.clone(), body.position);
+        Ok(Bound::new(BoundKind::Let(id, Box::new(e), Box::new(body)), ty, position))
+    }
+
+    fn bind_kind(&mut self, names: &Names<'_>, e: &Expr) -> Result<Bound> {
+        let position = e.position;
+        let apply = |func, args, ty| Ok(Bound::apply(func, args, ty, position));
+        match &e.kind {
+            ExprKind::Null => Ok(Bound::null(Type::Unknown, position)),
+            ExprKind::Bool(b) => Ok(Bound::bool(*b, position)),
+            ExprKind::Integer(text) => integer_literal(text, position),
+            ExprKind::Decimal(text) => {
+                let n = Numeric::parse(text)?;
+                Ok(Bound::constant(Datum::Numeric(n), Type::Numeric(None), position))
+            }
+            ExprKind::String(text) => {
+                Ok(Bound::constant(Datum::Text(text.clone()), Type::Unknown, position))
+            }
+            ExprKind::BitString(_) => {
+                Err(Error::unsupported("bit strings are not supported", "use bytea or integers"))
+            }
+            ExprKind::Column(name) => {
+                let bound = self.bind_name(names, name)?;
+                match bound.kind {
+                    BoundKind::Row(_) if bound.ty == Type::Void => Err(Error::unsupported(
+                        "a whole row cannot be used as a value here",
+                        "name its columns one by one",
+                    )),
+                    _ => Ok(bound),
+                }
+            }
+            ExprKind::Star(_) => {
+                Err(Error::new(SqlState::SYNTAX_ERROR, "\"*\" is not allowed here").at(position))
+            }
+            ExprKind::Parameter(n) => self.bind_parameter(names, *n, position),
+            ExprKind::Unary(op, inner) => {
+                // A negative literal is read as one, so that the smallest bigint can be written.
+                if let (crate::ast::UnaryOp::Minus, ExprKind::Integer(text)) = (op, &inner.kind) {
+                    return integer_literal(&format!("-{text}"), position);
+                }
+                let inner = self.bind(names, inner)?;
+                self.unary(*op, inner, position)
+            }
+            ExprKind::Binary(BinaryOp::And, left, right) => {
+                let left = self.bind_condition(names, left, "AND")?;
+                let right = self.bind_condition(names, right, "AND")?;
+                Ok(Bound { position, ..left.and(right) })
+            }
+            ExprKind::Binary(BinaryOp::Or, left, right) => {
+                let left = self.bind_condition(names, left, "OR")?;
+                let right = self.bind_condition(names, right, "OR")?;
+                Ok(Bound { position, ..left.or(right) })
+            }
+            ExprKind::Binary(op, left, right) => {
+                let left = self.bind_operand(names, left)?;
+                let right = self.bind_operand(names, right)?;
+                self.compare(*op, left, right, position)
+            }
+            ExprKind::Is { expr, what, negated } => self.bind_is(names, expr, *what, *negated, position),
+            ExprKind::IsDistinctFrom { left, right, negated } => {
+                let left = self.bind(names, left)?;
+                let right = self.bind(names, right)?;
+                // As `=` would compare them.
+                let equal = self.binary(BinaryOp::Eq, left, right, position)?;
+                let func = if *negated { Func::NotDistinct } else { Func::Distinct };
+                match equal.kind {
+                    BoundKind::Apply(_, args) => apply(func, args, Type::Bool),
+                    _ => Err(Error::internal("an equality that is no function")),
+                }
+            }
+            ExprKind::Between { expr, low, high, negated, symmetric } => {
+                let value = self.bind(names, expr)?;
+                let low = self.bind(names, low)?;
+                let high = self.bind(names, high)?;
+                let within = self.with_let(value, |l, value| {
+                    if *symmetric {
+                        let (ordered, _) = l.unify("BETWEEN", vec![low, high])?;
+                        let ty = ordered[0].ty.clone();
+                        let least = Bound::apply(Func::Least, ordered.clone(), ty.clone(), position);
+                        let greatest = Bound::apply(Func::Greatest, ordered, ty, position);
+                        let above = l.binary(BinaryOp::Ge, value.clone(), least, position)?;
+                        let below = l.binary(BinaryOp::Le, value, greatest, position)?;
+                        return Ok(above.and(below));
+                    }
+                    let above = l.binary(BinaryOp::Ge, value.clone(), low, position)?;
+                    let below = l.binary(BinaryOp::Le, value, high, position)?;
+                    Ok(above.and(below))
+                })?;
+                Ok(if *negated { within.negated() } else { within })
+            }
+            ExprKind::InList { expr, list, negated } => {
+                let value = self.bind_operand(names, expr)?;
+                let list = list.iter().map(|e| self.bind_operand(names, e)).collect::<Result<Vec<_>>>()?;
+                let found = self.in_list(value, list, position)?;
+                Ok(if *negated { found.negated() } else { found })
+            }
+            ExprKind::InQuery { expr, query, negated } => {
+                let left = match self.bind_operand(names, expr)? {
+                    Bound { kind: BoundKind::Row(fields), .. } => fields,
+                    one => vec![one],
+                };
+                let query = self.bind_query(names, query)?;
+                let found = self.in_query(left, query, position)?;
+                Ok(if *negated { found.negated() } else { found })
+            }
+            ExprKind::Quantified { expr, op, all, array } => {
+                let value = self.bind(names, expr)?;
+                let array = self.bind(names, array)?;
+                self.quantified(*op, *all, value, array, position)
+            }
+            ExprKind::QuantifiedQuery { expr, op, all, query } => {
+                let value = self.bind(names, expr)?;
+                let query = self.bind_query(names, query)?;
+                match (op, all) {
+                    (BinaryOp::Eq, false) => self.in_query(vec![value], query, position),
+                    (BinaryOp::Ne, true) => Ok(self.in_query(vec![value], query, position)?.negated()),
+                    _ => {
+                        one_column(&query, position)?;
+                        let (value, query, func) = self.match_query(*op, value, query, position)?;
+                        let kind =
+                            BoundKind::QuantifiedQuery(Box::new(value), Box::new(query), func, *all);
+                        Ok(Bound::new(kind, Type::Bool, position))
+                    }
+                }
+            }
+            ExprKind::Like { expr, pattern, escape, insensitive, negated } => {
+                let text = |l: &mut Self, e: &Expr| {
+                    let e = l.bind(names, e)?;
+                    let what = if *insensitive { "~~*" } else { "~~" };
+                    if category(&e.ty) != types::Category::String && e.ty != Type::Unknown {
+                        let (left, right) = (&e.ty, Type::Unknown);
+                        return Err(super::operators::no_operator(what, Some(left), &right, position));
+                    }
+                    l.operand(e, &Type::Text)
+                };
+                let value = text(self, expr)?;
+                let pattern = text(self, pattern)?;
+                let escape = match escape {
+                    Some(e) => text(self, e)?,
+                    None => Bound::constant(Datum::Text("\\".to_owned()), Type::Text, position),
+                };
+                let func = if *insensitive { Func::ILike } else { Func::Like };
+                let found = Bound::apply(func, vec![value, pattern, escape], Type::Bool, position);
+                Ok(if *negated { found.negated() } else { found })
+            }
+            ExprKind::Call(call) => self.bind_call(names, call, position),
+            ExprKind::SqlValue(keyword, precision) => sql_value(keyword, *precision, position),
+            ExprKind::Cast(inner, name) => self.bind_cast(names, inner, name, position),
+            ExprKind::Case { operand, whens, otherwise } => {
+                let operand = operand.as_ref().map(|o| self.bind(names, o)).transpose()?;
+                match operand {
+                    Some(value) => {
+                        let value = self.settle(value)?;
+                        self.with_let(value, |l, value| l.bind_case(names, Some(value), whens, otherwise, position))
+                    }
+                    None => self.bind_case(names, None, whens, otherwise, position),
+                }
+            }
+            ExprKind::Coalesce(list) => {
+                let list = self.bind_all(names, list)?;
+                let (mut list, ty) = self.unify("COALESCE", list)?;
+                if list.len() == 1 {
+                    return Ok(list.remove(0));
+                }
+                Ok(Bound::new(BoundKind::Coalesce(list), ty, position))
+            }
+            ExprKind::NullIf(a, b) => {
+                let a = self.bind(names, a)?;
+                let b = self.bind(names, b)?;
+                let a = self.settle(a)?;
+                self.with_let(a, |l, a| {
+                    let equal = l.binary(BinaryOp::Eq, a.clone(), b, position)?;
+                    let ty = a.ty.clone();
+                    let null = Bound::null(ty.clone(), position);
+                    Ok(Bound::new(BoundKind::Case(vec![(equal, null)], Box::new(a)), ty, position))
+                })
+            }
+            ExprKind::Greatest(list) | ExprKind::Least(list) => {
+                let greatest = matches!(e.kind, ExprKind::Greatest(_));
+                let (what, func) =
+                    if greatest { ("GREATEST", Func::Greatest) } else { ("LEAST", Func::Least) };
+                let list = self.bind_all(names, list)?;
+                let (list, ty) = self.unify(what, list)?;
+                apply(func, list, ty)
+            }
+            ExprKind::Array(list) => {
+                if list.is_empty() {
+                    return Err(Error::new(
+                        SqlState::INDETERMINATE_DATATYPE,
+                        "cannot determine type of empty array",
+                    )
+                    .hint("Explicitly cast to the desired type, for example ARRAY[]::integer[]."));
+                }
+                let list = self.bind_all(names, list)?;
+                let (list, ty) = self.unify("ARRAY", list)?;
+                if matches!(ty, Type::Array(_)) {
+                    return Err(Error::unsupported(
+                        "arrays of more than one dimension are not supported",
+                        "use one array for each dimension",
+                    ));
+                }
+                apply(Func::ArrayMake, list, Type::Array(Box::new(unmodified(&ty))))
+            }
+            ExprKind::ArrayQuery(query) => {
+                let query = self.bind_query(names, query)?;
+                one_column(&query, position)?;
+                let ty = Type::Array(Box::new(unmodified(&query.columns[0].ty)));
+                Ok(Bound::new(BoundKind::ArrayQuery(Box::new(query)), ty, position))
+            }
+            ExprKind::Row(_) => {
+                Err(Error::unsupported("a row cannot be used as a value here", "name its fields one by one"))
+            }
+            ExprKind::Subscript(array, index) => {
+                let array = self.bind(names, array)?;
+                let Type::Array(of) = array.ty.clone() else {
+                    let message =
+                        format!("cannot subscript type {} because it does not support subscripting", array.ty);
+                    return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+                };
+                let index = self.bind(names, index)?;
+                let index = self.subscript(index)?;
+                apply(Func::ArrayGet, vec![array, index], *of)
+            }
+            ExprKind::Slice(array, low, high) => {
+                let array = self.bind(names, array)?;
+                if !matches!(array.ty, Type::Array(_)) {
+                    let message =
+                        format!("cannot subscript type {} because it does not support subscripting", array.ty);
+                    return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+                }
+                let low = low.as_ref().map(|e| self.bind(names, e)).transpose()?;
+                let high = high.as_ref().map(|e| self.bind(names, e)).transpose()?;
+                let low = match low {
+                    Some(low) => self.subscript(low)?,
+                    None => Bound::constant(Datum::Int(1), Type::Int4, position),
+                };
+                self.with_let(array, |l, array| {
+                    let high = match high {
+                        Some(high) => l.subscript(high)?,
+                        None => Bound::apply(Func::Cardinality, vec![array.clone()], Type::Int4, position),
+                    };
+                    let ty = array.ty.clone();
+                    Ok(Bound::apply(Func::ArraySlice, vec![array, low, high], ty, position))
+                })
+            }
+            ExprKind::Field(inner, field) => {
+                if let ExprKind::Column(name) = &inner.kind {
+                    let mut name = name.clone();
+                    name.parts.push(field.clone());
+                    return self.bind_name(names, &name);
+                }
+                Err(Error::unsupported("fields of computed rows are not supported", "call the function in FROM"))
+            }
+            ExprKind::Subquery(query) => {
+                let query = self.bind_query(names, query)?;
+                one_column(&query, position)?;
+                let ty = query.columns[0].ty.clone();
+                Ok(Bound::new(BoundKind::Subquery(Box::new(query)), ty, position))
+            }
+            ExprKind::Exists(query) => {
+                let query = self.bind_query(names, query)?;
+                Ok(Bound::new(BoundKind::Exists(Box::new(query)), Type::Bool, position))
+            }
+            ExprKind::AtTimeZone(inner, zone) => {
+                let inner = self.bind(names, inner)?;
+                let zone = self.bind(names, zone)?;
+                let utc = matches!(zone.as_const(), Some(Datum::Text(z)) if
+                    ["utc", "gmt", "z", "zulu", "etc/utc"].contains(&z.to_ascii_lowercase().as_str()));
+                if !utc {
+                    return Err(Error::unsupported("time zones other than UTC are not supported", "use 'UTC'"));
+                }
+                let to = match inner.ty {
+                    Type::Timestamp => Type::TimestampTz,
+                    _ => Type::Timestamp,
+                };
+                let inner = if inner.ty == Type::Date {
+                    self.coerce(inner, &Type::TimestampTz, CastContext::Implicit)?
+                } else {
+                    inner
+                };
+                self.coerce(inner, &to, CastContext::Explicit)
+            }
+            ExprKind::Collate(inner, collation) => {
+                let name = collation.parts.last().map_or("", String::as_str);
+                if !["C", "POSIX", "default", "ucs_basic", "C.UTF-8"].contains(&name) {
+                    return Err(Error::unsupported(
+                        format!("collation \"{name}\" is not supported"),
+                        "texts are ordered by their bytes, as under \"C\"",
+                    ));
+                }
+                self.bind(names, inner)
+            }
+        }
+    }
+
+    /// Like [`Lowerer::bind`], but rows are allowed.
+    fn bind_operand(&mut self, names: &Names<'_>, e: &Expr) -> Result<Bound> {
+        match &e.kind {
+            ExprKind::Row(fields) => {
+                let fields = self.bind_all(names, fields)?;
+                Ok(Bound::new(BoundKind::Row(fields), Type::Void, e.position))
+            }
+            _ => self.bind(names, e),
+        }
+    }
+
+    fn subscript(&mut self, index: Bound) -> Result<Bound> {
+        if matches!(index.ty, Type::Int2 | Type::Int4 | Type::Int8) {
+            return Ok(index);
+        }
+        self.coerce(index, &Type::Int4, CastContext::Assignment).map_err(|e| {
+            if e.sqlstate() == SqlState::CANNOT_COERCE {
+                Error::new(SqlState::DATATYPE_MISMATCH, "array subscript must have type integer")
+            } else {
+                e
+            }
+        })
+    }
+
+    fn bind_is(
+        &mut self,
+        names: &Names<'_>,
+        e: &Expr,
+        what: IsWhat,
+        negated: bool,
+        position: u32,
+    ) -> Result<Bound> {
+        let rows = what == IsWhat::Null;
+        let fields = match &e.kind {
+            ExprKind::Row(_) if rows => Some(self.bind_operand(names, e)?),
+            ExprKind::Column(name) if rows => Some(self.bind_name(names, name)?),
+            _ => None,
+        };
+        if let Some(Bound { kind: BoundKind::Row(fields), .. }) = fields {
+            // A row IS NULL when all its fields are, IS NOT NULL when none is.
+            let func = if negated { Func::IsNotNull } else { Func::IsNull };
+            let mut all = Bound::bool(true, position);
+            for field in fields {
+                let field = self.settle(field)?;
+                all = all.and(Bound::apply(func, vec![field], Type::Bool, position));
+            }
+            return Ok(all);
+        }
+        let value = match fields {
+            Some(bound) => bound,
+            None => self.bind(names, e)?,
+        };
+        let (func, inverse) = match what {
+            IsWhat::Null => (Func::IsNull, Func::IsNotNull),
+            IsWhat::Unknown => (Func::IsNull, Func::IsNotNull),
+            IsWhat::True => (Func::IsTrue, Func::IsTrue),
+            IsWhat::False => (Func::IsFalse, Func::IsFalse),
+        };
+        let value = match what {
+            IsWhat::Null => self.settle(value)?,
+            IsWhat::True => self.boolean(value, "IS TRUE")?,
+            IsWhat::False => self.boolean(value, "IS FALSE")?,
+            IsWhat::Unknown => self.boolean(value, "IS UNKNOWN")?,
+        };
+        Ok(match (negated, func == inverse) {
+            (false, _) => Bound::apply(func, vec![value], Type::Bool, position),
+            (true, false) => Bound::apply(inverse, vec![value], Type::Bool, position),
+            (true, true) => Bound::apply(func, vec![value], Type::Bool, position).negated(),
+        })
+    }
+
+    fn bind_case(
+        &mut self,
+        names: &Names<'_>,
+        operand: Option<Bound>,
+        whens: &[(Expr, Expr)],
+        otherwise: &Option<Box<Expr>>,
+        position: u32,
+    ) -> Result<Bound> {
+        let mut conditions = Vec::with_capacity(whens.len());
+        let mut results = Vec::with_capacity(whens.len() + 1);
+        for (when, then) in whens {
+            conditions.push(match &operand {
+                Some(value) => {
+                    let when = self.bind(names, when)?;
+                    let at = when.position;
+                    self.binary(BinaryOp::Eq, value.clone(), when, at)?
+                }
+                None => self.bind_condition(names, when, "CASE/WHEN")?,
+            });
+            results.push(self.bind(names, then)?);
+        }
+        results.push(match otherwise {
+            Some(e) => self.bind(names, e)?,
+            None => Bound::null(Type::Unknown, position),
+        });
+        let (mut results, ty) = self.unify("CASE", results)?;
+        let last = results.pop().expect("ELSE was pushed");
+        let whens = conditions.into_iter().zip(results).collect();
+        Ok(Bound::new(BoundKind::Case(whens, Box::new(last)), ty, position))
+    }
+
+    fn bind_cast(
+        &mut self,
+        names: &Names<'_>,
+        inner: &Expr,
+        name: &crate::ast::TypeName,
+        position: u32,
+    ) -> Result<Bound> {
+        // regclass and its like only name things here: the literal stays what it is.
+        if let TypeNameKind::Named(path) = &name.kind
+            && matches!(path.parts.last().map(String::as_str), Some("regclass" | "regtype" | "regproc" | "name"))
+        {
+            let inner = self.bind(names, inner)?;
+            return self.coerce(inner, &Type::Text, CastContext::Explicit);
+        }
+        let ty = self.resolve_type(name)?;
+        if let (ExprKind::Array(list), Type::Array(of)) = (&inner.kind, &ty) {
+            // The elements are converted, each on its own.
+            let mut args = Vec::with_capacity(list.len());
+            for e in list {
+                let e = self.bind(names, e)?;
+                args.push(self.coerce(e, of, CastContext::Explicit)?);
+            }
+            return Ok(Bound::apply(Func::ArrayMake, args, ty, position));
+        }
+        let inner = self.bind(names, inner)?;
+        let mut bound = self.coerce(inner, &ty, CastContext::Explicit)?;
+        bound.position = position;
+        Ok(bound)
+    }
+
+    /// `value IN (list)`.
+    pub(super) fn in_list(&mut self, value: Bound, list: Vec<Bound>, position: u32) -> Result<Bound> {
+        let is_row = matches!(value.kind, BoundKind::Row(_));
+        let ints = |b: &Bound| matches!(b.ty, Type::Int2 | Type::Int4 | Type::Int8);
+        if !is_row && list.len() > 1 {
+            let (value, list, class) = if ints(&value) && list.iter().all(ints) {
+                (value, list, planaria_base::types::TypeClass::Integer)
+            } else {
+                let mut all = vec![value.clone()];
+                all.extend(list.iter().cloned());
+                match self.unify("IN", all) {
+                    Ok((mut all, ty)) => {
+                        let value = all.remove(0);
+                        (value, all, ty.class())
+                    }
+                    // No common type: each comparison chooses its own operator, or fails.
+                    Err(_) => return self.any_equal(value, list, position),
+                }
+            };
+            let Some(func) = comparison(BinaryOp::Eq, class) else {
+                return self.any_equal(value, list, position);
+            };
+            let kind = BoundKind::InList(Box::new(value), list, func);
+            return Ok(Bound::new(kind, Type::Bool, position));
+        }
+        self.any_equal(value, list, position)
+    }
+
+    fn any_equal(&mut self, value: Bound, list: Vec<Bound>, position: u32) -> Result<Bound> {
+        let mut any: Option<Bound> = None;
+        for item in list {
+            let equal = self.compare(BinaryOp::Eq, value.clone(), item, position)?;
+            any = Some(match any {
+                None => equal,
+                Some(any) => any.or(equal),
+            });
+        }
+        any.ok_or_else(|| Error::new(SqlState::SYNTAX_ERROR, "an empty IN list"))
+    }
+
+    /// `op ANY/ALL (array)`.
+    fn quantified(
+        &mut self,
+        op: BinaryOp,
+        all: bool,
+        value: Bound,
+        array: Bound,
+        position: u32,
+    ) -> Result<Bound> {
+        let array = if array.ty == Type::Unknown {
+            let of = if value.ty == Type::Unknown { Type::Text } else { unmodified(&value.ty) };
+            self.coerce(array, &Type::Array(Box::new(of)), CastContext::Implicit)?
+        } else {
+            array
+        };
+        let Type::Array(of) = array.ty.clone() else {
+            let message = "op ANY/ALL (array) requires array on right side";
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        };
+        // Which comparison: as between the value and an element.
+        let id = self.new_let();
+        let element = Bound::new(BoundKind::LetRef(id), (*of).clone(), position);
+        let compared = self.binary(op, value, element, position)?;
+        let BoundKind::Apply(func, mut args) = compared.kind else {
+            return Err(Error::internal("a comparison that is no function"));
+        };
+        if compared.ty != Type::Bool || args.len() != 2 {
+            let message = "op ANY/ALL (array) requires operator to yield boolean";
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        let (element, value) = (args.pop().expect("two"), args.pop().expect("two"));
+        let array = match element.kind {
+            BoundKind::LetRef(_) => array,
+            // The elements must be converted first.
+            _ => self.coerce(array, &Type::Array(Box::new(element.ty)), CastContext::Implicit)?,
+        };
+        match (op, all) {
+            (BinaryOp::Eq, false) => {
+                Ok(Bound::apply(Func::ArrayContainsElement, vec![value, array], Type::Bool, position))
+            }
+            (BinaryOp::Ne, true) => {
+                Ok(Bound::apply(Func::ArrayContainsElement, vec![value, array], Type::Bool, position).negated())
+            }
+            _ => {
+                let kind = BoundKind::Quantified(Box::new(value), Box::new(array), func, all);
+                Ok(Bound::new(kind, Type::Bool, position))
+            }
+        }
+    }
+}
+
+/// An integer literal: the smallest of integer, bigint, numeric that holds it.
+fn integer_literal(text: &str, position: u32) -> Result<Bound> {
+    let clean: String = text.chars().filter(|c| *c != '_').collect();
+    match text_io::parse_int(&clean, &Type::Int8) {
+        Ok(n) => {
+            let ty = if i32::try_from(n).is_ok() { Type::Int4 } else { Type::Int8 };
+            Ok(Bound::constant(Datum::Int(n), ty, position))
+        }
+        Err(_) => {
+            let n = Numeric::parse(&clean)?;
+            Ok(Bound::constant(Datum::Numeric(n), Type::Numeric(None), position))
+        }
+    }
+}
+
+/// A subquery used as a value has one column.
+pub(super) fn one_column(query: &super::bound::BoundQuery, position: u32) -> Result<()> {
+    if query.columns.len() == 1 {
+        return Ok(());
+    }
+    Err(Error::new(SqlState::SYNTAX_ERROR, "subquery must return only one column").at(position))
+}
+
+/// `current_timestamp` and its like.
+fn sql_value(keyword: &str, precision: Option<u32>, position: u32) -> Result<Bound> {
+    if precision.is_some_and(|p| p < 6) {
+        return Err(Error::unsupported(
+            format!("{keyword} with a precision is not supported"),
+            "date_trunc('second', ...) drops the fraction",
+        ));
+    }
+    let draw = |ty| Bound::new(BoundKind::Draw(Draw::TransactionTimestamp), ty, position);
+    let text = |t: &str| Bound::constant(Datum::Text(t.to_owned()), Type::Text, position);
+    Ok(match keyword {
+        "current_timestamp" => draw(Type::TimestampTz),
+        "localtimestamp" => draw(Type::Timestamp),
+        "current_date" => {
+            Bound::apply(Func::TimestampToDate, vec![draw(Type::Timestamp)], Type::Date, position)
+        }
+        "current_user" | "session_user" | "user" | "current_role" | "current_catalog" => text(DATABASE),
+        "current_schema" => text(planaria_catalog::PUBLIC),
+        _ => return Err(Error::unsupported(format!("{keyword} is not supported"), "use localtimestamp")),
+    })
+}

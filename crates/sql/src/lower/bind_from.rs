@@ -1,0 +1,463 @@
+//! FROM: relations, views, derived tables, functions, joins.
+//!
+//! Inner joins become one flat group of items with their conditions; a LEFT JOIN becomes an `Outer` item
+//! of that group, to be done any time after the relations of its left side (outer joins commute
+//! with inner joins and filters over their preserved side). A derived table or view that only
+//! projects and filters dissolves into the group.
+
+use super::Lowerer;
+use super::bind_call::{Clause, plain_name};
+use super::bind_query::rename;
+use super::bound::{Body, Bound, BoundKind, BoundQuery, Distinct, Item, RelId, RelKind};
+use super::names::{Names, Source, SourceColumn};
+use crate::ast::{BinaryOp, FunctionCall, JoinCondition, JoinKind, Name, Query, TableAlias, TableRef};
+use planaria_base::{Error, Result, SqlState, Type};
+use planaria_catalog::Returns;
+
+/// The columns of `*`.
+pub(super) type Star = Vec<(String, Bound)>;
+
+/// A part of a FROM clause.
+struct Part {
+    items: Vec<Item>,
+    filter: Vec<Bound>,
+    star: Star,
+}
+
+impl Lowerer<'_> {
+    /// Binds a FROM clause into `level`: its items, conditions of inner joins, the columns of `*`.
+    pub(super) fn bind_from(
+        &mut self,
+        level: &mut Names<'_>,
+        from: &[TableRef],
+    ) -> Result<(Vec<Item>, Vec<Bound>, Star)> {
+        let mut whole = Part { items: Vec::new(), filter: Vec::new(), star: Vec::new() };
+        for table in from {
+            let part = self.bind_table(level, table, false)?;
+            whole.items.extend(part.items);
+            whole.filter.extend(part.filter);
+            whole.star.extend(part.star);
+        }
+        Ok((whole.items, whole.filter, whole.star))
+    }
+
+    /// One FROM item; `nullable` if it stands on the nullable side of an outer join.
+    fn bind_table(&mut self, level: &mut Names<'_>, table: &TableRef, nullable: bool) -> Result<Part> {
+        match table {
+            TableRef::Relation { name, alias } => self.bind_relation(level, name, alias.as_ref(), nullable),
+            TableRef::Derived { query, alias, lateral } => {
+                let bound = if *lateral {
+                    self.bind_level(level.inner(), query, false)?
+                } else {
+                    let beside = level.beside();
+                    self.bind_level(beside, query, false)?
+                };
+                let (name, columns) = match alias {
+                    Some(a) => (a.name.as_str(), &a.columns[..]),
+                    None => ("", &[][..]),
+                };
+                self.add_query(level, bound, name, columns, nullable, query.position)
+            }
+            TableRef::Function { call, alias, lateral: _, ordinality, position } => {
+                self.bind_function(level, call, alias.as_ref(), *ordinality, *position)
+            }
+            TableRef::Join { kind, left, right, condition, position } => {
+                self.bind_join(level, *kind, left, right, condition, nullable, *position)
+            }
+        }
+    }
+
+    fn bind_relation(
+        &mut self,
+        level: &mut Names<'_>,
+        name: &Name,
+        alias: Option<&TableAlias>,
+        nullable: bool,
+    ) -> Result<Part> {
+        let table = plain_name(name)?.to_owned();
+        let shown = alias.map_or(table.as_str(), |a| a.name.as_str());
+        let renamed = alias.map_or(&[][..], |a| &a.columns[..]);
+        let position = name.position;
+        if name.parts.len() == 1
+            && let Some(index) = level.cte(&table)
+        {
+            let rel = self.cte_rel(index, shown, position)?;
+            return self.add_rel(level, rel, shown, renamed, position);
+        }
+        let catalog = self.catalog;
+        if let Some(table) = catalog.table(&table) {
+            let rel = self.table_rel(table.id, shown);
+            return self.add_rel(level, rel, shown, renamed, position);
+        }
+        if let Some(view) = catalog.views.get(&table) {
+            let foreign = |mut e: Error| {
+                e.fields_mut().position = Some(position);
+                e.context(format!("view \"{}\"", view.name))
+            };
+            let query: Query = crate::parse::query(&view.query).map_err(foreign)?;
+            let scope = super::Scope::new();
+            let collectors = std::mem::take(&mut self.collectors);
+            let bound = self.bind_level(Names::of(&scope), &query, false).map_err(foreign);
+            self.collectors = collectors;
+            let mut bound = bound?;
+            self.reposition_query(&mut bound, position);
+            rename(&mut bound.columns, &view.columns, &view.name, position)?;
+            return self.add_query(level, bound, shown, renamed, nullable, position);
+        }
+        let message = format!("relation \"{}\" does not exist", name.parts.join("."));
+        Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(position))
+    }
+
+    /// A relation for a table. Its columns are all stored ones; the hidden row id is the last.
+    pub(super) fn table_rel(&mut self, table: planaria_base::TableId, alias: &str) -> RelId {
+        let table = self.catalog.table_by_id(table);
+        let columns = table.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
+        self.new_rel(alias, columns, RelKind::Table(table.id))
+    }
+
+    /// The source of a relation: hidden columns cannot be named.
+    pub(super) fn source_of(&self, rel: RelId, alias: &str) -> Source {
+        let relation = self.rel(rel);
+        let mut source = Source::of(alias, rel, &relation.columns);
+        if let RelKind::Table(table) = relation.kind {
+            let table = self.catalog.table_by_id(table);
+            let mut hidden = table.columns.iter().map(|c| c.hidden);
+            source.columns.retain(|_| !hidden.next().unwrap_or(false));
+        }
+        source
+    }
+
+    /// Makes a relation a source.
+    fn add_rel(
+        &mut self,
+        level: &mut Names<'_>,
+        rel: RelId,
+        alias: &str,
+        renamed: &[String],
+        position: u32,
+    ) -> Result<Part> {
+        let source = self.source_of(rel, alias);
+        let star = self.add_source(level, source, renamed, position)?;
+        Ok(Part { items: vec![Item::Rel(rel)], filter: Vec::new(), star })
+    }
+
+    fn add_source(
+        &mut self,
+        level: &mut Names<'_>,
+        mut source: Source,
+        renamed: &[String],
+        position: u32,
+    ) -> Result<Star> {
+        level.check_alias(&source.alias, position)?;
+        if renamed.len() > source.columns.len() {
+            let (has, said) = (source.columns.len(), renamed.len());
+            let message = format!(
+                "table \"{}\" has {has} columns available but {said} columns specified",
+                source.alias
+            );
+            return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(position));
+        }
+        for (column, name) in source.columns.iter_mut().zip(renamed) {
+            column.name.clone_from(name);
+        }
+        let star = source.columns.iter().map(|c| (c.name.clone(), c.expr.clone())).collect();
+        level.sources.push(source);
+        Ok(star)
+    }
+
+    /// A query in FROM: dissolved into the group if it only projects and filters.
+    fn add_query(
+        &mut self,
+        level: &mut Names<'_>,
+        query: BoundQuery,
+        alias: &str,
+        renamed: &[String],
+        nullable: bool,
+        position: u32,
+    ) -> Result<Part> {
+        if dissolves(&query, nullable) {
+            let Body::Select(select) = query.body else { unreachable!("only a SELECT dissolves") };
+            let columns = query
+                .columns
+                .iter()
+                .zip(select.outputs)
+                .map(|(c, expr)| SourceColumn { name: c.name.clone(), expr, merged: false })
+                .collect();
+            let source = Source { alias: alias.to_owned(), columns };
+            let star = self.add_source(level, source, renamed, position)?;
+            return Ok(Part { items: select.from, filter: select.filter, star });
+        }
+        let columns = query.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
+        let rel = self.new_rel(alias, columns, RelKind::Query(Box::new(query)));
+        self.add_rel(level, rel, alias, renamed, position)
+    }
+
+    fn bind_function(
+        &mut self,
+        level: &mut Names<'_>,
+        call: &FunctionCall,
+        alias: Option<&TableAlias>,
+        ordinality: bool,
+        position: u32,
+    ) -> Result<Part> {
+        let name = plain_name(&call.name)?.to_owned();
+        let shown = alias.map_or(name.as_str(), |a| a.name.as_str());
+        let mut renamed: Vec<String> = alias.map_or(Vec::new(), |a| a.columns.clone());
+        let rel = self.in_clause(Clause::From, |l| {
+            if let Some(rel) = l.bind_set(level, &name, call, ordinality, position)? {
+                return Ok(rel);
+            }
+            if ordinality {
+                return Err(Error::unsupported(
+                    "WITH ORDINALITY of this function is not supported",
+                    "generate_series, unnest and set-returning functions have it",
+                )
+                .at(position));
+            }
+            // A function of the user's may answer with one row of several columns.
+            let rows = |p: &planaria_catalog::Procedure| matches!(p.returns, Returns::RowOf(_) | Returns::OutRow);
+            if l.catalog.procedures_named(&name).any(rows) {
+                let args: Vec<Bound> =
+                    call.args.iter().map(|a| l.bind(level, &a.value)).collect::<Result<_>>()?;
+                if let Some((id, given)) = l.find_routine(&name, call, &args, false, position)?
+                    && rows(l.catalog.procedure(id))
+                {
+                    let columns = l.result_columns(l.catalog.procedure(id));
+                    let args = l.routine_args(id, given, args, position)?;
+                    return Ok(l.new_rel(&name, columns, RelKind::CallRow { procedure: id, args }));
+                }
+            }
+            let value = l.bind_call(level, call, position)?;
+            let value = l.settle(value)?;
+            let columns = vec![(name.clone(), value.ty.clone())];
+            Ok(l.new_rel(&name, columns, RelKind::Row(vec![value])))
+        })
+        .map_err(|e| e.at(position))?;
+        // The alias of a function with one column names the column as well.
+        let width = self.rel(rel).columns.len() - ordinality as usize;
+        let composite = match &self.rel(rel).kind {
+            RelKind::CallSet { procedure, .. } | RelKind::CallRow { procedure, .. } => !matches!(
+                self.catalog.procedure(*procedure).returns,
+                Returns::SetOf(_) | Returns::Scalar(_)
+            ),
+            _ => false,
+        };
+        if renamed.is_empty() && width == 1 && !composite {
+            renamed.push(shown.to_owned());
+        }
+        self.rel_mut(rel).name = shown.to_owned();
+        self.add_rel(level, rel, shown, &renamed, position)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn bind_join(
+        &mut self,
+        level: &mut Names<'_>,
+        kind: JoinKind,
+        left: &TableRef,
+        right: &TableRef,
+        condition: &JoinCondition,
+        nullable: bool,
+        position: u32,
+    ) -> Result<Part> {
+        let left_nullable = nullable || matches!(kind, JoinKind::Right | JoinKind::Full);
+        let right_nullable = nullable || matches!(kind, JoinKind::Left | JoinKind::Full);
+        let start = level.sources.len();
+        let mut l = self.bind_table(level, left, left_nullable)?;
+        let middle = level.sources.len();
+        let mut r = self.bind_table(level, right, right_nullable)?;
+        let common: Vec<String> = match condition {
+            JoinCondition::Using(columns) => columns.clone(),
+            JoinCondition::Natural => {
+                let in_right = |n: &String| r.star.iter().any(|(name, _)| name == n);
+                l.star.iter().map(|(n, _)| n.clone()).filter(in_right).collect()
+            }
+            _ => Vec::new(),
+        };
+        let mut on = Vec::new();
+        let mut star: Star = Vec::new();
+        let mut merged = Source { alias: String::new(), columns: Vec::new() };
+        for name in &common {
+            let a = take_column(&mut l.star, name, "left", position)?;
+            let b = take_column(&mut r.star, name, "right", position)?;
+            let equal = self.binary(BinaryOp::Eq, a.clone(), b.clone(), position)?;
+            equal.conjuncts(&mut on);
+            let expr = match kind {
+                JoinKind::Inner | JoinKind::Left | JoinKind::Cross => a,
+                JoinKind::Right => b,
+                JoinKind::Full => {
+                    let (both, ty) = self.unify("JOIN/USING", vec![a, b])?;
+                    Bound::new(BoundKind::Coalesce(both), ty, position)
+                }
+            };
+            for source in &mut level.sources[start..] {
+                for column in source.columns.iter_mut().filter(|c| c.name == *name) {
+                    column.merged = true;
+                }
+            }
+            star.push((name.clone(), expr.clone()));
+            merged.columns.push(SourceColumn { name: name.clone(), expr, merged: false });
+        }
+        star.append(&mut l.star);
+        star.append(&mut r.star);
+        if !merged.columns.is_empty() {
+            level.sources.push(merged);
+        }
+        if let JoinCondition::On(e) = condition {
+            // ON sees the two sides only, besides outer queries.
+            let outside: Vec<Source> = level.sources.drain(..start).collect();
+            let bound = self.in_clause(Clause::On, |l| l.bind_condition(level, e, "JOIN/ON"));
+            level.sources.splice(0..0, outside);
+            bound?.conjuncts(&mut on);
+        }
+        let _ = middle;
+        let (items, filter) = match kind {
+            JoinKind::Inner | JoinKind::Cross => {
+                l.items.extend(r.items);
+                l.filter.extend(r.filter);
+                l.filter.extend(on);
+                (l.items, l.filter)
+            }
+            JoinKind::Left | JoinKind::Right => {
+                let (mut kept, mut other) = if kind == JoinKind::Left { (l, r) } else { (r, l) };
+                for rel in self.rels_of(&other.items) {
+                    self.rel_mut(rel).nullable = true;
+                }
+                other.filter.extend(on);
+                self.push_down(&other.items, &mut other.filter)?;
+                let requires = self.rels_of(&kept.items);
+                kept.items.push(Item::Outer { right: other.items, on: other.filter, requires });
+                (kept.items, kept.filter)
+            }
+            JoinKind::Full => {
+                for rel in self.rels_of(&l.items).into_iter().chain(self.rels_of(&r.items)) {
+                    self.rel_mut(rel).nullable = true;
+                }
+                let item = Item::Full {
+                    left: l.items,
+                    left_filter: l.filter,
+                    right: r.items,
+                    right_filter: r.filter,
+                    on,
+                };
+                (vec![item], Vec::new())
+            }
+        };
+        Ok(Part { items, filter, star })
+    }
+
+    /// All relations of a group, those inside its outer joins included.
+    pub(super) fn rels_of(&self, items: &[Item]) -> Vec<RelId> {
+        let mut rels = Vec::new();
+        for item in items {
+            match item {
+                Item::Rel(rel) => rels.push(*rel),
+                Item::Outer { right, .. } => rels.extend(self.rels_of(right)),
+                Item::Full { left, right, .. } => {
+                    rels.extend(self.rels_of(left));
+                    rels.extend(self.rels_of(right));
+                }
+            }
+        }
+        rels
+    }
+
+    /// `(left, ..) IN (query)`
+    pub(super) fn in_query(&mut self, left: Vec<Bound>, query: BoundQuery, position: u32) -> Result<Bound> {
+        if left.len() != query.columns.len() {
+            let message = if query.columns.len() > left.len() {
+                "subquery has too many columns"
+            } else {
+                "subquery has too few columns"
+            };
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+        }
+        let mut query = query;
+        let mut values = Vec::with_capacity(left.len());
+        for (i, value) in left.into_iter().enumerate() {
+            let (value, matched, func) = self.match_column(BinaryOp::Eq, value, query, i, position)?;
+            let _ = func;
+            query = matched;
+            values.push(value);
+        }
+        Ok(Bound::new(BoundKind::InQuery(values, Box::new(query)), Type::Bool, position))
+    }
+
+    /// A value and a one-column query made comparable.
+    pub(super) fn match_query(
+        &mut self,
+        op: BinaryOp,
+        value: Bound,
+        query: BoundQuery,
+        position: u32,
+    ) -> Result<(Bound, BoundQuery, planaria_ir::Func)> {
+        self.match_column(op, value, query, 0, position)
+    }
+
+    fn match_column(
+        &mut self,
+        op: BinaryOp,
+        value: Bound,
+        mut query: BoundQuery,
+        column: usize,
+        position: u32,
+    ) -> Result<(Bound, BoundQuery, planaria_ir::Func)> {
+        let id = self.new_let();
+        let ty = query.columns[column].ty.clone();
+        let reference = Bound::new(BoundKind::LetRef(id), ty, position);
+        let compared = self.binary(op, value, reference, position)?;
+        let BoundKind::Apply(func, mut args) = compared.kind else {
+            return Err(Error::internal("a comparison that is no function"));
+        };
+        let (mut right, mut left) = (args.pop().expect("two"), args.pop().expect("two"));
+        // The operator may compare another type than the query's: its column is converted. Where the
+        // classes agree, map keys still must be of one type.
+        if right.ty != left.ty && func.args()[0] == planaria_ir::func::Sig::I {
+            let wide = [&left.ty, &right.ty].into_iter().any(|t| *t == Type::Int8);
+            if right.ty.class() == planaria_base::types::TypeClass::Integer {
+                let ty = if wide { Type::Int8 } else { Type::Int4 };
+                left = self.coerce(left, &ty, super::CastContext::Implicit)?;
+                right.ty = ty;
+            }
+        } else if right.ty != left.ty {
+            let ty = super::types::unmodified(&right.ty);
+            left = self.coerce(left, &ty, super::CastContext::Assignment)?;
+            right.ty = ty;
+        }
+        self.coerce_output(&mut query, column, &right.ty)?;
+        Ok((left, query, func))
+    }
+}
+
+/// Takes a column of USING out of one side's star.
+fn take_column(star: &mut Star, name: &str, side: &str, position: u32) -> Result<Bound> {
+    let at: Vec<usize> =
+        star.iter().enumerate().filter(|(_, (n, _))| n == name).map(|(i, _)| i).collect();
+    match at[..] {
+        [one] => Ok(star.remove(one).1),
+        [] => {
+            let message = format!("column \"{name}\" specified in USING clause does not exist in {side} table");
+            Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(position))
+        }
+        _ => {
+            let message = format!("common column name \"{name}\" appears more than once in {side} table");
+            Err(Error::new(SqlState::AMBIGUOUS_COLUMN, message).at(position))
+        }
+    }
+}
+
+/// Whether a query in FROM may dissolve into the query around it: only joins, filters and cheap
+/// projections. On the nullable side of an outer join its columns must be nothing but columns,
+/// which are NULL together with their row.
+fn dissolves(query: &BoundQuery, nullable: bool) -> bool {
+    let Body::Select(select) = &query.body else { return false };
+    query.order.is_empty()
+        && query.limit.is_none()
+        && query.offset.is_none()
+        && select.grouping.is_none()
+        && select.windows.is_none()
+        && select.distinct == Distinct::No
+        && select.visible == select.outputs.len()
+        && !select.from.is_empty()
+        && select.outputs.iter().all(|e| if nullable { e.as_column().is_some() } else { e.is_cheap() })
+}

@@ -1,0 +1,632 @@
+//! Queries: WITH, SELECT, VALUES, set operations, ORDER BY, LIMIT.
+
+use super::Lowerer;
+use super::bind_call::{Clause, Collector};
+use super::bound::{
+    Body, Bound, BoundKind, BoundQuery, BoundSelect, BoundSetOp, Distinct, Grouping, Item, Order, RelId,
+    RelKind, Windows,
+};
+use super::names::Names;
+use super::types::CastContext;
+use crate::ast::{
+    Cte, Expr, ExprKind, OrderItem, Query, QueryBody, Select, SelectItem, SetOp, StatementKind, TypeNameKind,
+};
+use planaria_base::{Error, Result, SqlState, Type};
+use planaria_ir::Output;
+
+/// A common table expression that was bound.
+pub(super) struct BoundCte {
+    pub name: String,
+    pub query: Option<BoundQuery>,
+    pub columns: Vec<(String, Type)>,
+    /// References; one is expanded in place.
+    pub uses: u32,
+    /// The uses of columns in it were counted.
+    pub counted: bool,
+    /// Where its rows are, once computed.
+    pub list: Option<planaria_ir::Coll>,
+}
+
+/// What stands for a recursive CTE while its own definition is bound.
+const RECURSION: usize = usize::MAX;
+
+impl Lowerer<'_> {
+    /// Binds a subquery.
+    pub(super) fn bind_query(&mut self, names: &Names<'_>, q: &Query) -> Result<BoundQuery> {
+        self.bind_level(names.inner(), q, false)
+    }
+
+    /// Binds a query whose names are `level`'s; literals of unknown type stay so if `keep_unknown`.
+    pub(super) fn bind_level(&mut self, mut level: Names<'_>, q: &Query, keep_unknown: bool) -> Result<BoundQuery> {
+        self.depth += 1;
+        if self.depth > planaria_base::limits::NESTING_MAX {
+            let message = "query is nested too deeply";
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).at(q.position));
+        }
+        self.bind_with(&mut level, &q.with, q.recursive)?;
+        let tail = |level: &Names<'_>| {
+            let ctes = level.ctes.clone();
+            (ctes, level.outer, level.scope)
+        };
+        let (ctes, outer, scope) = tail(&level);
+        let mut query = match &q.body {
+            QueryBody::Select(select) => self.bind_select(&mut level, select, &q.order_by, keep_unknown)?,
+            QueryBody::Values(rows) => {
+                let mut query = self.bind_values(&level, rows, keep_unknown, q.position)?;
+                query.order = self.output_order(&query.columns, &q.order_by)?;
+                query
+            }
+            QueryBody::SetOp { op, all, left, right } => {
+                let mut query = self.bind_set_op(&level, *op, *all, left, right, q.position)?;
+                query.order = self.output_order(&query.columns, &q.order_by)?;
+                query
+            }
+        };
+        let bare = Names { outer, scope, sources: Vec::new(), ctes };
+        for (e, what) in [(&q.limit, "LIMIT"), (&q.offset, "OFFSET")] {
+            let Some(e) = e else { continue };
+            let bound = self.bind(&bare, e)?;
+            let (ty, position) = (bound.ty.clone(), bound.position);
+            // As int8 it is counted; numerics are rounded, as PostgreSQL does.
+            let bound = self.coerce(bound, &Type::Int8, CastContext::Assignment).map_err(|_| {
+                let message = format!("argument of {what} must be type bigint, not type {ty}");
+                Error::new(SqlState::DATATYPE_MISMATCH, message).at(position)
+            })?;
+            match what {
+                "LIMIT" => query.limit = Some(bound),
+                _ => query.offset = Some(bound),
+            }
+        }
+        self.depth -= 1;
+        Ok(query)
+    }
+
+    /// Makes the CTEs of a WITH clause known.
+    pub(super) fn bind_with(&mut self, level: &mut Names<'_>, with: &[Cte], recursive: bool) -> Result<()> {
+        for cte in with {
+            let StatementKind::Query(q) = &cte.statement.kind else {
+                return Err(Error::unsupported(
+                    "INSERT, UPDATE and DELETE in WITH are not supported",
+                    "run them as statements of their own, in one transaction",
+                )
+                .at(cte.statement.position));
+            };
+            if recursive {
+                level.ctes.push((cte.name.clone(), RECURSION));
+            }
+            let mut query = self.bind_query(level, q)?;
+            if recursive {
+                level.ctes.pop();
+            }
+            rename(&mut query.columns, &cte.columns, &cte.name, q.position)?;
+            let columns = query.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
+            let bound = BoundCte { name: cte.name.clone(), query: Some(query), columns, uses: 0, counted: false, list: None };
+            self.ctes.push(bound);
+            level.ctes.push((cte.name.clone(), self.ctes.len() - 1));
+        }
+        Ok(())
+    }
+
+    /// A relation for a reference to a CTE.
+    pub(super) fn cte_rel(&mut self, index: usize, alias: &str, position: u32) -> Result<RelId> {
+        if index == RECURSION {
+            return Err(Error::unsupported(
+                "recursive queries are not supported",
+                "a loop in a PL/pgSQL function does the same",
+            )
+            .at(position));
+        }
+        self.ctes[index].uses += 1;
+        let columns = self.ctes[index].columns.clone();
+        Ok(self.new_rel(alias, columns, RelKind::Cte(index)))
+    }
+
+    fn bind_values(
+        &mut self,
+        level: &Names<'_>,
+        rows: &[Vec<Expr>],
+        keep_unknown: bool,
+        position: u32,
+    ) -> Result<BoundQuery> {
+        let width = rows.first().map_or(0, Vec::len);
+        if rows.iter().any(|r| r.len() != width) {
+            let message = "VALUES lists must all be the same length";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+        }
+        let mut bound = rows
+            .iter()
+            .map(|row| row.iter().map(|e| self.bind(level, e)).collect::<Result<Vec<_>>>())
+            .collect::<Result<Vec<_>>>()?;
+        let mut columns = Vec::with_capacity(width);
+        for i in 0..width {
+            let column: Vec<Bound> = bound.iter().map(|row| row[i].clone()).collect();
+            let ty = if keep_unknown && column.iter().all(|c| c.ty == Type::Unknown) {
+                Type::Unknown
+            } else {
+                let (column, ty) = self.unify("VALUES", column)?;
+                for (row, e) in bound.iter_mut().zip(column) {
+                    row[i] = e;
+                }
+                ty
+            };
+            columns.push(Output { name: format!("column{}", i + 1), ty });
+        }
+        Ok(BoundQuery { body: Body::Values(bound), columns, order: Vec::new(), limit: None, offset: None })
+    }
+
+    fn bind_set_op(
+        &mut self,
+        level: &Names<'_>,
+        op: SetOp,
+        all: bool,
+        left: &Query,
+        right: &Query,
+        position: u32,
+    ) -> Result<BoundQuery> {
+        let what = match op {
+            SetOp::Union => "UNION",
+            SetOp::Except => "EXCEPT",
+            SetOp::Intersect => "INTERSECT",
+        };
+        let mut left = self.bind_level(level.inner(), left, true)?;
+        let mut right = self.bind_level(level.inner(), right, true)?;
+        if left.columns.len() != right.columns.len() {
+            let message = format!("each {what} query must have the same number of columns");
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+        }
+        for i in 0..left.columns.len() {
+            let (l, r) = (left.columns[i].ty.clone(), right.columns[i].ty.clone());
+            let ty = self.common_type(what, &[(&l, position), (&r, position)])?;
+            self.coerce_output(&mut left, i, &ty)?;
+            self.coerce_output(&mut right, i, &ty)?;
+        }
+        let columns = left.columns.clone();
+        let body = Body::SetOp(Box::new(BoundSetOp { op, all, left, right }));
+        Ok(BoundQuery { body, columns, order: Vec::new(), limit: None, offset: None })
+    }
+
+    /// Converts one output column of a query.
+    pub(super) fn coerce_output(&mut self, query: &mut BoundQuery, column: usize, ty: &Type) -> Result<()> {
+        if query.columns[column].ty == *ty {
+            return Ok(());
+        }
+        let mut convert = |l: &mut Self, e: &mut Bound| {
+            let old = std::mem::replace(e, Bound::bool(true, 0));
+            *e = l.coerce(old, ty, CastContext::Assignment)?;
+            Ok(())
+        };
+        match &mut query.body {
+            Body::Select(select) => convert(self, &mut select.outputs[column])?,
+            Body::Values(rows) => rows.iter_mut().try_for_each(|row| convert(self, &mut row[column]))?,
+            Body::SetOp(set) => {
+                self.coerce_output(&mut set.left, column, ty)?;
+                self.coerce_output(&mut set.right, column, ty)?;
+            }
+        }
+        query.columns[column].ty = ty.clone();
+        Ok(())
+    }
+
+    /// ORDER BY of a set operation or VALUES: output names and positions only.
+    fn output_order(&mut self, columns: &[Output], order_by: &[OrderItem]) -> Result<Vec<Order>> {
+        order_by
+            .iter()
+            .map(|item| {
+                let output = match position_of(columns, &item.expr)? {
+                    Some(output) => output,
+                    None => {
+                        let message = "invalid UNION/INTERSECT/EXCEPT ORDER BY clause";
+                        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                            .detail("Only result column names can be used, not expressions or functions.")
+                            .hint(
+                                "Add the expression/function to every SELECT, or move the UNION into a FROM clause.",
+                            )
+                            .at(item.expr.position));
+                    }
+                };
+                Ok(order(output, item))
+            })
+            .collect()
+    }
+
+    fn bind_select(
+        &mut self,
+        level: &mut Names<'_>,
+        select: &Select,
+        order_by: &[OrderItem],
+        keep_unknown: bool,
+    ) -> Result<BoundQuery> {
+        let group_rel = self.new_rel("group", Vec::new(), RelKind::Pseudo);
+        let window_rel = self.new_rel("window", Vec::new(), RelKind::Pseudo);
+        self.collectors.push(Collector {
+            clause: Clause::From,
+            group_rel,
+            keys: 0,
+            aggregates: Vec::new(),
+            window_rel,
+            windows: Vec::new(),
+            named_windows: select.windows.clone(),
+            sets: Vec::new(),
+        });
+        let bound = self.bind_select_parts(level, select, order_by, keep_unknown);
+        self.collectors.pop();
+        bound
+    }
+
+    fn bind_select_parts(
+        &mut self,
+        level: &mut Names<'_>,
+        select: &Select,
+        order_by: &[OrderItem],
+        keep_unknown: bool,
+    ) -> Result<BoundQuery> {
+        let (mut from, mut filter, star) = self.bind_from(level, &select.from)?;
+        if let Some(e) = &select.filter {
+            let bound = self.in_clause(Clause::Where, |l| l.bind_condition(level, e, "WHERE"))?;
+            bound.conjuncts(&mut filter);
+        }
+        let items = expand(level, &select.items, &star)?;
+        // Group keys first: aggregates are numbered after them.
+        let mut keys: Vec<Bound> = Vec::new();
+        for e in &select.group_by {
+            let key = self.in_clause(Clause::GroupBy, |l| l.bind_group_key(level, e, &items))?;
+            let key = self.settle(key)?;
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        let collector = self.collectors.last_mut().expect("pushed by bind_select");
+        collector.keys = keys.len();
+        let (group_rel, window_rel) = (collector.group_rel, collector.window_rel);
+        let mut outputs = Vec::with_capacity(items.len());
+        let mut columns = Vec::with_capacity(items.len());
+        for item in &items {
+            let mut bound = match item {
+                Selected::Bound(_, bound) => bound.clone(),
+                Selected::Item(item) => self.in_clause(Clause::Select, |l| l.bind(level, &item.expr))?,
+            };
+            if !keep_unknown {
+                bound = self.settle(bound)?;
+            }
+            columns.push(Output { name: item.name(), ty: bound.ty.clone() });
+            outputs.push(bound);
+        }
+        let visible = outputs.len();
+        let having = match &select.having {
+            Some(e) => {
+                let bound = self.in_clause(Clause::Having, |l| l.bind_condition(level, e, "HAVING"))?;
+                let mut having = Vec::new();
+                bound.conjuncts(&mut having);
+                Some(having)
+            }
+            None => None,
+        };
+        let mut orders = Vec::new();
+        for item in order_by {
+            let output = match position_of(&columns, &item.expr)? {
+                Some(output) => output,
+                None => {
+                    let e = self.in_clause(Clause::OrderBy, |l| l.bind(level, &item.expr))?;
+                    let e = self.settle(e)?;
+                    self.output_of(&mut outputs, e, select.distinct.is_some(), visible)?
+                }
+            };
+            orders.push(order(output, item));
+        }
+        let distinct = match &select.distinct {
+            None => Distinct::No,
+            Some(on) if on.is_empty() => Distinct::All,
+            Some(on) => {
+                let mut by = Vec::new();
+                for e in on {
+                    by.push(match position_of(&columns, e)? {
+                        Some(output) => output,
+                        None => {
+                            let e = self.in_clause(Clause::OrderBy, |l| l.bind(level, e))?;
+                            let e = self.settle(e)?;
+                            self.output_of(&mut outputs, e, false, visible)?
+                        }
+                    });
+                }
+                let leading = orders.iter().take(by.len());
+                if leading.clone().any(|o| !by.contains(&o.output)) {
+                    let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
+                    return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message)
+                        .at(on[0].position));
+                }
+                Distinct::On(by)
+            }
+        };
+        let collector = self.collectors.last_mut().expect("pushed by bind_select");
+        let aggregates = std::mem::take(&mut collector.aggregates);
+        let mut windows = std::mem::take(&mut collector.windows);
+        let sets = std::mem::take(&mut collector.sets);
+        let grouped = !select.group_by.is_empty();
+        let grouping = if grouped || !aggregates.is_empty() || having.is_some() {
+            if !sets.is_empty() {
+                return Err(Error::unsupported(
+                    "a set-returning function beside aggregates is not supported",
+                    "call it in FROM",
+                ));
+            }
+            let mut grouping =
+                Grouping { rel: group_rel, keys, aggregates, having: having.unwrap_or_default(), grouped };
+            let locals = self.rels_of(&from);
+            self.regroup(&mut grouping, &locals, &mut outputs, &mut windows, window_rel)?;
+            let columns: Vec<(String, Type)> = grouping
+                .keys
+                .iter()
+                .map(|k| k.ty.clone())
+                .chain(grouping.aggregates.iter().map(|a| a.ty.clone()))
+                .map(|ty| (String::new(), ty))
+                .collect();
+            self.set_columns(group_rel, columns);
+            Some(grouping)
+        } else {
+            None
+        };
+        from.extend(sets.into_iter().map(Item::Rel));
+        let windows = if windows.is_empty() {
+            None
+        } else {
+            let columns = windows.iter().map(|w| (String::new(), w.ty.clone())).collect();
+            self.set_columns(window_rel, columns);
+            Some(Windows { rel: window_rel, calls: windows })
+        };
+        self.push_down(&from, &mut filter)?;
+        for (column, output) in columns.iter_mut().zip(&outputs) {
+            column.ty = output.ty.clone();
+        }
+        let body = BoundSelect { from, filter, grouping, windows, outputs, visible, distinct };
+        Ok(BoundQuery {
+            body: Body::Select(Box::new(body)),
+            columns,
+            order: orders,
+            limit: None,
+            offset: None,
+        })
+    }
+
+    /// Gives a pseudo relation its columns.
+    pub(super) fn set_columns(&mut self, rel: RelId, columns: Vec<(String, Type)>) {
+        let n = columns.len();
+        let rel = self.rel_mut(rel);
+        rel.columns = columns;
+        rel.uses = vec![0; n];
+        rel.regs = vec![None; n];
+    }
+
+    /// The output that an expression is, hidden if it has to be added.
+    fn output_of(&mut self, outputs: &mut Vec<Bound>, e: Bound, distinct: bool, visible: usize) -> Result<usize> {
+        if let Some(at) = outputs.iter().position(|o| *o == e) {
+            return Ok(at);
+        }
+        // DISTINCT ON may add outputs of its own; with plain DISTINCT it would change what is distinct.
+        if distinct && outputs.len() == visible {
+            let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
+            return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(e.position));
+        }
+        outputs.push(e);
+        Ok(outputs.len() - 1)
+    }
+
+    /// A GROUP BY item: a column, else an output's name or position, else an expression.
+    fn bind_group_key(&mut self, level: &Names<'_>, e: &Expr, items: &[Selected<'_>]) -> Result<Bound> {
+        let chosen = match &e.kind {
+            ExprKind::Integer(text) => {
+                let at = text.parse::<usize>().ok().filter(|n| (1..=items.len()).contains(n));
+                Some(at.ok_or_else(|| not_in_list("GROUP BY", text, e.position))? - 1)
+            }
+            ExprKind::Column(name) if name.parts.len() == 1 => {
+                let is_column = level
+                    .sources
+                    .iter()
+                    .flat_map(|s| &s.columns)
+                    .any(|c| !c.merged && c.name == name.parts[0]);
+                let alias = |i: &Selected<'_>| i.alias() == Some(&name.parts[0]);
+                if is_column { None } else { items.iter().position(alias) }
+            }
+            _ => None,
+        };
+        match chosen.map(|i| &items[i]) {
+            Some(Selected::Item(item)) => self.bind(level, &item.expr),
+            Some(Selected::Bound(_, bound)) => Ok(bound.clone()),
+            None => self.bind(level, e),
+        }
+    }
+}
+
+/// An item of the select list, stars expanded.
+enum Selected<'a> {
+    Item(&'a SelectItem),
+    /// A column of a star.
+    Bound(String, Bound),
+}
+
+impl Selected<'_> {
+    fn name(&self) -> String {
+        match self {
+            Selected::Bound(name, _) => name.clone(),
+            Selected::Item(item) => item.alias.clone().unwrap_or_else(|| output_name(&item.expr)),
+        }
+    }
+    fn alias(&self) -> Option<&String> {
+        match self {
+            Selected::Bound(name, _) => Some(name),
+            Selected::Item(item) => item.alias.as_ref(),
+        }
+    }
+}
+
+fn expand<'a>(
+    level: &Names<'_>,
+    items: &'a [SelectItem],
+    star: &[(String, Bound)],
+) -> Result<Vec<Selected<'a>>> {
+    let mut expanded = Vec::with_capacity(items.len());
+    for item in items {
+        match &item.expr.kind {
+            ExprKind::Star(qualifier) => {
+                let columns = star_columns(level, qualifier.as_ref(), star, item.expr.position)?;
+                expanded.extend(columns.into_iter().map(|(name, mut e)| {
+                    e.position = item.expr.position;
+                    Selected::Bound(name, e)
+                }));
+            }
+            _ => expanded.push(Selected::Item(item)),
+        }
+    }
+    Ok(expanded)
+}
+
+/// The columns of `*`, `t.*` or `record.*`.
+pub(super) fn star_columns(
+    level: &Names<'_>,
+    qualifier: Option<&crate::ast::Name>,
+    star: &[(String, Bound)],
+    position: u32,
+) -> Result<Vec<(String, Bound)>> {
+    let Some(name) = qualifier else {
+        if level.sources.is_empty() {
+            let message = "SELECT * with no tables specified is not valid";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+        }
+        return Ok(star.to_vec());
+    };
+    let table = name.parts.last().map_or("", String::as_str);
+    if let Some(source) = level.source_here(table) {
+        return Ok(source.columns.iter().map(|c| (c.name.clone(), c.expr.clone())).collect());
+    }
+    if let Some(super::scope::Found::Variable(super::Variable::Row { fields, .. })) =
+        level.scope.lookup(&name.parts)
+    {
+        let field = |(name, t): &(String, super::Typed)| {
+            (name.clone(), Bound::new(BoundKind::Reg(t.reg), t.ty.clone(), position))
+        };
+        return Ok(fields.iter().map(field).collect());
+    }
+    let message = format!("missing FROM-clause entry for table \"{table}\"");
+    Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(position))
+}
+
+/// ORDER BY or DISTINCT ON by an output's position or name.
+fn position_of(columns: &[Output], e: &Expr) -> Result<Option<usize>> {
+    match &e.kind {
+        ExprKind::Integer(text) => {
+            let at = text.parse::<usize>().ok().filter(|n| (1..=columns.len()).contains(n));
+            at.map(|n| Some(n - 1)).ok_or_else(|| not_in_list("ORDER BY", text, e.position))
+        }
+        ExprKind::Column(name) if name.parts.len() == 1 => {
+            Ok(columns.iter().position(|c| c.name == name.parts[0]))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn not_in_list(clause: &str, position: &str, at: u32) -> Error {
+    let message = format!("{clause} position {position} is not in select list");
+    Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(at)
+}
+
+fn order(output: usize, item: &OrderItem) -> Order {
+    Order {
+        output,
+        descending: item.descending,
+        nulls_first: item.nulls_first.unwrap_or(item.descending),
+    }
+}
+
+/// Gives columns the names of an alias list.
+pub(super) fn rename(columns: &mut [Output], names: &[String], table: &str, position: u32) -> Result<()> {
+    if names.len() > columns.len() {
+        let (has, said) = (columns.len(), names.len());
+        let message = format!("table \"{table}\" has {has} columns available but {said} columns specified");
+        return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(position));
+    }
+    for (column, name) in columns.iter_mut().zip(names) {
+        column.name.clone_from(name);
+    }
+    Ok(())
+}
+
+/// The name of an output column without alias, as PostgreSQL makes it up.
+pub(super) fn output_name(e: &Expr) -> String {
+    figure(e).unwrap_or_else(|| "?column?".to_owned())
+}
+
+fn figure(e: &Expr) -> Option<String> {
+    let named = |s: &str| Some(s.to_owned());
+    match &e.kind {
+        ExprKind::Column(name) => name.parts.last().cloned(),
+        ExprKind::Field(_, field) => Some(field.clone()),
+        ExprKind::Call(call) => call.name.parts.last().cloned(),
+        ExprKind::SqlValue(keyword, _) => Some(keyword.clone()),
+        ExprKind::Bool(_) => named("bool"),
+        ExprKind::Cast(inner, ty) => figure_cast(inner).or_else(|| type_name(&ty.kind)),
+        ExprKind::Case { otherwise, .. } => {
+            let name = otherwise.as_ref().and_then(|e| figure_strong(e));
+            name.or_else(|| named("case"))
+        }
+        ExprKind::Coalesce(_) => named("coalesce"),
+        ExprKind::NullIf(..) => named("nullif"),
+        ExprKind::Greatest(_) => named("greatest"),
+        ExprKind::Least(_) => named("least"),
+        ExprKind::Array(_) | ExprKind::ArrayQuery(_) => named("array"),
+        ExprKind::Row(_) => named("row"),
+        ExprKind::Exists(_) => named("exists"),
+        ExprKind::Subscript(inner, _) | ExprKind::Slice(inner, ..) => figure(inner),
+        ExprKind::Collate(inner, _) => figure(inner),
+        ExprKind::AtTimeZone(..) => named("timezone"),
+        ExprKind::Subquery(query) => match &query.body {
+            QueryBody::Select(select) => {
+                let first = select.items.first()?;
+                first.alias.clone().or_else(|| figure(&first.expr))
+            }
+            QueryBody::Values(_) => named("column1"),
+            QueryBody::SetOp { .. } => None,
+        },
+        _ => None,
+    }
+}
+
+/// A name that is better than that of a type or CASE around it.
+fn figure_strong(e: &Expr) -> Option<String> {
+    match &e.kind {
+        ExprKind::Column(_) | ExprKind::Field(..) | ExprKind::Call(_) | ExprKind::Coalesce(_) => figure(e),
+        ExprKind::Subscript(inner, _) => figure_strong(inner),
+        _ => None,
+    }
+}
+
+fn figure_cast(inner: &Expr) -> Option<String> {
+    match &inner.kind {
+        ExprKind::Cast(..) | ExprKind::Case { .. } | ExprKind::Bool(_) => None,
+        _ => figure(inner),
+    }
+}
+
+fn type_name(kind: &TypeNameKind) -> Option<String> {
+    let base = |ty: &Type| match ty {
+        Type::Bool => "bool",
+        Type::Int2 => "int2",
+        Type::Int4 => "int4",
+        Type::Int8 => "int8",
+        Type::Numeric(_) => "numeric",
+        Type::Float8 => "float8",
+        Type::Varchar(_) => "varchar",
+        Type::Char(_) => "bpchar",
+        Type::Bytea => "bytea",
+        Type::Date => "date",
+        Type::Timestamp => "timestamp",
+        Type::TimestampTz => "timestamptz",
+        Type::Interval => "interval",
+        Type::Uuid => "uuid",
+        _ => "text",
+    };
+    match kind {
+        TypeNameKind::Known(Type::Array(of)) => Some(base(of).to_owned()),
+        TypeNameKind::Known(ty) => Some(base(ty).to_owned()),
+        TypeNameKind::Named(name) => name.parts.last().cloned(),
+        _ => None,
+    }
+}

@@ -1,0 +1,749 @@
+//! Expressions: bound tree -> operations.
+
+use super::Lowerer;
+use super::bound::{Bound, BoundKind, BoundQuery, RelId};
+use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type};
+use planaria_ir::{Block, CollDecl, CollKind, ErrorFields, Func, Level, OpKind, Reg, RegKind, StateSource};
+
+impl Lowerer<'_> {
+    /// Emits an expression; its value is in the register returned, which may be a variable's or a
+    /// constant's own.
+    pub(super) fn value(&mut self, e: &Bound) -> Result<Reg> {
+        self.eval(e, None)
+    }
+
+    /// Emits an expression into a register of exactly its type.
+    pub(super) fn value_into(&mut self, e: &Bound, dst: Reg) -> Result<()> {
+        // What is built up piece by piece must not destroy its own inputs.
+        let piecemeal = matches!(
+            e.kind,
+            BoundKind::Coalesce(_)
+                | BoundKind::And(..)
+                | BoundKind::Or(..)
+                | BoundKind::Case(..)
+                | BoundKind::Let(..)
+                | BoundKind::InList(..)
+                | BoundKind::Subquery(_)
+                | BoundKind::Exists(_)
+                | BoundKind::InQuery(..)
+                | BoundKind::Quantified(..)
+                | BoundKind::QuantifiedQuery(..)
+                | BoundKind::ArrayQuery(_)
+        );
+        if piecemeal && self.mentions(e, dst) {
+            let src = self.eval(e, None)?;
+            self.emit(OpKind::Copy { dst, src });
+            return Ok(());
+        }
+        self.eval(e, Some(dst)).map(|_| ())
+    }
+
+    fn mentions(&mut self, e: &Bound, reg: Reg) -> bool {
+        let mut found = false;
+        let mut e = e.clone();
+        self.visit(&mut e, &mut |_, e| {
+            found |= e.kind == BoundKind::Reg(reg);
+            !found
+        });
+        found
+    }
+
+    /// The value in a register whose declared type is exactly the expression's.
+    pub(super) fn exact(&mut self, e: &Bound) -> Result<Reg> {
+        let reg = self.value(e)?;
+        Ok(self.exactly(reg, &e.ty))
+    }
+
+    pub(super) fn exactly(&mut self, src: Reg, ty: &Type) -> Reg {
+        if self.program.type_of(src) == Some(ty) {
+            return src;
+        }
+        let dst = self.temp(ty.clone());
+        self.emit(OpKind::Cast { dst, src, explicit: false });
+        dst
+    }
+
+    /// A value in the destination asked for, or where it is.
+    fn deliver(&mut self, src: Reg, dst: Option<Reg>) -> Reg {
+        let Some(dst) = dst else { return src };
+        if self.program.kind_of(src) == self.program.kind_of(dst) {
+            self.emit(OpKind::Copy { dst, src });
+        } else {
+            self.emit(OpKind::Cast { dst, src, explicit: false });
+        }
+        dst
+    }
+
+    fn eval(&mut self, e: &Bound, dst: Option<Reg>) -> Result<Reg> {
+        let before = self.at(e.position);
+        let result = self.eval_kind(e, dst);
+        self.at(before);
+        result
+    }
+
+    fn eval_kind(&mut self, e: &Bound, dst: Option<Reg>) -> Result<Reg> {
+        let target = |l: &mut Self| dst.unwrap_or_else(|| l.temp(e.ty.clone()));
+        match &e.kind {
+            BoundKind::Const(value) => {
+                let ty = if e.ty == Type::Unknown { Type::Text } else { e.ty.clone() };
+                let src = self.constant(value.clone(), ty);
+                Ok(self.deliver(src, dst))
+            }
+            BoundKind::Reg(reg) => Ok(self.deliver(*reg, dst)),
+            BoundKind::Param(index) => {
+                let known = self.params[*index].as_ref().map(|p| p.reg);
+                let reg = known.ok_or_else(|| undetermined(*index))?;
+                Ok(self.deliver(reg, dst))
+            }
+            BoundKind::Column(rel, column) => {
+                let reg = self.column_reg(*rel, *column);
+                Ok(self.deliver(reg, dst))
+            }
+            BoundKind::LetRef(id) => {
+                let reg = self.lets[*id as usize];
+                let reg = reg.ok_or_else(|| Error::internal("a value is used before it is bound"))?;
+                Ok(self.deliver(reg, dst))
+            }
+            BoundKind::Relabel(inner) => {
+                let reg = self.value(inner)?;
+                Ok(self.deliver(reg, dst))
+            }
+            BoundKind::Apply(func, args) => {
+                let args = args.iter().map(|a| self.value(a)).collect::<Result<Vec<_>>>()?;
+                let dst = target(self);
+                self.emit(OpKind::Apply { dst, func: *func, args });
+                Ok(dst)
+            }
+            BoundKind::Cast(inner, explicit) => {
+                let src = self.value(inner)?;
+                let dst = target(self);
+                self.emit(OpKind::Cast { dst, src, explicit: *explicit });
+                Ok(dst)
+            }
+            BoundKind::And(a, b) => self.eval_and(a, b, dst),
+            BoundKind::Or(a, b) => self.eval_or(a, b, dst),
+            BoundKind::Case(whens, otherwise) => {
+                let dst = target(self);
+                self.eval_case(whens, otherwise, dst)?;
+                Ok(dst)
+            }
+            BoundKind::Coalesce(list) => {
+                let dst = target(self);
+                self.eval_coalesce(list, dst)?;
+                Ok(dst)
+            }
+            BoundKind::Let(id, value, body) => {
+                let reg = self.value(value)?;
+                self.lets[*id as usize] = Some(reg);
+                self.eval(body, dst)
+            }
+            BoundKind::Draw(input) => {
+                let dst = target(self);
+                self.emit(OpKind::Draw { dst, input: *input });
+                Ok(dst)
+            }
+            BoundKind::NextValue(sequence) => {
+                let dst = target(self);
+                self.emit(OpKind::NextValue { dst, sequence: *sequence });
+                Ok(dst)
+            }
+            BoundKind::CurrentValue(sequence) => {
+                let dst = target(self);
+                self.emit(OpKind::CurrentValue { dst, sequence: *sequence });
+                Ok(dst)
+            }
+            BoundKind::SetValue(sequence, value, is_called) => {
+                let value = self.exact(value)?;
+                let is_called = self.value(is_called)?;
+                self.emit(OpKind::SetValue { sequence: *sequence, value, is_called });
+                Ok(self.deliver(value, dst))
+            }
+            BoundKind::Call(procedure, args) => self.eval_call(*procedure, args, &e.ty, dst),
+            BoundKind::Row(_) => {
+                Err(Error::unsupported("a row cannot be used as a value here", "name its fields one by one")
+                    .at(e.position))
+            }
+            BoundKind::InList(value, list, func) => self.eval_in_list(value, list, *func, dst),
+            BoundKind::Quantified(value, array, func, all) => {
+                self.eval_quantified(value, array, *func, *all, dst)
+            }
+            BoundKind::Subquery(query) => self.eval_subquery(query, &e.ty, dst),
+            BoundKind::Exists(query) => self.eval_exists(query, dst),
+            BoundKind::InQuery(values, query) => self.eval_in_query(values, query, dst),
+            BoundKind::QuantifiedQuery(value, query, func, all) => {
+                self.eval_quantified_query(value, query, *func, *all, dst)
+            }
+            BoundKind::ArrayQuery(query) => {
+                let dst = target(self);
+                let empty = self.constant(Datum::Array(Vec::new()), e.ty.clone());
+                self.emit(OpKind::Copy { dst, src: empty });
+                self.emit_query(query, None, &mut |l, row| {
+                    let args = vec![dst, row[0].reg];
+                    l.emit(OpKind::Apply { dst, func: Func::ArrayAppend, args });
+                    Ok(())
+                })?;
+                Ok(dst)
+            }
+        }
+    }
+
+    /// The register of a relation's column; made when first asked for.
+    pub(super) fn column_reg(&mut self, rel: RelId, column: usize) -> Reg {
+        if let Some(reg) = self.rel(rel).regs[column] {
+            return reg;
+        }
+        let relation = self.rel(rel);
+        let (name, ty) = &relation.columns[column];
+        let name = if name.is_empty() { None } else { Some(format!("{}.{name}", relation.name)) };
+        let kind = RegKind::Value(ty.clone());
+        let reg = self.program.reg(kind, name);
+        self.rel_mut(rel).regs[column] = Some(reg);
+        reg
+    }
+
+    /// Whether evaluating it needlessly does no harm: no error, no effect, few operations.
+    fn is_total(&self, e: &Bound) -> bool {
+        let here = match &e.kind {
+            BoundKind::Apply(func, _) => func.total(),
+            BoundKind::Const(_)
+            | BoundKind::Reg(_)
+            | BoundKind::Param(_)
+            | BoundKind::Column(..)
+            | BoundKind::LetRef(_)
+            | BoundKind::Relabel(_)
+            | BoundKind::And(..)
+            | BoundKind::Or(..) => true,
+            _ => false,
+        };
+        let mut total = here;
+        e.children(&mut |c| total = total && self.is_total(c), &mut |_| {});
+        total
+    }
+
+    fn eval_and(&mut self, a: &Bound, b: &Bound, dst: Option<Reg>) -> Result<Reg> {
+        if self.is_total(b) {
+            let args = vec![self.value(a)?, self.value(b)?];
+            let dst = dst.unwrap_or_else(|| self.temp(Type::Bool));
+            self.emit(OpKind::Apply { dst, func: Func::And, args });
+            return Ok(dst);
+        }
+        let dst = dst.unwrap_or_else(|| self.temp(Type::Bool));
+        self.value_into(a, dst)?;
+        let no = self.temp(Type::Bool);
+        self.emit(OpKind::Apply { dst: no, func: Func::IsFalse, args: vec![dst] });
+        let otherwise = self.block(|l| {
+            let args = vec![dst, l.value(b)?];
+            l.emit(OpKind::Apply { dst, func: Func::And, args });
+            Ok(())
+        })?;
+        self.emit(OpKind::If { cond: no, then: Block::default(), otherwise });
+        Ok(dst)
+    }
+
+    fn eval_or(&mut self, a: &Bound, b: &Bound, dst: Option<Reg>) -> Result<Reg> {
+        if self.is_total(b) {
+            let args = vec![self.value(a)?, self.value(b)?];
+            let dst = dst.unwrap_or_else(|| self.temp(Type::Bool));
+            self.emit(OpKind::Apply { dst, func: Func::Or, args });
+            return Ok(dst);
+        }
+        let dst = dst.unwrap_or_else(|| self.temp(Type::Bool));
+        self.value_into(a, dst)?;
+        let otherwise = self.block(|l| {
+            let args = vec![dst, l.value(b)?];
+            l.emit(OpKind::Apply { dst, func: Func::Or, args });
+            Ok(())
+        })?;
+        self.emit(OpKind::If { cond: dst, then: Block::default(), otherwise });
+        Ok(dst)
+    }
+
+    fn eval_case(&mut self, whens: &[(Bound, Bound)], otherwise: &Bound, dst: Reg) -> Result<()> {
+        let Some(((when, result), rest)) = whens.split_first() else {
+            return self.value_into(otherwise, dst);
+        };
+        let cond = self.value(when)?;
+        let then = self.block(|l| l.value_into(result, dst))?;
+        let otherwise = self.block(|l| l.eval_case(rest, otherwise, dst))?;
+        self.emit(OpKind::If { cond, then, otherwise });
+        Ok(())
+    }
+
+    fn eval_coalesce(&mut self, list: &[Bound], dst: Reg) -> Result<()> {
+        let Some((first, rest)) = list.split_first() else { return Ok(()) };
+        self.value_into(first, dst)?;
+        if rest.is_empty() || self.never_null(first) {
+            return Ok(());
+        }
+        let missing = self.temp(Type::Bool);
+        self.emit(OpKind::Apply { dst: missing, func: Func::IsNull, args: vec![dst] });
+        let then = self.block(|l| l.eval_coalesce(rest, dst))?;
+        self.emit(OpKind::If { cond: missing, then, otherwise: Block::default() });
+        Ok(())
+    }
+
+    /// Whether an expression is known not to be NULL.
+    pub(super) fn never_null(&self, e: &Bound) -> bool {
+        match &e.kind {
+            BoundKind::Const(value) => !value.is_null(),
+            BoundKind::Column(rel, column) => {
+                let relation = self.rel(*rel);
+                match relation.kind {
+                    super::bound::RelKind::Table(table) => {
+                        !relation.nullable && self.catalog.table_by_id(table).columns[*column].not_null
+                    }
+                    super::bound::RelKind::Series { .. } => !relation.nullable,
+                    _ => false,
+                }
+            }
+            BoundKind::Relabel(inner) => self.never_null(inner),
+            // Casts of NULL are NULL, of others never; but a text can become a NULL of no type.
+            BoundKind::Cast(inner, _) => self.never_null(inner),
+            BoundKind::Apply(func, args) => match func {
+                Func::IsNull
+                | Func::IsNotNull
+                | Func::IsTrue
+                | Func::IsFalse
+                | Func::Distinct
+                | Func::NotDistinct => true,
+                _ => keeps_not_null(*func) && args.iter().all(|a| self.never_null(a)),
+            },
+            BoundKind::And(a, b) | BoundKind::Or(a, b) => self.never_null(a) && self.never_null(b),
+            BoundKind::Coalesce(list) => list.iter().any(|e| self.never_null(e)),
+            BoundKind::Case(whens, otherwise) => {
+                whens.iter().all(|(_, then)| self.never_null(then)) && self.never_null(otherwise)
+            }
+            BoundKind::Draw(_) | BoundKind::NextValue(_) | BoundKind::Exists(_) => true,
+            _ => false,
+        }
+    }
+
+    fn eval_call(&mut self, procedure: ProcedureId, args: &[Bound], ty: &Type, dst: Option<Reg>) -> Result<Reg> {
+        let mut regs = Vec::with_capacity(args.len());
+        for arg in args {
+            regs.push(self.exact(arg)?);
+        }
+        if *ty == Type::Void {
+            self.emit(OpKind::Call { procedure, args: regs, outs: Vec::new() });
+            let null = self.constant(Datum::Null, Type::Void);
+            return Ok(self.deliver(null, dst));
+        }
+        let dst = dst.unwrap_or_else(|| self.temp(ty.clone()));
+        let strict = self.catalog.procedure(procedure).strict;
+        let nullable: Vec<Reg> = args
+            .iter()
+            .zip(&regs)
+            .filter(|(e, _)| strict && !self.never_null(e))
+            .map(|(_, r)| *r)
+            .collect();
+        if nullable.is_empty() {
+            self.emit(OpKind::Call { procedure, args: regs, outs: vec![dst] });
+            return Ok(dst);
+        }
+        let cond = self.any_null(&nullable);
+        let null = self.constant(Datum::Null, ty.clone());
+        let then = self.block(|l| {
+            l.emit(OpKind::Copy { dst, src: null });
+            Ok(())
+        })?;
+        let otherwise = self.block(|l| {
+            l.emit(OpKind::Call { procedure, args: regs, outs: vec![dst] });
+            Ok(())
+        })?;
+        self.emit(OpKind::If { cond, then, otherwise });
+        Ok(dst)
+    }
+
+    /// Whether any of some registers is NULL.
+    pub(super) fn any_null(&mut self, regs: &[Reg]) -> Reg {
+        let dst = self.temp(Type::Bool);
+        let func = if regs.len() == 1 { Func::IsNull } else { Func::AnyNull };
+        self.emit(OpKind::Apply { dst, func, args: regs.to_vec() });
+        dst
+    }
+
+    fn eval_in_list(&mut self, value: &Bound, list: &[Bound], func: Func, dst: Option<Reg>) -> Result<Reg> {
+        // Constants of one type make an array: one operation whatever their number.
+        let constants: Option<Vec<Datum>> = list.iter().map(|e| e.as_const().cloned()).collect();
+        if let Some(constants) = constants
+            && list.len() > 3
+        {
+            let ty = Type::Array(Box::new(list[0].ty.clone()));
+            let array = self.constant(Datum::Array(constants), ty);
+            let args = vec![self.value(value)?, array];
+            let dst = dst.unwrap_or_else(|| self.temp(Type::Bool));
+            self.emit(OpKind::Apply { dst, func: Func::ArrayContainsElement, args });
+            return Ok(dst);
+        }
+        let value = self.value(value)?;
+        let mut found: Option<Reg> = None;
+        for item in list {
+            // Each may fail only if it is reached.
+            let compare = |l: &mut Self| {
+                let args = vec![value, l.value(item)?];
+                let dst = l.temp(Type::Bool);
+                l.emit(OpKind::Apply { dst, func, args });
+                Ok::<Reg, Error>(dst)
+            };
+            found = Some(match found {
+                None => compare(self)?,
+                Some(before) if self.is_total(item) => {
+                    let args = vec![before, compare(self)?];
+                    let either = self.temp(Type::Bool);
+                    self.emit(OpKind::Apply { dst: either, func: Func::Or, args });
+                    either
+                }
+                Some(before) => {
+                    let either = self.temp(Type::Bool);
+                    self.emit(OpKind::Copy { dst: either, src: before });
+                    let otherwise = self.block(|l| {
+                        let args = vec![either, compare(l)?];
+                        l.emit(OpKind::Apply { dst: either, func: Func::Or, args });
+                        Ok(())
+                    })?;
+                    self.emit(OpKind::If { cond: either, then: Block::default(), otherwise });
+                    either
+                }
+            });
+        }
+        let found = found.ok_or_else(|| Error::internal("an empty IN list"))?;
+        Ok(self.deliver(found, dst))
+    }
+
+    /// `value op ANY/ALL (array)`: a loop over the elements, three-valued.
+    fn eval_quantified(
+        &mut self,
+        value: &Bound,
+        array: &Bound,
+        func: Func,
+        all: bool,
+        dst: Option<Reg>,
+    ) -> Result<Reg> {
+        let element_type = match &array.ty {
+            Type::Array(of) => (**of).clone(),
+            _ => return Err(Error::internal("a quantified comparison with no array")),
+        };
+        let value = self.value(value)?;
+        let array = self.value(array)?;
+        let result = self.temp(Type::Bool);
+        let start = self.constant(Datum::Bool(all), Type::Bool);
+        self.emit(OpKind::Copy { dst: result, src: start });
+        let missing = self.any_null(&[array]);
+        let null = self.constant(Datum::Null, Type::Bool);
+        let then = self.block(|l| {
+            l.emit(OpKind::Copy { dst: result, src: null });
+            Ok(())
+        })?;
+        let otherwise = self.block(|l| {
+            l.for_elements(array, &element_type, &mut |l, element, label| {
+                let one = l.temp(Type::Bool);
+                l.emit(OpKind::Apply { dst: one, func, args: vec![value, element] });
+                l.fold_quantifier(result, one, all, label)
+            })
+        })?;
+        self.emit(OpKind::If { cond: missing, then, otherwise });
+        Ok(self.deliver(result, dst))
+    }
+
+    /// Adds one comparison to the result of ANY or ALL; leaves the loop when that is decided.
+    fn fold_quantifier(&mut self, result: Reg, one: Reg, all: bool, label: planaria_ir::Label) -> Result<()> {
+        let (fold, decided) = if all { (Func::And, Func::IsFalse) } else { (Func::Or, Func::IsTrue) };
+        self.emit(OpKind::Apply { dst: result, func: fold, args: vec![result, one] });
+        let cond = self.temp(Type::Bool);
+        self.emit(OpKind::Apply { dst: cond, func: decided, args: vec![result] });
+        let then = self.block(|l| {
+            l.emit(OpKind::Exit { label });
+            Ok(())
+        })?;
+        self.emit(OpKind::If { cond, then, otherwise: Block::default() });
+        Ok(())
+    }
+
+    /// Runs `body` for each element of an array, with the element and the loop's label.
+    pub(super) fn for_elements(
+        &mut self,
+        array: Reg,
+        element_type: &Type,
+        body: &mut dyn FnMut(&mut Self, Reg, planaria_ir::Label) -> Result<()>,
+    ) -> Result<()> {
+        let (one, zero) = (self.int4(1), self.int4(0));
+        let at = self.temp(Type::Int4);
+        let len = self.temp(Type::Int4);
+        self.emit(OpKind::Apply { dst: len, func: Func::Cardinality, args: vec![array] });
+        self.emit(OpKind::Copy { dst: at, src: zero });
+        let label = self.label();
+        let block = self.block(|l| {
+            let more = l.temp(Type::Bool);
+            l.emit(OpKind::Apply { dst: more, func: Func::IntLt, args: vec![at, len] });
+            let otherwise = l.block(|l| {
+                l.emit(OpKind::Exit { label });
+                Ok(())
+            })?;
+            let then = l.block(|l| {
+                l.emit(OpKind::Apply { dst: at, func: Func::Int4Add, args: vec![at, one] });
+                let element = l.temp(element_type.clone());
+                l.emit(OpKind::Apply { dst: element, func: Func::ArrayGet, args: vec![array, at] });
+                body(l, element, label)
+            })?;
+            l.emit(OpKind::If { cond: more, then, otherwise });
+            Ok(())
+        })?;
+        self.emit(OpKind::Loop { label, body: block });
+        Ok(())
+    }
+
+    pub(super) fn int4(&mut self, n: i64) -> Reg {
+        self.constant(Datum::Int(n), Type::Int4)
+    }
+    pub(super) fn int8(&mut self, n: i64) -> Reg {
+        self.constant(Datum::Int(n), Type::Int8)
+    }
+    pub(super) fn truth(&mut self, b: bool) -> Reg {
+        self.constant(Datum::Bool(b), Type::Bool)
+    }
+    pub(super) fn copy(&mut self, dst: Reg, src: Reg) {
+        self.emit(OpKind::Copy { dst, src });
+    }
+    /// Emits a function of booleans or counts into a new register.
+    pub(super) fn apply(&mut self, func: Func, args: Vec<Reg>, ty: Type) -> Reg {
+        let dst = self.temp(ty);
+        self.emit(OpKind::Apply { dst, func, args });
+        dst
+    }
+    /// `if cond { f }`
+    pub(super) fn when(&mut self, cond: Reg, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let then = self.block(f)?;
+        self.emit(OpKind::If { cond, then, otherwise: Block::default() });
+        Ok(())
+    }
+    /// `if not cond { f }`
+    pub(super) fn unless(&mut self, cond: Reg, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let otherwise = self.block(f)?;
+        self.emit(OpKind::If { cond, then: Block::default(), otherwise });
+        Ok(())
+    }
+
+    /// Raises an error with a constant message.
+    pub(super) fn raise(&mut self, state: SqlState, message: impl Into<String>, fields: ErrorFields) {
+        let message = self.constant(Datum::Text(message.into()), Type::Text);
+        self.emit(OpKind::Raise { level: Level::Exception, state: StateSource::Known(state), message, fields });
+    }
+
+    /// A new collection.
+    pub(super) fn coll(&mut self, kind: CollKind, keys: Vec<RegKind>, values: Vec<RegKind>) -> planaria_ir::Coll {
+        let coll = self.program.coll(CollDecl { kind, keys, values });
+        self.emit(OpKind::Clear { coll });
+        coll
+    }
+
+    // ---- subqueries ----
+
+    /// Emits something that need be computed only once where it does not depend on the loops around: at
+    /// its first use, behind a flag. Its registers are those `f` writes.
+    fn once(&mut self, query: &BoundQuery, f: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        let frame = self.frame_of(query);
+        let Some(frame) = frame else { return f(self) };
+        let mut done = None;
+        let no = self.truth(false);
+        self.at_frame(frame, |l| {
+            let flag = l.temp(Type::Bool);
+            l.copy(flag, no);
+            done = Some(flag);
+            Ok(())
+        })?;
+        let done = done.expect("set by the closure");
+        let yes = self.truth(true);
+        self.unless(done, |l| {
+            f(l)?;
+            l.copy(done, yes);
+            Ok(())
+        })
+    }
+
+    /// The outermost frame at which everything that a query needs from outside is there; `None` where
+    /// that is the present place.
+    fn frame_of(&mut self, query: &BoundQuery) -> Option<usize> {
+        let free = self.free_rels(query);
+        let wrapped = Bound::new(BoundKind::Exists(Box::new(query.clone())), Type::Bool, 0);
+        if self.is_volatile(&wrapped) {
+            return None;
+        }
+        let frame = (0..self.frames.len()).find(|i| {
+            let there = &self.available[..self.frames[*i].available.min(self.available.len())];
+            free.iter().all(|r| there.contains(r))
+        })?;
+        (self.frames[frame].available < self.available.len()).then_some(frame)
+    }
+
+    /// The relations from outside that a query uses.
+    pub(super) fn free_rels(&mut self, query: &BoundQuery) -> Vec<RelId> {
+        let mut own = Vec::new();
+        self.query_rels(query, &mut own);
+        let wrapped = Bound::new(BoundKind::Exists(Box::new(query.clone())), Type::Bool, 0);
+        own.extend(self.inner_rels_deep(&wrapped));
+        self.rels_in(&wrapped).into_iter().filter(|r| !own.contains(r)).collect()
+    }
+
+    fn inner_rels_deep(&mut self, e: &Bound) -> Vec<RelId> {
+        self.inner_rels(e)
+    }
+
+    fn eval_subquery(&mut self, query: &BoundQuery, ty: &Type, dst: Option<Reg>) -> Result<Reg> {
+        let result = self.temp(ty.clone());
+        let null = self.constant(Datum::Null, ty.clone());
+        self.once(query, &mut |l| {
+            l.copy(result, null);
+            let single = l.is_single_row(query);
+            if single {
+                l.emit_query(query, None, &mut |l, row| {
+                    let src = l.exactly(row[0].reg, ty);
+                    l.copy(result, src);
+                    Ok(())
+                })?;
+                return Ok(());
+            }
+            let rows = l.temp(Type::Bool);
+            let (no, yes) = (l.truth(false), l.truth(true));
+            l.copy(rows, no);
+            l.emit_query(query, Some(2), &mut |l, row| {
+                if !l.at_most_one_row() {
+                    l.when(rows, |l| {
+                        let message = "more than one row returned by a subquery used as an expression";
+                        l.raise(SqlState::CARDINALITY_VIOLATION, message, ErrorFields::default());
+                        Ok(())
+                    })?;
+                    l.copy(rows, yes);
+                }
+                let src = l.exactly(row[0].reg, ty);
+                l.copy(result, src);
+                Ok(())
+            })
+        })?;
+        Ok(self.deliver(result, dst))
+    }
+
+    /// Aggregates without GROUP BY, and SELECT without FROM.
+    fn is_single_row(&self, query: &BoundQuery) -> bool {
+        match &query.body {
+            super::bound::Body::Select(select) => match &select.grouping {
+                Some(g) => !g.grouped,
+                None => select.from.is_empty(),
+            },
+            _ => false,
+        }
+    }
+
+    fn eval_exists(&mut self, query: &BoundQuery, dst: Option<Reg>) -> Result<Reg> {
+        if let Some(found) = self.hashed_exists(query)? {
+            return Ok(self.deliver(found, dst));
+        }
+        let result = self.temp(Type::Bool);
+        let (no, yes) = (self.truth(false), self.truth(true));
+        self.once(query, &mut |l| {
+            l.copy(result, no);
+            l.emit_query(query, Some(1), &mut |l, _| {
+                l.copy(result, yes);
+                Ok(())
+            })
+        })?;
+        Ok(self.deliver(result, dst))
+    }
+
+    fn eval_in_query(&mut self, values: &[Bound], query: &BoundQuery, dst: Option<Reg>) -> Result<Reg> {
+        let mut left = Vec::with_capacity(values.len());
+        for (value, column) in values.iter().zip(&query.columns) {
+            let reg = self.value(value)?;
+            left.push(self.exactly(reg, &column.ty));
+        }
+        let kinds: Vec<RegKind> = query.columns.iter().map(|c| RegKind::Value(c.ty.clone())).collect();
+        let map = self.program.coll(CollDecl { kind: CollKind::Map, keys: kinds, values: Vec::new() });
+        // Whether a row with a NULL among its columns was seen: then "not found" is unknown.
+        let nulls = self.temp(Type::Bool);
+        let (no, yes) = (self.truth(false), self.truth(true));
+        self.once(query, &mut |l| {
+            l.emit(OpKind::Clear { coll: map });
+            l.copy(nulls, no);
+            l.emit_query(query, None, &mut |l, row| {
+                let keys: Vec<Reg> = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
+                let missing = l.any_null(&keys);
+                let then = l.block(|l| {
+                    l.copy(nulls, yes);
+                    Ok(())
+                })?;
+                let otherwise = l.block(|l| {
+                    l.emit(OpKind::MapPut { coll: map, keys, values: Vec::new() });
+                    Ok(())
+                })?;
+                l.emit(OpKind::If { cond: missing, then, otherwise });
+                Ok(())
+            })
+        })?;
+        let result = self.temp(Type::Bool);
+        self.emit(OpKind::MapGet { coll: map, keys: left.clone(), found: result, values: Vec::new() });
+        let null = self.constant(Datum::Null, Type::Bool);
+        self.unless(result, |l| {
+            // x IN (nothing) is false even for NULL.
+            let len = l.temp(Type::Int8);
+            l.emit(OpKind::Len { dst: len, coll: map });
+            let zero = l.int8(0);
+            let any = l.apply(Func::IntGt, vec![len, zero], Type::Bool);
+            let unknown = l.any_null(&left);
+            let unknown = l.apply(Func::And, vec![any, unknown], Type::Bool);
+            let unknown = l.apply(Func::Or, vec![unknown, nulls], Type::Bool);
+            l.when(unknown, |l| {
+                l.copy(result, null);
+                Ok(())
+            })
+        })?;
+        Ok(self.deliver(result, dst))
+    }
+
+    fn eval_quantified_query(
+        &mut self,
+        value: &Bound,
+        query: &BoundQuery,
+        func: Func,
+        all: bool,
+        dst: Option<Reg>,
+    ) -> Result<Reg> {
+        let value = self.value(value)?;
+        let result = self.temp(Type::Bool);
+        let start = self.truth(all);
+        self.copy(result, start);
+        let label = self.label();
+        let body = self.block(|l| {
+            l.emit_query(query, None, &mut |l, row| {
+                let one = l.temp(Type::Bool);
+                l.emit(OpKind::Apply { dst: one, func, args: vec![value, row[0].reg] });
+                l.fold_quantifier(result, one, all, label)
+            })
+        })?;
+        self.emit(OpKind::Block { label, body });
+        Ok(self.deliver(result, dst))
+    }
+}
+
+/// Strict functions that answer no NULL for arguments that are not NULL.
+fn keeps_not_null(func: Func) -> bool {
+    func.strict()
+        && !matches!(
+            func,
+            Func::ArrayGet
+                | Func::ArraySlice
+                | Func::ArrayLength
+                | Func::ArrayLower
+                | Func::ArrayUpper
+                | Func::ArrayContainsElement
+                | Func::ExtractTimestamp
+                | Func::ExtractDate
+                | Func::ExtractInterval
+                | Func::ArrayPosition
+                | Func::Hash
+        )
+}
+
+/// 42P18
+pub(super) fn undetermined(index: usize) -> Error {
+    let message = format!("could not determine data type of parameter ${}", index + 1);
+    Error::new(SqlState::INDETERMINATE_DATATYPE, message)
+}

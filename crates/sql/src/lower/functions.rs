@@ -1,0 +1,447 @@
+//! Built-in functions: SQL name -> candidates.
+//!
+//! Those whose types depend on their arguments' (arrays, `concat`, sequences, ...) are bound by
+//! [`Lowerer::bind_special`]; the others are lines of [`TABLE`].
+
+use super::Lowerer;
+use super::bound::{Bound, BoundKind};
+use super::operators::base_name;
+use super::resolve::{Choice, choose};
+use super::types::{CastContext, unmodified};
+use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_ir::{Draw, Func};
+
+/// A constant argument that SQL leaves out.
+enum Extra {
+    Int(i64),
+    Text(&'static str),
+}
+
+/// How a call becomes an expression.
+enum Make {
+    Func(Func),
+    /// With further arguments at the end.
+    With(Func, &'static [Extra]),
+    /// The first argument's function, then a conversion to the result's type.
+    Then(Func),
+    Draw(Draw),
+    /// The argument itself, converted.
+    Same,
+    Constant(&'static str),
+}
+
+struct Line {
+    name: &'static str,
+    args: &'static [Type],
+    result: Type,
+    make: Make,
+}
+
+const fn line(name: &'static str, args: &'static [Type], result: Type, make: Make) -> Line {
+    Line { name, args, result, make }
+}
+
+use Make::{Constant, Same, Then, With};
+use Type::{Bool, Bytea, Date, Float8, Int2, Int4, Int8, Interval, Text, Timestamp, TimestampTz, Uuid};
+const NUM: Type = Type::Numeric(None);
+const ZERO: &[Extra] = &[Extra::Int(0)];
+const BLANK: &[Extra] = &[Extra::Text(" ")];
+/// What `version()` says.
+const VERSION: &str = concat!("PostgreSQL 15.0 (Planaria ", env!("CARGO_PKG_VERSION"), ")");
+/// The name of the only database, and of its only user.
+pub(super) const DATABASE: &str = "planaria";
+
+use Make::Func as F;
+
+static TABLE: &[Line] = &[
+    // ---- text ----
+    line("length", &[Text], Int4, F(Func::TextLength)),
+    line("length", &[Bytea], Int4, F(Func::BytesLength)),
+    line("char_length", &[Text], Int4, F(Func::TextLength)),
+    line("character_length", &[Text], Int4, F(Func::TextLength)),
+    line("octet_length", &[Text], Int4, F(Func::OctetLength)),
+    line("octet_length", &[Bytea], Int4, F(Func::BytesLength)),
+    line("substr", &[Text, Int4], Text, F(Func::Substr)),
+    line("substr", &[Text, Int4, Int4], Text, F(Func::SubstrFor)),
+    line("substring", &[Text, Int4], Text, F(Func::Substr)),
+    line("substring", &[Text, Int4, Int4], Text, F(Func::SubstrFor)),
+    line("upper", &[Text], Text, F(Func::Upper)),
+    line("lower", &[Text], Text, F(Func::Lower)),
+    line("initcap", &[Text], Text, F(Func::InitCap)),
+    line("lpad", &[Text, Int4, Text], Text, F(Func::LPad)),
+    line("lpad", &[Text, Int4], Text, With(Func::LPad, BLANK)),
+    line("rpad", &[Text, Int4, Text], Text, F(Func::RPad)),
+    line("rpad", &[Text, Int4], Text, With(Func::RPad, BLANK)),
+    line("repeat", &[Text, Int4], Text, F(Func::Repeat)),
+    line("ltrim", &[Text], Text, With(Func::LTrim, BLANK)),
+    line("ltrim", &[Text, Text], Text, F(Func::LTrim)),
+    line("rtrim", &[Text], Text, With(Func::RTrim, BLANK)),
+    line("rtrim", &[Text, Text], Text, F(Func::RTrim)),
+    line("btrim", &[Text], Text, With(Func::BTrim, BLANK)),
+    line("btrim", &[Text, Text], Text, F(Func::BTrim)),
+    line("replace", &[Text, Text, Text], Text, F(Func::Replace)),
+    line("reverse", &[Text], Text, F(Func::Reverse)),
+    line("strpos", &[Text, Text], Int4, F(Func::Position)),
+    line("position", &[Text, Text], Int4, F(Func::Position)),
+    line("split_part", &[Text, Text, Int4], Text, F(Func::SplitPart)),
+    line("left", &[Text, Int4], Text, F(Func::Left)),
+    line("right", &[Text, Int4], Text, F(Func::Right)),
+    line("translate", &[Text, Text, Text], Text, F(Func::Translate)),
+    line("ascii", &[Text], Int4, F(Func::Ascii)),
+    line("chr", &[Int4], Text, F(Func::Chr)),
+    line("md5", &[Text], Text, F(Func::Md5)),
+    line("starts_with", &[Text, Text], Bool, F(Func::StartsWith)),
+    line("quote_ident", &[Text], Text, F(Func::QuoteIdent)),
+    line("encode", &[Bytea, Text], Text, F(Func::Encode)),
+    line("decode", &[Text, Text], Bytea, F(Func::Decode)),
+    line("string_to_array", &[Text, Text], Text, F(Func::StringToArray)),
+    // ---- numbers ----
+    line("abs", &[Int2], Int2, F(Func::Int2Abs)),
+    line("abs", &[Int4], Int4, F(Func::Int4Abs)),
+    line("abs", &[Int8], Int8, F(Func::Int8Abs)),
+    line("abs", &[NUM], NUM, F(Func::NumAbs)),
+    line("abs", &[Float8], Float8, F(Func::FltAbs)),
+    line("sign", &[NUM], NUM, F(Func::NumSign)),
+    line("sign", &[Float8], Float8, F(Func::FltSign)),
+    line("ceil", &[NUM], NUM, F(Func::NumCeil)),
+    line("ceil", &[Float8], Float8, F(Func::FltCeil)),
+    line("ceiling", &[NUM], NUM, F(Func::NumCeil)),
+    line("ceiling", &[Float8], Float8, F(Func::FltCeil)),
+    line("floor", &[NUM], NUM, F(Func::NumFloor)),
+    line("floor", &[Float8], Float8, F(Func::FltFloor)),
+    line("round", &[NUM, Int4], NUM, F(Func::NumRound)),
+    line("round", &[NUM], NUM, With(Func::NumRound, ZERO)),
+    line("round", &[Float8], Float8, F(Func::FltRound)),
+    line("trunc", &[NUM, Int4], NUM, F(Func::NumTrunc)),
+    line("trunc", &[NUM], NUM, With(Func::NumTrunc, ZERO)),
+    line("trunc", &[Float8], Float8, F(Func::FltTrunc)),
+    line("sqrt", &[NUM], NUM, F(Func::NumSqrt)),
+    line("sqrt", &[Float8], Float8, F(Func::FltSqrt)),
+    line("power", &[NUM, NUM], NUM, F(Func::NumPower)),
+    line("power", &[Float8, Float8], Float8, F(Func::FltPower)),
+    line("pow", &[NUM, NUM], NUM, F(Func::NumPower)),
+    line("pow", &[Float8, Float8], Float8, F(Func::FltPower)),
+    line("exp", &[Float8], Float8, F(Func::FltExp)),
+    line("ln", &[Float8], Float8, F(Func::FltLn)),
+    line("log", &[Float8], Float8, F(Func::FltLog10)),
+    line("log10", &[Float8], Float8, F(Func::FltLog10)),
+    line("mod", &[Int2, Int2], Int2, F(Func::IntMod)),
+    line("mod", &[Int4, Int4], Int4, F(Func::IntMod)),
+    line("mod", &[Int8, Int8], Int8, F(Func::IntMod)),
+    line("mod", &[NUM, NUM], NUM, F(Func::NumMod)),
+    line("scale", &[NUM], Int4, F(Func::NumScale)),
+    line("random", &[], Float8, Make::Draw(Draw::Random)),
+    line("to_char", &[NUM, Text], Text, F(Func::ToCharNumeric)),
+    line("to_char", &[Int4, Text], Text, F(Func::ToCharNumeric)),
+    line("to_char", &[Int8, Text], Text, F(Func::ToCharNumeric)),
+    // ---- dates and times ----
+    line("to_char", &[Timestamp, Text], Text, F(Func::ToCharTimestamp)),
+    line("to_char", &[TimestampTz, Text], Text, F(Func::ToCharTimestamp)),
+    line("now", &[], TimestampTz, Make::Draw(Draw::TransactionTimestamp)),
+    line("transaction_timestamp", &[], TimestampTz, Make::Draw(Draw::TransactionTimestamp)),
+    line("statement_timestamp", &[], TimestampTz, Make::Draw(Draw::TransactionTimestamp)),
+    line("clock_timestamp", &[], TimestampTz, Make::Draw(Draw::ClockTimestamp)),
+    line("date_trunc", &[Text, Timestamp], Timestamp, F(Func::DateTrunc)),
+    line("date_trunc", &[Text, TimestampTz], TimestampTz, F(Func::DateTrunc)),
+    line("extract", &[Text, Date], NUM, F(Func::ExtractDate)),
+    line("extract", &[Text, Timestamp], NUM, F(Func::ExtractTimestamp)),
+    line("extract", &[Text, TimestampTz], NUM, F(Func::ExtractTimestamp)),
+    line("extract", &[Text, Interval], NUM, F(Func::ExtractInterval)),
+    line("date_part", &[Text, Date], Float8, Then(Func::ExtractDate)),
+    line("date_part", &[Text, Timestamp], Float8, Then(Func::ExtractTimestamp)),
+    line("date_part", &[Text, TimestampTz], Float8, Then(Func::ExtractTimestamp)),
+    line("date_part", &[Text, Interval], Float8, Then(Func::ExtractInterval)),
+    line("make_date", &[Int4, Int4, Int4], Date, F(Func::MakeDate)),
+    line("to_timestamp", &[Float8], TimestampTz, F(Func::ToTimestampFloat)),
+    // ---- uuid, system ----
+    line("gen_random_uuid", &[], Uuid, Make::Draw(Draw::Uuid)),
+    line("version", &[], Text, Constant(VERSION)),
+    line("current_database", &[], Text, Constant(DATABASE)),
+    line("current_schema", &[], Text, Constant(planaria_catalog::PUBLIC)),
+    // ---- conversions by a type's name ----
+    line("text", &[Text], Text, Same),
+    line("date", &[Timestamp], Date, Same),
+    line("date", &[TimestampTz], Date, Same),
+];
+
+/// Function-call spellings of casts: `int4(x)`.
+fn type_function(name: &str) -> Option<Type> {
+    Some(match name {
+        "int2" => Type::Int2,
+        "int4" => Type::Int4,
+        "int8" => Type::Int8,
+        "float8" => Type::Float8,
+        "numeric" => NUM,
+        "text" => Type::Text,
+        "varchar" => Type::Varchar(None),
+        "bool" => Type::Bool,
+        "date" => Type::Date,
+        "timestamp" => Type::Timestamp,
+        "timestamptz" => Type::TimestampTz,
+        "uuid" => Type::Uuid,
+        _ => return None,
+    })
+}
+
+/// 42883 as PostgreSQL words it.
+pub(super) fn no_function(name: &str, args: &[Type], position: u32) -> Error {
+    let types: Vec<String> = args.iter().map(base_name).collect();
+    let message = format!("function {name}({}) does not exist", types.join(", "));
+    Error::new(SqlState::UNDEFINED_FUNCTION, message)
+        .at(position)
+        .hint("No function matches the given name and argument types. You might need to add explicit type casts.")
+}
+
+impl Lowerer<'_> {
+    /// A call of a built-in function; `None` where no built-in function fits.
+    pub(super) fn bind_builtin(
+        &mut self,
+        name: &str,
+        args: &[Bound],
+        variadic: bool,
+        position: u32,
+    ) -> Result<Option<Bound>> {
+        if let Some(bound) = self.bind_special(name, args, variadic, position)? {
+            return Ok(Some(bound));
+        }
+        let lines: Vec<&Line> =
+            TABLE.iter().filter(|l| l.name == name && l.args.len() == args.len()).collect();
+        let types: Vec<Type> = args.iter().map(|a| unmodified(&a.ty)).collect();
+        let candidates: Vec<Vec<Type>> = lines.iter().map(|l| l.args.to_vec()).collect();
+        let chosen = match choose(&candidates, &types) {
+            Choice::One(i) => lines[i],
+            Choice::None => {
+                if let ([arg], Some(ty)) = (args, type_function(name)) {
+                    return self.coerce(arg.clone(), &ty, CastContext::Explicit).map(Some);
+                }
+                return Ok(None);
+            }
+            Choice::Ambiguous => return Err(ambiguous(name, &types, position)),
+        };
+        let numeric_text = matches!(chosen.make, Make::Func(Func::ToCharNumeric));
+        let mut bound = Vec::with_capacity(args.len());
+        for (i, (arg, ty)) in args.iter().zip(chosen.args).enumerate() {
+            let arg = self.operand(arg.clone(), ty)?;
+            // to_char of integers goes by way of numeric.
+            let arg = if numeric_text && i == 0 { self.operand(arg, &NUM)? } else { arg };
+            bound.push(arg);
+        }
+        let result = chosen.result.clone();
+        Ok(Some(match &chosen.make {
+            Make::Func(Func::StringToArray) => {
+                Bound::apply(Func::StringToArray, bound, Type::Array(Box::new(Text)), position)
+            }
+            Make::Func(func) => Bound::apply(*func, bound, result, position),
+            With(func, extra) => {
+                bound.extend(extra.iter().map(|e| match e {
+                    Extra::Int(n) => Bound::constant(Datum::Int(*n), Int4, position),
+                    Extra::Text(t) => Bound::constant(Datum::Text((*t).to_owned()), Text, position),
+                }));
+                Bound::apply(*func, bound, result, position)
+            }
+            Then(func) => {
+                let inner = Bound::apply(*func, bound, func_type(*func), position);
+                self.coerce(inner, &result, CastContext::Explicit)?
+            }
+            Make::Draw(draw) => Bound::new(BoundKind::Draw(*draw), result, position),
+            Same => {
+                let arg = bound.pop().expect("conversions have one argument");
+                self.coerce(arg, &result, CastContext::Explicit)?
+            }
+            Constant(text) => Bound::constant(Datum::Text((*text).to_owned()), Text, position),
+        }))
+    }
+
+    /// Functions whose types follow their arguments'.
+    fn bind_special(
+        &mut self,
+        name: &str,
+        args: &[Bound],
+        variadic: bool,
+        position: u32,
+    ) -> Result<Option<Bound>> {
+        let int = |n: i64| Bound::constant(Datum::Int(n), Type::Int4, position);
+        let apply = |func, args, ty| Ok(Some(Bound::apply(func, args, ty, position)));
+        let element = |b: &Bound| match &b.ty {
+            Type::Array(of) => Some((**of).clone()),
+            _ => None,
+        };
+        if variadic && !matches!(name, "concat" | "concat_ws" | "format") {
+            return Ok(None);
+        }
+        match (name, args) {
+            ("concat" | "concat_ws" | "format", _) if variadic => {
+                Err(Error::unsupported(format!("{name}(VARIADIC array)"), "use array_to_string").at(position))
+            }
+            ("concat", [_, ..]) => {
+                let args = args.iter().map(|a| self.output_text(a.clone())).collect::<Result<_>>()?;
+                apply(Func::Concat, args, Type::Text)
+            }
+            ("concat_ws" | "format", [first, rest @ ..]) => {
+                let mut all = vec![self.operand(first.clone(), &Type::Text)?];
+                for arg in rest {
+                    all.push(self.output_text(arg.clone())?);
+                }
+                apply(if name == "format" { Func::Format } else { Func::ConcatWs }, all, Type::Text)
+            }
+            ("quote_literal", [a]) => {
+                let a = self.output_text(a.clone())?;
+                apply(Func::QuoteLiteral, vec![a], Type::Text)
+            }
+            ("quote_nullable", [a]) => {
+                let a = self.output_text(a.clone())?;
+                apply(Func::QuoteNullable, vec![a], Type::Text)
+            }
+            ("pg_typeof", [a]) => {
+                let name = base_name(&a.ty);
+                Ok(Some(Bound::constant(Datum::Text(name), Type::Text, position)))
+            }
+            ("pg_column_size", [a]) => {
+                let a = self.settle(a.clone())?;
+                apply(Func::PgColumnSize, vec![a], Type::Int4)
+            }
+            ("pi", []) => Ok(Some(Bound::constant(Datum::Float(std::f64::consts::PI), Type::Float8, position))),
+            ("div", [a, b]) => {
+                let args = vec![self.operand(a.clone(), &NUM)?, self.operand(b.clone(), &NUM)?];
+                let quotient = Bound::apply(Func::NumDiv, args, NUM, position);
+                apply(Func::NumTrunc, vec![quotient, int(0)], NUM)
+            }
+            ("bit_length", [a]) => {
+                let a = self.operand(a.clone(), &Type::Text)?;
+                let octets = Bound::apply(Func::OctetLength, vec![a], Type::Int4, position);
+                apply(Func::Int4Mul, vec![octets, int(8)], Type::Int4)
+            }
+            ("array_length" | "array_upper" | "array_lower", [a, n]) if element(a).is_some() => {
+                let n = self.operand(n.clone(), &Type::Int4)?;
+                let func = match name {
+                    "array_length" => Func::ArrayLength,
+                    "array_upper" => Func::ArrayUpper,
+                    _ => Func::ArrayLower,
+                };
+                apply(func, vec![a.clone(), n], Type::Int4)
+            }
+            ("cardinality", [a]) if element(a).is_some() => apply(Func::Cardinality, vec![a.clone()], Type::Int4),
+            ("array_append", [a, e]) | ("array_remove", [a, e]) | ("array_position", [a, e])
+                if element(a).is_some() =>
+            {
+                let of = unmodified(&element(a).expect("just seen"));
+                let e = self.operand(e.clone(), &of)?;
+                let (func, ty) = match name {
+                    "array_append" => (Func::ArrayAppend, a.ty.clone()),
+                    "array_remove" => (Func::ArrayRemove, a.ty.clone()),
+                    _ => (Func::ArrayPosition, Type::Int4),
+                };
+                apply(func, vec![a.clone(), e], ty)
+            }
+            ("array_append", [a, e]) if a.ty == Type::Unknown && e.ty != Type::Unknown => {
+                let whole = Type::Array(Box::new(unmodified(&e.ty)));
+                let a = self.coerce(a.clone(), &whole, CastContext::Implicit)?;
+                apply(Func::ArrayAppend, vec![a, e.clone()], whole)
+            }
+            ("array_prepend", [e, a]) if element(a).is_some() => {
+                let of = unmodified(&element(a).expect("just seen"));
+                let e = self.operand(e.clone(), &of)?;
+                apply(Func::ArrayPrepend, vec![e, a.clone()], a.ty.clone())
+            }
+            ("array_cat", [a, b]) => {
+                self.binary(crate::ast::BinaryOp::Concat, a.clone(), b.clone(), position).map(Some)
+            }
+            ("array_to_string", [a, sep]) if element(a).is_some() => {
+                let sep = self.operand(sep.clone(), &Type::Text)?;
+                apply(Func::ArrayToString, vec![a.clone(), sep], Type::Text)
+            }
+            ("nextval" | "currval", [s]) => {
+                let sequence = self.sequence_argument(s)?;
+                let kind = if name == "nextval" {
+                    BoundKind::NextValue(sequence)
+                } else {
+                    BoundKind::CurrentValue(sequence)
+                };
+                Ok(Some(Bound::new(kind, Type::Int8, position)))
+            }
+            ("setval", [s, v, rest @ ..]) if rest.len() <= 1 => {
+                let sequence = self.sequence_argument(s)?;
+                let value = self.coerce(v.clone(), &Type::Int8, CastContext::Implicit)?;
+                let called = match rest {
+                    [called] => self.coerce(called.clone(), &Type::Bool, CastContext::Implicit)?,
+                    _ => Bound::bool(true, position),
+                };
+                let kind = BoundKind::SetValue(sequence, Box::new(value), Box::new(called));
+                Ok(Some(Bound::new(kind, Type::Int8, position)))
+            }
+            ("lastval", []) => {
+                Err(Error::unsupported("lastval() is not supported", "use currval() of the sequence").at(position))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The sequence a literal names.
+    fn sequence_argument(&mut self, arg: &Bound) -> Result<planaria_base::SequenceId> {
+        let Some(Datum::Text(text)) = arg.stripped().as_const() else {
+            return Err(Error::unsupported(
+                "a sequence whose name is computed is not supported",
+                "write its name as a literal",
+            )
+            .at(arg.position));
+        };
+        let name = text.strip_prefix("public.").unwrap_or(text);
+        let name = match name.strip_prefix('"').and_then(|n| n.strip_suffix('"')) {
+            Some(quoted) => quoted.replace("\"\"", "\""),
+            None => name.to_ascii_lowercase(),
+        };
+        self.catalog.sequence(&name).filter(|s| !s.hidden).map(|s| s.id).ok_or_else(|| {
+            let message = format!("relation \"{name}\" does not exist");
+            Error::new(SqlState::UNDEFINED_TABLE, message).at(arg.position)
+        })
+    }
+
+    /// The text a value is printed as: what `concat`, `format` and clients show. Unlike a cast to
+    /// text, booleans are `t` and `f`, and `char(n)` keeps its padding.
+    pub(super) fn output_text(&mut self, e: Bound) -> Result<Bound> {
+        let position = e.position;
+        match e.ty {
+            Type::Bool => {
+                let text = |t: &str| Bound::constant(Datum::Text(t.to_owned()), Type::Text, position);
+                let id = self.new_let();
+                let value = || Bound::new(BoundKind::LetRef(id), Type::Bool, position);
+                let not = value().negated();
+                let case = BoundKind::Case(
+                    vec![(value(), text("t")), (not, text("f"))],
+                    Box::new(Bound::null(Type::Text, position)),
+                );
+                let case = Bound::new(case, Type::Text, position);
+                Ok(Bound::new(BoundKind::Let(id, Box::new(e), Box::new(case)), Type::Text, position))
+            }
+            Type::Char(n) => {
+                let width = Bound::constant(Datum::Int(n as i64), Type::Int4, position);
+                Ok(Bound::apply(Func::CharPad, vec![e, width], Type::Text, position))
+            }
+            _ => self.coerce(e, &Type::Text, CastContext::Assignment),
+        }
+    }
+}
+
+/// 42725 as PostgreSQL words it.
+pub(super) fn ambiguous(name: &str, args: &[Type], position: u32) -> Error {
+    let types: Vec<String> = args.iter().map(base_name).collect();
+    let message = format!("function {name}({}) is not unique", types.join(", "));
+    Error::new(SqlState::AMBIGUOUS_FUNCTION, message)
+        .at(position)
+        .hint("Could not choose a best candidate function. You might need to add explicit type casts.")
+}
+
+/// The SQL type of a function whose result class has only one.
+fn func_type(func: Func) -> Type {
+    match func.result() {
+        planaria_ir::func::Sig::N => NUM,
+        planaria_ir::func::Sig::T => Type::Text,
+        planaria_ir::func::Sig::B => Type::Bool,
+        _ => Type::Int4,
+    }
+}
+
+/// Whether a name is a built-in function's, whatever its arguments.
+pub(super) fn is_builtin(name: &str) -> bool {
+    TABLE.iter().any(|l| l.name == name)
+}

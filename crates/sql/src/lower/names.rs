@@ -1,0 +1,232 @@
+//! Names inside a statement: FROM items by alias, their columns, CTEs; nested queries see outwards.
+
+use super::Lowerer;
+use super::bound::{Bound, BoundKind, RelId};
+use super::scope::{Found, Scope, Typed, Variable};
+use crate::ast::Name;
+use planaria_base::{Error, Result, SqlState, Type};
+
+/// The names of one query level.
+pub(super) struct Names<'a> {
+    /// The query around this one.
+    pub outer: Option<&'a Names<'a>>,
+    /// Variables and parameters.
+    pub scope: &'a Scope,
+    /// FROM items so far.
+    pub sources: Vec<Source>,
+    /// Common table expressions, by their place in the lowerer's list.
+    pub ctes: Vec<(String, usize)>,
+}
+
+/// A FROM item.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    pub alias: String,
+    pub columns: Vec<SourceColumn>,
+}
+
+/// A column of a FROM item.
+#[derive(Clone, Debug)]
+pub(super) struct SourceColumn {
+    pub name: String,
+    pub expr: Bound,
+    /// Merged into another by USING: found only when qualified.
+    pub merged: bool,
+}
+
+impl<'a> Names<'a> {
+    /// Only variables.
+    pub fn of(scope: &'a Scope) -> Names<'a> {
+        Names { outer: None, scope, sources: Vec::new(), ctes: Vec::new() }
+    }
+    /// A query inside this one.
+    pub fn inner(&'a self) -> Names<'a> {
+        Names { outer: Some(self), scope: self.scope, sources: Vec::new(), ctes: Vec::new() }
+    }
+    /// A query in FROM, which does not see its neighbours.
+    pub fn beside(&self) -> Names<'a> {
+        Names { outer: self.outer, scope: self.scope, sources: Vec::new(), ctes: self.ctes.clone() }
+    }
+    /// A CTE by name, from inside out.
+    pub fn cte(&self, name: &str) -> Option<usize> {
+        let here = self.ctes.iter().rev().find(|(n, _)| n == name).map(|(_, i)| *i);
+        here.or_else(|| self.outer.and_then(|o| o.cte(name)))
+    }
+    /// The source of that alias, from inside out.
+    fn source(&self, alias: &str) -> Option<&Source> {
+        let here = self.sources.iter().find(|s| s.alias == alias);
+        here.or_else(|| self.outer.and_then(|o| o.source(alias)))
+    }
+    /// The source of that alias at this level.
+    pub fn source_here(&self, alias: &str) -> Option<&Source> {
+        self.sources.iter().find(|s| s.alias == alias)
+    }
+    /// Whether an alias is taken at this level.
+    pub fn check_alias(&self, alias: &str, position: u32) -> Result<()> {
+        if !alias.is_empty() && self.sources.iter().any(|s| s.alias == alias) {
+            let message = format!("table name \"{alias}\" specified more than once");
+            return Err(Error::new(SqlState::DUPLICATE_ALIAS, message).at(position));
+        }
+        Ok(())
+    }
+    /// A column by its bare name: found at the innermost level that has it.
+    fn unqualified(&self, name: &str, position: u32) -> Result<Option<Bound>> {
+        let mut found =
+            self.sources.iter().flat_map(|s| &s.columns).filter(|c| !c.merged && c.name == name);
+        if let Some(column) = found.next() {
+            if found.next().is_some() {
+                let message = format!("column reference \"{name}\" is ambiguous");
+                return Err(Error::new(SqlState::AMBIGUOUS_COLUMN, message).at(position));
+            }
+            return Ok(Some(column.expr.clone()));
+        }
+        match self.outer {
+            Some(outer) => outer.unqualified(name, position),
+            None => Ok(None),
+        }
+    }
+}
+
+impl Source {
+    /// A source whose columns are those of a relation.
+    pub fn of(alias: &str, rel: RelId, columns: &[(String, Type)]) -> Source {
+        let columns = columns
+            .iter()
+            .enumerate()
+            .map(|(i, (name, ty))| SourceColumn {
+                name: name.clone(),
+                expr: Bound::column(rel, i, ty.clone(), 0),
+                merged: false,
+            })
+            .collect();
+        Source { alias: alias.to_owned(), columns }
+    }
+    /// Its column of that name.
+    pub fn column(&self, name: &str) -> Option<&SourceColumn> {
+        self.columns.iter().find(|c| c.name == name)
+    }
+}
+
+fn clash(name: &str, position: u32) -> Error {
+    Error::new(SqlState::AMBIGUOUS_COLUMN, format!("column reference \"{name}\" is ambiguous"))
+        .detail("It could refer to either a PL/pgSQL variable or a table column.")
+        .at(position)
+}
+
+impl Lowerer<'_> {
+    /// A column, variable or field by name.
+    pub(super) fn bind_name(&mut self, names: &Names<'_>, name: &Name) -> Result<Bound> {
+        let position = name.position;
+        let mut parts = &name.parts[..];
+        if parts.len() == 3 && parts[0] == planaria_catalog::PUBLIC {
+            parts = &parts[1..];
+        }
+        let column = match parts {
+            [column] => names.unqualified(column, position)?,
+            [table, column] => match names.source(table) {
+                Some(source) => match source.column(column) {
+                    Some(c) => Some(c.expr.clone()),
+                    None if names.scope.lookup(parts).is_none() => {
+                        return Err(no_qualified_column(table, column, position));
+                    }
+                    None => None,
+                },
+                None => None,
+            },
+            _ => None,
+        };
+        let variable = names.scope.lookup(parts);
+        if let Some(mut column) = column {
+            if matches!(variable, Some(Found::Variable(_) | Found::Field(_))) {
+                return Err(clash(&parts.join("."), position));
+            }
+            column.position = position;
+            return Ok(column);
+        }
+        match variable {
+            Some(Found::Variable(Variable::Scalar(value))) => Ok(reg(value, position)),
+            Some(Found::Field(value)) => Ok(reg(value, position)),
+            Some(Found::Variable(Variable::Row { fields, .. })) => {
+                let fields = fields.iter().map(|(_, f)| reg(f, position)).collect();
+                Ok(Bound::new(BoundKind::Row(fields), Type::Void, position))
+            }
+            Some(Found::Variable(Variable::Unassigned)) => {
+                let record = &parts[0];
+                let message = format!("record \"{record}\" is not assigned yet");
+                Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                    .detail("The tuple structure of a not-yet-assigned record is indeterminate.")
+                    .at(position))
+            }
+            Some(Found::NoField) => {
+                let (field, record) = (&parts[parts.len() - 1], &parts[parts.len() - 2]);
+                let message = format!("record \"{record}\" has no field \"{field}\"");
+                Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(position))
+            }
+            None => {
+                if let [table] = parts
+                    && let Some(source) = names.source(table)
+                {
+                    // A whole row; it can be compared and counted.
+                    let fields = source.columns.iter().map(|c| c.expr.clone()).collect();
+                    return Ok(Bound::new(BoundKind::Row(fields), Type::Void, position));
+                }
+                Err(no_column(parts, position))
+            }
+        }
+    }
+
+    /// `$n`
+    pub(super) fn bind_parameter(&mut self, names: &Names<'_>, n: u32, position: u32) -> Result<Bound> {
+        match names.scope.parameter(n) {
+            Some(Variable::Scalar(value)) => return Ok(reg(value, position)),
+            Some(_) => {
+                return Err(Error::unsupported("a row as a parameter", "pass its fields").at(position));
+            }
+            None => {}
+        }
+        let missing =
+            || Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${n}")).at(position);
+        let index = (n as usize).checked_sub(1).ok_or_else(missing)?;
+        if index >= self.params.len() {
+            if !self.params_open || index >= planaria_base::limits::ARGUMENTS_MAX.max(65_535) {
+                return Err(missing());
+            }
+            self.params.resize(index + 1, None);
+        }
+        let ty = self.params[index].as_ref().map_or(Type::Unknown, |p| p.ty.clone());
+        Ok(Bound::new(BoundKind::Param(index), ty, position))
+    }
+
+    /// A parameter without a type takes the one its context wants.
+    pub(super) fn infer_param(&mut self, index: usize, ty: &Type, position: u32) -> Result<Bound> {
+        if self.params[index].is_none() {
+            let ty = super::types::unmodified(ty);
+            let reg = self.temp(ty.clone());
+            self.params[index] = Some(Typed { reg, ty });
+        }
+        let known = self.params[index].as_ref().expect("set above").ty.clone();
+        let bound = Bound::new(BoundKind::Param(index), known, position);
+        self.coerce(bound, ty, super::CastContext::Implicit)
+    }
+}
+
+fn reg(value: &Typed, position: u32) -> Bound {
+    Bound::new(BoundKind::Reg(value.reg), value.ty.clone(), position)
+}
+
+fn no_column(parts: &[String], position: u32) -> Error {
+    let error = match parts {
+        [column] => Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{column}\" does not exist")),
+        [.., table, _] => Error::new(
+            SqlState::UNDEFINED_TABLE,
+            format!("missing FROM-clause entry for table \"{table}\""),
+        ),
+        [] => Error::internal("an empty name"),
+    };
+    error.at(position)
+}
+
+/// 42703 for a qualified name whose table is there.
+fn no_qualified_column(table: &str, column: &str, position: u32) -> Error {
+    Error::new(SqlState::UNDEFINED_COLUMN, format!("column {table}.{column} does not exist")).at(position)
+}

@@ -1,0 +1,513 @@
+//! Operators: their table, and the choice between overloads.
+
+use super::Lowerer;
+use super::bound::{Bound, BoundKind};
+use super::resolve::{Choice, choose};
+use super::types::{CastContext, is_relabel, same_base, unmodified};
+use crate::ast::{BinaryOp, UnaryOp};
+use planaria_base::{Datum, Error, Result, SqlState, Type, types::TypeClass};
+use planaria_ir::Func;
+
+/// An operator: what it takes and gives. Functions whose operands come the other way round are `swapped`.
+struct Operator {
+    left: Type,
+    right: Type,
+    func: Func,
+    result: Type,
+    swapped: bool,
+}
+
+fn op(left: Type, right: Type, func: Func, result: Type) -> Operator {
+    Operator { left, right, func, result, swapped: false }
+}
+
+const NUMERIC: Type = Type::Numeric(None);
+
+/// The width rules of integers: the wider operand's.
+fn integer(op: BinaryOp, ty: &Type) -> Option<Func> {
+    use Func::*;
+    let pick = |two, four, eight| match ty {
+        Type::Int2 => two,
+        Type::Int4 => four,
+        _ => eight,
+    };
+    Some(match op {
+        BinaryOp::Add => pick(Int2Add, Int4Add, Int8Add),
+        BinaryOp::Sub => pick(Int2Sub, Int4Sub, Int8Sub),
+        BinaryOp::Mul => pick(Int2Mul, Int4Mul, Int8Mul),
+        BinaryOp::Div => pick(Int2Div, Int4Div, Int8Div),
+        BinaryOp::Mod => IntMod,
+        BinaryOp::BitAnd => IntAnd,
+        BinaryOp::BitOr => IntOr,
+        BinaryOp::BitXor => IntXor,
+        _ => return None,
+    })
+}
+
+/// The function that compares two values of a class.
+pub(super) fn comparison(op: BinaryOp, class: TypeClass) -> Option<Func> {
+    use Func::*;
+    let [eq, ne, lt, le, gt, ge] = match class {
+        TypeClass::Integer | TypeClass::DateTime | TypeClass::Interval => {
+            [IntEq, IntNe, IntLt, IntLe, IntGt, IntGe]
+        }
+        TypeClass::Numeric => [NumEq, NumNe, NumLt, NumLe, NumGt, NumGe],
+        TypeClass::Float => [FltEq, FltNe, FltLt, FltLe, FltGt, FltGe],
+        TypeClass::Text => [TextEq, TextNe, TextLt, TextLe, TextGt, TextGe],
+        TypeClass::Bool => [BoolEq, BoolNe, BoolLt, BoolLe, BoolGt, BoolGe],
+        TypeClass::Bytea => [BytesEq, BytesNe, BytesLt, BytesLe, BytesGt, BytesGe],
+        TypeClass::Uuid => [UuidEq, UuidNe, UuidLt, UuidLe, UuidGt, UuidGe],
+        TypeClass::Array => {
+            return match op {
+                BinaryOp::Eq => Some(ArrayEq),
+                BinaryOp::Ne => Some(ArrayNe),
+                _ => None,
+            };
+        }
+        TypeClass::Other => return None,
+    };
+    Some(match op {
+        BinaryOp::Eq => eq,
+        BinaryOp::Ne => ne,
+        BinaryOp::Lt => lt,
+        BinaryOp::Le => le,
+        BinaryOp::Gt => gt,
+        BinaryOp::Ge => ge,
+        _ => return None,
+    })
+}
+
+fn is_comparison(op: BinaryOp) -> bool {
+    use BinaryOp::*;
+    matches!(op, Eq | Ne | Lt | Le | Gt | Ge)
+}
+
+/// All overloads of an operator that do not depend on element types.
+fn table(which: BinaryOp) -> Vec<Operator> {
+    use BinaryOp::*;
+    use Type::{Bool, Bytea, Date, Float8, Int2, Int4, Int8, Interval, Text, Timestamp, TimestampTz, Uuid};
+    let mut all = Vec::new();
+    if is_comparison(which) {
+        for ty in [
+            Bool,
+            Int2,
+            Int4,
+            Int8,
+            NUMERIC,
+            Float8,
+            Text,
+            Bytea,
+            Date,
+            Timestamp,
+            TimestampTz,
+            Interval,
+            Uuid,
+        ] {
+            if let Some(func) = comparison(which, ty.class()) {
+                all.push(op(ty.clone(), ty, func, Bool));
+            }
+        }
+        return all;
+    }
+    for ty in [Int2, Int4, Int8] {
+        if let Some(func) = integer(which, &ty) {
+            all.push(op(ty.clone(), ty.clone(), func, ty));
+        }
+    }
+    let mut both = |ty: Type, func| all.push(op(ty.clone(), ty.clone(), func, ty));
+    match which {
+        Add => {
+            both(NUMERIC, Func::NumAdd);
+            both(Float8, Func::FltAdd);
+            both(Interval, Func::IntervalAdd);
+            all.push(op(Date, Int4, Func::DateAddInt, Date));
+            all.push(Operator { swapped: true, ..op(Int4, Date, Func::DateAddInt, Date) });
+            for ty in [Timestamp, TimestampTz] {
+                all.push(op(ty.clone(), Interval, Func::TimestampAddInterval, ty.clone()));
+                all.push(Operator {
+                    swapped: true,
+                    ..op(Interval, ty.clone(), Func::TimestampAddInterval, ty)
+                });
+            }
+        }
+        Sub => {
+            both(NUMERIC, Func::NumSub);
+            both(Float8, Func::FltSub);
+            both(Interval, Func::IntervalSub);
+            all.push(op(Date, Int4, Func::DateSubInt, Date));
+            all.push(op(Date, Date, Func::DateSub, Int4));
+            for ty in [Timestamp, TimestampTz] {
+                all.push(op(ty.clone(), Interval, Func::TimestampSubInterval, ty.clone()));
+                all.push(op(ty.clone(), ty, Func::TimestampSub, Interval));
+            }
+        }
+        Mul => {
+            both(NUMERIC, Func::NumMul);
+            both(Float8, Func::FltMul);
+            all.push(op(Interval, Float8, Func::IntervalMul, Interval));
+            all.push(Operator { swapped: true, ..op(Float8, Interval, Func::IntervalMul, Interval) });
+        }
+        Div => {
+            both(NUMERIC, Func::NumDiv);
+            both(Float8, Func::FltDiv);
+        }
+        Mod => both(NUMERIC, Func::NumMod),
+        Pow => {
+            both(Float8, Func::FltPower);
+            both(NUMERIC, Func::NumPower);
+        }
+        Concat => {
+            both(Text, Func::TextConcat);
+            both(Bytea, Func::BytesConcat);
+        }
+        Shl => {
+            all.push(op(Int2, Int4, Func::Int2Shl, Int2));
+            all.push(op(Int4, Int4, Func::Int4Shl, Int4));
+            all.push(op(Int8, Int4, Func::Int8Shl, Int8));
+        }
+        Shr => {
+            all.push(op(Int2, Int4, Func::Int2Shr, Int2));
+            all.push(op(Int4, Int4, Func::Int4Shr, Int4));
+            all.push(op(Int8, Int4, Func::Int8Shr, Int8));
+        }
+        _ => {}
+    }
+    all
+}
+
+/// The operator as it is written.
+pub(super) fn symbol(op: BinaryOp) -> &'static str {
+    use BinaryOp::*;
+    match op {
+        Or => "OR",
+        And => "AND",
+        Eq => "=",
+        Ne => "<>",
+        Lt => "<",
+        Le => "<=",
+        Gt => ">",
+        Ge => ">=",
+        Add => "+",
+        Sub => "-",
+        Mul => "*",
+        Div => "/",
+        Mod => "%",
+        Pow => "^",
+        Concat => "||",
+        BitAnd => "&",
+        BitOr => "|",
+        BitXor => "#",
+        Shl => "<<",
+        Shr => ">>",
+        Regex { insensitive: false, negated: false } => "~",
+        Regex { insensitive: true, negated: false } => "~*",
+        Regex { insensitive: false, negated: true } => "!~",
+        Regex { insensitive: true, negated: true } => "!~*",
+        Contains => "@>",
+        ContainedBy => "<@",
+        Overlaps => "&&",
+    }
+}
+
+impl Lowerer<'_> {
+    /// An infix operator over bound operands (all but AND and OR).
+    pub(super) fn binary(&mut self, which: BinaryOp, left: Bound, right: Bound, position: u32) -> Result<Bound> {
+        let (l, r) = (left.ty.clone(), right.ty.clone());
+        let int = |t: &Type| t.class() == TypeClass::Integer;
+        // Mixed integers have operators of their own.
+        if int(&l) && int(&r) {
+            let wide = if [&l, &r].contains(&&Type::Int8) {
+                Type::Int8
+            } else if [&l, &r].contains(&&Type::Int4) {
+                Type::Int4
+            } else {
+                Type::Int2
+            };
+            if is_comparison(which) {
+                let func = comparison(which, TypeClass::Integer).expect("integers compare");
+                return Ok(Bound::apply(func, vec![left, right], Type::Bool, position));
+            }
+            if let Some(func) = integer(which, &wide) {
+                return Ok(Bound::apply(func, vec![left, right], wide, position));
+            }
+        }
+        if let Some(bound) = self.array_operator(which, &left, &right, position)? {
+            return Ok(bound);
+        }
+        if let BinaryOp::Regex { .. } = which {
+            return Err(Error::unsupported(
+                "regular expressions are not supported",
+                "LIKE and ILIKE match patterns.",
+            )
+            .at(position));
+        }
+        if which == BinaryOp::Concat {
+            // anynonarray || text: anything is converted, as by assignment, when the other side is a string.
+            let text = |t: &Type| t.class() == TypeClass::Text;
+            if (text(&l) || text(&r) || l == Type::Unknown && r == Type::Unknown)
+                && l.class() != TypeClass::Array
+                && r.class() != TypeClass::Array
+            {
+                let left = self.coerce(left, &Type::Text, CastContext::Assignment)?;
+                let right = self.coerce(right, &Type::Text, CastContext::Assignment)?;
+                return Ok(Bound::apply(Func::TextConcat, vec![left, right], Type::Text, position));
+            }
+            // A bare literal beside a value of another class is text too: 1 || 'a'.
+            if (l == Type::Unknown) != (r == Type::Unknown)
+                && l != Type::Bytea
+                && r != Type::Bytea
+                && l.class() != TypeClass::Array
+                && r.class() != TypeClass::Array
+            {
+                let left = self.coerce(left, &Type::Text, CastContext::Assignment)?;
+                let right = self.coerce(right, &Type::Text, CastContext::Assignment)?;
+                return Ok(Bound::apply(Func::TextConcat, vec![left, right], Type::Text, position));
+            }
+        }
+        // Interval divided by a number is multiplied by its inverse.
+        if which == BinaryOp::Div && l == Type::Interval && (int(&r) || matches!(r, Type::Numeric(_) | Type::Float8))
+        {
+            let right = self.coerce(right, &Type::Float8, CastContext::Implicit)?;
+            let one = Bound::constant(Datum::Float(1.0), Type::Float8, position);
+            let inverse = Bound::apply(Func::FltDiv, vec![one, right], Type::Float8, position);
+            return Ok(Bound::apply(Func::IntervalMul, vec![left, inverse], Type::Interval, position));
+        }
+        // A date moves by an interval as the timestamp of its midnight.
+        if matches!(which, BinaryOp::Add | BinaryOp::Sub) && l == Type::Date && r == Type::Interval {
+            let left = self.coerce(left, &Type::Timestamp, CastContext::Implicit)?;
+            return self.binary(which, left, right, position);
+        }
+        let table = table(which);
+        let args = [unmodified(&l), unmodified(&r)];
+        let candidates: Vec<Vec<Type>> = table.iter().map(|o| vec![o.left.clone(), o.right.clone()]).collect();
+        let chosen = match choose(&candidates, &args) {
+            Choice::One(i) => &table[i],
+            Choice::None => return Err(no_operator(symbol(which), Some(&l), &r, position)),
+            Choice::Ambiguous => {
+                let message = format!("operator is not unique: {l} {} {r}", symbol(which));
+                return Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).at(position).hint(
+                    "Could not choose a best candidate operator. You might need to add explicit type casts.",
+                ));
+            }
+        };
+        let left = self.operand(left, &chosen.left)?;
+        let right = self.operand(right, &chosen.right)?;
+        let args = if chosen.swapped { vec![right, left] } else { vec![left, right] };
+        Ok(Bound::apply(chosen.func, args, chosen.result.clone(), position))
+    }
+
+    /// An argument converted to what a function takes; left alone where its register already holds that.
+    pub(super) fn operand(&mut self, e: Bound, ty: &Type) -> Result<Bound> {
+        if e.ty != Type::Unknown && (same_base(&e.ty, ty) || is_relabel(&e.ty, ty)) {
+            return Ok(e);
+        }
+        self.coerce(e, ty, CastContext::Implicit)
+    }
+
+    /// `=` and the like over two values, for IN, CASE, NULLIF, USING.
+    pub(super) fn compare(&mut self, op: BinaryOp, left: Bound, right: Bound, position: u32) -> Result<Bound> {
+        match (left.kind, right.kind) {
+            (BoundKind::Row(l), BoundKind::Row(r)) => self.compare_rows(op, l, r, position),
+            (l, r) => {
+                let left = Bound { kind: l, ..left };
+                let right = Bound { kind: r, ..right };
+                self.binary(op, left, right, position)
+            }
+        }
+    }
+
+    fn compare_rows(&mut self, op: BinaryOp, left: Vec<Bound>, right: Vec<Bound>, position: u32) -> Result<Bound> {
+        if left.len() != right.len() {
+            let message = "unequal number of entries in row expressions";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+        }
+        let pairs: Vec<(Bound, Bound)> = left.into_iter().zip(right).collect();
+        let mut result: Option<Bound> = None;
+        match op {
+            BinaryOp::Eq | BinaryOp::Ne => {
+                for (l, r) in pairs {
+                    let one = self.compare(op, l, r, position)?;
+                    result = Some(match result {
+                        None => one,
+                        Some(all) if op == BinaryOp::Eq => all.and(one),
+                        Some(any) => any.or(one),
+                    });
+                }
+            }
+            // (a, b) < (c, d) is a < c OR a = c AND b < d
+            _ => {
+                let strict = match op {
+                    BinaryOp::Le => BinaryOp::Lt,
+                    BinaryOp::Ge => BinaryOp::Gt,
+                    other => other,
+                };
+                for (i, (l, r)) in pairs.into_iter().enumerate().rev() {
+                    let last = result.take();
+                    let which = if last.is_none() { op } else { strict };
+                    let before = self.compare(which, l.clone(), r.clone(), position)?;
+                    result = Some(match last {
+                        None => before,
+                        Some(rest) => before.or(self.compare(BinaryOp::Eq, l, r, position)?.and(rest)),
+                    });
+                    let _ = i;
+                }
+            }
+        }
+        result.ok_or_else(|| {
+            Error::new(SqlState::SYNTAX_ERROR, "cannot compare rows of zero length").at(position)
+        })
+    }
+
+    /// Operators over arrays, whose element types must agree.
+    fn array_operator(
+        &mut self,
+        which: BinaryOp,
+        left: &Bound,
+        right: &Bound,
+        position: u32,
+    ) -> Result<Option<Bound>> {
+        let (l, r) = (&left.ty, &right.ty);
+        let is_array = |t: &Type| matches!(t, Type::Array(_));
+        if !is_array(l) && !is_array(r) {
+            return Ok(None);
+        }
+        if which == BinaryOp::Concat {
+            let (func, array, element_left) = match (l, r) {
+                (Type::Array(_), Type::Array(_) | Type::Unknown) => (Func::ArrayConcat, l, None),
+                (Type::Unknown, Type::Array(_)) => (Func::ArrayConcat, r, None),
+                (Type::Array(_), _) => (Func::ArrayAppend, l, Some(false)),
+                _ => (Func::ArrayPrepend, r, Some(true)),
+            };
+            let Type::Array(of) = array else { unreachable!("one side is an array") };
+            // The wider of the element types, as anycompatible has it.
+            let mut element = unmodified(of);
+            let other = match element_left {
+                Some(true) => Some(unmodified(l)),
+                Some(false) => Some(unmodified(r)),
+                None => match (l, r) {
+                    (Type::Array(_), Type::Array(r)) => Some(unmodified(r)),
+                    _ => None,
+                },
+            };
+            if let Some(other) = other {
+                element = self
+                    .common_type("array", &[(&element, left.position), (&other, right.position)])
+                    .map_err(|_| no_operator("||", Some(l), r, position))?;
+            }
+            let whole = Type::Array(Box::new(element.clone()));
+            let (lt, rt) = match element_left {
+                Some(true) => (&element, &whole),
+                Some(false) => (&whole, &element),
+                None => (&whole, &whole),
+            };
+            let args = vec![self.operand(left.clone(), lt)?, self.operand(right.clone(), rt)?];
+            return Ok(Some(Bound::apply(func, args, whole, position)));
+        }
+        let whole = if is_array(l) { l.clone() } else { r.clone() };
+        if *l != Type::Unknown && *r != Type::Unknown && !same_base(l, r) {
+            return Err(no_operator(symbol(which), Some(l), r, position));
+        }
+        let mut args = vec![self.operand(left.clone(), &whole)?, self.operand(right.clone(), &whole)?];
+        let func = match which {
+            BinaryOp::Eq => Func::ArrayEq,
+            BinaryOp::Ne => Func::ArrayNe,
+            BinaryOp::Contains => Func::ArrayContains,
+            BinaryOp::ContainedBy => {
+                args.reverse();
+                Func::ArrayContains
+            }
+            // One array before the other: by their elements in order.
+            BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
+                let order = Bound::apply(Func::Compare, args, Type::Int4, position);
+                let zero = Bound::constant(Datum::Int(0), Type::Int4, position);
+                return self.binary(which, order, zero, position).map(Some);
+            }
+            BinaryOp::Overlaps => {
+                return Err(Error::unsupported("operator && of arrays is not supported", "unnest one of them")
+                    .at(position));
+            }
+            _ => return Err(no_operator(symbol(which), Some(l), r, position)),
+        };
+        Ok(Some(Bound::apply(func, args, Type::Bool, position)))
+    }
+
+    /// A prefix operator.
+    pub(super) fn unary(&mut self, which: UnaryOp, e: Bound, position: u32) -> Result<Bound> {
+        let ty = unmodified(&e.ty);
+        let apply = |func, e: Bound| {
+            let ty = unmodified(&e.ty);
+            Ok(Bound::apply(func, vec![e], ty, position))
+        };
+        match which {
+            UnaryOp::Not => Ok(self.boolean(e, "NOT")?.negated()),
+            UnaryOp::Plus | UnaryOp::Minus | UnaryOp::Abs if ty == Type::Unknown => {
+                let e = self.coerce(e, &Type::Float8, CastContext::Implicit)?;
+                self.unary(which, e, position)
+            }
+            UnaryOp::Plus if matches!(super::types::category(&ty), super::types::Category::Numeric) => Ok(e),
+            UnaryOp::Minus => {
+                match &e.kind {
+                    BoundKind::Const(Datum::Int(n)) if *n != i64::MIN => {
+                        return Ok(Bound::constant(Datum::Int(-n), e.ty, position));
+                    }
+                    BoundKind::Const(Datum::Numeric(n)) => {
+                        // 9223372036854775808 is a numeric; its negative is the smallest bigint, but
+                        // stays numeric, as in PostgreSQL.
+                        let negative = planaria_base::Numeric::from_parts(-n.mantissa(), n.scale());
+                        return Ok(Bound::constant(
+                            Datum::Numeric(negative.expect("the negative of a numeric is one")),
+                            e.ty,
+                            position,
+                        ));
+                    }
+                    _ => {}
+                }
+                let func = match ty {
+                    Type::Int2 => Func::Int2Neg,
+                    Type::Int4 => Func::Int4Neg,
+                    Type::Int8 => Func::Int8Neg,
+                    Type::Numeric(_) => Func::NumNeg,
+                    Type::Float8 => Func::FltNeg,
+                    Type::Interval => Func::IntervalNeg,
+                    _ => return Err(no_operator("-", None, &e.ty, position)),
+                };
+                apply(func, e)
+            }
+            UnaryOp::Abs => {
+                let func = match ty {
+                    Type::Int2 => Func::Int2Abs,
+                    Type::Int4 => Func::Int4Abs,
+                    Type::Int8 => Func::Int8Abs,
+                    Type::Numeric(_) => Func::NumAbs,
+                    Type::Float8 => Func::FltAbs,
+                    _ => return Err(no_operator("@", None, &e.ty, position)),
+                };
+                apply(func, e)
+            }
+            UnaryOp::BitNot if ty.class() == TypeClass::Integer => apply(Func::IntNot, e),
+            UnaryOp::Plus => Err(no_operator("+", None, &e.ty, position)),
+            UnaryOp::BitNot => Err(no_operator("~", None, &e.ty, position)),
+        }
+    }
+}
+
+/// 42883 as PostgreSQL words it.
+pub(super) fn no_operator(symbol: &str, left: Option<&Type>, right: &Type, position: u32) -> Error {
+    let right = base_name(right);
+    let (message, types) = match left {
+        Some(left) => (format!("operator does not exist: {} {symbol} {right}", base_name(left)), "types"),
+        None => (format!("operator does not exist: {symbol} {right}"), "type"),
+    };
+    Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position).hint(format!(
+        "No operator matches the given name and argument {types}. You might need to add explicit type casts."
+    ))
+}
+
+/// A type's name without its modifier, as error messages have it.
+pub(super) fn base_name(ty: &Type) -> String {
+    match ty {
+        Type::Char(_) => "character".to_owned(),
+        Type::Array(of) => format!("{}[]", base_name(of)),
+        other => other.base().to_string(),
+    }
+}
