@@ -194,7 +194,8 @@ fn time<const W: usize, K: Worker<W>>(
         go.wait();
         started
     });
-    started.elapsed().as_nanos() as f64 / (if job == Job::Insert { keys / threads } else { per_thread }) as f64
+    started.elapsed().as_nanos() as f64
+        / (if job == Job::Insert { keys / threads } else { per_thread }) as f64
 }
 
 struct Row {
@@ -260,7 +261,10 @@ fn bench<const W: usize>(keys: u64, threads: &[u64], rounds: usize, only: &[Stri
         }
         if !json {
             println!("{keys} keys of {} bytes, {threads} thread(s), scans of {SCAN}", W * 8);
-            println!("{:12} {:>10} {:>10} {:>10} {:>12}", "", "get ns", "insert ns", "scan ns", "bytes/entry");
+            println!(
+                "{:12} {:>10} {:>10} {:>10} {:>12}",
+                "", "get ns", "insert ns", "scan ns", "bytes/entry"
+            );
         }
         for row in &mut rows {
             let (get, scan) = (median(&mut row.get), median(&mut row.scan));

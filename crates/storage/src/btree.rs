@@ -43,6 +43,7 @@
 #![allow(unsafe_code)] // `NodeRef::is_current` looks at a node; see there
 
 mod cursor;
+mod fill;
 mod insert;
 mod key;
 mod lock;

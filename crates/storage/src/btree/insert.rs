@@ -74,9 +74,8 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
                     let mut locked = leaf.header.upgrade(version)?;
                     locked.change();
                     let before = NodeRef::new(&leaf.header, pin);
-                    let cell = cell.take().expect("just made");
-                    self.put(leaf, p, n, cell, value);
                     locked.bump_insert_version();
+                    self.put(leaf, p, n, cell.take().expect("just made"), value);
                     NodeChanges { before, after: NodeRef::new(&leaf.header, pin), created: None }
                 } else {
                     let mut above = Self::lock_parent(parent)?;
@@ -86,9 +85,9 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
                     }
                     locked.change();
                     let before = NodeRef::new(&leaf.header, pin);
-                    let cell = cell.take().expect("just made");
-                    let right = self.split_leaf(parent, leaf, p, cell, value);
+                    // First of all: once the right half can be reached, others insert there.
                     locked.bump_insert_version();
+                    let right = self.split_leaf(parent, leaf, p, cell.take().expect("just made"), value);
                     NodeChanges {
                         before,
                         after: NodeRef::new(&leaf.header, pin),

@@ -30,6 +30,17 @@ pub(super) fn rest_of<const W: usize, const LONG: bool>(cell: &Cell<W>) -> u64 {
     if LONG { cell[W - 1] } else { 0 }
 }
 
+/// `a < b`, as the borrow of a long subtraction: no branch on the words.
+#[inline]
+fn less<const W: usize>(a: &Cell<W>, b: &Cell<W>) -> bool {
+    let mut borrow = false;
+    for w in (0..W).rev() {
+        let (difference, below) = a[w].overflowing_sub(b[w]);
+        borrow = below | (difference < borrow as u64);
+    }
+    borrow
+}
+
 fn trimmed(mut words: &[u64]) -> &[u64] {
     while let [head @ .., 0] = words {
         words = head;
@@ -58,6 +69,18 @@ impl<'k, const W: usize, const LONG: bool> Probe<'k, W, LONG> {
         let mut words = [0; W];
         words[..head.len()].copy_from_slice(head);
         Probe { words, rest: trimmed(rest) }
+    }
+
+    /// Fixed trees: is the probe's inline part above the cell? The borrow of a long subtraction.
+    #[inline]
+    pub(super) fn is_above(&self, cell: &Cell<W>) -> bool {
+        less(cell, &self.words)
+    }
+
+    /// Fixed trees: is the probe's inline part below the cell?
+    #[inline]
+    pub(super) fn is_below(&self, cell: &Cell<W>) -> bool {
+        less(&self.words, cell)
     }
 
     /// The order of the inline words against those of a cell.

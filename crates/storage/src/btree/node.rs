@@ -18,6 +18,7 @@ use super::pool;
 use planaria_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::alloc::Layout;
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
 
 /// A node of `N` entries (children) with keys of `W` words.
 #[repr(C, align(64))]
@@ -25,6 +26,15 @@ pub(super) struct Node<const W: usize, const N: usize> {
     pub(super) header: Header,
     keys: [[AtomicU64; W]; N],
     slots: [AtomicU64; N],
+}
+
+/// Lines of a node asked for at once: more than the processor has buffers for only waits.
+const PREFETCH_LINES_MAX: usize = 16;
+
+/// A cell's words, each of them read for itself.
+#[inline]
+pub(super) fn load<const W: usize>(cell: &[AtomicU64; W]) -> Cell<W> {
+    std::array::from_fn(|w| cell[w].load(Relaxed))
 }
 
 impl<const W: usize, const N: usize> Node<W, N> {
@@ -73,8 +83,13 @@ impl<const W: usize, const N: usize> Node<W, N> {
 
     #[inline]
     pub(super) fn cell(&self, i: usize) -> Cell<W> {
-        let cell = &self.keys[i];
-        std::array::from_fn(|w| cell[w].load(Relaxed))
+        load(&self.keys[i])
+    }
+
+    /// The `n` entries from `from` on.
+    #[inline]
+    pub(super) fn entries(&self, from: usize, n: usize) -> (&[[AtomicU64; W]], &[AtomicU64]) {
+        (&self.keys[from..from + n], &self.slots[from..from + n])
     }
 
     #[inline]
@@ -107,6 +122,42 @@ impl<const W: usize, const N: usize> Node<W, N> {
     /// How many of the first `n` cells are below the probe (`or_equal`: below or equal to it).
     #[inline]
     pub(super) fn rank<const LONG: bool>(
+        &self,
+        n: usize,
+        probe: &Probe<'_, W, LONG>,
+        or_equal: bool,
+        version: u64,
+    ) -> Result<usize, Restart> {
+        debug_assert!(n <= N);
+        if LONG {
+            return self.rank_long(n, probe, or_equal, version);
+        }
+        // A probe that goes on where the cells end is above an equal cell.
+        Ok(if or_equal || !probe.rest.is_empty() {
+            self.rank_by(n, |cell| !probe.is_below(cell))
+        } else {
+            self.rank_by(n, |cell| probe.is_above(cell))
+        })
+    }
+
+    /// Binary search without branches on keys: their outcome is a coin toss, and a lost one costs as
+    /// much as the whole search.
+    #[inline]
+    fn rank_by(&self, n: usize, below: impl Fn(&Cell<W>) -> bool) -> usize {
+        assert!(n <= N);
+        // SAFETY: of the cells below, `base + len <= n <= N` holds before and after every step.
+        let below = |i: usize| below(&load(unsafe { self.keys.get_unchecked(i) }));
+        let mut base = 0;
+        let mut len = n;
+        while len > 1 {
+            let half = len / 2;
+            base = select_unpredictable(below(base + half - 1), base + half, base);
+            len -= half;
+        }
+        base + (len == 1 && below(base)) as usize
+    }
+
+    fn rank_long<const LONG: bool>(
         &self,
         n: usize,
         probe: &Probe<'_, W, LONG>,
@@ -217,7 +268,7 @@ impl<const W: usize, const N: usize> Node<W, N> {
     pub(super) fn prefetch(_node: *const Header) {
         #[cfg(all(target_arch = "x86_64", not(loom)))]
         {
-            let lines = (size_of::<Header>() + size_of::<[[AtomicU64; W]; N]>()).div_ceil(64).min(9);
+            let lines = size_of::<Self>().div_ceil(64).min(PREFETCH_LINES_MAX);
             for line in 0..lines {
                 // SAFETY: a prefetch never faults, whatever the address.
                 unsafe {

@@ -4,7 +4,7 @@
 //! with inserts and deletes: why free-at-empty is better than merge-at-half*, 1993). Inner nodes
 //! that lead to nothing else go with it: the deepest ancestor with another child loses the whole
 //! chain. The root gives way to its child when it has only one left. The last leaf of a tree stays,
-//! empty.
+//! empty, as the root.
 
 #![allow(unsafe_code)] // follows node pointers and retires nodes
 
@@ -83,28 +83,55 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
             Ok(p) if leaf.slot(p) == value => p,
             _ => return leaf.header.check(version).map(|()| false),
         };
-        // The deepest ancestor that keeps a child. What is read here is confirmed by the upgrades.
+        if n > 1 {
+            return Err(Restart);
+        }
+        // The deepest ancestor that keeps a child, and the chain below it that goes. What is read
+        // here is confirmed by the upgrades.
         let top = path.iter().rposition(|above| above.inner.count() >= 2);
-        let (1, Some(top)) = (n, top) else {
-            let mut locked = leaf.header.upgrade(version)?;
-            locked.change();
-            self.take(pin, leaf, p, n);
-            return Ok(true);
-        };
-        let mut locked_top = path[top].inner.header.upgrade(path[top].version)?;
-        let chain: Vec<Locked<'_>> = path[top + 1..]
-            .iter()
-            .map(|below| below.inner.header.upgrade(below.version))
-            .collect::<Result<_, _>>()?;
+        let chain = &path[top.map_or(0, |top| top + 1)..];
+        let mut locked_top = top.map(|top| path[top].inner.header.upgrade(path[top].version)).transpose()?;
+        let locked_chain: Vec<Locked<'_>> =
+            chain.iter().map(|below| below.inner.header.upgrade(below.version)).collect::<Result<_, _>>()?;
         let mut locked = leaf.header.upgrade(version)?;
 
-        let Parent { inner, child, .. } = path[top];
-        let children = inner.count();
-        locked_top.change();
         locked.change();
         self.take(pin, leaf, p, n);
         self.account(&leaf.header, 0, true);
-        let separator = inner.remove_child(child, children);
+        if let (Some(top), Some(locked_top)) = (top, &mut locked_top) {
+            locked_top.change();
+            self.unlink_child(pin, &path[top]);
+            locked.retire();
+            // SAFETY: just unlinked, and obsolete to whoever holds it.
+            unsafe { self.retire_node(&leaf.header, pin) };
+            self.stats.leaves.fetch_sub(1, Relaxed);
+        } else {
+            // Nothing but this leaf is left. The lock of the root, or of the leaf itself if that is
+            // the root, guards the pointer.
+            self.root.store((&raw const leaf.header).cast_mut(), Release);
+        }
+        self.stats.inners.fetch_sub(chain.len() as i64, Relaxed);
+        for (below, locked) in chain.iter().zip(locked_chain) {
+            locked.retire();
+            // SAFETY: as above.
+            unsafe { self.retire_node(&below.inner.header, pin) };
+        }
+        if let (Some(0), Some(locked)) = (top, locked_top)
+            && path[0].inner.count() == 1
+        {
+            let root = path[0].inner;
+            self.root.store(root.child(0).cast_mut(), Release);
+            self.stats.inners.fetch_sub(1, Relaxed);
+            locked.retire();
+            // SAFETY: the root pointer has moved on.
+            unsafe { self.retire_node(&root.header, pin) };
+        }
+        Ok(true)
+    }
+
+    /// Takes a child, and the separator beside it, out of a locked node.
+    fn unlink_child(&self, pin: Pinned<'_>, parent: &Parent<'_, W, I>) {
+        let separator = parent.inner.remove_child(parent.child, parent.inner.count());
         if LONG {
             // SAFETY: the node is locked, the separator was in it, and is no more.
             unsafe {
@@ -113,25 +140,6 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
                 retire_cell::<W, LONG>(&separator, pin);
             }
         }
-        self.stats.leaves.fetch_sub(1, Relaxed);
-        self.stats.inners.fetch_sub(chain.len() as i64, Relaxed);
-        locked.retire();
-        chain.into_iter().for_each(Locked::retire);
-        // SAFETY: the leaf and the chain above it are unlinked, and obsolete to whoever holds them.
-        unsafe {
-            self.retire_node(&leaf.header, pin);
-            for below in &path[top + 1..] {
-                self.retire_node(&below.inner.header, pin);
-            }
-        }
-        if top == 0 && children == 2 {
-            self.root.store(inner.child(0).cast_mut(), Release);
-            self.stats.inners.fetch_sub(1, Relaxed);
-            locked_top.retire();
-            // SAFETY: the root pointer has moved on.
-            unsafe { self.retire_node(&inner.header, pin) };
-        }
-        Ok(true)
     }
 
     /// # Safety
@@ -145,7 +153,7 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
     /// Replaces the whole content by an empty leaf. The insert versions of all leaves move.
     pub(super) fn clear_nodes(&self, pin: Pinned<'_>) {
         let mut backoff = Backoff::default();
-        let (root, locked) = loop {
+        let (root, mut locked) = loop {
             let root = self.root.load(Acquire);
             // SAFETY: the root is not freed while the caller is pinned.
             let header = unsafe { &*root };
@@ -156,46 +164,60 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
             }
             backoff.wait();
         };
+        // Whoever has the old leaves in its node set must know before anybody inserts anew; and
+        // nothing is retired before the root pointer has moved on.
+        let mut removed = Removed::default();
+        self.condemn(root, &mut locked, &mut removed);
         self.stats.leaves.fetch_add(1, Relaxed);
         self.root.store(Node::<W, L>::allocate(0).cast(), Release);
-        let mut removed = Removed::default();
-        self.clear_subtree(root, locked, pin, &mut removed);
+        locked.retire();
+        self.retire_subtree(root, pin, &mut removed);
         self.stats.entries.fetch_sub(removed.entries, Relaxed);
         self.stats.leaves.fetch_sub(removed.leaves, Relaxed);
         self.stats.inners.fetch_sub(removed.inners, Relaxed);
         self.stats.rests.fetch_sub(removed.rests, Relaxed);
     }
 
-    /// Retires a locked node and everything below it.
-    fn clear_subtree(&self, node: &Header, mut locked: Locked<'_>, pin: Pinned<'_>, removed: &mut Removed) {
+    /// Makes all nodes below a locked one obsolete, and moves their insert versions and its own.
+    fn condemn(&self, node: &Header, locked: &mut Locked<'_>, removed: &mut Removed) {
         locked.change();
-        let cells = self.cells(node);
+        locked.bump_insert_version();
         if node.level == 0 {
             removed.leaves += 1;
             removed.entries += i64::from(node.marks().accounted);
             removed.rests -= i64::from(node.rest_bytes.load(Relaxed) as i32);
-        } else {
-            removed.inners += 1;
-            for child in self.children(node) {
-                // SAFETY: the parent is locked, so this is its child and stays it.
-                let child = unsafe { &*child };
-                let locked = child.lock().expect("a child is unlinked only under its parent's lock");
-                self.clear_subtree(child, locked, pin, removed);
-            }
+            return;
         }
-        for cell in cells {
-            // SAFETY: the node is locked and about to leave the tree.
+        removed.inners += 1;
+        for child in self.children(node) {
+            // SAFETY: the parent is locked, so this is its child and stays it.
+            let child = unsafe { &*child };
+            let mut locked = child.lock().expect("a child is unlinked only under its parent's lock");
+            self.condemn(child, &mut locked, removed);
+            locked.retire();
+        }
+    }
+
+    /// Retires a condemned subtree: nothing points to it, and nobody changes it any more.
+    fn retire_subtree(&self, node: &Header, pin: Pinned<'_>, removed: &mut Removed) {
+        for cell in self.cells(node) {
+            // SAFETY: the cell's node is out of the tree.
             unsafe {
                 removed.rests += Rest::bytes(rest_of::<W, LONG>(&cell)) as i64;
                 retire_cell::<W, LONG>(&cell, pin);
             }
         }
-        locked.retire();
-        // SAFETY: nothing in the tree points to it any more, and it is obsolete.
+        if node.level > 0 {
+            for child in self.children(node) {
+                // SAFETY: not freed while the caller is pinned.
+                self.retire_subtree(unsafe { &*child }, pin, removed);
+            }
+        }
+        // SAFETY: out of the tree and obsolete.
         unsafe { self.retire_node(node, pin) };
     }
 
-    /// The cells of a locked (or exclusively held) node that own a rest.
+    /// The cells that own a rest, of a node that nobody else changes.
     fn cells(&self, node: &Header) -> Vec<[u64; W]> {
         if !LONG {
             Vec::new()
