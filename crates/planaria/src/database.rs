@@ -51,7 +51,12 @@ impl Database {
     }
 
     pub(crate) fn open_with(path: &Path, options: Options) -> Result<Database> {
-        Ok(Database { engine: open_engine(Some(path), options)?, pool: Mutex::new(Vec::new()) })
+        let device = Arc::new(planaria_log::DirectoryDevice::open(path)?);
+        Database::open_device(device, options)
+    }
+
+    pub(crate) fn open_device(device: Arc<dyn planaria_log::Device>, options: Options) -> Result<Database> {
+        Ok(Database { engine: open_engine(Some(device), options)?, pool: Mutex::new(Vec::new()) })
     }
 
     pub(crate) fn in_memory_with(options: Options) -> Result<Database> {

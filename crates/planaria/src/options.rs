@@ -6,41 +6,66 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use planaria_log::Durability;
 pub use planaria_protocol::ProtocolKind;
 
-/// What a procedure call writes to the log.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum LogKind {
-    /// The call: procedure, arguments, drawn inputs.
-    #[default]
-    Command,
-    /// The rows it changed: after-images by primary key.
-    Logical,
-    /// Nothing: what is in memory is gone with the process.
-    Off,
+/// An enum with the names of its variants on the command line.
+macro_rules! named {
+    ($(#[$doc:meta])* $name:ident $what:literal { $($(#[$vdoc:meta])* $variant:ident $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        pub enum $name { $($(#[$vdoc])* $variant,)* }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self { $($name::$variant => $text,)* })
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = String;
+            fn from_str(s: &str) -> Result<Self, String> {
+                match s {
+                    $($text => Ok($name::$variant),)*
+                    _ => Err(format!("there is no {} \"{s}\"; there are: {}", $what, [$($text),*].join(", "))),
+                }
+            }
+        }
+    };
 }
 
-impl LogKind {
-    const NAMES: [(LogKind, &'static str); 3] =
-        [(LogKind::Command, "command"), (LogKind::Logical, "logical"), (LogKind::Off, "off")];
-}
-
-impl std::fmt::Display for LogKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = LogKind::NAMES.iter().find(|(k, _)| k == self).map_or("", |(_, n)| n);
-        f.write_str(name)
+named! {
+    /// What a procedure call writes to the log.
+    LogKind "log kind" {
+        /// The call: procedure, arguments, drawn inputs.
+        #[default]
+        Command "command",
+        /// The rows it changed: after-images by primary key.
+        Logical "logical",
+        /// Nothing: what is in memory is gone with the process.
+        Off "off",
     }
 }
 
-impl std::str::FromStr for LogKind {
-    type Err = String;
-    fn from_str(s: &str) -> Result<Self, String> {
-        LogKind::NAMES
-            .iter()
-            .find(|(_, n)| *n == s)
-            .map(|(k, _)| *k)
-            .ok_or_else(|| format!("there is no log kind \"{s}\"; there are command, logical and off"))
+named! {
+    /// When a caller hears of a commit.
+    Durability "durability" {
+        /// When it is on disk.
+        #[default]
+        Fsync "fsync",
+        /// At once; it reaches the disk some 10 ms later.
+        Async "async",
+        /// At once; nothing is written.
+        Off "off",
+    }
+}
+
+impl From<Durability> for planaria_log::Durability {
+    fn from(durability: Durability) -> Self {
+        match durability {
+            Durability::Fsync => planaria_log::Durability::Fsync,
+            Durability::Async => planaria_log::Durability::Async,
+            Durability::Off => planaria_log::Durability::Off,
+        }
     }
 }
 
@@ -139,6 +164,11 @@ impl Options {
     /// Opens the database in a directory, making it if it is not there, and recovers it.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         Database::open_with(path.as_ref(), self)
+    }
+    /// The same on any device: for tests on a simulated disk.
+    #[doc(hidden)]
+    pub fn open_device(self, device: Arc<dyn planaria_log::Device>) -> Result<Database> {
+        Database::open_device(device, self)
     }
     /// A database without a directory; gone when dropped.
     pub fn in_memory(self) -> Result<Database> {

@@ -35,7 +35,7 @@ use parking_lot::Mutex;
 use planaria_base::clock::CommitClock;
 use planaria_base::{Datum, Epoch, ProcedureId, Result, Type};
 use planaria_catalog::Catalog;
-use planaria_log::{Device, DirectoryDevice, Log, LogReader};
+use planaria_log::{Device, Log, LogReader};
 use planaria_recovery::Scheme;
 use planaria_protocol::{Protocol, ProtocolJob};
 use planaria_sql::ast;
@@ -43,7 +43,6 @@ use planaria_storage::TableSet;
 use planaria_storage::reclaim::Participant;
 use session::SessionCore;
 use snapshot::Snapshot;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -111,22 +110,22 @@ pub(crate) struct Engine<P: Protocol> {
     recovery: Mutex<Option<RecoveryReport>>,
 }
 
-/// Opens an engine: in a directory, or in memory.
-pub(crate) fn open_engine(path: Option<&Path>, options: Options) -> Result<Arc<dyn EngineApi>> {
-    struct Open<'a>(Option<&'a Path>, Options);
-    impl ProtocolJob for Open<'_> {
+/// Opens an engine: on a device, or in memory.
+pub(crate) fn open_engine(device: Option<Arc<dyn Device>>, options: Options) -> Result<Arc<dyn EngineApi>> {
+    struct Open(Option<Arc<dyn Device>>, Options);
+    impl ProtocolJob for Open {
         type Output = Result<Arc<dyn EngineApi>>;
         fn run<P: Protocol>(self) -> Self::Output {
             let engine = match self.0 {
-                Some(path) if self.1.log != LogKind::Off && self.1.durability != Durability::Off => {
-                    Engine::<P>::open(path, &self.1)?
+                Some(device) if self.1.log != LogKind::Off && self.1.durability != Durability::Off => {
+                    Engine::<P>::open(device, &self.1)?
                 }
                 _ => Engine::<P>::empty(&self.1)?,
             };
             Ok(Arc::new(Handle(engine)))
         }
     }
-    options.protocol.dispatch(Open(path, options))
+    options.protocol.dispatch(Open(device, options))
 }
 
 impl<P: Protocol> Engine<P> {
@@ -152,14 +151,8 @@ impl<P: Protocol> Engine<P> {
         Engine::new(Arc::new(CommitClock::new(Epoch(1))), options)
     }
 
-    /// Recovers the database in a directory, then goes on logging there.
-    fn open(path: &Path, options: &Options) -> Result<Arc<Engine<P>>> {
-        let device = Arc::new(DirectoryDevice::open(path)?);
-        Engine::open_device(device, options)
-    }
-
-    /// The same on any device.
-    fn open_device(device: Arc<dyn Device>, options: &Options) -> Result<Arc<Engine<P>>> {
+    /// Recovers the database on a device, then goes on logging there.
+    fn open(device: Arc<dyn Device>, options: &Options) -> Result<Arc<Engine<P>>> {
         let reader = LogReader::open(device)?;
         let clock = Arc::new(CommitClock::new(Epoch(1)));
         let engine = Engine::<P>::new(clock.clone(), options)?;
@@ -178,7 +171,7 @@ impl<P: Protocol> Engine<P> {
         let log = reader.resume(
             clock,
             planaria_log::Options {
-                durability: options.durability,
+                durability: options.durability.into(),
                 loggers: options.loggers,
                 planner_version: PLANNER_VERSION,
                 ..Default::default()

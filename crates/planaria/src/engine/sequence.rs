@@ -143,12 +143,7 @@ impl SequenceState {
         Ok(())
     }
 
-    /// Where it stands: the next value, and whether there is none. For digests and logs.
-    pub(crate) fn position(&self) -> (i64, bool) {
-        (self.next.load(Ordering::SeqCst), self.exhausted.load(Ordering::SeqCst))
-    }
-
-    /// Puts it where [`SequenceState::position`] said it stood.
+    /// Puts it where a rewrite left it.
     pub(crate) fn restore(&self, next: i64, exhausted: bool) {
         self.next.store(next, Ordering::SeqCst);
         self.exhausted.store(exhausted, Ordering::SeqCst);

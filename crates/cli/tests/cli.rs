@@ -1,0 +1,88 @@
+//! The binary as a person uses it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn planaria(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_planaria")).args(args).output().expect("runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn suite_file(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../workload/sql").join(name).display().to_string()
+}
+
+#[test]
+fn run_prints_as_psql_does() {
+    let files: Vec<String> =
+        ["schema", "load", "procedures", "golden"].iter().map(|f| suite_file(&format!("smallbank/{f}.sql"))).collect();
+    let mut args = vec!["run", "-At"];
+    args.extend(files.iter().map(String::as_str));
+    let output = planaria(&args);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let expected = std::fs::read_to_string(suite_file("smallbank/golden.expected")).expect("the golden file");
+    assert_eq!(text(&output.stdout), expected);
+}
+
+#[test]
+fn run_stops_at_the_first_error() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("bad.sql");
+    std::fs::write(&file, "SELECT 1;\nSELECT 2 AS two;\nSELECT nothing\nFROM nowhere;\nSELECT 3;\n").expect("writes");
+    let output = planaria(&["run", "-At", &file.display().to_string()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stdout), "1\n2\n");
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("bad.sql:4: ERROR:  42P01: relation \"nowhere\" does not exist"), "{stderr}");
+}
+
+#[test]
+fn run_keeps_what_it_did_in_a_directory() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let data = dir.path().join("data").display().to_string();
+    let (first, second) = (dir.path().join("1.sql"), dir.path().join("2.sql"));
+    std::fs::write(&first, "CREATE TABLE t (a int PRIMARY KEY, b text); INSERT INTO t VALUES (1, 'one'), (2, NULL);")
+        .expect("writes");
+    std::fs::write(&second, "SELECT * FROM t ORDER BY a;").expect("writes");
+    let output = planaria(&["run", "--data", &data, &first.display().to_string()]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = planaria(&["run", "--data", &data, &second.display().to_string()]);
+    assert_eq!(text(&output.stdout), " a |  b  \n---+-----\n 1 | one\n 2 |\n(2 rows)\n\n");
+}
+
+#[test]
+fn shell_answers() {
+    let output = planaria(&["shell", "-c", "SELECT 1 + 1 AS two"]);
+    assert_eq!(text(&output.stdout), " two \n-----\n   2\n(1 row)\n\n");
+    let output = planaria(&["shell", "-c", "SELECT 1 +"]);
+    assert!(text(&output.stderr).contains("42601"), "{}", text(&output.stderr));
+}
+
+/// Every workload runs, small, and its checks hold.
+#[test]
+fn bench_runs_every_workload() {
+    for (workload, size) in [("smallbank", "100"), ("ycsb", "200"), ("voter", "6"), ("tpcb", "1"), ("tpcc", "1")] {
+        for extra in [&["--log", "off"][..], &["--recover"], &["--log", "logical", "--durability", "async"]] {
+            let mut args = vec!["bench", workload, "--seconds", "0.2", "--warmup", "0.1", "--check", "--json"];
+            args.extend(if workload == "tpcc" { ["--warehouses", size] } else { ["--rows", size] });
+            args.extend(extra);
+            let output = planaria(&args);
+            assert!(output.status.success(), "{workload} {extra:?}: {}", text(&output.stderr));
+            let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            assert!(json["transactions"].as_u64().is_some_and(|n| n > 0), "{workload}: {json}");
+            assert_eq!(json["failed"], 0, "{workload}: {json}");
+        }
+    }
+}
+
+#[test]
+fn wrong_words_get_a_word_of_help() {
+    let output = planaria(&["bench", "tpcd"]);
+    assert!(!output.status.success());
+    assert!(text(&output.stderr).contains("There are tpcc, smallbank"), "{}", text(&output.stderr));
+    let output = planaria(&["bench", "tpcc", "--log", "loud"]);
+    assert!(text(&output.stderr).contains("command, logical, off"), "{}", text(&output.stderr));
+}

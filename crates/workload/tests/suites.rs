@@ -1,0 +1,120 @@
+//! The five suites, unchanged: their golden run prints what PostgreSQL 15 printed, and every check
+//! reports 0; before and after a restart, under every protocol and log kind.
+
+use planaria::{Database, LogKind, Options, ProtocolKind, Session};
+use planaria_workload::Suite;
+
+/// Runs a script and prints rows as `psql -X -q -At` does.
+fn run(session: &mut Session, text: &str) -> String {
+    let mut out = String::new();
+    let outcome = session.execute_each(text, &mut |result| {
+        for row in result.rows.iter().flatten() {
+            let cells: Vec<String> =
+                (0..row.values().len()).map(|i| row.text(i).unwrap_or_default()).collect();
+            out.push_str(&cells.join("|"));
+            out.push('\n');
+        }
+    });
+    if let Err((error, position)) = outcome {
+        let line = text[..position].matches('\n').count() + 1;
+        panic!("line {line}: {error}\n{:?}", error.fields());
+    }
+    out
+}
+
+fn first_difference(got: &str, expected: &str) -> String {
+    let mut lines = got.lines().zip(expected.lines()).enumerate();
+    match lines.find(|(_, (a, b))| a != b) {
+        Some((i, (a, b))) => format!("line {}:\n  got      {a}\n  expected {b}", i + 1),
+        None => format!("{} lines instead of {}", got.lines().count(), expected.lines().count()),
+    }
+}
+
+fn golden(suite: &Suite, db: &Database) {
+    suite.install_schema(db).unwrap_or_else(|e| panic!("{}: {e} {:?}", suite.name, e.fields()));
+    let mut session = db.session().expect("a session");
+    let got = run(&mut session, suite.golden);
+    assert!(got == suite.expected, "{}: {}", suite.name, first_difference(&got, suite.expected));
+    checks(suite, db);
+}
+
+fn checks(suite: &Suite, db: &Database) {
+    let violations = suite.violations(db, false).unwrap_or_else(|e| panic!("{}: {e}", suite.name));
+    assert_eq!(violations, [], "{}", suite.name);
+}
+
+/// Golden run on a directory, then a restart: same rows in every table.
+fn recovers(suite: &Suite, options: Options) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let db = options.clone().open(dir.path()).expect("opens");
+    golden(suite, &db);
+    let before = db.digests().expect("digests");
+    db.close().expect("closes");
+    let db = options.open(dir.path()).expect("recovers");
+    assert!(db.recovery().is_some_and(|r| r.transactions > 0));
+    assert_eq!(db.digests().expect("digests"), before, "{}", suite.name);
+    checks(suite, &db);
+}
+
+macro_rules! suites {
+    ($($name:ident)*) => {
+        $(mod $name {
+            use super::*;
+
+            fn suite() -> &'static Suite {
+                Suite::find(stringify!($name)).expect("a suite")
+            }
+
+            #[test]
+            fn prints_what_postgresql_prints() {
+                golden(suite(), &Database::in_memory().expect("opens"));
+            }
+
+            #[test]
+            fn prints_the_same_on_the_serial_protocol() {
+                golden(suite(), &Options::new().protocol(ProtocolKind::Serial).in_memory().expect("opens"));
+            }
+
+            #[test]
+            fn recovers_from_commands() {
+                recovers(suite(), Options::new());
+            }
+
+            #[test]
+            fn recovers_from_after_images() {
+                recovers(suite(), Options::new().log(LogKind::Logical));
+            }
+        })*
+    };
+}
+
+suites! { tpcc smallbank ycsb voter tpcb }
+
+/// Concurrent runs of every driver leave every invariant in place, and recover to the same rows.
+#[test]
+fn concurrent_runs_keep_their_invariants_and_recover() {
+    for (name, size) in [("smallbank", 200), ("ycsb", 500), ("voter", 6), ("tpcb", 1), ("tpcc", 1)] {
+        let suite = Suite::find(name).expect("a suite");
+        let dir = tempfile::tempdir().expect("a directory");
+        let db = Database::open(dir.path()).expect("opens");
+        suite.install(&db, size).expect("installs");
+        std::thread::scope(|scope| {
+            for seed in 0..3 {
+                let db = &db;
+                scope.spawn(move || {
+                    let mut session = db.session().expect("a session");
+                    let mut driver = suite.driver(&mut session, size, seed).expect("a driver");
+                    for _ in 0..300 {
+                        let (kind, outcome) = driver.next(&mut session);
+                        outcome.unwrap_or_else(|e| panic!("{name} {}: {e}", suite.transactions[kind]));
+                    }
+                });
+            }
+        });
+        assert_eq!(suite.violations(&db, true).expect("checks"), [], "{name}");
+        let before = db.digests().expect("digests");
+        db.close().expect("closes");
+        let db = Database::open(dir.path()).expect("recovers");
+        assert_eq!(db.digests().expect("digests"), before, "{name}");
+    }
+}
