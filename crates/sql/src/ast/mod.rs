@@ -31,6 +31,7 @@ pub struct Expr {
 
 /// Expressions.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
 pub enum ExprKind {
     /// NULL
     Null,
@@ -313,6 +314,7 @@ pub struct Cte {
 
 /// What a query is.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
 pub enum QueryBody {
     /// SELECT
     Select(Box<Select>),
@@ -376,6 +378,7 @@ pub struct Into {
 
 /// FROM item.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
 pub enum TableRef {
     /// A table, view or CTE.
     Relation { name: Name, alias: Option<TableAlias> },
@@ -449,6 +452,7 @@ pub struct Statement {
 
 /// Statements.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
 pub enum StatementKind {
     /// SELECT, VALUES, TABLE, set operations
     Query(Box<Query>),
@@ -713,6 +717,7 @@ pub struct Constraint {
 
 /// Kinds of constraint; `columns` is empty where it belongs to the column it stands at.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
 pub enum ConstraintKind {
     /// NOT NULL
     NotNull,
@@ -782,6 +787,7 @@ pub struct CreateIndex {
 
 /// ALTER TABLE actions.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
 pub enum AlterTable {
     /// ADD [COLUMN]
     AddColumn { column: ColumnDef, if_not_exists: bool },
@@ -853,6 +859,7 @@ pub struct RoutineParameter {
 
 /// RETURNS
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
 pub enum RoutineReturns {
     /// A type.
     Type { ty: TypeName, setof: bool },

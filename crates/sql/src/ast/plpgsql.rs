@@ -30,6 +30,7 @@ pub struct Declaration {
 
 /// Kinds of declaration.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
 pub enum DeclarationKind {
     /// `name [CONSTANT] type [NOT NULL] [:= expr]`
     Variable { ty: TypeName, constant: bool, not_null: bool, default: Option<Expr> },
@@ -68,6 +69,7 @@ pub struct Stmt {
 
 /// Statements of PL/pgSQL.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
 pub enum StmtKind {
     /// `target := expr`
     Assign { target: Expr, value: Expr },

@@ -169,6 +169,9 @@ impl Parser<'_> {
     /// `ALTER INDEX | VIEW .. RENAME TO`
     pub(crate) fn alter_name(&mut self, object: ObjectKind, tag: &str) -> Result<StatementKind> {
         self.bump();
+        if self.at_words(&["all", "in", "tablespace"]) {
+            return self.unsupported_statement(&format!("{tag} ALL IN TABLESPACE"));
+        }
         let if_exists = self.eat_words(&["if", "exists"]);
         let name = self.qualified_name()?;
         if self.eat_words(&["rename", "to"]) {

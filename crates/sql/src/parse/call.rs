@@ -6,6 +6,15 @@ use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::{Argument, Expr, ExprKind, FunctionCall, Name, OrderItem, Position, Window};
 
+/// Functions with a syntax of their own; those of XML and JSON are refused.
+#[rustfmt::skip]
+const SPECIAL: &[&str] = &[
+    "cast", "coalesce", "nullif", "greatest", "least", "extract", "substring", "position", "overlay", "trim",
+    "treat", "normalize", "grouping", "xmlconcat", "xmlelement", "xmlexists", "xmlforest", "xmlparse", "xmlpi",
+    "xmlroot", "xmlserialize", "xmltable", "json_object", "json_array", "json_query", "json_exists",
+    "json_value", "json_scalar", "json_serialize", "json_objectagg", "json_arrayagg",
+];
+
 impl Parser<'_> {
     /// A call behind its name: `(args) [FILTER ..] [OVER ..]`.
     pub(crate) fn call(&mut self, name: Name) -> Result<FunctionCall> {
@@ -21,7 +30,7 @@ impl Parser<'_> {
             self.expect(Kind::RightParen)?;
         }
         if self.at_words(&["ignore", "nulls"]) || self.at_words(&["respect", "nulls"]) {
-            return self.unsupported("IGNORE NULLS and RESPECT NULLS", self.position());
+            return self.unsupported("IGNORE NULLS or RESPECT NULLS", self.position());
         }
         if self.eat_word("over") {
             call.over = Some(match self.at_kind(Kind::LeftParen) {
@@ -157,32 +166,7 @@ impl Parser<'_> {
 
     /// Whether a word comes next whose parentheses have a syntax of their own.
     pub(crate) fn at_special_function(&self) -> bool {
-        matches!(
-            self.word().as_str(),
-            "cast"
-                | "coalesce"
-                | "nullif"
-                | "greatest"
-                | "least"
-                | "extract"
-                | "substring"
-                | "position"
-                | "overlay"
-                | "trim"
-                | "treat"
-                | "normalize"
-                | "grouping"
-                | "collation"
-                | "xmlconcat"
-                | "xmlelement"
-                | "xmlexists"
-                | "xmlforest"
-                | "xmlparse"
-                | "xmlpi"
-                | "xmlroot"
-                | "xmlserialize"
-                | "xmltable"
-        )
+        SPECIAL.contains(&self.word().as_str())
     }
 
     /// A function with a syntax of its own, `(` behind the word.

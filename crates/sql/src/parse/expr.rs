@@ -56,6 +56,7 @@ enum Infix {
     },
     AtTimeZone,
     Collate,
+    Overlaps,
     /// An operator that PostgreSQL may know and we do not.
     Unknown,
     /// `OPERATOR(schema.op)`
@@ -115,6 +116,9 @@ impl Parser<'_> {
             let operand = Box::new(self.climb(level + 1, restricted)?);
             return Ok(Expr { position, kind: ExprKind::Unary(op, operand) });
         }
+        if self.at_word("operator") && self.peek_at(1).kind == Kind::LeftParen {
+            return self.unsupported("a prefix operator written as OPERATOR()", position);
+        }
         if !restricted && self.at_word("not") {
             self.bump();
             let operand = Box::new(self.climb(level::NOT, false)?);
@@ -150,6 +154,8 @@ impl Parser<'_> {
                     {
                         (Infix::Match { negated: true }, level::MATCH)
                     }
+                    "overlaps" => (Infix::Overlaps, level::OPERATOR),
+                    "at" if self.at_words(&["at", "local"]) => (Infix::AtTimeZone, level::AT),
                     "at" if self.at_words(&["at", "time", "zone"]) => (Infix::AtTimeZone, level::AT),
                     "collate" => (Infix::Collate, level::COLLATE),
                     _ => return None,
@@ -207,6 +213,10 @@ impl Parser<'_> {
                 ExprKind::Is { expr: Box::new(left), what: IsWhat::Null, negated }
             }
             Infix::Match { negated } => return self.matching(left, negated, closed),
+            Infix::Overlaps => return self.unsupported("OVERLAPS", position),
+            Infix::AtTimeZone if self.at_word_ahead(1, "local") => {
+                return self.unsupported("AT LOCAL", position);
+            }
             Infix::AtTimeZone => {
                 self.expect_words(&["at", "time", "zone"])?;
                 ExprKind::AtTimeZone(Box::new(left), Box::new(self.climb(level + 1, false)?))

@@ -84,6 +84,10 @@ impl Parser<'_> {
         if lateral {
             return self.fail();
         }
+        let word = self.word();
+        if word.as_str().starts_with("current_") || matches!(word.as_str(), "user" | "session_user") {
+            return self.unsupported(&format!("{} in FROM", word.as_str().to_uppercase()), position);
+        }
         let name = self.relation_name()?;
         let alias = self.table_alias()?;
         if self.at_word("tablesample") {
@@ -94,7 +98,7 @@ impl Parser<'_> {
 
     /// Whether `name(` comes next, the name possibly qualified.
     fn at_call(&self) -> bool {
-        if self.class_at(0).is_none() {
+        if self.class_at(0).is_none() || self.at_word("only") {
             return false;
         }
         let mut ahead = 1;

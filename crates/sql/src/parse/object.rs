@@ -133,6 +133,9 @@ impl Parser<'_> {
         while !self.at_end() && !self.at_kind(Kind::RightParen) {
             let position = self.position();
             let word = self.word();
+            if self.at_words(&["sequence", "name"]) {
+                return self.unsupported("SEQUENCE NAME", position);
+            }
             self.bump();
             let twice = match word.as_str() {
                 "as" => {

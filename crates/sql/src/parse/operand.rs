@@ -149,6 +149,9 @@ impl Parser<'_> {
                 };
                 ExprKind::SqlValue(word.as_str().to_owned(), precision)
             }
+            "collation" if self.at_word_ahead(1, "for") => {
+                return self.unsupported("COLLATION FOR", position);
+            }
             _ if followed == Kind::LeftParen && self.at_special_function() => {
                 let call = self.special_function()?;
                 return self.indirection(call);
@@ -252,6 +255,9 @@ impl Parser<'_> {
         let may_call = !simple || class != Some(Class::ColumnName);
         if self.at_kind(Kind::LeftParen) && may_call {
             let call = self.call(name)?;
+            if self.at_string() {
+                return self.unsupported("a literal of a type with modifiers", position);
+            }
             let call = Expr { position, kind: ExprKind::Call(Box::new(call)) };
             return self.indirection(call);
         }

@@ -251,7 +251,7 @@ impl Parser<'_> {
             let paren = p.at_kind(Kind::LeftParen);
             let calls = p.peek_at(1).kind == Kind::LeftParen;
             if p.at_words(&["grouping", "sets"]) || calls && p.at_any(&["rollup", "cube"]) {
-                return p.unsupported("GROUPING SETS, ROLLUP and CUBE", position);
+                return p.unsupported("GROUPING SETS, ROLLUP or CUBE", position);
             }
             if paren && p.peek_at(1).kind == Kind::RightParen {
                 return p.unsupported("an empty grouping set", position);
@@ -400,7 +400,7 @@ impl Parser<'_> {
         let statement = Box::new(self.nested(Self::preparable)?);
         self.expect(Kind::RightParen)?;
         if self.at_any(&["search", "cycle"]) {
-            return self.unsupported("SEARCH and CYCLE of a recursive query", self.position());
+            return self.unsupported("SEARCH or CYCLE of a recursive query", self.position());
         }
         Ok(Cte { name, columns, statement })
     }

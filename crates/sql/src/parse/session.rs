@@ -125,12 +125,13 @@ impl Parser<'_> {
             self.expect_words(&["session", "characteristics", "as", "transaction"])?;
             return self.set_modes("default_transaction_read_only", "default_transaction_isolation", false);
         }
+        let scoped = !self.at_words(&["session", "authorization"]) && !self.setting_follows(1);
+        let local = scoped && self.eat_word("local");
+        if scoped && !local {
+            self.eat_word("session");
+        }
         if self.at_words(&["session", "authorization"]) {
             return self.unsupported_statement("SET SESSION AUTHORIZATION");
-        }
-        let local = self.eat_word("local");
-        if !local {
-            self.eat_word("session");
         }
         if self.at_word("transaction") && !self.setting_follows(1) {
             self.bump();
@@ -143,6 +144,9 @@ impl Parser<'_> {
         let (name, value) = match self.word().as_str() {
             "time" if self.at_word_ahead(1, "zone") => {
                 self.expect_words(&["time", "zone"])?;
+                if self.at_word("interval") {
+                    return self.unsupported("a time zone given as an interval", self.position());
+                }
                 let value = match self.eat_word("local") {
                     true => None,
                     false => self.setting_values()?,
@@ -163,8 +167,13 @@ impl Parser<'_> {
             }
             "role" if followed => return self.unsupported_statement("SET ROLE"),
             "constraints" if followed => return self.set_constraints(),
+            "xml" if self.at_word_ahead(1, "option") => return self.unsupported_statement("SET XML OPTION"),
+            "catalog" if followed => return self.unsupported_statement("SET CATALOG"),
             _ => {
                 let name = self.setting_name()?;
+                if self.at_words(&["from", "current"]) {
+                    return self.unsupported("SET .. FROM CURRENT", position);
+                }
                 if !self.eat_operator("=") {
                     self.expect_word("to")?;
                 }
@@ -327,7 +336,7 @@ impl Parser<'_> {
             analyze = self.eat_word("analyze") || self.eat_word("analyse");
             self.eat_word("verbose");
         }
-        let allowed = ["with", "insert", "update", "delete", "create", "execute", "call", "merge"];
+        let allowed = ["with", "insert", "update", "delete", "create", "execute", "call", "declare", "merge"];
         if !(self.at_any(&allowed) || self.at_query() || self.at_kind(Kind::LeftParen)) {
             return self.fail();
         }

@@ -48,6 +48,7 @@ impl Parser<'_> {
                 self.bump();
                 Ok(StatementKind::Checkpoint)
             }
+            "reindex" => self.skip("REINDEX"),
             "analyze" | "analyse" => self.skip("ANALYZE"),
             "vacuum" => self.skip("VACUUM"),
             "grant" => self.skip("GRANT"),
@@ -55,7 +56,6 @@ impl Parser<'_> {
             "comment" => self.skip("COMMENT"),
             "lock" => self.skip("LOCK TABLE"),
             "cluster" => self.skip("CLUSTER"),
-            "reindex" => self.skip("REINDEX"),
             "unlisten" => self.skip("UNLISTEN"),
             "copy" | "declare" | "fetch" | "move" | "close" | "listen" | "notify" | "merge" | "load"
             | "discard" | "refresh" | "reassign" | "import" => {
@@ -171,6 +171,9 @@ impl Parser<'_> {
                 word.as_str()
             }
             _ if or_replace => return self.fail(),
+            "unlogged" if self.at_word_ahead(1, "sequence") => {
+                return self.unsupported("an unlogged sequence", position);
+            }
             "table" | "unlogged" | "local" | "global" => return self.create_table(),
             "temp" | "temporary" => match self.word_at(1).as_str() {
                 "view" | "recursive" => return self.unsupported("a temporary view", position),

@@ -224,12 +224,13 @@ impl Parser<'_> {
             "generated" => self.generated()?,
             "primary" => {
                 self.expect_words(&["primary", "key"])?;
-                self.index_options(false)?;
+                self.index_options_behind_columns()?;
                 ConstraintKind::PrimaryKey { columns: Vec::new() }
             }
             "unique" => {
                 self.bump();
-                self.index_options(true)?;
+                self.nulls_distinct()?;
+                self.index_options_behind_columns()?;
                 ConstraintKind::Unique { columns: Vec::new() }
             }
             "check" => self.check()?,
@@ -286,18 +287,16 @@ impl Parser<'_> {
         Ok(ConstraintKind::Check { expr, text })
     }
 
-    /// What may follow PRIMARY KEY and UNIQUE.
-    fn index_options(&mut self, unique: bool) -> Result<()> {
-        let position = self.position();
-        if unique && self.at_words(&["nulls", "not", "distinct"]) {
-            return self.unsupported("NULLS NOT DISTINCT", position);
+    /// `NULLS [NOT] DISTINCT` of UNIQUE.
+    fn nulls_distinct(&mut self) -> Result<()> {
+        if self.at_words(&["nulls", "not", "distinct"]) {
+            return self.unsupported("NULLS NOT DISTINCT", self.position());
         }
-        if unique {
-            self.eat_words(&["nulls", "distinct"]);
-        }
+        self.eat_words(&["nulls", "distinct"]);
         Ok(())
     }
 
+    /// What may follow PRIMARY KEY and UNIQUE and their columns.
     fn index_options_behind_columns(&mut self) -> Result<()> {
         if self.at_word("include") {
             return self.unsupported("INCLUDE", self.position());
@@ -322,7 +321,7 @@ impl Parser<'_> {
         if self.eat_word("match") {
             // FULL and SIMPLE differ only for keys of several columns.
             if !(self.eat_word("simple") || columns.len() < 2 && self.eat_word("full")) {
-                return self.unsupported("MATCH FULL and MATCH PARTIAL", position);
+                return self.unsupported("MATCH FULL or PARTIAL", position);
             }
         }
         let (mut on_delete, mut on_update) = (None, None);
@@ -399,7 +398,7 @@ impl Parser<'_> {
             }
             "unique" => {
                 self.bump();
-                self.index_options(true)?;
+                self.nulls_distinct()?;
                 ConstraintKind::Unique { columns: self.key_columns()? }
             }
             "check" => self.check()?,
@@ -410,17 +409,12 @@ impl Parser<'_> {
             }
             "exclude" => {
                 self.bump();
-                if self.eat_word("using") {
-                    self.name()?;
-                }
-                let open = self.index();
-                let Some(close) = self.closing(open).filter(|_| self.at_kind(Kind::LeftParen)) else {
-                    return self.fail();
-                };
-                self.seek(close + 1);
-                if self.at_word("where") && self.peek_at(1).kind == Kind::LeftParen {
-                    let close = self.closing(self.index() + 1).unwrap_or(self.window_end());
-                    self.seek(close + 1);
+                while !self.at_end() && !matches!(self.peek().kind, Kind::Comma | Kind::RightParen) {
+                    let behind = match self.peek().kind {
+                        Kind::LeftParen => self.closing(self.index()).unwrap_or(self.window_end()),
+                        _ => self.index(),
+                    };
+                    self.seek(behind + 1);
                 }
                 ConstraintKind::Unsupported("EXCLUDE".to_owned())
             }

@@ -25,16 +25,26 @@ const PSEUDO: &[&str] = &[
     "language_handler",
 ];
 
+/// Fields of an interval.
+const INTERVAL_FIELDS: &[&str] = &["year", "month", "day", "hour", "minute", "second"];
+
 impl Parser<'_> {
     /// A type, array bounds included. `%TYPE` and `%ROWTYPE` are taken too; who does not want
     /// them refuses them.
     pub(crate) fn type_name(&mut self) -> Result<TypeName> {
         let position = self.position();
+        if self.at_word("setof") {
+            return self.unsupported("SETOF here", position);
+        }
         let kind = self.simple_type()?;
         let kind = match kind {
             TypeNameKind::Named(name) if self.percent_follows_here() => self.percent_type(name),
             kind => kind,
         };
+        let interval = kind == TypeNameKind::Known(Type::Interval);
+        if interval && self.at_any(INTERVAL_FIELDS) {
+            return self.unsupported("an interval of certain fields", self.position());
+        }
         let dimensions = self.array_bounds()?;
         let kind = match (dimensions, kind) {
             (0, kind) => kind,
@@ -336,7 +346,7 @@ impl Parser<'_> {
     /// `interval '1' DAY` is `interval '1 DAY'`; other uses of a field cut the value.
     fn interval_field(&mut self, text: &mut String) -> Result<()> {
         let position = self.position();
-        if !self.at_any(&["year", "month", "day", "hour", "minute", "second"]) {
+        if !self.at_any(INTERVAL_FIELDS) {
             return Ok(());
         }
         let field = self.word();
