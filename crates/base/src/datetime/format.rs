@@ -4,7 +4,6 @@ use super::{
     DATE_INFINITY, DATE_MINUS_INFINITY, MICROS_PER_DAY, TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY,
     civil_from_days, time_of_day,
 };
-use std::io::Write;
 
 /// Appends a date.
 pub fn write_date(out: &mut Vec<u8>, date: i64) {
@@ -43,23 +42,44 @@ pub fn write_timestamp(out: &mut Vec<u8>, timestamp: i64, with_zone: bool) {
 fn write_day(out: &mut Vec<u8>, days: i64) -> bool {
     let (year, month, day) = civil_from_days(days);
     let shown = if year > 0 { year } else { 1 - year };
-    let _ = write!(out, "{shown:04}-{month:02}-{day:02}");
+    if shown < 10_000 {
+        two_digits(out, shown / 100);
+        two_digits(out, shown % 100);
+    } else {
+        crate::text_io::write_int(out, shown);
+    }
+    out.push(b'-');
+    two_digits(out, i64::from(month));
+    out.push(b'-');
+    two_digits(out, i64::from(day));
     year <= 0
 }
 
 /// `HH:MM:SS` with the fraction as long as it must be.
 pub(super) fn write_time(out: &mut Vec<u8>, micros: i64) {
     let (hour, minute, second, fraction) = time_of_day(micros);
-    let _ = write!(out, "{hour:02}:{minute:02}:{second:02}");
+    two_digits(out, hour);
+    out.push(b':');
+    two_digits(out, minute);
+    out.push(b':');
+    two_digits(out, second);
     write_fraction(out, fraction);
 }
 
 /// `.ffffff` without trailing zeros, nothing for zero.
 pub(super) fn write_fraction(out: &mut Vec<u8>, micros: i64) {
     if micros != 0 {
-        let _ = write!(out, ".{micros:06}");
+        out.push(b'.');
+        two_digits(out, micros / 10_000);
+        two_digits(out, micros / 100 % 100);
+        two_digits(out, micros % 100);
         while out.last() == Some(&b'0') {
             out.pop();
         }
     }
+}
+
+/// A number below 100 with its leading zero; this is what timestamps spend their time on.
+fn two_digits(out: &mut Vec<u8>, n: i64) {
+    out.extend([b'0' + (n / 10) as u8, b'0' + (n % 10) as u8]);
 }

@@ -35,7 +35,7 @@ pub fn mul_interval(interval: i64, factor: f64) -> Result<i64> {
     }
     let product = (interval as f64 * factor).round_ties_even();
     // Both bounds are exact doubles; NaN is in no range.
-    if (-9.223372036854775808e18..9.223372036854775808e18).contains(&product) {
+    if (i64::MIN as f64..-(i64::MIN as f64)).contains(&product) {
         Ok(product as i64)
     } else {
         Err(interval_out_of_range())

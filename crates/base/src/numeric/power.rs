@@ -19,6 +19,8 @@ use std::cmp::Ordering;
 const PRECISION: u32 = 80;
 /// Beyond this decimal exponent nothing fits a numeric.
 const EXPONENT_MAX: f64 = 2_000.0;
+/// As many digits of log10(e) as PostgreSQL estimates weights with.
+#[allow(clippy::approx_constant, reason = "the estimates must agree to the last bit")]
 const LOG10_E: f64 = 0.434294481903252;
 
 #[cold]

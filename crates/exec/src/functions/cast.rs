@@ -31,7 +31,7 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         (Slot::Float(x), Type::Int2 | Type::Int4 | Type::Int8) => {
             let whole = x.round_ties_even();
             // Both bounds are exact doubles; NaN is in no range.
-            let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&whole);
+            let fits = (i64::MIN as f64..-(i64::MIN as f64)).contains(&whole);
             to_int(fits.then_some(whole as i64), to)
         }
         (Slot::Bool(b), Type::Int4) => Ok(Slot::Int(i64::from(b))),

@@ -2,7 +2,7 @@
 //!
 //! Patterns that are a literal with `%` at one or both ends (nearly all) are a comparison or a
 //! search. The rest runs the usual scan with one backtracking point: at the last `%`, which is
-//! enough, because an earlier one can only match less.
+//! enough, because an earlier one can only match less. The byte behind a `%` is searched for.
 
 use super::text::fold_case;
 use planaria_base::{Error, Result, SqlState};
@@ -69,9 +69,9 @@ fn literal_match(text: &[u8], pattern: &[u8], escape: Option<&[u8]>) -> Option<b
 
 fn general(text: &[u8], pattern: &[u8], escape: Option<&[u8]>) -> Result<bool> {
     let (mut t, mut p) = (0, 0);
-    // Where to go on when a literal fails: the pattern behind the last `%`, and the text position
-    // that `%` has not yet been tried to reach.
-    let mut retry: Option<(usize, usize)> = None;
+    // Where to go on when a literal fails: the pattern behind the last `%`, the text position tried
+    // for it, and the byte that a position must have.
+    let mut retry: Option<(usize, usize, u8)> = None;
     loop {
         if p == pattern.len() && t == text.len() {
             return Ok(true);
@@ -84,7 +84,7 @@ fn general(text: &[u8], pattern: &[u8], escape: Option<&[u8]>) -> Result<bool> {
             Token::Any(len) => {
                 p += len;
                 // `_` behind `%` is taken at once, so that a retry starts at a literal.
-                loop {
+                let first = loop {
                     match step(&pattern[p..], escape)? {
                         Token::Any(len) => p += len,
                         Token::One if t == text.len() => return Ok(false),
@@ -92,11 +92,13 @@ fn general(text: &[u8], pattern: &[u8], escape: Option<&[u8]>) -> Result<bool> {
                             t += char_len(text[t]);
                             p += 1;
                         }
-                        Token::Literal(..) => break,
+                        Token::Literal(bytes, _) => break bytes[0],
                         Token::End => return Ok(true),
                     }
-                }
-                retry = Some((p, t));
+                };
+                let Some(skipped) = memchr::memchr(first, &text[t..]) else { return Ok(false) };
+                t += skipped;
+                retry = Some((p, t, first));
                 continue;
             }
             Token::One if t < text.len() => Some((1, char_len(text[t]))),
@@ -108,9 +110,10 @@ fn general(text: &[u8], pattern: &[u8], escape: Option<&[u8]>) -> Result<bool> {
                 p += pattern_len;
                 t += text_len;
             }
-            (None, Some((resume, from))) if *from < text.len() => {
-                *from += char_len(text[*from]);
-                (p, t) = (*resume, *from);
+            (None, Some((resume, tried, first))) => {
+                let Some(skipped) = memchr::memchr(*first, &text[*tried + 1..]) else { return Ok(false) };
+                *tried += 1 + skipped;
+                (p, t) = (*resume, *tried);
             }
             _ => return Ok(false),
         }
