@@ -10,7 +10,8 @@ use std::task::{Context, Poll};
 /// A commit that is made in memory and on its way to the disk, together with all commits it saw.
 /// Wait for it, ask it, or await it. Dropping it changes nothing.
 ///
-/// A transaction that only read has one too: it is durable when all it read is.
+/// A transaction that only read has one too: it is durable when all it read is. Should the log fail
+/// meanwhile, the answer stands: reads go on.
 #[derive(Clone, Debug)]
 pub struct Ticket {
     /// `None`: nothing to wait for.
@@ -21,6 +22,8 @@ pub struct Ticket {
 struct OnDisk {
     epoch: Epoch,
     log: Arc<SessionLog>,
+    /// The transaction only read. If the log fails it is answered all the same: reads go on.
+    read: bool,
 }
 
 impl std::fmt::Debug for OnDisk {
@@ -38,8 +41,8 @@ impl Ticket {
         Ticket { on_disk: None }
     }
 
-    pub(crate) fn new(epoch: Epoch, log: &Arc<SessionLog>) -> Ticket {
-        Ticket { on_disk: Some(OnDisk { epoch, log: log.clone() }) }
+    pub(crate) fn new(epoch: Epoch, log: &Arc<SessionLog>, read: bool) -> Ticket {
+        Ticket { on_disk: Some(OnDisk { epoch, log: log.clone(), read }) }
     }
 
     /// Whether it is on disk.
@@ -52,7 +55,10 @@ impl Ticket {
     /// survive a restart.
     pub fn wait(&self) -> Result<()> {
         match &self.on_disk {
-            Some(d) if d.log.0.durable_epoch() < d.epoch => d.log.0.wait(d.epoch),
+            Some(d) if d.log.0.durable_epoch() < d.epoch => match d.log.0.wait(d.epoch) {
+                Err(_) if d.read => Ok(()),
+                outcome => outcome,
+            },
             _ => Ok(()),
         }
     }
@@ -66,7 +72,7 @@ impl Future for Ticket {
             return Poll::Ready(Ok(()));
         }
         if let Err(error) = d.log.0.health() {
-            return Poll::Ready(Err(error));
+            return Poll::Ready(if d.read { Ok(()) } else { Err(error) });
         }
         let waker = context.waker().clone();
         d.log.0.on_durable(d.epoch, move |_| waker.wake());

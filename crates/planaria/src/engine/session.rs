@@ -318,7 +318,7 @@ impl<P: Protocol> SessionCore<P> {
                 if log.0.durable_epoch() >= ts.epoch() || !logged && self.saw_only_durable(log, ts) {
                     Ticket::done()
                 } else {
-                    Ticket::new(ts.epoch(), log)
+                    Ticket::new(ts.epoch(), log, !logged)
                 }
             }
             _ => Ticket::done(),
