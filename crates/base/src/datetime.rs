@@ -18,7 +18,7 @@ mod to_char;
 
 pub use field::{extract_date, extract_interval, extract_timestamp, trunc};
 pub use format::{write_date, write_timestamp};
-pub use interval::{mul_interval, parse_interval, write_interval};
+pub use interval::{div_interval, mul_interval, parse_interval, write_interval};
 pub use parse::{parse_date, parse_timestamp};
 pub use to_char::to_char;
 
@@ -222,6 +222,20 @@ pub fn make_date(year: i64, month: i64, day: i64) -> Result<i64> {
         return Err(out_of_range(format!("date out of range: {year}-{month:02}-{day:02}")));
     }
     Ok(days)
+}
+
+/// `make_timestamp` of a day and a time; the seconds have a fraction.
+pub fn make_timestamp(day: i64, hour: i64, minute: i64, second: f64) -> Result<i64> {
+    let micros = (second * 1e6).round_ties_even();
+    let in_range = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0.0..=60e6).contains(&micros);
+    let time = hour * MICROS_PER_HOUR + minute * MICROS_PER_MINUTE + micros as i64;
+    if !in_range || time > MICROS_PER_DAY {
+        let mut shown = Vec::new();
+        crate::text_io::write_float(&mut shown, second);
+        let second = String::from_utf8_lossy(&shown).into_owned();
+        return Err(out_of_range(format!("time field value out of range: {hour}:{minute:02}:{second:0>2}")));
+    }
+    checked_timestamp(date_to_timestamp(day)?.checked_add(time))
 }
 
 /// `to_timestamp(seconds since 1970)`.

@@ -103,6 +103,10 @@ funcs! {
     IntSign "int.sign" (I) -> I total;
     IntAnd "int.and" (I, I) -> I total; IntOr "int.or" (I, I) -> I total; IntXor "int.xor" (I, I) -> I total;
     IntNot "int.not" (I) -> I total;
+    /// Greatest common divisor and least common multiple, 22003 beyond the width.
+    Int4Gcd "int4.gcd" (I, I) -> I; Int8Gcd "int8.gcd" (I, I) -> I; Int4Lcm "int4.lcm" (I, I) -> I; Int8Lcm "int8.lcm" (I, I) -> I;
+    /// Hexadecimal digits of the two's complement in 32 or 64 bits.
+    Int4ToHex "int4.tohex" (I) -> T; Int8ToHex "int8.tohex" (I) -> T;
     Int2Shl "int2.shl" (I, I) -> I total; Int4Shl "int4.shl" (I, I) -> I total; Int8Shl "int8.shl" (I, I) -> I total;
     Int2Shr "int2.shr" (I, I) -> I total; Int4Shr "int4.shr" (I, I) -> I total; Int8Shr "int8.shr" (I, I) -> I total;
     IntEq "int.eq" (I, I) -> B total; IntNe "int.ne" (I, I) -> B total; IntLt "int.lt" (I, I) -> B total;
@@ -120,6 +124,8 @@ funcs! {
     NumExp "num.exp" (N) -> N; NumLn "num.ln" (N) -> N; NumLog10 "num.log10" (N) -> N;
     /// Base, then the number.
     NumLog "num.log" (N, N) -> N;
+    /// `div`: the whole part of the quotient.
+    NumDivTrunc "num.divtrunc" (N, N) -> N; NumMinScale "num.minscale" (N) -> I total; NumTrimScale "num.trimscale" (N) -> N total;
     NumEq "num.eq" (N, N) -> B total; NumNe "num.ne" (N, N) -> B total; NumLt "num.lt" (N, N) -> B total;
     NumLe "num.le" (N, N) -> B total; NumGt "num.gt" (N, N) -> B total; NumGe "num.ge" (N, N) -> B total;
     /// sum / count as `avg` of numeric and integers has it.
@@ -130,6 +136,9 @@ funcs! {
     FltNeg "flt.neg" (F) -> F total; FltAbs "flt.abs" (F) -> F total; FltSign "flt.sign" (F) -> F total;
     FltCeil "flt.ceil" (F) -> F total; FltFloor "flt.floor" (F) -> F total; FltRound "flt.round" (F) -> F total; FltTrunc "flt.trunc" (F) -> F total;
     FltSqrt "flt.sqrt" (F) -> F; FltPower "flt.power" (F, F) -> F; FltExp "flt.exp" (F) -> F; FltLn "flt.ln" (F) -> F; FltLog10 "flt.log10" (F) -> F;
+    FltCbrt "flt.cbrt" (F) -> F total; FltSin "flt.sin" (F) -> F; FltCos "flt.cos" (F) -> F; FltTan "flt.tan" (F) -> F;
+    FltAsin "flt.asin" (F) -> F; FltAcos "flt.acos" (F) -> F; FltAtan "flt.atan" (F) -> F total; FltAtan2 "flt.atan2" (F, F) -> F total;
+    FltDegrees "flt.degrees" (F) -> F; FltRadians "flt.radians" (F) -> F;
     FltEq "flt.eq" (F, F) -> B total; FltNe "flt.ne" (F, F) -> B total; FltLt "flt.lt" (F, F) -> B total;
     FltLe "flt.le" (F, F) -> B total; FltGt "flt.gt" (F, F) -> B total; FltGe "flt.ge" (F, F) -> B total;
 
@@ -163,6 +172,8 @@ funcs! {
     SplitPart "text.splitpart" (T, T, I) -> T; Left "text.left" (T, I) -> T total; Right "text.right" (T, I) -> T total;
     Translate "text.translate" (T, T, T) -> T total; Ascii "text.ascii" (T) -> I total; Chr "text.chr" (I) -> T; Md5 "text.md5" (T) -> T total;
     StartsWith "text.startswith" (T, T) -> B total;
+    /// Text, replacement, start, count.
+    Overlay "text.overlay" (T, T, I, I) -> T;
     /// Pattern, with its escape character (empty: none).
     Like "text.like" (T, T, T) -> B; ILike "text.ilike" (T, T, T) -> B;
     QuoteIdent "text.quoteident" (T) -> T total; QuoteLiteral "text.quoteliteral" (T) -> T total; QuoteNullable "text.quotenullable" (T) -> T nullable total;
@@ -177,6 +188,8 @@ funcs! {
     BytesEq "bytes.eq" (Y, Y) -> B total; BytesNe "bytes.ne" (Y, Y) -> B total; BytesLt "bytes.lt" (Y, Y) -> B total;
     BytesLe "bytes.le" (Y, Y) -> B total; BytesGt "bytes.gt" (Y, Y) -> B total; BytesGe "bytes.ge" (Y, Y) -> B total;
     BytesConcat "bytes.concat" (Y, Y) -> Y; BytesLength "bytes.length" (Y) -> I total;
+    BytesSubstr "bytes.substr" (Y, I) -> Y; BytesSubstrFor "bytes.substrfor" (Y, I, I) -> Y; BytesMd5 "bytes.md5" (Y) -> T;
+    GetByte "bytes.getbyte" (Y, I) -> I;
     Encode "bytes.encode" (Y, T) -> T; Decode "bytes.decode" (T, T) -> Y;
     UuidEq "uuid.eq" (U, U) -> B total; UuidNe "uuid.ne" (U, U) -> B total; UuidLt "uuid.lt" (U, U) -> B total;
     UuidLe "uuid.le" (U, U) -> B total; UuidGt "uuid.gt" (U, U) -> B total; UuidGe "uuid.ge" (U, U) -> B total;
@@ -187,12 +200,13 @@ funcs! {
     TimestampAddInterval "timestamp.addinterval" (S, V) -> S; TimestampSubInterval "timestamp.subinterval" (S, V) -> S;
     TimestampSub "timestamp.sub" (S, S) -> V; IntervalAdd "interval.add" (V, V) -> V; IntervalSub "interval.sub" (V, V) -> V;
     IntervalNeg "interval.neg" (V) -> V; IntervalMul "interval.mul" (V, F) -> V;
+    IntervalDiv "interval.div" (V, F) -> V;
     /// Field name, value.
     ExtractTimestamp "timestamp.extract" (T, S) -> N; ExtractDate "date.extract" (T, D) -> N; ExtractInterval "interval.extract" (T, V) -> N;
     DateTrunc "timestamp.trunc" (T, S) -> S;
     /// Value, template.
     ToCharTimestamp "timestamp.tochar" (S, T) -> T; ToCharNumeric "num.tochar" (N, T) -> T;
-    MakeDate "date.make" (I, I, I) -> D; ToTimestampFloat "timestamp.fromepoch" (F) -> S;
+    MakeDate "date.make" (I, I, I) -> D; MakeTimestamp "timestamp.make" (I, I, I, I, I, F) -> S; ToTimestampFloat "timestamp.fromepoch" (F) -> S;
 
     // ---- arrays: one-dimensional, 1-based ----
     ArrayMake "array.make" (; X) -> A nullable; ArrayGet "array.get" (A, I) -> X total; ArraySlice "array.slice" (A, I, I) -> A total;
@@ -201,7 +215,9 @@ funcs! {
     ArrayAppend "array.append" (A, X) -> A nullable; ArrayPrepend "array.prepend" (X, A) -> A nullable; ArrayConcat "array.concat" (A, A) -> A nullable;
     /// `value = ANY(array)`: three-valued, non-strict in the elements.
     ArrayContainsElement "array.any" (X, A) -> B; ArrayPosition "array.position" (A, X) -> I nullable;
-    ArrayRemove "array.remove" (A, X) -> A nullable; ArrayEq "array.eq" (A, A) -> B total; ArrayNe "array.ne" (A, A) -> B total;
+    ArrayRemove "array.remove" (A, X) -> A nullable; ArrayPositions "array.positions" (A, X) -> A nullable;
+    /// Array, what, by what.
+    ArrayReplace "array.replace" (A, X, X) -> A nullable; ArrayEq "array.eq" (A, A) -> B total; ArrayNe "array.ne" (A, A) -> B total;
     /// Of texts: other elements are cast before.
     ArrayToString "array.tostring" (A, T) -> T; StringToArray "array.fromstring" (T, T) -> A nullable;
     ArrayContains "array.contains" (A, A) -> B total;

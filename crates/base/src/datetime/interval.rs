@@ -42,6 +42,19 @@ pub fn mul_interval(interval: i64, factor: f64) -> Result<i64> {
     }
 }
 
+/// `interval / divisor`, rounded to the nearest microsecond.
+pub fn div_interval(interval: i64, divisor: f64) -> Result<i64> {
+    if divisor == 0.0 {
+        return Err(Error::new(SqlState::DIVISION_BY_ZERO, "division by zero"));
+    }
+    let quotient = (interval as f64 / divisor).round_ties_even();
+    if (i64::MIN as f64..-(i64::MIN as f64)).contains(&quotient) {
+        Ok(quotient as i64)
+    } else {
+        Err(interval_out_of_range())
+    }
+}
+
 fn exact_whole(x: f64) -> Option<i64> {
     (x.fract() == 0.0 && x.abs() < 9.0e15).then_some(x as i64)
 }

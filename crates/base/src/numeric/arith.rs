@@ -133,6 +133,29 @@ impl Numeric {
         Numeric::checked(rest, scale)
     }
 
+    /// `div`: the quotient towards zero, scale 0.
+    pub fn div_trunc(self, divisor: Numeric) -> Result<Numeric> {
+        if divisor.mantissa == 0 {
+            return Err(division_by_zero());
+        }
+        let (mut numerator, mut by) =
+            (wide::mul(self.mantissa.unsigned_abs(), 1), divisor.mantissa.unsigned_abs());
+        let shift = usize::from(self.scale.abs_diff(divisor.scale));
+        if self.scale > divisor.scale {
+            match POW10.get(shift).and_then(|p| by.checked_mul(*p)) {
+                Some(aligned) => by = aligned,
+                // Aligned it exceeds any mantissa.
+                None => return Ok(Numeric::ZERO),
+            }
+        } else {
+            numerator = wide_shifted(self.mantissa.unsigned_abs(), shift).ok_or_else(overflow)?;
+        }
+        let quotient = wide::div_rem(&numerator, by).0.and_then(|q| i128::try_from(q).ok());
+        let quotient = quotient.ok_or_else(overflow)?;
+        let negative = (self.mantissa < 0) != (divisor.mantissa < 0);
+        Numeric::checked(if negative { -quotient } else { quotient }, 0)
+    }
+
     /// `sum / count`, as `avg` has it.
     pub fn avg(sum: Numeric, count: i64) -> Result<Numeric> {
         sum.div(Numeric::from_i64(count))

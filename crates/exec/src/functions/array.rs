@@ -79,6 +79,23 @@ pub fn position(heap: &Heap, array: Slot, value: Slot) -> Slot {
     found.map_or(Slot::Null, |at| Slot::Int(at as i64 + 1))
 }
 
+/// `array_positions`.
+pub fn positions(heap: &mut Heap, array: Slot, value: Slot) -> Result<Slot> {
+    let Slot::Array(array) = array else { return Ok(Slot::Null) };
+    let elements = heap.elements(array).iter().enumerate();
+    let found = elements.filter(|(_, e)| eq(**e, value, heap)).map(|(at, _)| Slot::Int(at as i64 + 1));
+    let found: Vec<Slot> = found.collect();
+    heap.array(&found)
+}
+
+/// `array_replace`: NULL is replaced like any value.
+pub fn replace(heap: &mut Heap, array: Slot, from: Slot, to: Slot) -> Result<Slot> {
+    let Slot::Array(found) = array else { return Ok(Slot::Null) };
+    let elements = heap.elements(found).iter();
+    let replaced: Vec<Slot> = elements.map(|e| if eq(*e, from, heap) { to } else { *e }).collect();
+    heap.array(&replaced)
+}
+
 pub fn remove(heap: &mut Heap, array: Slot, value: Slot) -> Result<Slot> {
     let Slot::Array(found) = array else { return Ok(Slot::Null) };
     let left: Vec<Slot> = heap.elements(found).iter().filter(|e| !eq(**e, value, heap)).copied().collect();

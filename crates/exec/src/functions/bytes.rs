@@ -10,6 +10,32 @@ fn invalid(message: impl Into<String>) -> Error {
     Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
 }
 
+/// `substr(bytea, start [, count])`: shares the bytes.
+pub fn substr(at: Bytes, start: i64, count: Option<i64>) -> Result<Slot> {
+    let end = match count {
+        Some(count) if count < 0 => {
+            return Err(Error::new(SqlState::SUBSTRING_ERROR, "negative substring length not allowed"));
+        }
+        Some(count) => start.saturating_add(count),
+        None => i64::MAX,
+    };
+    let len = i64::from(at.len);
+    let from = (start.max(1) - 1).min(len);
+    let to = (end.max(1) - 1).min(len).max(from);
+    Ok(Slot::Bytea(Bytes { offset: at.offset + from as u32, len: (to - from) as u32 }))
+}
+
+pub fn get_byte(heap: &Heap, at: Bytes, index: i64) -> Result<Slot> {
+    let byte = usize::try_from(index).ok().and_then(|i| heap.bytes(at).get(i));
+    match byte {
+        Some(b) => Ok(Slot::Int(i64::from(*b))),
+        None => Err(Error::new(
+            SqlState::ARRAY_SUBSCRIPT_ERROR,
+            format!("index {index} out of valid range, 0..{}", i64::from(at.len) - 1),
+        )),
+    }
+}
+
 enum Encoding {
     Hex,
     Base64,

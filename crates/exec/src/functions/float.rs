@@ -92,3 +92,19 @@ pub fn log10(x: f64) -> Result<f64> {
     logarithm_argument(x)?;
     checked(x.log10(), x.is_infinite(), x == 1.0)
 }
+
+pub const RADIANS_PER_DEGREE: f64 = 0.017_453_292_519_943_295;
+
+/// A function of an angle, which infinity is not.
+pub fn periodic(x: f64, f: fn(f64) -> f64) -> Result<f64> {
+    if x.is_infinite() { Err(range_of_input()) } else { checked(f(x), false, true) }
+}
+/// Arc sine and arc cosine.
+pub fn inverse(x: f64, f: fn(f64) -> f64) -> Result<f64> {
+    if x.abs() > 1.0 { Err(range_of_input()) } else { Ok(f(x)) }
+}
+
+#[cold]
+fn range_of_input() -> Error {
+    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "input is out of range")
+}

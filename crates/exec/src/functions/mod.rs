@@ -115,6 +115,12 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         IntOr => Ok(Slot::Int(a[0].int() | a[1].int())),
         IntXor => Ok(Slot::Int(a[0].int() ^ a[1].int())),
         IntNot => Ok(Slot::Int(!a[0].int())),
+        Int4Gcd => int(fast::int4(gcd(a[0].int(), a[1].int()))),
+        Int8Gcd => int(fast::int8(gcd(a[0].int(), a[1].int()))),
+        Int4Lcm => int(fast::int4(lcm(a[0].int(), a[1].int()))),
+        Int8Lcm => int(fast::int8(lcm(a[0].int(), a[1].int()))),
+        Int4ToHex => heap.text(&format!("{:x}", a[0].int() as u32)),
+        Int8ToHex => heap.text(&format!("{:x}", a[0].int())),
         // Shifts are those of the processor: the count modulo the width, which is 32 for smallint.
         Int2Shl => Ok(Slot::Int(i64::from((a[0].int() as i32).wrapping_shl(a[1].int() as u32) as i16))),
         Int4Shl => Ok(Slot::Int(i64::from((a[0].int() as i32).wrapping_shl(a[1].int() as u32)))),
@@ -143,6 +149,9 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         NumLn => num(a[0].num().ln()),
         NumLog10 => num(a[0].num().log(Numeric::from_i64(10))),
         NumLog => num(a[1].num().log(a[0].num())),
+        NumDivTrunc => num(a[0].num().div_trunc(a[1].num())),
+        NumMinScale => Ok(Slot::Int(i64::from(a[0].num().normalized().scale()))),
+        NumTrimScale => Ok(Slot::numeric(a[0].num().normalized())),
         NumScale => Ok(Slot::Int(i64::from(a[0].num().scale()))),
         NumEq | NumNe | NumLt | NumLe | NumGt | NumGe => is(a[0].num().compare(a[1].num()), func),
         NumAvg => num(Numeric::avg(a[0].num(), a[1].int())),
@@ -164,6 +173,16 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         FltExp => flt(float::exp(a[0].float())),
         FltLn => flt(float::ln(a[0].float())),
         FltLog10 => flt(float::log10(a[0].float())),
+        FltCbrt => Ok(Slot::Float(a[0].float().cbrt())),
+        FltSin => flt(float::periodic(a[0].float(), f64::sin)),
+        FltCos => flt(float::periodic(a[0].float(), f64::cos)),
+        FltTan => flt(float::periodic(a[0].float(), f64::tan)),
+        FltAsin => flt(float::inverse(a[0].float(), f64::asin)),
+        FltAcos => flt(float::inverse(a[0].float(), f64::acos)),
+        FltAtan => Ok(Slot::Float(a[0].float().atan())),
+        FltAtan2 => Ok(Slot::Float(a[0].float().atan2(a[1].float()))),
+        FltDegrees => flt(float::div(a[0].float(), float::RADIANS_PER_DEGREE)),
+        FltRadians => flt(float::mul(a[0].float(), float::RADIANS_PER_DEGREE)),
         FltEq | FltNe | FltLt | FltLe | FltGt | FltGe => is(fast::float_cmp(a[0].float(), a[1].float()), func),
 
         // ---- boolean ----
@@ -217,6 +236,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         Chr => text::chr(heap, a[0].int()),
         Md5 => bytes::md5_hex(heap, a[0].bytes()),
         StartsWith => Ok(Slot::Bool(heap.bytes(a[0].bytes()).starts_with(heap.bytes(a[1].bytes())))),
+        Overlay => text::overlay(heap, a[0].bytes(), a[1].bytes(), a[2].int(), a[3].int()),
         Like => {
             let matches = like::like(heap.bytes(a[0].bytes()), heap.bytes(a[1].bytes()), heap.bytes(a[2].bytes()));
             matches.map(Slot::Bool)
@@ -239,6 +259,10 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         BytesNe => Ok(Slot::Bool(!fast::text_eq(heap, a[0].bytes(), a[1].bytes()))),
         BytesLt | BytesLe | BytesGt | BytesGe => is(fast::text_cmp(heap, a[0].bytes(), a[1].bytes()), func),
         BytesConcat => fast::concat(heap, a[0].bytes(), a[1].bytes()).map(Slot::Bytea),
+        BytesSubstr => bytes::substr(a[0].bytes(), a[1].int(), None),
+        BytesSubstrFor => bytes::substr(a[0].bytes(), a[1].int(), Some(a[2].int())),
+        BytesMd5 => bytes::md5_hex(heap, a[0].bytes()),
+        GetByte => bytes::get_byte(heap, a[0].bytes(), a[1].int()),
         Encode => bytes::encode(heap, a[0].bytes(), a[1].bytes()),
         Decode => bytes::decode(heap, a[0].bytes(), a[1].bytes()),
         UuidEq | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => is(a[0].uuid().cmp(&a[1].uuid()), func),
@@ -256,6 +280,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         IntervalSub => int(datetime::interval_sub(a[0].int(), a[1].int())),
         IntervalNeg => int(datetime::interval_neg(a[0].int())),
         IntervalMul => int(datetime::mul_interval(a[0].int(), a[1].float())),
+        IntervalDiv => int(datetime::div_interval(a[0].int(), a[1].float())),
         ExtractTimestamp => {
             let field = datetime::extract_timestamp(heap.str(a[0].bytes()), a[1].int())?;
             Ok(field.map_or(Slot::Null, Slot::numeric))
@@ -271,6 +296,10 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
             .map(Slot::Text),
         ToCharNumeric => heap.build(|heap, out| a[0].num().to_char(out, heap.str(a[1].bytes()))).map(Slot::Text),
         MakeDate => int(datetime::make_date(a[0].int(), a[1].int(), a[2].int())),
+        MakeTimestamp => {
+            let day = datetime::make_date(a[0].int(), a[1].int(), a[2].int())?;
+            int(datetime::make_timestamp(day, a[3].int(), a[4].int(), a[5].float()))
+        }
         ToTimestampFloat => int(datetime::timestamp_from_unix(a[0].float())),
 
         // ---- arrays ----
@@ -286,6 +315,8 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         ArrayContainsElement => Ok(array::any_equal(heap, a[0], a[1].array())),
         ArrayPosition => Ok(array::position(heap, a[0], a[1])),
         ArrayRemove => array::remove(heap, a[0], a[1]),
+        ArrayPositions => array::positions(heap, a[0], a[1]),
+        ArrayReplace => array::replace(heap, a[0], a[1], a[2]),
         ArrayEq => Ok(Slot::Bool(array::equal(heap, a[0].array(), a[1].array()))),
         ArrayNe => Ok(Slot::Bool(!array::equal(heap, a[0].array(), a[1].array()))),
         ArrayToString => array::to_string(heap, a[0].array(), a[1].bytes()),
@@ -302,6 +333,22 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         Hash => Ok(Slot::Int(hash(a[0], heap) as i64)),
         PgColumnSize => Ok(Slot::Int(column_size(a[0], heap))),
     }
+}
+
+/// `None` where the result exceeds 64 bits.
+fn gcd(a: i64, b: i64) -> Option<i64> {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    i64::try_from(a).ok()
+}
+
+fn lcm(a: i64, b: i64) -> Option<i64> {
+    if a == 0 || b == 0 {
+        return Some(0);
+    }
+    (a / gcd(a, b)?).checked_mul(b)?.checked_abs()
 }
 
 /// The one that none of the following replaces; NULLs do not count.

@@ -226,6 +226,22 @@ pub fn reverse(heap: &mut Heap, at: Bytes) -> Result<Slot> {
     })
 }
 
+/// `overlay(text placing replacement from start for count)`.
+pub fn overlay(heap: &mut Heap, at: Bytes, replacement: Bytes, start: i64, count: i64) -> Result<Slot> {
+    if start <= 0 {
+        return Err(Error::new(SqlState::SUBSTRING_ERROR, "negative substring length not allowed"));
+    }
+    let resume = start.checked_add(count).filter(|n| i32::try_from(*n).is_ok());
+    let resume = resume.ok_or_else(|| super::fast::out_of_range("integer"))?;
+    let head = substr(heap, at, 1, Some(start - 1))?;
+    let tail = substr(heap, at, resume, None)?;
+    heap.build_text(|heap, out| {
+        for bytes in [head.bytes(), replacement, tail.bytes()] {
+            out.extend_from_slice(heap.bytes(bytes));
+        }
+    })
+}
+
 /// `strpos(text, part)`: in characters from 1, 0 if it does not occur.
 pub fn position(text: &[u8], needle: &[u8]) -> i64 {
     memmem::find(text, needle).map_or(0, |at| length(&text[..at]) + 1)
