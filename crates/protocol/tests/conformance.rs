@@ -52,6 +52,12 @@ macro_rules! suite {
                 random: histories_are_serializable_in_commit_order hot_keys
                     long_scans_against_writers;
             }
+
+            #[test]
+            #[ignore = "runs for PLANARIA_STRESS_SECONDS (60)"]
+            fn stress() {
+                random::stress::<$scheme>();
+            }
         })*
     };
 }

@@ -85,6 +85,10 @@ impl KeyCodec {
     pub fn unique(&self) -> bool {
         self.unique
     }
+    /// Whether no other row may have this row's key columns: the index is unique, and none is NULL.
+    pub fn is_exclusive(&self, image: &[u64]) -> bool {
+        self.unique && !self.columns.iter().any(|c| c.column.is_null(image))
+    }
     /// Words of the longest key it makes.
     pub fn key_words_max(&self) -> usize {
         self.bytes_max.div_ceil(8)

@@ -116,6 +116,9 @@ impl SiloTxn {
                 self.add_shared_entries(tables, write)?;
             }
         }
+        if !self.takeovers.is_empty() {
+            self.secure_takeovers(tables)?;
+        }
         let ts = clock.draw();
         self.validate::<READS, NODES>(true)?;
         Ok(ts)
@@ -183,6 +186,46 @@ impl SiloTxn {
             });
             self.key = key;
             result?;
+        }
+        Ok(())
+    }
+
+    /// The entry to be taken over may have been an early one of somebody who has aborted since, and be
+    /// gone: then it is put in. Entries of a locked record stay.
+    #[cold]
+    fn secure_takeovers(&mut self, tables: &TableSet<SiloHeader>) -> Result<(), Conflict> {
+        for at in 0..self.takeovers.len() {
+            let Takeover { index: id, from, to, .. } = self.takeovers[at];
+            let (from, entry) = (self.writes[from as usize].record, self.writes[to as usize]);
+            if entry.state != State::Live {
+                continue;
+            }
+            let index = tables.get(entry.table).index(id);
+            let mut key = std::mem::take(&mut self.key);
+            let encoded = index.codec().encode_row(entry.image.words(&self.images), &mut key);
+            debug_assert!(encoded.is_ok(), "claimed before");
+            let secured = self.push_extra(to, id, &key).and_then(|()| {
+                let word = entry.record.to_word();
+                match index.tree().insert(self.participant.pinned(), key.words(), word) {
+                    Insert::Done(changes) => {
+                        self.nodes.apply(&changes);
+                        return Ok(());
+                    }
+                    // It may have moved to another key since, which is its own.
+                    Insert::Exists(found, _) if found == from.to_word() || found == word => {}
+                    Insert::Exists(found, _) => {
+                        let holder = self.find_write(Ptr::from_word(found));
+                        let holder = holder.and_then(|other| self.own_holder(index, id, key.words(), other));
+                        if holder != Some(to) {
+                            return Err(Conflict::Key);
+                        }
+                    }
+                }
+                self.extras.pop();
+                Ok(())
+            });
+            self.key = key;
+            secured?;
         }
         Ok(())
     }

@@ -98,6 +98,10 @@ impl SiloTxn {
             Err(_) => Ok(Err(Refused::KeyTooLong(id))),
         };
         self.key = key;
+        if claim == Ok(Ok(Claim::Duplicate)) && !index.codec().is_exclusive(image) {
+            // The key ends with the primary key: only a zombie sees two rows with one.
+            return Err(Conflict::Validation);
+        }
         claim
     }
 
@@ -116,15 +120,8 @@ impl SiloTxn {
                     return Ok(Claim::Added);
                 }
                 Insert::Exists(word, _) => {
-                    let claim = self.claim_existing(index, id, key, Ptr::from_word(word), me)?;
-                    match claim {
-                        // Such keys end with the primary key: two rows with one primary key are
-                        // seen by zombies only.
-                        Some(Claim::Duplicate) if !index.codec().unique() => {
-                            return Err(Conflict::Validation);
-                        }
-                        Some(claim) => return Ok(claim),
-                        None => {}
+                    if let Some(claim) = self.claim_existing(index, id, key, Ptr::from_word(word), me)? {
+                        return Ok(claim);
                     }
                 }
             }
@@ -282,6 +279,10 @@ impl SiloTxn {
                 Ok(claim) => {
                     self.extras.pop();
                     match claim {
+                        // As in `claim`.
+                        Claim::Duplicate if !index.codec().is_exclusive(image) => {
+                            return Err(Conflict::Validation);
+                        }
                         Claim::Duplicate => return Ok(Some(Refused::Duplicate(id))),
                         Claim::Shared => self.writes[write as usize].shared.insert(id),
                         Claim::TakenOver | Claim::Added => {}

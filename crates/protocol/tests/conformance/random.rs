@@ -177,7 +177,8 @@ impl<P: Protocol> Run<P> {
 
     /// What the checkers say.
     pub fn verdict(&self) -> Result<(), Violation> {
-        let end = self.history().check(self.initial.clone())?;
+        let end = self.history().check_order(self.initial.clone())?;
+        self.history().check_graph(&self.initial)?;
         if end != self.db.model() {
             return Err(Violation("the tables differ from the model's at the end".to_owned()));
         }
@@ -237,4 +238,27 @@ pub fn long_scans_against_writers<P: Protocol>() {
         // Several leaves, many inserts and deletes; a scan crosses all of it.
         check::<P>(Plan { keys: 400, ops: 12, commits: 120, yields: 5, ..Plan::of(seed + 2000) });
     }
+}
+
+/// Plans of all shapes for a while. A failure prints its plan.
+pub fn stress<P: Protocol>() {
+    let seconds = std::env::var("PLANARIA_STRESS_SECONDS").map_or(60, |s| s.parse().expect("seconds"));
+    let start = std::time::Instant::now();
+    let mut r = Random(start.elapsed().as_nanos() as u64 ^ u64::from(std::process::id()));
+    let (mut runs, mut commits, mut conflicts) = (0, 0, 0);
+    while start.elapsed().as_secs() < seconds {
+        let plan = Plan {
+            seed: r.next() >> 32,
+            threads: 2 + r.below(5),
+            commits: 50 + r.below(300),
+            keys: [2, 3, 5, 8, 20, 100, 1000][r.below(7) as usize],
+            ops: 2 + r.below(20),
+            yields: r.below(50),
+        };
+        let run = check::<P>(plan);
+        runs += 1;
+        commits += run.committed.len();
+        conflicts += run.conflicts.len();
+    }
+    println!("{runs} runs, {commits} commits, {conflicts} conflicts");
 }
