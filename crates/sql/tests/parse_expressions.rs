@@ -276,7 +276,10 @@ fn operands() {
         ("CASE x WHEN 1 THEN 'a' WHEN 2 THEN 'b' END", "(case x (1 \"a\") (2 \"b\"))"),
         ("CAST(a + 1 AS bigint)", "(cast (add a 1) bigint)"),
         ("date '2026-01-01'", "(cast \"2026-01-01\" date)"),
-        ("timestamp '2026-01-01' + interval '1 day'", "(add (cast \"2026-01-01\" timestamp without time zone) (cast \"1 day\" interval))"),
+        (
+            "timestamp '2026-01-01' + interval '1 day'",
+            "(add (cast \"2026-01-01\" timestamp without time zone) (cast \"1 day\" interval))",
+        ),
         ("timestamp with time zone 'x'", "(cast \"x\" timestamp with time zone)"),
         ("interval '2' day", "(cast \"2 day\" interval)"),
         ("numeric(5,2) '1.5'", "(cast \"1.5\" numeric(5,2))"),
@@ -306,7 +309,10 @@ fn calls() {
         ("sum(ALL x)", "(sum x)"),
         ("f(a => 1, b := 2)", "(f a=>1 b=>2)"),
         ("f(1, VARIADIC a)", "(f 1 a variadic)"),
-        ("string_agg(a, ',' ORDER BY b DESC NULLS LAST, c)", "(string_agg a \",\" (order b desc nulls-last c))"),
+        (
+            "string_agg(a, ',' ORDER BY b DESC NULLS LAST, c)",
+            "(string_agg a \",\" (order b desc nulls-last c))",
+        ),
         ("count(*) FILTER (WHERE a > 1)", "(count * (filter (gt a 1)))"),
         ("rank() OVER w", "(rank (over \"w\" order \"\"))"),
         (
