@@ -176,6 +176,8 @@ funcs! {
     Overlay "text.overlay" (T, T, I, I) -> T;
     /// Pattern, with its escape character (empty: none).
     Like "text.like" (T, T, T) -> B; ILike "text.ilike" (T, T, T) -> B;
+    /// Whether a regular expression matches: `~` and, without regard to case, `~*`.
+    Regex "text.regex" (T, T) -> B; IRegex "text.iregex" (T, T) -> B;
     QuoteIdent "text.quoteident" (T) -> T total; QuoteLiteral "text.quoteliteral" (T) -> T total; QuoteNullable "text.quotenullable" (T) -> T nullable total;
     /// `concat`: NULLs are left out. `concat_ws`: first argument between. `format`.
     Concat "text.concatall" (; T) -> T nullable; ConcatWs "text.concatws" (T; T) -> T nullable; Format "text.format" (T; T) -> T nullable;

@@ -10,7 +10,7 @@
 //! | `fast.rs` | what the machine calls directly: arithmetic, comparison, concatenation |
 //! | `order.rs` | order, equality and hash over all classes |
 //! | `cast.rs` | casts and text forms |
-//! | `float.rs`, `text.rs`, `like.rs`, `format.rs`, `bytes.rs`, `array.rs` | a class each |
+//! | `float.rs`, `text.rs`, `like.rs`, `regex.rs`, `format.rs`, `bytes.rs`, `array.rs` | a class each |
 
 mod array;
 mod bytes;
@@ -20,6 +20,7 @@ mod float;
 mod format;
 pub mod like;
 pub mod order;
+mod regex;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -245,6 +246,8 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
             let [text, pattern, escape] = [a[0], a[1], a[2]].map(|slot| heap.str(slot.bytes()));
             like::ilike(text, pattern, escape).map(Slot::Bool)
         }
+        Regex => regex::matches(heap.str(a[0].bytes()), heap.str(a[1].bytes()), false).map(Slot::Bool),
+        IRegex => regex::matches(heap.str(a[0].bytes()), heap.str(a[1].bytes()), true).map(Slot::Bool),
         QuoteIdent => format::quote_ident(heap, a[0].bytes()),
         QuoteLiteral => format::quote_literal(heap, a[0].bytes()),
         QuoteNullable => format::quote_nullable(heap, a[0]),
