@@ -57,3 +57,70 @@ pub fn cast_allowed(from: &Type, to: &Type) -> CastContext {
         _ => None,
     }
 }
+
+/// Whether a cast between these types can change a value or fail. Where not, lowering leaves it out.
+pub fn needs_cast(from: &Type, to: &Type) -> bool {
+    match (from, to) {
+        (Type::Int2 | Type::Int4 | Type::Int8, Type::Int8) | (Type::Int2, Type::Int4) => false,
+        (Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Unknown, Type::Text | Type::Varchar(None)) => {
+            false
+        }
+        (Type::Numeric(_), Type::Numeric(None)) => false,
+        (Type::Timestamp, Type::TimestampTz) | (Type::TimestampTz, Type::Timestamp) => false,
+        (Type::Array(from), Type::Array(to)) => needs_cast(from, to),
+        (from, to) => from != to,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows and columns in this order; I, A, E as `pg_cast` of PostgreSQL 15 has it (with the rules
+    /// for text), `.` for none.
+    #[test]
+    fn contexts_are_those_of_postgresql() {
+        let types = [
+            Type::Bool,
+            Type::Int2,
+            Type::Int4,
+            Type::Int8,
+            Type::Numeric(None),
+            Type::Float8,
+            Type::Text,
+            Type::Char(1),
+            Type::Bytea,
+            Type::Date,
+            Type::Timestamp,
+            Type::TimestampTz,
+            Type::Interval,
+            Type::Uuid,
+        ];
+        let expected = [
+            "I.E...AA......",
+            ".IIIIIAA......",
+            "EAIIIIAA......",
+            ".AAIIIAA......",
+            ".AAAIIAA......",
+            ".AAAAIAA......",
+            "EEEEEEIIEEEEEE",
+            "EEEEEEIIEEEEEE",
+            "......AAI.....",
+            "......AA.III..",
+            "......AA.AII..",
+            "......AA.AAI..",
+            "......AA....I.",
+            "......AA.....I",
+        ];
+        for (from, row) in types.iter().zip(expected) {
+            let letter = |to| match cast_allowed(from, to) {
+                CastContext::Implicit => 'I',
+                CastContext::Assignment => 'A',
+                CastContext::Explicit => 'E',
+                CastContext::None => '.',
+            };
+            let found: String = types.iter().map(letter).collect();
+            assert_eq!(found, row, "from {from}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! SQL types.
 
-pub use crate::cast::{CastContext, cast_allowed};
+pub use crate::cast::{CastContext, cast_allowed, needs_cast};
 use serde::{Deserialize, Serialize};
 
 /// A SQL type, with its modifier where it has one.

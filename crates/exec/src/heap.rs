@@ -10,7 +10,7 @@
 
 use crate::slot::{ArrayRef, Slot};
 use planaria_base::{Datum, Error, Result, SqlState, limits};
-use planaria_storage::arena::{Arena, Bytes};
+use planaria_storage::arena::{Arena, ArenaFull, Bytes};
 
 /// Texts, byteas and arrays of one worker. See the module's head.
 #[derive(Default)]
@@ -32,6 +32,10 @@ impl Heap {
     pub fn clear(&mut self) {
         self.arena.reset();
         self.elements.clear();
+        // As the arena does: one giant transaction must not pin its memory.
+        if self.elements.capacity() > ELEMENTS_KEPT_MAX {
+            self.elements = Vec::new();
+        }
     }
 
     /// Bytes in use, texts and array elements; what the machine bounds and decides to compact by.
@@ -173,8 +177,11 @@ impl Heap {
 
     fn room_for(&self, elements: usize) -> Result<u32> {
         let offset = self.elements.len();
-        if elements > limits::ARRAY_ELEMENTS_MAX || offset + elements > u32::MAX as usize {
+        if elements > limits::ARRAY_ELEMENTS_MAX {
             return Err(too_large());
+        }
+        if (offset + elements) * size_of::<Slot>() > limits::ARENA_BYTES_MAX {
+            return Err(ArenaFull.into());
         }
         Ok(offset as u32)
     }
@@ -236,6 +243,9 @@ impl Heap {
 }
 
 const SCRATCH_KEPT_BYTES_MAX: usize = 1 << 20;
+const ELEMENTS_KEPT_MAX: usize = 1 << 19;
+const _: () =
+    assert!(limits::ARENA_BYTES_MAX / size_of::<Slot>() <= u32::MAX as usize, "positions are 32 bits");
 
 #[cold]
 fn too_large() -> Error {

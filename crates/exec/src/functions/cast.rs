@@ -8,6 +8,7 @@
 use super::fast::{int2, int4, int8};
 use crate::heap::Heap;
 use crate::slot::Slot;
+use planaria_base::cast::needs_cast;
 use planaria_base::text_io::{self, count_chars};
 use planaria_base::types::TypeClass;
 use planaria_base::{Error, Numeric, Result, SqlState, Type, datetime};
@@ -68,20 +69,6 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
 #[cold]
 fn cannot_cast(from: &Type, to: &Type) -> Error {
     Error::new(SqlState::CANNOT_COERCE, format!("cannot cast type {from} to {to}"))
-}
-
-/// Whether a cast between these types can change a value or fail.
-pub fn needs_cast(from: &Type, to: &Type) -> bool {
-    match (from, to) {
-        (Type::Int2 | Type::Int4 | Type::Int8, Type::Int8) | (Type::Int2, Type::Int4) => false,
-        (Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Unknown, Type::Text | Type::Varchar(None)) => {
-            false
-        }
-        (Type::Numeric(_), Type::Numeric(None)) => false,
-        (Type::Timestamp, Type::TimestampTz) | (Type::TimestampTz, Type::Timestamp) => false,
-        (Type::Array(from), Type::Array(to)) => needs_cast(from, to),
-        (from, to) => from != to,
-    }
 }
 
 #[inline]

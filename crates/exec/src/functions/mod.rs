@@ -11,6 +11,16 @@
 //! | `order.rs` | order, equality and hash over all classes |
 //! | `cast.rs` | casts and text forms |
 //! | `float.rs`, `text.rs`, `like.rs`, `regex.rs`, `format.rs`, `bytes.rs`, `array.rs` | a class each |
+//!
+//! # Where PostgreSQL answers differently
+//!
+//! * numeric: at most 35 digits (22003 beyond, never a rounded answer), no NaN and no infinity;
+//! * interval: microseconds, so a day is 24 hours (`24:00:00` prints as `1 day`), no months;
+//! * the time zone is UTC; zones by name and the words `now`, `today` in literals are refused;
+//! * regular expressions only answer whether they match, without lookaround and back references;
+//! * `to_char` knows the templates people use; doubles' `exp`, `ln`, `sin` are the platform's.
+//!
+//! All of these but the first two say 0A000.
 
 mod array;
 mod bytes;
