@@ -72,7 +72,7 @@ pub enum ExprKind {
     /// `e [NOT] LIKE|ILIKE pattern [ESCAPE c]`
     Like { expr: Box<Expr>, pattern: Box<Expr>, escape: Option<Box<Expr>>, insensitive: bool, negated: bool },
     /// `f(args)`, aggregates and window functions included. Special syntax becomes a plain call:
-    /// `substring(a FROM b FOR c)`, `position(a IN b)`, `trim(BOTH a FROM b)` (`btrim`/`ltrim`/
+    /// `substring(a FROM b FOR c)`, `position(a IN b)` (`position(b, a)`), `trim(BOTH a FROM b)` (`btrim`/`ltrim`/
     /// `rtrim`), `extract(f FROM e)` (`extract('f', e)`), `overlay`.
     Call(Box<FunctionCall>),
     /// `current_timestamp`, `localtimestamp`, `current_date`, `current_user`, ...: keyword in
@@ -625,12 +625,13 @@ pub struct ConflictUpdate {
     pub filter: Option<Expr>,
 }
 
-/// `column = value` of SET; `None` is DEFAULT. `(a, b) = (1, 2)` and `(a, b) = (SELECT ..)` keep several columns.
+/// `column = value` of SET; `None` is DEFAULT. `(a, b) = (1, 2)` becomes two; `(a, b) = (SELECT ..)` keeps
+/// both columns.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Assignment {
     /// Columns with positions.
     pub columns: Vec<(String, Position)>,
-    /// Value: one expression for one column, a Row or a Subquery for several.
+    /// Value: one expression for one column, a Subquery for several.
     pub value: Option<Expr>,
 }
 

@@ -110,7 +110,7 @@ impl Parser<'_> {
                 Ok(())
             }
             None => {
-                self.to_end()?;
+                self.skip_to_end()?;
                 self.fail()
             }
         }
@@ -118,7 +118,7 @@ impl Parser<'_> {
 
     /// An action that is not supported, which takes the rest of the statement.
     fn rest_unsupported(&mut self, what: &str, position: u32) -> Result<AlterTable> {
-        self.to_end()?;
+        self.skip_to_end()?;
         Ok(AlterTable::Unsupported(what.to_owned(), position))
     }
 

@@ -360,6 +360,7 @@ impl<'a> Parser<'a> {
         let text = token.text(self.text);
         let name = match token.kind {
             Kind::Word => literal::fold(text),
+            Kind::Quoted | Kind::UnicodeQuoted if text.contains('\0') => return self.fail(),
             Kind::Quoted => literal::quoted_name(text),
             Kind::UnicodeQuoted => {
                 self.at += 1;

@@ -193,7 +193,7 @@ impl Parser<'_> {
     /// Notes an option that is not supported; takes the rest of the statement, body included.
     fn routine_unsupported(&mut self, routine: &mut CreateRoutine, what: &str, at: Position) -> Result<()> {
         routine.unsupported.get_or_insert((what.to_owned(), at));
-        self.to_end()
+        self.skip_to_end()
     }
 
     /// A number as COST and ROWS have it.

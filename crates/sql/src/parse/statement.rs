@@ -69,18 +69,18 @@ impl Parser<'_> {
 
     /// Takes the rest of the window: a statement that changes nothing here.
     fn skip(&mut self, tag: &str) -> Result<StatementKind> {
-        self.to_end()?;
+        self.skip_to_end()?;
         Ok(StatementKind::NoOperation(tag.to_owned()))
     }
 
     /// Takes the rest of the window: a statement that PostgreSQL knows and we do not.
     pub(crate) fn unsupported_statement(&mut self, name: &str) -> Result<StatementKind> {
-        self.to_end()?;
+        self.skip_to_end()?;
         Ok(StatementKind::Unsupported(name.to_owned()))
     }
 
     /// Takes the rest of the window, unless a lexeme in it is broken.
-    pub(crate) fn to_end(&mut self) -> Result<()> {
+    pub(crate) fn skip_to_end(&mut self) -> Result<()> {
         while !self.at_end() {
             if matches!(self.peek().kind, Kind::Bad(_) | Kind::Other) {
                 return self.fail();

@@ -42,7 +42,7 @@ impl Parser<'_> {
         if self.at_any(&["of", "partition"]) {
             let what = if self.at_word("of") { "OF type" } else { "PARTITION OF" };
             table.unsupported.get_or_insert((what.to_owned(), self.position()));
-            self.to_end()?;
+            self.skip_to_end()?;
             return Ok(StatementKind::CreateTable(Box::new(table)));
         }
         self.expect(Kind::LeftParen)?;
@@ -137,7 +137,7 @@ impl Parser<'_> {
                         _ => "ON COMMIT",
                     };
                     table.unsupported.get_or_insert((what.to_owned(), position));
-                    self.to_end()?;
+                    self.skip_to_end()?;
                 }
                 _ => return self.fail(),
             }

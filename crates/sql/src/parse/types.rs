@@ -99,10 +99,12 @@ impl Parser<'_> {
     /// A type without array bounds.
     pub(crate) fn simple_type(&mut self) -> Result<TypeNameKind> {
         let position = self.position();
-        if self.at_kind(Kind::Word) && self.peek_at(1).kind != Kind::Dot && !self.percent_follows() {
-            if let Some(known) = self.keyword_type(position)? {
-                return Ok(known);
-            }
+        if self.at_kind(Kind::Word)
+            && self.peek_at(1).kind != Kind::Dot
+            && !self.percent_follows()
+            && let Some(known) = self.keyword_type(position)?
+        {
+            return Ok(known);
         }
         let name = if self.peek_at(1).kind == Kind::Dot {
             self.qualified_name()?
@@ -160,12 +162,12 @@ impl Parser<'_> {
                 self.bump();
                 self.plain(Type::Float8)
             }
-            "real" => return self.unsupported("type real", position),
+            "real" => return self.real(position),
             "float" => {
                 self.bump();
                 match self.modifiers()?.as_slice() {
                     [] | [25..=53] => Type::Float8,
-                    [1..=24] => return self.unsupported("type real", position),
+                    [1..=24] => return self.real(position),
                     _ => {
                         let message = "precision for type float must be between 1 and 53 bits";
                         return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).at(position));
@@ -211,6 +213,10 @@ impl Parser<'_> {
         Ok(Some(TypeNameKind::Known(known)))
     }
 
+    fn real<T>(&self, position: Position) -> Result<T> {
+        self.unsupported("type real", position).map_err(|e: Error| e.hint("Use double precision."))
+    }
+
     fn plain(&mut self, ty: Type) -> Type {
         self.bump();
         ty
@@ -247,7 +253,7 @@ impl Parser<'_> {
             "int4" => Type::Int4,
             "int8" => Type::Int8,
             "float8" => Type::Float8,
-            "float4" => return self.unsupported("type real", position),
+            "float4" => return self.real(position),
             "text" => Type::Text,
             "bytea" => Type::Bytea,
             "date" => Type::Date,

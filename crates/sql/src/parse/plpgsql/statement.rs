@@ -83,7 +83,7 @@ impl Parser<'_> {
             }
             "commit" | "rollback" | "open" | "fetch" | "move" | "close" => {
                 let end = self.pl_semicolon()?;
-                self.within(end, Self::to_end)?;
+                self.within(end, Self::skip_to_end)?;
                 self.expect(Kind::Semicolon)?;
                 StmtKind::Unsupported(word.as_str().to_uppercase())
             }
