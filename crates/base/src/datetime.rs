@@ -228,7 +228,7 @@ pub fn make_date(year: i64, month: i64, day: i64) -> Result<i64> {
 pub fn make_timestamp(day: i64, hour: i64, minute: i64, second: f64) -> Result<i64> {
     let micros = (second * 1e6).round_ties_even();
     let in_range = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0.0..=60e6).contains(&micros);
-    let time = hour * MICROS_PER_HOUR + minute * MICROS_PER_MINUTE + micros as i64;
+    let time = if in_range { hour * MICROS_PER_HOUR + minute * MICROS_PER_MINUTE + micros as i64 } else { 0 };
     if !in_range || time > MICROS_PER_DAY {
         let mut shown = Vec::new();
         crate::text_io::write_float(&mut shown, second);

@@ -90,11 +90,10 @@ impl Numeric {
     /// `exp`.
     pub fn exp(self) -> Result<Numeric> {
         let weight = self.to_f64() * LOG10_E;
-        let scale = result_scale(weight.clamp(-EXPONENT_MAX, EXPONENT_MAX), self.scale);
-        if weight > EXPONENT_MAX {
+        if weight.abs() > EXPONENT_MAX {
             return Err(overflow());
         }
-        exp(&Real::from(self)).round(scale)
+        exp(&Real::from(self)).round(result_scale(weight, self.scale))
     }
 
     /// Natural logarithm.

@@ -253,7 +253,7 @@ pub fn split_part(heap: &Heap, at: Bytes, delimiter: Bytes, field: i64) -> Resul
     }
     let (text, delimiter) = (heap.bytes(at), heap.bytes(delimiter));
     if delimiter.is_empty() {
-        return Ok(if field.abs() == 1 { Slot::Text(at) } else { part(at, 0, 0) });
+        return Ok(if matches!(field, 1 | -1) { Slot::Text(at) } else { part(at, 0, 0) });
     }
     let wanted = if field > 0 {
         (field - 1) as u64
