@@ -5,7 +5,7 @@
 //! a value packs into 16 bytes. What would not fit is SQLSTATE 22003, never a rounded answer.
 //!
 //! Where PostgreSQL's result scale depends on the *weight* of a value (division, square root, power), it
-//! counts in groups of four digits aligned at the point; [`Numeric::weight`] gives the same count.
+//! counts in groups of four digits aligned at the point; `Numeric::weight` gives the same count.
 //!
 //! | file | holds |
 //! |---|---|
