@@ -31,7 +31,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Retirements, or pins with something in limbo, between two attempts to advance the epoch.
-const BATCH: usize = 64;
+const BATCH: usize = if cfg!(loom) { 1 } else { 64 };
 
 /// Frees one retired object. It must not pin, retire or otherwise come back here.
 pub type Deleter = unsafe fn(*mut u8);

@@ -94,14 +94,14 @@ fn churn(tree: &dyn OrderedIndex, shape: Shape, keys: u64) {
                             );
                             let has = |n: u64| found.iter().any(|(key, _)| compare_keys(key, &shape(n)).is_eq());
                             for n in from..to {
-                                if n % PERMANENT == 0 {
+                                if n.is_multiple_of(PERMANENT) {
                                     assert!(has(n), "{n} is always there");
                                 } else if n % THREADS == thread {
                                     assert_eq!(has(n), present[n as usize] != 0, "{n} is mine");
                                 }
                             }
                         }
-                        _ if n % PERMANENT == 0 => {
+                        _ if n.is_multiple_of(PERMANENT) => {
                             assert_eq!(tree.get(pin, &shape(n)).0, Some(n + 1));
                         }
                         _ if n % THREADS != thread => {
