@@ -1,0 +1,176 @@
+//! Lowering of PL/pgSQL: a body becomes the program of its routine.
+//!
+//! * Variables are registers with names; rows and records are a register for each field. A record gets
+//!   its shape from the first query assigned to it.
+//! * `FOUND` is a register, set exactly by the statements that set it in PostgreSQL.
+//! * Loops over queries run over a list that the query filled first: the body may change what the
+//!   query reads, or the variables it names, and must not see that.
+//! * EXCEPTION blocks are `Try` regions; `sqlstate` and `sqlerrm` are variables of the handler.
+//! * Functions end in `Return` with their answer in `outs`; set-returning ones `Emit` rows.
+
+mod assign;
+mod block;
+mod control;
+mod raise;
+mod routine;
+mod statement;
+
+pub use routine::{lower_do, lower_procedure};
+
+use super::{Lowerer, Scope, Typed};
+use crate::ast::Expr;
+use crate::ast::plpgsql::Stmt;
+use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_ir::{ErrorFields, Func, Label, Level, OpKind, Output, Reg, StateSource};
+
+/// How a routine answers.
+enum Answer {
+    /// With its OUT parameters, if any (procedures, functions with OUT parameters, DO).
+    Outs,
+    /// `RETURN expr` into this register.
+    Value(Reg),
+    /// Nothing (`void`).
+    Void,
+    /// `RETURN row` into these registers.
+    Row(Vec<Typed>),
+    /// Rows, of these columns; `true`: taken from the OUT variables by RETURN NEXT.
+    Set(Vec<Output>, Option<Vec<Reg>>),
+}
+
+/// A loop or labelled block around the statement being lowered.
+struct Region {
+    name: Option<String>,
+    /// Left by EXIT.
+    exit: Label,
+    /// CONTINUE: the label, and whether that is an `Exit` of it (of the body) rather than a
+    /// `Continue`. `None`: a block.
+    next: Option<(Label, bool)>,
+}
+
+/// The errors that a handler can ask for.
+#[derive(Clone, Copy)]
+struct Handled {
+    sqlstate: Reg,
+    sqlerrm: Reg,
+}
+
+/// A body being lowered.
+struct Body<'l, 'c> {
+    l: &'l mut Lowerer<'c>,
+    scope: Scope,
+    name: String,
+    answer: Answer,
+    found: Reg,
+    /// Rows of the last statement, where the body asks for them (GET DIAGNOSTICS).
+    row_count: Option<Reg>,
+    regions: Vec<Region>,
+    handled: Option<Handled>,
+    constants: Vec<Reg>,
+    not_null: Vec<(Reg, String)>,
+    /// Hidden variables made so far.
+    hidden: u32,
+    /// Inside a loop variables must be set to NULL where their block begins.
+    loops: u32,
+}
+
+impl Body<'_, '_> {
+    fn statements(&mut self, statements: &[Stmt]) -> Result<()> {
+        for statement in statements {
+            let before = self.l.at(statement.position);
+            self.statement(statement).map_err(|e| e.at(statement.position))?;
+            self.l.at(before);
+        }
+        Ok(())
+    }
+
+    fn int8(&mut self, n: i64) -> Reg {
+        self.l.constant(Datum::Int(n), Type::Int8)
+    }
+
+    fn truth(&mut self, b: bool) -> Reg {
+        self.l.constant(Datum::Bool(b), Type::Bool)
+    }
+
+    fn copy(&mut self, dst: Reg, src: Reg) {
+        if dst != src {
+            self.l.emit(OpKind::Copy { dst, src });
+        }
+    }
+
+    fn null(&mut self, dst: Reg) {
+        self.l.emit(OpKind::Const { dst, value: Datum::Null });
+    }
+
+    fn apply(&mut self, func: Func, args: Vec<Reg>, ty: Type) -> Reg {
+        let dst = self.l.temp(ty);
+        self.l.emit(OpKind::Apply { dst, func, args });
+        dst
+    }
+
+    /// `if cond { f }`
+    fn when(&mut self, cond: Reg, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let then = self.sub_block(f)?;
+        self.l.emit(OpKind::If { cond, then, otherwise: Default::default() });
+        Ok(())
+    }
+
+    /// `if cond {} else { f }`: false or NULL.
+    fn unless(&mut self, cond: Reg, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let otherwise = self.sub_block(f)?;
+        self.l.emit(OpKind::If { cond, then: Default::default(), otherwise });
+        Ok(())
+    }
+
+    /// Operations of `f` as a block of their own.
+    fn sub_block(&mut self, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<planaria_ir::Block> {
+        self.l.begin_block();
+        let outcome = f(self);
+        let block = self.l.end_block();
+        outcome.map(|()| block)
+    }
+
+    /// Raises a known error.
+    fn fail(&mut self, state: SqlState, message: &str, hint: Option<&str>) {
+        let text = |s: &mut Self, t: &str| s.l.constant(Datum::Text(t.to_owned()), Type::Text);
+        let message = text(self, message);
+        let hint = hint.map(|h| text(self, h));
+        let fields = ErrorFields { hint, ..Default::default() };
+        self.l.emit(OpKind::Raise { level: Level::Exception, state: StateSource::Known(state), message, fields });
+    }
+
+    fn is_null(&mut self, reg: Reg) -> Reg {
+        self.apply(Func::IsNull, vec![reg], Type::Bool)
+    }
+
+    fn set_row_count(&mut self, count: Reg) {
+        if let Some(row_count) = self.row_count {
+            self.copy(row_count, count);
+        }
+    }
+
+    /// An expression's value.
+    fn value(&mut self, e: &Expr) -> Result<Typed> {
+        self.l.expr(&self.scope, e)
+    }
+}
+
+impl Lowerer<'_> {
+    /// Begins a block; [`Lowerer::end_block`] takes it.
+    fn begin_block(&mut self) {
+        self.blocks.push(Vec::new());
+    }
+
+    fn end_block(&mut self) -> planaria_ir::Block {
+        planaria_ir::Block(self.blocks.pop().unwrap_or_default())
+    }
+
+    /// Appends the operations of a block as they are.
+    fn splice(&mut self, block: planaria_ir::Block) {
+        self.blocks.last_mut().expect("there is always a block").extend(block.0);
+    }
+}
+
+/// `0A000` for a construct, at its place.
+fn unsupported(what: &str, position: u32) -> Error {
+    Error::unsupported(format!("{what} is not supported in PL/pgSQL here"), "docs/sql.md lists what is.").at(position)
+}

@@ -1,0 +1,310 @@
+//! Assignment to variables: scalars, fields, rows, elements of arrays; INTO.
+
+use super::Body;
+use super::block::registers;
+use crate::ast::{Expr, ExprKind, Into, Name};
+use crate::lower::{CastContext, Found, Lowerer, Typed, Variable};
+use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_ir::{OpKind, Output, Reg};
+
+/// What INTO and loops assign to.
+#[derive(Clone)]
+pub(super) enum Target {
+    /// A register of a type.
+    Value(Typed),
+    /// An element of an array: array, index.
+    Element { array: Typed, index: Reg, ty: Type },
+}
+
+impl Body<'_, '_> {
+    /// `target := value`
+    pub(super) fn assign(&mut self, target: &Expr, value: &Expr) -> Result<()> {
+        if let Some(variable) = self.whole_row(target) {
+            return self.assign_row(target, &variable, value);
+        }
+        match self.target(target)? {
+            Target::Value(t) => {
+                self.l.expr_into(&self.scope, value, t.reg, CastContext::Assignment)?;
+                self.check_not_null(t.reg)
+            }
+            element @ Target::Element { .. } => {
+                let value = self.value(value)?;
+                store(self.l, &element, &value)
+            }
+        }
+    }
+
+    /// The row or record variable that a target names as a whole.
+    fn whole_row(&self, target: &Expr) -> Option<Variable> {
+        let ExprKind::Column(name) = &target.kind else { return None };
+        match self.scope.lookup(&name.parts) {
+            Some(Found::Variable(v @ (Variable::Row { .. } | Variable::Unassigned))) => Some(v.clone()),
+            _ => None,
+        }
+    }
+
+    fn assign_row(&mut self, target: &Expr, variable: &Variable, value: &Expr) -> Result<()> {
+        let values: Vec<(String, Typed)> = match &value.kind {
+            ExprKind::Column(_) if self.whole_row(value).is_some() => match self.whole_row(value) {
+                Some(Variable::Row { fields, .. }) => fields,
+                _ => return Err(unassigned(value)),
+            },
+            ExprKind::Row(items) => {
+                let mut row = Vec::new();
+                for (i, item) in items.iter().enumerate() {
+                    row.push((format!("f{}", i + 1), self.value(item)?));
+                }
+                row
+            }
+            ExprKind::Null => {
+                for reg in registers(variable) {
+                    self.null(reg);
+                }
+                return Ok(());
+            }
+            _ => {
+                return Err(Error::unsupported(
+                    "assignment of this expression to a row variable is not supported",
+                    "Use SELECT ... INTO.",
+                )
+                .at(value.position));
+            }
+        };
+        let outputs: Vec<Output> =
+            values.iter().map(|(n, t)| Output { name: n.clone(), ty: t.ty.clone() }).collect();
+        let targets = self.row_targets(target, &outputs)?;
+        let values: Vec<Typed> = values.into_iter().map(|(_, t)| t).collect();
+        self.store_all(&targets, &values)
+    }
+
+    /// The registers of a row variable, for a row of these columns; a record gets its shape here.
+    fn row_targets(&mut self, target: &Expr, columns: &[Output]) -> Result<Vec<Target>> {
+        let ExprKind::Column(name) = &target.kind else { return Err(not_assignable(target)) };
+        let fields = match self.scope.lookup(&name.parts) {
+            Some(Found::Variable(Variable::Row { fields, table })) => {
+                let (fields, table) = (fields.clone(), *table);
+                let record = table.is_none();
+                if record && !same_shape(&fields, columns) {
+                    return Err(Error::unsupported(
+                        format!("record \"{}\" is assigned rows of different structure", name.parts.join(".")),
+                        "Use one record variable for each query.",
+                    )
+                    .at(target.position));
+                }
+                fields
+            }
+            Some(Found::Variable(Variable::Unassigned)) => {
+                let local = name.parts.last().cloned().unwrap_or_default();
+                let shape: Vec<(String, Type)> = columns
+                    .iter()
+                    .map(|o| (o.name.clone(), if o.ty == Type::Unknown { Type::Text } else { o.ty.clone() }))
+                    .collect();
+                let variable = self.row_variable(&local, shape.into_iter(), None);
+                let fields = match &variable {
+                    Variable::Row { fields, .. } => fields.clone(),
+                    _ => Vec::new(),
+                };
+                if let Some(slot) = self.scope.variable_mut(&local) {
+                    *slot = variable;
+                }
+                fields
+            }
+            _ => return Err(not_assignable(target)),
+        };
+        Ok(fields.into_iter().map(|(_, t)| Target::Value(t)).collect())
+    }
+
+    /// A single target: scalar, field or element.
+    pub(super) fn target(&mut self, target: &Expr) -> Result<Target> {
+        match &target.kind {
+            ExprKind::Column(name) => match self.scope.lookup(&name.parts) {
+                Some(Found::Variable(Variable::Scalar(t))) | Some(Found::Field(t)) => {
+                    let t = t.clone();
+                    self.check_constant(t.reg, name)?;
+                    Ok(Target::Value(t))
+                }
+                Some(Found::NoField) => Err(no_field(name).at(target.position)),
+                Some(Found::Variable(_)) => Err(not_assignable(target)),
+                None => Err(Error::new(
+                    SqlState::SYNTAX_ERROR,
+                    format!("\"{}\" is not a known variable", name.parts.join(".")),
+                )
+                .at(target.position)),
+            },
+            ExprKind::Parameter(n) => match self.scope.parameter(*n) {
+                Some(Variable::Scalar(t)) => Ok(Target::Value(t.clone())),
+                _ => Err(not_assignable(target)),
+            },
+            ExprKind::Subscript(array, index) => {
+                let Target::Value(array) = self.target(array)? else {
+                    return Err(Error::unsupported(
+                        "arrays of more than one dimension are not supported",
+                        "Keep the elements in one dimension.",
+                    )
+                    .at(target.position));
+                };
+                let Type::Array(of) = &array.ty else {
+                    return Err(Error::new(
+                        SqlState::DATATYPE_MISMATCH,
+                        format!("cannot subscript type {} because it does not support subscripting", array.ty),
+                    )
+                    .at(target.position));
+                };
+                let index = self.l.expr_as(&self.scope, index, &Type::Int4, CastContext::Assignment)?;
+                Ok(Target::Element { ty: (**of).clone(), array, index })
+            }
+            _ => Err(not_assignable(target)),
+        }
+    }
+
+    fn check_constant(&self, reg: Reg, name: &Name) -> Result<()> {
+        if self.constants.contains(&reg) {
+            return Err(Error::new(
+                SqlState::new("22005"),
+                format!("variable \"{}\" is declared CONSTANT", name.parts.join(".")),
+            )
+            .at(name.position));
+        }
+        Ok(())
+    }
+
+    /// After an assignment: a variable declared NOT NULL must not be NULL.
+    pub(super) fn check_not_null(&mut self, reg: Reg) -> Result<()> {
+        let Some((_, name)) = self.not_null.iter().find(|(r, _)| *r == reg).cloned() else { return Ok(()) };
+        let null = self.is_null(reg);
+        self.when(null, |s| {
+            let message = format!("null value cannot be assigned to variable \"{name}\" declared NOT NULL");
+            s.fail(SqlState::NULL_VALUE_NOT_ALLOWED, &message, None);
+            Ok(())
+        })
+    }
+
+    /// The targets of INTO or of a loop, for rows of these columns.
+    pub(super) fn targets(&mut self, targets: &[Expr], columns: &[Output]) -> Result<Vec<Target>> {
+        if let [one] = targets
+            && self.whole_row(one).is_some()
+        {
+            return self.row_targets(one, columns);
+        }
+        let mut all = Vec::new();
+        for target in targets {
+            if self.whole_row(target).is_some() {
+                return Err(Error::new(
+                    SqlState::SYNTAX_ERROR,
+                    "record variable cannot be part of multiple-item INTO list",
+                )
+                .at(target.position));
+            }
+            all.push(self.target(target)?);
+        }
+        Ok(all)
+    }
+
+    /// Stores a row; what is missing becomes NULL, what is too much is left out. All values are taken
+    /// before any target changes.
+    pub(super) fn store_all(&mut self, targets: &[Target], values: &[Typed]) -> Result<()> {
+        store_row(self.l, targets, values)?;
+        self.after_store(targets)
+    }
+
+    pub(super) fn after_store(&mut self, targets: &[Target]) -> Result<()> {
+        for target in targets {
+            if let Target::Value(t) = target {
+                self.check_not_null(t.reg)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every target becomes NULL.
+    pub(super) fn store_nulls(&mut self, targets: &[Target]) -> Result<()> {
+        for target in targets {
+            match target {
+                Target::Value(t) => self.null(t.reg),
+                Target::Element { array, index, ty } => {
+                    let value = self.l.constant(Datum::Null, ty.clone());
+                    self.l.emit(OpKind::ArraySet { array: array.reg, index: *index, value });
+                }
+            }
+        }
+        self.after_store(targets)
+    }
+
+    /// `INTO` of a statement: targets and whether it is STRICT.
+    pub(super) fn into(&mut self, into: &Into, columns: &[Output]) -> Result<(Vec<Target>, bool)> {
+        Ok((self.targets(&into.targets, columns).map_err(|e| e.at(into.position))?, into.strict))
+    }
+}
+
+/// Stores one value.
+pub(super) fn store(l: &mut Lowerer<'_>, target: &Target, value: &Typed) -> Result<()> {
+    match target {
+        Target::Value(t) => {
+            let src = l.cast(value.clone(), &t.ty, CastContext::Assignment)?;
+            if src != t.reg {
+                l.emit(OpKind::Copy { dst: t.reg, src });
+            }
+        }
+        Target::Element { array, index, ty } => {
+            let value = l.cast(value.clone(), ty, CastContext::Assignment)?;
+            l.emit(OpKind::ArraySet { array: array.reg, index: *index, value });
+        }
+    }
+    Ok(())
+}
+
+/// Stores a row; see [`Body::store_all`].
+pub(super) fn store_row(l: &mut Lowerer<'_>, targets: &[Target], values: &[Typed]) -> Result<()> {
+    let written: Vec<Reg> = targets
+        .iter()
+        .map(|t| match t {
+            Target::Value(t) => t.reg,
+            Target::Element { array, .. } => array.reg,
+        })
+        .collect();
+    let mut taken = values.to_vec();
+    for (i, value) in taken.iter_mut().enumerate() {
+        let changes_before = written.iter().take(i).any(|r| *r == value.reg);
+        if changes_before {
+            let copy = l.temp(value.ty.clone());
+            l.emit(OpKind::Copy { dst: copy, src: value.reg });
+            value.reg = copy;
+        }
+    }
+    for (i, target) in targets.iter().enumerate() {
+        match taken.get(i) {
+            Some(value) => store(l, target, value)?,
+            None => match target {
+                Target::Value(t) => l.emit(OpKind::Const { dst: t.reg, value: Datum::Null }),
+                Target::Element { array, index, ty } => {
+                    let value = l.constant(Datum::Null, ty.clone());
+                    l.emit(OpKind::ArraySet { array: array.reg, index: *index, value });
+                }
+            },
+        }
+    }
+    Ok(())
+}
+
+fn same_shape(fields: &[(String, Typed)], columns: &[Output]) -> bool {
+    fields.len() == columns.len()
+        && fields.iter().zip(columns).all(|((n, t), c)| {
+            *n == c.name && (t.ty.base() == c.ty.base() || c.ty == Type::Unknown && t.ty == Type::Text)
+        })
+}
+
+fn not_assignable(target: &Expr) -> Error {
+    Error::new(SqlState::SYNTAX_ERROR, "this cannot be assigned to").at(target.position)
+}
+
+fn no_field(name: &Name) -> Error {
+    let field = name.parts.last().map_or("", String::as_str);
+    let record = &name.parts[..name.parts.len() - 1].join(".");
+    Error::new(SqlState::UNDEFINED_COLUMN, format!("record \"{record}\" has no field \"{field}\""))
+}
+
+fn unassigned(value: &Expr) -> Error {
+    Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "record is not assigned yet")
+        .detail("The tuple structure of a not-yet-assigned record is indeterminate.")
+        .at(value.position)
+}

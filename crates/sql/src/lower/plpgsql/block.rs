@@ -1,0 +1,230 @@
+//! Blocks: declarations, bodies, handlers.
+
+use super::{Body, Handled, Region, unsupported};
+use crate::ast::plpgsql::{Condition, DeclarationKind, PlBlock};
+use crate::ast::{Expr, ExprKind, Name, TypeName, TypeNameKind};
+use crate::lower::{CastContext, Found, Typed, Variable};
+use planaria_base::{Error, Result, SqlState, TableId, Type};
+use planaria_ir::{Catch, Handler, OpKind, RegKind};
+
+impl Body<'_, '_> {
+    pub(super) fn block(&mut self, block: &PlBlock) -> Result<()> {
+        self.scope.push(block.label.clone());
+        for declaration in &block.declarations {
+            let before = self.l.at(declaration.position);
+            match &declaration.kind {
+                DeclarationKind::Variable { ty, constant, not_null, default } => {
+                    self.declare(&declaration.name, ty, *constant, *not_null, default.as_ref())
+                }
+                DeclarationKind::Alias(of) => self.alias(&declaration.name, of),
+                DeclarationKind::Unsupported(what) => Err(unsupported(what, declaration.position)),
+            }
+            .map_err(|e| e.at(declaration.position))?;
+            self.l.at(before);
+        }
+        // A labelled block can be left.
+        let exit = self.l.label();
+        let body = self.sub_block(|s| {
+            s.regions.push(Region { name: block.label.clone(), exit, next: None });
+            let outcome = if block.handlers.is_empty() {
+                s.statements(&block.body)
+            } else {
+                s.with_handlers(block)
+            };
+            s.regions.pop();
+            outcome
+        })?;
+        if block.label.is_some() {
+            self.l.emit(OpKind::Block { label: exit, body });
+        } else {
+            self.l.splice(body);
+        }
+        self.scope.pop();
+        Ok(())
+    }
+
+    fn with_handlers(&mut self, block: &PlBlock) -> Result<()> {
+        let body = self.sub_block(|s| s.statements(&block.body))?;
+        let mut handlers = Vec::new();
+        for handler in &block.handlers {
+            let mut catches = Vec::new();
+            for condition in &handler.conditions {
+                catches.push(catch(condition)?);
+            }
+            let register = |s: &mut Self, name: &str| {
+                s.l.program.reg(RegKind::Value(Type::Text), Some(name.to_owned()))
+            };
+            let handled =
+                Handled { sqlstate: register(self, "sqlstate"), sqlerrm: register(self, "sqlerrm") };
+            self.scope.push(None);
+            for (name, reg) in [("sqlstate", handled.sqlstate), ("sqlerrm", handled.sqlerrm)] {
+                self.scope.declare(name, Variable::Scalar(Typed { reg, ty: Type::Text }));
+            }
+            let outer = self.handled.replace(handled);
+            let body = self.sub_block(|s| s.statements(&handler.body));
+            self.handled = outer;
+            self.scope.pop();
+            let (sqlstate, sqlerrm) = (handled.sqlstate, handled.sqlerrm);
+            handlers.push(Handler { catches, sqlstate, sqlerrm, body: body? });
+        }
+        self.l.emit(OpKind::Try { body, handlers });
+        Ok(())
+    }
+
+    fn alias(&mut self, name: &str, of: &str) -> Result<()> {
+        let number = of.strip_prefix('$').and_then(|n| n.parse().ok());
+        let variable = match number {
+            Some(n) => self.scope.parameter(n).cloned(),
+            None => self.scope.variable(of).cloned(),
+        };
+        let variable = variable.ok_or_else(|| {
+            Error::new(SqlState::UNDEFINED_OBJECT, format!("variable \"{of}\" does not exist"))
+        })?;
+        self.scope.declare(name, variable);
+        Ok(())
+    }
+
+    fn declare(
+        &mut self,
+        name: &str,
+        ty: &TypeName,
+        constant: bool,
+        not_null: bool,
+        default: Option<&Expr>,
+    ) -> Result<()> {
+        let twice = self.scope.frames().last().is_some_and(|f| f.variables.iter().any(|(n, _)| n == name));
+        if twice {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, format!("duplicate declaration at \"{name}\"")));
+        }
+        let variable = self.variable(name, ty)?;
+        match (&variable, default) {
+            (Variable::Scalar(t), Some(default)) => {
+                // The name is not known yet in its own default.
+                self.l.expr_into(&self.scope, default, t.reg, CastContext::Assignment)?;
+            }
+            (Variable::Scalar(_) | Variable::Row { .. }, None) if self.loops > 0 => {
+                for reg in registers(&variable) {
+                    self.null(reg);
+                }
+            }
+            (_, None) => {}
+            (Variable::Row { .. } | Variable::Unassigned, Some(default)) => {
+                self.scope.declare(name, variable.clone());
+                let target = Expr {
+                    position: default.position,
+                    kind: ExprKind::Column(Name { parts: vec![name.to_owned()], position: default.position }),
+                };
+                return self.assign(&target, default);
+            }
+        }
+        if not_null {
+            if default.is_none() {
+                return Err(Error::new(
+                    SqlState::SYNTAX_ERROR,
+                    format!("variable \"{name}\" must have a default value, since it's declared NOT NULL"),
+                ));
+            }
+            for reg in registers(&variable) {
+                self.not_null.push((reg, name.to_owned()));
+                self.check_not_null(reg)?;
+            }
+        }
+        if constant {
+            self.constants.extend(registers(&variable));
+        }
+        self.scope.declare(name, variable);
+        Ok(())
+    }
+
+    /// Registers for a variable of a type.
+    fn variable(&mut self, name: &str, ty: &TypeName) -> Result<Variable> {
+        match &ty.kind {
+            TypeNameKind::Record => Ok(Variable::Unassigned),
+            TypeNameKind::RowOf(of) => match self.scope.variable(&of.parts[0]).cloned() {
+                Some(Variable::Row { fields, table }) if of.parts.len() == 1 => {
+                    Ok(self.row_variable(name, fields.iter().map(|(n, t)| (n.clone(), t.ty.clone())), table))
+                }
+                _ => self.table_variable(name, of),
+            },
+            TypeNameKind::Named(of) if self.named_table(of).is_some() => self.table_variable(name, of),
+            TypeNameKind::OfColumn(of) => {
+                let found = match self.scope.lookup(&of.parts) {
+                    Some(Found::Variable(Variable::Scalar(t))) | Some(Found::Field(t)) => Some(t.ty.clone()),
+                    _ => None,
+                };
+                match found {
+                    Some(ty) => Ok(self.scalar(name, ty)),
+                    None => {
+                        let ty = self.l.resolve_type(ty)?;
+                        Ok(self.scalar(name, ty))
+                    }
+                }
+            }
+            _ => {
+                let ty = self.l.resolve_type(ty)?;
+                Ok(self.scalar(name, ty))
+            }
+        }
+    }
+
+    pub(super) fn scalar(&mut self, name: &str, ty: Type) -> Variable {
+        let reg = self.l.program.reg(RegKind::Value(ty.clone()), Some(name.to_owned()));
+        Variable::Scalar(Typed { reg, ty })
+    }
+
+    fn named_table(&self, name: &Name) -> Option<TableId> {
+        let local = name.parts.last()?;
+        self.l.catalog.table(local).map(|t| t.id)
+    }
+
+    fn table_variable(&mut self, name: &str, of: &Name) -> Result<Variable> {
+        let id = self.named_table(of).ok_or_else(|| {
+            Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", of.parts.join(".")))
+                .at(of.position)
+        })?;
+        let fields: Vec<(String, Type)> =
+            self.l.catalog.table_by_id(id).visible().map(|(_, c)| (c.name.clone(), c.ty.clone())).collect();
+        Ok(self.row_variable(name, fields.into_iter(), Some(id)))
+    }
+
+    pub(super) fn row_variable(
+        &mut self,
+        name: &str,
+        fields: impl Iterator<Item = (String, Type)>,
+        table: Option<TableId>,
+    ) -> Variable {
+        let fields = fields
+            .map(|(field, ty)| {
+                let full = format!("{name}.{field}");
+                let reg = self.l.program.reg(RegKind::Value(ty.clone()), Some(full));
+                (field, Typed { reg, ty })
+            })
+            .collect();
+        Variable::Row { fields, table }
+    }
+}
+
+/// All registers of a variable.
+pub(super) fn registers(variable: &Variable) -> Vec<planaria_ir::Reg> {
+    match variable {
+        Variable::Scalar(t) => vec![t.reg],
+        Variable::Row { fields, .. } => fields.iter().map(|(_, t)| t.reg).collect(),
+        Variable::Unassigned => Vec::new(),
+    }
+}
+
+/// What a condition catches.
+fn catch(condition: &Condition) -> Result<Catch> {
+    match condition {
+        Condition::Name(name, _) if name == "others" => Ok(Catch::Others),
+        Condition::Name(name, position) => {
+            SqlState::from_condition_name(name).map(Catch::State).ok_or_else(|| {
+                Error::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized exception condition \"{name}\""))
+                    .at(*position)
+            })
+        }
+        Condition::State(code, position) => SqlState::parse(code).map(Catch::State).ok_or_else(|| {
+            Error::new(SqlState::SYNTAX_ERROR, "invalid SQLSTATE code").at(*position)
+        }),
+    }
+}

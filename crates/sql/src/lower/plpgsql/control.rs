@@ -1,0 +1,586 @@
+//! Control flow: IF, CASE, loops, EXIT and CONTINUE, RETURN.
+
+use super::routine::emit_as;
+use super::statement::settled;
+use super::{Answer, Body, Region};
+use crate::ast::plpgsql::{Stmt, StmtKind};
+use crate::ast::{BinaryOp, Expr, ExprKind, Name, Query, Statement, StatementKind};
+use crate::lower::{CastContext, Found, Typed, Variable};
+use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_ir::{Coll, CollDecl, CollKind, Func, OpKind, Output, Reg, RegKind};
+
+impl Body<'_, '_> {
+    pub(super) fn if_chain(&mut self, branches: &[(Expr, Vec<Stmt>)], otherwise: &[Stmt]) -> Result<()> {
+        let Some(((condition, body), rest)) = branches.split_first() else {
+            return self.statements(otherwise);
+        };
+        let cond = self.l.condition(&self.scope, condition)?;
+        let then = self.sub_block(|s| s.statements(body))?;
+        let otherwise = self.sub_block(|s| s.if_chain(rest, otherwise))?;
+        self.l.emit(OpKind::If { cond, then, otherwise });
+        Ok(())
+    }
+
+    pub(super) fn case(
+        &mut self,
+        operand: Option<&Expr>,
+        whens: &[(Vec<Expr>, Vec<Stmt>)],
+        otherwise: Option<&[Stmt]>,
+    ) -> Result<()> {
+        let operand = match operand {
+            None => None,
+            Some(e) => {
+                // A hidden variable, so that the operand is evaluated once.
+                let value = self.value(e)?;
+                let ty = if value.ty == Type::Unknown { Type::Text } else { value.ty.clone() };
+                let src = self.l.cast(value, &ty, CastContext::Implicit)?;
+                self.hidden += 1;
+                let name = format!("(case {})", self.hidden);
+                let variable = self.scalar(&name, ty);
+                if let Variable::Scalar(t) = &variable {
+                    self.copy(t.reg, src);
+                }
+                self.scope.declare(name.clone(), variable);
+                let position = e.position;
+                Some(Expr { position, kind: ExprKind::Column(Name { parts: vec![name], position }) })
+            }
+        };
+        self.case_chain(operand.as_ref(), whens, otherwise)
+    }
+
+    fn case_chain(
+        &mut self,
+        operand: Option<&Expr>,
+        whens: &[(Vec<Expr>, Vec<Stmt>)],
+        otherwise: Option<&[Stmt]>,
+    ) -> Result<()> {
+        let Some(((values, body), rest)) = whens.split_first() else {
+            return match otherwise {
+                Some(body) => self.statements(body),
+                None => {
+                    self.fail(
+                        SqlState::CASE_NOT_FOUND,
+                        "case not found",
+                        Some("CASE statement is missing ELSE part."),
+                    );
+                    Ok(())
+                }
+            };
+        };
+        let mut condition: Option<Expr> = None;
+        for value in values {
+            let position = value.position;
+            let one = match operand {
+                Some(operand) => Expr {
+                    position,
+                    kind: ExprKind::Binary(BinaryOp::Eq, Box::new(operand.clone()), Box::new(value.clone())),
+                },
+                None => value.clone(),
+            };
+            condition = Some(match condition {
+                None => one,
+                Some(before) => Expr {
+                    position,
+                    kind: ExprKind::Binary(BinaryOp::Or, Box::new(before), Box::new(one)),
+                },
+            });
+        }
+        let condition = condition.ok_or_else(|| Error::internal("a WHEN without a value"))?;
+        let cond = self.l.condition(&self.scope, &condition)?;
+        let then = self.sub_block(|s| s.statements(body))?;
+        let otherwise = self.sub_block(|s| s.case_chain(operand, rest, otherwise))?;
+        self.l.emit(OpKind::If { cond, then, otherwise });
+        Ok(())
+    }
+
+    // ---- loops ----
+
+    pub(super) fn endless(&mut self, name: Option<&str>, body: &[Stmt]) -> Result<()> {
+        let label = self.l.label();
+        let region = Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)) };
+        let body = self.in_loop(region, |s| s.statements(body))?;
+        self.l.emit(OpKind::Loop { label, body });
+        Ok(())
+    }
+
+    fn in_loop(
+        &mut self,
+        region: Region,
+        f: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<planaria_ir::Block> {
+        self.regions.push(region);
+        self.loops += 1;
+        let body = self.sub_block(f);
+        self.loops -= 1;
+        self.regions.pop();
+        body
+    }
+
+    pub(super) fn while_loop(&mut self, name: Option<&str>, condition: &Expr, body: &[Stmt]) -> Result<()> {
+        let label = self.l.label();
+        let region = Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)) };
+        let body = self.in_loop(region, |s| {
+            let cond = s.l.condition(&s.scope, condition)?;
+            s.unless(cond, |s| {
+                s.l.emit(OpKind::Exit { label });
+                Ok(())
+            })?;
+            s.statements(body)
+        })?;
+        self.l.emit(OpKind::Loop { label, body });
+        Ok(())
+    }
+
+    /// FOR over integers: bounds and step are evaluated once; the counter never leaves its range.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn for_range(
+        &mut self,
+        name: Option<&str>,
+        variable: &str,
+        reverse: bool,
+        from: &Expr,
+        to: &Expr,
+        step: Option<&Expr>,
+        body: &[Stmt],
+    ) -> Result<()> {
+        let first = self.bound(from, "lower bound of FOR loop cannot be null")?;
+        let last = self.bound(to, "upper bound of FOR loop cannot be null")?;
+        let step = match step {
+            None => None,
+            Some(e) => {
+                let step = self.bound(e, "BY value of FOR loop cannot be null")?;
+                let zero = self.l.constant(Datum::Int(0), Type::Int4);
+                let bad = self.apply(Func::IntLe, vec![step, zero], Type::Bool);
+                self.when(bad, |s| {
+                    let message = "BY value of FOR loop must be greater than zero";
+                    s.fail(SqlState::INVALID_PARAMETER_VALUE, message, None);
+                    Ok(())
+                })?;
+                Some(step)
+            }
+        };
+        let counter = self.l.temp(Type::Int4);
+        self.copy(counter, first);
+        let (runs, ends) =
+            if reverse { (Func::IntGe, Func::IntLe) } else { (Func::IntLe, Func::IntGe) };
+        let enter = self.apply(runs, vec![counter, last], Type::Bool);
+        self.scope.push(name.map(str::to_owned));
+        let variable_reg = match self.scalar(variable, Type::Int4) {
+            Variable::Scalar(t) => {
+                self.scope.declare(variable, Variable::Scalar(t.clone()));
+                t.reg
+            }
+            _ => counter,
+        };
+        let (label, inner) = (self.l.label(), self.l.label());
+        let outcome = self.sub_block(|s| {
+            let region =
+                Region { name: name.map(str::to_owned), exit: label, next: Some((inner, true)) };
+            let turn = s.in_loop(region, |s| s.statements(body))?;
+            let around = s.sub_block(|s| {
+                s.copy(variable_reg, counter);
+                if continues(body) {
+                    s.l.emit(OpKind::Block { label: inner, body: turn });
+                } else {
+                    s.l.splice(turn);
+                }
+                let done = match step {
+                    None => s.apply(ends, vec![counter, last], Type::Bool),
+                    Some(step) => {
+                        let (a, b) = if reverse { (counter, last) } else { (last, counter) };
+                        let left = s.apply(Func::Int8Sub, vec![a, b], Type::Int8);
+                        s.apply(Func::IntLt, vec![left, step], Type::Bool)
+                    }
+                };
+                s.when(done, |s| {
+                    s.l.emit(OpKind::Exit { label });
+                    Ok(())
+                })?;
+                let by = step.unwrap_or_else(|| s.l.constant(Datum::Int(1), Type::Int4));
+                let func = if reverse { Func::Int4Sub } else { Func::Int4Add };
+                s.l.emit(OpKind::Apply { dst: counter, func, args: vec![counter, by] });
+                Ok(())
+            })?;
+            s.l.emit(OpKind::Loop { label, body: around });
+            Ok(())
+        });
+        self.scope.pop();
+        self.l.emit(OpKind::If { cond: enter, then: outcome?, otherwise: Default::default() });
+        // As PostgreSQL: FOUND tells whether the loop ran at all.
+        self.copy(self.found, enter);
+        Ok(())
+    }
+
+    fn bound(&mut self, e: &Expr, if_null: &str) -> Result<Reg> {
+        let reg = self.l.expr_as(&self.scope, e, &Type::Int4, CastContext::Assignment)?;
+        if !matches!(e.kind, ExprKind::Integer(_)) {
+            let null = self.is_null(reg);
+            self.when(null, |s| {
+                s.fail(SqlState::NULL_VALUE_NOT_ALLOWED, if_null, None);
+                Ok(())
+            })?;
+        }
+        Ok(reg)
+    }
+
+    pub(super) fn for_query(
+        &mut self,
+        name: Option<&str>,
+        targets: &[Expr],
+        query: &Statement,
+        body: &[Stmt],
+    ) -> Result<()> {
+        let columns = settled(&self.l.describe_statement(&self.scope, query)?);
+        let coll = self.list(&columns);
+        self.l.emit(OpKind::Clear { coll });
+        let mut push = |l: &mut crate::lower::Lowerer<'_>, values: &[Typed]| {
+            let mut row = Vec::new();
+            for (value, column) in values.iter().zip(&columns) {
+                row.push(l.cast(value.clone(), &column.ty, CastContext::Implicit)?);
+            }
+            l.emit(OpKind::Push { coll, values: row });
+            Ok(())
+        };
+        match &query.kind {
+            StatementKind::Query(q) => {
+                self.l.query(&self.scope, q, &mut push)?;
+            }
+            StatementKind::Insert(s) => {
+                self.l.insert(&self.scope, s, &mut push)?;
+            }
+            StatementKind::Update(s) => {
+                self.l.update(&self.scope, s, &mut push)?;
+            }
+            StatementKind::Delete(s) => {
+                self.l.delete(&self.scope, s, &mut push)?;
+            }
+            _ => return Err(super::unsupported("FOR over this statement", query.position)),
+        }
+        let columns = columns.clone();
+        self.for_rows(name, targets, coll, &columns, body)
+    }
+
+    fn list(&mut self, columns: &[Output]) -> Coll {
+        let values = columns.iter().map(|c| RegKind::Value(c.ty.clone())).collect();
+        self.l.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values })
+    }
+
+    /// Runs the body for each row collected.
+    fn for_rows(
+        &mut self,
+        name: Option<&str>,
+        targets: &[Expr],
+        coll: Coll,
+        columns: &[Output],
+        body: &[Stmt],
+    ) -> Result<()> {
+        self.scope.push(name.map(str::to_owned));
+        let targets = self.targets(targets, columns)?;
+        let row: Vec<Typed> =
+            columns.iter().map(|c| Typed { reg: self.l.temp(c.ty.clone()), ty: c.ty.clone() }).collect();
+        let label = self.l.label();
+        let ran = self.l.temp(Type::Bool);
+        self.l.emit(OpKind::Const { dst: ran, value: Datum::Bool(false) });
+        let yes = self.truth(true);
+        let region = Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)) };
+        let block = self.in_loop(region, |s| {
+            s.copy(ran, yes);
+            s.store_all(&targets, &row)?;
+            s.statements(body)
+        });
+        self.scope.pop();
+        let columns = row.iter().map(|t| t.reg).collect();
+        self.l.emit(OpKind::ForEach { coll, columns, entry: None, label, body: block? });
+        self.copy(self.found, ran);
+        Ok(())
+    }
+
+    pub(super) fn for_execute(
+        &mut self,
+        name: Option<&str>,
+        targets: &[Expr],
+        text: &Expr,
+        using: &[Expr],
+        body: &[Stmt],
+    ) -> Result<()> {
+        // The columns are not known: the targets say what is wanted.
+        let mut columns = Vec::new();
+        for target in targets {
+            let ExprKind::Column(name) = &target.kind else {
+                return Err(super::unsupported("this target of a loop", target.position));
+            };
+            match self.scope.lookup(&name.parts) {
+                Some(Found::Variable(Variable::Row { fields, .. })) if targets.len() == 1 => {
+                    columns.extend(fields.iter().map(|(n, t)| Output { name: n.clone(), ty: t.ty.clone() }));
+                }
+                Some(Found::Variable(Variable::Scalar(t))) | Some(Found::Field(t)) => {
+                    columns.push(Output { name: name.parts.join("."), ty: t.ty.clone() });
+                }
+                _ => {
+                    return Err(Error::unsupported(
+                        "FOR over EXECUTE with a record variable is not supported",
+                        "Declare the variables one by one, or a variable of a table's row type.",
+                    )
+                    .at(target.position));
+                }
+            }
+        }
+        let types: Vec<Type> = columns.iter().map(|c| c.ty.clone()).collect();
+        let (coll, _) = self.collect_text(text, using, &types)?;
+        self.for_rows(name, targets, coll, &columns, body)
+    }
+
+    pub(super) fn for_each(
+        &mut self,
+        name: Option<&str>,
+        target: &Expr,
+        array: &Expr,
+        body: &[Stmt],
+    ) -> Result<()> {
+        let array = self.value(array)?;
+        let Type::Array(of) = array.ty.clone() else {
+            return Err(Error::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!("FOREACH expression must yield an array, not type {}", array.ty),
+            ));
+        };
+        let null = self.is_null(array.reg);
+        self.when(null, |s| {
+            s.fail(SqlState::NULL_VALUE_NOT_ALLOWED, "FOREACH expression must not be null", None);
+            Ok(())
+        })?;
+        let kept = self.l.temp(array.ty.clone());
+        self.copy(kept, array.reg);
+        let length = self.apply(Func::Cardinality, vec![kept], Type::Int4);
+        let (zero, one) = (
+            self.l.constant(Datum::Int(0), Type::Int4),
+            self.l.constant(Datum::Int(1), Type::Int4),
+        );
+        let at = self.l.temp(Type::Int4);
+        self.copy(at, zero);
+        let target = self.target(target)?;
+        let label = self.l.label();
+        let region = Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)) };
+        let block = self.in_loop(region, |s| {
+            let done = s.apply(Func::IntGe, vec![at, length], Type::Bool);
+            s.when(done, |s| {
+                s.l.emit(OpKind::Exit { label });
+                Ok(())
+            })?;
+            s.l.emit(OpKind::Apply { dst: at, func: Func::Int4Add, args: vec![at, one] });
+            let element = s.apply(Func::ArrayGet, vec![kept, at], (*of).clone());
+            s.store_all(std::slice::from_ref(&target), &[Typed { reg: element, ty: (*of).clone() }])?;
+            s.statements(body)
+        })?;
+        self.l.emit(OpKind::Loop { label, body: block });
+        let found = self.found;
+        self.l.emit(OpKind::Apply { dst: found, func: Func::IntGt, args: vec![length, zero] });
+        Ok(())
+    }
+
+    // ---- EXIT, CONTINUE ----
+
+    pub(super) fn exit(&mut self, name: Option<&str>, when: Option<&Expr>) -> Result<()> {
+        let region = match name {
+            Some(name) => self.regions.iter().rev().find(|r| r.name.as_deref() == Some(name)),
+            None => self.regions.iter().rev().find(|r| r.next.is_some()),
+        };
+        let Some(label) = region.map(|r| r.exit) else {
+            return Err(no_region(name, "EXIT cannot be used outside a loop, unless it has a label"));
+        };
+        self.jump(when, OpKind::Exit { label })
+    }
+
+    pub(super) fn continue_(&mut self, name: Option<&str>, when: Option<&Expr>) -> Result<()> {
+        let region = match name {
+            Some(name) => self.regions.iter().rev().find(|r| r.name.as_deref() == Some(name)),
+            None => self.regions.iter().rev().find(|r| r.next.is_some()),
+        };
+        match region.map(|r| r.next) {
+            Some(Some((label, true))) => self.jump(when, OpKind::Exit { label }),
+            Some(Some((label, false))) => self.jump(when, OpKind::Continue { label }),
+            Some(None) => Err(Error::new(
+                SqlState::SYNTAX_ERROR,
+                format!("block label \"{}\" cannot be used in CONTINUE", name.unwrap_or_default()),
+            )),
+            None => Err(no_region(name, "CONTINUE cannot be used outside a loop")),
+        }
+    }
+
+    fn jump(&mut self, when: Option<&Expr>, kind: OpKind) -> Result<()> {
+        match when {
+            None => {
+                self.l.emit(kind);
+                Ok(())
+            }
+            Some(condition) => {
+                let cond = self.l.condition(&self.scope, condition)?;
+                self.when(cond, |s| {
+                    s.l.emit(kind);
+                    Ok(())
+                })
+            }
+        }
+    }
+
+    // ---- RETURN ----
+
+    pub(super) fn return_(&mut self, value: Option<&Expr>) -> Result<()> {
+        let wrong = |message: &str| Err(Error::new(SqlState::DATATYPE_MISMATCH, message.to_owned()));
+        match (&self.answer, value) {
+            (Answer::Outs | Answer::Void, None) | (Answer::Set(..), None) => {}
+            (Answer::Set(..), Some(_)) => {
+                return wrong("RETURN cannot have a parameter in function returning set");
+            }
+            (Answer::Outs, Some(_)) => {
+                return wrong("RETURN cannot have a parameter in a routine with OUT parameters");
+            }
+            (Answer::Void, Some(e)) => {
+                if !matches!(e.kind, ExprKind::Null) {
+                    return wrong("RETURN cannot have a parameter in function returning void");
+                }
+            }
+            (Answer::Value(_) | Answer::Row(_), None) => {
+                return Err(Error::new(SqlState::SYNTAX_ERROR, "missing expression at or near \";\""));
+            }
+            (Answer::Value(reg), Some(e)) => {
+                let reg = *reg;
+                self.l.expr_into(&self.scope, e, reg, CastContext::Assignment)?;
+            }
+            (Answer::Row(row), Some(e)) => {
+                let row = row.clone();
+                let values = self.row_values(e)?;
+                if values.len() != row.len() {
+                    return wrong("returned record type does not match expected record type");
+                }
+                for (to, from) in row.iter().zip(values) {
+                    let src = self.l.cast(from, &to.ty, CastContext::Assignment)?;
+                    self.copy(to.reg, src);
+                }
+            }
+        }
+        self.l.emit(OpKind::Return);
+        Ok(())
+    }
+
+    /// The fields of a row variable, or of a row of expressions.
+    fn row_values(&mut self, e: &Expr) -> Result<Vec<Typed>> {
+        match &e.kind {
+            ExprKind::Column(name) => match self.scope.lookup(&name.parts) {
+                Some(Found::Variable(Variable::Row { fields, .. })) => {
+                    Ok(fields.iter().map(|(_, t)| t.clone()).collect())
+                }
+                _ => Err(super::unsupported("RETURN of this expression as a row", e.position)),
+            },
+            ExprKind::Row(items) => items.iter().map(|i| self.value(i)).collect(),
+            _ => Err(super::unsupported("RETURN of this expression as a row", e.position)),
+        }
+    }
+
+    pub(super) fn return_next(&mut self, value: Option<&Expr>) -> Result<()> {
+        let Answer::Set(outputs, outs) = &self.answer else {
+            return Err(Error::new(
+                SqlState::DATATYPE_MISMATCH,
+                "cannot use RETURN NEXT in a non-SETOF function",
+            ));
+        };
+        let (outputs, outs) = (outputs.clone(), outs.clone());
+        match (value, outs) {
+            (None, Some(regs)) => {
+                self.l.emit(OpKind::Emit { values: regs });
+                Ok(())
+            }
+            (Some(_), Some(_)) => Err(Error::new(
+                SqlState::DATATYPE_MISMATCH,
+                "RETURN NEXT cannot have a parameter in function with OUT parameters",
+            )),
+            (None, None) => {
+                Err(Error::new(SqlState::SYNTAX_ERROR, "RETURN NEXT must have a parameter"))
+            }
+            (Some(e), None) => {
+                let row = matches!(&e.kind, ExprKind::Row(_))
+                    || matches!(&e.kind, ExprKind::Column(n)
+                        if matches!(self.scope.lookup(&n.parts), Some(Found::Variable(Variable::Row { .. }))));
+                let values = if row { self.row_values(e)? } else { vec![self.value(e)?] };
+                let name = self.name.clone();
+                emit_as(self.l, &name, &outputs, &values)
+            }
+        }
+    }
+
+    pub(super) fn return_query(&mut self, query: &Query) -> Result<()> {
+        let outputs = self.set_outputs()?;
+        let name = self.name.clone();
+        let count = self.l.temp(Type::Int8);
+        self.l.emit(OpKind::Const { dst: count, value: Datum::Int(0) });
+        let (one, zero) = (self.int8(1), self.int8(0));
+        self.l.query(&self.scope, query, &mut |l, values| {
+            emit_as(l, &name, &outputs, values)?;
+            l.emit(OpKind::Apply { dst: count, func: Func::Int8Add, args: vec![count, one] });
+            Ok(())
+        })?;
+        let found = self.found;
+        self.l.emit(OpKind::Apply { dst: found, func: Func::IntGt, args: vec![count, zero] });
+        self.set_row_count(count);
+        Ok(())
+    }
+
+    fn set_outputs(&self) -> Result<Vec<Output>> {
+        match &self.answer {
+            Answer::Set(outputs, _) => Ok(outputs.clone()),
+            _ => Err(Error::new(
+                SqlState::DATATYPE_MISMATCH,
+                "cannot use RETURN QUERY in a non-SETOF function",
+            )),
+        }
+    }
+
+    pub(super) fn return_query_execute(&mut self, text: &Expr, using: &[Expr]) -> Result<()> {
+        let outputs = self.set_outputs()?;
+        let types: Vec<Type> = outputs.iter().map(|o| o.ty.clone()).collect();
+        let (coll, count) = self.collect_text(text, using, &types)?;
+        let row: Vec<Reg> = types.iter().map(|ty| self.l.temp(ty.clone())).collect();
+        let label = self.l.label();
+        let body = self.sub_block(|s| {
+            s.l.emit(OpKind::Emit { values: row.clone() });
+            Ok(())
+        })?;
+        self.l.emit(OpKind::ForEach { coll, columns: row, entry: None, label, body });
+        let zero = self.int8(0);
+        let found = self.found;
+        self.l.emit(OpKind::Apply { dst: found, func: Func::IntGt, args: vec![count, zero] });
+        self.set_row_count(count);
+        Ok(())
+    }
+}
+
+fn no_region(name: Option<&str>, message: &str) -> Error {
+    match name {
+        Some(name) => Error::new(
+            SqlState::SYNTAX_ERROR,
+            format!("there is no label \"{name}\" attached to any block or loop enclosing this statement"),
+        ),
+        None => Error::new(SqlState::SYNTAX_ERROR, message.to_owned()),
+    }
+}
+
+/// Whether a body may CONTINUE the loop around it.
+fn continues(body: &[Stmt]) -> bool {
+    body.iter().any(|s| match &s.kind {
+        StmtKind::Continue { .. } => true,
+        StmtKind::Block(b) => continues(&b.body) || b.handlers.iter().any(|h| continues(&h.body)),
+        StmtKind::If { branches, otherwise } => {
+            branches.iter().any(|(_, b)| continues(b)) || continues(otherwise)
+        }
+        StmtKind::Case { whens, otherwise, .. } => {
+            whens.iter().any(|(_, b)| continues(b)) || otherwise.as_ref().is_some_and(|b| continues(b))
+        }
+        StmtKind::Loop { body, .. }
+        | StmtKind::While { body, .. }
+        | StmtKind::ForRange { body, .. }
+        | StmtKind::ForQuery { body, .. }
+        | StmtKind::ForExecute { body, .. }
+        | StmtKind::ForEach { body, .. } => continues(body),
+        _ => false,
+    })
+}

@@ -1,0 +1,340 @@
+//! Routines: parameters, answer, body; DO blocks; functions in SQL.
+
+use super::{Answer, Body};
+use crate::ast::plpgsql::{PlBlock, Stmt, StmtKind};
+use crate::ast::{Query, QueryBody, Statement, StatementKind};
+use crate::lower::{CastContext, Lowerer, Scope, Typed, Variable};
+use crate::parse;
+use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
+use planaria_catalog::{Catalog, Language, Mode, Procedure, Returns};
+use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
+
+/// Lowers a procedure or function. Positions are those of its body.
+pub fn lower_procedure(catalog: &Catalog, procedure: &Procedure) -> Result<Program> {
+    let kind = match &procedure.returns {
+        Returns::Procedure => ProgramKind::Procedure,
+        _ if procedure.returns_set() => ProgramKind::SetFunction,
+        _ => ProgramKind::Function,
+    };
+    let mut l = Lowerer::new(catalog, procedure.name.clone(), kind);
+    let mut scope = Scope::new();
+    scope.push(Some(procedure.name.clone()));
+    let mut outs = Vec::new();
+    for (i, parameter) in procedure.parameters.iter().enumerate() {
+        let name = if parameter.name.is_empty() { format!("${}", i + 1) } else { parameter.name.clone() };
+        let reg = l.program.reg(RegKind::Value(parameter.ty.clone()), Some(name.clone()));
+        let mode = match parameter.mode {
+            Mode::In | Mode::Variadic => ParamMode::In,
+            Mode::InOut => ParamMode::InOut,
+            Mode::Out | Mode::Table => ParamMode::Out,
+        };
+        let ty = parameter.ty.clone();
+        l.program.params.push(Param { name: name.clone(), ty: ty.clone(), mode, reg });
+        let variable = Variable::Scalar(Typed { reg, ty: ty.clone() });
+        if !parameter.name.is_empty() {
+            scope.declare(name.clone(), variable.clone());
+        }
+        if parameter.mode != Mode::Table {
+            scope.positional.push(variable);
+        }
+        if mode != ParamMode::In {
+            outs.push((Output { name, ty }, reg));
+        }
+    }
+    let answer = answer(catalog, &mut l, procedure, outs)?;
+    if procedure.strict {
+        let inputs: Vec<Reg> =
+            l.program.params.iter().filter(|p| p.mode != ParamMode::Out).map(|p| p.reg).collect();
+        for reg in inputs {
+            let is_null = l.temp(Type::Bool);
+            l.emit(OpKind::Apply { dst: is_null, func: planaria_ir::Func::IsNull, args: vec![reg] });
+            l.begin_block();
+            l.emit(OpKind::Return);
+            let then = l.end_block();
+            l.emit(OpKind::If { cond: is_null, then, otherwise: Default::default() });
+        }
+    }
+    match procedure.language {
+        Language::PlPgSql => {
+            let block = parse::plpgsql(&procedure.body)?;
+            lower_body(&mut l, scope, &procedure.name, answer, &block)?;
+        }
+        Language::Sql => {
+            let statements = parse::statements(&procedure.body)?;
+            let mut body = body(&mut l, scope, &procedure.name, answer, false);
+            body.sql_statements(&statements)?;
+        }
+    }
+    l.finish()
+}
+
+/// Lowers the body of a DO block.
+pub fn lower_do(catalog: &Catalog, text: &str) -> Result<Program> {
+    let block = parse::plpgsql(text)?;
+    let mut l = Lowerer::new(catalog, "inline_code_block", ProgramKind::Statement);
+    let mut scope = Scope::new();
+    scope.push(None);
+    lower_body(&mut l, scope, "inline_code_block", Answer::Outs, &block)?;
+    l.finish()
+}
+
+/// Columns of the answer; sets `outs` and `outputs` of the program.
+fn answer(
+    catalog: &Catalog,
+    l: &mut Lowerer<'_>,
+    procedure: &Procedure,
+    outs: Vec<(Output, Reg)>,
+) -> Result<Answer> {
+    let columns = |table: TableId| -> Vec<Output> {
+        let table = catalog.table_by_id(table);
+        table.visible().map(|(_, c)| Output { name: c.name.clone(), ty: c.ty.clone() }).collect()
+    };
+    let (outputs, regs): (Vec<Output>, Vec<Reg>) = outs.into_iter().unzip();
+    let named = |ty: &Type| vec![Output { name: procedure.name.clone(), ty: ty.clone() }];
+    Ok(match &procedure.returns {
+        Returns::Procedure | Returns::OutRow => {
+            l.program.outputs = outputs;
+            l.program.outs = regs;
+            Answer::Outs
+        }
+        Returns::Scalar(Type::Void) => {
+            // A call stands where a value is expected: an empty one.
+            let reg = l.program.value(Type::Void);
+            l.program.outputs = named(&Type::Void);
+            l.program.outs = vec![reg];
+            Answer::Void
+        }
+        Returns::Scalar(ty) if regs.is_empty() => {
+            let reg = l.program.value(ty.clone());
+            l.program.outputs = named(ty);
+            l.program.outs = vec![reg];
+            Answer::Value(reg)
+        }
+        Returns::Scalar(_) => {
+            l.program.outputs = outputs;
+            l.program.outs = regs;
+            Answer::Outs
+        }
+        Returns::RowOf(table) => {
+            let outputs = columns(*table);
+            let row: Vec<Typed> = outputs
+                .iter()
+                .map(|o| Typed { reg: l.program.value(o.ty.clone()), ty: o.ty.clone() })
+                .collect();
+            l.program.outs = row.iter().map(|t| t.reg).collect();
+            l.program.outputs = outputs;
+            Answer::Row(row)
+        }
+        Returns::SetOf(ty) => {
+            let outputs = if regs.is_empty() { named(ty) } else { outputs };
+            l.program.outputs = outputs.clone();
+            Answer::Set(outputs, (!regs.is_empty()).then_some(regs))
+        }
+        Returns::SetOfTable(table) => {
+            l.program.outputs = columns(*table);
+            Answer::Set(columns(*table), None)
+        }
+        Returns::Table | Returns::SetOfOutRow => {
+            l.program.outputs = outputs.clone();
+            Answer::Set(outputs, Some(regs))
+        }
+    })
+}
+
+fn body<'l, 'c>(
+    l: &'l mut Lowerer<'c>,
+    mut scope: Scope,
+    name: &str,
+    answer: Answer,
+    counts: bool,
+) -> Body<'l, 'c> {
+    let found = l.program.reg(RegKind::Value(Type::Bool), Some("found".to_owned()));
+    l.emit(OpKind::Const { dst: found, value: Datum::Bool(false) });
+    scope.declare("found", Variable::Scalar(Typed { reg: found, ty: Type::Bool }));
+    let row_count = counts.then(|| {
+        let reg = l.program.reg(RegKind::Value(Type::Int8), Some("row_count".to_owned()));
+        l.emit(OpKind::Const { dst: reg, value: Datum::Int(0) });
+        reg
+    });
+    Body {
+        l,
+        scope,
+        name: name.to_owned(),
+        answer,
+        found,
+        row_count,
+        regions: Vec::new(),
+        handled: None,
+        constants: Vec::new(),
+        not_null: Vec::new(),
+        hidden: 0,
+        loops: 0,
+    }
+}
+
+fn lower_body(l: &mut Lowerer<'_>, scope: Scope, name: &str, answer: Answer, block: &PlBlock) -> Result<()> {
+    let mut body = body(l, scope, name, answer, asks_row_count(block));
+    body.block(block)?;
+    if let (Answer::Value(_) | Answer::Row(_), false) = (&body.answer, ends_in_return(&block.body)) {
+        body.fail(
+            SqlState::FUNCTION_EXECUTED_NO_RETURN_STATEMENT,
+            "control reached end of function without RETURN",
+            None,
+        );
+    }
+    Ok(())
+}
+
+fn ends_in_return(statements: &[Stmt]) -> bool {
+    matches!(statements.last().map(|s| &s.kind), Some(StmtKind::Return(_)))
+}
+
+/// Whether the body asks for ROW_COUNT anywhere: then every statement keeps it.
+fn asks_row_count(block: &PlBlock) -> bool {
+    block.body.iter().any(asks) || block.handlers.iter().any(|h| h.body.iter().any(asks))
+}
+
+fn asks(statement: &Stmt) -> bool {
+    let any = |list: &[Stmt]| list.iter().any(asks);
+    match &statement.kind {
+        StmtKind::GetDiagnostics { stacked: false, .. } => true,
+        StmtKind::Block(block) => asks_row_count(block),
+        StmtKind::If { branches, otherwise } => branches.iter().any(|(_, b)| any(b)) || any(otherwise),
+        StmtKind::Case { whens, otherwise, .. } => {
+            whens.iter().any(|(_, b)| any(b)) || otherwise.as_ref().is_some_and(|b| any(b))
+        }
+        StmtKind::Loop { body, .. }
+        | StmtKind::While { body, .. }
+        | StmtKind::ForRange { body, .. }
+        | StmtKind::ForQuery { body, .. }
+        | StmtKind::ForExecute { body, .. }
+        | StmtKind::ForEach { body, .. } => any(body),
+        _ => false,
+    }
+}
+
+impl Body<'_, '_> {
+    /// The statements of a function in SQL: the last one is the answer.
+    fn sql_statements(&mut self, statements: &[Statement]) -> Result<()> {
+        let last = statements.len().saturating_sub(1);
+        for (i, statement) in statements.iter().enumerate() {
+            self.l.at(statement.position);
+            let answers = i == last && !matches!(self.answer, Answer::Outs | Answer::Void);
+            if answers {
+                self.sql_answer(statement)?;
+            } else {
+                self.discard(statement)?;
+            }
+        }
+        if statements.is_empty() && matches!(self.answer, Answer::Value(_) | Answer::Row(_)) {
+            return Err(Error::new(
+                SqlState::INVALID_FUNCTION_DEFINITION,
+                "return type mismatch in function: the body is empty",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Runs a statement for its effects.
+    fn discard(&mut self, statement: &Statement) -> Result<()> {
+        match &statement.kind {
+            StatementKind::Query(query) => {
+                self.l.query(&self.scope, query, &mut |_, _| Ok(()))?;
+            }
+            _ => self.sql(statement)?,
+        }
+        Ok(())
+    }
+
+    fn sql_answer(&mut self, statement: &Statement) -> Result<()> {
+        let targets: Vec<Typed> = match &self.answer {
+            Answer::Value(reg) => {
+                let ty = self.l.program.type_of(*reg).cloned().unwrap_or(Type::Unknown);
+                vec![Typed { reg: *reg, ty }]
+            }
+            Answer::Row(row) => row.clone(),
+            Answer::Set(..) => Vec::new(),
+            Answer::Outs | Answer::Void => return self.discard(statement),
+        };
+        let StatementKind::Query(query) = &statement.kind else {
+            return match &statement.kind {
+                StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => {
+                    self.dml_answer(statement, &targets)
+                }
+                _ => Err(Error::new(
+                    SqlState::INVALID_FUNCTION_DEFINITION,
+                    format!("return type mismatch in function \"{}\"", self.name),
+                )
+                .hint("The last statement must be a SELECT or have RETURNING.")),
+            };
+        };
+        if let Answer::Set(outputs, _) = &self.answer {
+            let outputs = outputs.clone();
+            let name = self.name.clone();
+            self.l.query(&self.scope, query, &mut |l, values| emit_as(l, &name, &outputs, values))?;
+            return Ok(());
+        }
+        let name = self.name.clone();
+        self.l.query_limited(&self.scope, query, 1, &mut |l, values| into_as(l, &name, &targets, values))?;
+        Ok(())
+    }
+
+    fn dml_answer(&mut self, statement: &Statement, targets: &[Typed]) -> Result<()> {
+        let name = self.name.clone();
+        let outputs = match &self.answer {
+            Answer::Set(outputs, _) => Some(outputs.clone()),
+            _ => None,
+        };
+        let mut sink = |l: &mut Lowerer<'_>, values: &[Typed]| match &outputs {
+            Some(outputs) => emit_as(l, &name, outputs, values),
+            None => into_as(l, &name, targets, values),
+        };
+        match &statement.kind {
+            StatementKind::Insert(s) => self.l.insert(&self.scope, s, &mut sink)?,
+            StatementKind::Update(s) => self.l.update(&self.scope, s, &mut sink)?,
+            StatementKind::Delete(s) => self.l.delete(&self.scope, s, &mut sink)?,
+            _ => return Err(Error::internal("no change of rows")),
+        };
+        Ok(())
+    }
+}
+
+/// 42804: the columns of a query are not those of the answer.
+fn structure(name: &str, wanted: usize, got: usize) -> Error {
+    Error::new(SqlState::DATATYPE_MISMATCH, "structure of query does not match function result type").detail(
+        format!("Number of returned columns ({got}) does not match expected column count ({wanted}) of \"{name}\"."),
+    )
+}
+
+/// Emits a query's row as the answer's columns.
+pub(super) fn emit_as(l: &mut Lowerer<'_>, name: &str, outputs: &[Output], values: &[Typed]) -> Result<()> {
+    if outputs.len() != values.len() {
+        return Err(structure(name, outputs.len(), values.len()));
+    }
+    let mut row = Vec::new();
+    for (output, value) in outputs.iter().zip(values) {
+        row.push(l.cast(value.clone(), &output.ty, CastContext::Assignment)?);
+    }
+    l.emit(OpKind::Emit { values: row });
+    Ok(())
+}
+
+fn into_as(l: &mut Lowerer<'_>, name: &str, targets: &[Typed], values: &[Typed]) -> Result<()> {
+    if targets.len() != values.len() {
+        return Err(structure(name, targets.len(), values.len()));
+    }
+    for (target, value) in targets.iter().zip(values) {
+        let src = l.cast(value.clone(), &target.ty, CastContext::Assignment)?;
+        l.emit(OpKind::Copy { dst: target.reg, src });
+    }
+    Ok(())
+}
+
+/// The query of a SELECT with its INTO taken out.
+pub(super) fn without_into(query: &Query) -> Query {
+    let mut query = query.clone();
+    if let QueryBody::Select(select) = &mut query.body {
+        select.into = None;
+    }
+    query
+}

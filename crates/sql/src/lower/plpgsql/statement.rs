@@ -1,0 +1,416 @@
+//! Statements, one by one; SQL statements with their INTO.
+
+use super::assign::{Target, store_row};
+use super::routine::without_into;
+use super::{Body, unsupported};
+use crate::ast::plpgsql::{Stmt, StmtKind};
+use crate::ast::{Expr, ExprKind, FunctionCall, Into, Query, QueryBody, Statement, StatementKind};
+use crate::lower::{CastContext, Lowerer, Typed};
+use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_ir::{CollDecl, CollKind, Func, OpKind, Output, Reg, RegKind};
+
+impl Body<'_, '_> {
+    pub(super) fn statement(&mut self, statement: &Stmt) -> Result<()> {
+        match &statement.kind {
+            StmtKind::Assign { target, value } => self.assign(target, value),
+            StmtKind::Block(block) => self.block(block),
+            StmtKind::If { branches, otherwise } => self.if_chain(branches, otherwise),
+            StmtKind::Case { operand, whens, otherwise } => {
+                self.case(operand.as_ref(), whens, otherwise.as_deref())
+            }
+            StmtKind::Loop { label, body } => self.endless(label.as_deref(), body),
+            StmtKind::While { label, condition, body } => self.while_loop(label.as_deref(), condition, body),
+            StmtKind::ForRange { label, variable, reverse, from, to, step, body } => {
+                self.for_range(label.as_deref(), variable, *reverse, from, to, step.as_ref(), body)
+            }
+            StmtKind::ForQuery { label, targets, query, body } => {
+                self.for_query(label.as_deref(), targets, query, body)
+            }
+            StmtKind::ForExecute { label, targets, text, using, body } => {
+                self.for_execute(label.as_deref(), targets, text, using, body)
+            }
+            StmtKind::ForEach { label, target, slice, array, body } => {
+                if slice.is_some() {
+                    return Err(unsupported("FOREACH SLICE", statement.position));
+                }
+                self.for_each(label.as_deref(), target, array, body)
+            }
+            StmtKind::Exit { label, when } => self.exit(label.as_deref(), when.as_ref()),
+            StmtKind::Continue { label, when } => self.continue_(label.as_deref(), when.as_ref()),
+            StmtKind::Return(value) => self.return_(value.as_ref()),
+            StmtKind::ReturnNext(value) => self.return_next(value.as_ref()),
+            StmtKind::ReturnQuery(query) => self.return_query(query),
+            StmtKind::ReturnQueryExecute { text, using } => self.return_query_execute(text, using),
+            StmtKind::Raise(raise) => self.raise(raise),
+            StmtKind::Assert { condition, message } => self.assert(condition, message.as_ref()),
+            StmtKind::Perform(query) => self.perform(query),
+            StmtKind::Sql(statement) => self.sql(statement),
+            StmtKind::Execute { text, into, using } => self.execute(text, into.as_ref(), using),
+            StmtKind::GetDiagnostics { stacked, items } => self.diagnostics(*stacked, items),
+            StmtKind::Null => Ok(()),
+            StmtKind::Unsupported(what) => Err(unsupported(what, statement.position)),
+        }
+    }
+
+    /// PERFORM: the rows are of no interest, only whether there is one.
+    fn perform(&mut self, query: &Query) -> Result<()> {
+        let got = self.l.temp(Type::Bool);
+        self.l.emit(OpKind::Const { dst: got, value: Datum::Bool(false) });
+        let yes = self.truth(true);
+        if self.row_count.is_some() || self.may_have_effects(query) {
+            let count = self.counter();
+            let one = self.int8(1);
+            self.l.query(&self.scope, query, &mut |l, _| {
+                l.emit(OpKind::Copy { dst: got, src: yes });
+                l.emit(OpKind::Apply { dst: count, func: Func::Int8Add, args: vec![count, one] });
+                Ok(())
+            })?;
+            self.set_row_count(count);
+        } else {
+            self.l.query_limited(&self.scope, query, 1, &mut |l, _| {
+                l.emit(OpKind::Copy { dst: got, src: yes });
+                Ok(())
+            })?;
+        }
+        self.copy(self.found, got);
+        Ok(())
+    }
+
+    fn counter(&mut self) -> Reg {
+        let count = self.l.temp(Type::Int8);
+        self.l.emit(OpKind::Const { dst: count, value: Datum::Int(0) });
+        count
+    }
+
+    /// Whether a query may do more than read: it calls a routine of the user's, or draws numbers.
+    fn may_have_effects(&self, query: &Query) -> bool {
+        let text = format!("{query:?}");
+        // The tree's text names every call; a name too many only costs the rest of the rows.
+        text.contains("Call(")
+    }
+
+    /// A SQL statement.
+    pub(super) fn sql(&mut self, statement: &Statement) -> Result<()> {
+        match &statement.kind {
+            StatementKind::Query(query) => match into_of(query) {
+                Some(into) => self.select_into(query, &into.clone()),
+                None => Err(Error::new(SqlState::SYNTAX_ERROR, "query has no destination for result data")
+                    .hint("If you want to discard the results of a SELECT, use PERFORM instead.")
+                    .at(statement.position)),
+            },
+            StatementKind::Insert(insert) => {
+                self.dml(statement, insert.into.as_ref(), !insert.returning.is_empty())
+            }
+            StatementKind::Update(update) => {
+                self.dml(statement, update.into.as_ref(), !update.returning.is_empty())
+            }
+            StatementKind::Delete(delete) => {
+                self.dml(statement, delete.into.as_ref(), !delete.returning.is_empty())
+            }
+            StatementKind::Call { call, .. } => self.call(call),
+            _ => Err(Error::unsupported(
+                "schema changes and other statements of a session are not supported in PL/pgSQL",
+                "Run them outside of the procedure.",
+            )
+            .at(statement.position)),
+        }
+    }
+
+    fn select_into(&mut self, query: &Query, into: &Into) -> Result<()> {
+        let query = without_into(query);
+        let columns = self.l.describe(&self.scope, &query)?;
+        let (targets, strict) = self.into(into, &columns)?;
+        let got = self.l.temp(Type::Bool);
+        self.l.emit(OpKind::Const { dst: got, value: Datum::Bool(false) });
+        let yes = self.truth(true);
+        if strict {
+            // The second row must not be looked for with targets already changed: values wait aside.
+            let aside: Vec<Typed> =
+                columns.iter().map(|c| Typed { reg: self.l.temp(c.ty.clone()), ty: c.ty.clone() }).collect();
+            let mut direct = false;
+            self.l.query_limited(&self.scope, &query, 2, &mut |l, values| {
+                direct = l.at_most_one_row();
+                if direct {
+                    store_row(l, &targets, values)?;
+                } else {
+                    raise_if(l, got, SqlState::TOO_MANY_ROWS, "query returned more than one row");
+                    for (to, from) in aside.iter().zip(values) {
+                        l.emit(OpKind::Copy { dst: to.reg, src: from.reg });
+                    }
+                }
+                l.emit(OpKind::Copy { dst: got, src: yes });
+                Ok(())
+            })?;
+            self.unless(got, |s| {
+                s.fail(SqlState::NO_DATA_FOUND, "query returned no rows", None);
+                Ok(())
+            })?;
+            if direct {
+                self.after_store(&targets)?;
+            } else {
+                self.store_all(&targets, &aside)?;
+            }
+            self.copy(self.found, yes);
+            let one = self.int8(1);
+            self.set_row_count(one);
+            return Ok(());
+        }
+        self.l.query_limited(&self.scope, &query, 1, &mut |l, values| {
+            store_row(l, &targets, values)?;
+            l.emit(OpKind::Copy { dst: got, src: yes });
+            Ok(())
+        })?;
+        self.unless(got, |s| s.store_nulls(&targets))?;
+        self.copy(self.found, got);
+        if self.row_count.is_some() {
+            let (one, zero) = (self.int8(1), self.int8(0));
+            self.set_row_count(zero);
+            self.when(got, |s| {
+                s.set_row_count(one);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn dml(&mut self, statement: &Statement, into: Option<&Into>, returning: bool) -> Result<()> {
+        let count = match into {
+            None if returning => {
+                return Err(Error::new(SqlState::SYNTAX_ERROR, "query has no destination for result data")
+                    .hint("Add an INTO clause, or leave RETURNING out.")
+                    .at(statement.position));
+            }
+            None => self.change(statement, &mut |_, _| Ok(()))?,
+            Some(into) => {
+                let columns = self.l.describe_statement(&self.scope, statement)?;
+                let (targets, strict) = self.into(into, &columns)?;
+                let got = self.l.temp(Type::Bool);
+                self.l.emit(OpKind::Const { dst: got, value: Datum::Bool(false) });
+                let yes = self.truth(true);
+                let aside: Vec<Typed> = columns
+                    .iter()
+                    .map(|c| Typed { reg: self.l.temp(c.ty.clone()), ty: c.ty.clone() })
+                    .collect();
+                let mut direct = false;
+                let count = self.change(statement, &mut |l, values| {
+                    direct = l.at_most_one_row();
+                    if direct {
+                        store_row(l, &targets, values)?;
+                    } else {
+                        raise_if(l, got, SqlState::TOO_MANY_ROWS, "query returned more than one row");
+                        for (to, from) in aside.iter().zip(values) {
+                            l.emit(OpKind::Copy { dst: to.reg, src: from.reg });
+                        }
+                    }
+                    l.emit(OpKind::Copy { dst: got, src: yes });
+                    Ok(())
+                })?;
+                if strict {
+                    self.unless(got, |s| {
+                        s.fail(SqlState::NO_DATA_FOUND, "query returned no rows", None);
+                        Ok(())
+                    })?;
+                } else {
+                    self.unless(got, |s| s.store_nulls(&targets))?;
+                }
+                if direct {
+                    self.after_store(&targets)?;
+                } else {
+                    self.when(got, |s| s.store_all(&targets, &aside))?;
+                }
+                count
+            }
+        };
+        let zero = self.int8(0);
+        let found = self.found;
+        self.l.emit(OpKind::Apply { dst: found, func: Func::IntGt, args: vec![count, zero] });
+        self.set_row_count(count);
+        Ok(())
+    }
+
+    fn change(
+        &mut self,
+        statement: &Statement,
+        sink: &mut dyn FnMut(&mut Lowerer<'_>, &[Typed]) -> Result<()>,
+    ) -> Result<Reg> {
+        match &statement.kind {
+            StatementKind::Insert(s) => self.l.insert(&self.scope, s, sink),
+            StatementKind::Update(s) => self.l.update(&self.scope, s, sink),
+            StatementKind::Delete(s) => self.l.delete(&self.scope, s, sink),
+            _ => Err(Error::internal("no change of rows")),
+        }
+    }
+
+    /// CALL: what the procedure's OUT and INOUT parameters answer goes to the variables that stand
+    /// there.
+    fn call(&mut self, call: &FunctionCall) -> Result<()> {
+        let called = self.l.call(&self.scope, call)?;
+        let mut targets = Vec::new();
+        let mut values = Vec::new();
+        for (name, value, argument) in called.outs {
+            let Some(argument) = argument else { continue };
+            if matches!(argument.kind, ExprKind::Null) {
+                continue;
+            }
+            let target = self.target(&argument).map_err(|_| {
+                Error::new(
+                    SqlState::SYNTAX_ERROR,
+                    format!(
+                        "procedure parameter \"{name}\" is an output parameter but corresponding argument is not writable"
+                    ),
+                )
+                .at(argument.position)
+            })?;
+            targets.push(target);
+            values.push(value);
+        }
+        self.store_all(&targets, &values)
+    }
+
+    fn execute(&mut self, text: &Expr, into: Option<&Into>, using: &[Expr]) -> Result<()> {
+        let Some(into) = into else {
+            let count = self.run_text(text, using, None)?;
+            self.set_row_count(count);
+            return Ok(());
+        };
+        let (targets, strict) = self.into(into, &[])?;
+        if targets.is_empty() {
+            return Err(unsupported("EXECUTE ... INTO a record", into.position));
+        }
+        let columns: Vec<Type> = targets
+            .iter()
+            .map(|t| match t {
+                Target::Value(t) => t.ty.clone(),
+                Target::Element { ty, .. } => ty.clone(),
+            })
+            .collect();
+        let (coll, count) = self.collect_text(text, using, &columns)?;
+        if strict {
+            let one = self.int8(1);
+            let more = self.apply(Func::IntGt, vec![count, one], Type::Bool);
+            self.when(more, |s| {
+                s.fail(SqlState::TOO_MANY_ROWS, "query returned more than one row", None);
+                Ok(())
+            })?;
+        }
+        let zero = self.int8(0);
+        let none = self.apply(Func::IntEq, vec![count, zero], Type::Bool);
+        self.when(none, |s| {
+            if strict {
+                s.fail(SqlState::NO_DATA_FOUND, "query returned no rows", None);
+                Ok(())
+            } else {
+                s.store_nulls(&targets)
+            }
+        })?;
+        let label = self.l.label();
+        let row: Vec<Typed> =
+            columns.iter().map(|ty| Typed { reg: self.l.temp(ty.clone()), ty: ty.clone() }).collect();
+        let body = self.sub_block(|s| {
+            s.store_all(&targets, &row)?;
+            s.l.emit(OpKind::Exit { label });
+            Ok(())
+        })?;
+        let columns = row.iter().map(|t| t.reg).collect();
+        self.l.emit(OpKind::ForEach { coll, columns, entry: None, label, body });
+        self.set_row_count(count);
+        Ok(())
+    }
+
+    /// Runs SQL text; answers with the row count.
+    pub(super) fn run_text(
+        &mut self,
+        text: &Expr,
+        using: &[Expr],
+        rows: Option<planaria_ir::Coll>,
+    ) -> Result<Reg> {
+        let text = self.l.expr_as(&self.scope, text, &Type::Text, CastContext::Assignment)?;
+        let null = self.is_null(text);
+        self.when(null, |s| {
+            s.fail(SqlState::NULL_VALUE_NOT_ALLOWED, "query string argument of EXECUTE is null", None);
+            Ok(())
+        })?;
+        let mut args = Vec::new();
+        for e in using {
+            let value = self.value(e)?;
+            let reg = match value.ty {
+                Type::Unknown => self.l.cast(value, &Type::Text, CastContext::Implicit)?,
+                _ => value.reg,
+            };
+            args.push(reg);
+        }
+        let row_count = self.l.temp(Type::Int8);
+        self.l.emit(OpKind::Execute { text, args, rows, row_count });
+        Ok(row_count)
+    }
+
+    /// Runs SQL text and collects its rows, converted to these types.
+    pub(super) fn collect_text(
+        &mut self,
+        text: &Expr,
+        using: &[Expr],
+        columns: &[Type],
+    ) -> Result<(planaria_ir::Coll, Reg)> {
+        let values = columns.iter().cloned().map(RegKind::Value).collect();
+        let coll = self.l.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values });
+        self.l.emit(OpKind::Clear { coll });
+        let count = self.run_text(text, using, Some(coll))?;
+        Ok((coll, count))
+    }
+
+    fn diagnostics(&mut self, stacked: bool, items: &[(Expr, String)]) -> Result<()> {
+        for (target, item) in items {
+            let value = match (stacked, item.to_ascii_lowercase().as_str(), self.handled) {
+                (false, "row_count", _) => match self.row_count {
+                    Some(reg) => Typed { reg, ty: Type::Int8 },
+                    None => Typed { reg: self.int8(0), ty: Type::Int8 },
+                },
+                (true, _, None) => {
+                    return Err(Error::new(
+                        SqlState::new("0Z002"),
+                        "GET STACKED DIAGNOSTICS cannot be used outside an exception handler",
+                    )
+                    .at(target.position));
+                }
+                (true, "returned_sqlstate", Some(h)) => Typed { reg: h.sqlstate, ty: Type::Text },
+                (true, "message_text", Some(h)) => Typed { reg: h.sqlerrm, ty: Type::Text },
+                (_, other, _) => {
+                    return Err(unsupported(&format!("diagnostics item {}", other.to_uppercase()), target.position));
+                }
+            };
+            let target = self.target(target)?;
+            super::assign::store(self.l, &target, &value)?;
+        }
+        Ok(())
+    }
+}
+
+fn into_of(query: &Query) -> Option<&Into> {
+    match &query.body {
+        QueryBody::Select(select) => select.into.as_ref(),
+        _ => None,
+    }
+}
+
+/// `if cond { raise }`
+fn raise_if(l: &mut Lowerer<'_>, cond: Reg, state: SqlState, message: &str) {
+    let message = l.constant(Datum::Text(message.to_owned()), Type::Text);
+    l.begin_block();
+    l.emit(OpKind::Raise {
+        level: planaria_ir::Level::Exception,
+        state: planaria_ir::StateSource::Known(state),
+        message,
+        fields: Default::default(),
+    });
+    let then = l.end_block();
+    l.emit(OpKind::If { cond, then, otherwise: Default::default() });
+}
+
+/// Columns as outputs; those of unknown type are text.
+pub(super) fn settled(columns: &[Output]) -> Vec<Output> {
+    let settle = |o: &Output| Output {
+        name: o.name.clone(),
+        ty: if o.ty == Type::Unknown { Type::Text } else { o.ty.clone() },
+    };
+    columns.iter().map(settle).collect()
+}
