@@ -2,9 +2,7 @@
 //! functions and procedures.
 
 use super::Lowerer;
-use super::bound::{
-    Aggregate, AggregateKind, Bound, BoundKind, Rel, RelId, RelKind, WindowCall, WindowKind,
-};
+use super::bound::{Aggregate, AggregateKind, Bound, BoundKind, Rel, RelId, RelKind, WindowCall, WindowKind};
 use super::functions::{ambiguous, no_function};
 use super::names::Names;
 use super::resolve::{Choice, choose};
@@ -76,7 +74,16 @@ pub(super) enum Given {
 fn is_aggregate(name: &str) -> bool {
     matches!(
         name,
-        "count" | "sum" | "avg" | "min" | "max" | "bool_and" | "bool_or" | "every" | "string_agg" | "array_agg"
+        "count"
+            | "sum"
+            | "avg"
+            | "min"
+            | "max"
+            | "bool_and"
+            | "bool_or"
+            | "every"
+            | "string_agg"
+            | "array_agg"
     )
 }
 
@@ -147,7 +154,12 @@ impl Lowerer<'_> {
     }
 
     /// A call in an expression.
-    pub(super) fn bind_call(&mut self, names: &Names<'_>, call: &FunctionCall, position: u32) -> Result<Bound> {
+    pub(super) fn bind_call(
+        &mut self,
+        names: &Names<'_>,
+        call: &FunctionCall,
+        position: u32,
+    ) -> Result<Bound> {
         let name = plain_name(&call.name)?.to_owned();
         if call.over.is_some() {
             return self.bind_window(names, &name, call, position);
@@ -178,7 +190,7 @@ impl Lowerer<'_> {
             let message = format!("{what} specified, but {name} is not an aggregate function");
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
         }
-        if let Some(rel) = self.bind_set(names, &name, call, false, position)? {
+        if let Some(rel) = self.bind_set_function(names, &name, call, false, position)? {
             return self.set_in_select(rel, position);
         }
         let args = self.bind_args(names, call)?;
@@ -230,7 +242,7 @@ impl Lowerer<'_> {
     }
 
     /// A relation for a call of a set-returning function; `None` where the function is no such.
-    pub(super) fn bind_set(
+    pub(super) fn bind_set_function(
         &mut self,
         names: &Names<'_>,
         name: &str,
@@ -508,8 +520,7 @@ impl Lowerer<'_> {
         call: &FunctionCall,
         position: u32,
     ) -> Result<Aggregate> {
-        let filter =
-            call.filter.as_ref().map(|f| self.bind_condition(names, f, "FILTER")).transpose()?;
+        let filter = call.filter.as_ref().map(|f| self.bind_condition(names, f, "FILTER")).transpose()?;
         let mut order = Vec::new();
         for item in &call.order_by {
             let e = self.bind(names, &item.expr)?;
@@ -558,10 +569,7 @@ impl Lowerer<'_> {
             _ => return Err(missing()),
         };
         if let Some(to) = to {
-            args = args
-                .into_iter()
-                .map(|a| self.operand(a, &to))
-                .collect::<Result<_>>()?;
+            args = args.into_iter().map(|a| self.operand(a, &to)).collect::<Result<_>>()?;
         }
         // DISTINCT changes nothing for the smallest and the greatest.
         let distinct = call.distinct && !matches!(kind, K::Min | K::Max);

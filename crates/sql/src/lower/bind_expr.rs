@@ -39,11 +39,7 @@ impl Lowerer<'_> {
     }
 
     /// Evaluates `e` once for a body that uses it several times.
-    fn with_let(
-        &mut self,
-        e: Bound,
-        body: impl FnOnce(&mut Self, Bound) -> Result<Bound>,
-    ) -> Result<Bound> {
+    fn with_let(&mut self, e: Bound, body: impl FnOnce(&mut Self, Bound) -> Result<Bound>) -> Result<Bound> {
         if e.is_simple() {
             return body(self, e);
         }
@@ -65,9 +61,7 @@ impl Lowerer<'_> {
                 let n = Numeric::parse(text)?;
                 Ok(Bound::constant(Datum::Numeric(n), Type::Numeric(None), position))
             }
-            ExprKind::String(text) => {
-                Ok(Bound::constant(Datum::Text(text.clone()), Type::Unknown, position))
-            }
+            ExprKind::String(text) => Ok(Bound::constant(Datum::Text(text.clone()), Type::Unknown, position)),
             ExprKind::BitString(_) => {
                 Err(Error::unsupported("bit strings are not supported", "use bytea or integers"))
             }
@@ -169,8 +163,7 @@ impl Lowerer<'_> {
                     _ => {
                         one_column(&query, position)?;
                         let (value, query, func) = self.match_query(*op, value, query, position)?;
-                        let kind =
-                            BoundKind::QuantifiedQuery(Box::new(value), Box::new(query), func, *all);
+                        let kind = BoundKind::QuantifiedQuery(Box::new(value), Box::new(query), func, *all);
                         Ok(Bound::new(kind, Type::Bool, position))
                     }
                 }
@@ -203,7 +196,9 @@ impl Lowerer<'_> {
                 match operand {
                     Some(value) => {
                         let value = self.settle(value)?;
-                        self.with_let(value, |l, value| l.bind_case(names, Some(value), whens, otherwise, position))
+                        self.with_let(value, |l, value| {
+                            l.bind_case(names, Some(value), whens, otherwise, position)
+                        })
                     }
                     None => self.bind_case(names, None, whens, otherwise, position),
                 }
@@ -265,8 +260,10 @@ impl Lowerer<'_> {
             ExprKind::Subscript(array, index) => {
                 let array = self.bind(names, array)?;
                 let Type::Array(of) = array.ty.clone() else {
-                    let message =
-                        format!("cannot subscript type {} because it does not support subscripting", array.ty);
+                    let message = format!(
+                        "cannot subscript type {} because it does not support subscripting",
+                        array.ty
+                    );
                     return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
                 };
                 let index = self.bind(names, index)?;
@@ -276,8 +273,10 @@ impl Lowerer<'_> {
             ExprKind::Slice(array, low, high) => {
                 let array = self.bind(names, array)?;
                 if !matches!(array.ty, Type::Array(_)) {
-                    let message =
-                        format!("cannot subscript type {} because it does not support subscripting", array.ty);
+                    let message = format!(
+                        "cannot subscript type {} because it does not support subscripting",
+                        array.ty
+                    );
                     return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
                 }
                 let low = low.as_ref().map(|e| self.bind(names, e)).transpose()?;
@@ -301,7 +300,10 @@ impl Lowerer<'_> {
                     name.parts.push(field.clone());
                     return self.bind_name(names, &name);
                 }
-                Err(Error::unsupported("fields of computed rows are not supported", "call the function in FROM"))
+                Err(Error::unsupported(
+                    "fields of computed rows are not supported",
+                    "call the function in FROM",
+                ))
             }
             ExprKind::Subquery(query) => {
                 let query = self.bind_query(names, query)?;
@@ -319,7 +321,10 @@ impl Lowerer<'_> {
                 let utc = matches!(zone.as_const(), Some(Datum::Text(z)) if
                     ["utc", "gmt", "z", "zulu", "etc/utc"].contains(&z.to_ascii_lowercase().as_str()));
                 if !utc {
-                    return Err(Error::unsupported("time zones other than UTC are not supported", "use 'UTC'"));
+                    return Err(Error::unsupported(
+                        "time zones other than UTC are not supported",
+                        "use 'UTC'",
+                    ));
                 }
                 let to = match inner.ty {
                     Type::Timestamp => Type::TimestampTz,
@@ -456,7 +461,10 @@ impl Lowerer<'_> {
     ) -> Result<Bound> {
         // regclass and its like only name things here: the literal stays what it is.
         if let TypeNameKind::Named(path) = &name.kind
-            && matches!(path.parts.last().map(String::as_str), Some("regclass" | "regtype" | "regproc" | "name"))
+            && matches!(
+                path.parts.last().map(String::as_str),
+                Some("regclass" | "regtype" | "regproc" | "name")
+            )
         {
             let inner = self.bind(names, inner)?;
             return self.coerce(inner, &Type::Text, CastContext::Explicit);
@@ -558,7 +566,8 @@ impl Lowerer<'_> {
                 Ok(Bound::apply(Func::ArrayContainsElement, vec![value, array], Type::Bool, position))
             }
             (BinaryOp::Ne, true) => {
-                Ok(Bound::apply(Func::ArrayContainsElement, vec![value, array], Type::Bool, position).negated())
+                Ok(Bound::apply(Func::ArrayContainsElement, vec![value, array], Type::Bool, position)
+                    .negated())
             }
             _ => {
                 let kind = BoundKind::Quantified(Box::new(value), Box::new(array), func, all);

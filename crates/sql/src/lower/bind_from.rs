@@ -203,43 +203,45 @@ impl Lowerer<'_> {
         let name = plain_name(&call.name)?.to_owned();
         let shown = alias.map_or(name.as_str(), |a| a.name.as_str());
         let mut renamed: Vec<String> = alias.map_or(Vec::new(), |a| a.columns.clone());
-        let rel = self.in_clause(Clause::From, |l| {
-            if let Some(rel) = l.bind_set(level, &name, call, ordinality, position)? {
-                return Ok(rel);
-            }
-            if ordinality {
-                return Err(Error::unsupported(
-                    "WITH ORDINALITY of this function is not supported",
-                    "generate_series, unnest and set-returning functions have it",
-                )
-                .at(position));
-            }
-            // A function of the user's may answer with one row of several columns.
-            let rows = |p: &planaria_catalog::Procedure| matches!(p.returns, Returns::RowOf(_) | Returns::OutRow);
-            if l.catalog.procedures_named(&name).any(rows) {
-                let args: Vec<Bound> =
-                    call.args.iter().map(|a| l.bind(level, &a.value)).collect::<Result<_>>()?;
-                if let Some((id, given)) = l.find_routine(&name, call, &args, false, position)?
-                    && rows(l.catalog.procedure(id))
-                {
-                    let columns = l.result_columns(l.catalog.procedure(id));
-                    let args = l.routine_args(id, given, args, position)?;
-                    return Ok(l.new_rel(&name, columns, RelKind::CallRow { procedure: id, args }));
+        let rel = self
+            .in_clause(Clause::From, |l| {
+                if let Some(rel) = l.bind_set_function(level, &name, call, ordinality, position)? {
+                    return Ok(rel);
                 }
-            }
-            let value = l.bind_call(level, call, position)?;
-            let value = l.settle(value)?;
-            let columns = vec![(name.clone(), value.ty.clone())];
-            Ok(l.new_rel(&name, columns, RelKind::Row(vec![value])))
-        })
-        .map_err(|e| e.at(position))?;
+                if ordinality {
+                    return Err(Error::unsupported(
+                        "WITH ORDINALITY of this function is not supported",
+                        "generate_series, unnest and set-returning functions have it",
+                    )
+                    .at(position));
+                }
+                // A function of the user's may answer with one row of several columns.
+                let rows = |p: &planaria_catalog::Procedure| {
+                    matches!(p.returns, Returns::RowOf(_) | Returns::OutRow)
+                };
+                if l.catalog.procedures_named(&name).any(rows) {
+                    let args: Vec<Bound> =
+                        call.args.iter().map(|a| l.bind(level, &a.value)).collect::<Result<_>>()?;
+                    if let Some((id, given)) = l.find_routine(&name, call, &args, false, position)?
+                        && rows(l.catalog.procedure(id))
+                    {
+                        let columns = l.result_columns(l.catalog.procedure(id));
+                        let args = l.routine_args(id, given, args, position)?;
+                        return Ok(l.new_rel(&name, columns, RelKind::CallRow { procedure: id, args }));
+                    }
+                }
+                let value = l.bind_call(level, call, position)?;
+                let value = l.settle(value)?;
+                let columns = vec![(name.clone(), value.ty.clone())];
+                Ok(l.new_rel(&name, columns, RelKind::Row(vec![value])))
+            })
+            .map_err(|e| e.at(position))?;
         // The alias of a function with one column names the column as well.
         let width = self.rel(rel).columns.len() - ordinality as usize;
         let composite = match &self.rel(rel).kind {
-            RelKind::CallSet { procedure, .. } | RelKind::CallRow { procedure, .. } => !matches!(
-                self.catalog.procedure(*procedure).returns,
-                Returns::SetOf(_) | Returns::Scalar(_)
-            ),
+            RelKind::CallSet { procedure, .. } | RelKind::CallRow { procedure, .. } => {
+                !matches!(self.catalog.procedure(*procedure).returns, Returns::SetOf(_) | Returns::Scalar(_))
+            }
             _ => false,
         };
         if renamed.is_empty() && width == 1 && !composite {
@@ -431,12 +433,12 @@ impl Lowerer<'_> {
 
 /// Takes a column of USING out of one side's star.
 fn take_column(star: &mut Star, name: &str, side: &str, position: u32) -> Result<Bound> {
-    let at: Vec<usize> =
-        star.iter().enumerate().filter(|(_, (n, _))| n == name).map(|(i, _)| i).collect();
+    let at: Vec<usize> = star.iter().enumerate().filter(|(_, (n, _))| n == name).map(|(i, _)| i).collect();
     match at[..] {
         [one] => Ok(star.remove(one).1),
         [] => {
-            let message = format!("column \"{name}\" specified in USING clause does not exist in {side} table");
+            let message =
+                format!("column \"{name}\" specified in USING clause does not exist in {side} table");
             Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(position))
         }
         _ => {

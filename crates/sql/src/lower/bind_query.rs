@@ -37,18 +37,18 @@ impl Lowerer<'_> {
     }
 
     /// Binds a query whose names are `level`'s; literals of unknown type stay so if `keep_unknown`.
-    pub(super) fn bind_level(&mut self, mut level: Names<'_>, q: &Query, keep_unknown: bool) -> Result<BoundQuery> {
+    pub(super) fn bind_level(
+        &mut self,
+        mut level: Names<'_>,
+        q: &Query,
+        keep_unknown: bool,
+    ) -> Result<BoundQuery> {
         self.depth += 1;
         if self.depth > planaria_base::limits::NESTING_MAX {
             let message = "query is nested too deeply";
             return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).at(q.position));
         }
         self.bind_with(&mut level, &q.with, q.recursive)?;
-        let tail = |level: &Names<'_>| {
-            let ctes = level.ctes.clone();
-            (ctes, level.outer, level.scope)
-        };
-        let (ctes, outer, scope) = tail(&level);
         let mut query = match &q.body {
             QueryBody::Select(select) => self.bind_select(&mut level, select, &q.order_by, keep_unknown)?,
             QueryBody::Values(rows) => {
@@ -62,7 +62,8 @@ impl Lowerer<'_> {
                 query
             }
         };
-        let bare = Names { outer, scope, sources: Vec::new(), ctes };
+        // LIMIT and OFFSET see no FROM items.
+        let bare = Names { outer: level.outer, scope: level.scope, sources: Vec::new(), ctes: level.ctes };
         for (e, what) in [(&q.limit, "LIMIT"), (&q.offset, "OFFSET")] {
             let Some(e) = e else { continue };
             let bound = self.bind(&bare, e)?;
@@ -100,7 +101,14 @@ impl Lowerer<'_> {
             }
             rename(&mut query.columns, &cte.columns, &cte.name, q.position)?;
             let columns = query.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
-            let bound = BoundCte { name: cte.name.clone(), query: Some(query), columns, uses: 0, counted: false, list: None };
+            let bound = BoundCte {
+                name: cte.name.clone(),
+                query: Some(query),
+                columns,
+                uses: 0,
+                counted: false,
+                list: None,
+            };
             self.ctes.push(bound);
             level.ctes.push((cte.name.clone(), self.ctes.len() - 1));
         }
@@ -190,7 +198,7 @@ impl Lowerer<'_> {
         if query.columns[column].ty == *ty {
             return Ok(());
         }
-        let mut convert = |l: &mut Self, e: &mut Bound| {
+        let convert = |l: &mut Self, e: &mut Bound| -> Result<()> {
             let old = std::mem::replace(e, Bound::bool(true, 0));
             *e = l.coerce(old, ty, CastContext::Assignment)?;
             Ok(())
@@ -331,8 +339,7 @@ impl Lowerer<'_> {
                 let leading = orders.iter().take(by.len());
                 if leading.clone().any(|o| !by.contains(&o.output)) {
                     let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
-                    return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message)
-                        .at(on[0].position));
+                    return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(on[0].position));
                 }
                 Distinct::On(by)
             }
@@ -397,7 +404,13 @@ impl Lowerer<'_> {
     }
 
     /// The output that an expression is, hidden if it has to be added.
-    fn output_of(&mut self, outputs: &mut Vec<Bound>, e: Bound, distinct: bool, visible: usize) -> Result<usize> {
+    fn output_of(
+        &mut self,
+        outputs: &mut Vec<Bound>,
+        e: Bound,
+        distinct: bool,
+        visible: usize,
+    ) -> Result<usize> {
         if let Some(at) = outputs.iter().position(|o| *o == e) {
             return Ok(at);
         }
@@ -529,11 +542,7 @@ fn not_in_list(clause: &str, position: &str, at: u32) -> Error {
 }
 
 fn order(output: usize, item: &OrderItem) -> Order {
-    Order {
-        output,
-        descending: item.descending,
-        nulls_first: item.nulls_first.unwrap_or(item.descending),
-    }
+    Order { output, descending: item.descending, nulls_first: item.nulls_first.unwrap_or(item.descending) }
 }
 
 /// Gives columns the names of an alias list.

@@ -151,7 +151,13 @@ pub(super) enum Item {
         requires: Vec<RelId>,
     },
     /// FULL JOIN.
-    Full { left: Vec<Item>, left_filter: Vec<Bound>, right: Vec<Item>, right_filter: Vec<Bound>, on: Vec<Bound> },
+    Full {
+        left: Vec<Item>,
+        left_filter: Vec<Bound>,
+        right: Vec<Item>,
+        right_filter: Vec<Bound>,
+        on: Vec<Bound>,
+    },
 }
 
 /// Aggregation: GROUP BY, or aggregates without it.
@@ -211,7 +217,9 @@ pub(super) enum WindowKind {
     Rank,
     DenseRank,
     /// Value, offset (negative: lead), default.
-    Lag { lead: bool },
+    Lag {
+        lead: bool,
+    },
     FirstValue,
     LastValue,
     Aggregate(Aggregate),
@@ -256,13 +264,28 @@ pub(super) enum RelKind {
     /// A CTE, by its position in the lowerer's list.
     Cte(usize),
     /// `generate_series(start, stop, step)`
-    Series { start: Bound, stop: Bound, step: Bound, ordinality: bool },
+    Series {
+        start: Bound,
+        stop: Bound,
+        step: Bound,
+        ordinality: bool,
+    },
     /// `unnest(array)`
-    Unnest { array: Bound, ordinality: bool },
+    Unnest {
+        array: Bound,
+        ordinality: bool,
+    },
     /// A set-returning function of the user's.
-    CallSet { procedure: ProcedureId, args: Vec<Bound>, ordinality: bool },
+    CallSet {
+        procedure: ProcedureId,
+        args: Vec<Bound>,
+        ordinality: bool,
+    },
     /// A scalar function in FROM with several result columns.
-    CallRow { procedure: ProcedureId, args: Vec<Bound> },
+    CallRow {
+        procedure: ProcedureId,
+        args: Vec<Bound>,
+    },
     /// Expressions: one row.
     Row(Vec<Bound>),
     /// Registers set by whoever made it: group results, EXCLUDED, set operations.

@@ -3,6 +3,7 @@
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, BoundQuery, RelId};
 use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type};
+use planaria_ir::verify::holds;
 use planaria_ir::{Block, CollDecl, CollKind, ErrorFields, Func, Level, OpKind, Reg, RegKind, StateSource};
 
 impl Lowerer<'_> {
@@ -48,14 +49,14 @@ impl Lowerer<'_> {
         found
     }
 
-    /// The value in a register whose declared type is exactly the expression's.
+    /// The value in a register whose declared type the expression's holds.
     pub(super) fn exact(&mut self, e: &Bound) -> Result<Reg> {
         let reg = self.value(e)?;
         Ok(self.exactly(reg, &e.ty))
     }
 
     pub(super) fn exactly(&mut self, src: Reg, ty: &Type) -> Reg {
-        if self.program.type_of(src) == Some(ty) {
+        if self.program.type_of(src).is_some_and(|from| holds(ty, from)) {
             return src;
         }
         let dst = self.temp(ty.clone());
@@ -66,7 +67,11 @@ impl Lowerer<'_> {
     /// A value in the destination asked for, or where it is.
     fn deliver(&mut self, src: Reg, dst: Option<Reg>) -> Reg {
         let Some(dst) = dst else { return src };
-        if self.program.kind_of(src) == self.program.kind_of(dst) {
+        let fits = match (self.program.type_of(dst), self.program.type_of(src)) {
+            (Some(to), Some(from)) => holds(to, from),
+            _ => true,
+        };
+        if fits {
             self.emit(OpKind::Copy { dst, src });
         } else {
             self.emit(OpKind::Cast { dst, src, explicit: false });
@@ -318,7 +323,13 @@ impl Lowerer<'_> {
         }
     }
 
-    fn eval_call(&mut self, procedure: ProcedureId, args: &[Bound], ty: &Type, dst: Option<Reg>) -> Result<Reg> {
+    fn eval_call(
+        &mut self,
+        procedure: ProcedureId,
+        args: &[Bound],
+        ty: &Type,
+        dst: Option<Reg>,
+    ) -> Result<Reg> {
         let mut regs = Vec::with_capacity(args.len());
         for arg in args {
             regs.push(self.exact(arg)?);
@@ -330,12 +341,8 @@ impl Lowerer<'_> {
         }
         let dst = dst.unwrap_or_else(|| self.temp(ty.clone()));
         let strict = self.catalog.procedure(procedure).strict;
-        let nullable: Vec<Reg> = args
-            .iter()
-            .zip(&regs)
-            .filter(|(e, _)| strict && !self.never_null(e))
-            .map(|(_, r)| *r)
-            .collect();
+        let nullable: Vec<Reg> =
+            args.iter().zip(&regs).filter(|(e, _)| strict && !self.never_null(e)).map(|(_, r)| *r).collect();
         if nullable.is_empty() {
             self.emit(OpKind::Call { procedure, args: regs, outs: vec![dst] });
             return Ok(dst);
@@ -526,11 +533,21 @@ impl Lowerer<'_> {
     /// Raises an error with a constant message.
     pub(super) fn raise(&mut self, state: SqlState, message: impl Into<String>, fields: ErrorFields) {
         let message = self.constant(Datum::Text(message.into()), Type::Text);
-        self.emit(OpKind::Raise { level: Level::Exception, state: StateSource::Known(state), message, fields });
+        self.emit(OpKind::Raise {
+            level: Level::Exception,
+            state: StateSource::Known(state),
+            message,
+            fields,
+        });
     }
 
     /// A new collection.
-    pub(super) fn coll(&mut self, kind: CollKind, keys: Vec<RegKind>, values: Vec<RegKind>) -> planaria_ir::Coll {
+    pub(super) fn coll(
+        &mut self,
+        kind: CollKind,
+        keys: Vec<RegKind>,
+        values: Vec<RegKind>,
+    ) -> planaria_ir::Coll {
         let coll = self.program.coll(CollDecl { kind, keys, values });
         self.emit(OpKind::Clear { coll });
         coll
@@ -562,7 +579,7 @@ impl Lowerer<'_> {
 
     /// The outermost frame at which everything that a query needs from outside is there; `None` where
     /// that is the present place.
-    fn frame_of(&mut self, query: &BoundQuery) -> Option<usize> {
+    pub(super) fn frame_of(&mut self, query: &BoundQuery) -> Option<usize> {
         let free = self.free_rels(query);
         let wrapped = Bound::new(BoundKind::Exists(Box::new(query.clone())), Type::Bool, 0);
         if self.is_volatile(&wrapped) {

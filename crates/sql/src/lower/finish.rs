@@ -6,7 +6,7 @@ use super::bound::{
     Aggregate, AggregateKind, Body, Bound, BoundKind, BoundQuery, BoundSelect, Distinct, Grouping, Item,
     RelId, RelKind, WindowCall, WindowKind,
 };
-use planaria_base::{Error, Result, SqlState, Type};
+use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::Volatility;
 
 impl Bound {
@@ -113,7 +113,11 @@ impl Lowerer<'_> {
     }
 
     /// The same for all of a query.
-    pub(super) fn visit_query(&mut self, q: &mut BoundQuery, f: &mut dyn FnMut(&mut Self, &mut Bound) -> bool) {
+    pub(super) fn visit_query(
+        &mut self,
+        q: &mut BoundQuery,
+        f: &mut dyn FnMut(&mut Self, &mut Bound) -> bool,
+    ) {
         q.limit.iter_mut().chain(&mut q.offset).for_each(|e| self.visit(e, f));
         match &mut q.body {
             Body::Select(select) => {
@@ -277,8 +281,7 @@ impl Lowerer<'_> {
             if !matches!(self.rel(*rel).kind, RelKind::Query(_)) {
                 continue;
             }
-            let RelKind::Query(mut query) =
-                std::mem::replace(&mut self.rel_mut(*rel).kind, RelKind::Pseudo)
+            let RelKind::Query(mut query) = std::mem::replace(&mut self.rel_mut(*rel).kind, RelKind::Pseudo)
             else {
                 continue;
             };
@@ -314,7 +317,9 @@ impl Lowerer<'_> {
         let used = self.columns_of(condition);
         match &query.body {
             Body::Values(_) => false,
-            Body::SetOp(set) => self.can_push(&set.left, rel, condition) && self.can_push(&set.right, rel, condition),
+            Body::SetOp(set) => {
+                self.can_push(&set.left, rel, condition) && self.can_push(&set.right, rel, condition)
+            }
             Body::Select(select) => {
                 if select.windows.is_some() || matches!(select.distinct, Distinct::On(_)) {
                     return false;
@@ -462,16 +467,6 @@ impl Lowerer<'_> {
                 *uses = uses.saturating_sub(1);
             }
         }
-    }
-
-    /// The types and names of a query's answer.
-    pub(super) fn settle_query(&mut self, q: &mut BoundQuery) -> Result<()> {
-        for i in 0..q.columns.len() {
-            if q.columns[i].ty == Type::Unknown {
-                self.coerce_output(q, i, &Type::Text)?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -121,9 +121,14 @@ static TABLE: &[Line] = &[
     line("power", &[Float8, Float8], Float8, F(Func::FltPower)),
     line("pow", &[NUM, NUM], NUM, F(Func::NumPower)),
     line("pow", &[Float8, Float8], Float8, F(Func::FltPower)),
+    line("exp", &[NUM], NUM, F(Func::NumExp)),
     line("exp", &[Float8], Float8, F(Func::FltExp)),
+    line("ln", &[NUM], NUM, F(Func::NumLn)),
     line("ln", &[Float8], Float8, F(Func::FltLn)),
+    line("log", &[NUM], NUM, F(Func::NumLog10)),
     line("log", &[Float8], Float8, F(Func::FltLog10)),
+    line("log", &[NUM, NUM], NUM, F(Func::NumLog)),
+    line("log10", &[NUM], NUM, F(Func::NumLog10)),
     line("log10", &[Float8], Float8, F(Func::FltLog10)),
     line("mod", &[Int2, Int2], Int2, F(Func::IntMod)),
     line("mod", &[Int4, Int4], Int4, F(Func::IntMod)),
@@ -187,9 +192,9 @@ fn type_function(name: &str) -> Option<Type> {
 pub(super) fn no_function(name: &str, args: &[Type], position: u32) -> Error {
     let types: Vec<String> = args.iter().map(base_name).collect();
     let message = format!("function {name}({}) does not exist", types.join(", "));
-    Error::new(SqlState::UNDEFINED_FUNCTION, message)
-        .at(position)
-        .hint("No function matches the given name and argument types. You might need to add explicit type casts.")
+    Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position).hint(
+        "No function matches the given name and argument types. You might need to add explicit type casts.",
+    )
 }
 
 impl Lowerer<'_> {
@@ -300,7 +305,9 @@ impl Lowerer<'_> {
                 let a = self.settle(a.clone())?;
                 apply(Func::PgColumnSize, vec![a], Type::Int4)
             }
-            ("pi", []) => Ok(Some(Bound::constant(Datum::Float(std::f64::consts::PI), Type::Float8, position))),
+            ("pi", []) => {
+                Ok(Some(Bound::constant(Datum::Float(std::f64::consts::PI), Type::Float8, position)))
+            }
             ("div", [a, b]) => {
                 let args = vec![self.operand(a.clone(), &NUM)?, self.operand(b.clone(), &NUM)?];
                 let quotient = Bound::apply(Func::NumDiv, args, NUM, position);
@@ -320,7 +327,9 @@ impl Lowerer<'_> {
                 };
                 apply(func, vec![a.clone(), n], Type::Int4)
             }
-            ("cardinality", [a]) if element(a).is_some() => apply(Func::Cardinality, vec![a.clone()], Type::Int4),
+            ("cardinality", [a]) if element(a).is_some() => {
+                apply(Func::Cardinality, vec![a.clone()], Type::Int4)
+            }
             ("array_append", [a, e]) | ("array_remove", [a, e]) | ("array_position", [a, e])
                 if element(a).is_some() =>
             {
@@ -347,8 +356,14 @@ impl Lowerer<'_> {
                 self.binary(crate::ast::BinaryOp::Concat, a.clone(), b.clone(), position).map(Some)
             }
             ("array_to_string", [a, sep]) if element(a).is_some() => {
+                if element(a) == Some(Type::Bool) {
+                    let what = "array_to_string of booleans is not supported";
+                    return Err(Error::unsupported(what, "cast the array to text[]").at(position));
+                }
+                let texts = Type::Array(Box::new(Type::Text));
+                let a = self.coerce(a.clone(), &texts, CastContext::Assignment)?;
                 let sep = self.operand(sep.clone(), &Type::Text)?;
-                apply(Func::ArrayToString, vec![a.clone(), sep], Type::Text)
+                apply(Func::ArrayToString, vec![a, sep], Type::Text)
             }
             ("nextval" | "currval", [s]) => {
                 let sequence = self.sequence_argument(s)?;
@@ -370,7 +385,8 @@ impl Lowerer<'_> {
                 Ok(Some(Bound::new(kind, Type::Int8, position)))
             }
             ("lastval", []) => {
-                Err(Error::unsupported("lastval() is not supported", "use currval() of the sequence").at(position))
+                Err(Error::unsupported("lastval() is not supported", "use currval() of the sequence")
+                    .at(position))
             }
             _ => Ok(None),
         }
@@ -401,18 +417,7 @@ impl Lowerer<'_> {
     pub(super) fn output_text(&mut self, e: Bound) -> Result<Bound> {
         let position = e.position;
         match e.ty {
-            Type::Bool => {
-                let text = |t: &str| Bound::constant(Datum::Text(t.to_owned()), Type::Text, position);
-                let id = self.new_let();
-                let value = || Bound::new(BoundKind::LetRef(id), Type::Bool, position);
-                let not = value().negated();
-                let case = BoundKind::Case(
-                    vec![(value(), text("t")), (not, text("f"))],
-                    Box::new(Bound::null(Type::Text, position)),
-                );
-                let case = Bound::new(case, Type::Text, position);
-                Ok(Bound::new(BoundKind::Let(id, Box::new(e), Box::new(case)), Type::Text, position))
-            }
+            Type::Bool => Ok(Bound::apply(Func::BoolOut, vec![e], Type::Text, position)),
             Type::Char(n) => {
                 let width = Bound::constant(Datum::Int(n as i64), Type::Int4, position);
                 Ok(Bound::apply(Func::CharPad, vec![e, width], Type::Text, position))
@@ -439,9 +444,4 @@ fn func_type(func: Func) -> Type {
         planaria_ir::func::Sig::B => Type::Bool,
         _ => Type::Int4,
     }
-}
-
-/// Whether a name is a built-in function's, whatever its arguments.
-pub(super) fn is_builtin(name: &str) -> bool {
-    TABLE.iter().any(|l| l.name == name)
 }

@@ -15,16 +15,48 @@
 //! [`Lowerer`] is the workbench of one program: registers, the stack of blocks being filled,
 //! constants (made once, at the program's start).
 
+mod bind_call;
+mod bind_expr;
+mod bind_from;
+mod bind_query;
+mod bound;
+mod constraint;
+mod delete;
+mod dml;
+mod emit_expr;
+mod emit_group;
+mod emit_join;
+mod emit_query;
+mod emit_window;
+mod finish;
+mod functions;
+mod insert;
+mod names;
+mod operators;
+mod path;
+mod plan;
+mod resolve;
 mod scope;
+mod statement;
 mod types;
+mod update;
+
+#[cfg(test)]
+mod tests;
 
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
+pub use statement::{explain_statement, lower_statement};
 pub use types::CastContext;
 
 use crate::ast;
-use planaria_base::{Datum, Error, ProcedureId, Result, Type};
+use bind_call::Collector;
+use bind_query::BoundCte;
+use bound::{Bound, BoundKind, BoundQuery, Rel, RelId};
+use names::Names;
+use planaria_base::{Datum, Error, ProcedureId, Result, TableId, Type};
 use planaria_catalog::Catalog;
 use planaria_ir::{Block, Label, Op, OpId, OpKind, Output, Program, ProgramKind, Reg};
+use std::collections::HashMap;
 
 /// The workbench of one program.
 pub struct Lowerer<'c> {
@@ -36,13 +68,40 @@ pub struct Lowerer<'c> {
     blocks: Vec<Vec<Op>>,
     /// Constants, at the start of the program.
     prologue: Vec<Op>,
-    constants: Vec<(Datum, Type, Reg)>,
+    constants: HashMap<(String, Type), Reg>,
+    /// The values of those registers.
+    constant_values: HashMap<u32, Datum>,
     /// Position given to operations emitted now.
     position: u32,
+    /// `$n` of a statement: type and register once known.
+    params: Vec<Option<Typed>>,
+    /// Parameters may turn up without having been declared.
+    params_open: bool,
+    /// All relations, by id.
+    rels: Vec<Rel>,
+    ctes: Vec<BoundCte>,
+    /// Registers of values that are evaluated once.
+    lets: Vec<Option<Reg>>,
+    /// What is collected while a SELECT is bound, outer before inner.
+    collectors: Vec<Collector>,
+    /// Nesting of what is being bound.
+    depth: usize,
+    /// Relations whose registers hold a row at the present place, outer before inner.
+    available: Vec<RelId>,
+    /// Places before the loops around, outer before inner.
+    frames: Vec<emit_query::Frame>,
+    /// Tables whose rows a foreign key is changing, to find circles.
+    cascade: Vec<TableId>,
+    /// The sink being emitted sees at most one row.
+    single_row: bool,
+    /// The plan in words: depth and line.
+    notes: Vec<(usize, String)>,
+    plan_depth: usize,
 }
 
 /// What the rows of a query are given to; called once, inside the innermost loop, with the output
-/// columns in registers.
+/// columns in registers. A register may be a variable's or a constant's own. To leave the loop, the sink
+/// puts a `Block` around the query and exits that.
 pub type Sink<'s> = dyn FnMut(&mut Lowerer<'_>, &[Typed]) -> Result<()> + 's;
 
 /// A call of a procedure that was emitted.
@@ -50,7 +109,8 @@ pub type Sink<'s> = dyn FnMut(&mut Lowerer<'_>, &[Typed]) -> Result<()> + 's;
 pub struct Called {
     /// Which one.
     pub procedure: ProcedureId,
-    /// Its OUT and INOUT parameters in order: name, value, and the argument that stood in its place (`None`: left to its default).
+    /// Its OUT and INOUT parameters in order: name, value, and the argument that stood in its place (`None`:
+    /// left to its default).
     pub outs: Vec<(String, Typed, Option<ast::Expr>)>,
 }
 
@@ -62,8 +122,22 @@ impl<'c> Lowerer<'c> {
             program: Program::new(name, kind),
             blocks: vec![Vec::new()],
             prologue: Vec::new(),
-            constants: Vec::new(),
+            constants: HashMap::new(),
+            constant_values: HashMap::new(),
             position: 0,
+            params: Vec::new(),
+            params_open: false,
+            rels: Vec::new(),
+            ctes: Vec::new(),
+            lets: Vec::new(),
+            collectors: Vec::new(),
+            depth: 0,
+            available: Vec::new(),
+            frames: Vec::new(),
+            cascade: Vec::new(),
+            single_row: false,
+            notes: Vec::new(),
+            plan_depth: 0,
         }
     }
 
@@ -96,15 +170,18 @@ impl<'c> Lowerer<'c> {
         std::mem::replace(&mut self.position, position)
     }
 
-    /// A constant of that type; one register for each value, set at the program's start. Never written again.
+    /// A constant of that type; one register for each value, set at the program's start. Never written
+    /// again.
     pub fn constant(&mut self, value: Datum, ty: Type) -> Reg {
-        if let Some((_, _, reg)) = self.constants.iter().find(|(v, t, _)| *v == value && *t == ty) {
+        let key = (format!("{value:?}"), ty);
+        if let Some(reg) = self.constants.get(&key) {
             return *reg;
         }
-        let reg = self.program.value(ty.clone());
+        let reg = self.program.value(key.1.clone());
         let op = OpKind::Const { dst: reg, value: value.clone() };
         self.prologue.push(Op { id: OpId(0), position: 0, kind: op });
-        self.constants.push((value, ty, reg));
+        self.constants.insert(key, reg);
+        self.constant_values.insert(reg.0, value);
         reg
     }
 
@@ -118,10 +195,35 @@ impl<'c> Lowerer<'c> {
         self.program.label()
     }
 
-    /// Evaluates an expression outside of any FROM clause.
+    /// A statement of its own, possibly within the sink of another: nothing of that one shows.
+    fn statement<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let frames = std::mem::take(&mut self.frames);
+        let available = std::mem::take(&mut self.available);
+        let collectors = std::mem::take(&mut self.collectors);
+        let cascade = std::mem::take(&mut self.cascade);
+        let (single, depth) = (self.single_row, self.plan_depth);
+        let (position, nesting) = (self.position, self.depth);
+        self.single_row = false;
+        let result = f(self);
+        self.frames = frames;
+        self.available = available;
+        self.collectors = collectors;
+        self.cascade = cascade;
+        self.single_row = single;
+        self.plan_depth = depth;
+        self.position = position;
+        self.depth = nesting;
+        result
+    }
+
+    /// Evaluates an expression outside of any FROM clause. A literal that nothing gave a type stays
+    /// of type `Unknown` (its register holds text).
     pub fn expr(&mut self, scope: &Scope, expr: &ast::Expr) -> Result<Typed> {
-        let _ = (scope, expr);
-        Err(Error::internal("not lowered yet"))
+        self.statement(|l| {
+            let bound = l.bind_alone(scope, expr)?;
+            let reg = l.exact_or_text(&bound)?;
+            Ok(Typed { reg, ty: bound.ty })
+        })
     }
 
     /// The same, converted to a type.
@@ -132,11 +234,14 @@ impl<'c> Lowerer<'c> {
         ty: &Type,
         context: CastContext,
     ) -> Result<Reg> {
-        let value = self.expr(scope, expr)?;
-        self.cast(value, ty, context)
+        self.statement(|l| {
+            let bound = l.bind_alone(scope, expr)?;
+            let bound = l.coerce(bound, ty, context)?;
+            l.exact(&bound)
+        })
     }
 
-    /// The same, into a given register of that type (a variable): `dst := expr`.
+    /// The same, into a given register (a variable): `dst := expr`.
     pub fn expr_into(
         &mut self,
         scope: &Scope,
@@ -144,38 +249,97 @@ impl<'c> Lowerer<'c> {
         dst: Reg,
         context: CastContext,
     ) -> Result<()> {
-        let ty =
-            self.program.type_of(dst).cloned().ok_or_else(|| Error::internal("a row handle as target"))?;
-        let src = self.expr_as(scope, expr, &ty, context)?;
-        self.emit(OpKind::Copy { dst, src });
-        Ok(())
+        let ty = self.program.type_of(dst).cloned();
+        let ty = ty.ok_or_else(|| Error::internal("a row handle as the target of an expression"))?;
+        self.statement(|l| {
+            let bound = l.bind_alone(scope, expr)?;
+            let bound = l.coerce(bound, &ty, context)?;
+            l.value_into(&bound, dst)
+        })
     }
 
     /// A boolean for `If`.
     pub fn condition(&mut self, scope: &Scope, expr: &ast::Expr) -> Result<Reg> {
-        self.expr_as(scope, expr, &Type::Bool, CastContext::Implicit)
+        self.statement(|l| {
+            let bound = l.bind_alone(scope, expr)?;
+            let bound = match bound.ty {
+                Type::Bool | Type::Unknown => l.boolean(bound, "IF")?,
+                // PL/pgSQL converts a condition as it would a value assigned to a boolean.
+                _ => l.coerce(bound, &Type::Bool, CastContext::Variable)?,
+            };
+            l.value(&bound)
+        })
     }
 
-    /// Converts a value: the register itself where its type (with modifier) is that already.
+    /// Binds an expression that stands alone, and counts what its subqueries use.
+    fn bind_alone(&mut self, scope: &Scope, expr: &ast::Expr) -> Result<Bound> {
+        let names = Names::of(scope);
+        let mut bound = self.outside("this expression", |l| l.bind(&names, expr))?;
+        self.count(&mut bound);
+        Ok(bound)
+    }
+
+    fn exact_or_text(&mut self, bound: &Bound) -> Result<Reg> {
+        if bound.ty == Type::Unknown { self.value(bound) } else { self.exact(bound) }
+    }
+
+    /// Converts a value: the register itself where it holds that already.
     pub fn cast(&mut self, value: Typed, ty: &Type, context: CastContext) -> Result<Reg> {
-        let _ = (value, ty, context);
-        Err(Error::internal("not lowered yet"))
+        let position = self.position;
+        let known = self.constant_values.get(&value.reg.0).cloned();
+        let kind = match (&value.ty, known) {
+            (Type::Unknown, Some(constant)) => BoundKind::Const(constant),
+            _ => BoundKind::Reg(value.reg),
+        };
+        let from = match (&value.ty, &kind) {
+            (Type::Unknown, BoundKind::Reg(_)) => Type::Text,
+            (ty, _) => ty.clone(),
+        };
+        let bound = self.coerce(Bound::new(kind, from, position), ty, context)?;
+        self.exact(&bound)
+    }
+
+    /// The text a value is printed as by `concat`, `format`, RAISE and clients; unlike a cast to text,
+    /// booleans are `t` and `f`.
+    pub fn output(&mut self, value: Typed) -> Result<Reg> {
+        let ty = if value.ty == Type::Unknown { Type::Text } else { value.ty };
+        let bound = Bound::new(BoundKind::Reg(value.reg), ty, self.position);
+        let text = self.output_text(bound)?;
+        self.exact(&text)
     }
 
     /// Columns of a query's answer, without emitting anything.
     pub fn describe(&mut self, scope: &Scope, query: &ast::Query) -> Result<Vec<Output>> {
-        let _ = (scope, query);
-        Err(Error::internal("not lowered yet"))
+        self.statement(|l| l.bind_level(Names::of(scope), query, false).map(|q| q.columns))
     }
 
-    /// Emits a query; `sink` consumes its rows.
+    /// Emits a query; `sink` consumes its rows. A sink that changes variables which the query reads
+    /// needs [`Lowerer::query_stable`].
     pub fn query(&mut self, scope: &Scope, query: &ast::Query, sink: &mut Sink<'_>) -> Result<Vec<Output>> {
-        let _ = (scope, query, sink);
-        Err(Error::internal("not lowered yet"))
+        self.statement(|l| {
+            let bound = l.prepare(scope, query)?;
+            l.emit_query(&bound, None, sink)?;
+            Ok(bound.columns)
+        })
+    }
+
+    /// The same with the values that variables have when the query begins.
+    pub fn query_stable(
+        &mut self,
+        scope: &Scope,
+        query: &ast::Query,
+        sink: &mut Sink<'_>,
+    ) -> Result<Vec<Output>> {
+        self.statement(|l| {
+            let mut bound = l.prepare(scope, query)?;
+            l.keep_variables(&mut bound);
+            l.emit_query(&bound, None, sink)?;
+            Ok(bound.columns)
+        })
     }
 
     /// The same, when no more than `rows` rows are wanted (`SELECT INTO`: 1, STRICT: 2, EXISTS: 1):
-    /// stops early.
+    /// stops early. The sink may change variables.
     pub fn query_limited(
         &mut self,
         scope: &Scope,
@@ -183,65 +347,90 @@ impl<'c> Lowerer<'c> {
         rows: u32,
         sink: &mut Sink<'_>,
     ) -> Result<Vec<Output>> {
-        let _ = rows;
-        self.query(scope, query, sink)
+        self.statement(|l| {
+            let mut bound = l.prepare(scope, query)?;
+            if rows > 1 && !l.is_point(&bound) {
+                l.keep_variables(&mut bound);
+            }
+            l.emit_query(&bound, Some(rows), sink)?;
+            Ok(bound.columns)
+        })
     }
 
-    /// Within a sink: whether the statement is known to give at most one row, so that counting them
+    /// Within a sink: whether it is known to be given at most one row, so that counting them
     /// (`STRICT`) is needless.
     pub fn at_most_one_row(&self) -> bool {
-        false
+        self.single_row
     }
 
     /// Emits an INSERT; `returning` consumes the rows of RETURNING. Answers with the row count (bigint).
     pub fn insert(&mut self, scope: &Scope, insert: &ast::Insert, returning: &mut Sink<'_>) -> Result<Reg> {
-        let _ = (scope, insert, returning);
-        Err(Error::internal("not lowered yet"))
+        self.statement(|l| l.emit_insert(scope, insert, returning))
     }
 
     /// Emits an UPDATE.
     pub fn update(&mut self, scope: &Scope, update: &ast::Update, returning: &mut Sink<'_>) -> Result<Reg> {
-        let _ = (scope, update, returning);
-        Err(Error::internal("not lowered yet"))
+        self.statement(|l| l.emit_update(scope, update, returning))
     }
 
     /// Emits a DELETE.
     pub fn delete(&mut self, scope: &Scope, delete: &ast::Delete, returning: &mut Sink<'_>) -> Result<Reg> {
-        let _ = (scope, delete, returning);
-        Err(Error::internal("not lowered yet"))
+        self.statement(|l| l.emit_delete(scope, delete, returning))
     }
 
     /// Columns of a statement's answer (a query's, or those of RETURNING), without emitting anything.
     pub fn describe_statement(&mut self, scope: &Scope, statement: &ast::Statement) -> Result<Vec<Output>> {
-        let _ = (scope, statement);
-        Err(Error::internal("not lowered yet"))
+        self.statement(|l| match &statement.kind {
+            ast::StatementKind::Query(query) => {
+                l.bind_level(Names::of(scope), query, false).map(|q| q.columns)
+            }
+            ast::StatementKind::Insert(insert) => l.describe_insert(scope, insert),
+            ast::StatementKind::Update(update) => l.describe_update(scope, update),
+            ast::StatementKind::Delete(delete) => l.describe_delete(scope, delete),
+            _ => Ok(Vec::new()),
+        })
     }
 
-    /// Emits a CALL: resolves the procedure, evaluates its arguments, calls it.
-    pub fn call(&mut self, scope: &Scope, call: &ast::FunctionCall) -> Result<Called> {
-        let _ = (scope, call);
-        Err(Error::internal("not lowered yet"))
-    }
-
-    /// The type a name stands for: built-in, or 42704. Row types and `%TYPE` of columns are resolved
-    /// too where they give one value's type.
+    /// The type a name stands for: built-in, or 42704. `%TYPE` of columns is resolved too.
     pub fn resolve_type(&self, name: &ast::TypeName) -> Result<Type> {
         types::resolve(self.catalog, name)
     }
-}
 
-/// Lowers a query, INSERT, UPDATE, DELETE or CALL to a program of kind `Statement` that emits its rows.
-pub fn lower_statement(
-    catalog: &Catalog,
-    statement: &ast::Statement,
-    params: &ParamTypes,
-) -> Result<Program> {
-    let _ = (catalog, statement, params);
-    Err(Error::internal("not lowered yet"))
-}
+    fn prepare(&mut self, scope: &Scope, query: &ast::Query) -> Result<BoundQuery> {
+        let mut bound = self.bind_level(Names::of(scope), query, false)?;
+        let needed = vec![true; bound.columns.len()];
+        self.count_query(&mut bound, &needed);
+        Ok(bound)
+    }
 
-/// The plan of a statement, a line each, indented by depth.
-pub fn explain(catalog: &Catalog, statement: &ast::Statement, params: &ParamTypes) -> Result<Vec<String>> {
-    let _ = (catalog, statement, params);
-    Err(Error::internal("not lowered yet"))
+    /// Copies the variables that a query reads.
+    fn keep_variables(&mut self, query: &mut BoundQuery) {
+        let mut kept: Vec<(Reg, Reg)> = Vec::new();
+        self.visit_query(query, &mut |l, e| {
+            if let BoundKind::Reg(reg) = &mut e.kind {
+                let copy = kept.iter().find(|(from, _)| from == reg).map(|(_, to)| *to);
+                *reg = copy.unwrap_or_else(|| {
+                    let kind = l.program.kind_of(*reg).clone();
+                    let copy = l.program.reg(kind, None);
+                    kept.push((*reg, copy));
+                    copy
+                });
+            }
+            true
+        });
+        for (src, dst) in kept {
+            self.copy(dst, src);
+        }
+    }
+
+    /// Whether a query is a read of one row by a unique key.
+    fn is_point(&mut self, query: &BoundQuery) -> bool {
+        let bound::Body::Select(select) = &query.body else { return false };
+        let [bound::Item::Rel(rel)] = select.from[..] else { return select.from.is_empty() };
+        if !matches!(self.rel(rel).kind, bound::RelKind::Table(_)) {
+            return false;
+        }
+        let conditions = self.conditions(&select.filter, &[rel]);
+        self.best_path(rel, &conditions, &[]).is_get()
+    }
 }

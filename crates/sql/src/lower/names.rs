@@ -71,8 +71,7 @@ impl<'a> Names<'a> {
     }
     /// A column by its bare name: found at the innermost level that has it.
     fn unqualified(&self, name: &str, position: u32) -> Result<Option<Bound>> {
-        let mut found =
-            self.sources.iter().flat_map(|s| &s.columns).filter(|c| !c.merged && c.name == name);
+        let mut found = self.sources.iter().flat_map(|s| &s.columns).filter(|c| !c.merged && c.name == name);
         if let Some(column) = found.next() {
             if found.next().is_some() {
                 let message = format!("column reference \"{name}\" is ambiguous");
@@ -217,10 +216,9 @@ fn reg(value: &Typed, position: u32) -> Bound {
 fn no_column(parts: &[String], position: u32) -> Error {
     let error = match parts {
         [column] => Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{column}\" does not exist")),
-        [.., table, _] => Error::new(
-            SqlState::UNDEFINED_TABLE,
-            format!("missing FROM-clause entry for table \"{table}\""),
-        ),
+        [.., table, _] => {
+            Error::new(SqlState::UNDEFINED_TABLE, format!("missing FROM-clause entry for table \"{table}\""))
+        }
         [] => Error::internal("an empty name"),
     };
     error.at(position)

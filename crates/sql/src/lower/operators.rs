@@ -211,7 +211,13 @@ pub(super) fn symbol(op: BinaryOp) -> &'static str {
 
 impl Lowerer<'_> {
     /// An infix operator over bound operands (all but AND and OR).
-    pub(super) fn binary(&mut self, which: BinaryOp, left: Bound, right: Bound, position: u32) -> Result<Bound> {
+    pub(super) fn binary(
+        &mut self,
+        which: BinaryOp,
+        left: Bound,
+        right: Bound,
+        position: u32,
+    ) -> Result<Bound> {
         let (l, r) = (left.ty.clone(), right.ty.clone());
         let int = |t: &Type| t.class() == TypeClass::Integer;
         // Mixed integers have operators of their own.
@@ -265,7 +271,9 @@ impl Lowerer<'_> {
             }
         }
         // Interval divided by a number is multiplied by its inverse.
-        if which == BinaryOp::Div && l == Type::Interval && (int(&r) || matches!(r, Type::Numeric(_) | Type::Float8))
+        if which == BinaryOp::Div
+            && l == Type::Interval
+            && (int(&r) || matches!(r, Type::Numeric(_) | Type::Float8))
         {
             let right = self.coerce(right, &Type::Float8, CastContext::Implicit)?;
             let one = Bound::constant(Datum::Float(1.0), Type::Float8, position);
@@ -279,7 +287,8 @@ impl Lowerer<'_> {
         }
         let table = table(which);
         let args = [unmodified(&l), unmodified(&r)];
-        let candidates: Vec<Vec<Type>> = table.iter().map(|o| vec![o.left.clone(), o.right.clone()]).collect();
+        let candidates: Vec<Vec<Type>> =
+            table.iter().map(|o| vec![o.left.clone(), o.right.clone()]).collect();
         let chosen = match choose(&candidates, &args) {
             Choice::One(i) => &table[i],
             Choice::None => return Err(no_operator(symbol(which), Some(&l), &r, position)),
@@ -305,7 +314,13 @@ impl Lowerer<'_> {
     }
 
     /// `=` and the like over two values, for IN, CASE, NULLIF, USING.
-    pub(super) fn compare(&mut self, op: BinaryOp, left: Bound, right: Bound, position: u32) -> Result<Bound> {
+    pub(super) fn compare(
+        &mut self,
+        op: BinaryOp,
+        left: Bound,
+        right: Bound,
+        position: u32,
+    ) -> Result<Bound> {
         match (left.kind, right.kind) {
             (BoundKind::Row(l), BoundKind::Row(r)) => self.compare_rows(op, l, r, position),
             (l, r) => {
@@ -316,7 +331,13 @@ impl Lowerer<'_> {
         }
     }
 
-    fn compare_rows(&mut self, op: BinaryOp, left: Vec<Bound>, right: Vec<Bound>, position: u32) -> Result<Bound> {
+    fn compare_rows(
+        &mut self,
+        op: BinaryOp,
+        left: Vec<Bound>,
+        right: Vec<Bound>,
+        position: u32,
+    ) -> Result<Bound> {
         if left.len() != right.len() {
             let message = "unequal number of entries in row expressions";
             return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
@@ -423,8 +444,11 @@ impl Lowerer<'_> {
                 return self.binary(which, order, zero, position).map(Some);
             }
             BinaryOp::Overlaps => {
-                return Err(Error::unsupported("operator && of arrays is not supported", "unnest one of them")
-                    .at(position));
+                return Err(Error::unsupported(
+                    "operator && of arrays is not supported",
+                    "unnest one of them",
+                )
+                .at(position));
             }
             _ => return Err(no_operator(symbol(which), Some(l), r, position)),
         };

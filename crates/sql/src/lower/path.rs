@@ -131,7 +131,11 @@ impl Lowerer<'_> {
                 let (lower, inclusive) = bound_of(*func)?;
                 Some((
                     column,
-                    if lower != flipped { Form::Lower(value, inclusive) } else { Form::Upper(value, inclusive) },
+                    if lower != flipped {
+                        Form::Lower(value, inclusive)
+                    } else {
+                        Form::Upper(value, inclusive)
+                    },
                 ))
             }
             BoundKind::InList(value, list, _) => {
@@ -289,7 +293,11 @@ fn bound_of(func: Func) -> Option<(bool, bool)> {
 
 /// How many leading columns of an index are determined, whether by a set of values, and what bounds the
 /// next.
-fn matched(table: &Table, index: IndexId, forms: &[(usize, usize, Form)]) -> (Vec<usize>, bool, [Option<usize>; 2]) {
+fn matched(
+    table: &Table,
+    index: IndexId,
+    forms: &[(usize, usize, Form)],
+) -> (Vec<usize>, bool, [Option<usize>; 2]) {
     let mut used = Vec::new();
     let mut any = false;
     let columns = &table.indexes[index.index()].columns;
@@ -321,11 +329,8 @@ fn rate(
 ) -> (u32, bool) {
     let (used, any, bounds) = matched(table, index, forms);
     let own = &table.indexes[index.index()];
-    let equal: Vec<usize> = used
-        .iter()
-        .filter(|at| matches!(forms[**at].2, Form::Equal(_)))
-        .map(|at| forms[*at].1)
-        .collect();
+    let equal: Vec<usize> =
+        used.iter().filter(|at| matches!(forms[**at].2, Form::Equal(_))).map(|at| forms[*at].1).collect();
     let next = order.iter().find(|w| !(w.rel == rel && equal.contains(&w.column)));
     let mut columns = sort_columns(table, index).into_iter().filter(|c| !equal.contains(c));
     let sorted = next.is_none_or(|w| w.rel == rel && columns.next() == Some(w.column)) && !order.is_empty();

@@ -48,12 +48,26 @@ pub(super) struct Step {
 /// How a relation is joined.
 #[derive(Debug)]
 pub(super) enum Source {
-    Access { rel: RelId, path: Path },
+    Access {
+        rel: RelId,
+        path: Path,
+    },
     /// A relation that computes its rows; `keep` if they are computed once for several turns.
-    Produce { rel: RelId, keep: bool },
+    Produce {
+        rel: RelId,
+        keep: bool,
+    },
     Hash(Hash),
-    Outer { rels: Vec<RelId>, how: Outer },
-    Full { left: Plan, left_rels: Vec<RelId>, hash: Hash, rest: Vec<Bound> },
+    Outer {
+        rels: Vec<RelId>,
+        how: Outer,
+    },
+    Full {
+        left: Plan,
+        left_rels: Vec<RelId>,
+        hash: Hash,
+        rest: Vec<Bound>,
+    },
 }
 
 /// A hash join: the build side is computed once, before the loops around.
@@ -71,7 +85,11 @@ pub(super) struct Hash {
 #[derive(Debug)]
 pub(super) enum Outer {
     /// By a unique key; the conditions are checked on the row found.
-    Get { rel: RelId, path: Path, rest: Vec<Bound> },
+    Get {
+        rel: RelId,
+        path: Path,
+        rest: Vec<Bound>,
+    },
     Hash(Hash, Vec<Bound>),
     Nested(Plan),
 }
@@ -83,7 +101,8 @@ pub(super) struct Condition {
     pub rels: Vec<RelId>,
 }
 
-const HASH: u32 = 50;
+/// Anything better is an index that is given a key.
+pub(super) const HASH: u32 = 50;
 const OUTER: u32 = 55;
 const PRODUCE: u32 = 70;
 const DERIVED: u32 = 75;
@@ -374,9 +393,10 @@ impl Lowerer<'_> {
             // What can be checked while the table is built, and what needs the other side.
             let (mut own, mut rest) = (Vec::new(), Vec::new());
             for condition in conditions {
-                let within = self.rels_in(&condition.e).iter().all(|r| {
-                    rels.contains(r) || !self.is_available(*r) || self.is_outside(*r)
-                });
+                let within = self
+                    .rels_in(&condition.e)
+                    .iter()
+                    .all(|r| rels.contains(r) || !self.is_available(*r) || self.is_outside(*r));
                 if within { &mut own } else { &mut rest }.push(condition.e);
             }
             let build = self.plan_build(right, &own)?;
@@ -396,7 +416,7 @@ impl Lowerer<'_> {
         self.available[..base.min(self.available.len())].contains(&rel)
     }
 
-    fn conditions(&mut self, filter: &[Bound], locals: &[RelId]) -> Vec<Condition> {
+    pub(super) fn conditions(&mut self, filter: &[Bound], locals: &[RelId]) -> Vec<Condition> {
         filter
             .iter()
             .map(|e| {
@@ -418,7 +438,7 @@ impl Lowerer<'_> {
     }
 
     /// The build side and the probe side of an equality.
-    fn hash_key(&mut self, build: &[RelId], e: &Bound) -> Option<(Bound, Bound)> {
+    pub(super) fn hash_key(&mut self, build: &[RelId], e: &Bound) -> Option<(Bound, Bound)> {
         let BoundKind::Apply(func, args) = &e.kind else { return None };
         if !is_equality(*func) || !e.is_cheap() {
             return None;
@@ -439,7 +459,11 @@ impl Lowerer<'_> {
     }
 
     /// Takes the equalities out of the conditions.
-    fn take_hash_keys(&mut self, build: &[RelId], conditions: &mut Vec<Condition>) -> Option<Vec<(Bound, Bound)>> {
+    fn take_hash_keys(
+        &mut self,
+        build: &[RelId],
+        conditions: &mut Vec<Condition>,
+    ) -> Option<Vec<(Bound, Bound)>> {
         let found = self.hash_keys(build, conditions)?;
         let mut keys = Vec::with_capacity(found.len());
         for i in found.into_iter().rev() {
@@ -453,13 +477,20 @@ impl Lowerer<'_> {
     /// Whether no two rows of the build side have the same keys: it is grouped by (a part of) them.
     fn unique_build(&mut self, items: &[Item], keys: &[(Bound, Bound)]) -> bool {
         let [Item::Rel(rel)] = items else { return false };
-        let columns: Vec<usize> =
-            keys.iter().filter_map(|(b, _)| b.as_column()).filter(|(r, _)| r == rel).map(|(_, c)| c).collect();
+        let columns: Vec<usize> = keys
+            .iter()
+            .filter_map(|(b, _)| b.as_column())
+            .filter(|(r, _)| r == rel)
+            .map(|(_, c)| c)
+            .collect();
         match &self.rel(*rel).kind {
             RelKind::Query(query) => unique_output(query, &columns),
             RelKind::Table(table) => {
                 let table = self.catalog.table_by_id(*table);
-                table.indexes.iter().any(|i| i.unique && i.columns.iter().all(|c| columns.contains(&c.index())))
+                table
+                    .indexes
+                    .iter()
+                    .any(|i| i.unique && i.columns.iter().all(|c| columns.contains(&c.index())))
             }
             _ => false,
         }
@@ -510,7 +541,12 @@ impl Lowerer<'_> {
         wanted.iter().all(|w| constant.contains(&w.rel))
     }
 
-    pub(super) fn take_path(&mut self, rel: RelId, choice: PathChoice, conditions: &mut Vec<Condition>) -> Path {
+    pub(super) fn take_path(
+        &mut self,
+        rel: RelId,
+        choice: PathChoice,
+        conditions: &mut Vec<Condition>,
+    ) -> Path {
         let mut consumed = choice.consumed;
         consumed.sort_unstable();
         consumed.dedup();
@@ -530,7 +566,7 @@ pub(super) fn is_equality(func: Func) -> bool {
     )
 }
 
-fn is_single(source: &Source) -> bool {
+pub(super) fn is_single(source: &Source) -> bool {
     match source {
         Source::Access { path, .. } => path.is_get(),
         Source::Hash(hash) => hash.unique,
@@ -547,7 +583,6 @@ fn unique_output(query: &BoundQuery, columns: &[usize]) -> bool {
         return true;
     }
     let Some(grouping) = &select.grouping else { return false };
-    (0..grouping.keys.len()).all(|k| {
-        columns.iter().any(|c| select.outputs[*c].as_column() == Some((grouping.rel, k)))
-    })
+    (0..grouping.keys.len())
+        .all(|k| columns.iter().any(|c| select.outputs[*c].as_column() == Some((grouping.rel, k))))
 }

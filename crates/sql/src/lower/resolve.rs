@@ -74,9 +74,8 @@ pub(super) fn choose(candidates: &[Vec<Type>], args: &[Type]) -> Choice {
             resolved = false;
             break;
         };
-        let preferred = left
-            .iter()
-            .any(|c| category(&candidates[*c][i]) == wanted && is_preferred(&candidates[*c][i]));
+        let preferred =
+            left.iter().any(|c| category(&candidates[*c][i]) == wanted && is_preferred(&candidates[*c][i]));
         narrowed.retain(|c| {
             let ty = &candidates[*c][i];
             category(ty) == wanted && (!preferred || is_preferred(ty))

@@ -16,7 +16,7 @@ pub enum CastContext {
     Implicit,
     /// Into a column.
     Assignment,
-    /// Into a variable of PL/pgSQL: as an assignment, and anything else by way of its text.
+    /// Into a variable of PL/pgSQL: what a cast may do, with the checks of an assignment.
     Variable,
     /// CAST, `::`
     Explicit,
@@ -84,35 +84,17 @@ fn number_rank(ty: &Type) -> Option<u8> {
     })
 }
 
-fn datetime_rank(ty: &Type) -> Option<u8> {
-    Some(match ty {
-        Type::Date => 0,
-        Type::Timestamp => 1,
-        Type::TimestampTz => 2,
-        _ => return None,
-    })
-}
-
 /// Whether a value of one type may become one of the other in that context.
 pub(super) fn cast_allowed(from: &Type, to: &Type, context: CastContext) -> bool {
-    use CastContext::*;
-    if same_base(from, to) || *from == Type::Unknown || context == Variable {
-        return *from != Type::Void && *to != Type::Void;
+    use planaria_base::types::CastContext as Needs;
+    if same_base(from, to) {
+        return *from != Type::Void;
     }
-    if let (Some(a), Some(b)) = (number_rank(from), number_rank(to)) {
-        return a < b || context >= Assignment;
-    }
-    if let (Some(a), Some(b)) = (datetime_rank(from), datetime_rank(to)) {
-        return a < b || context >= Assignment;
-    }
-    match (from, to) {
-        (Type::Text | Type::Varchar(_) | Type::Char(_), Type::Text | Type::Varchar(_) | Type::Char(_)) => true,
-        (Type::Array(a), Type::Array(b)) => cast_allowed(a, b, context),
-        (Type::Void, _) | (_, Type::Void | Type::Unknown) => false,
-        (_, Type::Text | Type::Varchar(_) | Type::Char(_)) => context >= Assignment,
-        (Type::Text | Type::Varchar(_) | Type::Char(_), _) => context == Explicit,
-        (Type::Bool, Type::Int4) | (Type::Int4, Type::Bool) => context == Explicit,
-        _ => false,
+    match planaria_base::types::cast_allowed(from, to) {
+        Needs::Implicit => true,
+        Needs::Assignment => context >= CastContext::Assignment,
+        Needs::Explicit => context >= CastContext::Variable,
+        Needs::None => false,
     }
 }
 
@@ -265,14 +247,17 @@ impl Lowerer<'_> {
             if same_base(ty, &chosen) {
                 continue;
             }
-            if category(ty) != category(&chosen) || (matches!(ty, Type::Array(_)) && !same_base(ty, &chosen)) {
+            if category(ty) != category(&chosen) || (matches!(ty, Type::Array(_)) && !same_base(ty, &chosen))
+            {
                 let message = format!("{what} types {} and {} cannot be matched", chosen.base(), ty.base());
                 return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(*position));
             }
             if !is_preferred(&chosen)
                 && cast_allowed(&chosen, ty, CastContext::Implicit)
                 && !cast_allowed(ty, &chosen, CastContext::Implicit)
-                || is_preferred(ty) && cast_allowed(&chosen, ty, CastContext::Implicit) && !is_preferred(&chosen)
+                || is_preferred(ty)
+                    && cast_allowed(&chosen, ty, CastContext::Implicit)
+                    && !is_preferred(&chosen)
             {
                 chosen = (*ty).clone();
             }
@@ -317,10 +302,9 @@ pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
             let found = catalog.table(table).and_then(|t| t.column(column));
             found.map(|(_, c)| c.ty.clone()).ok_or_else(|| {
                 let e = match catalog.table(table) {
-                    None => Error::new(
-                        SqlState::UNDEFINED_TABLE,
-                        format!("relation \"{table}\" does not exist"),
-                    ),
+                    None => {
+                        Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{table}\" does not exist"))
+                    }
                     Some(_) => Error::new(
                         SqlState::UNDEFINED_COLUMN,
                         format!("column \"{column}\" of relation \"{table}\" does not exist"),
@@ -336,11 +320,10 @@ pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
             Err(Error::unsupported("a record cannot be used as a value here", "name its fields one by one")
                 .at(name.position))
         }
-        TypeNameKind::Pseudo(p) => Err(Error::unsupported(
-            format!("pseudo-type {p} is not supported here"),
-            "use a type of values",
-        )
-        .at(name.position)),
+        TypeNameKind::Pseudo(p) => {
+            Err(Error::unsupported(format!("pseudo-type {p} is not supported here"), "use a type of values")
+                .at(name.position))
+        }
     }
 }
 

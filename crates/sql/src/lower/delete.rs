@@ -1,0 +1,111 @@
+//! DELETE. Rows are deleted as they are found, unless something else in the statement reads the
+//! table; with USING, a row that joins several times is deleted once.
+
+use super::bound::{Bound, Item};
+use super::constraint::Deferred;
+use super::names::Names;
+use super::update::once_each;
+use super::{Lowerer, Scope, Sink};
+use crate::ast::Delete;
+use planaria_base::{Result, Type};
+use planaria_ir::{CollKind, OpKind, Output, Reg, RegKind};
+
+impl Lowerer<'_> {
+    pub(super) fn describe_delete(&mut self, scope: &Scope, delete: &Delete) -> Result<Vec<Output>> {
+        let table = self.target(&delete.table, "delete")?;
+        let alias = delete.alias.as_deref().unwrap_or(&table.name);
+        let mut level = Names::of(scope);
+        self.bind_with(&mut level, &delete.with, false)?;
+        let target = self.table_rel(table.id, alias);
+        level.sources.push(self.source_of(target, alias));
+        self.outside("USING", |l| l.bind_from(&mut level, &delete.using))?;
+        Ok(self.bind_returning(&level, &delete.returning)?.outputs)
+    }
+
+    pub(super) fn emit_delete(&mut self, scope: &Scope, delete: &Delete, sink: &mut Sink<'_>) -> Result<Reg> {
+        let table = self.target(&delete.table, "delete")?;
+        let alias = delete.alias.as_deref().unwrap_or(&table.name).to_owned();
+        let mut level = Names::of(scope);
+        self.push_frame();
+        self.bind_with(&mut level, &delete.with, false)?;
+        let target = self.table_rel(table.id, &alias);
+        self.rel_mut(target).row_used = true;
+        level.sources.push(self.source_of(target, &alias));
+        let (using, mut filter, _) = self.outside("USING", |l| l.bind_from(&mut level, &delete.using))?;
+        let mut items = vec![Item::Rel(target)];
+        items.extend(using);
+        if let Some(e) = &delete.filter {
+            self.outside("WHERE", |l| l.bind_condition(&level, e, "WHERE"))?.conjuncts(&mut filter);
+        }
+        self.push_down(&items, &mut filter)?;
+        let mut returning = self.bind_returning(&level, &delete.returning)?;
+        filter.iter_mut().for_each(|e| self.count(e));
+        self.count_items(&items);
+        self.count_returning(&mut returning);
+        let referenced = self.referenced_columns(table.id);
+        for column in &referenced {
+            self.rel_mut(target).uses[*column] += 1;
+        }
+        if !delete.using.is_empty() {
+            self.use_key(table, target);
+        }
+        let none: &[Bound] = &[];
+        let reads = self.statement_reads(table, &items, target, &filter, none, &[]);
+        let plan = self.plan_group(&items, &filter, &[])?;
+        let once = once_each(&plan, target);
+        self.note(&format!("Delete on {}", table.name));
+        let depth = self.plan_depth;
+        self.plan_depth += 1;
+        let count = self.counter();
+        let before = std::mem::replace(&mut self.single_row, plan.single);
+        self.cascade.push(table.id);
+        let mut deferred = Deferred::default();
+        let mut apply = |l: &mut Lowerer<'_>| {
+            let row = l.row_reg(target);
+            l.emit(OpKind::Delete { table: table.id, row });
+            let old = l.row_values(target, &referenced);
+            l.after_delete(table.id, &old, &mut deferred)?;
+            l.count_row(count, plan.single);
+            l.give(&returning, sink)
+        };
+        if once && !reads {
+            self.emit_plan(&plan, &mut apply)?;
+        } else {
+            let rels = self.rels_of(&items);
+            let carried = self.carried(&rels);
+            let kinds = carried.iter().map(|c| c.kind.clone()).collect();
+            let list = self.coll(CollKind::List, Vec::new(), kinds);
+            let keys: Vec<usize> = table.indexes[0].columns.iter().map(|c| c.index()).collect();
+            let key_kinds: Vec<RegKind> =
+                keys.iter().map(|c| RegKind::Value(table.columns[*c].ty.clone())).collect();
+            self.emit_plan(&plan, &mut |l| {
+                let push = |l: &mut Lowerer<'_>| {
+                    let values = l.carried_regs(&carried);
+                    l.emit(OpKind::Push { coll: list, values });
+                    Ok(())
+                };
+                if once {
+                    return push(l);
+                }
+                let key: Vec<Reg> = keys.iter().map(|c| l.column_reg(target, *c)).collect();
+                let seen = l.unseen_map(&key_kinds)?;
+                let found = l.temp(Type::Bool);
+                l.emit(OpKind::MapGet { coll: seen, keys: key.clone(), found, values: Vec::new() });
+                l.unless(found, |l| {
+                    l.emit(OpKind::MapPut { coll: seen, keys: key, values: Vec::new() });
+                    push(l)
+                })
+            })?;
+            let columns = self.renew(&carried);
+            let label = self.label();
+            let body = self.block(|l| l.with_rels(&rels, &mut apply))?;
+            self.emit(OpKind::ForEach { coll: list, columns, entry: None, label, body });
+        }
+        self.check_deferred(deferred)?;
+        self.cascade.pop();
+        self.single_row = before;
+        self.plan_depth = depth;
+        self.pop_frame();
+        Ok(count)
+    }
+}

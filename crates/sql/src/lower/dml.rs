@@ -1,0 +1,204 @@
+//! What INSERT, UPDATE and DELETE share: their table, values for its columns, RETURNING.
+
+use super::bind_call::{Clause, Collector, plain_name};
+use super::bound::{Bound, BoundKind, RelId, RelKind};
+use super::names::{Names, Source};
+use super::types::CastContext;
+use super::{Lowerer, Typed};
+use crate::ast::{ExprKind, Name, SelectItem};
+use planaria_base::{Error, Result, SqlState, Type};
+use planaria_catalog::{ColumnDefault, Table};
+use planaria_ir::{Func, OpKind, Output, Reg};
+
+/// RETURNING, bound.
+pub(super) struct Returning {
+    pub outputs: Vec<Output>,
+    pub values: Vec<Bound>,
+}
+
+impl<'c> Lowerer<'c> {
+    /// The table a statement changes.
+    pub(super) fn target(&self, name: &Name, verb: &str) -> Result<&'c Table> {
+        let table = plain_name(name)?;
+        if let Some(table) = self.catalog.table(table) {
+            return Ok(table);
+        }
+        if self.catalog.views.contains_key(table) {
+            let verb = match verb {
+                "insert" => "insert into",
+                "delete" => "delete from",
+                other => other,
+            };
+            let message = format!("cannot {verb} view \"{table}\"");
+            return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .detail("Views are not updatable.")
+                .hint("Change the tables behind it.")
+                .at(name.position));
+        }
+        let message = format!("relation \"{}\" does not exist", name.parts.join("."));
+        Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(name.position))
+    }
+
+    /// Within the names of a statement that is no SELECT.
+    pub(super) fn outside<R>(&mut self, what: &'static str, f: impl FnOnce(&mut Self) -> R) -> R {
+        let rel = RelId(u32::MAX);
+        self.collectors.push(Collector {
+            clause: Clause::Other(what),
+            group_rel: rel,
+            keys: 0,
+            aggregates: Vec::new(),
+            window_rel: rel,
+            windows: Vec::new(),
+            named_windows: Vec::new(),
+            sets: Vec::new(),
+        });
+        let result = f(self);
+        self.collectors.pop();
+        result
+    }
+
+    /// A value for a column: converted as by assignment, 42804 where that cannot be.
+    pub(super) fn assign(&mut self, e: Bound, table: &Table, column: usize) -> Result<Bound> {
+        let column = &table.columns[column];
+        let (from, position) = (e.ty.clone(), e.position);
+        self.coerce(e, &column.ty, CastContext::Assignment).map_err(|error| {
+            if error.sqlstate() == SqlState::CANNOT_COERCE {
+                mismatch(&column.name, &column.ty, &from, position)
+            } else {
+                error
+            }
+        })
+    }
+
+    /// What a column becomes when no value is given.
+    pub(super) fn default_value(&mut self, table: &Table, column: usize, position: u32) -> Result<Bound> {
+        let ty = table.columns[column].ty.clone();
+        match &table.columns[column].default {
+            ColumnDefault::None => Ok(Bound::null(ty, position)),
+            ColumnDefault::Expression(text) => {
+                let e = self.bind_text(text, position)?;
+                self.coerce(e, &ty, CastContext::Assignment)
+            }
+            ColumnDefault::Sequence(sequence) | ColumnDefault::Identity { sequence, .. } => {
+                let next = Bound::new(BoundKind::NextValue(*sequence), Type::Int8, position);
+                self.coerce(next, &ty, CastContext::Assignment)
+            }
+        }
+    }
+
+    /// A column of the target by name.
+    pub(super) fn target_column(&self, table: &Table, name: &str, position: u32) -> Result<usize> {
+        table.column(name).map(|(id, _)| id.index()).ok_or_else(|| {
+            let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
+            Error::new(SqlState::UNDEFINED_COLUMN, message).at(position)
+        })
+    }
+
+    /// A relation whose columns are those of the table and whose registers are set by hand.
+    pub(super) fn shadow_rel(&mut self, table: &Table, alias: &str) -> RelId {
+        let columns = table.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
+        self.new_rel(alias, columns, RelKind::Pseudo)
+    }
+
+    /// The source of such a relation.
+    pub(super) fn shadow_source(&self, table: &Table, rel: RelId, alias: &str) -> Source {
+        let mut source = Source::of(alias, rel, &self.rel(rel).columns);
+        let mut hidden = table.columns.iter().map(|c| c.hidden);
+        source.columns.retain(|_| !hidden.next().unwrap_or(false));
+        source
+    }
+
+    /// Binds RETURNING.
+    pub(super) fn bind_returning(&mut self, names: &Names<'_>, items: &[SelectItem]) -> Result<Returning> {
+        let mut returning = Returning { outputs: Vec::new(), values: Vec::new() };
+        let star: Vec<(String, Bound)> = names
+            .sources
+            .iter()
+            .flat_map(|s| &s.columns)
+            .filter(|c| !c.merged)
+            .map(|c| (c.name.clone(), c.expr.clone()))
+            .collect();
+        for item in items {
+            if let ExprKind::Star(qualifier) = &item.expr.kind {
+                let columns =
+                    super::bind_query::star_columns(names, qualifier.as_ref(), &star, item.expr.position)?;
+                for (name, e) in columns {
+                    returning.outputs.push(Output { name, ty: e.ty.clone() });
+                    returning.values.push(e);
+                }
+                continue;
+            }
+            let e = self.outside("RETURNING", |l| l.bind(names, &item.expr))?;
+            let e = self.settle(e)?;
+            let name = item.alias.clone().unwrap_or_else(|| super::bind_query::output_name(&item.expr));
+            returning.outputs.push(Output { name, ty: e.ty.clone() });
+            returning.values.push(e);
+        }
+        Ok(returning)
+    }
+
+    /// Counts the columns that RETURNING uses.
+    pub(super) fn count_returning(&mut self, returning: &mut Returning) {
+        for e in &mut returning.values {
+            self.count(e);
+        }
+    }
+
+    /// Hands a row of RETURNING to the sink.
+    pub(super) fn give(&mut self, returning: &Returning, sink: &mut super::Sink<'_>) -> Result<()> {
+        if returning.values.is_empty() {
+            return Ok(());
+        }
+        let mut row = Vec::with_capacity(returning.values.len());
+        for e in &returning.values {
+            row.push(Typed { reg: self.value(e)?, ty: e.ty.clone() });
+        }
+        sink(self, &row)
+    }
+
+    /// A row counter at zero.
+    pub(super) fn counter(&mut self) -> Reg {
+        let count = self.temp(Type::Int8);
+        let zero = self.int8(0);
+        self.copy(count, zero);
+        count
+    }
+
+    /// Counts a row: the only one, or one more.
+    pub(super) fn count_row(&mut self, count: Reg, single: bool) {
+        let one = self.int8(1);
+        if single {
+            self.copy(count, one);
+        } else {
+            self.emit(OpKind::Apply { dst: count, func: Func::Int8Add, args: vec![count, one] });
+        }
+    }
+
+    /// Whether an expression or anything in it reads a table, or calls a function that may.
+    pub(super) fn reads_table(&mut self, e: &Bound, table: planaria_base::TableId) -> bool {
+        let mut reads = false;
+        let mut rels: Vec<RelId> = self.inner_rels(e);
+        let mut copy = e.clone();
+        self.visit(&mut copy, &mut |l, e| {
+            if let BoundKind::Call(id, _) = e.kind {
+                let volatility = l.catalog.procedure(id).volatility;
+                reads |= volatility != planaria_catalog::Volatility::Immutable;
+            }
+            true
+        });
+        rels.dedup();
+        reads || rels.iter().any(|r| matches!(self.rel(*r).kind, RelKind::Table(t) if t == table))
+    }
+}
+
+/// 42804 for a value that does not go into a column.
+pub(super) fn mismatch(column: &str, to: &Type, from: &Type, position: u32) -> Error {
+    let message = format!(
+        "column \"{column}\" is of type {} but expression is of type {}",
+        super::operators::base_name(to),
+        super::operators::base_name(from)
+    );
+    Error::new(SqlState::DATATYPE_MISMATCH, message)
+        .at(position)
+        .hint("You will need to rewrite or cast the expression.")
+}

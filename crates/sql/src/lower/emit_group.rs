@@ -1,0 +1,459 @@
+//! Aggregation. Without GROUP BY the states live in registers; with it, in the values of a map that the
+//! loop updates and a second loop reads.
+
+use super::bound::{Aggregate, AggregateKind, Bound, BoundSelect, Grouping, Item};
+use super::emit_join::Then;
+use super::plan::{Plan, Source, Wanted};
+use super::{Lowerer, Typed};
+use planaria_base::{Datum, Error, Numeric, Result, Type};
+use planaria_ir::{Coll, CollKind, Func, OpKind, Reg, RegKind, SortKey};
+
+/// The state of one aggregate.
+pub(super) struct State {
+    /// Registers and what they start with.
+    pub regs: Vec<(Reg, Reg)>,
+    /// `count(DISTINCT x)` of the whole input is the size of a map.
+    set: Option<Coll>,
+}
+
+impl Lowerer<'_> {
+    /// `min(column)` or `max(column)` of one table: the first entry in that order, if an index has it.
+    pub(super) fn extreme(&self, select: &BoundSelect) -> Option<Wanted> {
+        let grouping = select.grouping.as_ref().filter(|g| !g.grouped && g.keys.is_empty())?;
+        let [aggregate] = &grouping.aggregates[..] else { return None };
+        let [Item::Rel(table)] = select.from[..] else { return None };
+        let descending = match aggregate.kind {
+            AggregateKind::Min => false,
+            AggregateKind::Max => true,
+            _ => return None,
+        };
+        let (rel, column) = aggregate.args[0].as_column()?;
+        (rel == table && aggregate.filter.is_none()).then_some(Wanted {
+            rel,
+            column,
+            descending,
+            nulls_first: descending,
+        })
+    }
+
+    pub(super) fn emit_grouping(
+        &mut self,
+        select: &BoundSelect,
+        grouping: &Grouping,
+        plan: &Plan,
+        then: &mut Then<'_>,
+    ) -> Result<()> {
+        if let Some(order) = shared_order(grouping)? {
+            return self.emit_sorted_grouping(select, grouping, plan, &order, then);
+        }
+        let rows = &mut |l: &mut Lowerer<'_>, each: &mut Then<'_>| l.emit_plan(plan, each);
+        if let Some(_wanted) = self.extreme(select)
+            && plan.ordered
+            && matches!(&plan.steps[..], [step] if matches!(step.source, Source::Access { .. }))
+        {
+            return self.emit_extreme(grouping, plan, then);
+        }
+        self.emit_groups(grouping, rows, then)
+    }
+
+    /// Aggregates the rows that `rows` gives.
+    fn emit_groups(
+        &mut self,
+        grouping: &Grouping,
+        rows: &mut dyn FnMut(&mut Lowerer<'_>, &mut Then<'_>) -> Result<()>,
+        then: &mut Then<'_>,
+    ) -> Result<()> {
+        let frame = self.frames.len() - 1;
+        self.note(if grouping.grouped { "HashAggregate" } else { "Aggregate" });
+        self.plan_depth += 1;
+        let mut states = Vec::with_capacity(grouping.aggregates.len());
+        for aggregate in &grouping.aggregates {
+            states.push(self.state(aggregate, grouping.grouped));
+        }
+        let done = if grouping.grouped {
+            self.emit_map(frame, grouping, &states, rows, then)
+        } else {
+            self.emit_whole(frame, grouping, &states, rows, then)
+        };
+        self.plan_depth -= 1;
+        done
+    }
+
+    /// All rows are one group, and there is one row in any case.
+    fn emit_whole(
+        &mut self,
+        frame: usize,
+        grouping: &Grouping,
+        states: &[State],
+        rows: &mut dyn FnMut(&mut Lowerer<'_>, &mut Then<'_>) -> Result<()>,
+        then: &mut Then<'_>,
+    ) -> Result<()> {
+        for (reg, start) in states.iter().flat_map(|s| &s.regs) {
+            self.copy(*reg, *start);
+        }
+        rows(self, &mut |l| {
+            for (aggregate, state) in grouping.aggregates.iter().zip(states) {
+                l.update_state(frame, aggregate, state, &[])?;
+            }
+            Ok(())
+        })?;
+        self.emit_results(grouping, states, &[], then)
+    }
+
+    fn emit_map(
+        &mut self,
+        frame: usize,
+        grouping: &Grouping,
+        states: &[State],
+        rows: &mut dyn FnMut(&mut Lowerer<'_>, &mut Then<'_>) -> Result<()>,
+        then: &mut Then<'_>,
+    ) -> Result<()> {
+        let key_kinds: Vec<RegKind> = grouping.keys.iter().map(|k| RegKind::Value(k.ty.clone())).collect();
+        let regs: Vec<Reg> = states.iter().flat_map(|s| s.regs.iter().map(|(r, _)| *r)).collect();
+        let kinds: Vec<RegKind> = regs.iter().map(|r| self.program.kind_of(*r).clone()).collect();
+        let map = self.coll(CollKind::Map, key_kinds.clone(), kinds);
+        let found = self.temp(Type::Bool);
+        rows(self, &mut |l| {
+            let mut keys = Vec::with_capacity(grouping.keys.len());
+            for key in &grouping.keys {
+                keys.push(Typed { reg: l.exact(key)?, ty: key.ty.clone() });
+            }
+            let key_regs: Vec<Reg> = keys.iter().map(|k| k.reg).collect();
+            if regs.is_empty() {
+                l.emit(OpKind::MapPut { coll: map, keys: key_regs, values: Vec::new() });
+                return Ok(());
+            }
+            let get = OpKind::MapGet { coll: map, keys: key_regs.clone(), found, values: regs.clone() };
+            l.emit(get);
+            l.unless(found, |l| {
+                for (aggregate, state) in grouping.aggregates.iter().zip(states) {
+                    if aggregate.kind == AggregateKind::First {
+                        l.value_into(&aggregate.args[0], state.regs[0].0)?;
+                        continue;
+                    }
+                    for (reg, start) in &state.regs {
+                        l.copy(*reg, *start);
+                    }
+                }
+                Ok(())
+            })?;
+            for (aggregate, state) in grouping.aggregates.iter().zip(states) {
+                l.update_state(frame, aggregate, state, &keys)?;
+            }
+            l.emit(OpKind::MapPut { coll: map, keys: key_regs, values: regs.clone() });
+            Ok(())
+        })?;
+        let keys: Vec<Reg> = grouping.keys.iter().map(|k| self.temp(k.ty.clone())).collect();
+        let columns = keys.iter().chain(&regs).copied().collect();
+        let label = self.label();
+        let body = self.block(|l| l.emit_results(grouping, states, &keys, then))?;
+        self.emit(OpKind::ForEach { coll: map, columns, entry: None, label, body });
+        Ok(())
+    }
+
+    /// Results of a group, HAVING, what comes behind.
+    fn emit_results(
+        &mut self,
+        grouping: &Grouping,
+        states: &[State],
+        keys: &[Reg],
+        then: &mut Then<'_>,
+    ) -> Result<()> {
+        let mut row: Vec<Option<Reg>> = keys.iter().copied().map(Some).collect();
+        for (i, (aggregate, state)) in grouping.aggregates.iter().zip(states).enumerate() {
+            // A result nobody uses is not computed.
+            let used = self.rel(grouping.rel).uses.get(keys.len() + i).is_none_or(|n| *n > 0);
+            row.push(if used { Some(self.result(aggregate, state)?) } else { None });
+        }
+        self.rel_mut(grouping.rel).regs = row;
+        self.with_rels(&[grouping.rel], &mut |l| l.filtered(&grouping.having, then))
+    }
+
+    /// The first entry of an index that is not NULL.
+    fn emit_extreme(&mut self, grouping: &Grouping, plan: &Plan, then: &mut Then<'_>) -> Result<()> {
+        self.note("Aggregate (first entry)");
+        self.plan_depth += 1;
+        let argument = &grouping.aggregates[0].args[0];
+        let ty = grouping.aggregates[0].ty.clone();
+        let result = self.temp(ty.clone());
+        let null = self.constant(Datum::Null, ty);
+        self.copy(result, null);
+        let label = self.label();
+        let body = self.block(|l| {
+            l.emit_plan(plan, &mut |l| {
+                let take = |l: &mut Lowerer<'_>| {
+                    l.value_into(argument, result)?;
+                    l.emit(OpKind::Exit { label });
+                    Ok(())
+                };
+                if l.never_null(argument) {
+                    return take(l);
+                }
+                let value = l.value(argument)?;
+                let there = l.apply(Func::IsNotNull, vec![value], Type::Bool);
+                l.when(there, take)
+            })
+        })?;
+        self.emit(OpKind::Block { label, body });
+        self.plan_depth -= 1;
+        self.rel_mut(grouping.rel).regs = vec![Some(result)];
+        self.with_rels(&[grouping.rel], &mut |l| l.filtered(&grouping.having, then))
+    }
+
+    /// `array_agg(x ORDER BY y)`: the input is sorted first.
+    fn emit_sorted_grouping(
+        &mut self,
+        select: &BoundSelect,
+        grouping: &Grouping,
+        plan: &Plan,
+        order: &[(Bound, bool, bool)],
+        then: &mut Then<'_>,
+    ) -> Result<()> {
+        self.note("Sort");
+        let rels = self.rels_of(&select.from);
+        let carried = self.carried(&rels);
+        let mut kinds: Vec<RegKind> = order.iter().map(|(e, ..)| RegKind::Value(e.ty.clone())).collect();
+        kinds.extend(carried.iter().map(|c| c.kind.clone()));
+        let list = self.coll(CollKind::List, Vec::new(), kinds);
+        self.plan_depth += 1;
+        self.emit_plan(plan, &mut |l| {
+            let mut values = Vec::new();
+            for (e, ..) in order {
+                values.push(l.exact(e)?);
+            }
+            values.extend(l.carried_regs(&carried));
+            l.emit(OpKind::Push { coll: list, values });
+            Ok(())
+        })?;
+        self.plan_depth -= 1;
+        let keys = order
+            .iter()
+            .enumerate()
+            .map(|(i, (_, descending, nulls_first))| SortKey {
+                column: i as u32,
+                descending: *descending,
+                nulls_first: *nulls_first,
+            })
+            .collect();
+        self.emit(OpKind::Sort { coll: list, keys });
+        let mut columns: Vec<Reg> = order.iter().map(|(e, ..)| self.temp(e.ty.clone())).collect();
+        columns.extend(self.renew(&carried));
+        self.emit_groups(
+            grouping,
+            &mut |l, each| {
+                let label = l.label();
+                let columns = columns.clone();
+                let body = l.block(|l| l.with_rels(&rels, each))?;
+                l.emit(OpKind::ForEach { coll: list, columns, entry: None, label, body });
+                Ok(())
+            },
+            then,
+        )
+    }
+
+    // ---- one aggregate ----
+
+    /// The registers of an aggregate's state, with the constants they start from.
+    pub(super) fn state(&mut self, a: &Aggregate, grouped: bool) -> State {
+        let plain = |regs| State { regs, set: None };
+        match a.kind {
+            AggregateKind::Count if a.distinct && !grouped => {
+                let kind = RegKind::Value(a.args[0].ty.clone());
+                State { regs: Vec::new(), set: Some(self.coll(CollKind::Map, vec![kind], Vec::new())) }
+            }
+            AggregateKind::CountStar | AggregateKind::Count => {
+                plain(vec![(self.temp(Type::Int8), self.int8(0))])
+            }
+            AggregateKind::Sum(_) => {
+                let sum = (self.temp(a.ty.clone()), self.zero(&a.ty));
+                // A group has a row; where that is all it takes, its sum is there.
+                if grouped && a.filter.is_none() && self.never_null(&a.args[0]) {
+                    return plain(vec![sum]);
+                }
+                plain(vec![sum, (self.temp(Type::Bool), self.truth(false))])
+            }
+            AggregateKind::AvgNumeric(func) => {
+                let ty = if func == Func::Int8Add { Type::Int8 } else { Type::Numeric(None) };
+                let sum = (self.temp(ty.clone()), self.zero(&ty));
+                plain(vec![sum, (self.temp(Type::Int8), self.int8(0))])
+            }
+            AggregateKind::AvgFloat => {
+                let sum = (self.temp(Type::Float8), self.zero(&Type::Float8));
+                plain(vec![sum, (self.temp(Type::Int8), self.int8(0))])
+            }
+            AggregateKind::Min
+            | AggregateKind::Max
+            | AggregateKind::First
+            | AggregateKind::ArrayAgg
+            | AggregateKind::StringAgg => {
+                let null = self.constant(Datum::Null, a.ty.clone());
+                plain(vec![(self.temp(a.ty.clone()), null)])
+            }
+        }
+    }
+
+    fn zero(&mut self, ty: &Type) -> Reg {
+        let zero = match ty {
+            Type::Numeric(_) => Datum::Numeric(Numeric::ZERO),
+            Type::Float8 => Datum::Float(0.0),
+            _ => Datum::Int(0),
+        };
+        self.constant(zero, ty.clone())
+    }
+
+    /// Adds the present row to an aggregate's state.
+    pub(super) fn update_state(
+        &mut self,
+        frame: usize,
+        a: &Aggregate,
+        state: &State,
+        keys: &[Typed],
+    ) -> Result<()> {
+        if a.kind == AggregateKind::First {
+            return Ok(());
+        }
+        let filter: Vec<Bound> = a.filter.iter().cloned().collect();
+        self.filtered(&filter, &mut |l| {
+            if a.kind == AggregateKind::CountStar {
+                return l.add_one(state.regs[0].0);
+            }
+            let value = l.exact(&a.args[0])?;
+            // All but array_agg leave NULLs out; min and max do so by themselves.
+            let skips = !matches!(a.kind, AggregateKind::ArrayAgg | AggregateKind::Min | AggregateKind::Max)
+                && !l.never_null(&a.args[0]);
+            let add = |l: &mut Lowerer<'_>| {
+                if let Some(coll) = state.set {
+                    l.emit(OpKind::MapPut { coll, keys: vec![value], values: Vec::new() });
+                    return Ok(());
+                }
+                if !a.distinct {
+                    return l.add_value(a, state, value);
+                }
+                let mut all = keys.to_vec();
+                all.push(Typed { reg: value, ty: a.args[0].ty.clone() });
+                l.unseen(frame, &all, &mut |l| l.add_value(a, state, value))
+            };
+            if !skips {
+                return add(l);
+            }
+            let there = l.apply(Func::IsNotNull, vec![value], Type::Bool);
+            l.when(there, |l| add(l))
+        })
+    }
+
+    fn add_one(&mut self, reg: Reg) -> Result<()> {
+        let one = self.int8(1);
+        self.emit(OpKind::Apply { dst: reg, func: Func::Int8Add, args: vec![reg, one] });
+        Ok(())
+    }
+
+    fn add_value(&mut self, a: &Aggregate, state: &State, value: Reg) -> Result<()> {
+        let Some((acc, _)) = state.regs.first().copied() else { return Ok(()) };
+        let fold = |l: &mut Lowerer<'_>, func, args| l.emit(OpKind::Apply { dst: acc, func, args });
+        match a.kind {
+            AggregateKind::Count => self.add_one(acc)?,
+            AggregateKind::Sum(func) => {
+                fold(self, func, vec![acc, value]);
+                if let Some((seen, _)) = state.regs.get(1) {
+                    let yes = self.truth(true);
+                    self.copy(*seen, yes);
+                }
+            }
+            AggregateKind::AvgNumeric(func) => {
+                fold(self, func, vec![acc, value]);
+                self.add_one(state.regs[1].0)?;
+            }
+            AggregateKind::AvgFloat => {
+                fold(self, Func::FltAdd, vec![acc, value]);
+                self.add_one(state.regs[1].0)?;
+            }
+            AggregateKind::Min => fold(self, Func::Min, vec![acc, value]),
+            AggregateKind::Max => fold(self, Func::Max, vec![acc, value]),
+            AggregateKind::ArrayAgg => fold(self, Func::ArrayAppend, vec![acc, value]),
+            AggregateKind::StringAgg => {
+                let first = self.apply(Func::IsNull, vec![acc], Type::Bool);
+                let then = self.block(|l| {
+                    l.copy(acc, value);
+                    Ok(())
+                })?;
+                let otherwise = self.block(|l| {
+                    let between = l.value(&a.args[1])?;
+                    l.emit(OpKind::Apply { dst: acc, func: Func::Concat, args: vec![acc, between, value] });
+                    Ok(())
+                })?;
+                self.emit(OpKind::If { cond: first, then, otherwise });
+            }
+            AggregateKind::CountStar | AggregateKind::First => {}
+        }
+        Ok(())
+    }
+
+    /// The result of an aggregate's state.
+    pub(super) fn result(&mut self, a: &Aggregate, state: &State) -> Result<Reg> {
+        if let Some(coll) = state.set {
+            let dst = self.temp(Type::Int8);
+            self.emit(OpKind::Len { dst, coll });
+            return Ok(dst);
+        }
+        let acc = state.regs[0].0;
+        match a.kind {
+            AggregateKind::Sum(_) => {
+                let Some((seen, _)) = state.regs.get(1) else { return Ok(acc) };
+                self.choose_or_null(*seen, &a.ty, |_| Ok(acc))
+            }
+            AggregateKind::AvgNumeric(_) => {
+                let count = state.regs[1].0;
+                let zero = self.int8(0);
+                let any = self.apply(Func::IntGt, vec![count, zero], Type::Bool);
+                self.choose_or_null(any, &a.ty, |l| {
+                    let sum = l.exactly(acc, &Type::Numeric(None));
+                    Ok(l.apply(Func::NumAvg, vec![sum, count], Type::Numeric(None)))
+                })
+            }
+            AggregateKind::AvgFloat => {
+                let count = state.regs[1].0;
+                let zero = self.int8(0);
+                let any = self.apply(Func::IntGt, vec![count, zero], Type::Bool);
+                self.choose_or_null(any, &a.ty, |l| {
+                    let count = l.exactly(count, &Type::Float8);
+                    Ok(l.apply(Func::FltDiv, vec![acc, count], Type::Float8))
+                })
+            }
+            _ => Ok(acc),
+        }
+    }
+
+    fn choose_or_null(
+        &mut self,
+        cond: Reg,
+        ty: &Type,
+        value: impl FnOnce(&mut Self) -> Result<Reg>,
+    ) -> Result<Reg> {
+        let dst = self.temp(ty.clone());
+        let null = self.constant(Datum::Null, ty.clone());
+        let then = self.block(|l| {
+            let src = value(l)?;
+            l.copy(dst, src);
+            Ok(())
+        })?;
+        let otherwise = self.block(|l| {
+            l.copy(dst, null);
+            Ok(())
+        })?;
+        self.emit(OpKind::If { cond, then, otherwise });
+        Ok(dst)
+    }
+}
+
+/// The ORDER BY that all ordered aggregates share.
+fn shared_order(grouping: &Grouping) -> Result<Option<Vec<(Bound, bool, bool)>>> {
+    let mut orders = grouping.aggregates.iter().map(|a| &a.order).filter(|o| !o.is_empty());
+    let Some(first) = orders.next() else { return Ok(None) };
+    if orders.any(|o| o != first) {
+        return Err(Error::unsupported(
+            "aggregates of one query with different ORDER BY are not supported",
+            "use one subquery for each",
+        ));
+    }
+    Ok(Some(first.clone()))
+}

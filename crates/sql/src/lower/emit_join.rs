@@ -1,0 +1,1080 @@
+//! Joins: each step of a plan is a region, the next step stands inside it.
+
+use super::bound::{Bound, BoundKind, BoundQuery, RelId, RelKind};
+use super::path::{Key, Path, Values};
+use super::plan::{Hash, Outer, Plan, Source, Step};
+use super::{Lowerer, Typed};
+use planaria_base::{ColumnId, Datum, Error, Result, SqlState, Type};
+use planaria_ir::{Block, Coll, CollDecl, CollKind, ErrorFields, Func, OpKind, Range, Reg, RegKind, SortKey};
+
+/// What is emitted inside a region.
+pub(super) type Then<'t> = dyn FnMut(&mut Lowerer<'_>) -> Result<()> + 't;
+
+impl Lowerer<'_> {
+    /// Emits the joins of a plan; `then` inside the innermost.
+    pub(super) fn emit_plan(&mut self, plan: &Plan, then: &mut Then<'_>) -> Result<()> {
+        self.emit_plan_at(self.frames.len() - 1, plan, then)
+    }
+
+    /// The same; what it builds stands at that frame.
+    fn emit_plan_at(&mut self, frame: usize, plan: &Plan, then: &mut Then<'_>) -> Result<()> {
+        let depth = self.plan_depth;
+        if plan.steps.len() > 1 {
+            self.note("Nested Loop");
+            self.plan_depth += 1;
+        } else if plan.steps.is_empty() {
+            self.note("Result");
+        }
+        let done = self.filtered(&plan.first, &mut |l| l.emit_steps(frame, &plan.steps, then));
+        self.plan_depth = depth;
+        done
+    }
+
+    fn emit_steps(&mut self, frame: usize, steps: &[Step], then: &mut Then<'_>) -> Result<()> {
+        let Some((step, rest)) = steps.split_first() else { return then(self) };
+        let mut inner =
+            |l: &mut Lowerer<'_>| l.filtered(&step.filter, &mut |l| l.emit_steps(frame, rest, then));
+        match &step.source {
+            Source::Access { rel, path } => self.emit_access(*rel, path, &mut inner),
+            Source::Produce { rel, keep: false } => self.emit_produce(*rel, &mut inner),
+            Source::Produce { rel, keep: true } => self.emit_kept(frame, *rel, &mut inner),
+            Source::Hash(hash) => self.emit_hash(frame, hash, &mut inner),
+            Source::Outer { rels, how } => self.emit_outer(frame, rels, how, &mut inner),
+            Source::Full { left, left_rels, hash, rest } => {
+                self.emit_full(frame, left, left_rels, hash, rest, &mut inner)
+            }
+        }
+    }
+
+    /// Runs `then` where all conditions are true.
+    pub(super) fn filtered(&mut self, filter: &[Bound], then: &mut Then<'_>) -> Result<()> {
+        let Some((first, rest)) = filter.split_first() else { return then(self) };
+        let before = self.at(first.position);
+        let cond = self.value(first)?;
+        let body = self.block(|l| l.filtered(rest, then))?;
+        self.emit(OpKind::If { cond, then: body, otherwise: Block::default() });
+        self.at(before);
+        Ok(())
+    }
+
+    /// Makes relations available to what `then` emits.
+    pub(super) fn with_rels(&mut self, rels: &[RelId], then: &mut Then<'_>) -> Result<()> {
+        self.available.extend(rels);
+        let known = self.available.len();
+        let done = then(self);
+        debug_assert!(done.is_err() || self.available.len() == known);
+        self.available.truncate(known - rels.len());
+        done
+    }
+
+    // ---- tables ----
+
+    /// Columns of a table's relation that are used, with their registers.
+    fn loaded(&mut self, rel: RelId) -> Vec<(ColumnId, Reg)> {
+        let used: Vec<usize> =
+            self.rel(rel).uses.iter().enumerate().filter(|(_, n)| **n > 0).map(|(i, _)| i).collect();
+        used.into_iter().map(|c| (ColumnId::from(c), self.column_reg(rel, c))).collect()
+    }
+
+    /// The register of a relation's row handle.
+    pub(super) fn row_reg(&mut self, rel: RelId) -> Reg {
+        if let Some(row) = self.rel(rel).row {
+            return row;
+        }
+        let RelKind::Table(table) = self.rel(rel).kind else { unreachable!("only tables have rows") };
+        let row = self.program.reg(RegKind::Row(table), None);
+        self.rel_mut(rel).row = Some(row);
+        row
+    }
+
+    fn emit_access(&mut self, rel: RelId, path: &Path, then: &mut Then<'_>) -> Result<()> {
+        self.note_access(rel, path);
+        let any = path.prefix.iter().position(|k| matches!(k, Key::Any(_)));
+        let Some(at) = any else {
+            let prefix = self.prefix(path, None)?;
+            return self.emit_reach(rel, path, prefix, then);
+        };
+        let Key::Any(values) = &path.prefix[at] else { unreachable!("found above") };
+        // What does not depend on the value is computed before the loop over the values.
+        let fixed = self.prefix(path, Some(at))?;
+        self.emit_values_loop(rel, path, at, values, &mut |l, value| {
+            let mut prefix = fixed.clone();
+            prefix[at] = value;
+            l.emit_reach(rel, path, prefix, then)
+        })
+    }
+
+    /// The registers of a path's key; at `skip` stands one that is not meant.
+    fn prefix(&mut self, path: &Path, skip: Option<usize>) -> Result<Vec<Reg>> {
+        let mut regs = Vec::with_capacity(path.prefix.len());
+        for (i, key) in path.prefix.iter().enumerate() {
+            match key {
+                Key::One(e) => regs.push(self.value(e)?),
+                Key::Any(_) if Some(i) == skip => {
+                    let placeholder = self.truth(true);
+                    regs.push(placeholder);
+                }
+                Key::Any(_) => return Err(Error::internal("two sets of values in one path")),
+            }
+        }
+        Ok(regs)
+    }
+
+    /// A point read or a scan.
+    fn emit_reach(&mut self, rel: RelId, path: &Path, prefix: Vec<Reg>, then: &mut Then<'_>) -> Result<()> {
+        let row = self.row_reg(rel);
+        if path.full {
+            let columns = self.loaded(rel);
+            let (table, index) = (path.table, path.index);
+            self.emit(OpKind::Get { table, index, key: prefix, row, columns });
+            let found = self.apply(Func::IsNotNull, vec![row], Type::Bool);
+            return self.when(found, |l| l.with_rels(&[rel], then));
+        }
+        let bound = |l: &mut Self, b: &Option<(Bound, bool)>| -> Result<Option<planaria_ir::Bound>> {
+            b.as_ref()
+                .map(|(e, inclusive)| Ok(planaria_ir::Bound { reg: l.value(e)?, inclusive: *inclusive }))
+                .transpose()
+        };
+        let lower = bound(self, &path.lower)?;
+        let upper = bound(self, &path.upper)?;
+        let columns = self.loaded(rel);
+        let label = self.label();
+        let body = self.block(|l| l.with_rels(&[rel], then))?;
+        self.emit(OpKind::Scan {
+            table: path.table,
+            index: path.index,
+            range: Range { prefix, lower, upper },
+            descending: path.descending,
+            row,
+            columns,
+            label,
+            body,
+        });
+        Ok(())
+    }
+
+    /// Runs `body` for each of a set of values: not NULL, none twice, in index order.
+    fn emit_values_loop(
+        &mut self,
+        rel: RelId,
+        path: &Path,
+        at: usize,
+        values: &Values,
+        body: &mut dyn FnMut(&mut Lowerer<'_>, Reg) -> Result<()>,
+    ) -> Result<()> {
+        let table = self.catalog.table_by_id(path.table);
+        let column = table.indexes[path.index.index()].columns[at].index();
+        let _ = rel;
+        let ty = match (values, &table.columns[column].ty) {
+            (Values::List(list), _) => wider(list.iter().map(|e| &e.ty)),
+            (Values::Array(e), _) => match &e.ty {
+                Type::Array(of) => (**of).clone(),
+                other => other.clone(),
+            },
+            (Values::Query(q), _) => q.columns[0].ty.clone(),
+        };
+        let list = self.coll(CollKind::List, Vec::new(), vec![RegKind::Value(ty.clone())]);
+        let push = |l: &mut Lowerer<'_>, value: Reg, maybe_null: bool| {
+            let value = l.exactly(value, &ty);
+            let op = OpKind::Push { coll: list, values: vec![value] };
+            if !maybe_null {
+                l.emit(op);
+                return Ok(());
+            }
+            let there = l.apply(Func::IsNotNull, vec![value], Type::Bool);
+            l.when(there, |l| {
+                l.emit(op);
+                Ok(())
+            })
+        };
+        match values {
+            Values::List(items) => {
+                for e in items {
+                    let value = self.value(e)?;
+                    let maybe_null = !self.never_null(e);
+                    push(self, value, maybe_null)?;
+                }
+            }
+            Values::Array(e) => {
+                let array = self.value(e)?;
+                let there = self.apply(Func::IsNotNull, vec![array], Type::Bool);
+                self.when(there, |l| l.for_elements(array, &ty, &mut |l, value, _| push(l, value, true)))?;
+            }
+            Values::Query(query) => {
+                self.emit_query(query, None, &mut |l, row| push(l, row[0].reg, true))?;
+            }
+        }
+        let order = SortKey { column: 0, descending: path.descending, nulls_first: path.descending };
+        self.emit(OpKind::Sort { coll: list, keys: vec![order] });
+        // Equal values are neighbours now.
+        let (value, last) = (self.temp(ty.clone()), self.temp(ty.clone()));
+        let null = self.constant(Datum::Null, ty);
+        self.copy(last, null);
+        let label = self.label();
+        let block = self.block(|l| {
+            let other = l.apply(Func::Distinct, vec![value, last], Type::Bool);
+            l.when(other, |l| {
+                l.copy(last, value);
+                body(l, value)
+            })
+        })?;
+        self.emit(OpKind::ForEach { coll: list, columns: vec![value], entry: None, label, body: block });
+        Ok(())
+    }
+
+    // ---- relations that compute their rows ----
+
+    pub(super) fn emit_produce(&mut self, rel: RelId, then: &mut Then<'_>) -> Result<()> {
+        let kind = self.rel(rel).kind.clone();
+        let name = self.rel(rel).name.clone();
+        match kind {
+            RelKind::Table(_) => Err(Error::internal("a table is accessed, not produced")),
+            RelKind::Pseudo => self.with_rels(&[rel], then),
+            RelKind::Query(query) => {
+                self.note(&format!("Subquery Scan on {name}"));
+                self.plan_depth += 1;
+                let done = self.emit_query(&query, None, &mut |l, row| {
+                    l.set_columns_to(rel, row);
+                    l.with_rels(&[rel], then)
+                });
+                self.plan_depth -= 1;
+                done
+            }
+            RelKind::Cte(index) => self.emit_cte(rel, index, then),
+            RelKind::Row(values) => {
+                let mut row = Vec::with_capacity(values.len());
+                for e in &values {
+                    row.push(Typed { reg: self.exact(e)?, ty: e.ty.clone() });
+                }
+                self.set_columns_to(rel, &row);
+                self.with_rels(&[rel], then)
+            }
+            RelKind::CallRow { procedure, args } => {
+                self.note(&format!("Function Scan on {name}"));
+                let mut regs = Vec::with_capacity(args.len());
+                for e in &args {
+                    regs.push(self.exact(e)?);
+                }
+                let outs: Vec<Reg> =
+                    (0..self.rel(rel).columns.len()).map(|c| self.column_reg(rel, c)).collect();
+                self.emit(OpKind::Call { procedure, args: regs, outs });
+                self.with_rels(&[rel], then)
+            }
+            RelKind::CallSet { procedure, args, ordinality } => {
+                self.note(&format!("Function Scan on {name}"));
+                let mut regs = Vec::with_capacity(args.len());
+                for e in &args {
+                    regs.push(self.exact(e)?);
+                }
+                let width = self.rel(rel).columns.len() - ordinality as usize;
+                let kinds: Vec<RegKind> =
+                    self.rel(rel).columns[..width].iter().map(|(_, ty)| RegKind::Value(ty.clone())).collect();
+                let list = self.coll(CollKind::List, Vec::new(), kinds);
+                // STRICT: no rows for a NULL.
+                let nullable: Vec<Reg> = args
+                    .iter()
+                    .zip(&regs)
+                    .filter(|(e, _)| self.catalog.procedure(procedure).strict && !self.never_null(e))
+                    .map(|(_, r)| *r)
+                    .collect();
+                let call = OpKind::CallSet { procedure, args: regs, into: list };
+                if nullable.is_empty() {
+                    self.emit(call);
+                } else {
+                    let missing = self.any_null(&nullable);
+                    self.unless(missing, |l| {
+                        l.emit(call);
+                        Ok(())
+                    })?;
+                }
+                let columns: Vec<Reg> = (0..width).map(|c| self.column_reg(rel, c)).collect();
+                self.iterate(rel, list, columns, ordinality, then)
+            }
+            RelKind::Unnest { array, ordinality } => {
+                self.note(&format!("Function Scan on {name}"));
+                let Type::Array(of) = array.ty.clone() else {
+                    return Err(Error::internal("unnest of no array"));
+                };
+                let array = self.value(&array)?;
+                let number = self.ordinal(rel, ordinality);
+                let there = self.apply(Func::IsNotNull, vec![array], Type::Bool);
+                self.when(there, |l| {
+                    l.for_elements(array, &of, &mut |l, element, _| {
+                        l.rel_mut(rel).regs[0] = Some(element);
+                        l.next_ordinal(number);
+                        l.with_rels(&[rel], then)
+                    })
+                })
+            }
+            RelKind::Series { start, stop, step, ordinality } => {
+                self.note(&format!("Function Scan on {name}"));
+                self.emit_series(rel, &start, &stop, &step, ordinality, then)
+            }
+        }
+    }
+
+    /// A relation's columns are these registers from here on.
+    pub(super) fn set_columns_to(&mut self, rel: RelId, row: &[Typed]) {
+        let regs = row.iter().map(|t| Some(t.reg)).collect();
+        self.rel_mut(rel).regs = regs;
+    }
+
+    /// The register of WITH ORDINALITY, at zero.
+    fn ordinal(&mut self, rel: RelId, ordinality: bool) -> Option<Reg> {
+        ordinality.then(|| {
+            let column = self.rel(rel).columns.len() - 1;
+            let reg = self.column_reg(rel, column);
+            let zero = self.int8(0);
+            self.copy(reg, zero);
+            reg
+        })
+    }
+
+    fn next_ordinal(&mut self, number: Option<Reg>) {
+        if let Some(reg) = number {
+            let one = self.int8(1);
+            self.emit(OpKind::Apply { dst: reg, func: Func::Int8Add, args: vec![reg, one] });
+        }
+    }
+
+    /// Runs `then` for each row of a collection.
+    fn iterate(
+        &mut self,
+        rel: RelId,
+        coll: Coll,
+        columns: Vec<Reg>,
+        ordinality: bool,
+        then: &mut Then<'_>,
+    ) -> Result<()> {
+        let number = self.ordinal(rel, ordinality);
+        let label = self.label();
+        let body = self.block(|l| {
+            l.next_ordinal(number);
+            l.with_rels(&[rel], then)
+        })?;
+        self.emit(OpKind::ForEach { coll, columns, entry: None, label, body });
+        Ok(())
+    }
+
+    fn emit_series(
+        &mut self,
+        rel: RelId,
+        start: &Bound,
+        stop: &Bound,
+        step: &Bound,
+        ordinality: bool,
+        then: &mut Then<'_>,
+    ) -> Result<()> {
+        use planaria_base::types::TypeClass;
+        let ty = start.ty.clone();
+        let (add, le, ge) = match ty.class() {
+            TypeClass::Integer if ty == Type::Int8 => (Func::Int8Add, Func::IntLe, Func::IntGe),
+            TypeClass::Integer => (Func::Int4Add, Func::IntLe, Func::IntGe),
+            TypeClass::Numeric => (Func::NumAdd, Func::NumLe, Func::NumGe),
+            _ => (Func::TimestampAddInterval, Func::IntLe, Func::IntGe),
+        };
+        let first = self.exact(start)?;
+        let stop = self.value(stop)?;
+        let by = self.value(step)?;
+        let at = self.column_reg(rel, 0);
+        // Which way it goes: known, or asked at the start.
+        let sign = match step.as_const() {
+            Some(Datum::Int(n)) if *n != 0 => Some(*n > 0),
+            Some(Datum::Numeric(n)) if n.mantissa() != 0 => Some(n.mantissa() > 0),
+            _ => None,
+        };
+        let upwards = match sign {
+            Some(_) => None,
+            None => {
+                let zero = match ty.class() {
+                    TypeClass::Numeric => {
+                        self.constant(Datum::Numeric(planaria_base::Numeric::ZERO), Type::Numeric(None))
+                    }
+                    TypeClass::Integer => self.int8(0),
+                    _ => self.constant(Datum::Int(0), Type::Interval),
+                };
+                let (eq, gt) = match ty.class() {
+                    TypeClass::Numeric => (Func::NumEq, Func::NumGt),
+                    _ => (Func::IntEq, Func::IntGt),
+                };
+                let none = self.apply(eq, vec![by, zero], Type::Bool);
+                self.when(none, |l| {
+                    let message = "step size cannot equal zero";
+                    l.raise(SqlState::INVALID_PARAMETER_VALUE, message, ErrorFields::default());
+                    Ok(())
+                })?;
+                Some(self.apply(gt, vec![by, zero], Type::Bool))
+            }
+        };
+        let number = self.ordinal(rel, ordinality);
+        self.copy(at, first);
+        let label = self.label();
+        let body = self.block(|l| {
+            let within = match (sign, upwards) {
+                (Some(true), _) => l.apply(le, vec![at, stop], Type::Bool),
+                (Some(false), _) => l.apply(ge, vec![at, stop], Type::Bool),
+                (None, Some(up)) => {
+                    let within = l.temp(Type::Bool);
+                    let a = l.block(|l| {
+                        l.emit(OpKind::Apply { dst: within, func: le, args: vec![at, stop] });
+                        Ok(())
+                    })?;
+                    let b = l.block(|l| {
+                        l.emit(OpKind::Apply { dst: within, func: ge, args: vec![at, stop] });
+                        Ok(())
+                    })?;
+                    l.emit(OpKind::If { cond: up, then: a, otherwise: b });
+                    within
+                }
+                (None, None) => unreachable!("one of them is known"),
+            };
+            let turn = l.block(|l| {
+                l.next_ordinal(number);
+                l.with_rels(&[rel], then)?;
+                // The last value may be the greatest of its type: no step beyond it.
+                if ty.class() == TypeClass::Integer {
+                    let last = l.apply(Func::IntEq, vec![at, stop], Type::Bool);
+                    l.when(last, |l| {
+                        l.emit(OpKind::Exit { label });
+                        Ok(())
+                    })?;
+                }
+                l.emit(OpKind::Apply { dst: at, func: add, args: vec![at, by] });
+                Ok(())
+            })?;
+            let leave = l.block(|l| {
+                l.emit(OpKind::Exit { label });
+                Ok(())
+            })?;
+            l.emit(OpKind::If { cond: within, then: turn, otherwise: leave });
+            Ok(())
+        })?;
+        self.emit(OpKind::Loop { label, body });
+        Ok(())
+    }
+
+    /// A reference to a CTE: in place if it is the only one, else a loop over its rows, which are
+    /// computed at the outermost frame.
+    fn emit_cte(&mut self, rel: RelId, index: usize, then: &mut Then<'_>) -> Result<()> {
+        let name = self.ctes[index].name.clone();
+        if self.ctes[index].uses == 1
+            && let Some(query) = self.ctes[index].query.clone()
+        {
+            self.note(&format!("CTE {name}"));
+            self.plan_depth += 1;
+            let done = self.emit_query(&query, None, &mut |l, row| {
+                l.set_columns_to(rel, row);
+                l.with_rels(&[rel], then)
+            });
+            self.plan_depth -= 1;
+            return done;
+        }
+        let list = match self.ctes[index].list {
+            Some(list) => list,
+            None => {
+                let query =
+                    self.ctes[index].query.clone().ok_or_else(|| Error::internal("a CTE without a query"))?;
+                let frame = self.frame_for(&query);
+                let list = self.list_of(&query, frame, &format!("CTE {name}"))?;
+                self.ctes[index].list = Some(list);
+                list
+            }
+        };
+        self.note(&format!("CTE Scan on {name}"));
+        let columns: Vec<Reg> = (0..self.rel(rel).columns.len()).map(|c| self.column_reg(rel, c)).collect();
+        self.iterate(rel, list, columns, false, then)
+    }
+
+    /// The outermost frame at which a query can be computed.
+    fn frame_for(&mut self, query: &BoundQuery) -> usize {
+        let free = self.free_rels(query);
+        (0..self.frames.len())
+            .find(|i| {
+                let there = &self.available[..self.frames[*i].available.min(self.available.len())];
+                free.iter().all(|r| there.contains(r))
+            })
+            .unwrap_or(self.frames.len() - 1)
+    }
+
+    /// The rows of a query in a list, computed at a frame.
+    fn list_of(&mut self, query: &BoundQuery, frame: usize, what: &str) -> Result<Coll> {
+        let kinds: Vec<RegKind> = query.columns.iter().map(|c| RegKind::Value(c.ty.clone())).collect();
+        let list = self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values: kinds });
+        self.note(what);
+        self.plan_depth += 1;
+        let done = self.at_frame(frame, |l| {
+            l.emit(OpKind::Clear { coll: list });
+            l.emit_query(query, None, &mut |l, row| {
+                let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
+                l.emit(OpKind::Push { coll: list, values });
+                Ok(())
+            })
+        });
+        self.plan_depth -= 1;
+        done.map(|()| list)
+    }
+
+    /// A derived table that several turns of an outer loop need: computed once.
+    fn emit_kept(&mut self, frame: usize, rel: RelId, then: &mut Then<'_>) -> Result<()> {
+        let RelKind::Query(query) = self.rel(rel).kind.clone() else {
+            return self.emit_produce(rel, then);
+        };
+        let list = self.list_of(&query, frame, "Materialize")?;
+        self.rel_mut(rel).regs = vec![None; query.columns.len()];
+        let columns: Vec<Reg> = (0..query.columns.len()).map(|c| self.column_reg(rel, c)).collect();
+        self.iterate(rel, list, columns, false, then)
+    }
+
+    // ---- hash joins ----
+
+    /// The registers that carry relations' rows through a collection: used columns, and handles of
+    /// rows that are changed later.
+    pub(super) fn carried(&mut self, rels: &[RelId]) -> Vec<Carried> {
+        let mut carried = Vec::new();
+        for rel in rels {
+            let used: Vec<usize> =
+                self.rel(*rel).uses.iter().enumerate().filter(|(_, n)| **n > 0).map(|(i, _)| i).collect();
+            for column in used {
+                let ty = self.rel(*rel).columns[column].1.clone();
+                carried.push(Carried { rel: *rel, column: Some(column), kind: RegKind::Value(ty) });
+            }
+            if self.rel(*rel).row_used
+                && let RelKind::Table(table) = self.rel(*rel).kind
+            {
+                carried.push(Carried { rel: *rel, column: None, kind: RegKind::Row(table) });
+            }
+        }
+        carried
+    }
+
+    /// The registers that hold them now.
+    pub(super) fn carried_regs(&mut self, carried: &[Carried]) -> Vec<Reg> {
+        carried
+            .iter()
+            .map(|c| match (c.column, &c.kind) {
+                (Some(column), RegKind::Value(ty)) => {
+                    let reg = self.column_reg(c.rel, column);
+                    self.exactly(reg, ty)
+                }
+                _ => self.row_reg(c.rel),
+            })
+            .collect()
+    }
+
+    /// New registers for them: those so far may be constants' or variables' own.
+    pub(super) fn renew(&mut self, carried: &[Carried]) -> Vec<Reg> {
+        carried
+            .iter()
+            .map(|c| match c.column {
+                Some(column) => {
+                    self.rel_mut(c.rel).regs[column] = None;
+                    self.column_reg(c.rel, column)
+                }
+                None => {
+                    self.rel_mut(c.rel).row = None;
+                    self.row_reg(c.rel)
+                }
+            })
+            .collect()
+    }
+
+    /// Sets them all to NULL.
+    fn nullify(&mut self, carried: &[Carried], regs: &[Reg]) {
+        for (c, reg) in carried.iter().zip(regs) {
+            match &c.kind {
+                RegKind::Value(ty) => {
+                    let null = self.constant(Datum::Null, ty.clone());
+                    self.copy(*reg, null);
+                }
+                RegKind::Row(_) => self.emit(OpKind::Const { dst: *reg, value: Datum::Null }),
+            }
+        }
+    }
+
+    /// Builds the table of a hash join at a frame. Its values are what is carried, then `extra`.
+    fn build_hash(
+        &mut self,
+        frame: usize,
+        hash: &Hash,
+        carried: &[Carried],
+        keep_nulls: bool,
+        extra: &[Reg],
+    ) -> Result<(Coll, Vec<Type>)> {
+        let types: Vec<Type> = hash.keys.iter().map(|(b, p)| wider([&b.ty, &p.ty].into_iter())).collect();
+        let kinds = types.iter().cloned().map(RegKind::Value).collect();
+        let mut values: Vec<RegKind> = carried.iter().map(|c| c.kind.clone()).collect();
+        values.extend(extra.iter().map(|r| self.program.kind_of(*r).clone()));
+        let kind = if hash.unique { CollKind::Map } else { CollKind::MultiMap };
+        let coll = self.program.coll(CollDecl { kind, keys: kinds, values });
+        self.note("Hash");
+        self.plan_depth += 1;
+        let done = self.at_frame(frame, |l| {
+            l.emit(OpKind::Clear { coll });
+            l.emit_plan(&hash.build, &mut |l| {
+                let mut keys = Vec::with_capacity(types.len());
+                let mut nullable = Vec::new();
+                for ((build, _), ty) in hash.keys.iter().zip(&types) {
+                    let reg = l.value(build)?;
+                    let reg = l.exactly(reg, ty);
+                    if !keep_nulls && !l.never_null(build) {
+                        nullable.push(reg);
+                    }
+                    keys.push(reg);
+                }
+                let put = |l: &mut Lowerer<'_>| {
+                    let mut values = l.carried_regs(carried);
+                    values.extend(extra);
+                    l.emit(OpKind::MapPut { coll, keys: keys.clone(), values });
+                    Ok(())
+                };
+                if nullable.is_empty() {
+                    return put(l);
+                }
+                // A NULL equals nothing: such rows join with none.
+                let missing = l.any_null(&nullable);
+                l.unless(missing, |l| put(l))
+            })
+        });
+        self.plan_depth -= 1;
+        done.map(|()| (coll, types))
+    }
+
+    fn probe_keys(&mut self, hash: &Hash, types: &[Type]) -> Result<Vec<Reg>> {
+        let mut keys = Vec::with_capacity(types.len());
+        for ((_, probe), ty) in hash.keys.iter().zip(types) {
+            let reg = self.value(probe)?;
+            keys.push(self.exactly(reg, ty));
+        }
+        Ok(keys)
+    }
+
+    fn emit_hash(&mut self, frame: usize, hash: &Hash, then: &mut Then<'_>) -> Result<()> {
+        self.note("Hash Join");
+        let carried = self.carried(&hash.rels);
+        let (coll, types) = self.build_hash(frame, hash, &carried, false, &[])?;
+        let values = self.renew(&carried);
+        let keys = self.probe_keys(hash, &types)?;
+        if hash.unique {
+            let found = self.temp(Type::Bool);
+            self.emit(OpKind::MapGet { coll, keys, found, values });
+            return self.when(found, |l| l.with_rels(&hash.rels, then));
+        }
+        let label = self.label();
+        let body = self.block(|l| l.with_rels(&hash.rels, then))?;
+        self.emit(OpKind::ForMatches { coll, keys, values, entry: None, label, body });
+        Ok(())
+    }
+
+    // ---- outer joins ----
+
+    fn emit_outer(&mut self, frame: usize, rels: &[RelId], how: &Outer, then: &mut Then<'_>) -> Result<()> {
+        match how {
+            Outer::Get { rel, path, rest } => {
+                self.note_access(*rel, path);
+                let key = self.prefix(path, None)?;
+                let row = self.row_reg(*rel);
+                let columns = self.loaded(*rel);
+                let (table, index) = (path.table, path.index);
+                self.emit(OpKind::Get { table, index, key, row, columns });
+                if !rest.is_empty() {
+                    // A row that fails the conditions is as if it were not there.
+                    let carried = self.carried(rels);
+                    let regs = self.carried_regs(&carried);
+                    self.unless_all(rest, rels, &mut |l| {
+                        l.nullify(&carried, &regs);
+                        Ok(())
+                    })?;
+                }
+                self.with_rels(rels, then)
+            }
+            Outer::Hash(hash, rest) if hash.unique => {
+                self.note("Hash Left Join");
+                let carried = self.carried(&hash.rels);
+                let (coll, types) = self.build_hash(frame, hash, &carried, false, &[])?;
+                let values = self.renew(&carried);
+                let keys = self.probe_keys(hash, &types)?;
+                let found = self.temp(Type::Bool);
+                self.emit(OpKind::MapGet { coll, keys, found, values: values.clone() });
+                if !rest.is_empty() {
+                    let (carried, values) = (&carried, &values);
+                    self.unless_all(rest, rels, &mut |l| {
+                        l.nullify(carried, values);
+                        Ok(())
+                    })?;
+                }
+                self.unless(found, |l| {
+                    l.nullify(&carried, &values);
+                    Ok(())
+                })?;
+                self.with_rels(rels, then)
+            }
+            Outer::Hash(hash, rest) => {
+                self.note("Hash Left Join");
+                let carried = self.carried(&hash.rels);
+                let (coll, types) = self.build_hash(frame, hash, &carried, false, &[])?;
+                let values = self.renew(&carried);
+                let keys = self.probe_keys(hash, &types)?;
+                self.emit_matches(&carried, rels, then, &mut |l, push| {
+                    let label = l.label();
+                    let (keys, values) = (keys.clone(), values.clone());
+                    let body = l.block(|l| l.with_rels(rels, &mut |l| l.filtered(rest, push)))?;
+                    l.emit(OpKind::ForMatches { coll, keys, values, entry: None, label, body });
+                    Ok(())
+                })
+            }
+            Outer::Nested(plan) => {
+                self.note("Left Join");
+                let carried = self.carried(rels);
+                self.emit_matches(&carried, rels, then, &mut |l, push| l.emit_plan_at(frame, plan, push))
+            }
+        }
+    }
+
+    /// Runs `f` where not all conditions are true.
+    fn unless_all(&mut self, conditions: &[Bound], rels: &[RelId], f: &mut Then<'_>) -> Result<()> {
+        self.with_rels(rels, &mut |l| {
+            let mut all = Bound::bool(true, 0);
+            for (i, e) in conditions.iter().enumerate() {
+                all = if i == 0 { e.clone() } else { all.and(e.clone()) };
+            }
+            let cond = l.value(&all)?;
+            l.unless(cond, |l| f(l))
+        })
+    }
+
+    /// The rows of the nullable side that match, or one of NULLs: they are collected, so that what comes
+    /// behind is emitted once.
+    fn emit_matches(
+        &mut self,
+        carried: &[Carried],
+        rels: &[RelId],
+        then: &mut Then<'_>,
+        matches: &mut dyn FnMut(&mut Lowerer<'_>, &mut Then<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let kinds: Vec<RegKind> = carried.iter().map(|c| c.kind.clone()).collect();
+        // A list has at least one column, were it only to count its rows.
+        let dummy = kinds.is_empty();
+        let kinds = if dummy { vec![RegKind::Value(Type::Bool)] } else { kinds };
+        let list = self.coll(CollKind::List, Vec::new(), kinds);
+        let yes = self.truth(true);
+        matches(self, &mut |l| {
+            let values = if dummy { vec![yes] } else { l.carried_regs(carried) };
+            l.emit(OpKind::Push { coll: list, values });
+            Ok(())
+        })?;
+        let regs = if dummy { vec![self.temp(Type::Bool)] } else { self.renew(carried) };
+        let len = self.temp(Type::Int8);
+        self.emit(OpKind::Len { dst: len, coll: list });
+        let zero = self.int8(0);
+        let none = self.apply(Func::IntEq, vec![len, zero], Type::Bool);
+        self.when(none, |l| {
+            if dummy {
+                l.copy(regs[0], yes);
+            } else {
+                l.nullify(carried, &regs);
+            }
+            l.emit(OpKind::Push { coll: list, values: regs.clone() });
+            Ok(())
+        })?;
+        let label = self.label();
+        let body = self.block(|l| l.with_rels(rels, then))?;
+        self.emit(OpKind::ForEach { coll: list, columns: regs, entry: None, label, body });
+        Ok(())
+    }
+
+    /// FULL JOIN: all rows are collected first, by the hash table with a mark on each row that matched.
+    fn emit_full(
+        &mut self,
+        frame: usize,
+        left: &Plan,
+        left_rels: &[RelId],
+        hash: &Hash,
+        rest: &[Bound],
+        then: &mut Then<'_>,
+    ) -> Result<()> {
+        self.note("Hash Full Join");
+        let left_carried = self.carried(left_rels);
+        let right_carried = self.carried(&hash.rels);
+        let (no, yes) = (self.truth(false), self.truth(true));
+        let (coll, types) = self.build_hash(frame, hash, &right_carried, true, &[no])?;
+        let right_regs = self.renew(&right_carried);
+        let mut kinds: Vec<RegKind> =
+            left_carried.iter().chain(&right_carried).map(|c| c.kind.clone()).collect();
+        let dummy = kinds.is_empty();
+        if dummy {
+            kinds.push(RegKind::Value(Type::Bool));
+        }
+        let list = self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values: kinds });
+        let mark = right_carried.len() as u32;
+        self.plan_depth += 1;
+        let mut left_regs = Vec::new();
+        self.at_frame(frame, |l| {
+            l.emit(OpKind::Clear { coll: list });
+            let push = |l: &mut Lowerer<'_>, left: &[Reg], right: &[Reg]| {
+                let mut values = [left, right].concat();
+                if dummy {
+                    values.push(yes);
+                }
+                l.emit(OpKind::Push { coll: list, values });
+            };
+            let flag = l.temp(Type::Bool);
+            l.emit_plan(left, &mut |l| {
+                let left = l.carried_regs(&left_carried);
+                let matched = l.temp(Type::Bool);
+                l.copy(matched, no);
+                let keys = l.probe_keys(hash, &types)?;
+                let nullable: Vec<Reg> = hash
+                    .keys
+                    .iter()
+                    .zip(&keys)
+                    .filter(|((_, p), _)| !l.never_null(p))
+                    .map(|(_, r)| *r)
+                    .collect();
+                let probe = |l: &mut Lowerer<'_>| {
+                    let (label, entry) = (l.label(), l.temp(Type::Int8));
+                    let mut values = right_regs.clone();
+                    values.push(flag);
+                    let body = l.block(|l| {
+                        l.with_rels(&[left_rels, &hash.rels].concat(), &mut |l| {
+                            l.filtered(rest, &mut |l| {
+                                l.copy(matched, yes);
+                                l.emit(OpKind::SetEntry { coll, entry, column: mark, value: yes });
+                                push(l, &left, &right_regs);
+                                Ok(())
+                            })
+                        })
+                    })?;
+                    l.emit(OpKind::ForMatches { coll, keys, values, entry: Some(entry), label, body });
+                    Ok(())
+                };
+                if nullable.is_empty() {
+                    probe(l)?;
+                } else {
+                    let missing = l.any_null(&nullable);
+                    l.unless(missing, probe)?;
+                }
+                l.unless(matched, |l| {
+                    let nulls = l.null_regs(&right_carried);
+                    push(l, &left, &nulls);
+                    Ok(())
+                })
+            })?;
+            let keys: Vec<Reg> = types.iter().map(|ty| l.temp(ty.clone())).collect();
+            let mut columns = keys;
+            columns.extend(&right_regs);
+            columns.push(flag);
+            let label = l.label();
+            let body = l.block(|l| {
+                l.unless(flag, |l| {
+                    let nulls = l.null_regs(&left_carried);
+                    push(l, &nulls, &right_regs);
+                    Ok(())
+                })
+            })?;
+            l.emit(OpKind::ForEach { coll, columns, entry: None, label, body });
+            left_regs = l.renew(&left_carried);
+            Ok(())
+        })?;
+        self.plan_depth -= 1;
+        let mut columns = [left_regs, right_regs].concat();
+        if dummy {
+            columns.push(self.temp(Type::Bool));
+        }
+        let label = self.label();
+        let rels = [left_rels, &hash.rels].concat();
+        let body = self.block(|l| l.with_rels(&rels, then))?;
+        self.emit(OpKind::ForEach { coll: list, columns, entry: None, label, body });
+        Ok(())
+    }
+
+    fn null_regs(&mut self, carried: &[Carried]) -> Vec<Reg> {
+        carried
+            .iter()
+            .map(|c| match &c.kind {
+                RegKind::Value(ty) => self.constant(Datum::Null, ty.clone()),
+                RegKind::Row(table) => {
+                    let dst = self.program.reg(RegKind::Row(*table), None);
+                    self.emit(OpKind::Const { dst, value: Datum::Null });
+                    dst
+                }
+            })
+            .collect()
+    }
+
+    /// EXISTS over equalities with the query around it, which no index helps: a set of the inner values,
+    /// built once. `None` where that does not fit.
+    pub(super) fn hashed_exists(&mut self, query: &BoundQuery) -> Result<Option<Reg>> {
+        use super::bound::{Body, Item};
+        let Body::Select(select) = &query.body else { return Ok(None) };
+        if select.grouping.is_some() || query.limit.is_some() || query.offset.is_some() {
+            return Ok(None);
+        }
+        let locals = self.rels_of(&select.from);
+        let mut own = Vec::new();
+        let mut keys = Vec::new();
+        for e in &select.filter {
+            match self.hash_key(&locals, e) {
+                Some(key) => keys.push(key),
+                None => own.push(e.clone()),
+            }
+        }
+        if keys.is_empty() {
+            return Ok(None);
+        }
+        // A key that an index knows is better looked up there.
+        for item in &select.from {
+            if let Item::Rel(rel) = item
+                && matches!(self.rel(*rel).kind, RelKind::Table(_))
+            {
+                let conditions = self.conditions(&select.filter, &locals);
+                if self.best_path(*rel, &conditions, &[]).score < super::plan::HASH {
+                    return Ok(None);
+                }
+            }
+        }
+        // Where it can be built: outside of the loops it is looked up in.
+        let inner = BoundQuery {
+            body: Body::Select(Box::new(super::bound::BoundSelect {
+                filter: own.clone(),
+                ..(**select).clone()
+            })),
+            ..query.clone()
+        };
+        let Some(frame) = self.frame_of(&inner) else { return Ok(None) };
+        let types: Vec<Type> = keys.iter().map(|(b, p)| wider([&b.ty, &p.ty].into_iter())).collect();
+        let kinds = types.iter().cloned().map(RegKind::Value).collect();
+        let set = self.program.coll(CollDecl { kind: CollKind::Map, keys: kinds, values: Vec::new() });
+        self.note("Hashed SubPlan");
+        self.plan_depth += 1;
+        let done = self.at_frame(frame, |l| {
+            l.emit(OpKind::Clear { coll: set });
+            l.push_frame();
+            let plan = l.plan_group(&select.from, &own, &[])?;
+            l.emit_plan(&plan, &mut |l| {
+                let mut regs = Vec::with_capacity(keys.len());
+                let mut nullable = Vec::new();
+                for ((build, _), ty) in keys.iter().zip(&types) {
+                    let reg = l.value(build)?;
+                    let reg = l.exactly(reg, ty);
+                    if !l.never_null(build) {
+                        nullable.push(reg);
+                    }
+                    regs.push(reg);
+                }
+                let put = OpKind::MapPut { coll: set, keys: regs, values: Vec::new() };
+                if nullable.is_empty() {
+                    l.emit(put);
+                    return Ok(());
+                }
+                let missing = l.any_null(&nullable);
+                l.unless(missing, |l| {
+                    l.emit(put);
+                    Ok(())
+                })
+            })?;
+            l.pop_frame();
+            Ok(())
+        });
+        self.plan_depth -= 1;
+        done?;
+        let mut probe = Vec::with_capacity(keys.len());
+        for ((_, e), ty) in keys.iter().zip(&types) {
+            let reg = self.value(e)?;
+            probe.push(self.exactly(reg, ty));
+        }
+        let found = self.temp(Type::Bool);
+        self.emit(OpKind::MapGet { coll: set, keys: probe, found, values: Vec::new() });
+        Ok(Some(found))
+    }
+
+    // ---- EXPLAIN ----
+
+    fn note_access(&mut self, rel: RelId, path: &Path) {
+        let table = self.catalog.table_by_id(path.table);
+        let index = &table.indexes[path.index.index()];
+        let alias = &self.rel(rel).name;
+        let on = if *alias == table.name || alias.is_empty() {
+            table.name.clone()
+        } else {
+            format!("{} {alias}", table.name)
+        };
+        let bounds = path.lower.is_some() || path.upper.is_some();
+        let ordered = path.descending;
+        let line = if path.prefix.is_empty() && !bounds && path.index.index() == 0 && !ordered {
+            format!("Seq Scan on {on}")
+        } else {
+            let what = if path.full { "Index Lookup" } else { "Index Scan" };
+            let backward = if ordered { " Backward" } else { "" };
+            format!("{what}{backward} using {} on {on}", index.name)
+        };
+        self.note(&line);
+        let mut conditions = Vec::new();
+        let name = |i: usize| &table.columns[index.columns[i].index()].name;
+        for (i, key) in path.prefix.iter().enumerate() {
+            conditions.push(match key {
+                Key::One(e) => format!("{} = {}", name(i), self.show(e)),
+                Key::Any(_) => format!("{} = ANY (..)", name(i)),
+            });
+        }
+        let next = path.prefix.len();
+        for (bound, op) in [(&path.lower, ">"), (&path.upper, "<")] {
+            if let Some((e, inclusive)) = bound {
+                let equal = if *inclusive { "=" } else { "" };
+                conditions.push(format!("{} {op}{equal} {}", name(next), self.show(e)));
+            }
+        }
+        if !conditions.is_empty() {
+            self.plan_depth += 1;
+            self.note(&format!("Index Cond: ({})", conditions.join(" AND ")));
+            self.plan_depth -= 1;
+        }
+    }
+
+    /// An expression in a few words.
+    fn show(&self, e: &Bound) -> String {
+        match &e.kind {
+            BoundKind::Const(Datum::Int(n)) => n.to_string(),
+            BoundKind::Const(Datum::Text(t)) => format!("'{t}'"),
+            BoundKind::Const(Datum::Bool(b)) => b.to_string(),
+            BoundKind::Const(Datum::Null) => "NULL".to_owned(),
+            BoundKind::Const(Datum::Numeric(n)) => n.to_string(),
+            BoundKind::Param(n) => format!("${}", n + 1),
+            BoundKind::Column(rel, column) => {
+                let rel = self.rel(*rel);
+                let name = &rel.columns[*column].0;
+                if rel.name.is_empty() { name.clone() } else { format!("{}.{name}", rel.name) }
+            }
+            BoundKind::Reg(reg) => {
+                let name = &self.program.regs[reg.index()].name;
+                name.clone().unwrap_or_else(|| reg.to_string())
+            }
+            BoundKind::Relabel(inner) | BoundKind::Cast(inner, _) => self.show(inner),
+            BoundKind::Apply(func, args) => {
+                let args: Vec<String> = args.iter().map(|a| self.show(a)).collect();
+                format!("{func}({})", args.join(", "))
+            }
+            _ => "..".to_owned(),
+        }
+    }
+}
+
+/// Something of a relation's row that goes through a collection: a column, or the handle.
+pub(super) struct Carried {
+    rel: RelId,
+    column: Option<usize>,
+    pub kind: RegKind,
+}
+
+/// A type that holds values of all of these, which are of one class.
+fn wider<'t>(types: impl Iterator<Item = &'t Type>) -> Type {
+    let mut chosen: Option<Type> = None;
+    for ty in types {
+        chosen = Some(match chosen {
+            None => ty.clone(),
+            Some(c) if c == *ty || planaria_ir::verify::holds(&c, ty) => c,
+            Some(c) if planaria_ir::verify::holds(ty, &c) => ty.clone(),
+            Some(c) => super::types::unmodified(&c),
+        });
+    }
+    chosen.unwrap_or(Type::Text)
+}

@@ -1,0 +1,595 @@
+//! INSERT.
+//!
+//! ```text
+//!  for each proposed row:  defaults, conversions -> NOT NULL, CHECK -> [conflict?] -> Insert | Update
+//!                          -> foreign keys -> count, RETURNING
+//! ```
+//!
+//! The rows of a query that reads the table itself are collected first: a statement does not see its
+//! own rows.
+
+use super::bound::{Bound, BoundKind, BoundQuery, RelId};
+use super::constraint::{Deferred, Values};
+use super::dml::{Returning, mismatch};
+use super::names::{Names, Source};
+use super::types::CastContext;
+use super::{Lowerer, Scope, Sink, Typed};
+use crate::ast::{ConflictTarget, Insert, InsertSource, OnConflict};
+use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, Type};
+use planaria_catalog::{ColumnDefault, Table};
+use planaria_ir::{CollKind, ErrorFields, Func, OpKind, Output, Reg, RegKind};
+
+/// A column of the query that is not stored.
+const NOWHERE: usize = usize::MAX;
+
+/// Where the proposed rows come from; values are for the given columns, in their types.
+enum Rows {
+    One(Vec<Bound>),
+    Several(Vec<Vec<Bound>>),
+    Query(Box<BoundQuery>),
+}
+
+/// ON CONFLICT, bound.
+struct Conflict {
+    arbiters: Vec<IndexId>,
+    update: Option<ConflictSet>,
+}
+
+struct ConflictSet {
+    /// The row that is there.
+    existing: RelId,
+    /// The row that was proposed.
+    excluded: RelId,
+    set: Vec<(usize, Bound)>,
+    filter: Vec<Bound>,
+}
+
+impl Lowerer<'_> {
+    /// The names that RETURNING sees, with the relation behind them.
+    fn returned_names<'a>(&mut self, level: &Names<'a>, table: &Table, alias: &str) -> (Names<'a>, RelId) {
+        let rel = self.shadow_rel(table, alias);
+        let mut names =
+            Names { outer: level.outer, scope: level.scope, sources: Vec::new(), ctes: level.ctes.clone() };
+        names.sources.push(self.shadow_source(table, rel, alias));
+        (names, rel)
+    }
+
+    pub(super) fn describe_insert(&mut self, scope: &Scope, insert: &Insert) -> Result<Vec<Output>> {
+        let table = self.target(&insert.table, "insert")?;
+        let alias = insert.alias.as_deref().unwrap_or(&table.name);
+        let mut level = Names::of(scope);
+        self.bind_with(&mut level, &insert.with, false)?;
+        let (names, _) = self.returned_names(&level, table, alias);
+        Ok(self.bind_returning(&names, &insert.returning)?.outputs)
+    }
+
+    pub(super) fn emit_insert(&mut self, scope: &Scope, insert: &Insert, sink: &mut Sink<'_>) -> Result<Reg> {
+        let table = self.target(&insert.table, "insert")?;
+        let alias = insert.alias.as_deref().unwrap_or(&table.name).to_owned();
+        let mut level = Names::of(scope);
+        self.push_frame();
+        self.bind_with(&mut level, &insert.with, false)?;
+        let mut given = self.given_columns(table, insert)?;
+        let mut rows = self.bind_rows(&level, table, insert, &mut given)?;
+        let (names, shadow) = self.returned_names(&level, table, &alias);
+        let mut returning = self.bind_returning(&names, &insert.returning)?;
+        let mut conflict = match &insert.on_conflict {
+            Some(on) => Some(self.bind_conflict(&level, table, &alias, on)?),
+            None => None,
+        };
+        // Uses, for the queries inside.
+        match &mut rows {
+            Rows::One(row) => row.iter_mut().for_each(|e| self.count(e)),
+            Rows::Several(rows) => rows.iter_mut().flatten().for_each(|e| self.count(e)),
+            Rows::Query(query) => {
+                let needed = vec![true; query.columns.len()];
+                self.count_query(query, &needed);
+            }
+        }
+        self.count_returning(&mut returning);
+        if let Some(ConflictSet { existing, set, filter, .. }) =
+            conflict.as_mut().and_then(|c| c.update.as_mut())
+        {
+            set.iter_mut().map(|(_, e)| e).chain(filter).for_each(|e| self.count(e));
+            // What RETURNING wants of a row that is updated is what was there.
+            let wanted: Vec<u32> = self.rel(shadow).uses.clone();
+            for (uses, n) in self.rel_mut(*existing).uses.iter_mut().zip(wanted) {
+                *uses += n;
+            }
+        }
+        self.note(&format!("Insert on {}", table.name));
+        let depth = self.plan_depth;
+        self.plan_depth += 1;
+        let count = self.counter();
+        let single = matches!(rows, Rows::One(_));
+        let before = std::mem::replace(&mut self.single_row, single);
+        let mut deferred = Deferred::default();
+        let mut seen = None;
+        let mut each = |l: &mut Lowerer<'_>, values: &[Typed]| {
+            let row = Proposed { table, given: &given, values, shadow, single };
+            l.store(&row, conflict.as_ref(), &returning, count, &mut deferred, &mut seen, sink)
+        };
+        match &rows {
+            Rows::One(row) => {
+                let mut values = Vec::with_capacity(row.len());
+                for e in row {
+                    values.push(Typed { reg: self.exact(e)?, ty: e.ty.clone() });
+                }
+                each(self, &values)?;
+            }
+            Rows::Several(rows) => {
+                let types: Vec<Type> = given.iter().map(|c| table.columns[*c].ty.clone()).collect();
+                // A list has at least one column, were it only to count its rows.
+                let dummy = types.is_empty();
+                let mut kinds: Vec<RegKind> = types.iter().cloned().map(RegKind::Value).collect();
+                if dummy {
+                    kinds.push(RegKind::Value(Type::Bool));
+                }
+                let list = self.coll(CollKind::List, Vec::new(), kinds);
+                let yes = self.truth(true);
+                for row in rows {
+                    let mut values = Vec::with_capacity(row.len());
+                    for e in row {
+                        values.push(self.exact(e)?);
+                    }
+                    if dummy {
+                        values.push(yes);
+                    }
+                    self.emit(OpKind::Push { coll: list, values });
+                }
+                if dummy {
+                    self.for_list(list, &[Type::Bool], &mut |l, _| each(l, &[]))?;
+                } else {
+                    self.for_list(list, &types, &mut each)?;
+                }
+            }
+            Rows::Query(query) => {
+                let probe = Bound::new(BoundKind::Exists(query.clone()), Type::Bool, 0);
+                if self.reads_table(&probe, table.id) {
+                    let types: Vec<Type> = query.columns.iter().map(|c| c.ty.clone()).collect();
+                    let kinds = types.iter().cloned().map(RegKind::Value).collect();
+                    let list = self.coll(CollKind::List, Vec::new(), kinds);
+                    self.emit_query(query, None, &mut |l, row| {
+                        let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
+                        l.emit(OpKind::Push { coll: list, values });
+                        Ok(())
+                    })?;
+                    self.for_list(list, &types, &mut each)?;
+                } else {
+                    self.emit_query(query, None, &mut each)?;
+                }
+            }
+        }
+        self.check_deferred(deferred)?;
+        self.single_row = before;
+        self.plan_depth = depth;
+        self.pop_frame();
+        Ok(count)
+    }
+
+    /// The columns that are given values, in the order of the list.
+    fn given_columns(&mut self, table: &Table, insert: &Insert) -> Result<Vec<usize>> {
+        if insert.columns.is_empty() {
+            return Ok(table.visible().map(|(id, _)| id.index()).collect());
+        }
+        let mut given = Vec::with_capacity(insert.columns.len());
+        for (name, position) in &insert.columns {
+            let column = self.target_column(table, name, *position)?;
+            if given.contains(&column) {
+                let message = format!("column \"{name}\" specified more than once");
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(*position));
+            }
+            given.push(column);
+        }
+        Ok(given)
+    }
+
+    /// Binds the rows; `given` loses the columns that every row leaves to their default.
+    fn bind_rows(
+        &mut self,
+        level: &Names<'_>,
+        table: &Table,
+        insert: &Insert,
+        given: &mut Vec<usize>,
+    ) -> Result<Rows> {
+        let listed = !insert.columns.is_empty();
+        let width = |n: usize, given: &mut Vec<usize>, position: u32| -> Result<()> {
+            if n > given.len() {
+                let message = "INSERT has more expressions than target columns";
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+            }
+            if n < given.len() && listed {
+                let message = "INSERT has more target columns than expressions";
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(insert.columns[n].1));
+            }
+            given.truncate(n);
+            Ok(())
+        };
+        let values = match &insert.source {
+            InsertSource::Default => {
+                given.clear();
+                return Ok(Rows::One(Vec::new()));
+            }
+            InsertSource::Values(rows) => rows,
+            InsertSource::Query(query) => {
+                let mut bound = self.bind_level(level.inner(), query, true)?;
+                width(bound.columns.len(), given, query.position)?;
+                for (i, column) in given.iter().enumerate() {
+                    let column = &table.columns[*column];
+                    let from = bound.columns[i].ty.clone();
+                    if !super::types::cast_allowed(&from, &column.ty, CastContext::Assignment) {
+                        return Err(mismatch(&column.name, &column.ty, &from, query.position));
+                    }
+                    self.coerce_output(&mut bound, i, &column.ty)?;
+                }
+                for column in given.clone() {
+                    self.check_identity(table, column, insert, query.position)?;
+                }
+                if insert.overriding == Some(false) {
+                    // What the query gives for identity columns goes nowhere.
+                    for column in given.iter_mut() {
+                        if matches!(table.columns[*column].default, ColumnDefault::Identity { .. }) {
+                            *column = NOWHERE;
+                        }
+                    }
+                }
+                return Ok(Rows::Query(Box::new(bound)));
+            }
+        };
+        let first = values.first().map_or(0, Vec::len);
+        if values.iter().any(|r| r.len() != first) {
+            let message = "VALUES lists must all be the same length";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(insert.table.position));
+        }
+        let place = values.first().and_then(|r| r.get(given.len())).and_then(|e| e.as_ref());
+        width(first, given, place.map_or(insert.table.position, |e| e.position))?;
+        // Columns that are DEFAULT everywhere are as if they were not listed.
+        let identity = |c: usize| matches!(table.columns[c].default, ColumnDefault::Identity { .. });
+        let dropped: Vec<bool> = (0..first)
+            .map(|i| {
+                values.iter().all(|r| r[i].is_none())
+                    || insert.overriding == Some(false) && identity(given[i])
+            })
+            .collect();
+        let mut rows = Vec::with_capacity(values.len());
+        for row in values {
+            let mut bound = Vec::with_capacity(row.len());
+            for (i, e) in row.iter().enumerate().filter(|(i, _)| !dropped[*i]) {
+                let column = given[i];
+                bound.push(match e {
+                    None => self.default_value(table, column, insert.table.position)?,
+                    Some(e) => {
+                        self.check_identity(table, column, insert, e.position)?;
+                        let value = self.outside("VALUES", |l| l.bind(level, e))?;
+                        self.assign(value, table, column)?
+                    }
+                });
+            }
+            rows.push(bound);
+        }
+        let mut dropped = dropped.into_iter();
+        given.retain(|_| !dropped.next().unwrap_or(false));
+        Ok(if rows.len() == 1 { Rows::One(rows.remove(0)) } else { Rows::Several(rows) })
+    }
+
+    /// 428C9 for a value given to an identity column that is always generated.
+    fn check_identity(&self, table: &Table, column: usize, insert: &Insert, position: u32) -> Result<()> {
+        let column = &table.columns[column];
+        let always = matches!(column.default, ColumnDefault::Identity { always: true, .. });
+        if !always || insert.overriding.is_some() {
+            return Ok(());
+        }
+        let message = format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name);
+        Err(Error::new(SqlState::GENERATED_ALWAYS, message)
+            .detail(format!("Column \"{}\" is an identity column defined as GENERATED ALWAYS.", column.name))
+            .hint("Use OVERRIDING SYSTEM VALUE to override.")
+            .at(position))
+    }
+
+    // ---- ON CONFLICT ----
+
+    fn bind_conflict(
+        &mut self,
+        level: &Names<'_>,
+        table: &Table,
+        alias: &str,
+        on: &OnConflict,
+    ) -> Result<Conflict> {
+        let unique = |i: &usize| table.indexes[*i].unique;
+        let arbiters: Vec<usize> = match &on.target {
+            None => {
+                if on.update.is_some() {
+                    let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, message)
+                        .hint("For example, ON CONFLICT (column_name).")
+                        .at(on.position));
+                }
+                (0..table.indexes.len()).filter(unique).collect()
+            }
+            Some(ConflictTarget::Columns(columns)) => {
+                let mut wanted = Vec::new();
+                for name in columns {
+                    wanted.push(self.target_column(table, name, on.position)?);
+                }
+                wanted.sort_unstable();
+                wanted.dedup();
+                let same = |i: &usize| {
+                    let mut columns: Vec<usize> =
+                        table.indexes[*i].columns.iter().map(|c| c.index()).collect();
+                    columns.sort_unstable();
+                    columns == wanted
+                };
+                let found: Vec<usize> =
+                    (0..table.indexes.len()).filter(unique).filter(same).take(1).collect();
+                if found.is_empty() {
+                    let message =
+                        "there is no unique or exclusion constraint matching the ON CONFLICT specification";
+                    return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(on.position));
+                }
+                found
+            }
+            Some(ConflictTarget::Constraint(name)) => {
+                let found = (0..table.indexes.len())
+                    .filter(|i| table.indexes[*i].unique && table.indexes[*i].name == *name)
+                    .take(1)
+                    .collect::<Vec<_>>();
+                if found.is_empty() {
+                    let message =
+                        format!("constraint \"{name}\" for table \"{}\" does not exist", table.name);
+                    return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(on.position));
+                }
+                found
+            }
+        };
+        let arbiters = arbiters
+            .into_iter()
+            // A hidden row id never conflicts.
+            .filter(|i| !table.indexes[*i].columns.iter().any(|c| table.columns[c.index()].hidden))
+            .map(|i| IndexId(i as u16))
+            .collect();
+        let Some(update) = &on.update else { return Ok(Conflict { arbiters, update: None }) };
+        let existing = self.table_rel(table.id, alias);
+        self.rel_mut(existing).row_used = true;
+        let excluded = self.shadow_rel(table, "excluded");
+        let mut names =
+            Names { outer: level.outer, scope: level.scope, sources: Vec::new(), ctes: level.ctes.clone() };
+        names.sources.push(self.source_of(existing, alias));
+        let mut proposed: Source = self.shadow_source(table, excluded, "excluded");
+        // An unqualified name means the row that is there.
+        for column in &mut proposed.columns {
+            column.merged = true;
+        }
+        names.sources.push(proposed);
+        let set = self.bind_set(&names, table, &update.set)?.0;
+        let mut filter = Vec::new();
+        if let Some(e) = &update.filter {
+            self.outside("WHERE", |l| l.bind_condition(&names, e, "WHERE"))?.conjuncts(&mut filter);
+        }
+        Ok(Conflict { arbiters, update: Some(ConflictSet { existing, excluded, set, filter }) })
+    }
+
+    // ---- one row ----
+
+    #[allow(clippy::too_many_arguments)]
+    fn store(
+        &mut self,
+        row: &Proposed<'_>,
+        conflict: Option<&Conflict>,
+        returning: &Returning,
+        count: Reg,
+        deferred: &mut Deferred,
+        seen: &mut Option<planaria_ir::Coll>,
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
+        let (table, shadow) = (row.table, row.shadow);
+        let mut regs: Vec<Reg> = Vec::with_capacity(table.columns.len());
+        let mut nullable: Vec<(usize, Reg)> = Vec::new();
+        for (i, column) in table.columns.iter().enumerate() {
+            let given = row.given.iter().position(|c| *c == i);
+            let (reg, never_null) = match given {
+                Some(at) => {
+                    let value = &row.values[at];
+                    (self.exactly(value.reg, &column.ty), self.is_constant_value(value.reg))
+                }
+                None => {
+                    let e = self.default_value(table, i, self.position)?;
+                    (self.exact(&e)?, self.never_null(&e))
+                }
+            };
+            if column.not_null && !never_null {
+                nullable.push((i, reg));
+            }
+            regs.push(reg);
+        }
+        let values: Values = regs.iter().copied().map(Some).collect();
+        self.check_not_null(table, &nullable, &mut |_| values.clone())?;
+        self.rel_mut(shadow).regs = values.clone();
+        self.available.push(shadow);
+        self.check_row(table, shadow, None, &mut |_, _| {}, &mut |_| values.clone())?;
+        let mut insert = |l: &mut Lowerer<'_>, deferred: &mut Deferred| -> Result<()> {
+            l.emit(OpKind::Insert { table: table.id, values: regs.clone(), row: None });
+            for key in &table.foreign_keys {
+                let parents: Vec<Reg> = key.columns.iter().map(|c| regs[c.index()]).collect();
+                if key.parent == table.id && !row.single {
+                    l.defer_parent(table, key, &parents, deferred);
+                    continue;
+                }
+                let maybe_null: Vec<Reg> = key
+                    .columns
+                    .iter()
+                    .filter(|c| !table.columns[c.index()].not_null)
+                    .map(|c| regs[c.index()])
+                    .collect();
+                l.check_parent(table, key, &parents, &maybe_null)?;
+            }
+            Ok(())
+        };
+        match conflict {
+            None => {
+                insert(self, deferred)?;
+                self.count_row(count, row.single);
+                self.give(returning, sink)?;
+            }
+            Some(Conflict { arbiters, update: None }) => {
+                self.unless_taken(table, arbiters, &regs, &mut |l| {
+                    insert(l, deferred)?;
+                    l.count_row(count, row.single);
+                    l.give(returning, sink)
+                })?;
+            }
+            Some(Conflict { arbiters, update: Some(update) }) => {
+                let arbiter = arbiters[0];
+                self.upsert(row, &regs, arbiter, update, deferred, seen, &mut insert, &mut |l| {
+                    l.count_row(count, row.single);
+                    l.give(returning, sink)
+                })?;
+            }
+        }
+        self.available.pop();
+        Ok(())
+    }
+
+    /// Whether a register is a constant's that is not NULL.
+    fn is_constant_value(&self, reg: Reg) -> bool {
+        self.constant_values.get(&reg.0).is_some_and(|value| !value.is_null())
+    }
+
+    fn unless_taken(
+        &mut self,
+        table: &Table,
+        arbiters: &[IndexId],
+        regs: &[Reg],
+        then: &mut dyn FnMut(&mut Lowerer<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let Some((index, rest)) = arbiters.split_first() else { return then(self) };
+        let key = table.indexes[index.index()].columns.iter().map(|c| regs[c.index()]).collect();
+        let row = self.program.reg(RegKind::Row(table.id), None);
+        self.emit(OpKind::Get { table: table.id, index: *index, key, row, columns: Vec::new() });
+        let free = self.apply(Func::IsNull, vec![row], Type::Bool);
+        self.when(free, |l| l.unless_taken(table, rest, regs, then))
+    }
+
+    /// ON CONFLICT DO UPDATE: probes the arbiter, then inserts or updates.
+    #[allow(clippy::too_many_arguments)]
+    fn upsert(
+        &mut self,
+        proposed: &Proposed<'_>,
+        regs: &[Reg],
+        arbiter: IndexId,
+        update: &ConflictSet,
+        deferred: &mut Deferred,
+        seen: &mut Option<planaria_ir::Coll>,
+        insert: &mut dyn FnMut(&mut Lowerer<'_>, &mut Deferred) -> Result<()>,
+        done: &mut dyn FnMut(&mut Lowerer<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (table, shadow) = (proposed.table, proposed.shadow);
+        let existing = update.existing;
+        let key: Vec<Reg> = table.indexes[arbiter.index()].columns.iter().map(|c| regs[c.index()]).collect();
+        // What the update reads besides what was asked for: referenced and checked columns.
+        let set_columns: Vec<usize> = update.set.iter().map(|(c, _)| *c).collect();
+        let extra = self.update_needs(table, &set_columns)?;
+        for column in extra {
+            self.rel_mut(existing).uses[column] += 1;
+        }
+        let used: Vec<usize> =
+            self.rel(existing).uses.iter().enumerate().filter(|(_, n)| **n > 0).map(|(i, _)| i).collect();
+        let columns =
+            used.iter().map(|c| (ColumnId::from(*c), self.column_reg(existing, *c))).collect::<Vec<_>>();
+        let row = self.row_reg(existing);
+        self.emit(OpKind::Get { table: table.id, index: arbiter, key: key.clone(), row, columns });
+        // The row as it is in the end, for RETURNING.
+        let returned: Vec<usize> =
+            self.rel(shadow).uses.iter().enumerate().filter(|(_, n)| **n > 0).map(|(i, _)| i).collect();
+        let results: Vec<(usize, Reg)> =
+            returned.iter().map(|c| (*c, self.temp(table.columns[*c].ty.clone()))).collect();
+        let stored = self.temp(Type::Bool);
+        let (no, yes) = (self.truth(false), self.truth(true));
+        self.copy(stored, no);
+        // The same row twice in one statement is an error.
+        let kinds: Vec<RegKind> = table.indexes[arbiter.index()]
+            .columns
+            .iter()
+            .map(|c| RegKind::Value(table.columns[c.index()].ty.clone()))
+            .collect();
+        let touched = (!proposed.single).then(|| {
+            *seen.get_or_insert_with(|| {
+                let decl = planaria_ir::CollDecl { kind: CollKind::Map, keys: kinds, values: Vec::new() };
+                self.program.coll(decl)
+            })
+        });
+        if let Some(coll) = touched {
+            self.at_frame(0, |l| {
+                l.emit(OpKind::Clear { coll });
+                Ok(())
+            })?;
+        }
+        let mark = |l: &mut Lowerer<'_>| {
+            if let Some(coll) = touched {
+                l.emit(OpKind::MapPut { coll, keys: key.clone(), values: Vec::new() });
+            }
+        };
+        let free = self.apply(Func::IsNull, vec![row], Type::Bool);
+        let then = self.block(|l| {
+            insert(l, deferred)?;
+            mark(l);
+            for (column, reg) in &results {
+                l.copy(*reg, regs[*column]);
+            }
+            l.copy(stored, yes);
+            Ok(())
+        })?;
+        self.rel_mut(update.excluded).regs = regs.iter().copied().map(Some).collect();
+        let otherwise = self.block(|l| {
+            if let Some(coll) = touched {
+                let again = l.temp(Type::Bool);
+                l.emit(OpKind::MapGet { coll, keys: key.clone(), found: again, values: Vec::new() });
+                l.when(again, |l| {
+                    let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
+                    let hint = "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.";
+                    let hint = l.constant(planaria_base::Datum::Text(hint.to_owned()), Type::Text);
+                    let fields = ErrorFields { hint: Some(hint), ..ErrorFields::default() };
+                    l.raise(SqlState::CARDINALITY_VIOLATION, message, fields);
+                    Ok(())
+                })?;
+            }
+            l.with_rels(&[existing, update.excluded], &mut |l| {
+                l.filtered(&update.filter, &mut |l| {
+                    let mut set = Vec::with_capacity(update.set.len());
+                    for (column, e) in &update.set {
+                        set.push((*column, l.exact(e)?, l.never_null(e)));
+                    }
+                    let new = l.change_row(table, existing, &set, deferred)?;
+                    mark(l);
+                    for (column, reg) in &results {
+                        let src = match new[*column] {
+                            Some(new) => new,
+                            None => l.column_reg(existing, *column),
+                        };
+                        l.copy(*reg, src);
+                    }
+                    l.copy(stored, yes);
+                    Ok(())
+                })
+            })
+        })?;
+        self.emit(OpKind::If { cond: free, then, otherwise });
+        let mut row: Values = regs.iter().copied().map(Some).collect();
+        for (column, reg) in &results {
+            row[*column] = Some(*reg);
+        }
+        self.rel_mut(shadow).regs = row;
+        self.when(stored, |l| done(l))
+    }
+}
+
+/// A row to be inserted.
+struct Proposed<'a> {
+    table: &'a Table,
+    /// Which columns `values` are for.
+    given: &'a [usize],
+    values: &'a [Typed],
+    /// The relation of the row as it is stored.
+    shadow: RelId,
+    /// It is the only one.
+    single: bool,
+}

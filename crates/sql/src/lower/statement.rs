@@ -1,0 +1,145 @@
+//! Whole statements as programs; CALL; EXPLAIN.
+
+use super::names::Names;
+use super::{Called, Lowerer, ParamTypes, Scope, Typed};
+use crate::ast::{FunctionCall, Statement, StatementKind};
+use planaria_base::{Error, Result, SqlState, Type};
+use planaria_catalog::{Catalog, Mode};
+use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
+
+/// Lowers a query, INSERT, UPDATE, DELETE or CALL to a program of kind `Statement` that emits its rows.
+pub fn lower_statement(catalog: &Catalog, statement: &Statement, params: &ParamTypes) -> Result<Program> {
+    let lowerer = lower(catalog, statement, params)?;
+    lowerer.finish()
+}
+
+/// The plan of a statement, a line each, indented by depth.
+pub fn explain_statement(
+    catalog: &Catalog,
+    statement: &Statement,
+    params: &ParamTypes,
+) -> Result<Vec<String>> {
+    let lowerer = lower(catalog, statement, params)?;
+    let line = |(depth, text): &(usize, String)| {
+        if *depth == 0 {
+            return text.clone();
+        }
+        let arrow = if text.starts_with("Index Cond") { "    " } else { "->  " };
+        format!("{}{arrow}{text}", " ".repeat(depth * 4 - 2))
+    };
+    Ok(lowerer.notes.iter().map(line).collect())
+}
+
+fn lower<'c>(catalog: &'c Catalog, statement: &Statement, params: &ParamTypes) -> Result<Lowerer<'c>> {
+    let mut l = Lowerer::new(catalog, "statement", ProgramKind::Statement);
+    l.params_open = true;
+    for ty in &params.0 {
+        let param = ty.as_ref().filter(|ty| **ty != Type::Unknown).map(|ty| {
+            let ty = super::types::unmodified(ty);
+            Typed { reg: l.temp(ty.clone()), ty }
+        });
+        l.params.push(param);
+    }
+    l.at(statement.position);
+    let scope = Scope::new();
+    // RETURNING and queries emit their rows.
+    let mut emit = |l: &mut Lowerer<'_>, row: &[Typed]| {
+        let values: Vec<Reg> = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
+        l.emit(OpKind::Emit { values });
+        Ok(())
+    };
+    match &statement.kind {
+        StatementKind::Query(query) => {
+            l.program.outputs = l.query(&scope, query, &mut emit)?;
+        }
+        StatementKind::Insert(insert) => {
+            l.program.outputs = l.describe_statement(&scope, statement)?;
+            l.program.row_count = Some(l.insert(&scope, insert, &mut emit)?);
+        }
+        StatementKind::Update(update) => {
+            l.program.outputs = l.describe_statement(&scope, statement)?;
+            l.program.row_count = Some(l.update(&scope, update, &mut emit)?);
+        }
+        StatementKind::Delete(delete) => {
+            l.program.outputs = l.describe_statement(&scope, statement)?;
+            l.program.row_count = Some(l.delete(&scope, delete, &mut emit)?);
+        }
+        StatementKind::Call { call, position } => {
+            l.at(*position);
+            let called = l.call(&scope, call)?;
+            l.note(&format!("Call {}", catalog.procedure(called.procedure).name));
+            l.program.outputs = called
+                .outs
+                .iter()
+                .map(|(name, value, _)| Output { name: name.clone(), ty: value.ty.clone() })
+                .collect();
+            if !called.outs.is_empty() {
+                let values = called.outs.iter().map(|(_, value, _)| value.reg).collect();
+                l.emit(OpKind::Emit { values });
+            }
+        }
+        _ => return Err(Error::internal("this statement is not lowered to a program")),
+    }
+    for (i, param) in l.params.iter().enumerate() {
+        let Some(Typed { reg, ty }) = param else { return Err(super::emit_expr::undetermined(i)) };
+        let name = format!("${}", i + 1);
+        l.program.regs[reg.index()].name = Some(name.clone());
+        l.program.params.push(Param { name, ty: ty.clone(), mode: ParamMode::In, reg: *reg });
+    }
+    Ok(l)
+}
+
+impl Lowerer<'_> {
+    /// Emits a CALL: resolves the procedure, evaluates its arguments, calls it.
+    pub fn call(&mut self, scope: &Scope, call: &FunctionCall) -> Result<Called> {
+        self.statement(|l| l.emit_procedure_call(scope, call))
+    }
+
+    fn emit_procedure_call(&mut self, scope: &Scope, call: &FunctionCall) -> Result<Called> {
+        let names = Names::of(scope);
+        let name = super::bind_call::plain_name(&call.name)?.to_owned();
+        let position = call.name.position;
+        let mut args = Vec::with_capacity(call.args.len());
+        for arg in &call.args {
+            args.push(self.outside("CALL arguments", |l| l.bind(&names, &arg.value))?);
+        }
+        let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
+        let Some((procedure, given)) = self.find_routine(&name, call, &args, true, position)? else {
+            let types: Vec<String> = types.iter().map(super::operators::base_name).collect();
+            let message = format!("procedure {name}({}) does not exist", types.join(", "));
+            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position).hint(
+                "No procedure matches the given name and argument types. You might need to add explicit type casts.",
+            ));
+        };
+        let definition = self.catalog.procedure(procedure);
+        // Which argument stands for which parameter, before they are taken.
+        let places: Vec<Option<usize>> = given
+            .iter()
+            .map(|g| match g {
+                super::bind_call::Given::Argument(i) => Some(*i),
+                _ => None,
+            })
+            .collect();
+        let mut values = self.routine_args(procedure, given, args, position)?;
+        let mut regs = Vec::with_capacity(values.len());
+        for value in &mut values {
+            self.count(value);
+            regs.push(self.exact(value)?);
+        }
+        let mut outs = Vec::new();
+        let columns = self.result_columns(definition);
+        let mut columns = columns.into_iter();
+        for (parameter, place) in definition.parameters.iter().filter(|p| p.mode != Mode::Table).zip(places) {
+            if !matches!(parameter.mode, Mode::Out | Mode::InOut) {
+                continue;
+            }
+            let Some((name, ty)) = columns.next() else { break };
+            let reg = self.program.reg(RegKind::Value(ty.clone()), None);
+            outs.push((name, Typed { reg, ty }, place.map(|i| call.args[i].value.clone())));
+        }
+        let registers = outs.iter().map(|(_, t, _)| t.reg).collect();
+        self.at(position);
+        self.emit(OpKind::Call { procedure, args: regs, outs: registers });
+        Ok(Called { procedure, outs })
+    }
+}

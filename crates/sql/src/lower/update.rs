@@ -1,0 +1,489 @@
+//! UPDATE.
+//!
+//! Rows are changed as they are found where that is safe: a point read, or a scan by an index none of whose
+//! columns is set, with nothing else in the statement reading the table. Otherwise (the Halloween
+//! problem) the rows and their new values are collected first. With FROM, a row that joins several times is
+//! changed once.
+
+use super::Lowerer;
+use super::bound::{Bound, BoundKind, BoundQuery, Item, RelId, RelKind};
+use super::constraint::{Deferred, Values};
+use super::names::Names;
+use super::plan::{Plan, Source};
+use super::{Scope, Sink};
+use crate::ast::{Assignment, ExprKind, Update};
+use planaria_base::{ColumnId, Error, Result, SqlState, Type};
+use planaria_catalog::{ColumnDefault, Table};
+use planaria_ir::{CollDecl, CollKind, ErrorFields, OpKind, Output, Reg, RegKind};
+
+/// A subquery that gives several columns of SET; its values are in these registers.
+pub(super) struct Multiple {
+    query: BoundQuery,
+    regs: Vec<Reg>,
+}
+
+impl Lowerer<'_> {
+    pub(super) fn describe_update(&mut self, scope: &Scope, update: &Update) -> Result<Vec<Output>> {
+        let table = self.target(&update.table, "update")?;
+        let alias = update.alias.as_deref().unwrap_or(&table.name);
+        let mut level = Names::of(scope);
+        self.bind_with(&mut level, &update.with, false)?;
+        let target = self.table_rel(table.id, alias);
+        level.sources.push(self.source_of(target, alias));
+        self.outside("FROM", |l| l.bind_from(&mut level, &update.from))?;
+        Ok(self.bind_returning(&level, &update.returning)?.outputs)
+    }
+
+    pub(super) fn emit_update(&mut self, scope: &Scope, update: &Update, sink: &mut Sink<'_>) -> Result<Reg> {
+        let table = self.target(&update.table, "update")?;
+        let alias = update.alias.as_deref().unwrap_or(&table.name).to_owned();
+        let mut level = Names::of(scope);
+        self.push_frame();
+        self.bind_with(&mut level, &update.with, false)?;
+        let target = self.table_rel(table.id, &alias);
+        self.rel_mut(target).row_used = true;
+        level.sources.push(self.source_of(target, &alias));
+        let (from, mut filter, _) = self.outside("FROM", |l| l.bind_from(&mut level, &update.from))?;
+        let mut items = vec![Item::Rel(target)];
+        items.extend(from);
+        if let Some(e) = &update.filter {
+            self.outside("WHERE", |l| l.bind_condition(&level, e, "WHERE"))?.conjuncts(&mut filter);
+        }
+        self.push_down(&items, &mut filter)?;
+        let (mut set, mut multiple) = self.bind_set(&level, table, &update.set)?;
+        let mut returning = self.bind_returning(&level, &update.returning)?;
+        // Uses of columns.
+        filter.iter_mut().chain(set.iter_mut().map(|(_, e)| e)).for_each(|e| self.count(e));
+        for m in &mut multiple {
+            let needed = vec![true; m.query.columns.len()];
+            self.count_query(&mut m.query, &needed);
+        }
+        self.count_items(&items);
+        self.count_returning(&mut returning);
+        let columns: Vec<usize> = set.iter().map(|(c, _)| *c).collect();
+        for column in self.update_needs(table, &columns)? {
+            self.rel_mut(target).uses[column] += 1;
+        }
+        let distinct = !update.from.is_empty();
+        if distinct {
+            self.use_key(table, target);
+        }
+        let values: Vec<Bound> = set.iter().map(|(_, e)| e.clone()).collect();
+        let reads = self.statement_reads(table, &items, target, &filter, &values, &multiple);
+        let plan = self.plan_group(&items, &filter, &[])?;
+        let single_each = once_each(&plan, target);
+        let in_place = !reads && single_each && self.keeps_its_path(table, &plan, target, &columns);
+        self.note(&format!("Update on {}", table.name));
+        let depth = self.plan_depth;
+        self.plan_depth += 1;
+        let count = self.counter();
+        let before = std::mem::replace(&mut self.single_row, plan.single);
+        self.cascade.push(table.id);
+        let mut deferred = Deferred::default();
+        let mut apply = |l: &mut Lowerer<'_>, set: &[(usize, Reg, bool)]| {
+            let new = l.change_row(table, target, set, &mut deferred)?;
+            l.count_row(count, plan.single);
+            if returning.values.is_empty() {
+                return Ok(());
+            }
+            // RETURNING sees the new values.
+            let old = l.rel(target).regs.clone();
+            for (reg, new) in l.rel_mut(target).regs.iter_mut().zip(&new) {
+                if new.is_some() {
+                    *reg = *new;
+                }
+            }
+            let done = l.give(&returning, sink);
+            l.rel_mut(target).regs = old;
+            done
+        };
+        if in_place {
+            self.emit_plan(&plan, &mut |l| {
+                let set = l.new_values(&set, &multiple)?;
+                apply(l, &set)
+            })?;
+        } else {
+            self.collected(
+                table,
+                target,
+                &items,
+                &plan,
+                (!single_each).then_some(()),
+                &set,
+                &multiple,
+                &mut apply,
+            )?;
+        }
+        self.check_deferred(deferred)?;
+        self.cascade.pop();
+        self.single_row = before;
+        self.plan_depth = depth;
+        self.pop_frame();
+        Ok(count)
+    }
+
+    /// Columns that changing these columns needs besides: of keys that others refer to, of checks and
+    /// foreign keys that a changed column takes part in.
+    pub(super) fn update_needs(&mut self, table: &Table, changed: &[usize]) -> Result<Vec<usize>> {
+        let mut needs = Vec::new();
+        for (_, key) in self.catalog.references_to(table.id) {
+            if key.parent_columns.iter().any(|c| changed.contains(&c.index())) {
+                needs.extend(key.parent_columns.iter().map(|c| c.index()));
+            }
+        }
+        for key in &table.foreign_keys {
+            if key.columns.iter().any(|c| changed.contains(&c.index())) {
+                needs.extend(key.columns.iter().map(|c| c.index()).filter(|c| !changed.contains(c)));
+            }
+        }
+        for check in &table.checks {
+            let shadow = self.shadow_rel(table, &table.name);
+            let scope = Scope::new();
+            let mut names = Names::of(&scope);
+            names.sources.push(self.shadow_source(table, shadow, &table.name));
+            let e = self.bind_text_in(&names, &check.expression, self.position)?;
+            let used: Vec<usize> =
+                self.columns_of(&e).into_iter().filter(|(r, _)| *r == shadow).map(|(_, c)| c).collect();
+            if used.iter().any(|c| changed.contains(c)) {
+                needs.extend(used.into_iter().filter(|c| !changed.contains(c)));
+            }
+        }
+        needs.sort_unstable();
+        needs.dedup();
+        Ok(needs)
+    }
+
+    /// The primary key of the target is needed to tell its rows apart.
+    pub(super) fn use_key(&mut self, table: &Table, target: RelId) {
+        for column in &table.indexes[0].columns {
+            self.rel_mut(target).uses[column.index()] += 1;
+        }
+    }
+
+    /// Counts the uses of columns inside FROM items.
+    pub(super) fn count_items(&mut self, items: &[Item]) {
+        let select = super::bound::BoundSelect {
+            from: items.to_vec(),
+            filter: Vec::new(),
+            grouping: None,
+            windows: None,
+            outputs: Vec::new(),
+            visible: 0,
+            distinct: super::bound::Distinct::No,
+        };
+        let mut query = BoundQuery {
+            body: super::bound::Body::Select(Box::new(select)),
+            columns: Vec::new(),
+            order: Vec::new(),
+            limit: None,
+            offset: None,
+        };
+        self.count_query(&mut query, &[]);
+    }
+
+    /// Whether anything in the statement but its target reads the table.
+    pub(super) fn statement_reads(
+        &mut self,
+        table: &Table,
+        items: &[Item],
+        target: RelId,
+        filter: &[Bound],
+        values: &[Bound],
+        multiple: &[Multiple],
+    ) -> bool {
+        let mut probes: Vec<Bound> = filter.iter().chain(values).cloned().collect();
+        probes.extend(
+            multiple.iter().map(|m| Bound::new(BoundKind::Exists(Box::new(m.query.clone())), Type::Bool, 0)),
+        );
+        if probes.iter().any(|e| self.reads_table(e, table.id)) || self.refers_to_itself(table) {
+            return true;
+        }
+        self.rels_of(items).into_iter().filter(|r| *r != target).any(|r| match self.rel(r).kind.clone() {
+            RelKind::Table(t) => t == table.id,
+            RelKind::Query(q) => {
+                let probe = Bound::new(BoundKind::Exists(q), Type::Bool, 0);
+                self.reads_table(&probe, table.id)
+            }
+            RelKind::Row(_) | RelKind::Series { .. } | RelKind::Unnest { .. } => false,
+            _ => true,
+        })
+    }
+
+    /// Whether changing these columns leaves the index alone by which the target is found.
+    fn keeps_its_path(&self, table: &Table, plan: &Plan, target: RelId, changed: &[usize]) -> bool {
+        plan.steps.iter().all(|step| match &step.source {
+            Source::Access { rel, path } if *rel == target => {
+                if path.is_get() {
+                    return true;
+                }
+                let primary = &table.indexes[0].columns;
+                let index = &table.indexes[path.index.index()].columns;
+                !index.iter().chain(primary).any(|c| changed.contains(&c.index()))
+            }
+            _ => true,
+        })
+    }
+
+    /// Binds SET: new values by column, and subqueries that give several.
+    pub(super) fn bind_set(
+        &mut self,
+        names: &Names<'_>,
+        table: &Table,
+        assignments: &[Assignment],
+    ) -> Result<(Vec<(usize, Bound)>, Vec<Multiple>)> {
+        let mut set: Vec<(usize, Bound)> = Vec::new();
+        let mut multiple = Vec::new();
+        for assignment in assignments {
+            let mut columns = Vec::with_capacity(assignment.columns.len());
+            for (name, position) in &assignment.columns {
+                let column = self.target_column(table, name, *position)?;
+                if set.iter().any(|(c, _)| *c == column) || columns.iter().any(|(c, _)| *c == column) {
+                    let message = format!("multiple assignments to same column \"{name}\"");
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(*position));
+                }
+                columns.push((column, *position));
+            }
+            let Some(value) = &assignment.value else {
+                for (column, position) in columns {
+                    set.push((column, self.default_value(table, column, position)?));
+                }
+                continue;
+            };
+            let values: Vec<Bound> = match (&columns[..], &value.kind) {
+                ([_], ExprKind::Row(fields)) if fields.len() == 1 => {
+                    vec![self.outside("UPDATE", |l| l.bind(names, &fields[0]))?]
+                }
+                ([_], _) => vec![self.outside("UPDATE", |l| l.bind(names, value))?],
+                (_, ExprKind::Row(fields)) => {
+                    let bind = |l: &mut Self, e| l.outside("UPDATE", |l| l.bind(names, e));
+                    fields.iter().map(|e| bind(self, e)).collect::<Result<_>>()?
+                }
+                (_, ExprKind::Subquery(query)) => {
+                    let query = self.outside("UPDATE", |l| l.bind_query(names, query))?;
+                    let regs: Vec<Reg> = query.columns.iter().map(|c| self.temp(c.ty.clone())).collect();
+                    let values = query
+                        .columns
+                        .iter()
+                        .zip(&regs)
+                        .map(|(c, r)| Bound::new(BoundKind::Reg(*r), c.ty.clone(), value.position))
+                        .collect();
+                    multiple.push(Multiple { query, regs });
+                    values
+                }
+                _ => {
+                    let message =
+                        "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression";
+                    return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                        .hint("Write the values in parentheses.")
+                        .at(value.position));
+                }
+            };
+            if values.len() != columns.len() {
+                let message = "number of columns does not match number of values";
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(value.position));
+            }
+            for ((column, position), value) in columns.into_iter().zip(values) {
+                if matches!(table.columns[column].default, ColumnDefault::Identity { always: true, .. }) {
+                    let name = &table.columns[column].name;
+                    let message = format!("column \"{name}\" can only be updated to DEFAULT");
+                    return Err(Error::new(SqlState::GENERATED_ALWAYS, message)
+                        .detail(format!(
+                            "Column \"{name}\" is an identity column defined as GENERATED ALWAYS."
+                        ))
+                        .at(position));
+                }
+                set.push((column, self.assign(value, table, column)?));
+            }
+        }
+        Ok((set, multiple))
+    }
+
+    /// Evaluates SET for the present row.
+    fn new_values(
+        &mut self,
+        set: &[(usize, Bound)],
+        multiple: &[Multiple],
+    ) -> Result<Vec<(usize, Reg, bool)>> {
+        for m in multiple {
+            for (reg, column) in m.regs.iter().zip(&m.query.columns) {
+                let null = self.constant(planaria_base::Datum::Null, column.ty.clone());
+                self.copy(*reg, null);
+            }
+            let seen = self.temp(Type::Bool);
+            let (no, yes) = (self.truth(false), self.truth(true));
+            self.copy(seen, no);
+            self.emit_query(&m.query, Some(2), &mut |l, row| {
+                if !l.at_most_one_row() {
+                    l.when(seen, |l| {
+                        let message = "more than one row returned by a subquery used as an expression";
+                        l.raise(SqlState::CARDINALITY_VIOLATION, message, ErrorFields::default());
+                        Ok(())
+                    })?;
+                    l.copy(seen, yes);
+                }
+                for (reg, value) in m.regs.iter().zip(row) {
+                    let src = l.exactly(value.reg, &value.ty);
+                    l.copy(*reg, src);
+                }
+                Ok(())
+            })?;
+        }
+        let mut values = Vec::with_capacity(set.len());
+        for (column, e) in set {
+            values.push((*column, self.exact(e)?, self.never_null(e)));
+        }
+        Ok(values)
+    }
+
+    /// Changes the present row of `target`, with everything its constraints ask for. Answers with the
+    /// new values by column.
+    pub(super) fn change_row(
+        &mut self,
+        table: &Table,
+        target: RelId,
+        set: &[(usize, Reg, bool)],
+        deferred: &mut Deferred,
+    ) -> Result<Values> {
+        let row = self.row_reg(target);
+        let mut new: Values = vec![None; table.columns.len()];
+        let mut ops = Vec::with_capacity(set.len());
+        let mut nullable = Vec::new();
+        for (column, reg, never_null) in set {
+            let reg = self.exactly(*reg, &table.columns[*column].ty);
+            new[*column] = Some(reg);
+            ops.push((ColumnId::from(*column), reg));
+            if table.columns[*column].not_null && !never_null {
+                nullable.push((*column, reg));
+            }
+        }
+        self.check_not_null(table, &nullable, &mut |l| l.loaded_row(table, row, &ops))?;
+        let changed: Vec<usize> = set.iter().map(|(c, ..)| *c).collect();
+        let mut old: Values = vec![None; table.columns.len()];
+        let mut merged = new.clone();
+        for column in self.update_needs(table, &changed)? {
+            let reg = self.column_reg(target, column);
+            old[column] = Some(reg);
+            merged[column].get_or_insert(reg);
+        }
+        if !table.checks.is_empty() {
+            let shadow = self.shadow_rel(table, &table.name);
+            self.rel_mut(shadow).regs = merged.clone();
+            self.available.push(shadow);
+            self.check_row(table, shadow, Some(&changed), &mut |_, _| {}, &mut |l| {
+                l.loaded_row(table, row, &ops)
+            })?;
+            self.available.pop();
+        }
+        self.emit(OpKind::Update { table: table.id, row, set: ops });
+        for key in &table.foreign_keys {
+            if !key.columns.iter().any(|c| changed.contains(&c.index())) {
+                continue;
+            }
+            let values: Vec<Reg> = key
+                .columns
+                .iter()
+                .map(|c| merged[c.index()].ok_or_else(|| Error::internal("a key column was not loaded")))
+                .collect::<Result<_>>()?;
+            if key.parent == table.id {
+                self.defer_parent(table, key, &values, deferred);
+                continue;
+            }
+            let maybe_null: Vec<Reg> = key
+                .columns
+                .iter()
+                .zip(&values)
+                .filter(|(c, _)| !table.columns[c.index()].not_null)
+                .map(|(_, r)| *r)
+                .collect();
+            self.check_parent(table, key, &values, &maybe_null)?;
+        }
+        self.after_update(table.id, &changed, &old, &merged, deferred)?;
+        Ok(new)
+    }
+
+    /// Finds all rows with their new values first, then changes them.
+    #[allow(clippy::too_many_arguments)]
+    fn collected(
+        &mut self,
+        table: &Table,
+        target: RelId,
+        items: &[Item],
+        plan: &Plan,
+        repeated: Option<()>,
+        set: &[(usize, Bound)],
+        multiple: &[Multiple],
+        apply: &mut dyn FnMut(&mut Lowerer<'_>, &[(usize, Reg, bool)]) -> Result<()>,
+    ) -> Result<()> {
+        let rels = self.rels_of(items);
+        let carried = self.carried(&rels);
+        let mut kinds: Vec<RegKind> =
+            set.iter().map(|(c, _)| RegKind::Value(table.columns[*c].ty.clone())).collect();
+        let width = kinds.len();
+        kinds.extend(carried.iter().map(|c| c.kind.clone()));
+        let keys: Vec<usize> = table.indexes[0].columns.iter().map(|c| c.index()).collect();
+        let key_kinds: Vec<RegKind> =
+            keys.iter().map(|c| RegKind::Value(table.columns[*c].ty.clone())).collect();
+        let coll = match repeated {
+            Some(()) => self.coll(CollKind::Map, key_kinds.clone(), kinds.clone()),
+            None => self.coll(CollKind::List, Vec::new(), kinds.clone()),
+        };
+        self.emit_plan(plan, &mut |l| {
+            let put = |l: &mut Lowerer<'_>| -> Result<Vec<Reg>> {
+                let mut values: Vec<Reg> =
+                    l.new_values(set, multiple)?.into_iter().map(|(_, r, _)| r).collect();
+                values.extend(l.carried_regs(&carried));
+                Ok(values)
+            };
+            if repeated.is_none() {
+                let values = put(l)?;
+                l.emit(OpKind::Push { coll, values });
+                return Ok(());
+            }
+            let key: Vec<Reg> = keys.iter().map(|c| l.column_reg(target, *c)).collect();
+            let seen = l.unseen_map(&key_kinds)?;
+            let found = l.temp(Type::Bool);
+            l.emit(OpKind::MapGet { coll: seen, keys: key.clone(), found, values: Vec::new() });
+            l.unless(found, |l| {
+                l.emit(OpKind::MapPut { coll: seen, keys: key.clone(), values: Vec::new() });
+                let values = put(l)?;
+                l.emit(OpKind::MapPut { coll, keys: key.clone(), values });
+                Ok(())
+            })
+        })?;
+        let mut columns: Vec<Reg> = Vec::new();
+        if repeated.is_some() {
+            columns.extend(key_kinds.iter().map(|k| self.program.reg(k.clone(), None)));
+        }
+        let values: Vec<Reg> = kinds[..width].iter().map(|k| self.program.reg(k.clone(), None)).collect();
+        columns.extend(&values);
+        columns.extend(self.renew(&carried));
+        let set: Vec<(usize, Reg, bool)> =
+            set.iter().zip(&values).map(|((c, e), r)| (*c, *r, self.never_null(e))).collect();
+        let label = self.label();
+        let body = self.block(|l| l.with_rels(&rels, &mut |l| apply(l, &set)))?;
+        self.emit(OpKind::ForEach { coll, columns, entry: None, label, body });
+        Ok(())
+    }
+
+    /// A set of keys, emptied where the statement begins.
+    pub(super) fn unseen_map(&mut self, keys: &[RegKind]) -> Result<planaria_ir::Coll> {
+        let decl = CollDecl { kind: CollKind::Map, keys: keys.to_vec(), values: Vec::new() };
+        let coll = self.program.coll(decl);
+        self.at_frame(0, |l| {
+            l.emit(OpKind::Clear { coll });
+            Ok(())
+        })?;
+        Ok(coll)
+    }
+}
+
+/// Whether each row of the target comes at most once: it is reached first and joins single rows only.
+pub(super) fn once_each(plan: &Plan, target: RelId) -> bool {
+    match &plan.steps[..] {
+        [first, rest @ ..] => {
+            matches!(&first.source, Source::Access { rel, .. } if *rel == target)
+                && rest.iter().all(|s| super::plan::is_single(&s.source))
+        }
+        [] => true,
+    }
+}
