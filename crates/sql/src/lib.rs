@@ -6,5 +6,5 @@
 //! ```
 
 pub mod ast;
-pub mod parse;
 pub mod lower;
+pub mod parse;

@@ -334,11 +334,6 @@ impl Lowerer<'_> {
         for arg in args {
             regs.push(self.exact(arg)?);
         }
-        if *ty == Type::Void {
-            self.emit(OpKind::Call { procedure, args: regs, outs: Vec::new() });
-            let null = self.constant(Datum::Null, Type::Void);
-            return Ok(self.deliver(null, dst));
-        }
         let dst = dst.unwrap_or_else(|| self.temp(ty.clone()));
         let strict = self.catalog.procedure(procedure).strict;
         let nullable: Vec<Reg> =

@@ -35,6 +35,7 @@ mod names;
 mod operators;
 mod path;
 mod plan;
+pub mod plpgsql;
 mod resolve;
 mod scope;
 mod statement;

@@ -135,7 +135,12 @@ impl Body<'_, '_> {
         let message = text(self, message);
         let hint = hint.map(|h| text(self, h));
         let fields = ErrorFields { hint, ..Default::default() };
-        self.l.emit(OpKind::Raise { level: Level::Exception, state: StateSource::Known(state), message, fields });
+        self.l.emit(OpKind::Raise {
+            level: Level::Exception,
+            state: StateSource::Known(state),
+            message,
+            fields,
+        });
     }
 
     fn is_null(&mut self, reg: Reg) -> Reg {
@@ -172,5 +177,6 @@ impl Lowerer<'_> {
 
 /// `0A000` for a construct, at its place.
 fn unsupported(what: &str, position: u32) -> Error {
-    Error::unsupported(format!("{what} is not supported in PL/pgSQL here"), "docs/sql.md lists what is.").at(position)
+    Error::unsupported(format!("{what} is not supported in PL/pgSQL here"), "docs/sql.md lists what is.")
+        .at(position)
 }

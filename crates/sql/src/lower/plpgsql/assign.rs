@@ -86,7 +86,10 @@ impl Body<'_, '_> {
                 let record = table.is_none();
                 if record && !same_shape(&fields, columns) {
                     return Err(Error::unsupported(
-                        format!("record \"{}\" is assigned rows of different structure", name.parts.join(".")),
+                        format!(
+                            "record \"{}\" is assigned rows of different structure",
+                            name.parts.join(".")
+                        ),
                         "Use one record variable for each query.",
                     )
                     .at(target.position));
@@ -146,7 +149,10 @@ impl Body<'_, '_> {
                 let Type::Array(of) = &array.ty else {
                     return Err(Error::new(
                         SqlState::DATATYPE_MISMATCH,
-                        format!("cannot subscript type {} because it does not support subscripting", array.ty),
+                        format!(
+                            "cannot subscript type {} because it does not support subscripting",
+                            array.ty
+                        ),
                     )
                     .at(target.position));
                 };

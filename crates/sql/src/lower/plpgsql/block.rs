@@ -26,11 +26,8 @@ impl Body<'_, '_> {
         let exit = self.l.label();
         let body = self.sub_block(|s| {
             s.regions.push(Region { name: block.label.clone(), exit, next: None });
-            let outcome = if block.handlers.is_empty() {
-                s.statements(&block.body)
-            } else {
-                s.with_handlers(block)
-            };
+            let outcome =
+                if block.handlers.is_empty() { s.statements(&block.body) } else { s.with_handlers(block) };
             s.regions.pop();
             outcome
         })?;
@@ -51,9 +48,8 @@ impl Body<'_, '_> {
             for condition in &handler.conditions {
                 catches.push(catch(condition)?);
             }
-            let register = |s: &mut Self, name: &str| {
-                s.l.program.reg(RegKind::Value(Type::Text), Some(name.to_owned()))
-            };
+            let register =
+                |s: &mut Self, name: &str| s.l.program.reg(RegKind::Value(Type::Text), Some(name.to_owned()));
             let handled =
                 Handled { sqlstate: register(self, "sqlstate"), sqlerrm: register(self, "sqlerrm") };
             self.scope.push(None);
@@ -179,8 +175,11 @@ impl Body<'_, '_> {
 
     fn table_variable(&mut self, name: &str, of: &Name) -> Result<Variable> {
         let id = self.named_table(of).ok_or_else(|| {
-            Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", of.parts.join(".")))
-                .at(of.position)
+            Error::new(
+                SqlState::UNDEFINED_TABLE,
+                format!("relation \"{}\" does not exist", of.parts.join(".")),
+            )
+            .at(of.position)
         })?;
         let fields: Vec<(String, Type)> =
             self.l.catalog.table_by_id(id).visible().map(|(_, c)| (c.name.clone(), c.ty.clone())).collect();
@@ -223,8 +222,8 @@ fn catch(condition: &Condition) -> Result<Catch> {
                     .at(*position)
             })
         }
-        Condition::State(code, position) => SqlState::parse(code).map(Catch::State).ok_or_else(|| {
-            Error::new(SqlState::SYNTAX_ERROR, "invalid SQLSTATE code").at(*position)
-        }),
+        Condition::State(code, position) => SqlState::parse(code)
+            .map(Catch::State)
+            .ok_or_else(|| Error::new(SqlState::SYNTAX_ERROR, "invalid SQLSTATE code").at(*position)),
     }
 }

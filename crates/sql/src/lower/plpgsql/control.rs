@@ -79,10 +79,9 @@ impl Body<'_, '_> {
             };
             condition = Some(match condition {
                 None => one,
-                Some(before) => Expr {
-                    position,
-                    kind: ExprKind::Binary(BinaryOp::Or, Box::new(before), Box::new(one)),
-                },
+                Some(before) => {
+                    Expr { position, kind: ExprKind::Binary(BinaryOp::Or, Box::new(before), Box::new(one)) }
+                }
             });
         }
         let condition = condition.ok_or_else(|| Error::internal("a WHEN without a value"))?;
@@ -161,8 +160,7 @@ impl Body<'_, '_> {
         };
         let counter = self.l.temp(Type::Int4);
         self.copy(counter, first);
-        let (runs, ends) =
-            if reverse { (Func::IntGe, Func::IntLe) } else { (Func::IntLe, Func::IntGe) };
+        let (runs, ends) = if reverse { (Func::IntGe, Func::IntLe) } else { (Func::IntLe, Func::IntGe) };
         let enter = self.apply(runs, vec![counter, last], Type::Bool);
         self.scope.push(name.map(str::to_owned));
         let variable_reg = match self.scalar(variable, Type::Int4) {
@@ -174,8 +172,7 @@ impl Body<'_, '_> {
         };
         let (label, inner) = (self.l.label(), self.l.label());
         let outcome = self.sub_block(|s| {
-            let region =
-                Region { name: name.map(str::to_owned), exit: label, next: Some((inner, true)) };
+            let region = Region { name: name.map(str::to_owned), exit: label, next: Some((inner, true)) };
             let turn = s.in_loop(region, |s| s.statements(body))?;
             let around = s.sub_block(|s| {
                 s.copy(variable_reg, counter);
@@ -352,10 +349,8 @@ impl Body<'_, '_> {
         let kept = self.l.temp(array.ty.clone());
         self.copy(kept, array.reg);
         let length = self.apply(Func::Cardinality, vec![kept], Type::Int4);
-        let (zero, one) = (
-            self.l.constant(Datum::Int(0), Type::Int4),
-            self.l.constant(Datum::Int(1), Type::Int4),
-        );
+        let (zero, one) =
+            (self.l.constant(Datum::Int(0), Type::Int4), self.l.constant(Datum::Int(1), Type::Int4));
         let at = self.l.temp(Type::Int4);
         self.copy(at, zero);
         let target = self.target(target)?;
@@ -494,9 +489,7 @@ impl Body<'_, '_> {
                 SqlState::DATATYPE_MISMATCH,
                 "RETURN NEXT cannot have a parameter in function with OUT parameters",
             )),
-            (None, None) => {
-                Err(Error::new(SqlState::SYNTAX_ERROR, "RETURN NEXT must have a parameter"))
-            }
+            (None, None) => Err(Error::new(SqlState::SYNTAX_ERROR, "RETURN NEXT must have a parameter")),
             (Some(e), None) => {
                 let row = matches!(&e.kind, ExprKind::Row(_))
                     || matches!(&e.kind, ExprKind::Column(n)

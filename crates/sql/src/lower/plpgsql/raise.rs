@@ -61,15 +61,21 @@ impl Body<'_, '_> {
             match option.as_str() {
                 "errcode" => {
                     if state.is_some() {
-                        return Err(Error::new(SqlState::SYNTAX_ERROR, "RAISE option already specified: ERRCODE")
-                            .at(e.position));
+                        return Err(Error::new(
+                            SqlState::SYNTAX_ERROR,
+                            "RAISE option already specified: ERRCODE",
+                        )
+                        .at(e.position));
                     }
                     state = Some(self.errcode(e)?);
                 }
                 "message" => {
                     if matches!(raise.what, RaiseWhat::Format(..)) {
-                        return Err(Error::new(SqlState::SYNTAX_ERROR, "RAISE option already specified: MESSAGE")
-                            .at(e.position));
+                        return Err(Error::new(
+                            SqlState::SYNTAX_ERROR,
+                            "RAISE option already specified: MESSAGE",
+                        )
+                        .at(e.position));
                     }
                     message = Some(self.as_text(e)?);
                 }
@@ -112,7 +118,10 @@ impl Body<'_, '_> {
         let holes = format.replace("%%", "").matches('%').count();
         if holes != args.len() {
             let few = if holes > args.len() { "few" } else { "many" };
-            return Err(Error::new(SqlState::SYNTAX_ERROR, format!("too {few} parameters specified for RAISE")));
+            return Err(Error::new(
+                SqlState::SYNTAX_ERROR,
+                format!("too {few} parameters specified for RAISE"),
+            ));
         }
         if args.is_empty() {
             return Ok(self.text(format.replace("%%", "%")));

@@ -375,7 +375,10 @@ impl Body<'_, '_> {
                 (true, "returned_sqlstate", Some(h)) => Typed { reg: h.sqlstate, ty: Type::Text },
                 (true, "message_text", Some(h)) => Typed { reg: h.sqlerrm, ty: Type::Text },
                 (_, other, _) => {
-                    return Err(unsupported(&format!("diagnostics item {}", other.to_uppercase()), target.position));
+                    return Err(unsupported(
+                        &format!("diagnostics item {}", other.to_uppercase()),
+                        target.position,
+                    ));
                 }
             };
             let target = self.target(target)?;
