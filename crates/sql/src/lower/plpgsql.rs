@@ -15,7 +15,7 @@ mod raise;
 mod routine;
 mod statement;
 
-pub use routine::{lower_do, lower_procedure};
+pub use routine::{check_routine, lower_do, lower_procedure};
 
 use super::{Lowerer, Scope, Typed};
 use crate::ast::Expr;
