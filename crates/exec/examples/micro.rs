@@ -1,9 +1,9 @@
 //! What executing costs: `cargo run --release -p planaria-exec --example micro`.
 
-#[path = "../tests/common/mod.rs"]
-mod common;
 #[path = "../tests/common/bank.rs"]
 mod bank;
+#[path = "../tests/common/mod.rs"]
+mod common;
 
 use common::{Db, int, num, text};
 use planaria_base::Datum;
@@ -11,7 +11,14 @@ use planaria_exec::{Code, Context};
 use planaria_protocol::{Protocol, Serial, Silo};
 use std::time::Instant;
 
-fn time<P: Protocol>(db: &mut Db<P>, what: &str, per: f64, rounds: u64, code: &Code, mut args: impl FnMut(u64) -> Vec<Datum>) {
+fn time<P: Protocol>(
+    db: &mut Db<P>,
+    what: &str,
+    per: f64,
+    rounds: u64,
+    code: &Code,
+    mut args: impl FnMut(u64) -> Vec<Datum>,
+) {
     let args: Vec<Vec<Datum>> = (0..1024u64).map(&mut args).collect();
     let mut best = f64::MAX;
     for _ in 0..5 {

@@ -70,7 +70,11 @@ impl Collection {
     }
 
     /// Forgets the rows.
+    #[inline]
     pub fn clear(&mut self) {
+        if self.len == 0 {
+            return;
+        }
         self.rows.clear();
         self.len = 0;
         self.buckets.clear();

@@ -1,9 +1,9 @@
 //! In the steady state a transaction allocates nothing.
 #![allow(unsafe_code)] // a counting allocator
 
-mod common;
 #[path = "common/bank.rs"]
 mod bank;
+mod common;
 
 use common::{int, num, text};
 use planaria_base::Datum;
@@ -42,11 +42,8 @@ static ALLOCATOR: Counting = Counting;
 fn steady_state<P: Protocol>() {
     let mut db = bank::bank::<P>(100);
     let codes = [bank::DEPOSIT, bank::SUM, bank::MIXED].map(|text| db.compile(text));
-    let args: [&[Datum]; 3] = [
-        &[text("customer00000042"), num(150, 2), Datum::Null],
-        &[int(10), int(60)],
-        &[int(50)],
-    ];
+    let args: [&[Datum]; 3] =
+        [&[text("customer00000042"), num(150, 2), Datum::Null], &[int(10), int(60)], &[int(50)]];
     let mut machine = Machine::new();
     let mut outs = 0;
     for round in 0..100 {

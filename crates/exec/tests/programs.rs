@@ -517,6 +517,27 @@ end
     let code = std::sync::Arc::new(db.compile(dynamic));
     db.host.dynamic.push(("select".into(), code));
     assert_eq!(db.eval(program, &[text("select"), int(21)]).unwrap(), [int(2), int(42)]);
+    let fails = db.compile(
+        "
+statement s
+  reg a: int4
+  reg z: int4
+  param in a: int4 = a
+  output a: int4
+begin
+  z = const 0
+  a = int4.div(a, z) @ 7
+  emit (a)
+end
+",
+    );
+    db.host.dynamic.push(("select 1 / 0".into(), std::sync::Arc::new(fails)));
+    let error = db.eval(program, &[text("select 1 / 0"), int(21)]).unwrap_err();
+    assert_eq!(error.fields().position, None);
+    assert_eq!(
+        error.fields().context.as_deref(),
+        Some("SQL statement \"select 1 / 0\"\nPL/pgSQL function p() line 1 at EXECUTE")
+    );
     assert_eq!(db.eval(program, &[text("selec"), int(21)]).unwrap_err().sqlstate(), SqlState::SYNTAX_ERROR);
     assert_eq!(
         db.eval(program, &[Datum::Null, int(21)]).unwrap_err().sqlstate(),

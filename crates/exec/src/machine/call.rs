@@ -16,6 +16,11 @@ impl Machine {
         base: Base,
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        // Calls count as turns: recursion of bounded depth can still run for ever.
+        self.turns -= 1;
+        if self.turns == 0 {
+            self.safe_point(frame, ctx)?;
+        }
         let code = ctx.link.code(desc.procedure)?;
         let sink = match desc.into {
             Some(list) => Sink::List(base.colls + usize::from(list)),
@@ -60,7 +65,12 @@ impl Machine {
                     _ => Sink::Nowhere,
                 };
                 let before = list.map_or(0, |list| self.colls[list].len());
-                let inner = self.nested(&code, &desc.args, frame, sink, ctx)?;
+                let inner = match self.nested(&code, &desc.args, frame, sink, ctx) {
+                    Err(Interrupt::Error(e)) => {
+                        return Err(self.in_text(e, frame[usize::from(desc.text)]).into());
+                    }
+                    other => other?,
+                };
                 let affected = code.row_count.map(|r| inner[usize::from(r)]);
                 self.recycle(inner);
                 match affected {
@@ -75,6 +85,16 @@ impl Machine {
         Ok(())
     }
 
+    /// An error of dynamic SQL: its position is one in that text, which goes into the context.
+    fn in_text(&self, mut error: Error, text: Slot) -> Error {
+        error.fields_mut().position = None;
+        match text {
+            Slot::Text(text) => error.context(format!("SQL statement \"{}\"", self.heap.str(text))),
+            _ => error,
+        }
+    }
+
+    /// Adds a row to where the program's rows go.
     pub(super) fn emit<H: Host + ?Sized>(
         &mut self,
         values: &[R],

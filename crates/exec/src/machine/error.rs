@@ -120,11 +120,8 @@ fn catches(catch: Catch, state: SqlState) -> bool {
 /// Says where in the program the error arose: a position of statements, a line of context of routines.
 fn with_context(code: &Code, pc: usize, error: Error) -> Error {
     let Some(&(position, _)) = code.places.get(pc) else { return error };
-    if code.kind == ProgramKind::Statement {
-        return error.at(position);
-    }
     if code.source.signature.is_empty() {
-        return error;
+        return if code.kind == ProgramKind::Statement { error.at(position) } else { error };
     }
     let line = code.source.line(position);
     let what = match code.insts[pc] {

@@ -140,6 +140,12 @@ impl Machine {
         self.compact_at = compact::COMPACT_BYTES_MIN;
         self.outs.clear();
         self.row_count = None;
+        // All empty already, unless the last run panicked.
+        self.parked.clear();
+        self.cursors.clear();
+        self.tries.clear();
+        self.caught.clear();
+        self.colls_used = 0;
     }
 
     /// Texts and arrays of arguments and results.

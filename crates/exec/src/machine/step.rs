@@ -126,9 +126,10 @@ impl Machine {
             };
         }
         loop {
-            let inst = insts[pc];
+            // By reference: a copy would go through memory and back, operand by operand.
+            let inst = &insts[pc];
             pc += 1;
-            match inst {
+            match *inst {
                 // ---- values ----
                 Inst::Copy { dst, src } => reg!(dst) = reg!(src),
                 Inst::AddInt4 { dst, a, b } => ints!(dst, a, b, fast::int4_add),
@@ -236,10 +237,10 @@ impl Machine {
                 | Inst::MapPut { .. }
                 | Inst::MatchFirst { .. }
                 | Inst::SetEntry { .. } => {
-                    attempt!(self.common(inst, code, frame, base));
+                    attempt!(self.common(*inst, code, frame, base));
                 }
                 Inst::EachNext { end, .. } | Inst::MatchNext { end, .. } => {
-                    jump_if!(end, !attempt!(self.common(inst, code, frame, base)));
+                    jump_if!(end, !attempt!(self.common(*inst, code, frame, base)));
                 }
                 Inst::Draw { dst, input } => reg!(dst) = attempt!(ctx.host.draw(input)),
                 Inst::NextValue { dst, sequence } => {
@@ -330,7 +331,7 @@ impl Machine {
     /// What has to be done at a jump backwards now and then.
     #[cold]
     #[inline(never)]
-    fn safe_point<P: Protocol, H: Host + ?Sized>(
+    pub(super) fn safe_point<P: Protocol, H: Host + ?Sized>(
         &mut self,
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,

@@ -1,0 +1,158 @@
+//! What instructions with many operands point to.
+
+use super::{Pc, R, TableMeta};
+use planaria_base::{ColumnId, IndexId, ProcedureId, SqlState, TableId, Type};
+use planaria_ir::{Catch, CollKind, Level};
+use planaria_storage::{Column, IndexSet};
+use std::sync::Arc;
+
+/// One column of a row image and the register it goes to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Read {
+    pub column: Column,
+    /// bytea rather than text.
+    pub bytea: bool,
+    pub dst: R,
+}
+
+/// Columns to decode.
+#[derive(Debug)]
+pub(crate) struct Reads {
+    pub columns: Box<[Read]>,
+    /// Whether any points into the image. If none does, the image is dropped at once.
+    pub keeps_image: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct GetDesc {
+    pub table: TableId,
+    pub index: IndexId,
+    pub key: Box<[R]>,
+    pub row: R,
+    pub reads: Reads,
+}
+
+#[derive(Debug)]
+pub(crate) struct LoadDesc {
+    pub table: TableId,
+    pub row: R,
+    pub reads: Reads,
+}
+
+#[derive(Debug)]
+pub(crate) struct ScanDesc {
+    pub table: TableId,
+    pub index: IndexId,
+    pub prefix: Box<[R]>,
+    pub lower: Option<(R, bool)>,
+    pub upper: Option<(R, bool)>,
+    pub descending: bool,
+    pub row: R,
+    pub reads: Reads,
+}
+
+#[derive(Debug)]
+pub(crate) struct InsertDesc {
+    pub table: TableId,
+    pub values: Box<[R]>,
+    pub row: R,
+    pub meta: Arc<TableMeta>,
+}
+
+#[derive(Debug)]
+pub(crate) struct UpdateDesc {
+    pub table: TableId,
+    pub row: R,
+    pub set: Box<[(ColumnId, R)]>,
+    /// Indexes with a column that is set, the primary one included.
+    pub touched: IndexSet,
+    pub meta: Arc<TableMeta>,
+}
+
+#[derive(Debug)]
+pub(crate) struct CallDesc {
+    pub procedure: ProcedureId,
+    pub args: Box<[R]>,
+    pub outs: Box<[R]>,
+    /// For a set-returning function: the list its rows go to.
+    pub into: Option<u16>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ExecuteDesc {
+    pub text: R,
+    pub args: Box<[R]>,
+    pub types: Box<[Type]>,
+    pub rows: Option<u16>,
+    pub row_count: R,
+}
+
+#[derive(Debug)]
+pub(crate) struct RaiseDesc {
+    pub level: Level,
+    pub state: RaiseState,
+    pub message: R,
+    pub detail: Option<R>,
+    pub hint: Option<R>,
+    pub constraint: Option<String>,
+    pub table: Option<String>,
+    pub column: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RaiseState {
+    Known(SqlState),
+    Computed(R),
+    Current,
+}
+
+#[derive(Debug)]
+pub(crate) struct TryDesc {
+    pub handlers: Box<[HandlerDesc]>,
+}
+
+#[derive(Debug)]
+pub(crate) struct HandlerDesc {
+    pub catches: Box<[Catch]>,
+    pub sqlstate: R,
+    pub sqlerrm: R,
+    pub entry: Pc,
+}
+
+#[derive(Debug)]
+pub(crate) struct CollDesc {
+    pub kind: CollKind,
+    pub keys: u16,
+    pub values: u16,
+    /// Types of the values (of lists: all columns), for rows of dynamic SQL. `None`: a row handle.
+    pub types: Box<[Option<Type>]>,
+}
+
+#[derive(Debug)]
+pub(crate) struct MapDesc {
+    pub coll: u16,
+    pub keys: Box<[R]>,
+    pub found: R,
+    pub values: Box<[R]>,
+}
+
+/// Where the columns of a collection's row go: a register each, or [`NONE`].
+#[derive(Debug)]
+pub(crate) struct EachDesc {
+    pub coll: u16,
+    /// Only of `ForMatches`.
+    pub keys: Box<[R]>,
+    pub columns: Box<[R]>,
+    pub entry: R,
+}
+
+#[derive(Debug)]
+pub(crate) struct CastDesc {
+    pub from: Type,
+    pub to: Type,
+    pub explicit: bool,
+    /// For numeric(p, s): `10^p`, p and s.
+    pub bound: i128,
+    pub precision: u8,
+    pub scale: u8,
+}

@@ -1,0 +1,108 @@
+//! The executable form: a flat vector of 12-byte instructions over a window of registers.
+//!
+//! [`crate::compile()`] makes a [`Code`] from a program once per catalog version. Everything that does
+//! not depend on the data is decided there: jumps are resolved, constants stand in the frame's
+//! template, columns have become [`Column`] readers, an UPDATE knows which indexes it touches.
+//! Operands are `u16` positions in the frame, a window of [`Slot`]s:
+//!
+//! ```text
+//!   0 .. constants | registers of the program that are used | hidden: iteration, array ownership
+//! ```
+//!
+//! Instructions with more operands than fit point to a description in one of the side tables
+//! ([`GetDesc`], ...) or to a run of `u16` in [`Code::operands`].
+
+mod desc;
+mod inst;
+mod meta;
+
+pub(crate) use desc::*;
+pub(crate) use inst::*;
+pub use meta::{IndexMeta, Source, TableMeta};
+
+use crate::slot::Slot;
+use planaria_base::{Datum, Type};
+use planaria_ir::{OpId, ProgramKind, SortKey};
+
+/// A compiled program. Immutable; shared by all workers.
+#[derive(Debug)]
+pub struct Code {
+    pub(crate) name: String,
+    pub(crate) kind: ProgramKind,
+    pub(crate) source: Source,
+    pub(crate) insts: Box<[Inst]>,
+    /// Position in the source and operation, by instruction.
+    pub(crate) places: Box<[(u32, OpId)]>,
+    /// What a frame is at entry: constants, then NULLs.
+    pub(crate) template: Box<[Slot]>,
+    pub(crate) operands: Box<[R]>,
+    pub(crate) constants: Box<[Datum]>,
+    pub(crate) gets: Box<[GetDesc]>,
+    pub(crate) loads: Box<[LoadDesc]>,
+    pub(crate) scans: Box<[ScanDesc]>,
+    pub(crate) inserts: Box<[InsertDesc]>,
+    pub(crate) updates: Box<[UpdateDesc]>,
+    pub(crate) calls: Box<[CallDesc]>,
+    pub(crate) executes: Box<[ExecuteDesc]>,
+    pub(crate) raises: Box<[RaiseDesc]>,
+    pub(crate) tries: Box<[TryDesc]>,
+    pub(crate) colls: Box<[CollDesc]>,
+    pub(crate) maps: Box<[MapDesc]>,
+    pub(crate) eachs: Box<[EachDesc]>,
+    pub(crate) casts: Box<[CastDesc]>,
+    pub(crate) sorts: Box<[Box<[SortKey]>]>,
+    /// Registers of the IN and INOUT parameters.
+    pub(crate) inputs: Box<[R]>,
+    pub(crate) input_types: Box<[Type]>,
+    pub(crate) outs: Box<[R]>,
+    pub(crate) output_types: Box<[Type]>,
+    pub(crate) row_count: Option<R>,
+    pub(crate) writes: bool,
+}
+
+impl Code {
+    /// Name of the procedure or function, `statement` otherwise.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// What it was made from.
+    pub fn kind(&self) -> ProgramKind {
+        self.kind
+    }
+    /// Types of the arguments it takes (IN and INOUT parameters in order).
+    pub fn input_types(&self) -> &[Type] {
+        &self.input_types
+    }
+    /// Types of the columns of its answer.
+    pub fn output_types(&self) -> &[Type] {
+        &self.output_types
+    }
+    /// Whether it has an operation that changes a table (calls aside).
+    pub fn writes(&self) -> bool {
+        self.writes
+    }
+    /// Number of instructions.
+    pub fn len(&self) -> usize {
+        self.insts.len()
+    }
+    /// Whether there is none; never true of compiled code, which ends with a return.
+    pub fn is_empty(&self) -> bool {
+        self.insts.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn run(&self, run: Run) -> &[R] {
+        let at = run.0 as usize;
+        &self.operands[at + 1..][..self.operands[at] as usize]
+    }
+
+    /// One instruction a line, for tests and `EXPLAIN (VERBOSE)`.
+    pub fn listing(&self) -> String {
+        use std::fmt::Write;
+        let mut out = String::new();
+        for (pc, inst) in self.insts.iter().enumerate() {
+            let _ = writeln!(out, "{pc:4} {inst:?}");
+        }
+        out
+    }
+}
