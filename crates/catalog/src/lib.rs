@@ -284,7 +284,7 @@ impl Catalog {
         self.sequences.iter().flatten().find(|s| s.name == name)
     }
     /// Current procedures and functions of a name (overloads differ by input types).
-    pub fn procedures_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Procedure> + 'a {
+    pub fn procedures_named<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Procedure> {
         self.procedures.iter().filter(move |p| p.current && p.name == name)
     }
     /// A procedure version by id.
