@@ -20,6 +20,13 @@ pub(super) type Label = Pc;
 
 const UNBOUND: Pc = Pc::MAX;
 
+/// The instructions with their jumps resolved, the place of each, and where labels came to stand.
+pub(super) struct Resolved {
+    pub insts: Box<[Inst]>,
+    pub places: Box<[(u32, OpId)]>,
+    pub labels: Vec<Pc>,
+}
+
 pub(super) struct Emitter {
     pub insts: Vec<Inst>,
     places: Vec<(u32, OpId)>,
@@ -354,7 +361,7 @@ impl Emitter {
     }
 
     /// Resolves labels, threads jumps to jumps, drops jumps to the next instruction.
-    pub fn finish(&mut self) -> (Box<[Inst]>, Box<[(u32, OpId)]>, Vec<Pc>) {
+    pub fn finish(&mut self) -> Resolved {
         let labels = &self.labels;
         let resolve = |label: Pc| labels[label as usize];
         for inst in &mut self.insts {
@@ -400,7 +407,7 @@ impl Emitter {
         }
         let labels =
             self.labels.iter().map(|at| if *at == UNBOUND { UNBOUND } else { moved[*at as usize] }).collect();
-        (insts.into(), places.into(), labels)
+        Resolved { insts: insts.into(), places: places.into(), labels }
     }
 }
 

@@ -398,7 +398,7 @@ impl Compiler<'_> {
         if self.program.colls.len() > usize::from(u16::MAX) {
             return Err(Error::new(planaria_base::SqlState::STATEMENT_TOO_COMPLEX, "program is too complex"));
         }
-        let (insts, places, labels) = self.emit.finish();
+        let emit::Resolved { insts, places, labels } = self.emit.finish();
         let tries = self.tries.into_iter().map(|(mut desc, entries)| {
             for (handler, entry) in desc.handlers.iter_mut().zip(entries) {
                 handler.entry = labels[entry as usize];

@@ -1,4 +1,5 @@
 //! A small bank, for what is measured: allocations, time.
+#![allow(dead_code)] // each of them uses what it needs
 
 use crate::common::{Db, Schema, int, text};
 use planaria_base::Type;
