@@ -7,10 +7,27 @@ use planaria_base::{Error, Result, SqlState, Type};
 use planaria_catalog::{Catalog, Mode};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
 
-/// Lowers a query, INSERT, UPDATE, DELETE or CALL to a program of kind `Statement` that emits its rows.
+/// Lowers a query, INSERT, UPDATE, DELETE, CALL or DO to a program of kind `Statement` that emits its rows.
 pub fn lower_statement(catalog: &Catalog, statement: &Statement, params: &ParamTypes) -> Result<Program> {
+    if let StatementKind::Do { body, body_position, language } = &statement.kind {
+        return lower_do(catalog, body, *body_position, language.as_deref());
+    }
     let lowerer = lower(catalog, statement, params)?;
     lowerer.finish()
+}
+
+/// A DO block; positions in its body become those of the text around it.
+fn lower_do(catalog: &Catalog, body: &str, position: u32, language: Option<&str>) -> Result<Program> {
+    if let Some(language) = language.filter(|l| *l != "plpgsql") {
+        let message = format!("language \"{language}\" does not support inline code execution");
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("Use LANGUAGE plpgsql."));
+    }
+    super::plpgsql::lower_do(catalog, body).map_err(|mut error| {
+        if let Some(inside) = &mut error.fields_mut().position {
+            *inside += position;
+        }
+        error
+    })
 }
 
 /// The plan of a statement, a line each, indented by depth.
