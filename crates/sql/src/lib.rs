@@ -6,5 +6,6 @@
 //! ```
 
 pub mod ast;
+pub mod ddl;
 pub mod lower;
 pub mod parse;

@@ -89,7 +89,7 @@ impl<P: Protocol> SessionCore<P> {
         let alone = engine.gate.close();
         let old = engine.snapshot.load_full();
         let mut catalog = (*old.catalog).clone();
-        let mut outcome = ddl::apply(&mut catalog, &statement, text)?;
+        let mut outcome = ddl::apply(&mut catalog, &statement)?;
         self.sequences.forget_runs();
         let catalog = Arc::new(catalog);
         let mut draft = Draft { sequences: sequences(&old, &catalog), tables: old.tables.clone(), catalog };

@@ -1,364 +1,501 @@
-//! ALTER TABLE.
+//! ALTER TABLE: several actions, one rewrite at most.
+//!
+//! Each action changes the catalog at once, so that the next one sees it; what it means for stored
+//! rows is kept aside: for every column of the new shape, where its values come from, and the
+//! indexes made and dropped. At the end either the table is rewritten (which builds all indexes), or
+//! the index work alone is done; promises (new CHECKs and FOREIGN KEYs) are validated last.
 
-use super::constraint::quote;
-use super::types::column_type;
-use super::{Ddl, Work, local_name};
-use crate::ast::{AlterTable, ColumnDef, Constraint, ConstraintKind, Name, ObjectKind};
-use crate::parse;
-use planaria_base::{ColumnId, Error, Result, SqlState, TableId};
+use super::constraint::{Key, Pending};
+use super::depend::{Object, References};
+use super::lowering::{self, Place, Promise, RowExpr, node, restrict};
+use super::table::{DefaultDef, column_type, table_constraint};
+use super::{Change, NewColumn, Rebuild, Work, names, reparse};
+use crate::ast::{AlterTable, ColumnDef, ConstraintKind, Expr, ExprKind, Name, TypeName};
+use crate::lower::CastContext;
+use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{ColumnDefault, Table};
 
-impl Ddl<'_> {
+/// What an ALTER TABLE means for stored rows, so far.
+struct Rewrite {
+    /// The table as its rows are stored now.
+    stored: Table,
+    /// For each column of the new shape.
+    columns: Vec<NewColumn>,
+    computed: Vec<RowExpr>,
+    /// Whether rows must be written anew.
+    needed: bool,
+    /// Index work, if they need not.
+    indexes: Vec<Work>,
+    promises: Vec<Promise>,
+}
+
+impl Change {
     pub(super) fn alter_table(
         &mut self,
         name: &Name,
         if_exists: bool,
         actions: &[AlterTable],
     ) -> Result<&'static str> {
-        let local = local_name(name)?;
-        if if_exists && !self.change.catalog.relation_exists(&local) {
-            self.notice(format!("relation \"{local}\" does not exist, skipping"));
-            return Ok("ALTER TABLE");
-        }
-        let id = self.table_id(name)?;
-        let rewrites = actions.iter().filter(|a| changes_rows(a)).count();
-        if rewrites > 0 && actions.len() > 1 {
-            return Err(Error::unsupported(
-                "several actions in one ALTER TABLE that changes rows",
-                "Write one ALTER TABLE for each action.",
-            )
-            .at(name.position));
-        }
+        let table = match names::table(&self.catalog, name) {
+            Ok(table) => table,
+            Err(e) if if_exists && e.sqlstate() == SqlState::UNDEFINED_TABLE => {
+                self.skip_missing(&e);
+                return Ok("ALTER TABLE");
+            }
+            Err(e) => return Err(e),
+        };
+        let id = table.id;
+        let mut rewrite = Rewrite {
+            stored: table.clone(),
+            columns: (0..table.columns.len()).map(|c| NewColumn::Keep(ColumnId::from(c))).collect(),
+            computed: Vec::new(),
+            needed: false,
+            indexes: Vec::new(),
+            promises: Vec::new(),
+        };
         for action in actions {
-            self.alter(id, action)?;
+            self.action(id, action, &mut rewrite)?;
         }
+        self.finish_alter(id, rewrite)?;
         Ok("ALTER TABLE")
     }
 
-    fn alter(&mut self, id: TableId, action: &AlterTable) -> Result<()> {
+    fn finish_alter(&mut self, id: TableId, rewrite: Rewrite) -> Result<()> {
+        if rewrite.needed {
+            let compute = if rewrite.computed.is_empty() {
+                None
+            } else {
+                Some(lowering::row_program(&self.catalog, &rewrite.stored, &rewrite.computed)?)
+            };
+            self.table_mut(id).generation += 1;
+            let rebuild = Rebuild { table: id, columns: rewrite.columns, compute };
+            self.out.work.push(Work::Rebuild(Box::new(rebuild)));
+        } else {
+            self.out.work.extend(rewrite.indexes);
+        }
+        self.validate(rewrite.promises)
+    }
+
+    fn action(&mut self, id: TableId, action: &AlterTable, rewrite: &mut Rewrite) -> Result<()> {
         match action {
-            AlterTable::AddColumn { column, if_not_exists } => self.alter_add_column(id, column, *if_not_exists),
-            AlterTable::DropColumn { name, if_exists, cascade } => {
-                self.alter_drop_column(id, name, *if_exists, *cascade)
+            AlterTable::AddColumn { column, if_not_exists } => {
+                self.add_column(id, column, *if_not_exists, rewrite)
             }
-            AlterTable::AddConstraint(constraint) => self.alter_add_constraint(id, constraint),
+            AlterTable::DropColumn { name, if_exists, cascade } => {
+                self.drop_column(id, name, *if_exists, *cascade, rewrite)
+            }
+            AlterTable::AddConstraint(c) => self.add_pending(id, table_constraint(c)?, rewrite),
             AlterTable::DropConstraint { name, if_exists, cascade } => {
-                self.alter_drop_constraint(id, name, *if_exists, *cascade)
+                self.drop_constraint(id, name, *if_exists, *cascade, rewrite)
             }
             AlterTable::SetDefault { column, default } => {
-                let at = self.column_at(id, column)?;
-                let ty = self.table_mut(id).columns[at].ty.clone();
-                let default = match default {
-                    None => ColumnDefault::None,
-                    Some((expr, text)) => {
-                        self.check_default(expr, &ty, column)?;
-                        ColumnDefault::Expression(text.clone())
-                    }
-                };
-                self.table_mut(id).columns[at].default = default;
-                Ok(())
+                self.alter_default(id, column, default.as_ref().map(|(e, t)| (e, t.as_str())))
             }
-            AlterTable::SetNotNull { column, not_null } => {
-                let at = self.column_at(id, column)?;
-                let table = self.table_mut(id);
-                if table.columns[at].not_null == *not_null {
-                    return Ok(());
-                }
-                if !not_null && table.indexes[0].columns.contains(&ColumnId::from(at)) {
-                    return Err(Error::new(
-                        SqlState::INVALID_TABLE_DEFINITION,
-                        format!("column \"{column}\" is in a primary key"),
-                    ));
-                }
-                let before = table.clone();
-                table.columns[at].not_null = *not_null;
-                if *not_null {
-                    self.validate_not_null(&before.name, &[column])?;
-                }
-                self.rewrite(id, &before, |_, c| quote(c))
-            }
+            AlterTable::SetNotNull { column, not_null } => self.alter_null(id, column, *not_null, rewrite),
             AlterTable::SetType { column, ty, using } => {
-                let at = self.column_at(id, column)?;
-                let new = column_type(ty, column)?.ty;
-                let before = self.table_mut(id).clone();
-                self.refuse_under_views(&before.name)?;
-                self.table_mut(id).columns[at].ty = new.clone();
-                let value = match using {
-                    Some((_, text)) => format!("CAST(({text}) AS {new})"),
-                    None => format!("CAST({} AS {new})", quote(column)),
-                };
-                self.rewrite(id, &before, |i, c| if i == at { value.clone() } else { quote(c) })
+                self.alter_type(id, column, ty, using.as_ref().map(|(e, _)| e), rewrite)
             }
-            AlterTable::RenameTable(to) => {
-                let name = self.table_mut(id).name.clone();
-                let name = Name { parts: vec![name], position: 0 };
-                self.rename(ObjectKind::Table, &name, to, false).map(|_| ())
-            }
-            AlterTable::RenameColumn { from, to } => {
-                let at = self.column_at(id, from)?;
-                let table = self.table_mut(id);
-                if table.column(to).is_some() {
-                    return Err(Error::new(
-                        SqlState::DUPLICATE_COLUMN,
-                        format!("column \"{to}\" of relation \"{}\" already exists", table.name),
-                    ));
-                }
-                if !table.checks.is_empty() {
-                    return Err(Error::unsupported(
-                        format!("cannot rename a column of \"{}\" because it has check constraints", table.name),
-                        "Drop the constraints, rename the column, add them again.",
-                    ));
-                }
-                let name = table.name.clone();
-                self.refuse_under_views(&name)?;
-                self.table_mut(id).columns[at].name = to.clone();
-                Ok(())
-            }
+            AlterTable::RenameTable(to) => self.rename_table(id, to),
+            AlterTable::RenameColumn { from, to } => self.rename_column(id, from, to),
             AlterTable::RenameConstraint { from, to } => self.rename_constraint(id, from, to),
             AlterTable::Ignored(_) => Ok(()),
             AlterTable::Unsupported(what, position) => {
-                Err(Error::unsupported(format!("{what} is not supported"), "docs/sql.md lists what is.")
-                    .at(*position))
+                let hint = "Create a new table and copy the rows.";
+                Err(Error::unsupported(format!("{what} is not supported"), hint).at(*position))
             }
         }
     }
 
-    fn column_at(&mut self, id: TableId, column: &str) -> Result<usize> {
-        let table = self.table_mut(id);
-        table.column(column).map(|(c, _)| c.index()).ok_or_else(|| {
-            Error::new(
-                SqlState::UNDEFINED_COLUMN,
-                format!("column \"{column}\" of relation \"{}\" does not exist", table.name),
-            )
-        })
+    fn find_column(&self, id: TableId, name: &str) -> Result<ColumnId> {
+        let table = self.catalog.table_by_id(id);
+        table.column(name).map(|(c, _)| c).ok_or_else(|| no_column(table, name))
     }
 
-    /// Rows anew: each visible column of the changed table is computed from the old one by an
-    /// expression, given its position and name.
-    fn rewrite(&mut self, id: TableId, before: &Table, value: impl Fn(usize, &str) -> String) -> Result<()> {
+    // ---- columns ----
+
+    fn add_column(
+        &mut self,
+        id: TableId,
+        def: &ColumnDef,
+        if_not_exists: bool,
+        rewrite: &mut Rewrite,
+    ) -> Result<()> {
+        let table = self.catalog.table_by_id(id);
+        if table.column(&def.name).is_some() {
+            let message = format!("column \"{}\" of relation \"{}\" already exists", def.name, table.name);
+            let exists = Error::new(SqlState::DUPLICATE_COLUMN, message);
+            if !if_not_exists {
+                return Err(exists.at(def.position));
+            }
+            self.skip_existing(&exists);
+            return Ok(());
+        }
+        let name = table.name.clone();
+        self.refuse_views(&name, &format!("columns cannot be added to table \"{name}\""), |r| r.star)?;
+        let (column, facts) = self.column(id, def)?;
+
+        // Before the hidden row id, which stays last.
         let table = self.table_mut(id);
-        table.generation += 1;
-        let values: Vec<String> = table
-            .visible()
-            .map(|(c, column)| value(c.index(), &column.name))
+        let place = table.columns.iter().position(|c| c.hidden).unwrap_or(table.columns.len());
+        let map: Vec<Option<ColumnId>> = (0..table.columns.len())
+            .map(|c| Some(ColumnId::from(if c < place { c } else { c + 1 })))
             .collect();
-        let query = format!("SELECT {} FROM {}", values.join(", "), quote(&before.name));
-        self.work(Work::Rewrite(id, Box::new(parse::query(&query)?)));
-        Ok(())
-    }
+        self.remap(id, &map);
+        let ty = column.ty.clone();
+        self.table_mut(id).columns.insert(place, column);
+        let place_id = ColumnId::from(place);
+        self.set_default(id, place_id, facts.default)?;
 
-    fn alter_add_column(&mut self, id: TableId, def: &ColumnDef, if_not_exists: bool) -> Result<()> {
-        let before = self.table_mut(id).clone();
-        if before.column(&def.name).is_some() {
-            if if_not_exists {
-                self.notice(format!(
-                    "column \"{}\" of relation \"{}\" already exists, skipping",
-                    def.name, before.name
-                ));
-                return Ok(());
+        let source = match &self.catalog.table_by_id(id).columns[place].default {
+            ColumnDefault::Sequence(s) | ColumnDefault::Identity { sequence: s, .. } => {
+                NewColumn::Sequence(*s)
             }
-            return Err(Error::new(
-                SqlState::DUPLICATE_COLUMN,
-                format!("column \"{}\" of relation \"{}\" already exists", def.name, before.name),
-            )
-            .at(def.position));
-        }
-        let column = self.add_column(id, def)?;
-        let at = column.index();
-        // Whatever stands behind the new column (the row id) has moved by one.
-        let added = self.table_mut(id).columns[at].clone();
-        let filled = match &added.default {
-            ColumnDefault::None => format!("CAST(NULL AS {})", added.ty),
-            ColumnDefault::Expression(text) => format!("CAST(({text}) AS {})", added.ty),
-            ColumnDefault::Sequence(_) | ColumnDefault::Identity { .. } => {
-                return Err(Error::unsupported(
-                    "adding a serial or identity column to a table is not supported",
-                    "Create the table with it.",
-                )
-                .at(def.position));
+            ColumnDefault::Expression(_) | ColumnDefault::None => {
+                let default = def.constraints.iter().find_map(|c| match &c.kind {
+                    ConstraintKind::Default { expr, .. } => Some(expr.clone()),
+                    _ => None,
+                });
+                let expr = default.unwrap_or_else(|| node(ExprKind::Null));
+                let context = CastContext::Assignment;
+                rewrite.computed.push(RowExpr { expr, ty, context, column: def.name.clone() });
+                NewColumn::Computed(rewrite.computed.len() - 1)
             }
         };
-        if added.not_null && added.default == ColumnDefault::None {
-            let query = format!("SELECT 1 FROM {} LIMIT 1", quote(&before.name));
-            let error = Error::new(
-                SqlState::NOT_NULL_VIOLATION,
-                format!("column \"{}\" of relation \"{}\" contains null values", added.name, before.name),
-            )
-            .column(&before.name, &added.name);
-            self.work(Work::ValidateBefore(Box::new(parse::query(&query)?), error));
-        }
-        for constraint in &def.constraints {
-            self.add_constraint(id, constraint, Some(&def.name))?;
-        }
-        self.rewrite(id, &before, |i, c| if i == at { filled.clone() } else { quote(c) })?;
-        for constraint in &def.constraints {
-            self.validate_existing(id, constraint)?;
+        rewrite.columns.insert(place, source);
+        rewrite.needed = true;
+        for pending in facts.pending {
+            self.add_pending(id, pending, rewrite)?;
         }
         Ok(())
     }
 
-    fn alter_drop_column(&mut self, id: TableId, name: &str, if_exists: bool, cascade: bool) -> Result<()> {
-        let before = self.table_mut(id).clone();
-        if if_exists && before.column(name).is_none() {
-            self.notice(format!("column \"{name}\" of relation \"{}\" does not exist, skipping", before.name));
-            return Ok(());
+    fn drop_column(
+        &mut self,
+        id: TableId,
+        name: &str,
+        if_exists: bool,
+        cascade: bool,
+        rewrite: &mut Rewrite,
+    ) -> Result<()> {
+        let column = match self.find_column(id, name) {
+            Ok(column) => column,
+            Err(missing) if if_exists => {
+                self.skip_missing(&missing);
+                return Ok(());
+            }
+            Err(missing) => return Err(missing),
+        };
+        self.drop_dependents(&[Object::Column(id, column)], cascade)?;
+        // What stands on the column alone or together with others goes with it.
+        let table = self.catalog.table_by_id(id);
+        let mut checks = Vec::new();
+        for check in &table.checks {
+            if References::of_text(&check.expression)?.columns.contains(name) {
+                checks.push(check.name.clone());
+            }
         }
-        let at = self.column_at(id, name)?;
-        let column = ColumnId::from(at);
-        self.refuse_under_views(&before.name)?;
-        if before.has_primary_key && before.indexes[0].columns.contains(&column) {
-            return Err(Error::unsupported(
-                format!("cannot drop column \"{name}\": it is in the primary key"),
-                "Create a new table and copy the rows.",
-            ));
+        let indexes: Vec<String> =
+            table.indexes.iter().filter(|i| i.columns.contains(&column)).map(|i| i.name.clone()).collect();
+        let table = self.table_mut(id);
+        table.checks.retain(|c| !checks.contains(&c.name));
+        table.foreign_keys.retain(|k| {
+            !k.columns.contains(&column) && !(k.parent == id && k.parent_columns.contains(&column))
+        });
+        for index in indexes {
+            self.drop_key_index(id, &index, rewrite)?;
         }
-        if !before.checks.is_empty() {
-            let named = |text: &str| {
-                parse::expression(text)
-                    .map(|e| crate::lower::columns_named(&self.change.catalog, id, &e))
-                    .is_ok_and(|c| c.iter().any(|c| c == name))
-            };
-            let kept: Vec<_> = before.checks.iter().filter(|c| !named(&c.expression)).cloned().collect();
-            self.table_mut(id).checks = kept;
+        let owned = self.catalog.sequences.iter().flatten();
+        let owned: Vec<SequenceId> = owned.filter(|s| s.owner == Some((id, column))).map(|s| s.id).collect();
+        owned.into_iter().for_each(|s| self.remove_sequence(s));
+        self.remove_column(id, column, rewrite);
+        Ok(())
+    }
+
+    /// Takes a column that nothing stands on out of the table.
+    fn remove_column(&mut self, id: TableId, column: ColumnId, rewrite: &mut Rewrite) {
+        let gone = column.index();
+        let map: Vec<Option<ColumnId>> = (0..self.table_mut(id).columns.len())
+            .map(|c| match c.cmp(&gone) {
+                std::cmp::Ordering::Less => Some(ColumnId::from(c)),
+                std::cmp::Ordering::Equal => None,
+                std::cmp::Ordering::Greater => Some(ColumnId::from(c - 1)),
+            })
+            .collect();
+        self.table_mut(id).columns.remove(gone);
+        self.remap(id, &map);
+        if let NewColumn::Computed(n) = rewrite.columns.remove(gone) {
+            rewrite.computed.remove(n);
+            for c in &mut rewrite.columns {
+                if let NewColumn::Computed(m) = c
+                    && *m > n
+                {
+                    *m -= 1;
+                }
+            }
         }
-        let referenced = self
-            .change
-            .catalog
-            .references_to(id)
-            .find(|(_, k)| k.parent_columns.contains(&column))
-            .map(|(t, k)| (t.name.clone(), k.name.clone()));
-        if let Some((table, key)) = referenced
-            && !cascade
-        {
-            return Err(Error::new(
-                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
-                format!("cannot drop column {name} of table {} because other objects depend on it", before.name),
-            )
-            .detail(format!("constraint {key} on table {table} depends on column {name} of table {}", before.name))
-            .hint("Use DROP ... CASCADE to drop the dependent objects too."));
-        }
-        while let Some(i) = self.table_mut(id).indexes.iter().position(|i| i.columns.contains(&column)) {
-            self.remove_index(id, i, true)?;
-        }
-        // The rewrite builds the indexes that are left.
-        self.change.work.retain(|w| !matches!(w, Work::Reindex(t) if *t == id));
-        self.drop_owned_sequences(id, Some(column));
-        let down = |c: &mut ColumnId| c.0 -= u32::from(c.index() > at);
-        let catalog = &mut self.change.catalog;
-        for table in catalog.tables.iter_mut().flatten() {
+        rewrite.needed = true;
+    }
+
+    /// Columns of a table moved: whatever names them by position follows.
+    fn remap(&mut self, id: TableId, map: &[Option<ColumnId>]) {
+        let moved = |c: &mut ColumnId| {
+            if let Some(to) = map[c.index()] {
+                *c = to;
+            }
+        };
+        for table in self.catalog.tables.iter_mut().flatten() {
+            if table.id == id {
+                table.indexes.iter_mut().for_each(|i| i.columns.iter_mut().for_each(moved));
+                table.foreign_keys.iter_mut().for_each(|k| k.columns.iter_mut().for_each(moved));
+            }
             for key in table.foreign_keys.iter_mut().filter(|k| k.parent == id) {
-                key.parent_columns.iter_mut().for_each(down);
+                key.parent_columns.iter_mut().for_each(moved);
             }
         }
-        for sequence in catalog.sequences.iter_mut().flatten() {
-            if let Some((t, c)) = &mut sequence.owner
-                && *t == id
+        for sequence in self.catalog.sequences.iter_mut().flatten() {
+            if let Some((table, column)) = &mut sequence.owner
+                && *table == id
             {
-                down(c);
+                moved(column);
             }
         }
-        let table = self.table_mut(id);
-        table.columns.remove(at);
-        table.foreign_keys.retain(|k| !k.columns.contains(&column));
-        table.foreign_keys.iter_mut().for_each(|k| k.columns.iter_mut().for_each(down));
-        table.indexes.iter_mut().for_each(|i| i.columns.iter_mut().for_each(down));
-        self.rewrite(id, &before, |_, c| quote(c))
     }
 
-    fn alter_add_constraint(&mut self, id: TableId, constraint: &Constraint) -> Result<()> {
-        let before = self.table_mut(id).clone();
-        if let ConstraintKind::PrimaryKey { columns } = &constraint.kind {
-            if before.has_primary_key {
-                return self.add_constraint(id, constraint, None);
+    fn alter_default(&mut self, id: TableId, name: &str, default: Option<(&Expr, &str)>) -> Result<()> {
+        let place = self.find_column(id, name)?;
+        let table = self.catalog.table_by_id(id);
+        let column = &table.columns[place.index()];
+        if matches!(column.default, ColumnDefault::Identity { .. }) {
+            let message = format!("column \"{name}\" of relation \"{}\" is an identity column", table.name);
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+        }
+        let default = match default {
+            None => DefaultDef::None,
+            Some((expr, text)) => {
+                lowering::check_default(&self.catalog, name, &column.ty, expr)?;
+                DefaultDef::Expression(text.to_owned())
             }
-            let nullable: Vec<&str> = columns
-                .iter()
-                .filter(|c| before.column(c).is_some_and(|(_, c)| !c.not_null))
-                .map(String::as_str)
-                .collect();
-            self.validate_not_null(&before.name, &nullable)?;
-            // The hidden row id and its index make place for the declared key.
-            let row_id = before.columns.len() - 1;
-            self.drop_owned_sequences(id, Some(ColumnId::from(row_id)));
+        };
+        self.set_default(id, place, default)
+    }
+
+    fn alter_null(&mut self, id: TableId, name: &str, not_null: bool, rewrite: &mut Rewrite) -> Result<()> {
+        let place = self.find_column(id, name)?;
+        let table = self.catalog.table_by_id(id);
+        let column = &table.columns[place.index()];
+        if column.not_null == not_null {
+            return Ok(());
+        }
+        if !not_null {
+            if table.has_primary_key && table.indexes[0].columns.contains(&place) {
+                let message = format!("column \"{name}\" is in a primary key");
+                return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
+            }
+            if matches!(column.default, ColumnDefault::Identity { .. }) {
+                let message =
+                    format!("column \"{name}\" of relation \"{}\" is an identity column", table.name);
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+            }
+        }
+        self.table_mut(id).columns[place.index()].not_null = not_null;
+        // Rows of nullable columns have another layout.
+        rewrite.needed = true;
+        Ok(())
+    }
+
+    fn alter_type(
+        &mut self,
+        id: TableId,
+        name: &str,
+        ty: &TypeName,
+        using: Option<&Expr>,
+        rewrite: &mut Rewrite,
+    ) -> Result<()> {
+        let place = self.find_column(id, name)?;
+        let (ty, serial) = column_type(name, ty)?;
+        if serial {
+            return Err(Error::new(SqlState::UNDEFINED_OBJECT, "type \"serial\" does not exist"));
+        }
+        let table = self.catalog.table_by_id(id).clone();
+        for view in self.catalog.views.values() {
+            let refs = References::of_view(view)?;
+            if refs.relations.contains(&table.name) && (refs.star || refs.columns.contains(name)) {
+                let message = "cannot alter type of a column used by a view or rule";
+                let detail = format!("rule _RETURN on view {} depends on column \"{name}\"", view.name);
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail));
+            }
+        }
+        let column = &table.columns[place.index()];
+        let source = match (rewrite.columns[place.index()], using) {
+            // Added by this same statement: its value is simply of another type.
+            (NewColumn::Computed(n), None) => {
+                rewrite.computed[n].ty = ty.clone();
+                NewColumn::Computed(n)
+            }
+            (_, using) => {
+                let own = ExprKind::Column(Name { parts: vec![name.to_owned()], position: 0 });
+                let expr = using.cloned().unwrap_or_else(|| node(own));
+                if using.is_some() {
+                    restrict(&expr, Place::Transform)?;
+                }
+                let e = RowExpr {
+                    expr,
+                    ty: ty.clone(),
+                    context: CastContext::Assignment,
+                    column: name.to_owned(),
+                };
+                let lowered = lowering::row_program(&self.catalog, &rewrite.stored, std::slice::from_ref(&e));
+                lowered.map_err(|error| not_automatic(error, name, &ty.to_string(), using.is_some()))?;
+                rewrite.computed.push(e);
+                NewColumn::Computed(rewrite.computed.len() - 1)
+            }
+        };
+        if let ColumnDefault::Expression(text) = &column.default {
+            let default = reparse::expression(text)?;
+            lowering::check_default(&self.catalog, name, &ty, &default).map_err(|_| {
+                let message =
+                    format!("default for column \"{name}\" cannot be cast automatically to type {ty}");
+                Error::new(SqlState::DATATYPE_MISMATCH, message)
+            })?;
+        }
+        rewrite.columns[place.index()] = source;
+        rewrite.needed = true;
+        self.table_mut(id).columns[place.index()].ty = ty;
+        // What stood on the old type must stand on the new one.
+        let table = self.catalog.table_by_id(id);
+        for check in &table.checks {
+            lowering::check_condition(&self.catalog, table, &reparse::expression(&check.expression)?)?;
+        }
+        self.recheck_foreign_keys(id, place)
+    }
+
+    /// Foreign keys of, and to, a column whose type changed.
+    fn recheck_foreign_keys(&self, id: TableId, column: ColumnId) -> Result<()> {
+        for table in self.catalog.tables.iter().flatten() {
+            for key in &table.foreign_keys {
+                let parent = self.catalog.table_by_id(key.parent);
+                for (a, b) in key.columns.iter().zip(&key.parent_columns) {
+                    if (table.id == id && *a == column) || (parent.id == id && *b == column) {
+                        super::constraint::check_reference(&key.name, table, *a, parent, *b)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    // ---- constraints ----
+
+    fn add_pending(&mut self, id: TableId, pending: Pending, rewrite: &mut Rewrite) -> Result<()> {
+        match pending {
+            Pending::Check { name, expr, text } => {
+                let promise = self.add_check(id, name.as_deref(), &expr, &text)?;
+                rewrite.promises.push(promise);
+            }
+            Pending::ForeignKey(def) => {
+                let promise = self.add_foreign_key(id, &def)?;
+                rewrite.promises.push(promise);
+            }
+            Pending::Key(key) if key.primary => self.make_primary(id, &key, rewrite)?,
+            Pending::Key(key) => {
+                if let Some(index) = self.add_unique(id, &key)? {
+                    rewrite.indexes.push(Work::CreateIndex(id, index));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// ADD PRIMARY KEY: the row id and its index give way.
+    fn make_primary(&mut self, id: TableId, key: &Key, rewrite: &mut Rewrite) -> Result<()> {
+        let table = self.catalog.table_by_id(id);
+        if table.has_primary_key {
+            return Err(self.second_primary_key(id, key.position));
+        }
+        let row_id = ColumnId::from(table.columns.len() - 1);
+        let sequence = self.catalog.sequences.iter().flatten().find(|s| s.owner == Some((id, row_id)));
+        let sequence = sequence.map(|s| s.id);
+        self.table_mut(id).indexes.remove(0);
+        self.add_primary_key(id, key)?;
+        sequence.into_iter().for_each(|s| self.remove_sequence(s));
+        self.remove_column(id, row_id, rewrite);
+        Ok(())
+    }
+
+    fn drop_constraint(
+        &mut self,
+        id: TableId,
+        name: &str,
+        if_exists: bool,
+        cascade: bool,
+        rewrite: &mut Rewrite,
+    ) -> Result<()> {
+        let table = self.catalog.table_by_id(id);
+        if !names::has_constraint(table, name) {
+            let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", table.name);
+            let missing = Error::new(SqlState::UNDEFINED_OBJECT, message);
+            if !if_exists {
+                return Err(missing);
+            }
+            self.skip_missing(&missing);
+            return Ok(());
+        }
+        if let Some(i) = table.indexes.iter().position(|i| i.constraint && i.name == name) {
+            self.drop_dependents(&[Object::Index(id, IndexId(i as u16))], cascade)?;
+            return self.drop_key_index(id, name, rewrite);
+        }
+        let table = self.table_mut(id);
+        table.checks.retain(|c| c.name != name);
+        table.foreign_keys.retain(|k| k.name != name);
+        rewrite.promises.retain(|p| match p {
+            Promise::Check { name: n, .. } | Promise::ForeignKey { name: n, .. } => n != name,
+        });
+        Ok(())
+    }
+
+    /// Removes an index; a table that loses its primary key gets a row id.
+    fn drop_key_index(&mut self, id: TableId, name: &str, rewrite: &mut Rewrite) -> Result<()> {
+        let table = self.catalog.table_by_id(id);
+        let Some(i) = table.indexes.iter().position(|i| i.name == name) else { return Ok(()) };
+        if i == 0 && table.has_primary_key {
             let table = self.table_mut(id);
-            table.columns.remove(row_id);
+            table.has_primary_key = false;
             table.indexes.remove(0);
-            let result = self.add_constraint(id, constraint, None);
-            for t in self.change.catalog.tables.iter().flatten() {
-                debug_assert!(t.foreign_keys.iter().all(|k| k.parent != id || k.parent_index.0 > 0));
-            }
-            result?;
-            return self.rewrite(id, &before, |_, c| quote(c));
-        }
-        self.add_constraint(id, constraint, None)?;
-        if matches!(constraint.kind, ConstraintKind::Unique { .. }) {
-            self.work(Work::Reindex(id));
-        }
-        self.validate_existing(id, constraint)
-    }
-
-    fn alter_drop_constraint(&mut self, id: TableId, name: &str, if_exists: bool, cascade: bool) -> Result<()> {
-        let table = self.table_mut(id);
-        let table_name = table.name.clone();
-        if let Some(i) = table.checks.iter().position(|c| c.name == name) {
-            table.checks.remove(i);
+            let sequence = self.add_row_id(id)?;
+            rewrite.columns.push(NewColumn::Sequence(sequence));
+            rewrite.needed = true;
             return Ok(());
         }
-        if let Some(i) = table.foreign_keys.iter().position(|k| k.name == name) {
-            table.foreign_keys.remove(i);
-            return Ok(());
-        }
-        if let Some(i) = table.indexes.iter().position(|x| x.constraint && x.name == name) {
-            if i > 0 {
-                return self.remove_index(id, i, cascade);
-            }
-            return Err(Error::unsupported(
-                "dropping a primary key is not supported",
-                "Create a new table and copy the rows.",
-            ));
-        }
-        let message = format!("constraint \"{name}\" of relation \"{table_name}\" does not exist");
-        if if_exists {
-            self.notice(format!("{message}, skipping"));
-            return Ok(());
-        }
-        Err(Error::new(SqlState::UNDEFINED_OBJECT, message))
-    }
-
-    fn rename_constraint(&mut self, id: TableId, from: &str, to: &str) -> Result<()> {
-        let is_index = self.table_mut(id).indexes.iter().any(|i| i.constraint && i.name == from);
-        if is_index {
-            self.check_free(to)?;
-        }
-        let table = self.table_mut(id);
-        let name = table
-            .checks
-            .iter_mut()
-            .map(|c| &mut c.name)
-            .chain(table.foreign_keys.iter_mut().map(|k| &mut k.name))
-            .chain(table.indexes.iter_mut().filter(|i| i.constraint).map(|i| &mut i.name))
-            .find(|n| *n == from);
-        match name {
-            Some(name) => {
-                *name = to.to_owned();
-                Ok(())
-            }
-            None => Err(Error::new(
-                SqlState::UNDEFINED_OBJECT,
-                format!("constraint \"{from}\" for table \"{}\" does not exist", table.name),
-            )),
-        }
+        let index = IndexId(i as u16);
+        self.remove_index(id, index);
+        rewrite.indexes.push(Work::DropIndex(id, index));
+        Ok(())
     }
 }
 
-/// Whether the action computes rows anew; such a one stands alone in its statement.
-fn changes_rows(action: &AlterTable) -> bool {
-    match action {
-        AlterTable::AddColumn { .. }
-        | AlterTable::DropColumn { .. }
-        | AlterTable::SetType { .. }
-        | AlterTable::SetNotNull { .. } => true,
-        AlterTable::AddConstraint(c) => matches!(c.kind, ConstraintKind::PrimaryKey { .. }),
-        _ => false,
+/// 42703
+fn no_column(table: &Table, name: &str) -> Error {
+    let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
+    Error::new(SqlState::UNDEFINED_COLUMN, message)
+}
+
+/// 42804 for a type change without a conversion of its own.
+fn not_automatic(error: Error, column: &str, ty: &str, using: bool) -> Error {
+    if !matches!(error.sqlstate(), SqlState::DATATYPE_MISMATCH | SqlState::CANNOT_COERCE) {
+        return error;
     }
+    let (message, hint) = if using {
+        (
+            format!(
+                "result of USING clause for column \"{column}\" cannot be cast automatically to type {ty}"
+            ),
+            "You might need to add an explicit cast.".to_owned(),
+        )
+    } else {
+        (
+            format!("column \"{column}\" cannot be cast automatically to type {ty}"),
+            format!("You might need to specify \"USING {column}::{ty}\"."),
+        )
+    };
+    Error::new(SqlState::DATATYPE_MISMATCH, message).hint(hint)
 }

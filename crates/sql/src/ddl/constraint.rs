@@ -1,326 +1,287 @@
-//! Constraints: keys, checks, foreign keys, under the names PostgreSQL gives them.
+//! Keys and foreign keys: what CREATE TABLE and ALTER TABLE share.
 
-use super::{Ddl, Work, local_name};
-use crate::ast::{Constraint, ConstraintKind, Expr};
-use crate::{lower, parse};
-use planaria_base::limits::INDEX_COLUMNS_MAX;
-use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, TableId, Type};
-use planaria_catalog::{Check, Column, ColumnDefault, ForeignKey, Index, ReferentialAction};
+use super::lowering::Promise;
+use super::{Change, names};
+use crate::ast::{Constraint, ConstraintKind, Expr, Name, Position};
+use planaria_base::types::TypeClass;
+use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, TableId, Type, limits};
+use planaria_catalog::{ForeignKey, Index, ReferentialAction, Table};
 
-impl Ddl<'_> {
-    /// Adds a constraint; `column` is the one it stands at, if any. NOT NULL, defaults and identity
-    /// are the column's own business.
-    pub(super) fn add_constraint(
-        &mut self,
-        id: TableId,
-        constraint: &Constraint,
-        column: Option<&str>,
-    ) -> Result<()> {
-        let at = constraint.position;
-        let own = |columns: &[String]| -> Vec<String> {
-            match column {
-                Some(column) if columns.is_empty() => vec![column.to_owned()],
-                _ => columns.to_vec(),
-            }
+/// A constraint that waits for the table's columns to be known.
+pub(super) enum Pending {
+    Check { name: Option<String>, expr: Expr, text: String },
+    Key(Key),
+    ForeignKey(ForeignKeyDef),
+}
+
+/// PRIMARY KEY or UNIQUE.
+pub(super) struct Key {
+    pub name: Option<String>,
+    pub columns: Vec<String>,
+    pub primary: bool,
+    pub position: Position,
+}
+
+/// FOREIGN KEY.
+pub(super) struct ForeignKeyDef {
+    pub name: Option<String>,
+    pub columns: Vec<String>,
+    pub parent: Name,
+    pub parent_columns: Vec<String>,
+    pub on_delete: ReferentialAction,
+    pub on_update: ReferentialAction,
+    pub position: Position,
+}
+
+impl Pending {
+    /// `column`: where it stands at a column.
+    pub(super) fn from_ast(c: &Constraint, column: Option<&str>) -> Result<Pending> {
+        let or_own = |columns: &[String]| match column {
+            Some(own) if columns.is_empty() => vec![own.to_owned()],
+            _ => columns.to_vec(),
         };
-        match &constraint.kind {
+        let (name, position) = (c.name.clone(), c.position);
+        Ok(match &c.kind {
+            ConstraintKind::Check { expr, text } => {
+                Pending::Check { name, expr: expr.clone(), text: text.clone() }
+            }
             ConstraintKind::PrimaryKey { columns } => {
-                self.add_primary_key(id, constraint.name.as_deref(), &own(columns)).map_err(|e| e.at(at))
+                Pending::Key(Key { name, columns: or_own(columns), primary: true, position })
             }
             ConstraintKind::Unique { columns } => {
-                self.add_unique(id, constraint.name.as_deref(), &own(columns)).map_err(|e| e.at(at))
-            }
-            ConstraintKind::Check { expr, text } => {
-                self.add_check(id, constraint.name.as_deref(), expr, text, column).map_err(|e| e.at(at))
+                Pending::Key(Key { name, columns: or_own(columns), primary: false, position })
             }
             ConstraintKind::ForeignKey { columns, parent, parent_columns, on_delete, on_update } => {
-                let actions = (
-                    on_delete.unwrap_or(ReferentialAction::Restrict),
-                    on_update.unwrap_or(ReferentialAction::Restrict),
-                );
-                let parent = if local_name(parent)? == self.table_mut(id).name {
-                    id
-                } else {
-                    self.table_id(parent)?
-                };
-                let name = constraint.name.as_deref();
-                self.add_foreign_key(id, name, &own(columns), parent, parent_columns, actions)
-                    .map_err(|e| e.at(at))
+                Pending::ForeignKey(ForeignKeyDef {
+                    name,
+                    columns: or_own(columns),
+                    parent: parent.clone(),
+                    parent_columns: parent_columns.clone(),
+                    on_delete: on_delete.unwrap_or(ReferentialAction::Restrict),
+                    on_update: on_update.unwrap_or(ReferentialAction::Restrict),
+                    position,
+                })
+            }
+            ConstraintKind::GeneratedStored => {
+                let hint = "Compute the value in the statement or procedure that writes the row.";
+                return Err(Error::unsupported("generated columns are not supported", hint).at(position));
             }
             ConstraintKind::Unsupported(what) => {
-                Err(Error::unsupported(format!("{what} is not supported"), "docs/sql.md lists what is.").at(at))
+                let hint = "Use PRIMARY KEY, UNIQUE, CHECK, NOT NULL or FOREIGN KEY.";
+                return Err(Error::unsupported(format!("{what} is not supported"), hint).at(position));
             }
-            _ => Ok(()),
+            ConstraintKind::NotNull
+            | ConstraintKind::Null
+            | ConstraintKind::Default { .. }
+            | ConstraintKind::Identity { .. } => {
+                return Err(Error::internal("a column's property as a table constraint"));
+            }
+        })
+    }
+}
+
+impl Change {
+    /// Columns of a key by name.
+    fn key_columns(&self, table: &Table, key: &Key) -> Result<Vec<ColumnId>> {
+        let mut all = Vec::new();
+        for name in &key.columns {
+            let Some((id, _)) = table.column(name) else {
+                let message = format!("column \"{name}\" named in key does not exist");
+                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(key.position));
+            };
+            if all.contains(&id) {
+                let kind = if key.primary { "primary key" } else { "unique" };
+                let message = format!("column \"{name}\" appears twice in {kind} constraint");
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(key.position));
+            }
+            all.push(id);
+        }
+        check_width(all.len(), key.position)?;
+        Ok(all)
+    }
+
+    /// The name of a key's index: the given one if it is free, else PostgreSQL's.
+    fn key_name(&self, table: &Table, key: &Key) -> Result<String> {
+        match &key.name {
+            Some(name) if names::has_constraint(table, name) => {
+                Err(names::constraint_exists(name, &table.name).at(key.position))
+            }
+            Some(name) if self.catalog.relation_exists(name) => Err(names::relation_exists(name)),
+            Some(name) => Ok(name.clone()),
+            None if key.primary => Ok(names::relation(&self.catalog, &table.name, &[], "pkey")),
+            None => {
+                let columns: Vec<&str> = key.columns.iter().map(String::as_str).collect();
+                Ok(names::relation(&self.catalog, &table.name, &columns, "key"))
+            }
         }
     }
 
-    /// Columns by name; 42703, 42701 for one named twice.
-    pub(super) fn key_columns(&mut self, id: TableId, names: &[String], what: &str) -> Result<Vec<ColumnId>> {
-        if names.len() > INDEX_COLUMNS_MAX {
-            return Err(Error::new(
-                SqlState::TOO_MANY_COLUMNS,
-                format!("cannot use more than {INDEX_COLUMNS_MAX} columns in an index"),
-            ));
-        }
+    /// Makes the primary key's index the first one. The row id, if there was one, is the caller's to
+    /// remove.
+    pub(super) fn add_primary_key(&mut self, id: TableId, key: &Key) -> Result<()> {
+        let table = self.catalog.table_by_id(id);
+        let columns = self.key_columns(table, key)?;
+        let name = self.key_name(table, key)?;
         let table = self.table_mut(id);
-        let mut ids = Vec::new();
-        for name in names {
-            let (column, _) = table.column(name).ok_or_else(|| {
-                Error::new(
-                    SqlState::UNDEFINED_COLUMN,
-                    format!("column \"{name}\" named in key does not exist"),
-                )
-            })?;
-            if ids.contains(&column) {
-                return Err(Error::new(
-                    SqlState::DUPLICATE_COLUMN,
-                    format!("column \"{name}\" appears twice in {what} constraint"),
-                ));
-            }
-            ids.push(column);
-        }
-        Ok(ids)
-    }
-
-    /// Refuses a constraint name that the table has.
-    fn check_constraint_free(&mut self, id: TableId, name: &str) -> Result<()> {
-        let table = self.table_mut(id);
-        let taken = table.checks.iter().any(|c| c.name == name)
-            || table.foreign_keys.iter().any(|k| k.name == name)
-            || table.indexes.iter().any(|i| i.constraint && i.name == name);
-        if taken {
-            let message = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);
-            return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
-        }
-        Ok(())
-    }
-
-    pub(super) fn add_primary_key(&mut self, id: TableId, name: Option<&str>, columns: &[String]) -> Result<()> {
-        let table = self.table_mut(id);
-        if table.has_primary_key {
-            return Err(Error::new(
-                SqlState::INVALID_TABLE_DEFINITION,
-                format!("multiple primary keys for table \"{}\" are not allowed", table.name),
-            ));
-        }
-        let base = format!("{}_pkey", table.name);
-        let columns = self.key_columns(id, columns, "primary key")?;
-        let name = match name {
-            Some(name) => {
-                self.check_free(name)?;
-                name.to_owned()
-            }
-            None => self.free_name(&base),
-        };
-        let table = self.table_mut(id);
-        for column in &columns {
-            table.columns[column.index()].not_null = true;
+        for c in &columns {
+            table.columns[c.index()].not_null = true;
         }
         table.has_primary_key = true;
-        let index = Index { name, columns, unique: true, constraint: true };
-        table.indexes.insert(0, index);
+        table.indexes.insert(0, Index { name, columns, unique: true, constraint: true });
         Ok(())
     }
 
-    fn add_unique(&mut self, id: TableId, name: Option<&str>, columns: &[String]) -> Result<()> {
-        let base = format!("{}_{}_key", self.table_mut(id).name, columns.join("_"));
-        let columns = self.key_columns(id, columns, "unique")?;
-        let name = match name {
-            Some(name) => {
-                self.check_free(name)?;
-                name.to_owned()
-            }
-            None => self.free_name(&base),
-        };
-        self.table_mut(id).indexes.push(Index { name, columns, unique: true, constraint: true });
-        Ok(())
-    }
-
-    /// A DEFAULT must be an expression of the column's type that names no column.
-    pub(super) fn check_default(&mut self, expr: &Expr, ty: &Type, column: &str) -> Result<()> {
-        lower::check_default(&self.change.catalog, expr, ty, column)
-    }
-
-    fn add_check(
-        &mut self,
-        id: TableId,
-        name: Option<&str>,
-        expr: &Expr,
-        text: &str,
-        column: Option<&str>,
-    ) -> Result<()> {
-        lower::check_condition(&self.change.catalog, id, expr)?;
-        let table = self.table_mut(id).name.clone();
-        let name = match name {
-            Some(name) => {
-                self.check_constraint_free(id, name)?;
-                name.to_owned()
-            }
-            None => {
-                let base = match column {
-                    Some(column) => format!("{table}_{column}_check"),
-                    None => match lower::columns_named(&self.change.catalog, id, expr).as_slice() {
-                        [only] => format!("{table}_{only}_check"),
-                        _ => format!("{table}_check"),
-                    },
-                };
-                self.free_name(&base)
-            }
-        };
-        self.table_mut(id).checks.push(Check { name, expression: text.to_owned() });
-        Ok(())
-    }
-
-    fn add_foreign_key(
-        &mut self,
-        id: TableId,
-        name: Option<&str>,
-        columns: &[String],
-        parent: TableId,
-        parent_columns: &[String],
-        (on_delete, on_update): (ReferentialAction, ReferentialAction),
-    ) -> Result<()> {
-        let base = format!("{}_{}_fkey", self.table_mut(id).name, columns.join("_"));
-        let columns = self.key_columns(id, columns, "foreign key")?;
-        let parent_table = self.change.catalog.table_by_id(parent).clone();
-        let named = if parent_columns.is_empty() {
-            if !parent_table.has_primary_key {
-                return Err(Error::new(
-                    SqlState::UNDEFINED_OBJECT,
-                    format!("there is no primary key for referenced table \"{}\"", parent_table.name),
-                ));
-            }
-            parent_table.indexes[0].columns.clone()
-        } else {
-            self.key_columns(parent, parent_columns, "foreign key")?
-        };
-        if named.len() != columns.len() {
-            return Err(Error::new(
-                SqlState::INVALID_FOREIGN_KEY,
-                "number of referencing and referenced columns for foreign key disagree",
-            ));
+    /// Adds a UNIQUE constraint; answers with its index, or `None` where the primary key or another
+    /// constraint says the same already.
+    pub(super) fn add_unique(&mut self, id: TableId, key: &Key) -> Result<Option<IndexId>> {
+        let table = self.catalog.table_by_id(id);
+        let columns = self.key_columns(table, key)?;
+        let same = table.indexes.iter().find(|i| i.constraint && i.columns == columns);
+        if same.is_some_and(|i| key.name.as_ref().is_none_or(|n| *n == i.name)) {
+            return Ok(None);
         }
-        let same = |index: &Index| {
-            index.unique && index.columns.len() == named.len() && named.iter().all(|c| index.columns.contains(c))
-        };
-        let Some(at) = parent_table.indexes.iter().position(same) else {
-            return Err(Error::new(
-                SqlState::INVALID_FOREIGN_KEY,
-                format!(
-                    "there is no unique constraint matching given keys for referenced table \"{}\"",
-                    parent_table.name
-                ),
-            ));
-        };
+        let name = self.key_name(table, key)?;
+        Ok(Some(self.push_index(id, Index { name, columns, unique: true, constraint: true })?))
+    }
+
+    /// Appends an index to a table's.
+    pub(super) fn push_index(&mut self, id: TableId, index: Index) -> Result<IndexId> {
         let table = self.table_mut(id);
-        for (child, parent_column) in columns.iter().zip(&named) {
-            let (a, b) = (&table.columns[child.index()], &parent_table.columns[parent_column.index()]);
-            if a.ty.class() != b.ty.class() {
-                return Err(Error::new(
-                    SqlState::DATATYPE_MISMATCH,
-                    format!("foreign key constraint \"{base}\" cannot be implemented"),
-                )
-                .detail(format!(
-                    "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
-                    a.name, b.name, a.ty, b.ty
-                )));
-            }
+        let position = u16::try_from(table.indexes.len())
+            .map_err(|_| Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many indexes on a table"))?;
+        table.indexes.push(index);
+        Ok(IndexId(position))
+    }
+
+    pub(super) fn add_foreign_key(&mut self, id: TableId, def: &ForeignKeyDef) -> Result<Promise> {
+        let table = self.catalog.table_by_id(id);
+        let mut columns = Vec::new();
+        for name in &def.columns {
+            let Some((c, _)) = table.column(name) else {
+                let message =
+                    format!("column \"{name}\" referenced in foreign key constraint does not exist");
+                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(def.position));
+            };
+            columns.push(c);
         }
-        let name = match name {
-            Some(name) => {
-                self.check_constraint_free(id, name)?;
-                name.to_owned()
+        let parent = self.parent(&def.parent)?;
+        let (parent_index, parent_columns) = parent_key(parent, def)?;
+        if columns.len() != parent_columns.len() {
+            let message = "number of referencing and referenced columns for foreign key disagree";
+            return Err(Error::new(SqlState::INVALID_FOREIGN_KEY, message).at(def.position));
+        }
+        let name = match &def.name {
+            Some(name) if names::has_constraint(table, name) => {
+                return Err(names::constraint_exists(name, &table.name).at(def.position));
             }
-            None => self.free_name(&base),
+            Some(name) => name.clone(),
+            None => {
+                let own: Vec<&str> = def.columns.iter().map(String::as_str).collect();
+                names::constraint(&self.catalog, table, &own, "fkey")
+            }
         };
-        self.table_mut(id).foreign_keys.push(ForeignKey {
-            name,
+        for (a, b) in columns.iter().zip(&parent_columns) {
+            check_reference(&name, table, *a, parent, *b).map_err(|e| e.at(def.position))?;
+        }
+        let key = ForeignKey {
+            name: name.clone(),
             columns,
-            parent,
-            parent_index: IndexId(at as u16),
-            parent_columns: named,
-            on_delete,
-            on_update,
-        });
-        Ok(())
+            parent: parent.id,
+            parent_index,
+            parent_columns,
+            on_delete: def.on_delete,
+            on_update: def.on_update,
+        };
+        self.table_mut(id).foreign_keys.push(key);
+        Ok(Promise::ForeignKey { table: id, name })
     }
 
-    /// The checks of rows that are already there, for a constraint just added to a table.
-    pub(super) fn validate_existing(&mut self, id: TableId, constraint: &Constraint) -> Result<()> {
-        let table = self.change.catalog.table_by_id(id).clone();
-        let quoted = quote(&table.name);
-        match &constraint.kind {
-            ConstraintKind::Check { .. } => {
-                let Some(check) = table.checks.last() else { return Ok(()) };
-                let query = format!("SELECT 1 FROM {quoted} WHERE NOT ({}) LIMIT 1", check.expression);
-                let error = Error::new(
-                    SqlState::CHECK_VIOLATION,
-                    format!("check constraint \"{}\" of relation \"{}\" is violated by some row", check.name, table.name),
-                )
-                .constraint(&check.name, &table.name);
-                self.work(Work::ValidateAfter(Box::new(parse::query(&query)?), error));
+    fn parent(&self, name: &Name) -> Result<&Table> {
+        let local = names::local(name, false)?;
+        match self.catalog.table(local) {
+            Some(table) => Ok(table),
+            None if self.catalog.relation_exists(local) => {
+                let message = format!("referenced relation \"{local}\" is not a table");
+                Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position))
             }
-            ConstraintKind::ForeignKey { .. } => {
-                let Some(key) = table.foreign_keys.last() else { return Ok(()) };
-                let parent = self.change.catalog.table_by_id(key.parent).clone();
-                let pairs: Vec<String> = key
-                    .columns
-                    .iter()
-                    .zip(&key.parent_columns)
-                    .map(|(c, p)| format!("p.{} = c.{}", column(&parent, *p), column(&table, *c)))
-                    .collect();
-                let present: Vec<String> =
-                    key.columns.iter().map(|c| format!("c.{} IS NOT NULL", column(&table, *c))).collect();
-                let query = format!(
-                    "SELECT 1 FROM {quoted} AS c WHERE {} AND NOT EXISTS (SELECT 1 FROM {} AS p WHERE {}) LIMIT 1",
-                    present.join(" AND "),
-                    quote(&parent.name),
-                    pairs.join(" AND ")
-                );
-                let error = Error::new(
-                    SqlState::FOREIGN_KEY_VIOLATION,
-                    format!(
-                        "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
-                        table.name, key.name
-                    ),
-                )
-                .detail(format!("A row's key is not present in table \"{}\".", parent.name))
-                .constraint(&key.name, &table.name);
-                self.work(Work::ValidateAfter(Box::new(parse::query(&query)?), error));
-            }
-            _ => {}
+            None => Err(names::no_relation(name)),
         }
-        Ok(())
-    }
-
-    /// The check that no row has a NULL there, on the old catalog.
-    pub(super) fn validate_not_null(&mut self, table: &str, columns: &[&str]) -> Result<()> {
-        for column in columns {
-            let query = format!("SELECT 1 FROM {} WHERE {} IS NULL LIMIT 1", quote(table), quote(column));
-            let error = Error::new(
-                SqlState::NOT_NULL_VIOLATION,
-                format!("column \"{column}\" of relation \"{table}\" contains null values"),
-            )
-            .column(table, *column);
-            self.work(Work::ValidateBefore(Box::new(parse::query(&query)?), error));
-        }
-        Ok(())
     }
 }
 
-fn column(table: &planaria_catalog::Table, id: ColumnId) -> String {
-    quote(&table.columns[id.index()].name)
+/// 54011
+pub(super) fn check_width(columns: usize, position: Position) -> Result<()> {
+    if columns > limits::INDEX_COLUMNS_MAX {
+        let message = format!("cannot use more than {} columns in an index", limits::INDEX_COLUMNS_MAX);
+        return Err(Error::new(SqlState::TOO_MANY_COLUMNS, message).at(position));
+    }
+    Ok(())
 }
 
-/// An identifier in quotes.
-pub(super) fn quote(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+/// The unique index of the parent that a foreign key refers to, and the columns in the order of the
+/// key's own.
+fn parent_key(parent: &Table, def: &ForeignKeyDef) -> Result<(IndexId, Vec<ColumnId>)> {
+    if def.parent_columns.is_empty() {
+        if !parent.has_primary_key {
+            let message = format!("there is no primary key for referenced table \"{}\"", parent.name);
+            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(def.position));
+        }
+        return Ok((IndexId::PRIMARY, parent.indexes[0].columns.clone()));
+    }
+    let mut columns = Vec::new();
+    for name in &def.parent_columns {
+        let Some((c, _)) = parent.column(name) else {
+            let message = format!("column \"{name}\" referenced in foreign key constraint does not exist");
+            return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(def.position));
+        };
+        if columns.contains(&c) {
+            let message = "foreign key referenced-columns list must not contain duplicates";
+            return Err(Error::new(SqlState::INVALID_FOREIGN_KEY, message).at(def.position));
+        }
+        columns.push(c);
+    }
+    let fits = |i: &Index| {
+        i.unique && i.columns.len() == columns.len() && columns.iter().all(|c| i.columns.contains(c))
+    };
+    match parent.indexes.iter().position(fits) {
+        Some(i) => Ok((IndexId(i as u16), columns)),
+        None => {
+            let message = format!(
+                "there is no unique constraint matching given keys for referenced table \"{}\"",
+                parent.name
+            );
+            Err(Error::new(SqlState::INVALID_FOREIGN_KEY, message).at(def.position))
+        }
+    }
 }
 
-/// Whether the column draws from a sequence.
-pub(super) fn sequence_of(column: &Column) -> Option<planaria_base::SequenceId> {
-    match column.default {
-        ColumnDefault::Sequence(s) | ColumnDefault::Identity { sequence: s, .. } => Some(s),
-        _ => None,
+/// 42804 where a column cannot refer to another.
+pub(super) fn check_reference(
+    name: &str,
+    table: &Table,
+    a: ColumnId,
+    parent: &Table,
+    b: ColumnId,
+) -> Result<()> {
+    let (a, b) = (&table.columns[a.index()], &parent.columns[b.index()]);
+    if references(&a.ty, &b.ty) {
+        return Ok(());
+    }
+    let message = format!("foreign key constraint \"{name}\" cannot be implemented");
+    let (of, to) = (a.ty.base(), b.ty.base());
+    let detail =
+        format!("Key columns \"{}\" and \"{}\" are of incompatible types: {of} and {to}.", a.name, b.name);
+    Err(Error::new(SqlState::DATATYPE_MISMATCH, message).detail(detail))
+}
+
+/// Whether a column of type `from` can refer to one of type `to`: the same class, or a conversion
+/// that loses nothing.
+fn references(from: &Type, to: &Type) -> bool {
+    use TypeClass::{DateTime, Float, Integer, Numeric};
+    match (from.class(), to.class()) {
+        (DateTime, DateTime) => *from == *to || *from == Type::Date || *to != Type::Date,
+        (a, b) if a == b => true,
+        (Integer, Numeric | Float) | (Numeric, Float) => true,
+        _ => false,
     }
 }

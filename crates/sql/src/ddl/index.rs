@@ -1,49 +1,46 @@
 //! CREATE INDEX.
 
-use super::{Ddl, Work};
+use super::constraint::check_width;
+use super::{Change, Work, names};
 use crate::ast::CreateIndex;
-use planaria_base::{Error, Result};
+use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::Index;
 
-impl Ddl<'_> {
+impl Change {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str> {
         if let Some((what, position)) = &create.unsupported {
-            return Err(Error::unsupported(
-                format!("{what} is not supported in an index"),
-                "Indexes are over columns; put a computed value into a column of its own.",
-            )
-            .at(*position));
+            let hint = "Indexes are ordered, over columns, and hold every row.";
+            return Err(Error::unsupported(format!("{what} is not supported"), hint).at(*position));
         }
-        let id = self.table_id(&create.table)?;
-        if let Some(name) = &create.name
-            && self.catalog().relation_exists(name)
-        {
-            if create.if_not_exists {
-                self.notice(format!("relation \"{name}\" already exists, skipping"));
+        let table = names::table(&self.catalog, &create.table)?;
+        let mut columns = Vec::new();
+        for (name, position) in &create.columns {
+            let Some((c, _)) = table.column(name) else {
+                let message = format!("column \"{name}\" does not exist");
+                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(*position));
+            };
+            columns.push(c);
+        }
+        check_width(columns.len(), create.table.position)?;
+        let name = match &create.name {
+            Some(name) if self.catalog.relation_exists(name) => {
+                let exists = names::relation_exists(name);
+                if !create.if_not_exists {
+                    return Err(exists);
+                }
+                self.skip_existing(&exists);
                 return Ok("CREATE INDEX");
             }
-            self.check_free(name)?;
-        }
-        let names: Vec<String> = create.columns.iter().map(|(n, _)| n.clone()).collect();
-        let table = self.table_mut(id).name.clone();
-        for (name, position) in &create.columns {
-            if self.table_mut(id).column(name).is_none() {
-                return Err(Error::new(
-                    planaria_base::SqlState::UNDEFINED_COLUMN,
-                    format!("column \"{name}\" does not exist"),
-                )
-                .at(*position));
-            }
-        }
-        let columns = self.key_columns(id, &names, "index")?;
-        let base = format!("{table}_{}_idx", names.join("_"));
-        let name = match &create.name {
             Some(name) => name.clone(),
-            None => self.free_name(&base),
+            None => {
+                let own: Vec<&str> = create.columns.iter().map(|(n, _)| n.as_str()).collect();
+                names::relation(&self.catalog, &table.name, &own, "idx")
+            }
         };
+        let table = table.id;
         let index = Index { name, columns, unique: create.unique, constraint: false };
-        self.table_mut(id).indexes.push(index);
-        self.work(Work::Reindex(id));
+        let position = self.push_index(table, index)?;
+        self.out.work.push(Work::CreateIndex(table, position));
         Ok("CREATE INDEX")
     }
 }

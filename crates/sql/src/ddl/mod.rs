@@ -1,220 +1,254 @@
 //! Schema changes: from a statement to a changed catalog and the work it makes on stored rows.
 //!
-//! Pure: [`apply`] looks at a catalog and answers with a new one and a list of [`Work`]. The engine
-//! does the work while no transaction runs, then installs the catalog; the statement's text goes
-//! into the log, and replay applies it again to the catalog it was applied to.
+//! [`apply`] is a function of the catalog and the statement; it touches no data:
 //!
-//! What PostgreSQL names by itself (constraints, indexes, sequences) gets the same names here.
+//! 1. a copy of the catalog is changed, action by action; names, errors and SQLSTATEs are
+//!    PostgreSQL's;
+//! 2. what must happen to stored rows is listed as [`Work`], in the order in which it must happen,
+//!    against the *final* catalog: a table that is rewritten is rewritten once, whatever the number
+//!    of actions;
+//! 3. conditions that the rows must meet (a new CHECK, a new FOREIGN KEY) become [`Validation`]s:
+//!    programs that must give no row.
+//!
+//! The engine then installs catalog and storage at commit, or forgets both. An error leaves the
+//! caller's catalog as it was.
+//!
+//! | file | statements |
+//! |---|---|
+//! | `table`, `constraint` | CREATE TABLE |
+//! | `table_as` | CREATE TABLE AS |
+//! | `alter`, `rename` | ALTER TABLE, RENAME |
+//! | `index`, `view`, `sequence`, `routine` | CREATE of those |
+//! | `drop`, `depend` | DROP and what depends on what |
+//! | `truncate` | TRUNCATE |
+//!
+//! Limits: one schema; columns of array type, generated columns, partial and expression indexes,
+//! inheritance, partitions, triggers and temporary tables give 0A000.
 
 mod alter;
 mod constraint;
+mod depend;
 mod drop;
 mod index;
+mod lowering;
+mod names;
+mod rename;
+mod reparse;
 mod routine;
 mod sequence;
 mod table;
-mod types;
+mod table_as;
+mod truncate;
+mod view;
+mod visit;
 
-use crate::ast::{Name, Query, Statement, StatementKind};
-use planaria_base::{Error, Result, SequenceId, SqlState, TableId};
-use planaria_catalog::{Catalog, PUBLIC};
+pub use routine::signature;
 
-/// A schema change that has been worked out.
-#[derive(Clone, Debug)]
-pub struct Change {
-    /// The catalog afterwards; its `version` is one more.
-    pub catalog: Catalog,
-    /// What is to be done to stored rows, in this order.
+use crate::ast::{Statement, StatementKind};
+use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId};
+use planaria_catalog::{Catalog, Table};
+use planaria_ir::{Level, Program};
+
+/// What a schema change did.
+#[derive(Debug, Default)]
+pub struct DdlOutcome {
+    /// The command tag (`CREATE TABLE`); of CREATE TABLE AS it is `SELECT`, and the row count is the
+    /// engine's to add.
+    pub tag: &'static str,
+    /// Messages for the client.
+    pub notices: Vec<Notice>,
+    /// What is to be done to stored data, in order, after the catalog was changed.
     pub work: Vec<Work>,
-    /// The command tag.
-    pub tag: String,
-    /// Notices (`table "x" does not exist, skipping`).
-    pub notices: Vec<String>,
+    /// A routine that was made: the engine says how its calls will be logged.
+    pub routine: Option<ProcedureId>,
 }
 
-/// Work on stored rows.
-#[derive(Clone, Debug)]
+/// A message for the client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notice {
+    /// Severity.
+    pub level: Level,
+    /// SQLSTATE, message, detail, hint.
+    pub fields: Error,
+}
+
+/// What is to be done to stored data. Ids are those of the changed catalog, but for what was dropped.
+#[derive(Debug)]
 pub enum Work {
-    /// A new, empty table.
+    /// Make the storage of a new table, with all its indexes.
     CreateTable(TableId),
-    /// Drop its rows.
+    /// Forget a table's storage.
     DropTable(TableId),
-    /// Same columns, other indexes: build the table anew from its row images. A duplicate key is
-    /// 23505 of the index.
-    Reindex(TableId),
-    /// Other columns: build the table anew from the rows that this query on the *old* catalog
-    /// answers, one value for each visible column. Hidden row ids are numbered anew from 1.
-    Rewrite(TableId, Box<Query>),
-    /// All rows go.
+    /// Make the table's storage anew, as the catalog now says, indexes included, and move its rows.
+    Rebuild(Box<Rebuild>),
+    /// Build an index from the table's rows; 23505 where a unique key occurs twice.
+    CreateIndex(TableId, IndexId),
+    /// Forget an index. The position is the one it had when this item's turn comes: later indexes
+    /// move up by one.
+    DropIndex(TableId, IndexId),
+    /// Remove all rows.
     Truncate(TableId),
-    /// A new sequence at its start.
+    /// Make the state of a new sequence: its first value is `start`.
     CreateSequence(SequenceId),
-    /// Its definition changed; it goes on where it stands, or at this value.
-    ChangeSequence(SequenceId, Option<i64>),
-    /// Gone.
+    /// Forget a sequence.
     DropSequence(SequenceId),
-    /// The query on the *old* catalog must answer no row, else this error.
-    ValidateBefore(Box<Query>, Error),
-    /// The query on the *new* catalog must answer no row, else this error.
-    ValidateAfter(Box<Query>, Error),
-    /// Insert what the query answers into the new table (CREATE TABLE AS); on the new catalog.
-    Fill(TableId, Box<Query>),
+    /// The next value becomes this one.
+    RestartSequence(SequenceId, i64),
+    /// Rows must meet a condition.
+    Validate(Box<Validation>),
+    /// Run the program, which inserts the rows of CREATE TABLE AS; its row count belongs to the tag.
+    Fill(TableId, Box<Program>),
 }
 
-/// Works a schema change out. `text` is what the statement was parsed from. Errors are PostgreSQL's.
-pub fn apply(catalog: &Catalog, statement: &Statement, text: &str) -> Result<Change> {
-    let mut ddl = Ddl {
-        change: Change {
-            catalog: Catalog { version: catalog.version + 1, ..catalog.clone() },
-            work: Vec::new(),
-            tag: String::new(),
-            notices: Vec::new(),
-        },
-        text,
-    };
-    ddl.statement(statement)?;
-    Ok(ddl.change)
+/// How the rows of a rewritten table come about. A NULL for a NOT NULL column raises
+/// [`null_in_column`].
+#[derive(Debug)]
+pub struct Rebuild {
+    /// The table.
+    pub table: TableId,
+    /// For each stored column of the new table.
+    pub columns: Vec<NewColumn>,
+    /// A program of kind `Function`: takes all stored columns of the *old* row in order, answers with
+    /// the computed columns. `None` where nothing is computed.
+    pub compute: Option<Program>,
 }
 
-/// A change being worked out.
-struct Ddl<'t> {
-    change: Change,
-    text: &'t str,
+/// A column of a rewritten table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewColumn {
+    /// The old row's column, bit for bit.
+    Keep(ColumnId),
+    /// An output of the `compute` program.
+    Computed(usize),
+    /// The next value of a sequence (hidden row ids).
+    Sequence(SequenceId),
 }
 
-impl Ddl<'_> {
-    fn statement(&mut self, statement: &Statement) -> Result<()> {
-        use StatementKind as K;
-        let tag = match &statement.kind {
-            K::CreateTable(create) => self.create_table(create)?,
-            K::CreateTableAs { name, if_not_exists, columns, query, with_data } => {
-                self.create_table_as(name, *if_not_exists, columns, query, *with_data)?
+/// A condition that all rows must meet.
+#[derive(Debug)]
+pub struct Validation {
+    /// Emits one row, of one text column, for a violation: the DETAIL, or NULL.
+    pub program: Program,
+    /// The error then.
+    pub error: Error,
+}
+
+/// 23502, as raised when a rewritten or validated table has NULLs where it must not.
+pub fn null_in_column(table: &Table, column: ColumnId) -> Error {
+    let (t, c) = (&table.name, &table.columns[column.index()].name);
+    Error::new(
+        SqlState::NOT_NULL_VIOLATION,
+        format!("column \"{c}\" of relation \"{t}\" contains null values"),
+    )
+    .column(t, c)
+}
+
+/// Whether [`apply`] is the one to carry a statement out.
+pub fn is_ddl(statement: &Statement) -> bool {
+    matches!(
+        statement.kind,
+        StatementKind::CreateTable(_)
+            | StatementKind::CreateTableAs { .. }
+            | StatementKind::CreateIndex(_)
+            | StatementKind::CreateView { .. }
+            | StatementKind::CreateSequence { .. }
+            | StatementKind::AlterSequence { .. }
+            | StatementKind::CreateRoutine(_)
+            | StatementKind::CreateSchema { .. }
+            | StatementKind::Drop { .. }
+            | StatementKind::DropRoutine { .. }
+            | StatementKind::AlterTable { .. }
+            | StatementKind::Rename { .. }
+            | StatementKind::Truncate { .. }
+    )
+}
+
+/// Carries a schema change out on the catalog.
+pub fn apply(catalog: &mut Catalog, statement: &Statement) -> Result<DdlOutcome> {
+    let mut change = Change { catalog: catalog.clone(), out: DdlOutcome::default() };
+    change.out.tag = change.statement(statement)?;
+    change.catalog.version += 1;
+    *catalog = change.catalog;
+    Ok(change.out)
+}
+
+/// A schema change under way.
+struct Change {
+    catalog: Catalog,
+    out: DdlOutcome,
+}
+
+impl Change {
+    /// Answers with the command tag.
+    fn statement(&mut self, statement: &Statement) -> Result<&'static str> {
+        match &statement.kind {
+            StatementKind::CreateTable(create) => self.create_table(create),
+            StatementKind::CreateTableAs { name, if_not_exists, columns, query, with_data } => {
+                self.create_table_as(name, *if_not_exists, columns, query, *with_data)
             }
-            K::CreateIndex(create) => self.create_index(create)?,
-            K::CreateView { name, or_replace, columns, query, query_text } => {
-                self.create_view(name, *or_replace, columns, query, query_text)?
+            StatementKind::CreateIndex(create) => self.create_index(create),
+            StatementKind::CreateView { name, or_replace, columns, query, query_text } => {
+                self.create_view(name, *or_replace, columns, query, query_text)
             }
-            K::CreateSequence { name, if_not_exists, options } => {
-                self.create_sequence(name, *if_not_exists, options)?
+            StatementKind::CreateSequence { name, if_not_exists, options } => {
+                self.create_sequence(name, *if_not_exists, options)
             }
-            K::AlterSequence { name, if_exists, options } => self.alter_sequence(name, *if_exists, options)?,
-            K::CreateRoutine(create) => self.create_routine(create)?,
-            K::CreateSchema { name, if_not_exists } => self.create_schema(name, *if_not_exists)?,
-            K::Drop { object, names, if_exists, cascade } => self.drop(*object, names, *if_exists, *cascade)?,
-            K::DropRoutine { names, procedure, if_exists, .. } => {
-                self.drop_routines(names, *procedure, *if_exists)?
+            StatementKind::AlterSequence { name, if_exists, options } => {
+                self.alter_sequence(name, *if_exists, options)
             }
-            K::AlterTable { name, if_exists, actions } => self.alter_table(name, *if_exists, actions)?,
-            K::Rename { object, name, to, if_exists } => self.rename(*object, name, to, *if_exists)?,
-            K::Truncate { names, restart_identity, cascade } => {
-                self.truncate(names, *restart_identity, *cascade)?
+            StatementKind::CreateRoutine(create) => self.create_routine(create),
+            StatementKind::CreateSchema { name, if_not_exists } => self.create_schema(name, *if_not_exists),
+            StatementKind::Drop { object, names, if_exists, cascade } => {
+                self.drop_objects(*object, names, *if_exists, *cascade)
             }
-            _ => {
-                return Err(Error::internal("a statement that is no schema change").at(statement.position));
+            StatementKind::DropRoutine { names, procedure, if_exists, cascade } => {
+                self.drop_routines(names, *procedure, *if_exists, *cascade)
             }
-        };
-        self.change.tag = tag.to_owned();
-        Ok(())
+            StatementKind::AlterTable { name, if_exists, actions } => {
+                self.alter_table(name, *if_exists, actions)
+            }
+            StatementKind::Rename { object, name, to, if_exists } => {
+                self.rename(*object, name, to, *if_exists)
+            }
+            StatementKind::Truncate { names, restart_identity, cascade } => {
+                self.truncate(names, *restart_identity, *cascade)
+            }
+            _ => Err(Error::internal("not a schema change")),
+        }
     }
 
-    fn catalog(&mut self) -> &mut Catalog {
-        &mut self.change.catalog
+    fn table_mut(&mut self, id: TableId) -> &mut Table {
+        self.catalog.tables[id.index()].as_mut().expect("a table id of this catalog")
     }
 
-    fn work(&mut self, work: Work) {
-        self.change.work.push(work);
+    fn notice(&mut self, state: SqlState, message: impl Into<String>) {
+        let fields = Error::new(state, message);
+        self.out.notices.push(Notice { level: Level::Notice, fields });
     }
 
-    fn notice(&mut self, text: String) {
-        self.change.notices.push(text);
+    /// NOTICE '... already exists, skipping'
+    fn skip_existing(&mut self, what: &Error) {
+        self.notice(what.sqlstate(), format!("{}, skipping", what.message()));
+    }
+
+    /// NOTICE '... does not exist, skipping'
+    fn skip_missing(&mut self, what: &Error) {
+        self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{}, skipping", what.message()));
     }
 
     fn create_schema(&mut self, name: &str, if_not_exists: bool) -> Result<&'static str> {
-        if name == PUBLIC && if_not_exists {
-            self.notice(format!("schema \"{name}\" already exists, skipping"));
+        let reserved = ["pg_catalog", "information_schema"].contains(&name);
+        if name == planaria_catalog::PUBLIC || reserved {
+            let exists = Error::new(SqlState::DUPLICATE_SCHEMA, format!("schema \"{name}\" already exists"));
+            if !if_not_exists {
+                return Err(exists);
+            }
+            self.skip_existing(&exists);
             return Ok("CREATE SCHEMA");
         }
-        if name == PUBLIC {
-            return Err(Error::new(
-                SqlState::DUPLICATE_SCHEMA,
-                format!("schema \"{name}\" already exists"),
-            ));
-        }
         Err(Error::unsupported(
-            "schemas other than public are not supported",
-            "Put the tables into the schema public.",
+            "schemas beside \"public\" are not supported",
+            "Use a prefix in the names of tables.",
         ))
-    }
-
-    /// Refuses a name that a relation has.
-    fn check_free(&mut self, name: &str) -> Result<()> {
-        if self.catalog().relation_exists(name) {
-            return Err(Error::new(
-                SqlState::DUPLICATE_TABLE,
-                format!("relation \"{name}\" already exists"),
-            ));
-        }
-        Ok(())
-    }
-
-    /// A name for a relation made by the engine: `base`, or `base1`, `base2`... where it is taken.
-    fn free_name(&mut self, base: &str) -> String {
-        let catalog = &self.change.catalog;
-        let constraint = |n: &str| {
-            catalog.tables.iter().flatten().any(|t| {
-                t.checks.iter().any(|c| c.name == n) || t.foreign_keys.iter().any(|k| k.name == n)
-            })
-        };
-        let taken = |n: &str| catalog.relation_exists(n) || constraint(n);
-        if !taken(base) {
-            return base.to_owned();
-        }
-        (1u32..).map(|i| format!("{base}{i}")).find(|n| !taken(n)).unwrap_or_default()
-    }
-
-    /// The id of the table of that name; 42P01 where there is none, 42809 for views and sequences.
-    fn table_id(&mut self, name: &Name) -> Result<TableId> {
-        let local = local_name(name)?;
-        let catalog = &self.change.catalog;
-        match catalog.table(&local) {
-            Some(table) => Ok(table.id),
-            None if catalog.relation_exists(&local) => Err(Error::new(
-                SqlState::WRONG_OBJECT_TYPE,
-                format!("\"{local}\" is not a table"),
-            )
-            .at(name.position)),
-            None => Err(no_relation(&local).at(name.position)),
-        }
-    }
-
-    fn table_mut(&mut self, id: TableId) -> &mut planaria_catalog::Table {
-        self.change.catalog.tables[id.index()].as_mut().expect("an id of this catalog")
-    }
-}
-
-/// 42P01
-fn no_relation(name: &str) -> Error {
-    Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
-}
-
-/// The name without its schema, which must be `public`.
-pub(crate) fn local_name(name: &Name) -> Result<String> {
-    match name.parts.as_slice() {
-        [local] => Ok(local.clone()),
-        [schema, local] if schema == PUBLIC => Ok(local.clone()),
-        [schema, _] if schema == "pg_catalog" || schema == "information_schema" => {
-            Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("schema \"{schema}\" belongs to the system"))
-                .at(name.position))
-        }
-        [schema, _] => Err(Error::new(
-            SqlState::INVALID_SCHEMA_NAME,
-            format!("schema \"{schema}\" does not exist"),
-        )
-        .at(name.position)),
-        _ => Err(Error::new(
-            SqlState::SYNTAX_ERROR,
-            format!("improper qualified name (too many dotted names): {}", name.parts.join(".")),
-        )
-        .at(name.position)),
     }
 }

@@ -9,7 +9,7 @@ const NAME_BYTES_MAX: usize = 63;
 
 /// The relation or routine a name means, in the only schema there is. `creating`: the name of
 /// something new, so that a reserved schema is refused rather than searched.
-pub(super) fn local<'n>(catalog: &Catalog, name: &'n Name, creating: bool) -> Result<&'n str> {
+pub(super) fn local(name: &Name, creating: bool) -> Result<&str> {
     let (schema, local) = match &name.parts[..] {
         [local] => (None, local),
         [schema, local] => (Some(schema.as_str()), local),
@@ -18,19 +18,19 @@ pub(super) fn local<'n>(catalog: &Catalog, name: &'n Name, creating: bool) -> Re
             return Err(Error::unsupported(what, "Leave the database name out.").at(name.position));
         }
     };
-    match schema {
-        None | Some(PUBLIC) => Ok(local),
-        Some("pg_catalog" | "information_schema") if creating => {
-            let message = format!("permission denied for schema {}", schema.unwrap_or_default());
-            Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message).at(name.position))
+    let error = match schema {
+        None | Some(PUBLIC) => return Ok(local),
+        Some("pg_temp") => temporary(),
+        Some(reserved @ ("pg_catalog" | "information_schema")) if creating => {
+            let message = format!("permission denied for schema {reserved}");
+            Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
         }
-        Some("pg_temp") => Err(temporary().at(name.position)),
-        Some(other) if catalog.schemas.iter().any(|s| s == other) || !creating => Ok(local),
+        Some("pg_catalog" | "information_schema") => no_relation(name),
         Some(other) => {
-            let message = format!("schema \"{other}\" does not exist");
-            Err(Error::new(SqlState::INVALID_SCHEMA_NAME, message).at(name.position))
+            Error::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{other}\" does not exist"))
         }
-    }
+    };
+    Err(error.at(name.position))
 }
 
 /// 0A000 for TEMPORARY.
@@ -80,9 +80,7 @@ pub(super) fn relation(catalog: &Catalog, table: &str, columns: &[&str], label: 
 
 /// A free name for a CHECK or FOREIGN KEY of a table.
 pub(super) fn constraint(catalog: &Catalog, table: &Table, columns: &[&str], label: &str) -> String {
-    choose(&table.name, &joined(columns), label, |n| {
-        has_constraint(table, n) || any_constraint(catalog, n)
-    })
+    choose(&table.name, &joined(columns), label, |n| has_constraint(table, n) || any_constraint(catalog, n))
 }
 
 /// Column names joined as PostgreSQL does for made-up names.
@@ -124,7 +122,7 @@ pub(super) fn constraint_exists(name: &str, table: &str) -> Error {
 
 /// The table a statement names; 42809 where it is another kind of relation.
 pub(super) fn table<'c>(catalog: &'c Catalog, name: &Name) -> Result<&'c Table> {
-    let known = local(catalog, name, false)?;
+    let known = local(name, false)?;
     if let Some(table) = catalog.table(known) {
         return Ok(table);
     }

@@ -1,266 +1,346 @@
-//! CREATE and DROP of functions and procedures.
+//! CREATE FUNCTION, CREATE PROCEDURE: a new version under the name.
+//!
+//! What PostgreSQL finds at creation is found here: syntax of the body, declarations, labels, number
+//! of RAISE arguments. What it leaves to the first call (tables and columns that do not exist yet)
+//! is left; so a routine may be made before its tables.
 
-use super::types::{RoutineType, routine_type};
-use super::{Ddl, local_name};
-use crate::ast::{CreateRoutine, Name, RoutineReturns, TypeName};
-use crate::parse;
-use planaria_base::limits::ARGUMENTS_MAX;
-use planaria_base::{Error, ProcedureId, Result, SqlState, Type};
-use planaria_catalog::{Language, Mode, Parameter, Procedure, Returns, Volatility};
+use super::{Change, lowering, names};
+use crate::ast::{CreateRoutine, Name, RoutineParameter, RoutineReturns, TypeName, TypeNameKind};
+use crate::lower::{self, CastContext, Lowerer, Scope};
+use planaria_base::{Error, ProcedureId, Result, SqlState, Type, limits};
+use planaria_catalog::{Catalog, Language, Mode, Parameter, Procedure, Returns, Volatility};
+use planaria_ir::ProgramKind;
 
-impl Ddl<'_> {
+fn invalid(message: impl Into<String>) -> Error {
+    Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message)
+}
+
+/// `name(integer, text)`: as messages and `EXPLAIN` call a routine.
+pub fn signature(procedure: &Procedure) -> String {
+    let types: Vec<String> = procedure.inputs().map(|p| p.ty.to_string()).collect();
+    format!("{}({})", procedure.name, types.join(", "))
+}
+
+/// The word for it in messages.
+pub(super) fn kind_word(procedure: Option<bool>) -> &'static str {
+    match procedure {
+        Some(true) => "procedure",
+        Some(false) => "function",
+        None => "routine",
+    }
+}
+
+/// The types of an argument list, as messages show them.
+pub(super) fn shown_types(catalog: &Catalog, types: &[TypeName]) -> Result<String> {
+    let types: Result<Vec<String>> =
+        types.iter().map(|t| value_type(catalog, t).map(|t| t.base().to_string())).collect();
+    types.map(|t| t.join(", "))
+}
+
+/// A routine by name and, if given, types of its arguments.
+pub(crate) fn find<'c>(
+    catalog: &'c Catalog,
+    name: &Name,
+    types: Option<&[TypeName]>,
+    procedure: Option<bool>,
+) -> Result<&'c Procedure> {
+    let local = names::local(name, false)?;
+    let kind = kind_word(procedure);
+    let undefined = |message| Error::new(SqlState::UNDEFINED_FUNCTION, message).at(name.position);
+    let Some(types) = types else {
+        let of_kind = |p: &&Procedure| procedure.is_none_or(|k| k == p.is_procedure());
+        let mut all = catalog.procedures_named(local).filter(of_kind);
+        return match (all.next(), all.next()) {
+            (Some(one), None) => Ok(one),
+            (Some(_), Some(_)) => {
+                let message = format!("{kind} name \"{local}\" is not unique");
+                let hint = format!("Specify the argument list to select the {kind} unambiguously.");
+                Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).hint(hint).at(name.position))
+            }
+            (None, _) => match catalog.procedures_named(local).next() {
+                Some(other) => Ok(other),
+                None => Err(undefined(format!("could not find a {kind} named \"{local}\""))),
+            },
+        };
+    };
+    let mut wanted = Vec::new();
+    for ty in types {
+        wanted.push(value_type(catalog, ty)?.base());
+    }
+    let matches = |p: &&Procedure| {
+        let inputs = p.inputs().map(|a| a.ty.base());
+        inputs.eq(wanted.iter().cloned())
+            || (p.is_procedure() && p.parameters.iter().map(|a| a.ty.base()).eq(wanted.iter().cloned()))
+    };
+    catalog.procedures_named(local).find(matches).ok_or_else(|| {
+        let types: Vec<String> = wanted.iter().map(Type::to_string).collect();
+        undefined(format!("{kind} {local}({}) does not exist", types.join(", ")))
+    })
+}
+
+/// The type of a parameter or result that is one value.
+fn value_type(catalog: &Catalog, ty: &TypeName) -> Result<Type> {
+    match &ty.kind {
+        TypeNameKind::Known(known) => Ok(known.clone()),
+        TypeNameKind::Serial(_) => {
+            Err(Error::new(SqlState::UNDEFINED_OBJECT, "type \"serial\" does not exist").at(ty.position))
+        }
+        TypeNameKind::Pseudo(p) if p == "void" => Ok(Type::Void),
+        TypeNameKind::Pseudo(p) => {
+            let hint = "Declare one routine for each type it is to take.";
+            Err(Error::unsupported(format!("pseudo-type {p} is not supported"), hint).at(ty.position))
+        }
+        TypeNameKind::Record => {
+            let hint = "Declare OUT parameters or RETURNS TABLE.";
+            Err(Error::unsupported("record as a parameter or result is not supported", hint).at(ty.position))
+        }
+        TypeNameKind::Named(path) | TypeNameKind::RowOf(path)
+            if path.parts.last().is_some_and(|n| catalog.table(n).is_some()) =>
+        {
+            let hint = "Pass the columns one by one.";
+            Err(Error::unsupported("a row type as a parameter is not supported", hint).at(ty.position))
+        }
+        TypeNameKind::Named(_) | TypeNameKind::RowOf(_) | TypeNameKind::OfColumn(_) => {
+            Lowerer::new(catalog, "type", ProgramKind::Statement).resolve_type(ty)
+        }
+    }
+}
+
+impl Change {
     pub(super) fn create_routine(&mut self, create: &CreateRoutine) -> Result<&'static str> {
         let tag = if create.procedure { "CREATE PROCEDURE" } else { "CREATE FUNCTION" };
-        let name = local_name(&create.name)?;
         if let Some((what, position)) = &create.unsupported {
-            return Err(Error::unsupported(format!("{what} is not supported"), "docs/sql.md lists what is.")
-                .at(*position));
+            let hint = "Leave the clause out.";
+            return Err(Error::unsupported(format!("{what} is not supported"), hint).at(*position));
         }
-        let language = match create.language.as_deref() {
-            Some("plpgsql") => Language::PlPgSql,
-            Some("sql") => Language::Sql,
-            Some(other) => {
-                return Err(Error::new(
-                    SqlState::UNDEFINED_OBJECT,
-                    format!("language \"{other}\" does not exist"),
-                )
-                .hint("Languages are plpgsql and sql."));
-            }
-            None => {
-                return Err(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, "no language specified"));
-            }
-        };
+        let name = names::local(&create.name, true)?;
         let parameters = self.parameters(create)?;
         let returns = self.returns(create, &parameters)?;
-        // As PostgreSQL: the body's syntax is checked now, what it names when it is first called.
-        let in_text = |e: Error| {
-            let inside = e.fields().position.unwrap_or(0);
-            let mut e = e;
-            e.fields_mut().position = Some(inside + create.body_position);
-            e
-        };
-        match language {
-            Language::PlPgSql => drop(parse::plpgsql(&create.body).map_err(in_text)?),
-            Language::Sql => drop(parse::statements(&create.body).map_err(in_text)?),
-        }
-        let types = |ps: &[Parameter]| -> Vec<Type> {
-            ps.iter()
-                .filter(|p| matches!(p.mode, Mode::In | Mode::InOut | Mode::Variadic))
-                .map(|p| p.ty.clone())
-                .collect()
-        };
-        let inputs = types(&parameters);
-        let old = self
-            .change
-            .catalog
-            .procedures
-            .iter()
-            .position(|p| p.current && p.name == name && types(&p.parameters) == inputs);
-        if let Some(old) = old {
-            let existing = &self.change.catalog.procedures[old];
-            if !create.or_replace {
-                return Err(Error::new(
-                    SqlState::DUPLICATE_FUNCTION,
-                    format!("function \"{name}\" already exists with same argument types"),
-                )
-                .at(create.name.position));
-            }
-            if existing.is_procedure() != create.procedure {
-                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, "cannot change routine kind").detail(
-                    format!("\"{name}\" is a {}.", if existing.is_procedure() { "procedure" } else { "function" }),
-                ));
-            }
-            if existing.returns != returns {
-                return Err(Error::new(
-                    SqlState::INVALID_FUNCTION_DEFINITION,
-                    "cannot change return type of existing function",
-                )
-                .hint(format!("Use DROP FUNCTION {name} first.")));
-            }
-            self.change.catalog.procedures[old].current = false;
-        }
-        let id = ProcedureId::from(self.change.catalog.procedures.len());
-        self.change.catalog.procedures.push(Procedure {
-            id,
-            name,
+        let procedure = Procedure {
+            id: ProcedureId::from(self.catalog.procedures.len()),
+            name: name.to_owned(),
             parameters,
             returns,
-            language,
+            language: language(create)?,
             volatility: create.volatility.unwrap_or(Volatility::Volatile),
             strict: create.strict,
             body: create.body.clone(),
             body_position: create.body_position,
             current: true,
-        });
+        };
+        if let Some(old) = self.same_inputs(&procedure) {
+            if !create.or_replace {
+                let message = format!("function \"{name}\" already exists with same argument types");
+                return Err(Error::new(SqlState::DUPLICATE_FUNCTION, message).at(create.name.position));
+            }
+            replaceable(old, &procedure)?;
+            let old = old.id;
+            self.catalog.procedures[old.index()].current = false;
+        }
+        self.out.routine = Some(procedure.id);
+        let id = procedure.id;
+        self.catalog.procedures.push(procedure);
+        let made = self.catalog.procedure(id);
+        lower::plpgsql::check_routine(&self.catalog, made)
+            .map_err(|e| in_statement(e, create.body_position))?;
         Ok(tag)
     }
 
-    fn parameters(&mut self, create: &CreateRoutine) -> Result<Vec<Parameter>> {
-        if create.parameters.len() > ARGUMENTS_MAX {
-            return Err(Error::new(
-                SqlState::TOO_MANY_ARGUMENTS,
-                format!("functions cannot have more than {ARGUMENTS_MAX} arguments"),
-            ));
-        }
-        let mut parameters: Vec<Parameter> = Vec::new();
+    /// The version that has the same name and input types: replaced, or in the way.
+    fn same_inputs(&self, new: &Procedure) -> Option<&Procedure> {
+        let inputs: Vec<Type> = new.inputs().map(|p| p.ty.base()).collect();
+        self.catalog
+            .procedures_named(&new.name)
+            .find(|p| p.inputs().map(|p| p.ty.base()).eq(inputs.iter().cloned()))
+    }
+
+    fn parameters(&self, create: &CreateRoutine) -> Result<Vec<Parameter>> {
+        let mut all: Vec<Parameter> = Vec::new();
         let mut defaults = false;
         for p in &create.parameters {
-            let is_input = matches!(p.mode, Mode::In | Mode::InOut | Mode::Variadic);
-            if !p.name.is_empty() && parameters.iter().any(|q| q.name == p.name) {
-                return Err(Error::new(
-                    SqlState::INVALID_FUNCTION_DEFINITION,
-                    format!("parameter name \"{}\" used more than once", p.name),
-                )
-                .at(p.position));
+            let ty = value_type(&self.catalog, &p.ty)?;
+            if ty == Type::Void {
+                return Err(invalid("SQL function cannot accept type void").at(p.ty.position));
             }
-            if p.mode == Mode::Variadic {
-                return Err(Error::unsupported("VARIADIC parameters are not supported", "Pass an array.")
-                    .at(p.position));
+            let clash = |other: &&Parameter| {
+                // An input and a result column share a name only by mistake.
+                !p.name.is_empty() && other.name == p.name
+            };
+            if all.iter().find(clash).is_some() {
+                return Err(
+                    invalid(format!("parameter name \"{}\" used more than once", p.name)).at(p.position)
+                );
             }
-            if p.default.is_none() && defaults && is_input {
-                return Err(Error::new(
-                    SqlState::INVALID_FUNCTION_DEFINITION,
-                    "input parameters after one with a default value must also have defaults",
-                )
-                .at(p.position));
+            if p.mode == Mode::Variadic && !matches!(ty, Type::Array(_)) {
+                return Err(invalid("VARIADIC parameter must be an array").at(p.position));
             }
-            if p.default.is_some() && !is_input {
-                return Err(Error::new(
-                    SqlState::INVALID_FUNCTION_DEFINITION,
-                    "only input parameters can have default values",
-                )
-                .at(p.position));
+            let input = matches!(p.mode, Mode::In | Mode::InOut | Mode::Variadic);
+            if p.default.is_some() && !input {
+                return Err(invalid("only input parameters can have default values").at(p.position));
+            }
+            if input && defaults && p.default.is_none() {
+                let message = "input parameters after one with a default value must also have defaults";
+                return Err(invalid(message).at(p.position));
             }
             defaults |= p.default.is_some();
-            let ty = match routine_type(&self.change.catalog, &p.ty)? {
-                RoutineType::Value(ty) => ty,
-                RoutineType::RowOf(_) | RoutineType::Record => {
-                    return Err(Error::unsupported(
-                        "parameters of a row type are not supported",
-                        "Pass the columns one by one.",
-                    )
-                    .at(p.position));
-                }
-            };
-            if let Some((expr, _)) = &p.default {
-                self.check_default(expr, &ty, &p.name)?;
-            }
-            let default = p.default.as_ref().map(|(_, text)| text.clone());
-            parameters.push(Parameter { name: p.name.clone(), ty, mode: p.mode, default });
+            let default = self.parameter_default(p, &ty)?;
+            all.push(Parameter { name: p.name.clone(), ty: unmodified(ty), mode: p.mode, default });
         }
-        Ok(parameters)
+        let inputs = all.iter().filter(|p| p.mode != Mode::Table).count();
+        if inputs > limits::ARGUMENTS_MAX {
+            let message = format!("functions cannot have more than {} arguments", limits::ARGUMENTS_MAX);
+            return Err(Error::new(SqlState::TOO_MANY_ARGUMENTS, message).at(create.name.position));
+        }
+        Ok(all)
     }
 
-    fn returns(&mut self, create: &CreateRoutine, parameters: &[Parameter]) -> Result<Returns> {
+    fn parameter_default(&self, p: &RoutineParameter, ty: &Type) -> Result<Option<String>> {
+        let Some((expr, text)) = &p.default else { return Ok(None) };
+        lowering::restrict(expr, lowering::Place::Default).map_err(|e| {
+            let column = e.message().starts_with("cannot use column reference");
+            let message = "cannot use table references in parameter default value";
+            if column { Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(expr.position) } else { e }
+        })?;
+        let mut lowerer = Lowerer::new(&self.catalog, "default", ProgramKind::Function);
+        let value = lowerer.expr(&Scope::new(), expr)?;
+        lowerer.cast(value, ty, CastContext::Assignment)?;
+        Ok(Some(text.clone()))
+    }
+
+    fn returns(&self, create: &CreateRoutine, parameters: &[Parameter]) -> Result<Returns> {
+        if create.procedure {
+            return match create.returns {
+                Some(_) => Err(invalid("procedures cannot have RETURNS").at(create.name.position)),
+                None => Ok(Returns::Procedure),
+            };
+        }
         let outs: Vec<&Parameter> =
             parameters.iter().filter(|p| matches!(p.mode, Mode::Out | Mode::InOut)).collect();
-        let wrong = |message: &str| Err(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message.to_owned()));
-        match &create.returns {
-            Some(_) if create.procedure => {
-                Err(Error::new(SqlState::SYNTAX_ERROR, "a procedure has no RETURNS").hint("Use INOUT parameters."))
-            }
-            None if create.procedure => Ok(Returns::Procedure),
-            None => match outs.as_slice() {
-                [] => wrong("function result type must be specified"),
-                [one] => Ok(Returns::Scalar(one.ty.clone())),
-                _ => Ok(Returns::OutRow),
-            },
+        let (ty, setof) = match &create.returns {
+            Some(RoutineReturns::Table) if outs.is_empty() => return Ok(Returns::Table),
             Some(RoutineReturns::Table) => {
-                if !outs.is_empty() {
-                    return wrong("OUT and INOUT arguments aren't allowed in TABLE functions");
-                }
-                Ok(Returns::Table)
+                let message = "OUT and INOUT arguments aren't allowed in TABLE functions";
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(create.name.position));
             }
-            Some(RoutineReturns::Type { ty, setof }) => {
-                match (routine_type(&self.change.catalog, ty)?, outs.as_slice()) {
-                    (RoutineType::Record, []) => Err(Error::unsupported(
-                        "a function that returns record without OUT parameters is not supported",
-                        "Use RETURNS TABLE or OUT parameters.",
-                    )
-                    .at(ty.position)),
-                    (RoutineType::Record, _) => {
-                        Ok(if *setof { Returns::SetOfOutRow } else { Returns::OutRow })
-                    }
-                    (RoutineType::RowOf(table), []) => {
-                        Ok(if *setof { Returns::SetOfTable(table) } else { Returns::RowOf(table) })
-                    }
-                    (RoutineType::Value(ty), [] | [_]) => {
-                        if let [out] = outs.as_slice()
-                            && out.ty != ty
-                        {
-                            return wrong(&format!(
-                                "function result type must be {} because of OUT parameters",
-                                out.ty
-                            ));
-                        }
-                        Ok(if *setof { Returns::SetOf(ty) } else { Returns::Scalar(ty) })
-                    }
-                    _ => wrong("function result type must be record because of OUT parameters"),
-                }
+            Some(RoutineReturns::Type { ty, setof }) => (ty, *setof),
+            None => {
+                return match &outs[..] {
+                    [] => Err(invalid("function result type must be specified").at(create.name.position)),
+                    [one] => Ok(Returns::Scalar(one.ty.clone())),
+                    _ => Ok(Returns::OutRow),
+                };
             }
-        }
-    }
-
-    pub(super) fn drop_routines(
-        &mut self,
-        names: &[(Name, Option<Vec<TypeName>>)],
-        procedure: Option<bool>,
-        if_exists: bool,
-    ) -> Result<&'static str> {
-        let (what, tag) = match procedure {
-            Some(true) => ("procedure", "DROP PROCEDURE"),
-            Some(false) => ("function", "DROP FUNCTION"),
-            None => ("routine", "DROP ROUTINE"),
         };
-        for (name, types) in names {
-            let local = local_name(name)?;
-            let wanted: Option<Vec<Type>> = match types {
-                None => None,
-                Some(types) => {
-                    let mut wanted = Vec::new();
-                    for ty in types {
-                        match routine_type(&self.change.catalog, ty)? {
-                            RoutineType::Value(ty) => wanted.push(ty),
-                            _ => return Err(Error::new(SqlState::UNDEFINED_FUNCTION, "no such routine")),
-                        }
-                    }
-                    Some(wanted)
-                }
-            };
-            let found: Vec<usize> = self
-                .change
-                .catalog
-                .procedures
-                .iter()
-                .enumerate()
-                .filter(|(_, p)| p.current && p.name == local)
-                .filter(|(_, p)| procedure.is_none_or(|only| p.is_procedure() == only))
-                .filter(|(_, p)| wanted.as_ref().is_none_or(|w| p.inputs().map(|q| &q.ty).eq(w.iter())))
-                .map(|(i, _)| i)
-                .collect();
-            let shown = match &wanted {
-                None => format!("{local}()"),
-                Some(w) => {
-                    format!("{local}({})", w.iter().map(Type::to_string).collect::<Vec<_>>().join(", "))
-                }
-            };
-            match found.as_slice() {
-                [one] => self.change.catalog.procedures[*one].current = false,
-                [] if if_exists => self.notice(format!("{what} {shown} does not exist, skipping")),
+        if matches!(&ty.kind, TypeNameKind::Record)
+            || matches!(&ty.kind, TypeNameKind::Pseudo(p) if p == "record")
+        {
+            return match &outs[..] {
                 [] => {
-                    return Err(Error::new(SqlState::UNDEFINED_FUNCTION, format!("{what} {shown} does not exist"))
-                        .at(name.position));
+                    let hint = "Declare OUT parameters or RETURNS TABLE.";
+                    let what = "a function that returns record without OUT parameters is not supported";
+                    Err(Error::unsupported(what, hint).at(ty.position))
                 }
-                _ => {
-                    return Err(Error::new(
-                        SqlState::AMBIGUOUS_FUNCTION,
-                        format!("{what} name \"{local}\" is not unique"),
-                    )
-                    .hint("Specify the argument list to select the routine unambiguously.")
-                    .at(name.position));
+                [one] => {
+                    let message =
+                        format!("function result type must be {} because of OUT parameters", one.ty);
+                    Err(invalid(message).at(ty.position))
                 }
+                _ if setof => Ok(Returns::SetOfOutRow),
+                _ => Ok(Returns::OutRow),
+            };
+        }
+        if let TypeNameKind::Named(path) | TypeNameKind::RowOf(path) = &ty.kind
+            && let Some(table) = path.parts.last().and_then(|n| self.catalog.table(n))
+            && outs.is_empty()
+        {
+            return Ok(if setof { Returns::SetOfTable(table.id) } else { Returns::RowOf(table.id) });
+        }
+        let value = unmodified(value_type(&self.catalog, ty)?);
+        match &outs[..] {
+            [] => {}
+            [one] if one.ty.base() == value.base() => {}
+            [one] => {
+                let message = format!("function result type must be {} because of OUT parameters", one.ty);
+                return Err(invalid(message).at(ty.position));
+            }
+            _ => {
+                let message = "function result type must be record because of OUT parameters";
+                return Err(invalid(message).at(ty.position));
             }
         }
-        Ok(tag)
+        Ok(if setof { Returns::SetOf(value) } else { Returns::Scalar(value) })
     }
+}
+
+/// PostgreSQL ignores modifiers of parameters and results.
+fn unmodified(ty: Type) -> Type {
+    match ty {
+        // `char(n)` without its length would be blank-padded to nothing: it is text to a routine.
+        Type::Char(_) => Type::Text,
+        Type::Array(of) => Type::Array(Box::new(unmodified(*of))),
+        other => other.base(),
+    }
+}
+
+fn language(create: &CreateRoutine) -> Result<Language> {
+    match create.language.as_deref() {
+        Some("plpgsql") => Ok(Language::PlPgSql),
+        Some("sql") => Ok(Language::Sql),
+        None => Err(invalid("no language specified").at(create.name.position)),
+        Some(other @ ("c" | "internal")) => {
+            let message = format!("language {other} is not supported");
+            Err(Error::unsupported(message, "Write the body in plpgsql or sql.").at(create.name.position))
+        }
+        Some(other) => {
+            let message = format!("language \"{other}\" does not exist");
+            Err(Error::new(SqlState::UNDEFINED_OBJECT, message)
+                .hint("Write the body in plpgsql or sql.")
+                .at(create.name.position))
+        }
+    }
+}
+
+/// OR REPLACE keeps kind, result and names of the inputs.
+fn replaceable(old: &Procedure, new: &Procedure) -> Result<()> {
+    let drop_first = |error: Error| {
+        let kind = kind_word(Some(old.is_procedure())).to_uppercase();
+        error.hint(format!("Use DROP {kind} {} first.", signature(old)))
+    };
+    if old.is_procedure() != new.is_procedure() {
+        let message = "cannot change routine kind";
+        let detail = format!("\"{}\" is a {}.", old.name, kind_word(Some(old.is_procedure())));
+        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).detail(detail));
+    }
+    let result = |p: &Procedure| -> Vec<(Type, Option<String>)> {
+        p.outputs().map(|o| (o.ty.clone(), Some(o.name.clone()))).collect()
+    };
+    if old.returns != new.returns {
+        return Err(drop_first(invalid("cannot change return type of existing function")));
+    }
+    if !old.is_procedure() && result(old) != result(new) {
+        let error = invalid("cannot change return type of existing function");
+        return Err(drop_first(error.detail("Row type defined by OUT parameters is different.")));
+    }
+    if old.is_procedure() && result(old).len() != result(new).len() {
+        let error = invalid("cannot change whether a procedure has output parameters");
+        return Err(drop_first(error));
+    }
+    for (a, b) in old.inputs().zip(new.inputs()) {
+        if !a.name.is_empty() && a.name != b.name {
+            return Err(drop_first(invalid(format!("cannot change name of input parameter \"{}\"", a.name))));
+        }
+        if a.default.is_some() && b.default.is_none() {
+            return Err(drop_first(invalid("cannot remove parameter defaults from existing function")));
+        }
+    }
+    Ok(())
+}
+
+/// A position in the body, in the text of the statement. Escapes inside the body's quotes, if it has
+/// any, shift it; dollar quotes have none.
+fn in_statement(mut error: Error, body_position: u32) -> Error {
+    if let Some(position) = &mut error.fields_mut().position {
+        *position += body_position;
+    }
+    error
 }

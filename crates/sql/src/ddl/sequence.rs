@@ -1,55 +1,112 @@
-//! CREATE and ALTER SEQUENCE.
+//! CREATE SEQUENCE, ALTER SEQUENCE, and the sequences behind serial, identity and row ids.
 
-use super::{Ddl, Work, local_name, no_relation};
+use super::{Change, Work, names};
 use crate::ast::{Name, SequenceOptions};
-use planaria_base::{Error, Result, SequenceId, SqlState, Type};
+use planaria_base::{ColumnId, Error, Result, SequenceId, SqlState, TableId, Type};
 use planaria_catalog::Sequence;
-
-/// An ascending sequence over the positive numbers of an integer type.
-pub(super) fn full_range(id: SequenceId, name: String, ty: &Type) -> Sequence {
-    Sequence {
-        id,
-        name,
-        start: 1,
-        increment: 1,
-        min: 1,
-        max: type_range(ty).1,
-        cycle: false,
-        owner: None,
-        hidden: false,
-    }
-}
-
-fn type_range(ty: &Type) -> (i64, i64) {
-    match ty {
-        Type::Int2 => (i16::MIN.into(), i16::MAX.into()),
-        Type::Int4 => (i32::MIN.into(), i32::MAX.into()),
-        _ => (i64::MIN, i64::MAX),
-    }
-}
 
 fn invalid(message: String) -> Error {
     Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
 }
 
-impl Ddl<'_> {
+/// Smallest and largest value of an integer type.
+fn bounds(ty: &Type) -> Result<(i64, i64)> {
+    match ty {
+        Type::Int2 => Ok((i16::MIN.into(), i16::MAX.into())),
+        Type::Int4 => Ok((i32::MIN.into(), i32::MAX.into())),
+        Type::Int8 => Ok((i64::MIN, i64::MAX)),
+        _ => Err(invalid("sequence type must be smallint, integer, or bigint".into())),
+    }
+}
+
+/// Sets the options of a sequence that are given; of a new one the others get their defaults.
+fn configure(sequence: &mut Sequence, options: &SequenceOptions, ty: &Type, new: bool) -> Result<()> {
+    let (type_min, type_max) = bounds(ty)?;
+    if let Some(increment) = options.increment {
+        if increment == 0 {
+            return Err(invalid("INCREMENT must not be zero".into()));
+        }
+        sequence.increment = increment;
+    }
+    if let Some(cycle) = options.cycle {
+        sequence.cycle = cycle;
+    }
+    let up = sequence.increment > 0;
+    match options.max {
+        Some(Some(max)) => sequence.max = max,
+        None if !new => {}
+        _ => sequence.max = if up { type_max } else { -1 },
+    }
+    match options.min {
+        Some(Some(min)) => sequence.min = min,
+        None if !new => {}
+        _ => sequence.min = if up { 1 } else { type_min },
+    }
+    let (min, max) = (sequence.min, sequence.max);
+    if max < type_min || max > type_max {
+        return Err(invalid(format!("MAXVALUE ({max}) is out of range for sequence data type {ty}")));
+    }
+    if min < type_min || min > type_max {
+        return Err(invalid(format!("MINVALUE ({min}) is out of range for sequence data type {ty}")));
+    }
+    if min >= max {
+        return Err(invalid(format!("MINVALUE ({min}) must be less than MAXVALUE ({max})")));
+    }
+    match options.start {
+        Some(start) => sequence.start = start,
+        None if new => sequence.start = if up { min } else { max },
+        None => {}
+    }
+    check_start("START", sequence.start, min, max)
+}
+
+fn check_start(what: &str, value: i64, min: i64, max: i64) -> Result<()> {
+    if value < min {
+        return Err(invalid(format!("{what} value ({value}) cannot be less than MINVALUE ({min})")));
+    }
+    if value > max {
+        return Err(invalid(format!("{what} value ({value}) cannot be greater than MAXVALUE ({max})")));
+    }
+    Ok(())
+}
+
+impl Change {
+    /// Adds a sequence to the catalog, and the work of making it.
+    pub(super) fn add_sequence(
+        &mut self,
+        name: String,
+        options: &SequenceOptions,
+        ty: &Type,
+        owner: Option<(TableId, ColumnId)>,
+        hidden: bool,
+    ) -> Result<SequenceId> {
+        let id = SequenceId::from(self.catalog.sequences.len());
+        let mut sequence =
+            Sequence { id, name, start: 1, increment: 1, min: 1, max: 1, cycle: false, owner, hidden };
+        configure(&mut sequence, options, ty, true)?;
+        self.catalog.sequences.push(Some(sequence));
+        self.out.work.push(Work::CreateSequence(id));
+        Ok(id)
+    }
+
     pub(super) fn create_sequence(
         &mut self,
         name: &Name,
         if_not_exists: bool,
         options: &SequenceOptions,
     ) -> Result<&'static str> {
-        let local = local_name(name)?;
-        if if_not_exists && self.catalog().relation_exists(&local) {
-            self.notice(format!("relation \"{local}\" already exists, skipping"));
+        let local = names::local(name, true)?;
+        if self.catalog.relation_exists(local) {
+            let exists = names::relation_exists(local);
+            if !if_not_exists {
+                return Err(exists);
+            }
+            self.skip_existing(&exists);
             return Ok("CREATE SEQUENCE");
         }
-        self.check_free(&local).map_err(|e| e.at(name.position))?;
-        let id = SequenceId::from(self.catalog().sequences.len());
+        let owner = self.owner(options)?.flatten();
         let ty = options.ty.clone().unwrap_or(Type::Int8);
-        self.catalog().sequences.push(Some(full_range(id, local, &ty)));
-        self.apply_options(id, options)?;
-        self.work(Work::CreateSequence(id));
+        self.add_sequence(local.to_owned(), options, &ty, owner, false)?;
         Ok("CREATE SEQUENCE")
     }
 
@@ -59,93 +116,60 @@ impl Ddl<'_> {
         if_exists: bool,
         options: &SequenceOptions,
     ) -> Result<&'static str> {
-        let local = local_name(name)?;
-        let Some(id) = self.catalog().sequence(&local).map(|s| s.id) else {
-            if if_exists {
-                self.notice(format!("relation \"{local}\" does not exist, skipping"));
-                return Ok("ALTER SEQUENCE");
+        let local = names::local(name, false)?;
+        let Some(mut sequence) = self.catalog.sequence(local).filter(|s| !s.hidden).cloned() else {
+            if self.catalog.relation_exists(local) {
+                let message = format!("\"{local}\" is not a sequence");
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
             }
-            return Err(no_relation(&local).at(name.position));
+            let missing = names::no_relation(name);
+            if !if_exists {
+                return Err(missing);
+            }
+            self.skip_missing(&missing);
+            return Ok("ALTER SEQUENCE");
         };
-        self.apply_options(id, options)?;
-        let start = self.sequence_mut(id).start;
-        let restart = options.restart.map(|at| at.unwrap_or(start));
-        self.work(Work::ChangeSequence(id, restart));
+        let ty = match &options.ty {
+            Some(ty) => {
+                // A bound that was the old type's own becomes the new type's.
+                let (_, type_max) = bounds(ty)?;
+                let own = [i16::MAX.into(), i32::MAX.into(), i64::MAX];
+                if options.max.is_none() && own.contains(&sequence.max) {
+                    sequence.max = type_max;
+                }
+                ty.clone()
+            }
+            None => Type::Int8,
+        };
+        configure(&mut sequence, options, &ty, false)?;
+        if let Some(owner) = self.owner(options)? {
+            sequence.owner = owner;
+        }
+        if let Some(restart) = options.restart {
+            let value = restart.unwrap_or(sequence.start);
+            check_start("RESTART", value, sequence.min, sequence.max)?;
+            self.out.work.push(Work::RestartSequence(sequence.id, value));
+        }
+        let id = sequence.id;
+        self.catalog.sequences[id.index()] = Some(sequence);
         Ok("ALTER SEQUENCE")
     }
 
-    pub(super) fn sequence_mut(&mut self, id: SequenceId) -> &mut Sequence {
-        self.change.catalog.sequences[id.index()].as_mut().expect("an id of this catalog")
-    }
-
-    /// Options over what the sequence is; checked as PostgreSQL does.
-    pub(super) fn apply_options(&mut self, id: SequenceId, options: &SequenceOptions) -> Result<()> {
-        if let Some(Some(owner)) = &options.owned_by {
-            let [.., table, column] = owner.parts.as_slice() else {
-                return Err(invalid("invalid OWNED BY option".into())
-                    .hint("Specify OWNED BY table.column or OWNED BY NONE.")
-                    .at(owner.position));
-            };
-            let found = self
-                .change
-                .catalog
-                .table(table)
-                .and_then(|t| t.column(column).map(|(c, _)| (t.id, c)))
-                .ok_or_else(|| {
-                    Error::new(
-                        SqlState::UNDEFINED_COLUMN,
-                        format!("column \"{column}\" of relation \"{table}\" does not exist"),
-                    )
-                    .at(owner.position)
-                })?;
-            self.sequence_mut(id).owner = Some(found);
-        } else if options.owned_by.is_some() {
-            self.sequence_mut(id).owner = None;
-        }
-        let s = self.sequence_mut(id);
-        let was_ascending = s.increment > 0;
-        if let Some(increment) = options.increment {
-            if increment == 0 {
-                return Err(invalid("INCREMENT must not be zero".into()));
-            }
-            s.increment = increment;
-        }
-        let ascending = s.increment > 0;
-        let (low, high) = type_range(options.ty.as_ref().unwrap_or(&Type::Int8));
-        let default_min = if ascending { 1 } else { low };
-        let default_max = if ascending { high } else { -1 };
-        let turned = ascending != was_ascending;
-        if turned || matches!(options.min, Some(None)) {
-            s.min = default_min;
-        }
-        if turned || matches!(options.max, Some(None)) {
-            s.max = default_max;
-        }
-        if let Some(Some(min)) = options.min {
-            s.min = min;
-        }
-        if let Some(Some(max)) = options.max {
-            s.max = max;
-        }
-        if s.min >= s.max {
-            return Err(invalid(format!("MINVALUE ({}) must be less than MAXVALUE ({})", s.min, s.max)));
-        }
-        if let Some(cycle) = options.cycle {
-            s.cycle = cycle;
-        }
-        match options.start {
-            Some(start) => s.start = start,
-            None if turned || s.start < s.min || s.start > s.max => {
-                s.start = if ascending { s.min } else { s.max };
-            }
-            None => {}
-        }
-        if s.start < s.min {
-            return Err(invalid(format!("START value ({}) cannot be less than MINVALUE ({})", s.start, s.min)));
-        }
-        if s.start > s.max {
-            return Err(invalid(format!("START value ({}) cannot be greater than MAXVALUE ({})", s.start, s.max)));
-        }
-        Ok(())
+    /// OWNED BY, if it is said.
+    #[allow(clippy::type_complexity)]
+    fn owner(&self, options: &SequenceOptions) -> Result<Option<Option<(TableId, ColumnId)>>> {
+        let Some(owned_by) = &options.owned_by else { return Ok(None) };
+        let Some(path) = owned_by else { return Ok(Some(None)) };
+        let Some((column, table)) = path.parts.split_last().filter(|(_, t)| !t.is_empty()) else {
+            let error = Error::new(SqlState::SYNTAX_ERROR, "invalid OWNED BY option");
+            return Err(error.hint("Specify OWNED BY table.column or OWNED BY NONE.").at(path.position));
+        };
+        let table = Name { parts: table.to_vec(), position: path.position };
+        let table = names::table(&self.catalog, &table)?;
+        let Some((id, _)) = table.column(column) else {
+            let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
+            return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(path.position));
+        };
+        Ok(Some(Some((table.id, id))))
     }
 }

@@ -1,53 +1,115 @@
-//! CREATE TABLE, CREATE TABLE AS, CREATE VIEW, TRUNCATE.
+//! CREATE TABLE: columns, their defaults, and the primary index every table has.
 
-use super::sequence::full_range;
-use super::types::column_type;
-use super::{Ddl, Work, local_name};
-use crate::ast::{ColumnDef, Constraint, ConstraintKind, CreateTable, Name, Query};
-use crate::lower;
-use planaria_base::limits::TABLE_COLUMNS_MAX;
-use planaria_base::{ColumnId, Error, Result, SequenceId, SqlState, TableId, Type};
-use planaria_catalog::{Column, ColumnDefault, Index, Sequence, Table, View};
+use super::constraint::{Key, Pending};
+use super::lowering::{self, Promise};
+use super::{Change, Work, names};
+use crate::ast::{
+    ColumnDef, Constraint, ConstraintKind, CreateTable, Position, SequenceOptions, TypeName, TypeNameKind,
+};
+use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type, limits};
+use planaria_catalog::{Column, ColumnDefault, Index, Table};
 
-/// Name of the hidden row id; cannot be named in SQL.
-const ROW_ID: &str = "(row id)";
+/// What the constraints at a column say about the column itself.
+#[derive(Default)]
+pub(super) struct ColumnFacts {
+    pub not_null: bool,
+    pub default: DefaultDef,
+    /// Its constraints that are the table's: keys, checks.
+    pub pending: Vec<Pending>,
+}
 
-impl Ddl<'_> {
+/// A default before its sequence was made.
+#[derive(Default)]
+pub(super) enum DefaultDef {
+    #[default]
+    None,
+    Expression(String),
+    Serial,
+    Identity {
+        always: bool,
+        options: SequenceOptions,
+    },
+}
+
+fn syntax(message: String, position: Position) -> Error {
+    Error::new(SqlState::SYNTAX_ERROR, message).at(position)
+}
+
+/// The type of a column, and whether it is a serial.
+pub(super) fn column_type(name: &str, ty: &TypeName) -> Result<(Type, bool)> {
+    let pseudo = |what: &str| {
+        let message = format!("column \"{name}\" has pseudo-type {what}");
+        Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(ty.position))
+    };
+    match &ty.kind {
+        TypeNameKind::Known(Type::Array(_)) => {
+            let message = format!("column \"{name}\" has an array type");
+            let hint = "Arrays can be arguments and variables; keep elements in rows of a table.";
+            Err(Error::unsupported(message, hint).at(ty.position))
+        }
+        TypeNameKind::Known(Type::Void) => pseudo("void"),
+        TypeNameKind::Known(Type::Unknown) => pseudo("unknown"),
+        TypeNameKind::Known(known) => Ok((known.clone(), false)),
+        TypeNameKind::Serial(known) => Ok((known.clone(), true)),
+        TypeNameKind::Record => pseudo("record"),
+        TypeNameKind::Pseudo(p) => pseudo(p),
+        TypeNameKind::Named(path) | TypeNameKind::RowOf(path) | TypeNameKind::OfColumn(path) => {
+            let message = format!("type \"{}\" does not exist", path.parts.join("."));
+            Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(ty.position))
+        }
+    }
+}
+
+impl Change {
     pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<&'static str> {
-        let name = local_name(&create.name)?;
         if create.temporary {
-            return Err(Error::unsupported("temporary tables are not supported", "Use a table and delete its rows.")
-                .at(create.name.position));
+            return Err(names::temporary().at(create.name.position));
         }
         if let Some((what, position)) = &create.unsupported {
-            return Err(Error::unsupported(format!("{what} is not supported"), "docs/sql.md lists what is.")
-                .at(*position));
+            let hint = "Write the columns and constraints of the table out.";
+            return Err(Error::unsupported(format!("{what} is not supported"), hint).at(*position));
         }
-        if create.if_not_exists && self.catalog().relation_exists(&name) {
-            self.notice(format!("relation \"{name}\" already exists, skipping"));
+        let name = names::local(&create.name, true)?;
+        if self.catalog.relation_exists(name) {
+            let exists = names::relation_exists(name);
+            if !create.if_not_exists {
+                return Err(exists);
+            }
+            self.skip_existing(&exists);
             return Ok("CREATE TABLE");
         }
-        self.check_free(&name).map_err(|e| e.at(create.name.position))?;
-        let id = self.new_table(&name);
-        for column in &create.columns {
-            self.add_column(id, column)?;
-        }
-        let mut constraints: Vec<(Constraint, Option<String>)> = Vec::new();
-        for column in &create.columns {
-            for constraint in &column.constraints {
-                constraints.push((constraint.clone(), Some(column.name.clone())));
+        let id = self.new_table(name);
+        let mut pending = Vec::new();
+        let mut defaults = Vec::new();
+        for def in &create.columns {
+            let (column, facts) = self.column(id, def)?;
+            if self.table_mut(id).column(&def.name).is_some() {
+                let message = format!("column \"{}\" specified more than once", def.name);
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(def.position));
             }
+            let place = ColumnId::from(self.table_mut(id).columns.len());
+            self.table_mut(id).columns.push(column);
+            pending.extend(facts.pending);
+            defaults.push((place, facts.default));
         }
-        constraints.extend(create.constraints.iter().map(|c| (c.clone(), None)));
-        self.finish_table(id, &constraints)?;
-        self.work(Work::CreateTable(id));
+        if create.columns.len() >= limits::TABLE_COLUMNS_MAX {
+            let message = format!("tables can have at most {} columns", limits::TABLE_COLUMNS_MAX);
+            return Err(Error::new(SqlState::TOO_MANY_COLUMNS, message).at(create.name.position));
+        }
+        for constraint in &create.constraints {
+            pending.push(table_constraint(constraint)?);
+        }
+        for (place, default) in defaults {
+            self.set_default(id, place, default)?;
+        }
+        self.finish_table(id, pending)?;
         Ok("CREATE TABLE")
     }
 
-    /// An empty definition under the next id.
-    fn new_table(&mut self, name: &str) -> TableId {
-        let id = TableId::from(self.catalog().tables.len());
-        self.catalog().tables.push(Some(Table {
+    /// An empty table in the catalog; [`Change::finish_table`] gives it its indexes.
+    pub(super) fn new_table(&mut self, name: &str) -> TableId {
+        let id = TableId::from(self.catalog.tables.len());
+        self.catalog.tables.push(Some(Table {
             id,
             name: name.to_owned(),
             columns: Vec::new(),
@@ -60,300 +122,211 @@ impl Ddl<'_> {
         id
     }
 
-    /// Keys first (foreign keys need them), the row id where there is no primary key, then the rest.
-    fn finish_table(&mut self, id: TableId, constraints: &[(Constraint, Option<String>)]) -> Result<()> {
-        let rank = |c: &Constraint| match c.kind {
-            ConstraintKind::PrimaryKey { .. } => 0,
-            ConstraintKind::Unique { .. } => 1,
-            ConstraintKind::ForeignKey { .. } => 3,
-            _ => 2,
-        };
-        let mut ordered: Vec<_> = constraints.iter().collect();
-        ordered.sort_by_key(|(c, _)| rank(c));
-        if !ordered.first().is_some_and(|(c, _)| rank(c) == 0) {
-            self.add_row_id(id);
+    /// The primary index, then the constraints in PostgreSQL's order: checks, keys, foreign keys.
+    pub(super) fn finish_table(&mut self, id: TableId, pending: Vec<Pending>) -> Result<()> {
+        let keys: Vec<&Key> = pending
+            .iter()
+            .filter_map(|p| match p {
+                Pending::Key(key) => Some(key),
+                _ => None,
+            })
+            .collect();
+        let primary: Vec<&&Key> = keys.iter().filter(|k| k.primary).collect();
+        if let [_, second, ..] = primary[..] {
+            return Err(self.second_primary_key(id, second.position));
         }
-        for (constraint, column) in ordered {
-            self.add_constraint(id, constraint, column.as_deref())?;
+        for p in &pending {
+            if let Pending::Check { name, expr, text, .. } = p {
+                self.add_check(id, name.as_deref(), expr, text)?;
+            }
+        }
+        match primary.first() {
+            Some(key) => self.add_primary_key(id, key)?,
+            None => self.add_row_id(id).map(|_| ())?,
+        }
+        self.out.work.push(Work::CreateTable(id));
+        for key in keys.iter().filter(|k| !k.primary) {
+            self.add_unique(id, key)?;
+        }
+        for p in &pending {
+            if let Pending::ForeignKey(key) = p {
+                self.add_foreign_key(id, key)?;
+            }
         }
         Ok(())
     }
 
-    /// A column from its definition; its constraints other than default and NOT NULL come later.
-    pub(super) fn add_column(&mut self, id: TableId, def: &ColumnDef) -> Result<ColumnId> {
+    /// 42P16
+    pub(super) fn second_primary_key(&mut self, id: TableId, position: Position) -> Error {
+        let message =
+            format!("multiple primary keys for table \"{}\" are not allowed", self.table_mut(id).name);
+        Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(position)
+    }
+
+    /// Gives a table without primary key its hidden last column, filled from a hidden sequence, and
+    /// the index on it. Their names have a blank, so that no ordinary name meets them.
+    pub(super) fn add_row_id(&mut self, id: TableId) -> Result<planaria_base::SequenceId> {
         let table = self.table_mut(id);
-        let (table_name, hidden) = (table.name.clone(), table.columns.last().is_some_and(|c| c.hidden));
-        if table.column(&def.name).is_some() {
-            return Err(Error::new(
-                SqlState::DUPLICATE_COLUMN,
-                format!("column \"{}\" specified more than once", def.name),
-            )
-            .at(def.position));
-        }
-        if table.columns.len() >= TABLE_COLUMNS_MAX {
-            return Err(Error::new(
-                SqlState::TOO_MANY_COLUMNS,
-                format!("tables can have at most {TABLE_COLUMNS_MAX} columns"),
-            )
-            .at(def.position));
-        }
-        let ty = column_type(&def.ty, &def.name)?;
-        let at = table.columns.len() - usize::from(hidden);
-        let column = Column {
-            name: def.name.clone(),
-            ty: ty.ty.clone(),
-            not_null: ty.serial,
-            default: ColumnDefault::None,
-            hidden: false,
-        };
-        table.columns.insert(at, column);
-        if hidden {
-            // The row id stays last: whoever names it by position follows.
-            table.indexes[0].columns = vec![ColumnId::from(at + 1)];
-        }
-        let column_id = ColumnId::from(at);
-        if ty.serial {
-            let sequence = self.owned_sequence(id, column_id, &def.name, &ty.ty)?;
-            self.table_mut(id).columns[at].default = ColumnDefault::Sequence(sequence);
-        }
-        let mut null = None;
-        for constraint in &def.constraints {
-            match &constraint.kind {
-                ConstraintKind::NotNull => {
-                    null = Some(false);
-                    self.table_mut(id).columns[at].not_null = true;
-                }
-                ConstraintKind::Null if null == Some(false) || ty.serial => {
-                    return Err(Error::new(
-                        SqlState::SYNTAX_ERROR,
-                        format!(
-                            "conflicting NULL/NOT NULL declarations for column \"{}\" of table \"{table_name}\"",
-                            def.name
-                        ),
-                    )
-                    .at(constraint.position));
-                }
-                ConstraintKind::Default { expr, text } => {
-                    if !matches!(self.table_mut(id).columns[at].default, ColumnDefault::None) {
-                        return Err(Error::new(
-                            SqlState::SYNTAX_ERROR,
-                            format!(
-                                "multiple default values specified for column \"{}\" of table \"{table_name}\"",
-                                def.name
-                            ),
-                        )
-                        .at(constraint.position));
-                    }
-                    self.check_default(expr, &ty.ty, &def.name)?;
-                    self.table_mut(id).columns[at].default = ColumnDefault::Expression(text.clone());
-                }
-                ConstraintKind::Identity { always, options } => {
-                    if !matches!(ty.ty, Type::Int2 | Type::Int4 | Type::Int8) {
-                        return Err(Error::new(
-                            SqlState::INVALID_PARAMETER_VALUE,
-                            "identity column type must be smallint, integer, or bigint",
-                        )
-                        .at(constraint.position));
-                    }
-                    let sequence = self.owned_sequence(id, column_id, &def.name, &ty.ty)?;
-                    self.apply_options(sequence, options)?;
-                    let column = &mut self.table_mut(id).columns[at];
-                    column.default = ColumnDefault::Identity { sequence, always: *always };
-                    column.not_null = true;
-                }
-                ConstraintKind::GeneratedStored => {
-                    return Err(Error::unsupported(
-                        "generated columns are not supported",
-                        "Compute the value in the procedure or in a view.",
-                    )
-                    .at(constraint.position));
-                }
-                _ => {}
-            }
-        }
-        Ok(column_id)
-    }
-
-    /// A sequence `table_column_seq` for a column.
-    fn owned_sequence(&mut self, table: TableId, column: ColumnId, name: &str, ty: &Type) -> Result<SequenceId> {
-        let base = format!("{}_{name}_seq", self.table_mut(table).name);
-        let name = self.free_name(&base);
-        let id = SequenceId::from(self.catalog().sequences.len());
-        let mut sequence = full_range(id, name, ty);
-        sequence.owner = Some((table, column));
-        self.catalog().sequences.push(Some(sequence));
-        self.work(Work::CreateSequence(id));
-        Ok(id)
-    }
-
-    /// The hidden primary key of a table that declares none.
-    pub(super) fn add_row_id(&mut self, id: TableId) {
-        let sequence = SequenceId::from(self.catalog().sequences.len());
-        let column = ColumnId::from(self.table_mut(id).columns.len());
-        let name = format!("(row ids of {id})");
-        let mut definition: Sequence = full_range(sequence, name.clone(), &Type::Int8);
-        definition.owner = Some((id, column));
-        definition.hidden = true;
-        self.catalog().sequences.push(Some(definition));
-        self.work(Work::CreateSequence(sequence));
+        let (name, place) = (table.name.clone(), ColumnId::from(table.columns.len()));
+        let sequence = self.add_sequence(
+            format!("{name} row id"),
+            &SequenceOptions::default(),
+            &Type::Int8,
+            Some((id, place)),
+            true,
+        )?;
         let table = self.table_mut(id);
         table.columns.push(Column {
-            name: ROW_ID.to_owned(),
+            name: "row id".into(),
             ty: Type::Int8,
             not_null: true,
             default: ColumnDefault::Sequence(sequence),
             hidden: true,
         });
-        table.indexes.insert(0, Index { name, columns: vec![column], unique: true, constraint: false });
+        let index = Index {
+            name: format!("{name} row id key"),
+            columns: vec![place],
+            unique: true,
+            constraint: false,
+        };
+        table.indexes.insert(0, index);
+        Ok(sequence)
     }
 
-    pub(super) fn create_table_as(
-        &mut self,
-        name: &Name,
-        if_not_exists: bool,
-        columns: &[String],
-        query: &Query,
-        with_data: bool,
-    ) -> Result<&'static str> {
-        let local = local_name(name)?;
-        if if_not_exists && self.catalog().relation_exists(&local) {
-            self.notice(format!("relation \"{local}\" already exists, skipping"));
-            return Ok("CREATE TABLE AS");
+    /// A column as defined; its default is still to be made ([`Change::set_default`]).
+    pub(super) fn column(&mut self, id: TableId, def: &ColumnDef) -> Result<(Column, ColumnFacts)> {
+        let (ty, serial) = column_type(&def.name, &def.ty)?;
+        let table = self.table_mut(id).name.clone();
+        let facts = self.column_facts(&table, def, &ty, serial)?;
+        let column = Column {
+            name: def.name.clone(),
+            ty,
+            not_null: facts.not_null,
+            default: ColumnDefault::None,
+            hidden: false,
+        };
+        Ok((column, facts))
+    }
+
+    fn column_facts(&mut self, table: &str, def: &ColumnDef, ty: &Type, serial: bool) -> Result<ColumnFacts> {
+        let column = &def.name;
+        let mut facts = ColumnFacts::default();
+        let mut null: Option<bool> = None;
+        if serial {
+            facts.default = DefaultDef::Serial;
+            facts.not_null = true;
         }
-        self.check_free(&local).map_err(|e| e.at(name.position))?;
-        let outputs = lower::describe_query(&self.change.catalog, query)?;
-        if columns.len() > outputs.len() {
-            return Err(Error::new(SqlState::SYNTAX_ERROR, "too many column names were specified").at(name.position));
-        }
-        let id = self.new_table(&local);
-        for (i, output) in outputs.iter().enumerate() {
-            let column = columns.get(i).unwrap_or(&output.name).clone();
-            if self.table_mut(id).column(&column).is_some() {
-                return Err(Error::new(
-                    SqlState::DUPLICATE_COLUMN,
-                    format!("column \"{column}\" specified more than once"),
-                ));
-            }
-            let ty = match &output.ty {
-                Type::Unknown => Type::Text,
-                Type::Array(_) => {
-                    return Err(Error::unsupported(
-                        format!("column \"{column}\" of an array type is not supported"),
-                        "Arrays can be arguments and variables; store the elements as rows.",
-                    ));
-                }
-                other => other.clone(),
+        for c in &def.constraints {
+            let several = |what: &str| {
+                syntax(format!("{what} specified for column \"{column}\" of table \"{table}\""), c.position)
             };
-            let default = ColumnDefault::None;
-            let column = Column { name: column, ty, not_null: false, default, hidden: false };
-            self.table_mut(id).columns.push(column);
+            match &c.kind {
+                ConstraintKind::NotNull | ConstraintKind::Null => {
+                    let is_null = matches!(c.kind, ConstraintKind::Null);
+                    if null.is_some_and(|n| n != is_null) || (is_null && facts.not_null) {
+                        let message = format!(
+                            "conflicting NULL/NOT NULL declarations for column \"{column}\" of table \"{table}\""
+                        );
+                        return Err(syntax(message, c.position));
+                    }
+                    null = Some(is_null);
+                    facts.not_null |= !is_null;
+                }
+                ConstraintKind::Default { expr, text } => {
+                    match facts.default {
+                        DefaultDef::None => {}
+                        DefaultDef::Identity { .. } => return Err(several("both default and identity")),
+                        _ => return Err(several("multiple default values")),
+                    }
+                    lowering::check_default(&self.catalog, column, ty, expr)?;
+                    facts.default = DefaultDef::Expression(text.clone());
+                }
+                ConstraintKind::Identity { always, options } => {
+                    match facts.default {
+                        DefaultDef::None => {}
+                        DefaultDef::Identity { .. } => {
+                            return Err(several("multiple identity specifications"));
+                        }
+                        _ => return Err(several("both default and identity")),
+                    }
+                    if !matches!(ty, Type::Int2 | Type::Int4 | Type::Int8) {
+                        let message = "identity column type must be smallint, integer, or bigint";
+                        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).at(def.position));
+                    }
+                    if null == Some(true) {
+                        let message = format!(
+                            "conflicting NULL/NOT NULL declarations for column \"{column}\" of table \"{table}\""
+                        );
+                        return Err(syntax(message, c.position));
+                    }
+                    facts.not_null = true;
+                    facts.default = DefaultDef::Identity { always: *always, options: options.clone() };
+                }
+                _ => facts.pending.push(column_constraint(c, column)?),
+            }
         }
-        self.add_row_id(id);
-        self.work(Work::CreateTable(id));
-        if with_data {
-            self.work(Work::Fill(id, Box::new(query.clone())));
-        }
-        Ok("CREATE TABLE AS")
+        Ok(facts)
     }
 
-    pub(super) fn create_view(
+    /// Stores a column's default, making the sequence it may need.
+    pub(super) fn set_default(&mut self, id: TableId, place: ColumnId, default: DefaultDef) -> Result<()> {
+        let table = self.table_mut(id);
+        let (name, column) = (table.name.clone(), table.columns[place.index()].clone());
+        let owner = Some((id, place));
+        let label = |change: &Self| names::relation(&change.catalog, &name, &[&column.name], "seq");
+        let default = match default {
+            DefaultDef::None => ColumnDefault::None,
+            DefaultDef::Expression(text) => ColumnDefault::Expression(text),
+            DefaultDef::Serial => {
+                let options = SequenceOptions::default();
+                let sequence = self.add_sequence(label(self), &options, &column.ty, owner, false)?;
+                ColumnDefault::Sequence(sequence)
+            }
+            DefaultDef::Identity { always, options } => {
+                let sequence = self.add_sequence(label(self), &options, &column.ty, owner, false)?;
+                ColumnDefault::Identity { sequence, always }
+            }
+        };
+        self.table_mut(id).columns[place.index()].default = default;
+        Ok(())
+    }
+
+    /// Adds a CHECK whose expression is known to be right.
+    pub(super) fn add_check(
         &mut self,
-        name: &Name,
-        or_replace: bool,
-        columns: &[String],
-        query: &Query,
-        query_text: &str,
-    ) -> Result<&'static str> {
-        let local = local_name(name)?;
-        let replaces = self.catalog().views.get(&local).cloned();
-        if replaces.is_none() || !or_replace {
-            self.check_free(&local).map_err(|e| e.at(name.position))?;
-        }
-        let outputs = lower::describe_query(&self.change.catalog, query)?;
-        if columns.len() > outputs.len() {
-            return Err(Error::new(
-                SqlState::SYNTAX_ERROR,
-                "CREATE VIEW specifies more column names than columns",
-            )
-            .at(name.position));
-        }
-        let names: Vec<String> = outputs
-            .iter()
-            .enumerate()
-            .map(|(i, o)| columns.get(i).unwrap_or(&o.name).clone())
-            .collect();
-        if let Some(twice) = names.iter().enumerate().find(|(i, n)| names[..*i].contains(n)) {
-            return Err(Error::new(
-                SqlState::DUPLICATE_COLUMN,
-                format!("column \"{}\" specified more than once", twice.1),
-            ));
-        }
-        if let Some(old) = replaces
-            && (old.columns.len() > names.len() || old.columns.iter().zip(&names).any(|(a, b)| a != b))
-        {
-            return Err(Error::new(
-                SqlState::INVALID_TABLE_DEFINITION,
-                "cannot drop or rename columns of a view by replacing it",
-            )
-            .hint("Drop the view and create it again."));
-        }
-        let view = View { name: local.clone(), columns: names, query: query_text.to_owned() };
-        self.catalog().views.insert(local, view);
-        Ok("CREATE VIEW")
+        id: TableId,
+        name: Option<&str>,
+        expr: &crate::ast::Expr,
+        text: &str,
+    ) -> Result<Promise> {
+        let table = self.catalog.table_by_id(id);
+        lowering::check_condition(&self.catalog, table, expr)?;
+        let name = match name {
+            Some(name) if names::has_constraint(table, name) => {
+                return Err(names::constraint_exists(name, &table.name));
+            }
+            Some(name) => name.to_owned(),
+            None => {
+                let columns = super::depend::columns_of(table, expr);
+                let column: Vec<&str> = match columns[..] {
+                    [one] => vec![&table.columns[one.index()].name],
+                    _ => Vec::new(),
+                };
+                names::constraint(&self.catalog, table, &column, "check")
+            }
+        };
+        let check = planaria_catalog::Check { name: name.clone(), expression: text.to_owned() };
+        self.table_mut(id).checks.push(check);
+        Ok(Promise::Check { table: id, name, expr: expr.clone() })
     }
+}
 
-    pub(super) fn truncate(&mut self, names: &[Name], restart: bool, cascade: bool) -> Result<&'static str> {
-        let mut ids: Vec<TableId> = Vec::new();
-        for name in names {
-            let id = self.table_id(name)?;
-            if !ids.contains(&id) {
-                ids.push(id);
-            }
-        }
-        let mut i = 0;
-        while i < ids.len() {
-            let catalog = &self.change.catalog;
-            let children: Vec<(TableId, String)> = catalog
-                .references_to(ids[i])
-                .filter(|(t, _)| !ids.contains(&t.id))
-                .map(|(t, _)| (t.id, t.name.clone()))
-                .collect();
-            let parent = catalog.table_by_id(ids[i]).name.clone();
-            for (child, name) in children {
-                if !cascade {
-                    return Err(Error::new(
-                        SqlState::FEATURE_NOT_SUPPORTED,
-                        "cannot truncate a table referenced in a foreign key constraint",
-                    )
-                    .detail(format!("Table \"{name}\" references \"{parent}\"."))
-                    .hint(format!(
-                        "Truncate table \"{name}\" at the same time, or use TRUNCATE ... CASCADE."
-                    )));
-                }
-                if !ids.contains(&child) {
-                    self.notice(format!("truncate cascades to table \"{name}\""));
-                    ids.push(child);
-                }
-            }
-            i += 1;
-        }
-        for id in ids {
-            self.table_mut(id).generation += 1;
-            self.work(Work::Truncate(id));
-            if restart {
-                let owned: Vec<(SequenceId, i64)> = self
-                    .catalog()
-                    .sequences
-                    .iter()
-                    .flatten()
-                    .filter(|s| s.owner.is_some_and(|(t, _)| t == id) && !s.hidden)
-                    .map(|s| (s.id, s.start))
-                    .collect();
-                for (sequence, start) in owned {
-                    self.work(Work::ChangeSequence(sequence, Some(start)));
-                }
-            }
-        }
-        Ok("TRUNCATE TABLE")
-    }
+/// A constraint that stands at a column, on that column.
+pub(super) fn column_constraint(c: &Constraint, column: &str) -> Result<Pending> {
+    Pending::from_ast(c, Some(column))
+}
+
+/// A constraint that stands among the columns.
+pub(super) fn table_constraint(c: &Constraint) -> Result<Pending> {
+    Pending::from_ast(c, None)
 }

@@ -1,0 +1,280 @@
+//! Where schema changes meet the lowering: expressions over one row, and validations.
+
+use super::visit::{self, Node};
+use super::{Change, Validation, Work};
+use crate::ast::{
+    BinaryOp, Expr, ExprKind, IsWhat, Name, Query, QueryBody, Select, SelectItem, Statement, StatementKind,
+    TableAlias, TableRef, TypeName, TypeNameKind, UnaryOp,
+};
+use crate::lower::{self, CastContext, Lowerer, ParamTypes, Scope, Typed, Variable};
+use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
+use planaria_catalog::{Catalog, Table};
+use planaria_ir::{Output, Param, ParamMode, Program, ProgramKind, RegKind};
+
+/// Where an expression of a definition stands, for errors.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    Check,
+    Default,
+    /// ALTER COLUMN TYPE ... USING
+    Transform,
+}
+
+impl Place {
+    fn clause(self) -> &'static str {
+        match self {
+            Place::Check => "check constraint",
+            Place::Default => "DEFAULT expression",
+            Place::Transform => "transform expression",
+        }
+    }
+}
+
+const AGGREGATES: &[&str] =
+    &["count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every", "array_agg", "string_agg"];
+
+/// What must not stand in an expression of a definition.
+pub(super) fn restrict(expr: &Expr, place: Place) -> Result<()> {
+    let mut found = None;
+    let mut refuse = |state, message: String, position: Option<u32>| {
+        let error = Error::new(state, message);
+        found.get_or_insert(match position {
+            Some(p) => error.at(p),
+            None => error,
+        });
+    };
+    visit::expr(expr, &mut |node| match node {
+        Node::Subquery => {
+            let message = format!("cannot use subquery in {}", place.clause());
+            refuse(SqlState::FEATURE_NOT_SUPPORTED, message, Some(expr.position));
+        }
+        Node::Call(call) => {
+            let name = call.name.parts.last().map_or("", |n| n.as_str());
+            let at = Some(call.name.position);
+            if call.over.is_some() {
+                let message = format!("window functions are not allowed in {}s", place.clause());
+                refuse(SqlState::WINDOWING_ERROR, message, at);
+            } else if AGGREGATES.contains(&name) && call.name.parts.len() == 1 {
+                let message = format!("aggregate functions are not allowed in {}s", place.clause());
+                refuse(SqlState::GROUPING_ERROR, message, at);
+            }
+        }
+        Node::Expr(Expr { kind: ExprKind::Column(_), position }) if matches!(place, Place::Default) => {
+            let message = "cannot use column reference in DEFAULT expression".to_owned();
+            refuse(SqlState::FEATURE_NOT_SUPPORTED, message, Some(*position));
+        }
+        Node::Expr(Expr { kind: ExprKind::Parameter(n), position }) => {
+            refuse(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${n}"), Some(*position));
+        }
+        _ => {}
+    });
+    found.map_or(Ok(()), Err)
+}
+
+/// An expression over a row, and the type it is to have.
+pub(super) struct RowExpr {
+    pub expr: Expr,
+    pub ty: Type,
+    pub context: CastContext,
+    /// The column it gives, for the output's name.
+    pub column: String,
+}
+
+/// A program that takes the stored columns of a row and answers with the expressions.
+pub(super) fn row_program(catalog: &Catalog, row: &Table, exprs: &[RowExpr]) -> Result<Program> {
+    let mut lowerer = Lowerer::new(catalog, format!("rewrite of {}", row.name), ProgramKind::Function);
+    let scope = row_scope(&mut lowerer, row);
+    for e in exprs {
+        lowerer.at(e.expr.position);
+        let value = lowerer.expr(&scope, &e.expr)?;
+        let reg = lowerer.cast(value, &e.ty, e.context)?;
+        lowerer.program.outs.push(reg);
+        lowerer.program.outputs.push(Output { name: e.column.clone(), ty: e.ty.clone() });
+    }
+    lowerer.finish()
+}
+
+/// The stored columns of a row as parameters; the visible ones have names.
+fn row_scope(lowerer: &mut Lowerer<'_>, row: &Table) -> Scope {
+    let mut scope = Scope::new();
+    scope.push(Some(row.name.clone()));
+    for column in &row.columns {
+        let ty = column.ty.clone();
+        let reg = lowerer.program.reg(RegKind::Value(ty.clone()), Some(column.name.clone()));
+        let param = Param { name: column.name.clone(), ty: ty.clone(), mode: ParamMode::In, reg };
+        lowerer.program.params.push(param);
+        if !column.hidden {
+            scope.declare(column.name.clone(), Variable::Scalar(Typed { reg, ty }));
+        }
+    }
+    scope
+}
+
+/// The type of an expression over a row, found by lowering it.
+fn type_over_row(catalog: &Catalog, row: &Table, expr: &Expr) -> Result<Type> {
+    let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
+    let scope = row_scope(&mut lowerer, row);
+    lowerer.expr(&scope, expr).map(|v| v.ty)
+}
+
+/// A CHECK's expression: a boolean over one row.
+pub(super) fn check_condition(catalog: &Catalog, table: &Table, expr: &Expr) -> Result<()> {
+    restrict(expr, Place::Check)?;
+    match type_over_row(catalog, table, expr)? {
+        Type::Bool | Type::Unknown => Ok(()),
+        other => {
+            let message = format!("argument of CHECK must be type boolean, not type {other}");
+            Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(expr.position))
+        }
+    }
+}
+
+/// A DEFAULT's expression: no columns, of a type that can be assigned to the column's.
+pub(super) fn check_default(catalog: &Catalog, column: &str, ty: &Type, expr: &Expr) -> Result<()> {
+    restrict(expr, Place::Default)?;
+    let mut lowerer = Lowerer::new(catalog, "default", ProgramKind::Function);
+    let value = lowerer.expr(&Scope::new(), expr)?;
+    let from = value.ty.clone();
+    lowerer.cast(value, ty, CastContext::Assignment).map(|_| ()).map_err(|error| {
+        if !matches!(error.sqlstate(), SqlState::DATATYPE_MISMATCH | SqlState::CANNOT_COERCE) {
+            return error;
+        }
+        let message = format!("column \"{column}\" is of type {ty} but default expression is of type {from}");
+        Error::new(SqlState::DATATYPE_MISMATCH, message)
+            .hint("You will need to rewrite or cast the expression.")
+            .at(expr.position)
+    })
+}
+
+// ---- validations: queries that must give no row ----
+
+pub(super) fn node(kind: ExprKind) -> Expr {
+    Expr { position: 0, kind }
+}
+
+fn column(table: &str, name: &str) -> Expr {
+    node(ExprKind::Column(Name { parts: vec![table.to_owned(), name.to_owned()], position: 0 }))
+}
+
+fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    node(ExprKind::Binary(op, Box::new(a), Box::new(b)))
+}
+
+fn not(e: Expr) -> Expr {
+    node(ExprKind::Unary(UnaryOp::Not, Box::new(e)))
+}
+
+fn text(e: Expr) -> Expr {
+    let ty = TypeName { position: 0, kind: TypeNameKind::Known(Type::Text) };
+    node(ExprKind::Cast(Box::new(e), ty))
+}
+
+fn select(item: Expr, from: TableRef, filter: Expr, limit: Option<u32>) -> Query {
+    let select = Select {
+        items: vec![SelectItem { expr: item, alias: None }],
+        from: vec![from],
+        filter: Some(filter),
+        ..Select::default()
+    };
+    Query {
+        with: Vec::new(),
+        recursive: false,
+        body: QueryBody::Select(Box::new(select)),
+        order_by: Vec::new(),
+        limit: limit.map(|n| node(ExprKind::Integer(n.to_string()))),
+        offset: None,
+        locking: false,
+        position: 0,
+    }
+}
+
+fn relation(name: &str, alias: &str) -> TableRef {
+    TableRef::Relation {
+        name: Name { parts: vec![name.to_owned()], position: 0 },
+        alias: Some(TableAlias { name: alias.to_owned(), columns: Vec::new() }),
+    }
+}
+
+/// A condition to be checked once the whole statement has changed the catalog.
+pub(super) enum Promise {
+    /// The CHECK of that name holds for all rows.
+    Check { table: TableId, name: String, expr: Expr },
+    /// The FOREIGN KEY of that name holds for all rows.
+    ForeignKey { table: TableId, name: String },
+}
+
+impl Change {
+    /// Lowers promises against the catalog as it is now.
+    pub(super) fn validate(&mut self, promises: Vec<Promise>) -> Result<()> {
+        for promise in promises {
+            let (query, error) = match &promise {
+                Promise::Check { table, name, expr } => {
+                    let Some(table) = &self.catalog.tables[table.index()] else { continue };
+                    if !table.checks.iter().any(|c| c.name == *name) {
+                        continue;
+                    }
+                    let null = text(node(ExprKind::Null));
+                    let query = select(null, relation(&table.name, &table.name), not(expr.clone()), Some(1));
+                    let message = format!(
+                        "check constraint \"{name}\" of relation \"{}\" is violated by some row",
+                        table.name
+                    );
+                    let error = Error::new(SqlState::CHECK_VIOLATION, message);
+                    (query, error.constraint(name, &table.name))
+                }
+                Promise::ForeignKey { table, name } => {
+                    let Some(table) = &self.catalog.tables[table.index()] else { continue };
+                    if !table.foreign_keys.iter().any(|k| k.name == *name) {
+                        continue;
+                    }
+                    let message = format!(
+                        "insert or update on table \"{}\" violates foreign key constraint \"{name}\"",
+                        table.name
+                    );
+                    let error = Error::new(SqlState::FOREIGN_KEY_VIOLATION, message);
+                    (self.orphans(table, name), error.constraint(name, &table.name))
+                }
+            };
+            let statement = Statement { position: 0, end: 0, kind: StatementKind::Query(Box::new(query)) };
+            let program = lower::lower_statement(&self.catalog, &statement, &ParamTypes::default())?;
+            self.out.work.push(Work::Validate(Box::new(Validation { program, error })));
+        }
+        Ok(())
+    }
+
+    /// Rows of a child table without a parent; the DETAIL of the error as a column.
+    fn orphans(&self, child: &Table, name: &str) -> Query {
+        let key = child.foreign_keys.iter().find(|k| k.name == name).expect("the caller found it");
+        let parent = self.catalog.table_by_id(key.parent);
+        let child_name = |c: &ColumnId| child.columns[c.index()].name.as_str();
+        let parent_name = |c: &ColumnId| parent.columns[c.index()].name.as_str();
+        let (c, p) = ("child", "parent");
+
+        let pairs = key.columns.iter().zip(&key.parent_columns);
+        let matches = pairs
+            .map(|(a, b)| binary(BinaryOp::Eq, column(p, parent_name(b)), column(c, child_name(a))))
+            .reduce(|a, b| binary(BinaryOp::And, a, b))
+            .expect("a key has columns");
+        let one = node(ExprKind::Integer("1".into()));
+        let exists = select(one, relation(&parent.name, p), matches, None);
+        let orphan = not(node(ExprKind::Exists(Box::new(exists))));
+        let filter = key.columns.iter().fold(orphan, |filter, a| {
+            let expr = Box::new(column(c, child_name(a)));
+            let set = node(ExprKind::Is { expr, what: IsWhat::Null, negated: true });
+            binary(BinaryOp::And, set, filter)
+        });
+
+        let names: Vec<&str> = key.columns.iter().map(child_name).collect();
+        let string = |s: String| text(node(ExprKind::String(s)));
+        let mut detail = string(format!("Key ({})=(", names.join(", ")));
+        for (i, a) in names.iter().enumerate() {
+            if i > 0 {
+                detail = binary(BinaryOp::Concat, detail, string(", ".into()));
+            }
+            detail = binary(BinaryOp::Concat, detail, text(column(c, a)));
+        }
+        let tail = string(format!(") is not present in table \"{}\".", parent.name));
+        let detail = binary(BinaryOp::Concat, detail, tail);
+        select(detail, relation(&child.name, c), filter, Some(1))
+    }
+}

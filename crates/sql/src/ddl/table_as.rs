@@ -1,0 +1,71 @@
+//! CREATE TABLE AS: a table of the query's shape, filled by an INSERT from the query.
+
+use super::{Change, Work, names};
+use crate::ast::{Insert, InsertSource, Name, Query, Statement, StatementKind};
+use crate::lower::{self, ParamTypes};
+use planaria_base::{Error, Result, SqlState, Type};
+use planaria_catalog::{Column, ColumnDefault};
+
+impl Change {
+    pub(super) fn create_table_as(
+        &mut self,
+        name: &Name,
+        if_not_exists: bool,
+        columns: &[String],
+        query: &Query,
+        with_data: bool,
+    ) -> Result<&'static str> {
+        let local = names::local(name, true)?;
+        if self.catalog.relation_exists(local) {
+            let exists = names::relation_exists(local);
+            if !if_not_exists {
+                return Err(exists);
+            }
+            self.skip_existing(&exists);
+            return Ok("CREATE TABLE AS");
+        }
+        let outputs = self.describe(query)?;
+        if columns.len() > outputs.len() {
+            let message = "too many column names were specified";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
+        }
+        let id = self.new_table(local);
+        for (i, output) in outputs.into_iter().enumerate() {
+            let column = columns.get(i).cloned().unwrap_or(output.name);
+            if self.table_mut(id).column(&column).is_some() {
+                let message = format!("column \"{column}\" specified more than once");
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(name.position));
+            }
+            let ty = match output.ty {
+                Type::Unknown => Type::Text,
+                Type::Array(_) | Type::Void => {
+                    let message = format!("column \"{column}\" would have the type {}", output.ty);
+                    return Err(Error::unsupported(message, "Leave the column out.").at(name.position));
+                }
+                ty => ty,
+            };
+            let column =
+                Column { name: column, ty, not_null: false, default: ColumnDefault::None, hidden: false };
+            self.table_mut(id).columns.push(column);
+        }
+        self.finish_table(id, Vec::new())?;
+        if !with_data {
+            return Ok("CREATE TABLE AS");
+        }
+        let insert = Insert {
+            with: Vec::new(),
+            table: name.clone(),
+            alias: None,
+            columns: Vec::new(),
+            overriding: None,
+            source: InsertSource::Query(Box::new(query.clone())),
+            on_conflict: None,
+            returning: Vec::new(),
+            into: None,
+        };
+        let statement = Statement { position: 0, end: 0, kind: StatementKind::Insert(Box::new(insert)) };
+        let program = lower::lower_statement(&self.catalog, &statement, &ParamTypes::default())?;
+        self.out.work.push(Work::Fill(id, Box::new(program)));
+        Ok("SELECT")
+    }
+}

@@ -1,0 +1,63 @@
+//! TRUNCATE.
+
+use super::{Change, Work, names};
+use crate::ast::Name;
+use planaria_base::{Error, Result, SqlState, TableId};
+
+impl Change {
+    pub(super) fn truncate(
+        &mut self,
+        tables: &[Name],
+        restart_identity: bool,
+        cascade: bool,
+    ) -> Result<&'static str> {
+        let mut all: Vec<TableId> = Vec::new();
+        for name in tables {
+            let id = names::table(&self.catalog, name)?.id;
+            if !all.contains(&id) {
+                all.push(id);
+            }
+        }
+        let mut next = 0;
+        while next < all.len() {
+            let parent = self.catalog.table_by_id(all[next]);
+            let children: Vec<(TableId, String)> = self
+                .catalog
+                .references_to(parent.id)
+                .map(|(t, _)| (t.id, t.name.clone()))
+                .filter(|(id, _)| !all.contains(id))
+                .collect();
+            for (id, child) in children {
+                if !cascade {
+                    let message = "cannot truncate a table referenced in a foreign key constraint";
+                    let detail = format!(
+                        "Table \"{child}\" references \"{}\".",
+                        self.catalog.table_by_id(all[next]).name
+                    );
+                    return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail).hint(
+                        format!("Truncate table \"{child}\" at the same time, or use TRUNCATE ... CASCADE."),
+                    ));
+                }
+                if !all.contains(&id) {
+                    self.notice(
+                        SqlState::SUCCESSFUL_COMPLETION,
+                        format!("truncate cascades to table \"{child}\""),
+                    );
+                    all.push(id);
+                }
+            }
+            next += 1;
+        }
+        for id in all {
+            self.table_mut(id).generation += 1;
+            self.out.work.push(Work::Truncate(id));
+            if restart_identity {
+                let owned = self.catalog.sequences.iter().flatten();
+                let owned = owned.filter(|s| !s.hidden && s.owner.is_some_and(|(t, _)| t == id));
+                let restarts: Vec<Work> = owned.map(|s| Work::RestartSequence(s.id, s.start)).collect();
+                self.out.work.extend(restarts);
+            }
+        }
+        Ok("TRUNCATE TABLE")
+    }
+}

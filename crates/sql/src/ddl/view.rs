@@ -1,0 +1,105 @@
+//! CREATE VIEW: the query is described, so that what is wrong with it shows now, and kept as text.
+
+use super::visit::{self, Node};
+use super::{Change, names};
+use crate::ast::{ExprKind, Name, Query, QueryBody};
+use crate::lower::{Lowerer, Scope};
+use planaria_base::{Error, Result, SqlState};
+use planaria_catalog::View;
+use planaria_ir::{Output, ProgramKind};
+
+fn invalid(message: String) -> Error {
+    Error::new(SqlState::INVALID_TABLE_DEFINITION, message)
+}
+
+impl Change {
+    /// The columns of a query.
+    pub(super) fn describe(&self, query: &Query) -> Result<Vec<Output>> {
+        Lowerer::new(&self.catalog, "view", ProgramKind::Statement).describe(&Scope::new(), query)
+    }
+
+    pub(super) fn create_view(
+        &mut self,
+        name: &Name,
+        or_replace: bool,
+        columns: &[String],
+        query: &Query,
+        query_text: &str,
+    ) -> Result<&'static str> {
+        let local = names::local(name, true)?;
+        refuse_parameters(query)?;
+        let outputs = self.describe(query)?;
+        if columns.len() > outputs.len() {
+            let message = "CREATE VIEW specifies more column names than columns";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
+        }
+        let mut all: Vec<String> = columns.to_vec();
+        all.extend(outputs[columns.len()..].iter().map(|o| o.name.clone()));
+        for (i, column) in all.iter().enumerate() {
+            if all[..i].contains(column) {
+                let message = format!("column \"{column}\" specified more than once");
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(name.position));
+            }
+        }
+        if let Some(old) = self.catalog.views.get(local) {
+            if !or_replace {
+                return Err(names::relation_exists(local));
+            }
+            let old_types = self.describe(&super::reparse::query(&old.query)?)?;
+            replaceable(old, &old_types, &all, &outputs)?;
+        } else if self.catalog.relation_exists(local) {
+            return Err(if or_replace {
+                Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{local}\" is not a view"))
+            } else {
+                names::relation_exists(local)
+            });
+        }
+        let view = View { name: local.to_owned(), columns: all, query: query_text.to_owned() };
+        self.catalog.views.insert(local.to_owned(), view);
+        Ok("CREATE VIEW")
+    }
+}
+
+/// A view may be replaced by one with the same first columns.
+fn replaceable(old: &View, old_types: &[Output], new: &[String], outputs: &[Output]) -> Result<()> {
+    if new.len() < old.columns.len() {
+        return Err(invalid("cannot drop columns from view".into()));
+    }
+    for (i, (was, is)) in old.columns.iter().zip(new).enumerate() {
+        if was != is {
+            return Err(invalid(format!("cannot change name of view column \"{was}\" to \"{is}\""))
+                .hint("Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead."));
+        }
+        let (was, ty) = (&old_types[i].ty, &outputs[i].ty);
+        if was != ty {
+            return Err(invalid(format!(
+                "cannot change data type of view column \"{is}\" from {was} to {ty}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// `$1` and INTO have no place in a view.
+fn refuse_parameters(query: &Query) -> Result<()> {
+    if let QueryBody::Select(select) = &query.body
+        && let Some(into) = &select.into
+    {
+        let message = "views must not contain SELECT INTO";
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(into.position));
+    }
+    let mut found = None;
+    visit::query(query, &mut |node| {
+        if let Node::Expr(e) = node
+            && let ExprKind::Parameter(n) = e.kind
+        {
+            found.get_or_insert((n, e.position));
+        }
+    });
+    match found {
+        Some((n, position)) => {
+            Err(Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${n}")).at(position))
+        }
+        None => Ok(()),
+    }
+}
