@@ -18,7 +18,8 @@ pub(crate) fn look<H: Header>(record: RecordPtr<H>, pin: Pinned<'_>) -> RecordRe
 /// Lets go of a record that the transaction has taken out of every index.
 pub(crate) fn retire<H: Header>(table: &Table<H>, record: RecordPtr<H>, pin: Pinned<'_>) {
     // SAFETY: schemes call this once for a record that they deleted under its lock, or inserted and
-    // took back, after removing its index entries; nobody else removes it.
+    // took back, after removing its index entries. Others can have added entries to a row only while it
+    // was not dead, and remove them before they unpin.
     unsafe { table.retire(record, pin) }
 }
 

@@ -18,22 +18,23 @@
 //! more. DEAD (with ABSENT): never again; the record is being taken out of the indexes. A record goes
 //! from placeholder to present to dead, never back: who inserts a key anew takes a new record.
 //!
-//! **Lock order.** Commit locks its records in address order, with bounded spinning; abort locks one
-//! at a time. Index nodes are locked by single tree operations, below any record lock.
+//! **Lock order.** Commit locks its records in address order, with bounded spinning. Index nodes are locked by single tree operations, below any record lock.
 //!
-//! **Commit.** (1) lock the write set; (2) make sure that every index entry that the new rows need is
-//! there; (3) draw `commit_ts`; (4) validate: every record read is unlocked (or locked by us) and at
-//! the version read, every index leaf in the node set at its insert version; (5) hand index entries
-//! over, remove stale ones, install images, unlock with `commit_ts`; unlink and retire the dead.
+//! **Commit.** (1) lock the write set; (2) draw `commit_ts`; (3) validate: every record read is unlocked
+//! (or locked by us) and at the version read, every index leaf in the node set at its insert version;
+//! (4) hand index entries over, remove old ones, install images, unlock with `commit_ts`; unlink and
+//! retire the dead.
 //!
 //! **Index entries.** INSERT puts the entries in at once, pointing to an absent placeholder; UPDATE of
-//! indexed columns adds the new entries at once and removes the old ones at commit, under the record's
-//! lock. So an entry of a secondary index may be early or stale, and whoever follows one compares its
-//! key with the row's. If a transaction gives a key up (deletes its row, or moves it away) and then
-//! uses it for another row, the entry must show the old row to others until commit: this is a
+//! indexed columns adds the new entries at once (*early* ones) and removes the old ones at commit, under
+//! the record's lock. So an entry of a secondary index may lead to a row with another key, and whoever
+//! follows one compares. An early entry is its transaction's alone: others who need the key, be it for
+//! the same row, meet a conflict. If a transaction gives a key up (deletes its row, or moves it away)
+//! and then uses it for another row, the entry must show the old row to others until commit: this is a
 //! *takeover*, a note that commit carries out by replacing the entry's value under both locks before
 //! the old row is unlocked. Its own reads follow the note; other readers who find an entry's record
-//! dead or moved away look the key up once more.
+//! dead or moved away look the key up once more. A dead record may have early entries of transactions
+//! that will fail; they remove them before they end, and the record is retired late enough for that.
 //!
 //! **Why failed lookups stay failed.** No entry: the leaf is in the node set. A placeholder: it is in
 //! the read set, and its version changes when its insert commits or is taken back. A dead record or a
@@ -134,13 +135,12 @@ struct WriteEntry {
     image: Image,
     /// Indexes in which the row's key may have changed.
     touched: IndexSet,
-    /// Indexes that had the entry already when it was needed; commit makes sure that it is there.
-    shared: IndexSet,
     table: TableId,
     /// The last savepoint for which the entry's state was logged.
     saved: u32,
-    /// The first of its takeovers; [`NONE`].
+    /// The first of its takeovers, and of the entries it added; [`NONE`].
     takeovers: u32,
+    extras: u32,
     origin: Origin,
     state: State,
 }
@@ -160,6 +160,7 @@ struct Extra {
     write: u32,
     index: IndexId,
     key: Image,
+    next: u32,
 }
 
 struct Undo {

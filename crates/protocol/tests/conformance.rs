@@ -38,7 +38,7 @@ macro_rules! suite {
                     phantom_in_a_range phantom_in_an_empty_range failed_lookup_then_insert
                     failed_lookup_of_a_placeholder insert_insert insert_meets_a_live_row
                     delete_and_reinsert_between_transactions scan_by_group_misses_no_moved_row
-                    aborted_update_takes_no_shared_entry own_inserts_do_not_invalidate_own_scans
+                    early_entries_belong_to_one_transaction early_entries_of_a_deleted_row own_inserts_do_not_invalidate_own_scans
                     disjoint_transactions_commit reads_alone_take_no_timestamp zombies_are_told;
                 keys: own_writes_are_read insert_then_delete delete_then_reinsert
                     delete_then_reinsert_many_times update_of_an_own_insert
@@ -47,7 +47,7 @@ macro_rules! suite {
                     scans_in_both_directions too_long_keys_are_refused writes_are_net_effects
                     a_large_transaction memory_is_given_back;
                 savepoints: rollback_undoes_writes nested_savepoints
-                    rollback_of_inserts_frees_their_keys savepoints_between_transactions
+                    rollback_of_inserts_frees_their_keys rollback_of_updates_frees_their_keys savepoints_between_transactions
                     rolled_back_writes_stay_reads;
                 random: histories_are_serializable_in_commit_order hot_keys
                     long_scans_against_writers;

@@ -305,12 +305,13 @@ impl Heap {
     /// Frees a block with `deleter` (which calls [`Heap::free_retired`]) when no reader can hold it.
     ///
     /// # Safety
-    /// As for [`Heap::free`], but that readers pinned now may still use it; retired once.
+    /// As for [`Heap::free`], but that readers pinned now may still use it, and lead others to it;
+    /// retired once.
     pub(crate) unsafe fn retire(block: *mut u64, class: u8, pin: Pinned<'_>, deleter: unsafe fn(*mut u8)) {
         // SAFETY: as promised; the count taken here keeps the shard for the deleter.
         unsafe {
             Arc::increment_strong_count(Heap::shard_of(block, class));
-            pin.retire(block.cast(), deleter);
+            pin.retire_late(block.cast(), deleter);
         }
     }
 

@@ -13,6 +13,10 @@
 //! Why two: whoever can still hold an object sealed at `S` was pinned before it was unlinked, hence
 //! at an epoch `<= S`. Advancing to `S + 2` needs every pinned slot at `S + 1`, so that one has left.
 //!
+//! An object that participants pinned now may still *show* to others until they leave ([retired
+//! late](Pinned::retire_late)) waits for `S + 3`: whoever shows it is pinned at `<= S`, so it was seen
+//! while `E <= S + 1`, by someone who is gone when `E >= S + 3`.
+//!
 //! Sealing, advancing and freeing are amortised over [`BATCH`] retirements or pins. A participant
 //! that is not pinned never holds the epoch back; one that is dropped, or says that it goes idle
 //! ([`Participant::flush`]), leaves its limbo list to the others.
@@ -44,7 +48,9 @@ struct Slot(CachePadded<AtomicU64>);
 struct Retired {
     object: *mut u8,
     deleter: Deleter,
+    /// The epoch it was sealed with, and one more if it was retired late.
     sealed: u64,
+    late: bool,
 }
 
 // SAFETY: `retire` requires that the deleter may run on any thread, and whoever holds the
@@ -108,7 +114,8 @@ impl Registry {
             // epoch; the front merely waits a little longer than it has to.
             let Some(retired) = orphans.pop_front_if(|r| r.sealed + 2 <= epoch) else { return };
             drop(orphans);
-            // SAFETY: sealed two epochs ago, so no pin that could have reached it is left.
+            // SAFETY: sealed two epochs ago (late ones count one more), so no pin that could have
+            // reached it is left.
             unsafe { (retired.deleter)(retired.object) }
         }
     }
@@ -165,7 +172,7 @@ impl Limbo {
         fence(Ordering::SeqCst);
         let epoch = registry().epoch.load(Ordering::Relaxed);
         for retired in self.retired.iter_mut().skip(self.sealed) {
-            retired.sealed = epoch;
+            retired.sealed = epoch + u64::from(retired.late);
         }
         self.sealed = self.retired.len();
     }
@@ -178,7 +185,8 @@ impl Limbo {
             && let Some(retired) = self.retired.pop_front_if(|r| r.sealed + 2 <= epoch)
         {
             self.sealed -= 1;
-            // SAFETY: sealed two epochs ago, so no pin that could have reached it is left.
+            // SAFETY: sealed two epochs ago (late ones count one more), so no pin that could have
+            // reached it is left.
             unsafe { (retired.deleter)(retired.object) }
         }
         registry.collect_orphans();
@@ -305,8 +313,21 @@ impl Pinned<'_> {
     /// No participant that pins from now on can reach `object`; it is retired once; `deleter` is
     /// right for it, may run on any thread, and needs nothing that might be gone by then.
     pub unsafe fn retire(self, object: *mut u8, deleter: Deleter) {
+        self.defer(object, deleter, false);
+    }
+
+    /// The same, where participants that are pinned now may lead others to `object`.
+    ///
+    /// # Safety
+    /// Nobody can reach `object` any more once all who are pinned now have left; it is retired once;
+    /// `deleter` as for [`retire`](Self::retire).
+    pub unsafe fn retire_late(self, object: *mut u8, deleter: Deleter) {
+        self.defer(object, deleter, true);
+    }
+
+    fn defer(self, object: *mut u8, deleter: Deleter, late: bool) {
         let mut limbo = self.participant.limbo.borrow_mut();
-        limbo.retired.push_back(Retired { object, deleter, sealed: u64::MAX });
+        limbo.retired.push_back(Retired { object, deleter, sealed: u64::MAX, late });
         if limbo.retired.len() - limbo.sealed >= BATCH {
             limbo.seal();
             limbo.collect();
@@ -375,6 +396,22 @@ mod tests {
             writer.flush();
             FREED.load(Ordering::SeqCst) == 10 * BATCH
         });
+    }
+
+    #[test]
+    fn what_is_retired_late_is_freed_one_epoch_later() {
+        static FREED: AtomicUsize = AtomicUsize::new(0);
+        let mut writer = Participant::new();
+        let pin = writer.guard();
+        // SAFETY: a fresh box that nobody else knows.
+        unsafe { pin.pinned().retire_late(Box::into_raw(Box::new(Canary(&FREED))).cast(), free) }
+        drop(pin);
+        let sealed = registry().epoch.load(Ordering::SeqCst);
+        eventually(|| {
+            writer.flush();
+            FREED.load(Ordering::SeqCst) == 1
+        });
+        assert!(registry().epoch.load(Ordering::SeqCst) >= sealed + 3);
     }
 
     #[test]

@@ -199,7 +199,7 @@ pub(crate) unsafe fn free<H>(record: RecordPtr<H>) {
 /// Frees a record when no reader can hold it any more.
 ///
 /// # Safety
-/// It is in no index any more, its heap is alive, and it is retired once.
+/// No index leads to it but for entries of who is pinned now; its heap is alive; it is retired once.
 pub(crate) unsafe fn retire<H>(record: RecordPtr<H>, pin: Pinned<'_>) {
     // SAFETY: as promised.
     unsafe {

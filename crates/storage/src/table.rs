@@ -216,7 +216,8 @@ impl<H: Header> Table<H> {
     /// Frees a record when no reader can hold it any more.
     ///
     /// # Safety
-    /// It is of this table, in no index any more, and retired or freed once.
+    /// It is of this table, and retired or freed once. No index leads to it any more, but for entries
+    /// of transactions that are pinned now, and remove them before they unpin.
     pub unsafe fn retire(&self, record: RecordPtr<H>, pin: Pinned<'_>) {
         // SAFETY: as promised; the heap is alive, and stays so for the retired block.
         unsafe { record::retire(record, pin) }

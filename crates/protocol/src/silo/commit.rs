@@ -3,7 +3,6 @@
 use super::*;
 use crate::door::{self, look};
 use planaria_base::sync::atomic::fence;
-use planaria_storage::btree::Insert;
 
 /// How many elements ahead of validation a large read set is fetched.
 const PREFETCH_AHEAD: usize = 16;
@@ -78,7 +77,7 @@ impl SiloTxn {
             return Ok(ts);
         }
         let mut locked = 0;
-        let ts = match self.prepare::<READS, NODES>(tables, clock, &mut locked) {
+        let ts = match self.prepare::<READS, NODES>(clock, &mut locked) {
             Ok(ts) => ts,
             Err(conflict) => {
                 self.unlock(locked);
@@ -93,11 +92,10 @@ impl SiloTxn {
         Ok(ts)
     }
 
-    /// Steps 1 to 4: locks, entries, timestamp, validation. `locked` counts the locks.
+    /// Steps 1 to 3: locks, timestamp, validation. `locked` counts the locks.
     #[inline]
     fn prepare<const READS: bool, const NODES: bool>(
         &mut self,
-        tables: &TableSet<SiloHeader>,
         clock: &CommitClock,
         locked: &mut usize,
     ) -> Result<CommitTs, Conflict> {
@@ -110,14 +108,6 @@ impl SiloTxn {
         for (_, write) in &self.order {
             self.lock(&self.writes[*write as usize])?;
             *locked += 1;
-        }
-        for write in 0..self.writes.len() as u32 {
-            if !self.writes[write as usize].shared.is_empty() {
-                self.add_shared_entries(tables, write)?;
-            }
-        }
-        if !self.takeovers.is_empty() {
-            self.secure_takeovers(tables)?;
         }
         let ts = clock.draw();
         self.validate::<READS, NODES>(true)?;
@@ -151,92 +141,13 @@ impl SiloTxn {
         }
     }
 
-    /// An entry that was there when an update needed it may have been somebody's who has aborted and
-    /// taken it out since. Under the record's lock nobody does that any more.
-    #[cold]
-    fn add_shared_entries(&mut self, tables: &TableSet<SiloHeader>, write: u32) -> Result<(), Conflict> {
-        let WriteEntry { table, record, image, shared, state, origin, .. } = self.writes[write as usize];
-        if origin == Origin::Insert || state != State::Live {
-            return Ok(());
-        }
-        for id in shared.iter() {
-            let index = tables.get(table).index(id);
-            let mut key = std::mem::take(&mut self.key);
-            let encoded = index.codec().encode_row(image.words(&self.images), &mut key);
-            debug_assert!(encoded.is_ok(), "claimed before");
-            let result = self.push_extra(write, id, &key).and_then(|()| {
-                match index.tree().insert(self.participant.pinned(), key.words(), record.to_word()) {
-                    Insert::Done(changes) => {
-                        self.nodes.apply(&changes);
-                        return Ok(());
-                    }
-                    Insert::Exists(word, _) if word != record.to_word() => {
-                        // Fine if it is one that this row takes over.
-                        let holder = self
-                            .find_write(Ptr::from_word(word))
-                            .and_then(|other| self.own_holder(index, id, key.words(), other));
-                        if holder != Some(write) {
-                            return Err(Conflict::Key);
-                        }
-                    }
-                    Insert::Exists(..) => {}
-                }
-                self.extras.pop();
-                Ok(())
-            });
-            self.key = key;
-            result?;
-        }
-        Ok(())
-    }
-
-    /// The entry to be taken over may have been an early one of somebody who has aborted since, and be
-    /// gone: then it is put in. Entries of a locked record stay.
-    #[cold]
-    fn secure_takeovers(&mut self, tables: &TableSet<SiloHeader>) -> Result<(), Conflict> {
-        for at in 0..self.takeovers.len() {
-            let Takeover { index: id, from, to, .. } = self.takeovers[at];
-            let (from, entry) = (self.writes[from as usize].record, self.writes[to as usize]);
-            if entry.state != State::Live {
-                continue;
-            }
-            let index = tables.get(entry.table).index(id);
-            let mut key = std::mem::take(&mut self.key);
-            let encoded = index.codec().encode_row(entry.image.words(&self.images), &mut key);
-            debug_assert!(encoded.is_ok(), "claimed before");
-            let secured = self.push_extra(to, id, &key).and_then(|()| {
-                let word = entry.record.to_word();
-                match index.tree().insert(self.participant.pinned(), key.words(), word) {
-                    Insert::Done(changes) => {
-                        self.nodes.apply(&changes);
-                        return Ok(());
-                    }
-                    // It may have moved to another key since, which is its own.
-                    Insert::Exists(found, _) if found == from.to_word() || found == word => {}
-                    Insert::Exists(found, _) => {
-                        let holder = self.find_write(Ptr::from_word(found));
-                        let holder = holder.and_then(|other| self.own_holder(index, id, key.words(), other));
-                        if holder != Some(to) {
-                            return Err(Conflict::Key);
-                        }
-                    }
-                }
-                self.extras.pop();
-                Ok(())
-            });
-            self.key = key;
-            secured?;
-        }
-        Ok(())
-    }
-
-    /// Step 5. From here on nothing can fail.
+    /// Step 4. From here on nothing can fail.
     fn install(&mut self, tables: &TableSet<SiloHeader>, ts: CommitTs) {
         if !self.takeovers.is_empty() {
             self.carry_out_takeovers(tables);
         }
         if !self.extras.is_empty() {
-            self.remove_extras(tables, false);
+            self.remove_extras(tables);
         }
         let mut dead = false;
         let SiloTxn { participant, writes, order, images, worker, key, other_key, scratch, .. } = self;
@@ -272,9 +183,7 @@ impl SiloTxn {
         if dead {
             self.unlink_dead(tables);
         }
-        if self.writes.iter().any(|write| write.state == State::Unwritten) {
-            self.remove_extras(tables, true);
-        }
+        if self.writes.iter().any(|write| write.state == State::Unwritten) {}
     }
 
     #[cold]
@@ -292,21 +201,13 @@ impl SiloTxn {
         }
     }
 
-    /// Removes added entries that the rows do not need. Those of unwritten rows (`unwritten`) need the
-    /// row's lock, which is not held: the row may have come to need them for somebody else's sake.
+    /// Removes added entries that the rows do not need in the end. (That a row has come to need one for
+    /// somebody else's sake is impossible: as long as the entry stands it is ours alone.)
     #[cold]
-    fn remove_extras(&mut self, tables: &TableSet<SiloHeader>, unwritten: bool) {
-        for at in 0..self.extras.len() {
-            let Extra { write, index: id, key } = self.extras[at];
-            let WriteEntry { table, record, image, state, .. } = self.writes[write as usize];
-            if (state == State::Unwritten) != unwritten {
-                continue;
-            }
-            if unwritten {
-                self.remove_extra_under_lock(tables, at);
-                continue;
-            }
-            let index = tables.get(table).index(id);
+    fn remove_extras(&mut self, tables: &TableSet<SiloHeader>) {
+        for Extra { write, index: id, key, .. } in &self.extras {
+            let WriteEntry { table, record, image, state, .. } = self.writes[*write as usize];
+            let index = tables.get(table).index(*id);
             let words = key.words(&self.images);
             let needed = state == State::Live
                 && index.codec().encode_row(image.words(&self.images), &mut self.other_key).is_ok()
@@ -315,42 +216,6 @@ impl SiloTxn {
                 index.tree().remove(self.participant.pinned(), words, record.to_word());
             }
         }
-    }
-
-    fn remove_extra_under_lock(&mut self, tables: &TableSet<SiloHeader>, at: usize) {
-        let Extra { write, index: id, key } = self.extras[at];
-        let WriteEntry { table, record, .. } = self.writes[write as usize];
-        let pin = self.participant.pinned();
-        let shown = look(record, pin);
-        let word = &shown.header().0;
-        // This transaction holds no other lock, and who holds this one is about to let go.
-        let mut waits = 0u32;
-        let version = loop {
-            let version = word.load(Ordering::Relaxed);
-            let free = version & LOCKED == 0;
-            if free
-                && word
-                    .compare_exchange(version, version | LOCKED, Ordering::AcqRel, Ordering::Relaxed)
-                    .is_ok()
-            {
-                break version;
-            }
-            waits += 1;
-            if waits % SPINS_MAX == 0 { std::thread::yield_now() } else { spin_hint() }
-        };
-        let index = tables.get(table).index(id);
-        let words = key.words(&self.images);
-        let mut needed = false;
-        if version & ABSENT == 0 {
-            self.scratch.clear();
-            shown.read_to_vec(&mut self.scratch);
-            needed = index.codec().encode_row(&self.scratch, &mut self.other_key).is_ok()
-                && self.other_key.words() == words;
-        }
-        if !needed {
-            index.tree().remove(pin, words, record.to_word());
-        }
-        word.store(version, Ordering::Release);
     }
 
     /// Takes the records of dead writes, marked as such, out of the indexes: the primary one last, so
@@ -390,8 +255,7 @@ impl SiloTxn {
                 self.word(self.writes[at].record).store(ABSENT | DEAD, Ordering::Release);
             }
         }
-        self.remove_extras(tables, false);
-        self.remove_extras(tables, true);
+        self.remove_extras(tables);
         self.unlink_dead(tables);
     }
 

@@ -21,9 +21,10 @@ pub(super) enum Seen {
 enum Followed {
     /// To a row.
     Row(Row),
-    /// Nowhere: there is no row with this key, and the read set answers for that if nothing comes
-    /// into the leaf.
+    /// Nowhere: there is no row with this key, and the read set answers for that.
     Nothing,
+    /// To a row of this transaction that gives the key up; nothing answers for the key yet.
+    GivenUp,
     /// To a record that has no such row any more: the entry may belong to another row by now.
     Stale,
 }
@@ -81,6 +82,12 @@ impl SiloTxn {
         match self.follow(index, id, key.words(), Ptr::from_word(word), arena)? {
             Followed::Row(row) => Ok(Some(row)),
             Followed::Nothing => Ok(None),
+            // It holds the entry until commit, unless that was an early one of somebody who aborts:
+            // then the leaf tells if the key comes back.
+            Followed::GivenUp => {
+                self.nodes.add(node);
+                Ok(None)
+            }
             Followed::Stale => self.look_again(index, id, key.words(), word, arena),
         }
     }
@@ -101,9 +108,7 @@ impl SiloTxn {
         {
             return Ok(match self.own_holder(index, id, key, write) {
                 Some(holder) => Followed::Row(self.own_row(holder, arena)?),
-                // An own placeholder hides its key from all others, and an own row gives it up at
-                // commit, when its version is checked: no other read answers for this one.
-                None => Followed::Nothing,
+                None => Followed::GivenUp,
             });
         }
         match read_record(record, self.participant.pinned(), arena)? {
@@ -167,6 +172,10 @@ impl SiloTxn {
                 Some(word) => match self.follow(index, id, key, Ptr::from_word(word), arena)? {
                     Followed::Row(row) => return Ok(Some(row)),
                     Followed::Nothing => return Ok(None),
+                    Followed::GivenUp => {
+                        self.nodes.add(node);
+                        return Ok(None);
+                    }
                     // Each turn means that another transaction committed in between.
                     Followed::Stale => stale = word,
                 },

@@ -11,8 +11,8 @@ use planaria_storage::btree::Insert;
 enum Claim {
     /// The entry is new.
     Added,
-    /// The entry was there and points to the row's record already.
-    Shared,
+    /// The entry was there, and is the row's.
+    Mine,
     /// The entry points to a record that gives it up at commit.
     TakenOver,
     /// A row has the key.
@@ -35,7 +35,7 @@ impl SiloTxn {
         // The number that the write is going to have.
         let me = self.writes.len() as u32;
         match self.claim(table, IndexId::PRIMARY, image, record, me) {
-            Ok(Ok(Claim::Added | Claim::TakenOver | Claim::Shared)) => {}
+            Ok(Ok(Claim::Added | Claim::TakenOver | Claim::Mine)) => {}
             refused => {
                 door::free(table, record);
                 self.images.truncate(mark);
@@ -48,10 +48,10 @@ impl SiloTxn {
             version: ABSENT,
             image: Image { offset, len: image.len() as u32 },
             touched: IndexSet::EMPTY,
-            shared: IndexSet::EMPTY,
             table: table.id(),
             saved: 0,
             takeovers: NONE,
+            extras: NONE,
             origin: Origin::Insert,
             state: State::Live,
         });
@@ -138,21 +138,31 @@ impl SiloTxn {
         found: Ptr,
         me: u32,
     ) -> Result<Option<Claim>, Conflict> {
-        if let Some(write) = self.find_write(found)
-            && (write == me || self.writes[write as usize].state != State::Unwritten)
-        {
-            let holder = self.own_holder(index, id, key, write);
-            return Ok(Some(match holder {
-                Some(holder) if holder != me => Claim::Duplicate,
-                _ if write == me => Claim::Shared,
-                Some(_) => Claim::TakenOver,
-                None => {
-                    let next = self.writes[write as usize].takeovers;
-                    self.writes[write as usize].takeovers = self.takeovers.len() as u32;
-                    self.takeovers.push(Takeover { index: id, from: write, to: me, next });
-                    Claim::TakenOver
+        if let Some(write) = self.find_write(found) {
+            if write != me && self.writes[write as usize].state == State::Unwritten {
+                if self.has_added(write, id, key) {
+                    // Left behind by an update that was undone: nobody needs it, and it must go now,
+                    // since commit will not lock that row. Putting it in anew moves the leaf on.
+                    index.tree().remove(self.participant.pinned(), key, found.to_word());
+                    return Ok(None);
                 }
-            }));
+            } else if let Some(holder) = self.own_holder(index, id, key, write) {
+                return Ok(Some(match holder {
+                    _ if holder != me => Claim::Duplicate,
+                    _ if write == me => Claim::Mine,
+                    _ => Claim::TakenOver,
+                }));
+            } else if self.owns_entry(index, id, key, write)? {
+                if write == me {
+                    return Ok(Some(Claim::Mine));
+                }
+                let next = self.writes[write as usize].takeovers;
+                self.writes[write as usize].takeovers = self.takeovers.len() as u32;
+                self.takeovers.push(Takeover { index: id, from: write, to: me, next });
+                return Ok(Some(Claim::TakenOver));
+            } else {
+                return Ok(None);
+            }
         }
         let mark = self.images.mark();
         let seen = read_record(found, self.participant.pinned(), &mut self.images)?;
@@ -170,6 +180,37 @@ impl SiloTxn {
             (0..SPINS_MAX / CLAIMS_MAX).for_each(|_| spin_hint());
         }
         Ok(claim)
+    }
+
+    /// Whether this transaction has put this entry of its write's record in.
+    fn has_added(&self, write: u32, id: IndexId, key: &[u64]) -> bool {
+        let mut next = self.writes[write as usize].extras;
+        while next != NONE {
+            let extra = &self.extras[next as usize];
+            if extra.index == id && extra.key.words(&self.images) == key {
+                return true;
+            }
+            next = extra.next;
+        }
+        false
+    }
+
+    /// Whether the entry `key`, which leads to the record of `write`, is this transaction's to give: its
+    /// own, or that of the row as it was read. Otherwise it is an early one of somebody else's.
+    fn owns_entry(&mut self, index: &Index, id: IndexId, key: &[u64], write: u32) -> Result<bool, Conflict> {
+        let WriteEntry { origin, record, version, .. } = self.writes[write as usize];
+        if origin == Origin::Insert || id == IndexId::PRIMARY || self.has_added(write, id, key) {
+            return Ok(true);
+        }
+        let mark = self.images.mark();
+        let owned = match read_record(record, self.participant.pinned(), &mut self.images)? {
+            Seen::Row(now, image) if now == version => {
+                Ok(has_key(index, id, image.words(&self.images), key, &mut self.other_key))
+            }
+            _ => Err(Conflict::Validation),
+        };
+        self.images.truncate(mark);
+        owned
     }
 
     /// The write of a row that is about to change, made if it is new; `None` if it is dead.
@@ -191,10 +232,10 @@ impl SiloTxn {
                 version,
                 image: Image::default(),
                 touched: IndexSet::EMPTY,
-                shared: IndexSet::EMPTY,
                 table: table.id(),
                 saved: 0,
                 takeovers: NONE,
+                extras: NONE,
                 origin: Origin::Row,
                 state: State::Unwritten,
             }),
@@ -255,49 +296,48 @@ impl SiloTxn {
         for id in touched.iter() {
             let index = table.index(id);
             let WriteEntry { origin, record, image: old, .. } = self.writes[write as usize];
+            let mut key = std::mem::take(&mut self.key);
             if origin == Origin::Insert {
                 // The entry of the image as inserted stands in no other list.
-                let mut key = std::mem::take(&mut self.key);
                 let encoded = index.codec().encode_row(old.words(&self.images), &mut key);
                 debug_assert!(encoded.is_ok(), "it has been inserted");
-                let pushed = self.push_extra(write, id, &key);
-                self.key = key;
-                pushed?;
+                self.keep_key(&key).map(|key| self.push_extra(write, id, key))?;
             }
-            let mut key = std::mem::take(&mut self.key);
             let claim = match index.codec().encode_row(image, &mut key) {
-                // Listed before it is in the index, so that no entry can be forgotten there.
-                Ok(()) => self
-                    .push_extra(write, id, &key)
-                    .and_then(|()| self.claim_key(index, id, key.words(), record, write).map(Ok)),
+                // Kept before it is in the index, so that no entry can be forgotten there.
+                Ok(()) => self.keep_key(&key).and_then(|kept| {
+                    let claim = self.claim_key(index, id, key.words(), record, write)?;
+                    if claim == Claim::Added {
+                        self.push_extra(write, id, kept);
+                    }
+                    Ok(Ok(claim))
+                }),
                 Err(_) => Ok(Err(Refused::KeyTooLong(id))),
             };
             self.key = key;
             match claim? {
-                Ok(Claim::Added) => {}
-                Err(refused) => return Ok(Some(refused)),
-                Ok(claim) => {
-                    self.extras.pop();
-                    match claim {
-                        // As in `claim`.
-                        Claim::Duplicate if !index.codec().is_exclusive(image) => {
-                            return Err(Conflict::Validation);
-                        }
-                        Claim::Duplicate => return Ok(Some(Refused::Duplicate(id))),
-                        Claim::Shared => self.writes[write as usize].shared.insert(id),
-                        Claim::TakenOver | Claim::Added => {}
-                    }
+                Ok(Claim::Added | Claim::Mine | Claim::TakenOver) => {}
+                // As in `claim`.
+                Ok(Claim::Duplicate) if !index.codec().is_exclusive(image) => {
+                    return Err(Conflict::Validation);
                 }
+                Ok(Claim::Duplicate) => return Ok(Some(Refused::Duplicate(id))),
+                Err(refused) => return Ok(Some(refused)),
             }
         }
         Ok(None)
     }
 
-    pub(super) fn push_extra(&mut self, write: u32, index: IndexId, key: &KeyBuf) -> Result<(), Conflict> {
+    fn keep_key(&mut self, key: &KeyBuf) -> Result<Image, Conflict> {
         let words = key.words();
         let offset = self.images.push_words(words)?;
-        self.extras.push(Extra { write, index, key: Image { offset, len: words.len() as u32 } });
-        Ok(())
+        Ok(Image { offset, len: words.len() as u32 })
+    }
+
+    fn push_extra(&mut self, write: u32, index: IndexId, key: Image) {
+        let next = self.writes[write as usize].extras;
+        self.writes[write as usize].extras = self.extras.len() as u32;
+        self.extras.push(Extra { write, index, key, next });
     }
 
     pub(super) fn delete(&mut self, table: &Table<SiloHeader>, row: RowHandle) -> Result<bool, Conflict> {

@@ -279,32 +279,64 @@ pub fn scan_by_group_misses_no_moved_row<P: Protocol>() {
     db.check();
 }
 
-/// Two transactions move the same row to the same group: one entry, which belongs to whoever commits.
-pub fn aborted_update_takes_no_shared_entry<P: Protocol>() {
+/// Two transactions want one index entry for the same row, or for two.
+pub fn early_entries_belong_to_one_transaction<P: Protocol>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
-    let moved = |c: &mut Client<'_, P>, tag| {
-        let seen = c.get(0, 2).unwrap().unwrap();
-        c.update(0, seen, NewRow { group: 1, tag, ..seen.row }).unwrap().unwrap();
+    let moved = |c: &mut Client<'_, P>, key, tag| {
+        let seen = c.get(0, key).unwrap().unwrap();
+        c.update(0, seen, NewRow { group: 1, tag, ..seen.row })
     };
     a.begin(1);
-    moved(&mut a, Some(9));
+    moved(&mut a, 2, Some(9)).unwrap().unwrap();
     b.begin(2);
-    moved(&mut b, Some(9));
-    a.abort();
-    b.commit().unwrap();
-    db.check();
-    // And the other way about: the entry stays for the committed row when the loser aborts later.
-    a.begin(3);
-    let seen = a.get(0, 2).unwrap().unwrap();
-    a.update(0, seen, NewRow { group: 0, tag: None, ..seen.row }).unwrap().unwrap();
+    assert_eq!(moved(&mut b, 2, Some(8)).unwrap_err(), Conflict::Key, "the group's entry of the row");
+    b.abort();
+    b.begin(3);
+    assert_eq!(moved(&mut b, 3, Some(9)).unwrap_err(), Conflict::Key, "the tag");
+    b.abort();
+    // A lookup that met the early entry, and found its row without the tag, is told when the tag comes
+    // back with another row.
     b.begin(4);
-    let seen = b.get(0, 2).unwrap().unwrap();
-    b.update(0, seen, NewRow { group: 0, tag: None, ..seen.row }).unwrap().unwrap();
-    b.commit().unwrap();
-    assert!(a.commit().is_err());
+    assert!(b.get_by(0, By::Tag, 9).unwrap().is_none());
+    let four = b.get(0, 4).unwrap().unwrap();
+    b.delete(0, four).unwrap();
+    a.abort();
     db.check();
-    assert_eq!(keys(&a.run(5, |c| c.scan_by(0, By::Group, 0, 0, false))), [2, 3]);
+    a.run(5, |c| Ok(moved(c, 3, Some(9))?.unwrap()));
+    assert_eq!(b.commit().unwrap_err(), Conflict::Phantom);
+    // The same, where the transaction that looks has written the row that the entry leads to.
+    b.begin(6);
+    let two = b.get(0, 2).unwrap().unwrap();
+    b.update(0, two, NewRow { value: 1, ..two.row }).unwrap().unwrap();
+    a.begin(7);
+    moved(&mut a, 2, Some(7)).unwrap().unwrap();
+    assert!(b.get_by(0, By::Tag, 7).unwrap().is_none());
+    a.abort();
+    a.run(8, |c| Ok(moved(c, 5, Some(7))?.unwrap()));
+    assert_eq!(b.commit().unwrap_err(), Conflict::Phantom);
+    db.check();
+}
+
+/// An early entry of a transaction that must fail outlives the row it leads to.
+pub fn early_entries_of_a_deleted_row<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b, mut c) = (db.client(1), db.client(2), db.client(3));
+    a.begin(1);
+    let two = a.get(0, 2).unwrap().unwrap();
+    a.update(0, two, NewRow { tag: Some(9), ..two.row }).unwrap().unwrap();
+    b.run(2, |b| {
+        let two = b.get(0, 2)?.unwrap();
+        b.delete(0, two)
+    });
+    c.begin(3);
+    assert!(c.get_by(0, By::Tag, 9).unwrap().is_none());
+    assert!(c.scan_by(0, By::Tag, 0, 99, false).unwrap().is_empty());
+    assert_eq!(c.insert(0, NewRow { tag: Some(9), ..row(7) }).unwrap_err(), Conflict::Key);
+    c.abort();
+    assert!(a.commit().is_err());
+    c.run(4, |c| c.insert(0, NewRow { tag: Some(9), ..row(2) }).map(|r| r.unwrap()));
+    db.check();
 }
 
 pub fn own_inserts_do_not_invalidate_own_scans<P: Protocol>() {

@@ -150,7 +150,8 @@ pub fn run<P: Protocol>(plan: Plan) -> Run<P> {
                                 Err(conflict) => {
                                     conflicts.push(conflict);
                                     client.abort();
-                                    assert!(conflicts.len() < 1_000_000, "no progress");
+                                    let tail = &conflicts[conflicts.len().saturating_sub(20)..];
+                                    assert!(conflicts.len() < 200_000, "no progress: {plan:?} {tail:?}");
                                     backoff.wait();
                                 }
                             }

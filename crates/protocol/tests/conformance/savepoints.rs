@@ -102,6 +102,32 @@ pub fn rollback_of_inserts_frees_their_keys<P: Protocol>() {
     assert_eq!(keys(&c.run(3, |c| c.scan_by(0, By::Tag, 0, 9, false))), [1, 5]);
 }
 
+/// Keys that an undone update had taken are free for other rows of the transaction, and of others.
+pub fn rollback_of_updates_frees_their_keys<P: Protocol>() {
+    let db: Db<P> = Db::new();
+    db.load(1, 0, &[row(1), row(2)]);
+    let mut c = db.client(1);
+    for commit in [false, true] {
+        c.begin(2);
+        let savepoint = c.savepoint();
+        set(&mut c, 1, 5);
+        c.rollback_to(savepoint);
+        c.insert(0, NewRow { tag: Some(105), ..row(7) }).unwrap().unwrap();
+        assert_eq!(c.get_by(0, By::Tag, 105).unwrap().unwrap().row.key, 7);
+        c.rollback_to(savepoint);
+        c.release(savepoint);
+        let two = c.get(0, 2).unwrap().unwrap();
+        c.update(0, two, NewRow { tag: Some(105), ..two.row }).unwrap().unwrap();
+        if commit {
+            c.commit().map(drop).unwrap()
+        } else {
+            c.abort()
+        }
+        db.check();
+    }
+    assert_eq!(c.run(3, |c| c.get_by(0, By::Tag, 105)).unwrap().row.key, 2);
+}
+
 pub fn savepoints_between_transactions<P: Protocol>() {
     if !P::CONCURRENT {
         return;
