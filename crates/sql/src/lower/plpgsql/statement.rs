@@ -76,6 +76,17 @@ impl Body<'_, '_> {
         Ok(())
     }
 
+    /// Registers where a row waits until it is known to be the only one. They have names because
+    /// they are read where the verifier cannot see that a row has come.
+    fn aside(&mut self, columns: &[Output]) -> Vec<Typed> {
+        let register = |c: &Output| {
+            let kind = RegKind::Value(c.ty.clone());
+            let reg = self.l.program.reg(kind, Some(format!("(into {})", c.name)));
+            Typed { reg, ty: c.ty.clone() }
+        };
+        columns.iter().map(register).collect()
+    }
+
     fn counter(&mut self) -> Reg {
         let count = self.l.temp(Type::Int8);
         self.l.emit(OpKind::Const { dst: count, value: Datum::Int(0) });
@@ -125,8 +136,7 @@ impl Body<'_, '_> {
         let yes = self.truth(true);
         if strict {
             // The second row must not be looked for with targets already changed: values wait aside.
-            let aside: Vec<Typed> =
-                columns.iter().map(|c| Typed { reg: self.l.temp(c.ty.clone()), ty: c.ty.clone() }).collect();
+            let aside = self.aside(&columns);
             let mut direct = false;
             self.l.query_limited(&self.scope, &query, 2, &mut |l, values| {
                 direct = l.at_most_one_row();
@@ -187,10 +197,7 @@ impl Body<'_, '_> {
                 let got = self.l.temp(Type::Bool);
                 self.l.emit(OpKind::Const { dst: got, value: Datum::Bool(false) });
                 let yes = self.truth(true);
-                let aside: Vec<Typed> = columns
-                    .iter()
-                    .map(|c| Typed { reg: self.l.temp(c.ty.clone()), ty: c.ty.clone() })
-                    .collect();
+                let aside = self.aside(&columns);
                 let mut direct = false;
                 let count = self.change(statement, &mut |l, values| {
                     direct = l.at_most_one_row();
