@@ -551,15 +551,28 @@ impl Lowerer<'_> {
     // ---- subqueries ----
 
     /// Emits something that need be computed only once where it does not depend on the loops around: at
-    /// its first use, behind a flag. Its registers are those `f` writes.
-    fn once(&mut self, query: &BoundQuery, f: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
+    /// its first use, behind a flag. `results` are the registers that `f` writes, with what they start from.
+    fn once(
+        &mut self,
+        query: &BoundQuery,
+        results: &[(Reg, Reg)],
+        f: &mut dyn FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
         let frame = self.frame_of(query);
-        let Some(frame) = frame else { return f(self) };
+        let Some(frame) = frame else {
+            for (result, start) in results {
+                self.copy(*result, *start);
+            }
+            return f(self);
+        };
         let mut done = None;
         let no = self.truth(false);
         self.at_frame(frame, |l| {
             let flag = l.temp(Type::Bool);
             l.copy(flag, no);
+            for (result, start) in results {
+                l.copy(*result, *start);
+            }
             done = Some(flag);
             Ok(())
         })?;
@@ -603,8 +616,7 @@ impl Lowerer<'_> {
     fn eval_subquery(&mut self, query: &BoundQuery, ty: &Type, dst: Option<Reg>) -> Result<Reg> {
         let result = self.temp(ty.clone());
         let null = self.constant(Datum::Null, ty.clone());
-        self.once(query, &mut |l| {
-            l.copy(result, null);
+        self.once(query, &[(result, null)], &mut |l| {
             let single = l.is_single_row(query);
             if single {
                 l.emit_query(query, None, &mut |l, row| {
@@ -651,8 +663,7 @@ impl Lowerer<'_> {
         }
         let result = self.temp(Type::Bool);
         let (no, yes) = (self.truth(false), self.truth(true));
-        self.once(query, &mut |l| {
-            l.copy(result, no);
+        self.once(query, &[(result, no)], &mut |l| {
             l.emit_query(query, Some(1), &mut |l, _| {
                 l.copy(result, yes);
                 Ok(())
@@ -672,9 +683,8 @@ impl Lowerer<'_> {
         // Whether a row with a NULL among its columns was seen: then "not found" is unknown.
         let nulls = self.temp(Type::Bool);
         let (no, yes) = (self.truth(false), self.truth(true));
-        self.once(query, &mut |l| {
+        self.once(query, &[(nulls, no)], &mut |l| {
             l.emit(OpKind::Clear { coll: map });
-            l.copy(nulls, no);
             l.emit_query(query, None, &mut |l, row| {
                 let keys: Vec<Reg> = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
                 let missing = l.any_null(&keys);

@@ -122,7 +122,8 @@ impl Lowerer<'_> {
             _ => Vec::new(),
         };
         let sorts = !single && !query.order.is_empty() && !ordered;
-        let before = std::mem::replace(&mut self.single_row, single || rows == Some(1));
+        let one = matches!(query.limit.as_ref().and_then(Bound::as_const), Some(Datum::Int(0 | 1)));
+        let before = std::mem::replace(&mut self.single_row, single || one || rows == Some(1));
         if query.limit.is_some() || query.offset.is_some() {
             self.note("Limit");
         }

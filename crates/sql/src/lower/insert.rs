@@ -502,6 +502,10 @@ impl Lowerer<'_> {
             self.rel(shadow).uses.iter().enumerate().filter(|(_, n)| **n > 0).map(|(i, _)| i).collect();
         let results: Vec<(usize, Reg)> =
             returned.iter().map(|c| (*c, self.temp(table.columns[*c].ty.clone()))).collect();
+        for (column, reg) in &results {
+            let null = self.constant(planaria_base::Datum::Null, table.columns[*column].ty.clone());
+            self.copy(*reg, null);
+        }
         let stored = self.temp(Type::Bool);
         let (no, yes) = (self.truth(false), self.truth(true));
         self.copy(stored, no);
