@@ -26,7 +26,7 @@ impl<'c> Lowerer<'c> {
         }
         let regs: Vec<Reg> = candidates.iter().map(|(_, r)| *r).collect();
         let missing = self.any_null(&regs);
-        self.when(missing, |l| {
+        self.raising(missing, |l| {
             let values = row(l);
             let detail = l.failing_row(table, &values)?;
             for (i, (column, reg)) in candidates.iter().enumerate() {
@@ -105,7 +105,7 @@ impl<'c> Lowerer<'c> {
             load(self, &used);
             let holds = self.value(&e)?;
             let fails = self.apply(Func::IsFalse, vec![holds], Type::Bool);
-            self.when(fails, |l| {
+            self.raising(fails, |l| {
                 let values = row(l);
                 let detail = l.failing_row(table, &values)?;
                 let message = format!(
@@ -155,7 +155,7 @@ impl<'c> Lowerer<'c> {
                 columns: Vec::new(),
             });
             let missing = l.apply(Func::IsNull, vec![row], Type::Bool);
-            l.when(missing, |l| {
+            l.raising(missing, |l| {
                 let columns: Vec<(&str, &Type)> = key
                     .columns
                     .iter()
@@ -329,7 +329,7 @@ impl<'c> Lowerer<'c> {
         self.emit(OpKind::Block { label, body });
         let catalog = self.catalog;
         let (parent, child) = (catalog.table_by_id(key.parent), catalog.table_by_id(child));
-        self.when(found, |l| {
+        self.raising(found, |l| {
             let columns: Vec<(&str, &Type)> = key
                 .parent_columns
                 .iter()

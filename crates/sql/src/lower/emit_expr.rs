@@ -263,11 +263,35 @@ impl Lowerer<'_> {
         Ok(dst)
     }
 
+    /// A condition: true where the expression is, false or NULL where it is not. AND and OR need not tell
+    /// those two apart, and evaluate their right side only where it matters.
+    pub(super) fn truth_of(&mut self, e: &Bound) -> Result<Reg> {
+        let (a, b, both) = match &e.kind {
+            BoundKind::And(a, b) => (a, b, true),
+            BoundKind::Or(a, b) => (a, b, false),
+            _ => return self.value(e),
+        };
+        if self.is_total(b) {
+            return self.value(e);
+        }
+        let first = self.truth_of(a)?;
+        let dst = self.temp(Type::Bool);
+        self.copy(dst, first);
+        let second = self.block(|l| {
+            let second = l.truth_of(b)?;
+            l.copy(dst, second);
+            Ok(())
+        })?;
+        let (then, otherwise) = if both { (second, Block::default()) } else { (Block::default(), second) };
+        self.emit(OpKind::If { cond: dst, then, otherwise });
+        Ok(dst)
+    }
+
     fn eval_case(&mut self, whens: &[(Bound, Bound)], otherwise: &Bound, dst: Reg) -> Result<()> {
         let Some(((when, result), rest)) = whens.split_first() else {
             return self.value_into(otherwise, dst);
         };
-        let cond = self.value(when)?;
+        let cond = self.truth_of(when)?;
         let then = self.block(|l| l.value_into(result, dst))?;
         let otherwise = self.block(|l| l.eval_case(rest, otherwise, dst))?;
         self.emit(OpKind::If { cond, then, otherwise });
@@ -525,9 +549,17 @@ impl Lowerer<'_> {
         Ok(())
     }
 
+    /// `if cond { f }`, where `f` ends in an error.
+    pub(super) fn raising(&mut self, cond: Reg, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        self.when(cond, |l| l.cold(f))
+    }
+
     /// Raises an error with a constant message.
     pub(super) fn raise(&mut self, state: SqlState, message: impl Into<String>, fields: ErrorFields) {
+        let before = self.cold;
+        self.cold = Some(before.unwrap_or(0));
         let message = self.constant(Datum::Text(message.into()), Type::Text);
+        self.cold = before;
         self.emit(OpKind::Raise {
             level: Level::Exception,
             state: StateSource::Known(state),

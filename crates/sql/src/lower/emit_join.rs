@@ -50,7 +50,7 @@ impl Lowerer<'_> {
     pub(super) fn filtered(&mut self, filter: &[Bound], then: &mut Then<'_>) -> Result<()> {
         let Some((first, rest)) = filter.split_first() else { return then(self) };
         let before = self.at(first.position);
-        let cond = self.value(first)?;
+        let cond = self.truth_of(first)?;
         let body = self.block(|l| l.filtered(rest, then))?;
         self.emit(OpKind::If { cond, then: body, otherwise: Block::default() });
         self.at(before);
@@ -737,7 +737,7 @@ impl Lowerer<'_> {
             for (i, e) in conditions.iter().enumerate() {
                 all = if i == 0 { e.clone() } else { all.and(e.clone()) };
             }
-            let cond = l.value(&all)?;
+            let cond = l.truth_of(&all)?;
             l.unless(cond, |l| f(l))
         })
     }

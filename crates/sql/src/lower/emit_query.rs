@@ -122,15 +122,31 @@ impl Lowerer<'_> {
             _ => Vec::new(),
         };
         let sorts = !single && !query.order.is_empty() && !ordered;
+        // Outputs that only sort are not needed where nothing is sorted.
+        let mut width = self.width(query);
+        if !sorts
+            && on.is_empty()
+            && let Body::Select(select) = &query.body
+        {
+            for hidden in &select.outputs[select.visible..] {
+                for (rel, _) in self.columns_of(hidden) {
+                    self.uncount(hidden, rel);
+                }
+            }
+            width = select.visible;
+        }
         let one = matches!(query.limit.as_ref().and_then(Bound::as_const), Some(Datum::Int(0 | 1)));
         let before = std::mem::replace(&mut self.single_row, single || one || rows == Some(1));
+        let bare = rows != Some(0) && query.limit.is_none() && query.offset.is_none();
+        let certain = bare && self.gives_one_row(query);
+        let certain = std::mem::replace(&mut self.certain_row, certain);
         if query.limit.is_some() || query.offset.is_some() {
             self.note("Limit");
         }
         let tail = self.tail(query, rows, single)?;
         let done = self.with_tail(tail, sink, &mut |l, sink| {
             if !sorts {
-                return l.emit_body(query, plan.as_ref(), &mut |l, row| {
+                return l.emit_body(query, plan.as_ref(), width, &mut |l, row| {
                     l.distinct_on(frame, &on, visible, row, sink)
                 });
             }
@@ -139,7 +155,7 @@ impl Lowerer<'_> {
             let list =
                 l.coll(CollKind::List, Vec::new(), types.iter().cloned().map(RegKind::Value).collect());
             l.plan_depth += 1;
-            let pushed = l.emit_body(query, plan.as_ref(), &mut |l, row| {
+            let pushed = l.emit_body(query, plan.as_ref(), width, &mut |l, row| {
                 let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
                 l.emit(OpKind::Push { coll: list, values });
                 Ok(())
@@ -151,7 +167,20 @@ impl Lowerer<'_> {
             l.for_list(list, &types, &mut |l, row| l.distinct_on(frame, &on, visible, row, sink))
         });
         self.single_row = before;
+        self.certain_row = certain;
         done
+    }
+
+    /// Aggregates without GROUP BY and HAVING, and SELECT without FROM and WHERE.
+    fn gives_one_row(&self, query: &BoundQuery) -> bool {
+        match &query.body {
+            Body::Select(select) => match &select.grouping {
+                Some(g) => !g.grouped && g.having.is_empty(),
+                None => select.from.is_empty() && select.filter.is_empty(),
+            },
+            Body::Values(rows) => rows.len() == 1,
+            Body::SetOp(_) => false,
+        }
     }
 
     /// ORDER BY as columns of relations, where it is nothing else and an index might give it.
@@ -342,8 +371,22 @@ impl Lowerer<'_> {
 
     // ---- bodies ----
 
-    /// Emits the rows of a query's body, hidden outputs included.
-    fn emit_body(&mut self, query: &BoundQuery, plan: Option<&Plan>, sink: &mut Sink<'_>) -> Result<()> {
+    /// Number of outputs, hidden ones included.
+    fn width(&self, query: &BoundQuery) -> usize {
+        match &query.body {
+            Body::Select(select) => select.outputs.len(),
+            _ => query.columns.len(),
+        }
+    }
+
+    /// Emits the rows of a query's body, the first `width` outputs.
+    fn emit_body(
+        &mut self,
+        query: &BoundQuery,
+        plan: Option<&Plan>,
+        width: usize,
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
         match &query.body {
             Body::Select(select) => {
                 let plan = plan.expect("a SELECT was planned");
@@ -352,13 +395,13 @@ impl Lowerer<'_> {
                     self.plan_depth += 1;
                     let visible = select.visible;
                     let frame = self.frames.len() - 1;
-                    let done = self.emit_select(select, plan, &mut |l, row| {
+                    let done = self.emit_select(select, plan, width, &mut |l, row| {
                         l.unseen(frame, &row[..visible], &mut |l| sink(l, row))
                     });
                     self.plan_depth -= 1;
                     return done;
                 }
-                self.emit_select(select, plan, sink)
+                self.emit_select(select, plan, width, sink)
             }
             Body::Values(rows) => self.emit_values(query, rows, sink),
             Body::SetOp(set) => self.emit_set_op(query, set, sink),
@@ -476,10 +519,16 @@ impl Lowerer<'_> {
     }
 
     /// Joins, grouping, windows, outputs.
-    fn emit_select(&mut self, select: &BoundSelect, plan: &Plan, sink: &mut Sink<'_>) -> Result<()> {
+    fn emit_select(
+        &mut self,
+        select: &BoundSelect,
+        plan: &Plan,
+        width: usize,
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
         let mut outputs = |l: &mut Lowerer<'_>| {
-            let mut row = Vec::with_capacity(select.outputs.len());
-            for e in &select.outputs {
+            let mut row = Vec::with_capacity(width);
+            for e in &select.outputs[..width] {
                 let reg = l.value(e)?;
                 row.push(Typed { reg, ty: e.ty.clone() });
             }

@@ -100,8 +100,10 @@ impl Lowerer<'_> {
         self.note(&format!("Insert on {}", table.name));
         let depth = self.plan_depth;
         self.plan_depth += 1;
-        let count = self.counter();
         let single = matches!(rows, Rows::One(_));
+        // One row is stored, or the statement fails.
+        let certain = single && conflict.is_none();
+        let count = if certain { self.int8(1) } else { self.counter() };
         let before = std::mem::replace(&mut self.single_row, single);
         let mut deferred = Deferred::default();
         let mut seen = None;
@@ -427,7 +429,9 @@ impl Lowerer<'_> {
         match conflict {
             None => {
                 insert(self, deferred)?;
-                self.count_row(count, row.single);
+                if !row.single {
+                    self.count_row(count, false);
+                }
                 self.give(returning, sink)?;
             }
             Some(Conflict { arbiters, update: None }) => {

@@ -95,6 +95,11 @@ pub struct Lowerer<'c> {
     cascade: Vec<TableId>,
     /// The sink being emitted sees at most one row.
     single_row: bool,
+    /// ... and no fewer.
+    certain_row: bool,
+    /// Within a block that ends in an error: how many of these registers are taken there.
+    cold: Option<usize>,
+    cold_regs: Vec<(Type, Reg)>,
     /// The plan in words: depth and line.
     notes: Vec<(usize, String)>,
     plan_depth: usize,
@@ -137,6 +142,9 @@ impl<'c> Lowerer<'c> {
             frames: Vec::new(),
             cascade: Vec::new(),
             single_row: false,
+            certain_row: false,
+            cold: None,
+            cold_regs: Vec::new(),
             notes: Vec::new(),
             plan_depth: 0,
         }
@@ -174,6 +182,12 @@ impl<'c> Lowerer<'c> {
     /// A constant of that type; one register for each value, set at the program's start. Never written
     /// again.
     pub fn constant(&mut self, value: Datum, ty: Type) -> Reg {
+        if self.cold.is_some() && matches!(value, Datum::Text(_)) {
+            // Texts are copied when they are set: not at every start for an error that never comes.
+            let dst = self.temp(ty);
+            self.emit(OpKind::Const { dst, value });
+            return dst;
+        }
         let key = (format!("{value:?}"), ty);
         if let Some(reg) = self.constants.get(&key) {
             return *reg;
@@ -188,7 +202,29 @@ impl<'c> Lowerer<'c> {
 
     /// A new register.
     pub fn temp(&mut self, ty: Type) -> Reg {
-        self.program.value(ty)
+        let Some(used) = self.cold else { return self.program.value(ty) };
+        let free = self.cold_regs[used..].iter().position(|(t, _)| *t == ty);
+        let at = match free {
+            Some(offset) => used + offset,
+            None => {
+                let reg = self.program.value(ty.clone());
+                self.cold_regs.push((ty, reg));
+                self.cold_regs.len() - 1
+            }
+        };
+        self.cold_regs.swap(used, at);
+        self.cold = Some(used + 1);
+        self.cold_regs[used].1
+    }
+
+    /// Emits what ends in an error whatever happens: its registers are shared by all such blocks, so that
+    /// they cost the program's frame little, and its texts are made on the spot.
+    fn cold(&mut self, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let before = self.cold;
+        self.cold = Some(before.unwrap_or(0));
+        let done = f(self);
+        self.cold = before;
+        done
     }
 
     /// A new label.
@@ -202,7 +238,8 @@ impl<'c> Lowerer<'c> {
         let available = std::mem::take(&mut self.available);
         let collectors = std::mem::take(&mut self.collectors);
         let cascade = std::mem::take(&mut self.cascade);
-        let (single, depth) = (self.single_row, self.plan_depth);
+        let (single, certain, depth) = (self.single_row, self.certain_row, self.plan_depth);
+        self.certain_row = false;
         let (position, nesting) = (self.position, self.depth);
         self.single_row = false;
         let result = f(self);
@@ -211,6 +248,7 @@ impl<'c> Lowerer<'c> {
         self.collectors = collectors;
         self.cascade = cascade;
         self.single_row = single;
+        self.certain_row = certain;
         self.plan_depth = depth;
         self.position = position;
         self.depth = nesting;
@@ -268,7 +306,7 @@ impl<'c> Lowerer<'c> {
                 // PL/pgSQL converts a condition as it would a value assigned to a boolean.
                 _ => l.coerce(bound, &Type::Bool, CastContext::Variable)?,
             };
-            l.value(&bound)
+            l.truth_of(&bound)
         })
     }
 
@@ -362,6 +400,12 @@ impl<'c> Lowerer<'c> {
     /// (`STRICT`) is needless.
     pub fn at_most_one_row(&self) -> bool {
         self.single_row
+    }
+
+    /// Within a sink: whether it is known to be given exactly one row (an aggregate without GROUP BY, a SELECT
+    /// without FROM).
+    pub fn exactly_one_row(&self) -> bool {
+        self.certain_row
     }
 
     /// Emits an INSERT; `returning` consumes the rows of RETURNING. Answers with the row count (bigint).
