@@ -26,6 +26,7 @@ on_every_protocol!(
     cancellation_ends_endless_loops,
     variables_start_as_null,
     inputs_come_from_the_host,
+    constants_are_made_where_needed,
 );
 
 fn db<P: Protocol>() -> Db<P> {
@@ -658,6 +659,81 @@ end
 ";
     let out = db::<P>().eval(program, &[]).unwrap();
     assert_eq!(out, [int(1_000_000), Datum::Float(0.25), int(1), int(100)]);
+}
+
+fn constants_are_made_where_needed<P: Protocol>() {
+    let program = "
+procedure p
+  reg n: int4
+  reg i: int4
+  reg r2: text
+  reg r3: text
+  reg r4: text
+  reg r5: text
+  reg s: text
+  reg e: text
+  reg b: bool
+  reg one: int4
+  reg three: int4
+  param in n: int4 = n
+  output t: text
+  output c: text
+  outs (s, r5)
+  labels 2
+begin
+  r2 = const 'x'
+  r3 = const 'boom'
+  r4 = const '!'
+  r5 = const 'constant'
+  one = const 1
+  three = const 3
+  s = const ''
+  i = const 0
+  try {
+    loop l0 {
+      b = int.ge(i, n)
+      if b {
+        exit l0
+      }
+      b = int.gt(i, three)
+      if b {
+        r3 = text.concat(r3, r4)
+        raise exception 'P0001' r3
+      }
+      b = int.gt(i, one)
+      if b {
+        s = text.concat(s, r4)
+      } else {
+        s = text.concat(s, r2)
+      }
+      i = int4.add(i, one)
+    }
+  } handle others -> (r3, e) {
+    s = text.concat(s, e)
+    s = text.concat(s, r2)
+  }
+end
+";
+    let mut db = db::<P>();
+    let mut run = |n| db.eval(program, &[int(n)]).unwrap();
+    assert_eq!(run(0), [text(""), text("constant")]);
+    assert_eq!(run(3), [text("xx!"), text("constant")]);
+    assert_eq!(run(9), [text("xx!!boom!x"), text("constant")]);
+}
+
+/// A statement with very many constants compiles in time.
+#[test]
+fn many_constants() {
+    let rows = 10_000;
+    let registers: String = (0..rows).map(|i| format!("  reg r{i}: text\n")).collect();
+    let constants: String = (0..rows).map(|i| format!("  r{i} = const 'row {i}'\n")).collect();
+    let emits: String = (0..rows).map(|i| format!("  emit (r{i})\n")).collect();
+    let mut db = db::<planaria_protocol::Serial>();
+    let start = std::time::Instant::now();
+    let rows =
+        db.rows(&format!("statement s\n{registers}  output t: text\nbegin\n{constants}{emits}end\n"), &[]);
+    assert_eq!(rows[9_999], [text("row 9999")]);
+    assert!(start.elapsed().as_secs() < 5);
 }
 
 /// Conditions of random shape, once as the value of a register and once as a jump: what the compiler

@@ -276,6 +276,12 @@ pub(crate) enum Inst {
         src: R,
         to: Pc,
     },
+    /// Jumps if any (`wanted`) or none of the registers is NULL.
+    JumpAnyNull {
+        wanted: bool,
+        regs: Run,
+        to: Pc,
+    },
     JumpInt {
         test: Test,
         a: R,

@@ -14,6 +14,7 @@ use crate::code::*;
 use crate::slot::Slot;
 use planaria_base::{Datum, Error, Result, SqlState};
 use planaria_ir::{Func, OpId, Reg};
+use std::collections::HashMap;
 
 /// A place in the code that jumps refer to; a number until the end.
 pub(super) type Label = Pc;
@@ -40,7 +41,9 @@ pub(super) struct Emitter {
     pub template: Vec<Slot>,
     /// Frame position of each register of the program, once it has one.
     frame: Vec<R>,
-    scalars: Vec<(Slot, R)>,
+    scalars: HashMap<(u8, u64, u64), R>,
+    /// The register of the program at each frame position, if there is one.
+    registers: Vec<Option<Reg>>,
     pub operands: Vec<R>,
     pub constants: Vec<Datum>,
     pub gets: Vec<GetDesc>,
@@ -75,7 +78,8 @@ impl Emitter {
             unreachable: false,
             template: Vec::new(),
             frame: vec![NONE; registers],
-            scalars: Vec::new(),
+            scalars: HashMap::new(),
+            registers: Vec::new(),
             operands: Vec::new(),
             constants: Vec::new(),
             gets: Vec::new(),
@@ -92,12 +96,15 @@ impl Emitter {
     fn position(&mut self, initial: Slot) -> Result<R> {
         let at = u16::try_from(self.template.len()).ok().filter(|at| *at != NONE).ok_or_else(too_complex)?;
         self.template.push(initial);
+        self.registers.push(None);
         Ok(at)
     }
     /// The frame position of a register.
     pub fn reg(&mut self, reg: Reg) -> Result<R> {
         if self.frame[reg.index()] == NONE {
-            self.frame[reg.index()] = self.position(Slot::Null)?;
+            let at = self.position(Slot::Null)?;
+            self.frame[reg.index()] = at;
+            self.registers[usize::from(at)] = Some(reg);
         }
         Ok(self.frame[reg.index()])
     }
@@ -121,20 +128,23 @@ impl Emitter {
     /// A frame position that always holds this value (no text, no array).
     pub fn scalar(&mut self, value: Slot) -> Result<R> {
         // Same bits, same constant: 1.0 and 1.00 are two.
-        let same = |a: &Slot| match (*a, value) {
-            (Slot::Null, Slot::Null) => true,
-            (Slot::Bool(a), Slot::Bool(b)) => a == b,
-            (Slot::Int(a), Slot::Int(b)) => a == b,
-            (Slot::Float(a), Slot::Float(b)) => a.to_bits() == b.to_bits(),
-            (Slot::Numeric(a), Slot::Numeric(b)) => a == b,
-            (Slot::Uuid(a), Slot::Uuid(b)) => a == b,
-            _ => false,
+        let key = match value {
+            Slot::Null => (0, 0, 0),
+            Slot::Bool(b) => (1, u64::from(b), 0),
+            Slot::Int(n) => (2, n as u64, 0),
+            Slot::Float(x) => (3, x.to_bits(), 0),
+            Slot::Numeric(n) => (4, n.0[0], n.0[1]),
+            Slot::Uuid(u) => {
+                let u = u128::from_le_bytes(u);
+                (5, u as u64, (u >> 64) as u64)
+            }
+            other => unreachable!("{other:?} lives in the heap"),
         };
-        if let Some((_, at)) = self.scalars.iter().find(|(known, _)| same(known)) {
+        if let Some(at) = self.scalars.get(&key) {
             return Ok(*at);
         }
         let at = self.position(value)?;
-        self.scalars.push((value, at));
+        self.scalars.insert(key, at);
         Ok(at)
     }
     /// A hidden register.
@@ -196,10 +206,8 @@ impl Emitter {
     }
     /// Whether a frame position is a temporary: written once, read once.
     fn is_temporary(&self, at: R) -> bool {
-        self.frame
-            .iter()
-            .position(|f| *f == at)
-            .is_some_and(|reg| self.uses.reads[reg] == 1 && self.uses.writes[reg] == 1)
+        self.registers[usize::from(at)]
+            .is_some_and(|reg| self.uses.reads[reg.index()] == 1 && self.uses.writes[reg.index()] == 1)
     }
 
     /// `dst = src`, or the instruction before writes `dst` at once.
@@ -317,6 +325,11 @@ impl Emitter {
                 self.pop();
                 let positive = matches!(when, When::True | When::NotFalse);
                 self.branch(a, if positive { When::False } else { When::NotFalse }, to);
+            }
+            Inst::ApplyN { func: Func::AnyNull, dst, args } if dst == cond => {
+                self.pop();
+                let wanted = matches!(when, When::True | When::NotFalse);
+                self.emit(Inst::JumpAnyNull { wanted, regs: args, to });
             }
             // Three-valued: (a AND b) is true when both are; it is not true when one is not.
             Inst::And { dst, a, b } if dst == cond && matches!(when, When::True | When::NotTrue) => {
@@ -472,6 +485,7 @@ fn target_of(inst: &mut Inst) -> Option<&mut Pc> {
         | Inst::JumpBool { to, .. }
         | Inst::JumpNull { to, .. }
         | Inst::JumpNotNull { to, .. }
+        | Inst::JumpAnyNull { to, .. }
         | Inst::JumpInt { to, .. }
         | Inst::JumpNum { to, .. }
         | Inst::JumpText { to, .. } => Some(to),

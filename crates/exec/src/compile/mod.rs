@@ -8,6 +8,7 @@
 //!
 //! Nothing is checked that the verifier has checked before.
 
+mod constants;
 mod emit;
 mod simplify;
 mod table;
@@ -37,7 +38,7 @@ pub fn compile(program: &Program, env: &impl CompileEnv) -> Result<Code> {
 
 fn compile_dyn(mut program: Program, env: &dyn CompileEnv) -> Result<Code> {
     program.renumber();
-    let (uses, hoisted) = simplify::simplify(&mut program);
+    let uses = simplify::simplify(&mut program);
     let mut emit = Emitter::new(program.regs.len());
     emit.uses = uses;
     let mut compiler = Compiler {
@@ -61,9 +62,6 @@ fn compile_dyn(mut program: Program, env: &dyn CompileEnv) -> Result<Code> {
     compiler.find_constants()?;
     let inputs = program.params.iter().filter(|p| p.mode != ParamMode::Out);
     let inputs: Box<[R]> = inputs.map(|p| compiler.emit.reg(p.reg)).collect::<Result<_>>()?;
-    for op in &hoisted {
-        compiler.op(op)?;
-    }
     compiler.block(&program.body)?;
     compiler.emit.emit(Inst::Return);
     let outs = compiler.emit.regs(&program.outs)?;

@@ -2,7 +2,7 @@
 //!
 //! In this order: functions and casts of constants are computed; reads of a copy become reads of its
 //! original while both are the same; what computes a value that nobody reads is dropped, columns of
-//! rows included; text constants inside loops move before all loops.
+//! rows included; constants that are made at run time move to where they are needed (`constants`).
 //!
 //! Registers are mutable, so a constant is known only where its register is *settled*: written once
 //! in the whole program, and before it is read. The verifier vouches for the latter but for named
@@ -10,7 +10,7 @@
 
 use crate::functions;
 use planaria_base::Datum;
-use planaria_ir::{Block, Label, Level, Op, OpKind, Program, Reg, StateSource};
+use planaria_ir::{Block, Label, OpKind, Program, Reg, StateSource};
 
 /// Texts longer than this are made anew at run time rather than kept in the code.
 const FOLDED_BYTES_MAX: usize = 16 << 10;
@@ -31,14 +31,14 @@ impl Uses {
         for param in &program.params {
             uses.writes[param.reg.index()] += 1;
         }
-        // What answers is read wherever the program returns, so a variable of it is never settled.
-        for reg in program.outs.iter().chain(&program.row_count) {
-            uses.reads[reg.index()] += 1;
-        }
+        let answer = || program.outs.iter().chain(&program.row_count);
+        answer().for_each(|r| uses.reads[r.index()] += 1);
         uses.straight(&program.body, &mut Vec::new(), &mut true);
         for (r, decl) in program.regs.iter().enumerate() {
             uses.settled[r] = uses.writes[r] == 1 && (uses.settled[r] || decl.name.is_none());
         }
+        // What answers is read wherever the program returns: no operation says so.
+        answer().for_each(|r| uses.settled[r.index()] = false);
         uses
     }
 
@@ -72,16 +72,15 @@ impl Uses {
     }
 }
 
-/// Simplifies; returns the uses that are left, and the constants to load before everything else.
-pub(super) fn simplify(program: &mut Program) -> (Uses, Vec<Op>) {
+/// Simplifies; returns the uses that are left.
+pub(super) fn simplify(program: &mut Program) -> Uses {
     fold_constants(program);
     let mut originals = Vec::new();
     forward_copies(&mut program.body, &mut originals);
     let mut uses = Uses::of(program);
     while sweep(&mut program.body, &mut uses) {}
-    let mut hoisted = Vec::new();
-    hoist(&mut program.body, &uses, false, &mut hoisted);
-    (uses, hoisted)
+    super::constants::place(&mut program.body, &mut uses);
+    uses
 }
 
 /// Computes functions and casts whose arguments are all constant.
@@ -130,6 +129,9 @@ fn size(value: &Datum) -> usize {
     }
 }
 
+/// Copies remembered at a time; more are forgotten, the oldest first.
+const COPIES_MAX: usize = 64;
+
 /// Replaces reads of copies. `originals` are pairs (copy, original) that hold the same value here.
 fn forward_copies(block: &mut Block, originals: &mut Vec<(Reg, Reg)>) {
     for op in &mut block.0 {
@@ -138,23 +140,23 @@ fn forward_copies(block: &mut Block, originals: &mut Vec<(Reg, Reg)>) {
                 *reg = *original;
             }
         });
-        let mut written = Vec::new();
-        op.kind.writes(&mut |r| written.push(r));
+        let forget = |originals: &mut Vec<(Reg, Reg)>, r: Reg| {
+            originals.retain(|(copy, original)| *copy != r && *original != r);
+        };
+        op.kind.writes(&mut |r| forget(originals, r));
         let mut nested = false;
         op.kind.blocks(&mut |b| {
             nested = true;
-            b.visit(&mut |inner| inner.kind.writes(&mut |r| written.push(r)));
+            b.visit(&mut |inner| inner.kind.writes(&mut |r| forget(originals, r)));
         });
-        originals.retain(|(copy, original)| !written.contains(copy) && !written.contains(original));
         if nested {
-            let outer = originals.len();
-            op.kind.blocks_mut(&mut |b| {
-                forward_copies(b, originals);
-                originals.truncate(outer);
-            });
+            op.kind.blocks_mut(&mut |b| forward_copies(b, &mut originals.clone()));
         } else if let OpKind::Copy { dst, src } = op.kind
             && dst != src
         {
+            if originals.len() == COPIES_MAX {
+                originals.remove(0);
+            }
             originals.push((dst, src));
         }
     }
@@ -202,32 +204,6 @@ fn is_dead(kind: &OpKind, uses: &Uses) -> bool {
     let mut read = false;
     kind.writes(&mut |r| read |= uses.reads[r.index()] > 0);
     removable && (!read || matches!(kind, OpKind::Copy { dst, src } if dst == src))
-}
-
-/// Moves constants that live in the heap out of loops, so that they are made once a call.
-fn hoist(block: &mut Block, uses: &Uses, in_loop: bool, hoisted: &mut Vec<Op>) {
-    // What ends in an exception runs once at most.
-    let raises =
-        matches!(block.0.last(), Some(Op { kind: OpKind::Raise { level: Level::Exception, .. }, .. }));
-    if in_loop && !raises {
-        let (moved, kept) = std::mem::take(&mut block.0).into_iter().partition(|op| match &op.kind {
-            OpKind::Const { dst, value } => {
-                uses.settled[dst.index()]
-                    && matches!(value, Datum::Text(_) | Datum::Bytea(_) | Datum::Array(_))
-            }
-            _ => false,
-        });
-        block.0 = kept;
-        let moved: Vec<Op> = moved;
-        hoisted.extend(moved);
-    }
-    for op in &mut block.0 {
-        let repeats = matches!(
-            op.kind,
-            OpKind::Loop { .. } | OpKind::Scan { .. } | OpKind::ForEach { .. } | OpKind::ForMatches { .. }
-        );
-        op.kind.blocks_mut(&mut |b| hoist(b, uses, in_loop || repeats, hoisted));
-    }
 }
 
 /// Calls `f` for each register an operation reads, to change it; not for arrays it also writes.

@@ -278,6 +278,10 @@ impl Machine {
                 }
                 Inst::JumpNull { src, to } => jump_if!(to, reg!(src).is_null()),
                 Inst::JumpNotNull { src, to } => jump_if!(to, !reg!(src).is_null()),
+                Inst::JumpAnyNull { wanted, regs, to } => {
+                    let any = code.run(regs).iter().any(|r| reg!(*r).is_null());
+                    jump_if!(to, any == wanted);
+                }
                 Inst::JumpInt { test, a, b, to } => {
                     jump_if!(to, holds!(test, order!(Int, a, b, |a: i64, b| a.cmp(&b))));
                 }

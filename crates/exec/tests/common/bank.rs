@@ -131,6 +131,29 @@ begin
 end
 ";
 
+pub const CALLS: &str = "
+procedure calls
+  reg n: int8
+  reg i: int8
+  reg one: int8
+  reg r3: bool
+  reg s: text
+  param in n: int8 = n
+  labels 1
+begin
+  one = const 1
+  i = const 1
+  loop l0 {
+    r3 = int.ge(i, n)
+    if r3 {
+      exit l0
+    }
+    call p0 (s, i) -> ()
+    i = int8.add(i, one)
+  }
+end
+";
+
 pub const REMAINDER: &str = "
 procedure remainder
   reg s: text
