@@ -50,13 +50,7 @@ macro_rules! suite {
                     rollback_of_inserts_frees_their_keys rollback_of_updates_frees_their_keys savepoints_between_transactions
                     rolled_back_writes_stay_reads;
                 random: histories_are_serializable_in_commit_order hot_keys
-                    long_scans_against_writers;
-            }
-
-            #[test]
-            #[ignore = "runs for PLANARIA_STRESS_SECONDS (60)"]
-            fn stress() {
-                random::stress::<$scheme>();
+                    long_scans_against_writers stress;
             }
         })*
     };

@@ -1,4 +1,7 @@
 //! Simulation: what the tests of durability and isolation stand on.
+//!
+//! * [`disk`]: a disk that loses what was not synced.
+//! * [`history`]: what transactions saw, and whether one order explains it.
 
 pub mod disk;
 pub mod history;

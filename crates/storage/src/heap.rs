@@ -154,6 +154,11 @@ impl Shard {
     unsafe fn free(&self, block: *mut u64, class: u8) {
         let mut inner = self.lock();
         self.account(&inner, -((class_words(class) * 8) as i64));
+        if cfg!(debug_assertions) {
+            // A record that is looked at after its end has a descriptor that leads nowhere.
+            // SAFETY: the caller gives the block up.
+            unsafe { block.write_bytes(0xdd, class_words(class)) };
+        }
         // SAFETY: the caller gives the block up; it has at least one word.
         unsafe { block.cast::<*mut u64>().write(inner.free[class as usize]) };
         inner.free[class as usize] = block;

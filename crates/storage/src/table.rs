@@ -179,6 +179,7 @@ impl<H: Header> Table<H> {
     }
     /// One index.
     #[inline]
+    #[allow(clippy::should_implement_trait)] // the field's word for it
     pub fn index(&self, id: IndexId) -> &Index {
         &self.inner.indexes[id.index()]
     }

@@ -303,7 +303,7 @@ pub fn early_entries_belong_to_one_transaction<P: Protocol>() {
     b.delete(0, four).unwrap();
     a.abort();
     db.check();
-    a.run(5, |c| Ok(moved(c, 3, Some(9))?.unwrap()));
+    a.run(5, |c| moved(c, 3, Some(9)).map(|r| r.unwrap()));
     assert_eq!(b.commit().unwrap_err(), Conflict::Phantom);
     // The same, where the transaction that looks has written the row that the entry leads to.
     b.begin(6);
@@ -313,7 +313,7 @@ pub fn early_entries_belong_to_one_transaction<P: Protocol>() {
     moved(&mut a, 2, Some(7)).unwrap().unwrap();
     assert!(b.get_by(0, By::Tag, 7).unwrap().is_none());
     a.abort();
-    a.run(8, |c| Ok(moved(c, 5, Some(7))?.unwrap()));
+    a.run(8, |c| moved(c, 5, Some(7)).map(|r| r.unwrap()));
     assert_eq!(b.commit().unwrap_err(), Conflict::Phantom);
     db.check();
 }

@@ -124,7 +124,7 @@ impl KeyBuf {
             return;
         }
         self.len = len as u32;
-        if len % 8 != 0 {
+        if !len.is_multiple_of(8) {
             let words = if self.spilled { &mut self.spill[..] } else { &mut self.inline[..] };
             words[len / 8] &= !(u64::MAX >> (8 * (len % 8)));
         }
