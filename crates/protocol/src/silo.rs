@@ -53,38 +53,35 @@
 mod commit;
 mod read;
 mod sets;
+mod word;
 mod write;
 
 use crate::{Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Write, WriteKind};
 use planaria_base::clock::CommitClock;
-use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use planaria_base::sync::spin_hint;
 use planaria_base::{CommitTs, IndexId, TableId, WorkerId};
 use planaria_storage::btree::Cursor;
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{Arena, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet};
 use sets::{NodeSet, PointerMap};
-
-const LOCKED: u64 = 1 << 63;
-const ABSENT: u64 = 1 << 62;
-const DEAD: u64 = 1 << 61;
+use word::{ABSENT, DEAD, LOCKED, Locking, VersionWord};
 
 /// Looks at a locked record before giving up. A holder that runs needs well under a microsecond; one
 /// that lost its processor is not worth waiting for.
 const SPINS_MAX: u32 = 512;
 
-/// The version word of a record.
-pub struct SiloHeader(AtomicU64);
+/// What a record carries: its version word.
+pub struct SiloHeader(VersionWord);
 
 impl Header for SiloHeader {
     fn absent() -> Self {
-        SiloHeader(AtomicU64::new(ABSENT))
+        SiloHeader(VersionWord::new(ABSENT))
     }
     fn is_present(&self) -> bool {
-        self.0.load(Ordering::Acquire) & (ABSENT | DEAD) == 0
+        self.0.load() & (ABSENT | DEAD) == 0
     }
     fn set_present(&self, present: bool) {
-        self.0.store(if present { 0 } else { ABSENT }, Ordering::Release);
+        self.0.publish(if present { 0 } else { ABSENT });
     }
 }
 

@@ -7,6 +7,7 @@
 //! * `random`: random programs on several threads, their history checked by model and graph, and their
 //!   committed transactions replayed in commit order on `serial`.
 //! * `broken`: schemes with a part missing, which the checks must catch.
+#![cfg(not(loom))]
 
 mod conformance {
     pub mod anomalies;

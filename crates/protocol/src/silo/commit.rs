@@ -2,14 +2,13 @@
 
 use super::*;
 use crate::door::{self, look};
-use planaria_base::sync::atomic::fence;
 
 /// How many elements ahead of validation a large read set is fetched.
 const PREFETCH_AHEAD: usize = 16;
 
 impl SiloTxn {
     #[inline]
-    fn word(&self, record: Ptr) -> &AtomicU64 {
+    fn word(&self, record: Ptr) -> &VersionWord {
         &look(record, self.participant.pinned()).header().0
     }
 
@@ -28,7 +27,7 @@ impl SiloTxn {
                 if access.version == OWN {
                     continue;
                 }
-                let word = self.word(access.record).load(Ordering::Acquire);
+                let word = self.word(access.record).load();
                 if word != access.version {
                     let own = holding
                         && word == access.version | LOCKED
@@ -44,7 +43,7 @@ impl SiloTxn {
             // Locking has compared the versions of what is written.
             for write in &self.writes {
                 let unlocked = !holding || write.state == State::Unwritten;
-                if unlocked && self.word(write.record).load(Ordering::Acquire) != write.version {
+                if unlocked && self.word(write.record).load() != write.version {
                     return Err(Conflict::Validation);
                 }
             }
@@ -118,16 +117,14 @@ impl SiloTxn {
     fn lock(&self, write: &WriteEntry) -> Result<(), Conflict> {
         let word = self.word(write.record);
         if write.origin == Origin::Insert {
-            // Nobody else changes a placeholder.
-            word.store(write.version | LOCKED, Ordering::Release);
+            word.lock_own(write.version);
             return Ok(());
         }
         for _ in 0..SPINS_MAX {
-            let locked = write.version | LOCKED;
-            match word.compare_exchange(write.version, locked, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => return Ok(()),
-                Err(now) if now == locked => spin_hint(),
-                Err(_) => return Err(Conflict::Validation),
+            match word.try_lock(write.version) {
+                Locking::Done => return Ok(()),
+                Locking::Busy => spin_hint(),
+                Locking::Moved => return Err(Conflict::Validation),
             }
         }
         Err(Conflict::Locked)
@@ -137,7 +134,7 @@ impl SiloTxn {
     fn unlock(&self, locked: usize) {
         for (_, write) in &self.order[..locked] {
             let write = &self.writes[*write as usize];
-            self.word(write.record).store(write.version, Ordering::Release);
+            self.word(write.record).publish(write.version);
         }
     }
 
@@ -152,15 +149,14 @@ impl SiloTxn {
         let mut dead = false;
         let SiloTxn { participant, writes, order, images, worker, key, other_key, scratch, .. } = self;
         let pin = participant.pinned();
-        // The lock must be seen before any store to an image.
-        fence(Ordering::Release);
+        VersionWord::before_images();
         for (_, at) in order.iter() {
             let write = &writes[*at as usize];
             let shown = look(write.record, pin);
             if write.state == State::Dead {
                 dead = true;
                 let version = if write.origin == Origin::Row { ts.0 } else { 0 };
-                shown.header().0.store(version | ABSENT | DEAD, Ordering::Release);
+                shown.header().0.publish(version | ABSENT | DEAD);
                 continue;
             }
             let table = tables.get(write.table);
@@ -178,7 +174,7 @@ impl SiloTxn {
                 }
             }
             table.write(shown, image, *worker, pin);
-            shown.header().0.store(ts.0, Ordering::Release);
+            shown.header().0.publish(ts.0);
         }
         if dead {
             self.unlink_dead(tables);
@@ -252,7 +248,7 @@ impl SiloTxn {
                 Origin::Insert => State::Dead,
             };
             if self.writes[at].origin == Origin::Insert {
-                self.word(self.writes[at].record).store(ABSENT | DEAD, Ordering::Release);
+                self.word(self.writes[at].record).publish(ABSENT | DEAD);
             }
         }
         self.remove_extras(tables);

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::door::look;
-use planaria_base::sync::atomic::fence;
 use planaria_storage::Index;
 use planaria_storage::reclaim::Pinned;
 use std::ops::Bound;
@@ -36,13 +35,11 @@ pub(super) fn read_record(record: Ptr, pin: Pinned<'_>, arena: &mut Arena) -> Re
     let word = &shown.header().0;
     let mut spins = 0;
     loop {
-        let before = word.load(Ordering::Acquire);
+        let before = word.load();
         if before & (LOCKED | ABSENT) == 0 {
             let mark = arena.mark();
             let image = shown.read(arena)?;
-            // No load of the image may be delayed past this look at the version.
-            fence(Ordering::Acquire);
-            if word.load(Ordering::Relaxed) == before {
+            if word.is_unchanged(before) {
                 return Ok(Seen::Row(before, image));
             }
             arena.truncate(mark);

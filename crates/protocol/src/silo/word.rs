@@ -1,0 +1,188 @@
+//! The version word of a record: a lock, a state and a version in one.
+//!
+//! Memory ordering. Readers: version, image, *acquire fence*, version again. Writers: lock, *release
+//! fence*, image, version with release. So a reader that saw any store of a writer's image sees at least
+//! its lock when it looks again. Locking precedes drawing the timestamp, and drawing precedes validation;
+//! the draw is one read-modify-write on a shared word, so of two transactions the one that draws later
+//! sees the locks of the other. The loom tests below check both.
+
+use planaria_base::sync::atomic::{AtomicU64, Ordering, fence};
+
+pub(super) const LOCKED: u64 = 1 << 63;
+pub(super) const ABSENT: u64 = 1 << 62;
+pub(super) const DEAD: u64 = 1 << 61;
+
+/// See the head of [`crate::silo`].
+pub(super) struct VersionWord(AtomicU64);
+
+/// What trying to lock gave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Locking {
+    Done,
+    /// Somebody else holds the lock, at the version that was expected.
+    Busy,
+    /// The version is another one.
+    Moved,
+}
+
+impl VersionWord {
+    pub(super) fn new(word: u64) -> VersionWord {
+        VersionWord(AtomicU64::new(word))
+    }
+
+    /// The word as it is; what was published before it is visible.
+    #[inline]
+    pub(super) fn load(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Whether everything read since [`load`](Self::load) gave `before`, unlocked, is one image.
+    #[inline]
+    pub(super) fn is_unchanged(&self, before: u64) -> bool {
+        // No load of the image may be delayed past this look at the version.
+        fence(Ordering::Acquire);
+        self.0.load(Ordering::Relaxed) == before
+    }
+
+    /// Locks at `version`.
+    #[inline]
+    pub(super) fn try_lock(&self, version: u64) -> Locking {
+        let locked = version | LOCKED;
+        match self.0.compare_exchange(version, locked, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => Locking::Done,
+            Err(now) if now == locked => Locking::Busy,
+            Err(_) => Locking::Moved,
+        }
+    }
+
+    /// Locks a word that nobody else changes: that of an own placeholder.
+    #[inline]
+    pub(super) fn lock_own(&self, version: u64) {
+        self.0.store(version | LOCKED, Ordering::Relaxed);
+    }
+
+    /// Between locking and the first store to an image.
+    #[inline]
+    pub(super) fn before_images() {
+        // The locks must be seen before any store to an image is.
+        fence(Ordering::Release);
+    }
+
+    /// Sets the word, and by that unlocks it; what was written before is visible to who sees it.
+    #[inline]
+    pub(super) fn publish(&self, word: u64) {
+        self.0.store(word, Ordering::Release);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod tests {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::thread;
+    use planaria_base::clock::CommitClock;
+    use planaria_base::{CommitTs, Epoch};
+
+    struct Cell {
+        word: VersionWord,
+        image: [AtomicU64; 2],
+    }
+
+    impl Cell {
+        fn new() -> Cell {
+            Cell { word: VersionWord::new(0), image: [AtomicU64::new(0), AtomicU64::new(0)] }
+        }
+        fn read(&self) -> Option<(u64, u64)> {
+            let before = self.word.load();
+            if before & LOCKED != 0 {
+                return None;
+            }
+            let [a, b] = [0, 1].map(|i: usize| self.image[i].load(Ordering::Relaxed));
+            self.word.is_unchanged(before).then(|| {
+                assert_eq!(a, b, "a torn image passed");
+                (before, a)
+            })
+        }
+        fn write(&self, value: u64) {
+            self.image.iter().for_each(|word| word.store(value, Ordering::Relaxed));
+        }
+    }
+
+    /// Reads `from`, then writes to `to`; the value and version read, and the timestamp.
+    fn transaction(clock: &CommitClock, from: &Cell, to: &Cell) -> Option<(u64, CommitTs)> {
+        let (from_version, value) = from.read()?;
+        let (to_version, _) = to.read()?;
+        if to.word.try_lock(to_version) != Locking::Done {
+            return None;
+        }
+        let ts = clock.draw();
+        if from.word.load() != from_version {
+            to.word.publish(to_version);
+            return None;
+        }
+        VersionWord::before_images();
+        to.write(ts.0);
+        to.word.publish(ts.0);
+        Some((value, ts))
+    }
+
+    #[test]
+    fn images_are_never_torn() {
+        loom::model(|| {
+            let cell = Arc::new(Cell::new());
+            let writer = thread::spawn({
+                let cell = cell.clone();
+                move || {
+                    for version in 1..3 {
+                        assert_eq!(cell.word.try_lock(version - 1), Locking::Done);
+                        VersionWord::before_images();
+                        cell.write(version);
+                        cell.word.publish(version);
+                    }
+                }
+            });
+            if let Some((version, value)) = cell.read() {
+                assert_eq!(version, value);
+            }
+            writer.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn of_two_that_read_what_the_other_writes_one_fails_or_sees_the_other() {
+        loom::model(|| {
+            let shared = Arc::new((CommitClock::new(Epoch(1)), Cell::new(), Cell::new()));
+            let other = thread::spawn({
+                let shared = shared.clone();
+                move || transaction(&shared.0, &shared.1, &shared.2)
+            });
+            let one = transaction(&shared.0, &shared.2, &shared.1);
+            let other = other.join().unwrap();
+            if let (Some((read, ts)), Some((other_read, other_ts))) = (one, other) {
+                // Whoever is later in the order has read what the earlier one wrote.
+                if ts < other_ts {
+                    assert_eq!((read, other_read), (0, ts.0));
+                } else {
+                    assert_eq!((read, other_read), (other_ts.0, 0));
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn an_anti_dependency_goes_forward_in_the_order() {
+        loom::model(|| {
+            let shared = Arc::new((CommitClock::new(Epoch(1)), Cell::new(), Cell::new(), Cell::new()));
+            // Writes cell 1; the other reads it and writes cell 2.
+            let other = thread::spawn({
+                let shared = shared.clone();
+                move || transaction(&shared.0, &shared.3, &shared.1)
+            });
+            let one = transaction(&shared.0, &shared.1, &shared.2);
+            let other = other.join().unwrap();
+            if let (Some((read, ts)), Some((_, other_ts))) = (one, other) {
+                assert_eq!(read, if ts < other_ts { 0 } else { other_ts.0 });
+            }
+        });
+    }
+}
