@@ -171,6 +171,29 @@ impl ProtocolJob for Bench {
                 black_box(w.scan(from, 100));
             })
         });
+        for threads in [1, 2] {
+            let start = Instant::now();
+            std::thread::scope(|scope| {
+                for thread in 0..threads {
+                    let (protocol, tables, table, clock) = (&protocol, &tables, &table, &clock);
+                    scope.spawn(move || {
+                        let txn = protocol.worker(WorkerId(thread as u16));
+                        let (arena, key, image) = (Arena::new(), KeyBuf::new(), Vec::new());
+                        let mut w = Worker { txn, protocol, tables, table, clock, arena, key, image };
+                        // Own halves: what is measured is the engine, not conflicts.
+                        let mut r = Random(thread as u64);
+                        let half = rows / 2;
+                        for _ in 0..OPS / 10 {
+                            w.transaction(|w| {
+                                (0..10).for_each(|_| w.update(r.below(half) + half * thread));
+                            });
+                        }
+                    });
+                }
+            });
+            let rate = (OPS / 10) as f64 * threads as f64 / start.elapsed().as_secs_f64();
+            println!("  {threads} threads, 10 updates in a transaction {:>18.0} transactions/s", rate);
+        }
         let mut next = rows;
         time("insert, ascending, own transaction", OPS / 2, |_| {
             w.transaction(|w| w.insert(next));

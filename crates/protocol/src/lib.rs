@@ -150,7 +150,9 @@ pub struct Write<'a> {
 ///
 /// A worker's [`Protocol::Txn`] runs one transaction at a time: `begin`, any number of operations,
 /// then `commit` or `abort`. It is reused, and allocates nothing in the steady state. Tables are
-/// passed in by the caller; a table stays in the [`TableSet`] until the transaction ends.
+/// passed in by the caller; a table that the transaction has written to stays in the [`TableSet`], the
+/// same table, until the transaction ends. A `Txn` is dropped only between transactions: index entries
+/// of a running one would stay.
 pub trait Protocol: Send + Sync + Sized + 'static {
     /// What each record carries for it.
     type Header: Header;
@@ -279,6 +281,10 @@ pub trait Protocol: Send + Sync + Sized + 'static {
 
     /// Takes everything back. Does nothing if no transaction is running.
     fn abort(&self, txn: &mut Self::Txn, tables: &TableSet<Self::Header>);
+
+    /// The worker goes idle: memory that it has yet to free is left to the others. Only between
+    /// transactions.
+    fn rest(&self, txn: &mut Self::Txn);
 }
 
 /// A point in a transaction to which its writes can return.

@@ -328,6 +328,10 @@ impl<H: Header> Protocol for SerialOn<H> {
         }
         self.end(txn);
     }
+
+    fn rest(&self, txn: &mut SerialTxn<H>) {
+        txn.participant.flush();
+    }
 }
 
 /// How many rows ahead of a scan records are fetched.

@@ -457,4 +457,8 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
             txn.abort(tables);
         }
     }
+
+    fn rest(&self, txn: &mut SiloTxn) {
+        txn.participant.flush();
+    }
 }
