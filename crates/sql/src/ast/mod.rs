@@ -5,6 +5,7 @@
 //! already: lower case unless they were quoted.
 
 pub mod plpgsql;
+pub(crate) mod visit;
 
 use planaria_base::Type;
 

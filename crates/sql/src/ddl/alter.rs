@@ -412,6 +412,9 @@ impl Change {
         if table.has_primary_key {
             return Err(self.second_primary_key(id, key.position));
         }
+        if let Some(name) = key.columns.iter().find(|c| table.column(c).is_none()) {
+            return Err(no_column(table, name));
+        }
         let row_id = ColumnId::from(table.columns.len() - 1);
         let sequence = self.catalog.sequences.iter().flatten().find(|s| s.owner == Some((id, row_id)));
         let sequence = sequence.map(|s| s.id);

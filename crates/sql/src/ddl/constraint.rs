@@ -103,10 +103,10 @@ impl Change {
     /// The name of a key's index: the given one if it is free, else PostgreSQL's.
     fn key_name(&self, table: &Table, key: &Key) -> Result<String> {
         match &key.name {
+            Some(name) if self.catalog.relation_exists(name) => Err(names::relation_exists(name)),
             Some(name) if names::has_constraint(table, name) => {
                 Err(names::constraint_exists(name, &table.name).at(key.position))
             }
-            Some(name) if self.catalog.relation_exists(name) => Err(names::relation_exists(name)),
             Some(name) => Ok(name.clone()),
             None if key.primary => Ok(names::relation(&self.catalog, &table.name, &[], "pkey")),
             None => {

@@ -1,9 +1,9 @@
 //! What depends on what. Dependencies are found by reading the definitions' text again; nothing is
 //! stored, so nothing can be stale. A routine's body is no dependency, as in PostgreSQL.
 
-use super::routine::signature;
-use super::visit::{self, Node};
+use super::routine::reference;
 use super::{Change, reparse};
+use crate::ast::visit::{self, Node};
 use crate::ast::{Expr, ExprKind, Query};
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{Catalog, ColumnDefault, Returns, Table, View};
@@ -105,7 +105,7 @@ impl Object {
             }
             Object::Routine(id) => {
                 let p = catalog.procedure(*id);
-                format!("{} {}", if p.is_procedure() { "procedure" } else { "function" }, signature(p))
+                format!("{} {}", if p.is_procedure() { "procedure" } else { "function" }, reference(p))
             }
             Object::Column(t, c) => format!("column {} of table {}", column(t, c), table(t)),
             Object::Index(t, i) => {

@@ -1,7 +1,7 @@
 //! Where schema changes meet the lowering: expressions over one row, and validations.
 
-use super::visit::{self, Node};
 use super::{Change, Validation, Work};
+use crate::ast::visit::{self, Node};
 use crate::ast::{
     BinaryOp, Expr, ExprKind, IsWhat, Name, Query, QueryBody, Select, SelectItem, Statement, StatementKind,
     TableAlias, TableRef, TypeName, TypeNameKind, UnaryOp,

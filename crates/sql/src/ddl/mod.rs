@@ -40,7 +40,6 @@ mod table;
 mod table_as;
 mod truncate;
 mod view;
-mod visit;
 
 pub use routine::signature;
 

@@ -2,8 +2,8 @@
 //! a view would have to be rewritten, the change is refused rather than the view broken.
 
 use super::depend::{Object, References};
-use super::visit::{self, Node};
 use super::{Change, names, reparse};
+use crate::ast::visit::{self, Node};
 use crate::ast::{Expr, ExprKind, Name, ObjectKind};
 use planaria_base::{Error, Result, SqlState, TableId};
 use planaria_catalog::View;

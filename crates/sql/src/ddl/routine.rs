@@ -21,6 +21,12 @@ pub fn signature(procedure: &Procedure) -> String {
     format!("{}({})", procedure.name, types.join(", "))
 }
 
+/// The same as `DROP` takes it and dependencies are told in: without blanks.
+pub(super) fn reference(procedure: &Procedure) -> String {
+    let types: Vec<String> = procedure.inputs().map(|p| p.ty.to_string()).collect();
+    format!("{}({})", procedure.name, types.join(","))
+}
+
 /// The word for it in messages.
 pub(super) fn kind_word(procedure: Option<bool>) -> &'static str {
     match procedure {
@@ -158,7 +164,7 @@ impl Change {
         let mut all: Vec<Parameter> = Vec::new();
         let mut defaults = false;
         for p in &create.parameters {
-            let ty = value_type(&self.catalog, &p.ty)?;
+            let ty = value_type(&self.catalog, &p.ty).map_err(unquoted)?;
             if ty == Type::Void {
                 return Err(invalid("SQL function cannot accept type void").at(p.ty.position));
             }
@@ -272,6 +278,15 @@ impl Change {
     }
 }
 
+/// Of a parameter's type PostgreSQL says so without the quotes.
+fn unquoted(mut error: Error) -> Error {
+    if error.sqlstate() == SqlState::UNDEFINED_OBJECT {
+        let message = error.message().replace('"', "");
+        error.fields_mut().message = message;
+    }
+    error
+}
+
 /// PostgreSQL ignores modifiers of parameters and results.
 fn unmodified(ty: Type) -> Type {
     match ty {
@@ -304,7 +319,7 @@ fn language(create: &CreateRoutine) -> Result<Language> {
 fn replaceable(old: &Procedure, new: &Procedure) -> Result<()> {
     let drop_first = |error: Error| {
         let kind = kind_word(Some(old.is_procedure())).to_uppercase();
-        error.hint(format!("Use DROP {kind} {} first.", signature(old)))
+        error.hint(format!("Use DROP {kind} {} first.", reference(old)))
     };
     if old.is_procedure() != new.is_procedure() {
         let message = "cannot change routine kind";

@@ -137,7 +137,7 @@ impl Change {
         }
         for p in &pending {
             if let Pending::Check { name, expr, text, .. } = p {
-                self.add_check(id, name.as_deref(), expr, text)?;
+                self.add_check(id, name.as_deref(), expr, text).map_err(|e| same_name(e, name.as_deref()))?;
             }
         }
         match primary.first() {
@@ -318,6 +318,17 @@ impl Change {
         let check = planaria_catalog::Check { name: name.clone(), expression: text.to_owned() };
         self.table_mut(id).checks.push(check);
         Ok(Promise::Check { table: id, name, expr: expr.clone() })
+    }
+}
+
+/// Two CHECKs of one name within CREATE TABLE.
+fn same_name(error: Error, name: Option<&str>) -> Error {
+    match name {
+        Some(name) if error.sqlstate() == SqlState::DUPLICATE_OBJECT => {
+            let message = format!("check constraint \"{name}\" already exists");
+            Error::new(SqlState::DUPLICATE_OBJECT, message)
+        }
+        _ => error,
     }
 }
 

@@ -1,7 +1,7 @@
 //! CREATE VIEW: the query is described, so that what is wrong with it shows now, and kept as text.
 
-use super::visit::{self, Node};
 use super::{Change, names};
+use crate::ast::visit::{self, Node};
 use crate::ast::{ExprKind, Name, Query, QueryBody};
 use crate::lower::{Lowerer, Scope};
 use planaria_base::{Error, Result, SqlState};

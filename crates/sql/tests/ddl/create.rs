@@ -123,7 +123,7 @@ fn errors_of_create_table() {
         ("CREATE TABLE t (a int REFERENCES v)", "42809 referenced relation \"v\" is not a table"),
         (
             "CREATE TABLE t (a int, CONSTRAINT c CHECK (a > 1), CONSTRAINT c CHECK (a > 2))",
-            "42710 constraint \"c\" for relation \"t\" already exists",
+            "42710 check constraint \"c\" already exists",
         ),
         ("CREATE TABLE nosuch.t (a int)", "3F000 schema \"nosuch\" does not exist"),
         ("CREATE TABLE pg_catalog.t (a int)", "42501 permission denied for schema pg_catalog"),

@@ -76,7 +76,7 @@ fn errors_of_create_routine() {
         ("CREATE OR REPLACE PROCEDURE f(a int)", "42809 cannot change routine kind / \"f\" is a function."),
         (
             "CREATE OR REPLACE FUNCTION d(a int, b int) RETURNS int",
-            "42P13 cannot remove parameter defaults from existing function / Use DROP FUNCTION d(integer, integer) first.",
+            "42P13 cannot remove parameter defaults from existing function / Use DROP FUNCTION d(integer,integer) first.",
         ),
         ("CREATE FUNCTION g()", "42P13 function result type must be specified"),
         (
@@ -92,7 +92,7 @@ fn errors_of_create_routine() {
             "CREATE PROCEDURE g(a int DEFAULT 1, b int)",
             "42P13 input parameters after one with a default value must also have defaults",
         ),
-        ("CREATE PROCEDURE g(a nosuch)", "42704 type \"nosuch\" does not exist"),
+        ("CREATE PROCEDURE g(a nosuch)", "42704 type nosuch does not exist"),
         ("CREATE FUNCTION g() RETURNS nosuch", "42704 type \"nosuch\" does not exist"),
     ] {
         refused(&c, &format!("{statement} {body}"), expected);

@@ -1,12 +1,12 @@
 //! A walk over expressions and queries: what a definition refers to.
 
-use crate::ast::{
+use super::{
     Delete, Expr, ExprKind, FunctionCall, Insert, InsertSource, JoinCondition, Name, OrderItem, Query,
     QueryBody, Select, SelectItem, Statement, StatementKind, TableRef, Update, Window,
 };
 
 /// What the walk meets.
-pub(super) enum Node<'a> {
+pub(crate) enum Node<'a> {
     /// An expression, before its parts.
     Expr(&'a Expr),
     /// A relation in FROM, or the target of a statement. CTE names are left out.
@@ -20,12 +20,12 @@ pub(super) enum Node<'a> {
 type Visit<'v> = dyn FnMut(Node<'_>) + 'v;
 
 /// Walks an expression.
-pub(super) fn expr(e: &Expr, f: &mut Visit<'_>) {
+pub(crate) fn expr(e: &Expr, f: &mut Visit<'_>) {
     Walk { ctes: Vec::new(), f }.expr(e);
 }
 
 /// Walks a query.
-pub(super) fn query(q: &Query, f: &mut Visit<'_>) {
+pub(crate) fn query(q: &Query, f: &mut Visit<'_>) {
     Walk { ctes: Vec::new(), f }.query(q);
 }
 
