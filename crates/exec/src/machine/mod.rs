@@ -52,6 +52,8 @@ pub struct Machine {
     /// Bytes of heap in use at which it is compacted.
     compact_at: usize,
     turns: u32,
+    /// Times that `turns` ran out in this run.
+    checks: u32,
     pool: Vec<Vec<Slot>>,
     /// Frames of callers, outermost first.
     parked: Vec<Vec<Slot>>,
@@ -116,6 +118,7 @@ impl Machine {
             spare: Heap::new(),
             compact_at: compact::COMPACT_BYTES_MIN,
             turns: limits::TURNS_PER_CHECK,
+            checks: 0,
             pool: Vec::new(),
             parked: Vec::new(),
             colls: Vec::new(),
@@ -212,6 +215,7 @@ impl Machine {
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
         self.turns = limits::TURNS_PER_CHECK;
+        self.checks = 0;
         let ended = self.execute(code, &mut frame, Sink::Host, ctx);
         if ended.is_ok() {
             self.outs.extend(code.outs.iter().map(|r| frame[usize::from(*r)]));

@@ -322,11 +322,17 @@ impl Lowerer<'_> {
             }
             JoinKind::Left | JoinKind::Right => {
                 let (mut kept, mut other) = if kind == JoinKind::Left { (l, r) } else { (r, l) };
-                for rel in self.rels_of(&other.items) {
-                    self.rel_mut(rel).nullable = true;
+                let inner = self.rels_of(&other.items);
+                for rel in &inner {
+                    self.rel_mut(*rel).nullable = true;
                 }
-                other.filter.extend(on);
+                // What joins the two sides stays outside of a derived table: pushed into it, it would
+                // make the table depend on the other side, and be computed for each of its rows.
+                let (alone, joining): (Vec<Bound>, Vec<Bound>) =
+                    on.into_iter().partition(|c| self.rels_in(c).iter().all(|r| inner.contains(r)));
+                other.filter.extend(alone);
                 self.push_down(&other.items, &mut other.filter)?;
+                other.filter.extend(joining);
                 let requires = self.rels_of(&kept.items);
                 kept.items.push(Item::Outer { right: other.items, on: other.filter, requires });
                 (kept.items, kept.filter)
