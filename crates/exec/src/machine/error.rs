@@ -62,12 +62,9 @@ impl Machine {
         frame: &[Slot],
         host: &mut H,
     ) -> Result<()> {
-        let text = |r: R, option: &str| match frame[usize::from(r)] {
+        let text = |r: R| match frame[usize::from(r)] {
             Slot::Text(b) => Ok(self.heap.str(b)),
-            _ => Err(Error::new(
-                SqlState::NULL_VALUE_NOT_ALLOWED,
-                format!("RAISE statement option cannot be null: {option}"),
-            )),
+            _ => Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "RAISE statement option cannot be null")),
         };
         let state = match desc.state {
             RaiseState::Current => {
@@ -80,7 +77,7 @@ impl Machine {
             }
             RaiseState::Known(state) => state,
             RaiseState::Computed(r) => {
-                let name = text(r, "ERRCODE")?;
+                let name = text(r)?;
                 SqlState::parse(name).or_else(|| SqlState::from_condition_name(name)).ok_or_else(|| {
                     Error::new(
                         SqlState::UNDEFINED_OBJECT,
@@ -89,12 +86,12 @@ impl Machine {
                 })?
             }
         };
-        let mut error = Error::new(state, text(desc.message, "MESSAGE")?);
+        let mut error = Error::new(state, text(desc.message)?);
         if let Some(r) = desc.detail {
-            error = error.detail(text(r, "DETAIL")?);
+            error = error.detail(text(r)?);
         }
         if let Some(r) = desc.hint {
-            error = error.hint(text(r, "HINT")?);
+            error = error.hint(text(r)?);
         }
         let fields = error.fields_mut();
         fields.constraint.clone_from(&desc.constraint);

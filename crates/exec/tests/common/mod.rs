@@ -213,7 +213,7 @@ impl<P: Protocol> Db<P> {
         db
     }
 
-    fn compile_program(&self, program: &Program) -> Code {
+    pub fn compile_program(&self, program: &Program) -> Code {
         planaria_ir::verify::verify(program, &self.schema)
             .unwrap_or_else(|e| panic!("{}\n{program}", e.message()));
         let source = (program.kind != ProgramKind::Statement)
