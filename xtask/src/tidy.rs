@@ -72,6 +72,8 @@ const PAGES: &[&str] = &[
     "docs/dependencies.md",
     "docs/formats/log.md",
     "docs/howto/add-a-protocol.md",
+    "docs/howto/add-a-recovery-scheme.md",
+    "docs/howto/add-a-workload.md",
     "docs/sql.md",
 ];
 
