@@ -158,6 +158,7 @@ impl<P: Protocol> SessionCore<P> {
                     return Ok(done);
                 }
                 Err(Interrupt::Error(error)) => return Err(error),
+                Err(Interrupt::Conflict(cause)) if !cause.is_retryable() => return Err(cause.into()),
                 Err(Interrupt::Conflict(cause)) => {
                     self.engine.counters.abort(self.worker, cause);
                     self.notices.clear();

@@ -411,6 +411,7 @@ impl<P: Protocol> SessionCore<P> {
             self.doomed |= matches!(interrupt, Interrupt::Conflict(_));
             match interrupt {
                 Interrupt::Error(error) => error,
+                Interrupt::Conflict(cause) if !cause.is_retryable() => cause.into(),
                 Interrupt::Conflict(_) => super::session::not_serialized(),
             }
         })
