@@ -1,7 +1,7 @@
 //! Lowering of PL/pgSQL: a body becomes the program of its routine.
 //!
-//! * Variables are registers with names; rows and records are a register for each field. A record gets
-//!   its shape from the first query assigned to it.
+//! * Variables are registers with names; rows and records are a register for each field. What
+//!   structure a record has is decided here ([`shapes`]).
 //! * `FOUND` is a register, set exactly by the statements that set it in PostgreSQL.
 //! * Loops over queries run over a list that the query filled first: the body may change what the
 //!   query reads, or the variables it names, and must not see that.
@@ -13,11 +13,12 @@ mod block;
 mod control;
 mod raise;
 mod routine;
+mod shapes;
 mod statement;
 
 pub use routine::{check_routine, lower_do, lower_procedure};
 
-use super::{Lowerer, Scope, Typed};
+use super::{Lowerer, Scope, Typed, Variable};
 use crate::ast::Expr;
 use crate::ast::plpgsql::Stmt;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
@@ -71,16 +72,40 @@ struct Body<'l, 'c> {
     hidden: u32,
     /// Inside a loop variables must be set to NULL where their block begins.
     loops: u32,
+    /// Structures that records have had: name, depth of its frame, registers.
+    shapes: Vec<(String, usize, Variable)>,
+    /// What is wrong with a statement is of interest only if CREATE says so; the rest is for the
+    /// first call. See [`check_routine`].
+    checking: bool,
 }
 
 impl Body<'_, '_> {
     fn statements(&mut self, statements: &[Stmt]) -> Result<()> {
         for statement in statements {
             let before = self.l.at(statement.position);
-            self.statement(statement).map_err(|e| e.at(statement.position))?;
+            let depth = self.depth();
+            if let Err(error) = self.statement(statement) {
+                let error = self.explained(error).at(statement.position);
+                if !self.checking || is_of_creation(&error) {
+                    return Err(error);
+                }
+                self.back_to(depth);
+            }
             self.l.at(before);
         }
         Ok(())
+    }
+
+    /// How deep the stacks are.
+    fn depth(&self) -> [usize; 3] {
+        [self.scope.frames().len(), self.regions.len(), self.l.blocks.len()]
+    }
+
+    /// After a statement that failed: the stacks as they were before it.
+    fn back_to(&mut self, [scope, regions, blocks]: [usize; 3]) {
+        self.scope.truncate(scope);
+        self.regions.truncate(regions);
+        self.l.blocks.truncate(blocks);
     }
 
     fn int8(&mut self, n: i64) -> Reg {
@@ -109,15 +134,15 @@ impl Body<'_, '_> {
 
     /// `if cond { f }`
     fn when(&mut self, cond: Reg, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        let then = self.sub_block(f)?;
-        self.l.emit(OpKind::If { cond, then, otherwise: Default::default() });
+        let (then, otherwise) = self.either(f, |_| Ok(()))?;
+        self.l.emit(OpKind::If { cond, then, otherwise });
         Ok(())
     }
 
     /// `if cond {} else { f }`: false or NULL.
     fn unless(&mut self, cond: Reg, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        let otherwise = self.sub_block(f)?;
-        self.l.emit(OpKind::If { cond, then: Default::default(), otherwise });
+        let (then, otherwise) = self.either(|_| Ok(()), f)?;
+        self.l.emit(OpKind::If { cond, then, otherwise });
         Ok(())
     }
 
@@ -174,6 +199,17 @@ impl Lowerer<'_> {
         self.blocks.last_mut().expect("there is always a block").extend(block.0);
     }
 }
+
+/// What CREATE refuses: the rest may come right before the first call.
+fn is_of_creation(error: &Error) -> bool {
+    let state = error.sqlstate();
+    matches!(state, SqlState::SYNTAX_ERROR | SqlState::FEATURE_NOT_SUPPORTED | SqlState::UNDEFINED_OBJECT)
+        || state == ERROR_IN_ASSIGNMENT
+        || ["RETURN ", "cannot use RETURN"].iter().any(|w| error.message().starts_with(w))
+}
+
+/// `22005`: assignment to a constant.
+const ERROR_IN_ASSIGNMENT: SqlState = SqlState::new("22005");
 
 /// `0A000` for a construct, at its place.
 fn unsupported(what: &str, position: u32) -> Error {

@@ -124,6 +124,22 @@ impl Scope {
             _ => None,
         }
     }
+    /// The depth of the frame that has the innermost variable of that name.
+    pub(super) fn depth_of(&self, name: &str) -> usize {
+        self.frames.iter().rposition(|f| f.variable(name).is_some()).unwrap_or_default()
+    }
+    /// Calls `f` for each variable together with the one of the same place in `other`.
+    pub(super) fn each_with(&mut self, other: &Scope, mut f: impl FnMut(&mut Variable, &Variable)) {
+        for (here, there) in self.frames.iter_mut().zip(&other.frames) {
+            for ((_, a), (_, b)) in here.variables.iter_mut().zip(&there.variables) {
+                f(a, b);
+            }
+        }
+    }
+    /// Leaves frames until so many are left.
+    pub(super) fn truncate(&mut self, depth: usize) {
+        self.frames.truncate(depth);
+    }
     /// What `$n` stands for (from 1).
     pub fn parameter(&self, n: u32) -> Option<&Variable> {
         self.positional.get((n as usize).checked_sub(1)?)

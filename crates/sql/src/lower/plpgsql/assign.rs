@@ -24,7 +24,7 @@ impl Body<'_, '_> {
         }
         match self.target(target)? {
             Target::Value(t) => {
-                self.l.expr_into(&self.scope, value, t.reg, CastContext::Assignment)?;
+                self.l.expr_into(&self.scope, value, t.reg, CastContext::Variable)?;
                 self.check_not_null(t.reg)
             }
             element @ Target::Element { .. } => {
@@ -37,9 +37,20 @@ impl Body<'_, '_> {
     /// The row or record variable that a target names as a whole.
     fn whole_row(&self, target: &Expr) -> Option<Variable> {
         let ExprKind::Column(name) = &target.kind else { return None };
+        let field_of_unassigned =
+            name.parts.len() > 1 && self.scope.variable(&name.parts[0]) == Some(&Variable::Unassigned);
         match self.scope.lookup(&name.parts) {
+            Some(Found::Variable(Variable::Unassigned)) if field_of_unassigned => None,
             Some(Found::Variable(v @ (Variable::Row { .. } | Variable::Unassigned))) => Some(v.clone()),
             _ => None,
+        }
+    }
+
+    /// The name of a variable as written.
+    fn shown(&self, e: &Expr) -> String {
+        match &e.kind {
+            ExprKind::Column(name) => name.parts.join("."),
+            _ => String::new(),
         }
     }
 
@@ -47,7 +58,7 @@ impl Body<'_, '_> {
         let values: Vec<(String, Typed)> = match &value.kind {
             ExprKind::Column(_) if self.whole_row(value).is_some() => match self.whole_row(value) {
                 Some(Variable::Row { fields, .. }) => fields,
-                _ => return Err(unassigned(value)),
+                _ => return Err(unassigned(&self.shown(value)).at(value.position)),
             },
             ExprKind::Row(items) => {
                 let mut row = Vec::new();
@@ -81,39 +92,21 @@ impl Body<'_, '_> {
     fn row_targets(&mut self, target: &Expr, columns: &[Output]) -> Result<Vec<Target>> {
         let ExprKind::Column(name) = &target.kind else { return Err(not_assignable(target)) };
         let fields = match self.scope.lookup(&name.parts) {
-            Some(Found::Variable(Variable::Row { fields, table })) => {
-                let (fields, table) = (fields.clone(), *table);
-                let record = table.is_none();
-                if record && !same_shape(&fields, columns) {
-                    return Err(Error::unsupported(
-                        format!(
-                            "record \"{}\" is assigned rows of different structure",
-                            name.parts.join(".")
-                        ),
-                        "Use one record variable for each query.",
-                    )
-                    .at(target.position));
-                }
-                fields
-            }
-            Some(Found::Variable(Variable::Unassigned)) => {
+            Some(Found::Variable(Variable::Row { fields, table: Some(_) })) => fields.clone(),
+            Some(Found::Variable(Variable::Row { .. } | Variable::Unassigned)) => {
                 let local = name.parts.last().cloned().unwrap_or_default();
-                let shape: Vec<(String, Type)> = columns
-                    .iter()
-                    .map(|o| (o.name.clone(), if o.ty == Type::Unknown { Type::Text } else { o.ty.clone() }))
-                    .collect();
-                let variable = self.row_variable(&local, shape.into_iter(), None);
-                let fields = match &variable {
-                    Variable::Row { fields, .. } => fields.clone(),
-                    _ => Vec::new(),
-                };
-                if let Some(slot) = self.scope.variable_mut(&local) {
-                    *slot = variable;
-                }
-                fields
+                let shape = columns.iter().map(|o| {
+                    // Values keep their own scale: a record's field has no modifier to round to.
+                    let ty = if o.ty == Type::Unknown { Type::Text } else { o.ty.base() };
+                    (o.name.clone(), ty)
+                });
+                self.reshape(&local, shape.collect())
             }
             _ => return Err(not_assignable(target)),
         };
+        for (_, field) in &fields {
+            self.check_constant(field.reg, name)?;
+        }
         Ok(fields.into_iter().map(|(_, t)| Target::Value(t)).collect())
     }
 
@@ -127,6 +120,9 @@ impl Body<'_, '_> {
                     Ok(Target::Value(t))
                 }
                 Some(Found::NoField) => Err(no_field(name).at(target.position)),
+                Some(Found::Variable(Variable::Unassigned)) if name.parts.len() > 1 => {
+                    Err(unassigned(&name.parts[name.parts.len() - 2]).at(target.position))
+                }
                 Some(Found::Variable(_)) => Err(not_assignable(target)),
                 None => Err(Error::new(
                     SqlState::SYNTAX_ERROR,
@@ -156,7 +152,7 @@ impl Body<'_, '_> {
                     )
                     .at(target.position));
                 };
-                let index = self.l.expr_as(&self.scope, index, &Type::Int4, CastContext::Assignment)?;
+                let index = self.l.expr_as(&self.scope, index, &Type::Int4, CastContext::Variable)?;
                 Ok(Target::Element { ty: (**of).clone(), array, index })
             }
             _ => Err(not_assignable(target)),
@@ -166,7 +162,7 @@ impl Body<'_, '_> {
     fn check_constant(&self, reg: Reg, name: &Name) -> Result<()> {
         if self.constants.contains(&reg) {
             return Err(Error::new(
-                SqlState::new("22005"),
+                super::ERROR_IN_ASSIGNMENT,
                 format!("variable \"{}\" is declared CONSTANT", name.parts.join(".")),
             )
             .at(name.position));
@@ -246,13 +242,13 @@ impl Body<'_, '_> {
 pub(super) fn store(l: &mut Lowerer<'_>, target: &Target, value: &Typed) -> Result<()> {
     match target {
         Target::Value(t) => {
-            let src = l.cast(value.clone(), &t.ty, CastContext::Assignment)?;
+            let src = l.cast(value.clone(), &t.ty, CastContext::Variable)?;
             if src != t.reg {
                 l.emit(OpKind::Copy { dst: t.reg, src });
             }
         }
         Target::Element { array, index, ty } => {
-            let value = l.cast(value.clone(), ty, CastContext::Assignment)?;
+            let value = l.cast(value.clone(), ty, CastContext::Variable)?;
             l.emit(OpKind::ArraySet { array: array.reg, index: *index, value });
         }
     }
@@ -292,13 +288,6 @@ pub(super) fn store_row(l: &mut Lowerer<'_>, targets: &[Target], values: &[Typed
     Ok(())
 }
 
-fn same_shape(fields: &[(String, Typed)], columns: &[Output]) -> bool {
-    fields.len() == columns.len()
-        && fields.iter().zip(columns).all(|((n, t), c)| {
-            *n == c.name && (t.ty.base() == c.ty.base() || c.ty == Type::Unknown && t.ty == Type::Text)
-        })
-}
-
 fn not_assignable(target: &Expr) -> Error {
     Error::new(SqlState::SYNTAX_ERROR, "this cannot be assigned to").at(target.position)
 }
@@ -309,8 +298,8 @@ fn no_field(name: &Name) -> Error {
     Error::new(SqlState::UNDEFINED_COLUMN, format!("record \"{record}\" has no field \"{field}\""))
 }
 
-fn unassigned(value: &Expr) -> Error {
-    Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "record is not assigned yet")
+fn unassigned(record: &str) -> Error {
+    let message = format!("record \"{record}\" is not assigned yet");
+    Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         .detail("The tuple structure of a not-yet-assigned record is indeterminate.")
-        .at(value.position)
 }

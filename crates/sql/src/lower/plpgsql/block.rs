@@ -1,5 +1,6 @@
 //! Blocks: declarations, bodies, handlers.
 
+use super::shapes::join;
 use super::{Body, Handled, Region, unsupported};
 use crate::ast::plpgsql::{Condition, DeclarationKind, PlBlock};
 use crate::ast::{Expr, ExprKind, Name, TypeName, TypeNameKind};
@@ -24,13 +25,20 @@ impl Body<'_, '_> {
         }
         // A labelled block can be left.
         let exit = self.l.label();
-        let body = self.sub_block(|s| {
-            s.regions.push(Region { name: block.label.clone(), exit, next: None });
-            let outcome =
-                if block.handlers.is_empty() { s.statements(&block.body) } else { s.with_handlers(block) };
-            s.regions.pop();
-            outcome
-        })?;
+        let lower = |s: &mut Self| {
+            s.sub_block(|s| {
+                s.regions.push(Region { name: block.label.clone(), exit, next: None });
+                let outcome = if block.handlers.is_empty() {
+                    s.statements(&block.body)
+                } else {
+                    s.with_handlers(block)
+                };
+                s.regions.pop();
+                outcome
+            })
+        };
+        // Whoever leaves a labelled block leaves it from anywhere.
+        let body = if block.label.is_some() { self.repeated(lower)? } else { lower(self)? };
         if block.label.is_some() {
             self.l.emit(OpKind::Block { label: exit, body });
         } else {
@@ -41,7 +49,9 @@ impl Body<'_, '_> {
     }
 
     fn with_handlers(&mut self, block: &PlBlock) -> Result<()> {
+        let start = self.scope.clone();
         let body = self.sub_block(|s| s.statements(&block.body))?;
+        let mut ends = vec![self.scope.clone()];
         let mut handlers = Vec::new();
         for handler in &block.handlers {
             let mut catches = Vec::new();
@@ -52,16 +62,22 @@ impl Body<'_, '_> {
                 |s: &mut Self, name: &str| s.l.program.reg(RegKind::Value(Type::Text), Some(name.to_owned()));
             let handled =
                 Handled { sqlstate: register(self, "sqlstate"), sqlerrm: register(self, "sqlerrm") };
-            self.scope.push(None);
-            for (name, reg) in [("sqlstate", handled.sqlstate), ("sqlerrm", handled.sqlerrm)] {
-                self.scope.declare(name, Variable::Scalar(Typed { reg, ty: Type::Text }));
-            }
-            let outer = self.handled.replace(handled);
-            let body = self.sub_block(|s| s.statements(&handler.body));
-            self.handled = outer;
-            self.scope.pop();
+            let body = self.alternative(&start, &mut ends, |s| {
+                s.scope.push(None);
+                for (name, reg) in [("sqlstate", handled.sqlstate), ("sqlerrm", handled.sqlerrm)] {
+                    s.scope.declare(name, Variable::Scalar(Typed { reg, ty: Type::Text }));
+                }
+                let outer = s.handled.replace(handled);
+                let body = s.sub_block(|s| s.statements(&handler.body));
+                s.handled = outer;
+                s.scope.pop();
+                body
+            })?;
             let (sqlstate, sqlerrm) = (handled.sqlstate, handled.sqlerrm);
-            handlers.push(Handler { catches, sqlstate, sqlerrm, body: body? });
+            handlers.push(Handler { catches, sqlstate, sqlerrm, body });
+        }
+        if let Some(joined) = ends.iter().cloned().reduce(|a, b| join(&a, &b)) {
+            self.scope = joined;
         }
         self.l.emit(OpKind::Try { body, handlers });
         Ok(())
@@ -90,13 +106,19 @@ impl Body<'_, '_> {
     ) -> Result<()> {
         let twice = self.scope.frames().last().is_some_and(|f| f.variables.iter().any(|(n, _)| n == name));
         if twice {
-            return Err(Error::new(SqlState::SYNTAX_ERROR, format!("duplicate declaration at \"{name}\"")));
+            let message = format!("duplicate declaration at or near \"{name}\"");
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
         }
         let variable = self.variable(name, ty)?;
         match (&variable, default) {
             (Variable::Scalar(t), Some(default)) => {
                 // The name is not known yet in its own default.
-                self.l.expr_into(&self.scope, default, t.reg, CastContext::Assignment)?;
+                let done = self.l.expr_into(&self.scope, default, t.reg, CastContext::Variable);
+                if let Err(error) = done
+                    && (!self.checking || super::is_of_creation(&error))
+                {
+                    return Err(error);
+                }
             }
             (Variable::Scalar(_) | Variable::Row { .. }, None) if self.loops > 0 => {
                 for reg in registers(&variable) {
@@ -116,7 +138,7 @@ impl Body<'_, '_> {
         if not_null {
             if default.is_none() {
                 return Err(Error::new(
-                    SqlState::SYNTAX_ERROR,
+                    SqlState::NULL_VALUE_NOT_ALLOWED,
                     format!("variable \"{name}\" must have a default value, since it's declared NOT NULL"),
                 ));
             }

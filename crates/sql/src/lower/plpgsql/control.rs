@@ -1,13 +1,14 @@
 //! Control flow: IF, CASE, loops, EXIT and CONTINUE, RETURN.
 
-use super::routine::emit_as;
+use super::assign::Target;
+use super::routine::{emit_as, emit_exactly};
 use super::statement::settled;
 use super::{Answer, Body, Region};
 use crate::ast::plpgsql::{Stmt, StmtKind};
 use crate::ast::{BinaryOp, Expr, ExprKind, Name, Query, Statement, StatementKind};
 use crate::lower::{CastContext, Found, Typed, Variable};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_ir::{Coll, CollDecl, CollKind, Func, OpKind, Output, Reg, RegKind};
+use planaria_ir::{Coll, CollDecl, CollKind, Func, OpKind, Output, ProgramKind, Reg, RegKind};
 
 impl Body<'_, '_> {
     pub(super) fn if_chain(&mut self, branches: &[(Expr, Vec<Stmt>)], otherwise: &[Stmt]) -> Result<()> {
@@ -15,8 +16,7 @@ impl Body<'_, '_> {
             return self.statements(otherwise);
         };
         let cond = self.l.condition(&self.scope, condition)?;
-        let then = self.sub_block(|s| s.statements(body))?;
-        let otherwise = self.sub_block(|s| s.if_chain(rest, otherwise))?;
+        let (then, otherwise) = self.either(|s| s.statements(body), |s| s.if_chain(rest, otherwise))?;
         self.l.emit(OpKind::If { cond, then, otherwise });
         Ok(())
     }
@@ -86,8 +86,8 @@ impl Body<'_, '_> {
         }
         let condition = condition.ok_or_else(|| Error::internal("a WHEN without a value"))?;
         let cond = self.l.condition(&self.scope, &condition)?;
-        let then = self.sub_block(|s| s.statements(body))?;
-        let otherwise = self.sub_block(|s| s.case_chain(operand, rest, otherwise))?;
+        let (then, otherwise) =
+            self.either(|s| s.statements(body), |s| s.case_chain(operand, rest, otherwise))?;
         self.l.emit(OpKind::If { cond, then, otherwise });
         Ok(())
     }
@@ -105,11 +105,11 @@ impl Body<'_, '_> {
     fn in_loop(
         &mut self,
         region: Region,
-        f: impl FnOnce(&mut Self) -> Result<()>,
+        mut f: impl FnMut(&mut Self) -> Result<()>,
     ) -> Result<planaria_ir::Block> {
         self.regions.push(region);
         self.loops += 1;
-        let body = self.sub_block(f);
+        let body = self.repeated(|s| s.sub_block(&mut f));
         self.loops -= 1;
         self.regions.pop();
         body
@@ -209,7 +209,13 @@ impl Body<'_, '_> {
     }
 
     fn bound(&mut self, e: &Expr, if_null: &str) -> Result<Reg> {
-        let reg = self.l.expr_as(&self.scope, e, &Type::Int4, CastContext::Assignment)?;
+        let mut reg = self.l.expr_as(&self.scope, e, &Type::Int4, CastContext::Variable)?;
+        if self.l.program.regs[reg.index()].name.is_some() {
+            // The body may change the variable.
+            let kept = self.l.temp(Type::Int4);
+            self.copy(kept, reg);
+            reg = kept;
+        }
         if !matches!(e.kind, ExprKind::Integer(_)) {
             let null = self.is_null(reg);
             self.when(null, |s| {
@@ -271,8 +277,7 @@ impl Body<'_, '_> {
         columns: &[Output],
         body: &[Stmt],
     ) -> Result<()> {
-        self.scope.push(name.map(str::to_owned));
-        let targets = self.targets(targets, columns)?;
+        let targets = self.loop_targets(targets, columns)?;
         let row: Vec<Typed> =
             columns.iter().map(|c| Typed { reg: self.l.temp(c.ty.clone()), ty: c.ty.clone() }).collect();
         let label = self.l.label();
@@ -285,11 +290,25 @@ impl Body<'_, '_> {
             s.store_all(&targets, &row)?;
             s.statements(body)
         });
-        self.scope.pop();
         let columns = row.iter().map(|t| t.reg).collect();
         self.l.emit(OpKind::ForEach { coll, columns, entry: None, label, body: block? });
+        self.unless(ran, |s| s.store_nulls(&targets))?;
         self.copy(self.found, ran);
         Ok(())
+    }
+
+    /// The targets of a loop over rows.
+    fn loop_targets(&mut self, targets: &[Expr], columns: &[Output]) -> Result<Vec<Target>> {
+        for target in targets {
+            if let ExprKind::Column(name) = &target.kind
+                && self.scope.lookup(&name.parts).is_none()
+            {
+                let message =
+                    "loop variable of loop over rows must be a record variable or list of scalar variables";
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(target.position));
+            }
+        }
+        self.targets(targets, columns)
     }
 
     pub(super) fn for_execute(
@@ -425,22 +444,25 @@ impl Body<'_, '_> {
         match (&self.answer, value) {
             (Answer::Outs | Answer::Void, None) | (Answer::Set(..), None) => {}
             (Answer::Set(..), Some(_)) => {
-                return wrong("RETURN cannot have a parameter in function returning set");
+                return wrong("RETURN cannot have a parameter in function returning set")
+                    .map_err(|e| e.hint("Use RETURN NEXT or RETURN QUERY."));
+            }
+            (Answer::Outs, Some(_)) if self.l.program.kind == ProgramKind::Procedure => {
+                let message = "RETURN cannot have a parameter in a procedure";
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message));
             }
             (Answer::Outs, Some(_)) => {
-                return wrong("RETURN cannot have a parameter in a routine with OUT parameters");
+                return wrong("RETURN cannot have a parameter in function with OUT parameters");
             }
-            (Answer::Void, Some(e)) => {
-                if !matches!(e.kind, ExprKind::Null) {
-                    return wrong("RETURN cannot have a parameter in function returning void");
-                }
+            (Answer::Void, Some(_)) => {
+                return wrong("RETURN cannot have a parameter in function returning void");
             }
             (Answer::Value(_) | Answer::Row(_), None) => {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, "missing expression at or near \";\""));
             }
             (Answer::Value(reg), Some(e)) => {
                 let reg = *reg;
-                self.l.expr_into(&self.scope, e, reg, CastContext::Assignment)?;
+                self.l.expr_into(&self.scope, e, reg, CastContext::Variable)?;
             }
             (Answer::Row(row), Some(e)) => {
                 let row = row.clone();
@@ -449,7 +471,7 @@ impl Body<'_, '_> {
                     return wrong("returned record type does not match expected record type");
                 }
                 for (to, from) in row.iter().zip(values) {
-                    let src = self.l.cast(from, &to.ty, CastContext::Assignment)?;
+                    let src = self.l.cast(from, &to.ty, CastContext::Variable)?;
                     self.copy(to.reg, src);
                 }
             }
@@ -489,26 +511,29 @@ impl Body<'_, '_> {
                 SqlState::DATATYPE_MISMATCH,
                 "RETURN NEXT cannot have a parameter in function with OUT parameters",
             )),
-            (None, None) => Err(Error::new(SqlState::SYNTAX_ERROR, "RETURN NEXT must have a parameter")),
+            (None, None) => Err(Error::new(SqlState::SYNTAX_ERROR, "missing expression at or near \";\"")),
             (Some(e), None) => {
                 let row = matches!(&e.kind, ExprKind::Row(_))
                     || matches!(&e.kind, ExprKind::Column(n)
                         if matches!(self.scope.lookup(&n.parts), Some(Found::Variable(Variable::Row { .. }))));
                 let values = if row { self.row_values(e)? } else { vec![self.value(e)?] };
                 let name = self.name.clone();
-                emit_as(self.l, &name, &outputs, &values)
+                if row {
+                    emit_exactly(self.l, &outputs, &values)
+                } else {
+                    emit_as(self.l, &name, &outputs, &values, CastContext::Variable)
+                }
             }
         }
     }
 
     pub(super) fn return_query(&mut self, query: &Query) -> Result<()> {
         let outputs = self.set_outputs()?;
-        let name = self.name.clone();
         let count = self.l.temp(Type::Int8);
         self.l.emit(OpKind::Const { dst: count, value: Datum::Int(0) });
         let (one, zero) = (self.int8(1), self.int8(0));
         self.l.query(&self.scope, query, &mut |l, values| {
-            emit_as(l, &name, &outputs, values)?;
+            emit_exactly(l, &outputs, values)?;
             l.emit(OpKind::Apply { dst: count, func: Func::Int8Add, args: vec![count, one] });
             Ok(())
         })?;

@@ -3,7 +3,6 @@
 use super::Body;
 use crate::ast::plpgsql::{Raise, RaiseWhat};
 use crate::ast::{Expr, ExprKind};
-use crate::lower::{CastContext, Typed};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{ErrorFields, Func, Level, OpKind, Reg, StateSource};
 
@@ -15,6 +14,8 @@ impl Body<'_, '_> {
     pub(super) fn raise(&mut self, raise: &Raise) -> Result<()> {
         let mut state = None;
         let mut message = None;
+        // What names the condition is the message where none is given.
+        let mut condition: Option<Reg> = None;
         match &raise.what {
             RaiseWhat::Current => {
                 let Some(handled) = self.handled else {
@@ -37,13 +38,13 @@ impl Body<'_, '_> {
                     )
                 })?;
                 state = Some(StateSource::Known(known));
-                message = Some(self.text(name.clone()));
+                condition = Some(self.text(name.clone()));
             }
             RaiseWhat::State(code) => {
                 let known = SqlState::parse(code)
                     .ok_or_else(|| Error::new(SqlState::SYNTAX_ERROR, "invalid SQLSTATE code"))?;
                 state = Some(StateSource::Known(known));
-                message = Some(self.text(code.clone()));
+                condition = Some(self.text(code.clone()));
             }
             RaiseWhat::Nothing => {}
         }
@@ -67,7 +68,9 @@ impl Body<'_, '_> {
                         )
                         .at(e.position));
                     }
-                    state = Some(self.errcode(e)?);
+                    let (source, given) = self.errcode(e)?;
+                    state = Some(source);
+                    condition = Some(given);
                 }
                 "message" => {
                     if matches!(raise.what, RaiseWhat::Format(..)) {
@@ -77,10 +80,10 @@ impl Body<'_, '_> {
                         )
                         .at(e.position));
                     }
-                    message = Some(self.as_text(e)?);
+                    message = Some(self.option_text(e)?);
                 }
-                "detail" => fields.detail = Some(self.as_text(e)?),
-                "hint" => fields.hint = Some(self.as_text(e)?),
+                "detail" => fields.detail = Some(self.option_text(e)?),
+                "hint" => fields.hint = Some(self.option_text(e)?),
                 "constraint" => fields.constraint = Some(literal(e, option)?),
                 "table" => fields.table = Some(literal(e, option)?),
                 "column" => fields.column = Some(literal(e, option)?),
@@ -101,13 +104,12 @@ impl Body<'_, '_> {
         } else {
             SqlState::SUCCESSFUL_COMPLETION
         }));
-        let message = match (message, state) {
+        let message = match (message.or(condition), state) {
             (Some(message), _) => message,
-            (None, StateSource::Known(state)) => {
-                self.text(state.condition_name().map_or_else(|| state.to_string(), str::to_owned))
+            (None, StateSource::Known(state)) => self.text(state.to_string()),
+            (None, StateSource::Computed(_) | StateSource::Current) => {
+                return Err(Error::internal("a RAISE without anything to say"));
             }
-            (None, StateSource::Computed(reg)) => reg,
-            (None, StateSource::Current) => return Err(Error::internal("RAISE of the current error")),
         };
         self.l.emit(OpKind::Raise { level: raise.level, state, message, fields });
         Ok(())
@@ -129,38 +131,41 @@ impl Body<'_, '_> {
         let mut regs = vec![self.text(format)];
         for arg in args {
             let value = self.value(arg)?;
-            regs.push(self.output(value)?);
+            regs.push(self.l.output(value)?);
         }
         Ok(self.apply(Func::RaiseFormat, regs, Type::Text))
     }
 
-    /// A value as it prints.
-    fn output(&mut self, value: Typed) -> Result<Reg> {
-        match value.ty {
-            Type::Bool => Ok(self.apply(Func::BoolOut, vec![value.reg], Type::Text)),
-            Type::Char(n) => {
-                let width = self.l.constant(Datum::Int(i64::from(n)), Type::Int4);
-                Ok(self.apply(Func::CharPad, vec![value.reg, width], Type::Text))
-            }
-            _ => self.l.cast(value, &Type::Text, CastContext::Explicit),
-        }
-    }
-
     fn as_text(&mut self, e: &Expr) -> Result<Reg> {
         let value = self.value(e)?;
-        self.output(value)
+        self.l.output(value)
     }
 
-    /// ERRCODE: a code or a condition name; known now if it is a literal.
-    fn errcode(&mut self, e: &Expr) -> Result<StateSource> {
+    /// The text of an option, which must not be NULL.
+    fn option_text(&mut self, e: &Expr) -> Result<Reg> {
+        let text = self.as_text(e)?;
+        if !matches!(e.kind, ExprKind::String(_)) {
+            let null = self.is_null(text);
+            self.when(null, |s| {
+                s.fail(SqlState::NULL_VALUE_NOT_ALLOWED, "RAISE statement option cannot be null", None);
+                Ok(())
+            })?;
+        }
+        Ok(text)
+    }
+
+    /// ERRCODE: a code or a condition name, known now if it is a literal; and its text.
+    fn errcode(&mut self, e: &Expr) -> Result<(StateSource, Reg)> {
         if let ExprKind::String(text) = &e.kind {
             let known = SqlState::from_condition_name(text).or_else(|| SqlState::parse(text));
-            return known.map(StateSource::Known).ok_or_else(|| {
+            let given = self.text(text.clone());
+            return known.map(|s| (StateSource::Known(s), given)).ok_or_else(|| {
                 Error::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized exception condition \"{text}\""))
                     .at(e.position)
             });
         }
-        Ok(StateSource::Computed(self.as_text(e)?))
+        let text = self.option_text(e)?;
+        Ok((StateSource::Computed(text), text))
     }
 
     pub(super) fn assert(&mut self, condition: &Expr, message: Option<&Expr>) -> Result<()> {

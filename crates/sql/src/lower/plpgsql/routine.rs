@@ -11,6 +11,10 @@ use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, R
 
 /// Lowers a procedure or function. Positions are those of its body.
 pub fn lower_procedure(catalog: &Catalog, procedure: &Procedure) -> Result<Program> {
+    lower_routine(catalog, procedure, false)
+}
+
+fn lower_routine(catalog: &Catalog, procedure: &Procedure, checking: bool) -> Result<Program> {
     let kind = match &procedure.returns {
         Returns::Procedure => ProgramKind::Procedure,
         _ if procedure.returns_set() => ProgramKind::SetFunction,
@@ -57,7 +61,7 @@ pub fn lower_procedure(catalog: &Catalog, procedure: &Procedure) -> Result<Progr
     match procedure.language {
         Language::PlPgSql => {
             let block = parse::plpgsql(&procedure.body)?;
-            lower_body(&mut l, scope, &procedure.name, answer, &block)?;
+            lower_body(&mut l, scope, &procedure.name, answer, &block, checking)?;
         }
         Language::Sql => {
             let statements = parse::statements(&procedure.body)?;
@@ -68,12 +72,11 @@ pub fn lower_procedure(catalog: &Catalog, procedure: &Procedure) -> Result<Progr
     l.finish()
 }
 
-/// Checks what CREATE checks of a routine: the syntax of its body. What the body names may come later.
-pub fn check_routine(_: &Catalog, procedure: &Procedure) -> Result<()> {
-    match procedure.language {
-        Language::PlPgSql => parse::plpgsql(&procedure.body).map(|_| ()),
-        Language::Sql => parse::statements(&procedure.body).map(|_| ()),
-    }
+/// Checks what CREATE checks of a routine. Of PL/pgSQL: its syntax, declarations, labels, targets,
+/// forms of RETURN and RAISE, and whatever is not supported; tables, columns and functions that its
+/// statements name may come later. Of SQL: everything.
+pub fn check_routine(catalog: &Catalog, procedure: &Procedure) -> Result<()> {
+    lower_routine(catalog, procedure, procedure.language == Language::PlPgSql).map(|_| ())
 }
 
 /// Lowers the body of a DO block.
@@ -82,7 +85,7 @@ pub fn lower_do(catalog: &Catalog, text: &str) -> Result<Program> {
     let mut l = Lowerer::new(catalog, "inline_code_block", ProgramKind::Statement);
     let mut scope = Scope::new();
     scope.push(None);
-    lower_body(&mut l, scope, "inline_code_block", Answer::Outs, &block)?;
+    lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, false)?;
     l.finish()
 }
 
@@ -177,11 +180,21 @@ fn body<'l, 'c>(
         not_null: Vec::new(),
         hidden: 0,
         loops: 0,
+        shapes: Vec::new(),
+        checking: false,
     }
 }
 
-fn lower_body(l: &mut Lowerer<'_>, scope: Scope, name: &str, answer: Answer, block: &PlBlock) -> Result<()> {
+fn lower_body(
+    l: &mut Lowerer<'_>,
+    scope: Scope,
+    name: &str,
+    answer: Answer,
+    block: &PlBlock,
+    checking: bool,
+) -> Result<()> {
     let mut body = body(l, scope, name, answer, asks_row_count(block));
+    body.checking = checking;
     body.block(block)?;
     if let (Answer::Value(_) | Answer::Row(_), false) = (&body.answer, ends_in_return(&block.body)) {
         body.fail(
@@ -227,7 +240,13 @@ impl Body<'_, '_> {
         let last = statements.len().saturating_sub(1);
         for (i, statement) in statements.iter().enumerate() {
             self.l.at(statement.position);
-            let answers = i == last && !matches!(self.answer, Answer::Outs | Answer::Void);
+            let outs = !self.l.program.outs.is_empty();
+            let answers = match self.answer {
+                Answer::Void => false,
+                // A procedure may end in any statement; with parameters to give it ends in their values.
+                Answer::Outs => outs && i == last,
+                _ => i == last,
+            };
             if answers {
                 self.sql_answer(statement)?;
             } else {
@@ -249,6 +268,9 @@ impl Body<'_, '_> {
             StatementKind::Query(query) => {
                 self.l.query(&self.scope, query, &mut |_, _| Ok(()))?;
             }
+            StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => {
+                self.change(statement, &mut |_, _| Ok(()))?;
+            }
             _ => self.sql(statement)?,
         }
         Ok(())
@@ -261,8 +283,12 @@ impl Body<'_, '_> {
                 vec![Typed { reg: *reg, ty }]
             }
             Answer::Row(row) => row.clone(),
+            Answer::Outs => {
+                let outs = self.l.program.outs.iter().zip(&self.l.program.outputs);
+                outs.map(|(reg, o)| Typed { reg: *reg, ty: o.ty.clone() }).collect()
+            }
             Answer::Set(..) => Vec::new(),
-            Answer::Outs | Answer::Void => return self.discard(statement),
+            Answer::Void => return self.discard(statement),
         };
         let StatementKind::Query(query) = &statement.kind else {
             return match &statement.kind {
@@ -279,12 +305,28 @@ impl Body<'_, '_> {
         if let Answer::Set(outputs, _) = &self.answer {
             let outputs = outputs.clone();
             let name = self.name.clone();
-            self.l.query(&self.scope, query, &mut |l, values| emit_as(l, &name, &outputs, values))?;
+            self.l.query(&self.scope, query, &mut |l, values| {
+                emit_as(l, &name, &outputs, values, CastContext::Assignment)
+            })?;
             return Ok(());
         }
         let name = self.name.clone();
-        self.l.query_limited(&self.scope, query, 1, &mut |l, values| into_as(l, &name, &targets, values))?;
-        Ok(())
+        if !matches!(self.answer, Answer::Outs) {
+            self.l.query_limited(&self.scope, query, 1, &mut |l, v| into_as(l, &name, &targets, v))?;
+            return Ok(());
+        }
+        // An INOUT parameter has a value: without a row it becomes NULL.
+        let got = self.l.temp(Type::Bool);
+        self.l.emit(OpKind::Const { dst: got, value: Datum::Bool(false) });
+        let yes = self.truth(true);
+        self.l.query_limited(&self.scope, query, 1, &mut |l, values| {
+            l.emit(OpKind::Copy { dst: got, src: yes });
+            into_as(l, &name, &targets, values)
+        })?;
+        self.unless(got, |s| {
+            targets.iter().for_each(|t| s.null(t.reg));
+            Ok(())
+        })
     }
 
     fn dml_answer(&mut self, statement: &Statement, targets: &[Typed]) -> Result<()> {
@@ -294,7 +336,7 @@ impl Body<'_, '_> {
             _ => None,
         };
         let mut sink = |l: &mut Lowerer<'_>, values: &[Typed]| match &outputs {
-            Some(outputs) => emit_as(l, &name, outputs, values),
+            Some(outputs) => emit_as(l, &name, outputs, values, CastContext::Assignment),
             None => into_as(l, &name, targets, values),
         };
         match &statement.kind {
@@ -314,14 +356,50 @@ fn structure(name: &str, wanted: usize, got: usize) -> Error {
     )
 }
 
-/// Emits a query's row as the answer's columns.
-pub(super) fn emit_as(l: &mut Lowerer<'_>, name: &str, outputs: &[Output], values: &[Typed]) -> Result<()> {
+/// Emits a query's row as the answer's columns, which it must be of: PL/pgSQL converts nothing here.
+pub(super) fn emit_exactly(l: &mut Lowerer<'_>, outputs: &[Output], values: &[Typed]) -> Result<()> {
+    let wrong = |detail: String| {
+        Err(Error::new(SqlState::DATATYPE_MISMATCH, "structure of query does not match function result type")
+            .detail(detail))
+    };
+    let (got, wanted) = (values.len(), outputs.len());
+    if got != wanted {
+        return wrong(format!(
+            "Number of returned columns ({got}) does not match expected column count ({wanted})."
+        ));
+    }
+    let mut row = Vec::new();
+    for (i, (output, value)) in outputs.iter().zip(values).enumerate() {
+        let is = if value.ty == Type::Unknown { Type::Text } else { value.ty.clone() };
+        // A parameter declared char(n) is kept as text.
+        let same = is.base() == output.ty.base() || matches!((&is, &output.ty), (Type::Char(_), Type::Text));
+        if !same {
+            let (is, ty) = (is.to_string(), &output.ty);
+            return wrong(format!(
+                "Returned type {is} does not match expected type {ty} in column {}.",
+                i + 1
+            ));
+        }
+        row.push(l.cast(value.clone(), &output.ty, CastContext::Variable)?);
+    }
+    l.emit(OpKind::Emit { values: row });
+    Ok(())
+}
+
+/// Emits a query's row, converted to the answer's columns.
+pub(super) fn emit_as(
+    l: &mut Lowerer<'_>,
+    name: &str,
+    outputs: &[Output],
+    values: &[Typed],
+    context: CastContext,
+) -> Result<()> {
     if outputs.len() != values.len() {
         return Err(structure(name, outputs.len(), values.len()));
     }
     let mut row = Vec::new();
     for (output, value) in outputs.iter().zip(values) {
-        row.push(l.cast(value.clone(), &output.ty, CastContext::Assignment)?);
+        row.push(l.cast(value.clone(), &output.ty, context)?);
     }
     l.emit(OpKind::Emit { values: row });
     Ok(())

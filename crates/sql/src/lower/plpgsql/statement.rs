@@ -4,6 +4,7 @@ use super::assign::{Target, store_row};
 use super::routine::without_into;
 use super::{Body, unsupported};
 use crate::ast::plpgsql::{Stmt, StmtKind};
+use crate::ast::visit::{self, Node};
 use crate::ast::{Expr, ExprKind, FunctionCall, Into, Query, QueryBody, Statement, StatementKind};
 use crate::lower::{CastContext, Lowerer, Typed};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
@@ -95,9 +96,15 @@ impl Body<'_, '_> {
 
     /// Whether a query may do more than read: it calls a routine of the user's, or draws numbers.
     fn may_have_effects(&self, query: &Query) -> bool {
-        let text = format!("{query:?}");
-        // The tree's text names every call; a name too many only costs the rest of the rows.
-        text.contains("Call(")
+        let mut effects = false;
+        visit::query(query, &mut |node| {
+            if let Node::Call(call) = node {
+                let name = call.name.parts.last().map_or("", String::as_str);
+                let draws = ["nextval", "setval", "random", "gen_random_uuid"].contains(&name);
+                effects |= draws || self.l.catalog.procedures_named(name).next().is_some();
+            }
+        });
+        effects
     }
 
     /// A SQL statement.
@@ -143,7 +150,7 @@ impl Body<'_, '_> {
                 if direct {
                     store_row(l, &targets, values)?;
                 } else {
-                    raise_if(l, got, SqlState::TOO_MANY_ROWS, "query returned more than one row");
+                    raise_if_second(l, got);
                     for (to, from) in aside.iter().zip(values) {
                         l.emit(OpKind::Copy { dst: to.reg, src: from.reg });
                     }
@@ -187,7 +194,6 @@ impl Body<'_, '_> {
         let count = match into {
             None if returning => {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, "query has no destination for result data")
-                    .hint("Add an INTO clause, or leave RETURNING out.")
                     .at(statement.position));
             }
             None => self.change(statement, &mut |_, _| Ok(()))?,
@@ -204,7 +210,7 @@ impl Body<'_, '_> {
                     if direct {
                         store_row(l, &targets, values)?;
                     } else {
-                        raise_if(l, got, SqlState::TOO_MANY_ROWS, "query returned more than one row");
+                        raise_if_second(l, got);
                         for (to, from) in aside.iter().zip(values) {
                             l.emit(OpKind::Copy { dst: to.reg, src: from.reg });
                         }
@@ -235,7 +241,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    fn change(
+    pub(super) fn change(
         &mut self,
         statement: &Statement,
         sink: &mut dyn FnMut(&mut Lowerer<'_>, &[Typed]) -> Result<()>,
@@ -331,7 +337,7 @@ impl Body<'_, '_> {
         using: &[Expr],
         rows: Option<planaria_ir::Coll>,
     ) -> Result<Reg> {
-        let text = self.l.expr_as(&self.scope, text, &Type::Text, CastContext::Assignment)?;
+        let text = self.l.expr_as(&self.scope, text, &Type::Text, CastContext::Variable)?;
         let null = self.is_null(text);
         self.when(null, |s| {
             s.fail(SqlState::NULL_VALUE_NOT_ALLOWED, "query string argument of EXECUTE is null", None);
@@ -402,15 +408,17 @@ fn into_of(query: &Query) -> Option<&Into> {
     }
 }
 
-/// `if cond { raise }`
-fn raise_if(l: &mut Lowerer<'_>, cond: Reg, state: SqlState, message: &str) {
-    let message = l.constant(Datum::Text(message.to_owned()), Type::Text);
+/// P0003 where a row came before.
+fn raise_if_second(l: &mut Lowerer<'_>, cond: Reg) {
+    let mut text = |t: &str| l.constant(Datum::Text(t.to_owned()), Type::Text);
+    let message = text("query returned more than one row");
+    let hint = text("Make sure the query returns a single row, or use LIMIT 1.");
     l.begin_block();
     l.emit(OpKind::Raise {
         level: planaria_ir::Level::Exception,
-        state: planaria_ir::StateSource::Known(state),
+        state: planaria_ir::StateSource::Known(SqlState::TOO_MANY_ROWS),
         message,
-        fields: Default::default(),
+        fields: planaria_ir::ErrorFields { hint: Some(hint), ..Default::default() },
     });
     let then = l.end_block();
     l.emit(OpKind::If { cond, then, otherwise: Default::default() });
