@@ -143,12 +143,10 @@ impl Closer {
         Ok(())
     }
 
-    /// The end: marks it, cuts what was preallocated, ends the threads.
-    pub(crate) fn close(&mut self, epoch: Epoch) -> io::Result<()> {
-        if self.unmarked_since.is_some() {
-            self.mark(epoch)?;
-        }
-        self.loggers.iter().try_for_each(|desk| desk.logger.lock().close())
+    /// The end: cuts what was preallocated. Returns the newest epoch that was written.
+    pub(crate) fn close(&mut self) -> io::Result<Epoch> {
+        self.loggers.iter().try_for_each(|desk| desk.logger.lock().close())?;
+        Ok(self.prior)
     }
 }
 

@@ -156,6 +156,15 @@ impl SegmentFiles {
         Ok(old.len())
     }
 
+    /// Notes the clean end of the run: from now on all of it must be readable up to `last`.
+    pub(crate) fn end_run(&self, last: Epoch) -> io::Result<()> {
+        let mut manifest = self.manifest.lock();
+        if let Some(run) = manifest.runs.last_mut() {
+            run.last = Some(last);
+        }
+        manifest.write(&*self.device)
+    }
+
     fn order(&self, logger: usize, ordinal: u32) {
         if let Some((sender, _)) = &*self.thread.lock() {
             *self.spares[logger].state.lock() = SpareState::Ordered;

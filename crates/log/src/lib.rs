@@ -49,6 +49,9 @@ mod waiters;
 mod words;
 mod worker;
 
+#[cfg(test)]
+mod tests;
+
 pub use batch::{Batch, Batches};
 pub use device::{Device, DeviceFile, DeviceLock, DirectoryDevice};
 pub use log::{Durable, Log};

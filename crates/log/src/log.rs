@@ -219,9 +219,8 @@ impl Log {
         }
         let mut closer = shared.closer.lock();
         let closed = self.health().and_then(|()| shared.round(&mut closer, false)).and_then(|()| {
-            // The end mark gets an epoch of its own.
-            let epoch = Epoch(shared.clock.advance().0 - 1);
-            closer.close(epoch).map_err(|e| shared.fail_at(&closer, e))
+            let last = closer.close().map_err(|e| shared.fail_at(&closer, e))?;
+            Ok(shared.files.as_ref().map_or(Ok(()), |files| files.end_run(last))?)
         });
         let _ = shared.state.compare_exchange(STOPPING, CLOSED, Ordering::SeqCst, Ordering::SeqCst);
         drop(closer);

@@ -1,8 +1,9 @@
 //! The manifest: which runs wrote the log, and up to which epoch each of them counts.
 //!
-//! It is replaced as a whole (written aside, synced, renamed) when a database is opened and when old
-//! log is deleted; never while transactions commit. That replacement is the moment at which a torn
-//! tail is cut: epochs of a run beyond its `last` are as if they had never been written.
+//! It is replaced as a whole (written aside, synced, renamed) when a database is opened or closed and
+//! when old log is deleted; no commit waits for it. Replacing it at opening is the moment at which a
+//! torn tail is cut: epochs of a run beyond its `last` are as if they had never been written, those up
+//! to it must be readable.
 
 use crate::device::{self, Device};
 use crate::frame::{u32_at, u64_at};

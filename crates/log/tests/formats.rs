@@ -1,0 +1,118 @@
+//! Logs of every format that was ever released can still be read, and the current format is written
+//! byte for byte as it is documented in `docs/formats/log.md`.
+//!
+//! `formats/v1` was made by `write_example` below.
+
+use planaria_base::clock::CommitClock;
+use planaria_base::{Epoch, ProcedureId, SequenceId, TableId};
+use planaria_log::{DirectoryDevice, LogReader, Options};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+fn golden(version: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats").join(version)
+}
+
+/// Two runs: one logger, then two.
+fn write_example(path: &Path) {
+    for run in 1..=2u64 {
+        let clock = Arc::new(CommitClock::new(Epoch(10 * run)));
+        let options = Options {
+            loggers: run as usize,
+            planner_version: 40 + run as u32,
+            database: Some(*b"planaria-example"),
+            segment_bytes_max: 16 << 10,
+            segment_epochs_max: 3,
+            threads: false,
+            ..Options::default()
+        };
+        let device = Arc::new(DirectoryDevice::open(path).unwrap());
+        let log = LogReader::open(device).unwrap().resume(clock.clone(), options).unwrap();
+        let mut workers = [log.worker().unwrap(), log.worker().unwrap()];
+        for round in 0..3 {
+            let commit = workers[0].enter().unwrap();
+            let ts = clock.draw();
+            commit.call(ts, ProcedureId(5), 4, 2, |v| {
+                v.int(round);
+                v.text("zwölf");
+                v.ints([1, -70_000, 300].into_iter());
+                v.array(2);
+                v.null();
+                v.numeric(planaria_base::Numeric::from_parts(-12_345, 2).unwrap());
+                v.float(0.5);
+                v.uuid(*b"0123456789abcdef");
+            });
+            let commit = workers[1].enter().unwrap();
+            let ts = clock.draw();
+            commit.effects(ts, |e| {
+                e.insert(TableId(1), &[1, u64::MAX, 0]);
+                e.update(TableId(300), &[0x1234, 7]);
+                e.delete(TableId(2), b"key");
+                e.sequence(SequenceId(9), -5, true);
+                e.truncate(TableId(3));
+                e.schema(&[0xee; 130]);
+            });
+            log.flush().unwrap();
+        }
+        log.shutdown().unwrap();
+    }
+}
+
+fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(path).unwrap().map(|e| e.unwrap());
+    let named = entries.map(|e| (e.file_name().into_string().unwrap(), std::fs::read(e.path()).unwrap()));
+    named.filter(|(name, _)| name != "lock").collect()
+}
+
+fn text(path: &Path) -> String {
+    let reader = LogReader::open(Arc::new(DirectoryDevice::open(path).unwrap())).unwrap();
+    let mut text = format!("{:?}\n", reader.summary());
+    for batch in reader.batches(Epoch(0)) {
+        let batch = batch.unwrap();
+        text += &format!("planner {}\n", batch.planner_version());
+        for record in batch.records() {
+            text += &format!("{:?}\n", record.decode().unwrap());
+        }
+    }
+    text
+}
+
+#[test]
+fn the_current_format_is_written_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    write_example(dir.path());
+    if std::env::var_os("PLANARIA_BLESS").is_some() {
+        std::fs::create_dir_all(golden("v1")).unwrap();
+        for (name, bytes) in files(dir.path()) {
+            std::fs::write(golden("v1").join(name), bytes).unwrap();
+        }
+        std::fs::write(golden("v1.txt"), text(dir.path())).unwrap();
+    }
+    assert!(files(dir.path()) == files(&golden("v1")), "the format changed: it needs a new version");
+}
+
+#[test]
+fn version_1_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, bytes) in files(&golden("v1")) {
+        std::fs::write(dir.path().join(name), bytes).unwrap();
+    }
+    assert_eq!(text(dir.path()), std::fs::read_to_string(golden("v1.txt")).unwrap());
+}
+
+#[test]
+fn a_later_version_is_refused_with_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, mut bytes) in files(&golden("v1")) {
+        if name == "manifest" {
+            bytes[12] = 2;
+            let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..8]), &bytes[12..]);
+            bytes[8..12].copy_from_slice(&crc.to_le_bytes());
+        }
+        std::fs::write(dir.path().join(name), bytes).unwrap();
+    }
+    let error = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).err().unwrap();
+    assert_eq!(error.sqlstate().as_str(), "0A000");
+    assert!(error.fields().hint.is_some());
+}
