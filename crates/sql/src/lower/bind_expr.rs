@@ -217,6 +217,11 @@ impl Lowerer<'_> {
                 let a = self.settle(a)?;
                 self.with_let(a, |l, a| {
                     let equal = l.binary(BinaryOp::Eq, a.clone(), b, position)?;
+                    // The answer is of the type that was compared.
+                    let a = match &equal.kind {
+                        BoundKind::Apply(_, args) if args[0].ty != a.ty => args[0].clone(),
+                        _ => a,
+                    };
                     let ty = a.ty.clone();
                     let null = Bound::null(ty.clone(), position);
                     Ok(Bound::new(BoundKind::Case(vec![(equal, null)], Box::new(a)), ty, position))

@@ -87,7 +87,13 @@ impl Lowerer<'_> {
         let catalog = self.catalog;
         if let Some(table) = catalog.table(&table) {
             let rel = self.table_rel(table.id, shown);
-            return self.add_rel(level, rel, shown, renamed, position);
+            let part = self.add_rel(level, rel, shown, renamed, position)?;
+            if shown != table.name
+                && let Some(source) = level.sources.last_mut()
+            {
+                source.relation = Some(table.name.clone());
+            }
+            return Ok(part);
         }
         if let Some(view) = catalog.views.get(&table) {
             let foreign = |mut e: Error| {
@@ -183,7 +189,7 @@ impl Lowerer<'_> {
                 .zip(select.outputs)
                 .map(|(c, expr)| SourceColumn { name: c.name.clone(), expr, merged: false })
                 .collect();
-            let source = Source { alias: alias.to_owned(), columns };
+            let source = Source { alias: alias.to_owned(), relation: None, columns };
             let star = self.add_source(level, source, renamed, position)?;
             return Ok(Part { items: select.from, filter: select.filter, star });
         }
@@ -278,7 +284,7 @@ impl Lowerer<'_> {
         };
         let mut on = Vec::new();
         let mut star: Star = Vec::new();
-        let mut merged = Source { alias: String::new(), columns: Vec::new() };
+        let mut merged = Source { alias: String::new(), relation: None, columns: Vec::new() };
         for name in &common {
             let a = take_column(&mut l.star, name, "left", position)?;
             let b = take_column(&mut r.star, name, "right", position)?;

@@ -222,6 +222,13 @@ impl Lowerer<'_> {
             .map(|item| {
                 let output = match position_of(columns, &item.expr)? {
                     Some(output) => output,
+                    None if matches!(&item.expr.kind, ExprKind::Column(name) if name.parts.len() == 1) => {
+                        let ExprKind::Column(name) = &item.expr.kind else { unreachable!("just seen") };
+                        let message = format!("column \"{}\" does not exist", name.parts[0]);
+                        return Err(
+                            Error::new(SqlState::UNDEFINED_COLUMN, message).at(item.expr.position)
+                        );
+                    }
                     None => {
                         let message = "invalid UNION/INTERSECT/EXCEPT ORDER BY clause";
                         return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)

@@ -29,11 +29,8 @@ impl<'c> Lowerer<'c> {
                 "delete" => "delete from",
                 other => other,
             };
-            let message = format!("cannot {verb} view \"{table}\"");
-            return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-                .detail("Views are not updatable.")
-                .hint("Change the tables behind it.")
-                .at(name.position));
+            let what = format!("cannot {verb} view \"{table}\"");
+            return Err(Error::unsupported(what, "change the tables behind it").at(name.position));
         }
         let message = format!("relation \"{}\" does not exist", name.parts.join("."));
         Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(name.position))

@@ -711,14 +711,23 @@ impl Lowerer<'_> {
             left.push(self.exactly(reg, &column.ty));
         }
         let kinds: Vec<RegKind> = query.columns.iter().map(|c| RegKind::Value(c.ty.clone())).collect();
-        let map = self.program.coll(CollDecl { kind: CollKind::Map, keys: kinds, values: Vec::new() });
-        // Whether a row with a NULL among its columns was seen: then "not found" is unknown.
+        let map = self.program.coll(CollDecl { kind: CollKind::Map, keys: kinds.clone(), values: Vec::new() });
+        // Rows that are partly NULL are compared one by one: (1, NULL) is not (2, 3), but may be (1, 3).
+        let list = (values.len() > 1)
+            .then(|| self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values: kinds }));
+        // Whether a row with a NULL among its columns was seen: then "not found" may be unknown.
         let nulls = self.temp(Type::Bool);
         let (no, yes) = (self.truth(false), self.truth(true));
         self.once(query, &[(nulls, no)], &mut |l| {
             l.emit(OpKind::Clear { coll: map });
+            if let Some(coll) = list {
+                l.emit(OpKind::Clear { coll });
+            }
             l.emit_query(query, None, &mut |l, row| {
                 let keys: Vec<Reg> = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
+                if let Some(coll) = list {
+                    l.emit(OpKind::Push { coll, values: keys.clone() });
+                }
                 let missing = l.any_null(&keys);
                 let then = l.block(|l| {
                     l.copy(nulls, yes);
@@ -736,13 +745,17 @@ impl Lowerer<'_> {
         self.emit(OpKind::MapGet { coll: map, keys: left.clone(), found: result, values: Vec::new() });
         let null = self.constant(Datum::Null, Type::Bool);
         self.unless(result, |l| {
+            let missing = l.any_null(&left);
+            if let Some(coll) = list {
+                let either = l.apply(Func::Or, vec![missing, nulls], Type::Bool);
+                return l.when(either, |l| l.compare_each(&left, coll, result));
+            }
             // x IN (nothing) is false even for NULL.
             let len = l.temp(Type::Int8);
             l.emit(OpKind::Len { dst: len, coll: map });
             let zero = l.int8(0);
             let any = l.apply(Func::IntGt, vec![len, zero], Type::Bool);
-            let unknown = l.any_null(&left);
-            let unknown = l.apply(Func::And, vec![any, unknown], Type::Bool);
+            let unknown = l.apply(Func::And, vec![any, missing], Type::Bool);
             let unknown = l.apply(Func::Or, vec![unknown, nulls], Type::Bool);
             l.when(unknown, |l| {
                 l.copy(result, null);
@@ -750,6 +763,32 @@ impl Lowerer<'_> {
             })
         })?;
         Ok(self.deliver(result, dst))
+    }
+
+    /// `result` = whether a row equals any of a list, three-valued.
+    fn compare_each(&mut self, row: &[Reg], coll: planaria_ir::Coll, result: Reg) -> Result<()> {
+        let types: Vec<Type> = row.iter().map(|r| self.program.type_of(*r).cloned().unwrap_or(Type::Text)).collect();
+        let kinds = self.program.colls[coll.index()].values.clone();
+        let columns: Vec<Reg> = kinds.iter().map(|k| self.program.reg(k.clone(), None)).collect();
+        let label = self.label();
+        let body = self.block(|l| {
+            let mut all: Option<Reg> = None;
+            for ((a, b), ty) in row.iter().zip(&columns).zip(&types) {
+                let equal = super::operators::comparison(crate::ast::BinaryOp::Eq, ty.class())
+                    .ok_or_else(|| Error::internal("a type without equality"))?;
+                let one = l.apply(equal, vec![*a, *b], Type::Bool);
+                all = Some(match all {
+                    None => one,
+                    Some(all) => l.apply(Func::And, vec![all, one], Type::Bool),
+                });
+            }
+            if let Some(all) = all {
+                l.emit(OpKind::Apply { dst: result, func: Func::Or, args: vec![result, all] });
+            }
+            Ok(())
+        })?;
+        self.emit(OpKind::ForEach { coll, columns, entry: None, label, body });
+        Ok(())
     }
 
     fn eval_quantified_query(

@@ -22,6 +22,8 @@ pub(super) struct Names<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub alias: String,
+    /// The table or view it is, where the alias hides that name.
+    pub relation: Option<String>,
     pub columns: Vec<SourceColumn>,
 }
 
@@ -61,6 +63,11 @@ impl<'a> Names<'a> {
     pub fn source_here(&self, alias: &str) -> Option<&Source> {
         self.sources.iter().find(|s| s.alias == alias)
     }
+    /// The alias under which a relation is known, if it goes by another name.
+    fn alias_of(&self, relation: &str) -> Option<&str> {
+        let here = self.sources.iter().find(|s| s.relation.as_deref() == Some(relation));
+        here.map(|s| s.alias.as_str()).or_else(|| self.outer.and_then(|o| o.alias_of(relation)))
+    }
     /// Whether an alias is taken at this level.
     pub fn check_alias(&self, alias: &str, position: u32) -> Result<()> {
         if !alias.is_empty() && self.sources.iter().any(|s| s.alias == alias) {
@@ -98,7 +105,7 @@ impl Source {
                 merged: false,
             })
             .collect();
-        Source { alias: alias.to_owned(), columns }
+        Source { alias: alias.to_owned(), relation: None, columns }
     }
     /// Its column of that name.
     pub fn column(&self, name: &str) -> Option<&SourceColumn> {
@@ -168,6 +175,13 @@ impl Lowerer<'_> {
                     // A whole row; it can be compared and counted.
                     let fields = source.columns.iter().map(|c| c.expr.clone()).collect();
                     return Ok(Bound::new(BoundKind::Row(fields), Type::Void, position));
+                }
+                if let [table, _] = parts
+                    && let Some(alias) = names.alias_of(table)
+                {
+                    let message = format!("invalid reference to FROM-clause entry for table \"{table}\"");
+                    let hint = format!("Perhaps you meant to reference the table alias \"{alias}\".");
+                    return Err(Error::new(SqlState::UNDEFINED_TABLE, message).hint(hint).at(position));
                 }
                 Err(no_column(parts, position))
             }

@@ -214,10 +214,18 @@ impl Lowerer<'_> {
     pub(super) fn binary(
         &mut self,
         which: BinaryOp,
-        left: Bound,
-        right: Bound,
+        mut left: Bound,
+        mut right: Bound,
         position: u32,
     ) -> Result<Bound> {
+        if is_comparison(which) {
+            // A literal beside a char(n) is one too: its trailing blanks do not count.
+            match (&left.ty, &right.ty) {
+                (Type::Char(_), Type::Unknown) => trim_literal(&mut right),
+                (Type::Unknown, Type::Char(_)) => trim_literal(&mut left),
+                _ => {}
+            }
+        }
         let (l, r) = (left.ty.clone(), right.ty.clone());
         let int = |t: &Type| t.class() == TypeClass::Integer;
         // Mixed integers have operators of their own.
@@ -294,9 +302,7 @@ impl Lowerer<'_> {
             Choice::None => return Err(no_operator(symbol(which), Some(&l), &r, position)),
             Choice::Ambiguous => {
                 let message = format!("operator is not unique: {l} {} {r}", symbol(which));
-                return Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).at(position).hint(
-                    "Could not choose a best candidate operator. You might need to add explicit type casts.",
-                ));
+                return Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).at(position).hint(NOT_UNIQUE));
             }
         };
         let left = self.operand(left, &chosen.left)?;
@@ -465,8 +471,13 @@ impl Lowerer<'_> {
         match which {
             UnaryOp::Not => Ok(self.boolean(e, "NOT")?.negated()),
             UnaryOp::Plus | UnaryOp::Minus | UnaryOp::Abs if ty == Type::Unknown => {
-                let e = self.coerce(e, &Type::Float8, CastContext::Implicit)?;
-                self.unary(which, e, position)
+                let symbol = match which {
+                    UnaryOp::Plus => "+",
+                    UnaryOp::Minus => "-",
+                    _ => "@",
+                };
+                let message = format!("operator is not unique: {symbol} unknown");
+                Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).at(position).hint(NOT_UNIQUE))
             }
             UnaryOp::Plus if matches!(super::types::category(&ty), super::types::Category::Numeric) => Ok(e),
             UnaryOp::Minus => {
@@ -515,16 +526,29 @@ impl Lowerer<'_> {
     }
 }
 
+fn trim_literal(e: &mut Bound) {
+    if let BoundKind::Const(Datum::Text(text)) = &mut e.kind {
+        text.truncate(text.trim_end_matches(' ').len());
+    }
+}
+
+const NOT_UNIQUE: &str =
+    "Could not choose a best candidate operator. You might need to add explicit type casts.";
+
 /// 42883 as PostgreSQL words it.
 pub(super) fn no_operator(symbol: &str, left: Option<&Type>, right: &Type, position: u32) -> Error {
     let right = base_name(right);
-    let (message, types) = match left {
-        Some(left) => (format!("operator does not exist: {} {symbol} {right}", base_name(left)), "types"),
-        None => (format!("operator does not exist: {symbol} {right}"), "type"),
+    let (message, hint) = match left {
+        Some(left) => (
+            format!("operator does not exist: {} {symbol} {right}", base_name(left)),
+            "No operator matches the given name and argument types. You might need to add explicit type casts.",
+        ),
+        None => (
+            format!("operator does not exist: {symbol} {right}"),
+            "No operator matches the given name and argument type. You might need to add an explicit type cast.",
+        ),
     };
-    Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position).hint(format!(
-        "No operator matches the given name and argument {types}. You might need to add explicit type casts."
-    ))
+    Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position).hint(hint)
 }
 
 /// A type's name without its modifier, as error messages have it.

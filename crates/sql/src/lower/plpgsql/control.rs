@@ -464,6 +464,10 @@ impl Body<'_, '_> {
                 let reg = *reg;
                 self.l.expr_into(&self.scope, e, reg, CastContext::Variable)?;
             }
+            (Answer::Row(row), Some(Expr { kind: ExprKind::Null, .. })) => {
+                let row = row.clone();
+                row.iter().for_each(|to| self.null(to.reg));
+            }
             (Answer::Row(row), Some(e)) => {
                 let row = row.clone();
                 let values = self.row_values(e)?;
