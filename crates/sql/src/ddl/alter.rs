@@ -199,7 +199,7 @@ impl Change {
         let table = self.table_mut(id);
         table.checks.retain(|c| !checks.contains(&c.name));
         table.foreign_keys.retain(|k| {
-            !k.columns.contains(&column) && !(k.parent == id && k.parent_columns.contains(&column))
+            !(k.columns.contains(&column) || k.parent == id && k.parent_columns.contains(&column))
         });
         for index in indexes {
             self.drop_key_index(id, &index, rewrite)?;

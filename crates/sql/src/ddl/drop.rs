@@ -104,7 +104,7 @@ impl Change {
                     return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
                         .hint(format!("You can drop constraint {local} on table {t} instead.")));
                 }
-                Some((table, i)) if !(i == IndexId::PRIMARY && !table.has_primary_key) => {
+                Some((table, i)) if i != IndexId::PRIMARY || table.has_primary_key => {
                     Some(Object::Index(table.id, i))
                 }
                 _ => None,

@@ -12,7 +12,8 @@ use planaria_catalog::Volatility;
 impl Bound {
     /// Evaluating it twice, or not at all, makes no difference and costs little.
     pub fn is_cheap(&self) -> bool {
-        let here = match &self.kind {
+        let here = !matches!(
+            &self.kind,
             BoundKind::Draw(_)
             | BoundKind::NextValue(_)
             | BoundKind::CurrentValue(_)
@@ -22,9 +23,8 @@ impl Bound {
             | BoundKind::Exists(_)
             | BoundKind::InQuery(..)
             | BoundKind::QuantifiedQuery(..)
-            | BoundKind::ArrayQuery(_) => false,
-            _ => true,
-        };
+            | BoundKind::ArrayQuery(_)
+        );
         let mut cheap = here;
         self.children(&mut |e| cheap = cheap && e.is_cheap(), &mut |_| {});
         cheap
