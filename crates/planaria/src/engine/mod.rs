@@ -202,10 +202,10 @@ impl<P: Protocol> EngineApi for Handle<P> {
         let mut memory = Memory::default();
         for table in engine.snapshot.load().tables.iter() {
             let m = table.memory();
-            memory.rows += m.rows as u64;
-            memory.row_bytes += m.row_bytes as u64;
-            memory.index_entries += m.index_entries as u64;
-            memory.index_bytes += m.index_bytes as u64;
+            memory.rows += m.rows;
+            memory.row_bytes += m.row_bytes;
+            memory.index_entries += m.index_entries;
+            memory.index_bytes += m.index_bytes;
         }
         let log = engine.log.get().map(|l| l.stats());
         Stats {
@@ -234,7 +234,7 @@ impl<P: Protocol> EngineApi for Handle<P> {
             .into_iter()
             .map(|(id, d)| {
                 let name = snapshot.catalog.table_by_id(id).name.clone();
-                (name, u128::from(d.rows as u64) << 64 | u128::from(d.hash))
+                (name, u128::from(d.rows) << 64 | u128::from(d.hash))
             })
             .collect();
         digests.sort();

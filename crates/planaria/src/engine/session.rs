@@ -50,6 +50,7 @@ pub(crate) enum Block {
 }
 
 /// See the module's head.
+#[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]
 pub(crate) struct SessionCore<P: Protocol> {
     pub(super) engine: Arc<Engine<P>>,
     pub(super) worker: WorkerId,
