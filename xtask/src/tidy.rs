@@ -79,7 +79,8 @@ const PAGES: &[&str] = &[
 
 /// Runs every check; prints what is wrong, one line each.
 pub fn run() -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned();
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned();
     let mut wrong = Vec::new();
     directions(&root, &mut wrong);
     sources(&root, &mut wrong);
@@ -164,9 +165,8 @@ fn sources(root: &Path, wrong: &mut Vec<String>) {
             let say = |what: &str| format!("{path}:{}: {what}", number + 1);
             if ["unsafe {", "unsafe fn", "unsafe impl", "unsafe trait"].iter().any(|u| code.contains(u)) {
                 let room = path.split('/').nth(1).unwrap_or("");
-                let declared = ROOMS
-                    .iter()
-                    .any(|r| r.name == room && r.unsafe_in.iter().any(|p| path.starts_with(p)));
+                let declared =
+                    ROOMS.iter().any(|r| r.name == room && r.unsafe_in.iter().any(|p| path.starts_with(p)));
                 if !declared {
                     wrong.push(say("unsafe code in a room that does not declare it"));
                 }

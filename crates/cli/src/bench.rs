@@ -353,7 +353,10 @@ fn print_table(r: &Report) {
         r.durability
     );
     println!("  loaded in {:.1} s", r.load_seconds);
-    println!("  {:<18} {:>10} {:>12} {:>10} {:>10} {:>10}", "", "count", "per second", "p50 us", "p99 us", "max us");
+    println!(
+        "  {:<18} {:>10} {:>12} {:>10} {:>10} {:>10}",
+        "", "count", "per second", "p50 us", "p99 us", "max us"
+    );
     for t in &r.by_transaction {
         println!(
             "  {:<18} {:>10} {:>12} {:>10.1} {:>10.1} {:>10.1}",
@@ -377,7 +380,11 @@ fn print_table(r: &Report) {
         r.failed,
         if aborts.is_empty() { "0".to_owned() } else { aborts.join(", ") }
     );
-    println!("  log: {:.0} bytes a logged transaction, {} syncs", r.log_bytes_per_txn, print::grouped(r.fsyncs));
+    println!(
+        "  log: {:.0} bytes a logged transaction, {} syncs",
+        r.log_bytes_per_txn,
+        print::grouped(r.fsyncs)
+    );
     println!(
         "  memory: {} rows at {:.0} bytes, {} index entries at {:.1} bytes",
         print::grouped(r.rows),

@@ -75,7 +75,9 @@ pub fn demo(options: &Options) -> Result<()> {
 fn fitting_warehouses(cores: usize) -> u64 {
     let memory_kib = std::fs::read_to_string("/proc/meminfo")
         .ok()
-        .and_then(|t| t.lines().find(|l| l.starts_with("MemAvailable"))?.split_whitespace().nth(1)?.parse().ok())
+        .and_then(|t| {
+            t.lines().find(|l| l.starts_with("MemAvailable"))?.split_whitespace().nth(1)?.parse().ok()
+        })
         .unwrap_or(4_000_000u64);
     (memory_kib / 4 / 160_000).clamp(1, 2 * cores.max(1) as u64)
 }
@@ -101,7 +103,10 @@ fn crash_and_recover(dir: &Path, warehouses: u64, threads: usize, seconds: f64) 
     let _ = victim.kill();
     let _ = victim.wait();
     let (heard, ran) = outcome?;
-    println!("   killed with SIGKILL after {} acknowledged transactions\n", print::grouped(heard.acknowledged));
+    println!(
+        "   killed with SIGKILL after {} acknowledged transactions\n",
+        print::grouped(heard.acknowledged)
+    );
 
     println!("3. Recover");
     let (db, took) = recover(dir)?;
@@ -135,12 +140,19 @@ fn crash_and_recover(dir: &Path, warehouses: u64, threads: usize, seconds: f64) 
     }
     let memory = db.stats().memory;
     println!("\nSummary");
-    println!("   ran        {:>12} transactions/s, serializable, each on disk before it was acknowledged", print::grouped(run_rate as u64));
+    println!(
+        "   ran        {:>12} transactions/s, serializable, each on disk before it was acknowledged",
+        print::grouped(run_rate as u64)
+    );
     println!(
         "   logged     {:>12} bytes a transaction: the call, not the rows",
         format!("{:.0}", recovery.log_bytes as f64 / replayed.max(1) as f64)
     );
-    println!("   recovered  {:>12} rows in {:.1} s, nothing lost", print::grouped(memory.rows), took.as_secs_f64());
+    println!(
+        "   recovered  {:>12} rows in {:.1} s, nothing lost",
+        print::grouped(memory.rows),
+        took.as_secs_f64()
+    );
     Ok(())
 }
 
@@ -197,7 +209,11 @@ fn watch(victim: &mut Child, seconds: f64, threads: usize, start: Instant) -> Re
         }
         let early = ended.load(Ordering::SeqCst);
         let _ = victim.kill();
-        if early { Err(Error::new(SqlState::SYSTEM_ERROR, "the database process ended by itself")) } else { Ok(()) }
+        if early {
+            Err(Error::new(SqlState::SYSTEM_ERROR, "the database process ended by itself"))
+        } else {
+            Ok(())
+        }
     })?;
     Ok((heard.into_inner().unwrap_or_else(|e| e.into_inner()), ran))
 }

@@ -36,10 +36,8 @@ fn unaligned(rows: &Rows) -> String {
 
 fn aligned(rows: &Rows) -> String {
     let columns = rows.columns();
-    let cells: Vec<Vec<String>> = rows
-        .iter()
-        .map(|r| (0..columns.len()).map(|i| r.text(i).unwrap_or_default()).collect())
-        .collect();
+    let cells: Vec<Vec<String>> =
+        rows.iter().map(|r| (0..columns.len()).map(|i| r.text(i).unwrap_or_default()).collect()).collect();
     let lines_of = |s: &str| s.split('\n').map(str::to_owned).collect::<Vec<_>>();
     let width = |s: &str| s.split('\n').map(|l| l.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns.len())

@@ -17,8 +17,10 @@ fn suite_file(name: &str) -> String {
 
 #[test]
 fn run_prints_as_psql_does() {
-    let files: Vec<String> =
-        ["schema", "load", "procedures", "golden"].iter().map(|f| suite_file(&format!("smallbank/{f}.sql"))).collect();
+    let files: Vec<String> = ["schema", "load", "procedures", "golden"]
+        .iter()
+        .map(|f| suite_file(&format!("smallbank/{f}.sql")))
+        .collect();
     let mut args = vec!["run", "-At"];
     args.extend(files.iter().map(String::as_str));
     let output = planaria(&args);
@@ -31,7 +33,8 @@ fn run_prints_as_psql_does() {
 fn run_stops_at_the_first_error() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("bad.sql");
-    std::fs::write(&file, "SELECT 1;\nSELECT 2 AS two;\nSELECT nothing\nFROM nowhere;\nSELECT 3;\n").expect("writes");
+    std::fs::write(&file, "SELECT 1;\nSELECT 2 AS two;\nSELECT nothing\nFROM nowhere;\nSELECT 3;\n")
+        .expect("writes");
     let output = planaria(&["run", "-At", &file.display().to_string()]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(text(&output.stdout), "1\n2\n");
@@ -44,8 +47,11 @@ fn run_keeps_what_it_did_in_a_directory() {
     let dir = tempfile::tempdir().expect("a directory");
     let data = dir.path().join("data").display().to_string();
     let (first, second) = (dir.path().join("1.sql"), dir.path().join("2.sql"));
-    std::fs::write(&first, "CREATE TABLE t (a int PRIMARY KEY, b text); INSERT INTO t VALUES (1, 'one'), (2, NULL);")
-        .expect("writes");
+    std::fs::write(
+        &first,
+        "CREATE TABLE t (a int PRIMARY KEY, b text); INSERT INTO t VALUES (1, 'one'), (2, NULL);",
+    )
+    .expect("writes");
     std::fs::write(&second, "SELECT * FROM t ORDER BY a;").expect("writes");
     let output = planaria(&["run", "--data", &data, &first.display().to_string()]);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -64,9 +70,12 @@ fn shell_answers() {
 /// Every workload runs, small, and its checks hold.
 #[test]
 fn bench_runs_every_workload() {
-    for (workload, size) in [("smallbank", "100"), ("ycsb", "200"), ("voter", "6"), ("tpcb", "1"), ("tpcc", "1")] {
+    for (workload, size) in
+        [("smallbank", "100"), ("ycsb", "200"), ("voter", "6"), ("tpcb", "1"), ("tpcc", "1")]
+    {
         for extra in [&["--log", "off"][..], &["--recover"], &["--log", "logical", "--durability", "async"]] {
-            let mut args = vec!["bench", workload, "--seconds", "0.2", "--warmup", "0.1", "--check", "--json"];
+            let mut args =
+                vec!["bench", workload, "--seconds", "0.2", "--warmup", "0.1", "--check", "--json"];
             args.extend(if workload == "tpcc" { ["--warehouses", size] } else { ["--rows", size] });
             args.extend(extra);
             let output = planaria(&args);

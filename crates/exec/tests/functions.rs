@@ -79,7 +79,8 @@ fn result_type(func: Func, args: &[Typed]) -> Type {
         Sig::V => Type::Interval,
         Sig::U => Type::Uuid,
         Sig::A if func == Func::StringToArray => Type::Array(Box::new(Type::Text)),
-        Sig::A => first(&[Sig::A]).unwrap_or_else(|| Type::Array(Box::new(first(&[Sig::X]).unwrap_or(Type::Unknown)))),
+        Sig::A => first(&[Sig::A])
+            .unwrap_or_else(|| Type::Array(Box::new(first(&[Sig::X]).unwrap_or(Type::Unknown)))),
         Sig::X => match first(&[Sig::A]) {
             Some(Type::Array(element)) => *element,
             _ => first(&[Sig::X]).unwrap_or(Type::Unknown),

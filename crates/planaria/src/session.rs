@@ -142,8 +142,7 @@ impl Session {
         })?;
         for range in ranges {
             let start = range.start;
-            let outcome =
-                parse::statement(sql, range).and_then(|s| self.api.statement(&s, sql, &()));
+            let outcome = parse::statement(sql, range).and_then(|s| self.api.statement(&s, sql, &()));
             match outcome {
                 Ok(mut result) => {
                     result.position = start;

@@ -87,11 +87,12 @@ fn a_crash_at_any_operation_loses_nothing_acknowledged() {
             assert!(there <= acknowledged + 1, "crash at {at}: {there} of {acknowledged} acknowledged");
             // A number that was given out is not given again.
             if acknowledged > 1 {
-                let before: i64 = db.query("SELECT count(*) FROM history WHERE at IS NOT NULL", ()).expect("counts")
-                    [0]
-                    .get(0)
-                    .expect("a count");
-                let next: i64 = db.query("SELECT nextval('ticket')", ()).expect("draws")[0].get(0).expect("a number");
+                let before: i64 =
+                    db.query("SELECT count(*) FROM history WHERE at IS NOT NULL", ()).expect("counts")[0]
+                        .get(0)
+                        .expect("a count");
+                let next: i64 =
+                    db.query("SELECT nextval('ticket')", ()).expect("draws")[0].get(0).expect("a number");
                 assert!(next > before, "ticket {next} after {before} payments");
             }
             // And it goes on, and survives once more.
@@ -100,7 +101,8 @@ fn a_crash_at_any_operation_loses_nothing_acknowledged() {
                 drop(db);
                 disk.crash(Survival::Nothing);
                 let db = options().open_device(disk.device()).expect("opens again");
-                let after = db.query("SELECT count(*) FROM history WHERE what = 'after'", ()).expect("counts");
+                let after =
+                    db.query("SELECT count(*) FROM history WHERE what = 'after'", ()).expect("counts");
                 assert_eq!(after[0].get::<i64>(0).expect("a count"), 1, "crash at {at}");
             }
         }
@@ -118,7 +120,7 @@ fn a_failed_sync_stops_commits_and_reads_go_on() {
     assert_eq!(error.sqlstate(), SqlState::IO_ERROR);
     let error = session.call("pay", (1, 2, "1.00")).expect_err("commits have stopped for good");
     assert_eq!(error.sqlstate(), SqlState::IO_ERROR);
-        let rows = session.query("SELECT id FROM account WHERE id = 5", ()).expect("reads go on");
+    let rows = session.query("SELECT id FROM account WHERE id = 5", ()).expect("reads go on");
     assert_eq!(rows.len(), 1);
     drop(session);
     drop(db);

@@ -53,7 +53,8 @@ fn victim() {
     let db = Database::open(&dir).expect("the victim opens");
     let done: Vec<i64> = (0..THREADS)
         .map(|t| {
-            let rows = db.query("SELECT coalesce(max(n), 0) FROM ledger WHERE thread = $1", (t,)).expect("a query");
+            let rows =
+                db.query("SELECT coalesce(max(n), 0) FROM ledger WHERE thread = $1", (t,)).expect("a query");
             rows[0].get(0).expect("a number")
         })
         .collect();
@@ -78,7 +79,8 @@ fn one(session: &mut Session, thread: i64, n: i64) {
     if n % 11 == 0 {
         // An ad hoc transaction with the same effects, logged by value.
         loop {
-            let outcome = session.execute_script(&format!("BEGIN; CALL work({thread}, {n}, {a}, {b}); COMMIT;"));
+            let outcome =
+                session.execute_script(&format!("BEGIN; CALL work({thread}, {n}, {a}, {b}); COMMIT;"));
             match outcome {
                 Ok(()) => return,
                 Err(e) if e.sqlstate().as_str() == "40001" => {
@@ -148,7 +150,11 @@ fn verify(dir: &Path, acknowledged: &HashMap<i64, i64>) -> i64 {
         accounts[b] += old % 7;
     }
     for (thread, n) in acknowledged {
-        assert!(last[*thread as usize] >= *n, "thread {thread}: {n} acknowledged, {} there", last[*thread as usize]);
+        assert!(
+            last[*thread as usize] >= *n,
+            "thread {thread}: {n} acknowledged, {} there",
+            last[*thread as usize]
+        );
     }
     let rows = db.query("SELECT id, value FROM account ORDER BY id", ()).expect("the accounts");
     for row in &rows {

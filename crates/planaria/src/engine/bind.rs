@@ -41,8 +41,7 @@ fn bind_array(items: &dyn Params, of: &Type, position: usize, heap: &mut Heap) -
         }
         return heap.array(&few[..n]);
     }
-    let many: Vec<Slot> =
-        (0..n).map(|i| bind(items.param(i), of, position, heap)).collect::<Result<_>>()?;
+    let many: Vec<Slot> = (0..n).map(|i| bind(items.param(i), of, position, heap)).collect::<Result<_>>()?;
     heap.array(&many)
 }
 
@@ -67,7 +66,10 @@ fn convert(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut Heap) -> 
         || matches!(ty.class(), TypeClass::Text)
         || matches!(
             (from.class(), ty.class()),
-            (TypeClass::Integer | TypeClass::Numeric | TypeClass::Float, TypeClass::Numeric | TypeClass::Float)
+            (
+                TypeClass::Integer | TypeClass::Numeric | TypeClass::Float,
+                TypeClass::Numeric | TypeClass::Float
+            )
         );
     if !compatible {
         return Err(Error::new(

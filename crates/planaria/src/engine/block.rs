@@ -10,10 +10,7 @@ use planaria_sql::ast::Transaction;
 
 /// A savepoint that does not exist (3B001), or one outside of a transaction (25P01).
 fn no_savepoint(name: &str) -> Error {
-    Error::new(
-        SqlState::INVALID_SAVEPOINT_SPECIFICATION,
-        format!("savepoint \"{name}\" does not exist"),
-    )
+    Error::new(SqlState::INVALID_SAVEPOINT_SPECIFICATION, format!("savepoint \"{name}\" does not exist"))
 }
 
 impl<P: Protocol> SessionCore<P> {

@@ -22,7 +22,11 @@ impl<P: Protocol> SessionCore<P> {
     }
 
     /// The operations of a procedure, what depends on what, and how its calls are logged.
-    pub(super) fn explain_procedure(&mut self, name: &Name, types: Option<&[TypeName]>) -> Result<StatementResult> {
+    pub(super) fn explain_procedure(
+        &mut self,
+        name: &Name,
+        types: Option<&[TypeName]>,
+    ) -> Result<StatementResult> {
         self.enter();
         let snapshot = self.snapshot.clone();
         self.leave();
@@ -108,7 +112,8 @@ impl<H: Header> analysis::Names for Names<'_, H> {
 }
 
 fn lines_result(lines: Vec<String>) -> StatementResult {
-    let mut result = table_result("EXPLAIN", vec!["QUERY PLAN"], lines.into_iter().map(|l| vec![l]).collect());
+    let mut result =
+        table_result("EXPLAIN", vec!["QUERY PLAN"], lines.into_iter().map(|l| vec![l]).collect());
     result.count = 0;
     result
 }

@@ -131,9 +131,7 @@ impl<H: Header> Host for SessionHost<'_, H> {
         let value = match self.inputs.replayed() {
             Some(value) => value?,
             None => match input {
-                Draw::TransactionTimestamp => {
-                    Slot::Int(self.inputs.kept_now.unwrap_or_else(clock_micros))
-                }
+                Draw::TransactionTimestamp => Slot::Int(self.inputs.kept_now.unwrap_or_else(clock_micros)),
                 Draw::ClockTimestamp => Slot::Int(clock_micros()),
                 // 53 bits: every float8 of the grid in [0, 1) once.
                 Draw::Random => Slot::Float((self.inputs.next_random() >> 11) as f64 / (1u64 << 53) as f64),

@@ -36,8 +36,8 @@ use planaria_base::clock::CommitClock;
 use planaria_base::{Datum, Epoch, ProcedureId, Result, Type};
 use planaria_catalog::Catalog;
 use planaria_log::{Device, Log, LogReader};
-use planaria_recovery::Scheme;
 use planaria_protocol::{Protocol, ProtocolJob};
+use planaria_recovery::Scheme;
 use planaria_sql::ast;
 use planaria_storage::TableSet;
 use planaria_storage::reclaim::Participant;
@@ -82,11 +82,8 @@ pub(crate) trait SessionApi: Send {
     /// The same from its text, which is kept analysed.
     fn statement_text(&mut self, text: &str, params: &dyn Params) -> Result<StatementResult>;
     fn prepare(&mut self, text: &str) -> Result<Arc<PreparedStatement>>;
-    fn run_prepared(
-        &mut self,
-        statement: &PreparedStatement,
-        params: &dyn Params,
-    ) -> Result<StatementResult>;
+    fn run_prepared(&mut self, statement: &PreparedStatement, params: &dyn Params)
+    -> Result<StatementResult>;
     fn resolve_call(&mut self, name: &str, arguments: usize) -> Result<Arc<Resolved>>;
     fn submit(&mut self, call: &PreparedCall, params: &dyn Params) -> Result<Submitted>;
     fn in_transaction(&self) -> bool;
@@ -263,7 +260,11 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
     fn prepare(&mut self, text: &str) -> Result<Arc<PreparedStatement>> {
         self.prepare_text(text, &())
     }
-    fn run_prepared(&mut self, statement: &PreparedStatement, params: &dyn Params) -> Result<StatementResult> {
+    fn run_prepared(
+        &mut self,
+        statement: &PreparedStatement,
+        params: &dyn Params,
+    ) -> Result<StatementResult> {
         let outcome = self.run_prepared_statement(statement, params);
         self.fail_block_on_error(outcome)
     }

@@ -83,7 +83,8 @@ impl<P: Protocol> Replayer for Replay<P> {
         let snapshot = s.snapshot.clone();
         s.engine.clock.reset_to(commit_ts);
         s.begin();
-        let outcome = put_in_place(s, &effects).and_then(|()| s.commit_unlogged(&snapshot).map_err(unexpected));
+        let outcome =
+            put_in_place(s, &effects).and_then(|()| s.commit_unlogged(&snapshot).map_err(unexpected));
         if outcome.is_err() {
             s.engine.protocol.abort(&mut s.txn, &snapshot.tables);
         }
@@ -114,9 +115,7 @@ fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effect]) -> Resu
         let (table, what) = match effect {
             Effect::Update { table, row } => {
                 let codec = snapshot.table(*table)?.index(IndexId::PRIMARY).codec();
-                codec
-                    .encode_row(row, &mut key)
-                    .map_err(|_| Error::internal("a logged key is too long"))?;
+                codec.encode_row(row, &mut key).map_err(|_| Error::internal("a logged key is too long"))?;
                 (*table, "updates")
             }
             Effect::Delete { table, key: bytes } => {

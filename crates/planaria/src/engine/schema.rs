@@ -19,7 +19,7 @@ use super::snapshot::Snapshot;
 use super::statement::done;
 use crate::session::{Notice, StatementResult};
 use planaria_base::types::TypeClass;
-use planaria_base::{CommitTs, ColumnId, Error, IndexId, Result, SqlState, TableId};
+use planaria_base::{ColumnId, CommitTs, Error, IndexId, Result, SqlState, TableId};
 use planaria_catalog::{Catalog, ColumnDefault};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
@@ -227,11 +227,8 @@ impl<P: Protocol> SessionCore<P> {
         let Some(old) = draft.tables.try_get(id).cloned() else { return Ok(()) };
         let new: Table<P::Header> = Snapshot::new_table(&draft.catalog, id)?;
         let table = draft.catalog.table_by_id(id);
-        let snapshot = Arc::new(Snapshot::new(
-            draft.catalog.clone(),
-            draft.tables.clone(),
-            draft.sequences.clone(),
-        )?);
+        let snapshot =
+            Arc::new(Snapshot::new(draft.catalog.clone(), draft.tables.clone(), draft.sequences.clone())?);
         let code = rebuild.compute.as_ref().map(|p| snapshot.compile(p, None)).transpose()?;
         let mut images: Vec<Vec<u64>> = Vec::new();
         let mut reading = Participant::new();
@@ -370,12 +367,9 @@ impl<'t, H: planaria_storage::Header> Loader<'t, H> {
         match index {
             Some(index) => {
                 let name = &self.names[index.index()];
-                Error::new(
-                    SqlState::UNIQUE_VIOLATION,
-                    format!("could not create unique index \"{name}\""),
-                )
-                .detail("A key is duplicated.")
-                .constraint(name, &self.table_name)
+                Error::new(SqlState::UNIQUE_VIOLATION, format!("could not create unique index \"{name}\""))
+                    .detail("A key is duplicated.")
+                    .constraint(name, &self.table_name)
             }
             None => Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "an index key is too long"),
         }

@@ -136,8 +136,7 @@ impl SequenceState {
             ));
         }
         let after = value.checked_add(self.definition.increment);
-        let exhausted =
-            is_called && !after.is_some_and(|a| definition.min <= a && a <= definition.max);
+        let exhausted = is_called && !after.is_some_and(|a| definition.min <= a && a <= definition.max);
         self.next.store(if is_called { after.unwrap_or(value) } else { value }, Ordering::SeqCst);
         self.exhausted.store(exhausted, Ordering::SeqCst);
         Ok(())

@@ -64,7 +64,8 @@ pub(super) fn show(name: &str) -> Result<(Vec<&'static str>, Vec<Vec<String>>)> 
         let rows = SETTINGS.iter().map(|(n, v, _)| vec![(*n).to_owned(), (*v).to_owned()]).collect();
         return Ok((vec!["name", "setting"], rows));
     }
-    let lower = if lower == "transaction isolation level" { "transaction_isolation".to_owned() } else { lower };
+    let lower =
+        if lower == "transaction isolation level" { "transaction_isolation".to_owned() } else { lower };
     let (n, v, _) = SETTINGS.iter().find(|(n, _, _)| *n == lower).ok_or_else(|| unknown(name))?;
     Ok((vec![n], vec![vec![(*v).to_owned()]]))
 }

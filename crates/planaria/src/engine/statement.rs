@@ -111,9 +111,7 @@ impl<P: Protocol> SessionCore<P> {
         let mut candidates =
             snapshot.catalog.procedures_named(name).filter(|p| p.inputs().count() >= arguments);
         let exists = snapshot.catalog.procedures_named(name).next().is_some();
-        let fits = |p: &planaria_catalog::Procedure| {
-            p.inputs().skip(arguments).all(|q| q.default.is_some())
-        };
+        let fits = |p: &planaria_catalog::Procedure| p.inputs().skip(arguments).all(|q| q.default.is_some());
         let mut found = candidates.by_ref().filter(|p| fits(p));
         let (first, second) = (found.next(), found.next());
         let procedure = match (first, second) {
@@ -170,7 +168,12 @@ impl<P: Protocol> SessionCore<P> {
         if params.count() != call.arguments {
             return Err(Error::new(
                 SqlState::INVALID_PARAMETER_VALUE,
-                format!("\"{}\" was prepared for {} arguments, not {}", call.name, call.arguments, params.count()),
+                format!(
+                    "\"{}\" was prepared for {} arguments, not {}",
+                    call.name,
+                    call.arguments,
+                    params.count()
+                ),
             ));
         }
         self.check_block(None)?;
@@ -185,7 +188,14 @@ impl<P: Protocol> SessionCore<P> {
                 let snapshot = self.snapshot.clone();
                 self.in_block(|s| {
                     let routine = snapshot.routine(resolved.id)?;
-                    s.run(&snapshot, &routine.code, &resolved.parameters, &resolved.columns, &with_defaults, false)
+                    s.run(
+                        &snapshot,
+                        &routine.code,
+                        &resolved.parameters,
+                        &resolved.columns,
+                        &with_defaults,
+                        false,
+                    )
                 })?;
                 return Ok(Submitted { rows: self.take_rows(&resolved.columns), ticket: Ticket::done() });
             }
@@ -246,7 +256,9 @@ impl<P: Protocol> SessionCore<P> {
         let mut result = match &statement.kind {
             StatementKind::Transaction(t) => self.transaction_control(t)?,
             StatementKind::Explain { statement, .. } => self.explain(statement, text)?,
-            StatementKind::ExplainProcedure { name, args } => self.explain_procedure(name, args.as_deref())?,
+            StatementKind::ExplainProcedure { name, args } => {
+                self.explain_procedure(name, args.as_deref())?
+            }
             StatementKind::Set { name, value, .. } => {
                 settings::set(name, value.as_deref())?;
                 done("SET")
@@ -282,7 +294,12 @@ impl<P: Protocol> SessionCore<P> {
 
     /// Analyses a program-like statement; parameters get their types from the context, or from
     /// the values where the context leaves them open.
-    fn analyse(&mut self, statement: Statement, text: &str, params: &dyn Params) -> Result<Arc<PreparedStatement>> {
+    fn analyse(
+        &mut self,
+        statement: Statement,
+        text: &str,
+        params: &dyn Params,
+    ) -> Result<Arc<PreparedStatement>> {
         match self.analyse_declared(statement.clone(), text, ParamTypes::default()) {
             Err(error) if params.count() > 0 && might_know_types(&error) => {
                 let hints = (0..params.count()).map(|i| type_of(params.param(i))).collect();
@@ -395,10 +412,7 @@ impl<P: Protocol> SessionCore<P> {
     }
 
     /// Runs `f` in the open transaction block; a failure fails the block.
-    pub(super) fn in_block(
-        &mut self,
-        f: impl FnOnce(&mut Self) -> Result<(), Interrupt>,
-    ) -> Result<()> {
+    pub(super) fn in_block(&mut self, f: impl FnOnce(&mut Self) -> Result<(), Interrupt>) -> Result<()> {
         self.engine.gate.enter(self.worker);
         let outcome = if self.is_stale() {
             Err(Interrupt::Error(super::session::schema_changed()))
@@ -435,8 +449,7 @@ impl<P: Protocol> SessionCore<P> {
             let log_as = if s.effects.is_empty() { LogAs::Call(*id) } else { LogAs::Values };
             // Inputs of the arguments are in the arguments.
             s.inputs.record_anew();
-            let types: Vec<Type> =
-                snapshot.catalog.procedure(*id).inputs().map(|p| p.ty.clone()).collect();
+            let types: Vec<Type> = snapshot.catalog.procedure(*id).inputs().map(|p| p.ty.clone()).collect();
             let routine = snapshot.routine(*id)?;
             s.run(snapshot, &routine.code, &types, &prepared.columns, &arguments, true)?;
             Ok(log_as)
@@ -461,8 +474,11 @@ impl<P: Protocol> SessionCore<P> {
             ));
         }
         if !is_program(statement) {
-            return Err(Error::new(SqlState::SYNTAX_ERROR, "only queries and changes of rows can be prepared")
-                .at(statement.position));
+            return Err(Error::new(
+                SqlState::SYNTAX_ERROR,
+                "only queries and changes of rows can be prepared",
+            )
+            .at(statement.position));
         }
         let mut declared = Vec::new();
         for ty in types {
@@ -515,10 +531,7 @@ impl<P: Protocol> SessionCore<P> {
 
 /// 26000
 fn no_statement(name: &str) -> Error {
-    Error::new(
-        SqlState::INVALID_SQL_STATEMENT_NAME,
-        format!("prepared statement \"{name}\" does not exist"),
-    )
+    Error::new(SqlState::INVALID_SQL_STATEMENT_NAME, format!("prepared statement \"{name}\" does not exist"))
 }
 
 impl PreparedStatement {
@@ -570,7 +583,8 @@ impl Compiled {
 /// answer with what the routine answers: the part before the call, answering the arguments.
 fn sole_call(program: &Program, writes: &dyn Fn(ProcedureId) -> bool) -> Option<(Program, ProcedureId)> {
     let ops = &program.body.0;
-    let at = ops.iter().position(|op| matches!(&op.kind, OpKind::Call { procedure, .. } if writes(*procedure)))?;
+    let at =
+        ops.iter().position(|op| matches!(&op.kind, OpKind::Call { procedure, .. } if writes(*procedure)))?;
     let OpKind::Call { procedure, args, outs } = &ops[at].kind else { return None };
     let mut harmless = true;
     for (i, op) in ops.iter().enumerate().filter(|(i, _)| *i != at) {

@@ -711,7 +711,8 @@ impl Lowerer<'_> {
             left.push(self.exactly(reg, &column.ty));
         }
         let kinds: Vec<RegKind> = query.columns.iter().map(|c| RegKind::Value(c.ty.clone())).collect();
-        let map = self.program.coll(CollDecl { kind: CollKind::Map, keys: kinds.clone(), values: Vec::new() });
+        let map =
+            self.program.coll(CollDecl { kind: CollKind::Map, keys: kinds.clone(), values: Vec::new() });
         // Rows that are partly NULL are compared one by one: (1, NULL) is not (2, 3), but may be (1, 3).
         let list = (values.len() > 1)
             .then(|| self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values: kinds }));
@@ -767,7 +768,8 @@ impl Lowerer<'_> {
 
     /// `result` = whether a row equals any of a list, three-valued.
     fn compare_each(&mut self, row: &[Reg], coll: planaria_ir::Coll, result: Reg) -> Result<()> {
-        let types: Vec<Type> = row.iter().map(|r| self.program.type_of(*r).cloned().unwrap_or(Type::Text)).collect();
+        let types: Vec<Type> =
+            row.iter().map(|r| self.program.type_of(*r).cloned().unwrap_or(Type::Text)).collect();
         let kinds = self.program.colls[coll.index()].values.clone();
         let columns: Vec<Reg> = kinds.iter().map(|k| self.program.reg(k.clone(), None)).collect();
         let label = self.label();

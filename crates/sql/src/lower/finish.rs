@@ -15,15 +15,15 @@ impl Bound {
         let here = !matches!(
             &self.kind,
             BoundKind::Draw(_)
-            | BoundKind::NextValue(_)
-            | BoundKind::CurrentValue(_)
-            | BoundKind::SetValue(..)
-            | BoundKind::Call(..)
-            | BoundKind::Subquery(_)
-            | BoundKind::Exists(_)
-            | BoundKind::InQuery(..)
-            | BoundKind::QuantifiedQuery(..)
-            | BoundKind::ArrayQuery(_)
+                | BoundKind::NextValue(_)
+                | BoundKind::CurrentValue(_)
+                | BoundKind::SetValue(..)
+                | BoundKind::Call(..)
+                | BoundKind::Subquery(_)
+                | BoundKind::Exists(_)
+                | BoundKind::InQuery(..)
+                | BoundKind::QuantifiedQuery(..)
+                | BoundKind::ArrayQuery(_)
         );
         let mut cheap = here;
         self.children(&mut |e| cheap = cheap && e.is_cheap(), &mut |_| {});
