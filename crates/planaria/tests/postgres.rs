@@ -35,7 +35,7 @@ fn statements(script: &str) -> Vec<&str> {
     let mut rest = script;
     while !rest.trim().is_empty() {
         let ends = rest.match_indices(";\n").map(|(at, _)| at + 2);
-        let end = ends.into_iter().find(|end| rest[..*end].matches("$$").count() % 2 == 0);
+        let end = ends.into_iter().find(|end| rest[..*end].matches("$$").count().is_multiple_of(2));
         let (statement, after) = rest.split_at(end.unwrap_or(rest.len()));
         all.push(statement);
         rest = after;

@@ -25,6 +25,7 @@ mod delete;
 mod dml;
 mod emit_expr;
 mod emit_group;
+mod emit_hash;
 mod emit_join;
 mod emit_query;
 mod emit_window;
