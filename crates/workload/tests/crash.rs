@@ -123,8 +123,10 @@ fn crash(dir: &Path, run: Duration, acknowledged: &mut HashMap<i64, i64>) {
         (ready, acks)
     });
     std::thread::sleep(run);
+    let early = child.try_wait().expect("asks");
     child.kill().expect("kills");
     child.wait().expect("waits");
+    assert!(early.is_none(), "the victim died before it was killed: {early:?}");
     let (_, mut acks) = reader.join().expect("the reader");
     // The very last line may have lost digits.
     acks.pop();

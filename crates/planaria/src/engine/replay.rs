@@ -7,13 +7,15 @@
 use super::Engine;
 use super::host::Inputs;
 use super::session::SessionCore;
+use super::snapshot::Snapshot;
 use crate::options::{OnRecovery, RecoveryProgress};
-use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
+use planaria_base::{ColumnId, CommitTs, Error, IndexId, Result, SqlState, TableId};
+use planaria_catalog::{Column, ColumnDefault};
 use planaria_exec::Interrupt;
 use planaria_log::{Call, Effect};
 use planaria_protocol::Protocol;
 use planaria_recovery::{Progress, Replayer};
-use planaria_storage::{IndexSet, KeyBuf};
+use planaria_storage::{Header, IndexSet, KeyBuf, Table};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -105,6 +107,16 @@ impl<P: Protocol> Replayer for Replay<P> {
     }
 }
 
+/// A row id that a logged row has is not given again.
+fn observe_row_id<H: Header>(snapshot: &Snapshot<H>, table: &Table<H>, row: &[u64]) {
+    let columns = &snapshot.catalog.table_by_id(table.id()).columns;
+    if let Some(Column { hidden: true, default: ColumnDefault::Sequence(sequence), .. }) = columns.last()
+        && let Some(Some(state)) = snapshot.sequences.get(sequence.index())
+    {
+        state.observe(table.layout().int(row, ColumnId::from(columns.len() - 1)));
+    }
+}
+
 /// Deletes every old row first, then adds the new ones: unique keys may have wandered between rows.
 fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effect]) -> Result<()> {
     let snapshot = s.snapshot.clone();
@@ -150,6 +162,7 @@ fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effect]) -> Resu
         match effect {
             Effect::Insert { table, row } | Effect::Update { table, row } => {
                 let storage = snapshot.table(*table)?;
+                observe_row_id(&snapshot, storage, row);
                 let in_place = matches!(effect, Effect::Update { .. })
                     && !storage.secondary().any(|(_, index)| index.codec().unique());
                 if !in_place && protocol.insert(&mut s.txn, storage, row)?.is_err() {
