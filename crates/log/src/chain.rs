@@ -9,7 +9,7 @@
 //!   the torn tail, of which there is one epoch at most.
 
 use crate::device::Device;
-use crate::frame::Frame;
+use crate::frame::{self, Frame};
 use crate::manifest::Run;
 use crate::scan::{SegmentScan, damaged};
 use crate::segment::SegmentId;
@@ -32,6 +32,16 @@ pub(crate) struct RunReader {
     pub live: bool,
     /// The newest epoch of any good frame.
     newest_seen: Epoch,
+    /// Where the frames of `tail` stand.
+    tail_places: Vec<Place>,
+}
+
+/// A part of a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    pub segment: SegmentId,
+    pub start: u64,
+    pub end: u64,
 }
 
 /// Frames of one logger, in order over its segments.
@@ -39,8 +49,8 @@ pub(crate) struct RunReader {
 struct LoggerReader {
     segments: VecDeque<SegmentId>,
     open: Option<SegmentScan>,
-    /// The next frame, and its records.
-    head: Option<(Frame, Vec<u8>)>,
+    /// The next frame, its records, its place.
+    head: Option<(Frame, Vec<u8>, Place)>,
     /// The first bad place behind the epochs that count, and the epoch of the good frame behind it.
     gap: Option<(String, u64, Epoch)>,
     /// Where the last good frame ends.
@@ -54,12 +64,15 @@ impl LoggerReader {
         let mut bad = None;
         loop {
             if let Some(scan) = &mut self.open {
+                let segment = scan.header.id;
                 let head = scan.next()?.map(|(frame, bytes)| (frame, bytes.to_vec()));
                 bad = bad.or(scan.bad.take().map(|at| (scan.name().to_owned(), at)));
-                if let Some(head) = head {
-                    seen = seen.max(head.0.epoch);
-                    self.end = (scan.name().to_owned(), scan.at());
-                    self.head = Some(head);
+                if let Some((frame, bytes)) = head {
+                    seen = seen.max(frame.epoch);
+                    let end = scan.at();
+                    let start = end - frame::size(frame.length);
+                    self.end = (scan.name().to_owned(), end);
+                    self.head = Some((frame, bytes, Place { segment, start, end }));
                     break;
                 }
                 self.open = None;
@@ -75,7 +88,7 @@ impl LoggerReader {
         if self.gap.is_none()
             && let Some((name, at)) = bad
         {
-            let behind = self.head.as_ref().map_or(Epoch(u64::MAX), |(f, _)| f.epoch);
+            let behind = self.head.as_ref().map_or(Epoch(u64::MAX), |(f, ..)| f.epoch);
             self.gap = Some((name, at, behind));
         }
         Ok(seen)
@@ -94,6 +107,8 @@ pub(crate) struct EpochFrames {
     pub records: u64,
     /// Concatenated payloads of all its frames.
     pub bytes: Vec<u8>,
+    /// Where they stand.
+    places: Vec<Place>,
 }
 
 impl RunReader {
@@ -116,6 +131,7 @@ impl RunReader {
             ended: false,
             live: false,
             newest_seen: Epoch(0),
+            tail_places: Vec::new(),
         };
         for logger in 0..run.loggers {
             let mine: VecDeque<_> = segments.iter().copied().filter(|s| s.logger == logger).collect();
@@ -134,6 +150,11 @@ impl RunReader {
         self.tail
     }
 
+    /// Where the frames of the newest epoch that counts stand.
+    pub(crate) fn tail_places(&self) -> &[Place] {
+        &self.tail_places
+    }
+
     /// The newest epoch of any frame read so far, counting or not.
     pub(crate) fn newest_seen(&self) -> Epoch {
         self.newest_seen
@@ -146,13 +167,14 @@ impl RunReader {
         }
         loop {
             let heads = self.loggers.iter().filter_map(|l| l.head.as_ref());
-            let Some(first) = heads.map(|(f, _)| *f).min_by_key(|f| f.epoch) else { return self.end() };
+            let Some(first) = heads.map(|(f, ..)| *f).min_by_key(|f| f.epoch) else { return self.end() };
             if self.run.last.is_some_and(|last| first.epoch > last) {
                 return self.end();
             }
             into.epoch = first.epoch;
             into.records = 0;
             into.bytes.clear();
+            into.places.clear();
             let complete = self.collect(first, into)?;
             if first.epoch <= self.tail && !self.linked {
                 // A checkpoint has it; whether it is complete does not matter any more.
@@ -166,6 +188,7 @@ impl RunReader {
                 return self.torn(first.epoch);
             }
             self.tail = first.epoch;
+            self.tail_places.clone_from(&into.places);
             self.linked = true;
             self.loggers.iter_mut().for_each(|l| l.counted(first.epoch));
             return Ok(true);
@@ -177,12 +200,16 @@ impl RunReader {
         let mut complete = first.loggers != 0;
         for (i, logger) in self.loggers.iter_mut().enumerate() {
             let (mut ordinal, mut last) = (0, false);
-            while let Some((frame, bytes)) = logger.head.take_if(|(f, _)| f.epoch == first.epoch) {
+            while let Some((frame, bytes, place)) = logger.head.take_if(|(f, ..)| f.epoch == first.epoch) {
                 complete &= frame.ordinal == ordinal && !last;
                 complete &= (frame.prior, frame.loggers) == (first.prior, first.loggers);
                 (ordinal, last) = (ordinal + 1, frame.last);
                 into.bytes.extend_from_slice(&bytes);
                 into.records += frame.records as u64;
+                match into.places.last_mut() {
+                    Some(p) if p.segment == place.segment && p.end == place.start => p.end = place.end,
+                    _ => into.places.push(place),
+                }
                 let seen = logger.advance(&*self.device, &self.database)?;
                 self.newest_seen = self.newest_seen.max(seen);
             }
@@ -208,7 +235,7 @@ impl RunReader {
             return self.broken(epoch);
         }
         for i in 0..self.loggers.len() {
-            while let Some((frame, _)) = self.loggers[i].head.take() {
+            while let Some((frame, ..)) = self.loggers[i].head.take() {
                 if frame.prior > self.tail {
                     return self.broken(frame.prior);
                 }

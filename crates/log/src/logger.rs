@@ -128,6 +128,10 @@ impl Logger {
             open.records += run.records;
         }
         self.seal(&mut open, mark, true)?;
+        if self.staging.capacity() > 4 * WRITE_BYTES {
+            // A huge record went through.
+            self.staging = Vec::new();
+        }
         self.sync()
     }
 

@@ -7,7 +7,7 @@
 //!    after it leaves a log that opens with the same records.
 
 use crate::batch::Batches;
-use crate::chain::{EpochFrames, RunReader};
+use crate::chain::{EpochFrames, Place, RunReader};
 use crate::closer::Closer;
 use crate::device::{Device, DeviceLock};
 use crate::files::{RunOptions, SegmentFiles};
@@ -47,6 +47,8 @@ pub struct LogReader {
     summary: LogSummary,
     /// The newest epoch of which there is any sign, counting or not.
     newest_seen: Epoch,
+    /// Where the newest epoch of a run stands that did not end cleanly.
+    in_doubt: Vec<Place>,
 }
 
 impl LogReader {
@@ -86,6 +88,7 @@ impl LogReader {
             segments,
             summary: LogSummary::default(),
             newest_seen: Epoch(0),
+            in_doubt: Vec::new(),
         };
         reader.verify()?;
         Ok(reader)
@@ -105,6 +108,9 @@ impl LogReader {
                 self.summary.bytes += frames.bytes.len() as u64;
             }
             tail = reader.tail();
+            if run.last.is_none() {
+                self.in_doubt = reader.tail_places().to_vec();
+            }
             self.newest_seen = self.newest_seen.max(reader.newest_seen()).max(run.first);
         }
         self.summary.pepoch = tail;
@@ -177,6 +183,7 @@ impl LogReader {
             return Log::off(clock, &options, Some(lock));
         }
 
+        settle(&*self.device, &self.in_doubt)?;
         let mut manifest =
             self.manifest.unwrap_or(Manifest { database, base: Epoch(0), next_run: 1, runs: Vec::new() });
         if let Some(run) = manifest.runs.last_mut() {
@@ -223,6 +230,20 @@ impl LogReader {
         let closer = Closer::new(loggers.collect(), prior, counters.clone(), options.threads)?;
         Log::start(clock, options, closer, counters, Some(files))
     }
+}
+
+/// Makes sure that the newest epoch, which was read, is on disk. If only the process before us died, it
+/// may be in the page cache and nowhere else; if that process died of a failed sync, the kernel even
+/// believes it written. So it is written again: what the manifest says counts must be there.
+fn settle(device: &dyn Device, in_doubt: &[Place]) -> io::Result<()> {
+    for place in in_doubt {
+        let file = device.open(&place.segment.name())?;
+        let mut bytes = vec![0; (place.end - place.start) as usize];
+        let read = file.read_at(&mut bytes, place.start)?;
+        file.write_at(&bytes[..read], place.start)?;
+        file.sync_data()?;
+    }
+    device.sync_directory()
 }
 
 /// Sixteen bytes that no other database has, in the form of a version 4 UUID.

@@ -92,6 +92,7 @@ impl Commit<'_> {
 
     #[inline]
     fn append(self, commit_ts: CommitTs, encode: impl FnOnce(&mut Vec<u8>)) -> Epoch {
+        debug_assert!(self.worker.seat().gate.holds(commit_ts.epoch()), "drawn before entering");
         if self.worker.shared.writes {
             self.worker.seat().append(commit_ts, encode);
             self.worker.newest = commit_ts.epoch();

@@ -104,4 +104,4 @@ macro_rules! scripts {
     };
 }
 
-scripts! { plpgsql }
+scripts! { ddl plpgsql }

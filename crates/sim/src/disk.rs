@@ -76,7 +76,7 @@ enum NameChange {
 pub enum Survival {
     /// Nothing.
     Nothing,
-    /// Everything: the system died, the disk did not.
+    /// Everything: it all reached the disk just in time.
     Everything,
     /// Each sector, size and name by chance.
     Chance,
@@ -160,6 +160,16 @@ impl SimDisk {
             }
             file.now = file.durable.clone();
         }
+    }
+
+    /// The process dies, the system does not: handles and lock are gone, all that was written is still to
+    /// be read, and what was not synced is as unsafe as before.
+    pub fn kill(&self) {
+        let state = &mut *self.state();
+        state.boot += 1;
+        state.locked = false;
+        state.power_failed = false;
+        state.faults = Faults::default();
     }
 
     /// Inverts a bit of a file, on disk and as the running system sees it.

@@ -199,9 +199,36 @@ fn crash_after_crash() {
             if let Err(e) = model.run(&disk, dice, 40) {
                 assert!(disk.power_failed(), "seed {seed}: {e}");
             }
-            disk.crash(survival(dice));
+            match dice.below(3) {
+                0 => disk.kill(),
+                _ => disk.crash(survival(dice)),
+            }
         }
         model.run(&disk, dice, 5).unwrap();
+    }
+}
+
+#[test]
+fn what_a_dead_process_left_in_the_cache_is_made_safe() {
+    for failed_sync in [false, true] {
+        let disk = SimDisk::new(1);
+        let (log, clock, mut worker, first) = small(&disk, false);
+        let second = commit(&mut worker, &clock, b"second").unwrap();
+        if failed_sync {
+            disk.fail_sync_at(disk.syncs());
+        } else {
+            // The write happens, the sync does not.
+            disk.fail_power_at(disk.operations() + 1);
+        }
+        log.wait(second.epoch()).unwrap_err();
+        disk.kill();
+        drop((log, worker));
+        // The next process finds both, tells of both, and the power fails.
+        let (log, _, worker, third) = small(&disk, false);
+        disk.crash(Survival::Nothing);
+        drop((log, worker));
+        let reader = LogReader::open(disk.device()).unwrap();
+        assert_eq!(records(&reader).unwrap().keys().collect::<Vec<_>>(), [&first, &second, &third]);
     }
 }
 

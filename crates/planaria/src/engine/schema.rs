@@ -19,8 +19,9 @@ use super::snapshot::Snapshot;
 use super::statement::done;
 use crate::session::{Notice, StatementResult};
 use planaria_base::types::TypeClass;
-use planaria_base::{ColumnId, CommitTs, Error, IndexId, Result, SqlState, TableId};
+use planaria_base::{ColumnId, CommitTs, Error, IndexId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{Catalog, ColumnDefault};
+use planaria_exec::functions;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_exec::{Code, Interrupt};
@@ -245,10 +246,13 @@ impl<P: Protocol> SessionCore<P> {
                 let fields: Vec<Field<'_>> = rebuild
                     .columns
                     .iter()
-                    .map(|c| match c {
+                    .zip(&table.columns)
+                    .map(|(from_old, column)| match from_old {
+                        // Numbered anew: see the head.
+                        _ if column.hidden => Field::Int(row_id),
                         NewColumn::Keep(c) => old.layout().field(from, *c),
                         NewColumn::Computed(i) => field(computed[*i], heap),
-                        NewColumn::Sequence(_) => Field::Int(row_id),
+                        NewColumn::Sequence(sequence) => Field::Int(drawn(&draft.catalog, *sequence, row_id)),
                     })
                     .collect();
                 let null = fields
@@ -274,11 +278,19 @@ impl<P: Protocol> SessionCore<P> {
             return Err(error);
         }
         loader.finish()?;
-        if let Some(ColumnDefault::Sequence(sequence)) =
-            table.columns.last().filter(|c| c.hidden).map(|c| &c.default)
-            && let Some(Some(state)) = draft.sequences.get(sequence.index())
-        {
-            state.restore(row_id + 1, false);
+        // Sequences that gave values, that of the row ids among them, go on behind them.
+        let hidden = table.columns.last().filter(|c| c.hidden).and_then(|c| match &c.default {
+            ColumnDefault::Sequence(sequence) => Some(*sequence),
+            _ => None,
+        });
+        let gave = rebuild.columns.iter().filter_map(|c| match c {
+            NewColumn::Sequence(sequence) => Some(*sequence),
+            _ => None,
+        });
+        for sequence in gave.chain(hidden) {
+            if let Some(Some(state)) = draft.sequences.get(sequence.index()) {
+                state.restore(drawn(&draft.catalog, sequence, row_id + 1), false);
+            }
         }
         draft.tables.insert(Arc::new(new));
         Ok(())
@@ -329,8 +341,15 @@ fn sequences<H: planaria_storage::Header>(
     catalog.sequences.iter().map(|s| s.as_ref().map(state)).collect()
 }
 
+/// The `n`-th value of a new sequence.
+fn drawn(catalog: &Catalog, sequence: SequenceId, n: i64) -> i64 {
+    let definition = catalog.sequences[sequence.index()].as_ref();
+    definition.map_or(n, |s| s.start.saturating_add((n - 1).saturating_mul(s.increment)))
+}
+
 /// Loads rows into a table nobody else knows yet.
 struct Loader<'t, H: planaria_storage::Header> {
+    catalog: &'t Catalog,
     table: &'t Table<H>,
     names: Vec<String>,
     table_name: String,
@@ -340,9 +359,10 @@ struct Loader<'t, H: planaria_storage::Header> {
 }
 
 impl<'t, H: planaria_storage::Header> Loader<'t, H> {
-    fn new(catalog: &Catalog, table: &'t Table<H>, worker: usize) -> Loader<'t, H> {
+    fn new(catalog: &'t Catalog, table: &'t Table<H>, worker: usize) -> Loader<'t, H> {
         let definition = catalog.table_by_id(table.id());
         Loader {
+            catalog,
             table,
             names: definition.indexes.iter().map(|i| i.name.clone()).collect(),
             table_name: definition.name.clone(),
@@ -358,21 +378,39 @@ impl<'t, H: planaria_storage::Header> Loader<'t, H> {
         }
         let refused = self.table.load(image, self.worker, self.participant.guard().pinned());
         if let Err(index) = refused {
-            self.failed = Some(self.refused(index));
+            self.failed = Some(self.refused(index, image));
         }
     }
 
     #[cold]
-    fn refused(&self, index: Option<IndexId>) -> Error {
+    fn refused(&self, index: Option<IndexId>, image: &[u64]) -> Error {
         match index {
             Some(index) => {
                 let name = &self.names[index.index()];
                 Error::new(SqlState::UNIQUE_VIOLATION, format!("could not create unique index \"{name}\""))
-                    .detail("A key is duplicated.")
+                    .detail(self.duplicated(index, image))
                     .constraint(name, &self.table_name)
             }
             None => Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "an index key is too long"),
         }
+    }
+
+    fn duplicated(&self, index: IndexId, image: &[u64]) -> String {
+        let definition = self.catalog.table_by_id(self.table.id());
+        let mut names = Vec::new();
+        let mut values = Vec::new();
+        for c in &definition.indexes[index.index()].columns {
+            let column = &definition.columns[c.index()];
+            let mut heap = Heap::new();
+            let bytea = column.ty.class() == TypeClass::Bytea;
+            let value = slot(self.table.layout().field(image, *c), bytea, &mut heap);
+            names.push(column.name.as_str());
+            values.push(match value {
+                Ok(Slot::Null) | Err(_) => "null".to_owned(),
+                Ok(value) => functions::display(&heap, value, &column.ty),
+            });
+        }
+        format!("Key ({})=({}) is duplicated.", names.join(", "), values.join(", "))
     }
 
     fn finish(self) -> Result<()> {

@@ -205,16 +205,16 @@ impl Object {
                     }
                 }
                 for table in tables() {
-                    for check in &table.checks {
-                        if References::of_text(&check.expression)?.functions.contains(name) {
-                            all.push((Object::Constraint(table.id, check.name.clone()), own.clone()));
-                        }
-                    }
                     for (c, column) in table.visible() {
                         if let ColumnDefault::Expression(text) = &column.default
                             && References::of_text(text)?.functions.contains(name)
                         {
                             all.push((Object::Default(table.id, c), own.clone()));
+                        }
+                    }
+                    for check in &table.checks {
+                        if References::of_text(&check.expression)?.functions.contains(name) {
+                            all.push((Object::Constraint(table.id, check.name.clone()), own.clone()));
                         }
                     }
                 }

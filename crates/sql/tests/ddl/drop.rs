@@ -44,8 +44,8 @@ fn what_others_depend_on_stays() {
         (
             "DROP FUNCTION twice(int)",
             "cannot drop function twice(integer) because other objects depend on it",
-            "constraint f_a_check on table f depends on function twice(integer)\n\
-             default value for column a of table f depends on function twice(integer)",
+            "default value for column a of table f depends on function twice(integer)\n\
+             constraint f_a_check on table f depends on function twice(integer)",
         ),
         (
             "DROP SEQUENCE q",
