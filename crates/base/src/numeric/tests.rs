@@ -83,8 +83,11 @@ proptest! {
             prop_assert!(scale >= a.scale.max(b.scale) as u32);
             let numerator = big(a.mantissa) * ten(scale + b.scale as u32 - a.scale as u32);
             prop_assert_eq!(big(quotient.mantissa), div_round(&numerator, &big(b.mantissa)));
-            // At least 16 significant digits, or the operands' scale.
-            let enough = digits(quotient.mantissa.unsigned_abs()) >= 16 || quotient.scale >= 16;
+            // At least 16 significant digits, or the operands' scale. Zero has none: there the scale
+            // follows the divisor's weight, as in PostgreSQL (0 / 0.00001 is 0.000000000000).
+            let enough = a.mantissa == 0
+                || digits(quotient.mantissa.unsigned_abs()) >= 16
+                || quotient.scale >= 16;
             prop_assert!(enough, "{a} / {b} = {quotient}");
         }
     }
