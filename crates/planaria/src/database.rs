@@ -63,6 +63,25 @@ impl Database {
         Ok(Database { engine: open_engine(None, options)?, pool: Mutex::new(Vec::new()) })
     }
 
+    /// A database with this one's schema and rows, in memory of its own, that logs to a directory.
+    /// Where the directory has a log, that of an earlier copy of this database in the same state, the
+    /// copy is recovered from it first. So a recovery can be repeated without what went before it:
+    /// the laboratory measures replay so. The protocol is this database's, whatever the options say.
+    pub fn open_on_copy(&self, path: impl AsRef<Path>, options: Options) -> Result<Database> {
+        self.open_on_copy_device(Arc::new(planaria_log::DirectoryDevice::open(path.as_ref())?), options)
+    }
+
+    /// The same on any device: for tests on a simulated disk.
+    #[doc(hidden)]
+    pub fn open_on_copy_device(
+        &self,
+        device: Arc<dyn planaria_log::Device>,
+        options: Options,
+    ) -> Result<Database> {
+        let engine = self.engine.open_on_copy(Some(device), &options)?;
+        Ok(Database { engine, pool: Mutex::new(Vec::new()) })
+    }
+
     /// A new session. 53300 where all seats are taken.
     pub fn session(&self) -> Result<Session> {
         Ok(Session::new(self.engine.session()?))
@@ -118,6 +137,12 @@ impl Database {
     /// contents, whatever the order the rows came in. Takes the database for itself meanwhile.
     pub fn digests(&self) -> Result<Vec<(String, u128)>> {
         self.engine.digests()
+    }
+
+    /// Checks that every row stands in every index once, under its key, and nothing else does; XX001
+    /// names the table and says what is wrong. Takes the database for itself meanwhile.
+    pub fn check(&self) -> Result<()> {
+        self.engine.check()
     }
 
     /// Writes out the log, syncs it and closes the database; sessions still open hear 57P01.

@@ -11,6 +11,7 @@
 
 mod bind;
 mod block;
+mod copy;
 mod counters;
 mod explain;
 mod gate;
@@ -33,7 +34,7 @@ use crate::{Durability, LogKind};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use planaria_base::clock::CommitClock;
-use planaria_base::{Datum, Epoch, ProcedureId, Result, Type};
+use planaria_base::{Datum, Epoch, Error, ProcedureId, Result, SqlState, Type};
 use planaria_catalog::Catalog;
 use planaria_log::{Device, Log, LogReader};
 use planaria_protocol::{Protocol, ProtocolJob};
@@ -67,6 +68,8 @@ pub(crate) trait EngineApi: Send + Sync {
     fn stats(&self) -> Stats;
     fn recovery(&self) -> Option<RecoveryReport>;
     fn digests(&self) -> Result<Vec<(String, u128)>>;
+    fn check(&self) -> Result<()>;
+    fn open_on_copy(&self, device: Option<Arc<dyn Device>>, options: &Options) -> Result<Arc<dyn EngineApi>>;
     fn close(&self) -> Result<()>;
 }
 
@@ -113,13 +116,8 @@ pub(crate) fn open_engine(device: Option<Arc<dyn Device>>, options: Options) -> 
     impl ProtocolJob for Open {
         type Output = Result<Arc<dyn EngineApi>>;
         fn run<P: Protocol>(self) -> Self::Output {
-            let engine = match self.0 {
-                Some(device) if self.1.log != LogKind::Off && self.1.durability != Durability::Off => {
-                    Engine::<P>::open(device, &self.1)?
-                }
-                _ => Engine::<P>::empty(&self.1)?,
-            };
-            Ok(Arc::new(Handle(engine)))
+            let engine = Engine::<P>::new(Arc::new(CommitClock::new(Epoch(1))), &self.1)?;
+            Ok(Arc::new(Handle(engine.start(self.0, &self.1)?)))
         }
     }
     options.protocol.dispatch(Open(device, options))
@@ -143,16 +141,21 @@ impl<P: Protocol> Engine<P> {
         }))
     }
 
-    /// A database in memory.
-    fn empty(options: &Options) -> Result<Arc<Engine<P>>> {
-        Engine::new(Arc::new(CommitClock::new(Epoch(1))), options)
+    /// Recovers what is on the device and goes on logging there; without one, or where nothing is to
+    /// be logged, the database lives in memory.
+    fn start(self: Arc<Self>, device: Option<Arc<dyn Device>>, options: &Options) -> Result<Arc<Engine<P>>> {
+        match device {
+            Some(device) if options.log != LogKind::Off && options.durability != Durability::Off => {
+                self.recover(device, options)
+            }
+            _ => Ok(self),
+        }
     }
 
     /// Recovers the database on a device, then goes on logging there.
-    fn open(device: Arc<dyn Device>, options: &Options) -> Result<Arc<Engine<P>>> {
+    fn recover(self: Arc<Self>, device: Arc<dyn Device>, options: &Options) -> Result<Arc<Engine<P>>> {
+        let engine = self;
         let reader = LogReader::open(device)?;
-        let clock = Arc::new(CommitClock::new(Epoch(1)));
-        let engine = Engine::<P>::new(clock.clone(), options)?;
         let summary = reader.summary();
         if summary.records > 0 {
             let mut replay = replay::Replay::new(&engine, options.on_recovery.clone())?;
@@ -166,7 +169,7 @@ impl<P: Protocol> Engine<P> {
             });
         }
         let log = reader.resume(
-            clock,
+            engine.clock.clone(),
             planaria_log::Options {
                 durability: options.durability.into(),
                 loggers: options.loggers,
@@ -174,7 +177,7 @@ impl<P: Protocol> Engine<P> {
                 ..Default::default()
             },
         )?;
-        engine.log.set(Arc::new(log)).map_err(|_| planaria_base::Error::internal("two logs"))?;
+        engine.log.set(Arc::new(log)).map_err(|_| Error::internal("two logs"))?;
         Ok(engine)
     }
 
@@ -236,6 +239,26 @@ impl<P: Protocol> EngineApi for Handle<P> {
             .collect();
         digests.sort();
         Ok(digests)
+    }
+
+    fn check(&self) -> Result<()> {
+        let _alone = self.0.gate.close();
+        let snapshot = self.0.snapshot.load_full();
+        let mut participant = Participant::new();
+        let guard = participant.guard();
+        for table in snapshot.tables.iter() {
+            table.check(guard.pinned()).map_err(|what| {
+                let name = &snapshot.catalog.table_by_id(table.id()).name;
+                Error::new(SqlState::DATA_CORRUPTED, format!("table \"{name}\" is damaged: {what}"))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn open_on_copy(&self, device: Option<Arc<dyn Device>>, options: &Options) -> Result<Arc<dyn EngineApi>> {
+        let copy = Engine::<P>::new(Arc::new(CommitClock::new(self.0.clock.epoch().next())), options)?;
+        copy.install(Arc::new(self.0.copy_state()?));
+        Ok(Arc::new(Handle(copy.start(device, options)?)))
     }
 
     fn close(&self) -> Result<()> {

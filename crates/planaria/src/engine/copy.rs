@@ -1,0 +1,61 @@
+//! A copy of a database in memory: schema, rows, where sequences stand.
+//!
+//! The gate is closed meanwhile. Rows are loaded table by table in the order of their primary keys,
+//! on as many threads as there are cores.
+
+use super::Engine;
+use super::sequence::SequenceState;
+use super::snapshot::Snapshot;
+use planaria_base::{Error, Result};
+use planaria_protocol::Protocol;
+use planaria_storage::reclaim::Participant;
+use planaria_storage::{Header, Table, TableSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+impl<P: Protocol> Engine<P> {
+    /// A snapshot that shares nothing with this engine but definitions.
+    pub(super) fn copy_state(&self) -> Result<Snapshot<P::Header>> {
+        let _alone = self.gate.close();
+        let old = self.snapshot.load_full();
+        let mut sources: Vec<&Arc<Table<P::Header>>> = old.tables.iter().collect();
+        // The largest first, so that the last thread to end ends early.
+        sources.sort_by_key(|table| std::cmp::Reverse(table.memory().rows));
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let next = AtomicUsize::new(0);
+        let copy_some = || -> Result<Vec<Arc<Table<P::Header>>>> {
+            let mut copies = Vec::new();
+            while let Some(source) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let copy = Snapshot::new_table(&old.catalog, source.id())?;
+                copy_rows(source, &copy)?;
+                copies.push(Arc::new(copy));
+            }
+            Ok(copies)
+        };
+        let copies: Vec<Result<Vec<_>>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..cores.min(sources.len())).map(|_| scope.spawn(copy_some)).collect();
+            threads
+                .into_iter()
+                .map(|t| {
+                    t.join().unwrap_or_else(|_| Err(Error::internal("a thread that copies rows panicked")))
+                })
+                .collect()
+        });
+        let mut tables = TableSet::default();
+        for some in copies {
+            some?.into_iter().for_each(|table| tables.insert(table));
+        }
+        let copy_sequence =
+            |state: &Arc<SequenceState>| Arc::new(state.redefined(state.definition().clone()));
+        let sequences = old.sequences.iter().map(|state| state.as_ref().map(copy_sequence)).collect();
+        Snapshot::new(old.catalog.clone(), tables, sequences)
+    }
+}
+
+fn copy_rows<H: Header>(from: &Table<H>, to: &Table<H>) -> Result<()> {
+    let mut participant = Participant::new();
+    let guard = participant.guard();
+    let mut refused = false;
+    from.for_each_row(guard.pinned(), |image| refused |= to.load(image, 0, guard.pinned()).is_err());
+    if refused { Err(Error::internal("a row that one table has is refused by its copy")) } else { Ok(()) }
+}
