@@ -103,13 +103,29 @@ impl<'p> Printer<'p> {
                         lines.push(format!("{pad}draws {input:?}"));
                         None
                     }
+                    OpKind::Keep { values } => {
+                        let values: Vec<String> = values.iter().map(|r| self.reg(*r, 3)).collect();
+                        lines.push(format!("{pad}logs {}", values.join(", ")));
+                        None
+                    }
+                    OpKind::Piece { piece, args } => {
+                        let args: Vec<String> = args.iter().map(|r| self.reg(*r, 3)).collect();
+                        lines.push(format!("{pad}plans piece {piece} ({})", args.join(", ")));
+                        None
+                    }
                     _ => None,
                 };
                 let mut any = false;
                 op.kind.blocks(&mut |b| {
                     b.visit(&mut |o| {
                         any |= is_node(&o.kind)
-                            || matches!(o.kind, OpKind::NextValue { .. } | OpKind::Draw { .. });
+                            || matches!(
+                                o.kind,
+                                OpKind::NextValue { .. }
+                                    | OpKind::Draw { .. }
+                                    | OpKind::Keep { .. }
+                                    | OpKind::Piece { .. }
+                            );
                     });
                 });
                 if let Some(head) = head.filter(|_| any) {

@@ -42,7 +42,8 @@ pub enum Dynamic {
 /// The engine, as a running program sees it. The host records what it gives out for the log, and
 /// gives the same again on replay.
 pub trait Host {
-    /// An input from outside; of the draw's type, never a text.
+    /// An input from outside; of the draw's type, never a text. `Draw::Kept` is asked of
+    /// [`Host::kept`].
     fn draw(&mut self, input: Draw) -> Result<Slot>;
     /// The next value of a sequence.
     fn next_value(&mut self, sequence: SequenceId) -> Result<i64>;
@@ -56,6 +57,20 @@ pub trait Host {
     fn row(&mut self, row: &[Slot], heap: &Heap) -> Result<()>;
     /// Compiles SQL text made at run time, for arguments of these types. Makes the transaction ad hoc.
     fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic>;
+    /// Takes values for the log, behind the inputs given out so far; or, when a logged call runs again,
+    /// compares them with those the log has. What they point to in the heap is theirs no longer than this
+    /// call.
+    fn keep(&mut self, values: &[Slot], heap: &Heap) -> Result<()>;
+    /// The next value that the logged call kept, of this type. Asked for by plan programs alone.
+    fn kept(&mut self, ty: &Type, heap: &mut Heap) -> Result<Slot> {
+        let _ = (ty, heap);
+        Err(Error::internal("kept values are for plan programs"))
+    }
+    /// Takes a piece of a replay and its arguments. From plan programs alone.
+    fn piece(&mut self, piece: u32, args: &[Slot], heap: &Heap) -> Result<()> {
+        let _ = (piece, args, heap);
+        Err(Error::internal("pieces are for plan programs"))
+    }
     /// Whether the statement was cancelled.
     fn interrupted(&self) -> bool;
 }

@@ -39,14 +39,28 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+const KEEPS: &str = "
+procedure keeps
+  reg n: int8
+  reg ok: bool
+  reg x: float8
+  param in n: int8 = n
+begin
+  x = draw random
+  ok = int.lt(n, n)
+  keep n, ok, x
+end
+";
+
 fn steady_state<P: Protocol>() {
     let mut db = bank::bank::<P>(100);
-    let codes = [bank::DEPOSIT, bank::SUM, bank::MIXED].map(|text| db.compile(text));
-    let args: [&[Datum]; 3] =
-        [&[text("customer00000042"), num(150, 2), Datum::Null], &[int(10), int(60)], &[int(50)]];
+    let codes = [bank::DEPOSIT, bank::SUM, bank::MIXED, KEEPS].map(|text| db.compile(text));
+    let args: [&[Datum]; 4] =
+        [&[text("customer00000042"), num(150, 2), Datum::Null], &[int(10), int(60)], &[int(50)], &[int(10)]];
     let mut machine = Machine::new();
     let mut outs = 0;
     for round in 0..100 {
+        db.host.kept.clear();
         let before = ALLOCATIONS.with(Cell::get);
         for (code, args) in codes.iter().zip(args) {
             db.protocol.begin(&mut db.txn);

@@ -61,6 +61,9 @@ pub enum Draw {
     Random,
     /// `gen_random_uuid()`.
     Uuid,
+    /// The next value that the logged call kept ([`OpKind::Keep`]), of the register's type. Only in
+    /// plan programs.
+    Kept,
 }
 
 /// Severity of a RAISE.
@@ -185,6 +188,11 @@ pub enum OpKind {
     Execute { text: Reg, args: Vec<Reg>, rows: Option<Coll>, row_count: Reg },
     /// Adds a row to the program's answer (statements, set-returning functions).
     Emit { values: Vec<Reg> },
+    /// Hands values to the log, behind the inputs drawn so far: those from which a parallel replay knows,
+    /// before it runs anything, which rows the call touches.
+    Keep { values: Vec<Reg> },
+    /// Hands a piece with its arguments to the planner of a replay. Only in plan programs.
+    Piece { piece: u32, args: Vec<Reg> },
 
     // ---- tables ----
     /// Point read by the full key of a unique index. Writes `row` (NULL if none) and, where a row
@@ -308,9 +316,10 @@ impl OpKind {
             | OpKind::Sort { .. }
             | OpKind::ForEach { .. } => {}
             OpKind::Copy { src, .. } | OpKind::Cast { src, .. } => f(*src),
-            OpKind::Apply { args, .. } | OpKind::Call { args, .. } | OpKind::CallSet { args, .. } => {
-                args.iter().for_each(|r| f(*r))
-            }
+            OpKind::Apply { args, .. }
+            | OpKind::Call { args, .. }
+            | OpKind::CallSet { args, .. }
+            | OpKind::Piece { args, .. } => args.iter().for_each(|r| f(*r)),
             OpKind::SetValue { value, is_called, .. } => {
                 f(*value);
                 f(*is_called);
@@ -332,7 +341,10 @@ impl OpKind {
                 f(*text);
                 args.iter().for_each(|r| f(*r));
             }
-            OpKind::Emit { values } | OpKind::Push { values, .. } | OpKind::Insert { values, .. } => {
+            OpKind::Emit { values }
+            | OpKind::Keep { values }
+            | OpKind::Push { values, .. }
+            | OpKind::Insert { values, .. } => {
                 values.iter().for_each(|r| f(*r));
             }
             OpKind::Get { key, .. } => key.iter().for_each(|r| f(*r)),

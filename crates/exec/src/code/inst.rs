@@ -230,6 +230,11 @@ pub(crate) enum Inst {
         dst: R,
         input: Draw,
     },
+    /// The next kept value; `ty` is its type's number in [`Code::kept`].
+    Kept {
+        dst: R,
+        ty: u16,
+    },
     NextValue {
         dst: R,
         sequence: SequenceId,
@@ -321,6 +326,13 @@ pub(crate) enum Inst {
     },
     Emit {
         values: Run,
+    },
+    Keep {
+        values: Run,
+    },
+    Piece {
+        piece: u32,
+        args: Run,
     },
 
     // ---- tables ----

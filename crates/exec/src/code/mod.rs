@@ -51,6 +51,8 @@ pub struct Code {
     pub(crate) eachs: Box<[EachDesc]>,
     pub(crate) casts: Box<[CastDesc]>,
     pub(crate) sorts: Box<[Box<[SortKey]>]>,
+    /// Types of the kept values that are taken.
+    pub(crate) kept: Box<[Type]>,
     /// Registers of the IN and INOUT parameters.
     pub(crate) inputs: Box<[R]>,
     pub(crate) input_types: Box<[Type]>,

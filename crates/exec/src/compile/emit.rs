@@ -469,6 +469,7 @@ fn result_of(inst: &mut Inst) -> Option<&mut R> {
         | Inst::CastInt { dst, .. }
         | Inst::CastNum { dst, .. }
         | Inst::Cast { dst, .. }
+        | Inst::Kept { dst, .. }
         | Inst::Draw { dst, .. }
         | Inst::NextValue { dst, .. }
         | Inst::CurrentValue { dst, .. }

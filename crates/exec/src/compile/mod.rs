@@ -17,7 +17,7 @@ mod value;
 use crate::code::*;
 use crate::slot::Slot;
 use emit::{Emitter, Label, number};
-use planaria_base::{Datum, Error, Result, TableId};
+use planaria_base::{Datum, Error, Result, TableId, Type};
 use planaria_ir::{Block, Coll, Level, Op, OpKind, ParamMode, Program, Reg, RegKind, StateSource};
 use std::sync::Arc;
 
@@ -56,6 +56,7 @@ fn compile_dyn(mut program: Program, env: &dyn CompileEnv) -> Result<Code> {
         eachs: Vec::new(),
         casts: Vec::new(),
         sorts: Vec::new(),
+        kept: Vec::new(),
         writes: false,
     };
     compiler.find_array_variables()?;
@@ -98,6 +99,7 @@ struct Compiler<'a> {
     eachs: Vec<EachDesc>,
     casts: Vec<CastDesc>,
     sorts: Vec<Box<[planaria_ir::SortKey]>>,
+    kept: Vec<Type>,
     writes: bool,
 }
 
@@ -244,6 +246,18 @@ impl Compiler<'_> {
                 let values = self.emit.regs(values)?;
                 let values = self.emit.run(&values)?;
                 self.emit.emit(Inst::Emit { values });
+                Ok(())
+            }
+            OpKind::Keep { values } => {
+                let values = self.emit.regs(values)?;
+                let values = self.emit.run(&values)?;
+                self.emit.emit(Inst::Keep { values });
+                Ok(())
+            }
+            OpKind::Piece { piece, args } => {
+                let args = self.emit.regs(args)?;
+                let args = self.emit.run(&args)?;
+                self.emit.emit(Inst::Piece { piece: *piece, args });
                 Ok(())
             }
             OpKind::Get { .. }
@@ -440,6 +454,7 @@ impl Compiler<'_> {
             eachs: self.eachs.into(),
             casts: self.casts.into(),
             sorts: self.sorts.into(),
+            kept: self.kept.into(),
             inputs,
             input_types: params().map(|p| p.ty.clone()).collect(),
             outs,

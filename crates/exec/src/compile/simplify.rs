@@ -224,9 +224,10 @@ fn reads_mut(kind: &mut OpKind, f: &mut dyn FnMut(&mut Reg)) {
         | OpKind::Sort { .. }
         | OpKind::ForEach { .. } => {}
         OpKind::Copy { src, .. } | OpKind::Cast { src, .. } => f(src),
-        OpKind::Apply { args, .. } | OpKind::Call { args, .. } | OpKind::CallSet { args, .. } => {
-            args.iter_mut().for_each(f);
-        }
+        OpKind::Apply { args, .. }
+        | OpKind::Call { args, .. }
+        | OpKind::CallSet { args, .. }
+        | OpKind::Piece { args, .. } => args.iter_mut().for_each(f),
         OpKind::SetValue { value, is_called, .. } => {
             f(value);
             f(is_called);
@@ -247,9 +248,10 @@ fn reads_mut(kind: &mut OpKind, f: &mut dyn FnMut(&mut Reg)) {
             f(text);
             args.iter_mut().for_each(f);
         }
-        OpKind::Emit { values } | OpKind::Push { values, .. } | OpKind::Insert { values, .. } => {
-            values.iter_mut().for_each(f);
-        }
+        OpKind::Emit { values }
+        | OpKind::Keep { values }
+        | OpKind::Push { values, .. }
+        | OpKind::Insert { values, .. } => values.iter_mut().for_each(f),
         OpKind::Get { key, .. } => key.iter_mut().for_each(f),
         OpKind::Scan { range, .. } => {
             range.prefix.iter_mut().for_each(&mut *f);

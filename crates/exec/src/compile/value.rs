@@ -3,7 +3,7 @@
 use super::{Compiler, number, plain};
 use crate::code::*;
 use planaria_base::{Error, Result, Type};
-use planaria_ir::{Func, OpKind, Reg};
+use planaria_ir::{Draw, Func, OpKind, Reg};
 
 /// What a cast from one type to another takes.
 enum Conversion {
@@ -55,6 +55,16 @@ impl Compiler<'_> {
             }
             OpKind::Apply { dst, func, args } => return self.apply(*dst, *func, args),
             OpKind::Cast { dst, src, explicit } => return self.cast(*dst, *src, *explicit),
+            OpKind::Draw { dst, input: Draw::Kept } => {
+                let ty =
+                    self.program.type_of(*dst).ok_or_else(|| Error::internal("a kept value is no row"))?;
+                let known = self.kept.iter().position(|t| t == ty);
+                let ty = match known {
+                    Some(at) => at as u16,
+                    None => number(&mut self.kept, ty.clone())?,
+                };
+                Inst::Kept { dst: self.emit.reg(*dst)?, ty }
+            }
             OpKind::Draw { dst, input } => Inst::Draw { dst: self.emit.reg(*dst)?, input: *input },
             OpKind::NextValue { dst, sequence } => {
                 Inst::NextValue { dst: self.emit.reg(*dst)?, sequence: *sequence }

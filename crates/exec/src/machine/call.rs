@@ -94,6 +94,31 @@ impl Machine {
         }
     }
 
+    /// Hands values to the log.
+    pub(super) fn keep<H: Host + ?Sized>(
+        &mut self,
+        values: &[R],
+        frame: &[Slot],
+        host: &mut H,
+    ) -> Result<()> {
+        self.row.clear();
+        self.row.extend(values.iter().map(|r| frame[usize::from(*r)]));
+        host.keep(&self.row, &self.heap)
+    }
+
+    /// Hands a piece to the planner.
+    pub(super) fn piece<H: Host + ?Sized>(
+        &mut self,
+        piece: u32,
+        args: &[R],
+        frame: &[Slot],
+        host: &mut H,
+    ) -> Result<()> {
+        self.row.clear();
+        self.row.extend(args.iter().map(|r| frame[usize::from(*r)]));
+        host.piece(piece, &self.row, &self.heap)
+    }
+
     /// Adds a row to where the program's rows go.
     pub(super) fn emit<H: Host + ?Sized>(
         &mut self,

@@ -243,6 +243,9 @@ impl Machine {
                     jump_if!(end, !attempt!(self.common(*inst, code, frame, base)));
                 }
                 Inst::Draw { dst, input } => reg!(dst) = attempt!(ctx.host.draw(input)),
+                Inst::Kept { dst, ty } => {
+                    reg!(dst) = attempt!(ctx.host.kept(&code.kept[usize::from(ty)], &mut self.heap));
+                }
                 Inst::NextValue { dst, sequence } => {
                     reg!(dst) = Slot::Int(attempt!(ctx.host.next_value(sequence)));
                 }
@@ -313,6 +316,11 @@ impl Machine {
                 Inst::Call { call } => return (pc, Stop::Call(call)),
                 Inst::Execute { execute } => return (pc, Stop::Execute(execute)),
                 Inst::Emit { values } => attempt!(self.emit(code.run(values), frame, sink, ctx.host)),
+
+                Inst::Keep { values } => attempt!(self.keep(code.run(values), frame, ctx.host)),
+                Inst::Piece { piece, args } => {
+                    attempt!(self.piece(piece, code.run(args), frame, ctx.host));
+                }
 
                 // ---- tables ----
                 Inst::Get { get } => attempt!(self.get(code, get, frame, ctx)),

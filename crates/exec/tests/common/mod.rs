@@ -113,6 +113,9 @@ pub struct TestHost {
     pub keep_rows: bool,
     pub notices: Vec<(Level, String)>,
     pub next: i64,
+    /// What programs kept and have not taken yet.
+    pub kept: std::collections::VecDeque<Datum>,
+    pub pieces: Vec<(u32, Vec<Datum>)>,
     pub interrupted: bool,
     /// What `EXECUTE` of a text runs.
     pub dynamic: Vec<(String, Arc<Code>)>,
@@ -124,6 +127,7 @@ impl Host for TestHost {
             Draw::TransactionTimestamp | Draw::ClockTimestamp => Slot::Int(1_000_000),
             Draw::Random => Slot::Float(0.25),
             Draw::Uuid => Slot::Uuid([7; 16]),
+            Draw::Kept => return Err(Error::internal("asked of kept()")),
         })
     }
     fn next_value(&mut self, _: SequenceId) -> Result<i64> {
@@ -152,6 +156,18 @@ impl Host for TestHost {
             Some((_, code)) => Ok(Dynamic::Code(code.clone())),
             None => Err(Error::new(SqlState::SYNTAX_ERROR, format!("syntax error in \"{text}\""))),
         }
+    }
+    fn keep(&mut self, values: &[Slot], heap: &Heap) -> Result<()> {
+        self.kept.extend(values.iter().map(|s| heap.to_datum(*s)));
+        Ok(())
+    }
+    fn kept(&mut self, _: &Type, heap: &mut Heap) -> Result<Slot> {
+        let next = self.kept.pop_front();
+        heap.push_datum(&next.ok_or_else(|| Error::internal("nothing was kept"))?)
+    }
+    fn piece(&mut self, piece: u32, args: &[Slot], heap: &Heap) -> Result<()> {
+        self.pieces.push((piece, args.iter().map(|s| heap.to_datum(*s)).collect()));
+        Ok(())
     }
     fn interrupted(&self) -> bool {
         self.interrupted

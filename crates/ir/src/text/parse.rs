@@ -482,6 +482,7 @@ impl Parser {
                 };
                 OpKind::Draw { dst, input }
             }
+            "kept" => OpKind::Draw { dst, input: Draw::Kept },
             "next" => OpKind::NextValue { dst, sequence: SequenceId(self.entity("s")?) },
             "current" => OpKind::CurrentValue { dst, sequence: SequenceId(self.entity("s")?) },
             "len" => OpKind::Len { dst, coll: self.coll()? },
@@ -531,6 +532,14 @@ impl Parser {
                 OpKind::Execute { text, args, rows, row_count }
             }
             "emit" => OpKind::Emit { values: self.reg_list()? },
+            "keep" => {
+                let mut values = vec![self.reg()?];
+                while self.sign_if(",") {
+                    values.push(self.reg()?);
+                }
+                OpKind::Keep { values }
+            }
+            "piece" => OpKind::Piece { piece: self.number()?, args: self.reg_list()? },
             "get" => {
                 let (table, index) = self.index()?;
                 let key = self.reg_list()?;

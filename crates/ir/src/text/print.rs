@@ -93,6 +93,7 @@ pub(super) fn draw_text(draw: Draw) -> &'static str {
         Draw::ClockTimestamp => "clock",
         Draw::Random => "random",
         Draw::Uuid => "uuid",
+        Draw::Kept => "kept",
     }
 }
 
@@ -231,6 +232,7 @@ impl Printer {
             OpKind::Cast { dst, src, explicit } => {
                 format!("{} = {} {}", reg(dst), if *explicit { "convert" } else { "cast" }, reg(src))
             }
+            OpKind::Draw { dst, input: Draw::Kept } => format!("{} = kept", reg(dst)),
             OpKind::Draw { dst, input } => format!("{} = draw {}", reg(dst), draw_text(*input)),
             OpKind::NextValue { dst, sequence } => format!("{} = next {sequence}", reg(dst)),
             OpKind::CurrentValue { dst, sequence } => format!("{} = current {sequence}", reg(dst)),
@@ -278,6 +280,8 @@ impl Printer {
                 format!("execute {} ({}) -> {}{rows}", reg(text), self.regs(args), reg(row_count))
             }
             OpKind::Emit { values } => format!("emit ({})", self.regs(values)),
+            OpKind::Keep { values } => format!("keep {}", self.regs(values)),
+            OpKind::Piece { piece, args } => format!("piece {piece} ({})", self.regs(args)),
             OpKind::Get { table, index, key, row, columns } => {
                 format!("get {table}.{index} ({}) -> {}", self.regs(key), self.row_and_columns(*row, columns))
             }

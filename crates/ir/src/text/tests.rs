@@ -137,7 +137,7 @@ impl Choice {
     fn op(&mut self, depth: usize) -> OpKind {
         let (table, index, coll) = (TableId(self.id()), IndexId(self.id() as u16), Coll(self.id()));
         let (dst, label) = (self.reg(), Label(self.id()));
-        match self.below(if depth > 0 { 40 } else { 33 }) {
+        match self.below(if depth > 0 { 42 } else { 35 }) {
             0 | 1 => OpKind::Const { dst, value: self.datum() },
             2 => OpKind::Copy { dst, src: self.reg() },
             3 | 4 => OpKind::Apply {
@@ -147,8 +147,9 @@ impl Choice {
             },
             5 => OpKind::Cast { dst, src: self.reg(), explicit: self.coin() },
             6 => {
-                let inputs = [Draw::TransactionTimestamp, Draw::ClockTimestamp, Draw::Random, Draw::Uuid];
-                OpKind::Draw { dst, input: inputs[self.below(4)] }
+                let (now, clock) = (Draw::TransactionTimestamp, Draw::ClockTimestamp);
+                let inputs = [now, clock, Draw::Random, Draw::Uuid, Draw::Kept];
+                OpKind::Draw { dst, input: inputs[self.below(5)] }
             }
             7 => OpKind::NextValue { dst, sequence: SequenceId(self.id()) },
             8 => OpKind::CurrentValue { dst, sequence: SequenceId(self.id()) },
@@ -212,13 +213,15 @@ impl Choice {
             }
             31 => OpKind::MapPut { coll, keys: self.some(Self::reg), values: self.some(Self::reg) },
             32 => OpKind::SetEntry { coll, entry: dst, column: self.id(), value: self.reg() },
-            33 => {
+            33 => OpKind::Keep { values: (0..=self.below(3)).map(|_| self.reg()).collect() },
+            34 => OpKind::Piece { piece: self.id(), args: self.some(Self::reg) },
+            35 => {
                 let (then, otherwise) = (self.block(depth - 1), self.block(depth - 1));
                 OpKind::If { cond: dst, then, otherwise }
             }
-            34 => OpKind::Loop { label, body: self.block(depth - 1) },
-            35 => OpKind::Block { label, body: self.block(depth - 1) },
-            36 => {
+            36 => OpKind::Loop { label, body: self.block(depth - 1) },
+            37 => OpKind::Block { label, body: self.block(depth - 1) },
+            38 => {
                 let body = self.block(depth - 1);
                 let handlers = self.some(|c| Handler {
                     catches: vec![
@@ -231,7 +234,7 @@ impl Choice {
                 });
                 OpKind::Try { body, handlers }
             }
-            37 => {
+            39 => {
                 let bound = |c: &mut Self| Bound { reg: c.reg(), inclusive: c.coin() };
                 let range = Range {
                     prefix: self.some(Self::reg),
@@ -241,7 +244,7 @@ impl Choice {
                 let (descending, columns, body) = (self.coin(), self.columns(), self.block(depth - 1));
                 OpKind::Scan { table, index, range, descending, row: dst, columns, label, body }
             }
-            38 => {
+            40 => {
                 let (columns, entry) = (self.some(Self::reg), self.maybe(Self::reg));
                 OpKind::ForEach { coll, columns, entry, label, body: self.block(depth - 1) }
             }

@@ -26,6 +26,7 @@
 //! - The error being handled is raised again only inside a handler.
 //! - The body of a `ForEach` or `ForMatches` changes its collection by `SetEntry` alone.
 //! - `Emit` stands only in programs that answer with rows.
+//! - `Keep` keeps at least one value; it and `Piece` take values, no row handles.
 //!
 //! Flow
 //!

@@ -144,6 +144,11 @@ impl Walk<'_> {
             OpKind::Call { .. } | OpKind::CallSet { .. } | OpKind::Execute { .. } | OpKind::Emit { .. } => {
                 self.call_op(&op.kind)
             }
+            OpKind::Keep { values } => {
+                ensure!(!values.is_empty(), "nothing is kept");
+                values.iter().try_for_each(|r| self.value(*r).map(|_| ()))
+            }
+            OpKind::Piece { args, .. } => args.iter().try_for_each(|r| self.value(*r).map(|_| ())),
             OpKind::Get { .. }
             | OpKind::Scan { .. }
             | OpKind::Load { .. }
@@ -187,6 +192,7 @@ impl Walk<'_> {
                     }
                     Random => *ty == Type::Float8,
                     Uuid => *ty == Type::Uuid,
+                    Kept => true,
                 };
                 ensure!(fits, "{input:?} is no value of type {ty}");
                 Ok(())

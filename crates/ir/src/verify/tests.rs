@@ -154,6 +154,10 @@ fn calls_match_their_procedure() {
     bad("call p0 (id) -> x0", "does not answer with rows");
     bad("call p9 (id) -> (id)", "p9 does not exist");
     bad("execute name (row) -> id", "row handle");
+    good("keep id, name, tags  any = kept  piece 3 ()");
+    bad("keep row", "row handle");
+    bad("row = kept", "row handle");
+    bad("piece 0 (id, row)", "row handle");
 }
 
 #[test]

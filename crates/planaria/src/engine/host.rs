@@ -8,7 +8,7 @@ use super::snapshot::Snapshot;
 use super::statement::compile_dynamic;
 use crate::row::{Column, Row};
 use crate::session::Notice;
-use planaria_base::{Datum, Error, Result, SequenceId, SqlState, Type};
+use planaria_base::{Datum, Error, ProcedureId, Result, SequenceId, SqlState, Type};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_exec::{Dynamic, Host};
@@ -21,13 +21,21 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Seconds from 1970 to 2000, where SQL timestamps count from.
 const EPOCH_2000_SECONDS: i64 = 946_684_800;
 
+/// The inputs of a call that is replayed.
+pub(crate) struct Recorded {
+    /// What was called, for errors.
+    pub(crate) procedure: ProcedureId,
+    /// In the order in which they came.
+    pub(crate) values: Vec<Datum>,
+}
+
 /// Inputs of the transaction under way.
 #[derive(Default)]
 pub(crate) struct Inputs {
-    /// Drawn so far, in order; never texts or arrays.
+    /// Drawn and kept so far, in order. Texts and arrays lie in the session's heap of kept values.
     pub(crate) drawn: Vec<Slot>,
     /// Given by the log, to be handed out again. `None` in normal operation.
-    pub(crate) recorded: Option<Vec<Datum>>,
+    pub(crate) recorded: Option<Recorded>,
     given: usize,
     now: Option<i64>,
     /// The time of the transaction, drawn before recording began anew.
@@ -52,22 +60,51 @@ impl Inputs {
     /// The next recorded input, on replay.
     fn replayed(&mut self) -> Option<Result<Slot>> {
         let recorded = self.recorded.as_ref()?;
-        let datum = recorded.get(self.given);
+        let datum = recorded.values.get(self.given);
         self.given += 1;
         Some(match datum {
             Some(Datum::Int(n)) => Ok(Slot::Int(*n)),
             Some(Datum::Float(x)) => Ok(Slot::Float(*x)),
             Some(Datum::Uuid(u)) => Ok(Slot::Uuid(*u)),
-            _ => Err(Error::new(
-                SqlState::DATA_CORRUPTED,
-                "replay asks for an input that the log does not have",
-            )),
+            _ => Err(missing_input()),
         })
+    }
+
+    /// Takes values that the program keeps: into `kept_heap` for the log, or, on replay, compares them
+    /// with the recorded ones.
+    fn keep(
+        &mut self,
+        values: &[Slot],
+        heap: &Heap,
+        kept_heap: &mut Heap,
+        name: impl Fn(ProcedureId) -> String,
+    ) -> Result<()> {
+        let Some(recorded) = &self.recorded else {
+            for slot in values {
+                self.drawn.push(Heap::relocate(*slot, heap, kept_heap)?);
+            }
+            return Ok(());
+        };
+        for slot in values {
+            let logged = recorded.values.get(self.given).ok_or_else(missing_input)?;
+            self.given += 1;
+            let computed = heap.to_datum(*slot);
+            if !same(&computed, logged) {
+                return Err(Error::new(
+                    SqlState::DATA_CORRUPTED,
+                    format!(
+                        "replay of procedure {} computes {computed:?} where the log has {logged:?}",
+                        name(recorded.procedure)
+                    ),
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Whether replay has handed out every recorded input.
     pub(crate) fn all_given(&self) -> bool {
-        self.recorded.as_ref().is_none_or(|r| r.len() == self.given)
+        self.recorded.as_ref().is_none_or(|r| r.values.len() == self.given)
     }
 
     /// splitmix64, seeded by the system's randomness once a session: `random()` promises no more.
@@ -81,6 +118,21 @@ impl Inputs {
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         z ^ (z >> 31)
+    }
+}
+
+#[cold]
+fn missing_input() -> Error {
+    Error::new(SqlState::DATA_CORRUPTED, "replay asks for an input that the log does not have")
+}
+
+/// Whether two values have the same bits: 1.0 and 1.00 are two, a NaN is itself.
+fn same(a: &Datum, b: &Datum) -> bool {
+    match (a, b) {
+        (Datum::Float(a), Datum::Float(b)) => a.to_bits() == b.to_bits(),
+        (Datum::Numeric(a), Datum::Numeric(b)) => (a.mantissa(), a.scale()) == (b.mantissa(), b.scale()),
+        (Datum::Array(a), Datum::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        _ => a == b,
     }
 }
 
@@ -103,6 +155,8 @@ pub(crate) enum SequenceEffect {
 pub(crate) struct SessionHost<'a, H: Header> {
     pub(crate) snapshot: &'a Snapshot<H>,
     pub(crate) inputs: &'a mut Inputs,
+    /// Where texts and arrays that are kept for the log lie.
+    pub(crate) kept_heap: &'a mut Heap,
     pub(crate) sequences: &'a mut SessionSequences,
     pub(crate) effects: &'a mut Vec<SequenceEffect>,
     pub(crate) notices: &'a mut Vec<Notice>,
@@ -143,6 +197,7 @@ impl<H: Header> Host for SessionHost<'_, H> {
                     bytes[8] = bytes[8] & 0x3F | 0x80;
                     Slot::Uuid(bytes)
                 }
+                Draw::Kept => return Err(Error::internal("kept values are for plan programs")),
             },
         };
         if let (Draw::TransactionTimestamp, Slot::Int(now)) = (input, value) {
@@ -225,6 +280,11 @@ impl<H: Header> Host for SessionHost<'_, H> {
 
     fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic> {
         compile_dynamic(self.snapshot, text, arguments).map(Dynamic::Code)
+    }
+
+    fn keep(&mut self, values: &[Slot], heap: &Heap) -> Result<()> {
+        let name = |id| self.snapshot.catalog.procedure(id).name.clone();
+        self.inputs.keep(values, heap, self.kept_heap, name)
     }
 
     fn interrupted(&self) -> bool {

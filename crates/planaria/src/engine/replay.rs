@@ -5,7 +5,7 @@
 //! replayed in the same order; its plan is then the one it ran with.
 
 use super::Engine;
-use super::host::Inputs;
+use super::host::{Inputs, Recorded};
 use super::session::SessionCore;
 use super::snapshot::Snapshot;
 use crate::options::{OnRecovery, RecoveryProgress};
@@ -54,7 +54,7 @@ impl<P: Protocol> Replayer for Replay<P> {
         let snapshot = s.snapshot.clone();
         s.engine.clock.reset_to(commit_ts);
         s.begin();
-        s.inputs.recorded = Some(call.inputs);
+        s.inputs.recorded = Some(Recorded { procedure: call.procedure, values: call.inputs });
         let outcome = snapshot
             .routine(call.procedure)
             .map_err(Interrupt::from)

@@ -68,6 +68,7 @@ pub(crate) struct SessionCore<P: Protocol> {
     pub(super) args: Vec<Slot>,
     /// The arguments of a call that will be logged, out of the program's reach.
     kept_args: Vec<Slot>,
+    /// What they and the kept values point to.
     kept_heap: Heap,
     pub(super) block: Block,
     /// The open transaction cannot be committed any more, whatever is rolled back in it.
@@ -175,6 +176,7 @@ impl<P: Protocol> SessionCore<P> {
         self.inputs.begin();
         self.effects.clear();
         self.rows.clear();
+        self.kept_heap.clear();
         self.machine.reset();
     }
 
@@ -248,6 +250,7 @@ impl<P: Protocol> SessionCore<P> {
         let mut host = SessionHost {
             snapshot,
             inputs: &mut self.inputs,
+            kept_heap: &mut self.kept_heap,
             sequences: &mut self.sequences,
             effects: &mut self.effects,
             notices: &mut self.notices,
