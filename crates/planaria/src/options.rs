@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use planaria_protocol::ProtocolKind;
+pub use planaria_recovery::Scheme;
 
 /// An enum with the names of its variants on the command line.
 macro_rules! named {
@@ -111,6 +112,9 @@ pub struct Options {
     pub(crate) log: LogKind,
     pub(crate) durability: Durability,
     pub(crate) loggers: usize,
+    pub(crate) recovery: Scheme,
+    pub(crate) recovery_threads: usize,
+    pub(crate) recovery_batch: Option<usize>,
     pub(crate) on_recovery: Option<OnRecovery>,
 }
 
@@ -128,6 +132,9 @@ impl Options {
             log: LogKind::Command,
             durability: Durability::Fsync,
             loggers: 1,
+            recovery: Scheme::Clr,
+            recovery_threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            recovery_batch: None,
             on_recovery: None,
         }
     }
@@ -153,6 +160,25 @@ impl Options {
     #[must_use]
     pub fn loggers(mut self, loggers: usize) -> Options {
         self.loggers = loggers.max(1);
+        self
+    }
+    /// Chooses how the log is replayed; every scheme leads to the same rows.
+    #[must_use]
+    pub fn recovery(mut self, scheme: Scheme) -> Options {
+        self.recovery = scheme;
+        self
+    }
+    /// Threads that replay the log, if the scheme has use for more than one; at least 1. One a core
+    /// without.
+    #[must_use]
+    pub fn recovery_threads(mut self, threads: usize) -> Options {
+        self.recovery_threads = threads.max(1);
+        self
+    }
+    /// Transactions a batch of replay, at least 1; the scheme's own choice without.
+    #[must_use]
+    pub fn recovery_batch(mut self, transactions: usize) -> Options {
+        self.recovery_batch = Some(transactions.max(1));
         self
     }
     /// Is told of a recovery's progress, some times a second, by the thread that opens.

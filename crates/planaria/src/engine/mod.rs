@@ -38,7 +38,6 @@ use planaria_base::{Datum, Epoch, Error, ProcedureId, Result, SqlState, Type};
 use planaria_catalog::Catalog;
 use planaria_log::{Device, Log, LogReader};
 use planaria_protocol::{Protocol, ProtocolJob};
-use planaria_recovery::Scheme;
 use planaria_sql::ast;
 use planaria_storage::TableSet;
 use planaria_storage::reclaim::Participant;
@@ -159,7 +158,7 @@ impl<P: Protocol> Engine<P> {
         let summary = reader.summary();
         if summary.records > 0 {
             let mut replay = replay::Replay::new(&engine, options.on_recovery.clone())?;
-            let report = Scheme::Clr.replay(reader.batches(summary.base), summary.bytes, &mut replay)?;
+            let report = options.recovery.replay(reader.batches(summary.base), summary.bytes, &mut replay)?;
             *engine.recovery.lock() = Some(RecoveryReport {
                 transactions: report.transactions,
                 calls: report.calls,
