@@ -3,13 +3,15 @@
 //! * [`graph`]: the program dependency graph: key, value, control and data edges (PACMAN §4.1; thesis
 //!   §3.3). Replay cuts slices along it, healing redoes what a stale read reaches.
 //! * [`logging`]: whether a call can be logged as a call, and why not.
-//! * [`explain()`]: both for people (`EXPLAIN PROCEDURE`).
+//! * [`paper`]: slices and blocks of PACMAN at table level, transaction chopping.
+//! * [`explain()`]: the first two for people (`EXPLAIN PROCEDURE`).
 //!
 //! Everything is computed from the IR alone, for the whole dialect: nothing is known of any procedure.
 
 pub mod explain;
 pub mod graph;
 pub mod logging;
+pub mod paper;
 
 pub use explain::{Names, explain};
 pub use graph::{DependencyGraph, Edge, EdgeKind};

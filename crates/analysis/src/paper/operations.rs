@@ -1,0 +1,161 @@
+//! The operations of a procedure with their flow and data dependencies (PACMAN §4.1.1, Figure 2b).
+
+use crate::graph::{DependencyGraph, EdgeKind, is_node};
+use planaria_base::{ProcedureId, TableId};
+use planaria_ir::{OpId, OpKind, Program};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The tables that something touches.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Accesses {
+    /// Read.
+    pub reads: BTreeSet<TableId>,
+    /// Changed.
+    pub writes: BTreeSet<TableId>,
+}
+
+impl Accesses {
+    /// All tables touched.
+    pub fn tables(&self) -> BTreeSet<TableId> {
+        self.reads.union(&self.writes).copied().collect()
+    }
+
+    /// Whether the order of the two may matter: a table of both is changed by one (PACMAN §4.1.1:
+    /// data-dependent).
+    pub fn conflicts(&self, other: &Accesses) -> bool {
+        let meets = |a: &BTreeSet<TableId>, b: &BTreeSet<TableId>| !a.is_disjoint(b);
+        meets(&self.writes, &other.writes)
+            || meets(&self.writes, &other.reads)
+            || meets(&self.reads, &other.writes)
+    }
+
+    pub(super) fn add(&mut self, other: &Accesses) {
+        self.reads.extend(&other.reads);
+        self.writes.extend(&other.writes);
+    }
+}
+
+/// An operation on tables: a read, a write, or a call of another routine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Operation {
+    /// Which.
+    pub id: OpId,
+    /// What it touches; for a call, all that the routine and those it calls touch.
+    pub accesses: Accesses,
+}
+
+/// A procedure's operations and their dependencies.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OperationGraph {
+    /// In program order.
+    pub operations: Vec<Operation>,
+    /// (a, b): `b` is flow-dependent on `a`: it uses what `a` answered, or runs because of it.
+    pub flow: BTreeSet<(OpId, OpId)>,
+    /// (a, b): a read and an operation on the row that it found. The two are one operation of the paper's.
+    pub same_row: BTreeSet<(OpId, OpId)>,
+    /// Why calls of the procedure cannot be cut into slices and have to run alone, if so.
+    pub barrier: Option<String>,
+}
+
+impl OperationGraph {
+    /// Of a program whose operations are numbered; `callee` knows the programs of the routines that are
+    /// still called in it.
+    pub fn of<'a>(program: &Program, callee: &dyn Fn(ProcedureId) -> Option<&'a Program>) -> OperationGraph {
+        let dependencies = DependencyGraph::of(program);
+        let mut graph = OperationGraph::default();
+        let mut by_row: BTreeMap<OpId, TableId> = BTreeMap::new();
+        let mut tables: BTreeMap<OpId, TableId> = BTreeMap::new();
+        program.body.visit(&mut |op| {
+            if let Some(table) = op.kind.table() {
+                tables.insert(op.id, table);
+                if matches!(op.kind, OpKind::Load { .. } | OpKind::Update { .. } | OpKind::Delete { .. }) {
+                    by_row.insert(op.id, table);
+                }
+            }
+            let mut accesses = Accesses::default();
+            let why = touch(&op.kind, callee, &mut BTreeSet::new(), &mut accesses);
+            if graph.barrier.is_none() {
+                graph.barrier = why;
+            }
+            if is_node(&op.kind) {
+                graph.operations.push(Operation { id: op.id, accesses });
+            }
+        });
+        for edge in &dependencies.edges {
+            if edge.kind == EdgeKind::Data {
+                continue;
+            }
+            graph.flow.insert((edge.from, edge.to));
+            let row = by_row.get(&edge.to);
+            if edge.kind == EdgeKind::Key && row.is_some() && row == tables.get(&edge.from) {
+                graph.same_row.insert((edge.from, edge.to));
+            }
+        }
+        graph
+    }
+
+    /// Data-dependent pairs (a, b), `a` first in the program.
+    pub fn data(&self) -> impl Iterator<Item = (OpId, OpId)> + '_ {
+        self.operations.iter().enumerate().flat_map(move |(i, a)| {
+            let later = self.operations[i + 1..].iter();
+            later.filter(|b| a.accesses.conflicts(&b.accesses)).map(|b| (a.id, b.id))
+        })
+    }
+
+    /// Whether it changes no table.
+    pub fn is_read_only(&self) -> bool {
+        self.operations.iter().all(|o| o.accesses.writes.is_empty())
+    }
+
+    /// Flow edges between positions in `operations`.
+    pub(super) fn flow_positions(&self) -> Vec<(usize, usize)> {
+        let at = self.positions();
+        self.flow.iter().map(|(a, b)| (at[a], at[b])).collect()
+    }
+
+    /// Same-row edges between positions in `operations`.
+    pub(super) fn same_row_positions(&self) -> Vec<(usize, usize)> {
+        let at = self.positions();
+        self.same_row.iter().map(|(a, b)| (at[a], at[b])).collect()
+    }
+
+    fn positions(&self) -> BTreeMap<OpId, usize> {
+        self.operations.iter().enumerate().map(|(i, o)| (o.id, i)).collect()
+    }
+}
+
+/// Adds what an operation touches; answers why the calls of a program with it cannot be cut, if so.
+fn touch<'a>(
+    kind: &OpKind,
+    callee: &dyn Fn(ProcedureId) -> Option<&'a Program>,
+    open: &mut BTreeSet<ProcedureId>,
+    accesses: &mut Accesses,
+) -> Option<String> {
+    match kind {
+        OpKind::Execute { .. } => Some("It executes SQL text made at run time.".to_owned()),
+        OpKind::SetValue { .. } => Some("It sets a sequence, which other calls draw from.".to_owned()),
+        OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
+            if !open.insert(*procedure) {
+                return None; // Of itself: it touches nothing more.
+            }
+            let Some(program) = callee(*procedure) else {
+                return Some("It calls a routine that cannot be analysed.".to_owned());
+            };
+            let mut why = None;
+            program.body.visit(&mut |op| {
+                let inner = touch(&op.kind, callee, open, accesses);
+                if why.is_none() {
+                    why = inner;
+                }
+            });
+            why
+        }
+        kind => {
+            if let Some(table) = kind.table() {
+                let set = if kind.is_write() { &mut accesses.writes } else { &mut accesses.reads };
+                set.insert(table);
+            }
+            None
+        }
+    }
+}
