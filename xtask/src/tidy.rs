@@ -36,7 +36,7 @@ const ROOMS: &[Room] = &[
     Room { name: "log", knows: &["base", "storage"], tests_know: &["sim"], unsafe_in: &[] },
     Room {
         name: "recovery",
-        knows: &["base", "catalog", "storage", "protocol", "exec", "log", "ir"],
+        knows: &["base", "catalog", "storage", "protocol", "exec", "log", "ir", "analysis"],
         tests_know: &["sim"],
         unsafe_in: &[],
     },

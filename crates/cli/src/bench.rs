@@ -5,6 +5,7 @@
 //! to then. The number of calls on the way is bounded by `--in-flight`.
 
 use crate::print;
+use crate::recovery::Recovery;
 use clap::Args;
 use hdrhistogram::Histogram;
 use planaria::{Database, Durability, Error, LogKind, ProtocolKind, Result, SqlState, Stats, Ticket};
@@ -59,6 +60,8 @@ pub struct Options {
     /// Afterwards close the database, recover it and report the rate of replay
     #[arg(long)]
     recover: bool,
+    #[command(flatten)]
+    recovery: Recovery,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -123,6 +126,7 @@ pub fn bench(options: &Options) -> Result<()> {
     let dir = options.data.clone().unwrap_or(temporary.clone());
     let configuration =
         planaria::Options::new().protocol(options.protocol).log(options.log).durability(options.durability);
+    let configuration = options.recovery.apply(configuration);
     let _cleanup = RemoveOnDrop(options.data.is_none().then_some(temporary));
 
     let open = || if logged { configuration.clone().open(&dir) } else { configuration.clone().in_memory() };

@@ -7,6 +7,7 @@
 //! 4. TPC-C's consistency conditions are checked, and that no acknowledged order is missing.
 
 use crate::print;
+use crate::recovery::Recovery;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use planaria::{Database, Error, Result, SqlState};
@@ -33,6 +34,8 @@ pub struct Options {
     /// Directory; a temporary one, removed afterwards, without
     #[arg(long)]
     data: Option<PathBuf>,
+    #[command(flatten)]
+    recovery: Recovery,
 }
 
 /// Options of the process that is killed.
@@ -64,7 +67,7 @@ pub fn demo(options: &Options) -> Result<()> {
     }
     println!("Planaria {}: a database that regrows after a crash.\n", env!("CARGO_PKG_VERSION"));
     println!("1. Load  TPC-C, {warehouses} warehouses, into {}", dir.display());
-    let outcome = crash_and_recover(&dir, warehouses, threads, options.seconds);
+    let outcome = crash_and_recover(&dir, warehouses, threads, options);
     if options.data.is_none() {
         let _ = std::fs::remove_dir_all(&temporary);
     }
@@ -89,7 +92,7 @@ struct Heard {
     orders: u64,
 }
 
-fn crash_and_recover(dir: &Path, warehouses: u64, threads: usize, seconds: f64) -> Result<()> {
+fn crash_and_recover(dir: &Path, warehouses: u64, threads: usize, options: &Options) -> Result<()> {
     let start = Instant::now();
     let mut victim = Command::new(std::env::current_exe()?)
         .args(["demo-victim", "--data"])
@@ -98,7 +101,7 @@ fn crash_and_recover(dir: &Path, warehouses: u64, threads: usize, seconds: f64) 
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()?;
-    let outcome = watch(&mut victim, seconds, threads, start);
+    let outcome = watch(&mut victim, options.seconds, threads, start);
     // A real crash: no destructor, no flush, nothing runs after this.
     let _ = victim.kill();
     let _ = victim.wait();
@@ -109,7 +112,7 @@ fn crash_and_recover(dir: &Path, warehouses: u64, threads: usize, seconds: f64) 
     );
 
     println!("3. Recover");
-    let (db, took) = recover(dir)?;
+    let (db, took) = recover(dir, &options.recovery)?;
     let recovery = db.recovery().ok_or_else(|| Error::internal("the database did not recover"))?;
     let run_rate = heard.acknowledged as f64 / ran;
     let replayed = recovery.transactions;
@@ -218,7 +221,7 @@ fn watch(victim: &mut Child, seconds: f64, threads: usize, start: Instant) -> Re
     Ok((heard.into_inner().unwrap_or_else(|e| e.into_inner()), ran))
 }
 
-fn recover(dir: &Path) -> Result<(Database, Duration)> {
+fn recover(dir: &Path, how: &Recovery) -> Result<(Database, Duration)> {
     let start = Instant::now();
     let bar = ProgressBar::new(0);
     bar.set_style(
@@ -226,7 +229,8 @@ fn recover(dir: &Path) -> Result<(Database, Duration)> {
             .unwrap_or(ProgressStyle::default_bar()),
     );
     let shown = bar.clone();
-    let db = planaria::Options::new()
+    let db = how
+        .apply(planaria::Options::new())
         .on_recovery(move |p| {
             shown.set_length(p.bytes_total.max(1));
             shown.set_position(p.bytes_done);

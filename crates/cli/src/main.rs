@@ -12,6 +12,7 @@
 mod bench;
 mod demo;
 mod print;
+mod recovery;
 mod run;
 mod shell;
 

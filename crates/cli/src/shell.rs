@@ -1,6 +1,7 @@
 //! `planaria shell`: a SQL prompt on an embedded database.
 
 use crate::print::{self, Format};
+use crate::recovery::Recovery;
 use clap::Args;
 use planaria::{Database, Result, Session};
 use rustyline::error::ReadlineError;
@@ -16,6 +17,8 @@ pub struct Options {
     /// Run this text and leave
     #[arg(short, long)]
     command: Option<String>,
+    #[command(flatten)]
+    recovery: Recovery,
 }
 
 const HELP: &str = "\
@@ -29,7 +32,7 @@ const HELP: &str = "\
 /// Reads statements until the end of input.
 pub fn shell(options: &Options) -> Result<()> {
     let db = match &options.dir {
-        Some(dir) => Database::open(dir)?,
+        Some(dir) => options.recovery.apply(planaria::Options::new()).open(dir)?,
         None => Database::in_memory()?,
     };
     let mut shell = Shell { session: db.session()?, timing: false };

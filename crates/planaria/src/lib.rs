@@ -41,7 +41,9 @@ mod stats;
 mod ticket;
 
 pub use database::Database;
-pub use options::{Durability, LogKind, Options, ProtocolKind, RecoveryProgress, RecoveryReport, Scheme};
+pub use options::{
+    Durability, LogKind, Options, ProtocolKind, RecoveryPhases, RecoveryProgress, RecoveryReport, Scheme,
+};
 pub use params::{Bytes, Param, ParamRef, Params};
 pub use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
 pub use row::{Column, ColumnIndex, FromDatum, Row, Rows};

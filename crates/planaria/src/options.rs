@@ -79,11 +79,36 @@ pub struct RecoveryProgress {
     pub bytes_total: u64,
     /// Transactions replayed.
     pub transactions: u64,
+    /// Transactions read and planned; ahead of `transactions` in schemes that plan.
+    pub planned: u64,
+}
+
+/// Where the time of a recovery went: sums over its threads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecoveryPhases {
+    /// Reading and decoding the log.
+    pub load: Duration,
+    /// Working out what is to be done.
+    pub plan: Duration,
+    /// Doing it.
+    pub execute: Duration,
+    /// Waiting for work.
+    pub wait: Duration,
+    /// Building indexes, where that is a phase of its own.
+    pub index: Duration,
 }
 
 /// What a recovery did.
 #[derive(Clone, Debug, Default)]
 pub struct RecoveryReport {
+    /// The scheme it used.
+    pub scheme: Scheme,
+    /// Threads that replayed.
+    pub threads: usize,
+    /// Transactions replayed with nobody else at work (all of them in a serial scheme).
+    pub barriers: u64,
+    /// Where the time went.
+    pub phases: RecoveryPhases,
     /// Transactions replayed.
     pub transactions: u64,
     /// Of these, procedure calls run again.
@@ -132,7 +157,7 @@ impl Options {
             log: LogKind::Command,
             durability: Durability::Fsync,
             loggers: 1,
-            recovery: Scheme::Clr,
+            recovery: Scheme::default(),
             recovery_threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
             recovery_batch: None,
             on_recovery: None,

@@ -8,7 +8,7 @@
 //!
 //! What it does not do: anything in parallel, any analysis of what it replays.
 
-use crate::{Progress, Replayer, Report, at};
+use crate::{Options, Progress, Report, Target, at};
 use planaria_base::Result;
 use planaria_log::{Batches, RecordBody};
 use std::time::Instant;
@@ -17,36 +17,45 @@ use std::time::Instant;
 const PROGRESS_EVERY: u64 = 256;
 
 /// Replays `batches`, which hold `bytes_total` bytes of records.
-pub fn replay(batches: Batches, bytes_total: u64, replayer: &mut dyn Replayer) -> Result<Report> {
+pub fn replay<T: Target>(
+    mut batches: Batches,
+    bytes_total: u64,
+    _options: &Options,
+    target: &mut T,
+) -> Result<Report> {
     let start = Instant::now();
-    let mut report = Report::default();
-    for batch in batches {
-        let batch = batch?;
+    let mut report = Report { threads: 1, ..Report::default() };
+    loop {
+        let began = Instant::now();
+        let batch = batches.next();
+        report.load += began.elapsed();
+        let Some(batch) = batch.transpose()? else { break };
         for raw in batch.records() {
             let record = raw.decode()?;
             let began = Instant::now();
             match record.body {
                 RecordBody::Call(call) => {
                     report.calls += 1;
-                    replayer.call(record.commit_ts, call).map_err(|e| at(e, record.commit_ts))?;
+                    target.call(record.commit_ts, call).map_err(|e| at(e, record.commit_ts))?;
                 }
                 RecordBody::Effects(effects) => {
-                    replayer.effects(record.commit_ts, effects).map_err(|e| at(e, record.commit_ts))?;
+                    target.effects(record.commit_ts, effects).map_err(|e| at(e, record.commit_ts))?;
                 }
             }
             let took = began.elapsed();
-            report.executing += took;
+            report.execute += took;
             report.longest_transaction = report.longest_transaction.max(took);
             report.transactions += 1;
             report.log_bytes += raw.len() as u64;
             if report.transactions % PROGRESS_EVERY == 0 {
                 let (bytes_done, transactions) = (report.log_bytes, report.transactions);
-                replayer.progress(Progress { bytes_done, bytes_total, transactions });
+                target.progress(Progress { bytes_done, bytes_total, transactions, planned: transactions });
             }
         }
     }
+    report.barriers = report.transactions;
     report.replay = start.elapsed();
     let (bytes_done, transactions) = (bytes_total, report.transactions);
-    replayer.progress(Progress { bytes_done, bytes_total, transactions });
+    target.progress(Progress { bytes_done, bytes_total, transactions, planned: transactions });
     Ok(report)
 }

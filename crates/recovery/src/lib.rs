@@ -1,7 +1,13 @@
 //! From a log back to the database.
 //!
-//! A [`Scheme`] takes the batches of a log and gives them to a [`Replayer`], the engine's side: it
-//! knows how to run a call again and how to put effects in place. The shelf has one entry:
+//! ```text
+//!  Batches --scheme--> Target: its tables (by the scheme's own workers), or Replayer (serially)
+//! ```
+//!
+//! A [`Scheme`] takes the batches of a log and fills a [`Target`], the engine's side. What must happen
+//! in its place in the order, with nobody else about (changes of the schema, calls that cannot be
+//! planned), goes through [`Replayer`]; everything else a scheme may put into the tables of the
+//! [`World`] with as many threads as it likes. The shelf:
 //!
 //! * [`clr`]: command-log recovery, serial, in the order of commit timestamps.
 //!
@@ -9,51 +15,38 @@
 //! schemes may differ in it (state digests, per table).
 
 pub mod clr;
+mod plan;
+mod report;
+mod world;
+
+pub use plan::{CompiledPiece, CompiledPlan};
+pub use report::{Progress, Report, TaskKind, TaskRecord};
+pub use world::{Replayer, Routines, Target, World};
 
 use planaria_base::{CommitTs, Error, Result};
-use planaria_log::{Batches, Call, Effect};
-use std::time::Duration;
+use planaria_log::Batches;
 
-/// The engine's side of replay. Transactions come in the order of their commit timestamps.
-pub trait Replayer {
-    /// Runs a procedure call again, with the arguments and inputs it had.
-    fn call(&mut self, commit_ts: CommitTs, call: Call) -> Result<()>;
-    /// Puts the effects of a transaction in place, all or nothing.
-    fn effects(&mut self, commit_ts: CommitTs, effects: Vec<Effect>) -> Result<()>;
-    /// Is told now and then how far replay has come.
-    fn progress(&mut self, progress: Progress);
+/// How to replay.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Threads that replay; at least 1.
+    pub threads: usize,
+    /// Transactions that a parallel scheme plans at a time.
+    pub batch: usize,
+    /// Whether the report lists every task, for simulations.
+    pub record_tasks: bool,
 }
 
-/// How far a replay has come.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Progress {
-    /// Bytes of log done.
-    pub bytes_done: u64,
-    /// Bytes of log there are.
-    pub bytes_total: u64,
-    /// Transactions done.
-    pub transactions: u64,
-}
-
-/// What a recovery did.
-#[derive(Clone, Debug, Default)]
-pub struct Report {
-    /// Transactions replayed.
-    pub transactions: u64,
-    /// Of these, calls run again.
-    pub calls: u64,
-    /// Bytes of log read.
-    pub log_bytes: u64,
-    /// Time for reading and replaying.
-    pub replay: Duration,
-    /// Of that, time in transactions.
-    pub executing: Duration,
-    /// The longest single transaction.
-    pub longest_transaction: Duration,
+impl Default for Options {
+    /// A thread a core, 64 Ki transactions at a time.
+    fn default() -> Options {
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        Options { threads, batch: 1 << 16, record_tasks: false }
+    }
 }
 
 macro_rules! schemes {
-    ($($(#[$doc:meta])* $variant:ident $module:ident $name:literal;)*) => {
+    ($($(#[$doc:meta])* $variant:ident $($module:ident)::+ $name:literal;)*) => {
         /// A recovery scheme.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Scheme { $($(#[$doc])* $variant,)* }
@@ -63,9 +56,16 @@ macro_rules! schemes {
             pub const ALL: &[Scheme] = &[$(Scheme::$variant,)*];
             /// Its name.
             pub const fn name(self) -> &'static str { match self { $(Scheme::$variant => $name,)* } }
-            /// Replays the batches of a log, which hold `bytes_total` bytes of records.
-            pub fn replay(self, batches: Batches, bytes_total: u64, replayer: &mut dyn Replayer) -> Result<Report> {
-                match self { $(Scheme::$variant => $module::replay(batches, bytes_total, replayer),)* }
+            /// Replays the batches of a log, which hold `bytes_total` bytes of records, into `target`.
+            /// An error names the transaction that could not be replayed; the target is lost then.
+            pub fn replay<T: Target>(
+                self,
+                batches: Batches,
+                bytes_total: u64,
+                options: &Options,
+                target: &mut T,
+            ) -> Result<Report> {
+                match self { $(Scheme::$variant => $($module)::+::replay(batches, bytes_total, options, target),)* }
             }
         }
     };
@@ -74,6 +74,19 @@ macro_rules! schemes {
 schemes! {
     /// Serial replay of commands and after-images in commit order.
     Clr clr "clr";
+}
+
+impl Default for Scheme {
+    /// What a database recovers with if nobody chose.
+    fn default() -> Scheme {
+        Scheme::Clr
+    }
+}
+
+impl std::fmt::Display for Scheme {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 impl std::str::FromStr for Scheme {

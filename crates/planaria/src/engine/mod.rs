@@ -25,7 +25,7 @@ mod settings;
 mod snapshot;
 mod statement;
 
-use crate::options::{Options, RecoveryReport};
+use crate::options::{Options, RecoveryPhases, RecoveryReport};
 use crate::params::Params;
 use crate::row::Column;
 use crate::session::{Notice, PreparedCall, StatementResult, Submitted};
@@ -158,8 +158,22 @@ impl<P: Protocol> Engine<P> {
         let summary = reader.summary();
         if summary.records > 0 {
             let mut replay = replay::Replay::new(&engine, options.on_recovery.clone())?;
-            let report = options.recovery.replay(reader.batches(summary.base), summary.bytes, &mut replay)?;
+            let (batches, scheme) = (reader.batches(summary.base), options.recovery);
+            let mut how =
+                planaria_recovery::Options { threads: options.recovery_threads, ..Default::default() };
+            how.batch = options.recovery_batch.unwrap_or(how.batch);
+            let report = scheme.replay(batches, summary.bytes, &how, &mut replay)?;
             *engine.recovery.lock() = Some(RecoveryReport {
+                scheme,
+                threads: report.threads,
+                barriers: report.barriers,
+                phases: RecoveryPhases {
+                    load: report.load,
+                    plan: report.plan,
+                    execute: report.execute,
+                    wait: report.wait,
+                    index: report.index,
+                },
                 transactions: report.transactions,
                 calls: report.calls,
                 log_bytes: report.log_bytes,

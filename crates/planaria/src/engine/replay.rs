@@ -7,15 +7,13 @@
 use super::Engine;
 use super::host::{Inputs, Recorded};
 use super::session::SessionCore;
-use super::snapshot::Snapshot;
 use crate::options::{OnRecovery, RecoveryProgress};
-use planaria_base::{ColumnId, CommitTs, Error, IndexId, Result, SqlState, TableId};
-use planaria_catalog::{Column, ColumnDefault};
+use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
 use planaria_exec::Interrupt;
 use planaria_log::{Call, Effect};
 use planaria_protocol::Protocol;
-use planaria_recovery::{Progress, Replayer};
-use planaria_storage::{Header, IndexSet, KeyBuf, Table};
+use planaria_recovery::{Progress, Replayer, Target, World};
+use planaria_storage::{IndexSet, KeyBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -102,18 +100,22 @@ impl<P: Protocol> Replayer for Replay<P> {
                 bytes_done: progress.bytes_done,
                 bytes_total: progress.bytes_total,
                 transactions: progress.transactions,
+                planned: progress.planned,
             });
         }
     }
+
+    fn reached(&mut self, commit_ts: CommitTs) {
+        self.session.engine.clock.reset_to(commit_ts);
+    }
 }
 
-/// A row id that a logged row has is not given again.
-fn observe_row_id<H: Header>(snapshot: &Snapshot<H>, table: &Table<H>, row: &[u64]) {
-    let columns = &snapshot.catalog.table_by_id(table.id()).columns;
-    if let Some(Column { hidden: true, default: ColumnDefault::Sequence(sequence), .. }) = columns.last()
-        && let Some(Some(state)) = snapshot.sequences.get(sequence.index())
-    {
-        state.observe(table.layout().int(row, ColumnId::from(columns.len() - 1)));
+impl<P: Protocol> Target for Replay<P> {
+    type Header = P::Header;
+
+    fn world(&self) -> Arc<World<P::Header>> {
+        let snapshot = self.session.engine.snapshot.load_full();
+        Arc::new(World { tables: snapshot.tables.clone(), routines: snapshot })
     }
 }
 
@@ -162,7 +164,7 @@ fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effect]) -> Resu
         match effect {
             Effect::Insert { table, row } | Effect::Update { table, row } => {
                 let storage = snapshot.table(*table)?;
-                observe_row_id(&snapshot, storage, row);
+                snapshot.observe_row_id(*table, row);
                 let in_place = matches!(effect, Effect::Update { .. })
                     && !storage.secondary().any(|(_, index)| index.codec().unique());
                 if !in_place && protocol.insert(&mut s.txn, storage, row)?.is_err() {

@@ -6,11 +6,12 @@
 use super::sequence::SequenceState;
 use crate::row::Column;
 use planaria_analysis::logging::{self, Logging};
-use planaria_base::{Error, IndexId, ProcedureId, Result, SequenceId, TableId, Type};
-use planaria_catalog::{Catalog, Procedure, Returns};
+use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, TableId, Type};
+use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Procedure, Returns};
 use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta};
 use planaria_ir::Program;
 use planaria_ir::verify::{IndexShape, Signature, VerifyEnv};
+use planaria_recovery::{CompiledPlan, Routines};
 use planaria_sql::lower;
 use planaria_storage::table::{Table, TableSet};
 use planaria_storage::{ColumnSpec, Header, IndexSpec, TableSpec};
@@ -31,6 +32,8 @@ pub(crate) struct Routine {
     pub(crate) code: Code,
     pub(crate) columns: Vec<Column>,
     pub(crate) logging: Logging,
+    /// How its calls are replayed in pieces; `None`: only whole.
+    pub(crate) plan: Option<CompiledPlan>,
 }
 
 impl<H: Header> Snapshot<H> {
@@ -76,13 +79,24 @@ impl<H: Header> Snapshot<H> {
             // A call of itself adds nothing to what is known of it.
             if callee == procedure.id { None } else { Some(self.routine(callee).ok()?.logging.clone()) }
         });
-        Ok(Routine { program, code, columns, logging })
+        Ok(Routine { program, code, columns, logging, plan: None })
     }
 
     /// Verifies and compiles a program lowered under this catalog; `source` is where its text came from.
     pub(crate) fn compile(&self, program: &Program, source: Option<Source>) -> Result<Code> {
         planaria_ir::verify::verify(program, self)?;
         planaria_exec::compile(program, &Env { snapshot: self, source })
+    }
+
+    /// A row id that a logged row has is not given again.
+    pub(crate) fn observe_row_id(&self, table: TableId, row: &[u64]) {
+        let columns = &self.catalog.table_by_id(table).columns;
+        if let Some(catalog::Column { hidden: true, default: ColumnDefault::Sequence(sequence), .. }) =
+            columns.last()
+            && let Some(Some(state)) = self.sequences.get(sequence.index())
+        {
+            state.observe(self.tables.get(table).layout().int(row, ColumnId::from(columns.len() - 1)));
+        }
     }
 
     /// The storage of a table of this catalog, empty.
@@ -140,6 +154,29 @@ impl<H: Header> CompileEnv for Env<'_, H> {
 impl<H: Header> Link for Snapshot<H> {
     fn code(&self, procedure: ProcedureId) -> Result<&Code> {
         Ok(&self.routine(procedure)?.code)
+    }
+}
+
+impl<H: Header> Routines for Snapshot<H> {
+    fn program(&self, procedure: ProcedureId) -> Result<&Program> {
+        Ok(&self.routine(procedure)?.program)
+    }
+    fn plan(&self, procedure: ProcedureId) -> Result<Option<&CompiledPlan>> {
+        Ok(self.routine(procedure)?.plan.as_ref())
+    }
+    fn compile(&self, program: &Program) -> Result<Code> {
+        self.compile(program, None)
+    }
+    fn observe_row(&self, table: TableId, row: &[u64]) {
+        self.observe_row_id(table, row);
+    }
+    fn observe_sequence(&self, sequence: SequenceId, value: i64) {
+        if let Some(Some(state)) = self.sequences.get(sequence.index()) {
+            state.observe(value);
+        }
+    }
+    fn table_name(&self, table: TableId) -> String {
+        self.catalog.table_by_id(table).name.clone()
     }
 }
 

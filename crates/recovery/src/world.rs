@@ -1,0 +1,57 @@
+//! The engine as replay sees it.
+
+use crate::{CompiledPlan, Progress};
+use planaria_base::{CommitTs, ProcedureId, Result, SequenceId, TableId};
+use planaria_exec::{Code, Link};
+use planaria_ir::Program;
+use planaria_log::{Call, Effect};
+use planaria_storage::{Header, TableSet};
+use std::sync::Arc;
+
+/// The engine's side of serial replay. Transactions come in the order of their commit timestamps,
+/// and nobody else is at work meanwhile.
+pub trait Replayer {
+    /// Runs a procedure call again, with the arguments and inputs it had.
+    fn call(&mut self, commit_ts: CommitTs, call: Call) -> Result<()>;
+    /// Puts the effects of a transaction in place, all or nothing.
+    fn effects(&mut self, commit_ts: CommitTs, effects: Vec<Effect>) -> Result<()>;
+    /// Is told now and then how far replay has come.
+    fn progress(&mut self, progress: Progress);
+    /// The last commit timestamp that was replayed past the [`Replayer`]: the next commit comes after
+    /// it. To be called at the end, and may be called at any time.
+    fn reached(&mut self, commit_ts: CommitTs);
+}
+
+/// The database that a scheme fills.
+pub trait Target: Replayer {
+    /// What its records carry.
+    type Header: Header;
+    /// What is in force now. Changes only when a schema change is replayed by [`Replayer::effects`]:
+    /// ask again after each.
+    fn world(&self) -> Arc<World<Self::Header>>;
+}
+
+/// Tables and procedures of one version of the schema.
+pub struct World<H: Header> {
+    /// The tables.
+    pub tables: TableSet<H>,
+    /// Everything else.
+    pub routines: Arc<dyn Routines>,
+}
+
+/// Procedures of one version of the schema, and the sequences behind its tables.
+pub trait Routines: Link + Send + Sync {
+    /// The program of this version of a procedure.
+    fn program(&self, procedure: ProcedureId) -> Result<&Program>;
+    /// Its replay plan, compiled. `None` if it cannot be planned: then its calls are replayed behind a
+    /// barrier, by [`Replayer::call`].
+    fn plan(&self, procedure: ProcedureId) -> Result<Option<&CompiledPlan>>;
+    /// Compiles a program made from one of these (a slice, a piece).
+    fn compile(&self, program: &Program) -> Result<Code>;
+    /// The row id in a row that the log has is not given again. Of tables without row ids nothing.
+    fn observe_row(&self, table: TableId, row: &[u64]);
+    /// A value of a sequence that the log has is not given again. Order does not matter.
+    fn observe_sequence(&self, sequence: SequenceId, value: i64);
+    /// Its name, for people.
+    fn table_name(&self, table: TableId) -> String;
+}
