@@ -36,7 +36,7 @@ pub struct Options {
     /// Size: customers, records, contestants, branches (other workloads)
     #[arg(long)]
     rows: Option<u64>,
-    /// What is logged: command, logical (after-images) or off
+    /// What a call writes to the log: command, logical, physical, physiological, adaptive or off
     #[arg(long, default_value = "command")]
     log: LogKind,
     /// fsync, async or off

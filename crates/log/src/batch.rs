@@ -14,6 +14,7 @@ const BATCH_BYTES: usize = 16 << 20;
 
 /// The records of some whole epochs.
 pub struct Batch {
+    run: u32,
     planner: u32,
     last: Epoch,
     bytes: Vec<u8>,
@@ -22,6 +23,12 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// The run of the database that wrote it: no batch holds epochs of two. Locations in physical
+    /// effects are of one run.
+    pub fn run(&self) -> u32 {
+        self.run
+    }
+
     /// Version of the planner its calls ran with.
     pub fn planner_version(&self) -> u32 {
         self.planner
@@ -89,7 +96,7 @@ pub struct Batches {
     device: Arc<dyn Device>,
     database: [u8; 16],
     runs: VecDeque<(Run, Vec<SegmentId>, Epoch)>,
-    open: Option<(RunReader, u32)>,
+    open: Option<(RunReader, Run)>,
     frames: EpochFrames,
 }
 
@@ -107,10 +114,16 @@ impl Batches {
             if self.open.is_none() {
                 let Some((run, segments, tail)) = self.runs.pop_front() else { return Ok(None) };
                 let reader = RunReader::new(self.device.clone(), run, self.database, &segments, tail)?;
-                self.open = Some((reader, run.planner));
+                self.open = Some((reader, run));
             }
-            let Some((reader, planner)) = &mut self.open else { return Ok(None) };
-            let mut batch = Batch { planner: *planner, last: Epoch(0), bytes: Vec::new(), index: Vec::new() };
+            let Some((reader, run)) = &mut self.open else { return Ok(None) };
+            let mut batch = Batch {
+                run: run.number,
+                planner: run.planner,
+                last: Epoch(0),
+                bytes: Vec::new(),
+                index: Vec::new(),
+            };
             while batch.bytes.len() < BATCH_BYTES {
                 if !reader.next(&mut self.frames)? {
                     self.open = None;

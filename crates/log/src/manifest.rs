@@ -7,7 +7,7 @@
 
 use crate::device::{self, Device};
 use crate::frame::{u32_at, u64_at};
-use crate::segment::FORMAT;
+use crate::segment::{FORMAT, FORMAT_MIN};
 use planaria_base::{Epoch, Error, Result, SqlState};
 
 /// Its file.
@@ -68,7 +68,7 @@ impl Manifest {
         if m.len() < HEADER || m[0..8] != MAGIC || u32_at(m, 8) != checksum(m) {
             return None;
         }
-        if u32_at(m, 12) != FORMAT {
+        if !(FORMAT_MIN..=FORMAT).contains(&u32_at(m, 12)) {
             return Some(Err(u32_at(m, 12)));
         }
         let runs = m[HEADER..].chunks_exact(RUN).map(|r| Run {
@@ -111,7 +111,10 @@ impl Manifest {
 
 pub(crate) fn unknown_version(device: &dyn Device, name: &str, version: u32) -> Error {
     Error::unsupported(
-        format!("\"{}\" has log format {version}, this program reads format {FORMAT}", device.describe(name)),
+        format!(
+            "\"{}\" has log format {version}, this program reads formats {FORMAT_MIN} to {FORMAT}",
+            device.describe(name)
+        ),
         "open the database with the version of Planaria that wrote it",
     )
 }

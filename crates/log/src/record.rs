@@ -10,19 +10,13 @@
 //! so together they are the commit timestamp. A call is replayed; effects are put in place. See
 //! `docs/formats/log.md` for the bytes.
 
+use crate::effect::{Effect, EffectWriter, decode_effects, take_id};
 use crate::value::{ValueReader, ValueWriter};
-use crate::{varint, words};
-use planaria_base::{CommitTs, Datum, Epoch, Error, ProcedureId, Result, SequenceId, SqlState, TableId};
+use crate::varint;
+use planaria_base::{CommitTs, Datum, Epoch, Error, ProcedureId, Result, SqlState};
 
 const CALL: u8 = 1;
 const EFFECTS: u8 = 2;
-
-const INSERT: u8 = 1;
-const UPDATE: u8 = 2;
-const DELETE: u8 = 3;
-const SEQUENCE: u8 = 4;
-const TRUNCATE: u8 = 5;
-const SCHEMA: u8 = 6;
 
 /// A committed transaction.
 #[derive(Clone, PartialEq, Debug)]
@@ -53,80 +47,6 @@ pub struct Call {
     pub inputs: Vec<Datum>,
 }
 
-/// One effect of a transaction that is logged by value.
-#[allow(missing_docs, reason = "the fields are what their names say")]
-#[derive(Clone, PartialEq, Debug)]
-pub enum Effect {
-    /// A row that was not there: its image.
-    Insert { table: TableId, row: Vec<u64> },
-    /// A row that was there under the same primary key: its after-image.
-    Update { table: TableId, row: Vec<u64> },
-    /// A row that is gone: its encoded primary key.
-    Delete { table: TableId, key: Vec<u8> },
-    /// The state a sequence was left in, as `setval(sequence, last, called)` takes it.
-    Sequence { sequence: SequenceId, last: i64, called: bool },
-    /// All rows of a table are gone.
-    Truncate { table: TableId },
-    /// A change of the catalog, in the encoding of whoever made it.
-    Schema(Vec<u8>),
-}
-
-/// Writes the effects of one transaction, in the order they happened.
-pub struct EffectWriter<'a> {
-    buf: &'a mut Vec<u8>,
-}
-
-impl EffectWriter<'_> {
-    /// A row that was not there.
-    pub fn insert(&mut self, table: TableId, row: &[u64]) {
-        self.image(INSERT, table, row);
-    }
-
-    /// A row that was there under the same primary key.
-    pub fn update(&mut self, table: TableId, row: &[u64]) {
-        self.image(UPDATE, table, row);
-    }
-
-    fn image(&mut self, tag: u8, table: TableId, row: &[u64]) {
-        self.buf.push(tag);
-        varint::put(self.buf, table.0 as u64);
-        varint::put(self.buf, row.len() as u64);
-        words::put(self.buf, row);
-    }
-
-    /// A row that is gone, by its encoded primary key.
-    pub fn delete(&mut self, table: TableId, key: &[u8]) {
-        self.buf.push(DELETE);
-        varint::put(self.buf, table.0 as u64);
-        self.run(key);
-    }
-
-    /// The state a sequence was left in.
-    pub fn sequence(&mut self, sequence: SequenceId, last: i64, called: bool) {
-        self.buf.push(SEQUENCE);
-        varint::put(self.buf, sequence.0 as u64);
-        varint::put(self.buf, varint::zigzag(last));
-        self.buf.push(called as u8);
-    }
-
-    /// All rows of a table are gone.
-    pub fn truncate(&mut self, table: TableId) {
-        self.buf.push(TRUNCATE);
-        varint::put(self.buf, table.0 as u64);
-    }
-
-    /// A change of the catalog.
-    pub fn schema(&mut self, change: &[u8]) {
-        self.buf.push(SCHEMA);
-        self.run(change);
-    }
-
-    fn run(&mut self, bytes: &[u8]) {
-        varint::put(self.buf, bytes.len() as u64);
-        self.buf.extend_from_slice(bytes);
-    }
-}
-
 /// Appends a call. `write` writes `args` values, then `inputs` values.
 #[inline]
 pub(crate) fn put_call(
@@ -149,7 +69,7 @@ pub(crate) fn put_call(
 
 /// Appends effects.
 pub(crate) fn put_effects(buf: &mut Vec<u8>, sequence: u32, write: impl FnOnce(&mut EffectWriter<'_>)) {
-    framed(buf, sequence, EFFECTS, |buf| write(&mut EffectWriter { buf }));
+    framed(buf, sequence, EFFECTS, |buf| write(&mut EffectWriter::new(buf)));
 }
 
 /// Writes sequence, kind and body, with their length in front. One byte is kept for the length: what
@@ -245,42 +165,4 @@ impl<'a> RawRecord<'a> {
         let inputs = values.datums(inputs)?;
         values.rest().is_empty().then_some(Call { procedure, args, inputs })
     }
-}
-
-fn decode_effects(mut bytes: &[u8]) -> Option<Vec<Effect>> {
-    let mut effects = Vec::new();
-    while let Some((&tag, rest)) = bytes.split_first() {
-        bytes = rest;
-        let id = if tag == SCHEMA { 0 } else { take_id(&mut bytes)? };
-        effects.push(match tag {
-            INSERT | UPDATE => {
-                let table = TableId(id);
-                let n = usize::try_from(varint::take(&mut bytes)?).ok()?;
-                let row = words::take(&mut bytes, n)?;
-                if tag == INSERT { Effect::Insert { table, row } } else { Effect::Update { table, row } }
-            }
-            DELETE => Effect::Delete { table: TableId(id), key: take_run(&mut bytes)?.to_vec() },
-            SEQUENCE => {
-                let last = varint::unzigzag(varint::take(&mut bytes)?);
-                let (&called, rest) = bytes.split_first().filter(|(b, _)| **b <= 1)?;
-                bytes = rest;
-                Effect::Sequence { sequence: SequenceId(id), last, called: called == 1 }
-            }
-            TRUNCATE => Effect::Truncate { table: TableId(id) },
-            SCHEMA => Effect::Schema(take_run(&mut bytes)?.to_vec()),
-            _ => return None,
-        });
-    }
-    Some(effects)
-}
-
-fn take_id(bytes: &mut &[u8]) -> Option<u32> {
-    u32::try_from(varint::take(bytes)?).ok()
-}
-
-fn take_run<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let n = usize::try_from(varint::take(bytes)?).ok()?;
-    let (run, rest) = bytes.split_at_checked(n)?;
-    *bytes = rest;
-    Some(run)
 }

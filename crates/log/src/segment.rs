@@ -8,8 +8,11 @@ use planaria_base::Epoch;
 
 /// Bytes of a segment's header: a page of its own, which no later write touches.
 pub(crate) const HEADER: usize = 4096;
-/// Version of the format this code writes, and the only one it reads.
-pub(crate) const FORMAT: u32 = 1;
+/// Version of the format this code writes. Format 2 added the physical and physiological effects; files
+/// in an older one, from [`FORMAT_MIN`] on, are read.
+pub(crate) const FORMAT: u32 = 2;
+/// The oldest format this code reads.
+pub(crate) const FORMAT_MIN: u32 = 1;
 const MAGIC: [u8; 8] = *b"PLANLOG\0";
 
 /// Which segment: run of the database, logger, and number among that logger's in that run.
@@ -87,7 +90,7 @@ impl SegmentHeader {
         if crc != checksum(h) {
             return Err(BadHeader::Damaged);
         }
-        if u32_at(h, 12) != FORMAT {
+        if !(FORMAT_MIN..=FORMAT).contains(&u32_at(h, 12)) {
             return Err(BadHeader::Version(u32_at(h, 12)));
         }
         let mut database = [0; 16];

@@ -1,6 +1,7 @@
 //! Records of any content come back as they were; bytes of any content are refused without panic.
 
-use crate::record::{self, Call, Effect, RawRecord, Record, RecordBody};
+use crate::effect::{Effect, Patch};
+use crate::record::{self, Call, RawRecord, Record, RecordBody};
 use planaria_base::{CommitTs, Datum, Epoch, Numeric, ProcedureId, SequenceId, TableId};
 use proptest::prelude::*;
 
@@ -29,6 +30,22 @@ fn effect() -> impl Strategy<Value = Effect> {
         (table(), row()).prop_map(|(table, row)| Effect::Insert { table, row }),
         (table(), row()).prop_map(|(table, row)| Effect::Update { table, row }),
         (table(), bytes()).prop_map(|(table, key)| Effect::Delete { table, key }),
+        (table(), word(), row()).prop_map(|(table, new, row)| Effect::PhysicalInsert { table, new, row }),
+        (table(), word(), word(), row()).prop_map(|(table, old, new, row)| Effect::PhysicalUpdate {
+            table,
+            old,
+            new,
+            row
+        }),
+        (table(), word(), bytes()).prop_map(|(table, old, key)| Effect::PhysicalDelete { table, old, key }),
+        (table(), bytes(), row(), row(), any::<bool>()).prop_map(|(table, key, old, mut new, alike)| {
+            if alike {
+                new.truncate(3);
+                new.extend(old.iter().skip(new.len()));
+            }
+            Effect::Patch { table, key, patch: Patch::between(&old, &new) }
+        }),
+        (table(), bytes(), row()).prop_map(|(table, key, row)| Effect::DeleteRow { table, key, row }),
         (any::<u32>(), any::<i64>(), any::<bool>()).prop_map(|(s, last, called)| Effect::Sequence {
             sequence: SequenceId(s),
             last,
@@ -62,6 +79,13 @@ fn put(buf: &mut Vec<u8>, record: &Record) {
                     Effect::Insert { table, row } => w.insert(*table, row),
                     Effect::Update { table, row } => w.update(*table, row),
                     Effect::Delete { table, key } => w.delete(*table, key),
+                    Effect::PhysicalInsert { table, new, row } => w.physical_insert(*table, *new, row),
+                    Effect::PhysicalUpdate { table, old, new, row } => {
+                        w.physical_update(*table, *old, *new, row)
+                    }
+                    Effect::PhysicalDelete { table, old, key } => w.physical_delete(*table, *old, key),
+                    Effect::Patch { table, key, patch } => w.put_patch(*table, key, patch),
+                    Effect::DeleteRow { table, key, row } => w.delete_row(*table, key, row),
                     Effect::Sequence { sequence, last, called } => w.sequence(*sequence, *last, *called),
                     Effect::Truncate { table } => w.truncate(*table),
                     Effect::Schema(change) => w.schema(change),

@@ -1,7 +1,8 @@
 //! A session's side of the log.
 
+use crate::effect::EffectWriter;
 use crate::log::Shared;
-use crate::record::{self, EffectWriter};
+use crate::record;
 use crate::seat::Seat;
 use crate::value::ValueWriter;
 use planaria_base::{CommitTs, Epoch, ProcedureId, Result, WorkerId};

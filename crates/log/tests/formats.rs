@@ -1,7 +1,8 @@
 //! Logs of every format that was ever released can still be read, and the current format is written
 //! byte for byte as it is documented in `docs/formats/log.md`.
 //!
-//! `formats/v1` was made by `write_example` below.
+//! `formats/v2` was made by `write_example` below, `formats/v1` by what it was before there were physical
+//! and physiological effects.
 
 use planaria_base::clock::CommitClock;
 use planaria_base::{Epoch, ProcedureId, SequenceId, TableId};
@@ -53,6 +54,15 @@ fn write_example(path: &Path) {
                 e.truncate(TableId(3));
                 e.schema(&[0xee; 130]);
             });
+            let commit = workers[0].enter().unwrap();
+            let ts = clock.draw();
+            commit.effects(ts, |e| {
+                e.physical_insert(TableId(1), 0x7f00_1234_5678, &[1, 2]);
+                e.physical_update(TableId(1), 0x7f00_1234_5678, 0x7f00_1234_5638, &[1, 3]);
+                e.physical_delete(TableId(1), 0x7f00_1234_5638, b"key");
+                e.patch(TableId(2), b"key", &[1, 2, 3, 0x400], &[1, 9, 3]);
+                e.delete_row(TableId(2), b"key", &[1, 9, 3]);
+            });
             log.flush().unwrap();
         }
         log.shutdown().unwrap();
@@ -83,30 +93,61 @@ fn the_current_format_is_written_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     write_example(dir.path());
     if std::env::var_os("PLANARIA_BLESS").is_some() {
-        std::fs::create_dir_all(golden("v1")).unwrap();
+        std::fs::create_dir_all(golden("v2")).unwrap();
         for (name, bytes) in files(dir.path()) {
-            std::fs::write(golden("v1").join(name), bytes).unwrap();
+            std::fs::write(golden("v2").join(name), bytes).unwrap();
         }
-        std::fs::write(golden("v1.txt"), text(dir.path())).unwrap();
+        std::fs::write(golden("v2.txt"), text(dir.path())).unwrap();
     }
-    assert!(files(dir.path()) == files(&golden("v1")), "the format changed: it needs a new version");
+    assert!(files(dir.path()) == files(&golden("v2")), "the format changed: it needs a new version");
+}
+
+fn copy_of(version: &str) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, bytes) in files(&golden(version)) {
+        std::fs::write(dir.path().join(name), bytes).unwrap();
+    }
+    dir
 }
 
 #[test]
-fn version_1_is_read() {
-    let dir = tempfile::tempdir().unwrap();
-    for (name, bytes) in files(&golden("v1")) {
-        std::fs::write(dir.path().join(name), bytes).unwrap();
+fn every_version_is_read() {
+    for version in ["v1", "v2"] {
+        let expected = std::fs::read_to_string(golden(&format!("{version}.txt"))).unwrap();
+        assert_eq!(text(copy_of(version).path()), expected, "{version}");
     }
-    assert_eq!(text(dir.path()), std::fs::read_to_string(golden("v1.txt")).unwrap());
+}
+
+/// A run in the current format after runs in the first one: each segment says its own format.
+#[test]
+fn a_log_of_version_1_is_gone_on_with() {
+    let dir = copy_of("v1");
+    let clock = Arc::new(CommitClock::new(Epoch(1)));
+    let device = Arc::new(DirectoryDevice::open(dir.path()).unwrap());
+    let options = Options { threads: false, ..Options::default() };
+    let log = LogReader::open(device).unwrap().resume(clock.clone(), options).unwrap();
+    let mut worker = log.worker().unwrap();
+    let commit = worker.enter().unwrap();
+    let ts = clock.draw();
+    commit.effects(ts, |e| e.patch(TableId(2), b"key", &[1], &[2]));
+    drop(worker);
+    log.shutdown().unwrap();
+    let old = std::fs::read_to_string(golden("v1.txt")).unwrap();
+    let now = text(dir.path());
+    let records =
+        |text: &str| text.lines().filter(|l| l.starts_with("Record")).map(String::from).collect::<Vec<_>>();
+    let (old, now) = (records(&old), records(&now));
+    assert_eq!(now[..old.len()], old);
+    assert_eq!(now.len(), old.len() + 1);
+    assert!(now[old.len()].contains("Patch"), "{}", now[old.len()]);
 }
 
 #[test]
 fn a_later_version_is_refused_with_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
-    for (name, mut bytes) in files(&golden("v1")) {
+    for (name, mut bytes) in files(&golden("v2")) {
         if name == "manifest" {
-            bytes[12] = 2;
+            bytes[12] = 3;
             let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..8]), &bytes[12..]);
             bytes[8..12].copy_from_slice(&crc.to_le_bytes());
         }
@@ -114,5 +155,6 @@ fn a_later_version_is_refused_with_what_to_do() {
     }
     let error = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).err().unwrap();
     assert_eq!(error.sqlstate().as_str(), "0A000");
+    assert!(error.to_string().contains("has log format 3, this program reads formats 1 to 2"), "{error}");
     assert!(error.fields().hint.is_some());
 }

@@ -42,6 +42,12 @@ named! {
         Command "command",
         /// The rows it changed: after-images by primary key.
         Logical "logical",
+        /// The rows it changed: after-images with the locations of the old and the new version.
+        Physical "physical",
+        /// The rows it changed: before- and after-images of what changed in them.
+        Physiological "physiological",
+        /// The call or the rows it changed, whichever costs less: decided for each procedure.
+        Adaptive "adaptive",
         /// Nothing: what is in memory is gone with the process.
         Off "off",
     }

@@ -144,6 +144,12 @@ pub struct Write<'a> {
     pub kind: WriteKind,
     /// Image.
     pub image: &'a [u64],
+    /// The row as it was before the transaction, of an update or delete, if before-images are kept
+    /// ([`Protocol::keep_before_images`]); empty otherwise.
+    pub before: &'a [u64],
+    /// The record's address. It belongs to this row, and to no other, from the insert of the row to its
+    /// delete, as long as the process runs and the table is not rewritten.
+    pub location: u64,
 }
 
 /// A concurrency control scheme.
@@ -261,6 +267,10 @@ pub trait Protocol: Send + Sync + Sized + 'static {
 
     /// Whether nothing has been written (what was undone aside).
     fn is_read_only(&self, txn: &Self::Txn) -> bool;
+
+    /// Whether this worker's transactions keep before-images for [`Protocol::writes`], from the next one
+    /// on. At first they do not.
+    fn keep_before_images(&self, txn: &mut Self::Txn, keep: bool);
 
     /// Calls `f` with the net effect on each row, once per row, in the order of the rows' first writes.
     /// Whoever applies them to a copy of the tables deletes all old rows first and then adds the new

@@ -79,6 +79,8 @@ pub struct SerialTxn<H> {
     /// What [`RowHandle`]s stand for.
     rows: Vec<RecordPtr<H>>,
     undo: Vec<Undo<H>>,
+    /// Whether `writes` gives before-images.
+    keeps_before: bool,
     images: Arena,
     cursors: Vec<OpenCursor>,
     key: KeyBuf,
@@ -128,6 +130,7 @@ impl<H: Header> Protocol for SerialOn<H> {
             worker: usize::from(id.0),
             rows: Vec::new(),
             undo: Vec::new(),
+            keeps_before: false,
             images: Arena::new(),
             cursors: Vec::new(),
             key: KeyBuf::new(),
@@ -282,6 +285,10 @@ impl<H: Header> Protocol for SerialOn<H> {
         txn.undo.is_empty()
     }
 
+    fn keep_before_images(&self, txn: &mut SerialTxn<H>, keep: bool) {
+        txn.keeps_before = keep;
+    }
+
     fn writes(&self, txn: &SerialTxn<H>, f: &mut dyn FnMut(Write<'_>)) {
         let mut seen = HashSet::new();
         let mut image = Vec::new();
@@ -298,7 +305,13 @@ impl<H: Header> Protocol for SerialOn<H> {
             };
             image.clear();
             shown.read_to_vec(&mut image);
-            f(Write { table: first.table, kind, image: &image });
+            let before = match first.kind {
+                _ if !txn.keeps_before => &[][..],
+                WriteKind::Insert => &[][..],
+                WriteKind::Update => first.old.words(&txn.images),
+                WriteKind::Delete => &image,
+            };
+            f(Write { table: first.table, kind, image: &image, before, location: first.record.to_word() });
         }
     }
 

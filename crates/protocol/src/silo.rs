@@ -181,6 +181,9 @@ pub struct SiloTxn {
     nodes: NodeSet,
     writes: Vec<WriteEntry>,
     write_map: PointerMap,
+    /// If before-images are kept: number and before-image of each write of a committed row, ascending.
+    before: Vec<(u32, Image)>,
+    keeps_before: bool,
     takeovers: Vec<Takeover>,
     extras: Vec<Extra>,
     undo: Vec<Undo>,
@@ -188,7 +191,7 @@ pub struct SiloTxn {
     floor: u32,
     savepoint: u32,
     savepoints: u32,
-    /// After-images and keys.
+    /// After-images, before-images and keys.
     images: Arena,
     cursors: Vec<OpenCursor>,
     cursors_open: u32,
@@ -225,6 +228,8 @@ impl SiloTxn {
             nodes: NodeSet::default(),
             writes: Vec::new(),
             write_map: PointerMap::default(),
+            before: Vec::new(),
+            keeps_before: false,
             takeovers: Vec::new(),
             extras: Vec::new(),
             undo: Vec::new(),
@@ -249,6 +254,7 @@ impl SiloTxn {
         if !self.writes.is_empty() {
             recycle(&mut self.writes);
             self.write_map.clear();
+            recycle(&mut self.before);
             self.takeovers.clear();
             recycle(&mut self.extras);
             self.undo.clear();
@@ -428,15 +434,23 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
         !txn.has_effect()
     }
 
+    fn keep_before_images(&self, txn: &mut SiloTxn, keep: bool) {
+        txn.keeps_before = keep;
+    }
+
     fn writes(&self, txn: &SiloTxn, f: &mut dyn FnMut(Write<'_>)) {
-        for write in &txn.writes {
+        let mut kept = txn.before.iter().peekable();
+        for (i, write) in (0u32..).zip(&txn.writes) {
+            let before =
+                kept.next_if(|(of, _)| *of == i).map_or(&[][..], |(_, image)| image.words(&txn.images));
             let kind = match (write.origin, write.state) {
                 (Origin::Insert, State::Live) => WriteKind::Insert,
                 (Origin::Row, State::Live) => WriteKind::Update,
                 (Origin::Row, State::Dead) => WriteKind::Delete,
                 (Origin::Insert, _) | (_, State::Unwritten) => continue,
             };
-            f(Write { table: write.table, kind, image: write.image.words(&txn.images) });
+            let image = write.image.words(&txn.images);
+            f(Write { table: write.table, kind, image, before, location: write.record.to_word() });
         }
     }
 

@@ -46,7 +46,7 @@ macro_rules! suite {
                     unique_values_wander_between_rows secondary_entries_follow_the_row
                     refused_writes_leave_nothing nulls_are_distinct rows_grow_and_shrink
                     scans_in_both_directions too_long_keys_are_refused writes_are_net_effects
-                    a_large_transaction memory_is_given_back;
+                    writes_know_what_was_before a_large_transaction memory_is_given_back;
                 savepoints: rollback_undoes_writes nested_savepoints
                     rollback_of_inserts_frees_their_keys rollback_of_updates_frees_their_keys savepoints_between_transactions
                     rolled_back_writes_stay_reads;

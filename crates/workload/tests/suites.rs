@@ -84,6 +84,21 @@ macro_rules! suites {
             fn recovers_from_after_images() {
                 recovers(suite(), Options::new().log(LogKind::Logical));
             }
+
+            #[test]
+            fn recovers_from_locations() {
+                recovers(suite(), Options::new().log(LogKind::Physical));
+            }
+
+            #[test]
+            fn recovers_from_changed_words() {
+                recovers(suite(), Options::new().log(LogKind::Physiological));
+            }
+
+            #[test]
+            fn recovers_from_whatever_is_cheaper() {
+                recovers(suite(), Options::new().log(LogKind::Adaptive));
+            }
         })*
     };
 }

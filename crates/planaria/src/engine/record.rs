@@ -2,11 +2,12 @@
 
 use super::host::SequenceEffect;
 use super::snapshot::Snapshot;
+use crate::options::LogKind;
 use planaria_base::IndexId;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_log::{EffectWriter, ValueWriter};
-use planaria_protocol::{Protocol, WriteKind};
+use planaria_protocol::{Protocol, Write, WriteKind};
 use planaria_storage::{Header, KeyBuf};
 
 /// An argument or input.
@@ -55,22 +56,55 @@ pub(super) fn write_sequences<H: Header>(
     }
 }
 
+/// The form in which changed rows are logged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowForm {
+    /// After-images by primary key.
+    Logical,
+    /// After-images with locations.
+    Physical,
+    /// Before- and after-images of what changed.
+    Physiological,
+}
+
+impl RowForm {
+    /// What a log of this kind has where it has rows.
+    pub(super) fn of(kind: LogKind) -> RowForm {
+        match kind {
+            LogKind::Physical => RowForm::Physical,
+            LogKind::Physiological => RowForm::Physiological,
+            LogKind::Off | LogKind::Command | LogKind::Logical | LogKind::Adaptive => RowForm::Logical,
+        }
+    }
+}
+
 /// The rows the transaction changed.
 pub(super) fn write_rows<P: Protocol>(
     w: &mut EffectWriter<'_>,
+    form: RowForm,
     snapshot: &Snapshot<P::Header>,
     protocol: &P,
     txn: &P::Txn,
 ) {
-    let mut key = KeyBuf::new();
-    protocol.writes(txn, &mut |write| match write.kind {
-        WriteKind::Insert => w.insert(write.table, write.image),
-        WriteKind::Update => w.update(write.table, write.image),
-        WriteKind::Delete => {
-            let codec = snapshot.tables.get(write.table).index(IndexId::PRIMARY).codec();
-            codec.encode_row(write.image, &mut key).expect("a row's key was encoded when it was stored");
-            let bytes: Vec<u8> = key.words().iter().flat_map(|w| w.to_be_bytes()).collect();
-            w.delete(write.table, &bytes[..key.len_bytes()]);
+    let (mut key, mut bytes) = (KeyBuf::new(), Vec::new());
+    protocol.writes(txn, &mut |write| {
+        let Write { table, kind, image, before, location } = write;
+        if kind == WriteKind::Delete || kind == WriteKind::Update && form == RowForm::Physiological {
+            let codec = snapshot.tables.get(table).index(IndexId::PRIMARY).codec();
+            codec.encode_row(image, &mut key).expect("a row's key was encoded when it was stored");
+            bytes.clear();
+            bytes.extend(key.words().iter().flat_map(|w| w.to_be_bytes()));
+            bytes.truncate(key.len_bytes());
+        }
+        match (form, kind) {
+            (RowForm::Physical, WriteKind::Insert) => w.physical_insert(table, location, image),
+            (RowForm::Physical, WriteKind::Update) => w.physical_update(table, location, location, image),
+            (RowForm::Physical, WriteKind::Delete) => w.physical_delete(table, location, &bytes),
+            (_, WriteKind::Insert) => w.insert(table, image),
+            (RowForm::Logical, WriteKind::Update) => w.update(table, image),
+            (RowForm::Logical, WriteKind::Delete) => w.delete(table, &bytes),
+            (RowForm::Physiological, WriteKind::Update) => w.patch(table, &bytes, before, image),
+            (RowForm::Physiological, WriteKind::Delete) => w.delete_row(table, &bytes, before),
         }
     });
 }

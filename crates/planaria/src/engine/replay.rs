@@ -10,10 +10,10 @@ use super::session::SessionCore;
 use crate::options::{OnRecovery, RecoveryProgress};
 use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
 use planaria_exec::Interrupt;
-use planaria_log::{Call, Effect};
+use planaria_log::{Call, Effect, RowChange};
 use planaria_protocol::Protocol;
 use planaria_recovery::{Progress, Replayer, Target, World};
-use planaria_storage::{IndexSet, KeyBuf};
+use planaria_storage::{IndexSet, KeyBuf, Table};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -125,29 +125,43 @@ fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effect]) -> Resu
     let protocol = &s.engine.protocol;
     let arena = &mut s.machine.heap_mut().arena;
     let mut key = KeyBuf::new();
-    for effect in effects {
-        let (table, what) = match effect {
-            Effect::Update { table, row } => {
-                let codec = snapshot.table(*table)?.index(IndexId::PRIMARY).codec();
+    // After-images of updates that could not be made in place.
+    let mut moved: Vec<(&Table<P::Header>, Vec<u64>)> = Vec::new();
+    for change in effects.iter().filter_map(Effect::logical) {
+        let storage = snapshot.table(change.table())?;
+        let what = match change {
+            RowChange::Insert { .. } => continue,
+            RowChange::Update { row, .. } => {
+                let codec = storage.index(IndexId::PRIMARY).codec();
                 codec.encode_row(row, &mut key).map_err(|_| Error::internal("a logged key is too long"))?;
-                (*table, "updates")
+                "updates"
             }
-            Effect::Delete { table, key: bytes } => {
-                key.clear();
-                for byte in bytes {
-                    key.push(u64::from(*byte), 1);
-                }
-                (*table, "deletes")
+            RowChange::Patch { key: bytes, .. } => {
+                put_key(&mut key, bytes);
+                "updates"
             }
-            _ => continue,
+            RowChange::Delete { key: bytes, .. } => {
+                put_key(&mut key, bytes);
+                "deletes"
+            }
         };
         let mark = arena.mark();
-        let storage = snapshot.table(table)?;
         let row = protocol
             .get(&mut s.txn, storage, IndexId::PRIMARY, &key, arena)?
-            .ok_or_else(|| missing(what, table))?;
+            .ok_or_else(|| missing(what, storage.id()))?;
+        let patched;
+        let image = match change {
+            RowChange::Update { row, .. } => Some(row),
+            RowChange::Patch { patch, .. } => {
+                let mut image = row.image.words(arena).to_vec();
+                patch.redo(&mut image)?;
+                patched = image;
+                Some(&patched[..])
+            }
+            _ => None,
+        };
         // An update that can neither move a unique key nor meet one changes the row in place.
-        if let Effect::Update { row: image, .. } = effect
+        if let Some(image) = image
             && !storage.secondary().any(|(_, index)| index.codec().unique())
         {
             let mut touched = IndexSet::EMPTY;
@@ -157,30 +171,39 @@ fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effect]) -> Resu
             }
         } else {
             protocol.delete(&mut s.txn, storage, row.handle)?;
+            moved.extend(image.map(|image| (storage, image.to_vec())));
         }
         arena.truncate(mark);
     }
+    let mut insert = |storage: &Table<P::Header>, row: &[u64]| {
+        snapshot.observe_row_id(storage.id(), row);
+        if protocol.insert(&mut s.txn, storage, row)?.is_err() {
+            let id = storage.id();
+            return Err(Error::new(
+                SqlState::DATA_CORRUPTED,
+                format!("the log inserts a row that table {id} has already"),
+            ));
+        }
+        Ok(())
+    };
+    for (storage, row) in moved {
+        insert(storage, &row)?;
+    }
     for effect in effects {
-        match effect {
-            Effect::Insert { table, row } | Effect::Update { table, row } => {
-                let storage = snapshot.table(*table)?;
-                snapshot.observe_row_id(*table, row);
-                let in_place = matches!(effect, Effect::Update { .. })
-                    && !storage.secondary().any(|(_, index)| index.codec().unique());
-                if !in_place && protocol.insert(&mut s.txn, storage, row)?.is_err() {
-                    return Err(Error::new(
-                        SqlState::DATA_CORRUPTED,
-                        format!("the log inserts a row that table {table} has already"),
-                    ));
-                }
-            }
-            Effect::Sequence { sequence, last, called } => {
-                if let Some(Some(state)) = snapshot.sequences.get(sequence.index()) {
-                    if *called { state.observe(*last) } else { state.set(*last, false)? }
-                }
-            }
-            Effect::Truncate { .. } | Effect::Delete { .. } | Effect::Schema(_) => {}
+        if let Some(RowChange::Insert { table, row }) = effect.logical() {
+            insert(snapshot.table(table)?, row)?;
+        }
+        if let Effect::Sequence { sequence, last, called } = effect
+            && let Some(Some(state)) = snapshot.sequences.get(sequence.index())
+        {
+            if *called { state.observe(*last) } else { state.set(*last, false)? }
         }
     }
     Ok(())
+}
+
+/// A logged key as an index takes it.
+fn put_key(key: &mut KeyBuf, bytes: &[u8]) {
+    key.clear();
+    bytes.iter().for_each(|byte| key.push(u64::from(*byte), 1));
 }

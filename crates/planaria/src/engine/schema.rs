@@ -176,7 +176,8 @@ impl<P: Protocol> SessionCore<P> {
             commit.effects(ts, |w| {
                 w.schema(text.as_bytes());
                 record::write_sequences(w, effects, new);
-                record::write_rows(w, new, &engine.protocol, txn);
+                let form = record::RowForm::of(engine.log_kind);
+                record::write_rows(w, form, new, &engine.protocol, txn);
             });
         };
         let outcome = engine.protocol.commit(&mut self.txn, &new.tables, &engine.clock, append);

@@ -10,6 +10,7 @@
 //!    is consistent (validates), else it is a conflict too.
 
 use super::host::{Inputs, SequenceEffect, SessionHost};
+use super::record::RowForm;
 use super::sequence::SessionSequences;
 use super::snapshot::Snapshot;
 use super::{Engine, bind, record};
@@ -84,10 +85,13 @@ impl<P: Protocol> SessionCore<P> {
         let worker = engine.gate.sit_down()?;
         engine.counters.open(worker);
         let log = engine.log.get().map(|l| l.worker()).transpose()?;
+        let mut txn = engine.protocol.worker(worker);
+        let physiological = RowForm::of(engine.log_kind) == RowForm::Physiological;
+        engine.protocol.keep_before_images(&mut txn, physiological && log.is_some());
         Ok(SessionCore {
             worker,
             snapshot: Arc::new(engine.snapshot.load_full()),
-            txn: engine.protocol.worker(worker),
+            txn,
             machine: Machine::new(),
             log,
             session_log: engine.log.get().map(|l| Arc::new(SessionLog(l.clone()))),
@@ -295,7 +299,10 @@ impl<P: Protocol> SessionCore<P> {
             let ts = engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, |_, _| {})?;
             return Ok((ts, false));
         };
-        let log_as = if engine.log_kind == LogKind::Logical { LogAs::Values } else { log_as };
+        let log_as = match engine.log_kind {
+            LogKind::Logical | LogKind::Physical | LogKind::Physiological => LogAs::Values,
+            LogKind::Off | LogKind::Command | LogKind::Adaptive => log_as,
+        };
         let commit = log.enter()?;
         engine.counters.committing(self.worker);
         let (inputs, effects) = (&self.inputs.drawn, &self.effects);
@@ -307,7 +314,8 @@ impl<P: Protocol> SessionCore<P> {
                 }),
                 LogAs::Values => commit.effects(ts, |w| {
                     record::write_sequences(w, effects, snapshot);
-                    record::write_rows(w, snapshot, &engine.protocol, txn);
+                    let form = RowForm::of(engine.log_kind);
+                    record::write_rows(w, form, snapshot, &engine.protocol, txn);
                 }),
             };
         };

@@ -227,21 +227,38 @@ impl SiloTxn {
                 }
                 write
             }
-            None => self.push_write(WriteEntry {
-                record,
-                version,
-                image: Image::default(),
-                touched: IndexSet::EMPTY,
-                table: table.id(),
-                saved: 0,
-                takeovers: NONE,
-                extras: NONE,
-                origin: Origin::Row,
-                state: State::Unwritten,
-            }),
+            None => {
+                if self.keeps_before {
+                    self.keep_before(record, version)?;
+                }
+                self.push_write(WriteEntry {
+                    record,
+                    version,
+                    image: Image::default(),
+                    touched: IndexSet::EMPTY,
+                    table: table.id(),
+                    saved: 0,
+                    takeovers: NONE,
+                    extras: NONE,
+                    origin: Origin::Row,
+                    state: State::Unwritten,
+                })
+            }
         };
         self.accesses[row.0 as usize].version = OWN;
         Ok(Some(write))
+    }
+
+    /// Keeps the image of a row that is about to get a write. Validation answers for its version.
+    #[cold]
+    fn keep_before(&mut self, record: Ptr, version: u64) -> Result<(), Conflict> {
+        match read_record(record, self.participant.pinned(), &mut self.images)? {
+            Seen::Row(now, image) if now == version => {
+                self.before.push((self.writes.len() as u32, image));
+                Ok(())
+            }
+            _ => Err(Conflict::Validation),
+        }
     }
 
     /// Logs the state of a write that is older than the innermost savepoint, before its first change

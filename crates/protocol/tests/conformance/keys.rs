@@ -298,9 +298,12 @@ pub fn writes_are_net_effects<P: Protocol>() {
     c.release(savepoint);
     let table = c.table(0).clone();
     let mut seen = Vec::new();
+    let mut locations = Vec::new();
     let see = &mut |w: Write<'_>| {
         let l = table.layout();
         let value = if w.kind == WriteKind::Delete { 0 } else { l.int(w.image, VALUE) };
+        assert!(w.before.is_empty(), "nobody asked for before-images");
+        locations.push(w.location);
         seen.push((w.kind, l.int(w.image, KEY), value));
     };
     db.protocol.commit(&mut c.txn, &db.tables, &db.clock, |_, txn| db.protocol.writes(txn, see)).unwrap();
@@ -312,6 +315,57 @@ pub fn writes_are_net_effects<P: Protocol>() {
         (WriteKind::Insert, 4, 7),
     ];
     assert_eq!(seen, expected);
+    locations.sort_unstable();
+    locations.dedup();
+    assert_eq!(locations.len(), expected.len(), "every row has a location of its own");
+    db.check();
+}
+
+/// Before-images and locations, as physical and physiological logging ask for them.
+pub fn writes_know_what_was_before<P: Protocol>() {
+    let db: Db<P> = Db::new();
+    let mut c = db.client(1);
+    db.protocol.keep_before_images(&mut c.txn, true);
+    let table = c.table(0).clone();
+    let commit = |c: &mut Client<'_, P>| {
+        let mut seen = Vec::new();
+        let see = &mut |w: Write<'_>| {
+            let l = table.layout();
+            let before = (!w.before.is_empty()).then(|| (l.int(w.before, KEY), l.int(w.before, VALUE)));
+            seen.push((w.kind, l.int(w.image, KEY), before, w.location));
+        };
+        db.protocol.commit(&mut c.txn, &db.tables, &db.clock, |_, txn| db.protocol.writes(txn, see)).unwrap();
+        c.ops.clear();
+        seen.sort_by_key(|(_, key, ..)| *key);
+        seen
+    };
+    c.begin(1);
+    for key in 1..=4 {
+        c.insert(0, NewRow { value: 10 * key, ..row(key) }).unwrap().unwrap();
+    }
+    let inserted = commit(&mut c);
+    let location = |key: i64| inserted[key as usize - 1].3;
+    assert!(inserted.iter().all(|(kind, _, before, _)| *kind == WriteKind::Insert && before.is_none()));
+
+    c.begin(2);
+    let rows = c.scan(0, 0, 9).unwrap();
+    // The first before-image counts, also where an update is taken back or followed by a delete.
+    let savepoint = c.savepoint();
+    c.update(0, rows[0], NewRow { value: 1, ..rows[0].row }).unwrap().unwrap();
+    c.update(0, rows[3], NewRow { value: 1, ..rows[3].row }).unwrap().unwrap();
+    c.rollback_to(savepoint);
+    c.release(savepoint);
+    c.update(0, rows[0], NewRow { value: 2, ..rows[0].row }).unwrap().unwrap();
+    c.update(0, rows[0], NewRow { value: 3, ..rows[0].row }).unwrap().unwrap();
+    c.update(0, rows[1], NewRow { value: 4, ..rows[1].row }).unwrap().unwrap();
+    c.delete(0, rows[1]).unwrap();
+    c.delete(0, rows[2]).unwrap();
+    let expected = [
+        (WriteKind::Update, 1, Some((1, 10)), location(1)),
+        (WriteKind::Delete, 2, Some((2, 20)), location(2)),
+        (WriteKind::Delete, 3, Some((3, 30)), location(3)),
+    ];
+    assert_eq!(commit(&mut c), expected);
     db.check();
 }
 
