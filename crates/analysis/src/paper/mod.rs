@@ -33,7 +33,6 @@ mod global;
 mod local;
 mod operations;
 mod replayed;
-pub mod text;
 
 pub use chopping::chop;
 pub use global::{Block, GlobalGraph};

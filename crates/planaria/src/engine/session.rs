@@ -308,6 +308,8 @@ impl<P: Protocol> SessionCore<P> {
         let (inputs, effects) = (&self.inputs.drawn, &self.effects);
         let (args, heap) = (&self.kept_args, &self.kept_heap);
         let append = |ts: CommitTs, txn: &P::Txn| {
+            // Who moved a sequence and wrote no row was given the timestamp of the next commit.
+            let ts = if read_only { engine.clock.draw() } else { ts };
             match log_as {
                 LogAs::Call(procedure) => commit.call(ts, procedure, args.len(), inputs.len(), |w| {
                     args.iter().chain(inputs).for_each(|slot| record::write_slot(w, *slot, heap));
