@@ -55,7 +55,13 @@ const ROOMS: &[Room] = &[
         unsafe_in: &[],
     },
     Room { name: "workload", knows: &["base", "planaria"], tests_know: &["sim"], unsafe_in: &[] },
-    Room { name: "cli", knows: &["base", "planaria", "workload"], tests_know: &["sim"], unsafe_in: &[] },
+    Room { name: "lab", knows: &["base", "planaria", "workload"], tests_know: &["sim"], unsafe_in: &[] },
+    Room {
+        name: "cli",
+        knows: &["base", "planaria", "workload", "lab"],
+        tests_know: &["sim"],
+        unsafe_in: &[],
+    },
 ];
 
 const LINES_MAX: usize = 900;

@@ -16,6 +16,11 @@ macro_rules! named {
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
         pub enum $name { $($(#[$vdoc])* $variant,)* }
 
+        impl $name {
+            /// All of them.
+            pub const ALL: &[$name] = &[$($name::$variant),*];
+        }
+
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(match self { $($name::$variant => $text,)* })

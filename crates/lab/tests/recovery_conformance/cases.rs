@@ -336,7 +336,10 @@ pub const MOVING_ROWS: Case = Case {
         let (a, b) = (seat(), seat());
         match r.random_range(0..8) {
             0 => Step::Call("shift", vec![a[0].clone()]),
-            1 | 2 => Step::Call("rename", vec![a[0].clone(), a[1].clone(), text(format!("q{}", r.random_range(0..9)))]),
+            1 | 2 => Step::Call(
+                "rename",
+                vec![a[0].clone(), a[1].clone(), text(format!("q{}", r.random_range(0..9)))],
+            ),
             _ => Step::Call("move", [a, b].concat()),
         }
     },
@@ -628,7 +631,9 @@ pub const BY_HAND: Case = Case {
         match r.random_range(0..8) {
             0 => sql(format!("UPDATE t SET n = n * 2 % 10007 WHERE id > {a}")),
             1 => sql(format!("DELETE FROM t WHERE grp = {grp} AND id % 3 = 0")),
-            2 => sql(format!("INSERT INTO t SELECT i, {grp}, {n} FROM generate_series({a}, {a} + 9) AS g(i) ON CONFLICT DO NOTHING")),
+            2 => sql(format!(
+                "INSERT INTO t SELECT i, {grp}, {n} FROM generate_series({a}, {a} + 9) AS g(i) ON CONFLICT DO NOTHING"
+            )),
             3 => sql(format!("UPDATE t SET grp = {grp} WHERE id BETWEEN {a} AND {a} + 4")),
             4 => sql(format!("CALL step({grp})")),
             _ => Step::Call("step", vec![int(grp)]),
@@ -704,17 +709,25 @@ pub const YCSB: Case = Case {
         match r.random_range(0..8) {
             0 => Step::Call("ycsb_insert", vec![key]),
             1 => Step::Call("ycsb_delete", vec![key]),
-            2 => Step::Call("ycsb_update_dynamic", vec![key, int(r.random_range(0..10)), text(format!("dynamic {n}"))]),
+            2 => Step::Call(
+                "ycsb_update_dynamic",
+                vec![key, int(r.random_range(0..10)), text(format!("dynamic {n}"))],
+            ),
             3 => Step::Call("ycsb_read_modify_write", vec![key, text(["a", "b", "c"][r.random_range(0..3)])]),
             4 => {
                 let mut keys: Vec<i64> = (0..4).map(|_| r.random_range(1..22)).collect();
                 keys.sort_unstable();
                 let writes = keys.iter().map(|k| Datum::Bool((k + i64::from(n)) % 3 > 0)).collect();
                 let keys = keys.into_iter().map(int).collect();
-                Step::Call("ycsb_txn", vec![Datum::Array(keys), Datum::Array(writes), text(format!("txn {n}"))])
+                Step::Call(
+                    "ycsb_txn",
+                    vec![Datum::Array(keys), Datum::Array(writes), text(format!("txn {n}"))],
+                )
             }
             // Field 10 does not exist.
-            _ => Step::Call("ycsb_update", vec![key, int(r.random_range(0..11)), text(format!("update {n}"))]),
+            _ => {
+                Step::Call("ycsb_update", vec![key, int(r.random_range(0..11)), text(format!("update {n}"))])
+            }
         }
     },
     steps: 150,
@@ -740,7 +753,10 @@ pub const TPCB: Case = Case {
         INSERT INTO pgbench_accounts SELECT i, i % 2 + 1, 0, '' FROM generate_series(1, 20) AS g(i);",
     draw: |r, _| {
         let (account, branch) = (r.random_range(1..22), r.random_range(1..3));
-        Step::Call("tpcb", vec![int(account), int(branch), int(r.random_range(1..6)), int(r.random_range(-500..500))])
+        Step::Call(
+            "tpcb",
+            vec![int(account), int(branch), int(r.random_range(1..6)), int(r.random_range(-500..500))],
+        )
     },
     steps: 250,
 };

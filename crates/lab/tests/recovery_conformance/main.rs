@@ -18,11 +18,12 @@
 mod cases;
 
 use cases::{Case, Step};
-use planaria::{Database, LogKind, Options, RecoveryScheme, Session};
+use planaria::{Database, LogKind, Options, Scheme, Session};
 use planaria_sim::disk::{SimDisk, Survival};
 use planaria_workload::Suite;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use std::collections::BTreeMap;
 
 const SESSIONS: usize = 3;
 
@@ -47,6 +48,8 @@ struct Run<'a> {
     ad_hoc: u32,
     rng: SmallRng,
     drawn: u32,
+    /// How often each procedure was called, and how often it was not refused.
+    calls: BTreeMap<&'static str, (u32, u32)>,
 }
 
 impl Run<'_> {
@@ -59,10 +62,20 @@ impl Run<'_> {
         let mut sessions: Vec<Session> = (0..SESSIONS).map(|_| db.session().expect("a session")).collect();
         for _ in 0..steps {
             let step = (self.case.draw)(&mut self.rng, self.drawn);
-            let (who, ad_hoc) = (self.rng.random_range(0..SESSIONS), self.rng.random_range(0..100) < self.ad_hoc);
+            let (who, ad_hoc) =
+                (self.rng.random_range(0..SESSIONS), self.rng.random_range(0..100) < self.ad_hoc);
             let wait = self.rng.random_range(0..12) == 0;
-            let _ = run(&mut sessions[who], &step, ad_hoc, wait);
+            let outcome = run(&mut sessions[who], &step, ad_hoc, wait);
             self.drawn += 1;
+            match step {
+                Step::Call(name, _) => {
+                    let (called, done) = self.calls.entry(name).or_default();
+                    *called += 1;
+                    *done += u32::from(outcome.is_ok());
+                }
+                Step::Schema(sql) => outcome.unwrap_or_else(|e| panic!("{sql}: {e}")),
+                Step::Sql(_) => {}
+            }
         }
         let digests = db.digests().expect("digests");
         // The sessions keep the database running: its end is the disk's.
@@ -99,12 +112,26 @@ fn conforms(name: &str, case: &Case) {
     }
     base.execute_script(case.setup).unwrap_or_else(|e| panic!("{name}: {e}"));
     for (kind, ad_hoc) in logs() {
-        let mut run =
-            Run { case, base: &base, kind, ad_hoc, rng: SmallRng::seed_from_u64(seed()), drawn: 0 };
+        let mut run = Run {
+            case,
+            base: &base,
+            kind,
+            ad_hoc,
+            rng: SmallRng::seed_from_u64(seed()),
+            drawn: 0,
+            calls: BTreeMap::new(),
+        };
         let disk = SimDisk::new(seed());
         let db = run.open(&disk, Options::new());
         let mut expected = run.go_on(db, &disk, case.steps);
-        for &scheme in RecoveryScheme::ALL {
+        for (procedure, (called, done)) in &run.calls {
+            assert!(
+                done * 10 > *called,
+                "{name}: {procedure} was refused {} of {called} times",
+                called - done
+            );
+        }
+        for &scheme in Scheme::ALL {
             if only.as_ref().is_some_and(|only| only != scheme.name()) {
                 continue;
             }
