@@ -30,7 +30,7 @@ const ROOMS: &[Room] = &[
     Room {
         name: "exec",
         knows: &["base", "ir", "storage", "protocol"],
-        tests_know: &["catalog", "sql"],
+        tests_know: &["analysis", "catalog", "sql"],
         unsafe_in: &["crates/exec/tests/", "crates/exec/examples/"],
     },
     Room { name: "log", knows: &["base", "storage"], tests_know: &["sim"], unsafe_in: &[] },

@@ -2,6 +2,7 @@
 //!
 //! * [`graph`]: the program dependency graph: key, value, control and data edges (PACMAN §4.1; thesis
 //!   §3.3). Replay cuts slices along it, healing redoes what a stale read reaches.
+//! * [`inline()`]: calls replaced by the bodies of what they call.
 //! * [`logging`]: whether a call can be logged as a call, and why not.
 //! * [`paper`]: slices and blocks of PACMAN at table level, transaction chopping.
 //! * [`explain()`]: the first two for people (`EXPLAIN PROCEDURE`).
@@ -10,9 +11,11 @@
 
 pub mod explain;
 pub mod graph;
+pub mod inline;
 pub mod logging;
 pub mod paper;
 
 pub use explain::{Names, explain};
 pub use graph::{DependencyGraph, Edge, EdgeKind};
+pub use inline::{NotInlined, inline};
 pub use logging::Logging;

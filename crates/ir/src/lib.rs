@@ -22,17 +22,21 @@
 //!
 //! The text form round-trips and is the language of this room's tests.
 
+pub mod entities;
 pub mod func;
 pub mod op;
 pub mod program;
 pub mod text;
 pub mod verify;
 
+pub use entities::Entity;
 pub use func::Func;
 pub use op::{
     Block, Bound, Catch, Draw, ErrorFields, Handler, Level, Op, OpKind, Range, SortKey, StateSource,
 };
-pub use program::{CollDecl, CollKind, Output, Param, ParamMode, Program, ProgramKind, RegDecl, RegKind};
+pub use program::{
+    CollDecl, CollKind, Inlined, Output, Param, ParamMode, Program, ProgramKind, RegDecl, RegKind,
+};
 pub use verify::{IndexShape, Signature, VerifyEnv, verify};
 
 planaria_base::entity_id!(

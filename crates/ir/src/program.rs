@@ -1,7 +1,8 @@
 //! A program: registers, collections, parameters, body.
 
 use crate::{Block, Coll, Label, Reg};
-use planaria_base::{TableId, Type};
+use planaria_base::{ProcedureId, TableId, Type};
+use std::collections::BTreeMap;
 
 /// What a program was made from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,6 +90,15 @@ pub struct Output {
     pub ty: Type,
 }
 
+/// A call whose place the callee's body took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Inlined {
+    /// What was called.
+    pub procedure: ProcedureId,
+    /// By `CallSet`.
+    pub set: bool,
+}
+
 /// A program. See the [crate] documentation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Program {
@@ -104,6 +114,9 @@ pub struct Program {
     pub colls: Vec<CollDecl>,
     /// Number of labels in use.
     pub labels: u32,
+    /// Blocks that are the bodies of inlined calls: operations inside stand at positions of the callee's
+    /// text, the block itself at the call's. For the CONTEXT of errors.
+    pub inlined: BTreeMap<Label, Inlined>,
     /// Columns of the answer: of the emitted rows, or of `outs`.
     pub outputs: Vec<Output>,
     /// For procedures and scalar functions: the registers that are the answer at `Return`.
@@ -124,6 +137,7 @@ impl Program {
             regs: Vec::new(),
             colls: Vec::new(),
             labels: 0,
+            inlined: BTreeMap::new(),
             outputs: Vec::new(),
             outs: Vec::new(),
             row_count: None,

@@ -33,6 +33,7 @@ mod global;
 mod local;
 mod operations;
 mod replayed;
+pub mod text;
 
 pub use chopping::chop;
 pub use global::{Block, GlobalGraph};

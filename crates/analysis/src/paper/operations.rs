@@ -35,7 +35,7 @@ impl Accesses {
     }
 }
 
-/// An operation on tables: a read, a write, or a call of another routine.
+/// An operation on tables: a read, a write, or a call of a routine that touches some.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Operation {
     /// Which.
@@ -81,6 +81,7 @@ impl OperationGraph {
                 graph.operations.push(Operation { id: op.id, accesses });
             }
         });
+        let pure = graph.take_pure();
         for edge in &dependencies.edges {
             if edge.kind == EdgeKind::Data {
                 continue;
@@ -91,7 +92,30 @@ impl OperationGraph {
                 graph.same_row.insert((edge.from, edge.to));
             }
         }
+        pure.into_iter().for_each(|id| graph.bypass(id));
         graph
+    }
+
+    /// Removes calls that touch no table: they are part of the program's arithmetic.
+    fn take_pure(&mut self) -> Vec<OpId> {
+        if self.barrier.is_some() {
+            return Vec::new();
+        }
+        let (pure, rest) = std::mem::take(&mut self.operations)
+            .into_iter()
+            .partition::<Vec<_>, _>(|o| o.accesses == Accesses::default());
+        self.operations = rest;
+        pure.into_iter().map(|o| o.id).collect()
+    }
+
+    /// What depends on the operation depends on what it depends on.
+    fn bypass(&mut self, id: OpId) {
+        let above: Vec<OpId> = self.flow.iter().filter(|(_, b)| *b == id).map(|(a, _)| *a).collect();
+        let below: Vec<OpId> = self.flow.iter().filter(|(a, _)| *a == id).map(|(_, b)| *b).collect();
+        self.flow.retain(|(a, b)| *a != id && *b != id);
+        for a in above {
+            self.flow.extend(below.iter().filter(|b| **b != a).map(|b| (a, *b)));
+        }
     }
 
     /// Data-dependent pairs (a, b), `a` first in the program.

@@ -5,12 +5,11 @@ use planaria_ir::{Block, Label, Level, Op, OpKind, Program};
 /// The program as replay of a logged call meets it. A logged call committed, and no handler ran in it
 /// (such calls are logged by values): so no `RAISE EXCEPTION` was reached. Branches that always raise are
 /// gone, and with them the guard's say over what follows; of an EXCEPTION block its body is left, with no
-/// savepoint. For every call that raises no error, the program does what it did. Operations are numbered
-/// anew.
+/// savepoint. For every call that raises no error, the program does what it did. Operations keep their
+/// numbers.
 pub fn replayed(program: &Program) -> Program {
     let mut program = program.clone();
     program.body = prune(std::mem::take(&mut program.body));
-    program.renumber();
     program
 }
 

@@ -51,3 +51,284 @@ fn the_bank_comes_out_as_printed() {
     assert_eq!(of(global.edges.clone()), [(0, 1), (0, 2), (1, 2), (1, 3)]);
     assert_eq!(of(global.reduced()), [(0, 1), (1, 2), (1, 3)]);
 }
+
+/// A procedure of operations in one line: `g0` reads t0, `w1` inserts into t1.
+fn lines(body: &str) -> Program {
+    program(&format!(
+        "procedure p\n  reg a: int8\n  reg b: int8\n  reg c: bool\n  reg r: row t0\n  reg s: row t1\n  \
+         reg q: text\n  reg m: text\n  param in a: int8 = a\n  labels 4\nbegin\n{body}\nend\n"
+    ))
+}
+
+#[test]
+fn guards_are_known_and_handlers_did_not_run() {
+    let text = "q = const 'no'
+        try {
+          get t0.i0 (a) -> r, c1 = b
+          c = is.null(r)
+          if c {
+            raise exception 'TC001' q
+          }
+          insert t1 (a, a)
+        } handle 'TC001' -> (q, m) {
+          get t2.i0 (a) -> r7
+          delete t2 r7
+        }
+        insert t3 (a, a)";
+    let source = lines("")
+        .to_string()
+        .replace("begin\n", &format!("begin\n{text}\n"))
+        .replace("  reg m: text\n", "  reg m: text\n  reg r7: row t2\n");
+    let any = program(&source);
+    let as_replayed = replayed(&any);
+    assert_eq!(
+        as_replayed.to_string().lines().skip_while(|l| *l != "begin").map(str::trim).collect::<Vec<_>>(),
+        [
+            "begin",
+            "q = const 'no'",
+            "get t0.i0 (a) -> r, c1 = b",
+            "c = is.null(r)",
+            "insert t1 (a, a)",
+            "insert t3 (a, a)",
+            "end"
+        ]
+    );
+    let graph = local(&as_replayed);
+    assert_eq!(slices(&graph).len(), 3);
+    assert_eq!(edges(&graph), [], "what the read found decides nothing that is replayed");
+    // In general the read decides about all behind it, and the handler undoes.
+    assert!(edges(&local(&any)).contains(&(0, 1)));
+    // Operations are the same ones in both.
+    let ids = |p: &Program, f: fn(&planaria_ir::OpKind) -> bool| {
+        let mut ids = Vec::new();
+        p.body.visit(&mut |o| {
+            if f(&o.kind) {
+                ids.push(o.id)
+            }
+        });
+        ids
+    };
+    let inserts = |k: &planaria_ir::OpKind| matches!(k, planaria_ir::OpKind::Insert { .. });
+    assert_eq!(ids(&any, inserts), ids(&as_replayed, inserts));
+}
+
+/// A branch that may be left before it raises is one that may have been taken.
+#[test]
+fn a_branch_that_need_not_raise_stays() {
+    let p = lines(
+        "q = const 'no'
+         get t0.i0 (a) -> r, c1 = b
+         c = is.null(r)
+         if c {
+           block l0 {
+             if c {
+               return
+             }
+             raise exception 'TC001' q
+           }
+         }
+         insert t1 (a, a)",
+    );
+    let graph = local(&replayed(&p));
+    assert_eq!(edges(&graph), [(0, 1)]);
+    let p = lines(
+        "q = const 'no'
+         get t0.i0 (a) -> r, c1 = b
+         c = is.null(r)
+         if c {
+           loop l0 {
+             exit l0
+           }
+           if c {
+             raise exception 'TC001' q
+           } else {
+             raise exception 'TC002' q
+           }
+         }
+         insert t1 (a, a)",
+    );
+    assert_eq!(edges(&local(&replayed(&p))), []);
+}
+
+/// What a turn of a loop reads decides about the next: the two are one slice.
+#[test]
+fn dependencies_carried_by_a_loop_merge() {
+    let p = lines(
+        "b = copy a
+         loop l0 {
+           get t0.i0 (b) -> r, c1 = b
+           c = is.null(r)
+           if c {
+             exit l0
+           }
+           get t1.i0 (b) -> s, c1 = b
+         }
+         insert t2 (b, b)",
+    );
+    let graph = local(&p);
+    assert_eq!(slices(&graph).len(), 2);
+    assert_eq!(graph.slices[0].accesses.reads.len(), 2);
+    assert_eq!(edges(&graph), [(0, 1)]);
+}
+
+/// A row's handle does not leave its slice, not even of a table that nobody changes here.
+#[test]
+fn a_row_read_again_is_one_operation() {
+    let p = lines("get t0.i0 (a) -> r, c1 = b\nload t0 r -> c1 = b\ninsert t1 (b, b)");
+    assert_eq!(slices(&local(&p)), [vec![0, 1], vec![2]]);
+}
+
+#[test]
+fn calls_touch_what_the_called_touch() {
+    let caller = lines("get t0.i0 (a) -> r, c1 = b\ncall p1 (b) -> (b)\ninsert t2 (b, b)\ninsert t3 (a, a)");
+    let changes = lines("insert t1 (a, a)\ncall p2 (a) -> (b)");
+    let recursive =
+        lines("get t2.i0 (a) -> q2\ncall p2 (a) -> (b)".replace("q2", "r").replace("t2", "t0").as_str());
+    let pure = lines("b = copy a");
+    let of = |p1: &Program| {
+        let all = [None, Some(p1.clone()), Some(recursive.clone())];
+        LocalGraph::of(&caller, &|id| all[id.index()].as_ref())
+    };
+    let graph = of(&changes);
+    assert_eq!(slices(&graph), [[0], [1], [2], [3]]);
+    assert_eq!(edges(&graph), [(0, 1), (1, 2)]);
+    assert_eq!(graph.slices[1].accesses.tables().len(), 2);
+    // A routine that touches nothing is part of the arithmetic: what it was given flows through it.
+    let graph = of(&pure);
+    assert_eq!(slices(&graph), [vec![0], vec![2], vec![3]]);
+    assert_eq!(edges(&graph), [(0, 1)]);
+    // One that nobody knows may touch anything.
+    let graph = LocalGraph::of(&caller, &|_| None);
+    assert!(graph.barrier.is_some() && graph.slices.len() == 1);
+    assert_eq!(GlobalGraph::of(&[(ProcedureId(0), graph)], []).blocks, []);
+}
+
+/// A generator of small numbers, the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+    fn procedures(&mut self) -> Vec<(ProcedureId, OperationGraph)> {
+        let procedures = 1 + self.below(4);
+        (0..procedures as usize).map(|p| (ProcedureId::from(p), self.operations())).collect()
+    }
+    fn operations(&mut self) -> OperationGraph {
+        use planaria_base::TableId;
+        use planaria_ir::OpId;
+        let n = 1 + self.below(6) as u32;
+        let mut graph = OperationGraph::default();
+        for i in 0..n {
+            let mut accesses = Accesses::default();
+            let table = TableId(self.below(7) as u32);
+            if self.below(3) == 0 { &mut accesses.writes } else { &mut accesses.reads }.insert(table);
+            graph.operations.push(Operation { id: OpId(i), accesses });
+            for from in 0..n {
+                // Now and then backwards, as loops have it.
+                if from != i && self.below(if from < i { 4 } else { 20 }) == 0 {
+                    graph.flow.insert((OpId(from), OpId(i)));
+                }
+            }
+        }
+        graph
+    }
+}
+
+/// Properties (1) to (4) of PACMAN §4.1, over many small sets of procedures.
+#[test]
+fn graphs_are_what_the_paper_says() {
+    let mut numbers = Numbers(1);
+    for _ in 0..2000 {
+        let procedures = numbers.procedures();
+        let slices: Vec<_> = procedures.iter().map(|(p, g)| (*p, LocalGraph::of_operations(g))).collect();
+        for locals in [slices, chop(&procedures)] {
+            for ((_, operations), (_, local)) in procedures.iter().zip(&locals) {
+                let mut all: Vec<_> = local.slices.iter().flat_map(|s| s.ops.clone()).collect();
+                all.sort();
+                assert!(all.iter().eq(operations.operations.iter().map(|o| &o.id)), "each in one slice");
+                let of = |op| local.slice_of(op).unwrap();
+                assert!(operations.data().all(|(a, b)| of(a) == of(b)), "{operations:?}\n{local:?}");
+                for (a, b) in &operations.flow {
+                    assert!(of(*a) == of(*b) || local.edges.contains(&(of(*a), of(*b))));
+                }
+                assert!(local.edges.iter().all(|(a, b)| a < b));
+            }
+            let global = GlobalGraph::of(&locals, []);
+            assert!(global.edges.iter().all(|(a, b)| a < b));
+            for (procedure, local) in &global.locals {
+                for i in 0..local.slices.len() {
+                    let slice = SliceId::from(i);
+                    let block = global.block_of(*procedure, slice).expect("each in a block");
+                    for need in local.needs(slice) {
+                        let needed = global.block_of(*procedure, need).unwrap();
+                        assert!(needed != block && global.edges.contains(&(needed, block)));
+                    }
+                }
+            }
+            for (i, block) in global.blocks.iter().enumerate() {
+                let of: std::collections::BTreeSet<_> = block.slices.iter().map(|(p, _)| p).collect();
+                assert_eq!(of.len(), block.slices.len(), "one slice a procedure");
+                for other in &global.blocks[i + 1..] {
+                    assert!(!block.accesses.conflicts(&other.accesses));
+                }
+            }
+        }
+    }
+}
+
+/// No cycle of the SC-graph has both S and C edges, with every procedure under way twice; and PACMAN's
+/// slices are never coarser than the pieces.
+#[test]
+fn choppings_have_no_sc_cycle() {
+    let mut numbers = Numbers(2);
+    for _ in 0..2000 {
+        let procedures = numbers.procedures();
+        let logged: Vec<_> = procedures.iter().filter(|(_, g)| !g.is_read_only()).cloned().collect();
+        let chopped = chop(&logged);
+        // Pieces (transaction, accesses) of two transactions a procedure.
+        let mut pieces: Vec<(usize, &Accesses)> = Vec::new();
+        for (t, (_, local)) in chopped.iter().chain(&chopped).enumerate() {
+            pieces.extend(local.slices.iter().map(|s| (t, &s.accesses)));
+        }
+        for t in 0..2 * chopped.len() {
+            // An SC-cycle through S edges of `t`: two of its pieces meet by way of others.
+            let mut meets = classes::Classes::new(pieces.len());
+            for (i, (a, left)) in pieces.iter().enumerate() {
+                for (j, (b, right)) in pieces.iter().enumerate().skip(i + 1) {
+                    let s = a == b && *a != t;
+                    let c = a != b && left.conflicts(right);
+                    if s || c {
+                        meets.merge(i, j);
+                    }
+                }
+            }
+            let own: Vec<usize> = (0..pieces.len()).filter(|i| pieces[*i].0 == t).collect();
+            for (i, a) in own.iter().enumerate() {
+                assert!(own[i + 1..].iter().all(|b| meets.of(*a) != meets.of(*b)), "{procedures:?}");
+            }
+        }
+        for ((_, graph), (_, chopped)) in logged.iter().zip(&chopped) {
+            assert!(LocalGraph::of_operations(graph).slices.len() >= chopped.slices.len());
+        }
+    }
+}
+
+/// Ad hoc transactions change tables in one block each, even tables that procedures only read.
+#[test]
+fn ad_hoc_tables_have_one_block() {
+    use planaria_base::TableId;
+    let locals: Vec<_> = ["get t0.i0 (a) -> r\ninsert t1 (a, a)", "get t0.i0 (a) -> r\ninsert t2 (a, a)"]
+        .iter()
+        .enumerate()
+        .map(|(i, text)| (ProcedureId::from(i), local(&lines(text))))
+        .collect();
+    let global = GlobalGraph::of(&locals, []);
+    assert_eq!((global.blocks.len(), global.block_of_table(TableId(0))), (4, None));
+    let global = GlobalGraph::of(&locals, [TableId(0), TableId(9)]);
+    assert_eq!(global.blocks.len(), 4);
+    let block = global.block_of_table(TableId(0)).unwrap();
+    assert_eq!(global.blocks[block.index()].slices.len(), 2);
+    assert_eq!(global.blocks[global.block_of_table(TableId(9)).unwrap().index()].slices, []);
+}

@@ -19,7 +19,7 @@
 //! number (`balance.3`) where it is not unique, else by number (`r3`, with the name quoted in its
 //! declaration). Tables, indexes, columns, sequences, procedures stand by id (`t0.i0`, `c1`, `s2`,
 //! `p3`): a program means nothing without its catalog. `@ n` is an operation's source position, 0
-//! if missing. `;` begins a comment. Operation ids are not written: parsing numbers them anew.
+//! if missing. `inlined l2: p3` says that block `l2` is the body of a call of `p3`. `;` begins a comment. Operation ids are not written: parsing numbers them anew.
 
 mod parse;
 mod print;

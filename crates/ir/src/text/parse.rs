@@ -3,8 +3,8 @@
 use super::token::{Token, error, tokens};
 use super::{register_names, type_name};
 use crate::{
-    Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, Label, Level, Op, OpId,
-    OpKind, Output, Param, ParamMode, Program, ProgramKind, Range, Reg, RegDecl, RegKind, SortKey,
+    Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, Inlined, Label, Level,
+    Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Range, Reg, RegDecl, RegKind, SortKey,
     StateSource,
 };
 use planaria_base::{
@@ -182,6 +182,12 @@ impl Parser {
                 }
                 "outs" => p.outs = self.reg_list()?,
                 "row_count" => p.row_count = Some(self.reg()?),
+                "inlined" => {
+                    let label = self.label()?;
+                    self.sign(":")?;
+                    let procedure = ProcedureId(self.entity("p")?);
+                    p.inlined.insert(label, Inlined { procedure, set: self.word_if("set") });
+                }
                 "labels" => p.labels = self.number()?,
                 _ => return self.fail("expected a declaration or begin"),
             }

@@ -2,8 +2,8 @@
 
 use super::{is_plain, register_names, type_name};
 use crate::{
-    Block, Bound, Catch, CollDecl, CollKind, Draw, Level, Op, OpKind, ParamMode, Program, ProgramKind, Reg,
-    RegKind, StateSource,
+    Block, Bound, Catch, CollDecl, CollKind, Draw, Inlined, Level, Op, OpKind, ParamMode, Program,
+    ProgramKind, Reg, RegKind, StateSource,
 };
 use planaria_base::{ColumnId, Datum, Numeric};
 use std::fmt::Write;
@@ -154,6 +154,10 @@ impl Printer {
         }
         if p.labels > 0 {
             self.line(format!("labels {}", p.labels));
+        }
+        for (label, Inlined { procedure, set }) in &p.inlined {
+            let set = if *set { " set" } else { "" };
+            self.line(format!("inlined {label}: {procedure}{set}"));
         }
         self.out.push_str("begin\n");
     }

@@ -2,8 +2,9 @@
 
 use super::parse;
 use crate::{
-    Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, Label, Level, Op, OpId,
-    OpKind, Output, Param, ParamMode, Program, ProgramKind, Range, Reg, RegKind, SortKey, StateSource,
+    Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, Inlined, Label, Level,
+    Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Range, Reg, RegKind, SortKey,
+    StateSource,
 };
 use planaria_base::{ColumnId, Datum, IndexId, Numeric, ProcedureId, SequenceId, SqlState, TableId, Type};
 use proptest::prelude::*;
@@ -280,6 +281,10 @@ impl Choice {
         p.outs = self.some(Self::reg);
         p.row_count = self.maybe(Self::reg);
         p.labels = self.id();
+        for _ in 0..self.below(3) {
+            let inlined = Inlined { procedure: ProcedureId(self.id()), set: self.coin() };
+            p.inlined.insert(Label(self.id()), inlined);
+        }
         p.body = self.block(3);
         p.renumber();
         p

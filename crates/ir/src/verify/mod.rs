@@ -23,6 +23,7 @@
 //!
 //! - `Exit` names an enclosing labelled region, `Continue` an enclosing loop-like one (not `Block`);
 //!   a label belongs to one region.
+//! - What stands for an inlined call is a `Block`.
 //! - The error being handled is raised again only inside a handler.
 //! - The body of a `ForEach` or `ForMatches` changes its collection by `SetEntry` alone.
 //! - `Emit` stands only in programs that answer with rows.
@@ -40,7 +41,7 @@ mod ops;
 #[cfg(test)]
 mod tests;
 
-use crate::{OpId, Program, ProgramKind, Reg, RegKind};
+use crate::{OpId, OpKind, Program, ProgramKind, Reg, RegKind};
 use planaria_base::types::TypeClass;
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, TableId, Type};
 use std::collections::HashSet;
@@ -114,7 +115,11 @@ pub fn verify(program: &Program, env: &dyn VerifyEnv) -> Result<()> {
     }
     let mut ids: HashSet<OpId> = HashSet::new();
     let mut twice = None;
+    let mut blocks = 0;
     program.body.visit(&mut |op| {
+        if let OpKind::Block { label, .. } = &op.kind {
+            blocks += usize::from(program.inlined.contains_key(label));
+        }
         if !ids.insert(op.id) {
             twice = Some(op.id);
         }
@@ -123,6 +128,10 @@ pub fn verify(program: &Program, env: &dyn VerifyEnv) -> Result<()> {
         return fault(format!("{id} occurs twice"));
     }
     ops::check(program, env)?;
+    // Labels are unique now.
+    if blocks != program.inlined.len() {
+        return fault("an inlined call has no block".into());
+    }
     flow::check(program)
 }
 

@@ -132,6 +132,18 @@ fn regions_are_closed() {
 }
 
 #[test]
+fn inlined_calls_are_blocks() {
+    let with = |body: &str| {
+        let head = HEAD.replace("  labels 2\n", "  labels 2\n  inlined l1: p0\n");
+        let program = parse(&format!("{head}{body}\nend\n")).unwrap();
+        verify(&program, &Env).map_err(|e| e.message().to_owned())
+    };
+    assert_eq!(with("block l1 { exit l1 }"), Ok(()));
+    assert!(with("block l0 { }").unwrap_err().contains("has no block"));
+    assert!(with("loop l1 { exit l1 }").unwrap_err().contains("has no block"));
+}
+
+#[test]
 fn collections_have_columns() {
     good("push x0 (id, row)");
     bad("push x0 (id, other)", "does not fit");
