@@ -59,9 +59,9 @@ fn without_emit(block: &mut Block) {
     block.0.iter_mut().for_each(|op| op.kind.blocks_mut(&mut without_emit));
 }
 
-/// What a handler sees of an error.
+/// All of an error that the caller sees.
 fn seen(error: Error) -> String {
-    format!("{} {}", error.sqlstate(), error.message())
+    format!("{:?}", error.fields())
 }
 
 #[test]

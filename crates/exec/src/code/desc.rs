@@ -1,10 +1,38 @@
 //! What instructions with many operands point to.
 
-use super::{Pc, R, TableMeta};
+use super::{Pc, R, Source, TableMeta};
 use planaria_base::{ColumnId, IndexId, ProcedureId, SqlState, TableId, Type};
-use planaria_ir::{Catch, CollKind, Level};
+use planaria_ir::{Catch, CollKind, Level, OpId};
 use planaria_storage::{Column, IndexSet};
 use std::sync::Arc;
+
+/// Where an instruction comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// In the source text.
+    pub position: u32,
+    /// Its operation.
+    #[allow(dead_code, reason = "for tracing")]
+    pub op: OpId,
+    /// The inlined call whose text that is; [`NO_SITE`] for the program's own.
+    pub site: u16,
+}
+
+/// No inlined call.
+pub(crate) const NO_SITE: u16 = u16::MAX;
+
+/// An inlined call: what its errors say that a call's would.
+#[derive(Debug)]
+pub(crate) struct SiteDesc {
+    /// The callee.
+    pub source: Source,
+    /// By `CallSet`.
+    pub set: bool,
+    /// Where the call stands.
+    pub position: u32,
+    /// The inlined call around it, or [`NO_SITE`].
+    pub parent: u16,
+}
 
 /// One column of a row image and the register it goes to.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +136,8 @@ pub(crate) enum RaiseState {
 
 #[derive(Debug)]
 pub(crate) struct TryDesc {
+    /// The inlined call it stands in.
+    pub site: u16,
     pub handlers: Box<[HandlerDesc]>,
 }
 

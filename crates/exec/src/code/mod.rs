@@ -22,7 +22,7 @@ pub use meta::{IndexMeta, Source, TableMeta};
 
 use crate::slot::Slot;
 use planaria_base::{Datum, Type};
-use planaria_ir::{OpId, ProgramKind, SortKey};
+use planaria_ir::{ProgramKind, SortKey};
 
 /// A compiled program. Immutable; shared by all workers.
 #[derive(Debug)]
@@ -31,8 +31,10 @@ pub struct Code {
     pub(crate) kind: ProgramKind,
     pub(crate) source: Source,
     pub(crate) insts: Box<[Inst]>,
-    /// Position in the source and operation, by instruction.
-    pub(crate) places: Box<[(u32, OpId)]>,
+    /// Where in the source, by instruction.
+    pub(crate) places: Box<[Place]>,
+    /// Calls that were inlined.
+    pub(crate) sites: Box<[SiteDesc]>,
     /// What a frame is at entry: constants, then NULLs.
     pub(crate) template: Box<[Slot]>,
     pub(crate) operands: Box<[R]>,

@@ -24,15 +24,15 @@ const UNBOUND: Pc = Pc::MAX;
 /// The instructions with their jumps resolved, the place of each, and where labels came to stand.
 pub(super) struct Resolved {
     pub insts: Box<[Inst]>,
-    pub places: Box<[(u32, OpId)]>,
+    pub places: Box<[Place]>,
     pub labels: Vec<Pc>,
 }
 
 pub(super) struct Emitter {
     pub insts: Vec<Inst>,
-    places: Vec<(u32, OpId)>,
-    /// Position and operation of what is being emitted.
-    pub place: (u32, OpId),
+    places: Vec<Place>,
+    /// Where what is being emitted comes from.
+    pub place: Place,
     labels: Vec<Pc>,
     /// Instructions before this one have a label behind them: not to be touched.
     barrier: usize,
@@ -72,7 +72,7 @@ impl Emitter {
         Emitter {
             insts: Vec::new(),
             places: Vec::new(),
-            place: (0, OpId(0)),
+            place: Place { position: 0, op: OpId(0), site: NO_SITE },
             labels: Vec::new(),
             barrier: 0,
             unreachable: false,

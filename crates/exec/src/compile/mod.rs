@@ -17,7 +17,7 @@ mod value;
 use crate::code::*;
 use crate::slot::Slot;
 use emit::{Emitter, Label, number};
-use planaria_base::{Datum, Error, Result, TableId, Type};
+use planaria_base::{Datum, Error, ProcedureId, Result, TableId, Type};
 use planaria_ir::{Block, Coll, Level, Op, OpKind, ParamMode, Program, Reg, RegKind, StateSource};
 use std::sync::Arc;
 
@@ -27,6 +27,11 @@ pub trait CompileEnv {
     fn table(&self, table: TableId) -> Result<Arc<TableMeta>>;
     /// Where the program's text came from; `None` for statements.
     fn source(&self) -> Option<Source> {
+        None
+    }
+    /// Where the text of an inlined procedure came from.
+    fn source_of(&self, procedure: ProcedureId) -> Option<Source> {
+        let _ = procedure;
         None
     }
 }
@@ -57,6 +62,8 @@ fn compile_dyn(mut program: Program, env: &dyn CompileEnv) -> Result<Code> {
         casts: Vec::new(),
         sorts: Vec::new(),
         kept: Vec::new(),
+        sites: Vec::new(),
+        site: NO_SITE,
         writes: false,
     };
     compiler.find_array_variables()?;
@@ -100,6 +107,9 @@ struct Compiler<'a> {
     casts: Vec<CastDesc>,
     sorts: Vec<Box<[planaria_ir::SortKey]>>,
     kept: Vec<Type>,
+    sites: Vec<SiteDesc>,
+    /// The inlined call being emitted.
+    site: u16,
     writes: bool,
 }
 
@@ -141,7 +151,7 @@ impl Compiler<'_> {
     }
 
     fn op(&mut self, op: &Op) -> Result<()> {
-        self.emit.place = (op.position, op.id);
+        self.emit.place = Place { position: op.position, op: op.id, site: self.site };
         if !self.emit.is_reachable() {
             return Ok(());
         }
@@ -160,9 +170,20 @@ impl Compiler<'_> {
             }
             OpKind::Block { label, body } => {
                 let exit = self.emit.label();
+                let around = self.site;
+                if let Some(inlined) = self.program.inlined.get(label) {
+                    let site = SiteDesc {
+                        source: self.env.source_of(inlined.procedure).unwrap_or_default(),
+                        set: inlined.set,
+                        position: op.position,
+                        parent: around,
+                    };
+                    self.site = number(&mut self.sites, site)?;
+                }
                 self.regions.push(Region::Labelled { label: *label, exit, next: None, scan: false });
                 self.block(body)?;
                 self.regions.pop();
+                self.site = around;
                 self.emit.bind(exit);
                 Ok(())
             }
@@ -381,7 +402,7 @@ impl Compiler<'_> {
                 entry: 0,
             })
         });
-        let desc = TryDesc { handlers: descs.collect::<Result<_>>()? };
+        let desc = TryDesc { site: self.site, handlers: descs.collect::<Result<_>>()? };
         let region = number(&mut self.tries, (desc, entries.clone()))?;
         self.emit.emit(Inst::TryEnter { region });
         self.regions.push(Region::Try);
@@ -437,6 +458,7 @@ impl Compiler<'_> {
             source: self.env.source().unwrap_or_default(),
             insts,
             places,
+            sites: self.sites.into(),
             template: self.emit.template.into(),
             operands: self.emit.operands.into(),
             constants: self.emit.constants.into(),

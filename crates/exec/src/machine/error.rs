@@ -1,7 +1,7 @@
 //! Errors: RAISE, handlers, context.
 
 use super::{Base, Machine};
-use crate::code::{Code, Inst, R, RaiseDesc, RaiseState, TableMeta};
+use crate::code::{Code, Inst, NO_SITE, R, RaiseDesc, RaiseState, Source, TableMeta};
 use crate::functions;
 use crate::heap::Heap;
 use crate::host::{Context, Host, Interrupt};
@@ -30,9 +30,9 @@ impl Machine {
         {
             self.close_cursors(entry.cursors, ctx);
             self.caught.truncate(entry.caught);
-            let handlers = &code.tries[usize::from(entry.region)].handlers;
+            let region = &code.tries[usize::from(entry.region)];
             let state = error.sqlstate();
-            let handler = handlers.iter().find(|h| h.catches.iter().any(|c| catches(*c, state)));
+            let handler = region.handlers.iter().find(|h| h.catches.iter().any(|c| catches(*c, state)));
             if handler.is_some() {
                 ctx.protocol.rollback_to(ctx.txn, entry.savepoint, ctx.tables);
             }
@@ -46,7 +46,7 @@ impl Machine {
                 if let Some(slot) = frame.get_mut(usize::from(handler.sqlerrm)) {
                     *slot = sqlerrm;
                 }
-                self.caught.push(error);
+                self.caught.push(out_of_sites(code, pc, error, region.site).0);
                 return Ok(handler.entry as usize);
             }
         }
@@ -116,12 +116,36 @@ fn catches(catch: Catch, state: SqlState) -> bool {
 
 /// Says where in the program the error arose: a position of statements, a line of context of routines.
 fn with_context(code: &Code, pc: usize, error: Error) -> Error {
-    let Some(&(position, _)) = code.places.get(pc) else { return error };
+    let (error, position, what) = out_of_sites(code, pc, error, NO_SITE);
     if code.source.signature.is_empty() {
         return if code.kind == ProgramKind::Statement { error.at(position) } else { error };
     }
-    let line = code.source.line(position);
-    let what = match code.insts[pc] {
+    in_routine(&code.source, position, what, error)
+}
+
+fn in_routine(source: &Source, position: u32, what: &str, error: Error) -> Error {
+    let line = source.line(position);
+    error.context(format!("PL/pgSQL function {} line {line}{what}", source.signature))
+}
+
+/// A line of context for each inlined call around the instruction, up to the call `outer`. Also where the
+/// error is in the text of `outer`, and at what.
+fn out_of_sites(code: &Code, pc: usize, mut error: Error, outer: u16) -> (Error, u32, &'static str) {
+    let place = code.places[pc];
+    let (mut position, mut what, mut site) = (place.position, what_failed(code, pc), place.site);
+    while site != outer
+        && let Some(desc) = code.sites.get(usize::from(site))
+    {
+        error = in_routine(&desc.source, position, what, error);
+        position = desc.position;
+        what = if desc.set { "" } else { " at CALL" };
+        site = desc.parent;
+    }
+    (error, position, what)
+}
+
+fn what_failed(code: &Code, pc: usize) -> &'static str {
+    match code.insts[pc] {
         Inst::Raise { .. } => " at RAISE",
         Inst::Call { call } if code.calls[usize::from(call)].into.is_none() => " at CALL",
         Inst::Execute { .. } => " at EXECUTE",
@@ -133,8 +157,7 @@ fn with_context(code: &Code, pc: usize, error: Error) -> Error {
         | Inst::Update { .. }
         | Inst::Delete { .. } => " at SQL statement",
         _ => "",
-    };
-    error.context(format!("PL/pgSQL function {} line {line}{what}", code.source.signature))
+    }
 }
 
 /// The error for a write that the protocol refused; `image` is the row that was to be.

@@ -91,6 +91,10 @@ impl VerifyEnv for Schema {
     }
 }
 
+fn routine_source(program: &Program) -> Source {
+    Source::routine(format!("{}()", program.name), "x\ny\nz\n")
+}
+
 struct Env<'a> {
     schema: &'a Schema,
     source: Option<Source>,
@@ -102,6 +106,9 @@ impl CompileEnv for Env<'_> {
     }
     fn source(&self) -> Option<Source> {
         self.source.clone()
+    }
+    fn source_of(&self, procedure: ProcedureId) -> Option<Source> {
+        Some(routine_source(&self.schema.programs[procedure.index()]))
     }
 }
 
@@ -232,8 +239,7 @@ impl<P: Protocol> Db<P> {
     pub fn compile_program(&self, program: &Program) -> Code {
         planaria_ir::verify::verify(program, &self.schema)
             .unwrap_or_else(|e| panic!("{}\n{program}", e.message()));
-        let source = (program.kind != ProgramKind::Statement)
-            .then(|| Source::routine(format!("{}()", program.name), "x\ny\nz\n"));
+        let source = (program.kind != ProgramKind::Statement).then(|| routine_source(program));
         compile(program, &Env { schema: &self.schema, source }).unwrap()
     }
 

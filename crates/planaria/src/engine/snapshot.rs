@@ -71,8 +71,7 @@ impl<H: Header> Snapshot<H> {
     #[cold]
     fn make_routine(&self, procedure: &Procedure) -> Result<Routine> {
         let program = lower::plpgsql::lower_procedure(&self.catalog, procedure)?;
-        let signature = signature(procedure);
-        let code = self.compile(&program, Some(Source::routine(signature, &procedure.body)))?;
+        let code = self.compile(&program, Some(source(procedure)))?;
         let columns =
             program.outputs.iter().map(|o| Column { name: o.name.clone(), ty: o.ty.clone() }).collect();
         let logging = logging::of(&program, &mut |callee| {
@@ -127,6 +126,11 @@ fn table_meta(table: &planaria_catalog::Table) -> Result<Arc<TableMeta>> {
     Ok(Arc::new(TableMeta::new(table.name.clone(), columns, indexes)?))
 }
 
+/// Where the text of a routine's program comes from.
+fn source(procedure: &Procedure) -> Source {
+    Source::routine(signature(procedure), &procedure.body)
+}
+
 /// `name(integer,text)`, as PostgreSQL names a routine in contexts.
 pub(crate) fn signature(procedure: &Procedure) -> String {
     let types: Vec<String> = procedure.inputs().map(|p| p.ty.to_string()).collect();
@@ -141,6 +145,9 @@ struct Env<'s, H: Header> {
 impl<H: Header> CompileEnv for Env<'_, H> {
     fn source(&self) -> Option<Source> {
         self.source.clone()
+    }
+    fn source_of(&self, procedure: ProcedureId) -> Option<Source> {
+        self.snapshot.catalog.procedures.get(procedure.index()).map(source)
     }
     fn table(&self, id: TableId) -> Result<Arc<TableMeta>> {
         self.snapshot
