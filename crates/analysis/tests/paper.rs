@@ -2,7 +2,7 @@
 //! cargo test -p planaria-analysis --test paper` writes the answers anew; read the difference.
 
 use planaria_analysis::Names;
-use planaria_analysis::paper::{GlobalGraph, LocalGraph, OperationGraph, chop, replayed, text};
+use planaria_analysis::paper::{GlobalGraph, LocalGraph, OperationGraph, as_replayed, chop, replayed, text};
 use planaria_base::{ColumnId, IndexId, ProcedureId, SequenceId, TableId};
 use planaria_catalog::Catalog;
 use planaria_ir::Program;
@@ -66,8 +66,6 @@ fn answer(catalog: &Catalog, together: &[&str]) -> String {
     let programs: Vec<Program> =
         catalog.procedures.iter().map(|p| lower_procedure(catalog, p).expect("lowers")).collect();
     let callee = |id: ProcedureId| programs.get(id.index());
-    let as_replayed: Vec<Program> = programs.iter().map(replayed).collect();
-    let callee_replayed = |id: ProcedureId| as_replayed.get(id.index());
     let mut out = String::new();
     let mut section = |title: String, lines: Vec<String>| {
         let _ = writeln!(out, "{title}");
@@ -79,7 +77,7 @@ fn answer(catalog: &Catalog, together: &[&str]) -> String {
     let (mut locals, mut operations) = (Vec::new(), Vec::new());
     for procedure in &catalog.procedures {
         let general = LocalGraph::of(&programs[procedure.id.index()], &callee);
-        let graph = OperationGraph::of(&as_replayed[procedure.id.index()], &callee_replayed);
+        let graph = OperationGraph::of(&as_replayed(&programs[procedure.id.index()], &callee), &callee);
         let local = LocalGraph::of_operations(&graph);
         if local.is_read_only() {
             continue;

@@ -20,7 +20,8 @@
 //!   next make it mutually dependent with what carries them, and so one slice.
 //! * Calls that are left in a program touch what the called routine, and what it calls, touches.
 //! * [`replayed()`] gives the program as replay of a logged call meets it: no error was raised, no handler
-//!   ran. The graphs of the program itself hold for any call.
+//!   ran; [`as_replayed()`] puts in what it calls, besides. The graphs of the program itself hold for any
+//!   call.
 //! * What cannot be cut (SQL made at run time, `setval`) says why in `barrier`: such calls run alone.
 //!
 //! What it does not do: columns, keys, dead reads. That is `regrow`'s analysis. Inputs that a call draws
@@ -33,13 +34,15 @@ mod global;
 mod local;
 mod operations;
 mod replayed;
+pub mod schedule;
 pub mod text;
 
 pub use chopping::chop;
 pub use global::{Block, GlobalGraph};
 pub use local::{LocalGraph, Slice};
 pub use operations::{Accesses, Operation, OperationGraph};
-pub use replayed::replayed;
+pub use replayed::{as_replayed, replayed};
+pub use schedule::Schedule;
 
 planaria_base::entity_id!(
     /// A slice of a procedure: its position in the [`LocalGraph`].

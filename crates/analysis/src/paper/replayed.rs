@@ -1,5 +1,6 @@
 //! A program as replay of a logged call meets it.
 
+use planaria_base::ProcedureId;
 use planaria_ir::{Block, Label, Level, Op, OpKind, Program};
 
 /// The program as replay of a logged call meets it. A logged call committed, and no handler ran in it
@@ -11,6 +12,14 @@ pub fn replayed(program: &Program) -> Program {
     let mut program = program.clone();
     program.body = prune(std::mem::take(&mut program.body));
     program
+}
+
+/// The same with the calls of other routines replaced by their bodies, where that can be.
+pub fn as_replayed<'p>(program: &Program, callee: &dyn Fn(ProcedureId) -> Option<&'p Program>) -> Program {
+    match crate::inline(program, callee) {
+        Ok(flat) => replayed(&flat),
+        Err(_) => replayed(program),
+    }
 }
 
 fn prune(block: Block) -> Block {

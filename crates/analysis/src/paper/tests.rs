@@ -332,3 +332,31 @@ fn ad_hoc_tables_have_one_block() {
     assert_eq!(global.blocks[block.index()].slices.len(), 2);
     assert_eq!(global.blocks[global.block_of_table(TableId(9)).unwrap().index()].slices, []);
 }
+
+/// Figure 6: two calls of Transfer, one of Deposit; Figure 10: the shares of the blocks.
+#[test]
+fn a_schedule_has_its_critical_path() {
+    use schedule::{Load, Manner, Schedule};
+    let (t, d) = (ProcedureId(0), ProcedureId(1));
+    let global = GlobalGraph::of(&[(t, local(&program(TRANSFER))), (d, local(&program(DEPOSIT)))], []);
+    let load = schedule::load(&global, &[(t, 2), (d, 1)].into());
+    let of = |pieces, cost| Load { pieces, cost };
+    assert_eq!(load, [of(2, 2.0), of(3, 10.0), of(3, 6.0), of(1, 2.0)]);
+    let one = Schedule::of(&global, &load, Manner { batches: 1, pipelined: false, workers: 4 });
+    let times: Vec<_> = one.piece_sets.iter().map(|p| (p.start, p.finish, p.critical)).collect();
+    assert_eq!(times, [(0.0, 2.0, true), (2.0, 12.0, true), (12.0, 18.0, true), (12.0, 14.0, false)]);
+    assert_eq!((one.work, one.span, one.makespan), (20.0, 18.0, 18.0));
+    // Figure 9: three batches, one after the other or in a pipeline whose slowest stage sets the pace.
+    let three = |pipelined, workers| {
+        let s = Schedule::of(&global, &load, Manner { batches: 3, pipelined, workers });
+        (s.work, s.span, s.makespan)
+    };
+    assert_eq!(three(false, 4), (60.0, 54.0, 54.0));
+    assert_eq!(three(true, 4), (60.0, 38.0, 38.0));
+    assert_eq!(three(true, 1), (60.0, 38.0, 60.0));
+    let shares = |pieces: [u64; 4], n| schedule::cores(&pieces.map(|p| of(p, 0.0)), n);
+    assert_eq!(shares([2, 4, 2, 2], 5), [1, 2, 1, 1]);
+    assert_eq!(shares([1, 97, 1, 1], 8), [1, 7, 0, 0], "the largest shares first, then whoever has none");
+    assert_eq!(shares([0, 1, 0, 0], 2), [0, 2, 0, 0]);
+    assert_eq!(shares([0; 4], 2), [0; 4]);
+}
