@@ -14,6 +14,7 @@ pub mod graph;
 pub mod inline;
 pub mod logging;
 pub mod paper;
+pub mod regrow;
 
 pub use explain::{Names, explain};
 pub use graph::{DependencyGraph, Edge, EdgeKind};

@@ -1,0 +1,114 @@
+//! Prints what the analysis makes of the routines that SQL files define:
+//! `cargo run -p planaria-analysis --example ir -- [--plan] FILE...`: their IR, or with `--plan` the
+//! program that plans and the pieces.
+
+use planaria_analysis::{inline, regrow};
+use planaria_base::{IndexId, ProcedureId, SequenceId, TableId, Type};
+use planaria_catalog::{Catalog, Returns};
+use planaria_ir::{IndexShape, OpKind, Program, Signature, VerifyEnv, verify};
+use planaria_sql::lower::plpgsql::lower_procedure;
+use planaria_sql::{ddl, parse};
+
+struct Env<'c>(&'c Catalog);
+
+impl VerifyEnv for Env<'_> {
+    fn columns(&self, table: TableId) -> Option<Vec<Type>> {
+        let table = self.0.tables.get(table.index())?.as_ref()?;
+        Some(table.columns.iter().map(|c| c.ty.clone()).collect())
+    }
+    fn index(&self, table: TableId, index: IndexId) -> Option<IndexShape> {
+        let index = self.0.tables.get(table.index())?.as_ref()?.indexes.get(index.index())?;
+        Some(IndexShape { columns: index.columns.clone(), unique: index.unique })
+    }
+    fn procedure(&self, id: ProcedureId) -> Option<Signature> {
+        let procedure = self.0.procedures.get(id.index())?;
+        let outputs = match &procedure.returns {
+            Returns::Scalar(ty) | Returns::SetOf(ty) => vec![ty.clone()],
+            Returns::SetOfTable(table) | Returns::RowOf(table) => {
+                self.0.table_by_id(*table).visible().map(|(_, c)| c.ty.clone()).collect()
+            }
+            _ => procedure.outputs().map(|p| p.ty.clone()).collect(),
+        };
+        let inputs = procedure.inputs().map(|p| p.ty.clone()).collect();
+        Some(Signature { inputs, outputs, set: procedure.returns_set() })
+    }
+    fn sequence(&self, id: SequenceId) -> bool {
+        self.0.sequences.get(id.index()).is_some_and(Option::is_some)
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut catalog = Catalog::default();
+    let mut plans = false;
+    for file in std::env::args().skip(1) {
+        if file == "--plan" {
+            plans = true;
+            continue;
+        }
+        let text = std::fs::read_to_string(&file)?;
+        for statement in parse::statements(&text).map_err(|e| format!("{file}: {e:?}"))? {
+            if ddl::is_ddl(&statement) {
+                ddl::apply(&mut catalog, &statement).map_err(|e| format!("{file}: {e:?}"))?;
+            }
+        }
+    }
+    let mut programs: Vec<Option<Program>> = Vec::new();
+    for procedure in &catalog.procedures {
+        let program = lower_procedure(&catalog, procedure);
+        if let Err(e) = &program {
+            println!("{}: {}", procedure.name, e.message());
+        }
+        programs.push(program.ok());
+    }
+    let env = Env(&catalog);
+    let mut facts = regrow::Facts::default();
+    programs.iter().flatten().for_each(|p| facts.add(p, &env));
+    for program in programs.iter().flatten() {
+        if !plans {
+            println!("{program}");
+            continue;
+        }
+        let callee = |id: ProcedureId| programs[id.index()].as_ref();
+        let program = match inline(program, &callee) {
+            Ok(program) => program,
+            Err(e) => {
+                println!("{}: not inlined: {e:?}\n", program.name);
+                continue;
+            }
+        };
+        let pure = |id: ProcedureId| {
+            let mut pure = true;
+            if let Some(p) = callee(id) {
+                p.body.visit(&mut |op| {
+                    pure &= op.kind.table().is_none()
+                        && !matches!(
+                            op.kind,
+                            OpKind::Draw { .. } | OpKind::NextValue { .. } | OpKind::CurrentValue { .. }
+                        );
+                });
+            }
+            pure
+        };
+        println!("==== {}", program.name);
+        match regrow::plan(&program, &facts, &pure) {
+            Err(e) => println!("cannot be planned: {}\n", e.0),
+            Ok(plan) => {
+                for note in &plan.notes {
+                    println!("-- {} {}", note.position, note.text);
+                }
+                let mut all = vec![("forward", &plan.forward), ("plan", &plan.plan)];
+                all.extend(plan.pieces.iter().map(|p| ("piece", &p.program)));
+                for (what, program) in all {
+                    if let Err(e) = verify(program, &env) {
+                        println!("!!!! {what} does not verify: {}", e.message());
+                    }
+                }
+                println!("{}", plan.plan);
+                for (i, piece) in plan.pieces.iter().enumerate() {
+                    println!("-- piece {i}: tables {:?}, key {}\n{}", piece.tables, piece.key, piece.program);
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,258 @@
+//! How `regrow` replays calls: slices that each know their partition when the log is read.
+//!
+//! The analysis cuts a procedure so that a logged call can be *planned*: from its arguments, its
+//! inputs and a few logged values alone, replay knows every key and every condition, and divides the
+//! call into *pieces*, each of which reads and writes rows of one key. Pieces of different keys need
+//! no order among them; pieces of one key run in commit order. In the words of PACMAN §4, every slice
+//! is one key's, and there are no flow dependencies between slices: what would flow is in the log.
+//!
+//! 1. [`simplify`]: what is known of a committed call (guards, handlers) and what feeds no write go.
+//! 2. [`value`]: the value graph.
+//! 3. [`pieces`]: reads, writes and the values between that share a key; what they need from elsewhere.
+//! 4. [`cut`]: the cheapest logged values (*key-determining values*) between the tables and those
+//!    needs. A read of what no procedure changes may be done by replay, out of order, where that is
+//!    cheaper than logging its result.
+//! 5. [`emit`]: the program that runs forward and hands the values to the log, the program that plans,
+//!    the pieces' programs.
+//!
+//! A write whose row is not found by its primary key is given the key by the log: then it is replayed
+//! like an after-image, but of the columns it sets. What cannot be cut is [`Unplannable`], and the
+//! procedure is logged by values.
+
+mod cut;
+mod emit;
+mod facts;
+mod pieces;
+mod simplify;
+mod value;
+
+pub use facts::{Facts, TableFacts};
+
+use pieces::{Division, READS_MAX, Refused, Shape, names_key, read_behind};
+use planaria_base::{ProcedureId, TableId};
+use planaria_ir::{Block, Op, OpId, OpKind, Program};
+use std::collections::{BTreeMap, BTreeSet};
+use value::{NodeId, NodeKind, Place, Values};
+
+/// How calls of one procedure are logged and replayed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReplayPlan {
+    /// The program to run forward: the procedure's, with `Keep`s put in.
+    pub forward: Program,
+    /// Runs when the log is read: arguments as the procedure's; takes logged values by `Draw::Kept`,
+    /// hands over pieces by `Piece`. Reads only what no procedure changes.
+    pub plan: Program,
+    /// The pieces, by the number that `Piece` names.
+    pub pieces: Vec<Piece>,
+    /// What is logged and why, for people.
+    pub notes: Vec<Note>,
+}
+
+/// A slice of a procedure that touches the rows of one key.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Piece {
+    /// Runs when the piece's turn has come. Its parameters are the arguments of the `Piece` operation.
+    pub program: Program,
+    /// The tables whose rows it touches: only those whose leading primary key columns equal the first
+    /// `key` parameters.
+    pub tables: Vec<TableId>,
+    /// How many parameters are the key.
+    pub key: usize,
+}
+
+/// One thing the analysis decided.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    /// Byte offset in the procedure's source.
+    pub position: u32,
+    /// One sentence.
+    pub text: String,
+}
+
+/// Why calls of a procedure cannot be planned; one sentence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unplannable(pub String);
+
+/// Cuts a procedure. `program` has no calls of procedures that touch tables (see `inline`), its
+/// operations are numbered; `pure` tells of the callees left that they read, write and draw nothing.
+pub fn plan(
+    program: &Program,
+    facts: &Facts,
+    pure: &dyn Fn(ProcedureId) -> bool,
+) -> Result<ReplayPlan, Unplannable> {
+    let mut loaded = BTreeSet::new();
+    loop {
+        let program = with_loads(program, &loaded, facts);
+        let mut simple = program.clone();
+        simple.body = simplify::without_raises(simplify::as_replayed(&program));
+        simplify::remove_dead(&mut simple);
+        let mut values = Values::of(&simple, facts, pure)?;
+        if values.reads.len() > READS_MAX {
+            return Err(Unplannable(format!("It has more than {READS_MAX} operations that read.")));
+        }
+        let forced = forced(&mut values);
+        match divided(&values, &simple, facts, &mut loaded)? {
+            None => continue,
+            Some(division) => {
+                let forward = emit::forward(&program, &values, &division);
+                let (plan, pieces) = emit::plan(&simple, &values, &division, &forced);
+                check(&plan)?;
+                let notes = notes(&values, &simple, &division, &forced);
+                return Ok(ReplayPlan { forward, plan, pieces, notes });
+            }
+        }
+    }
+}
+
+/// Puts a `Load` of the key, and a `Keep` of it, before writes whose rows the log must name.
+fn with_loads(program: &Program, loaded: &BTreeSet<OpId>, facts: &Facts) -> Program {
+    fn block(b: &mut Block, out: &mut Program, loaded: &BTreeSet<OpId>, facts: &Facts, next: &mut u32) {
+        let mut ops = Vec::new();
+        for mut op in std::mem::take(&mut b.0) {
+            op.kind.blocks_mut(&mut |b| block(b, out, loaded, facts, next));
+            if let OpKind::Update { table, row, .. } | OpKind::Delete { table, row } = &op.kind
+                && loaded.contains(&op.id)
+                && let Some(facts) = facts.table(*table)
+            {
+                let columns: Vec<_> =
+                    facts.key.iter().map(|c| (*c, out.value(facts.columns[c.index()].clone()))).collect();
+                let values = columns.iter().map(|(_, r)| *r).collect();
+                let load = OpKind::Load { table: *table, row: *row, columns };
+                for kind in [load, OpKind::Keep { values }] {
+                    ops.push(Op { id: OpId(*next), position: op.position, kind });
+                    *next += 1;
+                }
+            }
+            ops.push(op);
+        }
+        b.0 = ops;
+    }
+    let mut out = program.clone();
+    let mut next = 0;
+    out.body.visit(&mut |op| next = next.max(op.id.0 + 1));
+    let mut body = std::mem::take(&mut out.body);
+    block(&mut body, &mut out, loaded, facts, &mut next);
+    out.body = body;
+    out
+}
+
+/// The values that the program keeps already: they count as known.
+fn forced(values: &mut Values<'_>) -> BTreeSet<NodeId> {
+    let keeps: Vec<OpId> =
+        values.code.values().filter(|op| matches!(op.kind, OpKind::Keep { .. })).map(|op| op.id).collect();
+    let mut forced = BTreeSet::new();
+    for keep in keeps {
+        forced.extend(values.ops[&keep].uses.iter().map(|(_, n)| *n));
+    }
+    for n in &forced {
+        values.nodes[*n].inputs.clear();
+        values.nodes[*n].kind = match values.nodes[*n].kind {
+            NodeKind::Read { read, column } => NodeKind::Read { read, column },
+            _ => NodeKind::Known,
+        };
+    }
+    forced
+}
+
+/// Anchors the writes and weighs which reads to join; `None` if more keys must be loaded first.
+fn divided(
+    values: &Values<'_>,
+    program: &Program,
+    facts: &Facts,
+    loaded: &mut BTreeSet<OpId>,
+) -> Result<Option<Division>, Unplannable> {
+    let mut shape = Shape { values, program, facts, detached: loaded.clone(), joined: BTreeMap::new() };
+    for write in shape.changes() {
+        if let OpKind::Update { table, set, .. } = &values.code[&write].kind
+            && facts.table(*table).is_none_or(|t| set.iter().any(|(c, _)| t.key.contains(c)))
+        {
+            return Err(Unplannable("It changes columns of a primary key.".into()));
+        }
+    }
+    loop {
+        let lost: Vec<OpId> = shape
+            .changes()
+            .into_iter()
+            .filter(|w| !shape.detached.contains(w))
+            .filter(|w| !read_behind(values, *w).is_some_and(|r| shape.may_anchor(r, *w)))
+            .collect();
+        shape.detached.extend(&lost);
+        let nameless = |w: &&OpId| !read_behind(values, **w).is_some_and(|r| names_key(values, r));
+        let before = loaded.len();
+        loaded.extend(shape.detached.iter().filter(nameless));
+        if loaded.len() > before {
+            return Ok(None);
+        }
+        if lost.is_empty() {
+            match shape.divide() {
+                Ok(division) => return Ok(Some(join(&mut shape, division))),
+                Err(Refused::Detach(writes)) => shape.detached.extend(writes),
+                Err(refused @ Refused::Never) => return Err(refused.reason()),
+            }
+        }
+    }
+}
+
+/// Joins reads of one key into one piece where that makes the log smaller.
+fn join(shape: &mut Shape<'_, '_>, first: Division) -> Division {
+    let mut best = first;
+    for (a, b) in shape.pairs() {
+        let before = shape.joined.clone();
+        let leader = before.iter().find(|(_, all)| all.contains(&a)).map_or(a, |(l, _)| *l);
+        if before.values().any(|all| all.contains(&b)) {
+            continue;
+        }
+        let mine = |w: &&OpId| read_behind(shape.values, **w) == Some(b) && !shape.detached.contains(*w);
+        if shape.changes().iter().filter(mine).any(|w| !shape.may_anchor(leader, *w)) {
+            continue;
+        }
+        shape.joined.entry(leader).or_insert_with(|| BTreeSet::from([leader])).insert(b);
+        match shape.divide() {
+            Ok(d) if (d.cost, d.drafts.len()) < (best.cost, best.drafts.len()) => best = d,
+            _ => shape.joined = before,
+        }
+    }
+    best
+}
+
+/// The plan may read only what no procedure changes; by construction it does, and this would say so.
+fn check(plan: &Program) -> Result<(), Unplannable> {
+    let mut wrong = false;
+    plan.body.visit(&mut |op| wrong |= op.kind.is_write() || matches!(op.kind, OpKind::Keep { .. }));
+    if wrong {
+        return Err(Unplannable("Its plan would write.".into()));
+    }
+    Ok(())
+}
+
+/// What is logged and what is read out of order, in words.
+fn notes(
+    values: &Values<'_>,
+    program: &Program,
+    division: &Division,
+    forced: &BTreeSet<NodeId>,
+) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let name = |n: NodeId| {
+        let node = &values.nodes[n];
+        let reg = node.reg.map(|r| &program.regs[r.index()]);
+        reg.and_then(|r| r.name.clone()).unwrap_or_else(|| "a value".to_owned())
+    };
+    let position = |op: Option<OpId>| op.map_or(0, |op| values.code[&op].position);
+    for n in division.kept.iter().chain(forced) {
+        let node = &values.nodes[*n];
+        let often = match (node.kind == NodeKind::Turn, node.depth > 0 && node.place != Place::After) {
+            (true, _) => "whether there is another row".to_owned(),
+            (_, true) => format!("{}, in each turn", name(*n)),
+            _ => name(*n),
+        };
+        notes.push(Note { position: position(node.op), text: format!("logs {often}") });
+    }
+    for read in &division.planned_reads {
+        let r = &values.reads[*read];
+        let text = format!("reads {} when the log is read: no procedure changes what is read", r.table);
+        notes.push(Note { position: position(Some(r.op)), text });
+    }
+    notes.sort_by_key(|n| n.position);
+    notes
+}
