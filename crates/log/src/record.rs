@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! record := length:varint  sequence:varint  kind:u8  body        length counts what follows it
-//! call   := procedure:varint  arguments:varint  inputs:varint  value*
+//! call   := procedure:varint  arguments:varint  inputs:varint  value*         kind 1, or 3 if it kept
 //! effects := effect*                                             up to the end of the record
 //! ```
 //!
@@ -17,6 +17,7 @@ use planaria_base::{CommitTs, Datum, Epoch, Error, ProcedureId, Result, SqlState
 
 const CALL: u8 = 1;
 const EFFECTS: u8 = 2;
+const KEEPING_CALL: u8 = 3;
 
 /// A committed transaction.
 #[derive(Clone, PartialEq, Debug)]
@@ -43,8 +44,11 @@ pub struct Call {
     pub procedure: ProcedureId,
     /// Arguments, in order of declaration.
     pub args: Vec<Datum>,
-    /// Inputs from outside (`now()`, `random()`, sequence values, row ids), in the order they were drawn.
+    /// Inputs from outside (`now()`, `random()`, sequence values, row ids), and the values it kept for a
+    /// parallel replay, in the order in which they came.
     pub inputs: Vec<Datum>,
+    /// Whether it ran as a program that keeps values (which may have kept none).
+    pub keeping: bool,
 }
 
 /// Appends a call. `write` writes `args` values, then `inputs` values.
@@ -55,9 +59,10 @@ pub(crate) fn put_call(
     procedure: ProcedureId,
     args: usize,
     inputs: usize,
+    keeping: bool,
     write: impl FnOnce(&mut ValueWriter<'_>),
 ) {
-    framed(buf, sequence, CALL, |buf| {
+    framed(buf, sequence, if keeping { KEEPING_CALL } else { CALL }, |buf| {
         varint::put(buf, procedure.0 as u64);
         varint::put(buf, args as u64);
         varint::put(buf, inputs as u64);
@@ -139,13 +144,19 @@ impl<'a> RawRecord<'a> {
         let procedure = take_id(&mut body)?;
         let args = usize::try_from(varint::take(&mut body)?).ok()?;
         let inputs = usize::try_from(varint::take(&mut body)?).ok()?;
-        (self.kind == CALL).then(|| (ProcedureId(procedure), args, inputs, ValueReader::new(body)))
+        matches!(self.kind, CALL | KEEPING_CALL)
+            .then(|| (ProcedureId(procedure), args, inputs, ValueReader::new(body)))
+    }
+
+    /// Whether this is a call that ran as a program that keeps values.
+    pub fn keeping(&self) -> bool {
+        self.kind == KEEPING_CALL
     }
 
     /// Decodes it. XX001 for bytes that no writer of this version makes.
     pub fn decode(&self) -> Result<Record> {
         let body = match self.kind {
-            CALL => self.decode_call().map(RecordBody::Call),
+            CALL | KEEPING_CALL => self.decode_call().map(RecordBody::Call),
             EFFECTS => decode_effects(self.body).map(RecordBody::Effects),
             _ => None,
         };
@@ -163,6 +174,6 @@ impl<'a> RawRecord<'a> {
         let (procedure, args, inputs, mut values) = self.call()?;
         let args = values.datums(args)?;
         let inputs = values.datums(inputs)?;
-        values.rest().is_empty().then_some(Call { procedure, args, inputs })
+        values.rest().is_empty().then_some(Call { procedure, args, inputs, keeping: self.keeping() })
     }
 }

@@ -58,8 +58,9 @@ fn effect() -> impl Strategy<Value = Effect> {
 
 fn record() -> impl Strategy<Value = Record> {
     let values = || prop::collection::vec(datum(), 0..10);
-    let call = (any::<u32>(), values(), values())
-        .prop_map(|(p, args, inputs)| RecordBody::Call(Call { procedure: ProcedureId(p), args, inputs }));
+    let call = (any::<u32>(), values(), values(), any::<bool>()).prop_map(|(p, args, inputs, keeping)| {
+        RecordBody::Call(Call { procedure: ProcedureId(p), args, inputs, keeping })
+    });
     let effects = prop::collection::vec(effect(), 0..10).prop_map(RecordBody::Effects);
     (0u32..1 << 24, prop_oneof![call, effects])
         .prop_map(|(seq, body)| Record { commit_ts: CommitTs::new(Epoch(9), seq), body })
@@ -69,7 +70,8 @@ fn put(buf: &mut Vec<u8>, record: &Record) {
     let sequence = record.commit_ts.sequence();
     match &record.body {
         RecordBody::Call(call) => {
-            record::put_call(buf, sequence, call.procedure, call.args.len(), call.inputs.len(), |v| {
+            let (args, inputs) = (call.args.len(), call.inputs.len());
+            record::put_call(buf, sequence, call.procedure, args, inputs, call.keeping, |v| {
                 call.args.iter().chain(&call.inputs).for_each(|d| v.datum(d))
             })
         }
@@ -137,7 +139,7 @@ proptest! {
 #[test]
 fn a_new_order_call_is_small() {
     let mut buf = Vec::new();
-    record::put_call(&mut buf, 1234, ProcedureId(2), 8, 1, |v| {
+    record::put_call(&mut buf, 1234, ProcedureId(2), 8, 1, false, |v| {
         v.int(3);
         v.int(7);
         v.int(1971);

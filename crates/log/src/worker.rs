@@ -62,7 +62,7 @@ impl Drop for WorkerLog {
     }
 }
 
-/// A commit in progress. Exactly one of: [`Commit::call`] or [`Commit::effects`] after the
+/// A commit in progress. Exactly one of: [`Commit::call`], [`Commit::keeping_call`] or [`Commit::effects`] after the
 /// transaction was installed; or dropping it, for a transaction that aborted or changed nothing.
 #[must_use = "holds the epoch open"]
 pub struct Commit<'w> {
@@ -82,7 +82,22 @@ impl Commit<'_> {
         write: impl FnOnce(&mut ValueWriter<'_>),
     ) -> Epoch {
         self.append(commit_ts, |buf| {
-            record::put_call(buf, commit_ts.sequence(), procedure, args, inputs, write)
+            record::put_call(buf, commit_ts.sequence(), procedure, args, inputs, false, write)
+        })
+    }
+
+    /// The same for a call that ran as a program that keeps values: they stand among the inputs.
+    #[inline]
+    pub fn keeping_call(
+        self,
+        commit_ts: CommitTs,
+        procedure: ProcedureId,
+        args: usize,
+        inputs: usize,
+        write: impl FnOnce(&mut ValueWriter<'_>),
+    ) -> Epoch {
+        self.append(commit_ts, |buf| {
+            record::put_call(buf, commit_ts.sequence(), procedure, args, inputs, true, write)
         })
     }
 

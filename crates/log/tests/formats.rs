@@ -63,6 +63,13 @@ fn write_example(path: &Path) {
                 e.patch(TableId(2), b"key", &[1, 2, 3, 0x400], &[1, 9, 3]);
                 e.delete_row(TableId(2), b"key", &[1, 9, 3]);
             });
+            let commit = workers[0].enter().unwrap();
+            let ts = clock.draw();
+            commit.keeping_call(ts, ProcedureId(6), 0, 3, |v| {
+                v.text("kept");
+                v.bool(true);
+                v.int(round);
+            });
             log.flush().unwrap();
         }
         log.shutdown().unwrap();

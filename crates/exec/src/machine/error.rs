@@ -46,6 +46,7 @@ impl Machine {
                 if let Some(slot) = frame.get_mut(usize::from(handler.sqlerrm)) {
                     *slot = sqlerrm;
                 }
+                self.handled = true;
                 self.caught.push(out_of_sites(code, pc, error, region.site).0);
                 return Ok(handler.entry as usize);
             }

@@ -64,6 +64,8 @@ pub struct Machine {
     tries: Vec<TryEntry>,
     /// Errors being handled, innermost last.
     caught: Vec<Error>,
+    /// Whether an error was handled in this run.
+    handled: bool,
     /// A row on its way into a collection, a call or out.
     row: Vec<Slot>,
     key: KeyBuf,
@@ -126,6 +128,7 @@ impl Machine {
             cursors: Vec::new(),
             tries: Vec::new(),
             caught: Vec::new(),
+            handled: false,
             row: Vec::new(),
             key: KeyBuf::new(),
             old_key: KeyBuf::new(),
@@ -166,6 +169,11 @@ impl Machine {
     /// Rows affected by the last run, of a statement.
     pub fn row_count(&self) -> Option<i64> {
         self.row_count
+    }
+
+    /// Whether a handler ran in the last run, of the program or of one it called.
+    pub fn handled(&self) -> bool {
+        self.handled
     }
 
     /// Runs a program with these arguments (its IN and INOUT parameters in order). Each must be of its
@@ -216,6 +224,7 @@ impl Machine {
     ) -> Result<(), Interrupt> {
         self.turns = limits::TURNS_PER_CHECK;
         self.checks = 0;
+        self.handled = false;
         let ended = self.execute(code, &mut frame, Sink::Host, ctx);
         if ended.is_ok() {
             self.outs.extend(code.outs.iter().map(|r| frame[usize::from(*r)]));

@@ -57,15 +57,26 @@ impl Inputs {
         self.kept_now = self.now.take();
     }
 
-    /// The next recorded input, on replay.
-    fn replayed(&mut self) -> Option<Result<Slot>> {
+    /// The next recorded input, on replay: of this draw.
+    fn replayed(&mut self, input: Draw) -> Option<Result<Slot>> {
+        let recorded = self.recorded.as_ref()?;
+        let datum = recorded.values.get(self.given);
+        self.given += 1;
+        Some(match (input, datum) {
+            (Draw::TransactionTimestamp | Draw::ClockTimestamp, Some(Datum::Int(n))) => Ok(Slot::Int(*n)),
+            (Draw::Random, Some(Datum::Float(x))) => Ok(Slot::Float(*x)),
+            (Draw::Uuid, Some(Datum::Uuid(u))) => Ok(Slot::Uuid(*u)),
+            _ => Err(missing_input()),
+        })
+    }
+
+    /// The same for the value of a sequence.
+    fn replayed_value(&mut self) -> Option<Result<i64>> {
         let recorded = self.recorded.as_ref()?;
         let datum = recorded.values.get(self.given);
         self.given += 1;
         Some(match datum {
-            Some(Datum::Int(n)) => Ok(Slot::Int(*n)),
-            Some(Datum::Float(x)) => Ok(Slot::Float(*x)),
-            Some(Datum::Uuid(u)) => Ok(Slot::Uuid(*u)),
+            Some(Datum::Int(n)) => Ok(*n),
             _ => Err(missing_input()),
         })
     }
@@ -182,7 +193,7 @@ impl<H: Header> Host for SessionHost<'_, H> {
         if let (Draw::TransactionTimestamp, Some(now)) = (input, self.inputs.now) {
             return Ok(Slot::Int(now));
         }
-        let value = match self.inputs.replayed() {
+        let value = match self.inputs.replayed(input) {
             Some(value) => value?,
             None => match input {
                 Draw::TransactionTimestamp => Slot::Int(self.inputs.kept_now.unwrap_or_else(clock_micros)),
@@ -208,9 +219,9 @@ impl<H: Header> Host for SessionHost<'_, H> {
     }
 
     fn next_value(&mut self, sequence: SequenceId) -> Result<i64> {
-        let value = match self.inputs.replayed() {
+        let value = match self.inputs.replayed_value() {
             Some(value) => {
-                let value = value?.int();
+                let value = value?;
                 self.sequence(sequence)?.observe(value);
                 self.sequences.remember(sequence, value);
                 value
@@ -235,8 +246,8 @@ impl<H: Header> Host for SessionHost<'_, H> {
 
     fn current_value(&mut self, sequence: SequenceId) -> Result<i64> {
         // A call's answer must not depend on what the session did before it: the value is an input.
-        let value = match self.inputs.replayed() {
-            Some(value) => value?.int(),
+        let value = match self.inputs.replayed_value() {
+            Some(value) => value?,
             None => self.sequences.current(sequence, &self.sequence(sequence)?.definition().name)?,
         };
         self.inputs.drawn.push(Slot::Int(value));
@@ -289,5 +300,112 @@ impl<H: Header> Host for SessionHost<'_, H> {
 
     fn interrupted(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::record::write_slot;
+    use planaria_base::clock::CommitClock;
+    use planaria_base::{Epoch, Numeric};
+    use planaria_log::{Log, LogReader, RecordBody};
+    use planaria_sim::disk::SimDisk;
+
+    fn values(heap: &mut Heap) -> Vec<Slot> {
+        let ints = Datum::Array(vec![Datum::Int(1), Datum::Int(-1 << 40)]);
+        let texts = Datum::Array(vec![Datum::Text("a".into()), Datum::Null]);
+        let all = [
+            Datum::Null,
+            Datum::Bool(true),
+            Datum::Int(i64::MIN),
+            Datum::Float(-0.0),
+            Datum::Numeric(Numeric::from_parts(100, 2).expect("in range")),
+            Datum::Text("zwölf".into()),
+            Datum::Bytea(vec![0, 255]),
+            Datum::Uuid([7; 16]),
+            ints,
+            Datum::Array(Vec::new()),
+            Datum::Array(vec![texts, Datum::Array(Vec::new())]),
+        ];
+        all.iter().map(|d| heap.push_datum(d).expect("fits")).collect()
+    }
+
+    fn name(_: ProcedureId) -> String {
+        "pay".to_owned()
+    }
+
+    /// What the log gives back of a call that kept these values, in a heap that is gone by then.
+    fn through_the_log() -> Vec<Datum> {
+        let (mut heap, mut kept_heap, mut inputs) = (Heap::new(), Heap::new(), Inputs::default());
+        inputs.begin();
+        let slots = values(&mut heap);
+        inputs.keep(&slots[..3], &heap, &mut kept_heap, name).expect("keeps");
+        inputs.keep(&slots[3..], &heap, &mut kept_heap, name).expect("keeps");
+        heap.clear();
+        heap.text("something else that is longer than what was there").expect("fits");
+        let disk = SimDisk::new(1);
+        let clock = Arc::new(CommitClock::new(Epoch(1)));
+        let reader = LogReader::open(disk.device()).expect("opens");
+        let log: Log = reader.resume(clock.clone(), Default::default()).expect("goes on");
+        let mut worker = log.worker().expect("a seat");
+        let commit = worker.enter().expect("enters");
+        let ts = clock.draw();
+        commit.keeping_call(ts, ProcedureId(3), 0, inputs.drawn.len(), |w| {
+            inputs.drawn.iter().for_each(|slot| write_slot(w, *slot, &kept_heap));
+        });
+        log.flush().expect("flushes");
+        drop((worker, log));
+        let reader = LogReader::open(disk.device()).expect("opens");
+        let batch = reader.batches(Epoch(0)).next().expect("one batch").expect("whole");
+        let record = batch.records().next().expect("one record").decode().expect("a record");
+        match record.body {
+            RecordBody::Call(call) if call.keeping => call.inputs,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn kept_values_of_every_type_come_back_and_are_compared() {
+        let logged = through_the_log();
+        let mut heap = Heap::new();
+        let slots = values(&mut heap);
+        let replay = |values: Vec<Datum>| {
+            let recorded = Some(Recorded { procedure: ProcedureId(3), values });
+            let mut inputs = Inputs { recorded, ..Inputs::default() };
+            inputs.begin();
+            inputs.keep(&slots, &heap, &mut Heap::new(), name).map(|()| inputs.all_given())
+        };
+        assert_eq!(replay(logged.clone()), Ok(true));
+        let changes = [
+            Datum::Bool(false),
+            Datum::Null,
+            Datum::Int(0),
+            Datum::Float(0.0),
+            Datum::Numeric(Numeric::from_parts(10, 1).expect("in range")),
+            Datum::Text("elf".into()),
+            Datum::Bytea(vec![0]),
+            Datum::Uuid([8; 16]),
+            Datum::Array(vec![Datum::Int(1)]),
+            Datum::Null,
+            Datum::Array(vec![Datum::Array(Vec::new())]),
+        ];
+        for (at, change) in changes.into_iter().enumerate() {
+            let mut other = logged.clone();
+            other[at] = change.clone();
+            let error = replay(other).expect_err("a difference");
+            assert_eq!(error.sqlstate(), SqlState::DATA_CORRUPTED);
+            let wanted = format!(
+                "replay of procedure pay computes {:?} where the log has {change:?}",
+                heap.to_datum(slots[at])
+            );
+            assert_eq!(error.message(), wanted);
+        }
+        let mut fewer = logged.clone();
+        fewer.pop();
+        assert!(replay(fewer).is_err());
+        let mut more = logged;
+        more.push(Datum::Null);
+        assert_eq!(replay(more), Ok(false));
     }
 }

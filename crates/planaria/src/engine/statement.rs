@@ -563,15 +563,16 @@ impl PreparedStatement {
 /// A statement's code under one catalog version.
 struct Compiled {
     code: Code,
-    /// For a statement that is one call of a routine that writes: the code that computes the
-    /// arguments, and the routine.
+    /// For a statement that is one call of a routine that writes and is logged as a call: the code that
+    /// computes the arguments, and the routine.
     call: Option<(Code, ProcedureId)>,
 }
 
 impl Compiled {
     fn new<H: Header>(snapshot: &Snapshot<H>, program: &Program) -> Result<Compiled> {
         let writes = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| !r.logging.is_read_only());
-        let call = match sole_call(program, &writes) {
+        let is_command = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| r.logging.is_command());
+        let call = match sole_call(program, &writes).filter(|(_, id)| is_command(*id)) {
             Some((arguments, id)) => Some((snapshot.compile(&arguments, None)?, id)),
             None => None,
         };
