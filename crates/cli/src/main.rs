@@ -5,12 +5,14 @@
 //!  planaria shell [DIR]               a SQL prompt
 //!  planaria run FILE.sql ...          SQL files, as psql runs them
 //!  planaria bench tpcc ...            workloads through the embedding API
+//!  planaria lab recovery ...          recovery schemes compared
 //! ```
 //!
 //! Nothing here does the work: every command is a caller of the library.
 
 mod bench;
 mod demo;
+mod lab;
 mod print;
 mod recovery;
 mod run;
@@ -40,6 +42,9 @@ enum Command {
     Run(run::Options),
     /// Measures a workload.
     Bench(bench::Options),
+    /// Experiments: recovery schemes compared, replay on simulated workers.
+    #[command(subcommand)]
+    Lab(lab::Experiments),
     /// The part of `demo` that gets killed.
     #[command(hide = true)]
     DemoVictim(demo::VictimOptions),
@@ -52,6 +57,7 @@ fn main() -> ExitCode {
         Command::Shell(o) => shell::shell(&o),
         Command::Run(o) => return run::run(&o),
         Command::Bench(o) => bench::bench(&o),
+        Command::Lab(o) => lab::lab(&o),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

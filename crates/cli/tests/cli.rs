@@ -95,3 +95,44 @@ fn wrong_words_get_a_word_of_help() {
     let output = planaria(&["bench", "tpcc", "--log", "loud"]);
     assert!(text(&output.stderr).contains("command, logical, off"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn the_laboratory_compares_recovery_schemes() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path().display().to_string();
+    let options =
+        "lab recovery --workload smallbank --customers 50 --transactions 300 --threads 1,2 --repeat 2";
+    let mut args: Vec<&str> = options.split(' ').collect();
+    args.extend(["--schemes", "clr", "--dir", &dir]);
+    let output = planaria(&args);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    assert!(table.contains("scheme   log") && table.contains("as before"), "{table}");
+    args.push("--json");
+    let output = planaria(&args);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["workload"]["name"], "smallbank");
+    assert_eq!(json["results"][0]["scheme"], "clr");
+    assert_eq!(json["results"][0]["digest"], json["run"]["digest"]);
+    assert_eq!(json["results"][0]["speedup_over_clr"], 1.0);
+}
+
+#[test]
+fn a_recorded_replay_runs_on_simulated_workers() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("tasks.json");
+    let tasks = r#"{"title": "a test", "scheme": "regrow", "threads": 2, "transactions": 10, "tasks": [
+        {"kind": "plan", "ns": 1000000}, {"kind": "execute", "ns": 4000000, "after": [0]},
+        {"kind": "execute", "ns": 4000000, "after": [0]}]}"#;
+    std::fs::write(&file, tasks).expect("writes");
+    let file = file.display().to_string();
+    let output =
+        planaria(&["lab", "simulate-recovery", &file, "--workers", "1,2", "--take-ns", "0", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((json["work_ms"].as_f64(), json["span_ms"].as_f64()), (Some(9.0), Some(5.0)));
+    assert_eq!(json["points"][1]["speedup"].as_f64(), Some(1.8));
+    let output = planaria(&["lab", "simulate-recovery", &file]);
+    assert!(text(&output.stdout).contains("speed-up"), "{}", text(&output.stdout));
+}

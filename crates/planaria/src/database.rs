@@ -145,10 +145,16 @@ impl Database {
         self.engine.check()
     }
 
+    /// Returns when everything committed so far is on disk, whatever the durability; at once where
+    /// nothing is logged.
+    pub fn flush(&self) -> Result<()> {
+        self.engine.flush()
+    }
+
     /// Writes out the log, syncs it and closes the database; sessions still open hear 57P01.
     /// Dropping the last handle does the same but cannot report an error.
     pub fn close(self) -> Result<()> {
         self.pool.lock().clear();
-        self.engine.close()
+        self.engine.flush()
     }
 }

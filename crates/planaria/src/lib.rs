@@ -43,6 +43,7 @@ mod ticket;
 pub use database::Database;
 pub use options::{
     Durability, LogKind, Options, ProtocolKind, RecoveryPhases, RecoveryProgress, RecoveryReport, Scheme,
+    TaskKind, TaskRecord,
 };
 pub use params::{Bytes, Param, ParamRef, Params};
 pub use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use planaria_protocol::ProtocolKind;
-pub use planaria_recovery::Scheme;
+pub use planaria_recovery::{Scheme, TaskKind, TaskRecord};
 
 /// An enum with the names of its variants on the command line.
 macro_rules! named {
@@ -130,6 +130,8 @@ pub struct RecoveryReport {
     pub replay: Duration,
     /// The longest single transaction.
     pub longest_transaction: Duration,
+    /// Every task, where [`Options::record_recovery_tasks`] asked for it and the scheme has tasks.
+    pub tasks: Vec<TaskRecord>,
 }
 
 pub(crate) type OnRecovery = Arc<dyn Fn(RecoveryProgress) + Send + Sync>;
@@ -151,6 +153,7 @@ pub struct Options {
     pub(crate) recovery: Scheme,
     pub(crate) recovery_threads: usize,
     pub(crate) recovery_batch: Option<usize>,
+    pub(crate) record_recovery_tasks: bool,
     pub(crate) on_recovery: Option<OnRecovery>,
 }
 
@@ -171,6 +174,7 @@ impl Options {
             recovery: Scheme::default(),
             recovery_threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
             recovery_batch: None,
+            record_recovery_tasks: false,
             on_recovery: None,
         }
     }
@@ -215,6 +219,12 @@ impl Options {
     #[must_use]
     pub fn recovery_batch(mut self, transactions: usize) -> Options {
         self.recovery_batch = Some(transactions.max(1));
+        self
+    }
+    /// Has the report of a recovery list its tasks, with their costs and what each waited for.
+    #[must_use]
+    pub fn record_recovery_tasks(mut self, record: bool) -> Options {
+        self.record_recovery_tasks = record;
         self
     }
     /// Is told of a recovery's progress, some times a second, by the thread that opens.

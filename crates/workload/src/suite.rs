@@ -2,6 +2,7 @@
 
 use crate::{smallbank, tpcb, tpcc, voter, ycsb};
 use planaria::{Database, Error, Result, Session, SqlState, Submitted};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A workload: its SQL, its loader and its driver.
 pub struct Suite {
@@ -27,6 +28,9 @@ pub struct Suite {
     pub default_size: u64,
     /// The statement that loads `$1` units.
     pub load_call: fn(u64) -> String,
+    /// The same rows by statements that do not depend on each other: first the one list, one after
+    /// another, then the other in any order, also at the same time.
+    load_parts: fn(u64) -> (Vec<String>, Vec<String>),
     /// Names of the transactions in the order of their numbers.
     pub transactions: &'static [&'static str],
     /// Checks whose name begins so hold only after runs of other procedures than the driver's.
@@ -50,7 +54,7 @@ pub struct Violation {
 }
 
 macro_rules! suite {
-    ($name:literal, $about:literal, $module:ident, unit $unit:literal $size:literal, load $load:expr, lifted $lifted:expr) => {
+    ($name:literal, $about:literal, $module:ident, unit $unit:literal $size:literal, load $load:expr, parts $parts:expr, lifted $lifted:expr) => {
         Suite {
             name: $name,
             about: $about,
@@ -63,6 +67,7 @@ macro_rules! suite {
             unit: $unit,
             default_size: $size,
             load_call: $load,
+            load_parts: $parts,
             transactions: $module::TRANSACTIONS,
             not_after_run: $lifted,
             driver: $module::driver,
@@ -70,17 +75,42 @@ macro_rules! suite {
     };
 }
 
+/// Rows a statement of a load in parts makes, where they have one number.
+const PIECE: u64 = 100_000;
+
+/// Statements for 1 to `n` in pieces.
+fn pieces(n: u64, statement: impl Fn(u64, u64) -> String) -> Vec<String> {
+    (1..=n).step_by(PIECE as usize).map(|from| statement(from, n.min(from + PIECE - 1))).collect()
+}
+
 static SUITES: &[Suite] = &[
     suite!("tpcc", "TPC-C: order entry, five transactions", tpcc, unit "warehouses" 4,
-        load |n| format!("CALL tpcc_load(1, {n})"), lifted &[]),
+        load |n| format!("CALL tpcc_load(1, {n})"),
+        parts |n| (vec!["CALL tpcc_load_items()".into()], (1..=n).map(|w| format!("CALL tpcc_load_warehouse({w})")).collect()),
+        lifted &[]),
     suite!("smallbank", "SmallBank: six short banking transactions", smallbank, unit "customers" 100_000,
-        load |n| format!("CALL sb_load({n})"), lifted &["S01"]),
+        load |n| format!("CALL sb_load({n})"),
+        parts |n| (vec!["CALL sb_load(0)".into()], pieces(n, |from, to| format!(
+            "INSERT INTO sb_account (custid, name) SELECT i, sb_name(i) FROM generate_series({from}, {to}) AS g(i);
+             INSERT INTO sb_savings (custid, bal) SELECT i, 10000.00 FROM generate_series({from}, {to}) AS g(i);
+             INSERT INTO sb_checking (custid, bal) SELECT i, 10000.00 FROM generate_series({from}, {to}) AS g(i);"))),
+        lifted &["S01"]),
     suite!("ycsb", "YCSB A: half reads, half updates, zipfian keys", ycsb, unit "records" 100_000,
-        load |n| format!("CALL ycsb_load(1, {n})"), lifted &[]),
+        load |n| format!("CALL ycsb_load(1, {n})"),
+        parts |n| (vec![], pieces(n, |from, to| format!("CALL ycsb_load({from}, {to})"))),
+        lifted &[]),
     suite!("voter", "Voter: a telephone vote", voter, unit "contestants" 6,
-        load |n| format!("CALL voter_load({n})"), lifted &["V05"]),
+        load |n| format!("CALL voter_load({n})"),
+        parts |n| (vec![], vec![format!("CALL voter_load({n})")]),
+        lifted &["V05"]),
     suite!("tpcb", "TPC-B as pgbench has it", tpcb, unit "branches" 1,
-        load |n| format!("CALL tpcb_load({n})"), lifted &[]),
+        load |n| format!("CALL tpcb_load({n})"),
+        parts |n| (vec!["CALL tpcb_load(0)".into()], (1..=n).map(|b| format!(
+            "INSERT INTO pgbench_branches VALUES ({b}, 0, '');
+             INSERT INTO pgbench_tellers SELECT i, {b}, 0, '' FROM generate_series({b} * 10 - 9, {b} * 10) AS g(i);
+             INSERT INTO pgbench_accounts SELECT i, {b}, 0, '' FROM generate_series({b} * 100000 - 99999, {b} * 100000) AS g(i);"))
+            .collect()),
+        lifted &[]),
 ];
 
 impl Suite {
@@ -102,6 +132,35 @@ impl Suite {
     pub fn install(&self, db: &Database, size: u64) -> Result<()> {
         self.install_schema(db)?;
         db.session()?.execute_script(&(self.load_call)(size))
+    }
+
+    /// The same on `threads` threads, in many transactions, telling after each how many of how many
+    /// are done. Rows without a primary key get other row ids than [`Suite::install`] gives them.
+    pub fn install_parallel(
+        &self,
+        db: &Database,
+        size: u64,
+        threads: usize,
+        tell: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<()> {
+        self.install_schema(db)?;
+        let (first, rest) = (self.load_parts)(size);
+        let mut session = db.session()?;
+        first.iter().try_for_each(|sql| session.execute_script(sql))?;
+        let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let work = || -> Result<()> {
+            let mut session = db.session()?;
+            while let Some(sql) = rest.get(next.fetch_add(1, Ordering::Relaxed)) {
+                session.execute_script(sql)?;
+                tell(done.fetch_add(1, Ordering::Relaxed) + 1, rest.len());
+            }
+            Ok(())
+        };
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+            let panicked = || Err(Error::new(SqlState::INTERNAL_ERROR, "a thread that loads panicked"));
+            workers.into_iter().try_for_each(|w| w.join().unwrap_or_else(|_| panicked()))
+        })
     }
 
     /// Creates tables and procedures.

@@ -133,3 +133,15 @@ fn concurrent_runs_keep_their_invariants_and_recover() {
         assert_eq!(db.digests().expect("digests"), before, "{name}");
     }
 }
+
+/// The load in parts makes the rows that the load in one transaction makes.
+#[test]
+fn loads_in_parts() {
+    for (name, size) in [("smallbank", 100_003), ("ycsb", 20), ("voter", 5), ("tpcb", 2)] {
+        let suite = Suite::find(name).expect("a suite");
+        let (whole, parts) = (Database::in_memory().expect("opens"), Database::in_memory().expect("opens"));
+        suite.install(&whole, size).expect("installs");
+        suite.install_parallel(&parts, size, 2, &|_, _| {}).expect("installs in parts");
+        assert_eq!(parts.digests().expect("digests"), whole.digests().expect("digests"), "{name}");
+    }
+}

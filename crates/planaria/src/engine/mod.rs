@@ -69,7 +69,7 @@ pub(crate) trait EngineApi: Send + Sync {
     fn digests(&self) -> Result<Vec<(String, u128)>>;
     fn check(&self) -> Result<()>;
     fn open_on_copy(&self, device: Option<Arc<dyn Device>>, options: &Options) -> Result<Arc<dyn EngineApi>>;
-    fn close(&self) -> Result<()>;
+    fn flush(&self) -> Result<()>;
 }
 
 /// A session, whatever the protocol.
@@ -159,8 +159,11 @@ impl<P: Protocol> Engine<P> {
         if summary.records > 0 {
             let mut replay = replay::Replay::new(&engine, options.on_recovery.clone())?;
             let (batches, scheme) = (reader.batches(summary.base), options.recovery);
-            let mut how =
-                planaria_recovery::Options { threads: options.recovery_threads, ..Default::default() };
+            let mut how = planaria_recovery::Options {
+                threads: options.recovery_threads,
+                record_tasks: options.record_recovery_tasks,
+                ..Default::default()
+            };
             how.batch = options.recovery_batch.unwrap_or(how.batch);
             let report = scheme.replay(batches, summary.bytes, &how, &mut replay)?;
             *engine.recovery.lock() = Some(RecoveryReport {
@@ -179,6 +182,7 @@ impl<P: Protocol> Engine<P> {
                 log_bytes: report.log_bytes,
                 replay: report.replay,
                 longest_transaction: report.longest_transaction,
+                tasks: report.tasks,
             });
         }
         let log = reader.resume(
@@ -274,7 +278,7 @@ impl<P: Protocol> EngineApi for Handle<P> {
         Ok(Arc::new(Handle(copy.start(device, options)?)))
     }
 
-    fn close(&self) -> Result<()> {
+    fn flush(&self) -> Result<()> {
         self.0.log.get().map_or(Ok(()), |log| log.flush().map(|_| ()))
     }
 }
