@@ -110,13 +110,22 @@ pub fn plan(
         emissions: BTreeMap::new(),
     };
     let mut pieces = Vec::new();
-    for (draft, closure) in division.drafts.iter().zip(&division.closures) {
-        let number = pieces.len() as u32;
-        let (piece, args) = piece(program, values, draft, closure);
-        let at = last(values, draft, closure);
-        planner.emissions.entry(at).or_default().push((number, args.clone()));
-        args.into_iter().for_each(|n| planner.want(n));
+    // What a hosted insert takes in, by the insert: its host must know.
+    let mut hosted: BTreeMap<OpId, (u32, Vec<NodeId>)> = BTreeMap::new();
+    for (number, (draft, closure)) in (0..).zip(division.drafts.iter().zip(&division.closures)) {
+        if draft.hosted {
+            let args = draft.key.iter().chain(closure.operands.iter().filter(|n| !draft.key.contains(n)));
+            hosted.insert(draft.writes[0], (number, args.copied().collect()));
+        }
+    }
+    for (number, (draft, closure)) in (0..).zip(division.drafts.iter().zip(&division.closures)) {
+        let (piece, args) = piece(program, values, draft, closure, &hosted);
         pieces.push(piece);
+        if !draft.hosted {
+            let at = last(values, draft, closure);
+            planner.emissions.entry(at).or_default().push((number, args.clone()));
+            args.into_iter().for_each(|n| planner.want(n));
+        }
     }
     let body = std::mem::take(&mut planner.out.body);
     let mut start = Vec::new();
@@ -141,7 +150,7 @@ pub fn plan(
 fn last(values: &Values<'_>, draft: &Draft, closure: &Closure) -> OpId {
     let reads = draft.reads.iter().map(|r| values.reads[*r].op);
     let members = closure.members.iter().filter_map(|n| values.nodes[*n].op);
-    let tops = reads.chain(draft.writes.iter().copied()).chain(members);
+    let tops = reads.chain(draft.writes.iter().chain(&draft.hosts).copied()).chain(members);
     let tops = tops.filter_map(|op| values.top_in(draft.block, op));
     tops.max_by_key(|op| values.ops[op].position).expect("a piece has a write")
 }
@@ -365,10 +374,17 @@ struct PieceMaker<'a, 'p> {
     out: Program,
     map: BTreeMap<NodeId, Reg>,
     start: Vec<Op>,
+    hosted: &'a BTreeMap<OpId, (u32, Vec<NodeId>)>,
 }
 
 /// The program of a piece, and the values of its parameters.
-fn piece(source: &Program, values: &Values<'_>, draft: &Draft, closure: &Closure) -> (Piece, Vec<NodeId>) {
+fn piece(
+    source: &Program,
+    values: &Values<'_>,
+    draft: &Draft,
+    closure: &Closure,
+    hosted: &BTreeMap<OpId, (u32, Vec<NodeId>)>,
+) -> (Piece, Vec<NodeId>) {
     let mut m = PieceMaker {
         source,
         values,
@@ -377,6 +393,7 @@ fn piece(source: &Program, values: &Values<'_>, draft: &Draft, closure: &Closure
         out: Program::new(source.name.clone(), ProgramKind::Procedure),
         map: BTreeMap::new(),
         start: Vec::new(),
+        hosted,
     };
     let mut args = Vec::new();
     let mut keys = Vec::new();
@@ -401,7 +418,8 @@ fn piece(source: &Program, values: &Values<'_>, draft: &Draft, closure: &Closure
     all.extend(body.0);
     m.out.body = Block(all);
     m.out.renumber();
-    (Piece { program: m.out, tables: vec![draft.table], key: keys.len() }, args)
+    let hands_over = draft.hosts.iter().map(|insert| hosted[insert].0).collect();
+    (Piece { program: m.out, tables: vec![draft.table], key: keys.len(), hands_over }, args)
 }
 
 impl PieceMaker<'_, '_> {
@@ -417,6 +435,7 @@ impl PieceMaker<'_, '_> {
     }
 
     fn own(&mut self, n: NodeId) -> Reg {
+        let n = *self.closure.same.get(&n).unwrap_or(&n);
         if let Some(reg) = self.map.get(&n) {
             return *reg;
         }
@@ -509,6 +528,16 @@ impl PieceMaker<'_, '_> {
         self.draft.reads.iter().any(|r| self.values.reads[*r].op == op)
     }
 
+    /// Whether a read leads the piece.
+    fn leads(&self, op: OpId) -> bool {
+        self.draft.reads.first().is_some_and(|r| self.values.reads[*r].op == op)
+    }
+
+    /// Whether a read finds what the leading one found: the same row, not written in between.
+    fn merged(&self, op: OpId) -> bool {
+        self.reads(op) && !self.leads(op) && self.draft.writes.iter().all(|w| *w > op)
+    }
+
     fn is_member(&self, n: NodeId) -> bool {
         self.closure.members.contains(&n)
     }
@@ -521,7 +550,20 @@ impl PieceMaker<'_, '_> {
                 let renamed = self.renamed(o);
                 ops.push(renamed);
             }
+            OpKind::Insert { .. } if self.draft.hosts.contains(&o.id) => {
+                let (piece, nodes) = &self.hosted[&o.id];
+                let args = nodes.iter().map(|n| self.own(*n)).collect();
+                ops.push(op(OpKind::Piece { piece: *piece, args }, o));
+            }
+            OpKind::Get { .. } if self.merged(o.id) => {}
             OpKind::Get { table, .. } if self.reads(o.id) => {
+                let mut defs = defs;
+                for read in &self.draft.reads {
+                    let again = values.reads[*read].op;
+                    if again != o.id && self.merged(again) && self.leads(o.id) {
+                        defs.extend(&values.ops[&again].defs);
+                    }
+                }
                 let (row, columns) = self.found(&defs);
                 let (table, index) = (*table, IndexId::PRIMARY);
                 ops.push(op(OpKind::Get { table, index, key: keys.to_vec(), row, columns }, o));

@@ -34,6 +34,9 @@ use planaria_ir::{Block, Op, OpId, OpKind, Program};
 use std::collections::{BTreeMap, BTreeSet};
 use value::{NodeId, NodeKind, Place, Values};
 
+/// Whether pieces hand over others.
+const HANDS_OVER: bool = false;
+
 /// How calls of one procedure are logged and replayed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReplayPlan {
@@ -58,6 +61,9 @@ pub struct Piece {
     pub tables: Vec<TableId>,
     /// How many parameters are the key.
     pub key: usize,
+    /// Pieces that its program hands over by `Piece`, of tables with higher ids than its own: they run
+    /// after all pieces of this one's tables.
+    pub hands_over: Vec<u32>,
 }
 
 /// One thing the analysis decided.
@@ -161,7 +167,14 @@ fn divided(
     facts: &Facts,
     loaded: &mut BTreeSet<OpId>,
 ) -> Result<Option<Division>, Unplannable> {
-    let mut shape = Shape { values, program, facts, detached: loaded.clone(), joined: BTreeMap::new() };
+    let mut shape = Shape {
+        values,
+        program,
+        facts,
+        detached: loaded.clone(),
+        joined: BTreeMap::new(),
+        hosted: BTreeMap::new(),
+    };
     for write in shape.changes() {
         if let OpKind::Update { table, set, .. } = &values.code[&write].kind
             && facts.table(*table).is_none_or(|t| set.iter().any(|(c, _)| t.key.contains(c)))
@@ -193,7 +206,8 @@ fn divided(
     }
 }
 
-/// Joins reads of one key into one piece where that makes the log smaller.
+/// Joins reads of one key into one piece, and lets pieces hand over inserts of what they read, where
+/// that makes the log or the plan smaller.
 fn join(shape: &mut Shape<'_, '_>, first: Division) -> Division {
     let mut best = first;
     for (a, b) in shape.pairs() {
@@ -210,6 +224,16 @@ fn join(shape: &mut Shape<'_, '_>, first: Division) -> Division {
         match shape.divide() {
             Ok(d) if (d.cost, d.drafts.len()) < (best.cost, best.drafts.len()) => best = d,
             _ => shape.joined = before,
+        }
+    }
+    for (insert, leader) in shape.hostable(&best).into_iter().filter(|_| HANDS_OVER) {
+        let before = shape.hosted.insert(insert, leader);
+        match shape.divide() {
+            Ok(d) if d.cost < best.cost => best = d,
+            _ => {
+                shape.hosted.remove(&insert);
+                shape.hosted.extend(before.map(|leader| (insert, leader)));
+            }
         }
     }
     best

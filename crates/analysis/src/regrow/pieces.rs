@@ -36,6 +36,10 @@ pub struct Draft {
     pub scan: bool,
     /// The block in which it begins.
     pub block: usize,
+    /// Inserts that this piece hands over when it has run, because it alone knows what they insert.
+    pub hosts: Vec<OpId>,
+    /// Another piece hands this one over.
+    pub hosted: bool,
 }
 
 /// What a draft takes part in and takes in.
@@ -47,6 +51,8 @@ pub struct Closure {
     pub operands: BTreeSet<NodeId>,
     /// Values that would have to be known and are not.
     pub sinks: BTreeSet<NodeId>,
+    /// Values that equal one of the operands.
+    pub same: BTreeMap<NodeId, NodeId>,
 }
 
 /// The finished division of a procedure.
@@ -75,6 +81,8 @@ pub struct Shape<'v, 'p> {
     pub detached: BTreeSet<OpId>,
     /// Reads joined into one piece, by the leading read.
     pub joined: BTreeMap<usize, BTreeSet<usize>>,
+    /// Inserts that the piece of a leading read hands over.
+    pub hosted: BTreeMap<OpId, usize>,
 }
 
 /// The write's row and the values it writes.
@@ -192,6 +200,31 @@ impl<'v, 'p> Shape<'v, 'p> {
         out
     }
 
+    /// Inserts that a piece could hand over: into a table that the procedure does not write otherwise,
+    /// made later than the piece's (so that what flows from table to table never flows in a circle,
+    /// whatever the procedures).
+    pub fn hostable(&self, division: &Division) -> Vec<(OpId, usize)> {
+        let mut out = Vec::new();
+        for insert in self.writes_where(|k| matches!(k, OpKind::Insert { .. })) {
+            let table = self.values.code[&insert].kind.table();
+            let all = self.writes_where(OpKind::is_write);
+            if all.iter().filter(|w| self.values.code[*w].kind.table() == table).count() > 1 {
+                continue;
+            }
+            for draft in division.drafts.iter().filter(|d| !d.scan && Some(d.table) < table) {
+                let Some(leader) = draft.reads.first() else { continue };
+                let read = self.values.reads[*leader].op;
+                let top = self.values.top_in(draft.block, insert);
+                if top.is_some_and(|top| self.values.ops[&top].position > self.values.ops[&read].position)
+                    && self.only_branches(draft.block, insert)
+                {
+                    out.push((insert, *leader));
+                }
+            }
+        }
+        out
+    }
+
     /// The pieces; an error where a write's row cannot be named.
     fn drafts(&self) -> Vec<Draft> {
         let mut drafts: Vec<Draft> = Vec::new();
@@ -213,6 +246,8 @@ impl<'v, 'p> Shape<'v, 'p> {
                 key,
                 scan: false,
                 block: info.block,
+                hosts: vec![],
+                hosted: self.hosted.contains_key(&write),
             };
             if let OpKind::Insert { .. } = op.kind {
                 let key = key_columns.iter().map(|c| info.uses[c.index()].1).collect();
@@ -237,13 +272,17 @@ impl<'v, 'p> Shape<'v, 'p> {
                     let mut reads = vec![leader];
                     reads.extend(self.joined.get(&leader).into_iter().flatten().filter(|r| **r != leader));
                     by_read.insert(leader, drafts.len());
+                    let block = self.values.ops[&r.op].block;
+                    let hosts = self.hosted.iter().filter(|(_, l)| **l == leader).map(|(i, _)| *i).collect();
                     drafts.push(Draft {
                         reads,
                         writes: vec![write],
                         table,
                         key,
                         scan,
-                        block: self.values.ops[&r.op].block,
+                        block,
+                        hosts,
+                        hosted: false,
                     });
                 }
                 _ => {
@@ -278,7 +317,16 @@ impl<'v, 'p> Shape<'v, 'p> {
     pub fn divide(&self) -> Result<Division, Refused> {
         let drafts = self.drafts();
         // A piece is handed over behind its last write; nobody may leave after the first.
-        for draft in drafts.iter().filter(|d| d.writes.len() > 1) {
+        for draft in drafts.iter().filter(|d| d.writes.len() + d.hosts.len() > 1) {
+            if !draft.hosts.is_empty() {
+                let tops = draft.writes.iter().chain(&draft.hosts);
+                let mut tops: Vec<OpId> = tops.filter_map(|w| self.values.top_in(draft.block, *w)).collect();
+                tops.sort_by_key(|t| self.values.ops[t].position);
+                let (first, last) = (tops[0], tops[tops.len() - 1]);
+                if !self.no_escape(draft.block, first, last) {
+                    return Err(Refused::Never);
+                }
+            }
             let tops: Vec<OpId> =
                 draft.writes.iter().filter_map(|w| self.values.top_in(draft.block, *w)).collect();
             if let [first, .., last] = tops[..]
@@ -305,6 +353,10 @@ impl<'v, 'p> Shape<'v, 'p> {
                 break;
             }
             self.cut(&mut division, &sinks)?;
+        }
+        for (draft, closure) in division.drafts.iter().zip(&mut division.closures).filter(|(d, _)| !d.hosted)
+        {
+            self.trim(draft, &division.unknown, closure);
         }
         // A value logged inside a scan that is a piece makes the scan one that the log drives.
         for draft in division.drafts.iter().filter(|d| d.scan) {
@@ -352,6 +404,13 @@ impl<'v, 'p> Shape<'v, 'p> {
     fn sinks(&self, division: &mut Division) -> BTreeSet<NodeId> {
         let mut sinks = BTreeSet::new();
         for (i, draft) in division.drafts.iter().enumerate() {
+            if draft.hosted {
+                let (_, values) = row_and_values(self.values, draft.writes[0]);
+                let constant = |n: &NodeId| self.values.nodes[*n].kind == NodeKind::Const;
+                let (members, operands) = values.into_iter().partition(constant);
+                division.closures[i] = Closure { members, operands, ..Closure::default() };
+                continue;
+            }
             sinks.extend(&draft.key);
             let first = draft.reads.first().map_or(draft.writes[0], |r| self.values.reads[*r].op);
             self.controls(first, &mut sinks);
@@ -463,11 +522,12 @@ impl<'v, 'p> Shape<'v, 'p> {
         let mut c = Closure::default();
         let mut seen = BTreeSet::new();
         let mut work: Vec<NodeId> = Vec::new();
-        for write in &draft.writes {
+        for write in draft.writes.iter().chain(&draft.hosts) {
             work.extend(row_and_values(self.values, *write).1);
         }
         let first = draft.reads.first().map(|r| self.values.reads[*r].op);
-        for op in draft.writes.iter().copied().chain(draft.reads.iter().map(|r| self.values.reads[*r].op)) {
+        let reads = draft.reads.iter().map(|r| self.values.reads[*r].op);
+        for op in draft.writes.iter().chain(&draft.hosts).copied().chain(reads) {
             let outer =
                 first.map_or(self.values.ops[&op].controls.len(), |f| self.values.ops[&f].controls.len());
             let inner = self.values.ops[&op].controls.iter().skip(outer);
@@ -582,6 +642,116 @@ impl<'v, 'p> Shape<'v, 'p> {
             _ => false,
         };
         inside && kind
+    }
+
+    /// Makes what a piece takes in smaller: equal values once, and what follows from the others is computed
+    /// inside.
+    fn trim(&self, draft: &Draft, unknown: &[Reads], c: &mut Closure) {
+        let nodes = &self.values.nodes;
+        let mut equal: BTreeMap<usize, NodeId> = BTreeMap::new();
+        for n in draft.key.iter().chain(&c.operands) {
+            if draft.key.contains(n) || self.always(draft, *n, unknown) {
+                equal.entry(nodes[*n].number).or_insert(*n);
+            }
+        }
+        for n in c.operands.clone() {
+            if let Some(first) = equal.get(&nodes[n].number).filter(|first| **first != n) {
+                c.same.insert(n, *first);
+                c.operands.remove(&n);
+            }
+        }
+        if draft.reads.is_empty() {
+            return;
+        }
+        loop {
+            // What each operand would need besides the others.
+            let mut wanted: BTreeMap<NodeId, u32> = BTreeMap::new();
+            let mut free = None;
+            for n in c.operands.iter().filter(|n| !draft.key.contains(n)) {
+                let mut missing = BTreeSet::new();
+                if self.follows(draft, *n, *n, c, &mut missing) {
+                    match missing.len() {
+                        0 => free = Some(*n),
+                        1 => *wanted.entry(missing.into_iter().next().expect("one")).or_default() += 1,
+                        _ => {}
+                    }
+                }
+            }
+            if let Some(n) = free {
+                c.operands.remove(&n);
+                let mut work = vec![n];
+                while let Some(n) = work.pop() {
+                    let known = c.operands.contains(&n) || draft.key.contains(&n) || c.same.contains_key(&n);
+                    if !known && c.members.insert(n) {
+                        work.extend(&nodes[n].inputs);
+                    }
+                }
+                continue;
+            }
+            let small = |n: &NodeId| {
+                let ty = nodes[*n].reg.and_then(|r| self.program.type_of(r));
+                ty.is_some_and(|ty| bytes(ty) < 10) && self.always(draft, *n, unknown)
+            };
+            match wanted
+                .into_iter()
+                .filter(|(n, count)| *count > 1 && small(n))
+                .max_by_key(|(_, count)| *count)
+            {
+                Some((n, _)) => c.operands.insert(n),
+                None => return,
+            };
+        }
+    }
+
+    /// Whether a value is computed whenever the piece is handed over.
+    fn always(&self, draft: &Draft, n: NodeId, unknown: &[Reads]) -> bool {
+        let Some(op) = self.values.nodes[n].op else { return true };
+        let first = draft.reads.first().map_or(draft.writes[0], |r| self.values.reads[*r].op);
+        let around = &self.values.ops[&first].controls;
+        let own = &self.values.ops[&op].controls;
+        own.iter().take_while(|(_, c)| unknown[*c] == 0).all(|c| around.contains(c))
+    }
+
+    /// Whether an operand can be computed inside by functions that never raise; `missing` are the values
+    /// that the piece would have to take in for it.
+    fn follows(
+        &self,
+        draft: &Draft,
+        n: NodeId,
+        of: NodeId,
+        c: &Closure,
+        missing: &mut BTreeSet<NodeId>,
+    ) -> bool {
+        let node = &self.values.nodes[n];
+        let has = |n: &NodeId| {
+            *n != of
+                && (c.operands.contains(n)
+                    || c.members.contains(n)
+                    || draft.key.contains(n)
+                    || c.same.contains_key(n))
+        };
+        if has(&n) || node.kind == NodeKind::Const {
+            return true;
+        }
+        let apply = node.op.is_some_and(|op| {
+            let first = draft.reads.first().map(|r| self.values.reads[*r].op);
+            let outer = first.map_or(0, |f| self.values.ops[&f].controls.len());
+            matches!(self.values.code[&op].kind, OpKind::Apply { .. })
+                && self.values.ops[&op].controls.iter().skip(outer).all(|(_, n)| has(n))
+        });
+        let array = |n: &NodeId| {
+            let ty = self.values.nodes[*n].reg.and_then(|r| self.program.type_of(r));
+            ty.is_some_and(|ty| ty.class() == TypeClass::Array)
+        };
+        if apply
+            && node.kind == (NodeKind::Pure { total: true })
+            && self.member(draft, n)
+            && !node.inputs.iter().any(array)
+        {
+            return node.inputs.iter().all(|i| self.follows(draft, *i, of, c, missing));
+        }
+        missing.insert(n);
+        n != of
     }
 
     fn branches_below(&self, scan: OpId, op: OpId) -> bool {
