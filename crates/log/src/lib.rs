@@ -55,12 +55,12 @@ mod tests;
 
 pub use batch::{Batch, Batches};
 pub use device::{Device, DeviceFile, DeviceLock, DirectoryDevice};
-pub use effect::{Effect, EffectWriter, Patch, RowChange};
+pub use effect::{ChangeBuf, Effect, EffectWriter, Patch, RawEffect, RawEffects, RowChange};
 pub use log::{Durable, Log};
 pub use reader::{LogReader, LogSummary};
 pub use record::{Call, RawRecord, Record, RecordBody};
 pub use stats::{LogStats, SYNC_BUCKETS};
-pub use value::{ValueReader, ValueWriter};
+pub use value::{Value, ValueReader, ValueWriter};
 pub use worker::{Commit, WorkerLog};
 
 use std::time::Duration;

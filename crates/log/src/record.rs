@@ -10,7 +10,7 @@
 //! so together they are the commit timestamp. A call is replayed; effects are put in place. See
 //! `docs/formats/log.md` for the bytes.
 
-use crate::effect::{Effect, EffectWriter, decode_effects, take_id};
+use crate::effect::{Effect, EffectWriter, RawEffects, decode_effects, take_id};
 use crate::value::{ValueReader, ValueWriter};
 use crate::varint;
 use planaria_base::{CommitTs, Datum, Epoch, Error, ProcedureId, Result, SqlState};
@@ -151,6 +151,11 @@ impl<'a> RawRecord<'a> {
     /// Whether this is a call that ran as a program that keeps values.
     pub fn keeping(&self) -> bool {
         self.kind == KEEPING_CALL
+    }
+
+    /// Its effects, where they stand; `None` if it is a call.
+    pub fn effects(&self) -> Option<RawEffects<'a>> {
+        (self.kind == EFFECTS).then(|| RawEffects::new(self.body))
     }
 
     /// Decodes it. XX001 for bytes that no writer of this version makes.
