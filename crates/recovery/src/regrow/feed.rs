@@ -287,14 +287,19 @@ impl<H: Header> Feed<H> {
         if let Some(mut effects) = record.effects() {
             // Places in the batch are kept in 32 bits.
             let mut barrier = u32::try_from(batch.bytes()).is_err();
+            let mut tables = Ok(());
             for effect in effects.by_ref() {
                 match effect.table() {
-                    Some(table) => self.check_table(table)?,
+                    Some(table) => tables = tables.and_then(|()| self.check_table(table)),
                     None => barrier |= effect.advance().is_none(),
                 }
             }
             if !effects.is_whole() {
                 return Err(unreadable());
+            }
+            // A change of the schema may make the tables that it fills.
+            if !barrier {
+                tables?;
             }
             return Ok(if barrier { Kind::Barrier } else { Kind::Effects });
         }

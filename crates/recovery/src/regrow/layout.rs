@@ -28,7 +28,6 @@ pub(super) fn sort_key(key: &KeyBuf) -> SortKey {
 /// A class of tables.
 #[derive(Clone, Debug)]
 pub(super) struct Class {
-    pub tables: Vec<TableId>,
     /// Leading primary key columns that rows are divided by; 0: not divided.
     pub prefix: usize,
     /// Where the partitions but the first begin, ascending. None before there are samples.
@@ -137,7 +136,7 @@ impl<H: Header> Layout<H> {
                 tables[id.index()] = info;
             }
             let first_queue = classes.len();
-            classes.push(Class { tables: members, prefix, splitters: Vec::new(), first_queue });
+            classes.push(Class { prefix, splitters: Vec::new(), first_queue });
         }
         let read: Vec<PlanReads> = plans.iter().map(|p| PlanReads::of(p, &world)).collect();
         let (mut procedures, mut pieces) = (Vec::new(), Vec::new());

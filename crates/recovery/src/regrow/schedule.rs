@@ -219,7 +219,8 @@ impl<H: Header> Schedule<H> {
         state.finish_record(id, began);
         state.planned += segment.parts[part].records.len() as u64;
         if state.samples_of == Some(segment.base) {
-            state.samples.resize_with(samples.len().max(state.samples.len()), Vec::new);
+            let classes = samples.len().max(state.samples.len());
+            state.samples.resize_with(classes, Vec::new);
             for (all, new) in state.samples.iter_mut().zip(&mut samples) {
                 all.append(new);
             }
@@ -337,7 +338,8 @@ impl<H: Header> State<H> {
         if !self.under_way.is_empty() || self.feed.is_none() {
             return None;
         }
-        if main && let (Some((batch, at)), Some(feed)) = (self.barrier.take_if(|_| main), self.feed.take()) {
+        if main && let Some((batch, at)) = self.barrier.take() {
+            let feed = self.feed.take()?;
             let mut record = self.record(TaskKind::Barrier, 0, 0, 0);
             record.predecessors.extend(self.before.executed().chain(self.last_barrier).chain(self.last_feed));
             return Some((Task::Barrier(batch, at, feed), Some(record)));
