@@ -6,12 +6,14 @@
 //!  planaria run FILE.sql ...          SQL files, as psql runs them
 //!  planaria bench tpcc ...            workloads through the embedding API
 //!  planaria lab recovery ...          recovery schemes compared
+//!  planaria graph FILE.sql ...        slices, blocks and schedules of procedures
 //! ```
 //!
 //! Nothing here does the work: every command is a caller of the library.
 
 mod bench;
 mod demo;
+mod graph;
 mod lab;
 mod print;
 mod recovery;
@@ -45,6 +47,8 @@ enum Command {
     /// Experiments: recovery schemes compared, replay on simulated workers.
     #[command(subcommand)]
     Lab(lab::Experiments),
+    /// Draws dependency graphs of procedures, and schedules of their replay.
+    Graph(graph::Options),
     /// The part of `demo` that gets killed.
     #[command(hide = true)]
     DemoVictim(demo::VictimOptions),
@@ -58,6 +62,7 @@ fn main() -> ExitCode {
         Command::Run(o) => return run::run(&o),
         Command::Bench(o) => bench::bench(&o),
         Command::Lab(o) => lab::lab(&o),
+        Command::Graph(o) => graph::graph(&o),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

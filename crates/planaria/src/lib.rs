@@ -33,6 +33,7 @@
 mod database;
 mod describe;
 mod engine;
+mod graph;
 mod options;
 mod params;
 mod row;
@@ -41,6 +42,7 @@ mod stats;
 mod ticket;
 
 pub use database::Database;
+pub use graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
 pub use options::{
     Durability, LogKind, Options, ProtocolKind, RecoveryPhases, RecoveryProgress, RecoveryReport, Scheme,
     TaskKind, TaskRecord,

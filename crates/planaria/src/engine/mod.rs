@@ -15,6 +15,7 @@ mod copy;
 mod counters;
 mod explain;
 mod gate;
+mod graph;
 mod host;
 mod record;
 mod replay;
@@ -25,6 +26,7 @@ mod settings;
 mod snapshot;
 mod statement;
 
+use crate::graph::{Graph, GraphRequest};
 use crate::options::{Options, RecoveryPhases, RecoveryReport};
 use crate::params::Params;
 use crate::row::Column;
@@ -68,6 +70,7 @@ pub(crate) trait EngineApi: Send + Sync {
     fn recovery(&self) -> Option<RecoveryReport>;
     fn digests(&self) -> Result<Vec<(String, u128)>>;
     fn check(&self) -> Result<()>;
+    fn graph(&self, request: &GraphRequest) -> Result<Graph>;
     fn open_on_copy(&self, device: Option<Arc<dyn Device>>, options: &Options) -> Result<Arc<dyn EngineApi>>;
     fn flush(&self) -> Result<()>;
 }
@@ -270,6 +273,10 @@ impl<P: Protocol> EngineApi for Handle<P> {
             })?;
         }
         Ok(())
+    }
+
+    fn graph(&self, request: &GraphRequest) -> Result<Graph> {
+        graph::graph(&self.0.snapshot.load_full(), request)
     }
 
     fn open_on_copy(&self, device: Option<Arc<dyn Device>>, options: &Options) -> Result<Arc<dyn EngineApi>> {
