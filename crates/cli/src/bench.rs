@@ -5,7 +5,7 @@
 //! to then. The number of calls on the way is bounded by `--in-flight`.
 
 use crate::print;
-use crate::recovery::Recovery;
+use crate::recovery::{self, Recovery};
 use clap::Args;
 use hdrhistogram::Histogram;
 use planaria::{Database, Durability, Error, LogKind, ProtocolKind, Result, SqlState, Stats, Ticket};
@@ -99,6 +99,8 @@ struct Replay {
     seconds: f64,
     txn_per_s: f64,
     times_run_rate: f64,
+    #[serde(skip)]
+    text: String,
 }
 
 #[derive(Serialize)]
@@ -129,10 +131,32 @@ pub fn bench(options: &Options) -> Result<()> {
     let configuration = options.recovery.apply(configuration);
     let _cleanup = RemoveOnDrop(options.data.is_none().then_some(temporary));
 
-    let open = || if logged { configuration.clone().open(&dir) } else { configuration.clone().in_memory() };
-    let db = open()?;
+    if options.recover && !logged {
+        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, "nothing would be logged to recover from"));
+    }
+    if options.recover && dir.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
+        let what = format!("the directory {} is not empty", dir.display());
+        return Err(Error::new(SqlState::OBJECT_IN_USE, what).hint("--recover makes its own database."));
+    }
     let start = Instant::now();
-    suite.install(&db, size)?;
+    // What is recovered is the run alone: the load stands in a database that the logged one is a copy of.
+    let base = options.recover.then(|| configuration.clone().in_memory()).transpose()?;
+    let open = |configuration: planaria::Options| match &base {
+        Some(base) => base.open_on_copy(&dir, configuration),
+        None if logged => configuration.open(&dir),
+        None => configuration.in_memory(),
+    };
+    let db = match &base {
+        Some(base) => {
+            suite.install_parallel(base, size, options.threads, &|_, _| {})?;
+            open(configuration.clone())?
+        }
+        None => {
+            let db = open(configuration.clone())?;
+            suite.install(&db, size)?;
+            db
+        }
+    };
     let load_seconds = start.elapsed().as_secs_f64();
 
     let (tallies, before, after, elapsed) = measure(&db, suite, size, options)?;
@@ -151,21 +175,17 @@ pub fn bench(options: &Options) -> Result<()> {
         eprintln!("checks: all 0");
     }
     if options.recover {
-        if !logged {
-            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, "nothing was logged to recover from"));
-        }
         db.close()?;
-        let db = open()?;
+        let db = recovery::with_bar(configuration, open)?;
         if let Some(recovery) = db.recovery() {
-            // The load is one transaction; its time is known from its record.
-            let seconds = recovery.replay.as_secs_f64() - recovery.longest_transaction.as_secs_f64();
-            let transactions = recovery.transactions.saturating_sub(1);
-            let rate = transactions as f64 / seconds.max(1e-9);
+            let seconds = recovery.replay.as_secs_f64();
+            let rate = recovery.transactions as f64 / seconds.max(1e-9);
             report.replay = Some(Replay {
-                transactions,
+                transactions: recovery.transactions,
                 seconds,
                 txn_per_s: rate,
                 times_run_rate: rate / report.txn_per_s,
+                text: recovery::describe(&recovery),
             });
         }
     } else {
@@ -397,12 +417,6 @@ fn print_table(r: &Report) {
         r.bytes_per_index_entry
     );
     if let Some(replay) = &r.replay {
-        println!(
-            "  recovery: {} transactions replayed in {:.2} s, {} a second, {:.2} times the run",
-            print::grouped(replay.transactions),
-            replay.seconds,
-            print::grouped(replay.txn_per_s as u64),
-            replay.times_run_rate
-        );
+        println!("  recovery: {}; {:.2} times the run", replay.text, replay.times_run_rate);
     }
 }

@@ -7,7 +7,7 @@
 //! 4. TPC-C's consistency conditions are checked, and that no acknowledged order is missing.
 
 use crate::print;
-use crate::recovery::Recovery;
+use crate::recovery::{self, Recovery};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use planaria::{Database, Error, Result, SqlState};
@@ -112,16 +112,13 @@ fn crash_and_recover(dir: &Path, warehouses: u64, threads: usize, options: &Opti
     );
 
     println!("3. Recover");
-    let (db, took) = recover(dir, &options.recovery)?;
-    let recovery = db.recovery().ok_or_else(|| Error::internal("the database did not recover"))?;
+    let start = Instant::now();
+    let db = options.recovery.open(planaria::Options::new(), dir)?;
+    let took = start.elapsed();
+    let report = db.recovery().ok_or_else(|| Error::internal("the database did not recover"))?;
     let run_rate = heard.acknowledged as f64 / ran;
-    let replayed = recovery.transactions;
-    println!(
-        "   {} transactions replayed from {} of log in {:.1} s\n",
-        print::grouped(replayed),
-        print::bytes(recovery.log_bytes),
-        took.as_secs_f64()
-    );
+    let replayed = report.transactions;
+    println!("   {}\n", recovery::describe(&report));
 
     println!("4. Verify");
     let suite = Suite::find(WORKLOAD)?;
@@ -149,7 +146,7 @@ fn crash_and_recover(dir: &Path, warehouses: u64, threads: usize, options: &Opti
     );
     println!(
         "   logged     {:>12} bytes a transaction: the call, not the rows",
-        format!("{:.0}", recovery.log_bytes as f64 / replayed.max(1) as f64)
+        format!("{:.0}", report.log_bytes as f64 / replayed.max(1) as f64)
     );
     println!(
         "   recovered  {:>12} rows in {:.1} s, nothing lost",
@@ -219,26 +216,6 @@ fn watch(victim: &mut Child, seconds: f64, threads: usize, start: Instant) -> Re
         }
     })?;
     Ok((heard.into_inner().unwrap_or_else(|e| e.into_inner()), ran))
-}
-
-fn recover(dir: &Path, how: &Recovery) -> Result<(Database, Duration)> {
-    let start = Instant::now();
-    let bar = ProgressBar::new(0);
-    bar.set_style(
-        ProgressStyle::with_template("   {bar:30} {percent}% of the log, {msg}")
-            .unwrap_or(ProgressStyle::default_bar()),
-    );
-    let shown = bar.clone();
-    let db = how
-        .apply(planaria::Options::new())
-        .on_recovery(move |p| {
-            shown.set_length(p.bytes_total.max(1));
-            shown.set_position(p.bytes_done);
-            shown.set_message(format!("{} transactions", print::grouped(p.transactions)));
-        })
-        .open(dir)?;
-    bar.finish_and_clear();
-    Ok((db, start.elapsed()))
 }
 
 /// The process that gets killed: loads, then runs until it dies, telling what is durable.

@@ -1,6 +1,7 @@
 //! `planaria run`: SQL files, one after another, stopping at the first error.
 
 use crate::print::{self, Format};
+use crate::recovery::Recovery;
 use clap::Args;
 use planaria::{Database, Error, Session};
 use std::io::Write;
@@ -19,6 +20,8 @@ pub struct Options {
     /// Directory of the database; in memory without
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    #[command(flatten)]
+    recovery: Recovery,
     /// SQL files
     #[arg(required = true, value_name = "FILE.sql")]
     files: Vec<PathBuf>,
@@ -27,7 +30,7 @@ pub struct Options {
 /// Runs the files; exit status 1 at the first error.
 pub fn run(options: &Options) -> ExitCode {
     let opened = match &options.data {
-        Some(dir) => Database::open(dir),
+        Some(dir) => options.recovery.open_and_tell(planaria::Options::new(), dir),
         None => Database::in_memory(),
     };
     let outcome = opened.and_then(|db| Ok((db.session()?, db)));

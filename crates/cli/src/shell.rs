@@ -32,7 +32,7 @@ const HELP: &str = "\
 /// Reads statements until the end of input.
 pub fn shell(options: &Options) -> Result<()> {
     let db = match &options.dir {
-        Some(dir) => options.recovery.apply(planaria::Options::new()).open(dir)?,
+        Some(dir) => options.recovery.open_and_tell(planaria::Options::new(), dir)?,
         None => Database::in_memory()?,
     };
     let mut shell = Shell { session: db.session()?, timing: false };

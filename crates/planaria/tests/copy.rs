@@ -36,6 +36,7 @@ fn a_copy_is_recovered_onto_what_it_was_copied_from() {
 
     let db = copy();
     assert!(db.recovery().is_none());
+    assert_eq!(db.query("SHOW recovery", ()).expect("shows").len(), 0);
     assert_eq!(db.digests().expect("digests"), before);
     assert_eq!(pay(&db, 20), 22, "sequences go on where they stood");
     db.execute("INSERT INTO account VALUES (51, 'owner 51', 0)", ()).expect("inserts");
@@ -52,6 +53,10 @@ fn a_copy_is_recovered_onto_what_it_was_copied_from() {
             assert_eq!(db.digests().expect("digests"), after);
         }
         db.check().expect("the indexes agree");
+        let shown = db.query("SHOW recovery", ()).expect("shows");
+        let of = |what: &str| shown.iter().find(|r| r.get::<String>(0).as_deref() == Ok(what));
+        let transactions: String = of("transactions").expect("a row").get(1).expect("a text");
+        assert_eq!(transactions, (21 + round).to_string());
         assert_eq!(pay(&db, 1), 23 + round as i64, "it goes on");
     }
 }

@@ -21,6 +21,29 @@ impl<P: Protocol> SessionCore<P> {
         Ok(lines_result(lines))
     }
 
+    /// `SHOW recovery`: what recovery did when the database was opened; no rows if there was nothing to
+    /// recover. Times in seconds; those of the phases are sums over the threads.
+    pub(super) fn recovery_rows(&self) -> Vec<Vec<String>> {
+        let report = self.engine.recovery.lock();
+        let Some(r) = report.as_ref() else { return Vec::new() };
+        let seconds = |time: std::time::Duration| format!("{:.3}", time.as_secs_f64());
+        let rows = [
+            ("scheme", r.scheme.to_string()),
+            ("threads", r.threads.to_string()),
+            ("transactions", r.transactions.to_string()),
+            ("calls", r.calls.to_string()),
+            ("barriers", r.barriers.to_string()),
+            ("log_bytes", r.log_bytes.to_string()),
+            ("seconds", seconds(r.replay)),
+            ("load_seconds", seconds(r.phases.load)),
+            ("plan_seconds", seconds(r.phases.plan)),
+            ("execute_seconds", seconds(r.phases.execute)),
+            ("wait_seconds", seconds(r.phases.wait)),
+            ("index_seconds", seconds(r.phases.index)),
+        ];
+        rows.into_iter().map(|(what, value)| vec![what.to_owned(), value]).collect()
+    }
+
     /// The operations of a procedure, what depends on what, and how its calls are logged.
     pub(super) fn explain_procedure(
         &mut self,

@@ -263,6 +263,9 @@ impl<P: Protocol> SessionCore<P> {
                 settings::set(name, value.as_deref())?;
                 done("SET")
             }
+            StatementKind::Show(name) if name.eq_ignore_ascii_case("recovery") => {
+                table_result("SHOW", vec!["what", "value"], self.recovery_rows())
+            }
             StatementKind::Show(name) => {
                 let (columns, rows) = settings::show(name)?;
                 table_result("SHOW", columns, rows)
