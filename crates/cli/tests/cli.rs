@@ -93,7 +93,7 @@ fn wrong_words_get_a_word_of_help() {
     assert!(!output.status.success());
     assert!(text(&output.stderr).contains("There are tpcc, smallbank"), "{}", text(&output.stderr));
     let output = planaria(&["bench", "tpcc", "--log", "loud"]);
-    assert!(text(&output.stderr).contains("command, logical, off"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("command, logical, physical"), "{}", text(&output.stderr));
 }
 
 #[test]
