@@ -3,7 +3,7 @@
 use crate::graph::{DependencyGraph, is_node};
 use crate::logging::Logging;
 use planaria_base::{ColumnId, Datum, IndexId, ProcedureId, SequenceId, TableId};
-use planaria_ir::{Bound, Op, OpKind, Program, Range, Reg};
+use planaria_ir::{Bound, Op, OpId, OpKind, Program, Range, Reg};
 use std::collections::HashMap;
 
 /// Names of what a program refers to by number.
@@ -39,6 +39,18 @@ pub fn explain(program: &Program, logging: &Logging, names: &dyn Names) -> Vec<S
         lines.push("    none: it touches no table".to_owned());
     }
     lines
+}
+
+/// Each operation on tables, and each call, in program order, with what it does.
+pub fn operations(program: &Program, names: &dyn Names) -> Vec<(OpId, String)> {
+    let printer = Printer::new(program, names);
+    let mut all = Vec::new();
+    program.body.visit(&mut |op| {
+        if is_node(&op.kind) {
+            all.push((op.id, printer.operation(&op.kind)));
+        }
+    });
+    all
 }
 
 struct Printer<'p> {

@@ -6,15 +6,15 @@
 //!  planaria run FILE.sql ...          SQL files, as psql runs them
 //!  planaria bench tpcc ...            workloads through the embedding API
 //!  planaria lab recovery ...          recovery schemes compared
-//!  planaria log inspect DIR           what a log says; log verify: whether it can be trusted
+//!  planaria graph FILE.sql ...        slices, blocks and schedules of procedures
 //! ```
 //!
 //! Nothing here does the work: every command is a caller of the library.
 
 mod bench;
 mod demo;
+mod graph;
 mod lab;
-mod log;
 mod print;
 mod recovery;
 mod run;
@@ -47,9 +47,8 @@ enum Command {
     /// Experiments: recovery schemes compared, replay on simulated workers.
     #[command(subcommand)]
     Lab(lab::Experiments),
-    /// Looks at the log of a database.
-    #[command(subcommand)]
-    Log(log::Command),
+    /// Draws dependency graphs of procedures, and schedules of their replay.
+    Graph(graph::Options),
     /// The part of `demo` that gets killed.
     #[command(hide = true)]
     DemoVictim(demo::VictimOptions),
@@ -63,7 +62,7 @@ fn main() -> ExitCode {
         Command::Run(o) => return run::run(&o),
         Command::Bench(o) => bench::bench(&o),
         Command::Lab(o) => lab::lab(&o),
-        Command::Log(o) => return log::log(&o),
+        Command::Graph(o) => graph::graph(&o),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -137,57 +137,69 @@ fn a_recorded_replay_runs_on_simulated_workers() {
     assert!(text(&output.stdout).contains("speed-up"), "{}", text(&output.stdout));
 }
 
-/// Files, records and sums as text and as JSON; verification by exit status; nothing written.
+const BANK: &str = "
+    CREATE TABLE spouse (name text PRIMARY KEY, spouse text);
+    CREATE TABLE current (name text PRIMARY KEY, value int NOT NULL);
+    CREATE TABLE saving (name text PRIMARY KEY, value int NOT NULL);
+    CREATE TABLE stats (nation int PRIMARY KEY, count int NOT NULL);
+    CREATE PROCEDURE transfer(src text, amount int) LANGUAGE plpgsql AS $$
+    DECLARE dst text;
+    BEGIN
+        SELECT spouse INTO dst FROM spouse WHERE name = src;
+        IF dst IS NOT NULL THEN
+            UPDATE current SET value = value - amount WHERE name = src;
+            UPDATE current SET value = value + amount WHERE name = dst;
+            UPDATE saving SET value = value + 1 WHERE name = src;
+        END IF;
+    END $$;
+    CREATE PROCEDURE deposit(p_name text, amount int, p_nation int) LANGUAGE plpgsql AS $$
+    DECLARE tmp int;
+    BEGIN
+        UPDATE current SET value = value + amount WHERE name = p_name RETURNING value INTO tmp;
+        IF tmp > 10000 THEN
+            UPDATE saving SET value = value + tmp / 50 WHERE name = p_name;
+            UPDATE stats SET count = count + 1 WHERE nation = p_nation;
+        END IF;
+    END $$;
+    CREATE FUNCTION balance(p_name text) RETURNS int LANGUAGE plpgsql AS $$
+    BEGIN
+        RETURN (SELECT value FROM current WHERE name = p_name);
+    END $$;";
+
+/// `planaria graph` on the paper's bank: the blocks of Figure 5c, the schedule of Figure 6.
 #[test]
-fn log_is_inspected_and_verified() {
+fn graphs_of_procedures() {
     let dir = tempfile::tempdir().expect("a directory");
-    let data = dir.path().join("data").display().to_string();
-    let file = dir.path().join("1.sql");
-    std::fs::write(
-        &file,
-        "CREATE TABLE t (a int PRIMARY KEY, b text);
-         CREATE PROCEDURE put(p_a int, p_b text) LANGUAGE plpgsql AS $$
-         BEGIN INSERT INTO t VALUES (p_a, p_b); END $$;
-         CALL put(1, 'one'); INSERT INTO t VALUES (2, NULL), (3, NULL);",
-    )
-    .expect("writes");
-    let output = planaria(&["run", "--data", &data, &file.display().to_string()]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-
-    let output = planaria(&["log", "inspect", &data, "--changes", "1"]);
-    let shown = text(&output.stdout);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    for line in [
-        "  00000001-00-00000000.log  format 2",
-        "call put(p_a = 1, p_b = one)",
-        "    insert into t after (a = 2, b = NULL)\n    and 1 more changes",
-        "4 records",
-        "  put  ",
-    ] {
-        assert!(shown.contains(line), "{line} is not in\n{shown}");
+    let file = dir.path().join("bank.sql");
+    std::fs::write(&file, BANK).expect("writes");
+    let path = file.display().to_string();
+    let graph = |arguments: &[&str]| {
+        let output = planaria(&[&["graph", path.as_str()], arguments].concat());
+        assert!(output.status.success(), "{output:?}");
+        text(&output.stdout)
+    };
+    assert_eq!(
+        graph(&[]),
+        "Global dependency graph: 4 blocks over 2 procedures\n  \
+           b0  spouse             transfer.s0\n  \
+           b1  current (changed)  transfer.s1, deposit.s0  after b0\n  \
+           b2  saving (changed)   transfer.s2, deposit.s1  after b1\n  \
+           b3  stats (changed)    deposit.s2               after b1\n"
+    );
+    let schedule = graph(&["--kind", "schedule", "--calls", "transfer=2", "--calls", "deposit=1"]);
+    assert!(schedule.contains("critical path: b0 -> b1 -> b2\n"), "{schedule}");
+    assert!(graph(&["--kind", "local", "--procedure", "transfer"]).starts_with("transfer: 3 slices\n"));
+    assert!(graph(&["--kind", "chopping"]).contains(": 2 blocks over 2 procedures\n"));
+    assert!(graph(&["--kind", "procedure", "--procedure", "balance"]).contains("read current"));
+    let dot = graph(&["--format", "dot"]);
+    assert!(dot.starts_with("digraph \"Global dependency graph\" {") && dot.contains("n0 -> n1;"), "{dot}");
+    for kind in ["procedure", "local", "global", "chopping", "schedule"] {
+        let picture = dir.path().join(kind).display().to_string();
+        graph(&["--kind", kind, "--format", "svg", "-o", &picture]);
+        let svg = std::fs::read_to_string(&picture).expect("a picture");
+        assert!(svg.contains("<svg ") && svg.contains("current") && svg.trim_end().ends_with("</svg>"));
     }
-    let output = planaria(&["log", "inspect", &data, "--json", "--procedure", "put"]);
-    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(json["log"]["segments"][0]["records"], 4);
-    assert_eq!(json["summary"]["records"], 1);
-    let entry = &json["entries"][0];
-    assert_eq!((&entry["kind"], &entry["procedure"]), (&"call".into(), &"put".into()));
-    assert_eq!(entry["args"][1], serde_json::json!({"name": "p_b", "value": "one"}));
-
-    let output = planaria(&["log", "verify", &data, "--threads", "2"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).ends_with("verified\n"), "{}", text(&output.stdout));
-    let output = planaria(&["log", "verify", &data, "--json"]);
-    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(json["tables"][0]["rows"], 3);
-
-    let log = Path::new(&data).join("00000001-00-00000000.log");
-    let mut bytes = std::fs::read(&log).expect("reads");
-    bytes[4096 + 55] ^= 1;
-    std::fs::write(&log, bytes).expect("writes");
-    for command in ["inspect", "verify"] {
-        let output = planaria(&["log", command, &data]);
-        assert_eq!(output.status.code(), Some(1));
-        assert!(text(&output.stderr).contains("is damaged at offset 4096"), "{}", text(&output.stderr));
-    }
+    let output = planaria(&["graph", &path, "--procedure", "nosuch"]);
+    assert!(text(&output.stderr).contains("42883"));
+    assert!(!output.status.success());
 }

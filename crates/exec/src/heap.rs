@@ -10,6 +10,7 @@
 
 use crate::slot::{ArrayRef, Slot};
 use planaria_base::{Datum, Error, Result, SqlState, limits};
+use planaria_storage::Field;
 use planaria_storage::arena::{Arena, ArenaFull, Bytes};
 
 /// Texts, byteas and arrays of one worker. See the module's head.
@@ -94,6 +95,21 @@ impl Heap {
             Ok(())
         });
         built.map(Slot::Text)
+    }
+
+    /// A slot of this heap as a column's value. Panics on an array: no column is one.
+    #[inline(always)]
+    pub fn field(&self, slot: Slot) -> Field<'_> {
+        match slot {
+            Slot::Null => Field::Null,
+            Slot::Bool(b) => Field::Bool(b),
+            Slot::Int(n) => Field::Int(n),
+            Slot::Float(x) => Field::Float(x),
+            Slot::Numeric(n) => Field::Numeric(n.unpack()),
+            Slot::Text(b) | Slot::Bytea(b) => Field::Bytes(self.bytes(b)),
+            Slot::Uuid(u) => Field::Uuid(u),
+            Slot::Array(_) => unreachable!("no column is an array"),
+        }
     }
 
     /// The elements of an array.

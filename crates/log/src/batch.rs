@@ -2,6 +2,7 @@
 
 use crate::chain::{EpochFrames, RunReader};
 use crate::device::Device;
+use crate::effect::RawEffect;
 use crate::manifest::Run;
 use crate::record::RawRecord;
 use crate::segment::SegmentId;
@@ -63,6 +64,17 @@ impl Batch {
     /// The records in commit order.
     pub fn records(&self) -> impl Iterator<Item = RawRecord<'_>> {
         (0..self.len()).map(|i| self.get(i))
+    }
+
+    /// Where an effect of one of its records stands, for [`Batch::effect_at`].
+    pub fn place_of(&self, effect: &RawEffect<'_>) -> usize {
+        effect.address() - self.bytes.as_ptr().addr()
+    }
+
+    /// The effect at a place that [`Batch::place_of`] gave.
+    #[inline]
+    pub fn effect_at(&self, place: usize) -> Option<RawEffect<'_>> {
+        RawEffect::take(&mut self.bytes.get(place..)?)
     }
 
     fn add(&mut self, epoch: &EpochFrames) -> Result<()> {

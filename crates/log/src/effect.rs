@@ -325,79 +325,229 @@ impl EffectWriter<'_> {
     }
 }
 
-/// The effects of a record, each decoded when it is asked for. After bytes that no writer makes it
-/// gives `None` in an effect's place, and nothing more.
-#[derive(Clone)]
-pub struct EffectReader<'a> {
+/// An effect as it stands in the log.
+#[derive(Clone, Copy)]
+pub struct RawEffect<'a> {
+    tag: u8,
+    id: u32,
+    /// The whole effect, tag included, and what follows tag and id.
     bytes: &'a [u8],
+    body: &'a [u8],
 }
 
-impl<'a> EffectReader<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> EffectReader<'a> {
-        EffectReader { bytes }
-    }
-
-    /// Bytes not read yet.
-    pub fn remaining(&self) -> usize {
-        self.bytes.len()
-    }
+/// Where [`RawEffect::change`] decodes to; reusable.
+#[derive(Default)]
+pub struct ChangeBuf {
+    row: Vec<u64>,
+    patch: Patch,
 }
 
-impl Iterator for EffectReader<'_> {
-    type Item = Option<Effect>;
+impl<'a> RawEffect<'a> {
+    /// Takes an effect off the front of `bytes`, looking no deeper than it takes to find its end.
+    #[inline]
+    pub(crate) fn take(bytes: &mut &'a [u8]) -> Option<RawEffect<'a>> {
+        let whole = *bytes;
+        let (&tag, mut rest) = whole.split_first()?;
+        let id = if tag == SCHEMA { 0 } else { take_id(&mut rest)? };
+        let body = rest;
+        match tag {
+            INSERT | UPDATE => skip_image(&mut rest)?,
+            DELETE | SCHEMA => skip_run(&mut rest)?,
+            PHYSICAL_INSERT => {
+                varint::take(&mut rest)?;
+                skip_image(&mut rest)?;
+            }
+            PHYSICAL_UPDATE => {
+                varint::take(&mut rest)?;
+                varint::take(&mut rest)?;
+                skip_image(&mut rest)?;
+            }
+            PHYSICAL_DELETE => {
+                varint::take(&mut rest)?;
+                skip_run(&mut rest)?;
+            }
+            PATCH => {
+                skip_run(&mut rest)?;
+                Patch::take(&mut rest)?;
+            }
+            DELETE_ROW => {
+                skip_run(&mut rest)?;
+                skip_image(&mut rest)?;
+            }
+            SEQUENCE => {
+                varint::take(&mut rest)?;
+                rest = rest.get(1..)?;
+            }
+            TRUNCATE => {}
+            _ => return None,
+        }
+        *bytes = rest;
+        let len = |part: &[u8]| part.len() - rest.len();
+        Some(RawEffect { tag, id, bytes: &whole[..len(whole)], body: &body[..len(body)] })
+    }
 
-    fn next(&mut self) -> Option<Option<Effect>> {
-        if self.bytes.is_empty() {
+    /// The table whose row it changes; `None` if it is not about a row.
+    #[inline]
+    pub fn table(&self) -> Option<TableId> {
+        (!matches!(self.tag, SEQUENCE | TRUNCATE | SCHEMA)).then_some(TableId(self.id))
+    }
+
+    /// The value a sequence was moved past; `None` if it is anything else, `setval` included.
+    pub fn advance(&self) -> Option<(SequenceId, i64)> {
+        if self.tag != SEQUENCE {
             return None;
         }
-        let effect = take_effect(&mut self.bytes);
-        if effect.is_none() {
-            self.bytes = &[];
+        match self.decode() {
+            Some(Effect::Sequence { sequence, last, called: true }) => Some((sequence, last)),
+            _ => None,
         }
-        Some(effect)
+    }
+
+    /// Whether the row was not there before.
+    #[inline]
+    pub fn is_insert(&self) -> bool {
+        matches!(self.tag, INSERT | PHYSICAL_INSERT)
+    }
+
+    /// Whether the row is gone afterwards.
+    #[inline]
+    pub fn is_delete(&self) -> bool {
+        matches!(self.tag, DELETE | PHYSICAL_DELETE | DELETE_ROW)
+    }
+
+    /// Decodes it.
+    pub fn decode(&self) -> Option<Effect> {
+        decode_effects(self.bytes)?.pop()
+    }
+
+    /// What it does to a row, decoded without allocating in the steady state; `None` if it is not about
+    /// a row, or for bytes that no writer makes.
+    #[inline]
+    pub fn change<'b>(&self, buf: &'b mut ChangeBuf) -> Option<RowChange<'b>>
+    where
+        'a: 'b,
+    {
+        let (table, mut bytes) = (TableId(self.id), self.body);
+        Some(match self.tag {
+            INSERT | PHYSICAL_INSERT | UPDATE | PHYSICAL_UPDATE => {
+                let locations = match self.tag {
+                    PHYSICAL_INSERT => 1,
+                    PHYSICAL_UPDATE => 2,
+                    _ => 0,
+                };
+                for _ in 0..locations {
+                    varint::take(&mut bytes)?;
+                }
+                let n = take_count(&mut bytes)?;
+                words::take_into(&mut bytes, n, &mut buf.row)?;
+                let row = &buf.row[..];
+                if self.is_insert() {
+                    RowChange::Insert { table, row }
+                } else {
+                    RowChange::Update { table, row }
+                }
+            }
+            DELETE | DELETE_ROW => RowChange::Delete { table, key: take_run(&mut bytes)? },
+            PHYSICAL_DELETE => {
+                varint::take(&mut bytes)?;
+                RowChange::Delete { table, key: take_run(&mut bytes)? }
+            }
+            PATCH => {
+                let key = take_run(&mut bytes)?;
+                buf.patch = Patch::take(&mut bytes)?;
+                RowChange::Patch { table, key, patch: &buf.patch }
+            }
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn address(&self) -> usize {
+        self.bytes.as_ptr().addr()
     }
 }
 
-fn take_effect(bytes: &mut &[u8]) -> Option<Effect> {
-    let (&tag, rest) = bytes.split_first()?;
-    *bytes = rest;
-    let id = if tag == SCHEMA { 0 } else { take_id(bytes)? };
-    let table = TableId(id);
-    Some(match tag {
-        INSERT => Effect::Insert { table, row: take_image(bytes)? },
-        UPDATE => Effect::Update { table, row: take_image(bytes)? },
-        DELETE => Effect::Delete { table, key: take_run(bytes)?.to_vec() },
-        PHYSICAL_INSERT => {
-            let new = varint::take(bytes)?;
-            Effect::PhysicalInsert { table, new, row: take_image(bytes)? }
-        }
-        PHYSICAL_UPDATE => {
-            let old = varint::take(bytes)?;
-            let new = old.wrapping_add(varint::unzigzag(varint::take(bytes)?) as u64);
-            Effect::PhysicalUpdate { table, old, new, row: take_image(bytes)? }
-        }
-        PHYSICAL_DELETE => {
-            let old = varint::take(bytes)?;
-            Effect::PhysicalDelete { table, old, key: take_run(bytes)?.to_vec() }
-        }
-        PATCH => {
-            let key = take_run(bytes)?.to_vec();
-            Effect::Patch { table, key, patch: Patch::take(bytes)? }
-        }
-        DELETE_ROW => {
-            let key = take_run(bytes)?.to_vec();
-            Effect::DeleteRow { table, key, row: take_image(bytes)? }
-        }
-        SEQUENCE => {
-            let last = varint::unzigzag(varint::take(bytes)?);
-            let (&called, rest) = bytes.split_first().filter(|(b, _)| **b <= 1)?;
-            *bytes = rest;
-            Effect::Sequence { sequence: SequenceId(id), last, called: called == 1 }
-        }
-        TRUNCATE => Effect::Truncate { table },
-        SCHEMA => Effect::Schema(take_run(bytes)?.to_vec()),
-        _ => return None,
-    })
+/// The effects of a record, one by one. Ends early, with [`RawEffects::is_whole`] false, where bytes
+/// are met that no writer makes.
+#[derive(Clone)]
+pub struct RawEffects<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> RawEffects<'a> {
+    pub(crate) fn new(body: &'a [u8]) -> RawEffects<'a> {
+        RawEffects { rest: body }
+    }
+
+    /// Whether nothing is left: after the last effect.
+    pub fn is_whole(&self) -> bool {
+        self.rest.is_empty()
+    }
+}
+
+impl<'a> Iterator for RawEffects<'a> {
+    type Item = RawEffect<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<RawEffect<'a>> {
+        RawEffect::take(&mut self.rest)
+    }
+}
+
+fn skip_image(bytes: &mut &[u8]) -> Option<()> {
+    let n = take_count(bytes)?;
+    words::skip(bytes, n)
+}
+
+fn skip_run(bytes: &mut &[u8]) -> Option<()> {
+    let n = take_count(bytes)?;
+    *bytes = bytes.get(n..)?;
+    Some(())
+}
+
+/// Reads the effects of a record; `None` for bytes that no writer makes.
+pub(crate) fn decode_effects(mut bytes: &[u8]) -> Option<Vec<Effect>> {
+    let mut effects = Vec::new();
+    while let Some((&tag, rest)) = bytes.split_first() {
+        bytes = rest;
+        let id = if tag == SCHEMA { 0 } else { take_id(&mut bytes)? };
+        let table = TableId(id);
+        effects.push(match tag {
+            INSERT => Effect::Insert { table, row: take_image(&mut bytes)? },
+            UPDATE => Effect::Update { table, row: take_image(&mut bytes)? },
+            DELETE => Effect::Delete { table, key: take_run(&mut bytes)?.to_vec() },
+            PHYSICAL_INSERT => {
+                let new = varint::take(&mut bytes)?;
+                Effect::PhysicalInsert { table, new, row: take_image(&mut bytes)? }
+            }
+            PHYSICAL_UPDATE => {
+                let old = varint::take(&mut bytes)?;
+                let new = old.wrapping_add(varint::unzigzag(varint::take(&mut bytes)?) as u64);
+                Effect::PhysicalUpdate { table, old, new, row: take_image(&mut bytes)? }
+            }
+            PHYSICAL_DELETE => {
+                let old = varint::take(&mut bytes)?;
+                Effect::PhysicalDelete { table, old, key: take_run(&mut bytes)?.to_vec() }
+            }
+            PATCH => {
+                let key = take_run(&mut bytes)?.to_vec();
+                Effect::Patch { table, key, patch: Patch::take(&mut bytes)? }
+            }
+            DELETE_ROW => {
+                let key = take_run(&mut bytes)?.to_vec();
+                Effect::DeleteRow { table, key, row: take_image(&mut bytes)? }
+            }
+            SEQUENCE => {
+                let last = varint::unzigzag(varint::take(&mut bytes)?);
+                let (&called, rest) = bytes.split_first().filter(|(b, _)| **b <= 1)?;
+                bytes = rest;
+                Effect::Sequence { sequence: SequenceId(id), last, called: called == 1 }
+            }
+            TRUNCATE => Effect::Truncate { table },
+            SCHEMA => Effect::Schema(take_run(&mut bytes)?.to_vec()),
+            _ => return None,
+        });
+    }
+    Some(effects)
 }
 
 pub(crate) fn take_id(bytes: &mut &[u8]) -> Option<u32> {
@@ -446,12 +596,42 @@ mod tests {
     }
 
     #[test]
+    fn raw_effects_say_what_decoded_ones_say() {
+        let mut buf = Vec::new();
+        let mut w = EffectWriter::new(&mut buf);
+        let (t, row) = (TableId(3), [1, 0, u64::MAX]);
+        w.insert(t, &row);
+        w.update(t, &row);
+        w.delete(t, b"key");
+        w.physical_insert(t, 64, &row);
+        w.physical_update(t, 64, 32, &row);
+        w.physical_delete(t, 32, b"key");
+        w.patch(t, b"key", &row, &[1, 5, 2, 7]);
+        w.delete_row(t, b"key", &row);
+        w.sequence(SequenceId(1), -5, true);
+        w.truncate(t);
+        w.schema(b"create");
+        let decoded = decode_effects(&buf).unwrap();
+        let mut raw = RawEffects::new(&buf);
+        let mut change = ChangeBuf::default();
+        for effect in &decoded {
+            let raw = raw.next().unwrap();
+            assert_eq!(raw.decode().as_ref(), Some(effect));
+            assert_eq!(raw.change(&mut change), effect.logical());
+            assert_eq!(raw.table(), effect.logical().map(|c| c.table()));
+        }
+        assert!(raw.next().is_none() && raw.is_whole());
+        let mut cut = RawEffects::new(&buf[..buf.len() - 1]);
+        assert!(cut.by_ref().count() < decoded.len() && !cut.is_whole());
+    }
+
+    #[test]
     fn a_patch_that_leaves_words_out_is_refused() {
         let mut buf = Vec::new();
         let mut patch = Patch::between(&[1], &[1, 0, 5]);
         patch.at.pop();
         patch.words.pop();
         EffectWriter::new(&mut buf).put_patch(TableId(1), b"k", &patch);
-        assert_eq!(EffectReader::new(&buf).collect::<Vec<_>>(), [None]);
+        assert_eq!(decode_effects(&buf), None);
     }
 }

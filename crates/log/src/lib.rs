@@ -35,7 +35,6 @@ mod effect;
 mod files;
 mod frame;
 mod gate;
-mod inventory;
 mod log;
 mod logger;
 mod manifest;
@@ -56,13 +55,12 @@ mod tests;
 
 pub use batch::{Batch, Batches};
 pub use device::{Device, DeviceFile, DeviceLock, DirectoryDevice};
-pub use effect::{Effect, EffectReader, EffectWriter, Patch, RowChange};
-pub use inventory::{RunInfo, SegmentInfo};
+pub use effect::{ChangeBuf, Effect, EffectWriter, Patch, RawEffect, RawEffects, RowChange};
 pub use log::{Durable, Log};
 pub use reader::{LogReader, LogSummary};
 pub use record::{Call, RawRecord, Record, RecordBody};
 pub use stats::{LogStats, SYNC_BUCKETS};
-pub use value::{ValueReader, ValueWriter};
+pub use value::{Value, ValueReader, ValueWriter};
 pub use worker::{Commit, WorkerLog};
 
 use std::time::Duration;

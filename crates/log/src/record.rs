@@ -10,7 +10,7 @@
 //! so together they are the commit timestamp. A call is replayed; effects are put in place. See
 //! `docs/formats/log.md` for the bytes.
 
-use crate::effect::{Effect, EffectReader, EffectWriter, take_id};
+use crate::effect::{Effect, EffectWriter, RawEffects, decode_effects, take_id};
 use crate::value::{ValueReader, ValueWriter};
 use crate::varint;
 use planaria_base::{CommitTs, Datum, Epoch, Error, ProcedureId, Result, SqlState};
@@ -108,31 +108,23 @@ pub struct RawRecord<'a> {
     commit_ts: CommitTs,
     kind: u8,
     body: &'a [u8],
-    size: usize,
 }
 
 impl<'a> RawRecord<'a> {
     /// Takes a record off the front of `bytes`.
     pub(crate) fn take(bytes: &mut &'a [u8], epoch: Epoch) -> Option<RawRecord<'a>> {
-        let whole = bytes.len();
         let length = usize::try_from(varint::take(bytes)?).ok()?;
         let (mut record, rest) = bytes.split_at_checked(length)?;
         *bytes = rest;
-        let size = whole - rest.len();
         let sequence = u32::try_from(varint::take(&mut record)?).ok()?;
         let commit_ts = CommitTs::new(epoch, sequence);
         let (&kind, body) = record.split_first()?;
-        (commit_ts.epoch() == epoch).then_some(RawRecord { commit_ts, kind, body, size })
+        (commit_ts.epoch() == epoch).then_some(RawRecord { commit_ts, kind, body })
     }
 
     /// Its place in the total order.
     pub fn commit_ts(&self) -> CommitTs {
         self.commit_ts
-    }
-
-    /// Bytes it takes in the log.
-    pub fn size(&self) -> usize {
-        self.size
     }
 
     /// Bytes of its body.
@@ -161,16 +153,16 @@ impl<'a> RawRecord<'a> {
         self.kind == KEEPING_CALL
     }
 
-    /// A reader of its effects; `None` if it is a call.
-    pub fn effects(&self) -> Option<EffectReader<'a>> {
-        (self.kind == EFFECTS).then(|| EffectReader::new(self.body))
+    /// Its effects, where they stand; `None` if it is a call.
+    pub fn effects(&self) -> Option<RawEffects<'a>> {
+        (self.kind == EFFECTS).then(|| RawEffects::new(self.body))
     }
 
     /// Decodes it. XX001 for bytes that no writer of this version makes.
     pub fn decode(&self) -> Result<Record> {
         let body = match self.kind {
             CALL | KEEPING_CALL => self.decode_call().map(RecordBody::Call),
-            EFFECTS => EffectReader::new(self.body).collect::<Option<_>>().map(RecordBody::Effects),
+            EFFECTS => decode_effects(self.body).map(RecordBody::Effects),
             _ => None,
         };
         match body {

@@ -159,6 +159,31 @@ impl<'a> ValueWriter<'a> {
     }
 }
 
+/// A value as it stands in the log: nothing is copied.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Value<'a> {
+    /// NULL
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// A whole number, a date or a timestamp.
+    Int(i64),
+    /// A double precision number.
+    Float(f64),
+    /// A numeric.
+    Numeric(Numeric),
+    /// Text.
+    Text(&'a str),
+    /// A bytea.
+    Bytea(&'a [u8]),
+    /// A uuid in network order.
+    Uuid([u8; 16]),
+    /// An array: so many values follow, its elements.
+    Array(usize),
+    /// An array of whole numbers: so many follow, to be read by [`ValueReader::int`].
+    Ints(usize),
+}
+
 /// Reads values back in the order they were written. `None` means bytes that no writer makes.
 #[derive(Clone)]
 pub struct ValueReader<'a> {
@@ -173,6 +198,37 @@ impl<'a> ValueReader<'a> {
     /// The next value.
     pub fn datum(&mut self) -> Option<Datum> {
         self.nested(NESTING_MAX)
+    }
+
+    /// The next value, where it stands; of an array its head.
+    #[inline]
+    pub fn value(&mut self) -> Option<Value<'a>> {
+        let (&tag, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        Some(match tag {
+            SMALL..=0xff => Value::Int(tag as i64 - SMALL_ZERO as i64),
+            NULL => Value::Null,
+            FALSE => Value::Bool(false),
+            TRUE => Value::Bool(true),
+            INT => Value::Int(self.int()?),
+            FLOAT => Value::Float(f64::from_bits(u64::from_le_bytes(self.fixed()?))),
+            NUMERIC => {
+                let [scale] = self.fixed()?;
+                let mantissa = varint::unzigzag_wide(varint::take_wide(&mut self.bytes)?);
+                Value::Numeric(Numeric::from_parts(mantissa, scale)?)
+            }
+            TEXT => Value::Text(std::str::from_utf8(self.run()?).ok()?),
+            BYTEA => Value::Bytea(self.run()?),
+            UUID => Value::Uuid(self.fixed()?),
+            ARRAY => Value::Array(self.count()?),
+            INT_ARRAY => Value::Ints(self.count()?),
+            _ => return None,
+        })
+    }
+
+    /// Whether everything was read.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
     }
 
     /// The next `n` values.
@@ -195,36 +251,25 @@ impl<'a> ValueReader<'a> {
     }
 
     fn nested(&mut self, depth: usize) -> Option<Datum> {
-        let (&tag, rest) = self.bytes.split_first()?;
-        self.bytes = rest;
-        Some(match tag {
-            SMALL..=0xff => Datum::Int(tag as i64 - SMALL_ZERO as i64),
-            NULL => Datum::Null,
-            FALSE => Datum::Bool(false),
-            TRUE => Datum::Bool(true),
-            INT => Datum::Int(self.int()?),
-            FLOAT => Datum::Float(f64::from_bits(u64::from_le_bytes(self.fixed()?))),
-            NUMERIC => {
-                let [scale] = self.fixed()?;
-                let mantissa = varint::unzigzag_wide(varint::take_wide(&mut self.bytes)?);
-                Datum::Numeric(Numeric::from_parts(mantissa, scale)?)
-            }
-            TEXT => Datum::Text(std::str::from_utf8(self.run()?).ok()?.to_owned()),
-            BYTEA => Datum::Bytea(self.run()?.to_vec()),
-            UUID => Datum::Uuid(self.fixed()?),
-            ARRAY => {
-                let n = self.count()?;
-                Datum::Array(self.list(n, depth.checked_sub(1)?)?)
-            }
-            INT_ARRAY => {
-                let n = self.count()?;
+        Some(match self.value()? {
+            Value::Null => Datum::Null,
+            Value::Bool(b) => Datum::Bool(b),
+            Value::Int(n) => Datum::Int(n),
+            Value::Float(x) => Datum::Float(x),
+            Value::Numeric(n) => Datum::Numeric(n),
+            Value::Text(text) => Datum::Text(text.to_owned()),
+            Value::Bytea(bytes) => Datum::Bytea(bytes.to_vec()),
+            Value::Uuid(u) => Datum::Uuid(u),
+            Value::Array(n) => Datum::Array(self.list(n, depth.checked_sub(1)?)?),
+            Value::Ints(n) => {
                 Datum::Array((0..n).map(|_| self.int().map(Datum::Int)).collect::<Option<_>>()?)
             }
-            _ => return None,
         })
     }
 
-    fn int(&mut self) -> Option<i64> {
+    /// The next element of an array of whole numbers.
+    #[inline]
+    pub fn int(&mut self) -> Option<i64> {
         varint::take(&mut self.bytes).map(varint::unzigzag)
     }
 

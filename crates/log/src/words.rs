@@ -28,7 +28,15 @@ fn put_word(buf: &mut Vec<u8>, word: u64) -> u8 {
 
 /// Takes `n` words off the front of `bytes`.
 pub(crate) fn take(bytes: &mut &[u8], n: usize) -> Option<Vec<u64>> {
-    let mut words = Vec::with_capacity(n.min(bytes.len() * 2));
+    let mut words = Vec::new();
+    take_into(bytes, n, &mut words)?;
+    Some(words)
+}
+
+/// The same into a vector, which it replaces.
+pub(crate) fn take_into(bytes: &mut &[u8], n: usize, words: &mut Vec<u64>) -> Option<()> {
+    words.clear();
+    words.reserve(n.min(bytes.len() * 2));
     while words.len() < n {
         let (&control, rest) = bytes.split_first()?;
         *bytes = rest;
@@ -39,7 +47,16 @@ pub(crate) fn take(bytes: &mut &[u8], n: usize) -> Option<Vec<u64>> {
             return None;
         }
     }
-    Some(words)
+    Some(())
+}
+
+/// Passes over `n` words.
+pub(crate) fn skip(bytes: &mut &[u8], n: usize) -> Option<()> {
+    for _ in 0..n.div_ceil(2) {
+        let (&control, rest) = bytes.split_first()?;
+        *bytes = rest.get(usize::from(control & 0xf) + usize::from(control >> 4)..)?;
+    }
+    Some(())
 }
 
 #[inline]

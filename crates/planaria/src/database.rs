@@ -82,6 +82,10 @@ impl Database {
         Ok(Database { engine, pool: Mutex::new(Vec::new()) })
     }
 
+    pub(crate) fn engine(&self) -> &dyn EngineApi {
+        &*self.engine
+    }
+
     /// A new session. 53300 where all seats are taken.
     pub fn session(&self) -> Result<Session> {
         Ok(Session::new(self.engine.session()?))

@@ -33,7 +33,7 @@
 mod database;
 mod describe;
 mod engine;
-pub mod log;
+mod graph;
 mod options;
 mod params;
 mod row;
@@ -42,6 +42,7 @@ mod stats;
 mod ticket;
 
 pub use database::Database;
+pub use graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
 pub use options::{
     Durability, LogKind, Options, ProtocolKind, RecoveryPhases, RecoveryProgress, RecoveryReport, Scheme,
     TaskKind, TaskRecord,

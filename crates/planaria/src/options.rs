@@ -39,6 +39,8 @@ macro_rules! named {
     };
 }
 
+pub(crate) use named;
+
 named! {
     /// What a procedure call writes to the log.
     LogKind "log kind" {

@@ -47,7 +47,7 @@ pub fn replay<T: Target>(
             report.longest_transaction = report.longest_transaction.max(took);
             report.transactions += 1;
             report.log_bytes += raw.len() as u64;
-            if report.transactions % PROGRESS_EVERY == 0 {
+            if report.transactions.is_multiple_of(PROGRESS_EVERY) {
                 let (bytes_done, transactions) = (report.log_bytes, report.transactions);
                 target.progress(Progress { bytes_done, bytes_total, transactions, planned: transactions });
             }

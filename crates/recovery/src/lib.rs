@@ -9,13 +9,17 @@
 //! planned), goes through [`Replayer`]; everything else a scheme may put into the tables of the
 //! [`World`] with as many threads as it likes. The shelf:
 //!
-//! * [`clr`]: command-log recovery, serial, in the order of commit timestamps.
+//! * [`clr`]: command-log recovery, serial, in the order of commit timestamps;
+//! * [`llr_p`]: after-images by partitions of the primary key;
+//! * [`regrow`]: calls planned into pieces, these and after-images executed by partitions.
 //!
 //! Every scheme ends in the state that the database had after the last durable commit, and no two
 //! schemes may differ in it (state digests, per table).
 
 pub mod clr;
+pub mod llr_p;
 mod plan;
+pub mod regrow;
 mod report;
 mod world;
 
@@ -74,6 +78,10 @@ macro_rules! schemes {
 schemes! {
     /// Serial replay of commands and after-images in commit order.
     Clr clr "clr";
+    /// After-images, in parallel by partitions of the primary key.
+    LlrP llr_p "llr-p";
+    /// Pieces of planned calls, and after-images, in parallel by partitions of the primary key.
+    Regrow regrow "regrow";
 }
 
 impl Default for Scheme {

@@ -7,9 +7,11 @@ use planaria_ir::{OpKind, Program};
 /// How the calls of one procedure are replayed in pieces.
 #[derive(Debug)]
 pub struct CompiledPlan {
-    /// Runs when the log is read: takes the call's arguments, reads only tables that no piece changes,
-    /// and hands over pieces.
+    /// Runs when the log is read: takes the call's arguments, reads only what no piece changes, and hands
+    /// over pieces.
     pub plan: Code,
+    /// What `plan` was made from.
+    pub program: Program,
     /// The pieces, by number.
     pub pieces: Vec<CompiledPiece>,
     /// Tables that `plan` reads.
@@ -32,8 +34,8 @@ pub struct CompiledPiece {
 
 impl CompiledPlan {
     /// From the code of the plan, the program it was made from, and the pieces.
-    pub fn new(plan: Code, program: &Program, pieces: Vec<CompiledPiece>) -> CompiledPlan {
-        CompiledPlan { plan, pieces, reads: tables_of(program) }
+    pub fn new(plan: Code, program: Program, pieces: Vec<CompiledPiece>) -> CompiledPlan {
+        CompiledPlan { plan, pieces, reads: tables_of(&program), program }
     }
 }
 

@@ -26,7 +26,6 @@ use planaria_base::limits::{INDEX_COLUMNS_MAX, INDEX_KEY_BYTES_MAX};
 use planaria_base::{ColumnId, Error, Numeric, Result, SqlState, Type};
 
 mod buf;
-mod decode;
 mod range;
 pub use buf::KeyBuf;
 pub use range::{KeyBound, KeyRange};
@@ -122,6 +121,44 @@ impl KeyCodec {
             }
         }
         if key.len_bytes() > INDEX_KEY_BYTES_MAX { Err(KeyTooLong) } else { Ok(()) }
+    }
+
+    /// The encoding of a row's first `count` columns: of a primary index, whose columns are never NULL.
+    #[inline]
+    pub fn encode_row_prefix(&self, image: &[u64], count: usize, key: &mut KeyBuf) {
+        key.clear();
+        for c in &self.columns[..count] {
+            push_column(&c.column, image, key);
+        }
+    }
+    /// How many bytes of an encoded key its first `count` columns take. Never NULL, as above; of bytes
+    /// that are no key of this index, anything up to their length.
+    pub fn prefix_len(&self, key: &[u8], count: usize) -> usize {
+        let mut at = 0;
+        for c in &self.columns[..count] {
+            at += match c.column.kind() {
+                ColumnKind::Bool => 1,
+                ColumnKind::Int2 => 2,
+                ColumnKind::Int4 => 4,
+                ColumnKind::Int8 | ColumnKind::Float8 | ColumnKind::Decimal => 8,
+                ColumnKind::Uuid => 16,
+                ColumnKind::Numeric => 17,
+                // Escaped bytes have no zero before the terminator.
+                ColumnKind::Bytes => {
+                    let rest = key.get(at..).unwrap_or_default();
+                    rest.iter().position(|b| *b == 0).map_or(rest.len(), |end| end + 1)
+                }
+            };
+        }
+        at.min(key.len())
+    }
+    /// How many leading columns of two primary indexes encode equal values to equal bytes.
+    pub fn common_columns(&self, other: &KeyCodec) -> usize {
+        let same = |(a, b): &(&KeyColumn, &KeyColumn)| {
+            let (a, b) = (&a.column, &b.column);
+            a.kind() == b.kind() && a.scale() == b.scale() && !a.nullable() && !b.nullable()
+        };
+        self.columns.iter().zip(&other.columns).take_while(same).count()
     }
 
     /// The key that one row of a unique index may have: a value per column. `false` if no row can

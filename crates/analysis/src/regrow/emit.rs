@@ -497,14 +497,22 @@ impl PieceMaker<'_, '_> {
         {
             let row = self.out.reg(RegKind::Row(*table), None);
             self.map.insert(node, row);
-            let get = OpKind::Get {
-                table: *table,
-                index: IndexId::PRIMARY,
-                key: keys.to_vec(),
-                row,
-                columns: vec![],
-            };
+            let members = self.closure.members.iter();
+            let made: BTreeSet<OpId> = members.filter_map(|n| self.values.nodes[*n].op).collect();
+            let mut columns = Vec::new();
+            if let Some(read) = self.draft.found {
+                let defs = self.values.ops[&self.values.reads[read].op].defs.clone();
+                columns = self.found(&defs).1;
+            }
+            let get =
+                OpKind::Get { table: *table, index: IndexId::PRIMARY, key: keys.to_vec(), row, columns };
             ops.push(op(get, write));
+            for id in made {
+                let o = self.values.code[&id];
+                if matches!(o.kind, OpKind::Apply { .. } | OpKind::Cast { .. }) {
+                    ops.push(self.renamed(o));
+                }
+            }
         }
         ops.push(self.renamed(write));
         Block(ops)

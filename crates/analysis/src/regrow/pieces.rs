@@ -40,6 +40,8 @@ pub struct Draft {
     pub hosts: Vec<OpId>,
     /// Another piece hands this one over.
     pub hosted: bool,
+    /// Without reads: the one that found the row, if the piece would find the same in it.
+    pub found: Option<usize>,
 }
 
 /// What a draft takes part in and takes in.
@@ -248,6 +250,7 @@ impl<'v, 'p> Shape<'v, 'p> {
                 block: info.block,
                 hosts: vec![],
                 hosted: self.hosted.contains_key(&write),
+                found: None,
             };
             if let OpKind::Insert { .. } = op.kind {
                 let key = key_columns.iter().map(|c| info.uses[c.index()].1).collect();
@@ -283,12 +286,16 @@ impl<'v, 'p> Shape<'v, 'p> {
                         block,
                         hosts,
                         hosted: false,
+                        found: None,
                     });
                 }
                 _ => {
                     // Found again by its key: the one it was read by, or the one loaded before the write.
                     let key = self.key_of(write, read.map(|(r, _)| r), &key_columns);
-                    drafts.push(draft(key));
+                    let same = |w: &&OpId| self.values.code[*w].kind.table() == Some(table);
+                    let alone = self.writes_where(OpKind::is_write).iter().filter(same).count() == 1;
+                    let found = read.map(|(r, _)| r).filter(|_| alone);
+                    drafts.push(Draft { found, ..draft(key) });
                 }
             }
         }
@@ -302,9 +309,9 @@ impl<'v, 'p> Shape<'v, 'p> {
             let uses = &self.values.ops[&self.values.reads[read].op].uses;
             return uses.iter().map(|(_, n)| *n).collect();
         }
-        // The `Load` put in right before it.
+        // The `Load` and `Keep` put in right before it.
         let info = &self.values.ops[&write];
-        let load = self.values.blocks[info.block][info.position - 1];
+        let load = self.values.blocks[info.block][info.position - 2];
         let defs = &self.values.ops[&load].defs;
         let find = |column: &ColumnId| {
             let is = |n: &&NodeId| matches!(&self.values.nodes[**n].kind, NodeKind::Read { column: Some(c), .. } if c == column);
@@ -516,7 +523,7 @@ impl<'v, 'p> Shape<'v, 'p> {
     /// What a piece computes itself and what it takes in, as far as `unknown` says what is known.
     fn closure(&self, draft: &Draft, unknown: &[Reads]) -> Closure {
         let mut own: Reads = 0;
-        for read in &draft.reads {
+        for read in draft.reads.iter().chain(&draft.found) {
             own |= 1 << read;
         }
         let mut c = Closure::default();
@@ -619,9 +626,22 @@ impl<'v, 'p> Shape<'v, 'p> {
 
     /// Whether a piece can compute a value itself.
     fn member(&self, draft: &Draft, n: NodeId) -> bool {
-        let Some(first) = draft.reads.first().map(|r| self.values.reads[*r].op) else { return false };
         let node = &self.values.nodes[n];
         let Some(op) = node.op else { return false };
+        let Some(first) = draft.reads.first().map(|r| self.values.reads[*r].op) else {
+            // Computed whenever the write is made, from what the row has.
+            let around = &self.values.ops[&draft.writes[0]].controls;
+            let kind = match &node.kind {
+                NodeKind::Read { read, column } => draft.found == Some(*read) && column.is_some(),
+                NodeKind::Pure { .. } => {
+                    matches!(self.values.code[&op].kind, OpKind::Apply { .. } | OpKind::Cast { .. })
+                }
+                _ => false,
+            };
+            return kind
+                && draft.found.is_some()
+                && self.values.ops[&op].controls.iter().all(|c| around.contains(c));
+        };
         let inside = if draft.scan {
             // Of the scan itself only what it reads, not what it leaves behind.
             op == first || self.values.within(op, first) && self.branches_below(first, op)

@@ -13,16 +13,7 @@ use planaria_storage::{Bytes, ColumnKind, Field, Image, IndexSet, KeyBound, KeyT
 /// A register as a column's value.
 #[inline(always)]
 fn field(slot: Slot, heap: &Heap) -> Field<'_> {
-    match slot {
-        Slot::Null => Field::Null,
-        Slot::Bool(b) => Field::Bool(b),
-        Slot::Int(n) => Field::Int(n),
-        Slot::Float(x) => Field::Float(x),
-        Slot::Numeric(n) => Field::Numeric(n.unpack()),
-        Slot::Text(b) | Slot::Bytea(b) => Field::Bytes(heap.bytes(b)),
-        Slot::Uuid(u) => Field::Uuid(u),
-        Slot::Array(_) => unreachable!("no column is an array"),
-    }
+    heap.field(slot)
 }
 
 fn row_handle(slot: Slot) -> Option<RowHandle> {

@@ -111,7 +111,7 @@ impl<P: Protocol> SessionCore<P> {
 }
 
 /// Names of a snapshot's objects, for people.
-struct Names<'s, H: Header>(&'s Snapshot<H>);
+pub(super) struct Names<'s, H: Header>(pub(super) &'s Snapshot<H>);
 
 impl<H: Header> analysis::Names for Names<'_, H> {
     fn table(&self, id: TableId) -> String {

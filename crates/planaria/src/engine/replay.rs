@@ -106,7 +106,7 @@ impl<P: Protocol> Replayer for Replay<P> {
     }
 
     fn reached(&mut self, commit_ts: CommitTs) {
-        self.session.engine.clock.reset_to(commit_ts);
+        self.session.engine.clock.reset_to(CommitTs(commit_ts.0 + 1));
     }
 }
 

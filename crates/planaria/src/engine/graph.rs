@@ -1,0 +1,340 @@
+//! Graphs of the procedures of a catalog version.
+
+use super::explain::Names;
+use super::snapshot::Snapshot;
+use crate::graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
+use planaria_analysis::paper::schedule::{self, Manner};
+use planaria_analysis::paper::{
+    self, BlockId, GlobalGraph, LocalGraph, OperationGraph, Schedule, SliceId, as_replayed, chop, text,
+};
+use planaria_analysis::{self as analysis, DependencyGraph, EdgeKind, Names as _, explain};
+use planaria_base::{Error, ProcedureId, Result, SqlState, TableId};
+use planaria_catalog::Procedure;
+use planaria_ir::{OpId, Program};
+use planaria_storage::Header;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The graph that was asked for.
+pub(super) fn graph<H: Header>(snapshot: &Snapshot<H>, request: &GraphRequest) -> Result<Graph> {
+    let analysed = Analysed::of(snapshot, &request.procedures)?;
+    match request.kind {
+        GraphKind::Procedure => analysed.operations(),
+        GraphKind::Local => Ok(analysed.local()),
+        GraphKind::Global => Ok(analysed.global("Global dependency graph", &analysed.locals())),
+        GraphKind::Chopping => Ok(analysed.global("Transaction chopping", &chop(&analysed.graphs()))),
+        GraphKind::Schedule => analysed.schedule(request),
+    }
+}
+
+/// A procedure, what replay runs of it, and its operations' dependencies there.
+pub(super) struct Replayed {
+    pub(super) id: ProcedureId,
+    pub(super) program: Program,
+    pub(super) graph: OperationGraph,
+}
+
+/// Procedures of a catalog version, analysed as the paper has it.
+pub(super) struct Analysed<'s, H: Header> {
+    snapshot: &'s Snapshot<H>,
+    pub(super) names: Names<'s, H>,
+    pub(super) procedures: Vec<Replayed>,
+    /// Those that cannot be compiled, and why.
+    pub(super) broken: Vec<(ProcedureId, Error)>,
+}
+
+impl<'s, H: Header> Analysed<'s, H> {
+    /// The named procedures, or all current ones whose calls are logged as calls.
+    pub(super) fn of(snapshot: &'s Snapshot<H>, names: &[String]) -> Result<Analysed<'s, H>> {
+        let mut analysed =
+            Analysed { snapshot, names: Names(snapshot), procedures: Vec::new(), broken: Vec::new() };
+        if names.is_empty() {
+            for procedure in snapshot.catalog.procedures.iter().filter(|p| p.current) {
+                match snapshot.routine(procedure.id) {
+                    Ok(routine) if routine.logging.is_command() => analysed.add(procedure.id)?,
+                    Ok(_) => {}
+                    Err(error) => analysed.broken.push((procedure.id, error)),
+                }
+            }
+        }
+        for name in names {
+            analysed.add(procedure_named(snapshot, name)?.id)?;
+        }
+        Ok(analysed)
+    }
+
+    fn add(&mut self, id: ProcedureId) -> Result<()> {
+        let snapshot = self.snapshot;
+        let callee = |id: ProcedureId| snapshot.routine(id).ok().map(|r| &r.program);
+        let program = as_replayed(&snapshot.routine(id)?.program, &callee);
+        let graph = OperationGraph::of(&program, &callee);
+        self.procedures.push(Replayed { id, program, graph });
+        Ok(())
+    }
+
+    fn graphs(&self) -> Vec<(ProcedureId, OperationGraph)> {
+        self.procedures.iter().map(|p| (p.id, p.graph.clone())).collect()
+    }
+
+    pub(super) fn locals(&self) -> Vec<(ProcedureId, LocalGraph)> {
+        self.procedures.iter().map(|p| (p.id, LocalGraph::of_operations(&p.graph))).collect()
+    }
+
+    /// The tables that procedures logged by values change.
+    pub(super) fn ad_hoc(&self) -> BTreeSet<TableId> {
+        let snapshot = self.snapshot;
+        let callee = |id: ProcedureId| snapshot.routine(id).ok().map(|r| &r.program);
+        let by_values = snapshot.catalog.procedures.iter().filter(|p| p.current).filter_map(|p| {
+            let routine = snapshot.routine(p.id).ok()?;
+            (!routine.logging.is_command() && !routine.logging.is_read_only()).then_some(routine)
+        });
+        by_values
+            .flat_map(|r| OperationGraph::of(&r.program, &callee).operations)
+            .flat_map(|o| o.accesses.writes)
+            .collect()
+    }
+
+    fn operations(&self) -> Result<Graph> {
+        let mut graph = Graph { title: "Operations".to_owned(), ..Graph::default() };
+        for procedure in &self.procedures {
+            let routine = self.snapshot.routine(procedure.id)?;
+            graph.text.extend(analysis::explain(&routine.program, &routine.logging, &self.names));
+            let described = explain::operations(&routine.program, &self.names);
+            let first = graph.nodes.len();
+            let at: BTreeMap<OpId, usize> =
+                described.iter().enumerate().map(|(i, (id, _))| (*id, first + i)).collect();
+            graph.nodes.extend(described.into_iter().enumerate().map(|(i, (_, text))| {
+                node(
+                    [vec![format!("{} {}", self.names.procedure(procedure.id), i + 1)], wrapped(&text)]
+                        .concat(),
+                )
+            }));
+            let mut edges: BTreeMap<(usize, usize, bool), Vec<&str>> = BTreeMap::new();
+            for edge in DependencyGraph::of(&routine.program).edges {
+                if let (Some(from), Some(to)) = (at.get(&edge.from), at.get(&edge.to)) {
+                    let data = edge.kind == EdgeKind::Data;
+                    edges.entry((*from, *to, data)).or_default().push(edge.kind.name());
+                }
+            }
+            graph.edges.extend(edges.into_iter().map(|((from, to, dashed), kinds)| GraphEdge {
+                from,
+                to,
+                label: kinds.join(", "),
+                dashed,
+            }));
+        }
+        Ok(graph)
+    }
+
+    fn local(&self) -> Graph {
+        let mut graph = Graph { title: "Local dependency graphs".to_owned(), ..Graph::default() };
+        for (procedure, (id, local)) in self.procedures.iter().zip(self.locals()) {
+            let name = self.names.procedure(id);
+            let described: BTreeMap<OpId, String> = explain::operations(&procedure.program, &self.names)
+                .into_iter()
+                .enumerate()
+                .map(|(i, (op, text))| (op, format!("{}. {text}", i + 1)))
+                .collect();
+            if !graph.text.is_empty() {
+                graph.text.push(String::new());
+            }
+            graph.text.push(format!("{name}: {}", counted(local.slices.len(), "slice")));
+            if local.barrier.is_some() {
+                graph.text.extend(text::local(&local, &self.names).into_iter().map(|l| format!("  {l}")));
+                continue;
+            }
+            let first = graph.nodes.len();
+            for (slice, lines) in local.slices.iter().zip(text::slices(&local, &self.names)) {
+                graph.text.extend(lines.into_iter().map(|l| format!("  {l}")));
+                let ops: Vec<String> = slice.ops.iter().filter_map(|o| described.get(o).cloned()).collect();
+                graph.text.extend(ops.iter().map(|o| format!("        {o}")));
+                let head = format!("{name}.{}", SliceId::from(graph.nodes.len() - first));
+                graph.nodes.push(node([vec![head], ops.iter().flat_map(|o| wrapped(o)).collect()].concat()));
+            }
+            graph.edges.extend(local.edges.iter().map(|(a, b)| edge(first + a.index(), first + b.index())));
+        }
+        graph
+    }
+
+    fn global(&self, title: &str, locals: &[(ProcedureId, LocalGraph)]) -> Graph {
+        let global = GlobalGraph::of(locals, self.ad_hoc());
+        let mut graph = Graph { title: title.to_owned(), ..Graph::default() };
+        graph.text.push(format!(
+            "{title}: {} over {}",
+            counted(global.blocks.len(), "block"),
+            counted(global.locals.len(), "procedure")
+        ));
+        graph.text.extend(text::global(&global, &self.names).into_iter().map(|l| format!("  {l}")));
+        graph.text.extend(self.alone(locals).into_iter().map(|l| format!("  {l}")));
+        graph.nodes = self.blocks(&global).into_iter().map(node).collect();
+        graph.edges = global.reduced().iter().map(|(a, b)| edge(a.index(), b.index())).collect();
+        graph
+    }
+
+    /// The text of each block.
+    fn blocks(&self, global: &GlobalGraph) -> Vec<Vec<String>> {
+        let block = |(i, block): (usize, &paper::Block)| {
+            let mut lines = vec![BlockId::from(i).to_string()];
+            lines.extend(wrapped(&text::accesses(&block.accesses, &self.names)));
+            lines.extend(block.slices.iter().map(|(p, s)| text::slice_name(*p, *s, &self.names)));
+            lines
+        };
+        global.blocks.iter().enumerate().map(block).collect()
+    }
+
+    /// Procedures whose calls run alone, and why.
+    pub(super) fn alone(&self, locals: &[(ProcedureId, LocalGraph)]) -> Vec<String> {
+        let why = |(id, local): &(ProcedureId, LocalGraph)| {
+            let why = local.barrier.as_ref()?;
+            Some(format!("{} runs alone: {why}", self.names.procedure(*id)))
+        };
+        locals.iter().filter_map(why).collect()
+    }
+
+    fn schedule(&self, request: &GraphRequest) -> Result<Graph> {
+        let global = GlobalGraph::of(&self.locals(), self.ad_hoc());
+        let mut calls: BTreeMap<ProcedureId, u64> = BTreeMap::new();
+        for (name, n) in &request.calls {
+            let id = procedure_named(self.snapshot, name)?.id;
+            if !self.procedures.iter().any(|p| p.id == id) {
+                let message = format!("calls of procedure \"{name}\" are not replayed as calls");
+                return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+            }
+            *calls.entry(id).or_default() += n;
+        }
+        if calls.is_empty() {
+            calls = global.locals.keys().map(|id| (*id, 1)).collect();
+        }
+        let load = schedule::load(&global, &calls);
+        let (batches, workers) = (request.batches.max(1), request.workers.max(1));
+        let manner = Manner { batches, workers, pipelined: request.pipelined };
+        let plan = Schedule::of(&global, &load, manner);
+        let mut graph = Graph { title: "Schedule".to_owned(), ..Graph::default() };
+        graph.text = self.timetable(&global, &load, manner, &plan);
+        let blocks = self.blocks(&global);
+        let mut at = BTreeMap::new();
+        for set in &plan.piece_sets {
+            at.insert((set.batch, set.block), graph.nodes.len());
+            let mut lines = vec![format!("batch {} {}", set.batch + 1, set.block)];
+            lines.extend(blocks[set.block.index()][1..].iter().take(1).cloned());
+            lines.push(format!("{}, cost {}", counted(set.load.pieces as usize, "piece"), set.load.cost));
+            lines.push(format!("{} to {}", set.start, set.finish));
+            graph.nodes.push(GraphNode { lines, critical: set.critical });
+        }
+        for ((batch, block), to) in &at {
+            let needs = global.reduced().into_iter().filter(|(_, b)| b == block).map(|(a, _)| (*batch, a));
+            let before = batch.checked_sub(1).map(|b| (b, *block));
+            for from in needs.chain(before).filter_map(|f| at.get(&f)) {
+                graph.edges.push(edge(*from, *to));
+            }
+        }
+        Ok(graph)
+    }
+
+    /// A schedule for a terminal: a line a block, time from left to right.
+    fn timetable(
+        &self,
+        global: &GlobalGraph,
+        load: &[schedule::Load],
+        manner: Manner,
+        plan: &Schedule,
+    ) -> Vec<String> {
+        const WIDTH: f64 = 60.0;
+        let total: u64 = load.iter().map(|l| l.pieces).sum();
+        let cores = schedule::cores(load, manner.workers);
+        let at = |time: f64| (time / plan.makespan.max(f64::MIN_POSITIVE) * WIDTH).round() as usize;
+        let rows = global.blocks.iter().enumerate().map(|(i, block)| {
+            let mut bar = vec![' '; WIDTH as usize];
+            for set in plan.piece_sets.iter().filter(|s| s.block.index() == i) {
+                let mark = char::from_digit(((set.batch + 1) % 10) as u32, 10).unwrap_or('#');
+                let (from, to) = (at(set.start), at(set.finish).max(at(set.start) + 1));
+                bar.iter_mut().take(to).skip(from).for_each(|c| *c = mark);
+            }
+            let critical = plan.piece_sets.iter().any(|s| s.critical && s.block.index() == i);
+            let share = (load[i].pieces * 100).checked_div(total).unwrap_or(0);
+            [
+                BlockId::from(i).to_string(),
+                text::accesses(&block.accesses, &self.names),
+                counted(load[i].pieces as usize, "piece"),
+                format!("{share} %"),
+                counted(cores[i], "core"),
+                format!(
+                    "|{}|{}",
+                    bar.into_iter().collect::<String>(),
+                    if critical { " critical" } else { "" }
+                ),
+            ]
+        });
+        let rows = text::table(rows);
+        let path: Vec<String> = plan
+            .critical_path()
+            .map(|s| {
+                if manner.batches > 1 { format!("{}/{}", s.batch + 1, s.block) } else { s.block.to_string() }
+            })
+            .collect();
+        let order = if manner.pipelined { "pipelined" } else { "one after the other" };
+        let mut lines = vec![format!(
+            "{}, {order}, on {}; costs in operations of slices; in the bars, the number of the batch",
+            counted(manner.batches, "batch"),
+            counted(manner.workers, "worker"),
+        )];
+        lines.extend(rows.into_iter().map(|r| format!("  {r}")));
+        lines.push(format!("critical path: {}", path.join(" -> ")));
+        lines.push(format!(
+            "work {}, critical path {}: {:.2} times as fast at most; with {} {}: {:.2} times",
+            plan.work,
+            plan.span,
+            plan.work / plan.span.max(f64::MIN_POSITIVE),
+            counted(manner.workers, "worker"),
+            plan.makespan,
+            plan.work / plan.makespan.max(f64::MIN_POSITIVE),
+        ));
+        lines
+    }
+}
+
+/// The current procedure of a name.
+fn procedure_named<'s, H: Header>(snapshot: &'s Snapshot<H>, name: &str) -> Result<&'s Procedure> {
+    let mut found = snapshot.catalog.procedures_named(name);
+    match (found.next(), found.next()) {
+        (Some(procedure), None) => Ok(procedure),
+        (None, _) => Err(Error::new(
+            SqlState::UNDEFINED_FUNCTION,
+            format!("procedure or function \"{name}\" does not exist"),
+        )),
+        _ => {
+            Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, format!("procedure name \"{name}\" is not unique")))
+        }
+    }
+}
+
+fn node(lines: Vec<String>) -> GraphNode {
+    GraphNode { lines, critical: false }
+}
+
+fn edge(from: usize, to: usize) -> GraphEdge {
+    GraphEdge { from, to, label: String::new(), dashed: false }
+}
+
+pub(super) fn counted(n: usize, what: &str) -> String {
+    let s = match (n, what.ends_with("ch")) {
+        (1, _) => "",
+        (_, true) => "es",
+        _ => "s",
+    };
+    format!("{n} {what}{s}")
+}
+
+/// Lines of at most 40 characters or one word.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= 40 => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}

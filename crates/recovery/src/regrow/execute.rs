@@ -1,0 +1,139 @@
+//! Execution: the pieces of one class and partition, in key order.
+//!
+//! The queues of all chunks are gathered and sorted by key; the sort is stable, so that pieces of one
+//! key stay in commit order. What follows is a sweep over the partition's rows: neighbours in the order
+//! are neighbours in the indexes.
+
+use super::layout::Layout;
+use super::operands::Reader;
+use super::planner::{out_of_place, poisoned};
+use super::segment::{CHANGE, Chunk, Descriptor, PUT, Segment, TAKE};
+use super::worker::{Worker, stopped};
+use super::{feed::unreadable, image};
+use crate::CompiledPiece;
+use planaria_base::{Error, Result, SequenceId, Type};
+use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
+use planaria_ir::{Draw, Level};
+use planaria_protocol::Protocol;
+use planaria_storage::Header;
+use std::ops::Range;
+use std::sync::RwLockReadGuard;
+
+/// Pieces between two ends of a transaction: what was deleted waits for it.
+const PIECES_PER_TRANSACTION: usize = 256;
+
+/// Runs the pieces of these queues of a segment. `sorted`: pieces of different keys may change places.
+pub(super) fn run<H: Header>(
+    worker: &mut Worker<H>,
+    segment: &Segment<H>,
+    queues: Range<usize>,
+    sorted: bool,
+) -> Result<()> {
+    let layout = &*segment.layout;
+    let mut chunks = Vec::with_capacity(segment.parts.len());
+    for part in &segment.parts {
+        chunks.push(part.chunk.read().map_err(|_| poisoned())?);
+    }
+    let mut order = std::mem::take(&mut worker.order);
+    order.clear();
+    for (number, chunk) in (0u16..).zip(&chunks) {
+        for queue in &chunk.queues[queues.clone()] {
+            order.extend(queue.iter().map(|d| Descriptor { chunk: number, ..*d }));
+        }
+    }
+    if sorted {
+        order.sort_by_key(Descriptor::sort_key);
+    } else {
+        order.sort_unstable_by_key(|d| (d.chunk, d.sequence));
+    }
+    let outcome = run_in_order(worker, segment, layout, &chunks, &order);
+    worker.order = order;
+    outcome
+}
+
+fn run_in_order<H: Header>(
+    worker: &mut Worker<H>,
+    segment: &Segment<H>,
+    layout: &Layout<H>,
+    chunks: &[RwLockReadGuard<'_, Chunk>],
+    order: &[Descriptor],
+) -> Result<()> {
+    let pieces = layout.compiled()?;
+    for group in order.chunks(PIECES_PER_TRANSACTION) {
+        worker.protocol.begin(&mut worker.txn);
+        for descriptor in group {
+            let chunk = &chunks[usize::from(descriptor.chunk)];
+            let done = match descriptor.piece {
+                CHANGE | TAKE | PUT => {
+                    let batch = &segment.parts[usize::from(descriptor.chunk)].batch;
+                    let effect = batch.effect_at(descriptor.operands as usize).ok_or_else(unreadable);
+                    effect.and_then(|effect| image::put_in_place(worker, layout, &effect, descriptor.piece))
+                }
+                piece => {
+                    let operands = &chunk.operands[descriptor.operands as usize..];
+                    run_piece(worker, layout, pieces[usize::from(piece)], operands)
+                }
+            };
+            if let Err(error) = done {
+                worker.current = chunk.transaction(descriptor.sequence);
+                return Err(error);
+            }
+        }
+        worker.end_transaction(&layout.world.tables);
+    }
+    Ok(())
+}
+
+fn run_piece<H: Header>(
+    worker: &mut Worker<H>,
+    layout: &Layout<H>,
+    piece: &CompiledPiece,
+    operands: &[u8],
+) -> Result<()> {
+    worker.machine.reset();
+    worker.slots.clear();
+    let mut reader = Reader(operands);
+    for _ in piece.code.input_types() {
+        let slot = reader.slot(worker.machine.heap_mut())?;
+        worker.slots.push(slot);
+    }
+    let mut ctx = Context {
+        protocol: &worker.protocol,
+        txn: &mut worker.txn,
+        tables: &layout.world.tables,
+        link: &*layout.world.routines as &dyn Link,
+        host: &mut Executor,
+    };
+    worker.machine.run(&piece.code, &worker.slots, &mut ctx).map_err(stopped)
+}
+
+/// A piece's surroundings: everything it needs it was given.
+struct Executor;
+
+impl Host for Executor {
+    fn draw(&mut self, _: Draw) -> Result<Slot> {
+        Err(out_of_place("an input"))
+    }
+    fn next_value(&mut self, _: SequenceId) -> Result<i64> {
+        Err(out_of_place("nextval"))
+    }
+    fn current_value(&mut self, _: SequenceId) -> Result<i64> {
+        Err(out_of_place("currval"))
+    }
+    fn set_value(&mut self, _: SequenceId, _: i64, _: bool) -> Result<()> {
+        Err(out_of_place("setval"))
+    }
+    fn notice(&mut self, _: Level, _: &Error) {}
+    fn row(&mut self, _: &[Slot], _: &Heap) -> Result<()> {
+        Ok(())
+    }
+    fn execute(&mut self, _: &str, _: &[Type]) -> Result<Dynamic> {
+        Err(out_of_place("EXECUTE"))
+    }
+    fn keep(&mut self, _: &[Slot], _: &Heap) -> Result<()> {
+        Err(out_of_place("a value for the log"))
+    }
+    fn interrupted(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,338 @@
+//! Cuts the log into segments and barriers.
+//!
+//! A segment ends where it is large enough, before a barrier, before a call of a procedure that was
+//! not met before (it may change which tables go together), and before a call whose plan reads what a
+//! transaction earlier in the segment changes.
+
+use super::layout::{Layout, SortKey};
+use super::segment::{PIECES_MAX, Part, Segment};
+use crate::{World, at};
+use planaria_base::{CommitTs, Error, ProcedureId, Result, SqlState, TableId};
+use planaria_log::{Batch, Batches, RawRecord};
+use planaria_storage::Header;
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, RwLock};
+
+/// Transactions of the first segment after a new layout: the next ones are four times larger each, up
+/// to the size asked for. The first ones give the samples by which classes are divided.
+const FIRST: usize = 2048;
+/// How often classes are divided, by the samples of one more segment each.
+const DIVISIONS: u32 = 3;
+/// Bytes of log at which a segment ends, however few its transactions.
+const BYTES_MAX: u64 = 64 << 20;
+/// Parts are no smaller, so that their fixed costs do not count; nor larger, so that all threads have
+/// some.
+const PART_MIN: usize = 64;
+const PART_MAX: usize = 4096;
+/// Chunk numbers in descriptors are 16 bits.
+const PARTS_MAX: usize = 1 << 14;
+
+/// What comes next.
+pub(super) enum Fed<H: Header> {
+    Segment(Arc<Segment<H>>),
+    /// A record to be replayed with nobody else at work.
+    Barrier(Arc<Batch>, usize),
+    End,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Procedure {
+    Unknown,
+    /// Replayed whole, behind a barrier.
+    Whole,
+    Planned(usize),
+}
+
+/// What a record is.
+enum Kind {
+    Barrier,
+    /// A call of a planned procedure.
+    Call(usize),
+    Effects,
+    /// A procedure not met before, which has a plan.
+    New(ProcedureId),
+}
+
+/// See the module's head.
+pub(super) struct Feed<H: Header> {
+    batches: Batches,
+    current: Option<(Arc<Batch>, usize)>,
+    layout: Arc<Layout<H>>,
+    /// Whether calls are planned at all.
+    plans: bool,
+    known: Vec<Procedure>,
+    planned: Vec<ProcedureId>,
+    /// Some plan reads tables.
+    reads: bool,
+    size: usize,
+    size_max: usize,
+    threads: usize,
+    next: u32,
+    /// By table: changed in the segment being cut, and in the one before it.
+    changed: Vec<bool>,
+    changed_before: Vec<bool>,
+    /// Number of the layout's classes, and how often they were divided since.
+    base: u32,
+    divisions: u32,
+    /// The layout has just changed: what segments under way change for its plans is not known.
+    fresh: bool,
+}
+
+impl<H: Header> Feed<H> {
+    pub(super) fn new(
+        batches: Batches,
+        world: Arc<World<H>>,
+        plans: bool,
+        size_max: usize,
+        threads: usize,
+    ) -> Result<Feed<H>> {
+        let layout = Arc::new(Layout::new(world, &[])?);
+        let mut feed = Feed {
+            batches,
+            current: None,
+            layout,
+            plans,
+            known: Vec::new(),
+            planned: Vec::new(),
+            reads: false,
+            size: FIRST,
+            size_max: size_max.max(1),
+            threads,
+            next: 0,
+            changed: Vec::new(),
+            changed_before: Vec::new(),
+            base: 0,
+            divisions: 0,
+            fresh: true,
+        };
+        feed.forget_changes();
+        Ok(feed)
+    }
+
+    pub(super) fn layout(&self) -> &Arc<Layout<H>> {
+        &self.layout
+    }
+
+    /// The schema has changed; nothing is under way.
+    pub(super) fn enter(&mut self, world: Arc<World<H>>) -> Result<()> {
+        self.known.clear();
+        self.planned.clear();
+        self.install(Layout::new(world, &[])?);
+        Ok(())
+    }
+
+    /// Whether samples should be had before much is cut.
+    pub(super) fn wants_samples(&self) -> bool {
+        self.divisions == 0 && self.layout.classes.iter().any(|c| c.prefix > 0)
+    }
+
+    /// The number of the classes, if they are still to be divided anew.
+    pub(super) fn samples_wanted(&self) -> Option<u32> {
+        (self.divisions < DIVISIONS).then_some(self.base)
+    }
+
+    /// Divides the classes by samples of the keys of this layout's classes.
+    pub(super) fn divide(&mut self, samples: &mut [Vec<SortKey>], partitions: usize) {
+        self.divisions += 1;
+        let last = self.divisions == DIVISIONS;
+        self.layout = Arc::new(self.layout.divided(samples, partitions, last));
+    }
+
+    fn install(&mut self, layout: Layout<H>) {
+        self.reads = layout.procedures.iter().any(|p| !p.reads.is_empty());
+        self.layout = Arc::new(layout);
+        self.size = FIRST;
+        self.base += 1;
+        self.divisions = 0;
+        self.fresh = true;
+        self.forget_changes();
+    }
+
+    fn forget_changes(&mut self) {
+        let tables = self.layout.tables.len();
+        for set in [&mut self.changed, &mut self.changed_before] {
+            set.clear();
+            set.resize(tables, false);
+        }
+    }
+
+    /// Cuts off the next segment or barrier.
+    pub(super) fn next(&mut self) -> Result<Fed<H>> {
+        let mut spans: Vec<(Arc<Batch>, Range<usize>)> = Vec::new();
+        let (mut transactions, mut calls, mut bytes, mut last) = (0u64, 0u64, 0u64, CommitTs(0));
+        let mut waits = std::mem::take(&mut self.fresh);
+        std::mem::swap(&mut self.changed, &mut self.changed_before);
+        self.changed.fill(false);
+        let target = self.size.min(self.size_max) as u64;
+        'cut: while transactions < target && bytes < BYTES_MAX {
+            let (batch, position) = match self.current.take() {
+                Some(current) => current,
+                None => match self.batches.next().transpose()? {
+                    Some(batch) => (Arc::new(batch), 0),
+                    None => break,
+                },
+            };
+            let mut at_record = position;
+            let mut ended = false;
+            while at_record < batch.len() && transactions < target && bytes < BYTES_MAX {
+                let record = batch.get(at_record);
+                match self.kind(&batch, &record).map_err(|e| at(e, record.commit_ts()))? {
+                    Kind::Barrier if transactions == 0 => {
+                        self.current = Some((batch.clone(), at_record + 1));
+                        self.forget_changes();
+                        return Ok(Fed::Barrier(batch, at_record));
+                    }
+                    Kind::New(id) if transactions == 0 => {
+                        self.planned.push(id);
+                        let layout = Layout::new(self.layout.world.clone(), &self.planned)?;
+                        if layout.pieces.len() >= usize::from(PIECES_MAX) {
+                            self.planned.pop();
+                            self.set_known(id, Procedure::Whole);
+                            continue;
+                        }
+                        self.set_known(id, Procedure::Planned(self.planned.len() - 1));
+                        self.install(layout);
+                        waits = std::mem::take(&mut self.fresh);
+                        continue;
+                    }
+                    Kind::Barrier | Kind::New(_) => ended = true,
+                    Kind::Call(number) => {
+                        if self.reads {
+                            let procedure = &self.layout.procedures[number];
+                            let meets = |set: &[bool]| procedure.reads.iter().any(|t| set[t.index()]);
+                            if meets(&self.changed) {
+                                ended = true;
+                            } else {
+                                waits |= meets(&self.changed_before);
+                                for table in &procedure.changes {
+                                    self.changed[table.index()] = true;
+                                }
+                            }
+                        }
+                        calls += u64::from(!ended);
+                    }
+                    Kind::Effects => {
+                        if self.reads {
+                            let effects = record.effects().into_iter().flatten();
+                            for table in effects.filter_map(|e| e.table()) {
+                                self.changed[table.index()] = true;
+                            }
+                        }
+                    }
+                }
+                if ended {
+                    break;
+                }
+                transactions += 1;
+                bytes += record.len() as u64;
+                last = record.commit_ts();
+                at_record += 1;
+            }
+            if at_record > position {
+                spans.push((batch.clone(), position..at_record));
+            }
+            if at_record < batch.len() {
+                self.current = Some((batch, at_record));
+            }
+            if ended {
+                break 'cut;
+            }
+        }
+        if transactions == 0 {
+            return Ok(Fed::End);
+        }
+        self.size = (self.size * 4).min(self.size_max.max(FIRST));
+        let id = self.next;
+        self.next += 1;
+        let whole = self.layout.classes.iter().map(|_| AtomicBool::new(false)).collect();
+        let parts = self.parts(spans, transactions as usize);
+        let layout = self.layout.clone();
+        waits |= layout.plans_alone;
+        Ok(Fed::Segment(Arc::new(Segment {
+            id,
+            base: self.base,
+            layout,
+            parts,
+            waits,
+            whole,
+            transactions,
+            calls,
+            bytes,
+            last,
+        })))
+    }
+
+    fn parts(&self, spans: Vec<(Arc<Batch>, Range<usize>)>, transactions: usize) -> Vec<Part> {
+        let size =
+            (transactions / (self.threads * 4)).clamp(PART_MIN, PART_MAX).max(transactions / PARTS_MAX);
+        let mut parts = Vec::new();
+        for (batch, records) in spans {
+            for start in records.clone().step_by(size) {
+                let records = start..(start + size).min(records.end);
+                parts.push(Part { batch: batch.clone(), records, chunk: RwLock::default() });
+            }
+        }
+        parts
+    }
+
+    fn set_known(&mut self, id: ProcedureId, procedure: Procedure) {
+        if self.known.len() <= id.index() {
+            self.known.resize(id.index() + 1, Procedure::Unknown);
+        }
+        self.known[id.index()] = procedure;
+    }
+
+    fn kind(&mut self, batch: &Batch, record: &RawRecord<'_>) -> Result<Kind> {
+        if let Some(mut effects) = record.effects() {
+            // Places in the batch are kept in 32 bits.
+            let mut barrier = u32::try_from(batch.bytes()).is_err();
+            let mut tables = Ok(());
+            for effect in effects.by_ref() {
+                match effect.table() {
+                    Some(table) => tables = tables.and_then(|()| self.check_table(table)),
+                    None => barrier |= effect.advance().is_none(),
+                }
+            }
+            if !effects.is_whole() {
+                return Err(unreadable());
+            }
+            // A change of the schema may make the tables that it fills.
+            if !barrier {
+                tables?;
+            }
+            return Ok(if barrier { Kind::Barrier } else { Kind::Effects });
+        }
+        let (id, ..) = record.call().ok_or_else(unreadable)?;
+        if !self.plans {
+            return Ok(Kind::Barrier);
+        }
+        match self.known.get(id.index()).copied().unwrap_or(Procedure::Unknown) {
+            Procedure::Planned(number) => Ok(Kind::Call(number)),
+            Procedure::Whole => Ok(Kind::Barrier),
+            Procedure::Unknown => {
+                if self.layout.world.routines.plan(id)?.is_some() {
+                    return Ok(Kind::New(id));
+                }
+                self.set_known(id, Procedure::Whole);
+                Ok(Kind::Barrier)
+            }
+        }
+    }
+
+    fn check_table(&self, table: TableId) -> Result<()> {
+        match self.layout.world.tables.try_get(table) {
+            Some(_) => Ok(()),
+            None => Err(Error::new(
+                SqlState::DATA_CORRUPTED,
+                format!("the log changes table {table}, which does not exist"),
+            )),
+        }
+    }
+}
+
+#[cold]
+pub(super) fn unreadable() -> Error {
+    Error::new(SqlState::DATA_CORRUPTED, "the log record cannot be decoded")
+        .hint("the log may have been written by a newer version of Planaria")
+}

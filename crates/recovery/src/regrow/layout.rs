@@ -1,0 +1,311 @@
+//! Which tables go together, and how their rows are divided.
+//!
+//! A *class* is a set of tables that pieces touch together: the union-find of the tables of every piece
+//! of every procedure met so far. Its rows are divided by the values of their first `prefix` primary
+//! key columns, as many as every piece of the class names; two rows that differ there may be changed in
+//! any order. Only unique secondary indexes see across that: a key that one row gives up, another may
+//! take. A segment in which this can have happened runs such a class whole, in commit order.
+
+use crate::{CompiledPiece, CompiledPlan, Routines, World};
+use planaria_base::{ColumnId, IndexId, ProcedureId, Result, TableId, Type};
+use planaria_ir::{OpKind, Program};
+use planaria_storage::{Header, KeyBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The first bytes of an encoded key prefix: what pieces are sorted and divided by. It orders as the
+/// prefixes do; those that agree in it stay in commit order.
+pub(super) type SortKey = (u64, u32);
+
+/// The sort key of an encoded prefix.
+#[inline]
+pub(super) fn sort_key(key: &KeyBuf) -> SortKey {
+    let words = key.words();
+    let at = |i: usize| words.get(i).copied().unwrap_or(0);
+    (at(0), (at(1) >> 32) as u32)
+}
+
+/// A class of tables.
+#[derive(Clone, Debug)]
+pub(super) struct Class {
+    /// Leading primary key columns that rows are divided by; 0: not divided.
+    pub prefix: usize,
+    /// Where the partitions but the first begin, ascending. None before there are samples.
+    pub splitters: Vec<SortKey>,
+    /// Number of its first queue.
+    pub first_queue: usize,
+}
+
+impl Class {
+    pub(super) fn partitions(&self) -> usize {
+        self.splitters.len() + 1
+    }
+    /// The queue for pieces with this key.
+    #[inline]
+    pub(super) fn queue(&self, key: SortKey) -> usize {
+        self.first_queue + self.splitters.partition_point(|s| *s <= key)
+    }
+}
+
+/// What the planner and the executor must know of a piece.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PieceInfo {
+    pub procedure: u32,
+    /// Its number within the procedure.
+    pub number: u32,
+    /// `None`: it touches no table.
+    pub class: Option<u16>,
+    /// The table whose primary key encodes its key.
+    pub table: TableId,
+    /// It may give up, or take, a unique key that another partition's rows want.
+    pub disturbs: bool,
+}
+
+/// What is known of a table.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TableInfo {
+    pub class: u16,
+    /// A unique index besides the primary one.
+    pub unique_secondary: bool,
+    /// One whose keys can meet those of rows in other partitions.
+    pub dangerous: bool,
+}
+
+/// A procedure whose calls are replayed in pieces.
+#[derive(Clone, Debug)]
+pub(super) struct Planned {
+    pub id: ProcedureId,
+    /// Number of its first piece among all.
+    pub first_piece: u32,
+    /// Tables that its plan reads.
+    pub reads: Vec<TableId>,
+    /// Tables of which its pieces change what some plan reads.
+    pub changes: Vec<TableId>,
+}
+
+/// Everything above for one version of the schema and the procedures met so far. Immutable: pieces in
+/// queues refer to it.
+pub(super) struct Layout<H: Header> {
+    pub world: Arc<World<H>>,
+    pub procedures: Vec<Planned>,
+    pub pieces: Vec<PieceInfo>,
+    pub classes: Vec<Class>,
+    pub tables: Vec<TableInfo>,
+    pub queues: usize,
+    /// Whether planning collects samples of the keys.
+    pub samples: bool,
+    /// Some piece moves texts about in rows of which a plan reads texts: a plan may not run beside it.
+    pub plans_alone: bool,
+}
+
+impl<H: Header> Layout<H> {
+    /// The layout for these procedures, all of which have plans. No class is divided yet.
+    pub(super) fn new(world: Arc<World<H>>, ids: &[ProcedureId]) -> Result<Layout<H>> {
+        let routines = world.routines.clone();
+        let plans = plans(&*routines, ids)?;
+        let pieces_of_all = || plans.iter().flat_map(|p| &p.pieces);
+        let count = world.tables.iter().map(|t| t.id().index() + 1).max().unwrap_or(0);
+        let mut parent: Vec<usize> = (0..count).collect();
+        for piece in pieces_of_all() {
+            for pair in piece.tables.windows(2) {
+                let (a, b) = (root(&parent, pair[0].index()), root(&parent, pair[1].index()));
+                parent[a.max(b)] = a.min(b);
+            }
+        }
+        let mut members: BTreeMap<usize, Vec<TableId>> = BTreeMap::new();
+        for table in world.tables.iter() {
+            members.entry(root(&parent, table.id().index())).or_default().push(table.id());
+        }
+        let mut tables = vec![TableInfo::default(); count];
+        let mut classes: Vec<Class> = Vec::new();
+        for members in members.into_values() {
+            let codec = |id: TableId| world.tables.get(id).index(IndexId::PRIMARY).codec();
+            let common = members.iter().map(|id| codec(members[0]).common_columns(codec(*id))).min();
+            let keys =
+                pieces_of_all().filter(|p| p.tables.iter().any(|t| members.contains(t))).map(|p| p.key);
+            let prefix = common.into_iter().chain(keys).min().unwrap_or(0);
+            for id in &members {
+                let table = world.tables.get(*id);
+                let primary: Vec<ColumnId> = codec(*id).columns().take(prefix).collect();
+                let mut info = TableInfo { class: classes.len() as u16, ..TableInfo::default() };
+                for (_, index) in table.secondary().filter(|(_, index)| index.codec().unique()) {
+                    info.unique_secondary = true;
+                    let columns: Vec<ColumnId> = index.codec().columns().collect();
+                    info.dangerous |= prefix > 0 && !primary.iter().all(|c| columns.contains(c));
+                }
+                tables[id.index()] = info;
+            }
+            let first_queue = classes.len();
+            classes.push(Class { prefix, splitters: Vec::new(), first_queue });
+        }
+        let read: Vec<PlanReads> = plans.iter().map(|p| PlanReads::of(p, &world)).collect();
+        let (mut procedures, mut pieces) = (Vec::new(), Vec::new());
+        let mut plans_alone = false;
+        for (plan, id) in plans.iter().zip(ids) {
+            let first_piece = pieces.len() as u32;
+            let mut changes = BTreeSet::new();
+            for (number, piece) in (0u32..).zip(&plan.pieces) {
+                let writes = Writes::of(&piece.program);
+                let table = piece.tables.first().copied();
+                pieces.push(PieceInfo {
+                    procedure: procedures.len() as u32,
+                    number,
+                    class: table.map(|t| tables[t.index()].class),
+                    table: table.unwrap_or(TableId(0)),
+                    disturbs: writes.disturb(&world, &tables),
+                });
+                for read in &read {
+                    changes.extend(writes.conflicts(read));
+                    plans_alone |= writes.moves_texts(read, &world);
+                }
+            }
+            let changes = changes.into_iter().collect();
+            procedures.push(Planned { id: *id, first_piece, reads: plan.reads.clone(), changes });
+        }
+        let queues = classes.len();
+        drop(plans);
+        Ok(Layout { world, procedures, pieces, classes, tables, queues, samples: true, plans_alone })
+    }
+
+    /// The same, its classes divided into at most `partitions` each by where the samples lie.
+    pub(super) fn divided(&self, samples: &mut [Vec<SortKey>], partitions: usize, last: bool) -> Layout<H> {
+        let mut classes = self.classes.clone();
+        let mut queues = 0;
+        for (class, samples) in classes.iter_mut().zip(samples) {
+            class.first_queue = queues;
+            class.splitters.clear();
+            if class.prefix > 0 && !samples.is_empty() {
+                samples.sort_unstable();
+                let parts = partitions.min(samples.len());
+                class.splitters.extend((1..parts).map(|i| samples[i * samples.len() / parts]));
+                class.splitters.dedup();
+            }
+            queues += class.partitions();
+        }
+        Layout {
+            world: self.world.clone(),
+            procedures: self.procedures.clone(),
+            pieces: self.pieces.clone(),
+            classes,
+            tables: self.tables.clone(),
+            queues,
+            samples: !last,
+            plans_alone: self.plans_alone,
+        }
+    }
+
+    /// The compiled pieces, by number.
+    pub(super) fn compiled(&self) -> Result<Vec<&CompiledPiece>> {
+        let plans = self.plans()?;
+        Ok(self.pieces.iter().map(|p| &plans[p.procedure as usize].pieces[p.number as usize]).collect())
+    }
+
+    /// The plans, in the order of `procedures`.
+    pub(super) fn plans(&self) -> Result<Vec<&CompiledPlan>> {
+        let ids: Vec<ProcedureId> = self.procedures.iter().map(|p| p.id).collect();
+        plans(&*self.world.routines, &ids)
+    }
+}
+
+fn plans<'r>(routines: &'r dyn Routines, ids: &[ProcedureId]) -> Result<Vec<&'r CompiledPlan>> {
+    let mut plans = Vec::with_capacity(ids.len());
+    for id in ids {
+        plans.extend(routines.plan(*id)?);
+    }
+    Ok(plans)
+}
+
+fn root(parent: &[usize], mut at: usize) -> usize {
+    while parent[at] != at {
+        at = parent[at];
+    }
+    at
+}
+
+/// The columns that a plan reads.
+struct PlanReads {
+    columns: BTreeSet<(TableId, ColumnId)>,
+    /// Tables of which it reads texts.
+    texts: BTreeSet<TableId>,
+}
+
+impl PlanReads {
+    fn of<H: Header>(plan: &CompiledPlan, world: &World<H>) -> PlanReads {
+        let mut reads = PlanReads { columns: BTreeSet::new(), texts: BTreeSet::new() };
+        plan.program.body.visit(&mut |op| {
+            let (table, index, columns) = match &op.kind {
+                OpKind::Get { table, index, columns, .. } | OpKind::Scan { table, index, columns, .. } => {
+                    (*table, Some(*index), columns)
+                }
+                OpKind::Load { table, columns, .. } => (*table, None, columns),
+                _ => return,
+            };
+            let storage = world.tables.get(table);
+            if let Some(index) = index {
+                reads.columns.extend(storage.index(index).codec().columns().map(|c| (table, c)));
+            }
+            for (column, _) in columns {
+                reads.columns.insert((table, *column));
+                if is_text(&storage.layout().specs()[column.index()].ty) {
+                    reads.texts.insert(table);
+                }
+            }
+        });
+        reads
+    }
+}
+
+fn is_text(ty: &Type) -> bool {
+    matches!(ty, Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Bytea)
+}
+
+/// What a piece may write.
+#[derive(Default)]
+struct Writes {
+    /// Tables in which rows come and go.
+    rows: BTreeSet<TableId>,
+    deleted: BTreeSet<TableId>,
+    columns: BTreeSet<(TableId, ColumnId)>,
+}
+
+impl Writes {
+    fn of(program: &Program) -> Writes {
+        let mut writes = Writes::default();
+        program.body.visit(&mut |op| match &op.kind {
+            OpKind::Insert { table, .. } => {
+                writes.rows.insert(*table);
+            }
+            OpKind::Delete { table, .. } => {
+                writes.rows.insert(*table);
+                writes.deleted.insert(*table);
+            }
+            OpKind::Update { table, set, .. } => writes.columns.extend(set.iter().map(|(c, _)| (*table, *c))),
+            _ => {}
+        });
+        writes
+    }
+
+    fn disturb<H: Header>(&self, world: &World<H>, tables: &[TableInfo]) -> bool {
+        let dangerous = |t: &TableId| tables[t.index()].dangerous;
+        let in_unique = |(t, c): &(TableId, ColumnId)| {
+            let table = world.tables.get(*t);
+            table.indexes().iter().any(|i| i.codec().unique() && i.codec().depends_on(*c))
+        };
+        self.deleted.iter().any(dangerous) || self.columns.iter().filter(|(t, _)| dangerous(t)).any(in_unique)
+    }
+
+    /// Tables of which it writes what the plan reads.
+    fn conflicts(&self, plan: &PlanReads) -> BTreeSet<TableId> {
+        let columns = self.columns.intersection(&plan.columns).map(|(t, _)| *t);
+        let read = |t: &TableId| plan.columns.range((*t, ColumnId(0))..).next().is_some_and(|(r, _)| r == t);
+        columns.chain(self.rows.iter().copied().filter(read)).collect()
+    }
+
+    /// Whether it may move texts in an image from which the plan reads another.
+    fn moves_texts<H: Header>(&self, plan: &PlanReads, world: &World<H>) -> bool {
+        self.columns.iter().any(|(table, column)| {
+            let specs = world.tables.get(*table).layout().specs();
+            plan.texts.contains(table) && is_text(&specs[column.index()].ty)
+        })
+    }
+}

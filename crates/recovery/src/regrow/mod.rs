@@ -1,0 +1,225 @@
+//! `regrow`: plan, then execute by partition.
+//!
+//! Paper: the idea is PACMAN's (Wu et al., SIGMOD 2017, §4): slices of procedures run in parallel where
+//! nothing flows between them. What is different: the log holds the values that would flow (key-
+//! determining values), so that every key of a logged call is known when the log is read, and replay
+//! needs no order but that of the pieces on one key.
+//!
+//! Guarantee: the state after the last durable commit, exactly.
+//!
+//! 1. The log is cut into *segments* at what needs its place in the order ([`feed`]).
+//! 2. *Plan*: the plan program of each call runs on its arguments and logged inputs and emits *pieces*
+//!    with all their operands, into queues by class of tables and partition of keys ([`layout`],
+//!    [`planner`]). Logged changes of rows go there, too. Plans read only what nobody changes, so all
+//!    parts of a segment are planned at once, beside the execution of the segment before.
+//! 3. *Execute*: one task per queue sorts its pieces by key, in commit order within a key, and sweeps
+//!    over the rows ([`execute`]). Queues touch disjoint rows: no latch is taken but those of the
+//!    B+-trees' nodes.
+//! 4. Threads take the first task that is ready, from one list ([`schedule`]).
+//!
+//! What it does not do: plan calls whose procedures have no plan (they run whole, behind barriers), or
+//! divide a table by anything but its primary key.
+
+mod execute;
+mod feed;
+mod image;
+mod layout;
+mod operands;
+mod planner;
+mod schedule;
+mod segment;
+mod worker;
+
+use crate::{Options, Progress, Report, Target, at};
+use feed::{Fed, Feed};
+use planaria_base::{CommitTs, Error, Result};
+use planaria_log::{Batch, Batches, RecordBody};
+use planaria_storage::Header;
+use schedule::{Schedule, Task};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+use worker::{Times, Worker};
+
+/// Partitions of a class at most: enough for the threads there are, and for those of a simulation.
+const PARTITIONS: usize = 64;
+
+/// Replays `batches`, which hold `bytes_total` bytes of records.
+pub fn replay<T: Target>(
+    batches: Batches,
+    bytes_total: u64,
+    options: &Options,
+    target: &mut T,
+) -> Result<Report> {
+    run(batches, bytes_total, options, target, true)
+}
+
+/// The engine, with calls planned or all of them run whole.
+pub(crate) fn run<T: Target>(
+    batches: Batches,
+    bytes_total: u64,
+    options: &Options,
+    target: &mut T,
+    plans: bool,
+) -> Result<Report> {
+    let start = Instant::now();
+    let threads = options.threads.max(1);
+    let feed = Feed::new(batches, target.world(), plans, options.batch, threads)?;
+    let schedule = Schedule::new(feed, threads, PARTITIONS, options.record_tasks);
+    let times = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads)
+            .map(|number| {
+                let schedule = &schedule;
+                scope.spawn(move || {
+                    let mut worker = Worker::new(number);
+                    while step(schedule, &mut worker, false, None) {}
+                    worker.times
+                })
+            })
+            .collect();
+        let mut worker = Worker::new(0);
+        let mut main = Main { target, bytes_total };
+        while step(
+            &schedule,
+            &mut worker,
+            true,
+            Some(&mut |w, task, id| main.barrier(&schedule, w, task, id)),
+        ) {
+            main.progress(&schedule);
+        }
+        let mut times = vec![worker.times];
+        for other in others {
+            // A panic of a task is caught where it happens.
+            times.extend(other.join().ok());
+        }
+        times
+    });
+    let (mut report, last) = schedule.end().map_err(|(ts, error)| at(error, ts))?;
+    for Times { load, plan, execute, wait } in times {
+        report.load += load;
+        report.plan += plan;
+        report.execute += execute;
+        report.wait += wait;
+    }
+    if last > CommitTs(0) {
+        target.reached(last);
+    }
+    report.replay = start.elapsed();
+    let (transactions, bytes_done) = (report.transactions, bytes_total);
+    target.progress(Progress { bytes_done, bytes_total, transactions, planned: transactions });
+    Ok(report)
+}
+
+/// Takes what is to be done at a barrier.
+type AtBarrier<'f, H> =
+    &'f mut dyn FnMut(&mut Worker<H>, (Arc<Batch>, usize, Box<Feed<H>>), Option<u32>) -> Result<()>;
+
+/// Does one task; `false` when there are no more.
+fn step<H: Header>(
+    schedule: &Schedule<H>,
+    worker: &mut Worker<H>,
+    main: bool,
+    at_barrier: Option<AtBarrier<'_, H>>,
+) -> bool {
+    let waiting = Instant::now();
+    let (task, id) = schedule.next(main);
+    let began = Instant::now();
+    worker.times.wait += began - waiting;
+    worker.current = CommitTs(0);
+    let outcome = catch_unwind(AssertUnwindSafe(|| match task {
+        Task::Stop => Ok(false),
+        Task::Feed(mut feed) => {
+            let fed = feed.next();
+            worker.times.load += began.elapsed();
+            schedule.fed(feed, fed?, id, began);
+            Ok(true)
+        }
+        Task::Plan(segment, part) => {
+            let tables = &segment.layout.world.tables;
+            planner::plan_part(worker, &segment, &segment.parts[part])
+                .inspect_err(|_| worker.give_up(tables))?;
+            worker.times.plan += began.elapsed();
+            schedule.planned(&segment, part, id, began);
+            Ok(true)
+        }
+        Task::Execute(segment, queues, sorted) => {
+            let tables = &segment.layout.world.tables;
+            execute::run(worker, &segment, queues.clone(), sorted).inspect_err(|_| worker.give_up(tables))?;
+            worker.times.execute += began.elapsed();
+            schedule.executed(&segment, queues, id, began);
+            Ok(true)
+        }
+        Task::Barrier(batch, position, feed) => {
+            let at_barrier = at_barrier.ok_or_else(|| Error::internal("a barrier without its target"))?;
+            at_barrier(worker, (batch, position, feed), id)?;
+            Ok(true)
+        }
+    }));
+    match outcome {
+        Ok(Ok(more)) => more,
+        Ok(Err(error)) => {
+            schedule.fail(worker.current, error);
+            false
+        }
+        Err(_) => {
+            schedule.fail(worker.current, Error::internal("the recovery panicked"));
+            false
+        }
+    }
+}
+
+/// What only the calling thread does.
+struct Main<'t, T> {
+    target: &'t mut T,
+    bytes_total: u64,
+}
+
+impl<T: Target> Main<'_, T> {
+    fn progress(&mut self, schedule: &Schedule<T::Header>) {
+        let (bytes_done, transactions, planned) = schedule.progress();
+        let bytes_total = self.bytes_total;
+        self.target.progress(Progress { bytes_done, bytes_total, transactions, planned });
+    }
+
+    /// Replays a run of barriers.
+    fn barrier(
+        &mut self,
+        schedule: &Schedule<T::Header>,
+        worker: &mut Worker<T::Header>,
+        (mut batch, mut position, mut feed): (Arc<Batch>, usize, Box<Feed<T::Header>>),
+        mut id: Option<u32>,
+    ) -> Result<()> {
+        loop {
+            let began = Instant::now();
+            let raw = batch.get(position);
+            worker.current = raw.commit_ts();
+            let mut calls = 0;
+            match raw.decode()?.body {
+                RecordBody::Call(call) => {
+                    calls = 1;
+                    self.target.call(raw.commit_ts(), call)?;
+                }
+                RecordBody::Effects(effects) => {
+                    self.target.effects(raw.commit_ts(), effects)?;
+                    let world = self.target.world();
+                    if !Arc::ptr_eq(&world.routines, &feed.layout().world.routines) {
+                        feed.enter(world)?;
+                    }
+                }
+            }
+            worker.times.execute += began.elapsed();
+            schedule.passed(1, calls, raw.len() as u64, raw.commit_ts(), id.take(), began);
+            self.progress(schedule);
+            let began = Instant::now();
+            let fed = feed.next()?;
+            worker.times.load += began.elapsed();
+            match fed {
+                Fed::Barrier(next, at) => (batch, position) = (next, at),
+                fed => {
+                    schedule.fed(feed, fed, None, began);
+                    return Ok(());
+                }
+            }
+        }
+    }
+}

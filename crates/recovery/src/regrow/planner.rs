@@ -1,0 +1,301 @@
+//! Planning: from the records of a part to pieces in queues.
+//!
+//! A call's plan program runs on its arguments and logged inputs; what it hands over by `Piece` goes to
+//! the queue of the piece's class and partition, its operands to the chunk. An effect goes there as it
+//! is: a reference into the log batch.
+
+use super::feed::unreadable;
+use super::layout::{Layout, PieceInfo, sort_key};
+use super::operands;
+use super::segment::{CHANGE, Chunk, Descriptor, PUT, Part, Segment, TAKE};
+use super::worker::{Worker, stopped};
+use crate::{CompiledPlan, Routines};
+use planaria_base::{Error, IndexId, Result, SequenceId, SqlState, Type};
+use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
+use planaria_ir::{Draw, Level};
+use planaria_log::{ChangeBuf, RawEffects, RawRecord, RowChange, ValueReader};
+use planaria_protocol::Protocol;
+use planaria_storage::{Header, KeyBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Calls between two ends of the transaction that the plans read in.
+const CALLS_PER_TRANSACTION: u32 = 256;
+/// One piece in so many gives a sample of the keys, while classes are still being divided.
+const SAMPLE_EVERY: u32 = 8;
+
+/// Plans one part of a segment.
+pub(super) fn plan_part<H: Header>(worker: &mut Worker<H>, segment: &Segment<H>, part: &Part) -> Result<()> {
+    let layout = &*segment.layout;
+    let plans = layout.plans()?;
+    let mut numbers = Vec::new();
+    for (number, procedure) in layout.procedures.iter().enumerate() {
+        let at = procedure.id.index();
+        numbers.resize(numbers.len().max(at + 1), usize::MAX);
+        numbers[at] = number;
+    }
+    let mut chunk = part.chunk.write().map_err(|_| poisoned())?;
+    chunk.begin(layout.queues, layout.classes.len());
+    let mut calls = 0;
+    worker.protocol.begin(&mut worker.txn);
+    for at in part.records.clone() {
+        let record = part.batch.get(at);
+        worker.current = record.commit_ts();
+        let sequence = chunk.sequence;
+        chunk.transactions.push((sequence, record.commit_ts()));
+        let mut queues =
+            Queues { layout, whole: &segment.whole, chunk: &mut chunk, key: std::mem::take(&mut worker.key) };
+        let planned = match record.effects() {
+            Some(effects) => plan_effects(effects, part, &mut queues, &mut worker.change),
+            None => {
+                calls += 1;
+                plan_call(worker, &record, &plans, &numbers, &mut queues)
+            }
+        };
+        worker.key = queues.key;
+        planned?;
+        if calls == CALLS_PER_TRANSACTION {
+            calls = 0;
+            worker.end_transaction(&layout.world.tables);
+            worker.protocol.begin(&mut worker.txn);
+        }
+    }
+    worker.end_transaction(&layout.world.tables);
+    Ok(())
+}
+
+#[cold]
+pub(super) fn poisoned() -> Error {
+    Error::internal("another thread of the recovery panicked")
+}
+
+/// Where pieces go.
+struct Queues<'c, H: Header> {
+    layout: &'c Layout<H>,
+    whole: &'c [AtomicBool],
+    chunk: &'c mut Chunk,
+    key: KeyBuf,
+}
+
+impl<H: Header> Queues<'_, H> {
+    /// Queues a piece whose key prefix is in `key`.
+    #[inline]
+    fn push(&mut self, class: u16, disturbs: bool, operands: u32, piece: u16) {
+        let (key, key_low) = sort_key(&self.key);
+        let class_info = &self.layout.classes[usize::from(class)];
+        if disturbs {
+            self.whole[usize::from(class)].store(true, Ordering::Relaxed);
+        }
+        let sequence = self.chunk.sequence;
+        self.chunk.sequence = sequence.wrapping_add(1);
+        if self.layout.samples && sequence.is_multiple_of(SAMPLE_EVERY) {
+            self.chunk.samples[usize::from(class)].push((key, key_low));
+        }
+        self.chunk.queues[class_info.queue((key, key_low))].push(Descriptor {
+            key,
+            key_low,
+            sequence,
+            operands,
+            chunk: 0,
+            piece,
+        });
+    }
+}
+
+/// Old rows first, then the new ones: unique keys may have wandered between rows.
+fn plan_effects<H: Header>(
+    effects: RawEffects<'_>,
+    part: &Part,
+    queues: &mut Queues<'_, H>,
+    buf: &mut ChangeBuf,
+) -> Result<()> {
+    let layout = queues.layout;
+    for first in [true, false] {
+        for effect in effects.clone() {
+            let Some(table) = effect.table() else {
+                if let (true, Some((sequence, value))) = (first, effect.advance()) {
+                    layout.world.routines.observe_sequence(sequence, value);
+                }
+                continue;
+            };
+            let info = layout.tables[table.index()];
+            let moves = info.unique_secondary && !effect.is_insert() && !effect.is_delete();
+            let its_turn = if first { !effect.is_insert() } else { effect.is_insert() || moves };
+            if !its_turn {
+                continue;
+            }
+            let class = &layout.classes[usize::from(info.class)];
+            let codec = layout.world.tables.get(table).index(IndexId::PRIMARY).codec();
+            queues.key.clear();
+            if class.prefix > 0 || effect.is_insert() {
+                match effect.change(buf).ok_or_else(unreadable)? {
+                    RowChange::Insert { row, .. } => {
+                        layout.world.routines.observe_row(table, row);
+                        codec.encode_row_prefix(row, class.prefix, &mut queues.key);
+                    }
+                    RowChange::Update { row, .. } => {
+                        codec.encode_row_prefix(row, class.prefix, &mut queues.key);
+                    }
+                    RowChange::Delete { key, .. } | RowChange::Patch { key, .. } => {
+                        for byte in &key[..codec.prefix_len(key, class.prefix)] {
+                            queues.key.push(u64::from(*byte), 1);
+                        }
+                    }
+                }
+            }
+            let place = part.batch.place_of(&effect) as u32;
+            let piece = match (moves, first) {
+                (false, _) => CHANGE,
+                (true, true) => TAKE,
+                (true, false) => PUT,
+            };
+            queues.push(info.class, info.dangerous && !effect.is_insert(), place, piece);
+        }
+    }
+    Ok(())
+}
+
+fn plan_call<H: Header>(
+    worker: &mut Worker<H>,
+    record: &RawRecord<'_>,
+    plans: &[&CompiledPlan],
+    numbers: &[usize],
+    queues: &mut Queues<'_, H>,
+) -> Result<()> {
+    let (id, args, inputs, mut values) = record.call().ok_or_else(unreadable)?;
+    let layout = queues.layout;
+    let number = numbers[id.index()];
+    let plan = plans[number];
+    worker.machine.reset();
+    worker.slots.clear();
+    for _ in 0..args {
+        let slot = operands::logged(&mut values, worker.machine.heap_mut())?.ok_or_else(unreadable)?;
+        worker.slots.push(slot);
+    }
+    let first = layout.procedures[number].first_piece as usize;
+    let pieces = &layout.pieces[first..first + plan.pieces.len()];
+    let routines = &*layout.world.routines;
+    let mut host = Planner { queues, routines, values, inputs, now: None, first, pieces };
+    let mut ctx = Context {
+        protocol: &worker.protocol,
+        txn: &mut worker.txn,
+        tables: &layout.world.tables,
+        link: routines as &dyn Link,
+        host: &mut host,
+    };
+    worker.machine.run(&plan.plan, &worker.slots, &mut ctx).map_err(stopped)?;
+    if host.inputs != 0 {
+        return Err(Error::new(
+            SqlState::DATA_CORRUPTED,
+            format!("the plan of procedure {} takes fewer inputs than the log has", id.0),
+        ));
+    }
+    Ok(())
+}
+
+/// A plan's surroundings: gives it the logged inputs, takes its pieces.
+struct Planner<'p, 'c, H: Header> {
+    queues: &'p mut Queues<'c, H>,
+    routines: &'p dyn Routines,
+    values: ValueReader<'p>,
+    /// Inputs that were not asked for yet.
+    inputs: usize,
+    now: Option<Slot>,
+    /// Number of the procedure's first piece.
+    first: usize,
+    pieces: &'p [PieceInfo],
+}
+
+impl<H: Header> Planner<'_, '_, H> {
+    fn input(&mut self, heap: &mut Heap) -> Result<Slot> {
+        self.inputs = self.inputs.checked_sub(1).ok_or_else(missing_input)?;
+        operands::logged(&mut self.values, heap)?.ok_or_else(unreadable)
+    }
+
+    /// An input that is neither text nor array.
+    fn plain_input(&mut self) -> Result<Slot> {
+        match self.input(&mut Heap::new())? {
+            Slot::Text(_) | Slot::Bytea(_) | Slot::Array(_) => Err(missing_input()),
+            plain => Ok(plain),
+        }
+    }
+
+    fn int_input(&mut self) -> Result<i64> {
+        match self.plain_input()? {
+            Slot::Int(n) => Ok(n),
+            _ => Err(missing_input()),
+        }
+    }
+}
+
+#[cold]
+fn missing_input() -> Error {
+    Error::new(SqlState::DATA_CORRUPTED, "replay asks for an input that the log does not have")
+}
+
+#[cold]
+pub(super) fn out_of_place(what: &str) -> Error {
+    Error::internal(format!("{what} in a part of a procedure that is replayed"))
+}
+
+impl<H: Header> Host for Planner<'_, '_, H> {
+    fn draw(&mut self, input: Draw) -> Result<Slot> {
+        if let (Draw::TransactionTimestamp, Some(now)) = (input, self.now) {
+            return Ok(now);
+        }
+        let value = self.plain_input()?;
+        if input == Draw::TransactionTimestamp {
+            self.now = Some(value);
+        }
+        Ok(value)
+    }
+    fn next_value(&mut self, sequence: SequenceId) -> Result<i64> {
+        let value = self.int_input()?;
+        self.routines.observe_sequence(sequence, value);
+        Ok(value)
+    }
+    fn current_value(&mut self, _: SequenceId) -> Result<i64> {
+        self.int_input()
+    }
+    fn set_value(&mut self, _: SequenceId, _: i64, _: bool) -> Result<()> {
+        Err(out_of_place("setval"))
+    }
+    fn notice(&mut self, _: Level, _: &Error) {}
+    fn row(&mut self, _: &[Slot], _: &Heap) -> Result<()> {
+        Ok(())
+    }
+    fn execute(&mut self, _: &str, _: &[Type]) -> Result<Dynamic> {
+        Err(out_of_place("EXECUTE"))
+    }
+    fn keep(&mut self, _: &[Slot], _: &Heap) -> Result<()> {
+        Err(out_of_place("a value for the log"))
+    }
+    fn kept(&mut self, _: &Type, heap: &mut Heap) -> Result<Slot> {
+        self.input(heap)
+    }
+    #[inline]
+    fn piece(&mut self, piece: u32, args: &[Slot], heap: &Heap) -> Result<()> {
+        let info = self.pieces.get(piece as usize).ok_or_else(|| out_of_place("an unknown piece"))?;
+        let Some(class) = info.class else { return Ok(()) };
+        let queues = &mut *self.queues;
+        let prefix = queues.layout.classes[usize::from(class)].prefix;
+        queues.key.clear();
+        if prefix > 0 {
+            let codec = queues.layout.world.tables.get(info.table).index(IndexId::PRIMARY).codec();
+            // A key that no row can have: the piece does nothing, wherever it does it.
+            if !codec.encode_prefix_with(prefix, |i| heap.field(args[i]), &mut queues.key) {
+                queues.key.clear();
+            }
+        }
+        let Ok(operands) = u32::try_from(queues.chunk.operands.len()) else {
+            return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "operands of a chunk exceed 4 GiB"));
+        };
+        for slot in args {
+            operands::put(&mut queues.chunk.operands, *slot, heap);
+        }
+        queues.push(class, info.disturbs, operands, (self.first + piece as usize) as u16);
+        Ok(())
+    }
+    fn interrupted(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,490 @@
+//! Who does what when.
+//!
+//! All tasks stand in one list, `feed 0, plan 0, feed 1, plan 1, execute 0, feed 2, plan 2, execute 1, ..`, in
+//! which every task stands behind those it needs; a thread takes the first one that is *ready* (waiting
+//! at the head of the list would cost half the speed-up on many cores), and sleeps if none is.
+//!
+//! * *Feed* cuts the next segment off the log; at most [`AHEAD_MAX`] segments are under way.
+//! * *Plan* (segment, part): beside the execution of the segment before, unless the plans read what
+//!   that changes.
+//! * *Execute* (segment, queue): when the segment is planned, and the same queue of the segment before
+//!   is done: all its queues, if the classes were divided anew meanwhile.
+//! * *Barrier*: when nothing is under way; by the thread that has the target.
+//!
+//! The list exists only as far as it can matter: the segments under way, each with the state of its
+//! tasks, behind one lock. Tasks take tens of microseconds and more, so nobody waits for it long.
+
+use super::feed::{Fed, Feed};
+use super::layout::SortKey;
+use super::segment::{Chunk, Segment};
+use crate::{Report, TaskKind, TaskRecord};
+use planaria_base::{CommitTs, Error};
+use planaria_log::Batch;
+use planaria_storage::Header;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Segments under way: one being executed, one being planned, one waiting.
+const AHEAD_MAX: usize = 3;
+
+/// State of an execute task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Status {
+    Waiting,
+    Running,
+    Done,
+    /// Done with the first queue of its class.
+    Merged,
+}
+
+/// A segment and what was done of it.
+struct UnderWay<H: Header> {
+    segment: Arc<Segment<H>>,
+    plans_given: usize,
+    plans_done: usize,
+    /// Pieces by queue.
+    sizes: Vec<usize>,
+    queues: Vec<Status>,
+    /// Queues with pieces, the largest first; empty until planned.
+    order: Vec<u32>,
+    left: usize,
+    records: Recorded,
+}
+
+impl<H: Header> UnderWay<H> {
+    fn is_planned(&self) -> bool {
+        self.plans_done == self.segment.parts.len()
+    }
+    fn is_done(&self) -> bool {
+        self.is_planned() && self.left == 0
+    }
+}
+
+/// Ids of a segment's tasks, where they are recorded.
+#[derive(Default)]
+struct Recorded {
+    feed: Option<u32>,
+    plans: Vec<u32>,
+    queues: Vec<Option<u32>>,
+}
+
+impl Recorded {
+    fn executed(&self) -> impl Iterator<Item = u32> + '_ {
+        self.queues.iter().flatten().copied()
+    }
+}
+
+/// A task for a worker.
+pub(super) enum Task<H: Header> {
+    Feed(Box<Feed<H>>),
+    Plan(Arc<Segment<H>>, usize),
+    /// The queues, and whether pieces of different keys may change places.
+    Execute(Arc<Segment<H>>, Range<usize>, bool),
+    /// With the feed, so that runs of barriers need no lock.
+    Barrier(Arc<Batch>, usize, Box<Feed<H>>),
+    /// There is no more.
+    Stop,
+}
+
+struct State<H: Header> {
+    /// `None` while a thread is feeding.
+    feed: Option<Box<Feed<H>>>,
+    ended: bool,
+    barrier: Option<(Arc<Batch>, usize)>,
+    under_way: VecDeque<UnderWay<H>>,
+    /// Chunks to be used again.
+    spare: Vec<Chunk>,
+    samples: Vec<Vec<SortKey>>,
+    /// What the samples are of; `None`: nothing.
+    samples_of: Option<u32>,
+    failure: Option<(CommitTs, Error)>,
+    report: Report,
+    planned: u64,
+    last: CommitTs,
+    /// Of the segment before the oldest one under way.
+    before: Recorded,
+    last_feed: Option<u32>,
+    last_barrier: Option<u32>,
+}
+
+/// See the module's head.
+pub(super) struct Schedule<H: Header> {
+    state: Mutex<State<H>>,
+    changed: Condvar,
+    partitions: usize,
+    record: bool,
+}
+
+impl<H: Header> Schedule<H> {
+    pub(super) fn new(feed: Feed<H>, threads: usize, partitions: usize, record: bool) -> Schedule<H> {
+        Schedule {
+            state: Mutex::new(State {
+                feed: Some(Box::new(feed)),
+                ended: false,
+                barrier: None,
+                under_way: VecDeque::new(),
+                spare: Vec::new(),
+                samples: Vec::new(),
+                samples_of: None,
+                failure: None,
+                report: Report { threads, ..Report::default() },
+                planned: 0,
+                last: CommitTs(0),
+                before: Recorded::default(),
+                last_feed: None,
+                last_barrier: None,
+            }),
+            changed: Condvar::new(),
+            partitions,
+            record,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<H>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first task that is ready, waiting for one if need be. `main`: the caller has the target.
+    pub(super) fn next(&self, main: bool) -> (Task<H>, Option<u32>) {
+        let mut state = self.lock();
+        loop {
+            if let Some((task, record)) = state.ready(main, self.partitions) {
+                let id = match record {
+                    Some(record) if self.record => Some(state.add_record(record)),
+                    _ => None,
+                };
+                // Others may find one, too.
+                return (task, id);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Something went wrong: all threads stop. The earliest transaction's error is kept.
+    pub(super) fn fail(&self, commit_ts: CommitTs, error: Error) {
+        let mut state = self.lock();
+        if state.failure.as_ref().is_none_or(|(first, _)| commit_ts < *first) {
+            state.failure = Some((commit_ts, error));
+        }
+        self.changed.notify_all();
+    }
+
+    /// A feed task came to this.
+    pub(super) fn fed(&self, feed: Box<Feed<H>>, fed: Fed<H>, id: Option<u32>, began: Instant) {
+        let mut state = self.lock();
+        state.feed = Some(feed);
+        state.finish_record(id, began);
+        if id.is_some() {
+            state.last_feed = id;
+        }
+        match fed {
+            Fed::End => state.ended = true,
+            Fed::Barrier(batch, at) => state.barrier = Some((batch, at)),
+            Fed::Segment(segment) => {
+                for part in &segment.parts {
+                    if let (Some(chunk), Ok(mut slot)) = (state.spare.pop(), part.chunk.write()) {
+                        *slot = chunk;
+                    }
+                }
+                let queues = segment.layout.queues;
+                let records = Recorded { feed: id, plans: Vec::new(), queues: vec![None; queues] };
+                state.under_way.push_back(UnderWay {
+                    plans_given: 0,
+                    plans_done: 0,
+                    sizes: vec![0; queues],
+                    queues: vec![Status::Waiting; queues],
+                    order: Vec::new(),
+                    left: 0,
+                    segment,
+                    records,
+                });
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    /// A part is planned.
+    pub(super) fn planned(&self, segment: &Segment<H>, part: usize, id: Option<u32>, began: Instant) {
+        let (mut sizes, mut samples) = (Vec::new(), Vec::new());
+        if let Ok(mut chunk) = segment.parts[part].chunk.write() {
+            sizes.extend(chunk.queues[..segment.layout.queues].iter().map(Vec::len));
+            if segment.layout.samples {
+                samples.extend(chunk.samples[..segment.layout.classes.len()].iter_mut().map(std::mem::take));
+            }
+        }
+        let mut state = self.lock();
+        state.finish_record(id, began);
+        state.planned += segment.parts[part].records.len() as u64;
+        if state.samples_of == Some(segment.base) {
+            let classes = samples.len().max(state.samples.len());
+            state.samples.resize_with(classes, Vec::new);
+            for (all, new) in state.samples.iter_mut().zip(&mut samples) {
+                all.append(new);
+            }
+        } else if segment.layout.samples {
+            (state.samples, state.samples_of) = (samples, Some(segment.base));
+        }
+        let Some(under_way) = state.under_way.iter_mut().find(|u| u.segment.id == segment.id) else { return };
+        under_way.sizes.iter_mut().zip(sizes).for_each(|(all, new)| *all += new);
+        under_way.plans_done += 1;
+        if under_way.is_planned() {
+            under_way.start_execution();
+            state.retire();
+            self.changed.notify_all();
+        }
+    }
+
+    /// A task that executed these queues is done.
+    pub(super) fn executed(
+        &self,
+        segment: &Segment<H>,
+        queues: Range<usize>,
+        id: Option<u32>,
+        began: Instant,
+    ) {
+        let mut state = self.lock();
+        state.finish_record(id, began);
+        let Some(under_way) = state.under_way.iter_mut().find(|u| u.segment.id == segment.id) else { return };
+        under_way.queues[queues].fill(Status::Done);
+        under_way.left -= 1;
+        state.retire();
+        self.changed.notify_all();
+    }
+
+    /// `count` transactions of `bytes` were replayed behind barriers, of them `calls` calls.
+    pub(super) fn passed(
+        &self,
+        count: u64,
+        calls: u64,
+        bytes: u64,
+        last: CommitTs,
+        id: Option<u32>,
+        began: Instant,
+    ) {
+        let mut state = self.lock();
+        state.finish_record(id, began);
+        state.last_barrier = id;
+        state.before = Recorded::default();
+        state.planned += count;
+        state.last = last;
+        let report = &mut state.report;
+        report.transactions += count;
+        report.barriers += count;
+        report.calls += calls;
+        report.log_bytes += bytes;
+        report.longest_transaction = report.longest_transaction.max(began.elapsed());
+    }
+
+    /// Bytes and transactions done, transactions planned.
+    pub(super) fn progress(&self) -> (u64, u64, u64) {
+        let state = self.lock();
+        (state.report.log_bytes, state.report.transactions, state.planned)
+    }
+
+    /// What came of it, once every thread has stopped.
+    pub(super) fn end(self) -> Result<(Report, CommitTs), (CommitTs, Error)> {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match state.failure {
+            Some(failure) => Err(failure),
+            None => Ok((state.report, state.last)),
+        }
+    }
+}
+
+impl<H: Header> UnderWay<H> {
+    /// All parts are planned: which queues are to be executed, in which order.
+    fn start_execution(&mut self) {
+        let layout = self.segment.layout.clone();
+        for (class, whole) in layout.classes.iter().zip(&self.segment.whole) {
+            let range = class.first_queue..class.first_queue + class.partitions();
+            if whole.load(Ordering::Relaxed) && range.len() > 1 {
+                self.sizes[range.start] = self.sizes[range.clone()].iter().sum();
+                for queue in range.skip(1) {
+                    self.sizes[queue] = 0;
+                    self.queues[queue] = Status::Merged;
+                }
+            }
+        }
+        for (queue, size) in self.sizes.iter().enumerate() {
+            match (*size, self.queues[queue]) {
+                (0, Status::Waiting) => self.queues[queue] = Status::Done,
+                (0, _) => {}
+                _ => self.order.push(queue as u32),
+            }
+        }
+        self.order.sort_by_key(|queue| std::cmp::Reverse(self.sizes[*queue as usize]));
+        self.left = self.order.len();
+    }
+}
+
+impl<H: Header> State<H> {
+    /// The first task that is ready, and its record.
+    fn ready(&mut self, main: bool, partitions: usize) -> Option<(Task<H>, Option<TaskRecord>)> {
+        if self.failure.is_some() {
+            return Some((Task::Stop, None));
+        }
+        if let Some(fed) = self.ready_feed(partitions) {
+            return Some(fed);
+        }
+        if let Some(plan) = self.ready_plan() {
+            return Some(plan);
+        }
+        if let Some(execute) = self.ready_execute() {
+            return Some(execute);
+        }
+        if !self.under_way.is_empty() || self.feed.is_none() {
+            return None;
+        }
+        if main && let Some((batch, at)) = self.barrier.take() {
+            let feed = self.feed.take()?;
+            let mut record = self.record(TaskKind::Barrier, 0, 0, 0);
+            record.predecessors.extend(self.before.executed().chain(self.last_barrier).chain(self.last_feed));
+            return Some((Task::Barrier(batch, at, feed), Some(record)));
+        }
+        (self.ended && self.barrier.is_none()).then_some((Task::Stop, None))
+    }
+
+    fn ready_feed(&mut self, partitions: usize) -> Option<(Task<H>, Option<TaskRecord>)> {
+        if self.ended || self.barrier.is_some() || self.under_way.len() >= AHEAD_MAX {
+            return None;
+        }
+        let feed = self.feed.as_ref()?;
+        let sampled = self.samples_of.is_some() && self.samples_of == feed.samples_wanted();
+        let planned = self.under_way.iter().all(UnderWay::is_planned);
+        if feed.wants_samples() && !self.under_way.is_empty() && !(sampled && planned) {
+            return None;
+        }
+        let mut feed = self.feed.take()?;
+        if sampled && planned {
+            feed.divide(&mut self.samples, partitions);
+        }
+        let mut record = self.record(TaskKind::Load, 0, 0, 0);
+        record.predecessors.extend(self.last_feed.into_iter().chain(self.last_barrier));
+        Some((Task::Feed(feed), Some(record)))
+    }
+
+    fn ready_plan(&mut self) -> Option<(Task<H>, Option<TaskRecord>)> {
+        for at in 0..self.under_way.len().min(2) {
+            let under_way = &self.under_way[at];
+            if under_way.plans_given == under_way.segment.parts.len() || (at > 0 && under_way.segment.waits) {
+                continue;
+            }
+            let part = under_way.plans_given;
+            let segment = under_way.segment.clone();
+            let mut record = self.record(TaskKind::Plan, segment.id, 0, part as u32);
+            record.predecessors.extend(self.under_way[at].records.feed.into_iter().chain(self.last_barrier));
+            if segment.waits {
+                record.predecessors.extend(self.before.executed());
+            }
+            let under_way = &mut self.under_way[at];
+            under_way.plans_given += 1;
+            return Some((Task::Plan(segment, part), Some(record)));
+        }
+        None
+    }
+
+    fn ready_execute(&mut self) -> Option<(Task<H>, Option<TaskRecord>)> {
+        for at in 0..self.under_way.len().min(2) {
+            let under_way = &self.under_way[at];
+            if !under_way.is_planned() {
+                return None;
+            }
+            let before = at.checked_sub(1).map(|before| &self.under_way[before]);
+            let ready = |queue: &u32| {
+                let range = under_way.range(*queue as usize);
+                under_way.queues[range.start] == Status::Waiting
+                    && before.is_none_or(|b| b.frees(under_way, &range))
+            };
+            let Some(queue) = under_way.order.iter().copied().find(ready) else { continue };
+            let (segment, range) = (under_way.segment.clone(), under_way.range(queue as usize));
+            let class =
+                segment.layout.classes.iter().rposition(|c| c.first_queue <= range.start).unwrap_or(0);
+            let info = &segment.layout.classes[class];
+            let sorted = info.prefix > 0 && !segment.whole[class].load(Ordering::Relaxed);
+            let partition = range.start - info.first_queue;
+            let mut record = self.record(TaskKind::Execute, segment.id, class as u32, partition as u32);
+            let under_way = &mut self.under_way[at];
+            under_way.queues[range.start] = Status::Running;
+            record.predecessors.extend(&under_way.records.plans);
+            let before = match at {
+                0 => &self.before,
+                _ => &self.under_way[at - 1].records,
+            };
+            // Whether the classes were divided anew is not remembered; same queues, same division.
+            let same = before.queues.len() == segment.layout.queues;
+            let needed = if same { range.clone() } else { 0..before.queues.len() };
+            record.predecessors.extend(before.queues[needed].iter().flatten());
+            return Some((Task::Execute(segment, range, sorted), Some(record)));
+        }
+        None
+    }
+
+    /// Lets go of segments that are done.
+    fn retire(&mut self) {
+        while let Some(done) = self.under_way.pop_front_if(|u| u.is_done()) {
+            let segment = &done.segment;
+            for part in &segment.parts {
+                if let Ok(mut chunk) = part.chunk.write() {
+                    self.spare.push(std::mem::take(&mut chunk));
+                }
+            }
+            self.report.transactions += segment.transactions;
+            self.report.calls += segment.calls;
+            self.report.log_bytes += segment.bytes;
+            self.last = segment.last;
+            self.before = done.records;
+        }
+    }
+
+    fn record(&self, kind: TaskKind, segment: u32, class: u32, partition: u32) -> TaskRecord {
+        TaskRecord { id: 0, kind, segment, class, partition, nanoseconds: 0, predecessors: Vec::new() }
+    }
+
+    fn add_record(&mut self, mut record: TaskRecord) -> u32 {
+        let id = self.report.tasks.len() as u32;
+        record.id = id;
+        if let Some(under_way) = self.under_way.iter_mut().find(|u| u.segment.id == record.segment) {
+            match record.kind {
+                TaskKind::Plan => under_way.records.plans.push(id),
+                TaskKind::Execute => {
+                    let first = under_way.segment.layout.classes[record.class as usize].first_queue;
+                    under_way.records.queues[first + record.partition as usize] = Some(id);
+                }
+                TaskKind::Load | TaskKind::Barrier => {}
+            }
+        }
+        self.report.tasks.push(record);
+        id
+    }
+
+    fn finish_record(&mut self, id: Option<u32>, began: Instant) {
+        if let Some(id) = id {
+            self.report.tasks[id as usize].nanoseconds = began.elapsed().as_nanos() as u64;
+        }
+    }
+}
+
+impl<H: Header> UnderWay<H> {
+    /// The queues that are executed with this one.
+    fn range(&self, queue: usize) -> Range<usize> {
+        let classes = &self.segment.layout.classes;
+        let class = classes.iter().rposition(|c| c.first_queue <= queue).unwrap_or(0);
+        if self.segment.whole[class].load(Ordering::Relaxed) {
+            classes[class].first_queue..classes[class].first_queue + classes[class].partitions()
+        } else {
+            queue..queue + 1
+        }
+    }
+
+    /// Whether these queues of the next segment may be executed as far as this one is concerned.
+    fn frees(&self, next: &UnderWay<H>, queues: &Range<usize>) -> bool {
+        if !Arc::ptr_eq(&self.segment.layout, &next.segment.layout) {
+            return self.left == 0;
+        }
+        // A queue that is done with its class's first one is done when that is.
+        self.queues[queues.clone()].iter().all(|s| *s == Status::Done)
+    }
+}

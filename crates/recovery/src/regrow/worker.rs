@@ -1,0 +1,80 @@
+//! A thread's own: machine, transaction, buffers, and where its time went.
+
+use super::segment::Descriptor;
+use planaria_base::clock::CommitClock;
+use planaria_base::{CommitTs, Epoch, Error, WorkerId};
+use planaria_exec::{Interrupt, Machine, Slot};
+use planaria_log::ChangeBuf;
+use planaria_protocol::Protocol;
+use planaria_protocol::serial::SerialOn;
+use planaria_storage::{Header, KeyBuf, TableSet};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Time by phase.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Times {
+    pub load: Duration,
+    pub plan: Duration,
+    pub execute: Duration,
+    pub wait: Duration,
+}
+
+/// See the module's head. Each has a protocol of its own, so that none waits for another: they own the
+/// rows that they change.
+pub(super) struct Worker<H: Header> {
+    pub protocol: SerialOn<H>,
+    pub txn: <SerialOn<H> as Protocol>::Txn,
+    clock: CommitClock,
+    pub machine: Machine,
+    pub slots: Vec<Slot>,
+    pub key: KeyBuf,
+    pub change: ChangeBuf,
+    pub image: Vec<u64>,
+    /// New images of rows that were taken out, in the order in which they will be put in.
+    pub taken: VecDeque<Vec<u64>>,
+    pub order: Vec<Descriptor>,
+    /// The transaction being replayed, for errors.
+    pub current: CommitTs,
+    pub times: Times,
+}
+
+impl<H: Header> Worker<H> {
+    pub(super) fn new(number: usize) -> Worker<H> {
+        let protocol = SerialOn::new();
+        Worker {
+            txn: protocol.worker(WorkerId(number as u16)),
+            protocol,
+            clock: CommitClock::new(Epoch(1)),
+            machine: Machine::new(),
+            slots: Vec::new(),
+            key: KeyBuf::new(),
+            change: ChangeBuf::default(),
+            image: Vec::new(),
+            taken: VecDeque::new(),
+            order: Vec::new(),
+            current: CommitTs(0),
+            times: Times::default(),
+        }
+    }
+
+    /// Ends the open transaction; what it did stays.
+    pub(super) fn end_transaction(&mut self, tables: &TableSet<H>) {
+        let committed = self.protocol.commit(&mut self.txn, tables, &self.clock, |_, _| ());
+        debug_assert!(committed.is_ok(), "nobody else is there to conflict with");
+    }
+
+    /// After an error: what the open transaction did is taken back, so that it may be dropped.
+    pub(super) fn give_up(&mut self, tables: &TableSet<H>) {
+        self.protocol.abort(&mut self.txn, tables);
+    }
+}
+
+/// What must not happen alone: the log does not fit the database it is replayed into.
+#[cold]
+pub(super) fn stopped(interrupt: Interrupt) -> Error {
+    match interrupt {
+        Interrupt::Error(error) => error,
+        Interrupt::Conflict(conflict) => Error::from(conflict),
+    }
+}
