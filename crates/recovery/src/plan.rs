@@ -30,6 +30,8 @@ pub struct CompiledPiece {
     /// Number of leading parameters that are the leading primary key columns, in key order, of every
     /// row it touches.
     pub key: usize,
+    /// Pieces it hands over when it has run: of tables with higher ids than its own.
+    pub hands_over: Vec<u32>,
 }
 
 impl CompiledPlan {

@@ -6,7 +6,7 @@
 
 use super::layout::Layout;
 use super::operands::Reader;
-use super::planner::{out_of_place, poisoned};
+use super::planner::{Queues, out_of_place, poisoned};
 use super::segment::{CHANGE, Chunk, Descriptor, PUT, Segment, TAKE};
 use super::worker::{Worker, stopped};
 use super::{feed::unreadable, image};
@@ -15,7 +15,7 @@ use planaria_base::{Error, Result, SequenceId, Type};
 use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
 use planaria_ir::{Draw, Level};
 use planaria_protocol::Protocol;
-use planaria_storage::Header;
+use planaria_storage::{Header, KeyBuf};
 use std::ops::Range;
 use std::sync::RwLockReadGuard;
 
@@ -30,23 +30,43 @@ pub(super) fn run<H: Header>(
     sorted: bool,
 ) -> Result<()> {
     let layout = &*segment.layout;
+    let class = layout.class_of(queues.start);
     let mut chunks = Vec::with_capacity(segment.parts.len());
     for part in &segment.parts {
         chunks.push(part.chunk.read().map_err(|_| poisoned())?);
     }
+    for giver in segment.givers(class) {
+        chunks.push(segment.handed[giver].read().map_err(|_| poisoned())?);
+    }
     let mut order = std::mem::take(&mut worker.order);
     order.clear();
     for (number, chunk) in (0u16..).zip(&chunks) {
-        for queue in &chunk.queues[queues.clone()] {
+        // A chunk of which nothing was handed over has no queues.
+        for queue in chunk.queues.get(queues.clone()).into_iter().flatten() {
             order.extend(queue.iter().map(|d| Descriptor { chunk: number, ..*d }));
         }
     }
-    if sorted {
-        order.sort_by_key(Descriptor::sort_key);
-    } else {
-        order.sort_unstable_by_key(|d| (d.chunk, d.sequence));
+    let parts = segment.parts.len();
+    // Where in the commit order a piece stands: what was handed over, where the piece stood that did.
+    let place = |d: &Descriptor| match usize::from(d.chunk) {
+        chunk if chunk < parts => (d.chunk, d.sequence),
+        chunk => chunks[chunk].origins[d.sequence as usize],
+    };
+    match (sorted, chunks.len() == parts) {
+        (true, true) => order.sort_by_key(Descriptor::sort_key),
+        (true, false) => {
+            order.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()).then_with(|| place(a).cmp(&place(b))))
+        }
+        (false, _) => order.sort_by_key(place),
     }
-    let outcome = run_in_order(worker, segment, layout, &chunks, &order);
+    let mut handed = match layout.classes[class].gives {
+        true => Some(segment.handed[queues.start].write().map_err(|_| poisoned())?),
+        false => None,
+    };
+    if let Some(chunk) = &mut handed {
+        chunk.begin(layout.queues, layout.classes.len());
+    }
+    let outcome = run_in_order(worker, segment, layout, &chunks, &order, handed.as_deref_mut());
     worker.order = order;
     outcome
 }
@@ -57,6 +77,7 @@ fn run_in_order<H: Header>(
     layout: &Layout<H>,
     chunks: &[RwLockReadGuard<'_, Chunk>],
     order: &[Descriptor],
+    mut handed: Option<&mut Chunk>,
 ) -> Result<()> {
     let pieces = layout.compiled()?;
     for group in order.chunks(PIECES_PER_TRANSACTION) {
@@ -71,11 +92,21 @@ fn run_in_order<H: Header>(
                 }
                 piece => {
                     let operands = &chunk.operands[descriptor.operands as usize..];
-                    run_piece(worker, layout, pieces[usize::from(piece)], operands)
+                    let mut executor = Executor {
+                        segment,
+                        handed: handed.as_deref_mut(),
+                        origin: (descriptor.chunk, descriptor.sequence),
+                        piece,
+                    };
+                    run_piece(worker, layout, pieces[usize::from(piece)], operands, &mut executor)
                 }
             };
             if let Err(error) = done {
-                worker.current = chunk.transaction(descriptor.sequence);
+                let mut place = (descriptor.chunk, descriptor.sequence);
+                if usize::from(place.0) >= segment.parts.len() {
+                    place = chunk.origins[place.1 as usize];
+                }
+                worker.current = chunks[usize::from(place.0)].transaction(place.1);
                 return Err(error);
             }
         }
@@ -89,6 +120,7 @@ fn run_piece<H: Header>(
     layout: &Layout<H>,
     piece: &CompiledPiece,
     operands: &[u8],
+    executor: &mut Executor<'_, H>,
 ) -> Result<()> {
     worker.machine.reset();
     worker.slots.clear();
@@ -102,15 +134,23 @@ fn run_piece<H: Header>(
         txn: &mut worker.txn,
         tables: &layout.world.tables,
         link: &*layout.world.routines as &dyn Link,
-        host: &mut Executor,
+        host: executor,
     };
     worker.machine.run(&piece.code, &worker.slots, &mut ctx).map_err(stopped)
 }
 
 /// A piece's surroundings: everything it needs it was given.
-struct Executor;
+struct Executor<'e, H: Header> {
+    segment: &'e Segment<H>,
+    /// Where what it hands over goes.
+    handed: Option<&'e mut Chunk>,
+    /// Its place in the commit order.
+    origin: (u16, u32),
+    /// Its number among all.
+    piece: u16,
+}
 
-impl Host for Executor {
+impl<H: Header> Host for Executor<'_, H> {
     fn draw(&mut self, _: Draw) -> Result<Slot> {
         Err(out_of_place("an input"))
     }
@@ -132,6 +172,18 @@ impl Host for Executor {
     }
     fn keep(&mut self, _: &[Slot], _: &Heap) -> Result<()> {
         Err(out_of_place("a value for the log"))
+    }
+    fn piece(&mut self, piece: u32, args: &[Slot], heap: &Heap) -> Result<()> {
+        let Some(chunk) = self.handed.as_deref_mut() else {
+            return Err(out_of_place("a piece of a piece that gives none"));
+        };
+        let layout = &*self.segment.layout;
+        let own = &layout.pieces[usize::from(self.piece)];
+        let number = layout.procedures[own.procedure as usize].first_piece as usize + piece as usize;
+        chunk.origins.push(self.origin);
+        let whole = &self.segment.whole;
+        let mut queues = Queues { layout, whole, chunk, key: KeyBuf::new() };
+        queues.push_piece(&layout.pieces[number], number, args, heap)
     }
     fn interrupted(&self) -> bool {
         false

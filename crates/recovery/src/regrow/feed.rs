@@ -248,12 +248,14 @@ impl<H: Header> Feed<H> {
         let whole = self.layout.classes.iter().map(|_| AtomicBool::new(false)).collect();
         let parts = self.parts(spans, transactions as usize);
         let layout = self.layout.clone();
+        let handed = (0..layout.queues).map(|_| RwLock::default()).collect();
         waits |= layout.plans_alone;
         Ok(Fed::Segment(Arc::new(Segment {
             id,
             base: self.base,
             layout,
             parts,
+            handed,
             waits,
             whole,
             transactions,

@@ -7,7 +7,7 @@
 //! take. A segment in which this can have happened runs such a class whole, in commit order.
 
 use crate::{CompiledPiece, CompiledPlan, Routines, World};
-use planaria_base::{ColumnId, IndexId, ProcedureId, Result, TableId, Type};
+use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, TableId, Type};
 use planaria_ir::{OpKind, Program};
 use planaria_storage::{Header, KeyBuf};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +34,10 @@ pub(super) struct Class {
     pub splitters: Vec<SortKey>,
     /// Number of its first queue.
     pub first_queue: usize,
+    /// Classes whose pieces hand over pieces of this one; all of them stand before it.
+    pub takes: Vec<usize>,
+    /// Whether its pieces hand over others.
+    pub gives: bool,
 }
 
 impl Class {
@@ -136,7 +140,8 @@ impl<H: Header> Layout<H> {
                 tables[id.index()] = info;
             }
             let first_queue = classes.len();
-            classes.push(Class { prefix, splitters: Vec::new(), first_queue });
+            let (splitters, takes) = (Vec::new(), Vec::new());
+            classes.push(Class { prefix, splitters, first_queue, takes, gives: false });
         }
         let read: Vec<PlanReads> = plans.iter().map(|p| PlanReads::of(p, &world)).collect();
         let (mut procedures, mut pieces) = (Vec::new(), Vec::new());
@@ -157,6 +162,22 @@ impl<H: Header> Layout<H> {
                 for read in &read {
                     changes.extend(writes.conflicts(read));
                     plans_alone |= writes.moves_texts(read, &world);
+                }
+            }
+            for piece in &plan.pieces {
+                for target in &piece.hands_over {
+                    let class =
+                        |p: &CompiledPiece| p.tables.first().map(|t| usize::from(tables[t.index()].class));
+                    let target = plan.pieces.get(*target as usize).and_then(class);
+                    match (class(piece), target) {
+                        (Some(from), Some(to)) if from < to => {
+                            classes[from].gives = true;
+                            if !classes[to].takes.contains(&from) {
+                                classes[to].takes.push(from);
+                            }
+                        }
+                        _ => return Err(Error::internal("a piece hands over one that comes before it")),
+                    }
                 }
             }
             let changes = changes.into_iter().collect();
@@ -192,6 +213,11 @@ impl<H: Header> Layout<H> {
             samples: !last,
             plans_alone: self.plans_alone,
         }
+    }
+
+    /// The class of a queue.
+    pub(super) fn class_of(&self, queue: usize) -> usize {
+        self.classes.iter().rposition(|c| c.first_queue <= queue).unwrap_or(0)
     }
 
     /// The compiled pieces, by number.

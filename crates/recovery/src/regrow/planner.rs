@@ -69,14 +69,43 @@ pub(super) fn poisoned() -> Error {
 }
 
 /// Where pieces go.
-struct Queues<'c, H: Header> {
-    layout: &'c Layout<H>,
-    whole: &'c [AtomicBool],
-    chunk: &'c mut Chunk,
-    key: KeyBuf,
+pub(super) struct Queues<'c, H: Header> {
+    pub layout: &'c Layout<H>,
+    pub whole: &'c [AtomicBool],
+    pub chunk: &'c mut Chunk,
+    pub key: KeyBuf,
 }
 
 impl<H: Header> Queues<'_, H> {
+    /// Queues a piece with its operands; `number` among all pieces.
+    #[inline]
+    pub(super) fn push_piece(
+        &mut self,
+        info: &PieceInfo,
+        number: usize,
+        args: &[Slot],
+        heap: &Heap,
+    ) -> Result<()> {
+        let Some(class) = info.class else { return Ok(()) };
+        let prefix = self.layout.classes[usize::from(class)].prefix;
+        self.key.clear();
+        if prefix > 0 {
+            let codec = self.layout.world.tables.get(info.table).index(IndexId::PRIMARY).codec();
+            // A key that no row can have: the piece does nothing, wherever it does it.
+            if !codec.encode_prefix_with(prefix, |i| heap.field(args[i]), &mut self.key) {
+                self.key.clear();
+            }
+        }
+        let Ok(operands) = u32::try_from(self.chunk.operands.len()) else {
+            return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "operands of a chunk exceed 4 GiB"));
+        };
+        for slot in args {
+            operands::put(&mut self.chunk.operands, *slot, heap);
+        }
+        self.push(class, info.disturbs, operands, number as u16);
+        Ok(())
+    }
+
     /// Queues a piece whose key prefix is in `key`.
     #[inline]
     fn push(&mut self, class: u16, disturbs: bool, operands: u32, piece: u16) {
@@ -275,25 +304,7 @@ impl<H: Header> Host for Planner<'_, '_, H> {
     #[inline]
     fn piece(&mut self, piece: u32, args: &[Slot], heap: &Heap) -> Result<()> {
         let info = self.pieces.get(piece as usize).ok_or_else(|| out_of_place("an unknown piece"))?;
-        let Some(class) = info.class else { return Ok(()) };
-        let queues = &mut *self.queues;
-        let prefix = queues.layout.classes[usize::from(class)].prefix;
-        queues.key.clear();
-        if prefix > 0 {
-            let codec = queues.layout.world.tables.get(info.table).index(IndexId::PRIMARY).codec();
-            // A key that no row can have: the piece does nothing, wherever it does it.
-            if !codec.encode_prefix_with(prefix, |i| heap.field(args[i]), &mut queues.key) {
-                queues.key.clear();
-            }
-        }
-        let Ok(operands) = u32::try_from(queues.chunk.operands.len()) else {
-            return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "operands of a chunk exceed 4 GiB"));
-        };
-        for slot in args {
-            operands::put(&mut queues.chunk.operands, *slot, heap);
-        }
-        queues.push(class, info.disturbs, operands, (self.first + piece as usize) as u16);
-        Ok(())
+        self.queues.push_piece(info, self.first + piece as usize, args, heap)
     }
     fn interrupted(&self) -> bool {
         false

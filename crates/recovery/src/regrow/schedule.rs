@@ -97,6 +97,8 @@ struct State<H: Header> {
     under_way: VecDeque<UnderWay<H>>,
     /// Chunks to be used again.
     spare: Vec<Chunk>,
+    /// The same of what was handed over.
+    spare_handed: Vec<Chunk>,
     samples: Vec<Vec<SortKey>>,
     /// What the samples are of; `None`: nothing.
     samples_of: Option<u32>,
@@ -127,6 +129,7 @@ impl<H: Header> Schedule<H> {
                 barrier: None,
                 under_way: VecDeque::new(),
                 spare: Vec::new(),
+                spare_handed: Vec::new(),
                 samples: Vec::new(),
                 samples_of: None,
                 failure: None,
@@ -189,6 +192,13 @@ impl<H: Header> Schedule<H> {
                         *slot = chunk;
                     }
                 }
+                for class in segment.layout.classes.iter().filter(|c| c.gives) {
+                    for slot in &segment.handed[class.first_queue..][..class.partitions()] {
+                        if let (Some(chunk), Ok(mut slot)) = (state.spare_handed.pop(), slot.write()) {
+                            *slot = chunk;
+                        }
+                    }
+                }
                 let queues = segment.layout.queues;
                 let records = Recorded { feed: id, plans: Vec::new(), queues: vec![None; queues] };
                 state.under_way.push_back(UnderWay {
@@ -245,8 +255,19 @@ impl<H: Header> Schedule<H> {
         id: Option<u32>,
         began: Instant,
     ) {
+        let mut samples = Vec::new();
+        if segment.layout.samples
+            && let Ok(mut chunk) = segment.handed[queues.start].write()
+        {
+            samples.extend(chunk.samples.iter_mut().map(std::mem::take));
+        }
         let mut state = self.lock();
         state.finish_record(id, began);
+        if state.samples_of == Some(segment.base) {
+            for (all, new) in state.samples.iter_mut().zip(&mut samples) {
+                all.append(new);
+            }
+        }
         let Some(under_way) = state.under_way.iter_mut().find(|u| u.segment.id == segment.id) else { return };
         under_way.queues[queues].fill(Status::Done);
         under_way.left -= 1;
@@ -298,6 +319,16 @@ impl<H: Header> UnderWay<H> {
     /// All parts are planned: which queues are to be executed, in which order.
     fn start_execution(&mut self) {
         let layout = self.segment.layout.clone();
+        // What will be handed over is not known yet; if any, it may go to any queue of the class.
+        for (to, class) in layout.classes.iter().enumerate() {
+            let queues = |class: usize| {
+                let class = &layout.classes[class];
+                class.first_queue..class.first_queue + class.partitions()
+            };
+            if class.takes.iter().any(|from| self.sizes[queues(*from)].iter().any(|size| *size > 0)) {
+                self.sizes[queues(to)].iter_mut().for_each(|size| *size = (*size).max(1));
+            }
+        }
         for (class, whole) in layout.classes.iter().zip(&self.segment.whole) {
             let range = class.first_queue..class.first_queue + class.partitions();
             if whole.load(Ordering::Relaxed) && range.len() > 1 {
@@ -353,7 +384,9 @@ impl<H: Header> State<H> {
         }
         let feed = self.feed.as_ref()?;
         let sampled = self.samples_of.is_some() && self.samples_of == feed.samples_wanted();
-        let planned = self.under_way.iter().all(UnderWay::is_planned);
+        // Samples of what is handed over come with the execution.
+        let hands = feed.layout().classes.iter().any(|c| c.gives);
+        let planned = self.under_way.iter().all(|u| if hands { u.is_done() } else { u.is_planned() });
         if feed.wants_samples() && !self.under_way.is_empty() && !(sampled && planned) {
             return None;
         }
@@ -396,12 +429,12 @@ impl<H: Header> State<H> {
             let ready = |queue: &u32| {
                 let range = under_way.range(*queue as usize);
                 under_way.queues[range.start] == Status::Waiting
+                    && under_way.givers(range.start).all(|giver| under_way.queues[giver] == Status::Done)
                     && before.is_none_or(|b| b.frees(under_way, &range))
             };
             let Some(queue) = under_way.order.iter().copied().find(ready) else { continue };
             let (segment, range) = (under_way.segment.clone(), under_way.range(queue as usize));
-            let class =
-                segment.layout.classes.iter().rposition(|c| c.first_queue <= range.start).unwrap_or(0);
+            let class = segment.layout.class_of(range.start);
             let info = &segment.layout.classes[class];
             let sorted = info.prefix > 0 && !segment.whole[class].load(Ordering::Relaxed);
             let partition = range.start - info.first_queue;
@@ -409,6 +442,8 @@ impl<H: Header> State<H> {
             let under_way = &mut self.under_way[at];
             under_way.queues[range.start] = Status::Running;
             record.predecessors.extend(&under_way.records.plans);
+            let givers: Vec<usize> = under_way.givers(range.start).collect();
+            record.predecessors.extend(givers.iter().filter_map(|queue| under_way.records.queues[*queue]));
             let before = match at {
                 0 => &self.before,
                 _ => &self.under_way[at - 1].records,
@@ -429,6 +464,13 @@ impl<H: Header> State<H> {
             for part in &segment.parts {
                 if let Ok(mut chunk) = part.chunk.write() {
                     self.spare.push(std::mem::take(&mut chunk));
+                }
+            }
+            for class in segment.layout.classes.iter().filter(|c| c.gives) {
+                for slot in &segment.handed[class.first_queue..][..class.partitions()] {
+                    if let Ok(mut chunk) = slot.write() {
+                        self.spare_handed.push(std::mem::take(&mut chunk));
+                    }
                 }
             }
             self.report.transactions += segment.transactions;
@@ -471,12 +513,18 @@ impl<H: Header> UnderWay<H> {
     /// The queues that are executed with this one.
     fn range(&self, queue: usize) -> Range<usize> {
         let classes = &self.segment.layout.classes;
-        let class = classes.iter().rposition(|c| c.first_queue <= queue).unwrap_or(0);
+        let class = self.segment.layout.class_of(queue);
         if self.segment.whole[class].load(Ordering::Relaxed) {
             classes[class].first_queue..classes[class].first_queue + classes[class].partitions()
         } else {
             queue..queue + 1
         }
+    }
+
+    /// The queues whose pieces may hand over pieces of this one's class: where several are executed
+    /// together, the first of them.
+    fn givers(&self, queue: usize) -> impl Iterator<Item = usize> + '_ {
+        self.segment.givers(self.segment.layout.class_of(queue))
     }
 
     /// Whether these queues of the next segment may be executed as far as this one is concerned.

@@ -7,7 +7,7 @@ use planaria_storage::Header;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::RwLock;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A piece, or an after-image, in a queue. What it needs lies in the chunk that it is of.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Descriptor {
     pub sequence: u32,
     /// A piece: where its operands begin. An effect: where it stands in the log batch.
     pub operands: u32,
-    /// The chunk's number within the segment; set when queues are gathered.
+    /// The chunk's number within the segment, parts first; set when queues are gathered.
     pub chunk: u16,
     /// Number of the piece, or one of the effect codes.
     pub piece: u16,
@@ -56,6 +56,9 @@ pub(super) struct Chunk {
     pub sequence: u32,
     /// Some of the keys, by class.
     pub samples: Vec<Vec<SortKey>>,
+    /// Of pieces that pieces handed over, by sequence number: the part and place in it of the piece
+    /// that did.
+    pub origins: Vec<(u16, u32)>,
 }
 
 impl Chunk {
@@ -66,6 +69,7 @@ impl Chunk {
         self.samples.resize_with(classes.max(self.samples.len()), Vec::new);
         self.operands.clear();
         self.transactions.clear();
+        self.origins.clear();
         self.sequence = 0;
     }
 
@@ -91,6 +95,9 @@ pub(super) struct Segment<H: Header> {
     pub base: u32,
     pub layout: Arc<Layout<H>>,
     pub parts: Vec<Part>,
+    /// What the pieces of each queue handed over, by the number of the queue (the first of those that
+    /// were executed together).
+    pub handed: Vec<RwLock<Chunk>>,
     /// Whether plans of this segment read what segments before it change.
     pub waits: bool,
     /// Classes whose partitions are not independent this time.
@@ -99,4 +106,17 @@ pub(super) struct Segment<H: Header> {
     pub calls: u64,
     pub bytes: u64,
     pub last: CommitTs,
+}
+
+impl<H: Header> Segment<H> {
+    /// The queues whose pieces may hand over pieces of this class: where several are executed together,
+    /// the first of them.
+    pub(super) fn givers(&self, class: usize) -> impl Iterator<Item = usize> + '_ {
+        self.layout.classes[class].takes.iter().flat_map(|from| {
+            let giver = &self.layout.classes[*from];
+            let whole = self.whole[*from].load(Ordering::Relaxed);
+            let queues = if whole { 1 } else { giver.partitions() };
+            giver.first_queue..giver.first_queue + queues
+        })
+    }
 }
