@@ -422,6 +422,7 @@ fn other_statements() {
         panic!()
     };
     assert_eq!((name.parts.len(), args.map(|a| a.len())), (2, Some(2)));
+    assert_eq!(one("EXPLAIN RECOVERY"), StatementKind::ExplainRecovery);
     assert!(matches!(one("EXPLAIN PROCEDURE f"), StatementKind::ExplainProcedure { args: None, .. }));
     let StatementKind::Prepare { name, types, statement } = one("PREPARE p (int, text) AS SELECT $1 + 1")
     else {

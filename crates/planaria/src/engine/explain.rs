@@ -1,4 +1,4 @@
-//! EXPLAIN, EXPLAIN PROCEDURE.
+//! EXPLAIN, EXPLAIN PROCEDURE. EXPLAIN RECOVERY is in [`super::explain_recovery`].
 
 use super::session::SessionCore;
 use super::snapshot::Snapshot;
@@ -134,7 +134,7 @@ impl<H: Header> analysis::Names for Names<'_, H> {
     }
 }
 
-fn lines_result(lines: Vec<String>) -> StatementResult {
+pub(super) fn lines_result(lines: Vec<String>) -> StatementResult {
     let mut result =
         table_result("EXPLAIN", vec!["QUERY PLAN"], lines.into_iter().map(|l| vec![l]).collect());
     result.count = 0;

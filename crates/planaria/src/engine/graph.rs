@@ -35,7 +35,7 @@ pub(super) struct Replayed {
 
 /// Procedures of a catalog version, analysed as the paper has it.
 pub(super) struct Analysed<'s, H: Header> {
-    snapshot: &'s Snapshot<H>,
+    pub(super) snapshot: &'s Snapshot<H>,
     pub(super) names: Names<'s, H>,
     pub(super) procedures: Vec<Replayed>,
     /// Those that cannot be compiled, and why.

@@ -14,6 +14,7 @@ mod block;
 mod copy;
 mod counters;
 mod explain;
+mod explain_recovery;
 mod gate;
 mod graph;
 mod host;
@@ -32,7 +33,7 @@ use crate::params::Params;
 use crate::row::Column;
 use crate::session::{Notice, PreparedCall, StatementResult, Submitted};
 use crate::stats::{Memory, Stats};
-use crate::{Durability, LogKind};
+use crate::{Durability, LogKind, Scheme};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use planaria_base::clock::CommitClock;
@@ -107,6 +108,8 @@ pub(crate) struct Engine<P: Protocol> {
     /// Set once recovery is done.
     log: OnceLock<Arc<Log>>,
     log_kind: LogKind,
+    /// How a log is replayed when the database is opened as it was: the scheme and its threads.
+    replays_with: (Scheme, usize),
     waits_for_disk: bool,
     counters: counters::Counters,
     recovery: Mutex<Option<RecoveryReport>>,
@@ -137,6 +140,7 @@ impl<P: Protocol> Engine<P> {
             snapshot: ArcSwap::from_pointee(snapshot),
             log: OnceLock::new(),
             log_kind: options.log,
+            replays_with: (options.recovery, options.recovery_threads),
             waits_for_disk: options.durability == Durability::Fsync,
             counters: counters::Counters::new(),
             recovery: Mutex::new(None),

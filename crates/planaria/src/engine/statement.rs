@@ -259,6 +259,7 @@ impl<P: Protocol> SessionCore<P> {
             StatementKind::ExplainProcedure { name, args } => {
                 self.explain_procedure(name, args.as_deref())?
             }
+            StatementKind::ExplainRecovery => self.explain_recovery()?,
             StatementKind::Set { name, value, .. } => {
                 settings::set(name, value.as_deref())?;
                 done("SET")

@@ -510,6 +510,8 @@ pub enum StatementKind {
     Explain { analyze: bool, statement: Box<Statement> },
     /// `EXPLAIN PROCEDURE name [(types)]`: ours
     ExplainProcedure { name: Name, args: Option<Vec<TypeName>> },
+    /// `EXPLAIN RECOVERY`: ours
+    ExplainRecovery,
     /// SET [SESSION | LOCAL] name = value; `None` is DEFAULT / RESET
     Set { name: String, value: Option<Vec<String>>, local: bool },
     /// SHOW name | ALL

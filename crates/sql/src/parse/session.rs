@@ -316,11 +316,14 @@ impl Parser<'_> {
     }
 
     /// `EXPLAIN [ANALYZE] [VERBOSE] statement`, `EXPLAIN (options) statement`, and our own
-    /// `EXPLAIN PROCEDURE name [(types)]`.
+    /// `EXPLAIN PROCEDURE name [(types)]` and `EXPLAIN RECOVERY`.
     pub(crate) fn explain(&mut self) -> Result<StatementKind> {
         self.bump();
         if self.eat_word("procedure") {
             return self.explain_procedure();
+        }
+        if self.eat_word("recovery") {
+            return Ok(StatementKind::ExplainRecovery);
         }
         let mut analyze = false;
         if self.at_kind(Kind::LeftParen) && !self.at_paren_query() {

@@ -1,0 +1,77 @@
+//! `EXPLAIN RECOVERY`: how a crash now would be recovered from.
+
+use super::explain::lines_result;
+use super::graph::{Analysed, counted};
+use super::session::SessionCore;
+use crate::LogKind;
+use crate::session::StatementResult;
+use planaria_analysis::Names as _;
+use planaria_analysis::paper::{GlobalGraph, LocalGraph, text};
+use planaria_base::{ProcedureId, Result};
+use planaria_protocol::Protocol;
+use planaria_storage::Header;
+
+impl<P: Protocol> SessionCore<P> {
+    /// The scheme, how each procedure's calls are logged and cut, blocks, and what runs alone, a line a row.
+    pub(super) fn explain_recovery(&mut self) -> Result<StatementResult> {
+        self.enter();
+        let snapshot = self.snapshot.clone();
+        self.leave();
+        let engine = &self.engine;
+        let (scheme, threads) = engine.replays_with;
+        let mut lines =
+            vec![format!("Recovery by {scheme} on {}; log: {}", counted(threads, "thread"), engine.log_kind)];
+        match engine.log_kind {
+            LogKind::Off => lines.push("Nothing is logged: after a crash the database is empty.".to_owned()),
+            LogKind::Command | LogKind::Adaptive => {
+                let analysed = Analysed::of(&snapshot, &[])?;
+                let locals = analysed.locals();
+                lines.push("Procedures, and what their calls are logged by".to_owned());
+                lines.extend(indented(procedures(&analysed, &locals)));
+                lines.push("Blocks of tables whose pieces run apart (PACMAN, by tables)".to_owned());
+                let global = GlobalGraph::of(&locals, analysed.ad_hoc());
+                lines.extend(indented(text::global(&global, &analysed.names)));
+                lines.push("Barriers: before these, all that is under way is finished".to_owned());
+                lines.extend(indented(barriers(&analysed, &locals)));
+            }
+            LogKind::Logical | LogKind::Physical | LogKind::Physiological => lines.push(
+                "All calls are logged by the rows they change; these are put in place again.".to_owned(),
+            ),
+        }
+        Ok(lines_result(lines))
+    }
+}
+
+/// A line for each current procedure that changes something.
+fn procedures<H: Header>(analysed: &Analysed<'_, H>, locals: &[(ProcedureId, LocalGraph)]) -> Vec<String> {
+    let snapshot = analysed.snapshot;
+    let current = snapshot.catalog.procedures.iter().filter(|p| p.current);
+    let row = |procedure: &planaria_catalog::Procedure| {
+        let name = analysed.names.procedure(procedure.id);
+        let logging = match snapshot.routine(procedure.id) {
+            Ok(routine) => &routine.logging,
+            Err(error) => return Some([name, "cannot be called".to_owned(), error.message().to_owned()]),
+        };
+        if logging.is_read_only() {
+            return None;
+        }
+        if !logging.is_command() {
+            return Some([name, "rows it changes".to_owned(), logging.reason()]);
+        }
+        let (_, local) = locals.iter().find(|(id, _)| *id == procedure.id)?;
+        Some([name, "call".to_owned(), counted(local.slices.len(), "slice")])
+    };
+    text::table(current.filter_map(row))
+}
+
+/// What runs alone, and why.
+fn barriers<H: Header>(analysed: &Analysed<'_, H>, locals: &[(ProcedureId, LocalGraph)]) -> Vec<String> {
+    let mut lines = analysed.alone(locals);
+    lines.push("changes of the schema: what comes behind them is compiled anew".to_owned());
+    lines.push("TRUNCATE and setval: they have no key".to_owned());
+    lines
+}
+
+fn indented(lines: Vec<String>) -> impl Iterator<Item = String> {
+    lines.into_iter().map(|l| format!("  {l}"))
+}
