@@ -7,6 +7,7 @@
 //!  planaria bench tpcc ...            workloads through the embedding API
 //!  planaria lab recovery ...          recovery schemes compared
 //!  planaria graph FILE.sql ...        slices, blocks and schedules of procedures
+//!  planaria log inspect DIR           what a log says; log verify: whether it can be trusted
 //! ```
 //!
 //! Nothing here does the work: every command is a caller of the library.
@@ -15,6 +16,7 @@ mod bench;
 mod demo;
 mod graph;
 mod lab;
+mod log;
 mod print;
 mod recovery;
 mod run;
@@ -49,6 +51,9 @@ enum Command {
     Lab(lab::Experiments),
     /// Draws dependency graphs of procedures, and schedules of their replay.
     Graph(graph::Options),
+    /// Looks at the log of a database.
+    #[command(subcommand)]
+    Log(log::Command),
     /// The part of `demo` that gets killed.
     #[command(hide = true)]
     DemoVictim(demo::VictimOptions),
@@ -63,6 +68,7 @@ fn main() -> ExitCode {
         Command::Bench(o) => bench::bench(&o),
         Command::Lab(o) => lab::lab(&o),
         Command::Graph(o) => graph::graph(&o),
+        Command::Log(o) => return log::log(&o),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -203,3 +203,58 @@ fn graphs_of_procedures() {
     assert!(text(&output.stderr).contains("42883"));
     assert!(!output.status.success());
 }
+
+/// Files, records and sums as text and as JSON; verification by exit status; nothing written.
+#[test]
+fn log_is_inspected_and_verified() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let data = dir.path().join("data").display().to_string();
+    let file = dir.path().join("1.sql");
+    std::fs::write(
+        &file,
+        "CREATE TABLE t (a int PRIMARY KEY, b text);
+         CREATE PROCEDURE put(p_a int, p_b text) LANGUAGE plpgsql AS $$
+         BEGIN INSERT INTO t VALUES (p_a, p_b); END $$;
+         CALL put(1, 'one'); INSERT INTO t VALUES (2, NULL), (3, NULL);",
+    )
+    .expect("writes");
+    let output = planaria(&["run", "--data", &data, &file.display().to_string()]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+
+    let output = planaria(&["log", "inspect", &data, "--changes", "1"]);
+    let shown = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for line in [
+        "  00000001-00-00000000.log  format 2",
+        "call put(p_a = 1, p_b = one)",
+        "    insert into t after (a = 2, b = NULL)\n    and 1 more changes",
+        "4 records",
+        "  put  ",
+    ] {
+        assert!(shown.contains(line), "{line} is not in\n{shown}");
+    }
+    let output = planaria(&["log", "inspect", &data, "--json", "--procedure", "put"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["log"]["segments"][0]["records"], 4);
+    assert_eq!(json["summary"]["records"], 1);
+    let entry = &json["entries"][0];
+    assert_eq!((&entry["kind"], &entry["procedure"]), (&"call".into(), &"put".into()));
+    assert_eq!(entry["args"][1], serde_json::json!({"name": "p_b", "value": "one"}));
+
+    let output = planaria(&["log", "verify", &data, "--threads", "2"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).ends_with("verified\n"), "{}", text(&output.stdout));
+    let output = planaria(&["log", "verify", &data, "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["tables"][0]["rows"], 3);
+
+    let log = Path::new(&data).join("00000001-00-00000000.log");
+    let mut bytes = std::fs::read(&log).expect("reads");
+    bytes[4096 + 55] ^= 1;
+    std::fs::write(&log, bytes).expect("writes");
+    for command in ["inspect", "verify"] {
+        let output = planaria(&["log", command, &data]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output.stderr).contains("is damaged at offset 4096"), "{}", text(&output.stderr));
+    }
+}

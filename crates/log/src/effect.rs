@@ -386,6 +386,11 @@ impl<'a> RawEffect<'a> {
         Some(RawEffect { tag, id, bytes: &whole[..len(whole)], body: &body[..len(body)] })
     }
 
+    /// Bytes it takes in the log.
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The table whose row it changes; `None` if it is not about a row.
     #[inline]
     pub fn table(&self) -> Option<TableId> {

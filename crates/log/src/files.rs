@@ -110,6 +110,7 @@ impl SegmentFiles {
             loggers: self.loggers,
             planner: self.planner,
             first,
+            format: segment::FORMAT,
         };
         let (page, seed) = header.encode();
         file.write_at(&page, 0)?;

@@ -11,6 +11,7 @@ use crate::chain::{EpochFrames, Place, RunReader};
 use crate::closer::Closer;
 use crate::device::{Device, DeviceLock};
 use crate::files::{RunOptions, SegmentFiles};
+use crate::inventory::{self, RunInfo, SegmentInfo};
 use crate::logger::Logger;
 use crate::manifest::{Manifest, NAME as MANIFEST, Run};
 use crate::scan::{SegmentScan, damaged};
@@ -130,6 +131,11 @@ impl LogReader {
         self.summary
     }
 
+    /// Whether somebody else has it open, and may be writing.
+    pub fn is_live(&self) -> bool {
+        self.lock.is_none()
+    }
+
     /// The newest epoch that counts.
     pub fn pepoch(&self) -> Epoch {
         self.summary.pepoch
@@ -138,6 +144,16 @@ impl LogReader {
     /// Identity of the database; `None` in a new log.
     pub fn database(&self) -> Option<[u8; 16]> {
         self.manifest.as_ref().map(|m| m.database)
+    }
+
+    /// The runs whose log is still needed, oldest first.
+    pub fn runs(&self) -> Vec<RunInfo> {
+        inventory::runs(self.manifest.as_ref())
+    }
+
+    /// The files of the log, by run, logger and number; each is read once more.
+    pub fn segments(&self) -> Result<Vec<SegmentInfo>> {
+        self.segments.iter().map(|id| inventory::segment(&*self.device, *id)).collect()
     }
 
     /// The records of all epochs after `after`, in commit order.

@@ -108,23 +108,31 @@ pub struct RawRecord<'a> {
     commit_ts: CommitTs,
     kind: u8,
     body: &'a [u8],
+    size: usize,
 }
 
 impl<'a> RawRecord<'a> {
     /// Takes a record off the front of `bytes`.
     pub(crate) fn take(bytes: &mut &'a [u8], epoch: Epoch) -> Option<RawRecord<'a>> {
+        let whole = bytes.len();
         let length = usize::try_from(varint::take(bytes)?).ok()?;
         let (mut record, rest) = bytes.split_at_checked(length)?;
         *bytes = rest;
+        let size = whole - rest.len();
         let sequence = u32::try_from(varint::take(&mut record)?).ok()?;
         let commit_ts = CommitTs::new(epoch, sequence);
         let (&kind, body) = record.split_first()?;
-        (commit_ts.epoch() == epoch).then_some(RawRecord { commit_ts, kind, body })
+        (commit_ts.epoch() == epoch).then_some(RawRecord { commit_ts, kind, body, size })
     }
 
     /// Its place in the total order.
     pub fn commit_ts(&self) -> CommitTs {
         self.commit_ts
+    }
+
+    /// Bytes it takes in the log.
+    pub fn size(&self) -> usize {
+        self.size
     }
 
     /// Bytes of its body.

@@ -58,6 +58,24 @@ impl SegmentScan {
         self.at
     }
 
+    /// Bytes of the file.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Whether nothing but zeros stands from `offset` to the end.
+    pub(crate) fn is_zero_from(&self, mut offset: u64) -> io::Result<bool> {
+        let mut bytes = vec![0; WINDOW];
+        while offset < self.size {
+            let read = self.file.read_at(&mut bytes, offset)?;
+            if read == 0 || bytes[..read].iter().any(|b| *b != 0) {
+                return Ok(read == 0);
+            }
+            offset += read as u64;
+        }
+        Ok(true)
+    }
+
     /// The next good frame and its records.
     pub(crate) fn next(&mut self) -> io::Result<Option<(Frame, &[u8])>> {
         loop {

@@ -52,6 +52,8 @@ pub(crate) struct SegmentHeader {
     pub planner: u32,
     /// Every frame is of this epoch or later.
     pub first: Epoch,
+    /// The format it is in.
+    pub format: u32,
 }
 
 /// Why a header was not understood.
@@ -68,7 +70,7 @@ impl SegmentHeader {
     pub(crate) fn encode(&self) -> (Vec<u8>, u32) {
         let mut h = vec![0; HEADER];
         h[0..8].copy_from_slice(&MAGIC);
-        h[12..16].copy_from_slice(&FORMAT.to_le_bytes());
+        h[12..16].copy_from_slice(&self.format.to_le_bytes());
         h[16..32].copy_from_slice(&self.database);
         h[32..36].copy_from_slice(&self.id.run.to_le_bytes());
         h[36..40].copy_from_slice(&self.id.logger.to_le_bytes());
@@ -102,6 +104,7 @@ impl SegmentHeader {
             loggers: u32_at(h, 44),
             planner: u32_at(h, 48),
             first: Epoch(u64_at(h, 56)),
+            format: u32_at(h, 12),
         };
         Ok((header, crc))
     }

@@ -34,6 +34,7 @@ mod database;
 mod describe;
 mod engine;
 mod graph;
+pub mod log;
 mod options;
 mod params;
 mod row;

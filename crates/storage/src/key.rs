@@ -26,6 +26,7 @@ use planaria_base::limits::{INDEX_COLUMNS_MAX, INDEX_KEY_BYTES_MAX};
 use planaria_base::{ColumnId, Error, Numeric, Result, SqlState, Type};
 
 mod buf;
+mod decode;
 mod range;
 pub use buf::KeyBuf;
 pub use range::{KeyBound, KeyRange};

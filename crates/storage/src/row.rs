@@ -316,6 +316,27 @@ impl RowLayout {
         self.variable.is_empty()
     }
 
+    /// Words of the part with offsets known, which every image has.
+    pub fn fixed_words(&self) -> usize {
+        (self.fixed_bytes as usize).div_ceil(8)
+    }
+    /// The byte from which on an image holds the places of variable-length columns, and these; `None`
+    /// without such columns.
+    pub fn variable_from(&self) -> Option<usize> {
+        self.variable.first().map(|first| self.column(*first).offset as usize)
+    }
+    /// Whether words that come from elsewhere can be read as an image: long enough, and the
+    /// variable-length columns one after the other within them.
+    pub fn is_image(&self, words: &[u64]) -> bool {
+        let mut end = self.fixed_bytes as usize;
+        words.len() >= self.fixed_words()
+            && self.variable.iter().all(|id| {
+                let begin = end;
+                end = u32::from_le_bytes(load(words, self.column(*id).offset)) as usize;
+                begin <= end && end <= words.len() * 8
+            })
+    }
+
     /// Whether a column is NULL.
     #[inline]
     pub fn is_null(&self, image: &[u64], id: ColumnId) -> bool {

@@ -13,6 +13,8 @@ const LOCK_FILE: &str = "lock";
 pub struct DirectoryDevice {
     path: PathBuf,
     directory: File,
+    /// Nothing may be written.
+    read_only: bool,
 }
 
 impl DirectoryDevice {
@@ -22,7 +24,28 @@ impl DirectoryDevice {
         let path = std::path::absolute(path)?;
         make_directory(&path)?;
         let directory = File::open(&path)?;
-        Ok(DirectoryDevice { path, directory })
+        Ok(DirectoryDevice { path, directory, read_only: false })
+    }
+
+    /// Opens a directory to look at it: an error where there is none, and where something were to be
+    /// written. Its lock is shared with others who look.
+    pub fn read_only(path: impl AsRef<Path>) -> io::Result<DirectoryDevice> {
+        let path = std::path::absolute(path)?;
+        let directory = File::open(&path)?;
+        Ok(DirectoryDevice { path, directory, read_only: true })
+    }
+
+    fn lock_shared(&self) -> io::Result<DeviceLock> {
+        match File::open(self.path.join(LOCK_FILE)) {
+            Ok(file) => locked(file.try_lock_shared(), file),
+            // Nobody has ever had it open.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(DeviceLock::new(())),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn writing(&self) -> io::Result<()> {
+        if self.read_only { Err(io::ErrorKind::ReadOnlyFilesystem.into()) } else { Ok(()) }
     }
 
     /// The directory.
@@ -34,6 +57,14 @@ impl DirectoryDevice {
         let mut options = OpenOptions::new();
         options.read(true).write(true).mode(0o600);
         options
+    }
+}
+
+fn locked(outcome: Result<(), TryLockError>, file: File) -> io::Result<DeviceLock> {
+    match outcome {
+        Ok(()) => Ok(DeviceLock::new(file)),
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::ResourceBusy.into()),
+        Err(TryLockError::Error(e)) => Err(e),
     }
 }
 
@@ -64,32 +95,37 @@ impl Device for DirectoryDevice {
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn DeviceFile>> {
-        Ok(Arc::new(DirectoryFile(Self::options().open(self.path.join(name))?)))
+        let mut options = Self::options();
+        options.write(!self.read_only);
+        Ok(Arc::new(DirectoryFile(options.open(self.path.join(name))?)))
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn DeviceFile>> {
+        self.writing()?;
         Ok(Arc::new(DirectoryFile(Self::options().create_new(true).open(self.path.join(name))?)))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.writing()?;
         std::fs::rename(self.path.join(from), self.path.join(to))
     }
 
     fn delete(&self, name: &str) -> io::Result<()> {
+        self.writing()?;
         std::fs::remove_file(self.path.join(name))
     }
 
     fn sync_directory(&self) -> io::Result<()> {
+        self.writing()?;
         self.directory.sync_all()
     }
 
     fn lock(&self) -> io::Result<DeviceLock> {
-        let file = Self::options().create(true).truncate(false).open(self.path.join(LOCK_FILE))?;
-        match file.try_lock() {
-            Ok(()) => Ok(DeviceLock::new(file)),
-            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::ResourceBusy.into()),
-            Err(TryLockError::Error(e)) => Err(e),
+        if self.read_only {
+            return self.lock_shared();
         }
+        let file = Self::options().create(true).truncate(false).open(self.path.join(LOCK_FILE))?;
+        locked(file.try_lock(), file)
     }
 
     fn describe(&self, name: &str) -> String {

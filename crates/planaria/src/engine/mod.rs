@@ -128,6 +128,20 @@ pub(crate) fn open_engine(device: Option<Arc<dyn Device>>, options: Options) -> 
     options.protocol.dispatch(Open(device, options))
 }
 
+/// An engine in memory, in the state that a log says; nothing is written to the log.
+pub(crate) fn replay_engine(reader: &LogReader, options: Options) -> Result<Arc<dyn EngineApi>> {
+    struct Replay<'r>(&'r LogReader, Options);
+    impl ProtocolJob for Replay<'_> {
+        type Output = Result<Arc<dyn EngineApi>>;
+        fn run<P: Protocol>(self) -> Self::Output {
+            let engine = Engine::<P>::new(Arc::new(CommitClock::new(Epoch(1))), &self.1)?;
+            engine.replay(self.0, &self.1)?;
+            Ok(Arc::new(Handle(engine)))
+        }
+    }
+    options.protocol.dispatch(Replay(reader, options))
+}
+
 impl<P: Protocol> Engine<P> {
     fn new(clock: Arc<CommitClock>, options: &Options) -> Result<Arc<Engine<P>>> {
         let catalog = Arc::new(Catalog::default());
@@ -162,9 +176,26 @@ impl<P: Protocol> Engine<P> {
     fn recover(self: Arc<Self>, device: Arc<dyn Device>, options: &Options) -> Result<Arc<Engine<P>>> {
         let engine = self;
         let reader = LogReader::open(device)?;
+        engine.replay(&reader, options)?;
+        let log = reader.resume(
+            engine.clock.clone(),
+            planaria_log::Options {
+                durability: options.durability.into(),
+                loggers: options.loggers,
+                planner_version: PLANNER_VERSION,
+                ..Default::default()
+            },
+        )?;
+        engine.log.set(Arc::new(log)).map_err(|_| Error::internal("two logs"))?;
+        Ok(engine)
+    }
+
+    /// Brings the engine to the state that a log says.
+    fn replay(self: &Arc<Self>, reader: &LogReader, options: &Options) -> Result<()> {
+        let engine = self;
         let summary = reader.summary();
         if summary.records > 0 {
-            let mut replay = replay::Replay::new(&engine, options.on_recovery.clone())?;
+            let mut replay = replay::Replay::new(engine, options.on_recovery.clone())?;
             let (batches, scheme) = (reader.batches(summary.base), options.recovery);
             let mut how = planaria_recovery::Options {
                 threads: options.recovery_threads,
@@ -192,17 +223,7 @@ impl<P: Protocol> Engine<P> {
                 tasks: report.tasks,
             });
         }
-        let log = reader.resume(
-            engine.clock.clone(),
-            planaria_log::Options {
-                durability: options.durability.into(),
-                loggers: options.loggers,
-                planner_version: PLANNER_VERSION,
-                ..Default::default()
-            },
-        )?;
-        engine.log.set(Arc::new(log)).map_err(|_| Error::internal("two logs"))?;
-        Ok(engine)
+        Ok(())
     }
 
     /// Makes a snapshot the current one. The caller has the gate closed.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::row::ColumnSpec;
-use planaria_base::Type;
+use planaria_base::{Datum, Type};
 
 struct Fixture {
     layout: RowLayout,
@@ -40,6 +40,25 @@ fn num(mantissa: i128, scale: u8) -> Field<'static> {
     Field::Numeric(Numeric::from_parts(mantissa, scale).unwrap())
 }
 
+/// A key says the value again.
+fn decodes(f: &Fixture, value: Field, key: &KeyBuf) {
+    let bytes: Vec<u8> = key.words().iter().flat_map(|w| w.to_be_bytes()).collect();
+    let bytes = &bytes[..key.len_bytes()];
+    let decoded = f.codec.decode(bytes).unwrap().remove(0);
+    let same = match (&decoded, value) {
+        (Datum::Null, Field::Null) => true,
+        (Datum::Bool(a), Field::Bool(b)) => *a == b,
+        (Datum::Int(a), Field::Int(b)) => *a == b,
+        (Datum::Float(a), Field::Float(b)) => *a == b || a.is_nan() && b.is_nan(),
+        (Datum::Numeric(a), Field::Numeric(b)) => a.compare(b).is_eq(),
+        (Datum::Bytea(a), Field::Bytes(b)) => a == b,
+        (Datum::Uuid(a), Field::Uuid(b)) => *a == b,
+        _ => false,
+    };
+    assert!(same, "{value:?} became {decoded:?}");
+    assert_eq!(f.codec.decode(&[]), None, "no key");
+}
+
 /// Values of one nullable column in ascending order, NULL last: keys ascend strictly, and ranges
 /// contain exactly what comparing positions says.
 fn ordered(ty: Type, values: &[Field]) {
@@ -48,7 +67,11 @@ fn ordered(ty: Type, values: &[Field]) {
     for pair in keys.windows(2) {
         assert!(pair[0].words() < pair[1].words(), "{pair:?}");
     }
+    for (value, key) in values.iter().zip(&keys) {
+        decodes(&f, *value, key);
+    }
     let null = f.key(&[Field::Int(1), Field::Null]);
+    decodes(&f, Field::Null, &null);
     assert!(keys.iter().all(|k| k.words() < null.words()));
     let all = f.range(&[], None, None);
     assert!(all.contains(null.words()));

@@ -46,6 +46,16 @@ fn what_goes_in_comes_out() {
 }
 
 #[test]
+fn words_from_elsewhere_are_no_image_if_they_are_too_short() {
+    let (l, mut image) = (layout(), Vec::new());
+    l.encode(&row(), &mut image).unwrap();
+    assert!(l.is_image(&image));
+    for len in 0..image.len() {
+        assert!(!l.is_image(&image[..len]), "{len} words of {}", image.len());
+    }
+}
+
+#[test]
 fn an_update_makes_the_image_that_encoding_anew_would() {
     let l = layout();
     let (mut old, mut new, mut expected) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,0 +1,86 @@
+//! Keys back to values, for people who read a log.
+
+use super::*;
+use planaria_base::Datum;
+
+impl KeyCodec {
+    /// The values of the columns of a key, in the order of the index. What the encoding does not keep
+    /// comes back otherwise: a text as `Bytea`, -0 as 0, an unconstrained numeric at the smallest scale.
+    /// `None` for bytes that are no key of the index.
+    pub fn decode(&self, key: &[u8]) -> Option<Vec<Datum>> {
+        let mut rest = key;
+        self.columns.iter().map(|c| take_column(&c.column, &mut rest)).collect()
+    }
+}
+
+fn take_column(c: &Column, rest: &mut &[u8]) -> Option<Datum> {
+    if c.nullable() {
+        match u64::from(take::<1>(rest)?[0]) {
+            VALUE => {}
+            NULL => return Some(Datum::Null),
+            _ => return None,
+        }
+    }
+    Some(match c.kind() {
+        ColumnKind::Int8 => Datum::Int(unbiased(u64::from_be_bytes(take(rest)?), 8)),
+        ColumnKind::Int4 => Datum::Int(unbiased(u32::from_be_bytes(take(rest)?).into(), 4)),
+        ColumnKind::Int2 => Datum::Int(unbiased(u16::from_be_bytes(take(rest)?).into(), 2)),
+        ColumnKind::Decimal => {
+            let mantissa = unbiased(u64::from_be_bytes(take(rest)?), 8);
+            Datum::Numeric(Numeric::from_parts(mantissa.into(), c.scale())?)
+        }
+        ColumnKind::Bool => Datum::Bool(take::<1>(rest)?[0] != 0),
+        ColumnKind::Float8 => {
+            let bits = u64::from_be_bytes(take(rest)?);
+            Datum::Float(f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits }))
+        }
+        ColumnKind::Numeric => Datum::Numeric(take_numeric(rest)?),
+        ColumnKind::Uuid => Datum::Uuid(take(rest)?),
+        ColumnKind::Bytes => Datum::Bytea(take_escaped(rest)?),
+    })
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (head, tail) = rest.split_first_chunk::<N>()?;
+    *rest = tail;
+    Some(*head)
+}
+
+/// Back from [`biased`].
+fn unbiased(v: u64, width: u32) -> i64 {
+    let unused = 64 - 8 * width;
+    ((v << unused) ^ (1 << 63)) as i64 >> unused
+}
+
+/// Back from [`push_numeric`].
+fn take_numeric(rest: &mut &[u8]) -> Option<Numeric> {
+    let head = i64::from(u16::from_be_bytes(take(rest)?)) - (1 << 15);
+    let mut bytes = [0; 16];
+    bytes[1..].copy_from_slice(&take::<15>(rest)?);
+    let mut digits = u128::from_be_bytes(bytes);
+    if head < 0 {
+        digits = !digits & ((1 << 120) - 1);
+    }
+    // The value is 0.d1d2d3.. * 10^exponent with 36 digits.
+    let mut scale = 36 - (head.abs() - 300);
+    if digits == 0 {
+        scale = 0;
+    }
+    while digits != 0 && digits.is_multiple_of(10) && scale > 0 {
+        (digits, scale) = (digits / 10, scale - 1);
+    }
+    let mantissa = i128::try_from(digits).ok()?;
+    Numeric::from_parts(if head < 0 { -mantissa } else { mantissa }, u8::try_from(scale).ok()?)
+}
+
+/// Back from [`push_escaped`].
+fn take_escaped(rest: &mut &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    loop {
+        match take::<1>(rest)?[0] {
+            0 => return Some(bytes),
+            1 => bytes.push(take::<1>(rest)?[0].checked_sub(1).filter(|b| *b <= 1)?),
+            byte => bytes.push(byte),
+        }
+    }
+}
