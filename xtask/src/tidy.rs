@@ -80,6 +80,7 @@ const PAGES: &[&str] = &[
     "docs/howto/add-a-protocol.md",
     "docs/howto/add-a-recovery-scheme.md",
     "docs/howto/add-a-workload.md",
+    "docs/howto/measure-recovery.md",
     "docs/sql.md",
 ];
 
