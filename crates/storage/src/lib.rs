@@ -11,6 +11,7 @@
 //! * [`table`]: layout, records and indexes of a table; sets of tables.
 //! * [`btree`]: concurrent B+-tree with Silo's insert versions.
 //! * [`reclaim`]: epoch-based reclamation of what optimistic readers may still look at.
+//! * [`restore`]: what recovery needs beyond loading: rows before any index knows them, sorted entries.
 //! * [`arena`]: where a transaction keeps the images it has read and everything it computes.
 //!
 //! Nothing here knows a transaction: what a record's header means is the protocol's business.
@@ -21,6 +22,7 @@ mod heap;
 pub mod key;
 pub mod reclaim;
 pub mod record;
+pub mod restore;
 pub mod row;
 pub mod table;
 

@@ -299,7 +299,24 @@ pub struct Pinned<'p> {
     _not_send: PhantomData<*const ()>,
 }
 
-impl Pinned<'_> {
+/// Proof, for any thread, that some participant stays pinned for `'p`: what a thread that was started
+/// since finds reachable is not freed before that. For several threads that keep what they find.
+#[derive(Clone, Copy)]
+pub struct Lasting<'p> {
+    _pin: PhantomData<&'p Participant>,
+}
+
+// SAFETY: nothing but the lifetime of a borrow, during which the participant cannot unpin.
+unsafe impl Send for Lasting<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Lasting<'_> {}
+
+impl<'p> Pinned<'p> {
+    /// The proof alone, to be handed to other threads.
+    pub fn lasting(self) -> Lasting<'p> {
+        Lasting { _pin: PhantomData }
+    }
+
     /// Differs between any two pins of the process: whoever keeps a pointer from one call to the
     /// next can see whether it is still the same pin that protects it.
     #[inline]

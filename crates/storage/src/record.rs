@@ -24,7 +24,7 @@
 
 use crate::arena::{Arena, ArenaFull};
 use crate::heap::{Block, Heap};
-use crate::reclaim::Pinned;
+use crate::reclaim::{Lasting, Pinned};
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -145,6 +145,15 @@ impl<H> RecordPtr<H> {
     pub unsafe fn deref<'p>(self, _pin: Pinned<'p>) -> RecordRef<'p, H> {
         RecordRef { head: self.0, _pin: PhantomData }
     }
+
+    /// Looks at the record for as long as somebody's pin lasts.
+    ///
+    /// # Safety
+    /// It was found in an index, or allocated, by a thread that was started during that pin.
+    #[inline]
+    pub unsafe fn deref_lasting<'p>(self, _pin: Lasting<'p>) -> RecordRef<'p, H> {
+        RecordRef { head: self.0, _pin: PhantomData }
+    }
 }
 
 /// A record that can be looked at.
@@ -160,6 +169,11 @@ impl<H> Clone for RecordRef<'_, H> {
     }
 }
 impl<H> Copy for RecordRef<'_, H> {}
+// SAFETY: a reference to a head, whose image and header are atomics, for as long as a pin that cannot end
+// before `'p` does, whichever thread looks.
+unsafe impl<H: Sync> Send for RecordRef<'_, H> {}
+// SAFETY: as above.
+unsafe impl<H: Sync> Sync for RecordRef<'_, H> {}
 
 /// Words of a record without its payload.
 const fn head_words<H>() -> usize {
