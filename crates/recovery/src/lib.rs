@@ -16,11 +16,15 @@
 //! Every scheme ends in the state that the database had after the last durable commit, and no two
 //! schemes may differ in it (state digests, per table).
 
+pub mod aries;
 pub mod clr;
+pub mod llr;
 pub mod llr_p;
 mod plan;
+pub mod plr;
 pub mod regrow;
 mod report;
+mod tuple;
 mod world;
 
 pub use plan::{CompiledPiece, CompiledPlan};
@@ -78,6 +82,12 @@ macro_rules! schemes {
 schemes! {
     /// Serial replay of commands and after-images in commit order.
     Clr clr "clr";
+    /// Physical logs, parallel, latched; indexes at the end.
+    Plr plr "plr";
+    /// Logical logs, parallel, latched, backwards; the last writer wins.
+    Llr llr "llr";
+    /// Physiological logs in order, by partition of the primary key.
+    Aries aries "aries";
     /// After-images, in parallel by partitions of the primary key.
     LlrP llr_p "llr-p";
     /// Pieces of planned calls, and after-images, in parallel by partitions of the primary key.

@@ -1,0 +1,207 @@
+//! A run by location: rows are found in a translation table from the locations in the log to new
+//! records; no index is touched before the end of the run.
+//!
+//! 1. A location gets a record of its own when it is met first. Under the latch of the location: a writer
+//!    older than the last one leaves the record alone. A location that was used again holds, in the end,
+//!    the row that came last; the commit order knows.
+//! 2. A row from before the run has a location that the run has not met. Whatever becomes of it, an update
+//!    or a delete names its key, and the primary index, which is as it was before the run, leads to it:
+//!    it is *superseded*, by what its location holds in the end, or by nothing.
+//! 3. In the end, by all threads: superseded rows go, with their entries in all indexes; then the new rows
+//!    get theirs, in all indexes at once ([`entries`](super::entries)).
+
+use super::entries::{NewEntries, build};
+use super::shards::Shards;
+use super::threads::{Team, encode, put_key};
+use super::{Worker, damaged, stamp, table};
+use crate::World;
+use planaria_base::{CommitTs, IndexId, Result, TableId};
+use planaria_log::Effect;
+use planaria_storage::reclaim::{Lasting, Participant, Pinned};
+use planaria_storage::restore::Unlinked;
+use planaria_storage::{Header, KeyBuf, RecordRef, Table};
+use std::collections::HashSet;
+
+/// See the module's head.
+pub(super) struct ByLocation<'w, H: Header> {
+    world: &'w World<H>,
+    lasting: Lasting<'w>,
+    /// By location.
+    rows: Shards<Row<'w, H>>,
+    /// By the address of the record.
+    superseded: Shards<(&'w Table<H>, RecordRef<'w, H>)>,
+    /// Tables that had rows before the run.
+    inhabited: HashSet<TableId>,
+}
+
+/// What a location holds.
+struct Row<'w, H: Header> {
+    /// Of the last writer so far.
+    stamp: u64,
+    /// `None` as long as only deletes were seen.
+    record: Option<Unlinked<'w, H>>,
+    /// The row that was here before the run is known.
+    resolved: bool,
+}
+
+impl<'w, H: Header> ByLocation<'w, H> {
+    /// A run that has changed nothing yet.
+    pub(super) fn new(world: &'w World<H>, lasting: Lasting<'w>) -> ByLocation<'w, H> {
+        let mut participant = Participant::new();
+        let guard = participant.guard();
+        let inhabited = world.tables.iter().filter(|t| !t.is_empty(guard.pinned())).map(|t| t.id()).collect();
+        ByLocation { world, lasting, rows: Shards::new(), superseded: Shards::new(), inhabited }
+    }
+
+    /// Puts an effect in place, unless a later one has been.
+    pub(super) fn change(&self, worker: &mut Worker, ts: CommitTs, effect: &Effect) -> Result<()> {
+        match effect {
+            Effect::PhysicalInsert { table: id, new, row } => {
+                let table = table(self.world, *id)?;
+                self.world.routines.observe_row(*id, row);
+                self.put(worker, table, *new, stamp(ts, true), Some(row), false)
+            }
+            Effect::PhysicalUpdate { table: id, old, new, row } => {
+                let table = table(self.world, *id)?;
+                let inhabited = self.inhabited.contains(id);
+                if inhabited {
+                    encode(table, row, &mut worker.key)?;
+                }
+                if old != new {
+                    self.put(worker, table, *old, stamp(ts, false), None, inhabited)?;
+                }
+                self.put(worker, table, *new, stamp(ts, false), Some(row), inhabited && old == new)
+            }
+            Effect::PhysicalDelete { table: id, old, key } => {
+                let table = table(self.world, *id)?;
+                let inhabited = self.inhabited.contains(id);
+                if inhabited {
+                    put_key(&mut worker.key, key);
+                }
+                self.put(worker, table, *old, stamp(ts, false), None, inhabited)
+            }
+            Effect::Sequence { sequence, last, called: true } => {
+                self.world.routines.observe_sequence(*sequence, *last);
+                Ok(())
+            }
+            _ => Err(damaged("an effect without a location among such that have one".into())),
+        }
+    }
+
+    /// Makes a location hold an image, or nothing. `existed`: the row was there before this transaction,
+    /// under the worker's key.
+    fn put(
+        &self,
+        worker: &mut Worker,
+        table: &'w Table<H>,
+        location: u64,
+        stamp: u64,
+        image: Option<&[u64]>,
+        existed: bool,
+    ) -> Result<()> {
+        let Worker { participant, number, key, .. } = worker;
+        let guard = participant.guard();
+        let pin = guard.pinned();
+        let mut rows = self.rows.latch(location);
+        let row = rows.entry(location).or_insert(Row { stamp: 0, record: None, resolved: false });
+        if existed && !row.resolved {
+            if let Some(old) = table.find(key.words(), pin, self.lasting) {
+                row.resolved = true;
+                let word = old.ptr().to_word();
+                self.superseded.latch(word).insert(word, (table, old));
+            }
+        }
+        if row.stamp > stamp {
+            return Ok(());
+        }
+        row.stamp = stamp;
+        match image {
+            Some(image) => {
+                // A location that another table's row had is free again only after that table is gone.
+                let record = row.record.take().filter(|record| record.table().id() == table.id());
+                let record =
+                    row.record.insert(record.unwrap_or_else(|| table.unlinked(image.len(), *number)));
+                record.write(image, *number, pin);
+            }
+            None => {
+                if let Some(record) = &mut row.record {
+                    record.clear(pin);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Builds the indexes.
+    pub(super) fn finish(self, team: Team) -> Result<()> {
+        let gathered = team.each(
+            self.rows.len(),
+            |_| Finisher::default(),
+            |finisher, shard| {
+                let mut participant = Participant::new();
+                let guard = participant.guard();
+                for (table, record) in self.superseded.take(shard).into_values() {
+                    finisher.remove(table, record, guard.pinned())?;
+                }
+                for row in self.rows.take(shard).into_values() {
+                    if let Some(record) = row.record {
+                        finisher.add(record, guard.pinned())?;
+                    }
+                }
+                Ok(())
+            },
+        )?;
+        build(gathered.into_iter().map(|finisher| finisher.entries).collect(), self.world, team)
+    }
+}
+
+#[derive(Default)]
+struct Finisher {
+    entries: NewEntries,
+    image: Vec<u64>,
+    key: KeyBuf,
+}
+
+impl Finisher {
+    /// Takes a superseded row out of every index.
+    fn remove<H: Header>(
+        &mut self,
+        table: &Table<H>,
+        record: RecordRef<'_, H>,
+        pin: Pinned<'_>,
+    ) -> Result<()> {
+        let Finisher { image, key, .. } = self;
+        image.clear();
+        record.read_to_vec(image);
+        for (_, index) in table.secondary() {
+            index.codec().encode_row(image, key).map_err(|_| too_long(table.id()))?;
+            index.tree().remove(pin, key.words(), record.ptr().to_word());
+        }
+        encode(table, image, key)?;
+        if !table.remove(key.words(), record, pin) {
+            return Err(damaged(format!("a superseded row of table {} is not under its key", table.id())));
+        }
+        Ok(())
+    }
+
+    /// Gathers the entries of a new row. What holds no row goes.
+    fn add<H: Header>(&mut self, record: Unlinked<'_, H>, pin: Pinned<'_>) -> Result<()> {
+        let Finisher { entries, image, key } = self;
+        image.clear();
+        if !record.read(image, pin) {
+            return Ok(());
+        }
+        let table = record.table();
+        let word = record.into_word();
+        for (id, index) in (0u16..).map(IndexId).zip(table.indexes()) {
+            index.codec().encode_row(image, key).map_err(|_| too_long(table.id()))?;
+            entries.push(table.id(), id, key, word);
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn too_long(table: TableId) -> planaria_base::Error {
+    damaged(format!("a logged row of table {table} has a key that is too long"))
+}

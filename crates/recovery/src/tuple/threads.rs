@@ -1,0 +1,204 @@
+//! How threads share a window.
+
+use super::shape::Shape;
+use super::shards::mixed;
+use super::{Worker, damaged, table};
+use crate::{World, at};
+use planaria_base::{CommitTs, IndexId, Result};
+use planaria_log::{Batch, Effect, RecordBody, RowChange};
+use planaria_storage::{Header, KeyBuf};
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Transactions that a thread takes at a time, at most.
+const CHUNK: usize = 256;
+/// Groups of rows a thread: more than one, since groups differ in work.
+const GROUPS_PER_THREAD: usize = 8;
+
+/// So many threads.
+#[derive(Clone, Copy)]
+pub(super) struct Team {
+    pub(super) threads: usize,
+}
+
+/// Time in a window, summed over threads.
+#[derive(Default)]
+pub(super) struct Times {
+    pub(super) plan: Duration,
+    pub(super) execute: Duration,
+}
+
+/// Puts one effect in place.
+pub(super) trait Apply: Fn(&mut Worker, CommitTs, &Effect) -> Result<()> + Sync {}
+impl<F: Fn(&mut Worker, CommitTs, &Effect) -> Result<()> + Sync> Apply for F {}
+
+impl Team {
+    /// Runs `work` for every number below `count`, each once, in ascending order of starting. Each
+    /// thread has a state of its own; all of them come back. The first error ends it.
+    pub(super) fn each<S: Send>(
+        self,
+        count: usize,
+        state: impl Fn(usize) -> S + Sync,
+        work: impl Fn(&mut S, usize) -> Result<()> + Sync,
+    ) -> Result<Vec<S>> {
+        let next = AtomicUsize::new(0);
+        let run = |number: usize| {
+            let mut state = state(number);
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                if i >= count {
+                    return Ok(state);
+                }
+                if let Err(error) = work(&mut state, i) {
+                    next.store(count, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        };
+        let threads = self.threads.min(count).max(1);
+        if threads == 1 {
+            return Ok(vec![run(0)?]);
+        }
+        std::thread::scope(|scope| {
+            let run = &run;
+            let others: Vec<_> = (1..threads).map(|n| scope.spawn(move || run(n))).collect();
+            let mine = run(0);
+            let joined =
+                others.into_iter().map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p)));
+            std::iter::once(mine).chain(joined.collect::<Vec<_>>()).collect()
+        })
+    }
+
+    /// Transactions of a window of `len` that are taken at a time.
+    fn chunk(self, len: usize) -> usize {
+        len.div_ceil(self.threads * 4).clamp(1, CHUNK)
+    }
+
+    /// The shapes of a batch's records.
+    pub(super) fn shapes(self, batch: &Batch) -> Result<Vec<Shape>> {
+        let chunk = self.chunk(batch.len());
+        let mut shapes = vec![Shape::EMPTY; batch.len()];
+        let chunks: Vec<_> = shapes.chunks_mut(chunk).map(Mutex::new).collect();
+        self.each(
+            chunks.len(),
+            |_| (),
+            |(), i| {
+                let mut shapes = chunks[i].lock().unwrap_or_else(PoisonError::into_inner);
+                for (shape, record) in shapes.iter_mut().zip(i * chunk..) {
+                    *shape = Shape::of(&batch.get(record))?;
+                }
+                Ok(())
+            },
+        )?;
+        drop(chunks);
+        Ok(shapes)
+    }
+
+    /// Puts the effects of a window in place, the newest transactions first.
+    pub(super) fn backwards(self, batch: &Batch, window: Range<usize>, apply: impl Apply) -> Result<Times> {
+        let chunk = self.chunk(window.len());
+        let state = |number| (Worker::new(number), Duration::ZERO);
+        let done = self.each(window.len().div_ceil(chunk), state, |(worker, took), i| {
+            let began = Instant::now();
+            let end = window.end - i * chunk;
+            for i in (window.start.max(end.saturating_sub(chunk))..end).rev() {
+                let record = batch.get(i).decode()?;
+                let RecordBody::Effects(effects) = record.body else { continue };
+                for effect in &effects {
+                    apply(worker, record.commit_ts, effect).map_err(|e| at(e, record.commit_ts))?;
+                }
+            }
+            *took += began.elapsed();
+            Ok(())
+        })?;
+        Ok(Times { plan: Duration::ZERO, execute: done.iter().map(|(_, took)| *took).sum() })
+    }
+
+    /// Puts the effects of a window in place, those of each row in the order of the log.
+    ///
+    /// 1. Chunk by chunk, effects are dealt to groups by table and primary key.
+    /// 2. Group by group, they are put in place.
+    pub(super) fn in_order<H: Header>(
+        self,
+        batch: &Batch,
+        window: Range<usize>,
+        world: &World<H>,
+        apply: impl Apply,
+    ) -> Result<Times> {
+        let chunk = self.chunk(window.len());
+        let groups = self.threads * GROUPS_PER_THREAD;
+        type Dealt = Vec<Vec<(CommitTs, Effect)>>;
+        let dealt: Vec<Mutex<Dealt>> = (0..window.len().div_ceil(chunk)).map(|_| Mutex::default()).collect();
+        let planned = self.each(
+            dealt.len(),
+            |_| (KeyBuf::new(), Duration::ZERO),
+            |(key, took), i| {
+                let began = Instant::now();
+                let mut mine: Dealt = (0..groups).map(|_| Vec::new()).collect();
+                let start = window.start + i * chunk;
+                for i in start..window.end.min(start + chunk) {
+                    let record = batch.get(i).decode()?;
+                    let RecordBody::Effects(effects) = record.body else { continue };
+                    let comes = |e: &Effect| matches!(e.logical(), Some(RowChange::Insert { .. }));
+                    let (come, go): (Vec<_>, Vec<_>) = effects.into_iter().partition(comes);
+                    for effect in go.into_iter().chain(come) {
+                        let group = group(world, &effect, key).map_err(|e| at(e, record.commit_ts))?;
+                        mine[group as usize % groups].push((record.commit_ts, effect));
+                    }
+                }
+                *dealt[i].lock().unwrap_or_else(PoisonError::into_inner) = mine;
+                *took += began.elapsed();
+                Ok(())
+            },
+        )?;
+        let dealt: Vec<Dealt> =
+            dealt.into_iter().map(|d| d.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
+        let state = |number| (Worker::new(number), Duration::ZERO);
+        let done = self.each(groups, state, |(worker, took), group| {
+            let began = Instant::now();
+            for (ts, effect) in dealt.iter().flat_map(|chunk| &chunk[group]) {
+                apply(worker, *ts, effect).map_err(|e| at(e, *ts))?;
+            }
+            *took += began.elapsed();
+            Ok(())
+        })?;
+        Ok(Times {
+            plan: planned.iter().map(|(_, took)| *took).sum(),
+            execute: done.iter().map(|(_, took)| *took).sum(),
+        })
+    }
+}
+
+/// Equal for all changes of a row.
+fn group<H: Header>(world: &World<H>, effect: &Effect, key: &mut KeyBuf) -> Result<u64> {
+    let Some(change) = effect.logical() else { return Ok(0) };
+    let table = table(world, change.table())?;
+    match change {
+        RowChange::Insert { row, .. } | RowChange::Update { row, .. } => encode(table, row, key)?,
+        RowChange::Patch { key: bytes, .. } | RowChange::Delete { key: bytes, .. } => put_key(key, bytes),
+    }
+    let hash = key.words().iter().fold(u64::from(change.table().0), |hash, word| mixed(hash ^ word));
+    Ok(hash >> 32)
+}
+
+/// The primary key of a row.
+pub(super) fn encode<H: Header>(
+    table: &planaria_storage::Table<H>,
+    row: &[u64],
+    key: &mut KeyBuf,
+) -> Result<()> {
+    let codec = table.index(IndexId::PRIMARY).codec();
+    codec.encode_row(row, key).map_err(|_| damaged("a logged key is too long".into()))
+}
+
+/// A logged key as an index takes it.
+pub(super) fn put_key(key: &mut KeyBuf, bytes: &[u8]) {
+    key.clear();
+    let mut chunks = bytes.chunks_exact(8);
+    for chunk in &mut chunks {
+        key.push(chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)), 8);
+    }
+    chunks.remainder().iter().for_each(|byte| key.push(u64::from(*byte), 1));
+}
