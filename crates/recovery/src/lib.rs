@@ -10,6 +10,8 @@
 //! [`World`] with as many threads as it likes. The shelf:
 //!
 //! * [`clr`]: command-log recovery, serial, in the order of commit timestamps;
+//! * [`plr`], [`llr`], [`aries`]: rows put back from physical, logical and physiological logs, with latches
+//!   or by partition; calls are run again serially;
 //! * [`llr_p`]: after-images by partitions of the primary key;
 //! * [`regrow`]: calls planned into pieces, these and after-images executed by partitions.
 //!

@@ -174,9 +174,14 @@ fn conforms(name: &str, case: &Case, scale: &Scale) {
             if only.as_ref().is_some_and(|only| only != scheme.name()) {
                 continue;
             }
-            // What a call logs is read with every setting; other kinds of log once.
-            let all =
-                scale.concurrent || kind == LogKind::Command && ad_hoc < 100 || kind == LogKind::Logical;
+            // What a scheme is made for is read with every setting; other kinds of log once.
+            let all = scale.concurrent
+                || match kind {
+                    LogKind::Command => ad_hoc < 100,
+                    LogKind::Physical => scheme == Scheme::Plr,
+                    LogKind::Physiological => scheme == Scheme::Aries,
+                    _ => kind == LogKind::Logical,
+                };
             let settings = if all { scale.settings } else { &scale.settings[1..2] };
             for &(threads, batch) in settings {
                 let what = format!(

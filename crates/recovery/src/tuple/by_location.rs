@@ -104,12 +104,13 @@ impl<'w, H: Header> ByLocation<'w, H> {
         let pin = guard.pinned();
         let mut rows = self.rows.latch(location);
         let row = rows.entry(location).or_insert(Row { stamp: 0, record: None, resolved: false });
-        if existed && !row.resolved {
-            if let Some(old) = table.find(key.words(), pin, self.lasting) {
-                row.resolved = true;
-                let word = old.ptr().to_word();
-                self.superseded.latch(word).insert(word, (table, old));
-            }
+        if existed
+            && !row.resolved
+            && let Some(old) = table.find(key.words(), pin, self.lasting)
+        {
+            row.resolved = true;
+            let word = old.ptr().to_word();
+            self.superseded.latch(word).insert(word, (table, old));
         }
         if row.stamp > stamp {
             return Ok(());

@@ -42,7 +42,7 @@ impl<V> Shards<V> {
 /// Spreads words: addresses differ in few bits.
 #[inline]
 pub(super) fn mixed(word: u64) -> u64 {
-    let product = u128::from(word) * 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+    let product = u128::from(word) * 0x9e37_79b9_7f4a_7c15;
     (product >> 64) as u64 ^ product as u64
 }
 
