@@ -60,9 +60,18 @@ pub fn inline<'p>(
     program: &Program,
     callee: &dyn Fn(ProcedureId) -> Option<&'p Program>,
 ) -> Result<Program, NotInlined> {
+    inline_except(program, callee, &|_| false)
+}
+
+/// The same, but calls of procedures for which `left` holds stay.
+pub fn inline_except<'p>(
+    program: &Program,
+    callee: &dyn Fn(ProcedureId) -> Option<&'p Program>,
+    left: &dyn Fn(ProcedureId) -> bool,
+) -> Result<Program, NotInlined> {
     let mut out = program.clone();
     let body = std::mem::take(&mut out.body);
-    let mut inliner = Inliner { out, callee, stack: Vec::new(), ops: 0 };
+    let mut inliner = Inliner { out, callee, left, stack: Vec::new(), ops: 0 };
     let top = Frame { regs: 0, colls: 0, labels: 0, end: None, sink: None };
     let body = inliner.block(body, &top, false)?;
     let mut out = inliner.out;
@@ -75,6 +84,7 @@ struct Inliner<'p, 'c> {
     /// The program that comes to be, without its body.
     out: Program,
     callee: &'c dyn Fn(ProcedureId) -> Option<&'p Program>,
+    left: &'c dyn Fn(ProcedureId) -> bool,
     /// Procedures whose bodies are being put in, outermost first.
     stack: Vec<ProcedureId>,
     ops: usize,
@@ -114,11 +124,11 @@ impl Inliner<'_, '_> {
             });
             let position = op.position;
             match op.kind {
-                OpKind::Call { procedure, args, outs } => {
+                OpKind::Call { procedure, args, outs } if !(self.left)(procedure) => {
                     self.call(Call { procedure, args, outs, into: None, position, repeats }, &mut ops)?;
                     continue;
                 }
-                OpKind::CallSet { procedure, args, into } => {
+                OpKind::CallSet { procedure, args, into } if !(self.left)(procedure) => {
                     let outs = Vec::new();
                     self.call(Call { procedure, args, outs, into: Some(into), position, repeats }, &mut ops)?;
                     continue;

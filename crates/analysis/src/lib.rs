@@ -18,5 +18,5 @@ pub mod regrow;
 
 pub use explain::{Names, explain};
 pub use graph::{DependencyGraph, Edge, EdgeKind};
-pub use inline::{NotInlined, inline};
+pub use inline::{NotInlined, inline, inline_except};
 pub use logging::Logging;

@@ -29,6 +29,10 @@ enum Kind {
 }
 
 impl Logging {
+    /// The same calls logged by the rows they change, for this reason (one sentence).
+    pub fn by_values(&self, why: String) -> Logging {
+        Logging { kind: Kind::Values(why), draws: self.draws }
+    }
     /// Changes nothing: nothing is logged.
     pub fn is_read_only(&self) -> bool {
         self.kind == Kind::ReadOnly

@@ -87,9 +87,9 @@ impl<P: Protocol> SessionCore<P> {
                 .at(name.position));
             }
         };
-        let routine = snapshot.routine(procedure.id)?;
         let names = Names(&snapshot);
-        Ok(lines_result(analysis::explain(&routine.program, &routine.logging, &names)))
+        let (program, logging) = (snapshot.program(procedure.id)?, snapshot.logging(procedure.id)?);
+        Ok(lines_result(analysis::explain(program, &logging, &names)))
     }
 
     /// What CREATE PROCEDURE has to say of how calls will be logged; nothing where it is the call.

@@ -1,6 +1,7 @@
 //! The engine: one database over one protocol.
 //!
-//! * [`snapshot`]: one catalog version with its tables and compiled procedures;
+//! * [`snapshot`]: one catalog version with its tables and compiled procedures; [`plan`]: how their calls
+//!   are logged and replayed;
 //! * [`session`]: attempts and commits; [`statement`]: what kind of statement goes where;
 //! * [`host`]: what a running program may ask (inputs, sequences, messages);
 //! * [`schema`]: changes of the catalog, behind the [`gate`];
@@ -18,6 +19,7 @@ mod explain_recovery;
 mod gate;
 mod graph;
 mod host;
+mod plan;
 mod record;
 mod replay;
 mod schema;
@@ -53,7 +55,7 @@ pub(crate) use statement::PreparedStatement;
 
 /// The version of the planner whose plans the log was written under: part of the log's header,
 /// because a call replays as it ran only under the plans it ran with.
-const PLANNER_VERSION: u32 = 1;
+const PLANNER_VERSION: u32 = 2;
 
 /// A call's target under one catalog version.
 pub(crate) struct Resolved {

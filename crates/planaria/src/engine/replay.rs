@@ -54,9 +54,9 @@ impl<P: Protocol> Replayer for Replay<P> {
         s.begin();
         s.inputs.recorded = Some(Recorded { procedure: call.procedure, values: call.inputs });
         let outcome = snapshot
-            .routine(call.procedure)
+            .replayed_call(call.procedure, call.keeping)
             .map_err(Interrupt::from)
-            .and_then(|routine| s.run_datums(&snapshot, &routine.code, &call.args, true))
+            .and_then(|code| s.run_datums(&snapshot, code, &call.args, true))
             .and_then(|()| {
                 if s.inputs.all_given() {
                     return Ok(());

@@ -24,7 +24,7 @@ use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, SqlState, Type,
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_exec::{Code, Context, Interrupt, Machine};
-use planaria_log::WorkerLog;
+use planaria_log::{ValueWriter, WorkerLog};
 use planaria_protocol::{Backoff, Conflict, Protocol, Savepoint};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,8 +32,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How a transaction that is one program is logged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogAs {
-    /// As a call of this procedure with the arguments it ran with.
-    Call(ProcedureId),
+    /// As a call of this procedure with the arguments it ran with; `keeping`: it ran as the program that
+    /// keeps values.
+    Call { procedure: ProcedureId, keeping: bool },
     /// By the rows it changed.
     Values,
 }
@@ -195,6 +196,19 @@ impl<P: Protocol> SessionCore<P> {
         }
     }
 
+    /// What a call that is a whole transaction runs here, and how it is logged.
+    #[inline]
+    pub(super) fn logged_call<'s>(
+        &self,
+        snapshot: &'s Snapshot<P::Header>,
+        id: ProcedureId,
+    ) -> Result<(&'s Code, LogAs)> {
+        match self.engine.log_kind {
+            LogKind::Command | LogKind::Adaptive if self.log.is_some() => snapshot.logged_call(id),
+            _ => Ok((&snapshot.routine(id)?.code, LogAs::Values)),
+        }
+    }
+
     /// Runs a program in the transaction that is open. `encode`: as a call that will be logged as such.
     pub(super) fn run(
         &mut self,
@@ -314,9 +328,16 @@ impl<P: Protocol> SessionCore<P> {
             // Who moved a sequence and wrote no row was given the timestamp of the next commit.
             let ts = if read_only { engine.clock.draw() } else { ts };
             match log_as {
-                LogAs::Call(procedure) => commit.call(ts, procedure, args.len(), inputs.len(), |w| {
-                    args.iter().chain(inputs).for_each(|slot| record::write_slot(w, *slot, heap));
-                }),
+                LogAs::Call { procedure, keeping } => {
+                    let write = |w: &mut ValueWriter<'_>| {
+                        args.iter().chain(inputs).for_each(|slot| record::write_slot(w, *slot, heap));
+                    };
+                    if keeping {
+                        commit.keeping_call(ts, procedure, args.len(), inputs.len(), write)
+                    } else {
+                        commit.call(ts, procedure, args.len(), inputs.len(), write)
+                    }
+                }
                 LogAs::Values => commit.effects(ts, |w| {
                     record::write_sequences(w, effects, snapshot);
                     let form = RowForm::of(engine.log_kind);

@@ -3,9 +3,11 @@
 //! Immutable but for procedures being compiled when first called. Sessions hold an `Arc` of one and
 //! look for a newer one between transactions; so nothing is counted or locked on the way of a call.
 
+use super::plan::Planned;
 use super::sequence::SequenceState;
 use crate::row::Column;
 use planaria_analysis::logging::{self, Logging};
+use planaria_analysis::regrow::Facts;
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, TableId, Type};
 use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Procedure, Returns};
 use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta};
@@ -15,6 +17,7 @@ use planaria_recovery::{CompiledPlan, Routines};
 use planaria_sql::lower;
 use planaria_storage::table::{Table, TableSet};
 use planaria_storage::{ColumnSpec, Header, IndexSpec, TableSpec};
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 /// See the module's head.
@@ -23,17 +26,23 @@ pub(crate) struct Snapshot<H: Header> {
     pub(crate) tables: TableSet<H>,
     pub(crate) sequences: Vec<Option<Arc<SequenceState>>>,
     metas: Vec<Option<Arc<TableMeta>>>,
+    programs: Box<[OnceLock<Result<Program>>]>,
     routines: Box<[OnceLock<Result<Routine>>]>,
+    pub(super) plans: Box<[OnceLock<Result<Planned, String>>]>,
+    pub(super) facts: OnceLock<Facts>,
 }
 
-/// A procedure, lowered and compiled.
+/// A procedure, compiled.
 pub(crate) struct Routine {
-    pub(crate) program: Program,
     pub(crate) code: Code,
     pub(crate) columns: Vec<Column>,
+    /// How its calls are logged, if they can be planned.
     pub(crate) logging: Logging,
-    /// How its calls are replayed in pieces; `None`: only whole.
-    pub(crate) plan: Option<CompiledPlan>,
+}
+
+/// A cell for each procedure.
+fn cells<T>(catalog: &Catalog) -> Box<[OnceLock<T>]> {
+    catalog.procedures.iter().map(|_| OnceLock::new()).collect()
 }
 
 impl<H: Header> Snapshot<H> {
@@ -44,8 +53,9 @@ impl<H: Header> Snapshot<H> {
     ) -> Result<Snapshot<H>> {
         let metas =
             catalog.tables.iter().map(|t| t.as_ref().map(table_meta).transpose()).collect::<Result<_>>()?;
-        let routines = catalog.procedures.iter().map(|_| OnceLock::new()).collect();
-        Ok(Snapshot { catalog, tables, sequences, metas, routines })
+        let (programs, routines, plans) = (cells(&catalog), cells(&catalog), cells(&catalog));
+        let facts = OnceLock::new();
+        Ok(Snapshot { catalog, tables, sequences, metas, programs, routines, plans, facts })
     }
 
     pub(crate) fn version(&self) -> u64 {
@@ -58,27 +68,50 @@ impl<H: Header> Snapshot<H> {
         table.map(|t| &**t).ok_or_else(|| Error::internal(format!("there is no table {id}")))
     }
 
-    /// A routine, lowered and compiled when first asked for.
+    /// The program of a routine, lowered when first asked for.
+    pub(crate) fn program(&self, id: ProcedureId) -> Result<&Program> {
+        let cell = self.programs.get(id.index()).ok_or_else(|| no_procedure(id))?;
+        let lower = || {
+            let program = lower::plpgsql::lower_procedure(&self.catalog, self.catalog.procedure(id))?;
+            planaria_ir::verify::verify(&program, self)?;
+            Ok(program)
+        };
+        cell.get_or_init(lower).as_ref().map_err(Clone::clone)
+    }
+
+    /// A routine, compiled when first asked for.
     #[inline]
     pub(crate) fn routine(&self, id: ProcedureId) -> Result<&Routine> {
-        let cell = self
-            .routines
-            .get(id.index())
-            .ok_or_else(|| Error::internal(format!("there is no procedure {id}")))?;
-        cell.get_or_init(|| self.make_routine(self.catalog.procedure(id))).as_ref().map_err(Clone::clone)
+        let cell = self.routines.get(id.index()).ok_or_else(|| no_procedure(id))?;
+        cell.get_or_init(|| self.make_routine(id)).as_ref().map_err(Clone::clone)
     }
 
     #[cold]
-    fn make_routine(&self, procedure: &Procedure) -> Result<Routine> {
-        let program = lower::plpgsql::lower_procedure(&self.catalog, procedure)?;
-        let code = self.compile(&program, Some(source(procedure)))?;
+    fn make_routine(&self, id: ProcedureId) -> Result<Routine> {
+        let program = self.program(id)?;
+        let code = planaria_exec::compile(program, &Env { snapshot: self, source: Some(self.source(id)) })?;
         let columns =
             program.outputs.iter().map(|o| Column { name: o.name.clone(), ty: o.ty.clone() }).collect();
-        let logging = logging::of(&program, &mut |callee| {
-            // A call of itself adds nothing to what is known of it.
-            if callee == procedure.id { None } else { Some(self.routine(callee).ok()?.logging.clone()) }
-        });
-        Ok(Routine { program, code, columns, logging, plan: None })
+        let logging = self.logging_of(id, program, &mut BTreeSet::new());
+        Ok(Routine { code, columns, logging })
+    }
+
+    /// How calls are logged by what the program and its callees do. What was `seen` adds nothing more
+    /// to the whole.
+    fn logging_of(&self, id: ProcedureId, program: &Program, seen: &mut BTreeSet<ProcedureId>) -> Logging {
+        seen.insert(id);
+        logging::of(program, &mut |callee| {
+            if seen.contains(&callee) {
+                return None;
+            }
+            Some(self.logging_of(callee, self.program(callee).ok()?, seen))
+        })
+    }
+
+    /// Where the text of a routine's program comes from.
+    pub(super) fn source(&self, id: ProcedureId) -> Source {
+        let procedure = self.catalog.procedure(id);
+        Source::routine(signature(procedure), &procedure.body)
     }
 
     /// Verifies and compiles a program lowered under this catalog; `source` is where its text came from.
@@ -126,9 +159,9 @@ fn table_meta(table: &planaria_catalog::Table) -> Result<Arc<TableMeta>> {
     Ok(Arc::new(TableMeta::new(table.name.clone(), columns, indexes)?))
 }
 
-/// Where the text of a routine's program comes from.
-fn source(procedure: &Procedure) -> Source {
-    Source::routine(signature(procedure), &procedure.body)
+#[cold]
+fn no_procedure(id: ProcedureId) -> Error {
+    Error::internal(format!("there is no procedure {id}"))
 }
 
 /// `name(integer,text)`, as PostgreSQL names a routine in contexts.
@@ -147,7 +180,7 @@ impl<H: Header> CompileEnv for Env<'_, H> {
         self.source.clone()
     }
     fn source_of(&self, procedure: ProcedureId) -> Option<Source> {
-        self.snapshot.catalog.procedures.get(procedure.index()).map(source)
+        Some(self.snapshot.source(procedure))
     }
     fn table(&self, id: TableId) -> Result<Arc<TableMeta>> {
         self.snapshot
@@ -166,10 +199,10 @@ impl<H: Header> Link for Snapshot<H> {
 
 impl<H: Header> Routines for Snapshot<H> {
     fn program(&self, procedure: ProcedureId) -> Result<&Program> {
-        Ok(&self.routine(procedure)?.program)
+        self.program(procedure)
     }
     fn plan(&self, procedure: ProcedureId) -> Result<Option<&CompiledPlan>> {
-        Ok(self.routine(procedure)?.plan.as_ref())
+        Ok(self.planned(procedure).ok().map(|planned| &planned.plan))
     }
     fn compile(&self, program: &Program) -> Result<Code> {
         self.compile(program, None)

@@ -205,11 +205,10 @@ impl<P: Protocol> SessionCore<P> {
                 if stale {
                     return Err(Error::internal("the call was resolved under an older schema").into());
                 }
-                let routine = snapshot.routine(resolved.id)?;
-                let logged_as_call = routine.logging.is_command();
+                let (code, log_as) = s.logged_call(snapshot, resolved.id)?;
                 let (types, columns) = (&resolved.parameters, &resolved.columns);
-                s.run(snapshot, &routine.code, types, columns, &with_defaults, logged_as_call)?;
-                Ok(if logged_as_call { LogAs::Call(resolved.id) } else { LogAs::Values })
+                s.run(snapshot, code, types, columns, &with_defaults, log_as != LogAs::Values)?;
+                Ok(log_as)
             });
             if stale {
                 call.resolved.store(Arc::new(self.resolve(&call.name, call.arguments)?));
@@ -450,12 +449,14 @@ impl<P: Protocol> SessionCore<P> {
             };
             s.run(snapshot, arguments, &prepared.parameters, &s.no_columns.clone(), params, false)?;
             let arguments = s.rows.pop().map(|r| r.values).unwrap_or_default();
-            let log_as = if s.effects.is_empty() { LogAs::Call(*id) } else { LogAs::Values };
+            let (code, mut log_as) = s.logged_call(snapshot, *id)?;
+            if !s.effects.is_empty() {
+                log_as = LogAs::Values;
+            }
             // Inputs of the arguments are in the arguments.
             s.inputs.record_anew();
             let types: Vec<Type> = snapshot.catalog.procedure(*id).inputs().map(|p| p.ty.clone()).collect();
-            let routine = snapshot.routine(*id)?;
-            s.run(snapshot, &routine.code, &types, &prepared.columns, &arguments, true)?;
+            s.run(snapshot, code, &types, &prepared.columns, &arguments, log_as != LogAs::Values)?;
             Ok(log_as)
         })
     }

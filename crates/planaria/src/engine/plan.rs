@@ -1,0 +1,144 @@
+//! How calls of a procedure are logged and replayed, in one catalog version.
+//!
+//! 1. The procedure's program, with the calls of what touches tables [inlined](planaria_analysis::inline),
+//!    is cut by [`planaria_analysis::regrow`] under the facts of all current procedures.
+//! 2. What is cut runs forward as a program that hands key-determining values to the log, and is replayed
+//!    in pieces or, whole, as that same program, which then compares them.
+//! 3. What cannot be cut runs as it is and is logged by the rows it changes.
+//!
+//! All of it depends on nothing but the catalog version, so that replay has the plan the call was
+//! logged with.
+
+use super::session::LogAs;
+use super::snapshot::Snapshot;
+use planaria_analysis::logging::Logging;
+use planaria_analysis::{inline_except, regrow};
+use planaria_base::{Error, ProcedureId, Result, SqlState};
+use planaria_exec::Code;
+use planaria_ir::{OpKind, Program};
+use planaria_recovery::{CompiledPiece, CompiledPlan};
+use planaria_storage::Header;
+use std::collections::BTreeSet;
+
+/// See the module's head.
+pub(crate) struct Planned {
+    /// What a call that is logged runs, if not the procedure's own code: the same with the values it keeps.
+    forward: Option<Code>,
+    /// What the log is replayed by.
+    pub(crate) plan: CompiledPlan,
+    /// What the analysis decided, for people.
+    pub(crate) notes: Vec<regrow::Note>,
+}
+
+impl<H: Header> Snapshot<H> {
+    /// What a call that is a whole transaction runs, and how it is logged.
+    #[inline]
+    pub(crate) fn logged_call(&self, id: ProcedureId) -> Result<(&Code, LogAs)> {
+        let routine = self.routine(id)?;
+        Ok(match self.planned(id) {
+            Ok(Planned { forward: Some(code), .. }) => (code, LogAs::Call { procedure: id, keeping: true }),
+            Ok(_) => (&routine.code, LogAs::Call { procedure: id, keeping: false }),
+            Err(_) => (&routine.code, LogAs::Values),
+        })
+    }
+
+    /// What a logged call runs again when it is replayed whole.
+    pub(crate) fn replayed_call(&self, id: ProcedureId, keeping: bool) -> Result<&Code> {
+        if !keeping {
+            return Ok(&self.routine(id)?.code);
+        }
+        match self.planned(id) {
+            Ok(Planned { forward: Some(code), .. }) => Ok(code),
+            _ => Err(Error::new(
+                SqlState::DATA_CORRUPTED,
+                format!(
+                    "the log has values that procedure {} does not keep",
+                    self.catalog.procedure(id).name
+                ),
+            )),
+        }
+    }
+
+    /// How calls are logged, with the reason.
+    pub(crate) fn logging(&self, id: ProcedureId) -> Result<Logging> {
+        let logging = &self.routine(id)?.logging;
+        Ok(match self.planned(id) {
+            Err(why) if logging.is_command() => logging.by_values(why.clone()),
+            _ => logging.clone(),
+        })
+    }
+
+    /// A procedure's plan, made when first asked for; or one sentence on why it has none.
+    #[inline]
+    pub(crate) fn planned(&self, id: ProcedureId) -> Result<&Planned, &String> {
+        self.plans[id.index()].get_or_init(|| self.make_plan(id)).as_ref()
+    }
+
+    #[cold]
+    fn make_plan(&self, id: ProcedureId) -> Result<Planned, String> {
+        let broken = |e: Error| format!("It cannot be planned: {}.", e.message());
+        if !self.routine(id).map_err(broken)?.logging.is_command() {
+            return Err("Its calls are not logged as calls.".to_owned());
+        }
+        let program = self.program(id).map_err(broken)?;
+        let callee = |id: ProcedureId| self.program(id).ok();
+        let pure = |id: ProcedureId| self.is_pure(id, &mut BTreeSet::new());
+        let whole =
+            inline_except(program, &callee, &pure).map_err(|e| format!("It cannot be planned: {e}."))?;
+        let cut = regrow::plan(&whole, self.facts(), &pure).map_err(|e| e.0)?;
+
+        let compile = |program: &Program| self.compile(program, None).map_err(broken);
+        let pieces = cut.pieces.into_iter().map(|piece| {
+            let code = compile(&piece.program)?;
+            Ok(CompiledPiece { code, program: piece.program, tables: piece.tables, key: piece.key })
+        });
+        let pieces = pieces.collect::<Result<Vec<_>, String>>()?;
+        let plan = CompiledPlan::new(compile(&cut.plan)?, &cut.plan, pieces);
+        let mut keeps = false;
+        cut.forward.body.visit(&mut |op| keeps |= matches!(op.kind, OpKind::Keep { .. }));
+        let forward = if keeps {
+            Some(self.compile(&cut.forward, Some(self.source(id))).map_err(broken)?)
+        } else {
+            None
+        };
+        Ok(Planned { forward, plan, notes: cut.notes })
+    }
+
+    /// What the current procedures do to the tables.
+    fn facts(&self) -> &regrow::Facts {
+        self.facts.get_or_init(|| {
+            let mut facts = regrow::Facts::default();
+            for procedure in self.catalog.procedures.iter().filter(|p| p.current) {
+                // One that cannot be lowered fails when it is called.
+                if let Ok(program) = self.program(procedure.id) {
+                    facts.add(program, self);
+                }
+            }
+            facts
+        })
+    }
+
+    /// Whether a routine, with what it calls, touches no table and no sequence and draws nothing.
+    fn is_pure(&self, id: ProcedureId, seen: &mut BTreeSet<ProcedureId>) -> bool {
+        if !seen.insert(id) {
+            return true;
+        }
+        let Ok(program) = self.program(id) else { return false };
+        let mut pure = true;
+        program.body.visit(&mut |op| {
+            pure = pure
+                && match &op.kind {
+                    OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
+                        self.is_pure(*procedure, seen)
+                    }
+                    OpKind::Draw { .. }
+                    | OpKind::NextValue { .. }
+                    | OpKind::CurrentValue { .. }
+                    | OpKind::SetValue { .. }
+                    | OpKind::Execute { .. } => false,
+                    kind => kind.table().is_none(),
+                };
+        });
+        pure
+    }
+}
