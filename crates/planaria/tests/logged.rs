@@ -108,3 +108,95 @@ fn a_procedure_with_sql_made_at_run_time_is_logged_by_its_effects() {
     );
     assert_eq!(logged(&script), ["effects", "sequence"]);
 }
+
+#[test]
+fn a_procedure_that_reads_its_keys_keeps_them() {
+    let procedure = "
+    CREATE TABLE next (id int PRIMARY KEY, free int NOT NULL);
+    INSERT INTO next VALUES (1, 10);
+    CREATE FUNCTION half(p_n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN p_n / 2; END $$;
+    CREATE PROCEDURE take(p_list int) LANGUAGE plpgsql AS $$
+    DECLARE v_id int;
+    BEGIN
+        SELECT free INTO v_id FROM next WHERE id = p_list;
+        UPDATE next SET free = free + 1 WHERE id = p_list;
+        INSERT INTO t VALUES (v_id, half(v_id));
+    END $$;
+    CREATE PROCEDURE take_twice() LANGUAGE plpgsql AS $$
+    BEGIN
+        CALL take(1);
+        CALL take(1);
+    END $$;";
+    let calls = "CALL take(1); CALL take(1); CALL take_twice();";
+    let all = logged(&format!("{SCHEMA}{procedure}{calls}"));
+    assert_eq!(all, ["effects", "keeping call", "keeping call", "keeping call", "sequence"]);
+
+    let db = Database::in_memory().expect("opens");
+    db.execute_script(&format!("{SCHEMA}{procedure}")).expect("runs");
+    let lines = db.query("EXPLAIN PROCEDURE take", ()).expect("explains");
+    let lines: Vec<String> = lines.iter().map(|r| r.get(0).expect("a line")).collect();
+    let at = lines.iter().position(|l| l.contains("Replayed in pieces")).expect("says how it is replayed");
+    assert_eq!(
+        lines[at + 1..],
+        [
+            "    1. next by id",
+            "    2. t by id",
+            "  So that these can be told apart before anything is replayed, it",
+            "    logs v_id"
+        ],
+        "{lines:#?}"
+    );
+}
+
+/// The text of an error in a procedure that runs with its calls inlined is that of the calls.
+#[test]
+fn errors_in_what_was_inlined_have_their_context() {
+    let script = format!(
+        "{SCHEMA}
+    CREATE TABLE next (id int PRIMARY KEY, free int NOT NULL);
+    INSERT INTO next VALUES (1, 0);
+    CREATE PROCEDURE inner_most(p_n int) LANGUAGE plpgsql AS $$
+    BEGIN
+        UPDATE t SET v = 10 / p_n WHERE id = p_n;
+    END $$;
+    CREATE PROCEDURE middle(p_n int) LANGUAGE plpgsql AS $$
+    DECLARE v_id int;
+    BEGIN
+        SELECT free INTO v_id FROM next WHERE id = p_n;
+        INSERT INTO t VALUES (v_id, 1);
+
+        CALL inner_most(v_id);
+    END $$;
+    CREATE PROCEDURE outer_most() LANGUAGE plpgsql AS $$
+    BEGIN
+        CALL middle(1);
+    END $$;"
+    );
+    let fails = |options: Options| {
+        let db = options.open_device(SimDisk::new(1).device()).expect("opens");
+        db.execute_script(&script).expect("runs");
+        let error = db.execute("CALL outer_most()", ()).expect_err("divides by zero");
+        format!("{error:?}")
+    };
+    let as_called = fails(Options::new().log(LogKind::Logical));
+    assert!(as_called.contains("inner_most(integer) line 3"), "{as_called}");
+    assert_eq!(fails(Options::new().log(LogKind::Command)), as_called);
+}
+
+#[test]
+fn procedures_that_call_each_other_are_logged_by_their_effects() {
+    let script = format!(
+        "{SCHEMA}
+    CREATE PROCEDURE ping(p_n int) LANGUAGE plpgsql AS $$
+    BEGIN
+        INSERT INTO t VALUES (p_n, 0);
+        IF p_n > 0 THEN CALL pong(p_n - 1); END IF;
+    END $$;
+    CREATE PROCEDURE pong(p_n int) LANGUAGE plpgsql AS $$
+    BEGIN
+        IF p_n > 0 THEN CALL ping(p_n - 1); END IF;
+    END $$;
+    CALL pong(6);"
+    );
+    assert_eq!(logged(&script), ["effects", "sequence"]);
+}

@@ -89,7 +89,9 @@ impl<P: Protocol> SessionCore<P> {
         };
         let names = Names(&snapshot);
         let (program, logging) = (snapshot.program(procedure.id)?, snapshot.logging(procedure.id)?);
-        Ok(lines_result(analysis::explain(program, &logging, &names)))
+        let mut lines = analysis::explain(program, &logging, &names);
+        lines.extend(replay_lines(&snapshot, procedure.id));
+        Ok(lines_result(lines))
     }
 
     /// What CREATE PROCEDURE has to say of how calls will be logged; nothing where it is the call.
@@ -108,6 +110,33 @@ impl<P: Protocol> SessionCore<P> {
             hint: None,
         })
     }
+}
+
+/// The pieces that calls are replayed in, and what the log has for that.
+fn replay_lines<H: Header>(snapshot: &Snapshot<H>, id: ProcedureId) -> Vec<String> {
+    let Ok(planned) = snapshot.planned(id) else { return Vec::new() };
+    let (names, table_name) = (Names(snapshot), |t: &TableId| snapshot.catalog.table_by_id(*t).name.clone());
+    let mut lines = vec!["  Replayed in pieces, each of the rows of one key:".to_owned()];
+    for (i, piece) in planned.plan.pieces.iter().enumerate() {
+        let tables: Vec<String> = piece.tables.iter().map(table_name).collect();
+        let key = piece.tables.first().map_or_else(Vec::new, |table| {
+            let key = analysis::Names::index_columns(&names, *table, IndexId::PRIMARY);
+            key.iter().take(piece.key).map(|c| analysis::Names::column(&names, *table, *c)).collect()
+        });
+        lines.push(format!("    {}. {} by {}", i + 1, tables.join(", "), key.join(", ")));
+    }
+    if planned.plan.pieces.is_empty() {
+        lines.push("    none: it changes no row".to_owned());
+    }
+    if !planned.notes.is_empty() {
+        lines.push("  So that these can be told apart before anything is replayed, it".to_owned());
+        for (i, note) in planned.notes.iter().enumerate() {
+            if !planned.notes[..i].iter().any(|n| n.text == note.text) {
+                lines.push(format!("    {}", note.text));
+            }
+        }
+    }
+    lines
 }
 
 /// Names of a snapshot's objects, for people.
