@@ -35,7 +35,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use value::{NodeId, NodeKind, Place, Values};
 
 /// Whether pieces hand over others.
-const HANDS_OVER: bool = false;
+const HANDS_OVER: bool = true;
 
 /// How calls of one procedure are logged and replayed.
 #[derive(Clone, PartialEq, Debug)]

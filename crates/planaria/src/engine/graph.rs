@@ -64,8 +64,8 @@ impl<'s, H: Header> Analysed<'s, H> {
 
     fn add(&mut self, id: ProcedureId) -> Result<()> {
         let snapshot = self.snapshot;
-        let callee = |id: ProcedureId| snapshot.routine(id).ok().map(|r| &r.program);
-        let program = as_replayed(&snapshot.routine(id)?.program, &callee);
+        let callee = |id: ProcedureId| snapshot.program(id).ok();
+        let program = as_replayed(snapshot.program(id)?, &callee);
         let graph = OperationGraph::of(&program, &callee);
         self.procedures.push(Replayed { id, program, graph });
         Ok(())
@@ -82,13 +82,13 @@ impl<'s, H: Header> Analysed<'s, H> {
     /// The tables that procedures logged by values change.
     pub(super) fn ad_hoc(&self) -> BTreeSet<TableId> {
         let snapshot = self.snapshot;
-        let callee = |id: ProcedureId| snapshot.routine(id).ok().map(|r| &r.program);
+        let callee = |id: ProcedureId| snapshot.program(id).ok();
         let by_values = snapshot.catalog.procedures.iter().filter(|p| p.current).filter_map(|p| {
-            let routine = snapshot.routine(p.id).ok()?;
-            (!routine.logging.is_command() && !routine.logging.is_read_only()).then_some(routine)
+            let logging = snapshot.logging(p.id).ok()?;
+            if logging.is_command() || logging.is_read_only() { None } else { snapshot.program(p.id).ok() }
         });
         by_values
-            .flat_map(|r| OperationGraph::of(&r.program, &callee).operations)
+            .flat_map(|program| OperationGraph::of(program, &callee).operations)
             .flat_map(|o| o.accesses.writes)
             .collect()
     }
@@ -96,9 +96,10 @@ impl<'s, H: Header> Analysed<'s, H> {
     fn operations(&self) -> Result<Graph> {
         let mut graph = Graph { title: "Operations".to_owned(), ..Graph::default() };
         for procedure in &self.procedures {
-            let routine = self.snapshot.routine(procedure.id)?;
-            graph.text.extend(analysis::explain(&routine.program, &routine.logging, &self.names));
-            let described = explain::operations(&routine.program, &self.names);
+            let (program, logging) =
+                (self.snapshot.program(procedure.id)?, self.snapshot.logging(procedure.id)?);
+            graph.text.extend(analysis::explain(program, &logging, &self.names));
+            let described = explain::operations(program, &self.names);
             let first = graph.nodes.len();
             let at: BTreeMap<OpId, usize> =
                 described.iter().enumerate().map(|(i, (id, _))| (*id, first + i)).collect();
@@ -109,7 +110,7 @@ impl<'s, H: Header> Analysed<'s, H> {
                 )
             }));
             let mut edges: BTreeMap<(usize, usize, bool), Vec<&str>> = BTreeMap::new();
-            for edge in DependencyGraph::of(&routine.program).edges {
+            for edge in DependencyGraph::of(program).edges {
                 if let (Some(from), Some(to)) = (at.get(&edge.from), at.get(&edge.to)) {
                     let data = edge.kind == EdgeKind::Data;
                     edges.entry((*from, *to, data)).or_default().push(edge.kind.name());

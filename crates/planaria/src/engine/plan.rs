@@ -90,10 +90,11 @@ impl<H: Header> Snapshot<H> {
         let compile = |program: &Program| self.compile(program, None).map_err(broken);
         let pieces = cut.pieces.into_iter().map(|piece| {
             let code = compile(&piece.program)?;
-            Ok(CompiledPiece { code, program: piece.program, tables: piece.tables, key: piece.key })
+            let (tables, hands_over) = (piece.tables, piece.hands_over);
+            Ok(CompiledPiece { code, program: piece.program, tables, key: piece.key, hands_over })
         });
         let pieces = pieces.collect::<Result<Vec<_>, String>>()?;
-        let plan = CompiledPlan::new(compile(&cut.plan)?, &cut.plan, pieces);
+        let plan = CompiledPlan::new(compile(&cut.plan)?, cut.plan, pieces);
         let mut keeps = false;
         cut.forward.body.visit(&mut |op| keeps |= matches!(op.kind, OpKind::Keep { .. }));
         let forward = if keeps {
