@@ -342,6 +342,17 @@ impl<'v, 'p> Shape<'v, 'p> {
                 return Err(Refused::Detach(draft.writes[1..].to_vec()));
             }
         }
+        // A piece reads when it is handed over: nothing else may have changed its table since the program
+        // read.
+        for draft in drafts.iter().filter(|d| !d.reads.is_empty()) {
+            let from = draft.reads.iter().map(|r| self.values.reads[*r].op).min();
+            let to = draft.writes.iter().chain(&draft.hosts).copied().max();
+            let others = drafts.iter().flat_map(|d| &d.writes).filter(|w| !draft.writes.contains(w));
+            let mut between = others.filter(|w| Some(**w) > from && Some(**w) < to);
+            if between.any(|w| self.values.code[w].kind.table() == Some(draft.table)) {
+                return Err(Refused::Detach(draft.writes.clone()));
+            }
+        }
         let mut sinks: BTreeSet<NodeId> = BTreeSet::new();
         let mut division = Division {
             closures: vec![Closure::default(); drafts.len()],

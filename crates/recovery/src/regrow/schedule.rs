@@ -194,7 +194,9 @@ impl<H: Header> Schedule<H> {
                 }
                 for class in segment.layout.classes.iter().filter(|c| c.gives) {
                     for slot in &segment.handed[class.first_queue..][..class.partitions()] {
-                        if let (Some(chunk), Ok(mut slot)) = (state.spare_handed.pop(), slot.write()) {
+                        if let (Some(mut chunk), Ok(mut slot)) = (state.spare_handed.pop(), slot.write()) {
+                            // A queue without pieces is not executed, and hands over nothing.
+                            chunk.begin(0, 0);
                             *slot = chunk;
                         }
                     }
