@@ -2,8 +2,9 @@
 
 use crate::graph::{DependencyGraph, is_node};
 use crate::logging::Logging;
+use crate::paper::Accesses;
 use planaria_base::{ColumnId, Datum, IndexId, ProcedureId, SequenceId, TableId};
-use planaria_ir::{Bound, Op, OpId, OpKind, Program, Range, Reg};
+use planaria_ir::{Bound, Func, Op, OpId, OpKind, Program, Range, Reg};
 use std::collections::HashMap;
 
 /// Names of what a program refers to by number.
@@ -20,11 +21,16 @@ pub trait Names {
     fn procedure(&self, id: ProcedureId) -> String;
     /// A sequence.
     fn sequence(&self, id: SequenceId) -> String;
+    /// The tables that a procedure and what it calls touch; `None` where it may be any.
+    fn accesses(&self, procedure: ProcedureId) -> Option<Accesses> {
+        let _ = procedure;
+        None
+    }
 }
 
 /// The lines of `EXPLAIN PROCEDURE`.
 pub fn explain(program: &Program, logging: &Logging, names: &dyn Names) -> Vec<String> {
-    let graph = DependencyGraph::of(program);
+    let graph = DependencyGraph::with_callees(program, &|p| names.accesses(p));
     let printer = Printer::new(program, names);
     let mut lines = vec![format!("Procedure {}", program.name)];
     lines.push(format!("  Logged as: {}", logging.describe()));
@@ -255,7 +261,7 @@ impl<'p> Printer<'p> {
             OpKind::Cast { src, .. } => self.reg(*src, depth),
             OpKind::Apply { func, args, .. } => {
                 let args: Vec<String> = args.iter().map(|a| self.reg(*a, depth - 1)).collect();
-                format!("{func}({})", args.join(", "))
+                applied(*func, &args)
             }
             OpKind::Get { table, columns, .. }
             | OpKind::Scan { table, columns, .. }
@@ -269,6 +275,47 @@ impl<'p> Printer<'p> {
             _ => reg.to_string(),
         }
     }
+}
+
+/// A function's application as SQL would write it.
+fn applied(func: Func, args: &[String]) -> String {
+    let name = func.name();
+    let operator = match name.rsplit('.').next().unwrap_or(name) {
+        "add" => "+",
+        "sub" => "-",
+        "mul" => "*",
+        "div" => "/",
+        "mod" => "%",
+        "eq" => "=",
+        "ne" => "<>",
+        "lt" => "<",
+        "le" => "<=",
+        "gt" => ">",
+        "ge" => ">=",
+        "concat" => "||",
+        "and" => "AND",
+        "or" => "OR",
+        "like" => "LIKE",
+        _ => "",
+    };
+    match (operator, args) {
+        ("LIKE", [a, b, _]) => format!("{} LIKE {}", within(a), within(b)),
+        (operator, [a, b]) if !operator.is_empty() => format!("{} {operator} {}", within(a), within(b)),
+        _ => match (func, args) {
+            (Func::Not, [a]) => format!("NOT {}", within(a)),
+            (Func::IsNull, [a]) => format!("{} IS NULL", within(a)),
+            (Func::IsNotNull, [a]) => format!("{} IS NOT NULL", within(a)),
+            (Func::ArrayGet, [a, i]) => format!("{}[{i}]", within(a)),
+            _ => format!("{name}({})", args.join(", ")),
+        },
+    }
+}
+
+/// An operand: in parentheses where it has parts.
+fn within(operand: &str) -> String {
+    let quoted = operand.starts_with('\'') && operand.ends_with('\'');
+    let bare = operand.strip_prefix("row of ").is_none() && operand.contains(' ');
+    if bare && !quoted { format!("({operand})") } else { operand.to_owned() }
 }
 
 fn constant(value: &Datum) -> String {

@@ -8,7 +8,7 @@
 //! | key | what `a` answered is part of the key or range of `b`, or found its row |
 //! | value | what `a` answered is part of what `b` writes, or an argument of the call `b` |
 //! | control | what `a` answered decides whether `b` runs |
-//! | data | both touch one table, at least one writes, `a` stands first |
+//! | data | both touch one table, at least one writes; `a` stands first, or both stand in one loop |
 //!
 //! The first three are flow dependencies (PACMAN §4.1.1); they follow the registers. The analysis is
 //! an abstract interpretation of the structured regions: every register holds the set of nodes its
@@ -16,11 +16,22 @@
 //! nothing changes. A register that was written in a branch or a loop depends, afterwards, on what
 //! decided the branch or ended the loop. Collections are one set each.
 //!
+//! Errors. Outside of `Try` an error ends the transaction, so it decides nothing about one that
+//! committed; only an explicit `Raise` counts, as a guard. Within a `Try`, an operation that may raise
+//! what a handler catches ([`super::errors`]) decides whether what stands behind it runs, and whether the
+//! handler does, and whether what the body wrote is still there for whoever looks behind it (a control
+//! edge, too). So an EXCEPTION block for one SQLSTATE of the user's costs nothing.
+//!
+//! Calls. What a called routine touches is known if the caller says so; else it is taken to touch
+//! everything.
+//!
 //! The result is an over-approximation: an edge too many costs parallelism, one too few would be
 //! wrong.
 
-use planaria_base::TableId;
-use planaria_ir::{Block, Label, Level, OpId, OpKind, Program, Reg};
+use crate::errors::may_raise;
+use crate::paper::Accesses;
+use planaria_base::ProcedureId;
+use planaria_ir::{Block, Catch, Label, Level, OpId, OpKind, Program, Reg};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why one operation depends on another.
@@ -69,39 +80,98 @@ pub struct DependencyGraph {
 }
 
 impl DependencyGraph {
-    /// Builds the graph.
+    /// Builds the graph; nothing is known of the routines it calls.
     pub fn of(program: &Program) -> DependencyGraph {
+        DependencyGraph::with_callees(program, &|_| None)
+    }
+
+    /// Builds the graph; `of_callee` says what the routines it calls touch.
+    pub fn with_callees(
+        program: &Program,
+        of_callee: &dyn Fn(ProcedureId) -> Option<Accesses>,
+    ) -> DependencyGraph {
         let mut flow = Flow {
             regs: vec![Sources::new(); program.regs.len()],
             colls: vec![Sources::new(); program.colls.len()],
             escapes: BTreeMap::new(),
             ends: Sources::new(),
+            raised: Sources::new(),
+            handlers: Vec::new(),
+            loops: 0,
+            undone: Vec::new(),
             edges: BTreeSet::new(),
         };
         flow.block(&program.body, &Sources::new());
-        let mut nodes = Vec::new();
-        let mut accesses: Vec<(OpId, TableId, bool)> = Vec::new();
-        program.body.visit(&mut |op| {
-            if is_node(&op.kind) {
-                nodes.push(op.id);
-            }
-            if let Some(table) = op.kind.table() {
-                accesses.push((op.id, table, op.kind.is_write()));
-            }
-        });
-        for (i, (to, table, write)) in accesses.iter().enumerate() {
-            for (from, other, other_write) in &accesses[..i] {
-                if table == other && (*write || *other_write) {
-                    flow.edges.insert(Edge { to: *to, from: *from, kind: EdgeKind::Data });
+        let mut touched = Vec::new();
+        touches(&program.body, &mut Vec::new(), of_callee, &mut touched);
+        for (i, a) in touched.iter().enumerate() {
+            for b in touched[..i].iter().filter(|b| a.conflicts(b)) {
+                flow.edges.insert(Edge { to: a.id, from: b.id, kind: EdgeKind::Data });
+                if a.loops.iter().any(|l| b.loops.contains(l)) {
+                    flow.edges.insert(Edge { to: b.id, from: a.id, kind: EdgeKind::Data });
                 }
             }
         }
+        flow.undo_edges();
+        let nodes = touched.iter().map(|t| t.id).collect();
         DependencyGraph { nodes, edges: flow.edges.into_iter().collect() }
     }
 
     /// What an operation depends on.
     pub fn dependencies(&self, of: OpId) -> impl Iterator<Item = Edge> + '_ {
         self.edges.iter().copied().filter(move |e| e.to == of)
+    }
+}
+
+/// A node, what it touches (`None`: anything), and the loops around it (by the operation that is the loop).
+struct Touch {
+    id: OpId,
+    accesses: Option<Accesses>,
+    loops: Vec<OpId>,
+}
+
+impl Touch {
+    fn conflicts(&self, other: &Touch) -> bool {
+        let some = |a: &Accesses| *a != Accesses::default();
+        match (&self.accesses, &other.accesses) {
+            (Some(a), Some(b)) => a.conflicts(b),
+            (Some(a), None) | (None, Some(a)) => some(a),
+            (None, None) => true,
+        }
+    }
+}
+
+fn touches(
+    block: &Block,
+    loops: &mut Vec<OpId>,
+    of_callee: &dyn Fn(ProcedureId) -> Option<Accesses>,
+    all: &mut Vec<Touch>,
+) {
+    for op in &block.0 {
+        if is_node(&op.kind) {
+            let accesses = match &op.kind {
+                OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => of_callee(*procedure),
+                OpKind::Execute { .. } => None,
+                kind => {
+                    let mut accesses = Accesses::default();
+                    let set = if kind.is_write() { &mut accesses.writes } else { &mut accesses.reads };
+                    set.extend(kind.table());
+                    Some(accesses)
+                }
+            };
+            all.push(Touch { id: op.id, accesses, loops: loops.clone() });
+        }
+        let turns = matches!(
+            op.kind,
+            OpKind::Loop { .. } | OpKind::Scan { .. } | OpKind::ForEach { .. } | OpKind::ForMatches { .. }
+        );
+        if turns {
+            loops.push(op.id);
+        }
+        op.kind.blocks(&mut |b| touches(b, loops, of_callee, all));
+        if turns {
+            loops.pop();
+        }
     }
 }
 
@@ -118,8 +188,17 @@ struct Flow {
     colls: Vec<Sources>,
     /// What decided that a region was left or continued early.
     escapes: BTreeMap<Label, Sources>,
-    /// What decided that the program, or an enclosing `Try`, was left.
+    /// What decided that the program ended.
     ends: Sources,
+    /// What may have raised an error that a `Try` around catches.
+    raised: Sources,
+    /// What the `Try`s around catch, outer before inner.
+    handlers: Vec<Vec<Catch>>,
+    /// Loops around.
+    loops: usize,
+    /// For each `Try`: what decided whether its body's writes were undone, the operations of the body, and
+    /// whether it stands in a loop.
+    undone: Vec<(Sources, Sources, bool)>,
     edges: BTreeSet<Edge>,
 }
 
@@ -143,8 +222,39 @@ impl Flow {
         for op in &block.0 {
             let mut now = control.clone();
             now.extend(&self.ends);
+            now.extend(&self.raised);
             now.extend(self.escapes.values().flatten());
             self.op(op.id, &op.kind, &now);
+            self.note_errors(op.id, &op.kind, &now);
+        }
+    }
+
+    /// An operation that may raise what a handler around catches decides about all behind it.
+    fn note_errors(&mut self, id: OpId, kind: &OpKind, control: &Sources) {
+        if !self.handlers.iter().flatten().any(|c| may_raise(kind, c)) {
+            return;
+        }
+        let mut sources = self.reads(kind);
+        sources.extend(control);
+        if is_node(kind) {
+            sources.insert(id);
+        }
+        self.raised.extend(sources);
+    }
+
+    /// Who depends on a write that may be undone depends on what may undo it.
+    fn undo_edges(&mut self) {
+        for (decided, body, in_loop) in std::mem::take(&mut self.undone) {
+            let meets: Sources = self
+                .edges
+                .iter()
+                .filter(|e| e.kind == EdgeKind::Data && body.contains(&e.from))
+                .filter(|e| in_loop || !body.contains(&e.to))
+                .map(|e| e.to)
+                .collect();
+            for to in meets {
+                self.edges_to(to, &decided, EdgeKind::Control);
+            }
         }
     }
 
@@ -174,9 +284,10 @@ impl Flow {
 
     /// A region that may run any number of times: until nothing changes.
     fn repeat(&mut self, label: Label, body: &Block, control: &Sources, decided: &Sources) {
+        self.loops += 1;
         loop {
             let before = (self.regs.clone(), self.colls.clone(), self.edges.len(), self.escapes.clone());
-            let ends = self.ends.len();
+            let ends = (self.ends.len(), self.raised.len());
             let mut decided = decided.clone();
             decided.extend(self.escapes.get(&label).into_iter().flatten());
             let mut inner = control.clone();
@@ -184,10 +295,11 @@ impl Flow {
             self.region(&[body], &decided, |f| f.block(body, &inner));
             let same =
                 before == (self.regs.clone(), self.colls.clone(), self.edges.len(), self.escapes.clone());
-            if same && ends == self.ends.len() {
+            if same && ends == (self.ends.len(), self.raised.len()) {
                 break;
             }
         }
+        self.loops -= 1;
         self.escapes.remove(&label);
     }
 
@@ -221,20 +333,23 @@ impl Flow {
             }
             OpKind::Return => self.ends.extend(control),
             OpKind::Raise { level: Level::Exception, .. } => {
-                let reads = self.reads(kind);
-                self.ends.extend(control);
-                self.ends.extend(&reads);
+                if !self.handlers.iter().flatten().any(|c| may_raise(kind, c)) {
+                    let reads = self.reads(kind);
+                    self.ends.extend(control);
+                    self.ends.extend(&reads);
+                }
             }
             OpKind::Try { body, handlers } => {
-                let outer = std::mem::take(&mut self.ends);
+                let outer = std::mem::take(&mut self.raised);
+                self.handlers.push(handlers.iter().flat_map(|h| &h.catches).copied().collect());
                 self.region(&[body], &Sources::new(), |f| f.block(body, control));
-                let mut decided = std::mem::replace(&mut self.ends, outer);
-                // Any operation of the body may have raised.
+                self.handlers.pop();
+                let decided = std::mem::replace(&mut self.raised, outer);
+                let mut within = Sources::new();
                 body.visit(&mut |op| {
-                    if is_node(&op.kind) {
-                        decided.insert(op.id);
-                    }
+                    within.insert(op.id);
                 });
+                self.undone.push((decided.clone(), within, self.loops > 0));
                 let mut inner = control.clone();
                 inner.extend(&decided);
                 let blocks: Vec<&Block> = handlers.iter().map(|h| &h.body).collect();
@@ -246,8 +361,10 @@ impl Flow {
                         f.block(&handler.body, &inner);
                     }
                 });
-                // An error that no handler catches ends what is around.
-                self.ends.extend(&decided);
+                if !self.handlers.is_empty() {
+                    // It may be for the handlers further out.
+                    self.raised.extend(&decided);
+                }
             }
             OpKind::Scan { range, label, body, .. } => {
                 let key = self.of(range

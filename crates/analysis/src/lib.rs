@@ -9,6 +9,7 @@
 //!
 //! Everything is computed from the IR alone, for the whole dialect: nothing is known of any procedure.
 
+pub mod errors;
 pub mod explain;
 pub mod graph;
 pub mod inline;

@@ -26,7 +26,7 @@ const HELP: &str = "\
   \\d [NAME]   tables, or the columns of one      \\df         procedures
   \\i FILE     runs a file                        \\timing     times of statements
   \\?          this help                          \\q          leave
-  EXPLAIN statement;   EXPLAIN PROCEDURE name;
+  EXPLAIN statement;   EXPLAIN PROCEDURE name;   EXPLAIN RECOVERY;
 ";
 
 /// Reads statements until the end of input.

@@ -118,6 +118,18 @@ pub enum Catch {
     State(SqlState),
 }
 
+impl Catch {
+    /// Whether it catches an error of this SQLSTATE.
+    pub fn catches(&self, state: SqlState) -> bool {
+        match self {
+            Catch::Others => state != SqlState::QUERY_CANCELED && state != SqlState::ASSERT_FAILURE,
+            Catch::State(wanted) => {
+                *wanted == state || (wanted.0.ends_with(b"000") && wanted.class() == state.class())
+            }
+        }
+    }
+}
+
 /// A handler of a `Try`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Handler {

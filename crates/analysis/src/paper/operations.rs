@@ -15,6 +15,17 @@ pub struct Accesses {
 }
 
 impl Accesses {
+    /// Of a program and the routines it calls, whose programs `callee` knows; `None` where it may touch
+    /// any table.
+    pub fn of<'a>(
+        program: &Program,
+        callee: &dyn Fn(ProcedureId) -> Option<&'a Program>,
+    ) -> Option<Accesses> {
+        let mut touched = Touched::default();
+        program.body.visit(&mut |op| touched.add(&op.kind, callee, &mut BTreeSet::new()));
+        touched.anything.is_none().then_some(touched.accesses)
+    }
+
     /// All tables touched.
     pub fn tables(&self) -> BTreeSet<TableId> {
         self.reads.union(&self.writes).copied().collect()
@@ -72,13 +83,13 @@ impl OperationGraph {
                     by_row.insert(op.id, table);
                 }
             }
-            let mut accesses = Accesses::default();
-            let why = touch(&op.kind, callee, &mut BTreeSet::new(), &mut accesses);
+            let mut touched = Touched::default();
+            touched.add(&op.kind, callee, &mut BTreeSet::new());
             if graph.barrier.is_none() {
-                graph.barrier = why;
+                graph.barrier = touched.barrier();
             }
             if is_node(&op.kind) {
-                graph.operations.push(Operation { id: op.id, accesses });
+                graph.operations.push(Operation { id: op.id, accesses: touched.accesses });
             }
         });
         let pure = graph.take_pure();
@@ -148,38 +159,51 @@ impl OperationGraph {
     }
 }
 
-/// Adds what an operation touches; answers why the calls of a program with it cannot be cut, if so.
-fn touch<'a>(
-    kind: &OpKind,
-    callee: &dyn Fn(ProcedureId) -> Option<&'a Program>,
-    open: &mut BTreeSet<ProcedureId>,
-    accesses: &mut Accesses,
-) -> Option<String> {
-    match kind {
-        OpKind::Execute { .. } => Some("It executes SQL text made at run time.".to_owned()),
-        OpKind::SetValue { .. } => Some("It sets a sequence, which other calls draw from.".to_owned()),
-        OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
-            if !open.insert(*procedure) {
-                return None; // Of itself: it touches nothing more.
+/// What an operation does outside of the program.
+#[derive(Default)]
+struct Touched {
+    accesses: Accesses,
+    /// Why it may touch any table besides, if so.
+    anything: Option<String>,
+    /// It moves a sequence back or forth.
+    sets_sequence: bool,
+}
+
+impl Touched {
+    /// Adds an operation; `seen` are the routines that were added already.
+    fn add<'a>(
+        &mut self,
+        kind: &OpKind,
+        callee: &dyn Fn(ProcedureId) -> Option<&'a Program>,
+        seen: &mut BTreeSet<ProcedureId>,
+    ) {
+        match kind {
+            OpKind::Execute { .. } => {
+                self.anything.get_or_insert_with(|| "It executes SQL text made at run time.".to_owned());
             }
-            let Some(program) = callee(*procedure) else {
-                return Some("It calls a routine that cannot be analysed.".to_owned());
-            };
-            let mut why = None;
-            program.body.visit(&mut |op| {
-                let inner = touch(&op.kind, callee, open, accesses);
-                if why.is_none() {
-                    why = inner;
+            OpKind::SetValue { .. } => self.sets_sequence = true,
+            OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } if seen.insert(*procedure) => {
+                match callee(*procedure) {
+                    Some(program) => program.body.visit(&mut |op| self.add(&op.kind, callee, seen)),
+                    None => {
+                        self.anything
+                            .get_or_insert_with(|| "It calls a routine that cannot be analysed.".to_owned());
+                    }
                 }
-            });
-            why
-        }
-        kind => {
-            if let Some(table) = kind.table() {
-                let set = if kind.is_write() { &mut accesses.writes } else { &mut accesses.reads };
-                set.insert(table);
             }
-            None
+            kind => {
+                if let Some(table) = kind.table() {
+                    let accesses = &mut self.accesses;
+                    let set = if kind.is_write() { &mut accesses.writes } else { &mut accesses.reads };
+                    set.insert(table);
+                }
+            }
         }
+    }
+
+    /// Why calls of a program with it cannot be cut, if so.
+    fn barrier(&self) -> Option<String> {
+        let sets = || "It sets a sequence, which other calls draw from.".to_owned();
+        self.anything.clone().or_else(|| self.sets_sequence.then(sets))
     }
 }

@@ -7,7 +7,7 @@ use crate::heap::Heap;
 use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::{Error, IndexId, Result, SqlState};
-use planaria_ir::{Catch, Level, ProgramKind};
+use planaria_ir::{Level, ProgramKind};
 use planaria_protocol::{Protocol, Refused};
 use planaria_storage::Field;
 
@@ -32,7 +32,7 @@ impl Machine {
             self.caught.truncate(entry.caught);
             let region = &code.tries[usize::from(entry.region)];
             let state = error.sqlstate();
-            let handler = region.handlers.iter().find(|h| h.catches.iter().any(|c| catches(*c, state)));
+            let handler = region.handlers.iter().find(|h| h.catches.iter().any(|c| c.catches(state)));
             if handler.is_some() {
                 ctx.protocol.rollback_to(ctx.txn, entry.savepoint, ctx.tables);
             }
@@ -103,15 +103,6 @@ impl Machine {
         }
         host.notice(desc.level, &error);
         Ok(())
-    }
-}
-
-fn catches(catch: Catch, state: SqlState) -> bool {
-    match catch {
-        Catch::Others => state != SqlState::QUERY_CANCELED && state != SqlState::ASSERT_FAILURE,
-        Catch::State(wanted) => {
-            wanted == state || (wanted.0.ends_with(b"000") && wanted.class() == state.class())
-        }
     }
 }
 
