@@ -35,6 +35,7 @@ mod local;
 mod operations;
 mod replayed;
 pub mod schedule;
+pub mod slicing;
 pub mod text;
 
 pub use chopping::chop;
