@@ -12,6 +12,7 @@
 //! * [`clr`]: command-log recovery, serial, in the order of commit timestamps;
 //! * [`plr`], [`llr`], [`aries`]: rows put back from physical, logical and physiological logs, with latches
 //!   or by partition; calls are run again serially;
+//! * [`clr_p`]: PACMAN's parallel command-log recovery, with the paper's switches as schemes;
 //! * [`llr_p`]: after-images by partitions of the primary key;
 //! * [`regrow`]: calls planned into pieces, these and after-images executed by partitions.
 //!
@@ -20,6 +21,7 @@
 
 pub mod aries;
 pub mod clr;
+pub mod clr_p;
 pub mod llr;
 pub mod llr_p;
 mod plan;
@@ -90,6 +92,14 @@ schemes! {
     Llr llr "llr";
     /// Physiological logs in order, by partition of the primary key.
     Aries aries "aries";
+    /// PACMAN in full: slices, piece-sets split by keys, pipelined batches.
+    ClrP clr_p "clr-p";
+    /// PACMAN without pipelining: one batch after the other.
+    ClrPSynchronous clr_p::synchronous "clr-p-sync";
+    /// PACMAN's static analysis alone: a thread a piece-set.
+    ClrPStatic clr_p::static_only "clr-p-static";
+    /// PACMAN's baseline: the pieces of transaction chopping, a thread a piece-set.
+    ClrPChopping clr_p::chopping "clr-p-chopping";
     /// After-images, in parallel by partitions of the primary key.
     LlrP llr_p "llr-p";
     /// Pieces of planned calls, and after-images, in parallel by partitions of the primary key.

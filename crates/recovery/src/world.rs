@@ -43,6 +43,9 @@ pub struct World<H: Header> {
 pub trait Routines: Link + Send + Sync {
     /// The program of this version of a procedure.
     fn program(&self, procedure: ProcedureId) -> Result<&Program>;
+    /// The program that keeps values for a parallel replay, which calls marked so ran as; `None` if there is
+    /// none.
+    fn keeping(&self, procedure: ProcedureId) -> Result<Option<&Program>>;
     /// Its replay plan, compiled. `None` if it cannot be planned: then its calls are replayed behind a
     /// barrier, by [`Replayer::call`].
     fn plan(&self, procedure: ProcedureId) -> Result<Option<&CompiledPlan>>;

@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 /// See the module's head.
 pub(crate) struct Planned {
     /// What a call that is logged runs, if not the procedure's own code: the same with the values it keeps.
-    forward: Option<Code>,
+    forward: Option<(Code, Program)>,
     /// What the log is replayed by.
     pub(crate) plan: CompiledPlan,
     /// What the analysis decided, for people.
@@ -36,7 +36,9 @@ impl<H: Header> Snapshot<H> {
     pub(crate) fn logged_call(&self, id: ProcedureId) -> Result<(&Code, LogAs)> {
         let routine = self.routine(id)?;
         Ok(match self.planned(id) {
-            Ok(Planned { forward: Some(code), .. }) => (code, LogAs::Call { procedure: id, keeping: true }),
+            Ok(Planned { forward: Some((code, _)), .. }) => {
+                (code, LogAs::Call { procedure: id, keeping: true })
+            }
             Ok(_) => (&routine.code, LogAs::Call { procedure: id, keeping: false }),
             Err(_) => (&routine.code, LogAs::Values),
         })
@@ -48,7 +50,7 @@ impl<H: Header> Snapshot<H> {
             return Ok(&self.routine(id)?.code);
         }
         match self.planned(id) {
-            Ok(Planned { forward: Some(code), .. }) => Ok(code),
+            Ok(Planned { forward: Some((code, _)), .. }) => Ok(code),
             _ => Err(Error::new(
                 SqlState::DATA_CORRUPTED,
                 format!(
@@ -57,6 +59,11 @@ impl<H: Header> Snapshot<H> {
                 ),
             )),
         }
+    }
+
+    /// The program that keeps values, if there is one.
+    pub(super) fn keeping_program(&self, id: ProcedureId) -> Option<&Program> {
+        self.planned(id).ok()?.forward.as_ref().map(|(_, program)| program)
     }
 
     /// How calls are logged, with the reason.
@@ -98,7 +105,8 @@ impl<H: Header> Snapshot<H> {
         let mut keeps = false;
         cut.forward.body.visit(&mut |op| keeps |= matches!(op.kind, OpKind::Keep { .. }));
         let forward = if keeps {
-            Some(self.compile(&cut.forward, Some(self.source(id))).map_err(broken)?)
+            let code = self.compile(&cut.forward, Some(self.source(id))).map_err(broken)?;
+            Some((code, cut.forward))
         } else {
             None
         };

@@ -201,6 +201,9 @@ impl<H: Header> Routines for Snapshot<H> {
     fn program(&self, procedure: ProcedureId) -> Result<&Program> {
         self.program(procedure)
     }
+    fn keeping(&self, procedure: ProcedureId) -> Result<Option<&Program>> {
+        Ok(self.keeping_program(procedure))
+    }
     fn plan(&self, procedure: ProcedureId) -> Result<Option<&CompiledPlan>> {
         Ok(self.planned(procedure).ok().map(|planned| &planned.plan))
     }
