@@ -1,7 +1,8 @@
 //! What all procedures of a catalog together do to the tables.
 
+use super::simplify::{as_replayed, label_of, remove_dead, without_raises};
 use planaria_base::{ColumnId, IndexId, TableId, Type};
-use planaria_ir::{OpKind, Program, VerifyEnv};
+use planaria_ir::{Block, OpKind, Program, VerifyEnv};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the procedures of one catalog version do to its tables. A plan holds for the calls made under
@@ -26,7 +27,12 @@ pub struct TableFacts {
 
 impl Facts {
     /// Adds what a program does. To be called for every procedure of the catalog version.
+    ///
+    /// What a [bulk load](is_bulk_load) inserts does not count as a change: it happens once, and replay
+    /// lets no plan read beside it. Counting it, every column of every loaded table would have to be
+    /// logged with the calls that use it.
     pub fn add(&mut self, program: &Program, env: &dyn VerifyEnv) {
+        let load = is_bulk_load(program);
         program.body.visit(&mut |op| {
             let Some(table) = op.kind.table() else { return };
             let facts = self.tables.entry(table).or_insert_with(|| TableFacts {
@@ -35,7 +41,8 @@ impl Facts {
                 ..TableFacts::default()
             });
             match &op.kind {
-                OpKind::Insert { .. } | OpKind::Delete { .. } => facts.rows_change = true,
+                OpKind::Insert { .. } => facts.rows_change |= !load,
+                OpKind::Delete { .. } => facts.rows_change = true,
                 OpKind::Update { set, .. } => facts.updated.extend(set.iter().map(|(c, _)| *c)),
                 _ => {}
             }
@@ -59,6 +66,27 @@ impl TableFacts {
     pub fn is_stable(&self, column: ColumnId) -> bool {
         self.rows_stay() && !self.updated.contains(&column)
     }
+}
+
+/// Whether a procedure only inserts, rows after rows, and looks at nothing for it but to refuse.
+fn is_bulk_load(program: &Program) -> bool {
+    fn loads(block: &Block, turns: bool) -> bool {
+        block.0.iter().all(|op| {
+            let turns = turns || label_of(&op.kind).is_some_and(|_| !matches!(op.kind, OpKind::Block { .. }));
+            let mut inside = true;
+            op.kind.blocks(&mut |b| inside &= loads(b, turns));
+            let own = match &op.kind {
+                OpKind::Insert { .. } => turns,
+                OpKind::Call { .. } | OpKind::CallSet { .. } | OpKind::Execute { .. } => true,
+                kind => kind.table().is_none(),
+            };
+            inside && own
+        })
+    }
+    let mut simple = program.clone();
+    simple.body = without_raises(as_replayed(program));
+    remove_dead(&mut simple);
+    loads(&simple.body, false)
 }
 
 /// Whether a value of the type always takes the same place in a row.

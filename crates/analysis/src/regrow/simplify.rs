@@ -7,7 +7,7 @@
 
 use planaria_base::Datum;
 use planaria_ir::{Block, Coll, Func, Label, Level, Op, OpKind, Program, Reg};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The body without guards, handlers, messages and answers.
 pub fn as_replayed(program: &Program) -> Block {
@@ -254,6 +254,9 @@ pub fn remove_dead(program: &mut Program) {
         let body = std::mem::take(&mut program.body);
         program.body = dead.block(body, &mut live);
         if program.body == before {
+            let mut labels = BTreeSet::new();
+            program.body.visit(&mut |op| labels.extend(label_of(&op.kind)));
+            program.inlined.retain(|label, _| labels.contains(label));
             return;
         }
     }
