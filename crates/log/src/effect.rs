@@ -178,6 +178,16 @@ impl Patch {
         self.at.iter().zip(&self.words).map(|(at, (before, after))| (*at, *before, *after))
     }
 
+    /// Passes over a patch, whatever it says.
+    fn skip(bytes: &mut &[u8]) -> Option<()> {
+        let (_, _) = (take_count(bytes)?, take_count(bytes)?);
+        let n = take_count(bytes)?;
+        for _ in 0..n {
+            take_count(bytes)?;
+        }
+        words::skip(bytes, n.checked_mul(2)?)
+    }
+
     fn take(bytes: &mut &[u8]) -> Option<Patch> {
         let old_len = take_count(bytes)?;
         let new_len = take_count(bytes)?;
@@ -368,7 +378,7 @@ impl<'a> RawEffect<'a> {
             }
             PATCH => {
                 skip_run(&mut rest)?;
-                Patch::take(&mut rest)?;
+                Patch::skip(&mut rest)?;
             }
             DELETE_ROW => {
                 skip_run(&mut rest)?;
@@ -418,6 +428,25 @@ impl<'a> RawEffect<'a> {
     #[inline]
     pub fn is_delete(&self) -> bool {
         matches!(self.tag, DELETE | PHYSICAL_DELETE | DELETE_ROW)
+    }
+
+    /// Whether it says only what changed in a row: [`RowChange::Patch`].
+    #[inline]
+    pub fn is_patch(&self) -> bool {
+        self.tag == PATCH
+    }
+
+    /// Where the row was, and where it is: of physical effects. An insert has no old location, a delete
+    /// no new one.
+    #[inline]
+    pub fn locations(&self) -> Option<(Option<u64>, Option<u64>)> {
+        let mut bytes = self.body;
+        Some(match self.tag {
+            PHYSICAL_INSERT => (None, Some(varint::take(&mut bytes)?)),
+            PHYSICAL_UPDATE => take_locations(&mut bytes).map(|(old, new)| (Some(old), Some(new)))?,
+            PHYSICAL_DELETE => (Some(varint::take(&mut bytes)?), None),
+            _ => return None,
+        })
     }
 
     /// Decodes it.
@@ -525,8 +554,7 @@ pub(crate) fn decode_effects(mut bytes: &[u8]) -> Option<Vec<Effect>> {
                 Effect::PhysicalInsert { table, new, row: take_image(&mut bytes)? }
             }
             PHYSICAL_UPDATE => {
-                let old = varint::take(&mut bytes)?;
-                let new = old.wrapping_add(varint::unzigzag(varint::take(&mut bytes)?) as u64);
+                let (old, new) = take_locations(&mut bytes)?;
                 Effect::PhysicalUpdate { table, old, new, row: take_image(&mut bytes)? }
             }
             PHYSICAL_DELETE => {
@@ -557,6 +585,12 @@ pub(crate) fn decode_effects(mut bytes: &[u8]) -> Option<Vec<Effect>> {
 
 pub(crate) fn take_id(bytes: &mut &[u8]) -> Option<u32> {
     u32::try_from(varint::take(bytes)?).ok()
+}
+
+/// Old and new location of an update.
+fn take_locations(bytes: &mut &[u8]) -> Option<(u64, u64)> {
+    let old = varint::take(bytes)?;
+    Some((old, old.wrapping_add(varint::unzigzag(varint::take(bytes)?) as u64)))
 }
 
 fn take_count(bytes: &mut &[u8]) -> Option<usize> {
@@ -624,6 +658,14 @@ mod tests {
             assert_eq!(raw.decode().as_ref(), Some(effect));
             assert_eq!(raw.change(&mut change), effect.logical());
             assert_eq!(raw.table(), effect.logical().map(|c| c.table()));
+            assert_eq!(raw.is_patch(), matches!(effect, Effect::Patch { .. }));
+            let locations = match *effect {
+                Effect::PhysicalInsert { new, .. } => Some((None, Some(new))),
+                Effect::PhysicalUpdate { old, new, .. } => Some((Some(old), Some(new))),
+                Effect::PhysicalDelete { old, .. } => Some((Some(old), None)),
+                _ => None,
+            };
+            assert_eq!(raw.locations(), locations);
         }
         assert!(raw.next().is_none() && raw.is_whole());
         let mut cut = RawEffects::new(&buf[..buf.len() - 1]);

@@ -32,7 +32,7 @@ use crate::{Options, Progress, Report, Target, World, at};
 use by_key::ByKey;
 use by_location::ByLocation;
 use planaria_base::{CommitTs, Error, Result, SqlState, TableId};
-use planaria_log::{Batch, Batches, Effect, RecordBody};
+use planaria_log::{Batch, Batches, ChangeBuf, Effect, RecordBody};
 use planaria_storage::reclaim::{Lasting, Participant};
 use planaria_storage::{Header, KeyBuf, Table};
 use shape::Shape;
@@ -84,15 +84,15 @@ enum Stop {
 
 /// A worker's own things.
 struct Worker {
-    participant: Participant,
     number: usize,
     key: KeyBuf,
     image: Vec<u64>,
+    buf: ChangeBuf,
 }
 
 impl Worker {
     fn new(number: usize) -> Worker {
-        Worker { participant: Participant::new(), number, key: KeyBuf::new(), image: Vec::new() }
+        Worker { number, key: KeyBuf::new(), image: Vec::new(), buf: ChangeBuf::default() }
     }
 }
 
@@ -209,13 +209,15 @@ impl Driver<'_> {
             let began = Instant::now();
             let times = match (&*run, mode) {
                 (Run::Location(run), _) => {
-                    team.backwards(batch, window.clone(), |w, ts, effect| run.change(w, ts, effect))
+                    team.backwards(batch, window.clone(), |w, pin, ts, effect| run.change(w, pin, ts, effect))
                 }
                 (Run::Key(run), Mode::InOrder) => {
-                    team.in_order(batch, window.clone(), world, |w, ts, effect| run.change(w, ts, effect))
+                    team.in_order(batch, window.clone(), world, |w, pin, ts, effect| {
+                        run.change(w, pin, ts, effect)
+                    })
                 }
                 (Run::Key(run), _) => {
-                    team.backwards(batch, window.clone(), |w, ts, effect| run.change(w, ts, effect))
+                    team.backwards(batch, window.clone(), |w, pin, ts, effect| run.change(w, pin, ts, effect))
                 }
             }?;
             self.report.plan += times.plan;

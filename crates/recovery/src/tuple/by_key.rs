@@ -10,12 +10,12 @@
 
 use super::entries::{NewEntries, build};
 use super::shards::Shards;
-use super::threads::{Team, encode, put_key};
+use super::threads::{Team, decoded, encode, put_key};
 use super::{Worker, damaged, stamp, table};
 use crate::World;
 use planaria_base::{CommitTs, Result};
-use planaria_log::{Effect, RowChange};
-use planaria_storage::reclaim::{Lasting, Participant};
+use planaria_log::{RawEffect, RowChange};
+use planaria_storage::reclaim::{Lasting, Participant, Pinned};
 use planaria_storage::{Header, KeyBuf, RecordRef, Table};
 
 /// See the module's head.
@@ -54,18 +54,25 @@ impl<'w, H: Header> ByKey<'w, H> {
     }
 
     /// Puts an effect in place, unless a later one has been.
-    pub(super) fn change(&self, worker: &mut Worker, ts: CommitTs, effect: &Effect) -> Result<()> {
-        let Some(change) = effect.logical() else {
-            if let Effect::Sequence { sequence, last, called: true } = *effect {
-                self.world.routines.observe_sequence(sequence, last);
+    pub(super) fn change(
+        &self,
+        worker: &mut Worker,
+        pin: Pinned<'_>,
+        ts: CommitTs,
+        effect: &RawEffect<'_>,
+    ) -> Result<()> {
+        let Some(id) = effect.table() else {
+            if let Some((sequence, value)) = effect.advance() {
+                self.world.routines.observe_sequence(sequence, value);
             }
             return Ok(());
         };
-        let table = table(self.world, change.table())?;
-        let Worker { participant, number, key, image } = worker;
+        let table = table(self.world, id)?;
+        let Worker { number, key, image, buf } = worker;
+        let change = decoded(effect, buf)?;
         let row: &[u64] = match change {
             RowChange::Insert { row, .. } => {
-                self.world.routines.observe_row(table.id(), row);
+                self.world.routines.observe_row(id, row);
                 encode(table, row, key)?;
                 row
             }
@@ -78,8 +85,6 @@ impl<'w, H: Header> ByKey<'w, H> {
                 &[]
             }
         };
-        let guard = participant.guard();
-        let pin = guard.pinned();
         let record = match table.find(key.words(), pin, self.lasting) {
             Some(record) => record,
             None => table.unlinked(row.len(), *number).link(key.words(), pin, self.lasting),
@@ -151,11 +156,7 @@ struct Finisher {
 
 impl Finisher {
     /// Removes the entries that a row does not have any more, and gathers those that it has to get.
-    fn settle<H: Header>(
-        &mut self,
-        touched: Touched<'_, H>,
-        pin: planaria_storage::reclaim::Pinned<'_>,
-    ) -> Result<()> {
+    fn settle<H: Header>(&mut self, touched: Touched<'_, H>, pin: Pinned<'_>) -> Result<()> {
         let Touched { table, record, before, .. } = touched;
         let Finisher { entries, image, key, old_key } = self;
         let (present, word) = (record.header().is_present(), record.ptr().to_word());

@@ -12,11 +12,11 @@
 
 use super::entries::{NewEntries, build};
 use super::shards::Shards;
-use super::threads::{Team, encode, put_key};
+use super::threads::{Team, decoded, encode, put_key};
 use super::{Worker, damaged, stamp, table};
 use crate::World;
 use planaria_base::{CommitTs, IndexId, Result, TableId};
-use planaria_log::Effect;
+use planaria_log::{RawEffect, RowChange};
 use planaria_storage::reclaim::{Lasting, Participant, Pinned};
 use planaria_storage::restore::Unlinked;
 use planaria_storage::{Header, KeyBuf, RecordRef, Table};
@@ -32,6 +32,17 @@ pub(super) struct ByLocation<'w, H: Header> {
     superseded: Shards<(&'w Table<H>, RecordRef<'w, H>)>,
     /// Tables that had rows before the run.
     inhabited: HashSet<TableId>,
+}
+
+/// What becomes of a location.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Put {
+    /// Its row goes.
+    Nothing,
+    /// Its row changes.
+    After,
+    /// It gets a row that was not there.
+    New,
 }
 
 /// What a location holds.
@@ -54,77 +65,88 @@ impl<'w, H: Header> ByLocation<'w, H> {
     }
 
     /// Puts an effect in place, unless a later one has been.
-    pub(super) fn change(&self, worker: &mut Worker, ts: CommitTs, effect: &Effect) -> Result<()> {
-        match effect {
-            Effect::PhysicalInsert { table: id, new, row } => {
-                let table = table(self.world, *id)?;
-                self.world.routines.observe_row(*id, row);
-                self.put(worker, table, *new, stamp(ts, true), Some(row), false)
+    pub(super) fn change(
+        &self,
+        worker: &mut Worker,
+        pin: Pinned<'_>,
+        ts: CommitTs,
+        effect: &RawEffect<'_>,
+    ) -> Result<()> {
+        let Some(id) = effect.table() else {
+            if let Some((sequence, value)) = effect.advance() {
+                self.world.routines.observe_sequence(sequence, value);
             }
-            Effect::PhysicalUpdate { table: id, old, new, row } => {
-                let table = table(self.world, *id)?;
-                let inhabited = self.inhabited.contains(id);
-                if inhabited {
-                    encode(table, row, &mut worker.key)?;
-                }
-                if old != new {
-                    self.put(worker, table, *old, stamp(ts, false), None, inhabited)?;
-                }
-                self.put(worker, table, *new, stamp(ts, false), Some(row), inhabited && old == new)
-            }
-            Effect::PhysicalDelete { table: id, old, key } => {
-                let table = table(self.world, *id)?;
-                let inhabited = self.inhabited.contains(id);
-                if inhabited {
-                    put_key(&mut worker.key, key);
-                }
-                self.put(worker, table, *old, stamp(ts, false), None, inhabited)
-            }
-            Effect::Sequence { sequence, last, called: true } => {
-                self.world.routines.observe_sequence(*sequence, *last);
-                Ok(())
-            }
-            _ => Err(damaged("an effect without a location among such that have one".into())),
+            return Ok(());
+        };
+        let table = table(self.world, id)?;
+        let Some((old, new)) = effect.locations() else {
+            return Err(damaged("an effect without a location among such that have one".into()));
+        };
+        if effect.is_insert()
+            && let RowChange::Insert { row, .. } = decoded(effect, &mut worker.buf)?
+        {
+            self.world.routines.observe_row(id, row);
         }
+        let stamp = stamp(ts, effect.is_insert());
+        let mut put = |location, what| self.put(worker, pin, table, location, stamp, what, effect);
+        if let Some(old) = old
+            && new != Some(old)
+        {
+            put(old, Put::Nothing)?;
+        }
+        new.map_or(Ok(()), |new| put(new, if old == Some(new) { Put::After } else { Put::New }))
     }
 
-    /// Makes a location hold an image, or nothing. `existed`: the row was there before this transaction,
-    /// under the worker's key.
+    /// Makes a location hold the after-image of an effect, or nothing.
+    #[allow(clippy::too_many_arguments)] // all of what an effect is
     fn put(
         &self,
         worker: &mut Worker,
+        pin: Pinned<'_>,
         table: &'w Table<H>,
         location: u64,
         stamp: u64,
-        image: Option<&[u64]>,
-        existed: bool,
+        what: Put,
+        effect: &RawEffect<'_>,
     ) -> Result<()> {
-        let Worker { participant, number, key, .. } = worker;
-        let guard = participant.guard();
-        let pin = guard.pinned();
+        let Worker { number, key, buf, .. } = worker;
         let mut rows = self.rows.latch(location);
         let row = rows.entry(location).or_insert(Row { stamp: 0, record: None, resolved: false });
-        if existed
-            && !row.resolved
-            && let Some(old) = table.find(key.words(), pin, self.lasting)
-        {
-            row.resolved = true;
-            let word = old.ptr().to_word();
-            self.superseded.latch(word).insert(word, (table, old));
+        let late = row.stamp > stamp;
+        let unresolved = what != Put::New && !row.resolved && self.inhabited.contains(&table.id());
+        if late && !unresolved {
+            return Ok(());
         }
-        if row.stamp > stamp {
+        let change = decoded(effect, buf)?;
+        if unresolved {
+            match change {
+                RowChange::Insert { row, .. } | RowChange::Update { row, .. } => encode(table, row, key)?,
+                RowChange::Delete { key: bytes, .. } | RowChange::Patch { key: bytes, .. } => {
+                    put_key(key, bytes);
+                }
+            }
+            if let Some(old) = table.find(key.words(), pin, self.lasting) {
+                row.resolved = true;
+                let word = old.ptr().to_word();
+                self.superseded.latch(word).insert(word, (table, old));
+            }
+        }
+        if late {
             return Ok(());
         }
         row.stamp = stamp;
-        match image {
-            Some(image) => {
-                // A location that another table's row had is free again only after that table is gone.
-                let record = row.record.take().filter(|record| record.table().id() == table.id());
-                let record =
-                    row.record.insert(record.unwrap_or_else(|| table.unlinked(image.len(), *number)));
+        match change {
+            RowChange::Insert { row: image, .. } | RowChange::Update { row: image, .. }
+                if what != Put::Nothing =>
+            {
+                // A location serves one table until that is dropped, which is a barrier.
+                let record = row.record.get_or_insert_with(|| table.unlinked(image.len(), *number));
+                if record.table().id() != table.id() {
+                    return Err(damaged(format!("rows of two tables have the location {location:#x}")));
+                }
                 record.write(image, *number, pin);
             }
-            None => {
+            _ => {
                 if let Some(record) = &mut row.record {
                     record.clear(pin);
                 }

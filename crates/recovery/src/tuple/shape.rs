@@ -1,7 +1,7 @@
 //! What kinds of changes a record holds, as far as it decides how the record is replayed.
 
 use planaria_base::Result;
-use planaria_log::{Effect, RawRecord, RecordBody};
+use planaria_log::{RawEffect, RawRecord};
 
 /// A set of kinds of changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,28 +17,26 @@ impl Shape {
 
     /// Of a record.
     pub(super) fn of(record: &RawRecord<'_>) -> Result<Shape> {
-        if record.call().is_some() {
-            return Ok(Shape(BARRIER));
+        let Some(mut effects) = record.effects() else { return Ok(Shape(BARRIER)) };
+        let mut shape = Shape::EMPTY;
+        for effect in effects.by_ref() {
+            shape = shape.union(Shape::of_effect(&effect));
         }
-        Ok(match record.decode()?.body {
-            RecordBody::Call(_) => Shape(BARRIER),
-            RecordBody::Effects(effects) => {
-                effects.iter().fold(Shape::EMPTY, |shape, effect| shape.union(Shape::of_effect(effect)))
-            }
-        })
+        if !effects.is_whole() {
+            // Says what is wrong with it.
+            record.decode()?;
+        }
+        Ok(shape)
     }
 
-    fn of_effect(effect: &Effect) -> Shape {
-        Shape(match effect {
-            Effect::PhysicalInsert { .. } | Effect::PhysicalUpdate { .. } | Effect::PhysicalDelete { .. } => {
-                0
-            }
-            Effect::Insert { .. } | Effect::Update { .. } => WITHOUT_LOCATION,
-            Effect::Delete { .. } | Effect::DeleteRow { .. } => WITHOUT_LOCATION,
-            Effect::Patch { .. } => WITHOUT_LOCATION | PATCH,
+    fn of_effect(effect: &RawEffect<'_>) -> Shape {
+        Shape(match effect.table() {
+            Some(_) if effect.locations().is_some() => 0,
+            Some(_) if effect.is_patch() => WITHOUT_LOCATION | PATCH,
+            Some(_) => WITHOUT_LOCATION,
             // A value drawn moves the sequence past it, in whatever order.
-            Effect::Sequence { called: true, .. } => 0,
-            Effect::Sequence { .. } | Effect::Truncate { .. } | Effect::Schema(_) => BARRIER,
+            None if effect.advance().is_some() => 0,
+            None => BARRIER,
         })
     }
 

@@ -4,8 +4,9 @@ use super::shape::Shape;
 use super::shards::mixed;
 use super::{Worker, damaged, table};
 use crate::{World, at};
-use planaria_base::{CommitTs, IndexId, Result};
-use planaria_log::{Batch, Effect, RecordBody, RowChange};
+use planaria_base::{CommitTs, Error, IndexId, Result};
+use planaria_log::{Batch, ChangeBuf, RawEffect, RowChange};
+use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::{Header, KeyBuf};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,8 +32,32 @@ pub(super) struct Times {
 }
 
 /// Puts one effect in place.
-pub(super) trait Apply: Fn(&mut Worker, CommitTs, &Effect) -> Result<()> + Sync {}
-impl<F: Fn(&mut Worker, CommitTs, &Effect) -> Result<()> + Sync> Apply for F {}
+pub(super) trait Apply:
+    Fn(&mut Worker, Pinned<'_>, CommitTs, &RawEffect<'_>) -> Result<()> + Sync
+{
+}
+impl<F: Fn(&mut Worker, Pinned<'_>, CommitTs, &RawEffect<'_>) -> Result<()> + Sync> Apply for F {}
+
+/// A thread at work, and for how long it has been.
+struct Busy {
+    participant: Participant,
+    worker: Worker,
+    took: Duration,
+}
+
+impl Busy {
+    fn new(number: usize) -> Busy {
+        Busy { participant: Participant::new(), worker: Worker::new(number), took: Duration::ZERO }
+    }
+
+    fn timed(&mut self, work: impl FnOnce(&mut Worker, Pinned<'_>) -> Result<()>) -> Result<()> {
+        let began = Instant::now();
+        let guard = self.participant.guard();
+        work(&mut self.worker, guard.pinned())?;
+        self.took += began.elapsed();
+        Ok(())
+    }
+}
 
 impl Team {
     /// Runs `work` for every number below `count`, each once, in ascending order of starting. Each
@@ -99,21 +124,21 @@ impl Team {
     /// Puts the effects of a window in place, the newest transactions first.
     pub(super) fn backwards(self, batch: &Batch, window: Range<usize>, apply: impl Apply) -> Result<Times> {
         let chunk = self.chunk(window.len());
-        let state = |number| (Worker::new(number), Duration::ZERO);
-        let done = self.each(window.len().div_ceil(chunk), state, |(worker, took), i| {
-            let began = Instant::now();
+        let done = self.each(window.len().div_ceil(chunk), Busy::new, |busy, i| {
             let end = window.end - i * chunk;
-            for i in (window.start.max(end.saturating_sub(chunk))..end).rev() {
-                let record = batch.get(i).decode()?;
-                let RecordBody::Effects(effects) = record.body else { continue };
-                for effect in &effects {
-                    apply(worker, record.commit_ts, effect).map_err(|e| at(e, record.commit_ts))?;
+            let chunk = window.start.max(end.saturating_sub(chunk))..end;
+            busy.timed(|worker, pin| {
+                for i in chunk.rev() {
+                    let record = batch.get(i);
+                    let ts = record.commit_ts();
+                    for effect in record.effects().into_iter().flatten() {
+                        apply(worker, pin, ts, &effect).map_err(|e| at(e, ts))?;
+                    }
                 }
-            }
-            *took += began.elapsed();
-            Ok(())
+                Ok(())
+            })
         })?;
-        Ok(Times { plan: Duration::ZERO, execute: done.iter().map(|(_, took)| *took).sum() })
+        Ok(Times { plan: Duration::ZERO, execute: done.iter().map(|busy| busy.took).sum() })
     }
 
     /// Puts the effects of a window in place, those of each row in the order of the log.
@@ -129,58 +154,68 @@ impl Team {
     ) -> Result<Times> {
         let chunk = self.chunk(window.len());
         let groups = self.threads * GROUPS_PER_THREAD;
-        type Dealt = Vec<Vec<(CommitTs, Effect)>>;
+        // Timestamp and place in the batch of each effect, by group.
+        type Dealt = Vec<Vec<(CommitTs, usize)>>;
         let dealt: Vec<Mutex<Dealt>> = (0..window.len().div_ceil(chunk)).map(|_| Mutex::default()).collect();
-        let planned = self.each(
-            dealt.len(),
-            |_| (KeyBuf::new(), Duration::ZERO),
-            |(key, took), i| {
-                let began = Instant::now();
+        let planned = self.each(dealt.len(), Busy::new, |busy, i| {
+            let start = window.start + i * chunk;
+            busy.timed(|worker, _| {
                 let mut mine: Dealt = (0..groups).map(|_| Vec::new()).collect();
-                let start = window.start + i * chunk;
                 for i in start..window.end.min(start + chunk) {
-                    let record = batch.get(i).decode()?;
-                    let RecordBody::Effects(effects) = record.body else { continue };
-                    let comes = |e: &Effect| matches!(e.logical(), Some(RowChange::Insert { .. }));
-                    let (come, go): (Vec<_>, Vec<_>) = effects.into_iter().partition(comes);
-                    for effect in go.into_iter().chain(come) {
-                        let group = group(world, &effect, key).map_err(|e| at(e, record.commit_ts))?;
-                        mine[group as usize % groups].push((record.commit_ts, effect));
+                    let record = batch.get(i);
+                    let ts = record.commit_ts();
+                    let effects = || record.effects().into_iter().flatten();
+                    let (go, come) =
+                        (effects().filter(|e| !e.is_insert()), effects().filter(|e| e.is_insert()));
+                    for effect in go.chain(come) {
+                        let group = group(world, &effect, worker).map_err(|e| at(e, ts))?;
+                        mine[group as usize % groups].push((ts, batch.place_of(&effect)));
                     }
                 }
                 *dealt[i].lock().unwrap_or_else(PoisonError::into_inner) = mine;
-                *took += began.elapsed();
                 Ok(())
-            },
-        )?;
+            })
+        })?;
         let dealt: Vec<Dealt> =
             dealt.into_iter().map(|d| d.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
-        let state = |number| (Worker::new(number), Duration::ZERO);
-        let done = self.each(groups, state, |(worker, took), group| {
-            let began = Instant::now();
-            for (ts, effect) in dealt.iter().flat_map(|chunk| &chunk[group]) {
-                apply(worker, *ts, effect).map_err(|e| at(e, *ts))?;
-            }
-            *took += began.elapsed();
-            Ok(())
+        let done = self.each(groups, Busy::new, |busy, group| {
+            busy.timed(|worker, pin| {
+                for &(ts, place) in dealt.iter().flat_map(|chunk| &chunk[group]) {
+                    let Some(effect) = batch.effect_at(place) else { return Err(unreadable()) };
+                    apply(worker, pin, ts, &effect).map_err(|e| at(e, ts))?;
+                }
+                Ok(())
+            })
         })?;
         Ok(Times {
-            plan: planned.iter().map(|(_, took)| *took).sum(),
-            execute: done.iter().map(|(_, took)| *took).sum(),
+            plan: planned.iter().map(|busy| busy.took).sum(),
+            execute: done.iter().map(|busy| busy.took).sum(),
         })
     }
 }
 
 /// Equal for all changes of a row.
-fn group<H: Header>(world: &World<H>, effect: &Effect, key: &mut KeyBuf) -> Result<u64> {
-    let Some(change) = effect.logical() else { return Ok(0) };
-    let table = table(world, change.table())?;
-    match change {
+fn group<H: Header>(world: &World<H>, effect: &RawEffect<'_>, worker: &mut Worker) -> Result<u64> {
+    let Some(id) = effect.table() else { return Ok(0) };
+    let table = table(world, id)?;
+    let key = &mut worker.key;
+    match decoded(effect, &mut worker.buf)? {
         RowChange::Insert { row, .. } | RowChange::Update { row, .. } => encode(table, row, key)?,
         RowChange::Patch { key: bytes, .. } | RowChange::Delete { key: bytes, .. } => put_key(key, bytes),
     }
-    let hash = key.words().iter().fold(u64::from(change.table().0), |hash, word| mixed(hash ^ word));
+    let hash = key.words().iter().fold(u64::from(id.0), |hash, word| mixed(hash ^ word));
     Ok(hash >> 32)
+}
+
+/// What an effect that is about a row does to it.
+#[inline]
+pub(super) fn decoded<'b>(effect: &RawEffect<'b>, buf: &'b mut ChangeBuf) -> Result<RowChange<'b>> {
+    effect.change(buf).ok_or_else(unreadable)
+}
+
+#[cold]
+fn unreadable() -> Error {
+    damaged("an effect in the log cannot be decoded".into())
 }
 
 /// The primary key of a row.
