@@ -25,10 +25,10 @@ use crate::{Backoff, Conflict, CursorId, Protocol, Refused, Row, RowHandle, Save
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use planaria_base::{CommitTs, IndexId, TableId, WorkerId};
-use planaria_storage::btree::Cursor;
-use planaria_storage::reclaim::Participant;
+use planaria_storage::btree::{Cursor, Finger};
+use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::{Arena, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::marker::PhantomData;
 use std::ops::Bound;
 
@@ -48,7 +48,12 @@ impl Header for SerialHeader {
 }
 
 /// Serial execution over records with headers `H`.
-pub struct SerialOn<H> {
+///
+/// Without `UNDO` it keeps no before-images: nothing can be rolled back, `abort` only ends the
+/// transaction, `writes` tells nothing. That is for replay, where whatever fails fails for good. Several
+/// workers may then be at it at once, each with an instance of its own, on tables that they share: if no two
+/// touch the same row.
+pub struct SerialOn<H, const UNDO: bool = true> {
     busy: AtomicBool,
     _header: PhantomData<fn() -> H>,
 }
@@ -87,11 +92,67 @@ pub struct SerialTxn<H> {
     other_key: KeyBuf,
     scratch: Vec<u64>,
     savepoints: u32,
+    /// By table: where in the primary index the last row was. Without `UNDO` only: rows come in order.
+    fingers: Vec<Finger>,
+    /// Rows looked for before they are wanted: words of the primary key, record.
+    ahead: VecDeque<(TableId, [u64; AHEAD_WORDS], u64)>,
     /// Nothing can be taken back any more.
     installed: bool,
 }
 
+/// The finger of a table, and the pin to use it under.
+#[inline]
+fn finger<'t>(
+    fingers: &'t mut Vec<Finger>,
+    participant: &'t Participant,
+    table: TableId,
+) -> (&'t mut Finger, Pinned<'t>) {
+    if fingers.len() <= table.index() {
+        fingers.resize_with(table.index() + 1, Finger::default);
+    }
+    (&mut fingers[table.index()], participant.pinned())
+}
+
 impl<H: Header> SerialTxn<H> {
+    /// Finds the row with these words of a primary key and has it fetched, for a `get` of it that comes
+    /// later in this transaction; rows are to be wanted in the order in which they were looked for, of
+    /// one table. Does nothing for long keys. Of use without `UNDO` alone.
+    pub fn look_ahead(&mut self, table: &Table<H>, key: &[u64]) {
+        let mut words = [0; AHEAD_WORDS];
+        if key.len() > AHEAD_WORDS {
+            return;
+        }
+        words[..key.len()].copy_from_slice(key);
+        let (finger, pin) = finger(&mut self.fingers, &self.participant, table.id());
+        let found = table.index(IndexId::PRIMARY).tree().get_near(finger, pin, key);
+        if let Some(word) = found {
+            RecordPtr::<H>::from_word(word).prefetch();
+            self.ahead.push_back((table.id(), words, word));
+        }
+    }
+
+    /// The record with this key, if it was looked for ahead and still holds a row: a row that is gone
+    /// may have come again as another record.
+    #[inline]
+    fn met_ahead(&mut self, table: TableId, key: &KeyBuf) -> Option<RecordPtr<H>> {
+        let (of, words, _) = self.ahead.front()?;
+        if *of != table || !key.equals_words(words) {
+            self.skip_ahead(table, key)?;
+        }
+        let record = RecordPtr::<H>::from_word(self.ahead.pop_front()?.2);
+        look(record, self.participant.pinned()).header().is_present().then_some(record)
+    }
+
+    /// Passes over rows that turned out not to be wanted, if the one with this key comes soon.
+    #[cold]
+    fn skip_ahead(&mut self, table: TableId, key: &KeyBuf) -> Option<()> {
+        let wanted =
+            |(of, words, _): &(TableId, [u64; AHEAD_WORDS], u64)| *of == table && key.equals_words(words);
+        let at = self.ahead.iter().take(SKIPPED_MAX).position(wanted)?;
+        self.ahead.drain(..at);
+        Some(())
+    }
+
     #[inline]
     fn read(&mut self, record: RecordPtr<H>, arena: &mut Arena) -> Result<Row, Conflict> {
         let image = look(record, self.participant.pinned()).read(arena)?;
@@ -100,12 +161,13 @@ impl<H: Header> SerialTxn<H> {
     }
 }
 
-impl<H: Header> SerialOn<H> {
+impl<H: Header, const UNDO: bool> SerialOn<H, UNDO> {
     fn end(&self, txn: &mut SerialTxn<H>) {
         txn.rows.clear();
         txn.undo.clear();
         txn.images.reset();
         txn.cursors.iter_mut().for_each(|c| c.open = false);
+        txn.ahead.clear();
         txn.savepoints = 0;
         txn.installed = false;
         txn.participant.unpin();
@@ -113,7 +175,7 @@ impl<H: Header> SerialOn<H> {
     }
 }
 
-impl<H: Header> Protocol for SerialOn<H> {
+impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
     type Header = H;
     type Txn = SerialTxn<H>;
 
@@ -137,6 +199,8 @@ impl<H: Header> Protocol for SerialOn<H> {
             other_key: KeyBuf::new(),
             scratch: Vec::new(),
             savepoints: 0,
+            fingers: Vec::new(),
+            ahead: VecDeque::new(),
             installed: false,
         }
     }
@@ -165,7 +229,15 @@ impl<H: Header> Protocol for SerialOn<H> {
         key: &KeyBuf,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
-        let (found, _) = table.index(index).tree().get(txn.participant.pinned(), key.words());
+        let found = if !UNDO && index == IndexId::PRIMARY {
+            if let Some(record) = txn.met_ahead(table.id(), key) {
+                return txn.read(record, arena).map(Some);
+            }
+            let (finger, pin) = finger(&mut txn.fingers, &txn.participant, table.id());
+            table.index(index).tree().get_near(finger, pin, key.words())
+        } else {
+            table.index(index).tree().get(txn.participant.pinned(), key.words()).0
+        };
         found.map(|word| txn.read(RecordPtr::from_word(word), arena)).transpose()
     }
 
@@ -215,7 +287,7 @@ impl<H: Header> Protocol for SerialOn<H> {
                 continue;
             }
             let image = shown.read(arena)?;
-            if id != IndexId::PRIMARY && !txn.undo.is_empty() {
+            if id != IndexId::PRIMARY && (!UNDO || !txn.undo.is_empty()) {
                 let encoded = index.codec().encode_row(image.words(arena), &mut txn.key);
                 if encoded.is_err() || !txn.key.equals_words(key) {
                     continue;
@@ -248,7 +320,7 @@ impl<H: Header> Protocol for SerialOn<H> {
         table: &Table<H>,
         image: &[u64],
     ) -> Result<Result<RowHandle, Refused>, Conflict> {
-        Ok(txn.insert(table, image))
+        Ok(txn.insert::<UNDO>(table, image))
     }
 
     fn update(
@@ -259,7 +331,7 @@ impl<H: Header> Protocol for SerialOn<H> {
         image: &[u64],
         touched: IndexSet,
     ) -> Result<Result<(), Refused>, Conflict> {
-        txn.update(table, row, image, touched)
+        txn.update::<UNDO>(table, row, image, touched)
     }
 
     fn delete(&self, txn: &mut SerialTxn<H>, table: &Table<H>, row: RowHandle) -> Result<bool, Conflict> {
@@ -272,6 +344,7 @@ impl<H: Header> Protocol for SerialOn<H> {
     }
 
     fn rollback_to(&self, txn: &mut SerialTxn<H>, savepoint: Savepoint, tables: &TableSet<H>) {
+        assert!(UNDO || txn.undo.len() == savepoint.undo as usize, "nothing is kept to be undone");
         txn.undo_to(savepoint.undo as usize, tables);
     }
 
@@ -334,7 +407,7 @@ impl<H: Header> Protocol for SerialOn<H> {
         if !txn.participant.is_pinned() {
             return;
         }
-        if txn.installed {
+        if txn.installed || !UNDO {
             txn.retire_deleted(tables);
         } else {
             txn.undo_to(0, tables);
@@ -347,5 +420,9 @@ impl<H: Header> Protocol for SerialOn<H> {
     }
 }
 
+/// Words of the keys that rows are looked ahead for by.
+const AHEAD_WORDS: usize = 2;
+/// Rows looked for ahead that may turn out not to be wanted, at a time.
+const SKIPPED_MAX: usize = 8;
 /// How many rows ahead of a scan records are fetched.
 const PREFETCH_AHEAD: usize = 4;

@@ -44,6 +44,7 @@
 
 mod cursor;
 mod fill;
+mod finger;
 mod insert;
 mod key;
 mod lock;
@@ -55,6 +56,7 @@ mod tests;
 mod tree;
 
 pub use cursor::{Cursor, compare_keys};
+pub use finger::Finger;
 pub use tree::Tree;
 
 use crate::reclaim::Pinned;
@@ -217,6 +219,23 @@ impl BTree {
     #[inline]
     pub fn insert(&self, pin: Pinned<'_>, key: &[u64], value: u64) -> Insert {
         dispatch!(self, tree => tree.insert(pin, key, value))
+    }
+    /// The value of the key, looked for from where the last key was found; leaves the finger there.
+    #[inline]
+    pub fn get_near(&self, finger: &mut Finger, pin: Pinned<'_>, key: &[u64]) -> Option<u64> {
+        dispatch!(self, tree => tree.get_near(finger, pin, key))
+    }
+    /// Inserts the key, if it is absent, from where the last one was; else answers with its value.
+    /// `value` is not 0.
+    #[inline]
+    pub fn insert_near(
+        &self,
+        finger: &mut Finger,
+        pin: Pinned<'_>,
+        key: &[u64],
+        value: u64,
+    ) -> Result<(), u64> {
+        dispatch!(self, tree => tree.insert_near(finger, pin, key, value))
     }
     /// See [`OrderedIndex::replace`].
     pub fn replace(&self, pin: Pinned<'_>, key: &[u64], old: u64, new: u64) -> bool {

@@ -90,6 +90,10 @@ impl KeyCodec {
     pub fn is_exclusive(&self, image: &[u64]) -> bool {
         self.unique && !self.columns.iter().any(|c| c.column.is_null(image))
     }
+    /// Bytes of the longest key it makes.
+    pub fn bytes_max(&self) -> usize {
+        self.bytes_max
+    }
     /// Words of the longest key it makes.
     pub fn key_words_max(&self) -> usize {
         self.bytes_max.div_ceil(8)

@@ -335,10 +335,19 @@ impl<'p, H> RecordRef<'p, H> {
             if image.len() <= room {
                 // SAFETY: `room` words follow the head.
                 let payload = unsafe { self.head.as_ptr().cast::<AtomicU64>().add(head_words) };
-                // SAFETY: as above; concurrent readers use atomics too.
-                unsafe { store(payload, image) };
                 let inline = class | (image.len() as u64) << SHIFT;
-                if inline != descriptor {
+                if inline == descriptor {
+                    // SAFETY: the record is alive, and that many words of it are initialised.
+                    let words = unsafe { std::slice::from_raw_parts(payload, image.len()) };
+                    // Most updates change a few words: the other lines stay clean.
+                    for (word, new) in words.iter().zip(image) {
+                        if word.load(Ordering::Relaxed) != *new {
+                            word.store(*new, Ordering::Relaxed);
+                        }
+                    }
+                } else {
+                    // SAFETY: as above; concurrent readers use atomics too.
+                    unsafe { store(payload, image) };
                     // Release: whoever reads the new length finds its words initialised.
                     self.head().descriptor.store(inline, Ordering::Release);
                 }

@@ -4,12 +4,24 @@ use super::*;
 use crate::door;
 use planaria_storage::Index;
 use planaria_storage::btree::Insert;
-use planaria_storage::reclaim::Pinned;
 
 /// Puts the key of `image` in; `false` if it is there already.
 fn enter(index: &Index, image: &[u64], word: u64, key: &mut KeyBuf, pin: Pinned<'_>) -> Result<bool, ()> {
     index.codec().encode_row(image, key).map_err(|_| ())?;
     Ok(matches!(index.tree().insert(pin, key.words(), word), Insert::Done(_)))
+}
+
+/// The same from where the last key was.
+fn enter_near(
+    index: &Index,
+    image: &[u64],
+    word: u64,
+    key: &mut KeyBuf,
+    finger: &mut Finger,
+    pin: Pinned<'_>,
+) -> Result<bool, ()> {
+    index.codec().encode_row(image, key).map_err(|_| ())?;
+    Ok(index.tree().insert_near(finger, pin, key.words(), word).is_ok())
 }
 
 /// Takes the key of `image` out.
@@ -20,13 +32,23 @@ fn leave(index: &Index, image: &[u64], word: u64, key: &mut KeyBuf, pin: Pinned<
 }
 
 impl<H: Header> SerialTxn<H> {
-    pub(super) fn insert(&mut self, table: &Table<H>, image: &[u64]) -> Result<RowHandle, Refused> {
-        let SerialTxn { participant, worker, key, rows, undo, .. } = self;
+    pub(super) fn insert<const UNDO: bool>(
+        &mut self,
+        table: &Table<H>,
+        image: &[u64],
+    ) -> Result<RowHandle, Refused> {
+        let SerialTxn { participant, worker, key, rows, undo, fingers, .. } = self;
         let pin = participant.pinned();
         let record = table.allocate(*worker, image.len());
         let word = record.to_word();
         for (i, index) in (0u16..).zip(table.indexes()) {
-            let refused = match enter(index, image, word, key, pin) {
+            let entered = if !UNDO && i == 0 {
+                let (finger, pin) = finger(fingers, participant, table.id());
+                enter_near(index, image, word, key, finger, pin)
+            } else {
+                enter(index, image, word, key, pin)
+            };
+            let refused = match entered {
                 Ok(true) => continue,
                 Ok(false) => Refused::Duplicate(IndexId(i)),
                 Err(()) => Refused::KeyTooLong(IndexId(i)),
@@ -40,13 +62,15 @@ impl<H: Header> SerialTxn<H> {
         let shown = look(record, pin);
         table.write(shown, image, *worker, pin);
         shown.header().set_present(true);
-        let (old, touched) = (Image::default(), IndexSet::EMPTY);
-        undo.push(Undo { kind: WriteKind::Insert, table: table.id(), record, old, touched });
+        if UNDO {
+            let (old, touched) = (Image::default(), IndexSet::EMPTY);
+            undo.push(Undo { kind: WriteKind::Insert, table: table.id(), record, old, touched });
+        }
         rows.push(record);
         Ok(RowHandle((rows.len() - 1) as u32))
     }
 
-    pub(super) fn update(
+    pub(super) fn update<const UNDO: bool>(
         &mut self,
         table: &Table<H>,
         row: RowHandle,
@@ -58,6 +82,10 @@ impl<H: Header> SerialTxn<H> {
         let pin = participant.pinned();
         let shown = look(record, pin);
         if !shown.header().is_present() {
+            return Ok(Ok(()));
+        }
+        if !UNDO && touched.is_empty() {
+            table.write(shown, image, *worker, pin);
             return Ok(Ok(()));
         }
         let old = shown.read(images)?;
@@ -84,7 +112,11 @@ impl<H: Header> SerialTxn<H> {
         }
         entered.iter().for_each(|id| leave(table.index(id), old.words(images), word, key, pin));
         table.write(shown, image, *worker, pin);
-        undo.push(Undo { kind: WriteKind::Update, table: table.id(), record, old, touched: entered });
+        if UNDO {
+            undo.push(Undo { kind: WriteKind::Update, table: table.id(), record, old, touched: entered });
+        } else {
+            images.reset();
+        }
         Ok(Ok(()))
     }
 

@@ -1,17 +1,17 @@
 //! Execution: the pieces of one class and partition, in key order.
 //!
-//! The queues of all chunks are gathered and sorted by key; the sort is stable, so that pieces of one
-//! key stay in commit order. What follows is a sweep over the partition's rows: neighbours in the order
+//! The queues of all chunks are gathered and sorted by key; pieces of one key stay in commit
+//! order. What follows is a sweep over the partition's rows: neighbours in the order
 //! are neighbours in the indexes.
 
-use super::layout::Layout;
+use super::layout::{Class, Layout};
 use super::operands::Reader;
 use super::planner::{Queues, out_of_place, poisoned};
 use super::segment::{CHANGE, Chunk, Descriptor, PUT, Segment, TAKE};
 use super::worker::{Worker, stopped};
 use super::{feed::unreadable, image};
 use crate::CompiledPiece;
-use planaria_base::{Error, Result, SequenceId, Type};
+use planaria_base::{Error, IndexId, Result, SequenceId, Type};
 use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
 use planaria_ir::{Draw, Level};
 use planaria_protocol::Protocol;
@@ -21,6 +21,8 @@ use std::sync::RwLockReadGuard;
 
 /// Pieces between two ends of a transaction: what was deleted waits for it.
 const PIECES_PER_TRANSACTION: usize = 256;
+/// Rows that are fetched together, before the first of them is needed.
+const AHEAD: usize = 16;
 
 /// Runs the pieces of these queues of a segment. `sorted`: pieces of different keys may change places.
 pub(super) fn run<H: Header>(
@@ -52,12 +54,10 @@ pub(super) fn run<H: Header>(
         chunk if chunk < parts => (d.chunk, d.sequence),
         chunk => chunks[chunk].origins[d.sequence as usize],
     };
-    match (sorted, chunks.len() == parts) {
-        (true, true) => order.sort_by_key(Descriptor::sort_key),
-        (true, false) => {
-            order.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()).then_with(|| place(a).cmp(&place(b))))
-        }
-        (false, _) => order.sort_by_key(place),
+    // A single queue of a chunk is in commit order, and so are the chunks.
+    let in_order = queues.len() == 1 && chunks.len() == parts;
+    if sorted || !in_order {
+        worker.sorter.sort(&mut order, sorted, in_order, place);
     }
     let mut handed = match layout.classes[class].gives {
         true => Some(segment.handed[queues.start].write().map_err(|_| poisoned())?),
@@ -66,7 +66,8 @@ pub(super) fn run<H: Header>(
     if let Some(chunk) = &mut handed {
         chunk.begin(layout.queues, layout.classes.len());
     }
-    let outcome = run_in_order(worker, segment, layout, &chunks, &order, handed.as_deref_mut());
+    let outcome =
+        run_in_order(worker, segment, &layout.classes[class], &chunks, &order, handed.as_deref_mut());
     worker.order = order;
     outcome
 }
@@ -74,15 +75,32 @@ pub(super) fn run<H: Header>(
 fn run_in_order<H: Header>(
     worker: &mut Worker<H>,
     segment: &Segment<H>,
-    layout: &Layout<H>,
+    class: &Class,
     chunks: &[RwLockReadGuard<'_, Chunk>],
     order: &[Descriptor],
     mut handed: Option<&mut Chunk>,
 ) -> Result<()> {
+    let layout = &*segment.layout;
     let pieces = layout.compiled()?;
+    // Where the sort key is the whole primary key, rows are fetched before they are needed.
+    let exact = class.exact.map(|table| &**layout.world.tables.get(table));
+    let key_words = exact.map_or(0, |t| t.index(IndexId::PRIMARY).codec().key_words_max());
     for group in order.chunks(PIECES_PER_TRANSACTION) {
         worker.protocol.begin(&mut worker.txn);
-        for descriptor in group {
+        let mut ahead = group.iter();
+        for (at, descriptor) in group.iter().enumerate() {
+            if let (Some(table), true) = (exact, at % AHEAD == 0) {
+                for descriptor in ahead.by_ref().take(AHEAD) {
+                    let finds = match descriptor.piece {
+                        CHANGE | TAKE | PUT => false,
+                        piece => layout.pieces[usize::from(piece)].finds,
+                    };
+                    if finds {
+                        let key = [descriptor.key, u64::from(descriptor.key_low) << 32];
+                        worker.txn.look_ahead(table, &key[..key_words]);
+                    }
+                }
+            }
             let chunk = &chunks[usize::from(descriptor.chunk)];
             let done = match descriptor.piece {
                 CHANGE | TAKE | PUT => {

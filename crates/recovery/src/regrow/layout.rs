@@ -16,6 +16,7 @@ use std::sync::Arc;
 /// The first bytes of an encoded key prefix: what pieces are sorted and divided by. It orders as the
 /// prefixes do; those that agree in it stay in commit order.
 pub(super) type SortKey = (u64, u32);
+const SORT_KEY_BYTES: usize = 12;
 
 /// The sort key of an encoded prefix.
 #[inline]
@@ -32,6 +33,8 @@ pub(super) struct Class {
     pub prefix: usize,
     /// Where the partitions but the first begin, ascending. None before there are samples.
     pub splitters: Vec<SortKey>,
+    /// Its one table, if sort keys are whole primary keys of it.
+    pub exact: Option<TableId>,
     /// Number of its first queue.
     pub first_queue: usize,
     /// Classes whose pieces hand over pieces of this one; all of them stand before it.
@@ -61,6 +64,8 @@ pub(super) struct PieceInfo {
     pub class: Option<u16>,
     /// The table whose primary key encodes its key.
     pub table: TableId,
+    /// It looks a row up by the whole primary key.
+    pub finds: bool,
     /// It may give up, or take, a unique key that another partition's rows want.
     pub disturbs: bool,
 }
@@ -141,7 +146,14 @@ impl<H: Header> Layout<H> {
             }
             let first_queue = classes.len();
             let (splitters, takes) = (Vec::new(), Vec::new());
-            classes.push(Class { prefix, splitters, first_queue, takes, gives: false });
+            let exact = match members[..] {
+                [table] => {
+                    let codec = codec(table);
+                    (prefix == codec.column_count() && codec.bytes_max() <= SORT_KEY_BYTES).then_some(table)
+                }
+                _ => None,
+            };
+            classes.push(Class { prefix, splitters, exact, first_queue, takes, gives: false });
         }
         let read: Vec<PlanReads> = plans.iter().map(|p| PlanReads::of(p, &world)).collect();
         let (mut procedures, mut pieces) = (Vec::new(), Vec::new());
@@ -157,6 +169,7 @@ impl<H: Header> Layout<H> {
                     number,
                     class: table.map(|t| tables[t.index()].class),
                     table: table.unwrap_or(TableId(0)),
+                    finds: writes.finds,
                     disturbs: writes.disturb(&world, &tables),
                 });
                 for read in &read {
@@ -291,6 +304,8 @@ struct Writes {
     /// Tables in which rows come and go.
     rows: BTreeSet<TableId>,
     deleted: BTreeSet<TableId>,
+    /// Whether it looks rows up by primary key.
+    finds: bool,
     columns: BTreeSet<(TableId, ColumnId)>,
 }
 
@@ -305,6 +320,7 @@ impl Writes {
                 writes.rows.insert(*table);
                 writes.deleted.insert(*table);
             }
+            OpKind::Get { index, .. } => writes.finds |= *index == IndexId::PRIMARY,
             OpKind::Update { table, set, .. } => writes.columns.extend(set.iter().map(|(c, _)| (*table, *c))),
             _ => {}
         });

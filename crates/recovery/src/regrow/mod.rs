@@ -28,6 +28,7 @@ mod operands;
 mod planner;
 mod schedule;
 mod segment;
+mod sort;
 mod worker;
 
 use crate::{Options, Progress, Report, Target, at};

@@ -1,6 +1,7 @@
 //! A thread's own: machine, transaction, buffers, and where its time went.
 
 use super::segment::Descriptor;
+use super::sort::Sorter;
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Epoch, Error, WorkerId};
 use planaria_exec::{Interrupt, Machine, Slot};
@@ -20,11 +21,14 @@ pub(super) struct Times {
     pub wait: Duration,
 }
 
+/// Execution in place, of what cannot fail but for good.
+pub(super) type Sweep<H> = SerialOn<H, false>;
+
 /// See the module's head. Each has a protocol of its own, so that none waits for another: they own the
 /// rows that they change.
 pub(super) struct Worker<H: Header> {
-    pub protocol: SerialOn<H>,
-    pub txn: <SerialOn<H> as Protocol>::Txn,
+    pub protocol: Sweep<H>,
+    pub txn: <Sweep<H> as Protocol>::Txn,
     clock: CommitClock,
     pub machine: Machine,
     pub slots: Vec<Slot>,
@@ -34,6 +38,7 @@ pub(super) struct Worker<H: Header> {
     /// New images of rows that were taken out, in the order in which they will be put in.
     pub taken: VecDeque<Vec<u64>>,
     pub order: Vec<Descriptor>,
+    pub sorter: Sorter,
     /// The transaction being replayed, for errors.
     pub current: CommitTs,
     pub times: Times,
@@ -41,7 +46,7 @@ pub(super) struct Worker<H: Header> {
 
 impl<H: Header> Worker<H> {
     pub(super) fn new(number: usize) -> Worker<H> {
-        let protocol = SerialOn::new();
+        let protocol = Sweep::new();
         Worker {
             txn: protocol.worker(WorkerId(number as u16)),
             protocol,
@@ -53,6 +58,7 @@ impl<H: Header> Worker<H> {
             image: Vec::new(),
             taken: VecDeque::new(),
             order: Vec::new(),
+            sorter: Sorter::default(),
             current: CommitTs(0),
             times: Times::default(),
         }

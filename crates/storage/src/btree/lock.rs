@@ -161,6 +161,12 @@ impl Locked<'_> {
         self.release = (self.release & !OBSOLETE) + STEP;
     }
 
+    /// The node's version once this lock is given back.
+    #[inline]
+    pub(super) fn version_after(&self) -> u64 {
+        self.release
+    }
+
     /// Moves the insert version and returns it as (before, after).
     #[inline]
     pub(super) fn bump_insert_version(&mut self) -> (u64, u64) {

@@ -221,3 +221,55 @@ proptest! {
         check(BTree::new(words), ops);
     }
 }
+
+/// A finger finds and inserts what a descent does, wherever the keys jump to and whoever else is there.
+#[test]
+fn fingers_lead_where_descents_lead() {
+    let tree = BTree::new(2);
+    let mut participant = Participant::new();
+    let mut finger = Finger::default();
+    let mut model = BTreeMap::new();
+    let mut state = 7u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        state >> 33
+    };
+    for round in 0..40 {
+        let guard = participant.guard();
+        let pin = guard.pinned();
+        let mut at = next() % 3000;
+        for step in 0..200 {
+            // Mostly ascending, with jumps; now and then others change the leaf.
+            at = if next() % 16 == 0 { next() % 3000 } else { at + next() % 3 };
+            let key = [at, round % 3];
+            match next() % 5 {
+                0 => {
+                    let found = tree.get(pin, &key).0;
+                    assert_eq!(tree.get_near(&mut finger, pin, &key), found);
+                    assert_eq!(found, model.get(&key).copied());
+                }
+                1 => {
+                    if let Some(value) = model.remove(&key) {
+                        assert!(tree.remove(pin, &key, value));
+                    }
+                }
+                2 => {
+                    let key = [at + 1, round % 3];
+                    if let Insert::Done(_) = tree.insert(pin, &key, 5) {
+                        assert_eq!(model.insert(key, 5), None);
+                    }
+                }
+                _ => {
+                    let expected = model.get(&key).copied().map_or(Ok(()), Err);
+                    assert_eq!(tree.insert_near(&mut finger, pin, &key, step + 1), expected);
+                    model.entry(key).or_insert(step + 1);
+                }
+            }
+            assert_eq!(tree.get_near(&mut finger, pin, &[at, 9]), None);
+        }
+    }
+    let guard = participant.guard();
+    let all = scan(&tree, guard.pinned(), Bound::Unbounded, Bound::Unbounded, false);
+    let expected: Vec<_> = model.iter().map(|(k, v)| (plain(k), *v)).collect();
+    assert_eq!(all, expected);
+}

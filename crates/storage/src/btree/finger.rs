@@ -1,0 +1,138 @@
+//! Fingers: lookups and inserts that begin where the last one ended.
+//!
+//! Whoever goes through keys in order meets the same leaf again and again. A finger remembers the leaf
+//! with its version and the separators that bound it: as long as the version stands and the next key
+//! lies between them, there is nothing to descend for. A separator can only move outwards while the
+//! leaf's version stands (a neighbour's range is added to it), so what was inside stays inside.
+//!
+//! Trees of long keys take no fingers: their separators may lie aside.
+
+#![allow(unsafe_code)] // goes back to a leaf; see `near`
+
+use super::key::{Cell, OwnedCell, Probe};
+use super::lock::{Header, Restart};
+use super::node::Node;
+use super::tree::Tree;
+use super::{FIXED_WORDS_MAX, OrderedIndex};
+use crate::reclaim::Pinned;
+
+/// A place in a tree. Of use under the pin that it was got under, and for that tree.
+pub struct Finger {
+    pin: u64,
+    /// Address of the tree's root pointer.
+    tree: usize,
+    leaf: *const Header,
+    version: u64,
+    /// No key of the leaf is below; `None`: it is the first.
+    lower: Option<[u64; FIXED_WORDS_MAX]>,
+    /// Every key of the leaf is below; `None`: it is the last.
+    upper: Option<[u64; FIXED_WORDS_MAX]>,
+}
+
+// SAFETY: the leaf is looked at only under the pin that protects it, whichever thread holds it.
+unsafe impl Send for Finger {}
+
+impl Default for Finger {
+    fn default() -> Self {
+        Finger { pin: 0, tree: 0, leaf: std::ptr::null(), version: 0, lower: None, upper: None }
+    }
+}
+
+fn widen<const W: usize>(cell: &Cell<W>) -> [u64; FIXED_WORDS_MAX] {
+    std::array::from_fn(|i| if i < W { cell[i] } else { 0 })
+}
+
+fn narrow<const W: usize>(words: &[u64; FIXED_WORDS_MAX]) -> Cell<W> {
+    std::array::from_fn(|i| words[i])
+}
+
+impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, LONG, L, I> {
+    /// The finger's leaf, if the key belongs there and nothing has changed in it.
+    #[inline]
+    fn near(&self, finger: &Finger, pin: Pinned<'_>, probe: &Probe<'_, W, LONG>) -> Option<&Node<W, L>> {
+        if finger.pin != pin.serial() || finger.tree != (&raw const self.root).addr() {
+            return None;
+        }
+        let within = finger.lower.as_ref().is_none_or(|lower| !probe.is_below(&narrow(lower)))
+            && finger.upper.as_ref().is_none_or(|upper| probe.is_below(&narrow(upper)));
+        if !within {
+            return None;
+        }
+        // SAFETY: in this tree under this very pin, hence not freed.
+        let leaf = unsafe { self.leaf(finger.leaf) };
+        leaf.header.check(finger.version).ok().map(|()| leaf)
+    }
+
+    /// Descends to the key's leaf and puts the finger there.
+    fn point(&self, finger: &mut Finger, pin: Pinned<'_>, probe: &Probe<'_, W, LONG>) -> Result<(), Restart> {
+        finger.pin = 0;
+        let (mut lower, mut upper) = (None, None);
+        let (mut node, mut version) = self.root()?;
+        while node.level > 0 {
+            // SAFETY: `node` was reached under a check and is no leaf.
+            let inner = unsafe { self.inner(node) };
+            let n = inner.count().max(1);
+            let child = inner.rank(n - 1, probe, true, version)?;
+            if child > 0 {
+                lower = Some(widen(&inner.cell(child - 1)));
+            }
+            if child + 1 < n {
+                upper = Some(widen(&inner.cell(child)));
+            }
+            // Checks the version under which the separators were read.
+            (node, version) = self.step(inner, version, child)?;
+        }
+        let tree = (&raw const self.root).addr();
+        *finger = Finger { pin: pin.serial(), tree, leaf: node, version, lower, upper };
+        Ok(())
+    }
+
+    pub(super) fn get_near(&self, finger: &mut Finger, pin: Pinned<'_>, key: &[u64]) -> Option<u64> {
+        let probe = Probe::<W, LONG>::new(key);
+        if LONG || !probe.rest.is_empty() {
+            return self.get(pin, key).0;
+        }
+        Self::retrying(|| {
+            if self.near(finger, pin, &probe).is_none() {
+                self.point(finger, pin, &probe)?;
+            }
+            // SAFETY: as in `near`.
+            let leaf = unsafe { self.leaf(finger.leaf) };
+            let found = Self::position(leaf, &probe, finger.version)?.ok().map(|p| leaf.slot(p));
+            leaf.header.check(finger.version)?;
+            Ok(found)
+        })
+    }
+
+    pub(super) fn insert_near(
+        &self,
+        finger: &mut Finger,
+        pin: Pinned<'_>,
+        key: &[u64],
+        value: u64,
+    ) -> Result<(), u64> {
+        let probe = Probe::<W, LONG>::new(key);
+        let pointed = !LONG
+            && probe.rest.is_empty()
+            && (self.near(finger, pin, &probe).is_some() || self.point(finger, pin, &probe).is_ok());
+        if pointed {
+            // SAFETY: as in `near`.
+            let leaf = unsafe { self.leaf(finger.leaf) };
+            let n = leaf.count();
+            if let (Ok(Err(p)), true) = (Self::position(leaf, &probe, finger.version), n < L)
+                && let Ok(mut locked) = leaf.header.upgrade(finger.version)
+            {
+                locked.change();
+                locked.bump_insert_version();
+                self.put(leaf, p, n, OwnedCell::new(&probe), value);
+                finger.version = locked.version_after();
+                return Ok(());
+            }
+        }
+        // The leaf is full, or somebody was quicker, or the key is there.
+        match self.insert_probe(pin, &probe, value) {
+            super::Insert::Exists(there, _) => Err(there),
+            super::Insert::Done(_) => Ok(()),
+        }
+    }
+}
