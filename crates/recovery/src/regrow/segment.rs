@@ -26,13 +26,6 @@ pub(super) struct Descriptor {
 
 const _: () = assert!(size_of::<Descriptor>() == 24);
 
-impl Descriptor {
-    #[inline]
-    pub(super) fn sort_key(&self) -> SortKey {
-        (self.key, self.key_low)
-    }
-}
-
 /// Puts a logged change in place.
 pub(super) const CHANGE: u16 = u16::MAX;
 /// Takes the row of a logged update out; the new one waits for [`PUT`]: unique keys may wander between

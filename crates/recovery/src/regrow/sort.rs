@@ -149,7 +149,7 @@ mod tests {
                 .collect();
             let place = |d: &Descriptor| (d.chunk, d.sequence);
             let mut expected = pieces.clone();
-            expected.sort_by_key(|d| (d.sort_key(), place(d)));
+            expected.sort_by_key(|d| (d.key, d.key_low, place(d)));
             let operands = |v: &[Descriptor]| v.iter().map(|d| d.operands).collect::<Vec<_>>();
             let mut in_order = pieces.clone();
             sorter.sort(&mut in_order, true, true, place);
