@@ -300,6 +300,9 @@ impl Routines for MiniRoutines {
     fn program(&self, procedure: ProcedureId) -> Result<&Program> {
         Ok(&self.programs[procedure.index()])
     }
+    fn keeping(&self, procedure: ProcedureId) -> Result<Option<&Program>> {
+        Ok(self.programs.get(procedure.index()))
+    }
     fn plan(&self, procedure: ProcedureId) -> Result<Option<&CompiledPlan>> {
         Ok(self.plans.get(procedure.index()))
     }
