@@ -2,7 +2,7 @@
 
 use planaria_base::TableId;
 use planaria_exec::Code;
-use planaria_ir::{OpKind, Program};
+use planaria_ir::{Draw, OpKind, Program};
 
 /// How the calls of one procedure are replayed in pieces.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub struct CompiledPlan {
     pub pieces: Vec<CompiledPiece>,
     /// Tables that `plan` reads.
     pub reads: Vec<TableId>,
+    /// Whether `plan` takes kept values: then it is for calls that kept them, else for those that did not.
+    pub keeps: bool,
 }
 
 /// A part of a procedure that touches rows of one key prefix.
@@ -37,7 +39,9 @@ pub struct CompiledPiece {
 impl CompiledPlan {
     /// From the code of the plan, the program it was made from, and the pieces.
     pub fn new(plan: Code, program: Program, pieces: Vec<CompiledPiece>) -> CompiledPlan {
-        CompiledPlan { plan, pieces, reads: tables_of(&program), program }
+        let mut keeps = false;
+        program.body.visit(&mut |op| keeps |= matches!(op.kind, OpKind::Draw { input: Draw::Kept, .. }));
+        CompiledPlan { plan, pieces, reads: tables_of(&program), keeps, program }
     }
 }
 

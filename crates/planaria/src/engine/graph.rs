@@ -49,8 +49,8 @@ impl<'s, H: Header> Analysed<'s, H> {
             Analysed { snapshot, names: Names(snapshot), procedures: Vec::new(), broken: Vec::new() };
         if names.is_empty() {
             for procedure in snapshot.catalog.procedures.iter().filter(|p| p.current) {
-                match snapshot.routine(procedure.id) {
-                    Ok(routine) if routine.logging.is_command() => analysed.add(procedure.id)?,
+                match snapshot.logging(procedure.id) {
+                    Ok(logging) if logging.is_command() => analysed.add(procedure.id)?,
                     Ok(_) => {}
                     Err(error) => analysed.broken.push((procedure.id, error)),
                 }

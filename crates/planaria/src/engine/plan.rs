@@ -104,6 +104,9 @@ impl<H: Header> Snapshot<H> {
         let plan = CompiledPlan::new(compile(&cut.plan)?, cut.plan, pieces);
         let mut keeps = false;
         cut.forward.body.visit(&mut |op| keeps |= matches!(op.kind, OpKind::Keep { .. }));
+        if keeps != plan.keeps {
+            return Err("It cannot be planned: what it keeps is not what its plan takes.".to_owned());
+        }
         let forward = if keeps {
             let code = self.compile(&cut.forward, Some(self.source(id))).map_err(broken)?;
             Some((code, cut.forward))

@@ -310,7 +310,11 @@ impl<H: Header> Feed<H> {
             return Ok(Kind::Barrier);
         }
         match self.known.get(id.index()).copied().unwrap_or(Procedure::Unknown) {
-            Procedure::Planned(number) => Ok(Kind::Call(number)),
+            Procedure::Planned(number) if self.layout.procedures[number].keeps == record.keeping() => {
+                Ok(Kind::Call(number))
+            }
+            // It was logged before its procedure was planned so.
+            Procedure::Planned(_) => Ok(Kind::Barrier),
             Procedure::Whole => Ok(Kind::Barrier),
             Procedure::Unknown => {
                 if self.layout.world.routines.plan(id)?.is_some() {

@@ -84,6 +84,8 @@ pub(super) struct TableInfo {
 #[derive(Clone, Debug)]
 pub(super) struct Planned {
     pub id: ProcedureId,
+    /// Whether the plan is for calls that kept values.
+    pub keeps: bool,
     /// Number of its first piece among all.
     pub first_piece: u32,
     /// Tables that its plan reads.
@@ -194,7 +196,13 @@ impl<H: Header> Layout<H> {
                 }
             }
             let changes = changes.into_iter().collect();
-            procedures.push(Planned { id: *id, first_piece, reads: plan.reads.clone(), changes });
+            procedures.push(Planned {
+                id: *id,
+                keeps: plan.keeps,
+                first_piece,
+                reads: plan.reads.clone(),
+                changes,
+            });
         }
         let queues = classes.len();
         drop(plans);
