@@ -147,7 +147,7 @@ pub fn plan(
 }
 
 /// The operation behind which everything a piece takes in is known: the last of its range.
-fn last(values: &Values<'_>, draft: &Draft, closure: &Closure) -> OpId {
+pub fn last(values: &Values<'_>, draft: &Draft, closure: &Closure) -> OpId {
     let reads = draft.reads.iter().map(|r| values.reads[*r].op);
     let members = closure.members.iter().filter_map(|n| values.nodes[*n].op);
     let tops = reads.chain(draft.writes.iter().chain(&draft.hosts).copied()).chain(members);

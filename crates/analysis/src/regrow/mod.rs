@@ -22,6 +22,7 @@
 mod cut;
 mod emit;
 mod facts;
+mod order;
 mod pieces;
 mod simplify;
 mod value;

@@ -8,6 +8,7 @@
 use super::Unplannable;
 use super::cut;
 use super::facts::Facts;
+use super::order::crossed;
 use super::simplify::{has_effect, is_effect};
 use super::value::{NodeId, NodeKind, Place, Values, is_row};
 use planaria_base::types::TypeClass;
@@ -342,17 +343,6 @@ impl<'v, 'p> Shape<'v, 'p> {
                 return Err(Refused::Detach(draft.writes[1..].to_vec()));
             }
         }
-        // A piece reads when it is handed over: nothing else may have changed its table since the program
-        // read.
-        for draft in drafts.iter().filter(|d| !d.reads.is_empty()) {
-            let from = draft.reads.iter().map(|r| self.values.reads[*r].op).min();
-            let to = draft.writes.iter().chain(&draft.hosts).copied().max();
-            let others = drafts.iter().flat_map(|d| &d.writes).filter(|w| !draft.writes.contains(w));
-            let mut between = others.filter(|w| Some(**w) > from && Some(**w) < to);
-            if between.any(|w| self.values.code[w].kind.table() == Some(draft.table)) {
-                return Err(Refused::Detach(draft.writes.clone()));
-            }
-        }
         let mut sinks: BTreeSet<NodeId> = BTreeSet::new();
         let mut division = Division {
             closures: vec![Closure::default(); drafts.len()],
@@ -389,7 +379,12 @@ impl<'v, 'p> Shape<'v, 'p> {
                 return Err(Refused::Detach(draft.writes.clone()));
             }
         }
-        Ok(division)
+        match crossed(self.values, self.program, &division) {
+            // By construction; but to ask for the same again would be for ever.
+            Some(writes) if writes.iter().all(|w| self.detached.contains(w)) => Err(Refused::Never),
+            Some(writes) => Err(Refused::Detach(writes)),
+            None => Ok(division),
+        }
     }
 
     fn unknown(&self, division: &Division) -> Vec<Reads> {

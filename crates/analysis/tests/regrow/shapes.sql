@@ -75,3 +75,13 @@ BEGIN CALL deposit(p_id, p_amount); CALL follow(p_id, p_amount); END; $$;
 -- no plan: the text is known only when it runs
 CREATE PROCEDURE any_of(p_table text) LANGUAGE plpgsql AS $$
 BEGIN EXECUTE 'DELETE FROM ' || p_table; END; $$;
+
+-- two rows that may be one: what is read before a write of the other is logged
+CREATE PROCEDURE read_then_write(p_a bigint, p_b bigint) LANGUAGE plpgsql AS $$
+DECLARE v_a numeric; v_b numeric;
+BEGIN
+    SELECT bal INTO v_a FROM account WHERE id = p_a;
+    SELECT bal INTO v_b FROM account WHERE id = p_b;
+    UPDATE account SET bal = v_a - 7 WHERE id = p_a;
+    UPDATE account SET bal = v_b + 7 WHERE id = p_b;
+END; $$;

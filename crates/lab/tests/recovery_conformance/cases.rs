@@ -760,3 +760,62 @@ pub const TPCB: Case = Case {
     },
     steps: 250,
 };
+
+/// Procedures whose rows are often one row, read and written in every order.
+pub const MEETING_ROWS: Case = Case {
+    suite: None,
+    setup: "CREATE TABLE acc (id int PRIMARY KEY, bal int NOT NULL, n int NOT NULL);
+        INSERT INTO acc SELECT i, 100 * i, 0 FROM generate_series(1, 4) AS g(i);
+        CREATE PROCEDURE read_then_write(p_a int, p_b int) LANGUAGE plpgsql AS $$
+        DECLARE v_a int; v_b int;
+        BEGIN
+            SELECT bal INTO STRICT v_a FROM acc WHERE id = p_a;
+            SELECT bal INTO STRICT v_b FROM acc WHERE id = p_b;
+            UPDATE acc SET bal = v_a - 7 WHERE id = p_a;
+            UPDATE acc SET bal = v_b + 7 WHERE id = p_b;
+        END $$;
+        CREATE PROCEDURE one_after_the_other(p_a int, p_b int) LANGUAGE plpgsql AS $$
+        BEGIN
+            UPDATE acc SET bal = bal * 2, n = n + 1 WHERE id = p_a;
+            UPDATE acc SET bal = bal - 9 WHERE id = p_b;
+            UPDATE acc SET bal = bal % 1000 WHERE id = p_a;
+        END $$;
+        CREATE PROCEDURE inside_a_branch(p_a int, p_b int) LANGUAGE plpgsql AS $$
+        DECLARE v int;
+        BEGIN
+            SELECT bal INTO STRICT v FROM acc WHERE id = p_a;
+            IF p_b % 2 = 0 THEN
+                UPDATE acc SET bal = v / 2 WHERE id = p_a;
+                UPDATE acc SET bal = bal + 5 WHERE id = p_b;
+            ELSE
+                UPDATE acc SET bal = bal + 3 WHERE id = p_b;
+                UPDATE acc SET n = v WHERE id = p_a;
+            END IF;
+        END $$;
+        CREATE PROCEDURE in_a_loop(p_a int, p_b int) LANGUAGE plpgsql AS $$
+        DECLARE v int;
+        BEGIN
+            FOR i IN 1..3 LOOP
+                SELECT n INTO v FROM acc WHERE id = p_a;
+                UPDATE acc SET n = n + i WHERE id = (p_b + i) % 4 + 1;
+                UPDATE acc SET n = coalesce(v, 0) * 2 % 100 WHERE id = p_a;
+            END LOOP;
+            UPDATE acc SET bal = bal + n WHERE id = p_b;
+        END $$;
+        CREATE PROCEDURE away_and_back(p_a int, p_b int) LANGUAGE plpgsql AS $$
+        DECLARE v int;
+        BEGIN
+            SELECT bal INTO v FROM acc WHERE id = p_b;
+            DELETE FROM acc WHERE id = p_a;
+            UPDATE acc SET n = n + 1 WHERE id = p_b;
+            INSERT INTO acc VALUES (p_a, coalesce(v, 1) + 1, 0);
+            UPDATE acc SET n = n + 10 WHERE id = p_a;
+        END $$;",
+    draw: |r, _| {
+        let (a, b) = (int(r.random_range(1..5)), int(r.random_range(1..5)));
+        let names =
+            ["read_then_write", "one_after_the_other", "inside_a_branch", "in_a_loop", "away_and_back"];
+        Step::Call(names[r.random_range(0..names.len())], vec![a, b])
+    },
+    steps: 250,
+};

@@ -228,6 +228,7 @@ cases! {
     ranges RANGES SMALL;
     chains CHAINS SMALL;
     wandering_keys WANDERING_KEYS SMALL;
+    meeting_rows MEETING_ROWS SMALL;
     moving_rows MOVING_ROWS SMALL;
     handlers HANDLERS SMALL;
     nested NESTED SMALL;
