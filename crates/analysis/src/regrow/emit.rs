@@ -630,7 +630,14 @@ impl PieceMaker<'_, '_> {
         let mut columns = Vec::new();
         for n in defs {
             match self.values.nodes[*n].kind {
-                NodeKind::Read { column: None, .. } => row = Some(self.own(*n)),
+                NodeKind::Read { column: None, .. } => match row {
+                    None => row = Some(self.own(*n)),
+                    // Of reads that are one: the same row.
+                    Some(row) => {
+                        let n = *self.closure.same.get(n).unwrap_or(n);
+                        self.map.insert(n, row);
+                    }
+                },
                 NodeKind::Read { column: Some(c), .. } if self.is_member(*n) => {
                     columns.push((c, self.own(*n)))
                 }
