@@ -11,7 +11,7 @@ use planaria_exec::{
 };
 use planaria_ir::verify::{IndexShape, Signature, VerifyEnv};
 use planaria_ir::{Draw, Level, Program};
-use planaria_log::{Call, Effect, LogReader, Options, RowChange};
+use planaria_log::{Call, Effect, LogReader, Options, RowChange, ValueWriter};
 use planaria_protocol::Protocol;
 use planaria_protocol::serial::{Serial, SerialHeader, SerialTxn};
 use planaria_recovery::{CompiledPiece, CompiledPlan, Progress, Replayer, Routines, Target, World};
@@ -617,9 +617,13 @@ pub fn log_of(steps: &[Step]) -> SimDisk {
         let ts = clock.draw();
         match step {
             Step::Call(procedure, args, kept) => {
-                commit.keeping_call(ts, ProcedureId(*procedure), args.len(), kept.len(), |w| {
-                    args.iter().chain(kept).for_each(|n| w.int(*n));
-                });
+                let (id, whole) = (ProcedureId(*procedure), PROCEDURES[*procedure as usize].0);
+                let write = |w: &mut ValueWriter<'_>| args.iter().chain(kept).for_each(|n| w.int(*n));
+                if whole.contains("keep ") {
+                    commit.keeping_call(ts, id, args.len(), kept.len(), write);
+                } else {
+                    commit.call(ts, id, args.len(), kept.len(), write);
+                }
             }
             effects => {
                 commit.effects(ts, |w| {
