@@ -23,7 +23,7 @@ pub struct Options {
     /// Only these procedures; may be given several times
     #[arg(long, value_name = "NAME")]
     procedure: Vec<String>,
-    /// procedure, local, global, chopping, schedule
+    /// procedure, local, global, chopping, schedule, regrow
     #[arg(long, default_value = "global")]
     kind: GraphKind,
     /// text, dot, svg

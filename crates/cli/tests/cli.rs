@@ -193,7 +193,7 @@ fn graphs_of_procedures() {
     assert!(graph(&["--kind", "procedure", "--procedure", "balance"]).contains("read current"));
     let dot = graph(&["--format", "dot"]);
     assert!(dot.starts_with("digraph \"Global dependency graph\" {") && dot.contains("n0 -> n1;"), "{dot}");
-    for kind in ["procedure", "local", "global", "chopping", "schedule"] {
+    for kind in ["procedure", "local", "global", "chopping", "schedule", "regrow"] {
         let picture = dir.path().join(kind).display().to_string();
         graph(&["--kind", kind, "--format", "svg", "-o", &picture]);
         let svg = std::fs::read_to_string(&picture).expect("a picture");

@@ -18,6 +18,8 @@ named! {
         Chopping "chopping",
         /// When the piece-sets of log batches run, and their critical path (PACMAN §4.2 to §4.4).
         Schedule "schedule",
+        /// The pieces that `regrow` replays, by classes of tables with one key.
+        Regrow "regrow",
     }
 }
 

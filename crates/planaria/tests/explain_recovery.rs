@@ -46,7 +46,9 @@ fn it_says_what_would_happen() {
     assert!(!has(&lines, &["look"]), "it changes nothing: {lines:#?}");
     assert!(has(&lines, &["b0", "account (changed)", "take.s0"]), "{lines:#?}");
     assert!(has(&lines, &["b1", "history (changed)", "take.s1", "after b0"]), "{lines:#?}");
-    assert!(has(&lines, &["again runs alone: It sets a sequence"]), "{lines:#?}");
+    assert!(has(&lines, &["again", "rows it changes", "It sets a sequence"]), "{lines:#?}");
+    assert!(has(&lines, &["k0", "account", "by id", "take.1"]), "{lines:#?}");
+    assert!(has(&lines, &["k1", "history", "by id", "take.2"]), "{lines:#?}");
     let lines = explained(Options::new().log(LogKind::Logical));
     assert_eq!(lines.len(), 2, "{lines:#?}");
     let lines = explained(Options::new().log(LogKind::Off));

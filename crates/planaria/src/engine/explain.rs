@@ -7,6 +7,7 @@ use crate::session::{Notice, StatementResult};
 use planaria_analysis as analysis;
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId};
 use planaria_protocol::Protocol;
+use planaria_recovery::CompiledPiece;
 use planaria_sql::ast::{Name, Statement, TypeName};
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_storage::Header;
@@ -112,18 +113,22 @@ impl<P: Protocol> SessionCore<P> {
     }
 }
 
+/// A piece of a plan: its tables, and the columns that are its key.
+pub(super) fn piece_text(piece: &CompiledPiece, names: &dyn analysis::Names) -> String {
+    let tables: Vec<String> = piece.tables.iter().map(|t| names.table(*t)).collect();
+    let key: Vec<String> = piece.tables.first().map_or_else(Vec::new, |table| {
+        let key = names.index_columns(*table, IndexId::PRIMARY);
+        key.iter().take(piece.key).map(|c| names.column(*table, *c)).collect()
+    });
+    format!("{} by {}", tables.join(", "), key.join(", "))
+}
+
 /// The pieces that calls are replayed in, and what the log has for that.
 fn replay_lines<H: Header>(snapshot: &Snapshot<H>, id: ProcedureId) -> Vec<String> {
     let Ok(planned) = snapshot.planned(id) else { return Vec::new() };
-    let (names, table_name) = (Names(snapshot), |t: &TableId| snapshot.catalog.table_by_id(*t).name.clone());
     let mut lines = vec!["  Replayed in pieces, each of the rows of one key:".to_owned()];
     for (i, piece) in planned.plan.pieces.iter().enumerate() {
-        let tables: Vec<String> = piece.tables.iter().map(table_name).collect();
-        let key = piece.tables.first().map_or_else(Vec::new, |table| {
-            let key = analysis::Names::index_columns(&names, *table, IndexId::PRIMARY);
-            key.iter().take(piece.key).map(|c| analysis::Names::column(&names, *table, *c)).collect()
-        });
-        lines.push(format!("    {}. {} by {}", i + 1, tables.join(", "), key.join(", ")));
+        lines.push(format!("    {}. {}", i + 1, piece_text(piece, &Names(snapshot))));
     }
     if planned.plan.pieces.is_empty() {
         lines.push("    none: it changes no row".to_owned());
@@ -160,6 +165,10 @@ impl<H: Header> analysis::Names for Names<'_, H> {
     }
     fn sequence(&self, id: SequenceId) -> String {
         self.0.catalog.sequences[id.index()].as_ref().map_or_else(String::new, |s| s.name.clone())
+    }
+    fn accesses(&self, procedure: ProcedureId) -> Option<analysis::paper::Accesses> {
+        let callee = |id: ProcedureId| self.0.program(id).ok();
+        analysis::paper::Accesses::of(callee(procedure)?, &callee)
     }
 }
 

@@ -28,6 +28,10 @@ impl<P: Protocol> SessionCore<P> {
                 let locals = analysed.locals();
                 lines.push("Procedures, and what their calls are logged by".to_owned());
                 lines.extend(indented(procedures(&analysed, &locals)));
+                lines.push(
+                    "Classes of tables with one key, whose pieces run apart by that (regrow)".to_owned(),
+                );
+                lines.extend(indented(super::pieces::lines(&analysed)));
                 lines.push("Blocks of tables whose pieces run apart (PACMAN, by tables)".to_owned());
                 let global = GlobalGraph::of(&locals, analysed.ad_hoc());
                 lines.extend(indented(text::global(&global, &analysed.names)));
@@ -48,8 +52,8 @@ fn procedures<H: Header>(analysed: &Analysed<'_, H>, locals: &[(ProcedureId, Loc
     let current = snapshot.catalog.procedures.iter().filter(|p| p.current);
     let row = |procedure: &planaria_catalog::Procedure| {
         let name = analysed.names.procedure(procedure.id);
-        let logging = match snapshot.routine(procedure.id) {
-            Ok(routine) => &routine.logging,
+        let logging = match snapshot.logging(procedure.id) {
+            Ok(logging) => logging,
             Err(error) => return Some([name, "cannot be called".to_owned(), error.message().to_owned()]),
         };
         if logging.is_read_only() {
@@ -59,7 +63,11 @@ fn procedures<H: Header>(analysed: &Analysed<'_, H>, locals: &[(ProcedureId, Loc
             return Some([name, "rows it changes".to_owned(), logging.reason()]);
         }
         let (_, local) = locals.iter().find(|(id, _)| *id == procedure.id)?;
-        Some([name, "call".to_owned(), counted(local.slices.len(), "slice")])
+        let mut cut = counted(local.slices.len(), "slice");
+        if let Ok(planned) = snapshot.planned(procedure.id) {
+            cut = format!("{cut}; {}", counted(planned.plan.pieces.len(), "piece"));
+        }
+        Some([name, "call".to_owned(), cut])
     };
     text::table(current.filter_map(row))
 }

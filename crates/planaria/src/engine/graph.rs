@@ -23,6 +23,7 @@ pub(super) fn graph<H: Header>(snapshot: &Snapshot<H>, request: &GraphRequest) -
         GraphKind::Global => Ok(analysed.global("Global dependency graph", &analysed.locals())),
         GraphKind::Chopping => Ok(analysed.global("Transaction chopping", &chop(&analysed.graphs()))),
         GraphKind::Schedule => analysed.schedule(request),
+        GraphKind::Regrow => Ok(super::pieces::graph(&analysed)),
     }
 }
 
@@ -110,7 +111,8 @@ impl<'s, H: Header> Analysed<'s, H> {
                 )
             }));
             let mut edges: BTreeMap<(usize, usize, bool), Vec<&str>> = BTreeMap::new();
-            for edge in DependencyGraph::of(program).edges {
+            let touched = |id| self.names.accesses(id);
+            for edge in DependencyGraph::with_callees(program, &touched).edges {
                 if let (Some(from), Some(to)) = (at.get(&edge.from), at.get(&edge.to)) {
                     let data = edge.kind == EdgeKind::Data;
                     edges.entry((*from, *to, data)).or_default().push(edge.kind.name());
@@ -317,7 +319,7 @@ fn edge(from: usize, to: usize) -> GraphEdge {
 }
 
 pub(super) fn counted(n: usize, what: &str) -> String {
-    let s = match (n, what.ends_with("ch")) {
+    let s = match (n, what.ends_with("ch") || what.ends_with("ss")) {
         (1, _) => "",
         (_, true) => "es",
         _ => "s",

@@ -19,6 +19,7 @@ mod explain_recovery;
 mod gate;
 mod graph;
 mod host;
+mod pieces;
 mod plan;
 mod record;
 mod replay;
