@@ -10,7 +10,10 @@ use planaria_base::numeric::PackedNumeric;
 use planaria_storage::arena::Bytes;
 
 /// A register's value. See the module's head.
+// With a tag of a whole word every copy is three whole words: with a byte for it, and payloads at several
+// offsets, copies overlap what was stored just before and wait for it.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(u64)]
 pub enum Slot {
     /// SQL NULL
     #[default]
