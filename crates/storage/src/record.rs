@@ -402,3 +402,16 @@ unsafe fn store(to: *mut AtomicU64, words: &[u64]) {
         unsafe { (*to.add(i)).store(*word, Ordering::Relaxed) };
     }
 }
+
+/// Asks for the line of memory where these bytes begin: for buffers that are walked in no order.
+#[inline]
+pub fn prefetch_bytes(bytes: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch is a hint; it may name any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().cast::<i8>()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = bytes;
+}

@@ -7,7 +7,7 @@
 use super::layout::{Class, Layout};
 use super::operands::Reader;
 use super::planner::{Queues, out_of_place, poisoned};
-use super::segment::{CHANGE, Chunk, Descriptor, PUT, Segment, TAKE};
+use super::segment::{CHANGE, Chunk, Descriptor, PIECES_MAX, PUT, Segment, TAKE};
 use super::worker::{Worker, stopped};
 use super::{feed::unreadable, image};
 use crate::CompiledPiece;
@@ -15,10 +15,13 @@ use planaria_base::{Error, IndexId, Result, SequenceId, Type};
 use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
 use planaria_ir::{Draw, Level};
 use planaria_protocol::Protocol;
+use planaria_storage::record::prefetch_bytes;
 use planaria_storage::{Header, KeyBuf};
 use std::ops::Range;
 use std::sync::RwLockReadGuard;
 
+/// How many pieces ahead operands are fetched.
+const OPERANDS_AHEAD: usize = 8;
 /// Pieces between two ends of a transaction: what was deleted waits for it.
 const PIECES_PER_TRANSACTION: usize = 256;
 /// Rows that are fetched together, before the first of them is needed.
@@ -100,6 +103,13 @@ fn run_in_order<H: Header>(
                         worker.txn.look_ahead(table, &key[..key_words]);
                     }
                 }
+            }
+            // Operands lie where the planner put them, in no order now.
+            if let Some(next) = group.get(at + OPERANDS_AHEAD)
+                && next.piece < PIECES_MAX
+            {
+                let operands = &chunks[usize::from(next.chunk)].operands;
+                prefetch_bytes(operands.get(next.operands as usize..).unwrap_or_default());
             }
             let chunk = &chunks[usize::from(descriptor.chunk)];
             let done = match descriptor.piece {
