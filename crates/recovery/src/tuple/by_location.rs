@@ -51,8 +51,6 @@ struct Row<'w, H: Header> {
     stamp: u64,
     /// `None` as long as only deletes were seen.
     record: Option<Unlinked<'w, H>>,
-    /// The row that was here before the run is known.
-    resolved: bool,
 }
 
 impl<'w, H: Header> ByLocation<'w, H> {
@@ -111,14 +109,15 @@ impl<'w, H: Header> ByLocation<'w, H> {
     ) -> Result<()> {
         let Worker { number, key, buf, .. } = worker;
         let mut rows = self.rows.latch(location);
-        let row = rows.entry(location).or_insert(Row { stamp: 0, record: None, resolved: false });
+        let row = rows.entry(location).or_insert(Row { stamp: 0, record: None });
         let late = row.stamp > stamp;
-        let unresolved = what != Put::New && !row.resolved && self.inhabited.contains(&table.id());
-        if late && !unresolved {
+        // Whichever row was here first in this run, it may have been there before: nothing tells.
+        let existed = what != Put::New && self.inhabited.contains(&table.id());
+        if late && !existed {
             return Ok(());
         }
         let change = decoded(effect, buf)?;
-        if unresolved {
+        if existed {
             match change {
                 RowChange::Insert { row, .. } | RowChange::Update { row, .. } => encode(table, row, key)?,
                 RowChange::Delete { key: bytes, .. } | RowChange::Patch { key: bytes, .. } => {
@@ -126,7 +125,6 @@ impl<'w, H: Header> ByLocation<'w, H> {
                 }
             }
             if let Some(old) = table.find(key.words(), pin, self.lasting) {
-                row.resolved = true;
                 let word = old.ptr().to_word();
                 self.superseded.latch(word).insert(word, (table, old));
             }
