@@ -46,8 +46,9 @@ impl<H: Header> Snapshot<H> {
 
     /// What a logged call runs again when it is replayed whole.
     pub(crate) fn replayed_call(&self, id: ProcedureId, keeping: bool) -> Result<&Code> {
+        let routine = self.routine(id)?;
         if !keeping {
-            return Ok(&self.routine(id)?.code);
+            return Ok(&routine.code);
         }
         match self.planned(id) {
             Ok(Planned { forward: Some((code, _)), .. }) => Ok(code),
@@ -70,15 +71,16 @@ impl<H: Header> Snapshot<H> {
     pub(crate) fn logging(&self, id: ProcedureId) -> Result<Logging> {
         let logging = &self.routine(id)?.logging;
         Ok(match self.planned(id) {
-            Err(why) if logging.is_command() => logging.by_values(why.clone()),
+            Err(why) if logging.is_command() => logging.by_values(why.to_owned()),
             _ => logging.clone(),
         })
     }
 
     /// A procedure's plan, made when first asked for; or one sentence on why it has none.
     #[inline]
-    pub(crate) fn planned(&self, id: ProcedureId) -> Result<&Planned, &String> {
-        self.plans[id.index()].get_or_init(|| self.make_plan(id)).as_ref()
+    pub(crate) fn planned(&self, id: ProcedureId) -> Result<&Planned, &str> {
+        let cell = self.plans.get(id.index()).ok_or("There is no such procedure.")?;
+        cell.get_or_init(|| self.make_plan(id)).as_ref().map_err(String::as_str)
     }
 
     #[cold]
