@@ -9,6 +9,7 @@
 //!
 //! Everything is computed from the IR alone, for the whole dialect: nothing is known of any procedure.
 
+pub mod cost;
 pub mod errors;
 pub mod explain;
 pub mod graph;
@@ -17,6 +18,7 @@ pub mod logging;
 pub mod paper;
 pub mod regrow;
 
+pub use cost::Cost;
 pub use explain::{Names, explain};
 pub use graph::{DependencyGraph, Edge, EdgeKind};
 pub use inline::{NotInlined, inline, inline_except};

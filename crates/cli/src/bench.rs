@@ -4,6 +4,7 @@
 //! call counts when its epoch is durable (with durability `fsync`), and its latency is measured up
 //! to then. The number of calls on the way is bounded by `--in-flight`.
 
+use crate::log_bytes::{self, LogBytes};
 use crate::print;
 use crate::recovery::{self, Recovery};
 use clap::Args;
@@ -62,6 +63,9 @@ pub struct Options {
     recover: bool,
     #[command(flatten)]
     recovery: Recovery,
+    /// Afterwards run this many transactions under each log kind, on copies, and compare the logs
+    #[arg(long, value_name = "TRANSACTIONS")]
+    log_bytes: Option<u64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -89,6 +93,8 @@ struct Report {
     index_entries: u64,
     bytes_per_index_entry: f64,
     load_seconds: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    log_bytes_by_kind: Vec<LogBytes>,
     #[serde(skip_serializing_if = "Option::is_none")]
     replay: Option<Replay>,
 }
@@ -173,6 +179,11 @@ pub fn bench(options: &Options) -> Result<()> {
             ));
         }
         eprintln!("checks: all 0");
+    }
+    if let Some(transactions) = options.log_bytes {
+        let logs = RemoveOnDrop(Some(dir.with_extension("log-bytes")));
+        let at = logs.0.as_deref().unwrap_or(&dir);
+        report.log_bytes_by_kind = log_bytes::compare(&db, suite, size, transactions, options.seed, at)?;
     }
     if options.recover {
         db.close()?;
@@ -360,6 +371,7 @@ fn report(
         index_entries: after.memory.index_entries,
         bytes_per_index_entry: after.memory.index_bytes as f64 / after.memory.index_entries.max(1) as f64,
         load_seconds,
+        log_bytes_by_kind: Vec::new(),
         replay: None,
     }
 }
@@ -416,6 +428,9 @@ fn print_table(r: &Report) {
         print::grouped(r.index_entries),
         r.bytes_per_index_entry
     );
+    if !r.log_bytes_by_kind.is_empty() {
+        print!("{}", log_bytes::text(&r.log_bytes_by_kind));
+    }
     if let Some(replay) = &r.replay {
         println!("  recovery: {}; {:.2} times the run", replay.text, replay.times_run_rate);
     }

@@ -17,6 +17,7 @@ mod demo;
 mod graph;
 mod lab;
 mod log;
+mod log_bytes;
 mod print;
 mod recovery;
 mod run;

@@ -204,6 +204,36 @@ fn graphs_of_procedures() {
     assert!(!output.status.success());
 }
 
+/// The same transactions under each log kind. (SmallBank's names are longer than its rows.)
+#[test]
+fn bench_compares_log_bytes() {
+    let output = planaria(&[
+        "bench",
+        "smallbank",
+        "--rows",
+        "100",
+        "--seconds",
+        "0.1",
+        "--warmup",
+        "0",
+        "--log-bytes",
+        "500",
+        "--json",
+    ]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let kinds = json["log_bytes_by_kind"].as_array().expect("rows");
+    let bytes = |kind: &str| {
+        let row = kinds.iter().find(|row| row["kind"] == kind).expect(kind);
+        assert_eq!(row["transactions"], 500);
+        row["bytes"].as_u64().expect("a number")
+    };
+    assert!(0 < bytes("logical") && bytes("logical") < bytes("physical"));
+    assert!(bytes("adaptive") <= bytes("command").max(bytes("logical")));
+    let records: Vec<_> = kinds.iter().map(|row| &row["records"]).collect();
+    assert!(records.windows(2).all(|pair| pair[0] == pair[1]), "{records:?}");
+}
+
 /// Files, records and sums as text and as JSON; verification by exit status; nothing written.
 #[test]
 fn log_is_inspected_and_verified() {

@@ -3,6 +3,7 @@
 use super::session::SessionCore;
 use super::snapshot::Snapshot;
 use super::statement::table_result;
+use crate::options::LogKind;
 use crate::session::{Notice, StatementResult};
 use planaria_analysis as analysis;
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId};
@@ -89,8 +90,17 @@ impl<P: Protocol> SessionCore<P> {
             }
         };
         let names = Names(&snapshot);
-        let (program, logging) = (snapshot.program(procedure.id)?, snapshot.logging(procedure.id)?);
+        let (program, mut logging) = (snapshot.program(procedure.id)?, snapshot.logging(procedure.id)?);
+        let mut cost = None;
+        if let Ok(planned) = snapshot.planned(procedure.id) {
+            cost = Some(format!("  Adaptive: {}", planned.cost.reason()));
+            if self.engine.log_kind == LogKind::Adaptive && !planned.cost.prefers_call() {
+                logging = logging.by_values("Its rows cost less than the call.".to_owned());
+            }
+        }
         let mut lines = analysis::explain(program, &logging, &names);
+        // Behind how calls are logged, and why.
+        lines.splice(3..3, cost);
         lines.extend(replay_lines(&snapshot, procedure.id));
         Ok(lines_result(lines))
     }

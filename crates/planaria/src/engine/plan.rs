@@ -12,7 +12,7 @@
 use super::session::LogAs;
 use super::snapshot::Snapshot;
 use planaria_analysis::logging::Logging;
-use planaria_analysis::{inline_except, regrow};
+use planaria_analysis::{Cost, inline_except, regrow};
 use planaria_base::{Error, ProcedureId, Result, SqlState};
 use planaria_exec::Code;
 use planaria_ir::{OpKind, Program};
@@ -28,6 +28,8 @@ pub(crate) struct Planned {
     pub(crate) plan: CompiledPlan,
     /// What the analysis decided, for people.
     pub(crate) notes: Vec<regrow::Note>,
+    /// What logging the call costs, and what logging the rows.
+    pub(crate) cost: Cost,
 }
 
 impl<H: Header> Snapshot<H> {
@@ -104,6 +106,7 @@ impl<H: Header> Snapshot<H> {
         });
         let pieces = pieces.collect::<Result<Vec<_>, String>>()?;
         let plan = CompiledPlan::new(compile(&cut.plan)?, cut.plan, pieces);
+        let cost = self.cost(&cut.forward, &mut BTreeSet::from([id]));
         let mut keeps = false;
         cut.forward.body.visit(&mut |op| keeps |= matches!(op.kind, OpKind::Keep { .. }));
         if keeps != plan.keeps {
@@ -115,7 +118,16 @@ impl<H: Header> Snapshot<H> {
         } else {
             None
         };
-        Ok(Planned { forward, plan, notes: cut.notes })
+        Ok(Planned { forward, plan, notes: cut.notes, cost })
+    }
+
+    /// What a call of a program costs. A procedure that calls itself is counted once.
+    fn cost(&self, program: &Program, seen: &mut BTreeSet<ProcedureId>) -> Cost {
+        Cost::of(program, self, &mut |callee| {
+            let cost = seen.insert(callee).then(|| Some(self.cost(self.program(callee).ok()?, seen)))?;
+            seen.remove(&callee);
+            cost
+        })
     }
 
     /// What the current procedures do to the tables.

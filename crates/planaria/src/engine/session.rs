@@ -204,7 +204,11 @@ impl<P: Protocol> SessionCore<P> {
         id: ProcedureId,
     ) -> Result<(&'s Code, LogAs)> {
         match self.engine.log_kind {
-            LogKind::Command | LogKind::Adaptive if self.log.is_some() => snapshot.logged_call(id),
+            LogKind::Command if self.log.is_some() => snapshot.logged_call(id),
+            LogKind::Adaptive if self.log.is_some() => match snapshot.planned(id) {
+                Ok(planned) if planned.cost.prefers_call() => snapshot.logged_call(id),
+                _ => Ok((&snapshot.routine(id)?.code, LogAs::Values)),
+            },
             _ => Ok((&snapshot.routine(id)?.code, LogAs::Values)),
         }
     }
