@@ -109,7 +109,7 @@ schemes! {
 impl Default for Scheme {
     /// What a database recovers with if nobody chose.
     fn default() -> Scheme {
-        Scheme::Clr
+        Scheme::Regrow
     }
 }
 
