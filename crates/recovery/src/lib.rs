@@ -50,10 +50,10 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// A thread a core, 16 Ki transactions at a time.
+    /// A thread a core, 64 Ki transactions at a time.
     fn default() -> Options {
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-        Options { threads, batch: 1 << 14, record_tasks: false }
+        Options { threads, batch: 1 << 16, record_tasks: false }
     }
 }
 

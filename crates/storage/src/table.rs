@@ -349,15 +349,21 @@ impl<H: Header> Drop for Table<H> {
         // SAFETY: taken once, here.
         let inner = unsafe { ManuallyDrop::take(&mut self.inner) };
         let mut participant = Participant::new();
-        let guard = participant.guard();
         unsafe fn free(inner: *mut u8) {
             // SAFETY: the box retired below. It needs nothing else.
             drop(unsafe { Box::from_raw(inner.cast::<Inner>()) });
         }
         // SAFETY: nobody who pins from now on can reach the table.
-        unsafe { guard.pinned().retire(Box::into_raw(inner).cast(), free) };
+        unsafe { participant.guard().pinned().retire(Box::into_raw(inner).cast(), free) };
+        // A table is big, and perhaps nobody retires anything after it: if nobody is pinned, it goes now.
+        for _ in 0..EPOCHS_TO_FREE {
+            participant.flush();
+        }
     }
 }
+
+/// Epochs that must pass before what was retired is freed, and the one it is sealed in.
+const EPOCHS_TO_FREE: u32 = 3;
 
 /// Hash of an image: a folded multiplication per word.
 pub fn hash_image(image: &[u64]) -> u64 {

@@ -123,7 +123,11 @@ fn run_in_order<H: Header>(
                     let mut executor = Executor {
                         segment,
                         handed: handed.as_deref_mut(),
-                        origin: (descriptor.chunk, descriptor.sequence),
+                        // What was handed over hands over in the place of the piece that it came from.
+                        origin: match usize::from(descriptor.chunk) < segment.parts.len() {
+                            true => (descriptor.chunk, descriptor.sequence),
+                            false => chunk.origins[descriptor.sequence as usize],
+                        },
                         piece,
                     };
                     run_piece(worker, layout, pieces[usize::from(piece)], operands, &mut executor)
