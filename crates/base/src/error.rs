@@ -152,6 +152,7 @@ sqlstates! {
     ADMIN_SHUTDOWN "57P01" "admin_shutdown";
     SYSTEM_ERROR "58000" "system_error";
     IO_ERROR "58030" "io_error";
+    UNDEFINED_FILE "58P01" "undefined_file";
     PLPGSQL_ERROR "P0000" "plpgsql_error";
     RAISE_EXCEPTION "P0001" "raise_exception";
     NO_DATA_FOUND "P0002" "no_data_found";
@@ -216,6 +217,15 @@ impl Error {
     #[cold]
     pub fn internal(what: impl Into<String>) -> Error {
         Error::new(SqlState::INTERNAL_ERROR, what)
+    }
+    /// `could not open file "/tmp/x": ...`: what could not be done to a file or directory, which the error
+    /// of the operating system does not name.
+    #[cold]
+    pub fn file(doing: &str, path: &std::path::Path, error: std::io::Error) -> Error {
+        let message = format!("could not {doing} \"{}\": {error}", path.display());
+        let mut named = Error::from(error);
+        named.0.message = message;
+        named
     }
     /// Adds a detail.
     #[must_use]
@@ -295,6 +305,8 @@ impl From<std::io::Error> for Error {
     fn from(e: std::io::Error) -> Error {
         let state = match e.kind() {
             std::io::ErrorKind::StorageFull => SqlState::DISK_FULL,
+            std::io::ErrorKind::NotFound => SqlState::UNDEFINED_FILE,
+            std::io::ErrorKind::PermissionDenied => SqlState::INSUFFICIENT_PRIVILEGE,
             _ => SqlState::IO_ERROR,
         };
         Error::new(state, e.to_string())

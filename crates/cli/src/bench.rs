@@ -4,6 +4,7 @@
 //! call counts when its epoch is durable (with durability `fsync`), and its latency is measured up
 //! to then. The number of calls on the way is bounded by `--in-flight`.
 
+use crate::arguments::positive;
 use crate::log_bytes::{self, LogBytes};
 use crate::print;
 use crate::recovery::{self, Recovery};
@@ -23,7 +24,7 @@ pub struct Options {
     /// tpcc, smallbank, ycsb, voter or tpcb
     workload: String,
     /// Worker threads
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = positive())]
     threads: usize,
     /// Seconds measured
     #[arg(long, default_value_t = 5.0)]
@@ -50,7 +51,7 @@ pub struct Options {
     #[arg(long)]
     data: Option<PathBuf>,
     /// Calls a thread may have on the way to the disk
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, value_parser = positive())]
     in_flight: usize,
     /// Seed of the inputs
     #[arg(long, default_value_t = 1)]

@@ -6,6 +6,7 @@
 //! 3. This process opens the same directory: the log is replayed.
 //! 4. TPC-C's consistency conditions are checked, and that no acknowledged order is missing.
 
+use crate::arguments::positive;
 use crate::print;
 use crate::recovery::{self, Recovery};
 use clap::Args;
@@ -29,7 +30,7 @@ pub struct Options {
     #[arg(long)]
     warehouses: Option<u64>,
     /// Worker threads; one a core without
-    #[arg(long)]
+    #[arg(long, value_parser = positive())]
     threads: Option<usize>,
     /// Directory; a temporary one, removed afterwards, without
     #[arg(long)]

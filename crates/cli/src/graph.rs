@@ -8,8 +8,8 @@ use layout::core::style::{LineStyleKind, StyleAttr};
 use layout::std_shapes::render::get_shape_size;
 use layout::std_shapes::shapes::{Arrow, Element, ShapeKind};
 use layout::topo::layout::VisualGraph;
-use planaria::{Database, Error, Graph, GraphKind, GraphRequest, Result, SqlState};
-use std::path::{Path, PathBuf};
+use planaria::{Database, Error, Graph, GraphKind, GraphRequest, Result};
+use std::path::PathBuf;
 
 /// Options of `planaria graph`.
 #[derive(Args)]
@@ -65,7 +65,7 @@ pub fn graph(options: &Options) -> Result<()> {
         None => Database::in_memory()?,
     };
     for file in &options.files {
-        let text = std::fs::read_to_string(file).map_err(|e| unreadable(file, &e))?;
+        let text = std::fs::read_to_string(file).map_err(|e| Error::file("read file", file, e))?;
         db.execute_script(&text)?;
     }
     let graph = db.graph(&GraphRequest {
@@ -82,17 +82,13 @@ pub fn graph(options: &Options) -> Result<()> {
         Format::Svg => svg(&graph),
     };
     match &options.output {
-        Some(file) => std::fs::write(file, text).map_err(|e| unreadable(file, &e)),
+        Some(file) => std::fs::write(file, text).map_err(|e| Error::file("write file", file, e)),
         None => {
             // A closed pipe ends the output.
             let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
             Ok(())
         }
     }
-}
-
-fn unreadable(file: &Path, error: &std::io::Error) -> Error {
-    Error::new(SqlState::IO_ERROR, format!("{}: {error}", file.display()))
 }
 
 /// The graph in layers, what depends below what it depends on.

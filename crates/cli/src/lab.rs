@@ -1,5 +1,6 @@
 //! `planaria lab`: the experiments of the laboratory, with their tables.
 
+use crate::arguments::positive;
 use crate::print;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -45,7 +46,7 @@ pub struct RecoveryOptions {
     #[arg(long)]
     seconds: Option<f64>,
     /// Workers of the run
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = positive())]
     workers: usize,
     /// Schemes, by commas; all of them without
     #[arg(long, value_delimiter = ',')]
@@ -54,16 +55,16 @@ pub struct RecoveryOptions {
     #[arg(long, value_delimiter = ',')]
     log_kinds: Vec<LogKind>,
     /// Threads that recover, by commas
-    #[arg(long, value_delimiter = ',', default_values_t = [1, 2])]
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 2], value_parser = positive())]
     threads: Vec<usize>,
     /// Turns; medians are shown
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 3, value_parser = positive())]
     repeat: usize,
     /// Of a hundred transactions, those that are run ad hoc
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     ad_hoc: f64,
     /// Transactions a batch of replay; the scheme's choice without
-    #[arg(long)]
+    #[arg(long, value_parser = positive())]
     batch: Option<usize>,
     /// Durability of the run: async or fsync
     #[arg(long, default_value = "async")]
@@ -88,7 +89,8 @@ pub struct SimulateOptions {
     /// What `planaria lab recovery --record-tasks` wrote
     file: PathBuf,
     /// Numbers of workers, by commas
-    #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 8, 16, 24, 32, 40, 48, 64])]
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 8, 16, 24, 32, 40, 48, 64],
+          value_parser = positive())]
     workers: Vec<usize>,
     /// Nanoseconds it costs a worker to take a task
     #[arg(long, default_value_t = TAKE_NANOSECONDS)]
@@ -130,6 +132,15 @@ fn recovery(options: &RecoveryOptions) -> Result<()> {
         seed: options.seed,
         record_tasks: options.record_tasks.is_some(),
     };
+    if let Some(file) = &options.record_tasks {
+        // What it cannot be written to is better known before the work than after it.
+        std::fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(file)
+            .map_err(|e| Error::file("open file", file, e))?;
+    }
     let temporary = std::env::temp_dir();
     let steps = Steps::default();
     let outcome = experiment.run(options.dir.as_deref().unwrap_or(&temporary), &steps);
@@ -275,9 +286,6 @@ fn print_recovery(o: &Outcome) {
 }
 
 fn simulate(options: &SimulateOptions) -> Result<()> {
-    if options.workers.contains(&0) {
-        return Err(invalid("no workers, no work"));
-    }
     let simulation = TaskGraph::read(&options.file)?.simulate(&options.workers, options.take_ns);
     if options.json {
         println!("{}", serde_json::to_string_pretty(&simulation).map_err(std::io::Error::other)?);

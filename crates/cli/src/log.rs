@@ -3,6 +3,7 @@
 //! Neither writes to the directory. Both end with status 1 where the log is damaged; `verify` also where
 //! replays differ.
 
+use crate::arguments::positive;
 use crate::print::{self, grouped};
 use clap::{Args, Subcommand};
 use planaria::log::{Body, Entry, Filter, LogView, Overview, Segment, Summary, Verification};
@@ -57,7 +58,8 @@ pub struct VerifyOptions {
     #[arg(long, default_value_t)]
     recovery: Scheme,
     /// Threads of that scheme
-    #[arg(long, default_value_t = std::thread::available_parallelism().map_or(2, |n| n.get().max(2)))]
+    #[arg(long, value_parser = positive(),
+          default_value_t = std::thread::available_parallelism().map_or(2, |n| n.get().max(2)))]
     threads: usize,
     /// Print JSON
     #[arg(long)]
@@ -142,9 +144,9 @@ fn json(value: &impl serde::Serialize) -> Result<String> {
 }
 
 fn overview(log: &Overview) -> String {
-    let Some(database) = &log.database else { return "no log\n".to_owned() };
     let mut text = format!(
-        "database {database}{}: {} records in {} epochs, {} bytes, durable up to epoch {}\n",
+        "database {}{}: {} records in {} epochs, {} bytes, durable up to epoch {}\n",
+        log.database,
         if log.in_use { " (open: the newest epochs may be missing)" } else { "" },
         grouped(log.records),
         grouped(log.epochs),

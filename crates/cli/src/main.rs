@@ -12,6 +12,7 @@
 //!
 //! Nothing here does the work: every command is a caller of the library.
 
+mod arguments;
 mod bench;
 mod demo;
 mod graph;

@@ -1,5 +1,6 @@
 //! How a command recovers the database it opens, and how it shows that.
 
+use crate::arguments::positive;
 use crate::print;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,7 +16,7 @@ pub struct Recovery {
     #[arg(long, value_name = "SCHEME", default_value_t)]
     recovery: Scheme,
     /// Threads that recover; one a core without
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive())]
     recovery_threads: Option<usize>,
 }
 

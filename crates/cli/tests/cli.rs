@@ -96,6 +96,47 @@ fn wrong_words_get_a_word_of_help() {
     assert!(text(&output.stderr).contains("command, logical, physical"), "{}", text(&output.stderr));
 }
 
+/// What is wrong with files, directories and numbers is said at once, by name.
+#[test]
+fn wrong_files_are_named_before_the_work() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (empty, missing) = (dir.path().display().to_string(), dir.path().join("none").display().to_string());
+    let file = dir.path().join("file").display().to_string();
+    std::fs::write(&file, "").expect("writes");
+    let fails = |args: &[&str], parts: &[&str]| {
+        let output = planaria(args);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(!output.status.success() && out.is_empty(), "{args:?}: {out}{err}");
+        parts.iter().for_each(|part| assert!(err.contains(part), "{args:?}: {err}"));
+    };
+    for command in ["inspect", "verify"] {
+        let no_log = format!("58P01: there is no log in \"{empty}");
+        fails(
+            &["log", command, &empty],
+            &[&no_log, "DETAIL:  Expected the files \"manifest\"", "HINT:  Name"],
+        );
+        let no_directory = format!("58P01: could not open directory \"{missing}\": No such file");
+        fails(&["log", command, &missing], &[&no_directory, "HINT:  Name"]);
+        fails(&["log", command, &file], &["not a directory"]);
+    }
+    fails(&["lab", "simulate-recovery", &missing], &["58P01", &missing, "HINT:  planaria lab recovery"]);
+    let lab = ["lab", "recovery", "--workload", "smallbank", "--customers", "10", "--transactions", "10"];
+    for (more, part) in [
+        (["--dir", missing.as_str()], format!("58P01: could not make logs in directory \"{missing}\"")),
+        (["--dir", &file], format!("could not make logs in directory \"{file}\"")),
+        (["--record-tasks", &empty], format!("could not open file \"{empty}\"")),
+        (["--threads", "0"], "invalid value '0' for '--threads".to_owned()),
+        (["--threads", "2,0"], "invalid value '0' for '--threads".to_owned()),
+        (["--repeat", "0"], "invalid value '0' for '--repeat".to_owned()),
+    ] {
+        fails(&[&lab[..], &more[..]].concat(), &[&part]);
+        let output = planaria(&[&lab[..], &more[..]].concat());
+        assert!(!text(&output.stderr).contains("loading 10 customers"), "the work had begun");
+    }
+    fails(&["log", "verify", &empty, "--threads", "0"], &["invalid value '0'"]);
+    fails(&["shell", "--recovery-threads", "0"], &["invalid value '0'"]);
+}
+
 #[test]
 fn the_laboratory_compares_recovery_schemes() {
     let dir = tempfile::tempdir().expect("a directory");

@@ -228,15 +228,17 @@ struct Cell {
 }
 
 impl Experiment {
-    /// Runs it with its logs in new directories under `dir`, which are removed again. The error is one
+    /// Runs it with its logs in a new directory under `dir`, which is removed again. The error is one
     /// of setting up; what is wrong with a recovery stands in its row (see [`Outcome::wrong`]).
     pub fn run(&self, dir: &Path, watch: &dyn Watch) -> Result<Outcome> {
+        // Before the work: a directory that cannot be used is an error at once.
+        let place = tempfile::tempdir_in(dir).map_err(|e| Error::file("make logs in directory", dir, e))?;
         let (base, workload) = self.load(watch)?;
         let pairs = self.pairs();
         let mut logs: Vec<Log> = Vec::new();
         for &(_, kind) in &pairs {
             if logs.iter().all(|log| log.kind != kind) {
-                logs.push(self.make_log(&base, kind, dir, watch)?);
+                logs.push(self.make_log(&base, kind, place.path(), watch)?);
             }
         }
         let mut cells: Vec<Cell> = Vec::new();

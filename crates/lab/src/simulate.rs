@@ -67,9 +67,11 @@ impl TaskGraph {
         TaskGraph { title, scheme: scheme.to_owned(), threads, transactions, tasks }
     }
 
-    /// Reads a file that [`TaskGraph::write`] wrote; 22023 says what is wrong with another.
+    /// Reads a file that [`TaskGraph::write`] wrote; 58P01 where there is none, 22023 says what is wrong with
+    /// another.
     pub fn read(path: &Path) -> Result<TaskGraph> {
-        let text = std::fs::read_to_string(path)?;
+        let text =
+            std::fs::read_to_string(path).map_err(|e| Error::file("read file", path, e).hint(WRITES))?;
         let graph: TaskGraph = serde_json::from_str(&text).map_err(|e| unusable(path, &e.to_string()))?;
         for (place, task) in (0u32..).zip(&graph.tasks) {
             if let Some(later) = task.after.iter().find(|p| **p >= place) {
@@ -81,8 +83,8 @@ impl TaskGraph {
 
     /// Writes it as JSON.
     pub fn write(&self, path: &Path) -> Result<()> {
-        std::fs::write(path, serde_json::to_string(self).map_err(std::io::Error::other)?)?;
-        Ok(())
+        let text = serde_json::to_string(self).map_err(std::io::Error::other)?;
+        std::fs::write(path, text).map_err(|e| Error::file("write file", path, e))
     }
 
     /// Sum of the costs, in nanoseconds.
@@ -165,12 +167,14 @@ impl TaskGraph {
     }
 }
 
+const WRITES: &str = "planaria lab recovery --record-tasks FILE writes one.";
+
 fn unusable(path: &Path, what: &str) -> Error {
     Error::new(
         SqlState::INVALID_PARAMETER_VALUE,
         format!("{} is no recorded task graph: {what}", path.display()),
     )
-    .hint("planaria lab recovery --record-tasks FILE writes one.")
+    .hint(WRITES)
 }
 
 /// What a simulation gives.

@@ -32,6 +32,9 @@ impl DirectoryDevice {
     pub fn read_only(path: impl AsRef<Path>) -> io::Result<DirectoryDevice> {
         let path = std::path::absolute(path)?;
         let directory = File::open(&path)?;
+        if !directory.metadata()?.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
         Ok(DirectoryDevice { path, directory, read_only: true })
     }
 

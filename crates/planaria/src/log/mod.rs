@@ -41,8 +41,8 @@ pub struct LogView {
 /// What a log consists of.
 #[derive(Clone, Debug, Serialize)]
 pub struct Overview {
-    /// Identity of the database; `None` where the directory holds no log.
-    pub database: Option<String>,
+    /// Identity of the database.
+    pub database: String,
     /// Whether a process has the database open.
     pub in_use: bool,
     /// The newest epoch that counts.
@@ -117,7 +117,8 @@ pub struct Filter {
 }
 
 impl LogView {
-    /// Opens the log in a directory. XX001 with file and offset where it is damaged.
+    /// Opens the log in a directory. 58P01 where the directory or the log in it is missing, XX001 with file
+    /// and offset where it is damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<LogView> {
         LogView::open_device(Arc::new(device(path.as_ref())?))
     }
@@ -125,8 +126,10 @@ impl LogView {
     /// The same on any device: for tests on a simulated disk.
     #[doc(hidden)]
     pub fn open_device(device: Arc<dyn Device>) -> Result<LogView> {
+        let place = device.describe("");
         let reader = LogReader::inspect(device)?;
-        let overview = overview(&reader)?;
+        let Some(database) = reader.database() else { return Err(no_log(&place)) };
+        let overview = overview(&reader, Datum::Uuid(database).display(&Type::Uuid))?;
         Ok(LogView { reader, overview })
     }
 
@@ -184,15 +187,21 @@ fn after(ts: CommitTs, to: Option<(u64, u32)>) -> bool {
 
 /// A directory that must be there and is not written to.
 fn device(path: &Path) -> Result<DirectoryDevice> {
-    let opened = DirectoryDevice::read_only(path);
-    opened.map_err(|e| Error::from(e).context(format!("opening the log in \"{}\"", path.display())))
+    DirectoryDevice::read_only(path)
+        .map_err(|e| Error::file("open directory", path, e).hint("Name the directory of a database."))
 }
 
-fn overview(reader: &LogReader) -> Result<Overview> {
+fn no_log(directory: &str) -> Error {
+    Error::new(SqlState::UNDEFINED_FILE, format!("there is no log in \"{directory}\""))
+        .detail("Expected the files \"manifest\" and \"RUN-LOGGER-NUMBER.log\" that an open database writes.")
+        .hint("Name the directory of a database, as for planaria shell DIR or planaria run --data DIR.")
+}
+
+fn overview(reader: &LogReader, database: String) -> Result<Overview> {
     let summary = reader.summary();
     let epoch = |e: Epoch| e.0;
     Ok(Overview {
-        database: reader.database().map(|id| Datum::Uuid(id).display(&Type::Uuid)),
+        database,
         in_use: reader.is_live(),
         durable_epoch: summary.pepoch.0,
         base_epoch: summary.base.0,
