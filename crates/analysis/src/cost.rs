@@ -171,6 +171,9 @@ fn value_bytes(ty: &Type) -> f64 {
         Type::Uuid => 17.0,
         Type::Text | Type::Bytea | Type::Varchar(_) | Type::Char(_) => 2.0 + text_bytes(ty),
         Type::Array(element) => 2.0 + TURNS * value_bytes(element),
+        Type::Record(fields) => 2.0 + fields.iter().map(|(_, ty)| value_bytes(ty)).sum::<f64>(),
+        ty if ty.is_oid() => 4.0,
+        Type::System(_) => TEXT_BYTES,
     }
 }
 
@@ -184,7 +187,9 @@ fn column_bytes(ty: &Type) -> f64 {
         Type::Float8 | Type::Timestamp | Type::TimestampTz | Type::Interval => 7.5,
         Type::Uuid => 17.0,
         Type::Text | Type::Bytea | Type::Varchar(_) | Type::Char(_) => 3.0 + 1.06 * text_bytes(ty),
-        Type::Array(_) | Type::Unknown | Type::Void => 0.0,
+        ty if ty.is_oid() => 3.5,
+        Type::System(_) => TEXT_BYTES,
+        Type::Array(_) | Type::Record(_) | Type::Unknown | Type::Void => 0.0,
     }
 }
 

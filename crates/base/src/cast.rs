@@ -1,6 +1,6 @@
 //! Which conversions there are, and where they happen without being asked for.
 
-use crate::types::{Type, TypeClass};
+use crate::types::{SystemType, Type, TypeClass};
 
 /// Where a conversion may happen, from the most to the least liberal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -26,6 +26,9 @@ pub fn cast_allowed(from: &Type, to: &Type) -> CastContext {
     };
     if from.base() == to.base() {
         return Implicit;
+    }
+    if matches!(from, Type::System(_) | Type::Record(_)) || matches!(to, Type::System(_) | Type::Record(_)) {
+        return system_cast(from, to);
     }
     match (from.class(), to.class()) {
         (_, TypeClass::Other) | (TypeClass::Other, _) => {
@@ -58,6 +61,43 @@ pub fn cast_allowed(from: &Type, to: &Type) -> CastContext {
     }
 }
 
+/// The same where one of the types is of the catalogs.
+fn system_cast(from: &Type, to: &Type) -> CastContext {
+    use CastContext::{Assignment, Explicit, Implicit, None};
+    let text = |ty: &Type| matches!(ty, Type::Text | Type::Varchar(_) | Type::Char(_));
+    let int = |ty: &Type| matches!(ty, Type::Int2 | Type::Int4 | Type::Int8);
+    match (from, to) {
+        (Type::Unknown, _) => Implicit,
+        // oid and its aliases are one another, but an alias is not another alias.
+        (a, b) if a.is_oid() && b.is_oid() => {
+            if *a == Type::OID || *b == Type::OID {
+                Implicit
+            } else {
+                None
+            }
+        }
+        (a, b) if int(a) && b.is_oid() => Implicit,
+        (a, Type::Int4 | Type::Int8) if a.is_oid() => Assignment,
+        (a, Type::System(SystemType::RegClass)) if text(a) => Implicit,
+        (Type::System(SystemType::Name), Type::Text) => Implicit,
+        (a, Type::System(SystemType::Name)) if text(a) => Implicit,
+        (Type::System(SystemType::Char), Type::Text) => Implicit,
+        (a, Type::System(SystemType::Char)) if text(a) => Assignment,
+        (Type::System(SystemType::Char), Type::Int4) | (Type::Int4, Type::System(SystemType::Char)) => {
+            Explicit
+        }
+        (Type::System(SystemType::NodeTree), Type::Text) => Implicit,
+        (Type::System(a), Type::Array(b)) if a.element().as_ref() == Some(b) => Implicit,
+        (_, b) if text(b) => Assignment,
+        (a, _) if text(a) => Explicit,
+        (Type::Array(a), Type::System(b)) => match b.element() {
+            Some(element) => cast_allowed(a, &element).max(Assignment),
+            Option::None => None,
+        },
+        _ => None,
+    }
+}
+
 /// Whether a cast between these types can change a value or fail. Where not, lowering leaves it out.
 pub fn needs_cast(from: &Type, to: &Type) -> bool {
     match (from, to) {
@@ -68,6 +108,10 @@ pub fn needs_cast(from: &Type, to: &Type) -> bool {
         (Type::Numeric(_), Type::Numeric(None)) => false,
         (Type::Timestamp, Type::TimestampTz) | (Type::TimestampTz, Type::Timestamp) => false,
         (Type::Array(from), Type::Array(to)) => needs_cast(from, to),
+        (from, to) if from.is_oid() && to.is_oid() => false,
+        (from, Type::Int8) if from.is_oid() => false,
+        (Type::System(SystemType::Name | SystemType::Char | SystemType::NodeTree), Type::Text) => false,
+        (Type::System(from), Type::Array(to)) => from.element().as_ref() != Some(&**to),
         (from, to) => from != to,
     }
 }

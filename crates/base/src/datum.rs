@@ -1,9 +1,10 @@
 //! An owned SQL value: constants, arguments, results, logged inputs. The executor has its own,
 //! register-sized form (`exec::Slot`).
 
-use crate::error::Result;
+use crate::error::{Error, Result, SqlState};
+use crate::limits::NAME_BYTES_MAX as NAME_BYTES;
 use crate::numeric::Numeric;
-use crate::types::Type;
+use crate::types::{SystemType, Type};
 use crate::{datetime, text_io};
 use serde::{Deserialize, Serialize};
 
@@ -28,8 +29,10 @@ pub enum Datum {
     Bytea(Vec<u8>),
     /// uuid, in network order
     Uuid([u8; 16]),
-    /// one-dimensional array, 1-based
+    /// one-dimensional array, 1-based; the fields of a record
     Array(Vec<Datum>),
+    /// a `regclass` and the like, in an answer: the oid with the name it is shown as
+    Reg(u32, String),
 }
 
 impl Datum {
@@ -71,7 +74,30 @@ impl Datum {
                 };
                 Datum::Array(texts.into_iter().map(element).collect::<Result<_>>()?)
             }
+            Type::System(system) => return Datum::parse_system(*system, text),
+            Type::Record(_) => {
+                return Err(Error::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "input of anonymous composite types is not implemented",
+                ));
+            }
             Type::Void => return Err(text_io::invalid_syntax("void", text)),
+        })
+    }
+
+    /// The same for a type of the catalogs. Of an alias of oid a number is read here; names are the
+    /// business of who knows the catalog.
+    fn parse_system(system: SystemType, text: &str) -> Result<Datum> {
+        Ok(match system {
+            SystemType::Name => Datum::Text(text_io::first_bytes(text, NAME_BYTES).to_owned()),
+            SystemType::Char => Datum::Text(text_io::first_chars(text, 1).to_owned()),
+            SystemType::NodeTree | SystemType::AclItem => Datum::Text(text.to_owned()),
+            SystemType::Int2Vector | SystemType::OidVector => {
+                let element = system.element().expect("vectors have elements");
+                let items = text.split_ascii_whitespace().map(|t| Datum::parse(&element, t));
+                Datum::Array(items.collect::<Result<_>>()?)
+            }
+            _ => Datum::Int(i64::from(text_io::parse_oid(text, system)?)),
         })
     }
 
@@ -92,6 +118,31 @@ impl Datum {
             (Datum::Text(s), _) => out.extend_from_slice(s.as_bytes()),
             (Datum::Bytea(b), _) => text_io::write_bytea(out, b),
             (Datum::Uuid(u), _) => text_io::write_uuid(out, u),
+            (Datum::Reg(_, name), _) => out.extend_from_slice(name.as_bytes()),
+            (Datum::Array(items), Type::System(system)) => {
+                let element = system.element().unwrap_or(Type::Unknown);
+                for (i, item) in items.iter().enumerate() {
+                    if i > 0 {
+                        out.push(b' ');
+                    }
+                    item.write(&element, out);
+                }
+            }
+            (Datum::Array(items), Type::Record(fields)) => {
+                out.push(b'(');
+                let mut text = Vec::new();
+                for (i, (item, (_, ty))) in items.iter().zip(fields).enumerate() {
+                    if i > 0 {
+                        out.push(b',');
+                    }
+                    if !item.is_null() {
+                        text.clear();
+                        item.write(ty, &mut text);
+                        text_io::write_record_field(out, &text);
+                    }
+                }
+                out.push(b')');
+            }
             (Datum::Array(items), ty) => {
                 let element = if let Type::Array(element) = ty { element } else { &Type::Unknown };
                 out.push(b'{');

@@ -12,6 +12,7 @@ pub mod error;
 pub mod id;
 pub mod limits;
 pub mod numeric;
+pub mod oid;
 pub mod sync;
 pub mod text_io;
 pub mod types;

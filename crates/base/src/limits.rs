@@ -2,6 +2,8 @@
 
 /// Longest encoded index key, in bytes (PostgreSQL's btree limit is 2704).
 pub const INDEX_KEY_BYTES_MAX: usize = 2048;
+/// Bytes of a name of the system catalogs (type `name`), as in PostgreSQL.
+pub const NAME_BYTES_MAX: usize = 63;
 /// Columns of an index.
 pub const INDEX_COLUMNS_MAX: usize = 32;
 /// Columns of a table.

@@ -12,7 +12,7 @@ pub use array::{parse_array, write_array_element};
 pub use float::{parse_float, write_float};
 
 use crate::error::{Error, Result, SqlState};
-use crate::types::Type;
+use crate::types::{SystemType, Type};
 
 /// Whether PostgreSQL's input functions skip it (`isspace` in the C locale).
 #[inline]
@@ -93,6 +93,49 @@ pub fn parse_int(text: &str, ty: &Type) -> Result<i64> {
             format!("value \"{text}\" is out of range for type {ty}"),
         )
     })
+}
+
+/// Reads an oid or an alias of it, in digits.
+pub fn parse_oid(text: &str, ty: SystemType) -> Result<u32> {
+    let trimmed = trim(text);
+    let digits = trimmed.strip_prefix(['-', '+']).unwrap_or(trimmed);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(invalid_syntax(ty.name(), text));
+    }
+    // A negative number stands for the 32 bits of its two's complement.
+    let n = trimmed.parse::<i64>().ok();
+    let unsigned = n.and_then(|n| u32::try_from(n).ok().or_else(|| i32::try_from(n).ok().map(|n| n as u32)));
+    unsigned.ok_or_else(|| {
+        Error::new(
+            SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+            format!("value \"{text}\" is out of range for type {}", ty.name()),
+        )
+    })
+}
+
+/// The longest beginning of at most `n` bytes that cuts no character.
+pub fn first_bytes(text: &str, n: usize) -> &str {
+    let mut end = text.len().min(n);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Appends a field of a record: quoted where it could be taken for something else.
+pub fn write_record_field(out: &mut Vec<u8>, text: &[u8]) {
+    let special = |b: &u8| matches!(b, b'"' | b'\\' | b'(' | b')' | b',') || is_space(*b);
+    if !text.is_empty() && !text.iter().any(special) {
+        return out.extend_from_slice(text);
+    }
+    out.push(b'"');
+    for b in text {
+        if matches!(b, b'"' | b'\\') {
+            out.push(*b);
+        }
+        out.push(*b);
+    }
+    out.push(b'"');
 }
 
 /// Reads a boolean: a unique prefix of true, false, yes, no, on, off, or 1, 0.

@@ -42,6 +42,138 @@ pub enum Type {
     Unknown,
     /// No value: the result of a procedure without INOUT parameters, or of a `void` function
     Void,
+    /// A type of the system catalogs
+    System(SystemType),
+    /// A row of named fields, as a value
+    Record(Vec<(String, Type)>),
+}
+
+/// Types that the system catalogs are made of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum SystemType {
+    /// `oid`: 32 bits without sign
+    Oid,
+    /// `xid`
+    Xid,
+    /// `regproc`: an oid that is read and shown as the name of a function
+    RegProc,
+    /// `regprocedure`: the same with its argument types
+    RegProcedure,
+    /// `regoper`
+    RegOper,
+    /// `regoperator`
+    RegOperator,
+    /// `regclass`: of a table, view, index or sequence
+    RegClass,
+    /// `regtype`: of a type
+    RegType,
+    /// `regrole`: of a role
+    RegRole,
+    /// `regnamespace`: of a schema
+    RegNamespace,
+    /// `regcollation`: of a collation
+    RegCollation,
+    /// `name`: a text of at most 63 bytes
+    Name,
+    /// `"char"`: one byte
+    Char,
+    /// `int2vector`: shown without braces, subscripts count from 0
+    Int2Vector,
+    /// `oidvector`: the same of oids
+    OidVector,
+    /// `pg_node_tree`: an expression; here its SQL text
+    NodeTree,
+    /// `aclitem`: rights of a role on something
+    AclItem,
+}
+
+impl SystemType {
+    /// All of them.
+    pub const ALL: &[SystemType] = {
+        use SystemType::*;
+        &[
+            Oid,
+            Xid,
+            RegProc,
+            RegProcedure,
+            RegOper,
+            RegOperator,
+            RegClass,
+            RegType,
+            RegRole,
+            RegNamespace,
+            RegCollation,
+            Name,
+            Char,
+            Int2Vector,
+            OidVector,
+            NodeTree,
+            AclItem,
+        ]
+    };
+
+    /// As `format_type` of PostgreSQL prints it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SystemType::Oid => "oid",
+            SystemType::Xid => "xid",
+            SystemType::RegProc => "regproc",
+            SystemType::RegProcedure => "regprocedure",
+            SystemType::RegOper => "regoper",
+            SystemType::RegOperator => "regoperator",
+            SystemType::RegClass => "regclass",
+            SystemType::RegType => "regtype",
+            SystemType::RegRole => "regrole",
+            SystemType::RegNamespace => "regnamespace",
+            SystemType::RegCollation => "regcollation",
+            SystemType::Name => "name",
+            SystemType::Char => "\"char\"",
+            SystemType::Int2Vector => "int2vector",
+            SystemType::OidVector => "oidvector",
+            SystemType::NodeTree => "pg_node_tree",
+            SystemType::AclItem => "aclitem",
+        }
+    }
+
+    /// By its name in the catalog, `char` without quotes.
+    pub fn by_name(name: &str) -> Option<SystemType> {
+        SystemType::ALL.iter().copied().find(|t| t.name().trim_matches('"') == name)
+    }
+
+    /// Whether it is an oid that is read and shown as a name.
+    pub const fn is_reg(self) -> bool {
+        use SystemType::*;
+        matches!(
+            self,
+            RegProc
+                | RegProcedure
+                | RegOper
+                | RegOperator
+                | RegClass
+                | RegType
+                | RegRole
+                | RegNamespace
+                | RegCollation
+        )
+    }
+
+    /// What a vector is made of.
+    pub const fn element(self) -> Option<Type> {
+        match self {
+            SystemType::Int2Vector => Some(Type::Int2),
+            SystemType::OidVector => Some(Type::System(SystemType::Oid)),
+            _ => None,
+        }
+    }
+
+    const fn class(self) -> TypeClass {
+        use SystemType::*;
+        match self {
+            Name | Char | NodeTree | AclItem => TypeClass::Text,
+            Int2Vector | OidVector => TypeClass::Array,
+            _ => TypeClass::Integer,
+        }
+    }
 }
 
 /// What the bits of a value mean, whatever the modifier: types of one class share operators.
@@ -86,6 +218,29 @@ impl Type {
             Type::Uuid => TypeClass::Uuid,
             Type::Array(_) => TypeClass::Array,
             Type::Unknown | Type::Void => TypeClass::Other,
+            Type::System(system) => system.class(),
+            Type::Record(_) => TypeClass::Array,
+        }
+    }
+
+    /// `oid`
+    pub const OID: Type = Type::System(SystemType::Oid);
+    /// `name`
+    pub const NAME: Type = Type::System(SystemType::Name);
+    /// `"char"`
+    pub const CHAR: Type = Type::System(SystemType::Char);
+
+    /// Whether it is `oid` or one of its aliases (`regclass`, ...).
+    pub fn is_oid(&self) -> bool {
+        matches!(self, Type::System(s) if s.class() == TypeClass::Integer)
+    }
+
+    /// The type of the elements of an array or vector.
+    pub fn element(&self) -> Option<Type> {
+        match self {
+            Type::Array(of) => Some((**of).clone()),
+            Type::System(system) => system.element(),
+            _ => None,
         }
     }
 
@@ -123,6 +278,8 @@ impl std::fmt::Display for Type {
             Type::Array(of) => write!(f, "{of}[]"),
             Type::Unknown => f.write_str("unknown"),
             Type::Void => f.write_str("void"),
+            Type::System(system) => f.write_str(system.name()),
+            Type::Record(_) => f.write_str("record"),
         }
     }
 }

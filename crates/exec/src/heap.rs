@@ -231,6 +231,7 @@ impl Heap {
             Datum::Text(s) => self.text(s)?,
             Datum::Bytea(b) => self.bytea(b)?,
             Datum::Uuid(u) => Slot::Uuid(*u),
+            Datum::Reg(oid, _) => Slot::Int(i64::from(*oid)),
             Datum::Array(items) => {
                 let offset = self.room_for(items.len())? as usize;
                 self.elements.resize(offset + items.len(), Slot::Null);

@@ -143,6 +143,7 @@ impl<'a> ValueWriter<'a> {
             Datum::Text(s) => self.text(s),
             Datum::Bytea(b) => self.bytes(b),
             Datum::Uuid(u) => self.uuid(*u),
+            Datum::Reg(oid, _) => self.int(i64::from(*oid)),
             Datum::Array(items) => {
                 let int = |d: &Datum| match d {
                     Datum::Int(n) => Some(*n),

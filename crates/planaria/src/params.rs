@@ -116,6 +116,7 @@ impl Param for Datum {
             Datum::Text(t) => ParamRef::Text(t),
             Datum::Bytea(b) => ParamRef::Bytes(b),
             Datum::Uuid(u) => ParamRef::Uuid(*u),
+            Datum::Reg(oid, _) => ParamRef::Int(i64::from(*oid)),
             Datum::Array(a) => ParamRef::Array(a),
         }
     }

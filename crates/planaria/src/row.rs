@@ -134,6 +134,7 @@ macro_rules! integers_from_datum {
                         SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
                         format!("{i} does not fit {}", stringify!($ty)),
                     )),
+                    Datum::Reg(oid, _) => Self::from_datum(&Datum::Int(i64::from(*oid)), ty),
                     other => mismatch(other, ty, stringify!($ty)),
                 }
             }
@@ -197,6 +198,10 @@ impl<T: FromDatum> FromDatum for Vec<T> {
     fn from_datum(value: &Datum, ty: &Type) -> Result<Self> {
         match (value, ty) {
             (Datum::Array(items), Type::Array(of)) => items.iter().map(|i| T::from_datum(i, of)).collect(),
+            (Datum::Array(items), ty) if ty.element().is_some() => {
+                let of = ty.element().unwrap_or(Type::Unknown);
+                items.iter().map(|i| T::from_datum(i, &of)).collect()
+            }
             (Datum::Bytea(bytes), _) => {
                 bytes.iter().map(|b| T::from_datum(&Datum::Int(i64::from(*b)), &Type::Int2)).collect()
             }

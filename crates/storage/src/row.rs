@@ -20,6 +20,7 @@
 
 use planaria_base::limits::{NUMERIC_DIGITS_WORD, ROW_BYTES_MAX};
 use planaria_base::numeric::PackedNumeric;
+use planaria_base::types::SystemType;
 use planaria_base::{ColumnId, Error, Numeric, Result, SqlState, Type};
 use std::ops::Range;
 
@@ -88,7 +89,10 @@ impl ColumnKind {
             Type::Numeric(_) => ColumnKind::Numeric,
             Type::Uuid => ColumnKind::Uuid,
             Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Bytea => ColumnKind::Bytes,
-            Type::Array(_) | Type::Unknown | Type::Void => return None,
+            Type::System(SystemType::Name | SystemType::Char) => ColumnKind::Bytes,
+            // An oid has no sign.
+            ty if ty.is_oid() => ColumnKind::Int8,
+            Type::Array(_) | Type::System(_) | Type::Record(_) | Type::Unknown | Type::Void => return None,
         })
     }
     /// Bytes in the fixed part, without the end offset of variable-length columns.

@@ -9,9 +9,10 @@ use super::fast::{int2, int4, int8};
 use crate::heap::Heap;
 use crate::slot::Slot;
 use planaria_base::cast::needs_cast;
+use planaria_base::limits::NAME_BYTES_MAX;
 use planaria_base::text_io::{self, count_chars};
-use planaria_base::types::TypeClass;
-use planaria_base::{Error, Numeric, Result, SqlState, Type, datetime};
+use planaria_base::types::{SystemType, TypeClass};
+use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, datetime};
 use planaria_storage::arena::Bytes;
 
 /// `slot`, a value of type `from`, as a value of type `to`. NULL stays NULL.
@@ -20,6 +21,7 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         return Ok(Slot::Null);
     }
     match (slot, to) {
+        (Slot::Int(n), Type::Int4) if from.is_oid() => Ok(Slot::Int(i64::from(n as i32))),
         (Slot::Int(n), Type::Int8) if from.class() == TypeClass::Integer => Ok(Slot::Int(int8(Some(n))?)),
         (Slot::Int(n), Type::Int4) if from.class() == TypeClass::Integer => Ok(Slot::Int(int4(Some(n))?)),
         (Slot::Int(n), Type::Int2) if from.class() == TypeClass::Integer => Ok(Slot::Int(int2(Some(n))?)),
@@ -51,7 +53,28 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
             let text = to_text(slot, from, heap)?;
             limited(text, to, explicit, heap)
         }
+        (Slot::Int(n), to) if to.is_oid() && from.class() == TypeClass::Integer => {
+            // As PostgreSQL: an int4 is taken bit by bit, an int8 must be in range.
+            let bits = u32::try_from(n).ok().or_else(|| match from {
+                Type::Int2 | Type::Int4 => i32::try_from(n).ok().map(|n| n as u32),
+                _ => None,
+            });
+            bits.map(|n| Slot::Int(i64::from(n)))
+                .ok_or_else(|| Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "OID out of range"))
+        }
+        (Slot::Text(at), Type::Int4) if *from == Type::CHAR => {
+            Ok(Slot::Int(heap.bytes(at).first().map_or(0, |b| i64::from(*b as i8))))
+        }
+        (Slot::Int(n), Type::System(SystemType::Char)) => {
+            let byte = u8::try_from(n)
+                .ok()
+                .filter(u8::is_ascii)
+                .ok_or_else(|| Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "\"char\" out of range"))?;
+            let text = if byte == 0 { String::new() } else { char::from(byte).to_string() };
+            heap.text(&text)
+        }
         (Slot::Text(at), to) => parse(at, to, heap),
+        (Slot::Array(_), Type::System(_)) | (Slot::Array(_), Type::Record(_)) => Ok(slot),
         (Slot::Array(array), Type::Array(element_to)) => match from {
             Type::Array(element_from) if needs_cast(element_from, element_to) => {
                 let mut elements = heap.elements(array).to_vec();
@@ -166,6 +189,18 @@ pub fn parse(at: Bytes, to: &Type, heap: &mut Heap) -> Result<Slot> {
             }
             heap.array(&elements)?
         }
+        Type::System(system) if matches!(to.class(), TypeClass::Text) => {
+            let text = match system {
+                SystemType::Name => text_io::first_bytes(text, NAME_BYTES_MAX),
+                SystemType::Char => text_io::first_chars(text, 1),
+                _ => text,
+            };
+            Slot::Text(Bytes { offset: at.offset, len: text.len() as u32 })
+        }
+        Type::System(_) | Type::Record(_) => {
+            let datum = Datum::parse(to, text)?;
+            heap.push_datum(&datum)?
+        }
         Type::Void => return Err(cannot_cast(&Type::Text, to)),
     })
 }
@@ -186,6 +221,30 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         (Slot::Text(at), _) => out.extend_from_slice(heap.bytes(at)),
         (Slot::Bytea(at), _) => text_io::write_bytea(out, heap.bytes(at)),
         (Slot::Uuid(u), _) => text_io::write_uuid(out, &u),
+        (Slot::Array(array), Type::System(system)) => {
+            let element_type = system.element().unwrap_or(Type::Unknown);
+            for (i, element) in heap.elements(array).iter().enumerate() {
+                if i > 0 {
+                    out.push(b' ');
+                }
+                write(heap, *element, &element_type, out);
+            }
+        }
+        (Slot::Array(array), Type::Record(fields)) => {
+            out.push(b'(');
+            let mut text = Vec::new();
+            for (i, (field, (_, ty))) in heap.elements(array).iter().zip(fields).enumerate() {
+                if i > 0 {
+                    out.push(b',');
+                }
+                if !field.is_null() {
+                    text.clear();
+                    write(heap, *field, ty, &mut text);
+                    text_io::write_record_field(out, &text);
+                }
+            }
+            out.push(b')');
+        }
         (Slot::Array(array), ty) => {
             let element_type = if let Type::Array(element) = ty { element } else { &Type::Unknown };
             out.push(b'{');

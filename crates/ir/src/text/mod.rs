@@ -32,6 +32,7 @@ pub(crate) use print::print;
 
 use crate::{Program, Reg};
 use planaria_base::Type;
+use planaria_base::types::SystemType;
 
 /// What each register is called in the text form.
 pub fn register_names(program: &Program) -> Vec<String> {
@@ -79,6 +80,13 @@ pub fn type_name(ty: &Type) -> String {
         Type::Array(of) => format!("{}[]", type_name(of)),
         Type::Unknown => "unknown".into(),
         Type::Void => "void".into(),
+        Type::System(SystemType::Char) => "catalog_char".into(),
+        Type::System(system) => system.name().into(),
+        Type::Record(fields) => {
+            let fields: Vec<String> =
+                fields.iter().map(|(name, ty)| format!("{} {}", print::quote(name), type_name(ty))).collect();
+            format!("record({})", fields.join(", "))
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{
     Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Range, Reg, RegDecl, RegKind, SortKey,
     StateSource,
 };
+use planaria_base::types::SystemType;
 use planaria_base::{
     ColumnId, Datum, IndexId, Numeric, ProcedureId, Result, SequenceId, SqlState, TableId, Type,
 };
@@ -273,10 +274,24 @@ impl Parser {
                 self.sign(")")?;
                 if word == "char" { Type::Char(n) } else { Type::Varchar(Some(n)) }
             }
-            _ => match PLAIN.iter().find(|t| type_name(t) == word) {
-                Some(ty) => ty.clone(),
-                None => return self.fail("expected a type"),
-            },
+            "record" => {
+                self.sign("(")?;
+                let mut fields = Vec::new();
+                while !self.sign_if(")") {
+                    if !fields.is_empty() {
+                        self.sign(",")?;
+                    }
+                    fields.push((self.quoted()?, self.ty()?));
+                }
+                Type::Record(fields)
+            }
+            _ => {
+                let system = SystemType::ALL.iter().copied().map(Type::System);
+                match PLAIN.iter().cloned().chain(system).find(|t| type_name(t) == word) {
+                    Some(ty) => ty,
+                    None => return self.fail("expected a type"),
+                }
+            }
         };
         while self.sign_if("[") {
             self.sign("]")?;

@@ -27,7 +27,7 @@ fn ident(name: &str) -> String {
     if is_plain(name) { name.to_owned() } else { quote(name) }
 }
 
-fn quote(text: &str) -> String {
+pub(super) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
@@ -73,6 +73,8 @@ pub(crate) fn datum_text(datum: &Datum) -> String {
         Datum::Bytea(b) => format!("bytes '{}'", hex(b)),
         Datum::Uuid(u) => format!("uuid '{}'", hex(u)),
         Datum::Array(of) => format!("[{}]", list(of, datum_text)),
+        // Its name belongs to an answer, not to a program.
+        Datum::Reg(oid, _) => oid.to_string(),
     }
 }
 

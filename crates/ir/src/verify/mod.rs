@@ -42,7 +42,7 @@ mod ops;
 mod tests;
 
 use crate::{OpId, OpKind, Program, ProgramKind, Reg, RegKind};
-use planaria_base::types::TypeClass;
+use planaria_base::types::{SystemType, TypeClass};
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, TableId, Type};
 use std::collections::HashSet;
 
@@ -147,6 +147,10 @@ pub fn holds(to: &Type, from: &Type) -> bool {
         }
         (Type::Varchar(Some(n)), Type::Varchar(Some(m)) | Type::Char(m)) => n >= m,
         (Type::Array(to), Type::Array(from)) => holds(to, from),
+        // All of them are 32 bits without sign.
+        (to, from) if from.is_oid() => to.is_oid() || *to == Type::Int8,
+        (Type::Text, Type::System(SystemType::Name | SystemType::Char | SystemType::NodeTree)) => true,
+        (Type::Array(to), Type::System(from)) => from.element().as_ref() == Some(&**to),
         _ => false,
     }
 }

@@ -534,7 +534,7 @@ fn sig_fits(sig: Sig, ty: &Type) -> bool {
         Sig::S => matches!(ty, Type::Timestamp | Type::TimestampTz),
         Sig::V => *ty == Type::Interval,
         Sig::U => *ty == Type::Uuid,
-        Sig::A => matches!(ty, Type::Array(_)),
+        Sig::A => ty.class() == TypeClass::Array,
         Sig::X => true,
     }
 }
@@ -547,8 +547,10 @@ fn datum_fits(value: &Datum, ty: &Type) -> bool {
         Datum::Int(n) => match ty {
             Type::Int2 => i16::try_from(*n).is_ok(),
             Type::Int4 | Type::Date => i32::try_from(*n).is_ok(),
+            Type::System(_) => ty.is_oid() && u32::try_from(*n).is_ok(),
             _ => matches!(ty.class(), TypeClass::Integer | TypeClass::DateTime | TypeClass::Interval),
         },
+        Datum::Reg(..) => false,
         Datum::Float(_) => *ty == Type::Float8,
         Datum::Numeric(_) => ty.class() == TypeClass::Numeric,
         Datum::Text(_) => ty.class() == TypeClass::Text || *ty == Type::Unknown,
@@ -556,6 +558,13 @@ fn datum_fits(value: &Datum, ty: &Type) -> bool {
         Datum::Uuid(_) => *ty == Type::Uuid,
         Datum::Array(of) => match ty {
             Type::Array(element) => of.iter().all(|d| datum_fits(d, element)),
+            Type::System(system) => match system.element() {
+                Some(element) => of.iter().all(|d| datum_fits(d, &element)),
+                None => false,
+            },
+            Type::Record(fields) => {
+                fields.len() == of.len() && of.iter().zip(fields).all(|(d, (_, ty))| datum_fits(d, ty))
+            }
             _ => false,
         },
     }

@@ -492,6 +492,7 @@ fn natural_type(value: &Datum) -> Type {
         Datum::Text(_) => Type::Text,
         Datum::Bytea(_) => Type::Bytea,
         Datum::Uuid(_) => Type::Uuid,
+        Datum::Reg(..) => Type::OID,
         Datum::Array(items) => Type::Array(Box::new(items.first().map_or(Type::Unknown, natural_type))),
     }
 }

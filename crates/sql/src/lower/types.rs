@@ -6,6 +6,7 @@
 use super::Lowerer;
 use super::bound::{Bound, BoundKind};
 use crate::ast::{TypeName, TypeNameKind};
+use planaria_base::types::SystemType;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, text_io};
 use planaria_catalog::Catalog;
 
@@ -43,14 +44,18 @@ pub(super) fn category(ty: &Type) -> Category {
         Type::Date | Type::Timestamp | Type::TimestampTz => Category::DateTime,
         Type::Interval => Category::Interval,
         Type::Array(_) => Category::Array,
-        Type::Bytea | Type::Uuid | Type::Void => Category::User,
+        Type::Bytea | Type::Uuid | Type::Void | Type::Record(_) => Category::User,
+        Type::System(SystemType::Name) => Category::String,
+        Type::System(SystemType::Int2Vector | SystemType::OidVector) => Category::Array,
+        ty if ty.is_oid() => Category::Numeric,
+        Type::System(_) => Category::User,
         Type::Unknown => Category::Unknown,
     }
 }
 
 /// Whether the type is the preferred one of its category.
 pub(super) fn is_preferred(ty: &Type) -> bool {
-    matches!(ty, Type::Bool | Type::Float8 | Type::Text | Type::TimestampTz | Type::Interval)
+    matches!(ty, Type::Bool | Type::Float8 | Type::Text | Type::TimestampTz | Type::Interval | &Type::OID)
 }
 
 /// The same type but for its modifier.
@@ -111,6 +116,7 @@ pub(super) fn is_relabel(from: &Type, to: &Type) -> bool {
         // Time zones other than UTC do not exist here.
         (Type::Timestamp, Type::TimestampTz) | (Type::TimestampTz, Type::Timestamp) => true,
         (Type::Array(a), Type::Array(b)) => is_relabel(a, b),
+        (Type::System(_), _) => planaria_ir::verify::holds(to, from),
         _ => false,
     }
 }
@@ -135,6 +141,7 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
             Datum::Text(text.trim_end_matches(' ').to_owned())
         }
         Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
+        Type::System(_) => Datum::parse(ty, text)?,
         Type::Array(of) => {
             let mut elements = Vec::new();
             for element in text_io::parse_array(text)? {
