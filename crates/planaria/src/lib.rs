@@ -39,6 +39,8 @@ mod options;
 mod params;
 mod row;
 mod session;
+mod sink;
+mod statement;
 mod stats;
 mod ticket;
 
@@ -51,7 +53,9 @@ pub use options::{
 pub use params::{Bytes, Param, ParamRef, Params};
 pub use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
 pub use row::{Column, ColumnIndex, FromDatum, Row, Rows};
-pub use session::{Notice, PreparedCall, Session, Statement, StatementResult, Submitted, Transaction};
+pub use session::{Notice, PreparedCall, Session, StatementResult, Submitted, Transaction};
+pub use sink::{RowRef, RowSink, ValueRef};
+pub use statement::{Done, Parsed, SessionState, Statement, StatementKind, TransactionStatus, parse};
 pub use stats::{Memory, Stats};
 pub use ticket::Ticket;
 

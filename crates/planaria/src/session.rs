@@ -2,7 +2,8 @@
 
 use crate::engine::SessionApi;
 use crate::params::Params;
-use crate::row::{Column, Rows};
+use crate::row::Rows;
+use crate::statement::Statement;
 use crate::ticket::Ticket;
 use arc_swap::ArcSwap;
 use planaria_base::{Error, Result, SqlState};
@@ -54,23 +55,6 @@ pub struct PreparedCall {
     pub(crate) resolved: ArcSwap<crate::engine::Resolved>,
 }
 
-/// A statement with `$n` parameters, analysed once.
-#[derive(Clone)]
-pub struct Statement {
-    pub(crate) inner: Arc<crate::engine::PreparedStatement>,
-}
-
-impl Statement {
-    /// The text.
-    pub fn text(&self) -> &str {
-        &self.inner.text
-    }
-    /// The columns of its answer; none where it has no rows.
-    pub fn columns(&self) -> &[Column] {
-        &self.inner.columns
-    }
-}
-
 /// A session. Not shared between threads; many sessions run at the same time.
 ///
 /// ```
@@ -89,7 +73,7 @@ impl Statement {
 /// # Ok(()) }
 /// ```
 pub struct Session {
-    api: Box<dyn SessionApi>,
+    pub(crate) api: Box<dyn SessionApi>,
     calls: Vec<Arc<PreparedCall>>,
 }
 
@@ -189,11 +173,6 @@ impl Session {
     pub fn transaction(&mut self) -> Result<Transaction<'_>> {
         self.execute("BEGIN", ())?;
         Ok(Transaction { session: self })
-    }
-
-    /// Whether BEGIN was said and neither COMMIT nor ROLLBACK since.
-    pub fn in_transaction(&self) -> bool {
-        self.api.in_transaction()
     }
 
     /// Messages of the last statement or call.

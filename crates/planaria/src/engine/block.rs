@@ -3,6 +3,7 @@
 use super::session::{Block, LogAs, SessionCore, not_serialized};
 use super::statement::done;
 use crate::session::StatementResult;
+use crate::ticket::Ticket;
 use planaria_base::{Error, Result, SqlState};
 use planaria_exec::Interrupt;
 use planaria_protocol::Protocol;
@@ -25,6 +26,7 @@ impl<P: Protocol> SessionCore<P> {
                 self.begin();
                 self.leave();
                 self.block = Block::Open;
+                self.settings.begin();
                 self.savepoints.clear();
                 Ok(done("BEGIN"))
             }
@@ -140,8 +142,9 @@ impl<P: Protocol> SessionCore<P> {
         self.leave();
         self.block = Block::None;
         self.doomed = false;
+        self.settings.end(outcome.is_ok());
         outcome?;
-        ticket.map_or(Ok(()), |t| t.wait())?;
+        self.pending = ticket.unwrap_or_else(Ticket::done);
         Ok(done("COMMIT"))
     }
 
@@ -154,8 +157,17 @@ impl<P: Protocol> SessionCore<P> {
         self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
         self.leave();
         self.block = Block::None;
+        self.settings.end(false);
         self.savepoints.clear();
         self.doomed = false;
+    }
+
+    /// The end of a statement whose caller hears of it when it is durable.
+    pub(super) fn finish<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        let pending = std::mem::replace(&mut self.pending, Ticket::done());
+        let answer = self.fail_block_on_error(outcome)?;
+        pending.wait()?;
+        Ok(answer)
     }
 
     /// A statement that fails fails its transaction block.

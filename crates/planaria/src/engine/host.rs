@@ -8,6 +8,7 @@ use super::snapshot::Snapshot;
 use super::statement::compile_dynamic;
 use crate::row::{Column, Row};
 use crate::session::Notice;
+use crate::sink::{RowRef, RowSink};
 use planaria_base::{Datum, Error, ProcedureId, Result, SequenceId, SqlState, Type};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
@@ -173,6 +174,10 @@ pub(crate) struct SessionHost<'a, H: Header> {
     pub(crate) notices: &'a mut Vec<Notice>,
     pub(crate) columns: &'a Arc<[Column]>,
     pub(crate) rows: &'a mut Vec<Row>,
+    /// Takes the rows instead.
+    pub(crate) sink: Option<&'a mut dyn RowSink>,
+    /// Rows given to the sink.
+    pub(crate) sunk: &'a mut u64,
     pub(crate) cancelled: &'a AtomicBool,
     /// Whether the program answers: replay does not collect rows.
     pub(crate) quiet: bool,
@@ -282,6 +287,10 @@ impl<H: Header> Host for SessionHost<'_, H> {
     }
 
     fn row(&mut self, row: &[Slot], heap: &Heap) -> Result<()> {
+        if let Some(sink) = &mut self.sink {
+            *self.sunk += 1;
+            return sink.row(RowRef::new(row, heap));
+        }
         if !self.quiet {
             let values = row.iter().map(|s| heap.to_datum(*s)).collect();
             self.rows.push(Row { columns: self.columns.clone(), values });

@@ -3,6 +3,7 @@
 //! * [`snapshot`]: one catalog version with its tables and compiled procedures; [`plan`]: how their calls
 //!   are logged and replayed;
 //! * [`session`]: attempts and commits; [`statement`]: what kind of statement goes where;
+//! * [`serve`]: statements as a server runs them: their rows lent, the disk not waited for;
 //! * [`host`]: what a running program may ask (inputs, sequences, messages);
 //! * [`schema`]: changes of the catalog, behind the [`gate`];
 //! * [`replay`]: the engine's side of recovery.
@@ -25,6 +26,7 @@ mod record;
 mod replay;
 mod schema;
 mod sequence;
+mod serve;
 mod session;
 mod settings;
 mod snapshot;
@@ -35,6 +37,8 @@ use crate::options::{Options, RecoveryPhases, RecoveryReport};
 use crate::params::Params;
 use crate::row::Column;
 use crate::session::{Notice, PreparedCall, StatementResult, Submitted};
+use crate::sink::RowSink;
+use crate::statement::{Done, Parsed, TransactionStatus};
 use crate::stats::{Memory, Stats};
 use crate::{Durability, LogKind, Scheme};
 use arc_swap::ArcSwap;
@@ -49,9 +53,10 @@ use planaria_storage::TableSet;
 use planaria_storage::reclaim::Participant;
 use session::SessionCore;
 use snapshot::Snapshot;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use serve::KeptState;
 pub(crate) use statement::PreparedStatement;
 
 /// The version of the planner whose plans the log was written under: part of the log's header,
@@ -93,9 +98,24 @@ pub(crate) trait SessionApi: Send {
     fn prepare(&mut self, text: &str) -> Result<Arc<PreparedStatement>>;
     fn run_prepared(&mut self, statement: &PreparedStatement, params: &dyn Params)
     -> Result<StatementResult>;
+    /// Analyses a parsed statement whose first parameters have these types, where they are known.
+    fn prepare_parsed(&mut self, parsed: &Parsed, types: &[Option<Type>]) -> Result<Arc<PreparedStatement>>;
+    /// Runs a statement without waiting for the disk; its rows go to the sink.
+    fn start(
+        &mut self,
+        statement: &PreparedStatement,
+        params: &dyn Params,
+        sink: &mut dyn RowSink,
+    ) -> Result<Done>;
+    /// Puts the state of another session in place of this one's.
+    fn swap_state(&mut self, state: &mut KeptState);
+    fn cancelled_by(&mut self, flag: &Arc<AtomicBool>);
+    fn setting(&self, name: &str) -> Result<&str>;
+    fn settings_changes(&self) -> u64;
+    fn setting_milliseconds(&self, name: &str) -> u64;
     fn resolve_call(&mut self, name: &str, arguments: usize) -> Result<Arc<Resolved>>;
     fn submit(&mut self, call: &PreparedCall, params: &dyn Params) -> Result<Submitted>;
-    fn in_transaction(&self) -> bool;
+    fn transaction_status(&self) -> TransactionStatus;
     fn take_notices(&mut self) -> Vec<Notice>;
     fn catalog(&mut self) -> Arc<Catalog>;
 }
@@ -326,11 +346,11 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
         params: &dyn Params,
     ) -> Result<StatementResult> {
         let outcome = self.run_statement(statement, text, params);
-        self.fail_block_on_error(outcome)
+        self.finish(outcome)
     }
     fn statement_text(&mut self, text: &str, params: &dyn Params) -> Result<StatementResult> {
         let outcome = self.prepare_text(text, params).and_then(|p| self.run_prepared_statement(&p, params));
-        self.fail_block_on_error(outcome)
+        self.finish(outcome)
     }
     fn prepare(&mut self, text: &str) -> Result<Arc<PreparedStatement>> {
         self.prepare_text(text, &())
@@ -341,7 +361,35 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
         params: &dyn Params,
     ) -> Result<StatementResult> {
         let outcome = self.run_prepared_statement(statement, params);
+        self.finish(outcome)
+    }
+    fn prepare_parsed(&mut self, parsed: &Parsed, types: &[Option<Type>]) -> Result<Arc<PreparedStatement>> {
+        let outcome = self.prepare_statement(parsed, types);
         self.fail_block_on_error(outcome)
+    }
+    fn start(
+        &mut self,
+        statement: &PreparedStatement,
+        params: &dyn Params,
+        sink: &mut dyn RowSink,
+    ) -> Result<Done> {
+        let outcome = self.start_statement(statement, params, sink);
+        self.fail_block_on_error(outcome)
+    }
+    fn swap_state(&mut self, state: &mut KeptState) {
+        self.exchange_state(state);
+    }
+    fn cancelled_by(&mut self, flag: &Arc<AtomicBool>) {
+        self.cancelled.clone_from(flag);
+    }
+    fn setting(&self, name: &str) -> Result<&str> {
+        self.settings.get(name)
+    }
+    fn settings_changes(&self) -> u64 {
+        self.settings.changes()
+    }
+    fn setting_milliseconds(&self, name: &str) -> u64 {
+        self.settings.milliseconds(name)
     }
     fn resolve_call(&mut self, name: &str, arguments: usize) -> Result<Arc<Resolved>> {
         self.resolve(name, arguments).map(Arc::new)
@@ -350,8 +398,12 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
         let outcome = self.submit_call(call, params);
         self.fail_block_on_error(outcome)
     }
-    fn in_transaction(&self) -> bool {
-        !matches!(self.block, session::Block::None)
+    fn transaction_status(&self) -> TransactionStatus {
+        match self.block {
+            session::Block::None => TransactionStatus::Idle,
+            session::Block::Open => TransactionStatus::Open,
+            session::Block::Failed => TransactionStatus::Failed,
+        }
     }
     fn take_notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.notices)

@@ -71,7 +71,7 @@ impl<P: Protocol> SessionCore<P> {
         if let Some(id) = outcome.routine {
             result.notices.extend(self.how_logged(id));
         }
-        self.ticket(ts, true).wait()?;
+        self.pending = self.ticket(ts, true);
         Ok(result)
     }
 

@@ -195,6 +195,11 @@ impl SessionSequences {
         })
     }
 
+    /// Exchanges the values last drawn with another session's.
+    pub(crate) fn swap_current(&mut self, other: &mut Vec<Option<i64>>) {
+        std::mem::swap(&mut self.current, other);
+    }
+
     /// The row ids kept back belong to tables that are no more.
     pub(crate) fn forget_runs(&mut self) {
         self.runs.clear();

@@ -12,12 +12,14 @@
 use super::host::{Inputs, SequenceEffect, SessionHost};
 use super::record::RowForm;
 use super::sequence::SessionSequences;
+use super::settings::Settings;
 use super::snapshot::Snapshot;
 use super::{Engine, bind, record};
 use crate::options::LogKind;
 use crate::params::Params;
 use crate::row::{Column, Row, Rows};
 use crate::session::Notice;
+use crate::sink::{RowRef, RowSink};
 use crate::ticket::{SessionLog, Ticket};
 use planaria_base::limits::ATTEMPTS_MAX;
 use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, SqlState, Type, WorkerId};
@@ -67,6 +69,8 @@ pub(crate) struct SessionCore<P: Protocol> {
     pub(super) effects: Vec<SequenceEffect>,
     pub(super) notices: Vec<Notice>,
     pub(super) rows: Vec<Row>,
+    /// Rows that the last program gave to a sink.
+    pub(super) sunk: u64,
     pub(super) args: Vec<Slot>,
     /// The arguments of a call that will be logged, out of the program's reach.
     kept_args: Vec<Slot>,
@@ -79,6 +83,9 @@ pub(crate) struct SessionCore<P: Protocol> {
     pub(super) cancelled: Arc<AtomicBool>,
     pub(super) no_columns: Arc<[Column]>,
     pub(super) statements: super::statement::StatementCache,
+    pub(super) settings: Settings,
+    /// The way to the disk of what the last statement committed, until somebody waits for it.
+    pub(super) pending: Ticket,
 }
 
 impl<P: Protocol> SessionCore<P> {
@@ -101,6 +108,7 @@ impl<P: Protocol> SessionCore<P> {
             effects: Vec::new(),
             notices: Vec::new(),
             rows: Vec::new(),
+            sunk: 0,
             args: Vec::new(),
             kept_args: Vec::new(),
             kept_heap: Heap::new(),
@@ -110,6 +118,8 @@ impl<P: Protocol> SessionCore<P> {
             cancelled: Arc::new(AtomicBool::new(false)),
             no_columns: Arc::from([]),
             statements: Default::default(),
+            settings: Settings::default(),
+            pending: Ticket::done(),
             engine,
         })
     }
@@ -181,6 +191,7 @@ impl<P: Protocol> SessionCore<P> {
         self.inputs.begin();
         self.effects.clear();
         self.rows.clear();
+        self.sunk = 0;
         self.kept_heap.clear();
         self.machine.reset();
     }
@@ -223,6 +234,21 @@ impl<P: Protocol> SessionCore<P> {
         params: &dyn Params,
         encode: bool,
     ) -> Result<(), Interrupt> {
+        self.run_to(snapshot, code, parameters, columns, params, encode, None)
+    }
+
+    /// The same; its rows go to `sink`, if there is one.
+    #[allow(clippy::too_many_arguments, reason = "a program, its parameters and where its rows go")]
+    pub(super) fn run_to(
+        &mut self,
+        snapshot: &Snapshot<P::Header>,
+        code: &Code,
+        parameters: &[Type],
+        columns: &Arc<[Column]>,
+        params: &dyn Params,
+        encode: bool,
+        sink: Option<&mut dyn RowSink>,
+    ) -> Result<(), Interrupt> {
         self.args.clear();
         for (i, ty) in parameters.iter().enumerate() {
             let slot = bind::bind(params.param(i), ty, i + 1, self.machine.heap_mut())?;
@@ -236,7 +262,7 @@ impl<P: Protocol> SessionCore<P> {
                 self.kept_args.push(Heap::relocate(*slot, self.machine.heap(), &mut self.kept_heap)?);
             }
         }
-        self.machine_run(snapshot, code, columns, false)
+        self.machine_run(snapshot, code, columns, false, sink)
     }
 
     /// The same with arguments of the right types, for replay; `quiet`: nobody wants the answer.
@@ -253,13 +279,13 @@ impl<P: Protocol> SessionCore<P> {
             self.args.push(slot);
         }
         let columns = self.no_columns.clone();
-        self.machine_run(snapshot, code, &columns, quiet)
+        self.machine_run(snapshot, code, &columns, quiet, None)
     }
 
     /// The same with arguments that are in the heap already; the answer is the machine's `outs`.
     pub(super) fn run_args(&mut self, snapshot: &Snapshot<P::Header>, code: &Code) -> Result<(), Interrupt> {
         let columns = self.no_columns.clone();
-        self.machine_run(snapshot, code, &columns, true)
+        self.machine_run(snapshot, code, &columns, true, None)
     }
 
     fn machine_run(
@@ -268,7 +294,11 @@ impl<P: Protocol> SessionCore<P> {
         code: &Code,
         columns: &Arc<[Column]>,
         quiet: bool,
+        mut sink: Option<&mut dyn RowSink>,
     ) -> Result<(), Interrupt> {
+        if let Some(sink) = &mut sink {
+            sink.restart();
+        }
         let mut host = SessionHost {
             snapshot,
             inputs: &mut self.inputs,
@@ -278,6 +308,8 @@ impl<P: Protocol> SessionCore<P> {
             notices: &mut self.notices,
             columns,
             rows: &mut self.rows,
+            sink: reborrow(&mut sink),
+            sunk: &mut self.sunk,
             cancelled: &self.cancelled,
             quiet,
         };
@@ -290,7 +322,13 @@ impl<P: Protocol> SessionCore<P> {
         };
         self.machine.run(code, &self.args, &mut context)?;
         let outs = self.machine.outs();
-        if !outs.is_empty() && !quiet {
+        if outs.is_empty() || quiet {
+            return Ok(());
+        }
+        if let Some(sink) = sink {
+            self.sunk += 1;
+            sink.row(RowRef::new(outs, self.machine.heap()))?;
+        } else {
             let values = outs.iter().map(|s| self.machine.heap().to_datum(*s)).collect();
             self.rows.push(Row { columns: columns.clone(), values });
         }
@@ -378,6 +416,14 @@ impl<P: Protocol> SessionCore<P> {
     /// The rows of the last program.
     pub(super) fn take_rows(&mut self, columns: &Arc<[Column]>) -> Rows {
         Rows { columns: columns.clone(), rows: std::mem::take(&mut self.rows) }
+    }
+}
+
+/// Lends a sink on, for a shorter time.
+pub(super) fn reborrow<'s>(sink: &'s mut Option<&mut dyn RowSink>) -> Option<&'s mut dyn RowSink> {
+    match sink {
+        Some(sink) => Some(&mut **sink),
+        None => None,
     }
 }
 

@@ -1,85 +1,351 @@
-//! SET and SHOW: what clients send, answered honestly. Planaria has one behaviour, so a setting can
-//! only be set to what it is, or is one that changes nothing.
+//! SET and SHOW: what clients send, answered honestly. Planaria has one behaviour, so most settings
+//! can only be set to what they are, or are ones that change nothing but what SHOW answers.
+//!
+//! A value set in a transaction that is rolled back is undone; SET LOCAL lasts until the end of the
+//! transaction.
 
 use planaria_base::{Error, Result, SqlState};
+use std::collections::BTreeMap;
 
-/// Settings with their value; `true`: any value may be set, it changes nothing.
-const SETTINGS: &[(&str, &str, bool)] = &[
-    ("application_name", "", true),
-    ("bytea_output", "hex", false),
-    ("check_function_bodies", "on", true),
-    ("client_encoding", "UTF8", false),
-    ("client_min_messages", "notice", true),
-    ("datestyle", "ISO, MDY", true),
-    ("default_table_access_method", "memory", true),
-    ("default_tablespace", "", true),
-    ("default_transaction_isolation", "serializable", true),
-    ("extra_float_digits", "1", true),
-    ("intervalstyle", "postgres", true),
-    ("max_index_keys", "32", false),
-    ("row_security", "off", true),
-    ("search_path", "\"$user\", public", true),
-    ("server_encoding", "UTF8", false),
-    ("server_version", "15.0 (Planaria)", false),
-    ("standard_conforming_strings", "on", false),
-    ("synchronous_commit", "on", true),
-    ("timezone", "UTC", false),
-    ("transaction_isolation", "serializable", true),
-    ("transaction_read_only", "off", true),
+/// What a setting can be set to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    /// Only what it is.
+    Fixed,
+    /// Any text: it changes nothing.
+    Any,
+    /// on or off, in PostgreSQL's spellings.
+    Bool,
+    /// Milliseconds: a number, with a unit or without.
+    Milliseconds,
+    /// `ISO`, in any order of days and months that is understood.
+    DateStyle,
+    /// A level of isolation; every transaction is serializable, which is at least as strict.
+    Isolation,
+}
+
+use Takes::{Any, Bool, DateStyle, Fixed, Isolation, Milliseconds};
+
+struct Setting {
+    /// As SHOW ALL spells it.
+    name: &'static str,
+    default: &'static str,
+    takes: Takes,
+    description: &'static str,
+}
+
+const fn setting(
+    name: &'static str,
+    default: &'static str,
+    takes: Takes,
+    description: &'static str,
+) -> Setting {
+    Setting { name, default, takes, description }
+}
+
+/// The version of PostgreSQL whose dialect and catalogs clients may expect.
+const SERVER_VERSION: &str = "15.18";
+
+/// All settings, by name in lower case.
+const SETTINGS: &[Setting] = &[
+    setting("application_name", "", Any, "Name of the application, for pg_stat_activity and the log."),
+    setting("array_nulls", "on", Fixed, "NULL in the text of an array is the null value."),
+    setting("backslash_quote", "safe_encoding", Any, "Changes nothing."),
+    setting("bytea_output", "hex", Fixed, "Form of bytea as text."),
+    setting("check_function_bodies", "on", Bool, "Bodies of routines are always checked."),
+    setting("client_encoding", "UTF8", Fixed, "Encoding of the client."),
+    setting("client_min_messages", "notice", Any, "Changes nothing."),
+    setting("DateStyle", "ISO, MDY", DateStyle, "Form of dates."),
+    setting("default_table_access_method", "heap", Any, "Tables live in memory."),
+    setting("default_tablespace", "", Any, "There is one place for tables."),
+    setting("default_text_search_config", "pg_catalog.simple", Any, "Changes nothing."),
+    setting("default_transaction_deferrable", "off", Bool, "Changes nothing."),
+    setting("default_transaction_isolation", "serializable", Isolation, "Every transaction is serializable."),
+    setting("default_transaction_read_only", "off", Bool, "Changes nothing."),
+    setting("escape_string_warning", "on", Bool, "Changes nothing."),
+    setting("extra_float_digits", "1", Any, "Floats are always printed so that they read back exactly."),
+    setting("idle_in_transaction_session_timeout", "0", Milliseconds, "Longest idle time in a transaction."),
+    setting("in_hot_standby", "off", Fixed, "This is no standby."),
+    setting("integer_datetimes", "on", Fixed, "Dates and times are integers."),
+    setting("IntervalStyle", "postgres", Fixed, "Form of intervals."),
+    setting("is_superuser", "on", Fixed, "Whether the current role may do everything."),
+    setting("jit", "off", Any, "There is no JIT."),
+    setting("lc_collate", "C", Fixed, "Texts are ordered by their bytes."),
+    setting("lc_ctype", "C.UTF-8", Fixed, "Letters are those of Unicode."),
+    setting("lc_messages", "C", Any, "Messages are in English."),
+    setting("lc_monetary", "C", Any, "Changes nothing."),
+    setting("lc_numeric", "C", Any, "Changes nothing."),
+    setting("lc_time", "C", Any, "Changes nothing."),
+    setting("lock_timeout", "0", Milliseconds, "Changes nothing: statements do not wait for locks."),
+    setting("max_identifier_length", "63", Fixed, "Longest name, in bytes."),
+    setting("max_index_keys", "32", Fixed, "Columns of an index."),
+    setting("quote_all_identifiers", "off", Bool, "Changes nothing."),
+    setting("row_security", "off", Bool, "There is no row security."),
+    setting("search_path", "\"$user\", public", Any, "There is one schema, public."),
+    setting("server_encoding", "UTF8", Fixed, "Encoding of the database."),
+    setting("server_version", SERVER_VERSION, Fixed, "Version of PostgreSQL whose dialect this is."),
+    setting("server_version_num", "150018", Fixed, "The same as a number."),
+    setting("session_authorization", "postgres", Fixed, "The role that connected."),
+    setting("standard_conforming_strings", "on", Fixed, "Backslashes in '...' are plain."),
+    setting("statement_timeout", "0", Milliseconds, "Longest time of a statement."),
+    setting("synchronize_seqscans", "on", Bool, "Changes nothing."),
+    setting("synchronous_commit", "on", Any, "Changes nothing: the server's durability holds."),
+    setting("TimeZone", "UTC", Fixed, "Time zone; times are shown in UTC."),
+    setting("transaction_deferrable", "off", Bool, "Changes nothing."),
+    setting("transaction_isolation", "serializable", Isolation, "Every transaction is serializable."),
+    setting("transaction_read_only", "off", Bool, "Changes nothing."),
+    setting("xmloption", "content", Any, "There is no XML."),
 ];
 
+/// What a session set.
+#[derive(Clone, Default)]
+pub(crate) struct Settings {
+    /// By name in lower case: what differs from the default.
+    values: BTreeMap<String, String>,
+    /// As they were when the transaction began that is open.
+    before: Option<Box<BTreeMap<String, String>>>,
+    /// As they will be when it has committed.
+    after: Option<Box<BTreeMap<String, String>>>,
+    /// Counts changes.
+    changes: u64,
+}
+
+fn find(lower: &str) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|s| s.name.eq_ignore_ascii_case(lower))
+}
+
+/// 42704
 fn unknown(name: &str) -> Error {
     Error::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
 }
 
-/// `SET name = value`; DEFAULT is `None`. 42704 for an unknown name, 22023 for a value that cannot be.
-pub(super) fn set(name: &str, value: Option<&[String]>) -> Result<()> {
-    let lower = name.to_ascii_lowercase();
-    if lower.contains('.') {
-        // A setting of an application's own.
-        return Ok(());
+/// 22023
+fn invalid(name: &str, value: &str) -> Error {
+    Error::new(
+        SqlState::INVALID_PARAMETER_VALUE,
+        format!("invalid value for parameter \"{name}\": \"{value}\""),
+    )
+}
+
+impl Setting {
+    /// The value that a text sets it to.
+    fn take(&self, wanted: &[String]) -> Result<String> {
+        let text = wanted.join(", ");
+        match self.takes {
+            Any => Ok(text),
+            Fixed if same(self.default, &text) => Ok(self.default.to_owned()),
+            Fixed => Err(invalid(self.name, &text).hint(format!("It is always \"{}\".", self.default))),
+            Bool => match text.to_ascii_lowercase().as_str() {
+                "on" | "true" | "yes" | "1" | "t" => Ok("on".to_owned()),
+                "off" | "false" | "no" | "0" | "f" => Ok("off".to_owned()),
+                _ => Err(Error::new(
+                    SqlState::INVALID_PARAMETER_VALUE,
+                    format!("parameter \"{}\" requires a Boolean value", self.name),
+                )),
+            },
+            Milliseconds => {
+                milliseconds(&text).map(shown_milliseconds).ok_or_else(|| invalid(self.name, &text))
+            }
+            DateStyle => {
+                let mut order = "MDY";
+                for word in text.split([',', ' ']).map(str::trim).filter(|w| !w.is_empty()) {
+                    match word.to_ascii_uppercase().as_str() {
+                        "ISO" => {}
+                        "MDY" | "US" | "NONEURO" | "NONEUROPEAN" => order = "MDY",
+                        _ => {
+                            return Err(invalid(self.name, &text).hint("It is always \"ISO, MDY\"."));
+                        }
+                    }
+                }
+                Ok(format!("ISO, {order}"))
+            }
+            Isolation => match text.to_ascii_lowercase().as_str() {
+                "serializable" | "repeatable read" | "read committed" | "read uncommitted" => {
+                    Ok("serializable".to_owned())
+                }
+                _ => Err(invalid(self.name, &text).hint(
+                    "Available values: serializable, repeatable read, read committed, read uncommitted.",
+                )),
+            },
+        }
     }
-    let (_, is, any) = SETTINGS.iter().find(|(n, _, _)| *n == lower).ok_or_else(|| unknown(name))?;
-    let wanted = value.map(|v| v.join(", "));
-    match wanted {
-        Some(wanted) if !any && !same(is, &wanted) => Err(Error::new(
-            SqlState::INVALID_PARAMETER_VALUE,
-            format!("invalid value for parameter \"{name}\": \"{wanted}\""),
-        )
-        .hint(format!("It is always \"{is}\"."))),
-        _ => Ok(()),
+}
+
+/// A time as PostgreSQL reads it: `500`, `500ms`, `2s`, `1min`, `1h`, `1d`.
+fn milliseconds(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let factor = match unit.trim() {
+        "" | "ms" => 1,
+        "s" => 1_000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(factor).filter(|ms| *ms <= i32::MAX as u64)
+}
+
+/// As SHOW shows it: in the largest unit that fits.
+fn shown_milliseconds(ms: u64) -> String {
+    for (unit, factor) in [("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000)] {
+        if ms > 0 && ms.is_multiple_of(factor) {
+            return format!("{}{unit}", ms / factor);
+        }
     }
+    if ms == 0 { "0".to_owned() } else { format!("{ms}ms") }
 }
 
 fn same(is: &str, wanted: &str) -> bool {
     let plain = |s: &str| s.to_ascii_lowercase().replace(['-', '/', ' '], "");
     let wanted = plain(wanted);
-    plain(is) == wanted || plain(is) == "utc" && ["gmt", "etcutc", "utc0"].contains(&wanted.as_str())
+    plain(is) == wanted
+        || plain(is) == "utc"
+            && ["gmt", "etcutc", "etcgmt", "utc0", "0", "+00", "00", "z", "zulu"].contains(&wanted.as_str())
+        || plain(is) == "utf8" && wanted == "unicode"
 }
 
-/// `SHOW name` or `SHOW ALL`: column names and rows.
-pub(super) fn show(name: &str) -> Result<(Vec<&'static str>, Vec<Vec<String>>)> {
-    let lower = name.to_ascii_lowercase();
-    if lower == "all" {
-        let rows = SETTINGS.iter().map(|(n, v, _)| vec![(*n).to_owned(), (*v).to_owned()]).collect();
-        return Ok((vec!["name", "setting"], rows));
+impl Settings {
+    /// `SET name = value`; DEFAULT is `None`. 42704 for an unknown name, 22023 for a value that cannot be.
+    pub(crate) fn set(&mut self, name: &str, value: Option<&[String]>, local: bool) -> Result<()> {
+        let lower = name.to_ascii_lowercase();
+        if lower == "all" && value.is_none() {
+            self.values.clear();
+            self.after.as_mut().map(|a| a.clear()).unwrap_or_default();
+            self.changes += 1;
+            return Ok(());
+        }
+        let taken = match (find(&lower), value) {
+            (Some(setting), Some(value)) => Some(setting.take(value)?),
+            (Some(_), None) => None,
+            // A setting of an application's own.
+            (None, value) if lower.contains('.') => Some(value.map(|v| v.join(", ")).unwrap_or_default()),
+            (None, _) => return Err(unknown(name)),
+        };
+        if local && self.before.is_none() {
+            return Ok(());
+        }
+        let put = |values: &mut BTreeMap<String, String>| match &taken {
+            Some(value) => drop(values.insert(lower.clone(), value.clone())),
+            None => drop(values.remove(&lower)),
+        };
+        put(&mut self.values);
+        if !local && let Some(after) = &mut self.after {
+            put(after);
+        }
+        self.changes += 1;
+        Ok(())
     }
-    let lower =
-        if lower == "transaction isolation level" { "transaction_isolation".to_owned() } else { lower };
-    let (n, v, _) = SETTINGS.iter().find(|(n, _, _)| *n == lower).ok_or_else(|| unknown(name))?;
-    Ok((vec![n], vec![vec![(*v).to_owned()]]))
+
+    /// What a setting is; 42704 where there is none of that name.
+    pub(crate) fn get(&self, name: &str) -> Result<&str> {
+        let lower = name.to_ascii_lowercase();
+        match (self.values.get(&lower), find(&lower)) {
+            (Some(value), _) => Ok(value),
+            (None, Some(setting)) => Ok(setting.default),
+            (None, None) => Err(unknown(name)),
+        }
+    }
+
+    /// A time in milliseconds; 0 where it is off.
+    pub(crate) fn milliseconds(&self, name: &str) -> u64 {
+        self.values.get(name).and_then(|v| milliseconds(v)).unwrap_or(0)
+    }
+
+    /// Moves whenever a value may have changed.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// `SHOW name` or `SHOW ALL`: column names and rows.
+    pub(crate) fn show(&self, name: &str) -> Result<(Vec<&'static str>, Vec<Vec<String>>)> {
+        if name.eq_ignore_ascii_case("all") {
+            let row = |s: &Setting| {
+                vec![
+                    s.name.to_owned(),
+                    self.get(s.name).unwrap_or_default().to_owned(),
+                    s.description.to_owned(),
+                ]
+            };
+            return Ok((show_columns(name), SETTINGS.iter().map(row).collect()));
+        }
+        let value = self.get(name)?.to_owned();
+        Ok((show_columns(name), vec![vec![value]]))
+    }
+
+    /// A transaction block begins.
+    pub(crate) fn begin(&mut self) {
+        self.before = Some(Box::new(self.values.clone()));
+        self.after = self.before.clone();
+    }
+
+    /// It ends. What SET LOCAL set is over; rolled back, everything it set is.
+    pub(crate) fn end(&mut self, committed: bool) {
+        let (before, after) = (self.before.take(), self.after.take());
+        if let Some(values) = if committed { after } else { before }
+            && *values != self.values
+        {
+            self.values = *values;
+            self.changes += 1;
+        }
+    }
+}
+
+/// The columns of SHOW's answer.
+pub(crate) fn show_columns(name: &str) -> Vec<&'static str> {
+    if name.eq_ignore_ascii_case("all") {
+        return vec!["name", "setting", "description"];
+    }
+    vec![find(name).map_or("setting", |s| s.name)]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn one(value: &str) -> Vec<String> {
+        vec![value.to_owned()]
+    }
+
     #[test]
     fn only_what_is_can_be_set() {
-        assert!(set("TimeZone", Some(&["utc".into()])).is_ok());
-        let error = set("timezone", Some(&["Europe/Zurich".into()])).expect_err("refused");
+        let mut settings = Settings::default();
+        assert!(settings.set("TimeZone", Some(&one("utc")), false).is_ok());
+        let error = settings.set("timezone", Some(&one("Europe/Zurich")), false).expect_err("refused");
         assert_eq!(error.sqlstate().as_str(), "22023");
-        assert_eq!(set("nonsense", None).expect_err("unknown").sqlstate().as_str(), "42704");
-        assert_eq!(show("timezone").expect("known").1, [["UTC"]]);
+        assert_eq!(settings.set("nonsense", None, false).expect_err("unknown").sqlstate().as_str(), "42704");
+        assert_eq!(settings.show("timezone").expect("known"), (vec!["TimeZone"], vec![one("UTC")]));
+    }
+
+    #[test]
+    fn a_value_is_shown_as_it_was_set() {
+        let mut settings = Settings::default();
+        settings.set("application_name", Some(&one("shop")), false).expect("any text");
+        settings.set("my.own", Some(&one("1")), false).expect("any name with a dot");
+        settings.set("statement_timeout", Some(&one("90000")), false).expect("a time");
+        settings.set("transaction_isolation", Some(&one("read committed")), false).expect("a level");
+        assert_eq!(settings.get("application_name"), Ok("shop"));
+        assert_eq!(settings.get("my.own"), Ok("1"));
+        assert_eq!(settings.get("STATEMENT_TIMEOUT"), Ok("90s"));
+        assert_eq!(settings.milliseconds("statement_timeout"), 90_000);
+        assert_eq!(settings.get("transaction_isolation"), Ok("serializable"));
+        settings.set("all", None, false).expect("RESET ALL");
+        assert_eq!(settings.get("application_name"), Ok(""));
+    }
+
+    #[test]
+    fn settings_are_transactional() {
+        let mut settings = Settings::default();
+        settings.set("application_name", Some(&one("a")), false).expect("any text");
+        settings.begin();
+        settings.set("application_name", Some(&one("b")), true).expect("local");
+        assert_eq!(settings.get("application_name"), Ok("b"));
+        settings.end(true);
+        assert_eq!(settings.get("application_name"), Ok("a"));
+        settings.begin();
+        settings.set("application_name", Some(&one("c")), false).expect("session");
+        settings.end(false);
+        assert_eq!(settings.get("application_name"), Ok("a"));
     }
 }

@@ -1,11 +1,12 @@
 //! Statements: from the syntax tree to the part of the engine that does it.
 
-use super::session::{Block, LogAs, SessionCore};
+use super::Resolved;
+use super::session::{Block, LogAs, SessionCore, reborrow};
 use super::snapshot::Snapshot;
-use super::{Resolved, settings};
 use crate::params::{ParamRef, Params};
 use crate::row::Column;
 use crate::session::{PreparedCall, StatementResult, Submitted};
+use crate::sink::RowSink;
 use crate::ticket::Ticket;
 use parking_lot::Mutex;
 use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, SqlState, Type};
@@ -26,21 +27,21 @@ const STATEMENTS_KEPT: usize = 512;
 #[derive(Default)]
 pub(crate) struct StatementCache {
     by_text: HashMap<String, Arc<PreparedStatement>>,
-    named: HashMap<String, Arc<PreparedStatement>>,
+    pub(super) named: HashMap<String, Arc<PreparedStatement>>,
 }
 
 /// A statement, analysed: what its parameters and columns are.
 pub(crate) struct PreparedStatement {
-    pub(crate) text: String,
-    statement: Statement,
-    parameters: Arc<[Type]>,
+    pub(crate) text: Arc<str>,
+    pub(crate) statement: Statement,
+    pub(crate) parameters: Arc<[Type]>,
     pub(crate) columns: Arc<[Column]>,
     /// Its code under the catalog version it was last run under.
-    compiled: Mutex<Option<(u64, Arc<Compiled>)>>,
+    pub(super) compiled: Mutex<Option<(u64, Arc<Compiled>)>>,
 }
 
 /// Whether the statement becomes a program (as against a change of the schema or the session).
-fn is_program(statement: &Statement) -> bool {
+pub(super) fn is_program(statement: &Statement) -> bool {
     matches!(
         statement.kind,
         StatementKind::Query(_)
@@ -52,16 +53,25 @@ fn is_program(statement: &Statement) -> bool {
     )
 }
 
+/// The first word or words of a program's command tag.
+pub(super) fn tag_name(statement: &Statement) -> &'static str {
+    match &statement.kind {
+        StatementKind::Query(_) => "SELECT",
+        StatementKind::Insert(_) => "INSERT",
+        StatementKind::Update(_) => "UPDATE",
+        StatementKind::Delete(_) => "DELETE",
+        StatementKind::Call { .. } => "CALL",
+        StatementKind::Do { .. } => "DO",
+        _ => "",
+    }
+}
+
 /// The command tag.
 fn tag(statement: &Statement, count: u64) -> String {
-    match &statement.kind {
-        StatementKind::Query(_) => format!("SELECT {count}"),
-        StatementKind::Insert(_) => format!("INSERT 0 {count}"),
-        StatementKind::Update(_) => format!("UPDATE {count}"),
-        StatementKind::Delete(_) => format!("DELETE {count}"),
-        StatementKind::Call { .. } => "CALL".to_owned(),
-        StatementKind::Do { .. } => "DO".to_owned(),
-        _ => String::new(),
+    match tag_name(statement) {
+        "INSERT" => format!("INSERT 0 {count}"),
+        name @ ("SELECT" | "UPDATE" | "DELETE") => format!("{name} {count}"),
+        name => name.to_owned(),
     }
 }
 
@@ -259,15 +269,15 @@ impl<P: Protocol> SessionCore<P> {
                 self.explain_procedure(name, args.as_deref())?
             }
             StatementKind::ExplainRecovery => self.explain_recovery()?,
-            StatementKind::Set { name, value, .. } => {
-                settings::set(name, value.as_deref())?;
+            StatementKind::Set { name, value, local } => {
+                self.settings.set(name, value.as_deref(), *local)?;
                 done("SET")
             }
             StatementKind::Show(name) if name.eq_ignore_ascii_case("recovery") => {
                 table_result("SHOW", vec!["what", "value"], self.recovery_rows())
             }
             StatementKind::Show(name) => {
-                let (columns, rows) = settings::show(name)?;
+                let (columns, rows) = self.settings.show(name)?;
                 table_result("SHOW", columns, rows)
             }
             StatementKind::Prepare { name, types, statement } => {
@@ -313,7 +323,7 @@ impl<P: Protocol> SessionCore<P> {
     }
 
     /// Analyses a program-like statement whose first parameters have these types.
-    fn analyse_declared(
+    pub(super) fn analyse_declared(
         &mut self,
         statement: Statement,
         text: &str,
@@ -327,7 +337,7 @@ impl<P: Protocol> SessionCore<P> {
         let parameters = program.params.iter().map(|p| p.ty.clone()).collect();
         let compiled = Arc::new(Compiled::new(&snapshot, &program)?);
         Ok(Arc::new(PreparedStatement {
-            text: text.to_owned(),
+            text: text.into(),
             statement,
             parameters,
             columns,
@@ -351,10 +361,10 @@ impl<P: Protocol> SessionCore<P> {
         };
         if !is_program(&statement) {
             return Ok(Arc::new(PreparedStatement {
-                text: text.to_owned(),
+                text: text.into(),
+                columns: super::serve::utility_columns(&statement),
                 statement,
                 parameters: Arc::from([]),
-                columns: Arc::from([]),
                 compiled: Mutex::new(None),
             }));
         }
@@ -379,6 +389,25 @@ impl<P: Protocol> SessionCore<P> {
     }
 
     fn run_program(&mut self, prepared: &PreparedStatement, params: &dyn Params) -> Result<StatementResult> {
+        let count = self.start_program(prepared, params, None)?;
+        let rows = (!prepared.columns.is_empty()).then(|| self.take_rows(&prepared.columns));
+        Ok(StatementResult {
+            tag: tag(&prepared.statement, count),
+            rows,
+            count,
+            notices: std::mem::take(&mut self.notices),
+            position: prepared.statement.position as usize,
+        })
+    }
+
+    /// Runs a program and leaves its way to the disk in `pending`, its rows in `rows` or the sink;
+    /// answers with the number of rows returned or affected.
+    pub(super) fn start_program(
+        &mut self,
+        prepared: &PreparedStatement,
+        params: &dyn Params,
+        mut sink: Option<&mut dyn RowSink>,
+    ) -> Result<u64> {
         if params.count() != prepared.parameters.len() {
             return Err(Error::new(
                 SqlState::INVALID_PARAMETER_VALUE,
@@ -389,29 +418,22 @@ impl<P: Protocol> SessionCore<P> {
                 ),
             ));
         }
-        let ticket = if matches!(self.block, Block::None) {
-            let (ts, logged) = self.transact_statement(prepared, params)?;
+        self.pending = if matches!(self.block, Block::None) {
+            let (ts, logged) = self.transact_statement(prepared, params, sink)?;
             self.ticket(ts, logged)
         } else {
             self.notices.clear();
             self.rows.clear();
+            self.sunk = 0;
             let snapshot = self.snapshot.clone();
             let compiled = prepared.compiled(&snapshot)?;
+            let (types, columns) = (&prepared.parameters, &prepared.columns);
             self.in_block(|s| {
-                s.run(&snapshot, &compiled.code, &prepared.parameters, &prepared.columns, params, false)
+                s.run_to(&snapshot, &compiled.code, types, columns, params, false, reborrow(&mut sink))
             })?;
             Ticket::done()
         };
-        let count = self.machine.row_count().unwrap_or(self.rows.len() as i64) as u64;
-        let rows = (!prepared.columns.is_empty()).then(|| self.take_rows(&prepared.columns));
-        ticket.wait()?;
-        Ok(StatementResult {
-            tag: tag(&prepared.statement, count),
-            rows,
-            count,
-            notices: std::mem::take(&mut self.notices),
-            position: prepared.statement.position as usize,
-        })
+        Ok(self.machine.row_count().map_or(self.rows.len() as u64 + self.sunk, |n| n as u64))
     }
 
     /// Runs `f` in the open transaction block; a failure fails the block.
@@ -440,23 +462,31 @@ impl<P: Protocol> SessionCore<P> {
         &mut self,
         prepared: &PreparedStatement,
         params: &dyn Params,
+        mut sink: Option<&mut dyn RowSink>,
     ) -> Result<(CommitTs, bool)> {
         self.transact(&mut |s, snapshot| {
             let compiled = prepared.compiled(snapshot)?;
-            let Some((arguments, id)) = compiled.call.as_ref().filter(|_| s.log.is_some()) else {
-                s.run(snapshot, &compiled.code, &prepared.parameters, &prepared.columns, params, false)?;
+            let (own_types, columns) = (&prepared.parameters, &prepared.columns);
+            let sink = reborrow(&mut sink);
+            let Some(call) = compiled.call.as_ref().filter(|_| s.log.is_some()) else {
+                s.run_to(snapshot, &compiled.code, own_types, columns, params, false, sink)?;
                 return Ok(LogAs::Values);
             };
-            s.run(snapshot, arguments, &prepared.parameters, &s.no_columns.clone(), params, false)?;
+            let (code, mut log_as) = s.logged_call(snapshot, call.routine)?;
+            let encode = log_as != LogAs::Values;
+            if let Some(order) = &call.passed_on {
+                let passed = PassedOn { params, order };
+                s.run_to(snapshot, code, &call.types, columns, &passed, encode, sink)?;
+                return Ok(log_as);
+            }
+            s.run(snapshot, &call.arguments, own_types, &s.no_columns.clone(), params, false)?;
             let arguments = s.rows.pop().map(|r| r.values).unwrap_or_default();
-            let (code, mut log_as) = s.logged_call(snapshot, *id)?;
             if !s.effects.is_empty() {
                 log_as = LogAs::Values;
             }
             // Inputs of the arguments are in the arguments.
             s.inputs.record_anew();
-            let types: Vec<Type> = snapshot.catalog.procedure(*id).inputs().map(|p| p.ty.clone()).collect();
-            s.run(snapshot, code, &types, &prepared.columns, &arguments, log_as != LogAs::Values)?;
+            s.run_to(snapshot, code, &call.types, columns, &arguments, encode, sink)?;
             Ok(log_as)
         })
     }
@@ -566,11 +596,21 @@ impl PreparedStatement {
 }
 
 /// A statement's code under one catalog version.
-struct Compiled {
+pub(super) struct Compiled {
     code: Code,
-    /// For a statement that is one call of a routine that writes and is logged as a call: the code that
-    /// computes the arguments, and the routine.
-    call: Option<(Code, ProcedureId)>,
+    /// For a statement that is one call of a routine that writes and is logged as a call.
+    call: Option<SoleCall>,
+}
+
+struct SoleCall {
+    routine: ProcedureId,
+    /// Types of the routine's arguments.
+    types: Arc<[Type]>,
+    /// Computes them.
+    arguments: Code,
+    /// Which of the statement's parameters they are, where they are nothing else: then the statement is
+    /// the call, and nothing is to be computed first.
+    passed_on: Option<Box<[usize]>>,
 }
 
 impl Compiled {
@@ -578,10 +618,44 @@ impl Compiled {
         let writes = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| !r.logging.is_read_only());
         let is_command = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| r.logging.is_command());
         let call = match sole_call(program, &writes).filter(|(_, id)| is_command(*id)) {
-            Some((arguments, id)) => Some((snapshot.compile(&arguments, None)?, id)),
+            Some((arguments, routine)) => {
+                let types: Arc<[Type]> =
+                    snapshot.catalog.procedure(routine).inputs().map(|p| p.ty.clone()).collect();
+                Some(SoleCall {
+                    routine,
+                    passed_on: passed_on(&arguments, &types),
+                    arguments: snapshot.compile(&arguments, None)?,
+                    types,
+                })
+            }
             None => None,
         };
         Ok(Compiled { code: snapshot.compile(program, None)?, call })
+    }
+}
+
+/// If a program does nothing but answer with some of its parameters, of these types: which.
+fn passed_on(arguments: &Program, types: &[Type]) -> Option<Box<[usize]>> {
+    let [op] = arguments.body.0.as_slice() else { return None };
+    let OpKind::Emit { values } = &op.kind else { return None };
+    let of = |(reg, ty): (&planaria_ir::Reg, &Type)| {
+        arguments.params.iter().position(|p| p.reg == *reg && p.ty == *ty)
+    };
+    values.iter().zip(types).map(of).collect()
+}
+
+/// Some of a statement's parameters, in the order in which a routine takes them.
+struct PassedOn<'a> {
+    params: &'a dyn Params,
+    order: &'a [usize],
+}
+
+impl Params for PassedOn<'_> {
+    fn count(&self) -> usize {
+        self.order.len()
+    }
+    fn param(&self, i: usize) -> ParamRef<'_> {
+        self.params.param(self.order[i])
     }
 }
 

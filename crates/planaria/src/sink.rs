@@ -1,0 +1,97 @@
+//! Rows on their way out, lent one by one: for whoever encodes them without keeping them.
+
+use planaria_base::{Datum, Numeric, Result};
+use planaria_exec::heap::Heap;
+use planaria_exec::slot::Slot;
+
+/// Takes the rows of an answer as they are made.
+///
+/// Rows come before their transaction has committed. So nothing may leave for the client until the
+/// statement has succeeded; and when the transaction is tried again, what was taken is void.
+pub trait RowSink {
+    /// What was taken of this statement so far is void: it begins anew.
+    fn restart(&mut self);
+    /// The next row. An error ends the statement with it.
+    fn row(&mut self, row: RowRef<'_>) -> Result<()>;
+}
+
+/// A borrowed row.
+#[derive(Clone, Copy)]
+pub struct RowRef<'a> {
+    slots: &'a [Slot],
+    heap: &'a Heap,
+}
+
+/// A borrowed value. Its type is that of the statement's column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ValueRef<'a> {
+    /// NULL
+    Null,
+    /// boolean
+    Bool(bool),
+    /// smallint, integer, bigint; date in days, timestamps and intervals in microseconds, from 2000-01-01
+    Int(i64),
+    /// double precision
+    Float(f64),
+    /// numeric
+    Numeric(Numeric),
+    /// text, varchar; char without its trailing blanks
+    Text(&'a str),
+    /// bytea
+    Bytes(&'a [u8]),
+    /// uuid
+    Uuid([u8; 16]),
+    /// array
+    Array(Vec<Datum>),
+}
+
+impl<'a> RowRef<'a> {
+    pub(crate) fn new(slots: &'a [Slot], heap: &'a Heap) -> RowRef<'a> {
+        RowRef { slots, heap }
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether the row has no values.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// The values in order.
+    pub fn values(self) -> impl Iterator<Item = ValueRef<'a>> {
+        let heap = self.heap;
+        self.slots.iter().map(move |slot| match *slot {
+            Slot::Null => ValueRef::Null,
+            Slot::Bool(b) => ValueRef::Bool(b),
+            Slot::Int(n) => ValueRef::Int(n),
+            Slot::Float(x) => ValueRef::Float(x),
+            Slot::Numeric(n) => ValueRef::Numeric(n.unpack()),
+            Slot::Text(at) => ValueRef::Text(heap.str(at)),
+            Slot::Bytea(at) => ValueRef::Bytes(heap.bytes(at)),
+            Slot::Uuid(u) => ValueRef::Uuid(u),
+            Slot::Array(_) => match heap.to_datum(*slot) {
+                Datum::Array(items) => ValueRef::Array(items),
+                _ => ValueRef::Null,
+            },
+        })
+    }
+}
+
+impl<'a> From<&'a Datum> for ValueRef<'a> {
+    fn from(datum: &'a Datum) -> ValueRef<'a> {
+        match datum {
+            Datum::Null => ValueRef::Null,
+            Datum::Bool(b) => ValueRef::Bool(*b),
+            Datum::Int(n) => ValueRef::Int(*n),
+            Datum::Float(x) => ValueRef::Float(*x),
+            Datum::Numeric(n) => ValueRef::Numeric(*n),
+            Datum::Text(t) => ValueRef::Text(t),
+            Datum::Bytea(b) => ValueRef::Bytes(b),
+            Datum::Uuid(u) => ValueRef::Uuid(*u),
+            Datum::Array(items) => ValueRef::Array(items.clone()),
+        }
+    }
+}

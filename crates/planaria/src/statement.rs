@@ -1,0 +1,222 @@
+//! Statements for those who serve others: parsed, analysed, run without waiting for the disk.
+//!
+//! ```text
+//!  text --parse--> Parsed --Session::prepare_parsed--> Statement --Session::start--> Done, rows in a sink
+//! ```
+
+use crate::engine::{KeptState, PreparedStatement};
+use crate::params::Params;
+use crate::row::{Column, Rows};
+use crate::session::Session;
+use crate::sink::RowSink;
+use crate::ticket::Ticket;
+use planaria_base::{Result, Type};
+use planaria_sql::ast;
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A statement of a text, not yet looked up in any catalog.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    pub(crate) text: Arc<str>,
+    pub(crate) statement: ast::Statement,
+}
+
+/// All statements of a text; none where it is empty. 42601 with a position where it is wrong
+/// anywhere: then nothing of it should run.
+pub fn parse(text: &str) -> Result<Vec<Parsed>> {
+    let statements = planaria_sql::parse::statements(text)?;
+    let text: Arc<str> = text.into();
+    Ok(statements.into_iter().map(|statement| Parsed { text: text.clone(), statement }).collect())
+}
+
+/// What a statement does to its session and transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StatementKind {
+    /// A query, a change of rows, a call, a DO block.
+    Program,
+    /// BEGIN
+    Begin,
+    /// COMMIT
+    Commit,
+    /// ROLLBACK
+    Rollback,
+    /// SAVEPOINT, RELEASE, ROLLBACK TO
+    Savepoint,
+    /// A change of the schema: a transaction of its own.
+    Schema,
+    /// Anything else: settings, EXPLAIN, prepared statements.
+    Utility,
+}
+
+impl StatementKind {
+    fn of(statement: &ast::Statement) -> StatementKind {
+        use ast::Transaction as T;
+        match &statement.kind {
+            ast::StatementKind::Transaction(T::Begin { .. }) => StatementKind::Begin,
+            ast::StatementKind::Transaction(T::Commit) => StatementKind::Commit,
+            ast::StatementKind::Transaction(T::Rollback) => StatementKind::Rollback,
+            ast::StatementKind::Transaction(_) => StatementKind::Savepoint,
+            ast::StatementKind::Query(_)
+            | ast::StatementKind::Insert(_)
+            | ast::StatementKind::Update(_)
+            | ast::StatementKind::Delete(_)
+            | ast::StatementKind::Call { .. }
+            | ast::StatementKind::Do { .. } => StatementKind::Program,
+            _ if planaria_sql::ddl::is_ddl(statement) => StatementKind::Schema,
+            _ => StatementKind::Utility,
+        }
+    }
+}
+
+impl Parsed {
+    /// What it does to its session and transaction.
+    pub fn kind(&self) -> StatementKind {
+        StatementKind::of(&self.statement)
+    }
+    /// The text it stands in.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+    /// Where it begins in its text, in bytes.
+    pub fn position(&self) -> usize {
+        self.statement.position as usize
+    }
+    /// Whether a transaction that has failed takes it.
+    pub fn leaves_failed_transaction(&self) -> bool {
+        matches!(
+            &self.statement.kind,
+            ast::StatementKind::Transaction(
+                ast::Transaction::Rollback | ast::Transaction::Commit | ast::Transaction::RollbackTo(_)
+            )
+        )
+    }
+}
+
+/// A statement with `$n` parameters, analysed once.
+#[derive(Clone)]
+pub struct Statement {
+    pub(crate) inner: Arc<PreparedStatement>,
+}
+
+impl Statement {
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.inner.text
+    }
+    /// The columns of its answer; none where it has no rows.
+    pub fn columns(&self) -> &[Column] {
+        &self.inner.columns
+    }
+    /// The same, to keep.
+    pub fn shared_columns(&self) -> Arc<[Column]> {
+        self.inner.columns.clone()
+    }
+    /// The types of its parameters: as declared, else inferred from where they stand.
+    pub fn parameters(&self) -> &[Type] {
+        &self.inner.parameters
+    }
+    /// What it does to its session and transaction.
+    pub fn kind(&self) -> StatementKind {
+        StatementKind::of(&self.inner.statement)
+    }
+}
+
+/// What a statement did that was [started](Session::start). Its rows went to the sink.
+#[derive(Debug)]
+pub struct Done {
+    /// The command tag of PostgreSQL without its count: `INSERT`, `CREATE TABLE`.
+    pub tag: Cow<'static, str>,
+    /// Rows affected or returned.
+    pub count: u64,
+    /// Rows of a statement that is no program, such as SHOW: these are few and do not go to the sink.
+    pub rows: Option<Rows>,
+    /// Its way to the disk: nobody may hear of it before that.
+    pub ticket: Ticket,
+}
+
+impl Done {
+    /// Appends the command tag with its count: `INSERT 0 1`, `SELECT 3`, `CREATE TABLE`.
+    pub fn write_tag(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.tag.as_bytes());
+        let zero: &[u8] = match &*self.tag {
+            "INSERT" => b" 0 ",
+            "SELECT" | "UPDATE" | "DELETE" | "FETCH" | "MOVE" | "COPY" => b" ",
+            _ => return,
+        };
+        out.extend_from_slice(zero);
+        planaria_base::text_io::write_int(out, self.count as i64);
+    }
+}
+
+/// Where a session's transaction stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransactionStatus {
+    /// None is open.
+    Idle,
+    /// One is open.
+    Open,
+    /// One is open and has failed; only ROLLBACK leaves it.
+    Failed,
+}
+
+/// What a client's session is between transactions: settings, statements named by PREPARE, last
+/// values of sequences. A server keeps one for each client, and a session for each transaction that is
+/// open: see [`Session::swap_state`].
+#[derive(Default)]
+pub struct SessionState(KeptState);
+
+impl Session {
+    /// Analyses a parsed statement. Parameters take the types given, the others those that their
+    /// context wants.
+    pub fn prepare_parsed(&mut self, parsed: &Parsed, types: &[Option<Type>]) -> Result<Statement> {
+        Ok(Statement { inner: self.api.prepare_parsed(parsed, types)? })
+    }
+
+    /// Runs a statement and returns as soon as it is committed in memory; its rows go to `sink` on the
+    /// way. Nobody may hear of any of it before the ticket says that it is on disk.
+    pub fn start(
+        &mut self,
+        statement: &Statement,
+        params: &dyn Params,
+        sink: &mut dyn RowSink,
+    ) -> Result<Done> {
+        self.api.start(&statement.inner, params, sink)
+    }
+
+    /// Exchanges what this session is with what another one was. Not while a transaction is open.
+    pub fn swap_state(&mut self, state: &mut SessionState) {
+        self.api.swap_state(&mut state.0);
+    }
+
+    /// Statements of this session end with 57014 soon after the flag was set. Who sets it clears it.
+    pub fn cancelled_by(&mut self, flag: &Arc<AtomicBool>) {
+        self.api.cancelled_by(flag);
+    }
+
+    /// The value of a setting, as SHOW has it; 42704 where there is none of that name.
+    pub fn setting(&self, name: &str) -> Result<&str> {
+        self.api.setting(name)
+    }
+
+    /// A setting that is a time, in milliseconds; 0 where it is off.
+    pub fn setting_milliseconds(&self, name: &str) -> u64 {
+        self.api.setting_milliseconds(name)
+    }
+
+    /// A number that moves when settings change.
+    pub fn settings_changes(&self) -> u64 {
+        self.api.settings_changes()
+    }
+
+    /// Where the transaction stands.
+    pub fn transaction_status(&self) -> TransactionStatus {
+        self.api.transaction_status()
+    }
+
+    /// Whether BEGIN was said and neither COMMIT nor ROLLBACK since.
+    pub fn in_transaction(&self) -> bool {
+        self.transaction_status() != TransactionStatus::Idle
+    }
+}
