@@ -103,9 +103,9 @@ pub(crate) struct Settings {
     /// By name in lower case: what differs from the default.
     values: BTreeMap<String, String>,
     /// As they were when the transaction began that is open.
-    before: Option<Box<BTreeMap<String, String>>>,
+    before: Option<BTreeMap<String, String>>,
     /// As they will be when it has committed.
-    after: Option<Box<BTreeMap<String, String>>>,
+    after: Option<BTreeMap<String, String>>,
     /// Counts changes.
     changes: u64,
 }
@@ -212,7 +212,9 @@ impl Settings {
         let lower = name.to_ascii_lowercase();
         if lower == "all" && value.is_none() {
             self.values.clear();
-            self.after.as_mut().map(|a| a.clear()).unwrap_or_default();
+            if let Some(after) = &mut self.after {
+                after.clear();
+            }
             self.changes += 1;
             return Ok(());
         }
@@ -276,7 +278,7 @@ impl Settings {
 
     /// A transaction block begins.
     pub(crate) fn begin(&mut self) {
-        self.before = Some(Box::new(self.values.clone()));
+        self.before = Some(self.values.clone());
         self.after = self.before.clone();
     }
 
@@ -284,9 +286,9 @@ impl Settings {
     pub(crate) fn end(&mut self, committed: bool) {
         let (before, after) = (self.before.take(), self.after.take());
         if let Some(values) = if committed { after } else { before }
-            && *values != self.values
+            && values != self.values
         {
-            self.values = *values;
+            self.values = values;
             self.changes += 1;
         }
     }
