@@ -43,6 +43,8 @@ pub enum ValueRef<'a> {
     Uuid([u8; 16]),
     /// array
     Array(Vec<Datum>),
+    /// a `regclass` and the like: the oid with the name it is shown as
+    Reg(u32, String),
 }
 
 impl<'a> RowRef<'a> {
@@ -92,6 +94,7 @@ impl<'a> From<&'a Datum> for ValueRef<'a> {
             Datum::Bytea(b) => ValueRef::Bytes(b),
             Datum::Uuid(u) => ValueRef::Uuid(*u),
             Datum::Array(items) => ValueRef::Array(items.clone()),
+            Datum::Reg(oid, name) => ValueRef::Reg(*oid, name.clone()),
         }
     }
 }
