@@ -1,7 +1,8 @@
 //! The experiment itself, small.
 
 use planaria::{Durability, LogKind, Scheme};
-use planaria_lab::recovery::{Experiment, Length, Watch};
+use planaria_lab::recovery::{Experiment, Length, Measured, Watch};
+use planaria_lab::simulate::TaskGraph;
 use planaria_workload::Suite;
 
 struct Unseen;
@@ -58,4 +59,51 @@ fn ad_hoc_transactions_and_other_logs_are_measured_too() {
     assert_eq!(outcome.wrong(), [""; 0]);
     assert_eq!(outcome.runs.len(), 2);
     assert!(outcome.results.iter().any(|r| r.scheme == "clr" && r.log == "logical"));
+}
+
+/// What is wrong with the tasks that a recovery recorded.
+fn wrong_with_tasks(r: &Measured) -> Option<String> {
+    for (place, task) in (0u32..).zip(&r.tasks) {
+        if task.id != place || task.predecessors.iter().any(|p| *p >= place) {
+            return Some(format!("task {place} is out of place: {task:?}"));
+        }
+    }
+    let has = |kind: &str| r.tasks.iter().any(|t| t.kind.name() == kind);
+    if !has("load") || !(has("execute") || has("barrier")) {
+        return Some("nothing was loaded, or nothing executed".into());
+    }
+    // The phases are timed apart from the tasks, which they contain; what is not in tasks is overhead.
+    let graph = TaskGraph::new("a test".into(), r.scheme, r.threads, 400, &r.tasks);
+    let worked = (r.phases.load + r.phases.plan + r.phases.execute + r.phases.index) * 1e9;
+    let covered = graph.work_ns() as f64 / worked;
+    if !(0.3..1.5).contains(&covered) {
+        return Some(format!("the tasks cover {covered:.2} of the work"));
+    }
+    let (one, many) = (graph.makespan_ns(1, 0), graph.makespan_ns(64, 0));
+    (one != graph.work_ns() || many > one || many < graph.span_ns())
+        .then(|| format!("{one} ns alone, {many} ns by many"))
+}
+
+#[test]
+fn every_scheme_records_tasks_that_cover_its_work() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut experiment = experiment("smallbank", 100);
+    experiment.record_tasks = true;
+    // Enough that what is done once (analysis, threads) does not count.
+    experiment.length = Length::Transactions(20_000);
+    experiment.batch = None;
+    experiment.threads = vec![2];
+    let mut wrong = Vec::new();
+    // A machine that does something else meanwhile makes tasks and phases differ: another try then.
+    for _ in 0..5 {
+        let outcome = experiment.run(dir.path(), &Unseen).expect("runs");
+        assert_eq!(outcome.wrong(), [""; 0]);
+        let of =
+            |r: &Measured| Some(format!("{}, {} threads: {}", r.scheme, r.threads, wrong_with_tasks(r)?));
+        wrong = outcome.results.iter().filter_map(of).collect();
+        if wrong.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
 }

@@ -8,7 +8,8 @@
 //!
 //! What it does not do: anything in parallel, any analysis of what it replays.
 
-use crate::{Options, Progress, Report, Target, at};
+use crate::record::Recorder;
+use crate::{Options, Progress, Report, Target, TaskKind, at};
 use planaria_base::Result;
 use planaria_log::{Batches, RecordBody};
 use std::time::Instant;
@@ -20,16 +21,21 @@ const PROGRESS_EVERY: u64 = 256;
 pub fn replay<T: Target>(
     mut batches: Batches,
     bytes_total: u64,
-    _options: &Options,
+    options: &Options,
     target: &mut T,
 ) -> Result<Report> {
     let start = Instant::now();
     let mut report = Report { threads: 1, ..Report::default() };
+    let recorder = Recorder::new(options.record_tasks);
     loop {
         let began = Instant::now();
         let batch = batches.next();
-        report.load += began.elapsed();
+        let took = began.elapsed();
+        report.load += took;
         let Some(batch) = batch.transpose()? else { break };
+        // One thread does it all: the next batch is read when this one is done.
+        recorder.stage(TaskKind::Load, [took]);
+        let executed = report.execute;
         for raw in batch.records() {
             let record = raw.decode()?;
             let began = Instant::now();
@@ -52,7 +58,9 @@ pub fn replay<T: Target>(
                 target.progress(Progress { bytes_done, bytes_total, transactions, planned: transactions });
             }
         }
+        recorder.alone(report.execute - executed);
     }
+    report.tasks = recorder.into_tasks();
     report.barriers = report.transactions;
     report.replay = start.elapsed();
     let (bytes_done, transactions) = (bytes_total, report.transactions);

@@ -26,6 +26,7 @@ pub mod llr;
 pub mod llr_p;
 mod plan;
 pub mod plr;
+mod record;
 pub mod regrow;
 mod report;
 mod tuple;

@@ -55,8 +55,10 @@ pub enum TaskKind {
     Plan,
     /// Runs the pieces of one class and partition of a segment.
     Execute,
-    /// Runs one transaction with nobody else at work.
+    /// Runs transactions, one after the other, with nobody else at work.
     Barrier,
+    /// Brings indexes in line.
+    Index,
 }
 
 impl TaskKind {
@@ -67,6 +69,7 @@ impl TaskKind {
             TaskKind::Plan => "plan",
             TaskKind::Execute => "execute",
             TaskKind::Barrier => "barrier",
+            TaskKind::Index => "index",
         }
     }
 }

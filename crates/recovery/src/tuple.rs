@@ -24,15 +24,17 @@
 mod by_key;
 mod by_location;
 mod entries;
+mod keys;
 mod shape;
 mod shards;
 mod threads;
 
+use crate::record::Recorder;
 use crate::{Options, Progress, Report, Target, World, at};
 use by_key::ByKey;
 use by_location::ByLocation;
 use planaria_base::{CommitTs, Error, Result, SqlState, TableId};
-use planaria_log::{Batch, Batches, ChangeBuf, Effect, RecordBody};
+use planaria_log::{Batch, Batches, ChangeBuf, Effect, RawEffect, RecordBody};
 use planaria_storage::reclaim::{Lasting, Participant};
 use planaria_storage::{Header, KeyBuf, Table};
 use shape::Shape;
@@ -114,6 +116,8 @@ pub(crate) fn replay<T: Target>(
     let start = Instant::now();
     let threads = options.threads.max(1);
     let mut report = Report { threads, ..Report::default() };
+    let recorder = Recorder::new(options.record_tasks);
+    let team = Team { threads, recorder: &recorder };
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel(AHEAD);
         scope.spawn(move || {
@@ -126,8 +130,9 @@ pub(crate) fn replay<T: Target>(
             }
         });
         let source = Source { batches: receiver, batch: None, at: 0 };
-        Driver { source, options, threads, bytes_total, style, report: &mut report }.run(target)
+        Driver { source, options, team, bytes_total, style, report: &mut report }.run(target)
     })?;
+    report.tasks = recorder.into_tasks();
     report.replay = start.elapsed();
     let (bytes_done, transactions) = (bytes_total, report.transactions);
     target.progress(Progress { bytes_done, bytes_total, transactions, planned: transactions });
@@ -137,7 +142,7 @@ pub(crate) fn replay<T: Target>(
 struct Driver<'a> {
     source: Source,
     options: &'a Options,
-    threads: usize,
+    team: Team<'a>,
     bytes_total: u64,
     style: Style,
     report: &'a mut Report,
@@ -185,7 +190,8 @@ impl Driver<'_> {
             }
             let rest = &shapes[from..];
             let rows = rest.iter().take_while(|s| !s.is_barrier()).count();
-            let serial = self.style == Style::Physiological && self.threads == 1;
+            let serial =
+                self.style == Style::Physiological && self.team.threads == 1 && !self.options.record_tasks;
             if run.is_none() && (serial || rows < RUN_MIN.min(self.options.batch)) {
                 break Stop::Engine(from..from + rows);
             }
@@ -198,10 +204,10 @@ impl Driver<'_> {
                 None => true,
             };
             if !fits && let Some(run) = run.take() {
-                finish(run, self.threads, self.report)?;
+                finish(run, self.team, self.report)?;
             }
             log_run = batch.run();
-            let team = Team { threads: self.threads };
+            let team = self.team;
             let run = run.get_or_insert_with(|| match mode {
                 Mode::Location => Run::Location(ByLocation::new(world, lasting)),
                 Mode::Backwards | Mode::InOrder => Run::Key(ByKey::new(world, lasting)),
@@ -222,7 +228,7 @@ impl Driver<'_> {
             }?;
             self.report.plan += times.plan;
             self.report.execute += times.execute;
-            let whole = began.elapsed() * self.threads as u32;
+            let whole = began.elapsed() * self.team.threads as u32;
             self.report.wait += whole.saturating_sub(times.plan + times.execute);
             *last = Some(batch.get(window.end - 1).commit_ts());
             self.report.log_bytes += window.clone().map(|i| batch.get(i).len() as u64).sum::<u64>();
@@ -231,7 +237,7 @@ impl Driver<'_> {
             self.progress(target);
         };
         if let Some(run) = run {
-            finish(run, self.threads, self.report)?;
+            finish(run, self.team, self.report)?;
         }
         Ok(stop)
     }
@@ -251,12 +257,13 @@ impl Driver<'_> {
         while self.source.batch.as_ref().is_none_or(|(batch, _)| self.source.at == batch.len()) {
             let began = Instant::now();
             let Ok((batch, took)) = self.source.batches.recv() else { return Ok(false) };
-            self.report.wait += began.elapsed() * self.threads as u32;
+            self.report.wait += began.elapsed() * self.team.threads as u32;
             self.report.load += took;
+            self.team.recorder.loaded(took, AHEAD);
             let batch = batch?;
             let began = Instant::now();
-            let shapes = Team { threads: self.threads }.shapes(&batch)?;
-            self.report.plan += began.elapsed() * self.threads as u32;
+            let shapes = self.team.shapes(&batch)?;
+            self.report.plan += began.elapsed() * self.team.threads as u32;
             self.source.batch = Some((batch, shapes));
             self.source.at = 0;
         }
@@ -267,6 +274,7 @@ impl Driver<'_> {
     fn by_engine<T: Target>(&mut self, records: Range<usize>, target: &mut T) -> Result<bool> {
         let Some((batch, _)) = &self.source.batch else { return Ok(false) };
         let mut changed = false;
+        let executed = self.report.execute;
         for i in records.clone() {
             let raw = batch.get(i);
             let record = raw.decode()?;
@@ -285,10 +293,11 @@ impl Driver<'_> {
             }
             let took = began.elapsed();
             self.report.execute += took;
-            self.report.wait += took * (self.threads as u32 - 1);
+            self.report.wait += took * (self.team.threads as u32 - 1);
             self.report.longest_transaction = self.report.longest_transaction.max(took);
             self.report.log_bytes += raw.len() as u64;
         }
+        self.team.recorder.alone(self.report.execute - executed);
         self.report.transactions += records.len() as u64;
         self.report.barriers += records.len() as u64;
         self.source.at = records.end;
@@ -303,14 +312,13 @@ impl Driver<'_> {
     }
 }
 
-fn finish<H: Header>(run: Run<'_, H>, threads: usize, report: &mut Report) -> Result<()> {
+fn finish<H: Header>(run: Run<'_, H>, team: Team<'_>, report: &mut Report) -> Result<()> {
     let began = Instant::now();
-    let team = Team { threads };
     match run {
         Run::Key(run) => run.finish(team),
         Run::Location(run) => run.finish(team),
     }?;
-    report.index += began.elapsed() * threads as u32;
+    report.index += began.elapsed() * team.threads as u32;
     Ok(())
 }
 
@@ -318,6 +326,14 @@ fn finish<H: Header>(run: Run<'_, H>, threads: usize, report: &mut Report) -> Re
 fn table<H: Header>(world: &World<H>, id: TableId) -> Result<&Table<H>> {
     let missing = || damaged(format!("the log changes a row of table {id}, which does not exist"));
     world.tables.try_get(id).map(|table| &**table).ok_or_else(missing)
+}
+
+/// The table whose row an effect changes. A value drawn from a sequence is seen to here.
+fn table_of<'w, H: Header>(world: &'w World<H>, effect: &RawEffect<'_>) -> Result<Option<&'w Table<H>>> {
+    if let Some((sequence, value)) = effect.advance() {
+        world.routines.observe_sequence(sequence, value);
+    }
+    effect.table().map(|id| table(world, id)).transpose()
 }
 
 /// XX001: the log does not fit the database it is replayed into.

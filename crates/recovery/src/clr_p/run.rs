@@ -5,6 +5,7 @@ use super::batch::{Batch, Decode, Txn, Work};
 use super::graph::{Graph, Procedures};
 use super::schedule::{Schedule, Task};
 use super::worker::{Ran, Worker};
+use crate::record::RECORDED_CORES;
 use crate::{Options, Progress, Report, Target, TaskKind, at};
 use planaria_analysis::paper::schedule::{Load, cores};
 use planaria_base::{CommitTs, Error, Result};
@@ -17,10 +18,6 @@ use std::time::{Duration, Instant};
 
 /// Batches under way at a time.
 const LIVE_MAX: usize = 3;
-
-/// Cores that blocks share when tasks are recorded: those of the paper's machine, for simulations of as
-/// many.
-const RECORDED_CORES: usize = 40;
 
 /// What the threads share.
 struct Shared<H: Header> {
@@ -51,7 +48,7 @@ impl Phases {
         match kind {
             TaskKind::Load => self.load += took,
             TaskKind::Plan => self.plan += took,
-            TaskKind::Execute | TaskKind::Barrier => self.execute += took,
+            TaskKind::Execute | TaskKind::Barrier | TaskKind::Index => self.execute += took,
         }
     }
 }

@@ -497,7 +497,7 @@ impl<H: Header> State<H> {
                     let first = under_way.segment.layout.classes[record.class as usize].first_queue;
                     under_way.records.queues[first + record.partition as usize] = Some(id);
                 }
-                TaskKind::Load | TaskKind::Barrier => {}
+                TaskKind::Load | TaskKind::Barrier | TaskKind::Index => {}
             }
         }
         self.report.tasks.push(record);

@@ -8,15 +8,16 @@
 //! 3. In the end, by all threads: secondary entries whose key has changed go, records that hold no row
 //!    go; then the new entries come ([`entries`](super::entries)).
 
-use super::entries::{NewEntries, build};
+use super::entries::{Finisher, settle_and_build};
+use super::keys::{decoded, index_key, primary_key};
 use super::shards::Shards;
-use super::threads::{Team, decoded, encode, put_key};
-use super::{Worker, damaged, stamp, table};
+use super::threads::Team;
+use super::{Worker, damaged, stamp, table_of};
 use crate::World;
-use planaria_base::{CommitTs, Result};
+use planaria_base::{CommitTs, IndexId, Result};
 use planaria_log::{RawEffect, RowChange};
-use planaria_storage::reclaim::{Lasting, Participant, Pinned};
-use planaria_storage::{Header, KeyBuf, RecordRef, Table};
+use planaria_storage::reclaim::{Lasting, Pinned};
+use planaria_storage::{Header, RecordRef, Table};
 
 /// See the module's head.
 pub(super) struct ByKey<'w, H: Header> {
@@ -61,30 +62,17 @@ impl<'w, H: Header> ByKey<'w, H> {
         ts: CommitTs,
         effect: &RawEffect<'_>,
     ) -> Result<()> {
-        let Some(id) = effect.table() else {
-            if let Some((sequence, value)) = effect.advance() {
-                self.world.routines.observe_sequence(sequence, value);
-            }
-            return Ok(());
-        };
-        let table = table(self.world, id)?;
+        let Some(table) = table_of(self.world, effect)? else { return Ok(()) };
         let Worker { number, key, image, buf } = worker;
         let change = decoded(effect, buf)?;
+        primary_key(table, change, key)?;
         let row: &[u64] = match change {
-            RowChange::Insert { row, .. } => {
-                self.world.routines.observe_row(id, row);
-                encode(table, row, key)?;
-                row
-            }
-            RowChange::Update { row, .. } => {
-                encode(table, row, key)?;
-                row
-            }
-            RowChange::Patch { key: bytes, .. } | RowChange::Delete { key: bytes, .. } => {
-                put_key(key, bytes);
-                &[]
-            }
+            RowChange::Insert { row, .. } | RowChange::Update { row, .. } => row,
+            RowChange::Patch { .. } | RowChange::Delete { .. } => &[],
         };
+        if effect.is_insert() {
+            self.world.routines.observe_row(table.id(), row);
+        }
         let record = match table.find(key.words(), pin, self.lasting) {
             Some(record) => record,
             None => table.unlinked(row.len(), *number).link(key.words(), pin, self.lasting),
@@ -129,65 +117,44 @@ impl<'w, H: Header> ByKey<'w, H> {
     }
 
     /// Brings the indexes in line.
-    pub(super) fn finish(self, team: Team) -> Result<()> {
-        let gathered = team.each(
-            self.rows.len(),
-            |_| Finisher::default(),
-            |finisher, shard| {
-                let mut participant = Participant::new();
-                let guard = participant.guard();
-                for touched in self.rows.take(shard).into_values() {
-                    finisher.settle(touched, guard.pinned())?;
-                }
-                Ok(())
-            },
-        )?;
-        build(gathered.into_iter().map(|finisher| finisher.entries).collect(), self.world, team)
+    pub(super) fn finish(self, team: Team<'_>) -> Result<()> {
+        settle_and_build(self.world, team, self.rows.len(), |finisher, shard, pin| {
+            self.rows.take(shard).into_values().try_for_each(|touched| settle(finisher, touched, pin))
+        })
     }
 }
 
-#[derive(Default)]
-struct Finisher {
-    entries: NewEntries,
-    image: Vec<u64>,
-    key: KeyBuf,
-    old_key: KeyBuf,
-}
-
-impl Finisher {
-    /// Removes the entries that a row does not have any more, and gathers those that it has to get.
-    fn settle<H: Header>(&mut self, touched: Touched<'_, H>, pin: Pinned<'_>) -> Result<()> {
-        let Touched { table, record, before, .. } = touched;
-        let Finisher { entries, image, key, old_key } = self;
-        let (present, word) = (record.header().is_present(), record.ptr().to_word());
-        image.clear();
-        record.read_to_vec(image);
-        let too_long =
-            |_| damaged(format!("a logged row of table {} has a key that is too long", table.id()));
-        for (id, index) in table.secondary() {
-            if present {
-                index.codec().encode_row(image, key).map_err(too_long)?;
-            }
-            if let Before::Image(old) = &before {
-                index.codec().encode_row(old, old_key).map_err(too_long)?;
-                if present && key == old_key {
-                    continue;
-                }
-                index.tree().remove(pin, old_key.words(), word);
-            }
-            if present {
-                entries.push(table.id(), id, key, word);
-            }
+/// Removes the entries that a row does not have any more, and gathers those that it has to get.
+fn settle<H: Header>(finisher: &mut Finisher, touched: Touched<'_, H>, pin: Pinned<'_>) -> Result<()> {
+    let Touched { table, record, before, .. } = touched;
+    let (present, word) = (record.header().is_present(), record.ptr().to_word());
+    finisher.image.clear();
+    record.read_to_vec(&mut finisher.image);
+    for (id, index) in table.secondary() {
+        let Finisher { image, key, old_key, .. } = finisher;
+        if present {
+            index_key(table, id, image, key)?;
         }
-        if !present {
-            match before {
-                Before::Key(words) if image.is_empty() => key.set_words(&words),
-                _ => encode(table, image, key)?,
+        if let Before::Image(old) = &before {
+            index_key(table, id, old, old_key)?;
+            if present && key == old_key {
+                continue;
             }
-            if !table.remove(key.words(), record, pin) {
-                return Err(damaged(format!("a deleted row of table {} is not under its key", table.id())));
-            }
+            index.tree().remove(pin, old_key.words(), word);
         }
-        Ok(())
+        if present {
+            finisher.add_entry(table.id(), id, word);
+        }
     }
+    if !present {
+        let Finisher { image, key, .. } = finisher;
+        match before {
+            Before::Key(words) if image.is_empty() => key.set_words(&words),
+            _ => index_key(table, IndexId::PRIMARY, image, key)?,
+        }
+        if !table.remove(key.words(), record, pin) {
+            return Err(damaged(format!("a deleted row of table {} is not under its key", table.id())));
+        }
+    }
+    Ok(())
 }

@@ -10,16 +10,17 @@
 //! 3. In the end, by all threads: superseded rows go, with their entries in all indexes; then the new rows
 //!    get theirs, in all indexes at once ([`entries`](super::entries)).
 
-use super::entries::{NewEntries, build};
+use super::entries::{Finisher, settle_and_build};
+use super::keys::{decoded, index_key, primary_key};
 use super::shards::Shards;
-use super::threads::{Team, decoded, encode, put_key};
-use super::{Worker, damaged, stamp, table};
+use super::threads::Team;
+use super::{Worker, damaged, stamp, table_of};
 use crate::World;
 use planaria_base::{CommitTs, IndexId, Result, TableId};
 use planaria_log::{RawEffect, RowChange};
 use planaria_storage::reclaim::{Lasting, Participant, Pinned};
 use planaria_storage::restore::Unlinked;
-use planaria_storage::{Header, KeyBuf, RecordRef, Table};
+use planaria_storage::{Header, RecordRef, Table};
 use std::collections::HashSet;
 
 /// See the module's head.
@@ -70,20 +71,14 @@ impl<'w, H: Header> ByLocation<'w, H> {
         ts: CommitTs,
         effect: &RawEffect<'_>,
     ) -> Result<()> {
-        let Some(id) = effect.table() else {
-            if let Some((sequence, value)) = effect.advance() {
-                self.world.routines.observe_sequence(sequence, value);
-            }
-            return Ok(());
-        };
-        let table = table(self.world, id)?;
+        let Some(table) = table_of(self.world, effect)? else { return Ok(()) };
         let Some((old, new)) = effect.locations() else {
             return Err(damaged("an effect without a location among such that have one".into()));
         };
         if effect.is_insert()
             && let RowChange::Insert { row, .. } = decoded(effect, &mut worker.buf)?
         {
-            self.world.routines.observe_row(id, row);
+            self.world.routines.observe_row(table.id(), row);
         }
         let stamp = stamp(ts, effect.is_insert());
         let mut put = |location, what| self.put(worker, pin, table, location, stamp, what, effect);
@@ -118,12 +113,7 @@ impl<'w, H: Header> ByLocation<'w, H> {
         }
         let change = decoded(effect, buf)?;
         if existed {
-            match change {
-                RowChange::Insert { row, .. } | RowChange::Update { row, .. } => encode(table, row, key)?,
-                RowChange::Delete { key: bytes, .. } | RowChange::Patch { key: bytes, .. } => {
-                    put_key(key, bytes);
-                }
-            }
+            primary_key(table, change, key)?;
             if let Some(old) = table.find(key.words(), pin, self.lasting) {
                 let word = old.ptr().to_word();
                 self.superseded.latch(word).insert(word, (table, old));
@@ -154,75 +144,49 @@ impl<'w, H: Header> ByLocation<'w, H> {
     }
 
     /// Builds the indexes.
-    pub(super) fn finish(self, team: Team) -> Result<()> {
-        let gathered = team.each(
-            self.rows.len(),
-            |_| Finisher::default(),
-            |finisher, shard| {
-                let mut participant = Participant::new();
-                let guard = participant.guard();
-                for (table, record) in self.superseded.take(shard).into_values() {
-                    finisher.remove(table, record, guard.pinned())?;
-                }
-                for row in self.rows.take(shard).into_values() {
-                    if let Some(record) = row.record {
-                        finisher.add(record, guard.pinned())?;
-                    }
-                }
-                Ok(())
-            },
-        )?;
-        build(gathered.into_iter().map(|finisher| finisher.entries).collect(), self.world, team)
+    pub(super) fn finish(self, team: Team<'_>) -> Result<()> {
+        settle_and_build(self.world, team, self.rows.len(), |finisher, shard, pin| {
+            for (table, record) in self.superseded.take(shard).into_values() {
+                remove(finisher, table, record, pin)?;
+            }
+            let records = self.rows.take(shard).into_values().filter_map(|row| row.record);
+            records.into_iter().try_for_each(|record| add(finisher, record, pin))
+        })
     }
 }
 
-#[derive(Default)]
-struct Finisher {
-    entries: NewEntries,
-    image: Vec<u64>,
-    key: KeyBuf,
+/// Takes a superseded row out of every index.
+fn remove<H: Header>(
+    finisher: &mut Finisher,
+    table: &Table<H>,
+    record: RecordRef<'_, H>,
+    pin: Pinned<'_>,
+) -> Result<()> {
+    let Finisher { image, key, .. } = finisher;
+    image.clear();
+    record.read_to_vec(image);
+    for (id, index) in table.secondary() {
+        index_key(table, id, image, key)?;
+        index.tree().remove(pin, key.words(), record.ptr().to_word());
+    }
+    index_key(table, IndexId::PRIMARY, image, key)?;
+    if !table.remove(key.words(), record, pin) {
+        return Err(damaged(format!("a superseded row of table {} is not under its key", table.id())));
+    }
+    Ok(())
 }
 
-impl Finisher {
-    /// Takes a superseded row out of every index.
-    fn remove<H: Header>(
-        &mut self,
-        table: &Table<H>,
-        record: RecordRef<'_, H>,
-        pin: Pinned<'_>,
-    ) -> Result<()> {
-        let Finisher { image, key, .. } = self;
-        image.clear();
-        record.read_to_vec(image);
-        for (_, index) in table.secondary() {
-            index.codec().encode_row(image, key).map_err(|_| too_long(table.id()))?;
-            index.tree().remove(pin, key.words(), record.ptr().to_word());
-        }
-        encode(table, image, key)?;
-        if !table.remove(key.words(), record, pin) {
-            return Err(damaged(format!("a superseded row of table {} is not under its key", table.id())));
-        }
-        Ok(())
+/// Gathers the entries of a new row. What holds no row goes.
+fn add<H: Header>(finisher: &mut Finisher, record: Unlinked<'_, H>, pin: Pinned<'_>) -> Result<()> {
+    finisher.image.clear();
+    if !record.read(&mut finisher.image, pin) {
+        return Ok(());
     }
-
-    /// Gathers the entries of a new row. What holds no row goes.
-    fn add<H: Header>(&mut self, record: Unlinked<'_, H>, pin: Pinned<'_>) -> Result<()> {
-        let Finisher { entries, image, key } = self;
-        image.clear();
-        if !record.read(image, pin) {
-            return Ok(());
-        }
-        let table = record.table();
-        let word = record.into_word();
-        for (id, index) in (0u16..).map(IndexId).zip(table.indexes()) {
-            index.codec().encode_row(image, key).map_err(|_| too_long(table.id()))?;
-            entries.push(table.id(), id, key, word);
-        }
-        Ok(())
+    let table = record.table();
+    let word = record.into_word();
+    for id in (0u16..).map(IndexId).take(table.indexes().len()) {
+        index_key(table, id, &finisher.image, &mut finisher.key)?;
+        finisher.add_entry(table.id(), id, word);
     }
-}
-
-#[cold]
-fn too_long(table: TableId) -> planaria_base::Error {
-    damaged(format!("a logged row of table {table} has a key that is too long"))
+    Ok(())
 }

@@ -2,9 +2,9 @@
 
 use super::damaged;
 use super::threads::Team;
-use crate::World;
+use crate::{TaskKind, World};
 use planaria_base::{IndexId, Result, TableId};
-use planaria_storage::reclaim::Participant;
+use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::restore::Entries;
 use planaria_storage::{Header, KeyBuf};
 use std::collections::BTreeMap;
@@ -13,26 +13,43 @@ use std::sync::{Mutex, PoisonError};
 /// Entries that a thread puts in at a time.
 const PART: usize = 1 << 14;
 
-/// New entries, by index.
+/// What a thread gathers at the end of a run, and room to work in.
 #[derive(Default)]
-pub(super) struct NewEntries(BTreeMap<(TableId, IndexId), Entries>);
+pub(super) struct Finisher {
+    /// New entries, by index.
+    entries: BTreeMap<(TableId, IndexId), Entries>,
+    pub(super) image: Vec<u64>,
+    pub(super) key: KeyBuf,
+    pub(super) old_key: KeyBuf,
+}
 
-impl NewEntries {
-    /// Adds one.
+impl Finisher {
+    /// The row in `image` needs this entry, of `key`.
     #[inline]
-    pub(super) fn push(&mut self, table: TableId, index: IndexId, key: &KeyBuf, record: u64) {
-        self.0.entry((table, index)).or_default().push(key, record);
+    pub(super) fn add_entry(&mut self, table: TableId, index: IndexId, record: u64) {
+        self.entries.entry((table, index)).or_default().push(&self.key, record);
     }
 }
 
-/// Puts what the threads have gathered into the indexes. The old entries of all rows are gone already.
+/// Brings indexes in line with the rows of a run.
 ///
-/// 1. Each index's entries are sorted, one index a thread.
-/// 2. They are put in, by all threads, each a part of the order.
-pub(super) fn build<H: Header>(gathered: Vec<NewEntries>, world: &World<H>, team: Team) -> Result<()> {
+/// 1. Shard by shard, by all threads: `settle` takes old entries away, and gathers new ones.
+/// 2. Each index's entries are sorted, one index a thread.
+/// 3. They are put in, by all threads, each a part of the order.
+pub(super) fn settle_and_build<H: Header>(
+    world: &World<H>,
+    team: Team<'_>,
+    shards: usize,
+    settle: impl Fn(&mut Finisher, usize, Pinned<'_>) -> Result<()> + Sync,
+) -> Result<()> {
+    let start = |_| (Finisher::default(), Participant::new());
+    let gathered = team.each(TaskKind::Index, shards, start, |(finisher, participant), shard| {
+        let guard = participant.guard();
+        settle(finisher, shard, guard.pinned())
+    })?;
     let mut by_index: BTreeMap<(TableId, IndexId), Entries> = BTreeMap::new();
-    for entries in gathered {
-        for (index, entries) in entries.0 {
+    for (finisher, _) in gathered {
+        for (index, entries) in finisher.entries {
             by_index.entry(index).or_default().append(entries);
         }
     }
@@ -40,6 +57,7 @@ pub(super) fn build<H: Header>(gathered: Vec<NewEntries>, world: &World<H>, team
     // The longest first, so that no thread begins with it when all others are done.
     lists.sort_by_key(|(_, list)| std::cmp::Reverse(lock(list).len()));
     team.each(
+        TaskKind::Index,
         lists.len(),
         |_| (),
         |(), i| {
@@ -57,6 +75,7 @@ pub(super) fn build<H: Header>(gathered: Vec<NewEntries>, world: &World<H>, team
     };
     let parts: Vec<_> = lists.iter().enumerate().flat_map(part).collect();
     team.each(
+        TaskKind::Index,
         parts.len(),
         |_| Participant::new(),
         |participant, i| {

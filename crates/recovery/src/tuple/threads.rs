@@ -1,13 +1,15 @@
 //! How threads share a window.
 
+use super::keys::{decoded, primary_key, unreadable};
 use super::shape::Shape;
 use super::shards::mixed;
-use super::{Worker, damaged, table};
-use crate::{World, at};
-use planaria_base::{CommitTs, Error, IndexId, Result};
-use planaria_log::{Batch, ChangeBuf, RawEffect, RowChange};
+use super::{Worker, table};
+use crate::record::Recorder;
+use crate::{TaskKind, World, at};
+use planaria_base::{CommitTs, Result};
+use planaria_log::{Batch, RawEffect};
+use planaria_storage::Header;
 use planaria_storage::reclaim::{Participant, Pinned};
-use planaria_storage::{Header, KeyBuf};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -18,10 +20,11 @@ const CHUNK: usize = 256;
 /// Groups of rows a thread: more than one, since groups differ in work.
 const GROUPS_PER_THREAD: usize = 8;
 
-/// So many threads.
+/// So many threads, and who records what they do.
 #[derive(Clone, Copy)]
-pub(super) struct Team {
+pub(super) struct Team<'r> {
     pub(super) threads: usize,
+    pub(super) recorder: &'r Recorder,
 }
 
 /// Time in a window, summed over threads.
@@ -59,16 +62,28 @@ impl Busy {
     }
 }
 
-impl Team {
-    /// Runs `work` for every number below `count`, each once, in ascending order of starting. Each
-    /// thread has a state of its own; all of them come back. The first error ends it.
+impl Team<'_> {
+    /// Runs `work` for every number below `count`, each once, in ascending order of starting: a stage of
+    /// tasks of this kind. Each thread has a state of its own; all of them come back. The first error ends
+    /// it.
     pub(super) fn each<S: Send>(
         self,
+        kind: TaskKind,
         count: usize,
         state: impl Fn(usize) -> S + Sync,
         work: impl Fn(&mut S, usize) -> Result<()> + Sync,
     ) -> Result<Vec<S>> {
         let next = AtomicUsize::new(0);
+        let taken: Mutex<Vec<(usize, Duration)>> = Mutex::default();
+        let work = |state: &mut S, i: usize| {
+            if !self.recorder.is_on() {
+                return work(state, i);
+            }
+            let began = Instant::now();
+            work(state, i)?;
+            taken.lock().unwrap_or_else(PoisonError::into_inner).push((i, began.elapsed()));
+            Ok(())
+        };
         let run = |number: usize| {
             let mut state = state(number);
             loop {
@@ -83,22 +98,23 @@ impl Team {
             }
         };
         let threads = self.threads.min(count).max(1);
-        if threads == 1 {
-            return Ok(vec![run(0)?]);
-        }
-        std::thread::scope(|scope| {
+        let states = std::thread::scope(|scope| {
             let run = &run;
             let others: Vec<_> = (1..threads).map(|n| scope.spawn(move || run(n))).collect();
             let mine = run(0);
             let joined =
                 others.into_iter().map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p)));
             std::iter::once(mine).chain(joined.collect::<Vec<_>>()).collect()
-        })
+        });
+        let mut taken = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
+        taken.sort_unstable();
+        self.recorder.stage(kind, taken.into_iter().map(|(_, took)| took));
+        states
     }
 
     /// Transactions of a window of `len` that are taken at a time.
     fn chunk(self, len: usize) -> usize {
-        len.div_ceil(self.threads * 4).clamp(1, CHUNK)
+        len.div_ceil(self.recorder.cores(self.threads) * 4).clamp(1, CHUNK)
     }
 
     /// The shapes of a batch's records.
@@ -107,6 +123,7 @@ impl Team {
         let mut shapes = vec![Shape::EMPTY; batch.len()];
         let chunks: Vec<_> = shapes.chunks_mut(chunk).map(Mutex::new).collect();
         self.each(
+            TaskKind::Plan,
             chunks.len(),
             |_| (),
             |(), i| {
@@ -124,7 +141,7 @@ impl Team {
     /// Puts the effects of a window in place, the newest transactions first.
     pub(super) fn backwards(self, batch: &Batch, window: Range<usize>, apply: impl Apply) -> Result<Times> {
         let chunk = self.chunk(window.len());
-        let done = self.each(window.len().div_ceil(chunk), Busy::new, |busy, i| {
+        let done = self.each(TaskKind::Execute, window.len().div_ceil(chunk), Busy::new, |busy, i| {
             let end = window.end - i * chunk;
             let chunk = window.start.max(end.saturating_sub(chunk))..end;
             busy.timed(|worker, pin| {
@@ -153,11 +170,11 @@ impl Team {
         apply: impl Apply,
     ) -> Result<Times> {
         let chunk = self.chunk(window.len());
-        let groups = self.threads * GROUPS_PER_THREAD;
+        let groups = self.recorder.cores(self.threads) * GROUPS_PER_THREAD;
         // Timestamp and place in the batch of each effect, by group.
         type Dealt = Vec<Vec<(CommitTs, usize)>>;
         let dealt: Vec<Mutex<Dealt>> = (0..window.len().div_ceil(chunk)).map(|_| Mutex::default()).collect();
-        let planned = self.each(dealt.len(), Busy::new, |busy, i| {
+        let planned = self.each(TaskKind::Plan, dealt.len(), Busy::new, |busy, i| {
             let start = window.start + i * chunk;
             busy.timed(|worker, _| {
                 let mut mine: Dealt = (0..groups).map(|_| Vec::new()).collect();
@@ -178,7 +195,7 @@ impl Team {
         })?;
         let dealt: Vec<Dealt> =
             dealt.into_iter().map(|d| d.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
-        let done = self.each(groups, Busy::new, |busy, group| {
+        let done = self.each(TaskKind::Execute, groups, Busy::new, |busy, group| {
             busy.timed(|worker, pin| {
                 for &(ts, place) in dealt.iter().flat_map(|chunk| &chunk[group]) {
                     let Some(effect) = batch.effect_at(place) else { return Err(unreadable()) };
@@ -199,41 +216,7 @@ fn group<H: Header>(world: &World<H>, effect: &RawEffect<'_>, worker: &mut Worke
     let Some(id) = effect.table() else { return Ok(0) };
     let table = table(world, id)?;
     let key = &mut worker.key;
-    match decoded(effect, &mut worker.buf)? {
-        RowChange::Insert { row, .. } | RowChange::Update { row, .. } => encode(table, row, key)?,
-        RowChange::Patch { key: bytes, .. } | RowChange::Delete { key: bytes, .. } => put_key(key, bytes),
-    }
+    primary_key(table, decoded(effect, &mut worker.buf)?, key)?;
     let hash = key.words().iter().fold(u64::from(id.0), |hash, word| mixed(hash ^ word));
     Ok(hash >> 32)
-}
-
-/// What an effect that is about a row does to it.
-#[inline]
-pub(super) fn decoded<'b>(effect: &RawEffect<'b>, buf: &'b mut ChangeBuf) -> Result<RowChange<'b>> {
-    effect.change(buf).ok_or_else(unreadable)
-}
-
-#[cold]
-fn unreadable() -> Error {
-    damaged("an effect in the log cannot be decoded".into())
-}
-
-/// The primary key of a row.
-pub(super) fn encode<H: Header>(
-    table: &planaria_storage::Table<H>,
-    row: &[u64],
-    key: &mut KeyBuf,
-) -> Result<()> {
-    let codec = table.index(IndexId::PRIMARY).codec();
-    codec.encode_row(row, key).map_err(|_| damaged("a logged key is too long".into()))
-}
-
-/// A logged key as an index takes it.
-pub(super) fn put_key(key: &mut KeyBuf, bytes: &[u8]) {
-    key.clear();
-    let mut chunks = bytes.chunks_exact(8);
-    for chunk in &mut chunks {
-        key.push(chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)), 8);
-    }
-    chunks.remainder().iter().for_each(|byte| key.push(u64::from(*byte), 1));
 }

@@ -1,0 +1,60 @@
+//! Keys of rows in the log.
+
+use super::damaged;
+use planaria_base::{Error, IndexId, Result};
+use planaria_log::{ChangeBuf, RawEffect, RowChange};
+use planaria_storage::{Header, KeyBuf, Table};
+
+/// What an effect that is about a row does to it.
+#[inline]
+pub(super) fn decoded<'b>(effect: &RawEffect<'b>, buf: &'b mut ChangeBuf) -> Result<RowChange<'b>> {
+    effect.change(buf).ok_or_else(unreadable)
+}
+
+#[cold]
+pub(super) fn unreadable() -> Error {
+    damaged("an effect in the log cannot be decoded".into())
+}
+
+/// The primary key of the row that a change is about.
+#[inline]
+pub(super) fn primary_key<H: Header>(
+    table: &Table<H>,
+    change: RowChange<'_>,
+    key: &mut KeyBuf,
+) -> Result<()> {
+    match change {
+        RowChange::Insert { row, .. } | RowChange::Update { row, .. } => {
+            index_key(table, IndexId::PRIMARY, row, key)
+        }
+        RowChange::Patch { key: bytes, .. } | RowChange::Delete { key: bytes, .. } => {
+            put_key(key, bytes);
+            Ok(())
+        }
+    }
+}
+
+/// The key of a row in an index.
+#[inline]
+pub(super) fn index_key<H: Header>(
+    table: &Table<H>,
+    index: IndexId,
+    row: &[u64],
+    key: &mut KeyBuf,
+) -> Result<()> {
+    table
+        .index(index)
+        .codec()
+        .encode_row(row, key)
+        .map_err(|_| damaged(format!("a logged row of table {} has a key that is too long", table.id())))
+}
+
+/// A logged key as an index takes it.
+fn put_key(key: &mut KeyBuf, bytes: &[u8]) {
+    key.clear();
+    let mut chunks = bytes.chunks_exact(8);
+    for chunk in &mut chunks {
+        key.push(chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)), 8);
+    }
+    chunks.remainder().iter().for_each(|byte| key.push(u64::from(*byte), 1));
+}
