@@ -4,7 +4,7 @@ use crate::chain::{EpochFrames, RunReader};
 use crate::device::Device;
 use crate::effect::RawEffect;
 use crate::manifest::Run;
-use crate::record::RawRecord;
+use crate::record::{PlannerVersion, RawRecord};
 use crate::segment::SegmentId;
 use planaria_base::{CommitTs, Epoch, Error, Result, SqlState};
 use std::collections::VecDeque;
@@ -16,7 +16,9 @@ const BATCH_BYTES: usize = 16 << 20;
 /// The records of some whole epochs.
 pub struct Batch {
     run: u32,
-    planner: u32,
+    planner: PlannerVersion,
+    /// The planner that its calls are to be replayed under, if they are to be replayed.
+    ours: Option<PlannerVersion>,
     last: Epoch,
     bytes: Vec<u8>,
     /// Each record's timestamp and place, in commit order.
@@ -31,7 +33,7 @@ impl Batch {
     }
 
     /// Version of the planner its calls ran with.
-    pub fn planner_version(&self) -> u32 {
+    pub fn planner_version(&self) -> PlannerVersion {
         self.planner
     }
 
@@ -58,7 +60,9 @@ impl Batch {
     /// The `i`th record in commit order.
     pub fn get(&self, i: usize) -> RawRecord<'_> {
         let (ts, at) = self.index[i];
-        RawRecord::take(&mut &self.bytes[at..], ts.epoch()).expect("it was read when the index was made")
+        let record = RawRecord::take(&mut &self.bytes[at..], ts.epoch());
+        let ours = self.ours.is_none_or(|ours| ours.keeping() == self.planner.keeping());
+        record.expect("it was read when the index was made").of_run(ours)
     }
 
     /// The records in commit order.
@@ -80,10 +84,14 @@ impl Batch {
     fn add(&mut self, epoch: &EpochFrames) -> Result<()> {
         let base = self.bytes.len();
         let first = self.index.len();
+        let replayable = self.ours.is_none_or(|ours| ours.execution() == self.planner.execution());
         let mut rest = &epoch.bytes[..];
         while !rest.is_empty() {
             let at = base + epoch.bytes.len() - rest.len();
             let record = RawRecord::take(&mut rest, epoch.epoch).ok_or_else(|| unreadable(epoch.epoch))?;
+            if !replayable && record.call().is_some() {
+                return Err(self.of_another_planner(record.commit_ts()));
+            }
             self.index.push((record.commit_ts(), at));
         }
         let index = &mut self.index[first..];
@@ -94,6 +102,19 @@ impl Batch {
         self.bytes.extend_from_slice(&epoch.bytes);
         self.last = epoch.epoch;
         Ok(())
+    }
+
+    #[cold]
+    fn of_another_planner(&self, ts: CommitTs) -> Error {
+        let (theirs, ours) = (self.planner, self.ours.unwrap_or(self.planner));
+        Error::unsupported(
+            format!(
+                "the calls in run {} of the log ran under planner {theirs}, planner {ours} cannot replay them",
+                self.run
+            ),
+            "Open the database with the version of Planaria that wrote the log.",
+        )
+        .detail(format!("The first of them is transaction {ts:?}."))
     }
 }
 
@@ -110,6 +131,7 @@ pub struct Batches {
     runs: VecDeque<(Run, Vec<SegmentId>, Epoch)>,
     open: Option<(RunReader, Run)>,
     frames: EpochFrames,
+    ours: Option<PlannerVersion>,
 }
 
 impl Batches {
@@ -118,7 +140,23 @@ impl Batches {
         database: [u8; 16],
         runs: Vec<(Run, Vec<SegmentId>, Epoch)>,
     ) -> Batches {
-        Batches { device, database, runs: runs.into(), open: None, frames: EpochFrames::default() }
+        Batches {
+            device,
+            database,
+            runs: runs.into(),
+            open: None,
+            frames: EpochFrames::default(),
+            ours: None,
+        }
+    }
+
+    /// The same for a replay under this planner: calls of runs that kept other values are marked so
+    /// ([`Keeping::ByAnother`](crate::Keeping)), a call that ran under another version of execution is an
+    /// error (0A000). Without, records are read as they are.
+    #[must_use]
+    pub fn replayed_by(mut self, planner: PlannerVersion) -> Batches {
+        self.ours = Some(planner);
+        self
     }
 
     fn read(&mut self) -> Result<Option<Batch>> {
@@ -131,7 +169,8 @@ impl Batches {
             let Some((reader, run)) = &mut self.open else { return Ok(None) };
             let mut batch = Batch {
                 run: run.number,
-                planner: run.planner,
+                planner: PlannerVersion(run.planner),
+                ours: self.ours,
                 last: Epoch(0),
                 bytes: Vec::new(),
                 index: Vec::new(),

@@ -60,7 +60,7 @@ pub use effect::{ChangeBuf, Effect, EffectWriter, Patch, RawEffect, RawEffects, 
 pub use inventory::{RunInfo, SegmentInfo};
 pub use log::{Durable, Log};
 pub use reader::{LogReader, LogSummary};
-pub use record::{Call, RawRecord, Record, RecordBody};
+pub use record::{Call, Keeping, PlannerVersion, RawRecord, Record, RecordBody};
 pub use stats::{LogStats, SYNC_BUCKETS};
 pub use value::{Value, ValueReader, ValueWriter};
 pub use worker::{Commit, WorkerLog};
@@ -98,7 +98,7 @@ pub struct Options {
     /// Bytes that may wait to be taken by a logger, over all workers.
     pub buffer_bytes_max: u64,
     /// Version of the planner, kept with the log: a call replays with the plan it ran with.
-    pub planner_version: u32,
+    pub planner_version: PlannerVersion,
     /// Identity of the database; a new log gets a random one without it, an old one is compared with it.
     pub database: Option<[u8; 16]>,
     /// Whether threads close epochs and make segments ahead of time. Without, epochs close when
@@ -115,7 +115,7 @@ impl Default for Options {
             segment_bytes_max: 64 << 20,
             segment_epochs_max: 1 << 20,
             buffer_bytes_max: 256 << 20,
-            planner_version: 0,
+            planner_version: PlannerVersion(0),
             database: None,
             threads: true,
         }

@@ -211,7 +211,7 @@ impl LogReader {
         manifest.runs.push(Run {
             number: manifest.next_run,
             loggers: options.loggers as u32,
-            planner: options.planner_version,
+            planner: options.planner_version.0,
             first,
             last: None,
         });
@@ -234,7 +234,7 @@ impl LogReader {
         }
         let run_options = RunOptions {
             loggers: options.loggers as u32,
-            planner: options.planner_version,
+            planner: options.planner_version.0,
             segment_bytes_max: options.segment_bytes_max,
             segment_epochs: options.segment_epochs_max,
             thread: options.threads,

@@ -47,8 +47,56 @@ pub struct Call {
     /// Inputs from outside (`now()`, `random()`, sequence values, row ids), and the values it kept for a
     /// parallel replay, in the order in which they came.
     pub inputs: Vec<Datum>,
-    /// Whether it ran as a program that keeps values (which may have kept none).
-    pub keeping: bool,
+    /// Whether it ran as a program that keeps values.
+    pub keeping: Keeping,
+}
+
+/// Whether a call kept values for a parallel replay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keeping {
+    /// It ran as it is.
+    No,
+    /// It ran as the program that keeps values (which may have kept none).
+    Yes,
+    /// So it did, under a planner that keeps other values than ours: what it kept stands among its inputs,
+    /// and cannot be told from them.
+    ByAnother,
+}
+
+impl From<bool> for Keeping {
+    fn from(keeps: bool) -> Keeping {
+        if keeps { Keeping::Yes } else { Keeping::No }
+    }
+}
+
+/// The planner that a run's calls ran under, as 32 bits of the log's headers.
+///
+/// The upper 16 bits are the version of *execution*: which rows a call of a procedure touches in which
+/// order, and which inputs it draws. A call replays only under the same. The lower 16 bits are the version
+/// of *keeping*: which values calls keep. Under another, calls that kept none replay as ever, and the
+/// others only one by one, if at all ([`Keeping::ByAnother`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PlannerVersion(pub u32);
+
+impl PlannerVersion {
+    /// Of these two.
+    pub const fn new(execution: u16, keeping: u16) -> PlannerVersion {
+        PlannerVersion((execution as u32) << 16 | keeping as u32)
+    }
+    /// The version of execution.
+    pub const fn execution(self) -> u16 {
+        (self.0 >> 16) as u16
+    }
+    /// The version of keeping.
+    pub const fn keeping(self) -> u16 {
+        self.0 as u16
+    }
+}
+
+impl std::fmt::Display for PlannerVersion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.execution(), self.keeping())
+    }
 }
 
 /// Appends a call. `write` writes `args` values, then `inputs` values.
@@ -109,6 +157,8 @@ pub struct RawRecord<'a> {
     kind: u8,
     body: &'a [u8],
     size: usize,
+    /// Whether its run kept the values that ours would.
+    ours: bool,
 }
 
 impl<'a> RawRecord<'a> {
@@ -122,7 +172,12 @@ impl<'a> RawRecord<'a> {
         let sequence = u32::try_from(varint::take(&mut record)?).ok()?;
         let commit_ts = CommitTs::new(epoch, sequence);
         let (&kind, body) = record.split_first()?;
-        (commit_ts.epoch() == epoch).then_some(RawRecord { commit_ts, kind, body, size })
+        (commit_ts.epoch() == epoch).then_some(RawRecord { commit_ts, kind, body, size, ours: true })
+    }
+
+    /// The same, of a run whose calls kept the values that ours would, or others.
+    pub(crate) fn of_run(self, ours: bool) -> RawRecord<'a> {
+        RawRecord { ours, ..self }
     }
 
     /// Its place in the total order.
@@ -157,8 +212,11 @@ impl<'a> RawRecord<'a> {
     }
 
     /// Whether this is a call that ran as a program that keeps values.
-    pub fn keeping(&self) -> bool {
-        self.kind == KEEPING_CALL
+    pub fn keeping(&self) -> Keeping {
+        match self.kind {
+            KEEPING_CALL if !self.ours => Keeping::ByAnother,
+            kind => Keeping::from(kind == KEEPING_CALL),
+        }
     }
 
     /// Its effects, where they stand; `None` if it is a call.

@@ -1,7 +1,7 @@
 //! Records of any content come back as they were; bytes of any content are refused without panic.
 
 use crate::effect::{Effect, Patch};
-use crate::record::{self, Call, RawRecord, Record, RecordBody};
+use crate::record::{self, Call, Keeping, RawRecord, Record, RecordBody};
 use planaria_base::{CommitTs, Datum, Epoch, Numeric, ProcedureId, SequenceId, TableId};
 use proptest::prelude::*;
 
@@ -59,7 +59,7 @@ fn effect() -> impl Strategy<Value = Effect> {
 fn record() -> impl Strategy<Value = Record> {
     let values = || prop::collection::vec(datum(), 0..10);
     let call = (any::<u32>(), values(), values(), any::<bool>()).prop_map(|(p, args, inputs, keeping)| {
-        RecordBody::Call(Call { procedure: ProcedureId(p), args, inputs, keeping })
+        RecordBody::Call(Call { procedure: ProcedureId(p), args, inputs, keeping: keeping.into() })
     });
     let effects = prop::collection::vec(effect(), 0..10).prop_map(RecordBody::Effects);
     (0u32..1 << 24, prop_oneof![call, effects])
@@ -71,7 +71,7 @@ fn put(buf: &mut Vec<u8>, record: &Record) {
     match &record.body {
         RecordBody::Call(call) => {
             let (args, inputs) = (call.args.len(), call.inputs.len());
-            record::put_call(buf, sequence, call.procedure, args, inputs, call.keeping, |v| {
+            record::put_call(buf, sequence, call.procedure, args, inputs, call.keeping == Keeping::Yes, |v| {
                 call.args.iter().chain(&call.inputs).for_each(|d| v.datum(d))
             })
         }

@@ -6,7 +6,7 @@
 
 use planaria_base::clock::CommitClock;
 use planaria_base::{Epoch, ProcedureId, SequenceId, TableId};
-use planaria_log::{DirectoryDevice, LogReader, Options};
+use planaria_log::{DirectoryDevice, LogReader, Options, PlannerVersion};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn write_example(path: &Path) {
         let clock = Arc::new(CommitClock::new(Epoch(10 * run)));
         let options = Options {
             loggers: run as usize,
-            planner_version: 40 + run as u32,
+            planner_version: PlannerVersion(40 + run as u32),
             database: Some(*b"planaria-example"),
             segment_bytes_max: 16 << 10,
             segment_epochs_max: 3,
@@ -87,7 +87,7 @@ fn text(path: &Path) -> String {
     let mut text = format!("{:?}\n", reader.summary());
     for batch in reader.batches(Epoch(0)) {
         let batch = batch.unwrap();
-        text += &format!("planner {}\n", batch.planner_version());
+        text += &format!("planner {}\n", batch.planner_version().0);
         for record in batch.records() {
             text += &format!("{:?}\n", record.decode().unwrap());
         }

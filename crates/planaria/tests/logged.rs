@@ -2,7 +2,7 @@
 
 use planaria::{Database, LogKind, Options};
 use planaria_base::Epoch;
-use planaria_log::{Effect, LogReader, RecordBody};
+use planaria_log::{Effect, Keeping, LogReader, RecordBody};
 use planaria_sim::disk::SimDisk;
 
 /// The records of a log, schema changes aside, one word each.
@@ -12,7 +12,7 @@ fn records(disk: &SimDisk) -> Vec<&'static str> {
     for batch in reader.batches(Epoch(0)) {
         for record in batch.expect("a batch").records() {
             all.push(match record.decode().expect("a record").body {
-                RecordBody::Call(call) if call.keeping => "keeping call",
+                RecordBody::Call(call) if call.keeping == Keeping::Yes => "keeping call",
                 RecordBody::Call(_) => "call",
                 RecordBody::Effects(effects) if effects.iter().any(|e| matches!(e, Effect::Schema(_))) => {
                     continue;

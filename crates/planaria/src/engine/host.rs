@@ -318,7 +318,7 @@ mod tests {
     use crate::engine::record::write_slot;
     use planaria_base::clock::CommitClock;
     use planaria_base::{Epoch, Numeric};
-    use planaria_log::{Log, LogReader, RecordBody};
+    use planaria_log::{Keeping, Log, LogReader, RecordBody};
     use planaria_sim::disk::SimDisk;
 
     fn values(heap: &mut Heap) -> Vec<Slot> {
@@ -369,7 +369,7 @@ mod tests {
         let batch = reader.batches(Epoch(0)).next().expect("one batch").expect("whole");
         let record = batch.records().next().expect("one record").decode().expect("a record");
         match record.body {
-            RecordBody::Call(call) if call.keeping => call.inputs,
+            RecordBody::Call(call) if call.keeping == Keeping::Yes => call.inputs,
             other => panic!("{other:?}"),
         }
     }

@@ -46,7 +46,7 @@ use parking_lot::Mutex;
 use planaria_base::clock::CommitClock;
 use planaria_base::{Datum, Epoch, Error, ProcedureId, Result, SqlState, Type};
 use planaria_catalog::Catalog;
-use planaria_log::{Device, Log, LogReader};
+use planaria_log::{Device, Log, LogReader, PlannerVersion};
 use planaria_protocol::{Protocol, ProtocolJob};
 use planaria_sql::ast;
 use planaria_storage::TableSet;
@@ -59,9 +59,14 @@ use std::sync::{Arc, OnceLock};
 pub(crate) use serve::KeptState;
 pub(crate) use statement::PreparedStatement;
 
-/// The version of the planner whose plans the log was written under: part of the log's header,
-/// because a call replays as it ran only under the plans it ran with.
-const PLANNER_VERSION: u32 = 2;
+/// The version of the planner whose plans the log is written under: part of the log's header, because a
+/// call replays as it ran only under the plans it ran with.
+///
+/// Execution goes up when a procedure of the same catalog may read rows in another order or draw other
+/// inputs than before: then logs with calls cannot be opened any more. Keeping goes up when a procedure may
+/// keep other values than before (`planaria_analysis::regrow`): then calls that kept some are replayed one
+/// by one, without what they kept.
+const PLANNER_VERSION: PlannerVersion = PlannerVersion::new(0, 2);
 
 /// A call's target under one catalog version.
 pub(crate) struct Resolved {
@@ -219,7 +224,8 @@ impl<P: Protocol> Engine<P> {
         let summary = reader.summary();
         if summary.records > 0 {
             let mut replay = replay::Replay::new(engine, options.on_recovery.clone())?;
-            let (batches, scheme) = (reader.batches(summary.base), options.recovery);
+            let (batches, scheme) =
+                (reader.batches(summary.base).replayed_by(PLANNER_VERSION), options.recovery);
             let mut how = planaria_recovery::Options {
                 threads: options.recovery_threads,
                 record_tasks: options.record_recovery_tasks,

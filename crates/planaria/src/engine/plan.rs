@@ -16,6 +16,7 @@ use planaria_analysis::{Cost, inline_except, regrow};
 use planaria_base::{Error, ProcedureId, Result, SqlState};
 use planaria_exec::Code;
 use planaria_ir::{OpKind, Program};
+use planaria_log::Keeping;
 use planaria_recovery::{CompiledPiece, CompiledPlan};
 use planaria_storage::Header;
 use std::collections::BTreeSet;
@@ -46,11 +47,24 @@ impl<H: Header> Snapshot<H> {
         })
     }
 
-    /// What a logged call runs again when it is replayed whole.
-    pub(crate) fn replayed_call(&self, id: ProcedureId, keeping: bool) -> Result<&Code> {
+    /// What a logged call runs again when it is replayed whole. 0A000 if that takes inputs which cannot be
+    /// told from what another planner kept.
+    pub(crate) fn replayed_call(&self, id: ProcedureId, keeping: Keeping) -> Result<&Code> {
         let routine = self.routine(id)?;
-        if !keeping {
-            return Ok(&routine.code);
+        match keeping {
+            Keeping::No => return Ok(&routine.code),
+            Keeping::ByAnother if self.draws(id, &mut BTreeSet::new()) => {
+                let name = &self.catalog.procedure(id).name;
+                return Err(Error::unsupported(
+                    format!("the call of procedure {name} kept values that another planner chose"),
+                    "Open the database with the version of Planaria that wrote the log.",
+                )
+                .detail(
+                    "It takes inputs (times, sequences, row ids), which cannot be told from those values.",
+                ));
+            }
+            Keeping::ByAnother => return Ok(&routine.code),
+            Keeping::Yes => {}
         }
         match self.planned(id) {
             Ok(Planned { forward: Some((code, _)), .. }) => Ok(code),
@@ -142,6 +156,29 @@ impl<H: Header> Snapshot<H> {
             }
             facts
         })
+    }
+
+    /// Whether a routine, or what it calls, takes inputs that the log has.
+    fn draws(&self, id: ProcedureId, seen: &mut BTreeSet<ProcedureId>) -> bool {
+        if !seen.insert(id) {
+            return false;
+        }
+        let Ok(program) = self.program(id) else { return true };
+        let mut draws = false;
+        program.body.visit(&mut |op| {
+            draws = draws
+                || match &op.kind {
+                    OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
+                        self.draws(*procedure, seen)
+                    }
+                    OpKind::Draw { .. }
+                    | OpKind::NextValue { .. }
+                    | OpKind::CurrentValue { .. }
+                    | OpKind::Execute { .. } => true,
+                    _ => false,
+                };
+        });
+        draws
     }
 
     /// Whether a routine, with what it calls, touches no table and no sequence and draws nothing.

@@ -10,7 +10,7 @@ use super::session::SessionCore;
 use crate::options::{OnRecovery, RecoveryProgress};
 use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
 use planaria_exec::Interrupt;
-use planaria_log::{Call, Effect, RowChange};
+use planaria_log::{Call, Effect, Keeping, RowChange};
 use planaria_protocol::Protocol;
 use planaria_recovery::{Progress, Replayer, Target, World};
 use planaria_storage::{IndexSet, KeyBuf, Table};
@@ -52,7 +52,9 @@ impl<P: Protocol> Replayer for Replay<P> {
         let snapshot = s.snapshot.clone();
         s.engine.clock.reset_to(commit_ts);
         s.begin();
-        s.inputs.recorded = Some(Recorded { procedure: call.procedure, values: call.inputs });
+        // What another planner kept is among the inputs: `replayed_call` takes only calls without any.
+        let values = if call.keeping == Keeping::ByAnother { Vec::new() } else { call.inputs };
+        s.inputs.recorded = Some(Recorded { procedure: call.procedure, values });
         let outcome = snapshot
             .replayed_call(call.procedure, call.keeping)
             .map_err(Interrupt::from)

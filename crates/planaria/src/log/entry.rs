@@ -6,7 +6,7 @@ use planaria_base::{
 };
 use planaria_catalog::Catalog;
 use planaria_ir::{OpKind, Program};
-use planaria_log::{Effect, Patch, RawRecord};
+use planaria_log::{Effect, Keeping, Patch, RawRecord};
 use planaria_sql::{ddl, lower, parse};
 use planaria_storage::{ColumnSpec, KeyCodec, RowLayout};
 use serde::Serialize;
@@ -416,7 +416,7 @@ impl Names {
                     id: id.0,
                     args: args.collect(),
                     inputs: inputs.collect(),
-                    keeping: record.keeping(),
+                    keeping: record.keeping() != Keeping::No,
                 }
             }
             None => {

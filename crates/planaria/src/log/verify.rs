@@ -117,3 +117,20 @@ fn compare(replays: &[Vec<(String, u128)>]) -> Vec<TableVerdict> {
     };
     names.into_iter().map(verdict).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_that_differ_or_are_missing_are_named() {
+        let rows = |rows: u128, hash: u128| rows << 64 | hash;
+        let serial = vec![("a".to_owned(), rows(3, 7)), ("b".to_owned(), rows(1, 1))];
+        let parallel = vec![("b".to_owned(), rows(1, 2)), ("c".to_owned(), rows(0, 0))];
+        let found = compare(&[serial.clone(), parallel]);
+        let shown: Vec<_> = found.iter().map(|t| (t.table.as_str(), t.rows, t.equal)).collect();
+        assert_eq!(shown, [("a", 3, false), ("b", 1, false), ("c", 0, false)]);
+        assert_eq!(found[0].digests[1], None);
+        assert!(compare(&[serial.clone(), serial]).iter().all(|t| t.equal));
+    }
+}

@@ -3,7 +3,7 @@
 use super::graph::Graph;
 use crate::World;
 use planaria_base::{CommitTs, Datum, ProcedureId, Result, TableId};
-use planaria_log::{Batch as LogBatch, Effect, RecordBody};
+use planaria_log::{Batch as LogBatch, Effect, Keeping, RecordBody};
 use planaria_storage::Header;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -28,7 +28,7 @@ pub(super) enum Work {
         args: Vec<Datum>,
         inputs: Vec<Datum>,
         /// Whether values that it kept are among the inputs.
-        keeping: bool,
+        keeping: Keeping,
         /// The procedure in the graph, none if there is nothing to do; and where its values begin.
         procedure: Option<u32>,
         values: u32,

@@ -7,6 +7,7 @@ use planaria_analysis::paper::{GlobalGraph, LocalGraph, OperationGraph, as_repla
 use planaria_base::{ColumnId, IndexId, ProcedureId, Result, TableId, Type};
 use planaria_exec::Code;
 use planaria_ir::{OpKind, Program};
+use planaria_log::Keeping;
 use planaria_storage::{Header, Table, TableSet};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -64,7 +65,7 @@ enum Known {
 
 impl Known {
     /// Whether a call runs alone; so does one of another program than the calls before it.
-    fn is_alone(&self, keeping: bool) -> bool {
+    fn is_alone(&self, keeping: Keeping) -> bool {
         match self {
             Known::Alone => true,
             Known::Nothing => false,
@@ -79,7 +80,7 @@ struct Cuttable {
     program: Program,
     operations: OperationGraph,
     /// Whether it is the program that keeps values.
-    keeping: bool,
+    keeping: Keeping,
 }
 
 /// What a log has called so far, in one version of the schema.
@@ -134,13 +135,18 @@ impl<H: Header> Procedures<H> {
 
     /// Takes note of a procedure; whether its calls run alone. `keeping`: the call ran as the program that
     /// keeps values.
-    pub(super) fn learn(&mut self, id: ProcedureId, keeping: bool) -> Result<bool> {
+    pub(super) fn learn(&mut self, id: ProcedureId, keeping: Keeping) -> Result<bool> {
         if let Some(known) = self.known.get(&id) {
             return Ok(known.is_alone(keeping));
         }
         let routines = self.world.routines.clone();
         let callee = |id: ProcedureId| routines.program(id).ok();
-        let source = if keeping { routines.keeping(id)? } else { Some(routines.program(id)?) };
+        let source = match keeping {
+            Keeping::Yes => routines.keeping(id)?,
+            Keeping::No => Some(routines.program(id)?),
+            // Not taken note of: other calls of it may be cut.
+            Keeping::ByAnother => return Ok(true),
+        };
         let Some(source) = source else {
             self.known.insert(id, Known::Alone);
             return Ok(true);

@@ -310,10 +310,10 @@ impl<H: Header> Feed<H> {
             return Ok(Kind::Barrier);
         }
         match self.known.get(id.index()).copied().unwrap_or(Procedure::Unknown) {
-            Procedure::Planned(number) if self.layout.procedures[number].keeps == record.keeping() => {
+            Procedure::Planned(number) if record.keeping() == self.layout.procedures[number].keeps.into() => {
                 Ok(Kind::Call(number))
             }
-            // It was logged before its procedure was planned so.
+            // It was logged before its procedure was planned so, or under another planner.
             Procedure::Planned(_) => Ok(Kind::Barrier),
             Procedure::Whole => Ok(Kind::Barrier),
             Procedure::Unknown => {
