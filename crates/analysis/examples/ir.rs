@@ -3,39 +3,12 @@
 //! program that plans and the pieces.
 
 use planaria_analysis::{inline, regrow};
-use planaria_base::{IndexId, ProcedureId, SequenceId, TableId, Type};
-use planaria_catalog::{Catalog, Returns};
-use planaria_ir::{IndexShape, OpKind, Program, Signature, VerifyEnv, verify};
+use planaria_base::ProcedureId;
+use planaria_catalog::Catalog;
+use planaria_ir::{OpKind, Program, verify};
+use planaria_sql::lower::CatalogEnv;
 use planaria_sql::lower::plpgsql::lower_procedure;
 use planaria_sql::{ddl, parse};
-
-struct Env<'c>(&'c Catalog);
-
-impl VerifyEnv for Env<'_> {
-    fn columns(&self, table: TableId) -> Option<Vec<Type>> {
-        let table = self.0.tables.get(table.index())?.as_ref()?;
-        Some(table.columns.iter().map(|c| c.ty.clone()).collect())
-    }
-    fn index(&self, table: TableId, index: IndexId) -> Option<IndexShape> {
-        let index = self.0.tables.get(table.index())?.as_ref()?.indexes.get(index.index())?;
-        Some(IndexShape { columns: index.columns.clone(), unique: index.unique })
-    }
-    fn procedure(&self, id: ProcedureId) -> Option<Signature> {
-        let procedure = self.0.procedures.get(id.index())?;
-        let outputs = match &procedure.returns {
-            Returns::Scalar(ty) | Returns::SetOf(ty) => vec![ty.clone()],
-            Returns::SetOfTable(table) | Returns::RowOf(table) => {
-                self.0.table_by_id(*table).visible().map(|(_, c)| c.ty.clone()).collect()
-            }
-            _ => procedure.outputs().map(|p| p.ty.clone()).collect(),
-        };
-        let inputs = procedure.inputs().map(|p| p.ty.clone()).collect();
-        Some(Signature { inputs, outputs, set: procedure.returns_set() })
-    }
-    fn sequence(&self, id: SequenceId) -> bool {
-        self.0.sequences.get(id.index()).is_some_and(Option::is_some)
-    }
-}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut catalog = Catalog::default();
@@ -60,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         programs.push(program.ok());
     }
-    let env = Env(&catalog);
+    let env = CatalogEnv(&catalog);
     let mut facts = regrow::Facts::default();
     programs.iter().flatten().for_each(|p| facts.add(p, &env));
     for program in programs.iter().flatten() {

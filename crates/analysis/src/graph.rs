@@ -274,7 +274,7 @@ impl Flow {
                     regs[r.index()].extend(decided);
                     regs[r.index()].extend(&regs_before[r.index()]);
                 });
-                if let Some(c) = written_collection(&op.kind) {
+                if let Some(c) = op.kind.changed_collection().map(|c| c.index()) {
                     self.colls[c].extend(decided);
                     self.colls[c].extend(&colls_before[c]);
                 }
@@ -406,7 +406,7 @@ impl Flow {
                 let args = self.reads(kind);
                 self.edges_to(id, &args, EdgeKind::Value);
                 self.write_all(kind, &Sources::from([id]));
-                if let Some(c) = written_collection(kind) {
+                if let Some(c) = kind.changed_collection().map(|c| c.index()) {
                     self.colls[c].insert(id);
                 }
             }
@@ -441,19 +441,6 @@ impl Flow {
                 self.write_all(kind, &sources);
             }
         }
-    }
-}
-
-/// The collection an operation changes.
-fn written_collection(kind: &OpKind) -> Option<usize> {
-    match kind {
-        OpKind::Push { coll, .. }
-        | OpKind::MapPut { coll, .. }
-        | OpKind::SetEntry { coll, .. }
-        | OpKind::Clear { coll }
-        | OpKind::CallSet { into: coll, .. } => Some(coll.index()),
-        OpKind::Execute { rows, .. } => rows.map(|c| c.index()),
-        _ => None,
     }
 }
 

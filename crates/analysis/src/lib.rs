@@ -3,12 +3,14 @@
 //! * [`graph`]: the program dependency graph: key, value, control and data edges (PACMAN §4.1; thesis
 //!   §3.3). Replay cuts slices along it, healing redoes what a stale read reaches.
 //! * [`inline()`]: calls replaced by the bodies of what they call.
+//! * [`committed()`]: a program as replay of a logged call meets it.
 //! * [`logging`]: whether a call can be logged as a call, and why not.
 //! * [`paper`]: slices and blocks of PACMAN at table level, transaction chopping.
 //! * [`explain()`]: the first two for people (`EXPLAIN PROCEDURE`).
 //!
 //! Everything is computed from the IR alone, for the whole dialect: nothing is known of any procedure.
 
+pub mod committed;
 pub mod cost;
 pub mod errors;
 pub mod explain;
@@ -18,6 +20,7 @@ pub mod logging;
 pub mod paper;
 pub mod regrow;
 
+pub use committed::{committed, committed_whole};
 pub use cost::Cost;
 pub use explain::{Names, explain};
 pub use graph::{DependencyGraph, Edge, EdgeKind};

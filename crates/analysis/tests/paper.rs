@@ -2,7 +2,8 @@
 //! cargo test -p planaria-analysis --test paper` writes the answers anew; read the difference.
 
 use planaria_analysis::Names;
-use planaria_analysis::paper::{GlobalGraph, LocalGraph, OperationGraph, as_replayed, chop, replayed, text};
+use planaria_analysis::paper::{GlobalGraph, LocalGraph, OperationGraph, chop, text};
+use planaria_analysis::{committed, committed_whole};
 use planaria_base::{ColumnId, IndexId, ProcedureId, SequenceId, TableId};
 use planaria_catalog::Catalog;
 use planaria_ir::Program;
@@ -77,7 +78,7 @@ fn answer(catalog: &Catalog, together: &[&str]) -> String {
     let (mut locals, mut operations) = (Vec::new(), Vec::new());
     for procedure in &catalog.procedures {
         let general = LocalGraph::of(&programs[procedure.id.index()], &callee);
-        let graph = OperationGraph::of(&as_replayed(&programs[procedure.id.index()], &callee), &callee);
+        let graph = OperationGraph::of(&committed_whole(&programs[procedure.id.index()], &callee), &callee);
         let local = LocalGraph::of_operations(&graph);
         if local.is_read_only() {
             continue;
@@ -144,7 +145,7 @@ fn slices_in_ir_text() {
 }
 
 fn with_slices(program: &Program) -> String {
-    let graph = LocalGraph::of(&replayed(program), &|_| None);
+    let graph = LocalGraph::of(&committed(program), &|_| None);
     let mut slices = Vec::new();
     program.body.visit(&mut |op| {
         if op.kind.table().is_some() {

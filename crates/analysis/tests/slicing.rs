@@ -2,36 +2,21 @@
 //! drivers call come out as they should. `UPDATE_GOLDEN=1 cargo test -p planaria-analysis --test slicing`
 //! writes the answers anew; read the difference.
 
+use planaria_analysis::committed_whole;
+use planaria_analysis::paper::LocalGraph;
 use planaria_analysis::paper::slicing::{self, KeyColumns, SliceProgram};
-use planaria_analysis::paper::{LocalGraph, as_replayed};
-use planaria_base::{ColumnId, IndexId, ProcedureId, SequenceId, TableId, Type};
+use planaria_base::{ColumnId, IndexId, ProcedureId, TableId, Type};
 use planaria_catalog::Catalog;
-use planaria_ir::verify::{IndexShape, Signature, VerifyEnv};
 use planaria_ir::{Program, verify};
+use planaria_sql::lower::CatalogEnv;
 use planaria_sql::lower::plpgsql::lower_procedure;
 use planaria_sql::{ddl, parse};
 use std::fmt::Write;
 use std::path::Path;
 
-struct Env<'c>(&'c Catalog);
+struct Keys<'c>(&'c Catalog);
 
-impl VerifyEnv for Env<'_> {
-    fn columns(&self, table: TableId) -> Option<Vec<Type>> {
-        Some(self.0.table_by_id(table).columns.iter().map(|c| c.ty.clone()).collect())
-    }
-    fn index(&self, table: TableId, index: IndexId) -> Option<IndexShape> {
-        let index = &self.0.table_by_id(table).indexes[index.index()];
-        Some(IndexShape { columns: index.columns.clone(), unique: index.unique })
-    }
-    fn procedure(&self, _: ProcedureId) -> Option<Signature> {
-        None
-    }
-    fn sequence(&self, id: SequenceId) -> bool {
-        self.0.sequences[id.index()].is_some()
-    }
-}
-
-impl KeyColumns for Env<'_> {
+impl KeyColumns for Keys<'_> {
     fn leading(&self, table: TableId) -> (ColumnId, Type) {
         let table = self.0.table_by_id(table);
         let column = table.indexes[0].columns[0];
@@ -71,23 +56,23 @@ fn golden(name: &str, got: &str) {
 fn the_suites() {
     for suite in ["tpcc", "smallbank", "tpcb", "voter", "ycsb"] {
         let catalog = catalog(suite);
-        let env = Env(&catalog);
+        let (env, key_columns) = (CatalogEnv(&catalog), Keys(&catalog));
         let programs: Vec<Program> =
             catalog.procedures.iter().map(|p| lower_procedure(&catalog, p).expect("lowers")).collect();
         let callee = |id: ProcedureId| programs.get(id.index());
         let mut out = String::new();
         for program in &programs {
-            let flat = as_replayed(program, &callee);
+            let flat = committed_whole(program, &callee);
             let graph = LocalGraph::of(&flat, &callee);
             if graph.is_read_only() || graph.barrier.is_some() {
                 continue;
             }
             let _ = writeln!(out, "== {}: {} slices", program.name, graph.slices.len());
-            let cut = match slicing::cut(&flat, &graph, &env) {
+            let cut = match slicing::cut(&flat, &graph, &key_columns) {
                 Ok(cut) => cut,
                 Err(why) => {
                     let _ = writeln!(out, "whole: {why}");
-                    slicing::cut(&flat, &slicing::whole(&graph), &env).expect("one slice can be cut")
+                    slicing::cut(&flat, &slicing::whole(&graph), &key_columns).expect("one slice can be cut")
                 }
             };
             let mut one = |what: &str, slice: &SliceProgram| {

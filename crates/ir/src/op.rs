@@ -433,6 +433,43 @@ impl OpKind {
         }
     }
 
+    /// The label of the region that this operation is.
+    pub fn label(&self) -> Option<Label> {
+        match self {
+            OpKind::Loop { label, .. }
+            | OpKind::Block { label, .. }
+            | OpKind::Scan { label, .. }
+            | OpKind::ForEach { label, .. }
+            | OpKind::ForMatches { label, .. } => Some(*label),
+            _ => None,
+        }
+    }
+
+    /// The collection that this operation changes.
+    pub fn changed_collection(&self) -> Option<Coll> {
+        match self {
+            OpKind::Clear { coll }
+            | OpKind::Push { coll, .. }
+            | OpKind::Sort { coll, .. }
+            | OpKind::MapPut { coll, .. }
+            | OpKind::SetEntry { coll, .. } => Some(*coll),
+            OpKind::CallSet { into, .. } => Some(*into),
+            OpKind::Execute { rows, .. } => *rows,
+            _ => None,
+        }
+    }
+
+    /// The collection that this operation looks into.
+    pub fn read_collection(&self) -> Option<Coll> {
+        match self {
+            OpKind::Len { coll, .. }
+            | OpKind::MapGet { coll, .. }
+            | OpKind::ForEach { coll, .. }
+            | OpKind::ForMatches { coll, .. } => Some(*coll),
+            _ => None,
+        }
+    }
+
     /// Whether this operation changes a table.
     pub fn is_write(&self) -> bool {
         matches!(self, OpKind::Insert { .. } | OpKind::Update { .. } | OpKind::Delete { .. })

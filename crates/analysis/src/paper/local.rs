@@ -28,7 +28,7 @@ pub struct LocalGraph {
 
 impl LocalGraph {
     /// Algorithm 1 for a program whose operations are numbered; `callee` knows the routines that are still
-    /// called in it. For replay, pass the program through [`super::replayed()`] first.
+    /// called in it. For replay, pass the program through [`committed()`](crate::committed()) first.
     pub fn of<'a>(program: &Program, callee: &dyn Fn(ProcedureId) -> Option<&'a Program>) -> LocalGraph {
         LocalGraph::of_operations(&OperationGraph::of(program, callee))
     }

@@ -2,13 +2,13 @@
 //! Multicores*, SIGMOD 2017), §4.1 and Appendix B, at the level of tables.
 //!
 //! ```text
-//!  Program --replayed--> Program --OperationGraph--> flow and data dependencies   (Figure 2b)
-//!                                       |  Algorithm 1        |  SC-cycles (baseline)
-//!                                   LocalGraph: slices    chop: pieces            (Figure 5a, 5b)
-//!                                       \--------- Algorithm 2 --------/
-//!                                          GlobalGraph: blocks                    (Figures 5c, 21)
-//!                                                |  piece counts, costs
-//!                                          Schedule: piece-sets, critical path    (Figures 6, 9)
+//!  Program --committed--> Program --OperationGraph--> flow and data dependencies  (Figure 2b)
+//!                                        |  Algorithm 1        |  SC-cycles (baseline)
+//!                                    LocalGraph: slices    chop: pieces           (Figure 5a, 5b)
+//!                                        \--------- Algorithm 2 --------/
+//!                                           GlobalGraph: blocks                   (Figures 5c, 21)
+//!                                                 |  piece counts, costs
+//!                                           Schedule: piece-sets, critical path   (Figures 6, 9)
 //! ```
 //!
 //! Two operations are *data-dependent* where both touch one table and at least one changes it; `b` is
@@ -19,9 +19,9 @@
 //! * Loops: an operation in a loop stands for all its turns; dependencies carried from one turn to the
 //!   next make it mutually dependent with what carries them, and so one slice.
 //! * Calls that are left in a program touch what the called routine, and what it calls, touches.
-//! * [`replayed()`] gives the program as replay of a logged call meets it: no error was raised, no handler
-//!   ran; [`as_replayed()`] puts in what it calls, besides. The graphs of the program itself hold for any
-//!   call.
+//! * [`committed()`](crate::committed()) gives the program as replay of a logged call meets it: no error was
+//!   raised, no handler ran; [`committed_whole()`](crate::committed_whole()) puts in what it calls, besides.
+//!   The graphs of the program itself hold for any call.
 //! * What cannot be cut (SQL made at run time, `setval`) says why in `barrier`: such calls run alone.
 //!
 //! What it does not do: columns, keys, dead reads. That is `regrow`'s analysis. Inputs that a call draws
@@ -33,7 +33,6 @@ mod classes;
 mod global;
 mod local;
 mod operations;
-mod replayed;
 pub mod schedule;
 pub mod slicing;
 pub mod text;
@@ -42,7 +41,6 @@ pub use chopping::chop;
 pub use global::{Block, GlobalGraph};
 pub use local::{LocalGraph, Slice};
 pub use operations::{Accesses, Operation, OperationGraph};
-pub use replayed::{as_replayed, replayed};
 pub use schedule::Schedule;
 
 planaria_base::entity_id!(

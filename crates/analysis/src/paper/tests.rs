@@ -1,4 +1,5 @@
 use super::*;
+use crate::committed;
 use planaria_base::ProcedureId;
 use planaria_ir::{Program, text};
 
@@ -56,7 +57,7 @@ fn the_bank_comes_out_as_printed() {
 fn lines(body: &str) -> Program {
     program(&format!(
         "procedure p\n  reg a: int8\n  reg b: int8\n  reg c: bool\n  reg r: row t0\n  reg s: row t1\n  \
-         reg q: text\n  reg m: text\n  param in a: int8 = a\n  labels 4\nbegin\n{body}\nend\n"
+         reg q: text\n  reg m: text\n  reg f: bool\n  reg n: bool\n  param in a: int8 = a\n  labels 4\nbegin\n{body}\nend\n"
     ))
 }
 
@@ -80,9 +81,9 @@ fn guards_are_known_and_handlers_did_not_run() {
         .replace("begin\n", &format!("begin\n{text}\n"))
         .replace("  reg m: text\n", "  reg m: text\n  reg r7: row t2\n");
     let any = program(&source);
-    let as_replayed = replayed(&any);
+    let of_committed = committed(&any);
     assert_eq!(
-        as_replayed.to_string().lines().skip_while(|l| *l != "begin").map(str::trim).collect::<Vec<_>>(),
+        of_committed.to_string().lines().skip_while(|l| *l != "begin").map(str::trim).collect::<Vec<_>>(),
         [
             "begin",
             "q = const 'no'",
@@ -93,7 +94,7 @@ fn guards_are_known_and_handlers_did_not_run() {
             "end"
         ]
     );
-    let graph = local(&as_replayed);
+    let graph = local(&of_committed);
     assert_eq!(slices(&graph).len(), 3);
     assert_eq!(edges(&graph), [], "what the read found decides nothing that is replayed");
     // In general the read decides about all behind it, and the handler undoes.
@@ -109,7 +110,7 @@ fn guards_are_known_and_handlers_did_not_run() {
         ids
     };
     let inserts = |k: &planaria_ir::OpKind| matches!(k, planaria_ir::OpKind::Insert { .. });
-    assert_eq!(ids(&any, inserts), ids(&as_replayed, inserts));
+    assert_eq!(ids(&any, inserts), ids(&of_committed, inserts));
 }
 
 /// A branch that may be left before it raises is one that may have been taken.
@@ -129,7 +130,7 @@ fn a_branch_that_need_not_raise_stays() {
          }
          insert t1 (a, a)",
     );
-    let graph = local(&replayed(&p));
+    let graph = local(&committed(&p));
     assert_eq!(edges(&graph), [(0, 1)]);
     let p = lines(
         "q = const 'no'
@@ -147,7 +148,7 @@ fn a_branch_that_need_not_raise_stays() {
          }
          insert t1 (a, a)",
     );
-    assert_eq!(edges(&local(&replayed(&p))), []);
+    assert_eq!(edges(&local(&committed(&p))), []);
 }
 
 /// What a turn of a loop reads decides about the next: the two are one slice.
@@ -359,4 +360,43 @@ fn a_schedule_has_its_critical_path() {
     assert_eq!(shares([1, 97, 1, 1], 8), [1, 7, 0, 0], "the largest shares first, then whoever has none");
     assert_eq!(shares([0, 1, 0, 0], 2), [0, 2, 0, 0]);
     assert_eq!(shares([0; 4], 2), [0; 4]);
+}
+
+/// `IF NOT FOUND THEN RAISE`, with code behind the raise: the row was there, so nothing hangs on it.
+#[test]
+fn what_a_guard_refuses_was_not_so_before_it() {
+    let source = lines(
+        "f = const true
+         get t0.i0 (a) -> r, c1 = b
+         c = is.null(r)
+         if c {
+           f = const false
+           insert t2 (a, a)
+         } else {
+           f = const true
+         }
+         n = not(f)
+         if n {
+           raise exception 'TC001' q
+           return
+         }
+         raise notice '00000' q
+         insert t1 (a, a)",
+    );
+    let whole = committed(&source).to_string();
+    let body: Vec<&str> = whole.lines().skip_while(|l| *l != "begin").map(str::trim).collect();
+    assert_eq!(
+        body,
+        [
+            "begin",
+            "f = const true",
+            "get t0.i0 (a) -> r, c1 = b",
+            "c = is.null(r)",
+            "f = const true",
+            "n = not(f)",
+            "insert t1 (a, a)",
+            "end"
+        ]
+    );
+    assert_eq!(edges(&local(&committed(&source))), []);
 }

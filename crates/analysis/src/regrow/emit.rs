@@ -19,7 +19,7 @@ struct Kept {
 }
 
 fn is_region(kind: &OpKind) -> bool {
-    super::simplify::label_of(kind).is_some()
+    kind.label().is_some()
 }
 
 impl Kept {

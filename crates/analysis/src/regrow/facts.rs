@@ -1,6 +1,7 @@
 //! What all procedures of a catalog together do to the tables.
 
-use super::simplify::{as_replayed, label_of, remove_dead, without_raises};
+use super::simplify::{remove_dead, without_raises};
+use crate::committed::committed;
 use planaria_base::{ColumnId, IndexId, TableId, Type};
 use planaria_ir::{Block, OpKind, Program, VerifyEnv};
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,7 +73,7 @@ impl TableFacts {
 fn is_bulk_load(program: &Program) -> bool {
     fn loads(block: &Block, turns: bool) -> bool {
         block.0.iter().all(|op| {
-            let turns = turns || label_of(&op.kind).is_some_and(|_| !matches!(op.kind, OpKind::Block { .. }));
+            let turns = turns || op.kind.label().is_some_and(|_| !matches!(op.kind, OpKind::Block { .. }));
             let mut inside = true;
             op.kind.blocks(&mut |b| inside &= loads(b, turns));
             let own = match &op.kind {
@@ -83,8 +84,8 @@ fn is_bulk_load(program: &Program) -> bool {
             inside && own
         })
     }
-    let mut simple = program.clone();
-    simple.body = without_raises(as_replayed(program));
+    let mut simple = committed(program);
+    simple.body = without_raises(std::mem::take(&mut simple.body));
     remove_dead(&mut simple);
     loads(&simple.body, false)
 }

@@ -6,7 +6,8 @@
 //! no order among them; pieces of one key run in commit order. In the words of PACMAN §4, every slice
 //! is one key's, and there are no flow dependencies between slices: what would flow is in the log.
 //!
-//! 1. [`simplify`]: what is known of a committed call (guards, handlers) and what feeds no write go.
+//! 1. What is known of a committed call ([`committed`]: guards, handlers) and what feeds no write
+//!    ([`simplify`]) go.
 //! 2. [`value`]: the value graph.
 //! 3. [`pieces`]: reads, writes and the values between that share a key; what they need from elsewhere.
 //! 4. [`cut`]: the cheapest logged values (*key-determining values*) between the tables and those
@@ -29,6 +30,7 @@ mod value;
 
 pub use facts::{Facts, TableFacts};
 
+use crate::committed::committed;
 use pieces::{Division, READS_MAX, Refused, Shape, names_key, read_behind};
 use planaria_base::{ProcedureId, TableId};
 use planaria_ir::{Block, Op, OpId, OpKind, Program};
@@ -90,8 +92,8 @@ pub fn plan(
     let mut loaded = BTreeSet::new();
     loop {
         let program = with_loads(program, &loaded, facts);
-        let mut simple = program.clone();
-        simple.body = simplify::without_raises(simplify::as_replayed(&program));
+        let mut simple = committed(&program);
+        simple.body = simplify::without_raises(std::mem::take(&mut simple.body));
         simplify::remove_dead(&mut simple);
         let mut values = Values::of(&simple, facts, pure)?;
         if values.reads.len() > READS_MAX {

@@ -10,7 +10,6 @@
 
 use super::Unplannable;
 use super::facts::Facts;
-use super::simplify::read_collection;
 use planaria_base::{ColumnId, IndexId, ProcedureId, TableId};
 use planaria_ir::{Block, Label, Op, OpId, OpKind, Program, Reg, RegKind};
 use std::collections::BTreeMap;
@@ -354,7 +353,7 @@ impl<'p> Builder<'p, '_> {
             }
             OpKind::Sort { .. } => {}
             OpKind::Len { .. } | OpKind::MapGet { .. } => {
-                let coll = read_collection(&op.kind).expect("it reads one");
+                let coll = op.kind.read_collection().expect("it reads one");
                 let mut inputs = inputs;
                 inputs.push(self.colls[coll.index()]);
                 let mut regs = Vec::new();

@@ -100,7 +100,7 @@ impl Walk<'_> {
         op.kind.reads(&mut in_range);
         op.kind.writes(&mut in_range);
         ensure!(bad.is_none(), "{} is not declared", bad.expect("checked"));
-        if let Some(label) = label_of(&op.kind) {
+        if let Some(label) = op.kind.label() {
             let seen = self.seen.get_mut(label.index()).ok_or(format!("{label} is not declared"))?;
             ensure!(!std::mem::replace(seen, true), "{label} belongs to another region");
         }
@@ -508,17 +508,6 @@ impl Walk<'_> {
             ensure!(kind_holds(self.kind(*r), k), "{r} does not hold {k:?}");
         }
         Ok(())
-    }
-}
-
-fn label_of(kind: &OpKind) -> Option<Label> {
-    match kind {
-        OpKind::Loop { label, .. }
-        | OpKind::Block { label, .. }
-        | OpKind::Scan { label, .. }
-        | OpKind::ForEach { label, .. }
-        | OpKind::ForMatches { label, .. } => Some(*label),
-        _ => None,
     }
 }
 

@@ -5,9 +5,9 @@ use super::snapshot::Snapshot;
 use crate::graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
 use planaria_analysis::paper::schedule::{self, Manner};
 use planaria_analysis::paper::{
-    self, BlockId, GlobalGraph, LocalGraph, OperationGraph, Schedule, SliceId, as_replayed, chop, text,
+    self, BlockId, GlobalGraph, LocalGraph, OperationGraph, Schedule, SliceId, chop, text,
 };
-use planaria_analysis::{self as analysis, DependencyGraph, EdgeKind, Names as _, explain};
+use planaria_analysis::{self as analysis, DependencyGraph, EdgeKind, Names as _, committed_whole, explain};
 use planaria_base::{Error, ProcedureId, Result, SqlState, TableId};
 use planaria_catalog::Procedure;
 use planaria_ir::{OpId, Program};
@@ -66,7 +66,7 @@ impl<'s, H: Header> Analysed<'s, H> {
     fn add(&mut self, id: ProcedureId) -> Result<()> {
         let snapshot = self.snapshot;
         let callee = |id: ProcedureId| snapshot.program(id).ok();
-        let program = as_replayed(snapshot.program(id)?, &callee);
+        let program = committed_whole(snapshot.program(id)?, &callee);
         let graph = OperationGraph::of(&program, &callee);
         self.procedures.push(Replayed { id, program, graph });
         Ok(())

@@ -66,7 +66,7 @@ pub(crate) use statement::PreparedStatement;
 /// inputs than before: then logs with calls cannot be opened any more. Keeping goes up when a procedure may
 /// keep other values than before (`planaria_analysis::regrow`): then calls that kept some are replayed one
 /// by one, without what they kept.
-const PLANNER_VERSION: PlannerVersion = PlannerVersion::new(0, 2);
+const PLANNER_VERSION: PlannerVersion = PlannerVersion::new(0, 3);
 
 /// A call's target under one catalog version.
 pub(crate) struct Resolved {

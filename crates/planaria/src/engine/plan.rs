@@ -137,7 +137,7 @@ impl<H: Header> Snapshot<H> {
 
     /// What a call of a program costs. A procedure that calls itself is counted once.
     fn cost(&self, program: &Program, seen: &mut BTreeSet<ProcedureId>) -> Cost {
-        Cost::of(program, self, &mut |callee| {
+        Cost::of(program, &self.env(), &mut |callee| {
             let cost = seen.insert(callee).then(|| Some(self.cost(self.program(callee).ok()?, seen)))?;
             seen.remove(&callee);
             cost
@@ -151,7 +151,7 @@ impl<H: Header> Snapshot<H> {
             for procedure in self.catalog.procedures.iter().filter(|p| p.current) {
                 // One that cannot be lowered fails when it is called.
                 if let Ok(program) = self.program(procedure.id) {
-                    facts.add(program, self);
+                    facts.add(program, &self.env());
                 }
             }
             facts

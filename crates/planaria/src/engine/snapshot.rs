@@ -8,11 +8,10 @@ use super::sequence::SequenceState;
 use crate::row::Column;
 use planaria_analysis::logging::{self, Logging};
 use planaria_analysis::regrow::Facts;
-use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, TableId, Type};
-use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Procedure, Returns};
+use planaria_base::{ColumnId, Error, ProcedureId, Result, SequenceId, TableId};
+use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Procedure};
 use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta};
 use planaria_ir::Program;
-use planaria_ir::verify::{IndexShape, Signature, VerifyEnv};
 use planaria_recovery::{CompiledPlan, Routines};
 use planaria_sql::lower;
 use planaria_storage::table::{Table, TableSet};
@@ -62,6 +61,11 @@ impl<H: Header> Snapshot<H> {
         self.catalog.version
     }
 
+    /// The definitions that programs refer to.
+    pub(super) fn env(&self) -> lower::CatalogEnv<'_> {
+        lower::CatalogEnv(&self.catalog)
+    }
+
     /// The table's storage.
     pub(crate) fn table(&self, id: TableId) -> Result<&Table<H>> {
         let table = self.tables.try_get(id);
@@ -73,7 +77,7 @@ impl<H: Header> Snapshot<H> {
         let cell = self.programs.get(id.index()).ok_or_else(|| no_procedure(id))?;
         let lower = || {
             let program = lower::plpgsql::lower_procedure(&self.catalog, self.catalog.procedure(id))?;
-            planaria_ir::verify::verify(&program, self)?;
+            planaria_ir::verify::verify(&program, &self.env())?;
             Ok(program)
         };
         cell.get_or_init(lower).as_ref().map_err(Clone::clone)
@@ -116,7 +120,7 @@ impl<H: Header> Snapshot<H> {
 
     /// Verifies and compiles a program lowered under this catalog; `source` is where its text came from.
     pub(crate) fn compile(&self, program: &Program, source: Option<Source>) -> Result<Code> {
-        planaria_ir::verify::verify(program, self)?;
+        planaria_ir::verify::verify(program, &self.env())?;
         planaria_exec::compile(program, &Env { snapshot: self, source })
     }
 
@@ -220,36 +224,5 @@ impl<H: Header> Routines for Snapshot<H> {
     }
     fn table_name(&self, table: TableId) -> String {
         self.catalog.table_by_id(table).name.clone()
-    }
-}
-
-/// The definitions that the verifier holds a program against.
-impl<H: Header> VerifyEnv for Snapshot<H> {
-    fn columns(&self, table: TableId) -> Option<Vec<Type>> {
-        let table = self.catalog.tables.get(table.index())?.as_ref()?;
-        Some(table.columns.iter().map(|c| c.ty.clone()).collect())
-    }
-    fn index(&self, table: TableId, index: IndexId) -> Option<IndexShape> {
-        let index = self.catalog.tables.get(table.index())?.as_ref()?.indexes.get(index.index())?;
-        Some(IndexShape { columns: index.columns.clone(), unique: index.unique })
-    }
-    fn procedure(&self, id: ProcedureId) -> Option<Signature> {
-        let procedure = self.catalog.procedures.get(id.index())?;
-        let row = |table: TableId| {
-            let table = self.catalog.tables.get(table.index())?.as_ref()?;
-            Some(table.visible().map(|(_, c)| c.ty.clone()).collect())
-        };
-        let outputs = match &procedure.returns {
-            Returns::Scalar(ty) | Returns::SetOf(ty) => vec![ty.clone()],
-            Returns::SetOfTable(table) | Returns::RowOf(table) => row(*table)?,
-            Returns::Procedure | Returns::Table | Returns::OutRow | Returns::SetOfOutRow => {
-                procedure.outputs().map(|p| p.ty.clone()).collect()
-            }
-        };
-        let inputs = procedure.inputs().map(|p| p.ty.clone()).collect();
-        Some(Signature { inputs, outputs, set: procedure.returns_set() })
-    }
-    fn sequence(&self, id: SequenceId) -> bool {
-        self.catalog.sequences.get(id.index()).is_some_and(Option::is_some)
     }
 }

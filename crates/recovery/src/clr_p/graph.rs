@@ -2,8 +2,9 @@
 
 use super::Mode;
 use crate::{Routines, World};
+use planaria_analysis::committed_whole;
 use planaria_analysis::paper::slicing::{self, Input, KeyColumns, SliceProgram};
-use planaria_analysis::paper::{GlobalGraph, LocalGraph, OperationGraph, as_replayed, chop};
+use planaria_analysis::paper::{GlobalGraph, LocalGraph, OperationGraph, chop};
 use planaria_base::{ColumnId, IndexId, ProcedureId, Result, TableId, Type};
 use planaria_exec::Code;
 use planaria_ir::{OpKind, Program};
@@ -151,7 +152,7 @@ impl<H: Header> Procedures<H> {
             self.known.insert(id, Known::Alone);
             return Ok(true);
         };
-        let program = as_replayed(source, &callee);
+        let program = committed_whole(source, &callee);
         let operations = OperationGraph::of(&program, &callee);
         let mut draws = false;
         program.body.visit(&mut |op| {

@@ -29,6 +29,7 @@ mod emit_hash;
 mod emit_join;
 mod emit_query;
 mod emit_window;
+mod env;
 mod finish;
 mod functions;
 mod insert;
@@ -46,6 +47,7 @@ mod update;
 #[cfg(test)]
 mod tests;
 
+pub use env::CatalogEnv;
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
 pub use statement::{explain_statement, lower_statement};
 pub use types::CastContext;

@@ -1,7 +1,7 @@
 //! Which operations a register's value may come from at each of its uses (reaching definitions), and
 //! how operations nest: what the cutting of programs stands on.
 
-use planaria_ir::{Block, Coll, Label, Level, Op, OpKind, Program, Reg};
+use planaria_ir::{Block, Label, Level, Op, OpKind, Program, Reg};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -92,7 +92,7 @@ impl<'p> Chains<'p> {
             self.ops.push(op);
             self.parent.push(parent);
             self.last.push(id);
-            if let Some(label) = label_of(&op.kind) {
+            if let Some(label) = op.kind.label() {
                 labels.insert(label, id);
             }
             match op.kind {
@@ -163,41 +163,12 @@ impl<'p> Chains<'p> {
     }
 }
 
-pub(super) fn label_of(kind: &OpKind) -> Option<Label> {
-    match kind {
-        OpKind::Loop { label, .. }
-        | OpKind::Block { label, .. }
-        | OpKind::Scan { label, .. }
-        | OpKind::ForEach { label, .. }
-        | OpKind::ForMatches { label, .. } => Some(*label),
-        _ => None,
-    }
-}
-
 pub(super) fn is_loop(kind: &OpKind) -> bool {
-    label_of(kind).is_some() && !matches!(kind, OpKind::Block { .. })
+    kind.label().is_some() && !matches!(kind, OpKind::Block { .. })
 }
 
 pub(super) fn is_region(kind: &OpKind) -> bool {
-    label_of(kind).is_some() || matches!(kind, OpKind::If { .. } | OpKind::Try { .. })
-}
-
-/// The collection an operation changes, and the one it reads.
-fn collections(kind: &OpKind) -> (Option<Coll>, Option<Coll>) {
-    match kind {
-        OpKind::Push { coll, .. }
-        | OpKind::MapPut { coll, .. }
-        | OpKind::SetEntry { coll, .. }
-        | OpKind::Sort { coll, .. }
-        | OpKind::Clear { coll } => (Some(*coll), None),
-        OpKind::CallSet { into, .. } => (Some(*into), None),
-        OpKind::Execute { rows, .. } => (*rows, None),
-        OpKind::Len { coll, .. }
-        | OpKind::MapGet { coll, .. }
-        | OpKind::ForEach { coll, .. }
-        | OpKind::ForMatches { coll, .. } => (None, Some(*coll)),
-        _ => (None, None),
-    }
+    kind.label().is_some() || matches!(kind, OpKind::If { .. } | OpKind::Try { .. })
 }
 
 struct Walk<'p> {
@@ -218,7 +189,7 @@ impl Walk<'_> {
     fn read(&mut self, op: &Op, state: &State) {
         let uses = &mut self.chains.uses[op.id.index()];
         op.kind.reads(&mut |r| uses.entry(r).or_default().extend(state.regs[r.index()].iter()));
-        if let (_, Some(coll)) = collections(&op.kind) {
+        if let Some(coll) = op.kind.read_collection() {
             self.chains.fills[op.id.index()].extend(state.colls[coll.index()].iter());
         }
     }
@@ -226,7 +197,7 @@ impl Walk<'_> {
     fn write(op: &Op, state: &mut State) {
         let own: Defs = Rc::new(BTreeSet::from([op.id.0]));
         op.kind.writes(&mut |r| state.regs[r.index()] = own.clone());
-        if let (Some(coll), _) = collections(&op.kind) {
+        if let Some(coll) = op.kind.changed_collection() {
             if matches!(op.kind, OpKind::Clear { .. }) {
                 state.colls[coll.index()] = own;
             } else {
@@ -289,7 +260,7 @@ impl Walk<'_> {
         let mut head = state;
         loop {
             let mut start = head.clone();
-            if let (_, Some(coll)) = collections(&op.kind) {
+            if let Some(coll) = op.kind.read_collection() {
                 // The body may set values of rows that are still to come.
                 self.chains.fills[op.id.index()].extend(head.colls[coll.index()].iter());
             }

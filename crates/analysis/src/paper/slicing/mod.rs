@@ -128,7 +128,7 @@ pub fn whole(graph: &LocalGraph) -> LocalGraph {
 }
 
 /// Cuts a program into the slices of its graph, which must not be a barrier. The program is the one that
-/// the graph was made from: inlined, and [as replayed](super::as_replayed()).
+/// the graph was made from: inlined, and [as of a committed call](crate::committed_whole()).
 pub fn cut(
     program: &Program,
     graph: &LocalGraph,

@@ -1,4 +1,4 @@
-//! A catalog from CREATE statements, enough of them for tests, and the verifier's view of it.
+//! A catalog from CREATE statements, enough of them for tests.
 
 use crate::ast::{
     ColumnDef, ConstraintKind, CreateRoutine, RoutineReturns, Statement, StatementKind, TypeNameKind,
@@ -6,35 +6,6 @@ use crate::ast::{
 use crate::{lower::types, parse};
 use planaria_base::{ColumnId, IndexId, ProcedureId, SequenceId, TableId, Type};
 use planaria_catalog::*;
-use planaria_ir::{IndexShape, Signature, VerifyEnv};
-
-pub(super) struct Env<'c>(pub &'c Catalog);
-
-impl VerifyEnv for Env<'_> {
-    fn columns(&self, table: TableId) -> Option<Vec<Type>> {
-        let table = self.0.tables.get(table.index())?.as_ref()?;
-        Some(table.columns.iter().map(|c| c.ty.clone()).collect())
-    }
-    fn index(&self, table: TableId, index: IndexId) -> Option<IndexShape> {
-        let index = self.0.tables.get(table.index())?.as_ref()?.indexes.get(index.index())?;
-        Some(IndexShape { columns: index.columns.clone(), unique: index.unique })
-    }
-    fn procedure(&self, id: ProcedureId) -> Option<Signature> {
-        let procedure = self.0.procedures.get(id.index())?;
-        let outputs = match &procedure.returns {
-            Returns::Scalar(ty) | Returns::SetOf(ty) => vec![ty.clone()],
-            Returns::SetOfTable(table) | Returns::RowOf(table) => {
-                self.0.table_by_id(*table).visible().map(|(_, c)| c.ty.clone()).collect()
-            }
-            _ => procedure.outputs().map(|p| p.ty.clone()).collect(),
-        };
-        let inputs = procedure.inputs().map(|p| p.ty.clone()).collect();
-        Some(Signature { inputs, outputs, set: procedure.returns_set() })
-    }
-    fn sequence(&self, id: SequenceId) -> bool {
-        self.0.sequences.get(id.index()).is_some_and(Option::is_some)
-    }
-}
 
 /// The definitions of a script; statements that define nothing are skipped.
 pub(super) fn catalog(text: &str) -> Catalog {

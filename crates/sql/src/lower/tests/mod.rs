@@ -3,8 +3,9 @@
 mod env;
 mod suites;
 
+use super::CatalogEnv;
 use super::*;
-use env::{Env, catalog};
+use env::catalog;
 use planaria_base::SqlState;
 
 const SCHEMA: &str = "
@@ -29,7 +30,7 @@ fn statement(text: &str) -> ast::Statement {
 fn lowered(catalog: &Catalog, text: &str) -> String {
     let program = lower_statement(catalog, &statement(text), &ParamTypes::default()).expect(text);
     let shown = program.to_string();
-    planaria_ir::verify(&program, &Env(catalog)).unwrap_or_else(|e| panic!("{text}\n{shown}\n{e}"));
+    planaria_ir::verify(&program, &CatalogEnv(catalog)).unwrap_or_else(|e| panic!("{text}\n{shown}\n{e}"));
     shown
 }
 

@@ -1,6 +1,7 @@
 //! The five conformance suites: every routine, statement and DO block of them lowers and verifies.
 
-use super::env::{Env, catalog, define};
+use super::CatalogEnv;
+use super::env::{catalog, define};
 use super::*;
 use crate::ast::StatementKind;
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ fn read(path: PathBuf) -> String {
 
 fn check(catalog: &Catalog, name: &str, program: Result<Program>) -> Program {
     let program = program.unwrap_or_else(|e| panic!("{name}: {e:?}"));
-    planaria_ir::verify(&program, &Env(catalog)).unwrap_or_else(|e| panic!("{name}:\n{program}\n{e}"));
+    planaria_ir::verify(&program, &CatalogEnv(catalog)).unwrap_or_else(|e| panic!("{name}:\n{program}\n{e}"));
     program
 }
 
