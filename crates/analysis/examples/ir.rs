@@ -2,7 +2,7 @@
 //! `cargo run -p planaria-analysis --example ir -- [--plan] FILE...`: their IR, or with `--plan` the
 //! program that plans and the pieces.
 
-use planaria_analysis::{inline, regrow};
+use planaria_analysis::{Numbers, inline, regrow};
 use planaria_base::ProcedureId;
 use planaria_catalog::Catalog;
 use planaria_ir::{OpKind, Program, verify};
@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Err(e) => println!("cannot be planned: {}\n", e.0),
             Ok(plan) => {
                 for note in &plan.notes {
-                    println!("-- {} {}", note.position, note.text);
+                    println!("-- {} {}", note.position, note.text(&Numbers));
                 }
                 let mut all = vec![("forward", &plan.forward), ("plan", &plan.plan)];
                 all.extend(plan.pieces.iter().map(|p| ("piece", &p.program)));

@@ -28,6 +28,30 @@ pub trait Names {
     }
 }
 
+/// Names for whoever has no catalog: the numbers (`t6`, `t6.c1`).
+pub struct Numbers;
+
+impl Names for Numbers {
+    fn table(&self, id: TableId) -> String {
+        id.to_string()
+    }
+    fn column(&self, _: TableId, column: ColumnId) -> String {
+        column.to_string()
+    }
+    fn index(&self, table: TableId, index: IndexId) -> String {
+        format!("{table}.{index}")
+    }
+    fn index_columns(&self, _: TableId, _: IndexId) -> Vec<ColumnId> {
+        Vec::new()
+    }
+    fn procedure(&self, id: ProcedureId) -> String {
+        id.to_string()
+    }
+    fn sequence(&self, id: SequenceId) -> String {
+        id.to_string()
+    }
+}
+
 /// The lines of `EXPLAIN PROCEDURE`.
 pub fn explain(program: &Program, logging: &Logging, names: &dyn Names) -> Vec<String> {
     let graph = DependencyGraph::with_callees(program, &|p| names.accesses(p));

@@ -22,7 +22,7 @@ pub mod regrow;
 
 pub use committed::{committed, committed_whole};
 pub use cost::Cost;
-pub use explain::{Names, explain};
+pub use explain::{Names, Numbers, explain};
 pub use graph::{DependencyGraph, Edge, EdgeKind};
 pub use inline::{NotInlined, inline, inline_except};
 pub use logging::Logging;

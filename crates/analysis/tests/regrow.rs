@@ -2,7 +2,7 @@
 //! way in which a write finds its row. `UPDATE_GOLDEN=1 cargo test -p planaria-analysis --test regrow`
 //! writes the answers anew; read the difference.
 
-use planaria_analysis::{inline, regrow};
+use planaria_analysis::{Numbers, inline, regrow};
 use planaria_base::ProcedureId;
 use planaria_catalog::Catalog;
 use planaria_ir::{OpKind, Program, verify};
@@ -57,7 +57,7 @@ fn answer(catalog: &Catalog) -> String {
             }
         };
         for note in &plan.notes {
-            let _ = writeln!(out, "-- {}: {}", note.position, note.text);
+            let _ = writeln!(out, "-- {}: {}", note.position, note.text(&Numbers));
         }
         let pieces = plan.pieces.iter().map(|p| &p.program);
         for program in [&plan.forward, &plan.plan].into_iter().chain(pieces) {

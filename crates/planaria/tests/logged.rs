@@ -148,6 +148,44 @@ fn a_procedure_that_reads_its_keys_keeps_them() {
     );
 }
 
+/// What is read when the log is read, and what is logged, is said by the names of tables and columns.
+#[test]
+fn notes_name_tables_and_columns() {
+    let db = Database::in_memory().expect("opens");
+    db.execute_script(
+        "CREATE TABLE stock (id int PRIMARY KEY, left_over int NOT NULL);
+         CREATE TABLE tariff (kind int PRIMARY KEY, shelf int NOT NULL);
+         CREATE TABLE shelf (id int PRIMARY KEY, next int NOT NULL);
+         CREATE PROCEDURE put(p_kind int) LANGUAGE plpgsql AS $$
+         DECLARE v_shelf int; v_next int;
+         BEGIN
+             SELECT shelf INTO v_shelf FROM tariff WHERE kind = p_kind;
+             UPDATE shelf SET next = next + 1 WHERE id = v_shelf RETURNING next INTO v_next;
+             UPDATE stock SET left_over = 0 WHERE id = v_next;
+         END $$;",
+    )
+    .expect("runs");
+    let explained = |what: &str| {
+        let lines = db.query(what, ()).expect("explains");
+        lines.iter().map(|r| r.get::<String>(0).expect("a line")).collect::<Vec<_>>().join("\n")
+    };
+    let lines = explained("EXPLAIN PROCEDURE put");
+    for line in [
+        "    reads tariff (shelf) when the log is read: no procedure changes what is read",
+        "    logs v_next",
+    ] {
+        assert!(lines.contains(line), "{line} is not in\n{lines}");
+    }
+    let by_number = |text: &str| {
+        text.split(|c: char| !c.is_alphanumeric()).any(|word| {
+            word.strip_prefix('t').is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        })
+    };
+    for text in [lines, explained("EXPLAIN RECOVERY")] {
+        assert!(!by_number(&text), "{text}");
+    }
+}
+
 /// The text of an error in a procedure that runs with its calls inlined is that of the calls.
 #[test]
 fn errors_in_what_was_inlined_have_their_context() {

@@ -31,8 +31,9 @@ mod value;
 pub use facts::{Facts, TableFacts};
 
 use crate::committed::committed;
+use crate::explain::Names;
 use pieces::{Division, READS_MAX, Refused, Shape, names_key, read_behind};
-use planaria_base::{ProcedureId, TableId};
+use planaria_base::{ColumnId, ProcedureId, TableId};
 use planaria_ir::{Block, Op, OpId, OpKind, Program};
 use std::collections::{BTreeMap, BTreeSet};
 use value::{NodeId, NodeKind, Place, Values};
@@ -74,8 +75,56 @@ pub struct Piece {
 pub struct Note {
     /// Byte offset in the procedure's source.
     pub position: u32,
-    /// One sentence.
-    pub text: String,
+    /// What it is about.
+    pub subject: Subject,
+}
+
+/// What a [`Note`] is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// A value is logged.
+    Logs {
+        /// Of this variable, if it has a name.
+        variable: Option<String>,
+        /// Which a read took from here, if it did.
+        column: Option<(TableId, ColumnId)>,
+        /// Anew in each turn of a loop.
+        each_turn: bool,
+    },
+    /// Whether a scan finds another row is logged.
+    LogsTurns(TableId),
+    /// A table is read when the log is read.
+    Reads(TableId, Vec<ColumnId>),
+}
+
+impl Note {
+    /// One sentence, without the procedure as its subject.
+    pub fn text(&self, names: &dyn Names) -> String {
+        match &self.subject {
+            Subject::Logs { variable, column, each_turn } => {
+                let column = column.map(|(t, c)| format!("{}.{}", names.table(t), names.column(t, c)));
+                let what = match (variable, column) {
+                    // What stands for a column is named like it.
+                    (Some(variable), Some(column)) if variable.contains('.') => column,
+                    (Some(variable), Some(column)) => format!("{variable} ({column})"),
+                    (Some(variable), None) => variable.clone(),
+                    (None, Some(column)) => column,
+                    (None, None) => "a value".to_owned(),
+                };
+                format!("logs {what}{}", if *each_turn { ", in each turn" } else { "" })
+            }
+            Subject::LogsTurns(table) => {
+                format!("logs whether there is another row of {}", names.table(*table))
+            }
+            Subject::Reads(table, columns) => {
+                let columns: Vec<_> = columns.iter().map(|c| names.column(*table, *c)).collect();
+                let of =
+                    if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
+                let table = names.table(*table);
+                format!("reads {table}{of} when the log is read: no procedure changes what is read")
+            }
+        }
+    }
 }
 
 /// Why calls of a procedure cannot be planned; one sentence.
@@ -260,25 +309,32 @@ fn notes(
     forced: &BTreeSet<NodeId>,
 ) -> Vec<Note> {
     let mut notes = Vec::new();
-    let name = |n: NodeId| {
-        let node = &values.nodes[n];
-        let reg = node.reg.map(|r| &program.regs[r.index()]);
-        reg.and_then(|r| r.name.clone()).unwrap_or_else(|| "a value".to_owned())
-    };
     let position = |op: Option<OpId>| op.map_or(0, |op| values.code[&op].position);
     for n in division.kept.iter().chain(forced) {
         let node = &values.nodes[*n];
-        let often = match (node.kind == NodeKind::Turn, node.depth > 0 && node.place != Place::After) {
-            (true, _) => "whether there is another row".to_owned(),
-            (_, true) => format!("{}, in each turn", name(*n)),
-            _ => name(*n),
+        let column = match node.kind {
+            NodeKind::Read { read, column } => column.map(|c| (values.reads[read].table, c)),
+            _ => None,
         };
-        notes.push(Note { position: position(node.op), text: format!("logs {often}") });
+        let subject = match (&node.kind, node.op.and_then(|op| values.code[&op].kind.table())) {
+            (NodeKind::Turn, Some(table)) => Subject::LogsTurns(table),
+            _ => Subject::Logs {
+                variable: node.reg.and_then(|r| program.regs[r.index()].name.clone()),
+                column,
+                each_turn: node.depth > 0 && node.place != Place::After,
+            },
+        };
+        notes.push(Note { position: position(node.op), subject });
     }
     for read in &division.planned_reads {
         let r = &values.reads[*read];
-        let text = format!("reads {} when the log is read: no procedure changes what is read", r.table);
-        notes.push(Note { position: position(Some(r.op)), text });
+        let columns = match &values.code[&r.op].kind {
+            OpKind::Get { columns, .. } | OpKind::Load { columns, .. } | OpKind::Scan { columns, .. } => {
+                columns.iter().map(|(c, _)| *c).collect()
+            }
+            _ => Vec::new(),
+        };
+        notes.push(Note { position: position(Some(r.op)), subject: Subject::Reads(r.table, columns) });
     }
     notes.sort_by_key(|n| n.position);
     notes

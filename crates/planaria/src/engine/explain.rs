@@ -12,6 +12,7 @@ use planaria_recovery::CompiledPiece;
 use planaria_sql::ast::{Name, Statement, TypeName};
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_storage::Header;
+use std::collections::BTreeSet;
 
 impl<P: Protocol> SessionCore<P> {
     /// The plan of a statement, a line a row.
@@ -145,11 +146,10 @@ fn replay_lines<H: Header>(snapshot: &Snapshot<H>, id: ProcedureId) -> Vec<Strin
     }
     if !planned.notes.is_empty() {
         lines.push("  So that these can be told apart before anything is replayed, it".to_owned());
-        for (i, note) in planned.notes.iter().enumerate() {
-            if !planned.notes[..i].iter().any(|n| n.text == note.text) {
-                lines.push(format!("    {}", note.text));
-            }
-        }
+        let names = Names(snapshot);
+        let mut told = BTreeSet::new();
+        let texts = planned.notes.iter().map(|note| note.text(&names));
+        lines.extend(texts.filter(|text| told.insert(text.clone())).map(|text| format!("    {text}")));
     }
     lines
 }
