@@ -205,6 +205,12 @@ impl From<&RecoveryPhases> for Phases {
 
 type Digests = Vec<(String, u128)>;
 
+/// The rows that every run begins with.
+pub struct Base {
+    db: Database,
+    load_seconds: f64,
+}
+
 /// A log and what it must lead to.
 struct Log {
     kind: LogKind,
@@ -218,10 +224,8 @@ struct Cell {
     scheme: Scheme,
     /// Place in the list of logs.
     log: usize,
-    /// Threads asked for.
+    /// Threads it recovers with.
     threads: usize,
-    /// Turned out to be the same as a cell with fewer threads.
-    redundant: bool,
     turns: Vec<RecoveryReport>,
     digest: String,
     wrong: Vec<String>,
@@ -232,44 +236,51 @@ impl Experiment {
     /// of setting up; what is wrong with a recovery stands in its row (see [`Outcome::wrong`]).
     pub fn run(&self, dir: &Path, watch: &dyn Watch) -> Result<Outcome> {
         // Before the work: a directory that cannot be used is an error at once.
-        let place = tempfile::tempdir_in(dir).map_err(|e| Error::file("make logs in directory", dir, e))?;
-        let (base, workload) = self.load(watch)?;
+        let place = Experiment::place(dir)?;
+        let base = self.load(watch)?;
+        self.run_in(place.path(), &base, watch)
+    }
+
+    /// The same on a base that was loaded before, for an experiment of the same suite and size.
+    pub fn run_on(&self, base: &Base, dir: &Path, watch: &dyn Watch) -> Result<Outcome> {
+        self.run_in(Experiment::place(dir)?.path(), base, watch)
+    }
+
+    fn place(dir: &Path) -> Result<tempfile::TempDir> {
+        tempfile::tempdir_in(dir).map_err(|e| Error::file("make logs in directory", dir, e))
+    }
+
+    fn run_in(&self, place: &Path, base: &Base, watch: &dyn Watch) -> Result<Outcome> {
+        let workload = self.workload(base);
+        let base = &base.db;
         let pairs = self.pairs();
         let mut logs: Vec<Log> = Vec::new();
         for &(_, kind) in &pairs {
             if logs.iter().all(|log| log.kind != kind) {
-                logs.push(self.make_log(&base, kind, place.path(), watch)?);
+                logs.push(self.make_log(base, kind, place, watch)?);
             }
         }
         let mut cells: Vec<Cell> = Vec::new();
         for &(scheme, kind) in &pairs {
             let log = logs.iter().position(|log| log.kind == kind).expect("made above");
-            cells.extend(self.threads.iter().map(|&threads| Cell {
+            let mut threads = self.threads.clone();
+            if scheme.is_serial() {
+                threads = vec![1];
+            }
+            cells.extend(threads.into_iter().map(|threads| Cell {
                 scheme,
                 log,
                 threads,
-                redundant: false,
                 turns: Vec::new(),
                 digest: String::new(),
                 wrong: Vec::new(),
             }));
         }
         for turn in 0..self.repeat.max(1) {
-            for i in 0..cells.len() {
-                if !cells[i].redundant && cells[i].wrong.is_empty() {
-                    let log = &logs[cells[i].log];
-                    self.recover(&base, log, &mut cells[i], turn, watch)?;
-                }
-                // A serial scheme uses one thread, however many it is given.
-                let used = cells[i].turns.first().map(|t| t.threads);
-                cells[i].redundant |= used.is_some()
-                    && cells[..i].iter().any(|other| {
-                        (other.scheme, other.log) == (cells[i].scheme, cells[i].log)
-                            && other.turns.first().map(|t| t.threads) == used
-                    });
+            for cell in cells.iter_mut().filter(|cell| cell.wrong.is_empty()) {
+                self.recover(base, &logs[cell.log], cell, turn, watch)?;
             }
         }
-        cells.retain(|cell| !cell.redundant);
         let mut results: Vec<Measured> = cells.into_iter().map(|cell| measured(cell, &logs)).collect();
         let clr = results.iter().find(|r| r.scheme == "clr" && r.log == LogKind::Command.to_string());
         let clr = clr.map(|r| r.txn_per_s).filter(|rate| *rate > 0.0);
@@ -289,26 +300,29 @@ impl Experiment {
         self.schemes.iter().flat_map(|&s| kinds(s).into_iter().map(move |k| (s, k))).collect()
     }
 
-    fn load(&self, watch: &dyn Watch) -> Result<(Database, Workload)> {
+    /// Loads the rows that every run begins with.
+    pub fn load(&self, watch: &dyn Watch) -> Result<Base> {
         watch.step(&format!("loading {} {}", self.size, self.suite.unit), 0);
-        let base = Database::in_memory()?;
+        let db = Database::in_memory()?;
         let start = Instant::now();
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-        self.suite.install_parallel(&base, self.size, threads, &|done, _| watch.at(done as u64))?;
-        let load_seconds = start.elapsed().as_secs_f64();
-        let memory = base.stats().memory;
-        let workload = Workload {
+        self.suite.install_parallel(&db, self.size, threads, &|done, _| watch.at(done as u64))?;
+        Ok(Base { db, load_seconds: start.elapsed().as_secs_f64() })
+    }
+
+    fn workload(&self, base: &Base) -> Workload {
+        let memory = base.db.stats().memory;
+        Workload {
             name: self.suite.name,
             size: self.size,
             unit: self.suite.unit,
             rows: memory.rows,
             bytes: memory.row_bytes + memory.index_bytes,
-            load_seconds,
+            load_seconds: base.load_seconds,
             workers: self.workers,
             ad_hoc: self.ad_hoc,
             seed: self.seed,
-        };
-        Ok((base, workload))
+        }
     }
 
     /// Runs the workload on a copy of the base and crashes it.

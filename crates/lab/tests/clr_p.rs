@@ -34,16 +34,33 @@ fn experiment(suite: &str, size: u64, ad_hoc: f64, batch: usize) -> Experiment {
     }
 }
 
-#[test]
-fn the_suites_in_pieces() {
-    for (suite, size) in [("smallbank", 100), ("tpcc", 1), ("tpcb", 1), ("voter", 6), ("ycsb", 1000)] {
-        for (ad_hoc, batch) in [(0.0, 256), (30.0, 1000)] {
-            let dir = tempfile::tempdir().expect("a directory");
-            let outcome = experiment(suite, size, ad_hoc, batch).run(dir.path(), &Unseen).expect("runs");
-            assert_eq!(outcome.wrong(), [""; 0], "{suite}");
-            for r in outcome.results.iter().filter(|r| r.scheme != "clr") {
-                assert_eq!(r.barriers, 0, "{suite}: {}", r.scheme);
-            }
+/// Without ad hoc transactions, and with them in larger batches, from one base.
+fn in_pieces(suite: &str, size: u64) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let base = experiment(suite, size, 0.0, 256).load(&Unseen).expect("loads");
+    for (ad_hoc, batch) in [(0.0, 256), (30.0, 1000)] {
+        let outcome =
+            experiment(suite, size, ad_hoc, batch).run_on(&base, dir.path(), &Unseen).expect("runs");
+        assert_eq!(outcome.wrong(), [""; 0], "{suite}");
+        for r in outcome.results.iter().filter(|r| r.scheme != "clr") {
+            assert_eq!(r.barriers, 0, "{suite}: {}", r.scheme);
         }
     }
+}
+
+macro_rules! suites {
+    ($($suite:ident $size:literal;)*) => {
+        $(#[test]
+        fn $suite() {
+            in_pieces(stringify!($suite), $size);
+        })*
+    };
+}
+
+suites! {
+    tpcc 1;
+    tpcb 1;
+    ycsb 1000;
+    smallbank 100;
+    voter 6;
 }

@@ -69,6 +69,8 @@ macro_rules! schemes {
             pub const ALL: &[Scheme] = &[$(Scheme::$variant,)*];
             /// Its name.
             pub const fn name(self) -> &'static str { match self { $(Scheme::$variant => $name,)* } }
+            /// Whether it uses one thread, however many it is given.
+            pub const fn is_serial(self) -> bool { matches!(self, Scheme::Clr) }
             /// Replays the batches of a log, which hold `bytes_total` bytes of records, into `target`.
             /// An error names the transaction that could not be replayed; the target is lost then.
             pub fn replay<T: Target>(
