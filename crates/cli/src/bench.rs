@@ -188,7 +188,7 @@ pub fn bench(options: &Options) -> Result<()> {
     }
     if options.recover {
         db.close()?;
-        let db = recovery::with_bar(configuration, open)?;
+        let db = recovery::with_bars(configuration, open)?;
         if let Some(recovery) = db.recovery() {
             let seconds = recovery.replay.as_secs_f64();
             let rate = recovery.transactions as f64 / seconds.max(1e-9);

@@ -20,6 +20,7 @@ mod lab;
 mod log;
 mod log_bytes;
 mod print;
+mod progress;
 mod recovery;
 mod run;
 mod shell;

@@ -2,12 +2,14 @@
 
 use crate::arguments::positive;
 use crate::print;
+use crate::progress::Bars;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::MultiProgress;
 use planaria::{Database, Options, RecoveryReport, Result, Scheme};
 use std::io::IsTerminal;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Options of every command that opens a database.
 #[derive(Args, Clone, Default)]
@@ -30,9 +32,9 @@ impl Recovery {
         }
     }
 
-    /// Opens the database in a directory with a bar of progress, if somebody sees it.
+    /// Opens the database in a directory with bars of progress, if somebody sees it.
     pub fn open(&self, options: Options, dir: &Path) -> Result<Database> {
-        with_bar(self.apply(options), |options| options.open(dir))
+        with_bars(self.apply(options), |options| options.open(dir))
     }
 
     /// The same for people: says what was recovered, and how, if that took a moment.
@@ -48,30 +50,14 @@ impl Recovery {
     }
 }
 
-/// Opens with options that show a bar meanwhile.
-pub fn with_bar(options: Options, open: impl FnOnce(Options) -> Result<Database>) -> Result<Database> {
-    let bar = ProgressBar::new_spinner().with_message("reading the log");
-    bar.enable_steady_tick(Duration::from_millis(100));
-    let shown = bar.clone();
-    let (begun, style) = (Instant::now(), std::sync::Once::new());
-    let opened = open(options.on_recovery(move |p| {
-        style.call_once(|| {
-            let template = "   {bar:30} {percent:>3}% of the log, {eta} to go, {msg}";
-            shown.set_style(ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar()));
-            shown.reset_eta();
-        });
-        shown.set_length(p.bytes_total.max(1));
-        shown.set_position(p.bytes_done);
-        let rate = p.transactions as f64 / begun.elapsed().as_secs_f64().max(1e-3);
-        let ahead = p.planned.saturating_sub(p.transactions);
-        let ahead = if ahead > 0 { format!(", {} planned", print::grouped(ahead)) } else { String::new() };
-        shown.set_message(format!(
-            "{} transactions, {}/s{ahead}",
-            print::grouped(p.transactions),
-            print::grouped(rate as u64)
-        ));
+/// Opens with options that show bars meanwhile.
+pub fn with_bars(options: Options, open: impl FnOnce(Options) -> Result<Database>) -> Result<Database> {
+    let bars = Arc::new(Mutex::new(Bars::new(MultiProgress::new())));
+    let shown = bars.clone();
+    let opened = open(options.on_recovery(move |progress| {
+        shown.lock().unwrap_or_else(PoisonError::into_inner).show(&progress);
     }));
-    bar.finish_and_clear();
+    bars.lock().unwrap_or_else(PoisonError::into_inner).end();
     opened
 }
 

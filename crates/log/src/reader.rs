@@ -56,6 +56,11 @@ impl LogReader {
     /// Opens the log in a directory, or an empty directory. 55006 if somebody else has it open; XX001
     /// if something that was on disk is not readable.
     pub fn open(device: Arc<dyn Device>) -> Result<LogReader> {
+        LogReader::open_telling(device, &mut |_| ())
+    }
+
+    /// The same, telling after each epoch what was found so far.
+    pub fn open_telling(device: Arc<dyn Device>, tell: &mut dyn FnMut(&LogSummary)) -> Result<LogReader> {
         let lock = device.lock().map_err(|e| match e.kind() {
             io::ErrorKind::ResourceBusy => Error::new(
                 SqlState::OBJECT_IN_USE,
@@ -64,17 +69,21 @@ impl LogReader {
             .hint("end that process first, or connect to it"),
             _ => e.into(),
         })?;
-        LogReader::read(device, Some(lock))
+        LogReader::read(device, Some(lock), tell)
     }
 
     /// Opens a log to look at it, even one that is in use: then the newest epochs may be missing, and
     /// damage among them is not told from what is being written.
     pub fn inspect(device: Arc<dyn Device>) -> Result<LogReader> {
         let lock = device.lock().ok();
-        LogReader::read(device, lock)
+        LogReader::read(device, lock, &mut |_| ())
     }
 
-    fn read(device: Arc<dyn Device>, lock: Option<DeviceLock>) -> Result<LogReader> {
+    fn read(
+        device: Arc<dyn Device>,
+        lock: Option<DeviceLock>,
+        tell: &mut dyn FnMut(&LogSummary),
+    ) -> Result<LogReader> {
         let manifest = Manifest::read(&*device)?;
         let mut segments: Vec<_> = device.list()?.iter().filter_map(|name| SegmentId::parse(name)).collect();
         segments.sort_unstable();
@@ -91,12 +100,12 @@ impl LogReader {
             newest_seen: Epoch(0),
             in_doubt: Vec::new(),
         };
-        reader.verify()?;
+        reader.verify(tell)?;
         Ok(reader)
     }
 
     /// Reads everything once, to know that it is readable and where it ends.
-    fn verify(&mut self) -> Result<()> {
+    fn verify(&mut self, tell: &mut dyn FnMut(&LogSummary)) -> Result<()> {
         let Some(manifest) = self.manifest.clone() else { return Ok(()) };
         self.summary.base = manifest.base;
         let mut tail = manifest.base;
@@ -107,6 +116,7 @@ impl LogReader {
                 self.summary.epochs += (frames.records > 0) as u64;
                 self.summary.records += frames.records;
                 self.summary.bytes += frames.bytes.len() as u64;
+                tell(&self.summary);
             }
             tail = reader.tail();
             if run.last.is_none() {

@@ -47,8 +47,8 @@ mod ticket;
 pub use database::Database;
 pub use graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
 pub use options::{
-    Durability, LogKind, Options, ProtocolKind, RecoveryPhases, RecoveryProgress, RecoveryReport, Scheme,
-    TaskKind, TaskRecord,
+    Durability, LogKind, Options, ProtocolKind, RecoveryPhases, RecoveryProgress, RecoveryReport,
+    RecoveryStage, Scheme, TaskKind, TaskRecord,
 };
 pub use params::{Bytes, Param, ParamRef, Params};
 pub use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};

@@ -83,17 +83,38 @@ impl From<Durability> for planaria_log::Durability {
     }
 }
 
+/// What a recovery does at the moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RecoveryStage {
+    /// The log is read once, to know that it is whole and where it ends.
+    #[default]
+    Check,
+    /// Transactions are read, planned and replayed.
+    Replay,
+    /// Indexes are brought in line with replayed rows, in schemes that do not do it on the way. May come
+    /// more than once.
+    Index,
+}
+
 /// Progress of a recovery under way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecoveryProgress {
+    /// What is being done.
+    pub stage: RecoveryStage,
+    /// Records checked so far, and in the end all there are: as many as transactions to replay.
+    pub records: u64,
     /// Bytes of log replayed.
     pub bytes_done: u64,
-    /// Bytes of log there are.
+    /// Bytes of log checked so far, and in the end all there are.
     pub bytes_total: u64,
     /// Transactions replayed.
     pub transactions: u64,
     /// Transactions read and planned; ahead of `transactions` in schemes that plan.
     pub planned: u64,
+    /// In stage `Index`: index entries that are in.
+    pub index_entries: u64,
+    /// In stage `Index`: index entries to be put in; 0 while they are gathered.
+    pub index_entries_total: u64,
 }
 
 /// Where the time of a recovery went: sums over its threads.

@@ -204,7 +204,7 @@ impl Driver<'_> {
                 None => true,
             };
             if !fits && let Some(run) = run.take() {
-                finish(run, self.team, self.report)?;
+                finish(run, self.team, self.report, target)?;
             }
             log_run = batch.run();
             let team = self.team;
@@ -237,7 +237,7 @@ impl Driver<'_> {
             self.progress(target);
         };
         if let Some(run) = run {
-            finish(run, self.team, self.report)?;
+            finish(run, self.team, self.report, target)?;
         }
         Ok(stop)
     }
@@ -312,11 +312,17 @@ impl Driver<'_> {
     }
 }
 
-fn finish<H: Header>(run: Run<'_, H>, team: Team<'_>, report: &mut Report) -> Result<()> {
+fn finish<T: Target>(
+    run: Run<'_, T::Header>,
+    team: Team<'_>,
+    report: &mut Report,
+    target: &mut T,
+) -> Result<()> {
     let began = Instant::now();
+    let tell = &mut |entries, total| target.indexing(entries, total);
     match run {
-        Run::Key(run) => run.finish(team),
-        Run::Location(run) => run.finish(team),
+        Run::Key(run) => run.finish(team, tell),
+        Run::Location(run) => run.finish(team, tell),
     }?;
     report.index += began.elapsed() * team.threads as u32;
     Ok(())

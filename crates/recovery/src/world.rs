@@ -17,6 +17,11 @@ pub trait Replayer {
     fn effects(&mut self, commit_ts: CommitTs, effects: Vec<Effect>) -> Result<()>;
     /// Is told now and then how far replay has come.
     fn progress(&mut self, progress: Progress);
+    /// The same for the building of indexes, where that is a phase of its own: so many of so many entries
+    /// are in; none of none while these are gathered.
+    fn indexing(&mut self, entries: u64, entries_total: u64) {
+        let _ = (entries, entries_total);
+    }
     /// The last commit timestamp that was replayed past the [`Replayer`]: the next commit comes after
     /// it. To be called at the end, and may be called at any time.
     fn reached(&mut self, commit_ts: CommitTs);

@@ -203,7 +203,8 @@ impl<P: Protocol> Engine<P> {
     /// Recovers the database on a device, then goes on logging there.
     fn recover(self: Arc<Self>, device: Arc<dyn Device>, options: &Options) -> Result<Arc<Engine<P>>> {
         let engine = self;
-        let reader = LogReader::open(device)?;
+        let mut teller = replay::Teller::new(options.on_recovery.clone());
+        let reader = LogReader::open_telling(device, &mut |found| teller.checked(found))?;
         engine.replay(&reader, options)?;
         let log = reader.resume(
             engine.clock.clone(),
@@ -223,7 +224,7 @@ impl<P: Protocol> Engine<P> {
         let engine = self;
         let summary = reader.summary();
         if summary.records > 0 {
-            let mut replay = replay::Replay::new(engine, options.on_recovery.clone())?;
+            let mut replay = replay::Replay::new(engine, options.on_recovery.clone(), summary.records)?;
             let (batches, scheme) =
                 (reader.batches(summary.base).replayed_by(PLANNER_VERSION), options.recovery);
             let mut how = planaria_recovery::Options {

@@ -7,10 +7,10 @@
 use super::Engine;
 use super::host::{Inputs, Recorded};
 use super::session::SessionCore;
-use crate::options::{OnRecovery, RecoveryProgress};
+use crate::options::{OnRecovery, RecoveryProgress, RecoveryStage};
 use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
 use planaria_exec::Interrupt;
-use planaria_log::{Call, Effect, Keeping, RowChange};
+use planaria_log::{Call, Effect, Keeping, LogSummary, RowChange};
 use planaria_protocol::Protocol;
 use planaria_recovery::{Progress, Replayer, Target, World};
 use planaria_storage::{IndexSet, KeyBuf, Table};
@@ -23,13 +23,46 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(50);
 /// See the module's head.
 pub(super) struct Replay<P: Protocol> {
     session: SessionCore<P>,
+    teller: Teller,
+    /// As it was told last.
+    progress: RecoveryProgress,
+}
+
+impl<P: Protocol> Replay<P> {
+    /// Of a log with so many records.
+    pub(super) fn new(
+        engine: &Arc<Engine<P>>,
+        on_progress: Option<OnRecovery>,
+        records: u64,
+    ) -> Result<Replay<P>> {
+        let progress = RecoveryProgress { stage: RecoveryStage::Replay, records, ..Default::default() };
+        Ok(Replay { session: SessionCore::new(engine.clone())?, teller: Teller::new(on_progress), progress })
+    }
+}
+
+/// Tells the caller of progress, not too often.
+pub(super) struct Teller {
     on_progress: Option<OnRecovery>,
     told: Instant,
 }
 
-impl<P: Protocol> Replay<P> {
-    pub(super) fn new(engine: &Arc<Engine<P>>, on_progress: Option<OnRecovery>) -> Result<Replay<P>> {
-        Ok(Replay { session: SessionCore::new(engine.clone())?, on_progress, told: Instant::now() })
+impl Teller {
+    pub(super) fn new(on_progress: Option<OnRecovery>) -> Teller {
+        Teller { on_progress, told: Instant::now() }
+    }
+
+    /// The log is being checked.
+    pub(super) fn checked(&mut self, found: &LogSummary) {
+        let (records, bytes_total) = (found.records, found.bytes);
+        self.tell(false, || RecoveryProgress { records, bytes_total, ..Default::default() });
+    }
+
+    fn tell(&mut self, now: bool, progress: impl FnOnce() -> RecoveryProgress) {
+        let Some(tell) = &self.on_progress else { return };
+        if now || self.told.elapsed() >= PROGRESS_EVERY {
+            self.told = Instant::now();
+            tell(progress());
+        }
     }
 }
 
@@ -95,16 +128,23 @@ impl<P: Protocol> Replayer for Replay<P> {
     }
 
     fn progress(&mut self, progress: Progress) {
-        let Some(tell) = &self.on_progress else { return };
-        if self.told.elapsed() >= PROGRESS_EVERY || progress.bytes_done >= progress.bytes_total {
-            self.told = Instant::now();
-            tell(RecoveryProgress {
-                bytes_done: progress.bytes_done,
-                bytes_total: progress.bytes_total,
-                transactions: progress.transactions,
-                planned: progress.planned,
-            });
-        }
+        self.progress = RecoveryProgress {
+            stage: RecoveryStage::Replay,
+            records: self.progress.records,
+            bytes_done: progress.bytes_done,
+            bytes_total: progress.bytes_total,
+            transactions: progress.transactions,
+            planned: progress.planned,
+            ..Default::default()
+        };
+        self.teller.tell(progress.bytes_done >= progress.bytes_total, || self.progress);
+    }
+
+    fn indexing(&mut self, index_entries: u64, index_entries_total: u64) {
+        let stage = RecoveryStage::Index;
+        let progress = RecoveryProgress { stage, index_entries, index_entries_total, ..self.progress };
+        let ended = index_entries_total > 0 && index_entries == index_entries_total;
+        self.teller.tell(ended, || progress);
     }
 
     fn reached(&mut self, commit_ts: CommitTs) {

@@ -8,7 +8,7 @@
 //! 3. In the end, by all threads: secondary entries whose key has changed go, records that hold no row
 //!    go; then the new entries come ([`entries`](super::entries)).
 
-use super::entries::{Finisher, settle_and_build};
+use super::entries::{Finisher, Tell, settle_and_build};
 use super::keys::{decoded, index_key, primary_key};
 use super::shards::Shards;
 use super::threads::Team;
@@ -117,10 +117,11 @@ impl<'w, H: Header> ByKey<'w, H> {
     }
 
     /// Brings the indexes in line.
-    pub(super) fn finish(self, team: Team<'_>) -> Result<()> {
-        settle_and_build(self.world, team, self.rows.len(), |finisher, shard, pin| {
+    pub(super) fn finish(self, team: Team<'_>, tell: Tell<'_>) -> Result<()> {
+        let settle = |finisher: &mut Finisher, shard, pin: Pinned<'_>| {
             self.rows.take(shard).into_values().try_for_each(|touched| settle(finisher, touched, pin))
-        })
+        };
+        settle_and_build(self.world, team, self.rows.len(), settle, tell)
     }
 }
 

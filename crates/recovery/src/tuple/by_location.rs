@@ -10,7 +10,7 @@
 //! 3. In the end, by all threads: superseded rows go, with their entries in all indexes; then the new rows
 //!    get theirs, in all indexes at once ([`entries`](super::entries)).
 
-use super::entries::{Finisher, settle_and_build};
+use super::entries::{Finisher, Tell, settle_and_build};
 use super::keys::{decoded, index_key, primary_key};
 use super::shards::Shards;
 use super::threads::Team;
@@ -144,14 +144,15 @@ impl<'w, H: Header> ByLocation<'w, H> {
     }
 
     /// Builds the indexes.
-    pub(super) fn finish(self, team: Team<'_>) -> Result<()> {
-        settle_and_build(self.world, team, self.rows.len(), |finisher, shard, pin| {
+    pub(super) fn finish(self, team: Team<'_>, tell: Tell<'_>) -> Result<()> {
+        let settle = |finisher: &mut Finisher, shard, pin: Pinned<'_>| {
             for (table, record) in self.superseded.take(shard).into_values() {
                 remove(finisher, table, record, pin)?;
             }
             let records = self.rows.take(shard).into_values().filter_map(|row| row.record);
             records.into_iter().try_for_each(|record| add(finisher, record, pin))
-        })
+        };
+        settle_and_build(self.world, team, self.rows.len(), settle, tell)
     }
 }
 

@@ -13,6 +13,9 @@ use std::sync::{Mutex, PoisonError};
 /// Entries that a thread puts in at a time.
 const PART: usize = 1 << 14;
 
+/// Is told how many entries of how many are in; none of none while they are gathered.
+pub(super) type Tell<'t> = &'t mut dyn FnMut(u64, u64);
+
 /// What a thread gathers at the end of a run, and room to work in.
 #[derive(Default)]
 pub(super) struct Finisher {
@@ -41,7 +44,9 @@ pub(super) fn settle_and_build<H: Header>(
     team: Team<'_>,
     shards: usize,
     settle: impl Fn(&mut Finisher, usize, Pinned<'_>) -> Result<()> + Sync,
+    tell: Tell<'_>,
 ) -> Result<()> {
+    tell(0, 0);
     let start = |_| (Finisher::default(), Participant::new());
     let gathered = team.each(TaskKind::Index, shards, start, |(finisher, participant), shard| {
         let guard = participant.guard();
@@ -74,7 +79,8 @@ pub(super) fn settle_and_build<H: Header>(
         (0..len).step_by(PART).map(move |from| (i, from..len.min(from + PART)))
     };
     let parts: Vec<_> = lists.iter().enumerate().flat_map(part).collect();
-    team.each(
+    let total: usize = lists.iter().map(|(_, list)| list.len()).sum();
+    team.each_telling(
         TaskKind::Index,
         parts.len(),
         |_| Participant::new(),
@@ -91,7 +97,9 @@ pub(super) fn settle_and_build<H: Header>(
                 ))
             })
         },
+        &mut |parts| tell((parts * PART).min(total) as u64, total as u64),
     )?;
+    tell(total as u64, total as u64);
     Ok(())
 }
 

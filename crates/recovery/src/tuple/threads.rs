@@ -73,6 +73,18 @@ impl Team<'_> {
         state: impl Fn(usize) -> S + Sync,
         work: impl Fn(&mut S, usize) -> Result<()> + Sync,
     ) -> Result<Vec<S>> {
+        self.each_telling(kind, count, state, work, &mut |_| ())
+    }
+
+    /// The same; the calling thread is told now and then how many were begun.
+    pub(super) fn each_telling<S: Send>(
+        self,
+        kind: TaskKind,
+        count: usize,
+        state: impl Fn(usize) -> S + Sync,
+        work: impl Fn(&mut S, usize) -> Result<()> + Sync,
+        tell: &mut dyn FnMut(usize),
+    ) -> Result<Vec<S>> {
         let next = AtomicUsize::new(0);
         let taken: Mutex<Vec<(usize, Duration)>> = Mutex::default();
         let work = |state: &mut S, i: usize| {
@@ -84,7 +96,7 @@ impl Team<'_> {
             taken.lock().unwrap_or_else(PoisonError::into_inner).push((i, began.elapsed()));
             Ok(())
         };
-        let run = |number: usize| {
+        let run = |number: usize, tell: &mut dyn FnMut(usize)| {
             let mut state = state(number);
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
@@ -95,13 +107,14 @@ impl Team<'_> {
                     next.store(count, Ordering::Relaxed);
                     return Err(error);
                 }
+                tell(next.load(Ordering::Relaxed).min(count));
             }
         };
         let threads = self.threads.min(count).max(1);
         let states = std::thread::scope(|scope| {
             let run = &run;
-            let others: Vec<_> = (1..threads).map(|n| scope.spawn(move || run(n))).collect();
-            let mine = run(0);
+            let others: Vec<_> = (1..threads).map(|n| scope.spawn(move || run(n, &mut |_| ()))).collect();
+            let mine = run(0, tell);
             let joined =
                 others.into_iter().map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p)));
             std::iter::once(mine).chain(joined.collect::<Vec<_>>()).collect()

@@ -1,0 +1,128 @@
+//! Bars of a recovery: one a phase, each with its rate and the time it will still take.
+//!
+//! ```text
+//!  check    1,204,113 records, 96.0 MiB
+//!  plan     [=============>      ]  68% 818,800 of 1,204,113, 410,114/s, 1s to go
+//!  execute  [==========>         ]  55% 662,262 of 1,204,113, 331,131/s, 2s to go
+//!  index    [====>               ]  20% 240,000 of 1,200,000 entries, 2,104,000/s, 0s to go
+//! ```
+//!
+//! How large the log is, only its check tells: that is a count. Phases that a scheme does not have, or does
+//! together with another, have no bar; `plan` and `execute` run at the same time.
+
+use crate::print;
+use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
+use planaria::{RecoveryProgress, RecoveryStage};
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+/// See the module's head.
+pub struct Bars {
+    all: MultiProgress,
+    began: Instant,
+    check: ProgressBar,
+    plan: Option<ProgressBar>,
+    execute: Option<ProgressBar>,
+    index: Option<ProgressBar>,
+}
+
+impl Bars {
+    /// With a spinner, until there is more to show.
+    pub fn new(all: MultiProgress) -> Bars {
+        let check = all.add(ProgressBar::new_spinner());
+        check.set_style(style("   {prefix:8} {spinner} {msg}"));
+        check.set_prefix("check");
+        check.set_message("reading the log");
+        check.enable_steady_tick(Duration::from_millis(100));
+        Bars { all, began: Instant::now(), check, plan: None, execute: None, index: None }
+    }
+
+    /// Shows how far it is.
+    pub fn show(&mut self, p: &RecoveryProgress) {
+        if p.stage == RecoveryStage::Check {
+            let rate = p.bytes_total as f64 / self.began.elapsed().as_secs_f64().max(1e-3);
+            self.check.set_message(format!("{}, {}/s", checked(p), print::bytes(rate as u64)));
+            return;
+        }
+        if !self.check.is_finished() {
+            self.check.finish_with_message(checked(p));
+        }
+        // Schemes that plan are ahead there; the others have nothing to show for it.
+        if p.planned > p.transactions || self.plan.is_some() {
+            let bar = self.plan.get_or_insert_with(|| bar(&self.all, "plan", p.records, ""));
+            bar.set_position(p.planned);
+        }
+        let execute = self.execute.get_or_insert_with(|| bar(&self.all, "execute", p.records, ""));
+        execute.set_position(p.transactions);
+        if p.stage == RecoveryStage::Index {
+            let index = self.index.get_or_insert_with(|| bar(&self.all, "index", 0, " entries"));
+            if p.index_entries_total == 0 || p.index_entries < index.position() {
+                // Another run of rows: its indexes begin anew.
+                index.reset();
+            }
+            index.set_length(p.index_entries_total);
+            index.set_position(p.index_entries);
+        }
+    }
+
+    /// Takes them away.
+    pub fn end(&self) {
+        let bars = [Some(&self.check), self.plan.as_ref(), self.execute.as_ref(), self.index.as_ref()];
+        bars.into_iter().flatten().for_each(ProgressBar::finish_and_clear);
+    }
+}
+
+fn checked(p: &RecoveryProgress) -> String {
+    format!("{} records, {}", print::grouped(p.records), print::bytes(p.bytes_total))
+}
+
+fn bar(all: &MultiProgress, what: &'static str, length: u64, unit: &str) -> ProgressBar {
+    let bar = all.add(ProgressBar::new(length));
+    let counts = format!("{{human_pos}} of {{human_len}}{unit}");
+    bar.set_style(style(&format!(
+        "   {{prefix:8}} {{bar:30}} {{percent:>3}}% {counts}, {{rate}}, {{eta}} to go"
+    )));
+    bar.set_prefix(what);
+    bar
+}
+
+fn style(template: &str) -> ProgressStyle {
+    let style = ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
+    style.with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
+        let _ = write!(out, "{}/s", print::grouped(state.per_sec() as u64));
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use indicatif::ProgressDrawTarget;
+
+    fn positions(bars: &Bars) -> Vec<Option<(u64, u64)>> {
+        let of = |bar: &Option<ProgressBar>| bar.as_ref().map(|b| (b.position(), b.length().unwrap_or(0)));
+        vec![of(&bars.plan), of(&bars.execute), of(&bars.index)]
+    }
+
+    #[test]
+    fn each_phase_has_a_bar_of_its_own() {
+        let mut bars = Bars::new(MultiProgress::with_draw_target(ProgressDrawTarget::hidden()));
+        let mut p = RecoveryProgress { records: 1500, bytes_total: 1 << 20, ..Default::default() };
+        bars.show(&p);
+        assert!(bars.check.message().starts_with("1,500 records, 1.0 MiB, "), "{}", bars.check.message());
+        assert_eq!(positions(&bars), [None, None, None]);
+        (p.stage, p.records, p.transactions, p.planned) = (RecoveryStage::Replay, 2000, 10, 10);
+        bars.show(&p);
+        assert!(bars.check.is_finished());
+        assert_eq!(positions(&bars), [None, Some((10, 2000)), None]);
+        (p.transactions, p.planned) = (500, 900);
+        bars.show(&p);
+        assert_eq!(positions(&bars), [Some((900, 2000)), Some((500, 2000)), None]);
+        (p.stage, p.index_entries, p.index_entries_total) = (RecoveryStage::Index, 30, 70);
+        bars.show(&p);
+        assert_eq!(positions(&bars)[2], Some((30, 70)));
+        (p.index_entries, p.index_entries_total) = (0, 0);
+        bars.show(&p);
+        assert_eq!(positions(&bars)[2], Some((0, 0)));
+        bars.end();
+    }
+}
