@@ -58,9 +58,12 @@ macro_rules! sqlstates {
 sqlstates! {
     SUCCESSFUL_COMPLETION "00000" "successful_completion";
     WARNING "01000" "warning";
+    PRIVILEGE_NOT_REVOKED "01006" "privilege_not_revoked";
+    PRIVILEGE_NOT_GRANTED "01007" "privilege_not_granted";
     NO_DATA "02000" "no_data";
     CONNECTION_FAILURE "08006" "connection_failure";
     FEATURE_NOT_SUPPORTED "0A000" "feature_not_supported";
+    INVALID_GRANT_OPERATION "0LP01" "invalid_grant_operation";
     CASE_NOT_FOUND "20000" "case_not_found";
     CARDINALITY_VIOLATION "21000" "cardinality_violation";
     DATA_EXCEPTION "22000" "data_exception";
@@ -95,6 +98,8 @@ sqlstates! {
     IN_FAILED_SQL_TRANSACTION "25P02" "in_failed_sql_transaction";
     INVALID_SQL_STATEMENT_NAME "26000" "invalid_sql_statement_name";
     FUNCTION_EXECUTED_NO_RETURN_STATEMENT "2F005" "function_executed_no_return_statement";
+    INVALID_AUTHORIZATION_SPECIFICATION "28000" "invalid_authorization_specification";
+    INVALID_PASSWORD "28P01" "invalid_password";
     DEPENDENT_OBJECTS_STILL_EXIST "2BP01" "dependent_objects_still_exist";
     INVALID_TRANSACTION_TERMINATION "2D000" "invalid_transaction_termination";
     INVALID_CURSOR_NAME "34000" "invalid_cursor_name";

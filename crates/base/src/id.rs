@@ -39,6 +39,9 @@ entity_id!(
 entity_id!(
     /// A sequence (also behind identity columns and the row ids of tables without primary key).
     SequenceId, "s");
+entity_id!(
+    /// A role (user or group). Never reused within a database.
+    RoleId, "r");
 
 /// An index, by its position in its table: 0 is the primary one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]

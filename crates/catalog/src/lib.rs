@@ -10,6 +10,12 @@
 //! replaced procedure is a new id under the old name, so that a log entry names the definition it
 //! ran with. Replaced procedure versions stay in `procedures` with `current = false`.
 
+mod rights;
+mod role;
+
+pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights};
+pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
+
 use planaria_base::{ColumnId, IndexId, ProcedureId, SequenceId, TableId, Type};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,8 +23,11 @@ use std::collections::BTreeMap;
 /// The name of the only user schema; `pg_catalog` and `information_schema` are reserved.
 pub const PUBLIC: &str = "public";
 
+/// The name of the database, as `current_database()` says it.
+pub const DATABASE: &str = "planaria";
+
 /// All definitions of a database at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Catalog {
     /// Counts changes: compiled programs belong to one version.
     pub version: u64,
@@ -32,6 +41,32 @@ pub struct Catalog {
     pub views: BTreeMap<String, View>,
     /// Names of user schemas beside `public`.
     pub schemas: Vec<String>,
+    /// Roles by id; `None` where dropped. The first is the superuser the database was made with.
+    #[serde(default = "Catalog::first_roles")]
+    pub roles: Vec<Option<Role>>,
+    /// Rights on the schema `public`.
+    #[serde(default)]
+    pub schema_rights: Rights,
+    /// Rights on the database.
+    #[serde(default)]
+    pub database_rights: Rights,
+}
+
+impl Default for Catalog {
+    /// A new database: nothing but its superuser.
+    fn default() -> Catalog {
+        Catalog {
+            version: 0,
+            tables: Vec::new(),
+            sequences: Vec::new(),
+            procedures: Vec::new(),
+            views: BTreeMap::new(),
+            schemas: Vec::new(),
+            roles: Catalog::first_roles(),
+            schema_rights: Rights::default(),
+            database_rights: Rights::default(),
+        }
+    }
 }
 
 /// A table.
@@ -53,6 +88,9 @@ pub struct Table {
     pub foreign_keys: Vec<ForeignKey>,
     /// Rises with each rewrite (TRUNCATE, ALTER that rewrites): the storage is a new one.
     pub generation: u32,
+    /// Owner, and what was granted.
+    #[serde(default)]
+    pub rights: Rights,
 }
 
 /// A column.
@@ -163,6 +201,9 @@ pub struct Sequence {
     pub owner: Option<(TableId, ColumnId)>,
     /// Behind row ids: not visible.
     pub hidden: bool,
+    /// Owner, and what was granted.
+    #[serde(default)]
+    pub rights: Rights,
 }
 
 /// A view.
@@ -174,6 +215,9 @@ pub struct View {
     pub columns: Vec<String>,
     /// Its query, as text.
     pub query: String,
+    /// Owner, and what was granted.
+    #[serde(default)]
+    pub rights: Rights,
 }
 
 /// Language of a routine's body.
@@ -268,6 +312,12 @@ pub struct Procedure {
     pub body_position: u32,
     /// Found by name (the newest version, not dropped).
     pub current: bool,
+    /// SECURITY DEFINER: runs with the rights of its owner, not of its caller.
+    #[serde(default)]
+    pub security_definer: bool,
+    /// Owner, and what was granted.
+    #[serde(default)]
+    pub rights: Rights,
 }
 
 impl Catalog {

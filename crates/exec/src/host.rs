@@ -3,7 +3,7 @@
 use crate::code::Code;
 use crate::heap::Heap;
 use crate::slot::Slot;
-use planaria_base::{Error, ProcedureId, Result, SequenceId, Type};
+use planaria_base::{Error, ProcedureId, Result, RoleId, SequenceId, Type};
 use planaria_ir::{Draw, Level};
 use planaria_protocol::{Conflict, Protocol};
 use planaria_storage::TableSet;
@@ -43,8 +43,18 @@ pub enum Dynamic {
 /// gives the same again on replay.
 pub trait Host {
     /// An input from outside; of the draw's type, never a text. `Draw::Kept` is asked of
-    /// [`Host::kept`].
+    /// [`Host::kept`], users of [`Host::user`].
     fn draw(&mut self, input: Draw) -> Result<Slot>;
+    /// The name of the role that runs the program now, or of the session's.
+    fn user(&self, session: bool) -> String {
+        let _ = session;
+        String::new()
+    }
+    /// From here on the program runs with the rights of a role; answers with the one before. Called
+    /// where a routine with a definer begins and ends.
+    fn become_user(&mut self, role: RoleId) -> RoleId {
+        role
+    }
     /// The next value of a sequence.
     fn next_value(&mut self, sequence: SequenceId) -> Result<i64>;
     /// The value this session drew last from the sequence.
@@ -79,6 +89,10 @@ pub trait Host {
 pub trait Link {
     /// The code of this version of a procedure, compiled when first asked for.
     fn code(&self, procedure: ProcedureId) -> Result<&Code>;
+    /// The same guarded: what guarded code calls.
+    fn guarded_code(&self, procedure: ProcedureId) -> Result<&Code> {
+        self.code(procedure)
+    }
 }
 
 /// What a program runs in.

@@ -64,6 +64,24 @@ pub enum Draw {
     /// The next value that the logged call kept ([`OpKind::Keep`]), of the register's type. Only in
     /// plan programs.
     Kept,
+    /// `current_user`: text. A call that asks for it is logged by values.
+    CurrentUser,
+    /// `session_user`: the same.
+    SessionUser,
+    /// Whether the role that runs the program now has what it needs rights for, by its number. Only in
+    /// guarded programs; those are never logged as calls.
+    Permitted(u32),
+}
+
+impl Draw {
+    /// Whether it is the same throughout a statement.
+    pub fn is_stable(self) -> bool {
+        matches!(self, Draw::TransactionTimestamp | Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_))
+    }
+    /// Whether it depends on who asks, which is not logged with a call.
+    pub fn is_of_user(self) -> bool {
+        matches!(self, Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_))
+    }
 }
 
 /// Severity of a RAISE.

@@ -104,6 +104,8 @@ pub(crate) struct CallDesc {
     pub outs: Box<[R]>,
     /// For a set-returning function: the list its rows go to.
     pub into: Option<u16>,
+    /// The callee asks for its rights.
+    pub guarded: bool,
 }
 
 #[derive(Debug)]

@@ -230,6 +230,11 @@ pub(crate) enum Inst {
         dst: R,
         input: Draw,
     },
+    /// The name of a user.
+    User {
+        dst: R,
+        session: bool,
+    },
     /// The next kept value; `ty` is its type's number in [`Code::kept`].
     Kept {
         dst: R,

@@ -21,7 +21,7 @@ pub(crate) use inst::*;
 pub use meta::{IndexMeta, Source, TableMeta};
 
 use crate::slot::Slot;
-use planaria_base::{Datum, Type};
+use planaria_base::{Datum, RoleId, Type};
 use planaria_ir::{ProgramKind, SortKey};
 
 /// A compiled program. Immutable; shared by all workers.
@@ -62,6 +62,8 @@ pub struct Code {
     pub(crate) output_types: Box<[Type]>,
     pub(crate) row_count: Option<R>,
     pub(crate) writes: bool,
+    /// Whose rights it runs with, where they are not its caller's.
+    pub(crate) definer: Option<RoleId>,
 }
 
 impl Code {

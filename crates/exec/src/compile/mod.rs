@@ -17,7 +17,7 @@ mod value;
 use crate::code::*;
 use crate::slot::Slot;
 use emit::{Emitter, Label, number};
-use planaria_base::{Datum, Error, ProcedureId, Result, TableId, Type};
+use planaria_base::{Datum, Error, ProcedureId, Result, RoleId, TableId, Type};
 use planaria_ir::{Block, Coll, Level, Op, OpKind, ParamMode, Program, Reg, RegKind, StateSource};
 use std::sync::Arc;
 
@@ -28,6 +28,14 @@ pub trait CompileEnv {
     /// Where the program's text came from; `None` for statements.
     fn source(&self) -> Option<Source> {
         None
+    }
+    /// Whose rights the program runs with, where they are not its caller's.
+    fn definer(&self) -> Option<RoleId> {
+        None
+    }
+    /// Whether what it calls is to be guarded.
+    fn guarded(&self) -> bool {
+        false
     }
     /// Where the text of an inlined procedure came from.
     fn source_of(&self, procedure: ProcedureId) -> Option<Source> {
@@ -232,6 +240,7 @@ impl Compiler<'_> {
                     args: self.emit.regs(args)?,
                     outs: self.emit.targets(outs)?,
                     into: None,
+                    guarded: self.env.guarded(),
                 };
                 let call = number(&mut self.emit.calls, desc)?;
                 self.emit.emit(Inst::Call { call });
@@ -243,6 +252,7 @@ impl Compiler<'_> {
                     args: self.emit.regs(args)?,
                     outs: Box::new([]),
                     into: Some(self.coll(*into)),
+                    guarded: self.env.guarded(),
                 };
                 let call = number(&mut self.emit.calls, desc)?;
                 self.emit.emit(Inst::Call { call });
@@ -483,6 +493,7 @@ impl Compiler<'_> {
             output_types: self.program.outputs.iter().map(|o| o.ty.clone()).collect(),
             row_count,
             writes: self.writes,
+            definer: self.env.definer(),
         })
     }
 }

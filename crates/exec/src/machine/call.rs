@@ -21,7 +21,10 @@ impl Machine {
         if self.turns == 0 {
             self.safe_point(frame, ctx)?;
         }
-        let code = ctx.link.code(desc.procedure)?;
+        let code = match desc.guarded {
+            false => ctx.link.code(desc.procedure)?,
+            true => ctx.link.guarded_code(desc.procedure)?,
+        };
         let sink = match desc.into {
             Some(list) => Sink::List(base.colls + usize::from(list)),
             None => Sink::Nowhere,

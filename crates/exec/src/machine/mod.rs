@@ -273,7 +273,11 @@ impl Machine {
         for (coll, desc) in self.colls[base.colls..].iter_mut().zip(&code.colls) {
             coll.open(desc.kind, desc.keys.into(), desc.values.into());
         }
+        let caller = code.definer.map(|role| ctx.host.become_user(role));
         let ended = self.steps(code, frame, sink, base, ctx);
+        if let Some(caller) = caller {
+            ctx.host.become_user(caller);
+        }
         self.colls_used = base.colls;
         if ended.is_err() {
             self.close_cursors(base.cursors, ctx);

@@ -243,6 +243,10 @@ impl Machine {
                     jump_if!(end, !attempt!(self.common(*inst, code, frame, base)));
                 }
                 Inst::Draw { dst, input } => reg!(dst) = attempt!(ctx.host.draw(input)),
+                Inst::User { dst, session } => {
+                    let name = ctx.host.user(session);
+                    reg!(dst) = attempt!(self.heap.text(&name));
+                }
                 Inst::Kept { dst, ty } => {
                     reg!(dst) = attempt!(ctx.host.kept(&code.kept[usize::from(ty)], &mut self.heap));
                 }

@@ -135,6 +135,8 @@ impl Host for TestHost {
             Draw::Random => Slot::Float(0.25),
             Draw::Uuid => Slot::Uuid([7; 16]),
             Draw::Kept => return Err(Error::internal("asked of kept()")),
+            Draw::CurrentUser | Draw::SessionUser => return Err(Error::internal("asked of user()")),
+            Draw::Permitted(_) => Slot::Bool(true),
         })
     }
     fn next_value(&mut self, _: SequenceId) -> Result<i64> {

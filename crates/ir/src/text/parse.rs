@@ -499,7 +499,10 @@ impl Parser {
                     "clock" => Draw::ClockTimestamp,
                     "random" => Draw::Random,
                     "uuid" => Draw::Uuid,
-                    _ => return self.fail("expected now, clock, random or uuid"),
+                    "user" => Draw::CurrentUser,
+                    "session" => Draw::SessionUser,
+                    "permitted" => Draw::Permitted(self.entity("n")?),
+                    _ => return self.fail("expected now, clock, random, uuid, user, session or permitted"),
                 };
                 OpKind::Draw { dst, input }
             }

@@ -89,13 +89,16 @@ pub(super) fn level_text(level: Level) -> &'static str {
     }
 }
 
-pub(super) fn draw_text(draw: Draw) -> &'static str {
+pub(super) fn draw_text(draw: Draw) -> String {
     match draw {
-        Draw::TransactionTimestamp => "now",
-        Draw::ClockTimestamp => "clock",
-        Draw::Random => "random",
-        Draw::Uuid => "uuid",
-        Draw::Kept => "kept",
+        Draw::TransactionTimestamp => "now".to_owned(),
+        Draw::ClockTimestamp => "clock".to_owned(),
+        Draw::Random => "random".to_owned(),
+        Draw::Uuid => "uuid".to_owned(),
+        Draw::Kept => "kept".to_owned(),
+        Draw::CurrentUser => "user".to_owned(),
+        Draw::SessionUser => "session".to_owned(),
+        Draw::Permitted(number) => format!("permitted n{number}"),
     }
 }
 

@@ -149,8 +149,10 @@ impl Choice {
             5 => OpKind::Cast { dst, src: self.reg(), explicit: self.coin() },
             6 => {
                 let (now, clock) = (Draw::TransactionTimestamp, Draw::ClockTimestamp);
+                let users = [Draw::CurrentUser, Draw::SessionUser, Draw::Permitted(self.id())];
                 let inputs = [now, clock, Draw::Random, Draw::Uuid, Draw::Kept];
-                OpKind::Draw { dst, input: inputs[self.below(5)] }
+                let inputs = [&inputs[..], &users[..]].concat();
+                OpKind::Draw { dst, input: inputs[self.below(inputs.len())] }
             }
             7 => OpKind::NextValue { dst, sequence: SequenceId(self.id()) },
             8 => OpKind::CurrentValue { dst, sequence: SequenceId(self.id()) },

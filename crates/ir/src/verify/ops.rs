@@ -193,6 +193,8 @@ impl Walk<'_> {
                     Random => *ty == Type::Float8,
                     Uuid => *ty == Type::Uuid,
                     Kept => true,
+                    CurrentUser | SessionUser => *ty == Type::Text,
+                    Permitted(_) => *ty == Type::Bool,
                 };
                 ensure!(fits, "{input:?} is no value of type {ty}");
                 Ok(())

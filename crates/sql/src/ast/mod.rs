@@ -5,7 +5,12 @@
 //! already: lower case unless they were quoted.
 
 pub mod plpgsql;
+mod rights;
 pub(crate) mod visit;
+
+pub use rights::{
+    GrantStatement, GrantTarget, OwnedObject, RoleChange, RoleName, RoleOption, RoleSpec, RoutineRef,
+};
 
 use planaria_base::Type;
 
@@ -522,10 +527,37 @@ pub enum StatementKind {
     ExecutePrepared { name: String, args: Vec<Expr> },
     /// DEALLOCATE [ALL | name]
     Deallocate(Option<String>),
-    /// COMMENT ON, ANALYZE, VACUUM, GRANT and others that change nothing here: the command tag
+    /// COMMENT ON, ANALYZE, VACUUM and others that change nothing here: the command tag
     NoOperation(String),
     /// CHECKPOINT
     Checkpoint,
+    /// CREATE ROLE | USER | GROUP
+    CreateRole { name: RoleSpec, options: Vec<RoleOption> },
+    /// ALTER ROLE and ALTER GROUP
+    AlterRole { role: RoleSpec, change: RoleChange },
+    /// DROP ROLE | USER | GROUP
+    DropRole { roles: Vec<RoleSpec>, if_exists: bool },
+    /// GRANT and REVOKE of privileges on objects
+    Grant(Box<GrantStatement>),
+    /// GRANT and REVOKE of membership in roles; `admin`: WITH ADMIN OPTION, ADMIN OPTION FOR
+    GrantRole {
+        revoke: bool,
+        roles: Vec<(String, Position)>,
+        members: Vec<RoleSpec>,
+        admin: bool,
+        granted_by: Option<RoleSpec>,
+        cascade: bool,
+    },
+    /// ALTER .. OWNER TO of anything but a table (which is an action of ALTER TABLE)
+    AlterOwner { object: OwnedObject, owner: RoleSpec },
+    /// REASSIGN OWNED BY .. TO ..
+    ReassignOwned { from: Vec<RoleSpec>, to: RoleSpec },
+    /// DROP OWNED BY ..
+    DropOwned { roles: Vec<RoleSpec>, cascade: bool },
+    /// SET ROLE; `None`: NONE, RESET ROLE
+    SetRole { name: Option<String>, local: bool },
+    /// SET SESSION AUTHORIZATION; `None`: DEFAULT, RESET
+    SetSessionAuthorization { name: Option<String>, local: bool },
     /// Anything else the grammar knows and Planaria does not: what it is called
     Unsupported(String),
 }
@@ -813,7 +845,9 @@ pub enum AlterTable {
     RenameColumn { from: String, to: String },
     /// RENAME CONSTRAINT a TO b
     RenameConstraint { from: String, to: String },
-    /// Storage parameters, OWNER TO ...: accepted, nothing to do
+    /// OWNER TO
+    OwnerTo(RoleSpec),
+    /// Storage parameters and the like: accepted, nothing to do
     Ignored(String),
     /// The rest
     Unsupported(String, Position),
@@ -838,11 +872,13 @@ pub struct CreateRoutine {
     pub volatility: Option<planaria_catalog::Volatility>,
     /// STRICT
     pub strict: bool,
+    /// SECURITY DEFINER
+    pub security_definer: bool,
     /// Body between the quotes
     pub body: String,
     /// Where the body begins in the text.
     pub body_position: Position,
-    /// SET, SECURITY DEFINER ... that cannot be ignored
+    /// SET and others that cannot be ignored
     pub unsupported: Option<(String, Position)>,
 }
 

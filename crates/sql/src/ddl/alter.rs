@@ -6,14 +6,14 @@
 //! the index work alone is done; promises (new CHECKs and FOREIGN KEYs) are validated last.
 
 use super::constraint::{Key, Pending};
-use super::depend::{Object, References};
+use super::depend::{Object as Dependent, References};
 use super::lowering::{self, Place, Promise, RowExpr, node, restrict};
 use super::table::{DefaultDef, column_type, table_constraint};
 use super::{Change, NewColumn, Rebuild, Work, names, reparse};
 use crate::ast::{AlterTable, ColumnDef, ConstraintKind, Expr, ExprKind, Name, TypeName};
 use crate::lower::CastContext;
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
-use planaria_catalog::{ColumnDefault, Table};
+use planaria_catalog::{ColumnDefault, Object, Table};
 
 /// What an ALTER TABLE means for stored rows, so far.
 struct Rewrite {
@@ -36,6 +36,15 @@ impl Change {
         if_exists: bool,
         actions: &[AlterTable],
     ) -> Result<&'static str> {
+        if let [AlterTable::OwnerTo(owner)] = actions
+            && names::table(&self.catalog, name).is_err()
+            && let Ok(object) = self.relation(name, false)
+        {
+            // PostgreSQL takes a view or a sequence here, too.
+            let owner = self.role_of(owner)?;
+            self.change_owner(&object, owner)?;
+            return Ok("ALTER TABLE");
+        }
         let table = match names::table(&self.catalog, name) {
             Ok(table) => table,
             Err(e) if if_exists && e.sqlstate() == SqlState::UNDEFINED_TABLE => {
@@ -45,6 +54,7 @@ impl Change {
             Err(e) => return Err(e),
         };
         let id = table.id;
+        self.catalog.require_owner(self.actor.user, &Object::Table(id))?;
         let mut rewrite = Rewrite {
             stored: table.clone(),
             columns: (0..table.columns.len()).map(|c| NewColumn::Keep(ColumnId::from(c))).collect(),
@@ -98,6 +108,10 @@ impl Change {
             AlterTable::RenameTable(to) => self.rename_table(id, to),
             AlterTable::RenameColumn { from, to } => self.rename_column(id, from, to),
             AlterTable::RenameConstraint { from, to } => self.rename_constraint(id, from, to),
+            AlterTable::OwnerTo(owner) => {
+                let owner = self.role_of(owner)?;
+                self.change_owner(&Object::Table(id), owner)
+            }
             AlterTable::Ignored(_) => Ok(()),
             AlterTable::Unsupported(what, position) => {
                 let hint = "Create a new table and copy the rows.";
@@ -185,7 +199,7 @@ impl Change {
             }
             Err(missing) => return Err(missing),
         };
-        self.drop_dependents(&[Object::Column(id, column)], cascade)?;
+        self.drop_dependents(&[Dependent::Column(id, column)], cascade)?;
         // What stands on the column alone or together with others goes with it.
         let table = self.catalog.table_by_id(id);
         let mut checks = Vec::new();
@@ -444,7 +458,7 @@ impl Change {
             return Ok(());
         }
         if let Some(i) = table.indexes.iter().position(|i| i.constraint && i.name == name) {
-            self.drop_dependents(&[Object::Index(id, IndexId(i as u16))], cascade)?;
+            self.drop_dependents(&[Dependent::Index(id, IndexId(i as u16))], cascade)?;
             return self.drop_key_index(id, name, rewrite);
         }
         let table = self.table_mut(id);

@@ -5,7 +5,7 @@ use super::{Change, names};
 use crate::ast::{Constraint, ConstraintKind, Expr, Name, Position};
 use planaria_base::types::TypeClass;
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, TableId, Type, limits};
-use planaria_catalog::{ForeignKey, Index, ReferentialAction, Table};
+use planaria_catalog::{ForeignKey, Index, Object, Privileges, ReferentialAction, Requirement, Table};
 
 /// A constraint that waits for the table's columns to be known.
 pub(super) enum Pending {
@@ -165,6 +165,7 @@ impl Change {
             columns.push(c);
         }
         let parent = self.parent(&def.parent)?;
+        self.require(&Requirement::new(Object::Table(parent.id), Privileges::REFERENCES))?;
         let (parent_index, parent_columns) = parent_key(parent, def)?;
         if columns.len() != parent_columns.len() {
             let message = "number of referencing and referenced columns for foreign key disagree";

@@ -47,6 +47,9 @@ impl Change {
                 }
                 Err(error) => return Err(error),
             };
+            if let Some(target) = &found {
+                self.require_owner_of(target)?;
+            }
             match found {
                 Some(target) if targets.contains(&target) => {}
                 Some(target) => targets.push(target),
@@ -59,6 +62,18 @@ impl Change {
                 }
             }
         }
+        self.drop_targets(targets, cascade)?;
+        Ok(match object {
+            ObjectKind::Table => "DROP TABLE",
+            ObjectKind::Index => "DROP INDEX",
+            ObjectKind::View => "DROP VIEW",
+            ObjectKind::Sequence => "DROP SEQUENCE",
+            ObjectKind::Schema => "DROP SCHEMA",
+        })
+    }
+
+    /// Drops objects with what depends on them, or refuses (2BP01).
+    pub(super) fn drop_targets(&mut self, targets: Vec<Object>, cascade: bool) -> Result<()> {
         self.drop_dependents(&targets, cascade)?;
         for target in targets {
             match target {
@@ -71,16 +86,11 @@ impl Change {
                     let name = self.catalog.table_by_id(table).indexes[index.index()].name.clone();
                     self.drop_index(table, &name);
                 }
+                Object::Routine(id) => self.catalog.procedures[id.index()].current = false,
                 _ => return Err(Error::internal("a target of another kind")),
             }
         }
-        Ok(match object {
-            ObjectKind::Table => "DROP TABLE",
-            ObjectKind::Index => "DROP INDEX",
-            ObjectKind::View => "DROP VIEW",
-            ObjectKind::Sequence => "DROP SEQUENCE",
-            ObjectKind::Schema => "DROP SCHEMA",
-        })
+        Ok(())
     }
 
     /// The object of that kind and name; an error where it is of another kind or must stay.
@@ -151,6 +161,30 @@ impl Change {
         Ok(())
     }
 
+    /// 42501 where the actor does not own what is to be dropped or renamed; an index is the owner's of
+    /// its table.
+    pub(super) fn require_owner_of(&self, object: &Object) -> Result<()> {
+        use planaria_catalog::Object as Owned;
+        let owned = match object {
+            Object::View(name) => Owned::View(name.clone()),
+            Object::Sequence(id) => Owned::Sequence(*id),
+            Object::Routine(id) => Owned::Routine(*id),
+            Object::Table(table)
+            | Object::Column(table, _)
+            | Object::Index(table, _)
+            | Object::Constraint(table, _)
+            | Object::Default(table, _) => Owned::Table(*table),
+        };
+        if let Object::Index(table, index) = object
+            && !self.catalog.owns(self.actor.user, &owned)
+        {
+            let name = &self.catalog.table_by_id(*table).indexes[index.index()].name;
+            let message = format!("must be owner of index {name}");
+            return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
+        self.catalog.require_owner(self.actor.user, &owned)
+    }
+
     pub(super) fn remove_sequence(&mut self, id: SequenceId) {
         self.catalog.sequences[id.index()] = None;
         self.out.work.push(Work::DropSequence(id));
@@ -202,7 +236,11 @@ impl Change {
         let mut targets = Vec::new();
         for (name, types) in names {
             match self.find_routine(name, types.as_deref(), procedure) {
-                Ok(p) => targets.push(Object::Routine(p.id)),
+                Ok(p) => {
+                    let target = Object::Routine(p.id);
+                    self.require_owner_of(&target)?;
+                    targets.push(target);
+                }
                 Err(error) if if_exists && error.sqlstate() == SqlState::UNDEFINED_FUNCTION => {
                     let kind = routine::kind_word(procedure);
                     let args = match types {
@@ -216,12 +254,7 @@ impl Change {
             }
         }
         targets.dedup();
-        self.drop_dependents(&targets, cascade)?;
-        for target in targets {
-            if let Object::Routine(id) = target {
-                self.catalog.procedures[id.index()].current = false;
-            }
-        }
+        self.drop_targets(targets, cascade)?;
         Ok(match procedure {
             Some(true) => "DROP PROCEDURE",
             Some(false) => "DROP FUNCTION",

@@ -4,7 +4,7 @@ use super::constraint::check_width;
 use super::{Change, Work, names};
 use crate::ast::CreateIndex;
 use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::Index;
+use planaria_catalog::{Index, Object};
 
 impl Change {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str> {
@@ -13,6 +13,7 @@ impl Change {
             return Err(Error::unsupported(format!("{what} is not supported"), hint).at(*position));
         }
         let table = names::table(&self.catalog, &create.table)?;
+        self.catalog.require_owner(self.actor.user, &Object::Table(table.id))?;
         let mut columns = Vec::new();
         for (name, position) in &create.columns {
             let Some((c, _)) = table.column(name) else {

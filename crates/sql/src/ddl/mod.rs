@@ -21,6 +21,10 @@
 //! | `index`, `view`, `sequence`, `routine` | CREATE of those |
 //! | `drop`, `depend` | DROP and what depends on what |
 //! | `truncate` | TRUNCATE |
+//! | `role`, `grant`, `owner` | CREATE ROLE, GRANT, OWNER TO |
+//!
+//! Who carries a change out is its [`Actor`]: what is made belongs to it, and what it may not do is
+//! refused (42501).
 //!
 //! Limits: one schema; columns of array type, generated columns, partial and expression indexes,
 //! inheritance, partitions, triggers and temporary tables give 0A000.
@@ -29,11 +33,14 @@ mod alter;
 mod constraint;
 mod depend;
 mod drop;
+mod grant;
 mod index;
 mod lowering;
 mod names;
+mod owner;
 mod rename;
 mod reparse;
+mod role;
 mod routine;
 mod sequence;
 mod table;
@@ -41,11 +48,12 @@ mod table_as;
 mod truncate;
 mod view;
 
+pub use role::is_verifier;
 pub use routine::signature;
 
 use crate::ast::{Statement, StatementKind};
-use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId};
-use planaria_catalog::{Catalog, Table};
+use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId};
+use planaria_catalog::{Catalog, Requirement, SUPERUSER, Table};
 use planaria_ir::{Level, Program};
 
 /// What a schema change did.
@@ -159,12 +167,41 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::AlterTable { .. }
             | StatementKind::Rename { .. }
             | StatementKind::Truncate { .. }
+            | StatementKind::CreateRole { .. }
+            | StatementKind::AlterRole { .. }
+            | StatementKind::DropRole { .. }
+            | StatementKind::Grant(_)
+            | StatementKind::GrantRole { .. }
+            | StatementKind::AlterOwner { .. }
+            | StatementKind::ReassignOwned { .. }
+            | StatementKind::DropOwned { .. }
     )
 }
 
-/// Carries a schema change out on the catalog.
+/// Who carries a schema change out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Actor {
+    /// `current_user`: whose rights count, and who owns what is made.
+    pub user: RoleId,
+    /// `session_user`
+    pub session_user: RoleId,
+}
+
+impl Default for Actor {
+    /// The superuser that every database has.
+    fn default() -> Actor {
+        Actor { user: SUPERUSER, session_user: SUPERUSER }
+    }
+}
+
+/// Carries a schema change out on the catalog, in the name of the first superuser.
 pub fn apply(catalog: &mut Catalog, statement: &Statement) -> Result<DdlOutcome> {
-    let mut change = Change { catalog: catalog.clone(), out: DdlOutcome::default() };
+    apply_as(catalog, statement, Actor::default())
+}
+
+/// Carries a schema change out on the catalog. 42501 where the actor may not.
+pub fn apply_as(catalog: &mut Catalog, statement: &Statement, actor: Actor) -> Result<DdlOutcome> {
+    let mut change = Change { catalog: catalog.clone(), actor, out: DdlOutcome::default() };
     change.out.tag = change.statement(statement)?;
     change.catalog.version += 1;
     *catalog = change.catalog;
@@ -174,6 +211,7 @@ pub fn apply(catalog: &mut Catalog, statement: &Statement) -> Result<DdlOutcome>
 /// A schema change under way.
 struct Change {
     catalog: Catalog,
+    actor: Actor,
     out: DdlOutcome,
 }
 
@@ -212,6 +250,19 @@ impl Change {
             StatementKind::Truncate { names, restart_identity, cascade } => {
                 self.truncate(names, *restart_identity, *cascade)
             }
+            StatementKind::CreateRole { name, options } => self.create_role(name, options),
+            StatementKind::AlterRole { role, change } => self.alter_role(role, change),
+            StatementKind::DropRole { roles, if_exists } => self.drop_roles(roles, *if_exists),
+            StatementKind::Grant(grant) => self.grant(grant),
+            StatementKind::GrantRole { revoke: false, roles, members, admin, granted_by, .. } => {
+                self.grant_role(roles, members, *admin, granted_by.as_ref())
+            }
+            StatementKind::GrantRole { roles, members, admin, .. } => {
+                self.revoke_role(roles, members, *admin)
+            }
+            StatementKind::AlterOwner { object, owner } => self.alter_owner(object, owner),
+            StatementKind::ReassignOwned { from, to } => self.reassign_owned(from, to),
+            StatementKind::DropOwned { roles, cascade } => self.drop_owned(roles, *cascade),
             _ => Err(Error::internal("not a schema change")),
         }
     }
@@ -223,6 +274,16 @@ impl Change {
     fn notice(&mut self, state: SqlState, message: impl Into<String>) {
         let fields = Error::new(state, message);
         self.out.notices.push(Notice { level: Level::Notice, fields });
+    }
+
+    fn warning(&mut self, state: SqlState, message: impl Into<String>) {
+        let fields = Error::new(state, message);
+        self.out.notices.push(Notice { level: Level::Warning, fields });
+    }
+
+    /// 42501 where the actor does not have the privilege.
+    fn require(&self, requirement: &Requirement) -> Result<()> {
+        self.catalog.require(self.actor.user, requirement)
     }
 
     /// NOTICE '... already exists, skipping'

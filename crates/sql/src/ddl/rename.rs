@@ -46,6 +46,7 @@ impl Change {
             self.skip_missing(&missing);
             return Ok(tag);
         };
+        self.require_owner_of(&found)?;
         if self.catalog.relation_exists(to) {
             return Err(names::relation_exists(to));
         }

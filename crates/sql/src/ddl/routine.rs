@@ -8,7 +8,7 @@ use super::{Change, lowering, names};
 use crate::ast::{CreateRoutine, Name, RoutineParameter, RoutineReturns, TypeName, TypeNameKind};
 use crate::lower::{self, CastContext, Lowerer, Scope};
 use planaria_base::{Error, ProcedureId, Result, SqlState, Type, limits};
-use planaria_catalog::{Catalog, Language, Mode, Parameter, Procedure, Returns, Volatility};
+use planaria_catalog::{Catalog, Language, Mode, Object, Parameter, Procedure, Returns, Rights, Volatility};
 use planaria_ir::ProgramKind;
 
 fn invalid(message: impl Into<String>) -> Error {
@@ -120,9 +120,10 @@ impl Change {
             return Err(Error::unsupported(format!("{what} is not supported"), hint).at(*position));
         }
         let name = names::local(&create.name, true)?;
+        self.require_create()?;
         let parameters = self.parameters(create)?;
         let returns = self.returns(create, &parameters)?;
-        let procedure = Procedure {
+        let mut procedure = Procedure {
             id: ProcedureId::from(self.catalog.procedures.len()),
             name: name.to_owned(),
             parameters,
@@ -133,14 +134,18 @@ impl Change {
             body: create.body.clone(),
             body_position: create.body_position,
             current: true,
+            security_definer: create.security_definer,
+            rights: Rights::of(self.actor.user),
         };
         if let Some(old) = self.same_inputs(&procedure) {
             if !create.or_replace {
                 let message = format!("function \"{name}\" already exists with same argument types");
                 return Err(Error::new(SqlState::DUPLICATE_FUNCTION, message).at(create.name.position));
             }
+            self.catalog.require_owner(self.actor.user, &Object::Routine(old.id))?;
             replaceable(old, &procedure)?;
             let old = old.id;
+            procedure.rights = self.catalog.procedure(old).rights.clone();
             self.catalog.procedures[old.index()].current = false;
         }
         self.out.routine = Some(procedure.id);

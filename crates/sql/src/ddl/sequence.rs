@@ -2,8 +2,8 @@
 
 use super::{Change, Work, names};
 use crate::ast::{Name, SequenceOptions};
-use planaria_base::{ColumnId, Error, Result, SequenceId, SqlState, TableId, Type};
-use planaria_catalog::Sequence;
+use planaria_base::{ColumnId, Error, Result, RoleId, SequenceId, SqlState, TableId, Type};
+use planaria_catalog::{Object, Rights, Sequence};
 
 fn invalid(message: String) -> Error {
     Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
@@ -81,8 +81,12 @@ impl Change {
         hidden: bool,
     ) -> Result<SequenceId> {
         let id = SequenceId::from(self.catalog.sequences.len());
+        // One behind a column belongs to who owns the table.
+        let table = owner.and_then(|(table, _)| self.catalog.rights(&Object::Table(table)));
+        let rights = Rights::of(table.map_or(self.actor.user, |rights| rights.owner));
+        let (start, increment, min, max, cycle) = (1, 1, 1, 1, false);
         let mut sequence =
-            Sequence { id, name, start: 1, increment: 1, min: 1, max: 1, cycle: false, owner, hidden };
+            Sequence { id, name, start, increment, min, max, cycle, owner, hidden, rights };
         configure(&mut sequence, options, ty, true)?;
         self.catalog.sequences.push(Some(sequence));
         self.out.work.push(Work::CreateSequence(id));
@@ -95,7 +99,7 @@ impl Change {
         if_not_exists: bool,
         options: &SequenceOptions,
     ) -> Result<&'static str> {
-        let local = names::local(name, true)?;
+        let local = self.new_name(name)?;
         if self.catalog.relation_exists(local) {
             let exists = names::relation_exists(local);
             if !if_not_exists {
@@ -104,7 +108,7 @@ impl Change {
             self.skip_existing(&exists);
             return Ok("CREATE SEQUENCE");
         }
-        let owner = self.owner(options)?.flatten();
+        let owner = self.owner(options, self.actor.user)?.flatten();
         let ty = options.ty.clone().unwrap_or(Type::Int8);
         self.add_sequence(local.to_owned(), options, &ty, owner, false)?;
         Ok("CREATE SEQUENCE")
@@ -129,6 +133,7 @@ impl Change {
             self.skip_missing(&missing);
             return Ok("ALTER SEQUENCE");
         };
+        self.catalog.require_owner(self.actor.user, &Object::Sequence(sequence.id))?;
         let ty = match &options.ty {
             Some(ty) => {
                 // A bound that was the old type's own becomes the new type's.
@@ -142,7 +147,7 @@ impl Change {
             None => Type::Int8,
         };
         configure(&mut sequence, options, &ty, false)?;
-        if let Some(owner) = self.owner(options)? {
+        if let Some(owner) = self.owner(options, sequence.rights.owner)? {
             sequence.owner = owner;
         }
         if let Some(restart) = options.restart {
@@ -157,7 +162,11 @@ impl Change {
 
     /// OWNED BY, if it is said.
     #[allow(clippy::type_complexity)]
-    fn owner(&self, options: &SequenceOptions) -> Result<Option<Option<(TableId, ColumnId)>>> {
+    fn owner(
+        &self,
+        options: &SequenceOptions,
+        sequence_owner: RoleId,
+    ) -> Result<Option<Option<(TableId, ColumnId)>>> {
         let Some(owned_by) = &options.owned_by else { return Ok(None) };
         let Some(path) = owned_by else { return Ok(Some(None)) };
         let Some((column, table)) = path.parts.split_last().filter(|(_, t)| !t.is_empty()) else {
@@ -170,6 +179,10 @@ impl Change {
             let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
             return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(path.position));
         };
+        if self.catalog.rights(&Object::Table(table.id)).map(|r| r.owner) != Some(sequence_owner) {
+            let message = "sequence must have same owner as table it is linked to";
+            return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
         Ok(Some(Some((table.id, id))))
     }
 }

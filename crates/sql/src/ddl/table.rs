@@ -7,7 +7,7 @@ use crate::ast::{
     ColumnDef, Constraint, ConstraintKind, CreateTable, Position, SequenceOptions, TypeName, TypeNameKind,
 };
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type, limits};
-use planaria_catalog::{Column, ColumnDefault, Index, Table};
+use planaria_catalog::{Column, ColumnDefault, Index, Rights, Table};
 
 /// What the constraints at a column say about the column itself.
 #[derive(Default)]
@@ -69,7 +69,7 @@ impl Change {
             let hint = "Write the columns and constraints of the table out.";
             return Err(Error::unsupported(format!("{what} is not supported"), hint).at(*position));
         }
-        let name = names::local(&create.name, true)?;
+        let name = self.new_name(&create.name)?;
         if self.catalog.relation_exists(name) {
             let exists = names::relation_exists(name);
             if !create.if_not_exists {
@@ -118,6 +118,7 @@ impl Change {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             generation: 0,
+            rights: Rights::of(self.actor.user),
         }));
         id
     }

@@ -15,7 +15,7 @@ impl Change {
         query: &Query,
         with_data: bool,
     ) -> Result<&'static str> {
-        let local = names::local(name, true)?;
+        let local = self.new_name(name)?;
         if self.catalog.relation_exists(local) {
             let exists = names::relation_exists(local);
             if !if_not_exists {
@@ -64,7 +64,10 @@ impl Change {
             into: None,
         };
         let statement = Statement { position: 0, end: 0, kind: StatementKind::Insert(Box::new(insert)) };
-        let program = lower::lower_statement(&self.catalog, &statement, &ParamTypes::default())?;
+        let lowered =
+            lower::lower_statement_rights(&self.catalog, &statement, &ParamTypes::default(), None)?;
+        lowered.requirements.iter().try_for_each(|r| self.require(r))?;
+        let program = lowered.program;
         self.out.work.push(Work::Fill(id, Box::new(program)));
         Ok("SELECT")
     }

@@ -3,6 +3,7 @@
 use super::{Change, Work, names};
 use crate::ast::Name;
 use planaria_base::{Error, Result, SqlState, TableId};
+use planaria_catalog::{Object, Privileges, Requirement};
 
 impl Change {
     pub(super) fn truncate(
@@ -14,6 +15,7 @@ impl Change {
         let mut all: Vec<TableId> = Vec::new();
         for name in tables {
             let id = names::table(&self.catalog, name)?.id;
+            self.require_truncate(id)?;
             if !all.contains(&id) {
                 all.push(id);
             }
@@ -39,6 +41,7 @@ impl Change {
                     ));
                 }
                 if !all.contains(&id) {
+                    self.require_truncate(id)?;
                     self.notice(
                         SqlState::SUCCESSFUL_COMPLETION,
                         format!("truncate cascades to table \"{child}\""),
@@ -59,5 +62,9 @@ impl Change {
             }
         }
         Ok("TRUNCATE TABLE")
+    }
+
+    fn require_truncate(&self, id: TableId) -> Result<()> {
+        self.require(&Requirement::new(Object::Table(id), Privileges::TRUNCATE))
     }
 }

@@ -5,7 +5,7 @@ use crate::ast::visit::{self, Node};
 use crate::ast::{ExprKind, Name, Query, QueryBody};
 use crate::lower::{Lowerer, Scope};
 use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::View;
+use planaria_catalog::{Object, Rights, View};
 use planaria_ir::{Output, ProgramKind};
 
 fn invalid(message: String) -> Error {
@@ -26,7 +26,7 @@ impl Change {
         query: &Query,
         query_text: &str,
     ) -> Result<&'static str> {
-        let local = names::local(name, true)?;
+        let local = self.new_name(name)?;
         refuse_parameters(query)?;
         let outputs = self.describe(query)?;
         if columns.len() > outputs.len() {
@@ -45,6 +45,7 @@ impl Change {
             if !or_replace {
                 return Err(names::relation_exists(local));
             }
+            self.catalog.require_owner(self.actor.user, &Object::View(local.to_owned()))?;
             let old_types = self.describe(&super::reparse::query(&old.query)?)?;
             replaceable(old, &old_types, &all, &outputs)?;
         } else if self.catalog.relation_exists(local) {
@@ -54,7 +55,9 @@ impl Change {
                 names::relation_exists(local)
             });
         }
-        let view = View { name: local.to_owned(), columns: all, query: query_text.to_owned() };
+        let kept = self.catalog.views.get(local).map(|old| old.rights.clone());
+        let rights = kept.unwrap_or_else(|| Rights::of(self.actor.user));
+        let view = View { name: local.to_owned(), columns: all, query: query_text.to_owned(), rights };
         self.catalog.views.insert(local.to_owned(), view);
         Ok("CREATE VIEW")
     }

@@ -398,6 +398,7 @@ impl Lowerer<'_> {
         args: Vec<Bound>,
         position: u32,
     ) -> Result<Vec<Bound>> {
+        self.require_call(id);
         let catalog = self.catalog;
         let procedure = catalog.procedure(id);
         let mut args: Vec<Option<Bound>> = args.into_iter().map(Some).collect();

@@ -189,7 +189,11 @@ impl Lowerer<'_> {
                 Ok(if *negated { found.negated() } else { found })
             }
             ExprKind::Call(call) => self.bind_call(names, call, position),
-            ExprKind::SqlValue(keyword, precision) => sql_value(keyword, *precision, position),
+            ExprKind::SqlValue(keyword, precision) => match keyword.as_str() {
+                "current_user" | "user" | "current_role" => Ok(self.user_name(false, position)),
+                "session_user" => Ok(self.user_name(true, position)),
+                _ => sql_value(keyword, *precision, position),
+            },
             ExprKind::Cast(inner, name) => self.bind_cast(names, inner, name, position),
             ExprKind::Case { operand, whens, otherwise } => {
                 let operand = operand.as_ref().map(|o| self.bind(names, o)).transpose()?;
@@ -621,7 +625,7 @@ fn sql_value(keyword: &str, precision: Option<u32>, position: u32) -> Result<Bou
         "current_date" => {
             Bound::apply(Func::TimestampToDate, vec![draw(Type::Timestamp)], Type::Date, position)
         }
-        "current_user" | "session_user" | "user" | "current_role" | "current_catalog" => text(DATABASE),
+        "current_catalog" => text(DATABASE),
         "current_schema" => text(planaria_catalog::PUBLIC),
         _ => return Err(Error::unsupported(format!("{keyword} is not supported"), "use localtimestamp")),
     })

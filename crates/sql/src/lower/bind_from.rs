@@ -12,7 +12,7 @@ use super::bound::{Body, Bound, BoundKind, BoundQuery, Distinct, Item, RelId, Re
 use super::names::{Names, Source, SourceColumn};
 use crate::ast::{BinaryOp, FunctionCall, JoinCondition, JoinKind, Name, Query, TableAlias, TableRef};
 use planaria_base::{Error, Result, SqlState, Type};
-use planaria_catalog::Returns;
+use planaria_catalog::{Object, Returns};
 
 /// The columns of `*`.
 pub(super) type Star = Vec<(String, Bound)>;
@@ -86,6 +86,7 @@ impl Lowerer<'_> {
         }
         let catalog = self.catalog;
         if let Some(table) = catalog.table(&table) {
+            self.require_read(Object::Table(table.id));
             let rel = self.table_rel(table.id, shown);
             let part = self.add_rel(level, rel, shown, renamed, position)?;
             if shown != table.name
@@ -102,8 +103,11 @@ impl Lowerer<'_> {
             };
             let query: Query = crate::parse::query(&view.query).map_err(foreign)?;
             let scope = super::Scope::new();
+            self.require_read(Object::View(view.name.clone()));
             let collectors = std::mem::take(&mut self.collectors);
-            let bound = self.bind_level(Names::of(&scope), &query, false).map_err(foreign);
+            let owner = view.rights.owner;
+            let bound = self.as_owner(owner, |l| l.bind_level(Names::of(&scope), &query, false));
+            let bound = bound.map_err(foreign);
             self.collectors = collectors;
             let mut bound = bound?;
             self.reposition_query(&mut bound, position);

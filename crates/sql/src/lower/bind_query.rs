@@ -49,6 +49,8 @@ impl Lowerer<'_> {
             return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).at(q.position));
         }
         self.bind_with(&mut level, &q.with, q.recursive)?;
+        let locked = self.rights.locked;
+        self.rights.locked |= q.locking;
         let mut query = match &q.body {
             QueryBody::Select(select) => self.bind_select(&mut level, select, &q.order_by, keep_unknown)?,
             QueryBody::Values(rows) => {
@@ -62,6 +64,7 @@ impl Lowerer<'_> {
                 query
             }
         };
+        self.rights.locked = locked;
         // LIMIT and OFFSET see no FROM items.
         let bare = Names { outer: level.outer, scope: level.scope, sources: Vec::new(), ctes: level.ctes };
         for (e, what) in [(&q.limit, "LIMIT"), (&q.offset, "OFFSET")] {
@@ -276,6 +279,8 @@ impl Lowerer<'_> {
         keep_unknown: bool,
     ) -> Result<BoundQuery> {
         let (mut from, mut filter, star) = self.bind_from(level, &select.from)?;
+        // Subqueries elsewhere are not locked.
+        self.rights.locked = false;
         if let Some(e) = &select.filter {
             let bound = self.in_clause(Clause::Where, |l| l.bind_condition(level, e, "WHERE"))?;
             bound.conjuncts(&mut filter);

@@ -39,6 +39,7 @@ impl Lowerer<'_> {
         }
         self.push_down(&items, &mut filter)?;
         let mut returning = self.bind_returning(&level, &delete.returning)?;
+        self.require_reads(table, target);
         filter.iter_mut().for_each(|e| self.count(e));
         self.count_items(&items);
         self.count_returning(&mut returning);

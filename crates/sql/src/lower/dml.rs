@@ -7,7 +7,7 @@ use super::types::CastContext;
 use super::{Lowerer, Typed};
 use crate::ast::{ExprKind, Name, SelectItem};
 use planaria_base::{Error, Result, SqlState, Type};
-use planaria_catalog::{ColumnDefault, Table};
+use planaria_catalog::{ColumnDefault, Object, Privileges, Table};
 use planaria_ir::{Func, OpKind, Output, Reg};
 
 /// RETURNING, bound.
@@ -18,9 +18,15 @@ pub(super) struct Returning {
 
 impl<'c> Lowerer<'c> {
     /// The table a statement changes.
-    pub(super) fn target(&self, name: &Name, verb: &str) -> Result<&'c Table> {
+    pub(super) fn target(&mut self, name: &Name, verb: &str) -> Result<&'c Table> {
         let table = plain_name(name)?;
         if let Some(table) = self.catalog.table(table) {
+            let privilege = match verb {
+                "insert" => Privileges::INSERT,
+                "delete" => Privileges::DELETE,
+                _ => Privileges::UPDATE,
+            };
+            self.require(Object::Table(table.id), privilege);
             return Ok(table);
         }
         if self.catalog.views.contains_key(table) {
@@ -77,6 +83,10 @@ impl<'c> Lowerer<'c> {
                 self.coerce(e, &ty, CastContext::Assignment)
             }
             ColumnDefault::Sequence(sequence) | ColumnDefault::Identity { sequence, .. } => {
+                let serial = matches!(table.columns[column].default, ColumnDefault::Sequence(_));
+                if serial && !table.columns[column].hidden {
+                    self.require_next(*sequence);
+                }
                 let next = Bound::new(BoundKind::NextValue(*sequence), Type::Int8, position);
                 self.coerce(next, &ty, CastContext::Assignment)
             }
@@ -117,6 +127,7 @@ impl<'c> Lowerer<'c> {
             .collect();
         for item in items {
             if let ExprKind::Star(qualifier) = &item.expr.kind {
+                star.iter().for_each(|(_, column)| self.note_read(column));
                 let columns =
                     super::bind_query::star_columns(names, qualifier.as_ref(), &star, item.expr.position)?;
                 for (name, e) in columns {

@@ -178,7 +178,7 @@ impl Lowerer<'_> {
         let mut e = e.clone();
         self.visit(&mut e, &mut |l, e| {
             volatile |= match &e.kind {
-                BoundKind::Draw(draw) => *draw != planaria_ir::Draw::TransactionTimestamp,
+                BoundKind::Draw(draw) => !draw.is_stable(),
                 BoundKind::NextValue(_) | BoundKind::SetValue(..) | BoundKind::CurrentValue(_) => true,
                 BoundKind::Call(id, _) => l.catalog.procedure(*id).volatility == Volatility::Volatile,
                 _ => false,

@@ -48,8 +48,8 @@ const ZERO: &[Extra] = &[Extra::Int(0)];
 const BLANK: &[Extra] = &[Extra::Text(" ")];
 /// What `version()` says.
 const VERSION: &str = concat!("PostgreSQL 15.0 (Planaria ", env!("CARGO_PKG_VERSION"), ")");
-/// The name of the only database, and of its only user.
-pub(super) const DATABASE: &str = "planaria";
+pub(super) use planaria_catalog::DATABASE;
+use planaria_catalog::{Object, Privileges};
 
 use Make::Func as F;
 
@@ -368,8 +368,10 @@ impl Lowerer<'_> {
             ("nextval" | "currval", [s]) => {
                 let sequence = self.sequence_argument(s)?;
                 let kind = if name == "nextval" {
+                    self.require_next(sequence);
                     BoundKind::NextValue(sequence)
                 } else {
+                    self.require(Object::Sequence(sequence), Privileges::USAGE.with(Privileges::SELECT));
                     BoundKind::CurrentValue(sequence)
                 };
                 Ok(Some(Bound::new(kind, Type::Int8, position)))
@@ -381,6 +383,7 @@ impl Lowerer<'_> {
                     [called] => self.coerce(called.clone(), &Type::Bool, CastContext::Implicit)?,
                     _ => Bound::bool(true, position),
                 };
+                self.require(Object::Sequence(sequence), Privileges::UPDATE);
                 let kind = BoundKind::SetValue(sequence, Box::new(value), Box::new(called));
                 Ok(Some(Bound::new(kind, Type::Int8, position)))
             }

@@ -16,7 +16,7 @@ use super::types::CastContext;
 use super::{Lowerer, Scope, Sink, Typed};
 use crate::ast::{ConflictTarget, Insert, InsertSource, OnConflict};
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, Type};
-use planaria_catalog::{ColumnDefault, Table};
+use planaria_catalog::{ColumnDefault, Object, Privileges, Table};
 use planaria_ir::{CollKind, ErrorFields, Func, OpKind, Output, Reg, RegKind};
 
 /// A column of the query that is not stored.
@@ -73,6 +73,7 @@ impl Lowerer<'_> {
         let mut rows = self.bind_rows(&level, table, insert, &mut given)?;
         let (names, shadow) = self.returned_names(&level, table, &alias);
         let mut returning = self.bind_returning(&names, &insert.returning)?;
+        self.require_reads(table, shadow);
         let mut conflict = match &insert.on_conflict {
             Some(on) => Some(self.bind_conflict(&level, table, &alias, on)?),
             None => None,
@@ -313,6 +314,7 @@ impl Lowerer<'_> {
                 for name in columns {
                     wanted.push(self.target_column(table, name, on.position)?);
                 }
+                self.require(Object::Table(table.id), Privileges::SELECT);
                 wanted.sort_unstable();
                 wanted.dedup();
                 let same = |i: &usize| {
@@ -362,11 +364,13 @@ impl Lowerer<'_> {
             column.merged = true;
         }
         names.sources.push(proposed);
+        self.require(Object::Table(table.id), Privileges::UPDATE);
         let set = self.bind_set(&names, table, &update.set)?.0;
         let mut filter = Vec::new();
         if let Some(e) = &update.filter {
             self.outside("WHERE", |l| l.bind_condition(&names, e, "WHERE"))?.conjuncts(&mut filter);
         }
+        self.require_reads(table, existing);
         Ok(Conflict { arbiters, update: Some(ConflictSet { existing, excluded, set, filter }) })
     }
 

@@ -39,6 +39,7 @@ mod path;
 mod plan;
 pub mod plpgsql;
 mod resolve;
+mod rights;
 mod scope;
 mod statement;
 mod types;
@@ -48,8 +49,9 @@ mod update;
 mod tests;
 
 pub use env::CatalogEnv;
+pub use rights::{Guard, Lowered};
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
-pub use statement::{explain_statement, lower_statement};
+pub use statement::{explain_statement, lower_statement, lower_statement_rights};
 pub use types::CastContext;
 
 use crate::ast;
@@ -106,6 +108,8 @@ pub struct Lowerer<'c> {
     /// The plan in words: depth and line.
     notes: Vec<(usize, String)>,
     plan_depth: usize,
+    /// What rights are needed for.
+    rights: rights::Rights<'c>,
 }
 
 /// What the rows of a query are given to; called once, inside the innermost loop, with the output
@@ -150,6 +154,7 @@ impl<'c> Lowerer<'c> {
             cold_regs: Vec::new(),
             notes: Vec::new(),
             plan_depth: 0,
+            rights: rights::Rights::default(),
         }
     }
 
@@ -352,7 +357,7 @@ impl<'c> Lowerer<'c> {
 
     /// Columns of a query's answer, without emitting anything.
     pub fn describe(&mut self, scope: &Scope, query: &ast::Query) -> Result<Vec<Output>> {
-        self.statement(|l| l.bind_level(Names::of(scope), query, false).map(|q| q.columns))
+        self.unguarded(|l| l.statement(|l| l.bind_level(Names::of(scope), query, false).map(|q| q.columns)))
     }
 
     /// Emits a query; `sink` consumes its rows. A sink that changes variables which the query reads
@@ -428,7 +433,7 @@ impl<'c> Lowerer<'c> {
 
     /// Columns of a statement's answer (a query's, or those of RETURNING), without emitting anything.
     pub fn describe_statement(&mut self, scope: &Scope, statement: &ast::Statement) -> Result<Vec<Output>> {
-        self.statement(|l| match &statement.kind {
+        let describe = |l: &mut Self| match &statement.kind {
             ast::StatementKind::Query(query) => {
                 l.bind_level(Names::of(scope), query, false).map(|q| q.columns)
             }
@@ -436,7 +441,8 @@ impl<'c> Lowerer<'c> {
             ast::StatementKind::Update(update) => l.describe_update(scope, update),
             ast::StatementKind::Delete(delete) => l.describe_delete(scope, delete),
             _ => Ok(Vec::new()),
-        })
+        };
+        self.unguarded(|l| l.statement(describe))
     }
 
     /// The type a name stands for: built-in, or 42704. `%TYPE` of columns is resolved too.

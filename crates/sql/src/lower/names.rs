@@ -147,6 +147,7 @@ impl Lowerer<'_> {
                 return Err(clash(&parts.join("."), position));
             }
             column.position = position;
+            self.note_read(&column);
             return Ok(column);
         }
         match variable {

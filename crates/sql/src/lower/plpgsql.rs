@@ -16,7 +16,7 @@ mod routine;
 mod shapes;
 mod statement;
 
-pub use routine::{check_routine, lower_do, lower_procedure};
+pub use routine::{check_routine, lower_do, lower_procedure, lower_procedure_rights};
 
 use super::{Lowerer, Scope, Typed, Variable};
 use crate::ast::Expr;

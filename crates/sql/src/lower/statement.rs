@@ -1,28 +1,43 @@
 //! Whole statements as programs; CALL; EXPLAIN.
 
 use super::names::Names;
-use super::{Called, Lowerer, ParamTypes, Scope, Typed};
+use super::{Called, Guard, Lowered, Lowerer, ParamTypes, Scope, Typed};
 use crate::ast::{FunctionCall, Statement, StatementKind};
 use planaria_base::{Error, Result, SqlState, Type};
-use planaria_catalog::{Catalog, Mode};
+use planaria_catalog::{Catalog, Mode, Requirement};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
 
 /// Lowers a query, INSERT, UPDATE, DELETE, CALL or DO to a program of kind `Statement` that emits its rows.
 pub fn lower_statement(catalog: &Catalog, statement: &Statement, params: &ParamTypes) -> Result<Program> {
+    lower_statement_rights(catalog, statement, params, None).map(|l| l.program)
+}
+
+/// The same with what it needs rights for; guarded, if a guard is given.
+pub fn lower_statement_rights(
+    catalog: &Catalog,
+    statement: &Statement,
+    params: &ParamTypes,
+    guard: Option<Guard<'_>>,
+) -> Result<Lowered> {
     if let StatementKind::Do { body, body_position, language } = &statement.kind {
-        return lower_do(catalog, body, *body_position, language.as_deref());
+        return lower_do(catalog, body, *body_position, language.as_deref(), guard);
     }
-    let lowerer = lower(catalog, statement, params)?;
-    lowerer.finish()
+    lower(catalog, statement, params, guard)?.lowered()
 }
 
 /// A DO block; positions in its body become those of the text around it.
-fn lower_do(catalog: &Catalog, body: &str, position: u32, language: Option<&str>) -> Result<Program> {
+fn lower_do(
+    catalog: &Catalog,
+    body: &str,
+    position: u32,
+    language: Option<&str>,
+    guard: Option<Guard<'_>>,
+) -> Result<Lowered> {
     if let Some(language) = language.filter(|l| *l != "plpgsql") {
         let message = format!("language \"{language}\" does not support inline code execution");
         return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("Use LANGUAGE plpgsql."));
     }
-    super::plpgsql::lower_do(catalog, body).map_err(|mut error| {
+    super::plpgsql::lower_do(catalog, body, guard).map_err(|mut error| {
         if let Some(inside) = &mut error.fields_mut().position {
             *inside += position;
         }
@@ -30,13 +45,13 @@ fn lower_do(catalog: &Catalog, body: &str, position: u32, language: Option<&str>
     })
 }
 
-/// The plan of a statement, a line each, indented by depth.
+/// The plan of a statement, a line each, indented by depth; and what it needs rights for.
 pub fn explain_statement(
     catalog: &Catalog,
     statement: &Statement,
     params: &ParamTypes,
-) -> Result<Vec<String>> {
-    let lowerer = lower(catalog, statement, params)?;
+) -> Result<(Vec<String>, Vec<Requirement>)> {
+    let mut lowerer = lower(catalog, statement, params, None)?;
     let line = |(depth, text): &(usize, String)| {
         if *depth == 0 {
             return text.clone();
@@ -44,11 +59,18 @@ pub fn explain_statement(
         let arrow = if text.starts_with("Index Cond") { "    " } else { "->  " };
         format!("{}{arrow}{text}", " ".repeat(depth * 4 - 2))
     };
-    Ok(lowerer.notes.iter().map(line).collect())
+    let requirements = std::mem::take(&mut lowerer.rights.requirements);
+    Ok((lowerer.notes.iter().map(line).collect(), requirements))
 }
 
-fn lower<'c>(catalog: &'c Catalog, statement: &Statement, params: &ParamTypes) -> Result<Lowerer<'c>> {
+fn lower<'c>(
+    catalog: &'c Catalog,
+    statement: &Statement,
+    params: &ParamTypes,
+    guard: Option<Guard<'c>>,
+) -> Result<Lowerer<'c>> {
     let mut l = Lowerer::new(catalog, "statement", ProgramKind::Statement);
+    l.rights.guard = guard;
     l.params_open = true;
     for ty in &params.0 {
         let param = ty.as_ref().filter(|ty| **ty != Type::Unknown).map(|ty| {

@@ -52,6 +52,7 @@ impl Lowerer<'_> {
         self.push_down(&items, &mut filter)?;
         let (mut set, mut multiple) = self.bind_set(&level, table, &update.set)?;
         let mut returning = self.bind_returning(&level, &update.returning)?;
+        self.require_reads(table, target);
         // Uses of columns.
         filter.iter_mut().chain(set.iter_mut().map(|(_, e)| e)).for_each(|e| self.count(e));
         for m in &mut multiple {

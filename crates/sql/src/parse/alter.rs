@@ -3,7 +3,7 @@
 use planaria_base::Result;
 
 use super::parser::Parser;
-use crate::ast::{AlterTable, ObjectKind, StatementKind};
+use crate::ast::{AlterTable, ObjectKind, OwnedObject, Position, StatementKind};
 
 impl Parser<'_> {
     /// `ALTER TABLE ..`, ALTER taken.
@@ -73,9 +73,7 @@ impl Parser<'_> {
                 self.alter_column()
             }
             "owner" => {
-                self.expect_words(&["owner", "to"])?;
-                self.label()?;
-                Ok(AlterTable::Ignored("OWNER TO".to_owned()))
+                Ok(AlterTable::OwnerTo(self.owner_to()?))
             }
             "set" if self.at_word_ahead(1, "tablespace") => {
                 self.bump();
@@ -177,12 +175,39 @@ impl Parser<'_> {
         if self.eat_words(&["rename", "to"]) {
             return Ok(StatementKind::Rename { object, name, to: self.name()?, if_exists });
         }
-        if self.eat_words(&["owner", "to"]) {
-            self.label()?;
-            return Ok(StatementKind::NoOperation(tag.to_owned()));
+        if self.at_word("owner") {
+            let object = OwnedObject::Relation(object, name, if_exists);
+            return Ok(StatementKind::AlterOwner { object, owner: self.owner_to()? });
         }
         match self.at_end() {
             true => self.fail(),
+            false => self.unsupported_statement(tag),
+        }
+    }
+
+    /// `ALTER FUNCTION | PROCEDURE | ROUTINE .. OWNER TO`
+    pub(crate) fn alter_routine(&mut self, procedure: Option<bool>, tag: &str) -> Result<StatementKind> {
+        self.bump();
+        let object = OwnedObject::Routine(self.routine_ref(procedure)?);
+        match self.at_word("owner") {
+            true => Ok(StatementKind::AlterOwner { object, owner: self.owner_to()? }),
+            false if self.at_end() => self.fail(),
+            false => self.unsupported_statement(tag),
+        }
+    }
+
+    /// `ALTER SCHEMA | DATABASE .. OWNER TO`
+    pub(crate) fn alter_place(
+        &mut self,
+        object: fn(String, Position) -> OwnedObject,
+        tag: &str,
+    ) -> Result<StatementKind> {
+        self.bump();
+        let position = self.position();
+        let object = object(self.name()?, position);
+        match self.at_word("owner") {
+            true => Ok(StatementKind::AlterOwner { object, owner: self.owner_to()? }),
+            false if self.at_end() => self.fail(),
             false => self.unsupported_statement(tag),
         }
     }
@@ -196,9 +221,9 @@ impl Parser<'_> {
             let object = ObjectKind::Sequence;
             return Ok(StatementKind::Rename { object, name, to: self.name()?, if_exists });
         }
-        if self.eat_words(&["owner", "to"]) {
-            self.label()?;
-            return Ok(StatementKind::NoOperation("ALTER SEQUENCE".to_owned()));
+        if self.at_word("owner") {
+            let object = OwnedObject::Relation(ObjectKind::Sequence, name, if_exists);
+            return Ok(StatementKind::AlterOwner { object, owner: self.owner_to()? });
         }
         if self.at_word("set") {
             return self.unsupported_statement("ALTER SEQUENCE .. SET");

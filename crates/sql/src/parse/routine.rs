@@ -25,6 +25,7 @@ impl Parser<'_> {
             language: None,
             volatility: None,
             strict: false,
+            security_definer: false,
             body: String::new(),
             body_position: 0,
             unsupported: None,
@@ -154,9 +155,9 @@ impl Parser<'_> {
                 if word.as_str() == "external" {
                     self.expect_word("security")?;
                 }
-                if !self.eat_word("invoker") {
+                routine.security_definer = !self.eat_word("invoker");
+                if routine.security_definer {
                     self.expect_word("definer")?;
-                    routine.unsupported.get_or_insert(("SECURITY DEFINER".to_owned(), position));
                 }
             }
             "as" => {

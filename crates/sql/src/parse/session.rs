@@ -131,7 +131,7 @@ impl Parser<'_> {
             self.eat_word("session");
         }
         if self.at_words(&["session", "authorization"]) {
-            return self.unsupported_statement("SET SESSION AUTHORIZATION");
+            return self.set_session_authorization(local);
         }
         if self.at_word("transaction") && !self.setting_follows(1) {
             self.bump();
@@ -165,7 +165,7 @@ impl Parser<'_> {
                 self.bump();
                 ("search_path".to_owned(), Some(vec![self.string()?]))
             }
-            "role" if followed => return self.unsupported_statement("SET ROLE"),
+            "role" if followed => return self.set_role(local),
             "constraints" if followed => return self.set_constraints(),
             "xml" if self.at_word_ahead(1, "option") => return self.unsupported_statement("SET XML OPTION"),
             "catalog" if followed => return self.unsupported_statement("SET CATALOG"),
@@ -180,7 +180,12 @@ impl Parser<'_> {
                 (name, self.setting_values()?)
             }
         };
-        Ok(StatementKind::Set { name, value, local })
+        let first = |value: Option<Vec<String>>| value.and_then(|v| v.into_iter().next());
+        Ok(match name.as_str() {
+            "role" => StatementKind::SetRole { name: first(value).filter(|n| n != "none"), local },
+            "session_authorization" => StatementKind::SetSessionAuthorization { name: first(value), local },
+            _ => StatementKind::Set { name, value, local },
+        })
     }
 
     /// Whether `=`, TO or a further part of a setting's name stands `ahead`.
@@ -248,8 +253,13 @@ impl Parser<'_> {
     /// `RESET name | ALL`
     pub(crate) fn reset(&mut self) -> Result<StatementKind> {
         self.bump();
-        let name = self.shown_name()?;
-        Ok(StatementKind::Set { name, value: None, local: false })
+        match self.shown_name()?.as_str() {
+            "role" => Ok(StatementKind::SetRole { name: None, local: false }),
+            "session_authorization" => {
+                Ok(StatementKind::SetSessionAuthorization { name: None, local: false })
+            }
+            name => Ok(StatementKind::Set { name: name.to_owned(), value: None, local: false }),
+        }
     }
 
     /// `SHOW name | ALL`

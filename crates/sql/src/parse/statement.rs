@@ -4,7 +4,7 @@ use planaria_base::Result;
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{ObjectKind, Statement, StatementKind};
+use crate::ast::{ObjectKind, OwnedObject, Statement, StatementKind};
 
 impl Parser<'_> {
     /// A statement, to the end of the window.
@@ -51,14 +51,14 @@ impl Parser<'_> {
             "reindex" => self.skip("REINDEX"),
             "analyze" | "analyse" => self.skip("ANALYZE"),
             "vacuum" => self.skip("VACUUM"),
-            "grant" => self.skip("GRANT"),
-            "revoke" => self.skip("REVOKE"),
+            "grant" | "revoke" => self.grant(),
+            "reassign" => self.reassign_owned(),
             "comment" => self.skip("COMMENT"),
             "lock" => self.skip("LOCK TABLE"),
             "cluster" => self.skip("CLUSTER"),
             "unlisten" => self.skip("UNLISTEN"),
             "copy" | "declare" | "fetch" | "move" | "close" | "listen" | "notify" | "merge" | "load"
-            | "discard" | "refresh" | "reassign" | "import" => {
+            | "discard" | "refresh" | "import" => {
                 let name = word.as_str().to_uppercase();
                 self.unsupported_statement(&name)
             }
@@ -184,6 +184,8 @@ impl Parser<'_> {
             "sequence" => return self.create_sequence(),
             "schema" => return self.create_schema(),
             "extension" => return self.create_extension(),
+            "role" | "group" => return self.create_role(),
+            "user" if !self.at_word_ahead(1, "mapping") => return self.create_role(),
             "materialized" => "materialized view",
             "foreign" if self.at_word_ahead(1, "table") => "foreign table",
             "foreign" => "foreign data wrapper",
@@ -194,10 +196,10 @@ impl Parser<'_> {
             "operator" if self.at_word_ahead(1, "family") => "operator family",
             "constraint" => "constraint trigger",
             "recursive" => "recursive view",
-            "user" if self.at_word_ahead(1, "mapping") => "user mapping",
-            "aggregate" | "cast" | "collation" | "conversion" | "database" | "domain" | "group"
-            | "language" | "operator" | "policy" | "publication" | "role" | "rule" | "server"
-            | "statistics" | "subscription" | "tablespace" | "transform" | "trigger" | "type" | "user"
+            "user" => "user mapping",
+            "aggregate" | "cast" | "collation" | "conversion" | "database" | "domain"
+            | "language" | "operator" | "policy" | "publication" | "rule" | "server"
+            | "statistics" | "subscription" | "tablespace" | "transform" | "trigger" | "type"
             | "trusted" | "procedural" | "default" => word.as_str(),
             _ => return self.fail(),
         };
@@ -228,9 +230,12 @@ impl Parser<'_> {
             "function" => return self.drop_routine(Some(false)),
             "procedure" => return self.drop_routine(Some(true)),
             "routine" => return self.drop_routine(None),
+            "role" | "group" => return self.drop_role(),
+            "user" if !self.at_word_ahead(1, "mapping") => return self.drop_role(),
+            "owned" => return self.drop_owned(),
             "access" | "aggregate" | "cast" | "collation" | "conversion" | "database" | "domain"
-            | "event" | "extension" | "foreign" | "group" | "language" | "materialized" | "operator"
-            | "owned" | "policy" | "procedural" | "publication" | "role" | "rule" | "server"
+            | "event" | "extension" | "foreign" | "language" | "materialized" | "operator"
+            | "policy" | "procedural" | "publication" | "rule" | "server"
             | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "trigger" | "type"
             | "user" => {
                 let what = match word.as_str() {
@@ -254,9 +259,16 @@ impl Parser<'_> {
             "sequence" => self.alter_sequence(),
             "index" => self.alter_name(ObjectKind::Index, "ALTER INDEX"),
             "view" => self.alter_name(ObjectKind::View, "ALTER VIEW"),
-            "schema" | "function" | "procedure" | "routine" | "aggregate" | "collation" | "conversion"
-            | "database" | "default" | "domain" | "event" | "extension" | "foreign" | "group"
-            | "language" | "large" | "materialized" | "operator" | "policy" | "publication" | "role"
+            "role" | "group" => self.alter_role(),
+            "user" if !self.at_word_ahead(1, "mapping") => self.alter_role(),
+            "function" => self.alter_routine(Some(false), "ALTER FUNCTION"),
+            "procedure" => self.alter_routine(Some(true), "ALTER PROCEDURE"),
+            "routine" => self.alter_routine(None, "ALTER ROUTINE"),
+            "schema" => self.alter_place(OwnedObject::Schema, "ALTER SCHEMA"),
+            "database" => self.alter_place(OwnedObject::Database, "ALTER DATABASE"),
+            "aggregate" | "collation" | "conversion"
+            | "default" | "domain" | "event" | "extension" | "foreign"
+            | "language" | "large" | "materialized" | "operator" | "policy" | "publication"
             | "rule" | "server" | "statistics" | "subscription" | "system" | "tablespace" | "text"
             | "trigger" | "type" | "user" | "procedural" => {
                 let what = match word.as_str() {

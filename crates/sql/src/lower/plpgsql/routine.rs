@@ -3,7 +3,7 @@
 use super::{Answer, Body};
 use crate::ast::plpgsql::{PlBlock, Stmt, StmtKind};
 use crate::ast::{Query, QueryBody, Statement, StatementKind};
-use crate::lower::{CastContext, Lowerer, Scope, Typed, Variable};
+use crate::lower::{CastContext, Guard, Lowered, Lowerer, Scope, Typed, Variable};
 use crate::parse;
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{Catalog, Language, Mode, Procedure, Returns};
@@ -11,16 +11,32 @@ use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, R
 
 /// Lowers a procedure or function. Positions are those of its body.
 pub fn lower_procedure(catalog: &Catalog, procedure: &Procedure) -> Result<Program> {
-    lower_routine(catalog, procedure, false)
+    lower_procedure_rights(catalog, procedure, None).map(|l| l.program)
 }
 
-fn lower_routine(catalog: &Catalog, procedure: &Procedure, checking: bool) -> Result<Program> {
+/// The same with what it needs rights for; guarded, if a guard is given.
+pub fn lower_procedure_rights(
+    catalog: &Catalog,
+    procedure: &Procedure,
+    guard: Option<Guard<'_>>,
+) -> Result<Lowered> {
+    lower_routine(catalog, procedure, false, guard)
+}
+
+fn lower_routine(
+    catalog: &Catalog,
+    procedure: &Procedure,
+    checking: bool,
+    guard: Option<Guard<'_>>,
+) -> Result<Lowered> {
     let kind = match &procedure.returns {
         Returns::Procedure => ProgramKind::Procedure,
         _ if procedure.returns_set() => ProgramKind::SetFunction,
         _ => ProgramKind::Function,
     };
     let mut l = Lowerer::new(catalog, procedure.name.clone(), kind);
+    l.rights.guard = guard;
+    l.rights.definer = procedure.security_definer.then_some(procedure.rights.owner);
     let mut scope = Scope::new();
     scope.push(Some(procedure.name.clone()));
     let mut outs = Vec::new();
@@ -69,24 +85,25 @@ fn lower_routine(catalog: &Catalog, procedure: &Procedure, checking: bool) -> Re
             body.sql_statements(&statements)?;
         }
     }
-    l.finish()
+    l.lowered()
 }
 
 /// Checks what CREATE checks of a routine. Of PL/pgSQL: its syntax, declarations, labels, targets,
 /// forms of RETURN and RAISE, and whatever is not supported; tables, columns and functions that its
 /// statements name may come later. Of SQL: everything.
 pub fn check_routine(catalog: &Catalog, procedure: &Procedure) -> Result<()> {
-    lower_routine(catalog, procedure, procedure.language == Language::PlPgSql).map(|_| ())
+    lower_routine(catalog, procedure, procedure.language == Language::PlPgSql, None).map(|_| ())
 }
 
 /// Lowers the body of a DO block.
-pub fn lower_do(catalog: &Catalog, text: &str) -> Result<Program> {
+pub fn lower_do(catalog: &Catalog, text: &str, guard: Option<Guard<'_>>) -> Result<Lowered> {
     let block = parse::plpgsql(text)?;
     let mut l = Lowerer::new(catalog, "inline_code_block", ProgramKind::Statement);
+    l.rights.guard = guard;
     let mut scope = Scope::new();
     scope.push(None);
     lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, false)?;
-    l.finish()
+    l.lowered()
 }
 
 /// Columns of the answer; sets `outs` and `outputs` of the program.

@@ -32,6 +32,7 @@ fn sequence(catalog: &mut Catalog, name: String, hidden: bool) -> SequenceId {
         cycle: false,
         owner: None,
         hidden,
+        rights: Rights::default(),
     }));
     id
 }
@@ -50,6 +51,7 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
                 checks: Vec::new(),
                 foreign_keys: Vec::new(),
                 generation: 0,
+                rights: Rights::default(),
             };
             for column in &create.columns {
                 add_column(catalog, &mut table, column);
@@ -94,7 +96,8 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
         }
         StatementKind::CreateView { name, columns, query_text, .. } => {
             let name = name.parts.last().expect("a name").clone();
-            let view = View { name: name.clone(), columns: columns.clone(), query: query_text.clone() };
+            let (query, rights) = (query_text.clone(), Rights::default());
+            let view = View { name: name.clone(), columns: columns.clone(), query, rights };
             catalog.views.insert(name, view);
         }
         StatementKind::CreateRoutine(create) => routine(catalog, create),
@@ -212,5 +215,7 @@ fn routine(catalog: &mut Catalog, create: &CreateRoutine) {
         body: create.body.clone(),
         body_position: create.body_position,
         current: true,
+        security_definer: false,
+        rights: Rights::default(),
     });
 }

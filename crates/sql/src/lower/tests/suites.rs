@@ -51,7 +51,7 @@ fn suite_lowers(name: &str) {
                     check(&catalog, &name, lower_statement(&catalog, statement, &ParamTypes::default()));
                 }
                 StatementKind::Do { body, .. } => {
-                    check(&catalog, &name, plpgsql::lower_do(&catalog, body));
+                    check(&catalog, &name, plpgsql::lower_do(&catalog, body, None).map(|l| l.program));
                 }
                 _ => {}
             }

@@ -1,0 +1,169 @@
+//! Roles: users and groups, who is a member of what, and what follows from that.
+//!
+//! A role is PostgreSQL's: a user if it may log in, a group if it has members. Membership is a
+//! directed graph without circles; a role that *inherits* uses the privileges of the roles it is a
+//! member of without SET ROLE.
+
+use crate::Catalog;
+use planaria_base::{Error, Result, RoleId, SqlState};
+use serde::{Deserialize, Serialize};
+
+/// The superuser that every database is made with. Its name can be changed, it cannot be dropped.
+pub const SUPERUSER: RoleId = RoleId(0);
+
+/// Name of the first superuser: what clients of PostgreSQL guess. A constant, because the state that a
+/// log is replayed from must not depend on the machine.
+pub const SUPERUSER_NAME: &str = "postgres";
+
+/// A role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Role {
+    /// Id. Never reused.
+    pub id: RoleId,
+    /// Name, in lower case unless quoted.
+    pub name: String,
+    /// SUPERUSER: no rights are checked.
+    pub superuser: bool,
+    /// INHERIT: has the privileges of the roles it is a member of.
+    pub inherit: bool,
+    /// CREATEROLE: may make, change and drop roles that are no superusers.
+    pub create_role: bool,
+    /// CREATEDB: kept for clients; there is one database.
+    pub create_db: bool,
+    /// LOGIN
+    pub login: bool,
+    /// REPLICATION: kept for clients.
+    pub replication: bool,
+    /// BYPASSRLS: kept for clients; there is no row-level security.
+    pub bypass_rls: bool,
+    /// CONNECTION LIMIT; -1 is none.
+    pub connection_limit: i32,
+    /// The password's SCRAM-SHA-256 verifier, in PostgreSQL's text form. Never the password.
+    pub verifier: Option<String>,
+    /// VALID UNTIL of the password: microseconds since 2000-01-01 UTC; `i64::MAX` is infinity.
+    pub valid_until: Option<i64>,
+    /// Roles it is a member of.
+    pub member_of: Vec<Membership>,
+}
+
+/// A role's membership in another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Membership {
+    /// The group.
+    pub role: RoleId,
+    /// WITH ADMIN OPTION: the member may let others in.
+    pub admin: bool,
+    /// Who granted it.
+    pub grantor: RoleId,
+}
+
+impl Role {
+    /// What CREATE ROLE without options makes.
+    pub fn new(id: RoleId, name: impl Into<String>) -> Role {
+        Role {
+            id,
+            name: name.into(),
+            superuser: false,
+            inherit: true,
+            create_role: false,
+            create_db: false,
+            login: false,
+            replication: false,
+            bypass_rls: false,
+            connection_limit: -1,
+            verifier: None,
+            valid_until: None,
+            member_of: Vec::new(),
+        }
+    }
+
+    /// The role that a database is made with.
+    pub fn bootstrap() -> Role {
+        Role {
+            superuser: true,
+            create_role: true,
+            create_db: true,
+            login: true,
+            replication: true,
+            bypass_rls: true,
+            ..Role::new(SUPERUSER, SUPERUSER_NAME)
+        }
+    }
+}
+
+impl Catalog {
+    /// A role by name.
+    pub fn role(&self, name: &str) -> Option<&Role> {
+        self.roles.iter().flatten().find(|r| r.name == name)
+    }
+
+    /// A role by name; 42704 where there is none.
+    pub fn role_named(&self, name: &str) -> Result<&Role> {
+        self.role(name).ok_or_else(|| no_role(name))
+    }
+
+    /// A role by id; `None` where it was dropped.
+    pub fn role_by_id(&self, id: RoleId) -> Option<&Role> {
+        self.roles.get(id.index())?.as_ref()
+    }
+
+    /// The name of a role; its number where it was dropped.
+    pub fn role_name(&self, id: RoleId) -> String {
+        self.role_by_id(id).map_or_else(|| id.0.to_string(), |r| r.name.clone())
+    }
+
+    /// Whether a role is a superuser. A dropped one is none.
+    pub fn is_superuser(&self, id: RoleId) -> bool {
+        self.role_by_id(id).is_some_and(|r| r.superuser)
+    }
+
+    /// Roles reached from `member` over memberships, itself first; only through roles that inherit, if
+    /// `inheriting`.
+    fn reached(&self, member: RoleId, inheriting: bool) -> Vec<RoleId> {
+        let mut all = vec![member];
+        let mut next = 0;
+        while next < all.len() {
+            if let Some(role) = self.role_by_id(all[next])
+                && (role.inherit || !inheriting)
+            {
+                for m in &role.member_of {
+                    if !all.contains(&m.role) {
+                        all.push(m.role);
+                    }
+                }
+            }
+            next += 1;
+        }
+        all
+    }
+
+    /// Whether `member` has the privileges of `role` now: it is that role, inherits from it, or is a
+    /// superuser.
+    pub fn has_privileges_of(&self, member: RoleId, role: RoleId) -> bool {
+        member == role || self.is_superuser(member) || self.reached(member, true).contains(&role)
+    }
+
+    /// Whether `member` may become `role` by SET ROLE.
+    pub fn is_member_of(&self, member: RoleId, role: RoleId) -> bool {
+        self.is_superuser(member) || self.is_member_nosuper(member, role)
+    }
+
+    /// The same over memberships alone.
+    pub fn is_member_nosuper(&self, member: RoleId, role: RoleId) -> bool {
+        self.reached(member, false).contains(&role)
+    }
+
+    /// Whether `member` may grant membership in `role`: over a membership WITH ADMIN OPTION of its own
+    /// or of a role it is a member of.
+    pub fn is_admin_of(&self, member: RoleId, role: RoleId) -> bool {
+        self.is_superuser(member)
+            || self.reached(member, false).into_iter().any(|r| {
+                self.role_by_id(r).is_some_and(|r| r.member_of.iter().any(|m| m.role == role && m.admin))
+            })
+    }
+}
+
+/// 42704
+pub fn no_role(name: &str) -> Error {
+    Error::new(SqlState::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist"))
+}

@@ -1,0 +1,96 @@
+//! A schema change as the log has it: who made it, and its text.
+//!
+//! | bytes | |
+//! |---|---|
+//! | 1 | 1: the version of this form |
+//! | n + 1 | name of the current user at the time, and a zero byte |
+//! | n + 1 | name of the session's user, and a zero byte |
+//! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
+//!
+//! What begins with any other byte is the statement alone: logs from before there were roles. It was
+//! the first superuser's, and its OWNER TO named nobody.
+
+use planaria_base::{Error, Result, SqlState};
+use planaria_catalog::Catalog;
+use planaria_sql::ddl::Actor;
+
+const VERSION: u8 = 1;
+
+/// See the module's head.
+pub(crate) struct SchemaChange<'t> {
+    users: Option<[&'t str; 2]>,
+    pub(crate) text: &'t str,
+}
+
+impl<'t> SchemaChange<'t> {
+    /// Reads a logged change; XX001 where it is none.
+    pub(crate) fn decode(bytes: &'t [u8]) -> Result<SchemaChange<'t>> {
+        let no_text = |_| Error::new(SqlState::DATA_CORRUPTED, "a logged schema change is not text");
+        let bytes = match bytes.split_first() {
+            Some((&VERSION, rest)) => rest,
+            _ => return Ok(SchemaChange { users: None, text: std::str::from_utf8(bytes).map_err(no_text)? }),
+        };
+        let mut parts = std::str::from_utf8(bytes).map_err(no_text)?.splitn(3, '\0');
+        match (parts.next(), parts.next(), parts.next()) {
+            (Some(user), Some(session_user), Some(text)) => {
+                Ok(SchemaChange { users: Some([user, session_user]), text })
+            }
+            _ => Err(Error::new(SqlState::DATA_CORRUPTED, "a logged schema change does not say whose it was")),
+        }
+    }
+
+    /// Who made it, in the catalog as it was then.
+    pub(crate) fn actor(&self, catalog: &Catalog) -> Result<Actor> {
+        let Some([user, session_user]) = self.users else {
+            return Ok(Actor { before_roles: true, ..Actor::default() });
+        };
+        let id = |name: &str| {
+            catalog.role(name).map(|r| r.id).ok_or_else(|| {
+                let message = format!("the log has a schema change of role \"{name}\", which does not exist");
+                Error::new(SqlState::DATA_CORRUPTED, message)
+            })
+        };
+        Ok(Actor { user: id(user)?, session_user: id(session_user)?, before_roles: false })
+    }
+}
+
+/// A change for the log.
+pub(crate) fn encode(catalog: &Catalog, actor: Actor, text: &str) -> Vec<u8> {
+    let (user, session_user) = (catalog.role_name(actor.user), catalog.role_name(actor.session_user));
+    let mut bytes = vec![VERSION];
+    for part in [&user, &session_user] {
+        bytes.extend(part.as_bytes());
+        bytes.push(0);
+    }
+    bytes.extend(text.as_bytes());
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_comes_back() {
+        let catalog = Catalog::default();
+        let bytes = encode(&catalog, Actor::default(), "CREATE TABLE \u{e4} (a int)");
+        let change = SchemaChange::decode(&bytes).expect("decodes");
+        assert_eq!(change.text, "CREATE TABLE \u{e4} (a int)");
+        assert_eq!(change.actor(&catalog).expect("known"), Actor::default());
+    }
+
+    #[test]
+    fn a_change_from_before_roles_is_the_superusers() {
+        let change = SchemaChange::decode(b"DROP TABLE t").expect("decodes");
+        assert_eq!(change.text, "DROP TABLE t");
+        assert!(change.actor(&Catalog::default()).expect("known").before_roles);
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        for bytes in [&b"\x01postgres"[..], b"\x01nobody\0nobody\0DROP TABLE t", b"\xff\xfe"] {
+            let outcome = SchemaChange::decode(bytes).and_then(|c| c.actor(&Catalog::default()));
+            assert_eq!(outcome.expect_err("refused").sqlstate(), SqlState::DATA_CORRUPTED);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Whether a role may run a program, decided once for each catalog version.
+//!
+//! 1. A routine needs what its own statements need, and what the routines it calls need, as the role that
+//!    runs them: the caller, or the owner of one with SECURITY DEFINER. If the role has all of it, the
+//!    routine runs as compiled for everybody, and nothing is asked any more.
+//! 2. Where something is missing, the *guarded* code runs: the same with a question in front of each
+//!    statement, which raises 42501 where PostgreSQL would ([`planaria_sql::lower::Lowered`]). Calls that
+//!    run guarded are logged by the rows they change.
+//!
+//! So rights are data that belongs to a catalog version: a GRANT makes a new one, and what was compiled and
+//! checked under the old one is not looked at again.
+
+use super::snapshot::{Env, Routine, Snapshot};
+use parking_lot::Mutex;
+use planaria_base::{Error, ProcedureId, Result, RoleId};
+use planaria_catalog::{Object, Privileges, Requirement};
+use planaria_exec::Code;
+use planaria_ir::{OpKind, Program};
+use planaria_sql::lower::{self, Lowered, ParamTypes};
+use planaria_storage::Header;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::OnceLock;
+
+/// What was found out about rights in one catalog version.
+pub(super) struct Permits {
+    /// Requirements that guarded programs ask for, by number.
+    numbers: Mutex<Vec<Requirement>>,
+    routines: Mutex<HashMap<(RoleId, ProcedureId), bool>>,
+    guarded: Box<[OnceLock<Result<Routine>>]>,
+    /// Whether some routine runs with the rights of a role that is no superuser.
+    has_definers: bool,
+}
+
+impl Permits {
+    pub(super) fn new(catalog: &planaria_catalog::Catalog) -> Permits {
+        let definer = |p: &&planaria_catalog::Procedure| p.current && p.security_definer;
+        let mut definers = catalog.procedures.iter().filter(definer);
+        Permits {
+            numbers: Mutex::new(Vec::new()),
+            routines: Mutex::new(HashMap::new()),
+            guarded: catalog.procedures.iter().map(|_| OnceLock::new()).collect(),
+            has_definers: definers.any(|p| !catalog.is_superuser(p.rights.owner)),
+        }
+    }
+}
+
+/// Routines that a program calls.
+fn callees(program: &Program) -> BTreeSet<ProcedureId> {
+    let mut all = BTreeSet::new();
+    program.body.visit(&mut |op| {
+        if let OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } = &op.kind {
+            all.insert(*procedure);
+        }
+    });
+    all
+}
+
+impl<H: Header> Snapshot<H> {
+    /// Whether a role may run everything in a routine, wherever it leads.
+    pub(super) fn permits_routine(&self, role: RoleId, id: ProcedureId) -> bool {
+        if self.is_free(role) {
+            return true;
+        }
+        if let Some(known) = self.permits.routines.lock().get(&(role, id)) {
+            return *known;
+        }
+        let found = self.find_permits(role, id);
+        self.permits.routines.lock().insert((role, id), found);
+        found
+    }
+
+    /// A superuser calls nothing that it may not, unless that is run by somebody else.
+    fn is_free(&self, role: RoleId) -> bool {
+        !self.permits.has_definers && self.catalog.is_superuser(role)
+    }
+
+    fn find_permits(&self, role: RoleId, id: ProcedureId) -> bool {
+        let mut all = vec![(role, id)];
+        let mut next = 0;
+        while let Some((caller, id)) = all.get(next).copied() {
+            next += 1;
+            let procedure = self.catalog.procedure(id);
+            let role = if procedure.security_definer { procedure.rights.owner } else { caller };
+            // One that cannot be lowered fails when it is called.
+            let Ok(lowered) = self.lowered(id) else { continue };
+            if !lowered.requirements.iter().all(|r| self.catalog.permits(role, r)) {
+                return false;
+            }
+            for callee in callees(&lowered.program) {
+                if !all.contains(&(role, callee)) {
+                    all.push((role, callee));
+                }
+            }
+        }
+        true
+    }
+
+    /// Whether a role may run everything in the routines that a program calls.
+    pub(super) fn permits_callees(&self, role: RoleId, program: &Program) -> bool {
+        self.is_free(role) || callees(program).into_iter().all(|id| self.permits_routine(role, id))
+    }
+
+    /// 42501 where a role may not call a routine.
+    pub(super) fn require_call(&self, role: RoleId, id: ProcedureId) -> Result<()> {
+        self.catalog.require(role, &Requirement::new(Object::Routine(id), Privileges::EXECUTE))
+    }
+
+    /// Lowers and compiles a statement for a role; `true` if its code is guarded. 42501 where the role may
+    /// not run it (but for DO, which fails at the statement in it that may not be run).
+    pub(super) fn compile_for(
+        &self,
+        role: RoleId,
+        statement: &planaria_sql::ast::Statement,
+        types: &ParamTypes,
+    ) -> Result<(Program, Code, bool)> {
+        let lowered = lower::lower_statement_rights(&self.catalog, statement, types, None)?;
+        let missing = lowered.requirements.iter().find(|r| !self.catalog.permits(role, r));
+        let is_do = matches!(statement.kind, planaria_sql::ast::StatementKind::Do { .. });
+        if let Some(missing) = missing.filter(|_| !is_do) {
+            return Err(self.catalog.denied(&missing.object));
+        }
+        if missing.is_none() && self.permits_callees(role, &lowered.program) {
+            let code = self.compile(&lowered.program, None)?;
+            return Ok((lowered.program, code, false));
+        }
+        let number = |r: &Requirement| self.number(r);
+        let guarded = lower::lower_statement_rights(&self.catalog, statement, types, Some(&number))?;
+        let code = self.compile_guarded(&guarded.program)?;
+        Ok((guarded.program, code, true))
+    }
+
+    /// A routine that asks for its rights, compiled when first asked for.
+    pub(super) fn guarded_routine(&self, id: ProcedureId) -> Result<&Routine> {
+        let cell = self.permits.guarded.get(id.index());
+        let cell = cell.ok_or_else(|| Error::internal(format!("there is no procedure {id}")))?;
+        let make = || {
+            let plain = self.routine(id)?;
+            let number = |r: &Requirement| self.number(r);
+            let procedure = self.catalog.procedure(id);
+            let Lowered { program, .. } =
+                lower::plpgsql::lower_procedure_rights(&self.catalog, procedure, Some(&number))?;
+            planaria_ir::verify::verify(&program, self)?;
+            let env = Env { snapshot: self, source: Some(self.source(id)), routine: Some(id), guarded: true };
+            let code = planaria_exec::compile(&program, &env)?;
+            Ok(Routine { code, columns: plain.columns.clone(), logging: plain.logging.clone() })
+        };
+        cell.get_or_init(make).as_ref().map_err(Clone::clone)
+    }
+
+    fn compile_guarded(&self, program: &Program) -> Result<Code> {
+        planaria_ir::verify::verify(program, self)?;
+        planaria_exec::compile(program, &Env { snapshot: self, source: None, routine: None, guarded: true })
+    }
+
+    fn number(&self, requirement: &Requirement) -> u32 {
+        let mut numbers = self.permits.numbers.lock();
+        let at = numbers.iter().position(|r| r == requirement).unwrap_or_else(|| {
+            numbers.push(requirement.clone());
+            numbers.len() - 1
+        });
+        at as u32
+    }
+
+    /// Whether a role has what a guarded program asks for.
+    pub(super) fn is_permitted(&self, role: RoleId, number: u32) -> bool {
+        let numbers = self.permits.numbers.lock();
+        numbers.get(number as usize).is_some_and(|r| self.catalog.permits(role, r))
+    }
+}

@@ -1,0 +1,207 @@
+//! Owners: OWNER TO, REASSIGN OWNED, DROP OWNED.
+
+use super::depend::Object as Dropped;
+use super::{Change, names, routine};
+use crate::ast::{Name, ObjectKind as Kind, OwnedObject, RoleSpec};
+use planaria_base::{Error, Result, RoleId, SqlState};
+use planaria_catalog::{Catalog, DATABASE, Dependents, Grant, Object, PUBLIC, SUPERUSER};
+
+fn denied(message: String) -> Error {
+    Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
+}
+
+/// An object with its kind, as PostgreSQL lists it.
+pub(super) fn describe(catalog: &Catalog, object: &Object) -> String {
+    let kind = catalog.object_kind(object).word();
+    match object {
+        Object::Routine(id) => format!("{kind} {}", routine::reference(catalog.procedure(*id))),
+        other => format!("{kind} {}", catalog.object_name(other)),
+    }
+}
+
+impl Change {
+    pub(super) fn alter_owner(&mut self, object: &OwnedObject, owner: &RoleSpec) -> Result<&'static str> {
+        let (object, tag) = match object {
+            OwnedObject::Relation(kind, name, if_exists) => {
+                return self.alter_relation_owner(*kind, name, *if_exists, owner);
+            }
+            OwnedObject::Routine(r) => {
+                let tag = match r.procedure {
+                    Some(true) => "ALTER PROCEDURE",
+                    Some(false) => "ALTER FUNCTION",
+                    None => "ALTER ROUTINE",
+                };
+                (self.routine(r)?, tag)
+            }
+            OwnedObject::Schema(name, _) if name == PUBLIC => (Object::Schema, "ALTER SCHEMA"),
+            OwnedObject::Schema(name, _) => {
+                let message = format!("schema \"{name}\" does not exist");
+                return Err(Error::new(SqlState::INVALID_SCHEMA_NAME, message));
+            }
+            OwnedObject::Database(name, _) if name == DATABASE => (Object::Database, "ALTER DATABASE"),
+            OwnedObject::Database(name, _) => {
+                let message = format!("database \"{name}\" does not exist");
+                return Err(Error::new(SqlState::INVALID_CATALOG_NAME, message));
+            }
+        };
+        let owner = self.role_of(owner)?;
+        self.change_owner(&object, owner)?;
+        Ok(tag)
+    }
+
+    fn alter_relation_owner(
+        &mut self,
+        kind: Kind,
+        name: &Name,
+        if_exists: bool,
+        owner: &RoleSpec,
+    ) -> Result<&'static str> {
+        let tag = match kind {
+            Kind::Index => "ALTER INDEX",
+            Kind::View => "ALTER VIEW",
+            _ => "ALTER SEQUENCE",
+        };
+        let local = names::local(name, false)?;
+        let object = match kind {
+            Kind::Index if self.catalog.index(local).is_some() => {
+                let message = format!("cannot change owner of index \"{local}\"");
+                let fields = Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+                    .hint("Change the ownership of the index's table, instead.");
+                self.out.notices.push(super::Notice { level: planaria_ir::Level::Warning, fields });
+                return Ok(tag);
+            }
+            Kind::Sequence if self.catalog.sequence(local).is_some_and(|s| !s.hidden) => {
+                self.catalog.sequence(local).map(|s| Object::Sequence(s.id))
+            }
+            Kind::View if self.catalog.views.contains_key(local) => Some(Object::View(local.to_owned())),
+            _ if self.catalog.relation_exists(local) => {
+                let a = if kind == Kind::Index { "an index" } else { tag.trim_start_matches("ALTER ") };
+                let a = if kind == Kind::Index { a.to_owned() } else { format!("a {}", a.to_lowercase()) };
+                let message = format!("\"{local}\" is not {a}");
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
+            _ => None,
+        };
+        let Some(object) = object else {
+            let mut missing = names::no_relation(name);
+            missing.fields_mut().position = None;
+            if !if_exists {
+                return Err(missing);
+            }
+            self.skip_missing(&missing);
+            return Ok(tag);
+        };
+        if let Object::Sequence(id) = &object
+            && let Some((table, _)) = self.catalog.sequences[id.index()].as_ref().and_then(|s| s.owner)
+        {
+            let message = format!("cannot change owner of sequence \"{local}\"");
+            let table = &self.catalog.table_by_id(table).name;
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .detail(format!("Sequence \"{local}\" is linked to table \"{table}\".")));
+        }
+        let owner = self.role_of(owner)?;
+        self.change_owner(&object, owner)?;
+        Ok(tag)
+    }
+
+    /// Changes an owner, if the actor may: it owns the object, could be the new owner, and that could have
+    /// made it.
+    pub(super) fn change_owner(&mut self, object: &Object, owner: RoleId) -> Result<()> {
+        if self.catalog.rights(object).is_some_and(|r| r.owner == owner) {
+            return Ok(());
+        }
+        if !self.is_superuser() {
+            self.catalog.require_owner(self.actor.user, object)?;
+            if !self.catalog.is_member_of(self.actor.user, owner) {
+                return Err(denied(format!("must be member of role \"{}\"", self.catalog.role_name(owner))));
+            }
+            if !matches!(object, Object::Schema | Object::Database) {
+                self.require_create_by(owner)?;
+            }
+        }
+        self.give_to(object, owner);
+        Ok(())
+    }
+
+    /// The object, and the sequences behind the columns of a table, become a role's.
+    fn give_to(&mut self, object: &Object, owner: RoleId) {
+        if let Some(rights) = self.catalog.rights_mut(object) {
+            rights.change_owner(owner);
+        }
+        if let Object::Table(id) = object {
+            let owned = self.catalog.sequences.iter_mut().flatten();
+            for sequence in owned.filter(|s| s.owner.is_some_and(|(t, _)| t == *id)) {
+                sequence.rights.change_owner(owner);
+            }
+        }
+    }
+
+    /// The roles, if the actor has the privileges of all of them.
+    fn own_roles(&self, specs: &[RoleSpec], what: &str) -> Result<Vec<RoleId>> {
+        let roles = self.roles_of(specs)?;
+        for role in &roles {
+            if !self.catalog.has_privileges_of(self.actor.user, *role) {
+                return Err(denied(format!("permission denied to {what} objects")));
+            }
+        }
+        Ok(roles)
+    }
+
+    fn refuse_bootstrap(&self, roles: &[RoleId], what: &str) -> Result<()> {
+        if !roles.contains(&SUPERUSER) {
+            return Ok(());
+        }
+        let role = format!("role {}", self.catalog.role_name(SUPERUSER));
+        let message = format!("{what} {role} because they are required by the database system");
+        Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message))
+    }
+
+    pub(super) fn reassign_owned(&mut self, from: &[RoleSpec], to: &RoleSpec) -> Result<&'static str> {
+        let from = self.own_roles(from, "reassign")?;
+        let to = self.role_of(to)?;
+        if !self.catalog.has_privileges_of(self.actor.user, to) {
+            return Err(denied("permission denied to reassign objects".into()));
+        }
+        self.refuse_bootstrap(&from, "cannot reassign ownership of objects owned by")?;
+        for object in self.catalog.objects() {
+            if self.catalog.rights(&object).is_some_and(|r| from.contains(&r.owner)) {
+                self.give_to(&object, to);
+            }
+        }
+        Ok("REASSIGN OWNED")
+    }
+
+    pub(super) fn drop_owned(&mut self, roles: &[RoleSpec], cascade: bool) -> Result<&'static str> {
+        let roles = self.own_roles(roles, "drop")?;
+        self.refuse_bootstrap(&roles, "cannot drop objects owned by")?;
+        let mut targets = Vec::new();
+        for object in self.catalog.objects() {
+            let kind = self.catalog.object_kind(&object);
+            let Some(rights) = self.catalog.rights_mut(&object) else { continue };
+            if roles.contains(&rights.owner) {
+                targets.extend(match object {
+                    Object::Table(id) => Some(Dropped::Table(id)),
+                    Object::View(name) => Some(Dropped::View(name)),
+                    Object::Routine(id) => Some(Dropped::Routine(id)),
+                    // One behind a column goes with its table.
+                    Object::Sequence(id) => {
+                        let of_table = |s: &planaria_catalog::Sequence| s.owner.is_some();
+                        let behind = self.catalog.sequences[id.index()].as_ref().is_some_and(of_table);
+                        (!behind).then_some(Dropped::Sequence(id))
+                    }
+                    Object::Schema | Object::Database => None,
+                });
+                continue;
+            }
+            let granted: Vec<Grant> = rights.grants(kind).to_vec();
+            for grant in granted {
+                if grant.grantee.is_some_and(|g| roles.contains(&g)) {
+                    let options = grant.options.with(grant.privileges);
+                    rights.revoke(kind, Grant { options, ..grant }, Dependents::Cascade)?;
+                }
+            }
+        }
+        self.drop_targets(targets, cascade)?;
+        Ok("DROP OWNED")
+    }
+}
