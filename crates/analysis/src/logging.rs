@@ -87,7 +87,8 @@ pub fn of(program: &Program, of_callee: &mut dyn FnMut(ProcedureId) -> Option<Lo
             }
         }
         OpKind::Draw { input, .. } if input.is_of_user() => {
-            values.get_or_insert_with(|| "It asks who calls it, which a log of calls does not say.".to_owned());
+            values
+                .get_or_insert_with(|| "It asks who calls it, which a log of calls does not say.".to_owned());
         }
         OpKind::Draw { .. } | OpKind::CurrentValue { .. } => draws = true,
         OpKind::NextValue { .. } => {

@@ -22,6 +22,8 @@ pub const NESTING_MAX: usize = 256;
 pub const SQL_TEXT_BYTES_MAX: usize = 64 << 20;
 /// Elements of an array.
 pub const ARRAY_ELEMENTS_MAX: usize = 1 << 27;
+/// Roles that a database ever had; a power of two.
+pub const ROLES_MAX: u32 = 1 << 24;
 /// Seats for sessions.
 pub const WORKERS_MAX: usize = 4096;
 /// Bytes of texts, rows and arrays that one transaction may hold in its arena.

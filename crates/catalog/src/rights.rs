@@ -287,8 +287,9 @@ impl Rights {
         while let Some(grant) = grants.iter().copied().find(dependent) {
             if dependents == Dependents::Restrict {
                 let state = SqlState::DEPENDENT_OBJECTS_STILL_EXIST;
-                return Err(Error::new(state, "dependent privileges exist")
-                    .hint("Use CASCADE to revoke them too."));
+                return Err(
+                    Error::new(state, "dependent privileges exist").hint("Use CASCADE to revoke them too.")
+                );
             }
             let (privileges, options) = (lost, lost);
             self.take(grants, Grant { privileges, options, ..grant }, dependents)?;
@@ -408,11 +409,10 @@ impl Catalog {
         })
     }
 
-    /// All objects that rights are on, as PostgreSQL lists them where a role cannot be dropped: routines,
-    /// relations, the schema, the database. Sequences behind columns stand before their tables.
+    /// All objects that rights are on, about in the order of their making, as PostgreSQL lists them where a
+    /// role cannot be dropped. Sequences behind columns stand before their tables.
     pub fn objects(&self) -> Vec<Object> {
-        let routines = self.procedures.iter().filter(|p| p.current).map(|p| Object::Routine(p.id));
-        let mut all: Vec<Object> = routines.collect();
+        let mut all = vec![Object::Schema, Object::Database];
         let sequences = || self.sequences.iter().flatten().filter(|s| !s.hidden);
         for table in self.tables.iter().flatten() {
             let owned = sequences().filter(|s| s.owner.is_some_and(|(t, _)| t == table.id));
@@ -420,8 +420,9 @@ impl Catalog {
             all.push(Object::Table(table.id));
         }
         all.extend(sequences().filter(|s| s.owner.is_none()).map(|s| Object::Sequence(s.id)));
+        let routines = self.procedures.iter().filter(|p| p.current).map(|p| Object::Routine(p.id));
+        all.extend(routines);
         all.extend(self.views.keys().cloned().map(Object::View));
-        all.extend([Object::Schema, Object::Database]);
         all
     }
 

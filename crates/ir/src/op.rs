@@ -76,7 +76,10 @@ pub enum Draw {
 impl Draw {
     /// Whether it is the same throughout a statement.
     pub fn is_stable(self) -> bool {
-        matches!(self, Draw::TransactionTimestamp | Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_))
+        matches!(
+            self,
+            Draw::TransactionTimestamp | Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_)
+        )
     }
     /// Whether it depends on who asks, which is not logged with a call.
     pub fn is_of_user(self) -> bool {

@@ -35,7 +35,9 @@ impl<'t> SchemaChange<'t> {
             (Some(user), Some(session_user), Some(text)) => {
                 Ok(SchemaChange { users: Some([user, session_user]), text })
             }
-            _ => Err(Error::new(SqlState::DATA_CORRUPTED, "a logged schema change does not say whose it was")),
+            _ => {
+                Err(Error::new(SqlState::DATA_CORRUPTED, "a logged schema change does not say whose it was"))
+            }
         }
     }
 

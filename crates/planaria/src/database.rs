@@ -3,6 +3,7 @@
 use crate::engine::{EngineApi, open_engine};
 use crate::options::{Options, RecoveryReport};
 use crate::params::Params;
+use crate::role::Role;
 use crate::row::Rows;
 use crate::session::Session;
 use crate::stats::Stats;
@@ -89,6 +90,25 @@ impl Database {
     /// A new session. 53300 where all seats are taken.
     pub fn session(&self) -> Result<Session> {
         Ok(Session::new(self.engine.session()?))
+    }
+
+    /// A new session of a role, as if it had logged in: what it may not do is refused. 28000 where the
+    /// role does not exist or may not log in. [`Database::session`] is the first superuser's, who need not
+    /// log in: whoever opens the database has its files.
+    pub fn session_as(&self, role: &str) -> Result<Session> {
+        let mut session = self.session()?;
+        session.log_in_as(role)?;
+        Ok(session)
+    }
+
+    /// A role by name, for those who let clients in.
+    pub fn role(&self, name: &str) -> Option<Role> {
+        self.engine.catalog().role(name).map(Role::from)
+    }
+
+    /// Whether some role has a password: until then nobody can be asked for one.
+    pub fn has_passwords(&self) -> bool {
+        self.engine.catalog().roles.iter().flatten().any(|r| r.verifier.is_some())
     }
 
     /// Runs `f` with a session of the pool.

@@ -30,6 +30,7 @@
 //!
 //! This room assembles the others; see `ARCHITECTURE.md` for the map.
 
+mod change;
 mod database;
 mod describe;
 mod engine;
@@ -37,7 +38,9 @@ mod graph;
 pub mod log;
 mod options;
 mod params;
+mod role;
 mod row;
+pub mod scram;
 mod session;
 mod sink;
 mod statement;
@@ -52,6 +55,7 @@ pub use options::{
 };
 pub use params::{Bytes, Param, ParamRef, Params};
 pub use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
+pub use role::Role;
 pub use row::{Column, ColumnIndex, FromDatum, Row, Rows};
 pub use session::{Notice, PreparedCall, Session, StatementResult, Submitted, Transaction};
 pub use sink::{RowRef, RowSink, ValueRef};

@@ -62,7 +62,12 @@ impl Verifier {
         }
         let client_key = hmac(&salted, &[b"Client Key"]);
         let server_key = hmac(&salted, &[b"Server Key"]);
-        Verifier { iterations, salt: salt.to_vec(), stored_key: Sha256::digest(client_key).into(), server_key }
+        Verifier {
+            iterations,
+            salt: salt.to_vec(),
+            stored_key: Sha256::digest(client_key).into(),
+            server_key,
+        }
     }
 
     /// Whether it is that password's.
@@ -125,9 +130,8 @@ impl FromStr for Verifier {
                 server_key: key(server)?,
             })
         };
-        parse().ok_or_else(|| {
-            Error::new(SqlState::INVALID_PARAMETER_VALUE, "this is no SCRAM-SHA-256 verifier")
-        })
+        parse()
+            .ok_or_else(|| Error::new(SqlState::INVALID_PARAMETER_VALUE, "this is no SCRAM-SHA-256 verifier"))
     }
 }
 

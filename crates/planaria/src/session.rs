@@ -82,6 +82,12 @@ impl Session {
         Session { api, calls: Vec::new() }
     }
 
+    /// Becomes the session of another role, as if that had logged in. 28000 where the role does not exist
+    /// or may not log in, 25001 inside a transaction block.
+    pub fn log_in_as(&mut self, role: &str) -> Result<()> {
+        self.api.log_in_as(role)
+    }
+
     /// Runs one statement; returns the number of rows affected or returned.
     pub fn execute(&mut self, sql: &str, params: impl Params) -> Result<u64> {
         Ok(self.api.statement_text(sql, &params)?.count)

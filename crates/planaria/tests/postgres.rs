@@ -104,4 +104,4 @@ macro_rules! scripts {
     };
 }
 
-scripts! { ddl plpgsql }
+scripts! { ddl plpgsql rights }

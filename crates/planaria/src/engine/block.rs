@@ -27,6 +27,7 @@ impl<P: Protocol> SessionCore<P> {
                 self.leave();
                 self.block = Block::Open;
                 self.settings.begin();
+                self.user.begin();
                 self.savepoints.clear();
                 Ok(done("BEGIN"))
             }
@@ -51,14 +52,14 @@ impl<P: Protocol> SessionCore<P> {
             Transaction::Savepoint(name) => {
                 self.in_a_block("SAVEPOINT")?;
                 let savepoint = self.engine.protocol.savepoint(&mut self.txn);
-                self.savepoints.push((name.clone(), savepoint, self.effects.len()));
+                self.savepoints.push((name.clone(), savepoint, self.effects.len(), self.user.now));
                 Ok(done("SAVEPOINT"))
             }
             Transaction::Release(name) => {
                 self.in_a_block("RELEASE SAVEPOINT")?;
                 let at = self.savepoint_at(name)?;
                 while self.savepoints.len() > at {
-                    if let Some((_, savepoint, _)) = self.savepoints.pop() {
+                    if let Some((_, savepoint, ..)) = self.savepoints.pop() {
                         self.engine.protocol.release(&mut self.txn, savepoint);
                     }
                 }
@@ -68,11 +69,13 @@ impl<P: Protocol> SessionCore<P> {
                 self.in_a_block("ROLLBACK TO SAVEPOINT")?;
                 let at = self.savepoint_at(name)?;
                 while self.savepoints.len() > at + 1 {
-                    if let Some((_, savepoint, _)) = self.savepoints.pop() {
+                    if let Some((_, savepoint, ..)) = self.savepoints.pop() {
                         self.engine.protocol.release(&mut self.txn, savepoint);
                     }
                 }
-                let savepoint = self.savepoints[at].1;
+                let (savepoint, identity) = (self.savepoints[at].1, self.savepoints[at].3);
+                self.user.back_to(identity);
+                self.mirror_user();
                 let snapshot = self.snapshot.clone();
                 self.engine.gate.enter(self.worker);
                 self.engine.protocol.rollback_to(&mut self.txn, savepoint, &snapshot.tables);
@@ -106,7 +109,7 @@ impl<P: Protocol> SessionCore<P> {
     }
 
     fn savepoint_at(&self, name: &str) -> Result<usize> {
-        self.savepoints.iter().rposition(|(n, _, _)| n == name).ok_or_else(|| no_savepoint(name))
+        self.savepoints.iter().rposition(|(n, ..)| n == name).ok_or_else(|| no_savepoint(name))
     }
 
     fn commit_block(&mut self) -> Result<StatementResult> {
@@ -114,7 +117,7 @@ impl<P: Protocol> SessionCore<P> {
         self.engine.gate.enter(self.worker);
         let snapshot = self.snapshot.clone();
         let stale = self.is_stale();
-        while let Some((_, savepoint, _)) = self.savepoints.pop() {
+        while let Some((_, savepoint, ..)) = self.savepoints.pop() {
             self.engine.protocol.release(&mut self.txn, savepoint);
         }
         let committed = if stale {
@@ -143,6 +146,7 @@ impl<P: Protocol> SessionCore<P> {
         self.block = Block::None;
         self.doomed = false;
         self.settings.end(outcome.is_ok());
+        self.end_user(outcome.is_ok());
         outcome?;
         self.pending = ticket.unwrap_or_else(Ticket::done);
         Ok(done("COMMIT"))
@@ -158,6 +162,7 @@ impl<P: Protocol> SessionCore<P> {
         self.leave();
         self.block = Block::None;
         self.settings.end(false);
+        self.end_user(false);
         self.savepoints.clear();
         self.doomed = false;
     }

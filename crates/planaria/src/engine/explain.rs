@@ -20,7 +20,8 @@ impl<P: Protocol> SessionCore<P> {
         self.enter();
         let snapshot = self.snapshot.clone();
         self.leave();
-        let lines = lower::explain_statement(&snapshot.catalog, statement, &ParamTypes::default())?;
+        let (lines, needs) = lower::explain_statement(&snapshot.catalog, statement, &ParamTypes::default())?;
+        needs.iter().try_for_each(|r| snapshot.catalog.require(self.user.current(), r))?;
         Ok(lines_result(lines))
     }
 

@@ -9,7 +9,7 @@ use super::statement::compile_dynamic;
 use crate::row::{Column, Row};
 use crate::session::Notice;
 use crate::sink::{RowRef, RowSink};
-use planaria_base::{Datum, Error, ProcedureId, Result, SequenceId, SqlState, Type};
+use planaria_base::{Datum, Error, ProcedureId, Result, RoleId, SequenceId, SqlState, Type};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_exec::{Dynamic, Host};
@@ -166,6 +166,9 @@ pub(crate) enum SequenceEffect {
 /// See the module's head.
 pub(crate) struct SessionHost<'a, H: Header> {
     pub(crate) snapshot: &'a Snapshot<H>,
+    /// Whose rights the program runs with now.
+    pub(crate) role: RoleId,
+    pub(crate) session_user: RoleId,
     pub(crate) inputs: &'a mut Inputs,
     /// Where texts and arrays that are kept for the log lie.
     pub(crate) kept_heap: &'a mut Heap,
@@ -195,6 +198,9 @@ impl<H: Header> SessionHost<'_, H> {
 
 impl<H: Header> Host for SessionHost<'_, H> {
     fn draw(&mut self, input: Draw) -> Result<Slot> {
+        if let Draw::Permitted(number) = input {
+            return Ok(Slot::Bool(self.snapshot.is_permitted(self.role, number)));
+        }
         if let (Draw::TransactionTimestamp, Some(now)) = (input, self.inputs.now) {
             return Ok(Slot::Int(now));
         }
@@ -214,6 +220,9 @@ impl<H: Header> Host for SessionHost<'_, H> {
                     Slot::Uuid(bytes)
                 }
                 Draw::Kept => return Err(Error::internal("kept values are for plan programs")),
+                Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_) => {
+                    return Err(Error::internal("who runs a program is no input"));
+                }
             },
         };
         if let (Draw::TransactionTimestamp, Slot::Int(now)) = (input, value) {
@@ -221,6 +230,14 @@ impl<H: Header> Host for SessionHost<'_, H> {
         }
         self.inputs.drawn.push(value);
         Ok(value)
+    }
+
+    fn user(&self, session: bool) -> String {
+        self.snapshot.catalog.role_name(if session { self.session_user } else { self.role })
+    }
+
+    fn become_user(&mut self, role: RoleId) -> RoleId {
+        std::mem::replace(&mut self.role, role)
     }
 
     fn next_value(&mut self, sequence: SequenceId) -> Result<i64> {
@@ -299,7 +316,7 @@ impl<H: Header> Host for SessionHost<'_, H> {
     }
 
     fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic> {
-        compile_dynamic(self.snapshot, text, arguments).map(Dynamic::Code)
+        compile_dynamic(self.snapshot, self.role, text, arguments).map(Dynamic::Code)
     }
 
     fn keep(&mut self, values: &[Slot], heap: &Heap) -> Result<()> {

@@ -4,6 +4,7 @@
 //!   are logged and replayed;
 //! * [`session`]: attempts and commits; [`statement`]: what kind of statement goes where;
 //! * [`serve`]: statements as a server runs them: their rows lent, the disk not waited for;
+//! * [`user`]: who a session is; [`permit`]: what that role may run;
 //! * [`host`]: what a running program may ask (inputs, sequences, messages);
 //! * [`schema`]: changes of the catalog, behind the [`gate`];
 //! * [`replay`]: the engine's side of recovery.
@@ -20,6 +21,7 @@ mod explain_recovery;
 mod gate;
 mod graph;
 mod host;
+mod permit;
 mod pieces;
 mod plan;
 mod record;
@@ -31,6 +33,7 @@ mod session;
 mod settings;
 mod snapshot;
 mod statement;
+mod user;
 
 use crate::graph::{Graph, GraphRequest};
 use crate::options::{Options, RecoveryPhases, RecoveryReport};
@@ -70,8 +73,11 @@ const PLANNER_VERSION: PlannerVersion = PlannerVersion::new(0, 3);
 
 /// A call's target under one catalog version.
 pub(crate) struct Resolved {
-    version: u64,
+    /// The catalog version and the role: see [`user::stamp`].
+    stamp: u64,
     id: ProcedureId,
+    /// The role may not run all of it: it asks.
+    guarded: bool,
     parameters: Arc<[Type]>,
     defaults: Vec<Datum>,
     columns: Arc<[Column]>,
@@ -80,6 +86,7 @@ pub(crate) struct Resolved {
 /// The engine, whatever its protocol.
 pub(crate) trait EngineApi: Send + Sync {
     fn session(&self) -> Result<Box<dyn SessionApi>>;
+    fn catalog(&self) -> Arc<Catalog>;
     fn stats(&self) -> Stats;
     fn recovery(&self) -> Option<RecoveryReport>;
     fn digests(&self) -> Result<Vec<(String, u128)>>;
@@ -114,6 +121,8 @@ pub(crate) trait SessionApi: Send {
     ) -> Result<Done>;
     /// Puts the state of another session in place of this one's.
     fn swap_state(&mut self, state: &mut KeptState);
+    /// Becomes the session of a role, as if it had logged in.
+    fn log_in_as(&mut self, role: &str) -> Result<()>;
     fn cancelled_by(&mut self, flag: &Arc<AtomicBool>);
     fn setting(&self, name: &str) -> Result<&str>;
     fn settings_changes(&self) -> u64;
@@ -272,6 +281,10 @@ impl<P: Protocol> EngineApi for Handle<P> {
         Ok(Box::new(SessionCore::new(self.0.clone())?))
     }
 
+    fn catalog(&self) -> Arc<Catalog> {
+        self.0.snapshot.load().catalog.clone()
+    }
+
     fn stats(&self) -> Stats {
         let engine = &*self.0;
         let mut memory = Memory::default();
@@ -382,6 +395,9 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
     ) -> Result<Done> {
         let outcome = self.start_statement(statement, params, sink);
         self.fail_block_on_error(outcome)
+    }
+    fn log_in_as(&mut self, role: &str) -> Result<()> {
+        SessionCore::log_in_as(self, role)
     }
     fn swap_state(&mut self, state: &mut KeptState) {
         self.exchange_state(state);

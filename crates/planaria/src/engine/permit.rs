@@ -139,7 +139,7 @@ impl<H: Header> Snapshot<H> {
             let procedure = self.catalog.procedure(id);
             let Lowered { program, .. } =
                 lower::plpgsql::lower_procedure_rights(&self.catalog, procedure, Some(&number))?;
-            planaria_ir::verify::verify(&program, self)?;
+            planaria_ir::verify::verify(&program, &self.env())?;
             let env = Env { snapshot: self, source: Some(self.source(id)), routine: Some(id), guarded: true };
             let code = planaria_exec::compile(&program, &env)?;
             Ok(Routine { code, columns: plain.columns.clone(), logging: plain.logging.clone() })
@@ -148,7 +148,7 @@ impl<H: Header> Snapshot<H> {
     }
 
     fn compile_guarded(&self, program: &Program) -> Result<Code> {
-        planaria_ir::verify::verify(program, self)?;
+        planaria_ir::verify::verify(program, &self.env())?;
         planaria_exec::compile(program, &Env { snapshot: self, source: None, routine: None, guarded: true })
     }
 

@@ -17,6 +17,8 @@ use super::sequence::SequenceState;
 use super::session::{Block, SessionCore};
 use super::snapshot::Snapshot;
 use super::statement::done;
+use super::user::without_passwords;
+use crate::change::{self, SchemaChange};
 use crate::session::{Notice, StatementResult};
 use planaria_base::types::TypeClass;
 use planaria_base::{ColumnId, CommitTs, Error, IndexId, Result, SequenceId, SqlState, TableId};
@@ -48,6 +50,7 @@ impl<P: Protocol> SessionCore<P> {
             .at(statement.position));
         }
         let own_text = &text[statement.position as usize..statement.end as usize];
+        let (own_text, cleared) = without_passwords(statement, own_text)?;
         let shifted = |e: Error| {
             let mut e = e;
             if let Some(p) = &mut e.fields_mut().position {
@@ -55,10 +58,16 @@ impl<P: Protocol> SessionCore<P> {
             }
             e
         };
-        let (outcome, count, ts) = self.apply_change(own_text, true).map_err(shifted)?;
+        let (outcome, count, ts) = self.apply_change(Change::New(&own_text)).map_err(shifted)?;
         let tag = if outcome.tag == "SELECT" { format!("SELECT {count}") } else { outcome.tag.to_owned() };
         let mut result = done(&tag);
         result.count = count;
+        result.notices.extend(cleared.map(|message| Notice {
+            severity: "NOTICE",
+            message: message.to_owned(),
+            detail: None,
+            hint: None,
+        }));
         for notice in outcome.notices {
             let fields = notice.fields.fields();
             result.notices.push(Notice {
@@ -77,20 +86,34 @@ impl<P: Protocol> SessionCore<P> {
 
     /// Replays the text of a schema change. The rows of CREATE TABLE AS follow as effects.
     pub(super) fn replay_schema_change(&mut self, text: &[u8]) -> Result<()> {
-        let text = std::str::from_utf8(text)
-            .map_err(|_| Error::new(SqlState::DATA_CORRUPTED, "a logged schema change is not text"))?;
-        self.apply_change(text, false).map(|_| ())
+        self.apply_change(Change::Logged(&SchemaChange::decode(text)?)).map(|_| ())
     }
 
-    fn apply_change(&mut self, text: &str, original: bool) -> Result<(DdlOutcome, u64, CommitTs)> {
+    fn apply_change(&mut self, change: Change<'_>) -> Result<(DdlOutcome, u64, CommitTs)> {
         let engine = self.engine.clone();
+        let text = match change {
+            Change::New(text) => text,
+            Change::Logged(change) => change.text,
+        };
         let statement = parse::statements(text)?
             .pop()
             .ok_or_else(|| Error::internal("a schema change without a statement"))?;
         let alone = engine.gate.close();
         let old = engine.snapshot.load_full();
         let mut catalog = (*old.catalog).clone();
-        let mut outcome = ddl::apply(&mut catalog, &statement)?;
+        let actor = match change {
+            Change::New(_) => self.actor(),
+            Change::Logged(change) => change.actor(&catalog)?,
+        };
+        if catalog.role_by_id(actor.user).is_none() {
+            let message = format!("role with OID {} does not exist", actor.user.0);
+            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+        }
+        let mut outcome = ddl::apply_as(&mut catalog, &statement, actor)?;
+        let record = match change {
+            Change::New(text) => Some(change::encode(&old.catalog, actor, text)),
+            Change::Logged(_) => None,
+        };
         self.sequences.forget_runs();
         let catalog = Arc::new(catalog);
         let mut draft = Draft { sequences: sequences(&old, &catalog), tables: old.tables.clone(), catalog };
@@ -103,7 +126,7 @@ impl<P: Protocol> SessionCore<P> {
         }
         let new = Arc::new(Snapshot::new(draft.catalog, draft.tables, draft.sequences)?);
         self.begin();
-        let done = self.finish_change(&new, later, text, original);
+        let done = self.finish_change(&new, later, record.as_deref());
         if done.is_err() {
             engine.protocol.abort(&mut self.txn, &new.tables);
         }
@@ -114,13 +137,12 @@ impl<P: Protocol> SessionCore<P> {
         Ok((outcome, count, ts))
     }
 
-    /// Validates, fills, logs and commits.
+    /// Validates, fills, logs and commits; `record` is what the log is to have, `None` on replay.
     fn finish_change(
         &mut self,
         new: &Arc<Snapshot<P::Header>>,
         later: Vec<Work>,
-        text: &str,
-        original: bool,
+        record: Option<&[u8]>,
     ) -> Result<(u64, CommitTs)> {
         let alone = |i: Interrupt| match i {
             Interrupt::Error(e) => e,
@@ -141,7 +163,7 @@ impl<P: Protocol> SessionCore<P> {
                         });
                     }
                 }
-                Work::Fill(_, program) if original => {
+                Work::Fill(_, program) if record.is_some() => {
                     let code = new.compile(&program, None)?;
                     self.run(new, &code, &[], &no_columns, &(), false).map_err(alone)?;
                     self.rows.clear();
@@ -151,7 +173,7 @@ impl<P: Protocol> SessionCore<P> {
             }
         }
         let engine = &*self.engine;
-        let Some(log) = self.log.as_mut().filter(|_| original) else {
+        let Some((log, change)) = self.log.as_mut().zip(record) else {
             let ts = engine
                 .protocol
                 .commit(&mut self.txn, &new.tables, &engine.clock, |_, _| {})
@@ -165,7 +187,7 @@ impl<P: Protocol> SessionCore<P> {
             // Nothing to lock or validate: the change is alone.
             let ts = engine.clock.draw();
             commit.effects(ts, |w| {
-                w.schema(text.as_bytes());
+                w.schema(change);
                 record::write_sequences(w, effects, new);
             });
             engine.counters.committed(self.worker, log.newest());
@@ -174,7 +196,7 @@ impl<P: Protocol> SessionCore<P> {
         }
         let append = |ts: CommitTs, txn: &P::Txn| {
             commit.effects(ts, |w| {
-                w.schema(text.as_bytes());
+                w.schema(change);
                 record::write_sequences(w, effects, new);
                 let form = record::RowForm::of(engine.log_kind);
                 record::write_rows(w, form, new, &engine.protocol, txn);
@@ -320,6 +342,15 @@ impl<P: Protocol> SessionCore<P> {
         })?;
         Ok(self.machine.outs().to_vec())
     }
+}
+
+/// A change of the schema.
+#[derive(Clone, Copy)]
+enum Change<'t> {
+    /// The session's, to be logged.
+    New(&'t str),
+    /// From the log.
+    Logged(&'t SchemaChange<'t>),
 }
 
 /// Storage of the schema to be.

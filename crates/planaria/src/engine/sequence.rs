@@ -221,6 +221,7 @@ mod tests {
             cycle,
             owner: None,
             hidden: false,
+            rights: planaria_catalog::Rights::default(),
         })
     }
 

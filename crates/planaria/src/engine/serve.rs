@@ -4,6 +4,7 @@
 use super::session::{Block, SessionCore};
 use super::settings::{Settings, show_columns};
 use super::statement::{PreparedStatement, is_program, tag_name};
+use super::user::User;
 use crate::params::Params;
 use crate::row::Column;
 use crate::sink::RowSink;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 pub(crate) struct KeptState {
     named: HashMap<String, Arc<PreparedStatement>>,
     settings: Settings,
+    user: User,
     /// `currval` of sequences.
     current: Vec<Option<i64>>,
 }
@@ -88,6 +90,7 @@ impl<P: Protocol> SessionCore<P> {
         debug_assert!(matches!(self.block, Block::None), "a transaction belongs to its session");
         std::mem::swap(&mut self.statements.named, &mut state.named);
         std::mem::swap(&mut self.settings, &mut state.settings);
+        std::mem::swap(&mut self.user, &mut state.user);
         self.sequences.swap_current(&mut state.current);
     }
 }

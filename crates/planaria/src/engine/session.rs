@@ -14,6 +14,7 @@ use super::record::RowForm;
 use super::sequence::SessionSequences;
 use super::settings::Settings;
 use super::snapshot::Snapshot;
+use super::user::{Identity, User};
 use super::{Engine, bind, record};
 use crate::options::LogKind;
 use crate::params::Params;
@@ -79,11 +80,12 @@ pub(crate) struct SessionCore<P: Protocol> {
     pub(super) block: Block,
     /// The open transaction cannot be committed any more, whatever is rolled back in it.
     pub(super) doomed: bool,
-    pub(super) savepoints: Vec<(String, Savepoint, usize)>,
+    pub(super) savepoints: Vec<(String, Savepoint, usize, Identity)>,
     pub(super) cancelled: Arc<AtomicBool>,
     pub(super) no_columns: Arc<[Column]>,
     pub(super) statements: super::statement::StatementCache,
     pub(super) settings: Settings,
+    pub(super) user: User,
     /// The way to the disk of what the last statement committed, until somebody waits for it.
     pub(super) pending: Ticket,
 }
@@ -119,6 +121,7 @@ impl<P: Protocol> SessionCore<P> {
             no_columns: Arc::from([]),
             statements: Default::default(),
             settings: Settings::default(),
+            user: User::default(),
             pending: Ticket::done(),
             engine,
         })
@@ -301,6 +304,8 @@ impl<P: Protocol> SessionCore<P> {
         }
         let mut host = SessionHost {
             snapshot,
+            role: self.user.current(),
+            session_user: self.user.session(),
             inputs: &mut self.inputs,
             kept_heap: &mut self.kept_heap,
             sequences: &mut self.sequences,

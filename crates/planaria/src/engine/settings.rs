@@ -80,6 +80,7 @@ const SETTINGS: &[Setting] = &[
     setting("max_identifier_length", "63", Fixed, "Longest name, in bytes."),
     setting("max_index_keys", "32", Fixed, "Columns of an index."),
     setting("quote_all_identifiers", "off", Bool, "Changes nothing."),
+    setting("role", "none", Fixed, "The role that SET ROLE chose."),
     setting("row_security", "off", Bool, "There is no row security."),
     setting("search_path", "\"$user\", public", Any, "There is one schema, public."),
     setting("server_encoding", "UTF8", Fixed, "Encoding of the database."),
@@ -274,6 +275,17 @@ impl Settings {
         }
         let value = self.get(name)?.to_owned();
         Ok((show_columns(name), vec![vec![value]]))
+    }
+
+    /// Has a setting say what is so whatever SET says.
+    pub(crate) fn mirror(&mut self, name: &str, value: String) {
+        if self.get(name).is_ok_and(|is| is == value) {
+            return;
+        }
+        for values in [Some(&mut self.values), self.after.as_mut()].into_iter().flatten() {
+            values.insert(name.to_owned(), value.clone());
+        }
+        self.changes += 1;
     }
 
     /// A transaction block begins.

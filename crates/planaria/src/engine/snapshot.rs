@@ -3,17 +3,18 @@
 //! Immutable but for procedures being compiled when first called. Sessions hold an `Arc` of one and
 //! look for a newer one between transactions; so nothing is counted or locked on the way of a call.
 
+use super::permit::Permits;
 use super::plan::Planned;
 use super::sequence::SequenceState;
 use crate::row::Column;
 use planaria_analysis::logging::{self, Logging};
 use planaria_analysis::regrow::Facts;
-use planaria_base::{ColumnId, Error, ProcedureId, Result, SequenceId, TableId};
+use planaria_base::{ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, TableId};
 use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Procedure};
 use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta};
 use planaria_ir::Program;
 use planaria_recovery::{CompiledPlan, Routines};
-use planaria_sql::lower;
+use planaria_sql::lower::{self, Lowered};
 use planaria_storage::table::{Table, TableSet};
 use planaria_storage::{ColumnSpec, Header, IndexSpec, TableSpec};
 use std::collections::BTreeSet;
@@ -25,10 +26,11 @@ pub(crate) struct Snapshot<H: Header> {
     pub(crate) tables: TableSet<H>,
     pub(crate) sequences: Vec<Option<Arc<SequenceState>>>,
     metas: Vec<Option<Arc<TableMeta>>>,
-    programs: Box<[OnceLock<Result<Program>>]>,
+    programs: Box<[OnceLock<Result<Lowered>>]>,
     routines: Box<[OnceLock<Result<Routine>>]>,
     pub(super) plans: Box<[OnceLock<Result<Planned, String>>]>,
     pub(super) facts: OnceLock<Facts>,
+    pub(super) permits: Permits,
 }
 
 /// A procedure, compiled.
@@ -54,7 +56,8 @@ impl<H: Header> Snapshot<H> {
             catalog.tables.iter().map(|t| t.as_ref().map(table_meta).transpose()).collect::<Result<_>>()?;
         let (programs, routines, plans) = (cells(&catalog), cells(&catalog), cells(&catalog));
         let facts = OnceLock::new();
-        Ok(Snapshot { catalog, tables, sequences, metas, programs, routines, plans, facts })
+        let permits = Permits::new(&catalog);
+        Ok(Snapshot { catalog, tables, sequences, metas, programs, routines, plans, facts, permits })
     }
 
     pub(crate) fn version(&self) -> u64 {
@@ -74,11 +77,17 @@ impl<H: Header> Snapshot<H> {
 
     /// The program of a routine, lowered when first asked for.
     pub(crate) fn program(&self, id: ProcedureId) -> Result<&Program> {
+        self.lowered(id).map(|l| &l.program)
+    }
+
+    /// The same with what it needs rights for.
+    pub(super) fn lowered(&self, id: ProcedureId) -> Result<&Lowered> {
         let cell = self.programs.get(id.index()).ok_or_else(|| no_procedure(id))?;
         let lower = || {
-            let program = lower::plpgsql::lower_procedure(&self.catalog, self.catalog.procedure(id))?;
-            planaria_ir::verify::verify(&program, &self.env())?;
-            Ok(program)
+            let procedure = self.catalog.procedure(id);
+            let lowered = lower::plpgsql::lower_procedure_rights(&self.catalog, procedure, None)?;
+            planaria_ir::verify::verify(&lowered.program, &self.env())?;
+            Ok(lowered)
         };
         cell.get_or_init(lower).as_ref().map_err(Clone::clone)
     }
@@ -93,7 +102,8 @@ impl<H: Header> Snapshot<H> {
     #[cold]
     fn make_routine(&self, id: ProcedureId) -> Result<Routine> {
         let program = self.program(id)?;
-        let code = planaria_exec::compile(program, &Env { snapshot: self, source: Some(self.source(id)) })?;
+        let env = Env { snapshot: self, source: Some(self.source(id)), routine: Some(id), guarded: false };
+        let code = planaria_exec::compile(program, &env)?;
         let columns =
             program.outputs.iter().map(|o| Column { name: o.name.clone(), ty: o.ty.clone() }).collect();
         let logging = self.logging_of(id, program, &mut BTreeSet::new());
@@ -121,7 +131,7 @@ impl<H: Header> Snapshot<H> {
     /// Verifies and compiles a program lowered under this catalog; `source` is where its text came from.
     pub(crate) fn compile(&self, program: &Program, source: Option<Source>) -> Result<Code> {
         planaria_ir::verify::verify(program, &self.env())?;
-        planaria_exec::compile(program, &Env { snapshot: self, source })
+        planaria_exec::compile(program, &Env { snapshot: self, source, routine: None, guarded: false })
     }
 
     /// A row id that a logged row has is not given again.
@@ -174,14 +184,24 @@ pub(crate) fn signature(procedure: &Procedure) -> String {
     format!("{}({})", procedure.name, types.join(","))
 }
 
-struct Env<'s, H: Header> {
-    snapshot: &'s Snapshot<H>,
-    source: Option<Source>,
+pub(super) struct Env<'s, H: Header> {
+    pub(super) snapshot: &'s Snapshot<H>,
+    pub(super) source: Option<Source>,
+    /// The routine that is compiled, if it is one.
+    pub(super) routine: Option<ProcedureId>,
+    pub(super) guarded: bool,
 }
 
 impl<H: Header> CompileEnv for Env<'_, H> {
     fn source(&self) -> Option<Source> {
         self.source.clone()
+    }
+    fn definer(&self) -> Option<RoleId> {
+        let procedure = self.snapshot.catalog.procedure(self.routine?);
+        procedure.security_definer.then_some(procedure.rights.owner)
+    }
+    fn guarded(&self) -> bool {
+        self.guarded
     }
     fn source_of(&self, procedure: ProcedureId) -> Option<Source> {
         Some(self.snapshot.source(procedure))
@@ -198,6 +218,9 @@ impl<H: Header> CompileEnv for Env<'_, H> {
 impl<H: Header> Link for Snapshot<H> {
     fn code(&self, procedure: ProcedureId) -> Result<&Code> {
         Ok(&self.routine(procedure)?.code)
+    }
+    fn guarded_code(&self, procedure: ProcedureId) -> Result<&Code> {
+        Ok(&self.guarded_routine(procedure)?.code)
     }
 }
 

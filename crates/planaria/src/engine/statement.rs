@@ -3,13 +3,14 @@
 use super::Resolved;
 use super::session::{Block, LogAs, SessionCore, reborrow};
 use super::snapshot::Snapshot;
+use super::user::stamp;
 use crate::params::{ParamRef, Params};
 use crate::row::Column;
 use crate::session::{PreparedCall, StatementResult, Submitted};
 use crate::sink::RowSink;
 use crate::ticket::Ticket;
 use parking_lot::Mutex;
-use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, SqlState, Type};
+use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, RoleId, SqlState, Type};
 use planaria_exec::{Code, Interrupt};
 use planaria_ir::{OpKind, Program};
 use planaria_protocol::Protocol;
@@ -36,7 +37,7 @@ pub(crate) struct PreparedStatement {
     pub(crate) statement: Statement,
     pub(crate) parameters: Arc<[Type]>,
     pub(crate) columns: Arc<[Column]>,
-    /// Its code under the catalog version it was last run under.
+    /// Its code under the catalog version, and for the role, that it was last run under.
     pub(super) compiled: Mutex<Option<(u64, Arc<Compiled>)>>,
 }
 
@@ -82,6 +83,7 @@ fn columns_of(program: &Program) -> Arc<[Column]> {
 /// SQL text made by a running program.
 pub(super) fn compile_dynamic<H: Header>(
     snapshot: &Snapshot<H>,
+    role: RoleId,
     text: &str,
     arguments: &[Type],
 ) -> Result<Arc<Code>> {
@@ -105,8 +107,8 @@ pub(super) fn compile_dynamic<H: Header>(
         ));
     }
     let types = ParamTypes(arguments.iter().cloned().map(Some).collect());
-    let program = lower::lower_statement(&snapshot.catalog, &statement, &types)?;
-    Ok(Arc::new(snapshot.compile(&program, None)?))
+    let (_, code, _) = snapshot.compile_for(role, &statement, &types)?;
+    Ok(Arc::new(code))
 }
 
 impl<P: Protocol> SessionCore<P> {
@@ -146,6 +148,9 @@ impl<P: Protocol> SessionCore<P> {
             }
         };
         let id = procedure.id;
+        let role = self.user.current();
+        snapshot.require_call(role, id)?;
+        let guarded = !snapshot.permits_routine(role, id);
         let parameters: Arc<[Type]> = procedure.inputs().map(|p| p.ty.clone()).collect();
         let mut defaults = Vec::new();
         for parameter in procedure.inputs().skip(arguments) {
@@ -153,7 +158,8 @@ impl<P: Protocol> SessionCore<P> {
             defaults.push(self.evaluate_text(&snapshot, text, &parameter.ty)?);
         }
         let columns: Arc<[Column]> = snapshot.routine(id)?.columns.iter().cloned().collect();
-        Ok(Resolved { version: snapshot.version(), id, parameters, defaults, columns })
+        let stamp = stamp(snapshot.version(), role);
+        Ok(Resolved { stamp, id, guarded, parameters, defaults, columns })
     }
 
     /// The value of an expression without parameters, as a parameter's default has it.
@@ -191,31 +197,30 @@ impl<P: Protocol> SessionCore<P> {
             let resolved = call.resolved.load();
             let with_defaults = WithDefaults { params, defaults: &resolved.defaults };
             if !matches!(self.block, Block::None) {
-                if resolved.version != self.snapshot.version() {
+                if resolved.stamp != stamp(self.snapshot.version(), self.user.current()) {
                     call.resolved.store(Arc::new(self.resolve(&call.name, call.arguments)?));
                     continue;
                 }
                 let snapshot = self.snapshot.clone();
                 self.in_block(|s| {
-                    let routine = snapshot.routine(resolved.id)?;
-                    s.run(
-                        &snapshot,
-                        &routine.code,
-                        &resolved.parameters,
-                        &resolved.columns,
-                        &with_defaults,
-                        false,
-                    )
+                    let code = match resolved.guarded {
+                        false => &snapshot.routine(resolved.id)?.code,
+                        true => &snapshot.guarded_routine(resolved.id)?.code,
+                    };
+                    s.run(&snapshot, code, &resolved.parameters, &resolved.columns, &with_defaults, false)
                 })?;
                 return Ok(Submitted { rows: self.take_rows(&resolved.columns), ticket: Ticket::done() });
             }
             let mut stale = false;
             let outcome = self.transact(&mut |s, snapshot| {
-                stale = resolved.version != snapshot.version();
+                stale = resolved.stamp != stamp(snapshot.version(), s.user.current());
                 if stale {
                     return Err(Error::internal("the call was resolved under an older schema").into());
                 }
-                let (code, log_as) = s.logged_call(snapshot, resolved.id)?;
+                let (code, log_as) = match resolved.guarded {
+                    false => s.logged_call(snapshot, resolved.id)?,
+                    true => (&snapshot.guarded_routine(resolved.id)?.code, LogAs::Values),
+                };
                 let (types, columns) = (&resolved.parameters, &resolved.columns);
                 s.run(snapshot, code, types, columns, &with_defaults, log_as != LogAs::Values)?;
                 Ok(log_as)
@@ -271,6 +276,7 @@ impl<P: Protocol> SessionCore<P> {
             StatementKind::ExplainRecovery => self.explain_recovery()?,
             StatementKind::Set { name, value, local } => {
                 self.settings.set(name, value.as_deref(), *local)?;
+                self.mirror_user();
                 done("SET")
             }
             StatementKind::Show(name) if name.eq_ignore_ascii_case("recovery") => {
@@ -287,6 +293,10 @@ impl<P: Protocol> SessionCore<P> {
                 return self.execute_named(name, args, text);
             }
             StatementKind::Deallocate(name) => self.deallocate(name.as_deref())?,
+            StatementKind::SetRole { name, local } => self.set_role(name.as_deref(), *local)?,
+            StatementKind::SetSessionAuthorization { name, local } => {
+                self.set_session_authorization(name.as_deref(), *local)?
+            }
             StatementKind::NoOperation(tag) => done(tag),
             StatementKind::Checkpoint => {
                 return Err(Error::unsupported("CHECKPOINT", "The log alone recovers the database for now.")
@@ -332,16 +342,16 @@ impl<P: Protocol> SessionCore<P> {
         self.enter();
         let snapshot = self.snapshot.clone();
         self.leave();
-        let program = lower::lower_statement(&snapshot.catalog, &statement, &types)?;
+        let role = self.user.current();
+        let (program, compiled) = Compiled::new(&snapshot, role, &statement, &types)?;
         let columns = columns_of(&program);
         let parameters = program.params.iter().map(|p| p.ty.clone()).collect();
-        let compiled = Arc::new(Compiled::new(&snapshot, &program)?);
         Ok(Arc::new(PreparedStatement {
             text: text.into(),
             statement,
             parameters,
             columns,
-            compiled: Mutex::new(Some((snapshot.version(), compiled))),
+            compiled: Mutex::new(Some((stamp(snapshot.version(), role), compiled))),
         }))
     }
 
@@ -426,7 +436,7 @@ impl<P: Protocol> SessionCore<P> {
             self.rows.clear();
             self.sunk = 0;
             let snapshot = self.snapshot.clone();
-            let compiled = prepared.compiled(&snapshot)?;
+            let compiled = prepared.compiled(&snapshot, self.user.current())?;
             let (types, columns) = (&prepared.parameters, &prepared.columns);
             self.in_block(|s| {
                 s.run_to(&snapshot, &compiled.code, types, columns, params, false, reborrow(&mut sink))
@@ -465,7 +475,7 @@ impl<P: Protocol> SessionCore<P> {
         mut sink: Option<&mut dyn RowSink>,
     ) -> Result<(CommitTs, bool)> {
         self.transact(&mut |s, snapshot| {
-            let compiled = prepared.compiled(snapshot)?;
+            let compiled = prepared.compiled(snapshot, s.user.current())?;
             let (own_types, columns) = (&prepared.parameters, &prepared.columns);
             let sink = reborrow(&mut sink);
             let Some(call) = compiled.call.as_ref().filter(|_| s.log.is_some()) else {
@@ -571,15 +581,16 @@ fn no_statement(name: &str) -> Error {
 
 impl PreparedStatement {
     /// Its code for a snapshot, compiled anew if the schema has changed.
-    fn compiled<H: Header>(&self, snapshot: &Snapshot<H>) -> Result<Arc<Compiled>> {
+    fn compiled<H: Header>(&self, snapshot: &Snapshot<H>, role: RoleId) -> Result<Arc<Compiled>> {
         let mut kept = self.compiled.lock();
-        if let Some((version, compiled)) = &*kept
-            && *version == snapshot.version()
+        let stamp = stamp(snapshot.version(), role);
+        if let Some((under, compiled)) = &*kept
+            && *under == stamp
         {
             return Ok(compiled.clone());
         }
         let types = ParamTypes(self.parameters.iter().cloned().map(Some).collect());
-        let program = lower::lower_statement(&snapshot.catalog, &self.statement, &types)?;
+        let (program, compiled) = Compiled::new(snapshot, role, &self.statement, &types)?;
         let same = program.outputs.len() == self.columns.len()
             && program.outputs.iter().zip(&*self.columns).all(|(o, c)| o.ty == c.ty);
         if !same {
@@ -589,8 +600,7 @@ impl PreparedStatement {
             )
             .hint("Prepare the statement again."));
         }
-        let compiled = Arc::new(Compiled::new(snapshot, &program)?);
-        *kept = Some((snapshot.version(), compiled.clone()));
+        *kept = Some((stamp, compiled.clone()));
         Ok(compiled)
     }
 }
@@ -614,10 +624,20 @@ struct SoleCall {
 }
 
 impl Compiled {
-    fn new<H: Header>(snapshot: &Snapshot<H>, program: &Program) -> Result<Compiled> {
+    /// Compiles a statement for a role; 42501 where that may not run it.
+    fn new<H: Header>(
+        snapshot: &Snapshot<H>,
+        role: RoleId,
+        statement: &Statement,
+        types: &ParamTypes,
+    ) -> Result<(Program, Arc<Compiled>)> {
+        let (program, code, guarded) = snapshot.compile_for(role, statement, types)?;
+        if guarded {
+            return Ok((program, Arc::new(Compiled { code, call: None })));
+        }
         let writes = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| !r.logging.is_read_only());
         let is_command = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| r.logging.is_command());
-        let call = match sole_call(program, &writes).filter(|(_, id)| is_command(*id)) {
+        let call = match sole_call(&program, &writes).filter(|(_, id)| is_command(*id)) {
             Some((arguments, routine)) => {
                 let types: Arc<[Type]> =
                     snapshot.catalog.procedure(routine).inputs().map(|p| p.ty.clone()).collect();
@@ -630,7 +650,7 @@ impl Compiled {
             }
             None => None,
         };
-        Ok(Compiled { code: snapshot.compile(program, None)?, call })
+        Ok((program, Arc::new(Compiled { code, call })))
     }
 }
 

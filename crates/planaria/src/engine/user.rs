@@ -8,7 +8,7 @@ use super::statement::done;
 use crate::scram::Verifier;
 use crate::session::{Notice, StatementResult};
 use planaria_base::{Error, Result, RoleId, SqlState};
-use planaria_catalog::{Catalog, Object, Privileges, Requirement, Role};
+use planaria_catalog::{Catalog, Object, Privileges, Requirement, Role, SUPERUSER};
 use planaria_protocol::Protocol;
 use planaria_sql::ast::{RoleChange, RoleOption, Statement, StatementKind};
 use planaria_sql::ddl::{self, Actor};
@@ -30,6 +30,13 @@ pub(crate) struct User {
     after_commit: Identity,
     /// What it was when it began.
     at_begin: Identity,
+}
+
+impl Default for User {
+    /// The first superuser: who opens a database is asked nothing.
+    fn default() -> User {
+        User::new(SUPERUSER)
+    }
 }
 
 impl User {
@@ -115,6 +122,7 @@ impl<P: Protocol> SessionCore<P> {
             return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
         }
         self.user = User::new(log_in(&self.newest_catalog(), name)?);
+        self.mirror_user();
         Ok(())
     }
 
@@ -135,6 +143,7 @@ impl<P: Protocol> SessionCore<P> {
             }
         };
         self.user.set(local, |identity| identity.role = role);
+        self.mirror_user();
         Ok(done("SET"))
     }
 
@@ -156,6 +165,7 @@ impl<P: Protocol> SessionCore<P> {
             return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
         }
         self.user.set(local, |identity| *identity = Identity { session, role: None });
+        self.mirror_user();
         Ok(done("SET"))
     }
 
@@ -173,20 +183,24 @@ impl<P: Protocol> SessionCore<P> {
         outside
     }
 
-    /// What SHOW says of the settings that are the user's.
-    pub(super) fn show_user(&self, name: &str) -> Option<(&'static str, String)> {
-        let catalog = self.newest_catalog();
-        let on = |b: bool| if b { "on" } else { "off" }.to_owned();
-        match name.to_ascii_lowercase().as_str() {
-            "role" => {
-                Some(("role", self.user.now.role.map_or("none".to_owned(), |r| catalog.role_name(r))))
-            }
-            "session_authorization" => {
-                Some(("session_authorization", catalog.role_name(self.user.session())))
-            }
-            "is_superuser" => Some(("is_superuser", on(catalog.is_superuser(self.user.current())))),
-            _ => None,
+    /// The end of a transaction block.
+    pub(super) fn end_user(&mut self, committed: bool) {
+        let before = self.user.now;
+        self.user.end(committed);
+        if self.user.now != before {
+            self.mirror_user();
         }
+    }
+
+    /// Has the settings say who the session is.
+    pub(super) fn mirror_user(&mut self) {
+        let catalog = self.newest_catalog();
+        let role = self.user.now.role.map_or("none".to_owned(), |r| catalog.role_name(r));
+        let on = |b: bool| if b { "on" } else { "off" }.to_owned();
+        let settings = &mut self.settings;
+        settings.mirror("role", role);
+        settings.mirror("session_authorization", catalog.role_name(self.user.session()));
+        settings.mirror("is_superuser", on(catalog.is_superuser(self.user.current())));
     }
 }
 

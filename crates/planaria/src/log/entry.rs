@@ -1,6 +1,7 @@
 //! Records with names: what a record says, under the schema it was written under.
 
 use super::Filter;
+use crate::change::SchemaChange;
 use planaria_base::{
     ColumnId, Datum, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId, Type,
 };
@@ -259,10 +260,10 @@ impl Names {
     pub(super) fn follow(&mut self, record: &RawRecord<'_>) -> Result<()> {
         for effect in record.effects().into_iter().flatten().filter(|e| e.table().is_none()) {
             let Some(Effect::Schema(text)) = effect.decode() else { continue };
-            let text =
-                String::from_utf8(text).map_err(|_| undecodable(record, "has a change that is no text"))?;
-            for statement in parse::statements(&text)? {
-                ddl::apply(&mut self.catalog, &statement)?;
+            let change = SchemaChange::decode(&text)?;
+            let actor = change.actor(&self.catalog)?;
+            for statement in parse::statements(change.text)? {
+                ddl::apply_as(&mut self.catalog, &statement, actor)?;
             }
             self.layouts.clear();
             self.written.clear();
@@ -468,7 +469,9 @@ impl Names {
                 change.text = Some(format!("{} {last}", if *called { "has given" } else { "gives next" }));
             }
             Effect::Truncate { .. } => {}
-            Effect::Schema(text) => change.text = Some(String::from_utf8_lossy(text).into_owned()),
+            Effect::Schema(text) => {
+                change.text = SchemaChange::decode(text).ok().map(|c| c.text.to_owned());
+            }
         }
         change
     }

@@ -108,6 +108,7 @@ impl Change {
             AlterTable::RenameTable(to) => self.rename_table(id, to),
             AlterTable::RenameColumn { from, to } => self.rename_column(id, from, to),
             AlterTable::RenameConstraint { from, to } => self.rename_constraint(id, from, to),
+            AlterTable::OwnerTo(_) if self.actor.before_roles => Ok(()),
             AlterTable::OwnerTo(owner) => {
                 let owner = self.role_of(owner)?;
                 self.change_owner(&Object::Table(id), owner)

@@ -108,6 +108,7 @@ impl Change {
             }
             ObjectKind::Index => match catalog.index(local) {
                 Some((table, i)) if table.indexes[i.index()].constraint => {
+                    self.require_owner_of(&Object::Index(table.id, i))?;
                     let (constraint, t) =
                         (format!("constraint {local} on table {}", table.name), &table.name);
                     let message = format!("cannot drop index {local} because {constraint} requires it");

@@ -167,7 +167,7 @@ impl Change {
             true => SqlState::PRIVILEGE_NOT_REVOKED,
             false => SqlState::PRIVILEGE_NOT_GRANTED,
         };
-        if given.is_empty() {
+        if given.is_empty() && !privileges.is_empty() {
             self.warning(state, format!("no {done} for \"{name}\""));
         } else if wanted.is_some() && given != privileges {
             self.warning(state, format!("not all {done} for \"{name}\""));

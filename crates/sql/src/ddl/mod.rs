@@ -185,12 +185,15 @@ pub struct Actor {
     pub user: RoleId,
     /// `session_user`
     pub session_user: RoleId,
+    /// The change is from a log of the time before there were roles: its OWNER TO is to be ignored, as it
+    /// was then.
+    pub before_roles: bool,
 }
 
 impl Default for Actor {
     /// The superuser that every database has.
     fn default() -> Actor {
-        Actor { user: SUPERUSER, session_user: SUPERUSER }
+        Actor { user: SUPERUSER, session_user: SUPERUSER, before_roles: false }
     }
 }
 

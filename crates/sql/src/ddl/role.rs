@@ -2,7 +2,7 @@
 
 use super::{Change, names};
 use crate::ast::{Position, RoleChange, RoleName, RoleOption, RoleSpec};
-use planaria_base::{Error, Result, RoleId, SqlState, datetime};
+use planaria_base::{Error, Result, RoleId, SqlState, datetime, limits};
 use planaria_catalog::{Membership, Object, Role, SUPERUSER, no_role};
 
 fn denied(message: impl Into<String>) -> Error {
@@ -15,7 +15,7 @@ pub fn is_verifier(text: &str) -> bool {
     let Some(rest) = text.strip_prefix("SCRAM-SHA-256$") else { return false };
     let base64 = |s: &str| {
         !s.is_empty()
-            && s.len() % 4 == 0
+            && s.len().is_multiple_of(4)
             && s.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b))
     };
     let Some((first, second)) = rest.split_once('$') else { return false };
@@ -79,6 +79,9 @@ impl Change {
         if self.catalog.role(name).is_some() {
             return Err(role_exists(name));
         }
+        if self.catalog.roles.len() >= limits::ROLES_MAX as usize {
+            return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "there are too many roles"));
+        }
         let id = RoleId::from(self.catalog.roles.len());
         let mut role = Role::new(id, name.as_str());
         for option in options {
@@ -129,13 +132,11 @@ impl Change {
         let role = self.catalog.role_by_id(id).ok_or_else(|| Error::internal("a role without data"))?;
         if !self.is_superuser() {
             if role.superuser || sets(|o| matches!(o, RoleOption::Superuser(_))) {
-                let message =
-                    "must be superuser to alter superuser roles or change superuser attribute";
+                let message = "must be superuser to alter superuser roles or change superuser attribute";
                 return Err(denied(message));
             }
             if role.replication || sets(|o| matches!(o, RoleOption::Replication(_))) {
-                let message =
-                    "must be superuser to alter replication roles or change replication attribute";
+                let message = "must be superuser to alter replication roles or change replication attribute";
                 return Err(denied(message));
             }
             if sets(|o| matches!(o, RoleOption::BypassRls(_))) {
@@ -368,8 +369,7 @@ fn refuse_reserved(name: &str) -> Result<()> {
         return Ok(());
     }
     let message = format!("role name \"{name}\" is reserved");
-    Err(Error::new(SqlState::RESERVED_NAME, message)
-        .detail("Role names starting with \"pg_\" are reserved."))
+    Err(Error::new(SqlState::RESERVED_NAME, message).detail("Role names starting with \"pg_\" are reserved."))
 }
 
 /// 42710

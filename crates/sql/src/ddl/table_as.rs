@@ -64,8 +64,7 @@ impl Change {
             into: None,
         };
         let statement = Statement { position: 0, end: 0, kind: StatementKind::Insert(Box::new(insert)) };
-        let lowered =
-            lower::lower_statement_rights(&self.catalog, &statement, &ParamTypes::default(), None)?;
+        let lowered = lower::lower_statement_rights(&self.catalog, &statement, &ParamTypes::default(), None)?;
         lowered.requirements.iter().try_for_each(|r| self.require(r))?;
         let program = lowered.program;
         self.out.work.push(Work::Fill(id, Box::new(program)));

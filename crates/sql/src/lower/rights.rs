@@ -57,8 +57,11 @@ impl<'c> Lowerer<'c> {
         if let Some(guard) = self.rights.guard {
             self.guard(guard(&requirement), &requirement);
         }
-        if !self.rights.requirements.contains(&requirement) {
-            self.rights.requirements.push(requirement);
+        let all = &mut self.rights.requirements;
+        if !all.contains(&requirement) {
+            // Object by object, so that the first one named is the first one refused.
+            let same = all.iter().rposition(|r| r.object == requirement.object && r.role == requirement.role);
+            all.insert(same.map_or(all.len(), |at| at + 1), requirement);
         }
     }
 

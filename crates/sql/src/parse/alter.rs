@@ -72,9 +72,7 @@ impl Parser<'_> {
                 self.eat_word("column");
                 self.alter_column()
             }
-            "owner" => {
-                Ok(AlterTable::OwnerTo(self.owner_to()?))
-            }
+            "owner" => Ok(AlterTable::OwnerTo(self.owner_to()?)),
             "set" if self.at_word_ahead(1, "tablespace") => {
                 self.bump();
                 self.bump();

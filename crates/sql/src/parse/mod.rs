@@ -68,7 +68,12 @@ pub fn split(text: &str) -> Result<Vec<Range<usize>>> {
 /// of the text.
 pub fn statement(text: &str, range: Range<usize>) -> Result<ast::Statement> {
     check_length(text)?;
-    let tokens = tokens(text, range);
+    let end = range.end;
+    let mut tokens = tokens(text, range);
+    // An error at the end names what stands there, most often the semicolon.
+    if let Some(last) = tokens.last_mut() {
+        *last = Lexer::new(text, end, text.len()).next_token();
+    }
     Parser::new(text, &tokens).whole_statement()
 }
 

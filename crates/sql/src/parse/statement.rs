@@ -197,10 +197,11 @@ impl Parser<'_> {
             "constraint" => "constraint trigger",
             "recursive" => "recursive view",
             "user" => "user mapping",
-            "aggregate" | "cast" | "collation" | "conversion" | "database" | "domain"
-            | "language" | "operator" | "policy" | "publication" | "rule" | "server"
-            | "statistics" | "subscription" | "tablespace" | "transform" | "trigger" | "type"
-            | "trusted" | "procedural" | "default" => word.as_str(),
+            "aggregate" | "cast" | "collation" | "conversion" | "database" | "domain" | "language"
+            | "operator" | "policy" | "publication" | "rule" | "server" | "statistics" | "subscription"
+            | "tablespace" | "transform" | "trigger" | "type" | "trusted" | "procedural" | "default" => {
+                word.as_str()
+            }
             _ => return self.fail(),
         };
         let name = format!("CREATE {}", kind.to_uppercase());
@@ -234,10 +235,9 @@ impl Parser<'_> {
             "user" if !self.at_word_ahead(1, "mapping") => return self.drop_role(),
             "owned" => return self.drop_owned(),
             "access" | "aggregate" | "cast" | "collation" | "conversion" | "database" | "domain"
-            | "event" | "extension" | "foreign" | "language" | "materialized" | "operator"
-            | "policy" | "procedural" | "publication" | "rule" | "server"
-            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "trigger" | "type"
-            | "user" => {
+            | "event" | "extension" | "foreign" | "language" | "materialized" | "operator" | "policy"
+            | "procedural" | "publication" | "rule" | "server" | "statistics" | "subscription"
+            | "tablespace" | "text" | "transform" | "trigger" | "type" | "user" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     other => other.to_uppercase(),
@@ -266,9 +266,8 @@ impl Parser<'_> {
             "routine" => self.alter_routine(None, "ALTER ROUTINE"),
             "schema" => self.alter_place(OwnedObject::Schema, "ALTER SCHEMA"),
             "database" => self.alter_place(OwnedObject::Database, "ALTER DATABASE"),
-            "aggregate" | "collation" | "conversion"
-            | "default" | "domain" | "event" | "extension" | "foreign"
-            | "language" | "large" | "materialized" | "operator" | "policy" | "publication"
+            "aggregate" | "collation" | "conversion" | "default" | "domain" | "event" | "extension"
+            | "foreign" | "language" | "large" | "materialized" | "operator" | "policy" | "publication"
             | "rule" | "server" | "statistics" | "subscription" | "system" | "tablespace" | "text"
             | "trigger" | "type" | "user" | "procedural" => {
                 let what = match word.as_str() {

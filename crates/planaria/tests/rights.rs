@@ -1,0 +1,167 @@
+//! Rights: that they are recovered with the log, that no password is in it, that calls of those who
+//! have all rights are logged as calls, and that a revoked right is missed at once.
+
+use planaria::scram::Verifier;
+use planaria::{Database, Error, Options, Result, SessionState, SqlState};
+use planaria_sim::disk::SimDisk;
+
+fn denied(outcome: Result<impl Sized>) -> String {
+    let error = outcome.err().expect("refused");
+    assert_eq!(error.sqlstate(), SqlState::INSUFFICIENT_PRIVILEGE, "{error}");
+    error.message().to_owned()
+}
+
+fn one(db: &Database, role: &str, query: &str) -> Result<String> {
+    let rows = db.session_as(role)?.query(query, ())?;
+    Ok(rows[0].text(0).unwrap_or_default())
+}
+
+const SCHEMA: &str = "
+    CREATE ROLE app LOGIN PASSWORD 'correct horse battery staple';
+    CREATE ROLE owner LOGIN;
+    GRANT CREATE ON SCHEMA public TO owner;
+    SET SESSION AUTHORIZATION owner;
+    CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL);
+    INSERT INTO account VALUES (1, 100), (2, 0);
+    CREATE PROCEDURE pay(a int, b int, n int) LANGUAGE plpgsql SECURITY DEFINER AS $$
+    BEGIN
+        UPDATE account SET balance = balance - n WHERE id = a;
+        UPDATE account SET balance = balance + n WHERE id = b;
+    END $$;
+    REVOKE ALL ON PROCEDURE pay FROM PUBLIC;
+    GRANT EXECUTE ON PROCEDURE pay TO app;
+    RESET SESSION AUTHORIZATION;";
+
+#[test]
+fn rights_are_recovered_and_no_password_is_logged() -> Result<()> {
+    let disk = SimDisk::new(1);
+    {
+        let db = Options::new().open_device(disk.device())?;
+        db.execute_script(SCHEMA)?;
+        let mut app = db.session_as("app")?;
+        app.call("pay", (1, 2, 30))?;
+        app.execute("CALL pay(1, 2, 3)", ())?;
+        app.execute("ALTER ROLE app PASSWORD 'hunter2 and more'", ())?;
+        db.execute("CREATE ROLE other ENCRYPTED PASSWORD E'a\\x62c-secret' LOGIN", ())?;
+        db.close()?;
+    }
+    let secrets = ["correct horse", "hunter2", "abc-secret", "x62c-secret"];
+    let device = disk.device();
+    for name in device.list()? {
+        let file = device.open(&name)?;
+        let mut bytes = vec![0; file.size()? as usize];
+        file.read_at(&mut bytes, 0)?;
+        for secret in secrets {
+            let found = bytes.windows(secret.len()).any(|w| w == secret.as_bytes());
+            assert!(!found, "\"{secret}\" is in {name}");
+        }
+    }
+    let db = Options::new().open_device(disk.device())?;
+    assert_eq!(db.recovery().expect("something to recover").calls, 2, "calls are logged as calls");
+    let app = db.role("app").expect("is there");
+    assert!(app.login && !app.superuser);
+    let verifier: Verifier = app.verifier.expect("has a password").parse()?;
+    assert!(verifier.matches("hunter2 and more") && !verifier.matches("correct horse battery staple"));
+    assert_eq!(denied(one(&db, "app", "SELECT balance FROM account")), "permission denied for table account");
+    assert_eq!(one(&db, "owner", "SELECT balance FROM account WHERE id = 2")?, "33");
+    db.session_as("app")?.call("pay", (1, 2, 1))?;
+    assert_eq!(
+        denied(db.session_as("app")?.execute("DROP TABLE account", ())),
+        "must be owner of table account"
+    );
+    Ok(())
+}
+
+#[test]
+fn who_may_log_in() -> Result<()> {
+    let db = Database::in_memory()?;
+    db.execute_script("CREATE ROLE team; CREATE USER anna; REVOKE CONNECT ON DATABASE planaria FROM PUBLIC")?;
+    let refused = |role: &str| -> Error { db.session_as(role).err().expect("refused") };
+    for (role, message) in
+        [("nobody", "role \"nobody\" does not exist"), ("team", "role \"team\" is not permitted to log in")]
+    {
+        let error = refused(role);
+        assert_eq!((error.sqlstate().as_str(), error.message()), ("28000", message));
+    }
+    assert_eq!(refused("anna").message(), "permission denied for database planaria");
+    assert!(db.role("nobody").is_none() && !db.has_passwords());
+    assert_eq!(one(&db, "postgres", "SELECT current_user")?, "postgres");
+    Ok(())
+}
+
+#[test]
+fn a_right_is_missed_as_soon_as_it_is_revoked() -> Result<()> {
+    let db = Database::in_memory()?;
+    db.execute_script(
+        "CREATE ROLE app LOGIN;
+         CREATE TABLE t (id int PRIMARY KEY, n int);
+         CREATE FUNCTION put(p_id int, p_n int) RETURNS int LANGUAGE plpgsql AS $$
+         BEGIN INSERT INTO t VALUES (p_id, p_n); RETURN p_n; END $$;
+         GRANT INSERT, SELECT ON t TO app;",
+    )?;
+    let mut app = db.session_as("app")?;
+    let insert = app.prepare("INSERT INTO t VALUES ($1, $2)")?;
+    let call = app.prepare_call("put", 2)?;
+    app.execute_prepared(&insert, (1, 1))?;
+    app.submit(&call, (2, 2))?;
+    db.execute("REVOKE INSERT ON t FROM app", ())?;
+    assert_eq!(denied(app.execute_prepared(&insert, (3, 3))), "permission denied for table t");
+    assert_eq!(denied(app.submit(&call, (4, 4))), "permission denied for table t");
+    db.execute("GRANT INSERT ON t TO app", ())?;
+    app.execute_prepared(&insert, (5, 5))?;
+    app.submit(&call, (6, 6))?;
+    db.execute("REVOKE EXECUTE ON FUNCTION put FROM PUBLIC", ())?;
+    assert_eq!(denied(app.submit(&call, (7, 7))), "permission denied for function put");
+    // What one role prepared another may not run.
+    app.execute("RESET ROLE", ())?;
+    db.execute("CREATE ROLE other LOGIN", ())?;
+    app.log_in_as("other")?;
+    assert_eq!(denied(app.execute_prepared(&insert, (8, 8))), "permission denied for table t");
+    assert_eq!(
+        db.query("SELECT string_agg(id::text, ' ' ORDER BY id) FROM t", ())?[0].get::<String>(0)?,
+        "1 2 5 6"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_state_carries_its_user_along() -> Result<()> {
+    let db = Database::in_memory()?;
+    db.execute_script("CREATE ROLE app LOGIN; CREATE TABLE t (id int PRIMARY KEY)")?;
+    let mut session = db.session()?;
+    let mut state = SessionState::default();
+    session.swap_state(&mut state);
+    session.log_in_as("app")?;
+    assert_eq!(session.setting("session_authorization")?, "app");
+    assert_eq!(session.setting("is_superuser")?, "off");
+    assert_eq!(denied(session.query("SELECT * FROM t", ())), "permission denied for table t");
+    session.swap_state(&mut state);
+    assert_eq!(session.setting("is_superuser")?, "on");
+    session.query("SELECT * FROM t", ())?;
+    session.swap_state(&mut state);
+    assert_eq!(denied(session.query("SELECT * FROM t", ())), "permission denied for table t");
+    Ok(())
+}
+
+#[test]
+fn calls_that_ask_who_calls_are_logged_by_values() -> Result<()> {
+    let disk = SimDisk::new(2);
+    {
+        let db = Options::new().open_device(disk.device())?;
+        db.execute_script(
+            "CREATE ROLE app LOGIN;
+             CREATE TABLE log (id serial PRIMARY KEY, who text DEFAULT current_user, n int);
+             CREATE PROCEDURE note(p_n int) LANGUAGE plpgsql AS $$
+             BEGIN INSERT INTO log (n) VALUES (p_n); END $$;
+             GRANT INSERT ON log TO app; GRANT USAGE ON SEQUENCE log_id_seq TO app;",
+        )?;
+        db.session_as("app")?.call("note", (1,))?;
+        db.call("note", (2,))?;
+        db.close()?;
+    }
+    let db = Options::new().open_device(disk.device())?;
+    assert_eq!(db.recovery().expect("recovered").calls, 0);
+    let rows = db.query("SELECT who FROM log ORDER BY id", ())?;
+    assert_eq!((rows[0].text(0).as_deref(), rows[1].text(0).as_deref()), (Some("app"), Some("postgres")));
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! CREATE FUNCTION and CREATE PROCEDURE.
+
+use super::{Expr, Name, Position, TypeName};
+
+/// CREATE FUNCTION / PROCEDURE
+#[derive(Clone, PartialEq, Debug)]
+pub struct CreateRoutine {
+    /// Name.
+    pub name: Name,
+    /// OR REPLACE
+    pub or_replace: bool,
+    /// PROCEDURE
+    pub procedure: bool,
+    /// Parameters.
+    pub parameters: Vec<RoutineParameter>,
+    /// RETURNS
+    pub returns: Option<RoutineReturns>,
+    /// LANGUAGE, lower case
+    pub language: Option<String>,
+    /// IMMUTABLE, STABLE, VOLATILE
+    pub volatility: Option<planaria_catalog::Volatility>,
+    /// STRICT
+    pub strict: bool,
+    /// SECURITY DEFINER
+    pub security_definer: bool,
+    /// Body between the quotes
+    pub body: String,
+    /// Where the body begins in the text.
+    pub body_position: Position,
+    /// SET and others that cannot be ignored
+    pub unsupported: Option<(String, Position)>,
+}
+
+/// A parameter of a routine.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RoutineParameter {
+    /// Name; empty if unnamed.
+    pub name: String,
+    /// Mode.
+    pub mode: planaria_catalog::Mode,
+    /// Type.
+    pub ty: TypeName,
+    /// DEFAULT, with its text
+    pub default: Option<(Expr, String)>,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// RETURNS
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
+pub enum RoutineReturns {
+    /// A type.
+    Type { ty: TypeName, setof: bool },
+    /// TABLE (..): its columns are among the parameters, mode `Table`
+    Table,
+}
