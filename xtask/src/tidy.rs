@@ -56,9 +56,10 @@ const ROOMS: &[Room] = &[
     },
     Room { name: "workload", knows: &["base", "planaria"], tests_know: &["sim"], unsafe_in: &[] },
     Room { name: "lab", knows: &["base", "planaria", "workload"], tests_know: &["sim"], unsafe_in: &[] },
+    Room { name: "server", knows: &["base", "planaria"], tests_know: &[], unsafe_in: &[] },
     Room {
         name: "cli",
-        knows: &["base", "planaria", "workload", "lab"],
+        knows: &["base", "planaria", "workload", "lab", "server"],
         tests_know: &["sim"],
         unsafe_in: &[],
     },

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  planaria demo                      load, run, kill for real, recover, verify
+//!  planaria serve [DIR]               the server: PostgreSQL's protocol
 //!  planaria shell [DIR]               a SQL prompt
 //!  planaria run FILE.sql ...          SQL files, as psql runs them
 //!  planaria bench tpcc ...            workloads through the embedding API
@@ -23,6 +24,7 @@ mod print;
 mod progress;
 mod recovery;
 mod run;
+mod serve;
 mod shell;
 
 use clap::{Parser, Subcommand};
@@ -43,6 +45,8 @@ struct Arguments {
 enum Command {
     /// Loads TPC-C, runs it, kills the database, recovers it and checks that nothing is lost.
     Demo(demo::Options),
+    /// Serves a database to clients of PostgreSQL.
+    Serve(Box<serve::Options>),
     /// A SQL prompt on a database in a directory, or in memory.
     Shell(shell::Options),
     /// Runs SQL files; stops at the first error.
@@ -66,6 +70,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Demo(o) => demo::demo(&o),
         Command::DemoVictim(o) => demo::victim(&o),
+        Command::Serve(o) => serve::serve(*o),
         Command::Shell(o) => shell::shell(&o),
         Command::Run(o) => return run::run(&o),
         Command::Bench(o) => bench::bench(&o),

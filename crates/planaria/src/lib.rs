@@ -59,7 +59,10 @@ pub use role::Role;
 pub use row::{Column, ColumnIndex, FromDatum, Row, Rows};
 pub use session::{Notice, PreparedCall, Session, StatementResult, Submitted, Transaction};
 pub use sink::{RowRef, RowSink, ValueRef};
-pub use statement::{Done, Parsed, SessionState, Statement, StatementKind, TransactionStatus, parse};
+pub use statement::{
+    CopyColumns, CopyForm, CopyFormat, CopyHeader, CopyOptions, Done, Parsed, SessionState, Statement,
+    StatementKind, TransactionStatus, parse,
+};
 pub use stats::{Memory, Stats};
 pub use ticket::Ticket;
 

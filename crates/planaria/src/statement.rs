@@ -12,6 +12,7 @@ use crate::sink::RowSink;
 use crate::ticket::Ticket;
 use planaria_base::{Result, Type};
 use planaria_sql::ast;
+pub use planaria_sql::ast::copy::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -83,15 +84,6 @@ impl Parsed {
     pub fn position(&self) -> usize {
         self.statement.position as usize
     }
-    /// Whether a transaction that has failed takes it.
-    pub fn leaves_failed_transaction(&self) -> bool {
-        matches!(
-            &self.statement.kind,
-            ast::StatementKind::Transaction(
-                ast::Transaction::Rollback | ast::Transaction::Commit | ast::Transaction::RollbackTo(_)
-            )
-        )
-    }
 }
 
 /// A statement with `$n` parameters, analysed once.
@@ -115,12 +107,63 @@ impl Statement {
     }
     /// The types of its parameters: as declared, else inferred from where they stand.
     pub fn parameters(&self) -> &[Type] {
-        &self.inner.parameters
+        // Those of COPY are its columns.
+        if self.is_copy() { &[] } else { &self.inner.parameters }
     }
     /// What it does to its session and transaction.
     pub fn kind(&self) -> StatementKind {
         StatementKind::of(&self.inner.statement)
     }
+    /// Whether it is COPY.
+    pub fn is_copy(&self) -> bool {
+        self.inner.copy.is_some()
+    }
+    /// For COPY: the form of the data, and whether it comes in. Then the statement is the INSERT of one
+    /// row, with a parameter for each column, or the query whose rows go out.
+    pub fn copy(&self) -> Option<CopyForm<'_>> {
+        let copy = self.inner.copy.as_deref()?;
+        let names = match &self.inner.statement.kind {
+            ast::StatementKind::Insert(insert) => {
+                insert.columns.iter().map(|(name, _)| name.as_str()).collect()
+            }
+            _ => self.columns().iter().map(|c| c.name.as_str()).collect(),
+        };
+        let table = match &copy.source {
+            ast::copy::CopySource::Table(name, _) => name.parts.last().map_or("", String::as_str),
+            ast::copy::CopySource::Statement(_) => "",
+        };
+        Some(CopyForm {
+            from: copy.from,
+            table,
+            columns: names,
+            types: &self.inner.parameters,
+            options: &copy.options,
+        })
+    }
+    /// Whether a transaction that has failed takes it.
+    pub fn leaves_failed_transaction(&self) -> bool {
+        matches!(
+            &self.inner.statement.kind,
+            ast::StatementKind::Transaction(
+                ast::Transaction::Rollback | ast::Transaction::Commit | ast::Transaction::RollbackTo(_)
+            )
+        )
+    }
+}
+
+/// What COPY says of its data.
+#[derive(Clone, Debug)]
+pub struct CopyForm<'a> {
+    /// FROM STDIN, or TO STDOUT.
+    pub from: bool,
+    /// The table; empty where it is a query.
+    pub table: &'a str,
+    /// The names of the columns.
+    pub columns: Vec<&'a str>,
+    /// Of FROM STDIN: the types of the values.
+    pub types: &'a [Type],
+    /// The rest.
+    pub options: &'a CopyOptions,
 }
 
 /// What a statement did that was [started](Session::start). Its rows went to the sink.
@@ -174,6 +217,31 @@ impl Session {
         Ok(Statement { inner: self.api.prepare_parsed(parsed, types)? })
     }
 
+    /// The statement of a text that was [remembered](Session::remember), if it is still what it was.
+    pub fn recall(&mut self, text: &str, types: &[Option<Type>]) -> Option<Statement> {
+        self.api.recall(text, types).map(|inner| Statement { inner })
+    }
+
+    /// Keeps the statement that is the whole of a text, so that the text need not be analysed again soon.
+    pub fn remember(&mut self, text: &str, statement: &Statement) {
+        self.api.remember(text, &statement.inner);
+    }
+
+    /// Gives a statement a name, as PREPARE does; 42P05 where it is taken.
+    pub fn name(&mut self, name: &str, statement: &Statement) -> Result<()> {
+        self.api.name(name, &statement.inner)
+    }
+
+    /// The statement of that name, by PREPARE or [`Session::name`].
+    pub fn named(&self, name: &str) -> Option<Statement> {
+        self.api.named(name).map(|inner| Statement { inner: inner.clone() })
+    }
+
+    /// Forgets a name; it may not be there.
+    pub fn forget(&mut self, name: &str) {
+        self.api.forget(name);
+    }
+
     /// Runs a statement and returns as soon as it is committed in memory; its rows go to `sink` on the
     /// way. Nobody may hear of any of it before the ticket says that it is on disk.
     pub fn start(
@@ -183,6 +251,28 @@ impl Session {
         sink: &mut dyn RowSink,
     ) -> Result<Done> {
         self.api.start(&statement.inner, params, sink)
+    }
+
+    /// Begins a transaction block, as BEGIN does.
+    pub fn begin(&mut self) -> Result<()> {
+        self.api.control(&ast::Transaction::Begin { read_only: false }).map(|_| ())
+    }
+
+    /// Commits the transaction block, as COMMIT does, and returns as soon as that is done in memory. A
+    /// block that had failed is rolled back, which is no error. 40001 where it cannot be serialized.
+    pub fn commit(&mut self) -> Result<Ticket> {
+        self.api.control(&ast::Transaction::Commit).map(|(_, ticket)| ticket)
+    }
+
+    /// Rolls the transaction block back, as ROLLBACK does.
+    pub fn rollback(&mut self) -> Result<()> {
+        self.api.control(&ast::Transaction::Rollback).map(|_| ())
+    }
+
+    /// The transaction block, if one is open, cannot be committed any more: something that belongs to it
+    /// failed before the engine heard of it.
+    pub fn fail_transaction(&mut self) {
+        self.api.fail_block();
     }
 
     /// Exchanges what this session is with what another one was. Not while a transaction is open.
@@ -198,6 +288,11 @@ impl Session {
     /// The value of a setting, as SHOW has it; 42704 where there is none of that name.
     pub fn setting(&self, name: &str) -> Result<&str> {
         self.api.setting(name)
+    }
+
+    /// Sets a setting from one text, as SET does; 42704 for an unknown one, 22023 for a value it cannot have.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        self.api.set(name, value)
     }
 
     /// A setting that is a time, in milliseconds; 0 where it is off.

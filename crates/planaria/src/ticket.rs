@@ -37,12 +37,26 @@ impl std::fmt::Debug for OnDisk {
 pub(crate) struct SessionLog(pub(crate) Arc<Log>);
 
 impl Ticket {
-    pub(crate) fn done() -> Ticket {
+    /// Of what needs no disk.
+    pub fn done() -> Ticket {
         Ticket { on_disk: None }
     }
 
     pub(crate) fn new(epoch: Epoch, log: &Arc<SessionLog>, read: bool) -> Ticket {
         Ticket { on_disk: Some(OnDisk { epoch, log: log.clone(), read }) }
+    }
+
+    /// The ticket of two commits: on disk when both are.
+    #[must_use]
+    pub fn and(self, other: Ticket) -> Ticket {
+        let on_disk = match (self.on_disk, other.on_disk) {
+            (Some(a), Some(b)) => {
+                let (epoch, read) = (a.epoch.max(b.epoch), a.read && b.read);
+                Some(OnDisk { epoch, read, log: a.log })
+            }
+            (a, b) => a.or(b),
+        };
+        Ticket { on_disk }
     }
 
     /// Whether it is on disk.

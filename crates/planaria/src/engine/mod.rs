@@ -43,6 +43,7 @@ use crate::session::{Notice, PreparedCall, StatementResult, Submitted};
 use crate::sink::RowSink;
 use crate::statement::{Done, Parsed, TransactionStatus};
 use crate::stats::{Memory, Stats};
+use crate::ticket::Ticket;
 use crate::{Durability, LogKind, Scheme};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -112,6 +113,11 @@ pub(crate) trait SessionApi: Send {
     -> Result<StatementResult>;
     /// Analyses a parsed statement whose first parameters have these types, where they are known.
     fn prepare_parsed(&mut self, parsed: &Parsed, types: &[Option<Type>]) -> Result<Arc<PreparedStatement>>;
+    fn recall(&mut self, text: &str, types: &[Option<Type>]) -> Option<Arc<PreparedStatement>>;
+    fn remember(&mut self, text: &str, statement: &Arc<PreparedStatement>);
+    fn name(&mut self, name: &str, statement: &Arc<PreparedStatement>) -> Result<()>;
+    fn named(&self, name: &str) -> Option<&Arc<PreparedStatement>>;
+    fn forget(&mut self, name: &str);
     /// Runs a statement without waiting for the disk; its rows go to the sink.
     fn start(
         &mut self,
@@ -119,11 +125,16 @@ pub(crate) trait SessionApi: Send {
         params: &dyn Params,
         sink: &mut dyn RowSink,
     ) -> Result<Done>;
+    /// BEGIN, COMMIT or ROLLBACK, without waiting for the disk; the command tag.
+    fn control(&mut self, transaction: &ast::Transaction) -> Result<(String, Ticket)>;
+    /// The open transaction block has failed.
+    fn fail_block(&mut self);
     /// Puts the state of another session in place of this one's.
     fn swap_state(&mut self, state: &mut KeptState);
     /// Becomes the session of a role, as if it had logged in.
     fn log_in_as(&mut self, role: &str) -> Result<()>;
     fn cancelled_by(&mut self, flag: &Arc<AtomicBool>);
+    fn set(&mut self, name: &str, value: &str) -> Result<()>;
     fn setting(&self, name: &str) -> Result<&str>;
     fn settings_changes(&self) -> u64;
     fn setting_milliseconds(&self, name: &str) -> u64;
@@ -399,11 +410,39 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
     fn log_in_as(&mut self, role: &str) -> Result<()> {
         SessionCore::log_in_as(self, role)
     }
+    fn fail_block(&mut self) {
+        if matches!(self.block, session::Block::Open) {
+            self.block = session::Block::Failed;
+        }
+    }
+    fn control(&mut self, transaction: &ast::Transaction) -> Result<(String, Ticket)> {
+        self.notices.clear();
+        let tag = self.transaction_control(transaction)?.tag;
+        Ok((tag, std::mem::replace(&mut self.pending, Ticket::done())))
+    }
+    fn recall(&mut self, text: &str, types: &[Option<Type>]) -> Option<Arc<PreparedStatement>> {
+        self.recall_statement(text, types)
+    }
+    fn remember(&mut self, text: &str, statement: &Arc<PreparedStatement>) {
+        self.remember_statement(text, statement);
+    }
+    fn name(&mut self, name: &str, statement: &Arc<PreparedStatement>) -> Result<()> {
+        self.name_statement(name, statement)
+    }
+    fn named(&self, name: &str) -> Option<&Arc<PreparedStatement>> {
+        self.statements.named.get(name)
+    }
+    fn forget(&mut self, name: &str) {
+        self.statements.named.remove(name);
+    }
     fn swap_state(&mut self, state: &mut KeptState) {
         self.exchange_state(state);
     }
     fn cancelled_by(&mut self, flag: &Arc<AtomicBool>) {
         self.cancelled.clone_from(flag);
+    }
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        self.settings.set(name, Some(&[value.to_owned()]), false)
     }
     fn setting(&self, name: &str) -> Result<&str> {
         self.settings.get(name)

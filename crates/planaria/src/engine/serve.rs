@@ -3,20 +3,26 @@
 
 use super::session::{Block, SessionCore};
 use super::settings::{Settings, show_columns};
-use super::statement::{PreparedStatement, is_program, tag_name};
-use super::user::User;
+use super::statement::{PreparedStatement, done, is_program, tag_name};
+use super::user::{User, stamp};
 use crate::params::Params;
 use crate::row::Column;
+use crate::session::StatementResult;
 use crate::sink::RowSink;
 use crate::statement::{Done, Parsed};
 use crate::ticket::Ticket;
 use parking_lot::Mutex;
-use planaria_base::{Result, Type};
+use planaria_base::{Error, Result, SqlState, Type};
 use planaria_protocol::Protocol;
-use planaria_sql::ast::{Statement, StatementKind};
+use planaria_sql::ast::copy::{Copy, CopySource};
+use planaria_sql::ast::{self, Expr, ExprKind, InsertSource, Statement, StatementKind};
 use planaria_sql::lower::ParamTypes;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Longer texts are not kept analysed.
+const TEXT_KEPT_MAX: usize = 16 << 10;
 
 /// What a client's session is, apart from a transaction under way.
 #[derive(Default)]
@@ -41,6 +47,34 @@ pub(super) fn utility_columns(statement: &Statement) -> Arc<[Column]> {
     names.into_iter().map(|n| Column { name: n.to_owned(), ty: Type::Text }).collect()
 }
 
+fn column(name: &str, position: u32) -> Expr {
+    let name = ast::Name { parts: vec![name.to_owned()], position };
+    Expr { position, kind: ExprKind::Column(name) }
+}
+
+/// `SELECT columns FROM table`, all of them if none are named.
+fn rows_of(position: u32, table: &ast::Name, columns: &[(String, u32)]) -> Statement {
+    let all = Expr { position, kind: ExprKind::Star(None) };
+    let item = |expr| ast::SelectItem { expr, alias: None };
+    let items = match columns {
+        [] => vec![item(all)],
+        columns => columns.iter().map(|(name, at)| item(column(name, *at))).collect(),
+    };
+    let from = vec![ast::TableRef::Relation { name: table.clone(), alias: None }];
+    let select = ast::Select { items, from, ..Default::default() };
+    let query = ast::Query {
+        with: Vec::new(),
+        recursive: false,
+        body: ast::QueryBody::Select(Box::new(select)),
+        order_by: Vec::new(),
+        limit: None,
+        offset: None,
+        locking: false,
+        position,
+    };
+    Statement { position, end: position, kind: StatementKind::Query(Box::new(query)) }
+}
+
 impl<P: Protocol> SessionCore<P> {
     pub(super) fn prepare_statement(
         &mut self,
@@ -49,6 +83,9 @@ impl<P: Protocol> SessionCore<P> {
     ) -> Result<Arc<PreparedStatement>> {
         let statement = &parsed.statement;
         self.check_block(Some(statement))?;
+        if let StatementKind::Copy(copy) = &statement.kind {
+            return self.prepare_copy(copy, &parsed.text);
+        }
         if is_program(statement) {
             return self.analyse_declared(statement.clone(), &parsed.text, ParamTypes(types.to_vec()));
         }
@@ -63,8 +100,116 @@ impl<P: Protocol> SessionCore<P> {
             statement: statement.clone(),
             parameters: Arc::from([]),
             columns,
+            copy: None,
             compiled: Mutex::new(None),
         }))
+    }
+
+    /// COPY is an INSERT of one row, run for each line, or a query.
+    fn prepare_copy(&mut self, copy: &Copy, text: &str) -> Result<Arc<PreparedStatement>> {
+        let inner = match &copy.source {
+            CopySource::Statement(statement) => (**statement).clone(),
+            CopySource::Table(table, columns) => {
+                if copy.from {
+                    self.insert_of_row(copy.position, table, columns)
+                } else {
+                    rows_of(copy.position, table, columns)
+                }
+            }
+        };
+        let statement = self.analyse_declared(inner, text, ParamTypes::default())?;
+        if !copy.from && statement.columns.is_empty() {
+            return Err(Error::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "COPY query must have a RETURNING clause",
+            ));
+        }
+        Ok(Arc::new(PreparedStatement {
+            text: statement.text.clone(),
+            statement: statement.statement.clone(),
+            parameters: statement.parameters.clone(),
+            // Of COPY FROM, the names of the columns that are filled.
+            columns: statement.columns.clone(),
+            copy: Some(Box::new(copy.clone())),
+            compiled: Mutex::new(None),
+        }))
+    }
+
+    /// `INSERT INTO table (columns) VALUES ($1, ...)`, with all columns if none are named.
+    fn insert_of_row(&mut self, position: u32, table: &ast::Name, columns: &[(String, u32)]) -> Statement {
+        let mut columns = columns.to_vec();
+        if columns.is_empty() {
+            let catalog = self.newest_catalog();
+            let found = table.parts.last().and_then(|name| catalog.table(name));
+            // Where there is no such table, the INSERT will say so.
+            let named = found.into_iter().flat_map(|t| t.columns.iter().filter(|c| !c.hidden));
+            columns = named.map(|c| (c.name.clone(), table.position)).collect();
+        }
+        let parameters = 1..=columns.len() as u32;
+        let row = parameters.map(|n| Some(Expr { position, kind: ExprKind::Parameter(n) })).collect();
+        let insert = ast::Insert {
+            with: Vec::new(),
+            table: table.clone(),
+            alias: None,
+            columns,
+            overriding: Some(true),
+            source: InsertSource::Values(vec![row]),
+            on_conflict: None,
+            returning: Vec::new(),
+            into: None,
+        };
+        Statement { position, end: position, kind: StatementKind::Insert(Box::new(insert)) }
+    }
+
+    /// DISCARD
+    pub(super) fn discard(&mut self, what: &str) -> Result<StatementResult> {
+        if what == "all" && !matches!(self.block, Block::None) {
+            let message = "DISCARD ALL cannot run inside a transaction block";
+            return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+        }
+        if matches!(what, "all" | "sequences") {
+            self.sequences.swap_current(&mut Vec::new());
+        }
+        if what == "all" {
+            self.statements.named.clear();
+            self.set_session_authorization(None, false)?;
+            self.settings.set("all", None, false)?;
+            self.mirror_user();
+        }
+        Ok(done(&format!("DISCARD {}", what.to_uppercase())))
+    }
+
+    /// The statement of a text that this session has analysed before, if it still is what it was: the
+    /// schema is the same, and so are the types of the parameters that are given.
+    pub(super) fn recall_statement(
+        &mut self,
+        text: &str,
+        types: &[Option<Type>],
+    ) -> Option<Arc<PreparedStatement>> {
+        let found = self.statements.by_text.get(text)?;
+        let given = types.iter().zip(&*found.parameters);
+        let same = types.len() <= found.parameters.len()
+            && given.into_iter().all(|(wanted, is)| wanted.as_ref().is_none_or(|w| w == is));
+        let now = stamp(self.engine.version.load(Ordering::Acquire), self.user.current());
+        let current = found.compiled.lock().as_ref().is_some_and(|(under, _)| *under == now);
+        (same && current && !matches!(self.block, Block::Failed)).then(|| found.clone())
+    }
+
+    /// Keeps a statement for [`Self::recall_statement`], if that makes sense.
+    pub(super) fn remember_statement(&mut self, text: &str, statement: &Arc<PreparedStatement>) {
+        if is_program(&statement.statement) && text.len() <= TEXT_KEPT_MAX {
+            self.statements.keep(text, statement);
+        }
+    }
+
+    /// Gives a statement a name, as PREPARE does; 42P05 where it is taken.
+    pub(super) fn name_statement(&mut self, name: &str, statement: &Arc<PreparedStatement>) -> Result<()> {
+        if self.statements.named.contains_key(name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(Error::new(SqlState::DUPLICATE_PREPARED_STATEMENT, message));
+        }
+        self.statements.named.insert(name.to_owned(), statement.clone());
+        Ok(())
     }
 
     pub(super) fn start_statement(

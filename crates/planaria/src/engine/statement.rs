@@ -27,8 +27,17 @@ const STATEMENTS_KEPT: usize = 512;
 /// Statements a session has seen, by text, and those it named with PREPARE.
 #[derive(Default)]
 pub(crate) struct StatementCache {
-    by_text: HashMap<String, Arc<PreparedStatement>>,
+    pub(super) by_text: HashMap<String, Arc<PreparedStatement>>,
     pub(super) named: HashMap<String, Arc<PreparedStatement>>,
+}
+
+impl StatementCache {
+    pub(super) fn keep(&mut self, text: &str, statement: &Arc<PreparedStatement>) {
+        if self.by_text.len() >= STATEMENTS_KEPT {
+            self.by_text.clear();
+        }
+        self.by_text.insert(text.to_owned(), statement.clone());
+    }
 }
 
 /// A statement, analysed: what its parameters and columns are.
@@ -37,6 +46,8 @@ pub(crate) struct PreparedStatement {
     pub(crate) statement: Statement,
     pub(crate) parameters: Arc<[Type]>,
     pub(crate) columns: Arc<[Column]>,
+    /// For COPY: then the statement is the INSERT of a row, or the query whose rows go out.
+    pub(crate) copy: Option<Box<ast::copy::Copy>>,
     /// Its code under the catalog version, and for the role, that it was last run under.
     pub(super) compiled: Mutex<Option<(u64, Arc<Compiled>)>>,
 }
@@ -297,6 +308,14 @@ impl<P: Protocol> SessionCore<P> {
             StatementKind::SetSessionAuthorization { name, local } => {
                 self.set_session_authorization(name.as_deref(), *local)?
             }
+            StatementKind::Discard(what) => self.discard(what)?,
+            StatementKind::Copy(_) => {
+                return Err(Error::unsupported(
+                    "COPY needs a connection to a server",
+                    "Run `planaria serve`, or insert the rows with a prepared INSERT.",
+                )
+                .at(statement.position));
+            }
             StatementKind::NoOperation(tag) => done(tag),
             StatementKind::Checkpoint => {
                 return Err(Error::unsupported("CHECKPOINT", "The log alone recovers the database for now.")
@@ -351,6 +370,7 @@ impl<P: Protocol> SessionCore<P> {
             statement,
             parameters,
             columns,
+            copy: None,
             compiled: Mutex::new(Some((stamp(snapshot.version(), role), compiled))),
         }))
     }
@@ -375,14 +395,12 @@ impl<P: Protocol> SessionCore<P> {
                 columns: super::serve::utility_columns(&statement),
                 statement,
                 parameters: Arc::from([]),
+                copy: None,
                 compiled: Mutex::new(None),
             }));
         }
         let prepared = self.analyse(statement, text, params)?;
-        if self.statements.by_text.len() >= STATEMENTS_KEPT {
-            self.statements.by_text.clear();
-        }
-        self.statements.by_text.insert(text.to_owned(), prepared.clone());
+        self.statements.keep(text, &prepared);
         Ok(prepared)
     }
 

@@ -4,6 +4,7 @@
 //! error can point at carries its byte position in the text. Names are folded
 //! already: lower case unless they were quoted.
 
+pub mod copy;
 pub mod plpgsql;
 mod rights;
 mod routine;
@@ -531,6 +532,10 @@ pub enum StatementKind {
     Deallocate(Option<String>),
     /// COMMENT ON, ANALYZE, VACUUM and others that change nothing here: the command tag
     NoOperation(String),
+    /// COPY
+    Copy(Box<copy::Copy>),
+    /// DISCARD: ALL, or what else is said
+    Discard(String),
     /// CHECKPOINT
     Checkpoint,
     /// CREATE ROLE | USER | GROUP

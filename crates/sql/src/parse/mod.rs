@@ -19,6 +19,7 @@
 
 mod alter;
 mod call;
+mod copy;
 mod dml;
 mod expr;
 mod from;

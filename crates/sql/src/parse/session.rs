@@ -325,6 +325,18 @@ impl Parser<'_> {
         Ok(StatementKind::Deallocate(name))
     }
 
+    /// `DISCARD ALL | PLANS | SEQUENCES | TEMP | TEMPORARY`
+    pub(crate) fn discard(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let what = self.word();
+        if !self.at_any(&["all", "plans", "sequences", "temp", "temporary"]) {
+            return self.fail();
+        }
+        self.bump();
+        let what = if what.as_str() == "temporary" { "temp" } else { what.as_str() };
+        Ok(StatementKind::Discard(what.to_owned()))
+    }
+
     /// `EXPLAIN [ANALYZE] [VERBOSE] statement`, `EXPLAIN (options) statement`, and our own
     /// `EXPLAIN PROCEDURE name [(types)]` and `EXPLAIN RECOVERY`.
     pub(crate) fn explain(&mut self) -> Result<StatementKind> {

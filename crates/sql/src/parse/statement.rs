@@ -57,8 +57,10 @@ impl Parser<'_> {
             "lock" => self.skip("LOCK TABLE"),
             "cluster" => self.skip("CLUSTER"),
             "unlisten" => self.skip("UNLISTEN"),
-            "copy" | "declare" | "fetch" | "move" | "close" | "listen" | "notify" | "merge" | "load"
-            | "discard" | "refresh" | "import" => {
+            "copy" => self.copy(),
+            "discard" => self.discard(),
+            "declare" | "fetch" | "move" | "close" | "listen" | "notify" | "merge" | "load" | "refresh"
+            | "import" => {
                 let name = word.as_str().to_uppercase();
                 self.unsupported_statement(&name)
             }

@@ -1,0 +1,253 @@
+//! `planaria serve`: the server.
+//!
+//! A setting is looked up in this order: the command line, the environment, the file of `--config`, the
+//! default. The command line and the environment are clap's; the file is read here.
+
+use crate::recovery::Recovery;
+use clap::{Args, ValueEnum};
+use planaria::{Database, Durability, Error, LogKind, Result, SqlState};
+use planaria_server::{Config, Server};
+use serde::Deserialize;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tracing_subscriber::EnvFilter;
+
+/// Options of `planaria serve`.
+#[derive(Args)]
+pub struct Options {
+    /// Directory of the database; in memory without, and gone when the server stops
+    #[arg(env = "PLANARIA_DIR")]
+    dir: Option<PathBuf>,
+    /// A file of settings in TOML
+    #[arg(long, value_name = "FILE", env = "PLANARIA_CONFIG")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    settings: Settings,
+    #[command(flatten)]
+    recovery: Recovery,
+}
+
+/// What may stand on the command line, in the environment, and in the file.
+#[derive(Args, Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Settings {
+    /// Addresses to listen at, such as 127.0.0.1:5432; several with commas
+    #[arg(long, value_name = "ADDR:PORT", value_delimiter = ',', env = "PLANARIA_LISTEN")]
+    listen: Option<Vec<String>>,
+    /// Connections at a time
+    #[arg(long, value_name = "N", env = "PLANARIA_MAX_CONNECTIONS")]
+    max_connections: Option<usize>,
+    /// Threads that serve; one a core without
+    #[arg(long, value_name = "N", env = "PLANARIA_THREADS")]
+    threads: Option<usize>,
+    /// When a client hears of a commit: fsync, async, off
+    #[arg(long, value_name = "WHEN", env = "PLANARIA_DURABILITY")]
+    durability: Option<String>,
+    /// What calls write to the log: command, logical, adaptive, ...
+    #[arg(long, value_name = "KIND", env = "PLANARIA_LOG_KIND")]
+    log_kind: Option<String>,
+    /// Logger threads, each with its own files
+    #[arg(long, value_name = "N", env = "PLANARIA_LOGGERS")]
+    loggers: Option<usize>,
+    /// Seconds from connecting until a client has said who it is
+    #[arg(long, value_name = "S", env = "PLANARIA_STARTUP_TIMEOUT")]
+    startup_timeout: Option<f64>,
+    /// Seconds that a client may take to read its answers
+    #[arg(long, value_name = "S", env = "PLANARIA_WRITE_TIMEOUT")]
+    write_timeout: Option<f64>,
+    /// Seconds that open transactions have when the server is to stop
+    #[arg(long, value_name = "S", env = "PLANARIA_DRAIN_TIMEOUT")]
+    drain_timeout: Option<f64>,
+    /// Longest message of a client, in bytes
+    #[arg(long, value_name = "N", env = "PLANARIA_MAX_MESSAGE_BYTES")]
+    max_message_bytes: Option<usize>,
+    /// Largest answer of a statement, in bytes
+    #[arg(long, value_name = "N", env = "PLANARIA_MAX_RESULT_BYTES")]
+    max_result_bytes: Option<usize>,
+    /// Form of the server's own log, on standard error
+    #[arg(long, value_enum, env = "PLANARIA_LOG_FORMAT")]
+    log_format: Option<LogFormat>,
+    /// What it says: error, warn, info, debug, trace, or a filter of tracing
+    #[arg(long, value_name = "LEVEL", env = "PLANARIA_LOG_LEVEL")]
+    log_level: Option<String>,
+}
+
+/// Form of the server's own log.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+enum LogFormat {
+    /// For people
+    #[default]
+    Text,
+    /// An object a line
+    Json,
+}
+
+/// 22023
+fn invalid(what: impl std::fmt::Display) -> Error {
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, what.to_string())
+}
+
+impl Settings {
+    fn read(file: &Path) -> Result<Settings> {
+        let text = std::fs::read_to_string(file).map_err(|e| invalid(format!("{}: {e}", file.display())))?;
+        toml::from_str(&text).map_err(|e| invalid(format!("{}: {e}", file.display())))
+    }
+
+    /// These, and where they say nothing the others.
+    fn or(self, other: Settings) -> Settings {
+        Settings {
+            listen: self.listen.or(other.listen),
+            max_connections: self.max_connections.or(other.max_connections),
+            threads: self.threads.or(other.threads),
+            durability: self.durability.or(other.durability),
+            log_kind: self.log_kind.or(other.log_kind),
+            loggers: self.loggers.or(other.loggers),
+            startup_timeout: self.startup_timeout.or(other.startup_timeout),
+            write_timeout: self.write_timeout.or(other.write_timeout),
+            drain_timeout: self.drain_timeout.or(other.drain_timeout),
+            max_message_bytes: self.max_message_bytes.or(other.max_message_bytes),
+            max_result_bytes: self.max_result_bytes.or(other.max_result_bytes),
+            log_format: self.log_format.or(other.log_format),
+            log_level: self.log_level.or(other.log_level),
+        }
+    }
+
+    fn server(&self) -> Result<Config> {
+        let mut config = Config::default();
+        if let Some(listen) = &self.listen {
+            config.listen = addresses(listen)?;
+        }
+        let seconds = |value: Option<f64>, default: Duration| match value {
+            None => Ok(default),
+            Some(s) => {
+                Duration::try_from_secs_f64(s).map_err(|_| invalid(format!("{s} is no time in seconds")))
+            }
+        };
+        config.max_connections = self.max_connections.unwrap_or(config.max_connections);
+        config.threads = self.threads;
+        config.startup_timeout = seconds(self.startup_timeout, config.startup_timeout)?;
+        config.write_timeout = seconds(self.write_timeout, config.write_timeout)?;
+        config.drain_timeout = seconds(self.drain_timeout, config.drain_timeout)?;
+        config.max_message_bytes = self.max_message_bytes.unwrap_or(config.max_message_bytes);
+        config.max_result_bytes = self.max_result_bytes.unwrap_or(config.max_result_bytes);
+        Ok(config)
+    }
+
+    fn database(&self) -> Result<planaria::Options> {
+        let mut options = planaria::Options::new();
+        if let Some(durability) = &self.durability {
+            options = options.durability(durability.parse::<Durability>().map_err(invalid)?);
+        }
+        if let Some(kind) = &self.log_kind {
+            options = options.log(kind.parse::<LogKind>().map_err(invalid)?);
+        }
+        if let Some(loggers) = self.loggers {
+            options = options.loggers(loggers);
+        }
+        Ok(options)
+    }
+
+    fn log(&self) -> Result<()> {
+        let level = self.log_level.as_deref().unwrap_or("info");
+        let filter = EnvFilter::try_new(level).map_err(invalid)?;
+        let log =
+            tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+        let set = match self.log_format.unwrap_or_default() {
+            LogFormat::Text => {
+                let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
+                log.with_ansi(colours).try_init()
+            }
+            LogFormat::Json => log.json().flatten_event(true).try_init(),
+        };
+        set.map_err(|e| Error::internal(e.to_string()))
+    }
+}
+
+/// Addresses of texts: `HOST:PORT`, `HOST`, `:PORT`.
+fn addresses(texts: &[String]) -> Result<Vec<SocketAddr>> {
+    const PORT: u16 = 5432;
+    let mut all = Vec::new();
+    for text in texts {
+        let found = match text.strip_prefix(':') {
+            Some(port) => format!("127.0.0.1:{port}").to_socket_addrs(),
+            None => text.to_socket_addrs().or_else(|_| (text.as_str(), PORT).to_socket_addrs()),
+        };
+        let before = all.len();
+        all.extend(found.map_err(|e| invalid(format!("{text} is no address to listen at: {e}")))?);
+        if all.len() == before {
+            return Err(invalid(format!("{text} is no address to listen at")));
+        }
+    }
+    Ok(all)
+}
+
+/// Opens the database, serves it until a signal comes, closes it.
+pub fn serve(options: Options) -> Result<()> {
+    let settings = match &options.config {
+        Some(file) => options.settings.or(Settings::read(file)?),
+        None => options.settings,
+    };
+    settings.log()?;
+    let config = settings.server()?;
+    let db = match &options.dir {
+        Some(dir) => options.recovery.open_and_tell(settings.database()?, dir)?,
+        None => {
+            tracing::warn!(
+                "no directory was given: the database lives in memory and is gone with the server"
+            );
+            settings.database()?.in_memory()?
+        }
+    };
+    if let Some(report) = db.recovery() {
+        tracing::info!(
+            transactions = report.transactions,
+            seconds = report.replay.as_secs_f64(),
+            "recovered by {}",
+            report.scheme
+        );
+    }
+    let db = Arc::new(db);
+    let server = Server::bind(db.clone(), config)?;
+    server.stop_on_signals()?;
+    for address in server.addresses() {
+        tracing::info!("planaria {} listens at {address}", env!("CARGO_PKG_VERSION"));
+    }
+    server.run()?;
+    close(db)?;
+    tracing::info!("closed");
+    Ok(())
+}
+
+/// Closes the database: what was committed is on disk then.
+fn close(db: Arc<Database>) -> Result<()> {
+    match Arc::try_unwrap(db) {
+        Ok(db) => db.close(),
+        Err(db) => db.flush(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_goes_before_the_file() {
+        let file: Settings =
+            toml::from_str("listen = ['[::1]:1']\nmax_connections = 5").expect("well-formed");
+        let line = Settings { max_connections: Some(7), ..Settings::default() };
+        let config = line.or(file).server().expect("in range");
+        assert_eq!(config.max_connections, 7);
+        assert_eq!(config.listen, ["[::1]:1".parse().expect("an address")]);
+        assert!(toml::from_str::<Settings>("lisen = []").is_err());
+    }
+
+    #[test]
+    fn addresses_may_lack_a_part() {
+        let all = addresses(&[":7".into(), "127.0.0.1".into()]).expect("addresses");
+        assert_eq!(all, ["127.0.0.1:7".parse().expect("one"), "127.0.0.1:5432".parse().expect("one")]);
+        assert!(addresses(&["no such host:x".into()]).is_err());
+    }
+}

@@ -1,0 +1,521 @@
+//! One client's side of the engine: takes messages, leaves replies. Knows no socket and waits for nothing.
+//!
+//! A transaction here is one of three:
+//!
+//! * a *block*: between BEGIN and COMMIT, as the client said;
+//! * *implicit*: of several statements that belong together without BEGIN: those of one simple query,
+//!   or those that are executed before one Sync;
+//! * a statement alone: what comes alone in a simple query or before Sync. Such a call of a procedure is
+//!   logged as that call; so whether it is alone is looked up before it runs (`Input::ahead`).
+//!
+//! Replies stay in the buffer until the commits that they tell of are on disk: `pending` is the ticket
+//! of all of them.
+
+use crate::cancel::Key;
+use crate::copy::CopyIn;
+use crate::encode::{self, Format};
+use crate::portal::{Portal, Prepared};
+use crate::query::Script;
+use crate::read::{Reader, violation};
+use crate::reply::{Reply, Severity};
+use crate::server::Shared;
+use planaria::{
+    Column, Done, Error, Params, Result, RowRef, RowSink, Session, SessionState, SqlState, Statement,
+    StatementKind, Ticket, TransactionStatus,
+};
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Settings whose value is reported when it changes, as far as it can.
+const REPORTED: [&str; 3] = ["application_name", "DateStyle", "default_transaction_read_only"];
+
+/// Statements prepared or portals open, of one connection.
+const NAMES_MAX: usize = 100_000;
+
+/// See the module's head.
+pub(crate) struct Backend {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) key: Key,
+    /// While a statement runs or a transaction is open.
+    session: Option<Session>,
+    /// What the session is, while there is none.
+    state: SessionState,
+    pub(crate) reply: Reply,
+    /// The open transaction is implicit.
+    implicit: bool,
+    /// After an error in extended query: everything up to Sync is passed over.
+    skipping: bool,
+    pub(crate) statements: HashMap<String, Arc<Prepared>>,
+    pub(crate) unnamed: Option<Arc<Prepared>>,
+    pub(crate) portals: HashMap<String, Portal>,
+    pub(crate) unnamed_portal: Option<Portal>,
+    /// A COPY FROM STDIN is under way, and what stands behind it in its query.
+    pub(crate) copy: Option<(CopyIn, Option<Script>)>,
+    /// Of all commits that the replies tell of.
+    pub(crate) pending: Ticket,
+    /// The replies are wanted now.
+    pub(crate) flush: bool,
+    /// The connection is to end.
+    pub(crate) closing: bool,
+    /// What the error points into that a message ends with.
+    pub(crate) error_text: Option<Box<str>>,
+    settings_seen: u64,
+    reported: Vec<String>,
+}
+
+/// Rows as messages, in the end of a buffer.
+pub(crate) struct Encoder<'a> {
+    pub(crate) out: &'a mut Vec<u8>,
+    pub(crate) start: usize,
+    pub(crate) columns: &'a [Column],
+    pub(crate) formats: &'a [Format],
+    pub(crate) bytes_max: usize,
+}
+
+impl RowSink for Encoder<'_> {
+    fn restart(&mut self) {
+        self.out.truncate(self.start);
+    }
+
+    fn row(&mut self, row: RowRef<'_>) -> Result<()> {
+        if self.columns.is_empty() {
+            return Ok(());
+        }
+        encode::data_row(self.out, row, self.columns, self.formats);
+        if self.out.len() - self.start > self.bytes_max {
+            return Err(too_large(self.bytes_max));
+        }
+        Ok(())
+    }
+}
+
+/// 54000
+#[cold]
+fn too_large(bytes_max: usize) -> Error {
+    Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "the answer is too large")
+        .detail(format!("It has more than {bytes_max} bytes (max_result_bytes)."))
+        .hint("Ask for fewer rows at a time.")
+}
+
+/// How a statement is to be run.
+pub(crate) struct How<'a> {
+    /// Its shape: see [`crate::shapes`].
+    pub(crate) shape: u64,
+    pub(crate) params: &'a dyn Params,
+    pub(crate) formats: &'a [Format],
+    /// The columns are described in front of the rows.
+    pub(crate) described: bool,
+}
+
+impl Backend {
+    pub(crate) fn new(shared: Arc<Shared>, key: Key) -> Backend {
+        Backend {
+            shared,
+            key,
+            session: None,
+            state: SessionState::default(),
+            reply: Reply::default(),
+            implicit: false,
+            skipping: false,
+            statements: HashMap::new(),
+            unnamed: None,
+            portals: HashMap::new(),
+            unnamed_portal: None,
+            copy: None,
+            pending: Ticket::done(),
+            flush: false,
+            closing: false,
+            error_text: None,
+            settings_seen: 0,
+            reported: Vec::new(),
+        }
+    }
+
+    // ---- messages ----
+
+    /// Takes a message. `alone`: for Execute, that nothing else runs before the next Sync.
+    pub(crate) fn message(&mut self, tag: u8, body: Reader<'_>, alone: bool) {
+        if self.skipping && !matches!(tag, b'S' | b'X') {
+            return;
+        }
+        if self.copy.is_some() {
+            return self.copy_message(tag, body);
+        }
+        let outcome = match tag {
+            b'Q' => {
+                self.key.flag.store(false, Ordering::Relaxed);
+                return self.simple_query(body);
+            }
+            b'P' => self.parse_message(body),
+            b'B' => self.bind_message(body),
+            b'D' => self.describe_message(body),
+            b'E' => {
+                self.key.flag.store(false, Ordering::Relaxed);
+                self.execute_message(body, alone)
+            }
+            b'C' => self.close_message(body),
+            b'S' => return self.sync(),
+            b'H' => {
+                self.flush = true;
+                Ok(())
+            }
+            b'X' => {
+                self.closing = true;
+                return;
+            }
+            // What is left of a COPY that has failed.
+            b'd' | b'c' | b'f' => return,
+            b'F' => Err(Error::unsupported(
+                "function calls of the protocol are not supported",
+                "Use SELECT or CALL.",
+            )),
+            other => {
+                let error = violation(format!("invalid frontend message type {other}"));
+                return self.die(&error);
+            }
+        };
+        if let Err(error) = outcome {
+            let text = self.error_text.take();
+            self.fail(&error, text.as_deref());
+            self.skipping = true;
+            self.unnamed_portal = None;
+        }
+    }
+
+    /// Passes over what comes before the next Sync.
+    pub(crate) fn skip_to_sync(&mut self) {
+        self.skipping = true;
+    }
+
+    /// Sync: the end of what belongs together.
+    fn sync(&mut self) {
+        self.skipping = false;
+        if self.implicit
+            && let Err(error) = self.commit_implicit()
+        {
+            self.fail(&error, None);
+        }
+        self.ready();
+    }
+
+    /// Tells the client that it is its turn.
+    pub(crate) fn ready(&mut self) {
+        self.report_settings();
+        let status = match self.status() {
+            TransactionStatus::Idle => b'I',
+            TransactionStatus::Open => b'T',
+            TransactionStatus::Failed => b'E',
+        };
+        if status == b'I' {
+            self.end_of_transaction();
+            self.rise();
+        }
+        self.reply.ready_for_query(status);
+        self.flush = true;
+    }
+
+    /// Answers with an error. It ends an implicit transaction.
+    pub(crate) fn fail(&mut self, error: &Error, text: Option<&str>) {
+        self.drain_notices();
+        self.shared.metrics.error(error.sqlstate());
+        tracing::debug!(connection = self.key.process, sqlstate = %error.sqlstate(), "{}", error.message());
+        self.reply.error(Severity::Error, error, text);
+        let implicit = std::mem::take(&mut self.implicit);
+        match &mut self.session {
+            // Nothing can be done about a rollback that fails, and none does.
+            Some(session) if implicit => drop(session.rollback()),
+            Some(session) => session.fail_transaction(),
+            None => {}
+        }
+    }
+
+    /// Ends the connection with an error.
+    pub(crate) fn die(&mut self, error: &Error) {
+        self.reply.error(Severity::Fatal, error, None);
+        self.closing = true;
+        self.flush = true;
+    }
+
+    // ---- the session ----
+
+    /// Where the client's transaction stands.
+    pub(crate) fn status(&self) -> TransactionStatus {
+        self.session.as_ref().map_or(TransactionStatus::Idle, Session::transaction_status)
+    }
+
+    /// Whether a transaction is open, of whatever kind.
+    pub(crate) fn in_transaction(&self) -> bool {
+        self.status() != TransactionStatus::Idle
+    }
+
+    /// Whether the open transaction is implicit.
+    pub(crate) fn is_implicit(&self) -> bool {
+        self.implicit
+    }
+
+    /// The session; a free one sits down if there is none.
+    pub(crate) fn session(&mut self) -> Result<&mut Session> {
+        if self.session.is_none() {
+            let mut session = self.shared.seats.take()?;
+            session.swap_state(&mut self.state);
+            session.cancelled_by(&self.key.flag);
+            self.session = Some(session);
+        }
+        self.session.as_mut().ok_or_else(|| Error::internal("no session"))
+    }
+
+    /// How long the client may be silent now.
+    pub(crate) fn idle_timeout(&self) -> Option<Duration> {
+        let session = self.session.as_ref().filter(|s| s.in_transaction())?;
+        let limit = session.setting_milliseconds("idle_in_transaction_session_timeout");
+        (limit > 0).then(|| Duration::from_millis(limit))
+    }
+
+    /// Gives the session back. No transaction may be open.
+    fn rise(&mut self) {
+        if let Some(mut session) = self.session.take() {
+            session.swap_state(&mut self.state);
+            self.shared.seats.give(session);
+        }
+    }
+
+    /// Runs `f` with the session. A panic of the engine ends the connection, and nobody else's.
+    ///
+    /// What is known to be short runs here. Anything else might keep this thread for long, so the others
+    /// that it serves are handed on first.
+    pub(crate) fn with_session<T>(
+        &mut self,
+        short: bool,
+        f: impl FnOnce(&mut Session, &mut Reply) -> Result<T>,
+    ) -> Result<T> {
+        self.session()?;
+        let (Some(session), reply) = (&mut self.session, &mut self.reply) else {
+            return Err(Error::internal("no session"));
+        };
+        let run = || catch_unwind(AssertUnwindSafe(|| f(session, reply)));
+        let outcome = if short { run() } else { tokio::task::block_in_place(run) };
+        match outcome {
+            Ok(outcome) => outcome,
+            Err(panic) => {
+                let what = panic
+                    .downcast_ref::<String>()
+                    .map(String::as_str)
+                    .or_else(|| panic.downcast_ref::<&str>().copied())
+                    .unwrap_or("?");
+                tracing::error!(connection = self.key.process, "a statement made the engine panic: {what}");
+                self.implicit = false;
+                let session = self.session.take();
+                if catch_unwind(AssertUnwindSafe(|| drop(session))).is_err() {
+                    tracing::error!(connection = self.key.process, "its session cannot be closed");
+                }
+                self.closing = true;
+                Err(Error::internal("the statement failed by an error of the server")
+                    .hint("The connection is closed. The server's log has more: please report it."))
+            }
+        }
+    }
+
+    // ---- transactions ----
+
+    /// 25P02 in a transaction that has failed, but for what leaves it.
+    pub(crate) fn check_failed(&self, leaves: bool) -> Result<()> {
+        if self.status() != TransactionStatus::Failed || leaves {
+            return Ok(());
+        }
+        Err(Error::new(
+            SqlState::IN_FAILED_SQL_TRANSACTION,
+            "current transaction is aborted, commands ignored until end of transaction block",
+        ))
+    }
+
+    /// Begins an implicit transaction, unless one is open.
+    pub(crate) fn begin_implicit(&mut self) -> Result<()> {
+        if !self.in_transaction() {
+            self.session()?.begin()?;
+            self.implicit = true;
+        }
+        Ok(())
+    }
+
+    /// Commits the implicit transaction; it is over, well or not.
+    pub(crate) fn commit_implicit(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.implicit) {
+            let ticket = self.with_session(false, |session, _| session.commit())?;
+            self.join(ticket);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn join(&mut self, ticket: Ticket) {
+        let pending = std::mem::replace(&mut self.pending, Ticket::done());
+        self.pending = pending.and(ticket);
+    }
+
+    /// Portals live as long as their transaction.
+    fn end_of_transaction(&mut self) {
+        self.portals.clear();
+        self.unnamed_portal = None;
+    }
+
+    /// What a kind of statement needs before it runs. `several`: others belong to the same transaction.
+    /// True: nothing is left to do but to say that it was done.
+    pub(crate) fn before(&mut self, kind: StatementKind, several: bool) -> Result<bool> {
+        match kind {
+            StatementKind::Begin if self.implicit => {
+                // What ran before in it becomes part of the block.
+                self.implicit = false;
+                Ok(true)
+            }
+            StatementKind::Begin => Ok(false),
+            StatementKind::Commit | StatementKind::Rollback => {
+                if std::mem::take(&mut self.implicit) {
+                    let message = "there is no transaction in progress";
+                    self.reply.warning(SqlState::NO_ACTIVE_SQL_TRANSACTION, message, None);
+                }
+                Ok(false)
+            }
+            StatementKind::Savepoint if self.implicit => Err(Error::new(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "SAVEPOINT can only be used in transaction blocks",
+            )),
+            StatementKind::Schema => {
+                // A change of the schema is a transaction of its own.
+                self.commit_implicit()?;
+                Ok(false)
+            }
+            StatementKind::Savepoint => Ok(false),
+            StatementKind::Program | StatementKind::Utility => {
+                if several {
+                    self.begin_implicit()?;
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// Runs a statement: its rows and notices are in the reply, its way to the disk in `pending`.
+    pub(crate) fn run(&mut self, statement: &Statement, how: &How<'_>) -> Result<Done> {
+        let start = self.reply.len();
+        let columns = statement.columns();
+        if how.described && !columns.is_empty() {
+            self.reply.row_description(columns, how.formats);
+        }
+        let shapes = self.shared.shapes.clone();
+        let bytes_max = self.shared.config.max_result_bytes;
+        let began = Instant::now();
+        let outcome = self.with_session(shapes.is_short(how.shape), |session, reply| {
+            let start = reply.len();
+            let (params, formats) = (how.params, how.formats);
+            let mut sink = Encoder { start, out: reply.out(), columns, formats, bytes_max };
+            session.start(statement, params, &mut sink)
+        });
+        let time = began.elapsed();
+        shapes.ran(how.shape, time);
+        let done = match outcome {
+            Ok(done) => done,
+            Err(mut error) => {
+                self.reply.truncate(start);
+                if statement.kind() == StatementKind::Program {
+                    // It was analysed before: the place where a running program stood may be in another text.
+                    error.fields_mut().position = None;
+                }
+                return Err(error);
+            }
+        };
+        self.shared.metrics.statement(statement, time);
+        if let Some(rows) = &done.rows {
+            for row in rows {
+                encode::data_row_of(self.reply.out(), row.values(), rows.columns(), how.formats);
+            }
+        }
+        self.insert_notices(start);
+        if statement.kind() != StatementKind::Program {
+            self.after_utility(&done);
+        }
+        Ok(done)
+    }
+
+    /// Names that DEALLOCATE and DISCARD took away.
+    fn after_utility(&mut self, done: &Done) {
+        if matches!(&*done.tag, "DEALLOCATE" | "DEALLOCATE ALL" | "DISCARD ALL")
+            && let Some(session) = &self.session
+        {
+            self.statements.retain(|name, _| session.named(name).is_some());
+        }
+    }
+
+    // ---- what else the client hears ----
+
+    /// Appends the engine's messages.
+    fn drain_notices(&mut self) {
+        self.insert_notices(self.reply.len());
+    }
+
+    /// Puts the engine's messages where the statement's reply begins: they were made before its rows.
+    fn insert_notices(&mut self, start: usize) {
+        let Some(session) = &mut self.session else { return };
+        let notices = session.take_notices();
+        if notices.is_empty() {
+            return;
+        }
+        let mut messages = Reply::default();
+        for notice in &notices {
+            messages.notice(notice);
+        }
+        let out = self.reply.out();
+        out.splice(start..start, messages.take());
+    }
+
+    fn report_settings(&mut self) {
+        let Some(session) = &self.session else { return };
+        if session.settings_changes() == self.settings_seen {
+            return;
+        }
+        self.settings_seen = session.settings_changes();
+        self.reported.resize(REPORTED.len(), String::new());
+        for (name, reported) in REPORTED.iter().zip(&mut self.reported) {
+            let value = session.setting(name).unwrap_or_default();
+            if value != reported {
+                value.clone_into(reported);
+                self.reply.parameter_status(name, value);
+            }
+        }
+    }
+
+    /// The settings that a client hears of when it connects.
+    pub(crate) fn report_all_settings(&mut self) -> Result<()> {
+        const FIXED: [&str; 10] = [
+            "client_encoding",
+            "in_hot_standby",
+            "integer_datetimes",
+            "IntervalStyle",
+            "is_superuser",
+            "server_encoding",
+            "server_version",
+            "session_authorization",
+            "standard_conforming_strings",
+            "TimeZone",
+        ];
+        self.session()?;
+        let (Some(session), reply) = (&self.session, &mut self.reply) else { return Ok(()) };
+        for name in FIXED {
+            reply.parameter_status(name, session.setting(name)?);
+        }
+        self.reported = REPORTED.iter().map(|_| "\0".to_owned()).collect();
+        self.settings_seen = u64::MAX;
+        self.report_settings();
+        Ok(())
+    }
+
+    /// 53400 where a client keeps too many things by name.
+    pub(crate) fn check_names(n: usize) -> Result<()> {
+        if n < NAMES_MAX {
+            return Ok(());
+        }
+        Err(Error::new(SqlState::new("53400"), "too many prepared statements or portals")
+            .detail(format!("A connection can keep {NAMES_MAX}.")))
+    }
+}

@@ -1,0 +1,40 @@
+//! How a server behaves. Where the values come from is the binary's business.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// See the fields; the defaults suit a machine of its own.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Addresses to listen at. Those beyond loopback are of use only to roles with a password.
+    pub listen: Vec<SocketAddr>,
+    /// Connections at a time; those beyond are refused with 53300.
+    pub max_connections: usize,
+    /// Threads that serve them; one a core if `None`.
+    pub threads: Option<usize>,
+    /// From connecting until the client is let in.
+    pub startup_timeout: Duration,
+    /// How long a client may take to read what it asked for, before the connection is closed.
+    pub write_timeout: Duration,
+    /// How long open transactions may go on once the server is to stop.
+    pub drain_timeout: Duration,
+    /// Longest message of a client, in bytes.
+    pub max_message_bytes: usize,
+    /// Largest answer of a statement, in bytes: answers are kept until their commit is on disk.
+    pub max_result_bytes: usize,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            listen: vec![SocketAddr::from(([127, 0, 0, 1], 5432))],
+            max_connections: 1_000,
+            threads: None,
+            startup_timeout: Duration::from_secs(60),
+            write_timeout: Duration::from_secs(60),
+            drain_timeout: Duration::from_secs(10),
+            max_message_bytes: 128 << 20,
+            max_result_bytes: 1 << 30,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! A connection from its first byte to its last: reads messages, has them answered, writes the replies
+//! once the commits that they tell of are on disk.
+//!
+//! Replies leave at Sync, at Flush, at the end of a simple query, or when many have gathered; and only when
+//! no further message has come yet: so a client that sends ahead has its commits wait for one sync of the
+//! disk together.
+
+use crate::backend::Backend;
+use crate::input::{Ahead, Front, Input};
+use crate::read::violation;
+use crate::reply::Reply;
+use crate::server::{Phase, Shared};
+use crate::startup::{self, Opened};
+use crate::stream::Stream;
+use planaria::{Error, SqlState, Ticket};
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::sync::watch;
+
+/// Replies are sent, whatever else there is to do, when so many bytes have gathered.
+const SEND_BYTES: usize = 64 << 10;
+
+/// Why a connection ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// The client left, or was told why it has to.
+    Closed,
+    /// It went away without a word.
+    Lost(io::Error),
+    /// It did not read what it had asked for.
+    Slow,
+    /// The log failed: what was committed may or may not be there after a restart.
+    LogFailed(Error),
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> End {
+        End::Lost(error)
+    }
+}
+
+struct Connection {
+    stream: Stream,
+    input: Input,
+    backend: Backend,
+    phase: watch::Receiver<Phase>,
+}
+
+/// Serves a client until it leaves.
+pub(crate) async fn serve(shared: Arc<Shared>, stream: Stream, phase: watch::Receiver<Phase>) -> End {
+    let timeout = shared.config.startup_timeout;
+    let opened = tokio::time::timeout(timeout, startup::open(&shared, stream)).await;
+    let Opened { stream, input, backend } = match opened {
+        Ok(Ok(Some(opened))) => opened,
+        Ok(Ok(None)) => return End::Closed,
+        Ok(Err(error)) => return End::Lost(error),
+        Err(_) => {
+            tracing::info!("a client did not say in {timeout:?} who it is");
+            return End::Closed;
+        }
+    };
+    let process = backend.key.process;
+    let mut connection = Connection { stream, input, backend, phase };
+    match connection.talk().await {
+        Ok(()) => End::Closed,
+        Err(End::LogFailed(error)) => {
+            tracing::error!(connection = process, "the log failed: {error}");
+            End::LogFailed(error)
+        }
+        Err(end) => end,
+    }
+}
+
+impl Connection {
+    async fn talk(&mut self) -> Result<(), End> {
+        self.send().await?;
+        loop {
+            self.answer().await?;
+            if self.backend.flush || self.backend.closing {
+                self.send().await?;
+            }
+            if self.backend.closing {
+                // The socket may be gone already.
+                let _ = self.stream.shutdown().await;
+                return Ok(());
+            }
+            if !self.read().await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Has all messages answered that have come.
+    async fn answer(&mut self) -> Result<(), End> {
+        let max = self.backend.shared.config.max_message_bytes;
+        while !self.backend.closing {
+            match self.input.front(max) {
+                Front::Incomplete => return Ok(()),
+                Front::BadLength(tag, length) => {
+                    let what = if length > 0 { "too long" } else { "of no length" };
+                    let error = violation(format!(
+                        "invalid message length: message of type {tag} is {what} ({length})"
+                    ));
+                    tracing::warn!(connection = self.backend.key.process, "{}", error.message());
+                    self.backend.die(&error);
+                }
+                Front::Message(tag) => {
+                    let mut alone = false;
+                    if tag == b'E' && !self.backend.in_transaction() {
+                        match self.input.ahead() {
+                            Ahead::Sync => alone = true,
+                            Ahead::More => {}
+                            Ahead::Unknown => return Ok(()),
+                        }
+                    }
+                    self.backend.message(tag, self.input.body(), alone);
+                    self.input.advance();
+                }
+            }
+            if self.backend.reply.len() > SEND_BYTES {
+                self.send().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the replies, once the commits that they tell of are on disk.
+    async fn send(&mut self) -> Result<(), End> {
+        self.backend.flush = false;
+        let pending = std::mem::replace(&mut self.backend.pending, Ticket::done());
+        if !pending.is_durable()
+            && let Err(error) = pending.await
+        {
+            // Nothing of what was to be said may be said.
+            self.backend.reply.clear();
+            self.backend.die(&error);
+            write(&mut self.stream, &mut self.backend.reply, self.backend.shared.config.write_timeout)
+                .await?;
+            return Err(End::LogFailed(error));
+        }
+        write(&mut self.stream, &mut self.backend.reply, self.backend.shared.config.write_timeout).await
+    }
+
+    /// Waits for more. False: the connection is over.
+    async fn read(&mut self) -> Result<bool, End> {
+        let waits = self.backend.idle_timeout();
+        loop {
+            let stopping = matches!(*self.phase.borrow_and_update(), Phase::Stopping)
+                || !matches!(*self.phase.borrow(), Phase::Running) && !self.backend.in_transaction();
+            if stopping {
+                let message = "terminating connection due to administrator command";
+                self.backend.die(&Error::new(SqlState::ADMIN_SHUTDOWN, message));
+                self.send().await?;
+                return Ok(false);
+            }
+            let idle = async {
+                match waits {
+                    Some(time) => tokio::time::sleep(time).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                read = self.input.fill(&mut self.stream) => return Ok(read? > 0),
+                _ = self.phase.changed() => {}
+                () = idle => {
+                    let message = "terminating connection due to idle-in-transaction timeout";
+                    tracing::info!(connection = self.backend.key.process, "{message}");
+                    self.backend.die(&Error::new(SqlState::new("25P03"), message));
+                    self.send().await?;
+                    return Ok(false);
+                }
+            }
+        }
+    }
+}
+
+/// Writes the replies and forgets them.
+pub(crate) async fn write(stream: &mut Stream, reply: &mut Reply, timeout: Duration) -> Result<(), End> {
+    if reply.is_empty() {
+        return Ok(());
+    }
+    {
+        let mut writing = pin!(stream.write_all(reply.bytes()));
+        // Nearly always it is done at once, and needs no clock.
+        match std::future::poll_fn(|context| Poll::Ready(writing.as_mut().poll(context))).await {
+            Poll::Ready(written) => written?,
+            Poll::Pending => match tokio::time::timeout(timeout, writing).await {
+                Ok(written) => written?,
+                Err(_) => return Err(End::Slow),
+            },
+        }
+    }
+    reply.clear();
+    stream.flush().await?;
+    Ok(())
+}

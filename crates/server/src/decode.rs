@@ -1,0 +1,364 @@
+//! Parameters as the client sends them, text or binary, kept with their portal and lent to the engine.
+
+use crate::encode::Format;
+use crate::read::{Reader, text, violation};
+use planaria::{Datum, Error, Numeric, ParamRef, Params, Result, SqlState, Type};
+use planaria_base::oid;
+use planaria_base::types::TypeClass;
+use std::ops::Range;
+
+/// OIDs that clients declare and the engine has no type for, but a wider one: `real`.
+const FLOAT4: u32 = 700;
+/// OIDs that declare nothing: unspecified, unknown, and void for the result of JDBC's `{?= call f()}`.
+const UNDECLARED: [u32; 2] = [0, 705];
+
+/// The type that a client declares for a parameter; `None`: from its context. 0A000 for types that are not
+/// known here.
+pub(crate) fn declared(oid: u32) -> Result<Option<Type>> {
+    if UNDECLARED.contains(&oid) {
+        return Ok(None);
+    }
+    if oid == FLOAT4 {
+        return Ok(Some(Type::Float8));
+    }
+    match oid::to_type(oid, -1) {
+        Some(Type::Char(_)) => Ok(Some(Type::Text)),
+        Some(ty) => Ok(Some(ty)),
+        None => Err(Error::unsupported(
+            format!("parameters of the type with OID {oid} are not supported"),
+            "Send the value as text or cast it in the statement.",
+        )),
+    }
+}
+
+/// A parameter: a value, or where it lies in the bytes of its Bind message.
+enum Value {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Numeric(Numeric),
+    Uuid([u8; 16]),
+    Text(Range<usize>),
+    Bytes(Range<usize>),
+    Array(Vec<Datum>),
+}
+
+/// The parameters of a portal. Its memory is used again by the next one.
+#[derive(Default)]
+pub(crate) struct Parameters {
+    values: Vec<Value>,
+    bytes: Vec<u8>,
+}
+
+impl Params for Parameters {
+    fn count(&self) -> usize {
+        self.values.len()
+    }
+
+    fn param(&self, i: usize) -> ParamRef<'_> {
+        match &self.values[i] {
+            Value::Null => ParamRef::Null,
+            Value::Bool(b) => ParamRef::Bool(*b),
+            Value::Int(n) => ParamRef::Int(*n),
+            Value::Float(x) => ParamRef::Float(*x),
+            Value::Numeric(n) => ParamRef::Numeric(*n),
+            Value::Uuid(u) => ParamRef::Uuid(*u),
+            // Checked when it came in.
+            Value::Text(at) => {
+                ParamRef::Text(std::str::from_utf8(&self.bytes[at.clone()]).unwrap_or_default())
+            }
+            Value::Bytes(at) => ParamRef::Bytes(&self.bytes[at.clone()]),
+            Value::Array(items) => ParamRef::Array(items),
+        }
+    }
+}
+
+impl Parameters {
+    /// Reads the parameters of a Bind message: formats, then values. `types`: what the statement wants;
+    /// `declared`: OIDs that the client declared in Parse.
+    pub(crate) fn read(&mut self, body: &mut Reader<'_>, types: &[Type], declared: &[u32]) -> Result<()> {
+        self.values.clear();
+        self.bytes.clear();
+        let formats = body.count(2)?;
+        let mut formats = Reader::new(body.bytes(formats * 2)?);
+        let count = body.count(4)?;
+        let given = formats.rest().len() / 2;
+        if given > 1 && given != count {
+            return Err(violation(format!(
+                "bind message has {given} parameter formats but {count} parameters"
+            )));
+        }
+        if count != types.len() {
+            return Err(violation(format!(
+                "bind message supplies {count} parameters, but prepared statement requires {}",
+                types.len()
+            )));
+        }
+        let mut format = Format::Text;
+        for (i, ty) in types.iter().enumerate() {
+            if i < given {
+                format = format_code(formats.i16()?)?;
+            }
+            let len = body.i32()?;
+            let Ok(len) = usize::try_from(len) else {
+                if len != -1 {
+                    return Err(violation("insufficient data left in message"));
+                }
+                self.values.push(Value::Null);
+                continue;
+            };
+            let bytes = body.bytes(len)?;
+            let value = match format {
+                Format::Text => self.text(bytes, ty)?,
+                Format::Binary => self
+                    .binary(bytes, ty, declared.get(i).copied().unwrap_or(0))
+                    .map_err(|e| e.context(format!("unnamed portal parameter ${}", i + 1)))?,
+            };
+            self.values.push(value);
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, bytes: &[u8], ty: &Type) -> Result<Value> {
+        let text = text(bytes)?;
+        if text.contains('\0') {
+            return Err(Error::new(
+                crate::read::CHARACTER_NOT_IN_REPERTOIRE,
+                "invalid byte sequence for encoding \"UTF8\": 0x00",
+            ));
+        }
+        // What is plain is read here: it need not be kept.
+        if let Type::Int2 | Type::Int4 | Type::Int8 = ty
+            && let Ok(n) = text.parse::<i64>()
+        {
+            return Ok(Value::Int(n));
+        }
+        Ok(Value::Text(self.keep(bytes)))
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Range<usize> {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        start..self.bytes.len()
+    }
+
+    fn binary(&mut self, bytes: &[u8], ty: &Type, declared: u32) -> Result<Value> {
+        if declared == FLOAT4 {
+            let b: [u8; 4] = fixed(bytes)?;
+            return Ok(Value::Float(f64::from(f32::from_be_bytes(b))));
+        }
+        Ok(match ty {
+            Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Unknown => {
+                text(bytes)?;
+                Value::Text(self.keep(bytes))
+            }
+            Type::Bytea => Value::Bytes(self.keep(bytes)),
+            Type::Array(_) => match binary_datum(bytes, ty)? {
+                Datum::Array(items) => Value::Array(items),
+                _ => Value::Null,
+            },
+            ty => match binary_datum(bytes, ty)? {
+                Datum::Bool(b) => Value::Bool(b),
+                Datum::Int(n) => Value::Int(n),
+                Datum::Float(x) => Value::Float(x),
+                Datum::Numeric(n) => Value::Numeric(n),
+                Datum::Uuid(u) => Value::Uuid(u),
+                other => {
+                    let shown = other.display(ty);
+                    Value::Text(self.keep(shown.as_bytes()))
+                }
+            },
+        })
+    }
+}
+
+/// 0 is text, 1 is binary.
+pub(crate) fn format_code(code: i16) -> Result<Format> {
+    match code {
+        0 => Ok(Format::Text),
+        1 => Ok(Format::Binary),
+        code => {
+            Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("unsupported format code: {code}")))
+        }
+    }
+}
+
+#[cold]
+fn incorrect() -> Error {
+    Error::new(SqlState::INVALID_BINARY_REPRESENTATION, "incorrect binary data format")
+}
+
+fn fixed<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
+    bytes.try_into().map_err(|_| incorrect())
+}
+
+/// A value of a type from its binary form; 22P03 where it is none.
+pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
+    Ok(match ty {
+        Type::Bool => Datum::Bool(fixed::<1>(bytes)?[0] != 0),
+        Type::Int2 => Datum::Int(i16::from_be_bytes(fixed(bytes)?).into()),
+        Type::Int4 => Datum::Int(i32::from_be_bytes(fixed(bytes)?).into()),
+        Type::Date => {
+            Datum::Int(finite(i32::from_be_bytes(fixed(bytes)?).into(), i32::MIN.into(), i32::MAX.into())?)
+        }
+        Type::Timestamp | Type::TimestampTz => {
+            Datum::Int(finite(i64::from_be_bytes(fixed(bytes)?), i64::MIN, i64::MAX)?)
+        }
+        Type::Int8 => Datum::Int(i64::from_be_bytes(fixed(bytes)?)),
+        Type::Float8 => Datum::Float(f64::from_be_bytes(fixed(bytes)?)),
+        Type::Uuid => Datum::Uuid(fixed(bytes)?),
+        Type::Bytea => Datum::Bytea(bytes.to_vec()),
+        Type::Numeric(_) => Datum::Numeric(numeric(bytes)?),
+        Type::Interval => {
+            let mut r = Reader::new(bytes);
+            let (micros, days, months) = (r.i64()?, r.i32()?, r.i32()?);
+            r.end()?;
+            if months != 0 {
+                return Err(Error::unsupported("intervals with months are not supported", "Use days."));
+            }
+            let days = i64::from(days) * 86_400_000_000;
+            Datum::Int(days.checked_add(micros).ok_or_else(incorrect)?)
+        }
+        Type::Array(element) => array(bytes, element)?,
+        ty if ty.class() == TypeClass::Text || *ty == Type::Unknown => Datum::Text(text(bytes)?.to_owned()),
+        Type::System(system) if system.element().is_some() => {
+            array(bytes, &system.element().unwrap_or(Type::Unknown))?
+        }
+        Type::System(_) if bytes.len() == 4 => Datum::Int(u32::from_be_bytes(fixed(bytes)?).into()),
+        ty => {
+            return Err(Error::unsupported(
+                format!("no binary input function available for type {ty}"),
+                "Send the value as text.",
+            ));
+        }
+    })
+}
+
+/// Dates and times that are finite.
+fn finite(value: i64, low: i64, high: i64) -> Result<i64> {
+    if value == low || value == high {
+        return Err(Error::unsupported("infinite dates and times are not supported", "Use NULL."));
+    }
+    Ok(value)
+}
+
+/// See [`crate::encode`] for the form.
+fn numeric(bytes: &[u8]) -> Result<Numeric> {
+    let mut r = Reader::new(bytes);
+    let (count, weight, sign, scale) = (r.i16()?, i32::from(r.i16()?), r.i16()? as u16, r.i16()?);
+    let (Ok(count), Ok(scale)) = (usize::try_from(count), u8::try_from(scale)) else {
+        return Err(incorrect());
+    };
+    if !matches!(sign, 0 | 0x4000) {
+        return Err(Error::unsupported("NaN and infinities of numeric are not supported", "Use NULL."));
+    }
+    let overflow = || Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format");
+    let mut mantissa = 0i128;
+    for _ in 0..count {
+        let digit = r.i16()?;
+        if !(0..10_000).contains(&digit) {
+            return Err(incorrect());
+        }
+        mantissa =
+            mantissa.checked_mul(10_000).and_then(|m| m.checked_add(digit.into())).ok_or_else(overflow)?;
+    }
+    r.end()?;
+    // The mantissa counts groups up to here behind the point; the display scale cuts or fills up.
+    let mut behind = 4 * (count as i32 - 1 - weight);
+    let wanted = i32::from(scale);
+    if mantissa == 0 {
+        behind = wanted;
+    }
+    while behind < wanted {
+        mantissa = mantissa.checked_mul(10).ok_or_else(overflow)?;
+        behind += 1;
+    }
+    while behind > wanted {
+        mantissa /= 10;
+        behind -= 1;
+    }
+    let signed = if sign == 0 { mantissa } else { -mantissa };
+    Numeric::from_parts(signed, scale).ok_or_else(overflow)
+}
+
+fn array(bytes: &[u8], element: &Type) -> Result<Datum> {
+    let mut r = Reader::new(bytes);
+    let (dimensions, _nulls, _oid) = (r.i32()?, r.i32()?, r.i32()?);
+    match dimensions {
+        0 => return Ok(Datum::Array(Vec::new())),
+        1 => {}
+        2..=6 => {
+            return Err(Error::unsupported(
+                "arrays of several dimensions are not supported",
+                "Use one dimension.",
+            ));
+        }
+        _ => return Err(incorrect()),
+    }
+    let (length, _lower) = (r.i32()?, r.i32()?);
+    let length = usize::try_from(length).ok().filter(|n| n * 4 <= r.rest().len()).ok_or_else(incorrect)?;
+    let mut items = Vec::with_capacity(length);
+    for _ in 0..length {
+        items.push(match usize::try_from(r.i32()?) {
+            Ok(len) => binary_datum(r.bytes(len)?, element)?,
+            Err(_) => Datum::Null,
+        });
+    }
+    r.end()?;
+    Ok(Datum::Array(items))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode;
+    use planaria::ValueRef;
+
+    /// What is sent in binary form comes back.
+    #[test]
+    fn binary_forms_are_read_as_they_are_written() {
+        let values = [
+            (Datum::Bool(true), Type::Bool),
+            (Datum::Int(-7), Type::Int2),
+            (Datum::Int(1 << 30), Type::Int4),
+            (Datum::Int(i64::MIN), Type::Int8),
+            (Datum::Int(-3), Type::Date),
+            (Datum::Int(86_400_000_001), Type::Interval),
+            (Datum::Float(-0.1), Type::Float8),
+            (Datum::Text("ä".into()), Type::Text),
+            (Datum::Bytea(vec![0, 255]), Type::Bytea),
+            (Datum::Uuid([7; 16]), Type::Uuid),
+            (Datum::Array(vec![Datum::Int(1), Datum::Null]), Type::Array(Box::new(Type::Int8))),
+            (Datum::Array(vec![]), Type::Array(Box::new(Type::Text))),
+        ];
+        for (value, ty) in values {
+            let mut out = Vec::new();
+            encode::binary(&mut out, &ValueRef::from(&value), &ty);
+            assert_eq!(binary_datum(&out, &ty), Ok(value), "{ty}");
+        }
+        for text in
+            ["0", "0.00", "1", "-1.50", "12345678901234567890.123456789", "0.0001", "10000", "-99999.99999"]
+        {
+            let n = Numeric::parse(text).expect("a number");
+            let mut out = Vec::new();
+            encode::binary(&mut out, &ValueRef::Numeric(n), &Type::Numeric(None));
+            assert_eq!(numeric(&out), Ok(n), "{text}");
+        }
+    }
+
+    #[test]
+    fn broken_binary_values_are_errors() {
+        for (bytes, ty) in [
+            (&[1u8, 2, 3][..], Type::Int4),
+            (&[0, 5, 0, 0, 0, 0, 0, 0], Type::Numeric(None)),
+            (
+                &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 1],
+                Type::Array(Box::new(Type::Int4)),
+            ),
+            (&[0xff], Type::Text),
+        ] {
+            assert!(binary_datum(bytes, &ty).is_err(), "{ty}");
+        }
+    }
+}

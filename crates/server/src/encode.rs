@@ -1,0 +1,245 @@
+//! Values as the client wants them: text or binary, in PostgreSQL's own forms.
+
+use planaria::{Column, Datum, Numeric, RowRef, Type, ValueRef};
+use planaria_base::types::SystemType;
+use planaria_base::{oid, text_io};
+
+const MICROS_PER_DAY: i64 = 86_400_000_000;
+
+/// How a value travels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Format {
+    /// As psql shows it.
+    #[default]
+    Text = 0,
+    /// As PostgreSQL's send functions write it.
+    Binary = 1,
+}
+
+/// The format of column `i`: none given is text, one is for all.
+pub(crate) fn format_of(formats: &[Format], i: usize) -> Format {
+    match formats {
+        [] => Format::Text,
+        [all] => *all,
+        each => each.get(i).copied().unwrap_or_default(),
+    }
+}
+
+/// Appends a row as a DataRow message.
+pub(crate) fn data_row(out: &mut Vec<u8>, row: RowRef<'_>, columns: &[Column], formats: &[Format]) {
+    let at = begin_row(out, row.len());
+    for (i, (value, column)) in row.values().zip(columns).enumerate() {
+        field(out, &value, &column.ty, format_of(formats, i));
+    }
+    end_row(out, at);
+}
+
+/// The same of owned values.
+pub(crate) fn data_row_of(out: &mut Vec<u8>, values: &[Datum], columns: &[Column], formats: &[Format]) {
+    let at = begin_row(out, values.len());
+    for (i, (value, column)) in values.iter().zip(columns).enumerate() {
+        field(out, &ValueRef::from(value), &column.ty, format_of(formats, i));
+    }
+    end_row(out, at);
+}
+
+fn begin_row(out: &mut Vec<u8>, values: usize) -> usize {
+    out.push(b'D');
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&(values as i16).to_be_bytes());
+    at
+}
+
+fn end_row(out: &mut [u8], at: usize) {
+    let len = (out.len() - at) as i32;
+    out[at..at + 4].copy_from_slice(&len.to_be_bytes());
+}
+
+/// Length, then the value; NULL is the length -1.
+pub(crate) fn field(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, format: Format) {
+    if matches!(value, ValueRef::Null) {
+        out.extend_from_slice(&(-1i32).to_be_bytes());
+        return;
+    }
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    match format {
+        Format::Text => text(out, value, ty),
+        Format::Binary => binary(out, value, ty),
+    }
+    let len = (out.len() - at - 4) as i32;
+    out[at..at + 4].copy_from_slice(&len.to_be_bytes());
+}
+
+/// The text form.
+pub(crate) fn text(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
+    match (value, ty) {
+        (ValueRef::Null, _) => {}
+        (ValueRef::Bool(b), _) => out.push(if *b { b't' } else { b'f' }),
+        (ValueRef::Int(n), Type::Int2 | Type::Int4 | Type::Int8) => text_io::write_int(out, *n),
+        (ValueRef::Int(n), ty) => Datum::Int(*n).write(ty, out),
+        (ValueRef::Float(x), _) => text_io::write_float(out, *x),
+        (ValueRef::Numeric(n), _) => n.write(out),
+        (ValueRef::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),
+        (ValueRef::Text(s), _) => out.extend_from_slice(s.as_bytes()),
+        (ValueRef::Bytes(b), _) => text_io::write_bytea(out, b),
+        (ValueRef::Uuid(u), _) => text_io::write_uuid(out, u),
+        (ValueRef::Reg(_, name), _) => out.extend_from_slice(name.as_bytes()),
+        (ValueRef::Array(items), ty) => Datum::Array(items.clone()).write(ty, out),
+    }
+}
+
+/// The binary form.
+pub(crate) fn binary(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
+    match (value, ty) {
+        (ValueRef::Null, _) => {}
+        (ValueRef::Bool(b), _) => out.push(u8::from(*b)),
+        (ValueRef::Int(n), Type::Int2) => out.extend_from_slice(&(*n as i16).to_be_bytes()),
+        (ValueRef::Int(n), Type::Int4 | Type::Date) => out.extend_from_slice(&(*n as i32).to_be_bytes()),
+        (ValueRef::Int(n), Type::System(_)) => out.extend_from_slice(&(*n as u32).to_be_bytes()),
+        (ValueRef::Int(n), Type::Interval) => {
+            out.extend_from_slice(&(n % MICROS_PER_DAY).to_be_bytes());
+            out.extend_from_slice(&((n / MICROS_PER_DAY) as i32).to_be_bytes());
+            out.extend_from_slice(&0i32.to_be_bytes());
+        }
+        (ValueRef::Int(n), _) => out.extend_from_slice(&n.to_be_bytes()),
+        (ValueRef::Float(x), _) => out.extend_from_slice(&x.to_be_bytes()),
+        (ValueRef::Numeric(n), _) => numeric(out, *n),
+        (ValueRef::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),
+        (ValueRef::Text(s), _) => out.extend_from_slice(s.as_bytes()),
+        (ValueRef::Bytes(b), _) => out.extend_from_slice(b),
+        (ValueRef::Uuid(u), _) => out.extend_from_slice(u),
+        (ValueRef::Reg(oid, _), _) => out.extend_from_slice(&oid.to_be_bytes()),
+        (ValueRef::Array(items), Type::Record(fields)) => {
+            out.extend_from_slice(&(items.len() as i32).to_be_bytes());
+            for (item, (_, ty)) in items.iter().zip(fields) {
+                out.extend_from_slice(&oid::of(ty).to_be_bytes());
+                field(out, &ValueRef::from(item), ty, Format::Binary);
+            }
+        }
+        (ValueRef::Array(items), Type::Array(element)) => array(out, items, element, 1),
+        // Vectors of the catalogs count from 0.
+        (ValueRef::Array(items), Type::System(system)) => {
+            let element = system.element().unwrap_or(Type::System(SystemType::Oid));
+            array(out, items, &element, 0);
+        }
+        (ValueRef::Array(items), _) => array(out, items, &Type::Text, 1),
+    }
+}
+
+/// Dimensions, whether there are NULLs, the element type; for each dimension its length and lower
+/// bound; the elements as fields. An empty array has no dimension.
+fn array(out: &mut Vec<u8>, items: &[Datum], element: &Type, lower_bound: i32) {
+    let mut innermost = element;
+    while let Type::Array(of) = innermost {
+        innermost = of;
+    }
+    let mut lengths = Vec::new();
+    let mut level = items;
+    loop {
+        if level.is_empty() {
+            lengths.clear();
+            break;
+        }
+        lengths.push(level.len() as i32);
+        match &level[0] {
+            Datum::Array(inner) if !matches!(innermost, Type::Record(_)) => level = inner,
+            _ => break,
+        }
+    }
+    out.extend_from_slice(&(lengths.len() as i32).to_be_bytes());
+    out.extend_from_slice(&i32::from(has_nulls(items)).to_be_bytes());
+    out.extend_from_slice(&oid::of(innermost).to_be_bytes());
+    for length in &lengths {
+        out.extend_from_slice(&length.to_be_bytes());
+        out.extend_from_slice(&lower_bound.to_be_bytes());
+    }
+    elements(out, items, innermost);
+}
+
+fn has_nulls(items: &[Datum]) -> bool {
+    items.iter().any(|item| match item {
+        Datum::Null => true,
+        Datum::Array(inner) => has_nulls(inner),
+        _ => false,
+    })
+}
+
+fn elements(out: &mut Vec<u8>, items: &[Datum], element: &Type) {
+    for item in items {
+        match (item, element) {
+            (Datum::Array(inner), ty) if !matches!(ty, Type::Record(_)) => elements(out, inner, ty),
+            (item, ty) => field(out, &ValueRef::from(item), ty, Format::Binary),
+        }
+    }
+}
+
+/// Digits to the base 10000, aligned at the point: their number, the weight of the first, the sign, the
+/// display scale, the digits.
+fn numeric(out: &mut Vec<u8>, n: Numeric) {
+    let scale = u32::from(n.scale());
+    // Digits of the part behind the point are filled up with zeros to whole groups of four.
+    let groups_behind = scale.div_ceil(4) as i32;
+    let fill = groups_behind as u32 * 4 - scale;
+    let mut rest = n.mantissa().unsigned_abs();
+    let mut digits = Vec::with_capacity(16);
+    // The last group has `4 - fill` digits of the mantissa.
+    if fill > 0 {
+        let low = 10u128.pow(4 - fill);
+        digits.push((rest % low) as i16 * 10i16.pow(fill));
+        rest /= low;
+    }
+    while rest > 0 {
+        digits.push((rest % 10_000) as i16);
+        rest /= 10_000;
+    }
+    let weight = digits.len() as i32 - groups_behind - 1;
+    // Trailing zero groups are not sent; digits stand from the last to the first here.
+    let trailing = digits.iter().take_while(|d| **d == 0).count();
+    let sent = &digits[trailing..];
+    let weight = if sent.is_empty() { 0 } else { weight };
+    out.extend_from_slice(&(sent.len() as i16).to_be_bytes());
+    out.extend_from_slice(&(weight as i16).to_be_bytes());
+    out.extend_from_slice(&(if n.signum() < 0 { 0x4000i16 } else { 0 }).to_be_bytes());
+    out.extend_from_slice(&(scale as i16).to_be_bytes());
+    for digit in sent.iter().rev() {
+        out.extend_from_slice(&digit.to_be_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(text: &str) -> Vec<i16> {
+        let mut out = Vec::new();
+        numeric(&mut out, Numeric::parse(text).expect("a number"));
+        out.chunks(2).map(|c| i16::from_be_bytes([c[0], c[1]])).collect()
+    }
+
+    /// As PostgreSQL 15 sends them (`SELECT numeric_send(..)`).
+    #[test]
+    fn numerics_are_groups_of_four_digits() {
+        assert_eq!(sent("0"), [0, 0, 0, 0]);
+        assert_eq!(sent("0.00"), [0, 0, 0, 2]);
+        assert_eq!(sent("1"), [1, 0, 0, 0, 1]);
+        assert_eq!(sent("10000"), [1, 1, 0, 0, 1]);
+        assert_eq!(sent("12345.678"), [3, 1, 0, 3, 1, 2345, 6780]);
+        assert_eq!(sent("-0.5"), [1, -1, 0x4000, 1, 5000]);
+        assert_eq!(sent("0.00001"), [1, -2, 0, 5, 1000]);
+        assert_eq!(sent("100.00"), [1, 0, 0, 2, 100]);
+        assert_eq!(sent("0.0100"), [1, -1, 0, 4, 100]);
+    }
+
+    #[test]
+    fn arrays_have_a_dimension_unless_empty() {
+        let mut out = Vec::new();
+        array(&mut out, &[Datum::Int(7), Datum::Null], &Type::Int4, 1);
+        let words: Vec<i32> = out.chunks(4).map(|c| i32::from_be_bytes([c[0], c[1], c[2], c[3]])).collect();
+        assert_eq!(words, [1, 1, 23, 2, 1, 4, 7, -1]);
+        out.clear();
+        array(&mut out, &[], &Type::Text, 1);
+        assert_eq!(out, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25]);
+    }
+}

@@ -1,0 +1,300 @@
+//! Extended query: Parse, Bind, Describe, Execute, Close.
+
+use crate::backend::{Backend, How};
+use crate::copy;
+use crate::decode::{Parameters, declared, format_code};
+use crate::encode::Format;
+use crate::portal::{Held, Portal, Prepared, State};
+use crate::query::named;
+use crate::read::Reader;
+use crate::shapes::shape;
+use planaria::{Error, Result, SqlState, StatementKind, Type};
+use planaria_base::oid;
+use std::sync::Arc;
+
+impl Backend {
+    /// Parse: name, text, declared types of parameters.
+    pub(crate) fn parse_message(&mut self, mut body: Reader<'_>) -> Result<()> {
+        let name = body.string()?;
+        let text = body.string()?;
+        let count = body.count(4)?;
+        let oids: Vec<u32> = (0..count).map(|_| body.i32().map(|oid| oid as u32)).collect::<Result<_>>()?;
+        body.end()?;
+        if name.is_empty() {
+            self.unnamed = None;
+        }
+        let prepared = match self.prepare(text, oids) {
+            Ok(prepared) => Arc::new(prepared),
+            Err(error) => return Err(self.pointing(error, text)),
+        };
+        if name.is_empty() {
+            self.unnamed = Some(prepared);
+        } else {
+            Backend::check_names(self.statements.len())?;
+            match &prepared.statement {
+                Some(statement) => self.session()?.name(name, statement)?,
+                None if self.statements.contains_key(name) => {
+                    return Err(Error::new(
+                        SqlState::DUPLICATE_PREPARED_STATEMENT,
+                        format!("prepared statement \"{name}\" already exists"),
+                    ));
+                }
+                None => {}
+            }
+            self.statements.insert(name.to_owned(), prepared);
+        }
+        self.reply.parse_complete();
+        Ok(())
+    }
+
+    /// Answers with an error that points into a text; what comes up to Sync is passed over as usual.
+    fn pointing(&mut self, error: Error, text: &str) -> Error {
+        self.error_text = Some(text.into());
+        error
+    }
+
+    fn prepare(&mut self, text: &str, oids: Vec<u32>) -> Result<Prepared> {
+        let types: Vec<Option<Type>> = oids.iter().map(|oid| declared(*oid)).collect::<Result<_>>()?;
+        let shape = shape(text);
+        if let Some(statement) = self.session()?.recall(text, &types) {
+            return Ok(Prepared { statement: Some(statement), declared: oids, shape });
+        }
+        let mut parsed = planaria::parse(text)?;
+        let Some(one) = parsed.pop() else {
+            return Ok(Prepared { statement: None, declared: oids, shape });
+        };
+        if !parsed.is_empty() {
+            return Err(Error::new(
+                SqlState::SYNTAX_ERROR,
+                "cannot insert multiple commands into a prepared statement",
+            ));
+        }
+        let statement = self.with_session(false, |session, _| session.prepare_parsed(&one, &types))?;
+        if statement.kind() == StatementKind::Program {
+            self.session()?.remember(text, &statement);
+        }
+        Ok(Prepared { statement: Some(statement), declared: oids, shape })
+    }
+
+    /// The statement of a name: made by Parse, or by PREPARE.
+    fn prepared(&mut self, name: &str) -> Result<Arc<Prepared>> {
+        if name.is_empty() {
+            return self.unnamed.clone().ok_or_else(|| {
+                Error::new(SqlState::INVALID_SQL_STATEMENT_NAME, "unnamed prepared statement does not exist")
+            });
+        }
+        if let Some(prepared) = self.statements.get(name) {
+            return Ok(prepared.clone());
+        }
+        let statement = self.session()?.named(name).ok_or_else(|| {
+            Error::new(
+                SqlState::INVALID_SQL_STATEMENT_NAME,
+                format!("prepared statement \"{name}\" does not exist"),
+            )
+        })?;
+        let shape = shape(statement.text());
+        let prepared = Arc::new(Prepared { statement: Some(statement), declared: Vec::new(), shape });
+        self.statements.insert(name.to_owned(), prepared.clone());
+        Ok(prepared)
+    }
+
+    /// Bind: portal, statement, formats and values of parameters, formats of columns.
+    pub(crate) fn bind_message(&mut self, mut body: Reader<'_>) -> Result<()> {
+        let portal = body.string()?;
+        let statement = body.string()?;
+        let prepared = self.prepared(statement)?;
+        if let Some(statement) = &prepared.statement {
+            self.check_failed(statement.leaves_failed_transaction())?;
+        }
+        // The memory of the portal before is used again.
+        let old = if portal.is_empty() { self.unnamed_portal.take() } else { None };
+        let (mut params, mut formats) = match old {
+            Some(old) => (old.params, old.formats),
+            None => (Parameters::default(), Vec::new()),
+        };
+        let types = prepared.statement.as_ref().map_or(&[][..], |s| s.parameters());
+        params.read(&mut body, types, &prepared.declared)?;
+        formats.clear();
+        for _ in 0..body.count(2)? {
+            formats.push(format_code(body.i16()?)?);
+        }
+        body.end()?;
+        let columns = prepared.statement.as_ref().map_or(0, |s| s.columns().len());
+        if formats.len() > 1 && formats.len() != columns {
+            return Err(crate::read::violation(format!(
+                "bind message has {} result formats but query has {columns} columns",
+                formats.len()
+            )));
+        }
+        let bound = Portal { prepared, params, formats, state: State::Ready };
+        if portal.is_empty() {
+            self.unnamed_portal = Some(bound);
+        } else {
+            Backend::check_names(self.portals.len())?;
+            if self.portals.contains_key(portal) {
+                return Err(Error::new(
+                    SqlState::new("42P03"),
+                    format!("cursor \"{portal}\" already exists"),
+                ));
+            }
+            self.portals.insert(portal.to_owned(), bound);
+        }
+        self.reply.bind_complete();
+        Ok(())
+    }
+
+    /// Describe: of a statement its parameters and columns, of a portal its columns.
+    pub(crate) fn describe_message(&mut self, mut body: Reader<'_>) -> Result<()> {
+        let (what, name) = named(&mut body)?;
+        if what == b'S' {
+            let prepared = self.prepared(name)?;
+            let types = prepared.statement.as_ref().map_or(&[][..], |s| s.parameters());
+            let given = |i: usize| prepared.declared.get(i).copied().filter(|oid| !matches!(oid, 0 | 705));
+            let oids: Vec<u32> =
+                types.iter().enumerate().map(|(i, ty)| given(i).unwrap_or_else(|| oid::of(ty))).collect();
+            self.reply.parameter_description(oids.into_iter());
+            self.describe(&prepared, &[]);
+            return Ok(());
+        }
+        let portal = if name.is_empty() { self.unnamed_portal.as_ref() } else { self.portals.get(name) };
+        let portal = portal.ok_or_else(|| no_portal(name))?;
+        let (prepared, formats) = (portal.prepared.clone(), portal.formats.clone());
+        self.describe(&prepared, &formats);
+        Ok(())
+    }
+
+    fn describe(&mut self, prepared: &Prepared, formats: &[Format]) {
+        match &prepared.statement {
+            Some(statement) if !statement.columns().is_empty() && !statement.is_copy() => {
+                self.reply.row_description(statement.columns(), formats);
+            }
+            _ => self.reply.no_data(),
+        }
+    }
+
+    /// Close: it need not exist.
+    pub(crate) fn close_message(&mut self, mut body: Reader<'_>) -> Result<()> {
+        match named(&mut body)? {
+            (b'S', "") => self.unnamed = None,
+            (b'S', name) => {
+                self.statements.remove(name);
+                self.session()?.forget(name);
+            }
+            (_, "") => self.unnamed_portal = None,
+            (_, name) => drop(self.portals.remove(name)),
+        }
+        self.reply.close_complete();
+        Ok(())
+    }
+
+    /// Execute: a portal, and how many rows at most.
+    pub(crate) fn execute_message(&mut self, mut body: Reader<'_>, alone: bool) -> Result<()> {
+        let name = body.string()?;
+        let rows_max = usize::try_from(body.i32()?).unwrap_or(0);
+        body.end()?;
+        let portal = if name.is_empty() { self.unnamed_portal.take() } else { self.portals.remove(name) };
+        let mut portal = portal.ok_or_else(|| no_portal(name))?;
+        let outcome = self.execute(&mut portal, rows_max, alone);
+        // Who failed is gone with its transaction.
+        if outcome.is_ok() {
+            if name.is_empty() {
+                self.unnamed_portal = Some(portal);
+            } else {
+                self.portals.insert(name.to_owned(), portal);
+            }
+        }
+        outcome
+    }
+
+    fn execute(&mut self, portal: &mut Portal, rows_max: usize, alone: bool) -> Result<()> {
+        let Some(statement) = &portal.prepared.statement else {
+            self.reply.empty_query();
+            return Ok(());
+        };
+        match &mut portal.state {
+            State::Ready => {}
+            State::Open(held) => {
+                let (rows, count) = held.fetch(rows_max);
+                self.reply.append(rows);
+                if held.is_empty() {
+                    portal.state = State::Done;
+                    self.reply.command_complete(|out| tag_of_rows(out, count));
+                } else {
+                    self.reply.portal_suspended();
+                }
+                return Ok(());
+            }
+            State::Done if statement.columns().is_empty() => {
+                return Err(Error::new(
+                    SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    "portal cannot be run anymore",
+                ));
+            }
+            State::Done => {
+                self.reply.command_complete(|out| tag_of_rows(out, 0));
+                return Ok(());
+            }
+        }
+        let kind = statement.kind();
+        if self.before(kind, !alone)? {
+            portal.state = State::Done;
+            self.reply.command_complete(|out| out.extend_from_slice(b"BEGIN"));
+            return Ok(());
+        }
+        if let Some(started) = self.start_copy(statement)? {
+            portal.state = State::Done;
+            if let copy::Started::In(copy) = started {
+                self.copy = Some((*copy, None));
+                self.flush = true;
+            }
+            return Ok(());
+        }
+        let how = How {
+            shape: portal.prepared.shape,
+            params: &portal.params,
+            formats: &portal.formats,
+            described: false,
+        };
+        portal.state = State::Done;
+        let start = self.reply.len();
+        let done = self.run(statement, &how)?;
+        let some_left = rows_max > 0 && done.count > rows_max as u64 && !statement.columns().is_empty();
+        if some_left {
+            // The rows stand at the end; messages that came with them stay in front.
+            let rows = first_row(self.reply.bytes(), start);
+            let mut held = Held::new(self.reply.out().split_off(rows));
+            self.reply.append(held.fetch(rows_max).0);
+            if held.is_empty() {
+                self.reply.command_complete(|out| done.write_tag(out));
+            } else {
+                portal.state = State::Open(held);
+                self.reply.portal_suspended();
+            }
+        } else {
+            self.reply.command_complete(|out| done.write_tag(out));
+        }
+        self.join(done.ticket);
+        Ok(())
+    }
+}
+
+/// The tag of rows fetched from a portal.
+fn tag_of_rows(out: &mut Vec<u8>, count: u64) {
+    out.extend_from_slice(b"SELECT ");
+    planaria_base::text_io::write_int(out, count as i64);
+}
+
+/// Where the first DataRow stands, from `start` on.
+fn first_row(messages: &[u8], start: usize) -> usize {
+    let mut at = start;
+    while at < messages.len() && messages[at] != b'D' {
+        let len = [messages[at + 1], messages[at + 2], messages[at + 3], messages[at + 4]];
+        at += 1 + u32::from_be_bytes(len) as usize;
+    }
+    at
+}
+
+/// 34000
+fn no_portal(name: &str) -> Error {
+    Error::new(SqlState::INVALID_CURSOR_NAME, format!("portal \"{name}\" does not exist"))
+}

@@ -1,0 +1,50 @@
+//! PostgreSQL's wire protocol over [`planaria`]: psql, pgbench and the drivers connect as they do to
+//! PostgreSQL.
+//!
+//! ```text
+//!  socket -> Input -> Backend (one client's side of the engine) -> Reply -> socket
+//!                        |  Session::start: rows encoded as they are made    ^
+//!                        v                                                   |
+//!                     Ticket ------------- on disk ---------------------------
+//! ```
+//!
+//! **Threads.** One task a connection, on as many threads as there are cores; a task runs the engine
+//! itself, there is no queue between. A statement that is not known to be short ([`shapes`]) first has the
+//! thread's other tasks handed to another thread. Nobody sleeps in a sync of the disk: a commit leaves a
+//! ticket, the replies that tell of it stay in the connection's buffer, and the log wakes all connections
+//! of an epoch together.
+//!
+//! **Sessions.** A session of the engine has a seat: a place in the gate, in the counters and at the log
+//! that others look at now and then. A connection has one only while a statement of its runs or a
+//! transaction of its is open ([`seats`]); between, it keeps what a client may rely on (settings, prepared
+//! statements, `currval`). So a thousand idle connections cost their sockets and some KiB each.
+//!
+//! **What must hold.** No reply leaves before the commits that it tells of, or that its rows were read
+//! from, are on disk. No error of one client is felt by another: a panic of the engine ends one connection;
+//! a client that does not read is closed; messages and answers have limits.
+//!
+//! **Transactions** are those of PostgreSQL ([`backend`]), but for schema changes, which are transactions
+//! of their own.
+
+mod backend;
+mod cancel;
+mod config;
+mod connection;
+mod copy;
+mod decode;
+mod encode;
+mod extended;
+mod input;
+mod metrics;
+mod portal;
+mod query;
+mod read;
+mod reply;
+mod seats;
+mod server;
+mod shapes;
+mod startup;
+mod stream;
+
+pub use config::Config;
+pub use server::{Server, Stopper};

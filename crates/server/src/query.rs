@@ -1,0 +1,163 @@
+//! Simple query: a text of any number of statements, all or nothing.
+//!
+//! As in PostgreSQL: the whole text is parsed before anything of it runs; several statements are one
+//! transaction unless they say BEGIN and COMMIT themselves. Unlike in PostgreSQL, a change of the schema
+//! commits what stands before it and is a transaction of its own.
+
+use crate::backend::{Backend, How};
+use crate::copy;
+use crate::read::{Reader, violation};
+use crate::shapes::shape;
+use planaria::{Done, Error, Parsed, Result, SqlState, Statement, StatementKind};
+
+/// Longer texts are parsed away from the others that a thread serves.
+const SHORT_TEXT_BYTES: usize = 4 << 10;
+
+/// What is left of a query's statements.
+pub(crate) struct Script {
+    statements: std::vec::IntoIter<Parsed>,
+    /// There were several.
+    several: bool,
+}
+
+impl Script {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.statements.len() == 0
+    }
+}
+
+/// What came of a statement.
+enum Came {
+    Done,
+    /// It waits for the client's data.
+    CopyIn(Box<copy::CopyIn>),
+}
+
+impl Backend {
+    pub(crate) fn simple_query(&mut self, mut body: Reader<'_>) {
+        let text = match body.string().and_then(|text| body.end().map(|()| text)) {
+            Ok(text) => text,
+            Err(error) => {
+                self.fail(&error, None);
+                return self.ready();
+            }
+        };
+        // As PostgreSQL does: the unnamed ones are gone.
+        self.unnamed = None;
+        self.unnamed_portal = None;
+        let outcome = match self.recall(text) {
+            Some(statement) => self.run_alone(&statement, text),
+            None => {
+                let parsed = if text.len() > SHORT_TEXT_BYTES {
+                    tokio::task::block_in_place(|| planaria::parse(text))
+                } else {
+                    planaria::parse(text)
+                };
+                match parsed {
+                    Ok(statements) if statements.is_empty() => {
+                        self.reply.empty_query();
+                        Ok(())
+                    }
+                    Ok(statements) => {
+                        let several = statements.len() > 1;
+                        return self.go_on(Script { statements: statements.into_iter(), several });
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+        };
+        if let Err(error) = outcome {
+            self.fail(&error, Some(text));
+        }
+        self.ready();
+    }
+
+    /// The statement of a text that was analysed before.
+    fn recall(&mut self, text: &str) -> Option<Statement> {
+        let statement = self.session().ok()?.recall(text, &[])?;
+        statement.parameters().is_empty().then_some(statement)
+    }
+
+    fn run_alone(&mut self, statement: &Statement, text: &str) -> Result<()> {
+        let how = How { shape: shape(text), params: &(), formats: &[], described: true };
+        let done = self.run(statement, &how)?;
+        self.complete(done);
+        Ok(())
+    }
+
+    fn complete(&mut self, mut done: Done) {
+        self.reply.command_complete(|out| done.write_tag(out));
+        self.join(std::mem::replace(&mut done.ticket, planaria::Ticket::done()));
+    }
+
+    /// Runs the statements that are left, up to the end, an error, or a COPY FROM STDIN.
+    pub(crate) fn go_on(&mut self, mut script: Script) {
+        while let Some(parsed) = script.statements.next() {
+            let last = script.statements.len() == 0;
+            match self.run_parsed(&parsed, script.several, last) {
+                Ok(Came::Done) => {}
+                Ok(Came::CopyIn(copy)) => {
+                    self.copy = Some((*copy, Some(script)));
+                    self.flush = true;
+                    return;
+                }
+                Err(error) => {
+                    self.fail(&error, Some(parsed.text()));
+                    break;
+                }
+            }
+        }
+        if self.is_implicit()
+            && let Err(error) = self.commit_implicit()
+        {
+            self.fail(&error, None);
+        }
+        self.ready();
+    }
+
+    fn run_parsed(&mut self, parsed: &Parsed, several: bool, last: bool) -> Result<Came> {
+        let kind = parsed.kind();
+        if self.before(kind, several)? {
+            self.reply.command_complete(|out| out.extend_from_slice(b"BEGIN"));
+            return Ok(Came::Done);
+        }
+        let statement = self.session()?.prepare_parsed(parsed, &[])?;
+        if !statement.parameters().is_empty() {
+            return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
+        }
+        if let Some(copy) = self.start_copy(&statement)? {
+            return Ok(match copy {
+                copy::Started::In(copy) => Came::CopyIn(copy),
+                copy::Started::Out => Came::Done,
+            });
+        }
+        let own_text = if several { &parsed.text()[parsed.position()..] } else { parsed.text() };
+        let how = How { shape: shape(own_text), params: &(), formats: &[], described: true };
+        let start = self.reply.len();
+        let done = self.run(&statement, &how)?;
+        if !several && kind == StatementKind::Program {
+            self.session()?.remember(parsed.text(), &statement);
+        }
+        // The last statement has not succeeded before its transaction has.
+        if last
+            && self.is_implicit()
+            && let Err(error) = self.commit_implicit()
+        {
+            self.reply.truncate(start);
+            return Err(error);
+        }
+        self.complete(done);
+        Ok(Came::Done)
+    }
+}
+
+/// The name in a Describe or Close message and what it names: `S` or `P`.
+pub(crate) fn named<'a>(body: &mut Reader<'a>) -> Result<(u8, &'a str)> {
+    let what = body.u8()?;
+    let name = body.string()?;
+    body.end()?;
+    match what {
+        b'S' | b'P' => Ok((what, name)),
+        other => Err(violation(format!("invalid message subtype {other}"))),
+    }
+}

@@ -1,0 +1,313 @@
+//! Messages to the client, gathered in one buffer.
+
+use crate::encode::{self, Format};
+use planaria::{Column, Error, Notice, SqlState};
+use planaria_base::oid;
+
+/// What the client hears. Messages stand whole in `bytes`, but for one that is being written.
+#[derive(Default)]
+pub(crate) struct Reply {
+    bytes: Vec<u8>,
+}
+
+/// Where a message begins that is being written.
+#[must_use]
+pub(crate) struct Begun(usize);
+
+/// Memory kept while nothing is in it.
+const KEPT_BYTES_MAX: usize = 4 << 10;
+
+/// How bad it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Severity {
+    Error,
+    /// The connection ends.
+    Fatal,
+}
+
+impl Reply {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Takes back what was written since the buffer had this length.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.bytes.truncate(len);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        if self.bytes.capacity() > KEPT_BYTES_MAX {
+            self.bytes = Vec::new();
+        }
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// Appends whole messages written elsewhere.
+    pub(crate) fn append(&mut self, messages: &[u8]) {
+        self.bytes.extend_from_slice(messages);
+    }
+
+    pub(crate) fn begin(&mut self, tag: u8) -> Begun {
+        self.bytes.push(tag);
+        let at = self.bytes.len();
+        self.bytes.extend_from_slice(&[0; 4]);
+        Begun(at)
+    }
+
+    pub(crate) fn end(&mut self, begun: Begun) {
+        let len = (self.bytes.len() - begun.0) as i32;
+        self.bytes[begun.0..begun.0 + 4].copy_from_slice(&len.to_be_bytes());
+    }
+
+    pub(crate) fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    fn i16(&mut self, n: i16) {
+        self.bytes.extend_from_slice(&n.to_be_bytes());
+    }
+
+    fn i32(&mut self, n: i32) {
+        self.bytes.extend_from_slice(&n.to_be_bytes());
+    }
+
+    fn string(&mut self, text: &str) {
+        // What a zero byte would end must not be ended by one.
+        self.bytes.extend(text.bytes().filter(|b| *b != 0));
+        self.bytes.push(0);
+    }
+
+    /// A message without a body.
+    fn plain(&mut self, tag: u8) {
+        let m = self.begin(tag);
+        self.end(m);
+    }
+
+    pub(crate) fn authentication_ok(&mut self) {
+        let m = self.begin(b'R');
+        self.i32(0);
+        self.end(m);
+    }
+
+    pub(crate) fn negotiate_protocol_version(&mut self, options: &[&str]) {
+        let m = self.begin(b'v');
+        self.i32(0);
+        self.i32(options.len() as i32);
+        for option in options {
+            self.string(option);
+        }
+        self.end(m);
+    }
+
+    pub(crate) fn parameter_status(&mut self, name: &str, value: &str) {
+        let m = self.begin(b'S');
+        self.string(name);
+        self.string(value);
+        self.end(m);
+    }
+
+    pub(crate) fn backend_key_data(&mut self, process: i32, secret: i32) {
+        let m = self.begin(b'K');
+        self.i32(process);
+        self.i32(secret);
+        self.end(m);
+    }
+
+    /// `status`: I, T or E.
+    pub(crate) fn ready_for_query(&mut self, status: u8) {
+        let m = self.begin(b'Z');
+        self.bytes.push(status);
+        self.end(m);
+    }
+
+    pub(crate) fn parse_complete(&mut self) {
+        self.plain(b'1');
+    }
+
+    pub(crate) fn bind_complete(&mut self) {
+        self.plain(b'2');
+    }
+
+    pub(crate) fn close_complete(&mut self) {
+        self.plain(b'3');
+    }
+
+    pub(crate) fn no_data(&mut self) {
+        self.plain(b'n');
+    }
+
+    pub(crate) fn empty_query(&mut self) {
+        self.plain(b'I');
+    }
+
+    pub(crate) fn portal_suspended(&mut self) {
+        self.plain(b's');
+    }
+
+    pub(crate) fn command_complete(&mut self, tag: impl FnOnce(&mut Vec<u8>)) {
+        let m = self.begin(b'C');
+        tag(&mut self.bytes);
+        self.bytes.push(0);
+        self.end(m);
+    }
+
+    pub(crate) fn parameter_description(&mut self, types: impl ExactSizeIterator<Item = u32>) {
+        let m = self.begin(b't');
+        self.i16(types.len() as i16);
+        for oid in types {
+            self.i32(oid as i32);
+        }
+        self.end(m);
+    }
+
+    /// `formats`: as Bind has them: none, one for all, or one for each.
+    pub(crate) fn row_description(&mut self, columns: &[Column], formats: &[Format]) {
+        let m = self.begin(b'T');
+        self.i16(columns.len() as i16);
+        for (i, column) in columns.iter().enumerate() {
+            self.string(&column.name);
+            self.i32(0);
+            self.i16(0);
+            self.i32(oid::of(&column.ty) as i32);
+            self.i16(oid::length(&column.ty));
+            self.i32(oid::modifier(&column.ty));
+            self.i16(encode::format_of(formats, i) as i16);
+        }
+        self.end(m);
+    }
+
+    /// CopyInResponse (`G`) or CopyOutResponse (`H`).
+    pub(crate) fn copy_response(&mut self, tag: u8, columns: usize, binary: bool) {
+        let m = self.begin(tag);
+        self.bytes.push(u8::from(binary));
+        self.i16(columns as i16);
+        for _ in 0..columns {
+            self.i16(i16::from(binary));
+        }
+        self.end(m);
+    }
+
+    pub(crate) fn copy_done(&mut self) {
+        self.plain(b'c');
+    }
+
+    fn field(&mut self, tag: u8, text: &str) {
+        self.bytes.push(tag);
+        self.string(text);
+    }
+
+    /// An error. `text`: what it may point into.
+    pub(crate) fn error(&mut self, severity: Severity, error: &Error, text: Option<&str>) {
+        let fields = error.fields();
+        let m = self.begin(b'E');
+        let severity = if severity == Severity::Fatal { "FATAL" } else { "ERROR" };
+        self.field(b'S', severity);
+        self.field(b'V', severity);
+        self.field(b'C', fields.sqlstate.as_str());
+        self.field(b'M', &fields.message);
+        if let Some(detail) = &fields.detail {
+            self.field(b'D', detail);
+        }
+        if let Some(hint) = &fields.hint {
+            self.field(b'H', hint);
+        }
+        if let (Some(position), Some(text)) = (fields.position, text) {
+            self.field(b'P', &characters(text, position as usize).to_string());
+        }
+        if let Some(context) = &fields.context {
+            self.field(b'W', context);
+        }
+        if let Some(table) = &fields.table {
+            self.field(b's', "public");
+            self.field(b't', table);
+        }
+        if let Some(column) = &fields.column {
+            self.field(b'c', column);
+        }
+        if let Some(constraint) = &fields.constraint {
+            self.field(b'n', constraint);
+        }
+        self.bytes.push(0);
+        self.end(m);
+    }
+
+    pub(crate) fn notice(&mut self, notice: &Notice) {
+        let code = match notice.severity {
+            "WARNING" => SqlState::WARNING,
+            _ => SqlState::SUCCESSFUL_COMPLETION,
+        };
+        self.notice_with(
+            notice.severity,
+            code,
+            &notice.message,
+            notice.detail.as_deref(),
+            notice.hint.as_deref(),
+        );
+    }
+
+    /// A warning of the server's own.
+    pub(crate) fn warning(&mut self, code: SqlState, message: &str, hint: Option<&str>) {
+        self.notice_with("WARNING", code, message, None, hint);
+    }
+
+    fn notice_with(
+        &mut self,
+        severity: &str,
+        code: SqlState,
+        message: &str,
+        detail: Option<&str>,
+        hint: Option<&str>,
+    ) {
+        let m = self.begin(b'N');
+        self.field(b'S', severity);
+        self.field(b'V', severity);
+        self.field(b'C', code.as_str());
+        self.field(b'M', message);
+        if let Some(detail) = detail {
+            self.field(b'D', detail);
+        }
+        if let Some(hint) = hint {
+            self.field(b'H', hint);
+        }
+        self.bytes.push(0);
+        self.end(m);
+    }
+}
+
+/// The number, from 1, of the character that a byte offset points at.
+fn characters(text: &str, position: usize) -> usize {
+    let position = position.min(text.len());
+    1 + text.as_bytes()[..position].iter().filter(|b| **b & 0xC0 != 0x80).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_characters_from_one() {
+        assert_eq!(characters("SELECT x", 7), 8);
+        assert_eq!(characters("SELECT 'äö', x", "SELECT 'äö', ".len()), 14);
+        assert_eq!(characters("a", 99), 2);
+    }
+
+    #[test]
+    fn a_message_carries_its_length() {
+        let mut reply = Reply::default();
+        reply.ready_for_query(b'I');
+        reply.parameter_status("a", "b\0c");
+        assert_eq!(reply.bytes(), b"Z\0\0\0\x05IS\0\0\0\x09a\0bc\0");
+    }
+}

@@ -1,0 +1,229 @@
+//! The server: listens, lets clients in, stops.
+
+use crate::cancel::Cancellation;
+use crate::config::Config;
+use crate::connection::{End, serve, write};
+use crate::metrics::Metrics;
+use crate::reply::{Reply, Severity};
+use crate::seats::Seats;
+use crate::shapes::Shapes;
+use crate::stream::Stream;
+use planaria::{Database, Error, Result, SqlState};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// What all connections share.
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) seats: Seats,
+    pub(crate) shapes: Arc<Shapes>,
+    pub(crate) cancellation: Arc<Cancellation>,
+    pub(crate) metrics: Metrics,
+}
+
+/// Where a server is in its life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// Clients come and go.
+    Running,
+    /// None is let in; those that are go when their transaction is over.
+    Draining,
+    /// All have to go.
+    Stopping,
+}
+
+/// A server that listens.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use planaria_server::{Config, Server};
+/// let db = std::sync::Arc::new(planaria::Database::in_memory()?);
+/// let config = Config { listen: vec!["127.0.0.1:0".parse()?], ..Config::default() };
+/// let server = Server::bind(db, config)?;
+/// println!("psql -h 127.0.0.1 -p {}", server.addresses()[0].port());
+/// server.stopper().stop();        // from another thread, usually
+/// server.run()?;
+/// # Ok(()) }
+/// ```
+pub struct Server {
+    runtime: Runtime,
+    listeners: Vec<TcpListener>,
+    addresses: Vec<SocketAddr>,
+    shared: Arc<Shared>,
+    phase: Arc<watch::Sender<Phase>>,
+}
+
+/// Stops a server, from any thread.
+#[derive(Clone)]
+pub struct Stopper(Arc<watch::Sender<Phase>>);
+
+impl Stopper {
+    /// Has the server stop: no client is let in any more; those without a transaction are sent away, the
+    /// others when it is over, or when the time for that is up.
+    pub fn stop(&self) {
+        self.0.send_if_modified(|phase| {
+            let running = *phase == Phase::Running;
+            if running {
+                *phase = Phase::Draining;
+            }
+            running
+        });
+    }
+}
+
+impl Server {
+    /// Listens at the addresses of the configuration. Errors: 58000 with the address that cannot be had.
+    pub fn bind(db: Arc<Database>, config: Config) -> Result<Server> {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.enable_all().thread_name("planaria-serve").max_blocking_threads(512);
+        if let Some(threads) = config.threads {
+            builder.worker_threads(threads.max(1));
+        }
+        let runtime = builder.build()?;
+        let mut listeners = Vec::new();
+        let mut addresses = Vec::new();
+        for address in &config.listen {
+            let listener = runtime.block_on(TcpListener::bind(address)).map_err(|e| {
+                Error::new(SqlState::SYSTEM_ERROR, format!("could not listen at {address}: {e}"))
+                    .hint("Is another server running there? --listen chooses another address.")
+            })?;
+            addresses.push(listener.local_addr()?);
+            listeners.push(listener);
+        }
+        let shared = Arc::new(Shared {
+            config,
+            seats: Seats::new(db),
+            shapes: Arc::new(Shapes::default()),
+            cancellation: Arc::new(Cancellation::default()),
+            metrics: Metrics::default(),
+        });
+        let (phase, _) = watch::channel(Phase::Running);
+        Ok(Server { runtime, listeners, addresses, shared, phase: Arc::new(phase) })
+    }
+
+    /// Where it listens.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// A handle that stops it.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.phase.clone())
+    }
+
+    /// Has SIGTERM and SIGINT stop the server; a second one stops it at once.
+    pub fn stop_on_signals(&self) -> Result<()> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let _in_runtime = self.runtime.enter();
+        let (mut terminate, mut interrupt) =
+            (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let phase = self.phase.clone();
+        self.runtime.spawn(async move {
+            loop {
+                let name = tokio::select! {
+                    _ = terminate.recv() => "SIGTERM",
+                    _ = interrupt.recv() => "SIGINT",
+                };
+                let next = if *phase.borrow() == Phase::Running { Phase::Draining } else { Phase::Stopping };
+                tracing::info!("{name}: {next:?}");
+                phase.send_replace(next);
+            }
+        });
+        Ok(())
+    }
+
+    /// Serves until it is stopped and all clients are gone.
+    pub fn run(self) -> Result<()> {
+        let Server { runtime, listeners, shared, phase, .. } = self;
+        runtime.block_on(async {
+            let mut accepting = JoinSet::new();
+            for listener in listeners {
+                accepting.spawn(accept(listener, shared.clone(), phase.clone()));
+            }
+            let mut clients = Vec::new();
+            while let Some(joined) = accepting.join_next().await {
+                clients.extend(joined.ok());
+            }
+            let drained = async {
+                for set in &mut clients {
+                    while set.join_next().await.is_some() {}
+                }
+            };
+            if tokio::time::timeout(shared.config.drain_timeout, drained).await.is_err() {
+                tracing::warn!(
+                    "transactions are still open after {:?}: closing them",
+                    shared.config.drain_timeout
+                );
+                phase.send_replace(Phase::Stopping);
+                let closed = async {
+                    for set in &mut clients {
+                        while set.join_next().await.is_some() {}
+                    }
+                };
+                let _ = tokio::time::timeout(Duration::from_secs(5), closed).await;
+            }
+        });
+        runtime.shutdown_timeout(Duration::from_secs(5));
+        Ok(())
+    }
+}
+
+/// Lets clients in until the server stops; answers with those that are still there.
+async fn accept(listener: TcpListener, shared: Arc<Shared>, phase: Arc<watch::Sender<Phase>>) -> JoinSet<()> {
+    let mut clients = JoinSet::new();
+    let mut changes = phase.subscribe();
+    loop {
+        if *changes.borrow_and_update() != Phase::Running {
+            return clients;
+        }
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => let_in(stream, peer, &shared, &phase, &mut clients),
+                Err(error) => {
+                    // Out of file descriptors, most likely: some will be free soon.
+                    tracing::error!("a connection could not be accepted: {error}");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            },
+            _ = changes.changed() => {}
+            Some(_) = clients.join_next(), if !clients.is_empty() => {}
+        }
+    }
+}
+
+fn let_in(
+    stream: TcpStream,
+    peer: SocketAddr,
+    shared: &Arc<Shared>,
+    phase: &Arc<watch::Sender<Phase>>,
+    clients: &mut JoinSet<()>,
+) {
+    shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
+    let Ok(mut stream) = Stream::accepted(stream) else { return };
+    let shared = shared.clone();
+    if shared.cancellation.len() >= shared.config.max_connections {
+        shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(%peer, "refused: {} connections are open", shared.config.max_connections);
+        clients.spawn(async move {
+            let mut reply = Reply::default();
+            let error = Error::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already");
+            reply.error(Severity::Fatal, &error, None);
+            let _ = write(&mut stream, &mut reply, Duration::from_secs(1)).await;
+        });
+        return;
+    }
+    let phase = phase.subscribe();
+    clients.spawn(async move {
+        match serve(shared, stream, phase).await {
+            End::Closed | End::LogFailed(_) => tracing::debug!(%peer, "closed"),
+            End::Lost(error) => tracing::debug!(%peer, "lost: {error}"),
+            End::Slow => tracing::warn!(%peer, "closed: the client does not read its answers"),
+        }
+    });
+}

@@ -1,0 +1,341 @@
+//! The protocol, message by message, as PostgreSQL 15 answers.
+
+mod common;
+
+use common::{Client, Running, shown};
+use std::io::Write;
+
+fn accounts() -> Running {
+    let running = Running::start();
+    running
+        .db
+        .execute_script(
+            "CREATE TABLE account (id int PRIMARY KEY, balance numeric(12,2) NOT NULL CHECK (balance >= 0));
+             INSERT INTO account VALUES (1, 100), (2, 0);
+             CREATE PROCEDURE transfer(p_from int, p_to int, p_amount numeric) LANGUAGE plpgsql AS $$
+             BEGIN
+                 UPDATE account SET balance = balance - p_amount WHERE id = p_from;
+                 UPDATE account SET balance = balance + p_amount WHERE id = p_to;
+             END $$;",
+        )
+        .expect("a schema");
+    running
+}
+
+#[test]
+fn a_client_is_told_who_it_speaks_with() {
+    let running = Running::start();
+    let mut client = Client::connect(running.address);
+    client.packet(&80_877_103i32.to_be_bytes());
+    let mut answer = [0];
+    std::io::Read::read_exact(&mut client.socket, &mut answer).expect("an answer");
+    assert_eq!(&answer, b"N");
+    client.startup(&[("user", "me"), ("application_name", "shop"), ("TimeZone", "Europe/Zurich")]);
+    let messages = client.until_ready();
+    let parameters: Vec<String> =
+        messages.iter().filter(|m| m.tag == 'S').map(|m| m.text().replace('\0', "=")).collect();
+    for wanted in ["application_name=shop", "TimeZone=UTC", "client_encoding=UTF8", "DateStyle=ISO, MDY"] {
+        assert!(parameters.iter().any(|p| p == wanted), "{wanted}: {parameters:?}");
+    }
+    assert!(parameters.iter().any(|p| p.starts_with("server_version=15.")));
+    assert!(messages.iter().any(|m| m.tag == 'N'), "times are in UTC");
+    assert_eq!(messages.iter().filter(|m| m.tag == 'K').count(), 1);
+    assert_eq!(shown(&messages).last().map(String::as_str), Some("Z:I"));
+}
+
+#[test]
+fn who_cannot_be_let_in_hears_why() {
+    let running = Running::start();
+    let refused = |parameters: &[(&str, &str)]| {
+        let mut client = Client::connect(running.address);
+        client.startup(parameters);
+        let messages = client.until_ready();
+        assert_eq!(messages[0].field('S').as_deref(), Some("FATAL"));
+        messages[0].field('C').expect("a code")
+    };
+    assert_eq!(refused(&[("database", "x")]), "28000");
+    assert_eq!(refused(&[("user", "x"), ("client_encoding", "LATIN1")]), "22023");
+    assert_eq!(refused(&[("user", "x"), ("nonsense", "1")]), "42704");
+    assert_eq!(refused(&[("user", "x"), ("replication", "database")]), "0A000");
+    let mut client = Client::connect(running.address);
+    client.packet(&(2i32 << 16).to_be_bytes());
+    assert_eq!(client.until_ready()[0].field('C').as_deref(), Some("0A000"));
+}
+
+#[test]
+fn several_statements_of_a_query_are_one_transaction() {
+    let running = accounts();
+    let mut client = running.client();
+    assert_eq!(client.query(""), ["I", "Z:I"]);
+    assert_eq!(
+        client.query("SELECT 1, NULL; SELECT 'x'"),
+        ["T", "D:1,NULL", "C:SELECT 1", "T", "D:x", "C:SELECT 1", "Z:I"]
+    );
+    assert_eq!(
+        client.query("INSERT INTO account VALUES (3, 1); INSERT INTO account VALUES (1, 1); SELECT 1"),
+        ["C:INSERT 0 1", "E:23505", "Z:I"]
+    );
+    assert_eq!(client.query("SELECT count(*) FROM account"), ["T", "D:2", "C:SELECT 1", "Z:I"]);
+    // Nothing of a text runs that cannot be parsed.
+    assert_eq!(client.query("INSERT INTO account VALUES (3, 1); nonsense"), ["E:42601", "Z:I"]);
+    assert_eq!(client.query("SELECT count(*) FROM account"), ["T", "D:2", "C:SELECT 1", "Z:I"]);
+    assert_eq!(
+        client.query("BEGIN; INSERT INTO account VALUES (3, 1); COMMIT; INSERT INTO account VALUES (3, 1)"),
+        ["C:BEGIN", "C:INSERT 0 1", "C:COMMIT", "E:23505", "Z:I"]
+    );
+    assert_eq!(client.query("SELECT count(*) FROM account"), ["T", "D:3", "C:SELECT 1", "Z:I"]);
+    assert_eq!(
+        client.query("INSERT INTO account VALUES (4, 1); BEGIN; INSERT INTO account VALUES (5, 1)"),
+        ["C:INSERT 0 1", "C:BEGIN", "C:INSERT 0 1", "Z:T"]
+    );
+    assert_eq!(client.query("SELECT 1/0"), ["E:22012", "Z:E"]);
+    assert_eq!(client.query("SELECT 1"), ["E:25P02", "Z:E"]);
+    assert_eq!(client.query("COMMIT"), ["C:ROLLBACK", "Z:I"]);
+    assert_eq!(client.query("SELECT count(*) FROM account"), ["T", "D:3", "C:SELECT 1", "Z:I"]);
+    assert_eq!(client.query("COMMIT"), ["N:01000", "C:COMMIT", "Z:I"]);
+    assert_eq!(client.query("SAVEPOINT a; SELECT 1"), ["E:25P01", "Z:I"]);
+    // A change of the schema is a transaction of its own.
+    assert_eq!(
+        client.query("INSERT INTO account VALUES (4, 1); CREATE TABLE other (n int); SELECT 1/0"),
+        ["C:INSERT 0 1", "C:CREATE TABLE", "E:22012", "Z:I"]
+    );
+    assert_eq!(client.query("SELECT count(*) FROM account"), ["T", "D:4", "C:SELECT 1", "Z:I"]);
+}
+
+#[test]
+fn errors_point_at_characters() {
+    let running = accounts();
+    let mut client = running.client();
+    let messages = client.query_raw("SELECT 'äö', nix");
+    assert_eq!(messages[0].field('P').as_deref(), Some("14"));
+    let messages = client.query_raw("INSERT INTO account VALUES (1, 1)");
+    let error = &messages[0];
+    assert_eq!(error.field('P'), None, "what fails while it runs has no place");
+    assert_eq!(error.field('n').as_deref(), Some("account_pkey"));
+    assert_eq!(error.field('t').as_deref(), Some("account"));
+    assert_eq!(error.field('s').as_deref(), Some("public"));
+    client.parse("", "SELECT nix", &[]).sync().send();
+    assert_eq!(client.until_ready()[0].field('P').as_deref(), Some("8"));
+}
+
+#[test]
+fn statements_are_parsed_bound_and_executed() {
+    let running = accounts();
+    let mut client = running.client();
+    client.parse("s", "SELECT balance FROM account WHERE id = $1", &[]).describe('S', "s").sync().send();
+    let messages = client.until_ready();
+    assert_eq!(shown(&messages), ["1", "t", "T", "Z:I"]);
+    assert_eq!(messages[1].body, [0, 1, 0, 0, 0, 23], "one int4");
+    client.bind("", "s", &[Some("1")]).execute("", 0).bind("", "s", &[None]).execute("", 0).sync();
+    assert_eq!(client.ask(), ["2", "D:100.00", "C:SELECT 1", "2", "C:SELECT 0", "Z:I"]);
+    client.bind("", "s", &[Some("x")]).execute("", 0).sync();
+    assert_eq!(client.ask(), ["2", "E:22P02", "Z:I"]);
+    client.bind("", "s", &[]).execute("", 0).sync();
+    assert_eq!(client.ask(), ["E:08P01", "Z:I"]);
+    client.parse("s", "SELECT 1", &[]).bind("", "s", &[]).sync();
+    assert_eq!(client.ask(), ["E:42P05", "Z:I"], "what stands behind an error is passed over");
+    client.close('S', "s").close('S', "s").bind("", "s", &[]).sync();
+    assert_eq!(client.ask(), ["3", "3", "E:26000", "Z:I"]);
+    client.parse("", "", &[]).bind("", "", &[]).describe('P', "").execute("", 0).sync();
+    assert_eq!(client.ask(), ["1", "2", "n", "I", "Z:I"]);
+    client.parse("", "SELECT 1; SELECT 2", &[]).sync();
+    assert_eq!(client.ask(), ["E:42601", "Z:I"]);
+}
+
+#[test]
+fn what_is_executed_before_a_sync_is_one_transaction() {
+    let running = accounts();
+    let mut client = running.client();
+    client.parse("i", "INSERT INTO account VALUES ($1, $2)", &[]).sync();
+    client.ask();
+    client.bind("", "i", &[Some("5"), Some("1")]).execute("", 0);
+    client.bind("", "i", &[Some("1"), Some("1")]).execute("", 0);
+    client.bind("", "i", &[Some("6"), Some("1")]).execute("", 0).sync();
+    assert_eq!(client.ask(), ["2", "C:INSERT 0 1", "2", "E:23505", "Z:I"]);
+    assert_eq!(client.query("SELECT count(*) FROM account"), ["T", "D:2", "C:SELECT 1", "Z:I"]);
+    // JDBC sends BEGIN before the first statement.
+    client.parse("", "BEGIN", &[]).bind("", "", &[]).execute("", 0);
+    client.bind("", "i", &[Some("5"), Some("1")]).execute("", 0).sync();
+    assert_eq!(client.ask(), ["1", "2", "C:BEGIN", "2", "C:INSERT 0 1", "Z:T"]);
+    assert_eq!(client.query("ROLLBACK"), ["C:ROLLBACK", "Z:I"]);
+    assert_eq!(client.query("SELECT count(*) FROM account"), ["T", "D:2", "C:SELECT 1", "Z:I"]);
+    // Flush wants the answer before Sync; the transaction stays open for it.
+    client.bind("", "i", &[Some("5"), Some("1")]).execute("", 0).message('H', b"").send();
+    assert_eq!(shown(&[client.next().expect("2"), client.next().expect("C")]), ["2", "C:INSERT 0 1"]);
+    let mut other = running.client();
+    assert_eq!(other.query("SELECT count(*) FROM account"), ["T", "D:2", "C:SELECT 1", "Z:I"]);
+    client.sync();
+    assert_eq!(client.ask(), ["Z:I"]);
+    assert_eq!(other.query("SELECT count(*) FROM account"), ["T", "D:3", "C:SELECT 1", "Z:I"]);
+}
+
+#[test]
+fn portals_hand_out_a_few_rows_at_a_time() {
+    let running = Running::start();
+    running
+        .db
+        .execute_script("CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 5)")
+        .expect("rows");
+    let mut client = running.client();
+    client.query("BEGIN");
+    client.parse("", "SELECT n FROM t ORDER BY n", &[]).bind("c", "", &[]).execute("c", 2).sync();
+    assert_eq!(client.ask(), ["1", "2", "D:1", "D:2", "s", "Z:T"]);
+    client.execute("c", 2).sync();
+    assert_eq!(client.ask(), ["D:3", "D:4", "s", "Z:T"]);
+    client.execute("c", 2).execute("c", 2).close('P', "c").sync();
+    assert_eq!(client.ask(), ["D:5", "C:SELECT 1", "C:SELECT 0", "3", "Z:T"]);
+    client.bind("c", "", &[]).execute("c", 1).sync();
+    client.ask();
+    client.query("COMMIT");
+    client.execute("c", 1).sync();
+    assert_eq!(client.ask(), ["E:34000", "Z:I"], "a portal is gone with its transaction");
+}
+
+#[test]
+fn calls_of_procedures_take_their_types_from_the_signature() {
+    let running = accounts();
+    let mut client = running.client();
+    client.parse("c", "CALL transfer($1, $2, $3)", &[]).describe('S', "c").sync().send();
+    let messages = client.until_ready();
+    assert_eq!(shown(&messages), ["1", "t", "n", "Z:I"]);
+    assert_eq!(messages[1].body, [0, 3, 0, 0, 0, 23, 0, 0, 0, 23, 0, 0, 6, 164]);
+    client.bind("", "c", &[Some("1"), Some("2"), Some("40.00")]).execute("", 0).sync();
+    assert_eq!(client.ask(), ["2", "C:CALL", "Z:I"]);
+    client.bind("", "c", &[Some("1"), Some("2"), Some("400")]).execute("", 0).sync();
+    assert_eq!(client.ask(), ["2", "E:23514", "Z:I"]);
+    assert_eq!(
+        client.query("SELECT balance FROM account ORDER BY id"),
+        ["T", "D:60.00", "D:40.00", "C:SELECT 2", "Z:I"]
+    );
+}
+
+#[test]
+fn settings_and_names_belong_to_a_connection() {
+    let running = accounts();
+    let (mut one, mut two) = (running.client(), running.client());
+    assert_eq!(one.query("SET application_name = 'one'"), ["C:SET", "S", "Z:I"]);
+    assert_eq!(two.query("SHOW application_name"), ["T", "D:", "C:SHOW", "Z:I"]);
+    assert_eq!(one.query("SHOW application_name"), ["T", "D:one", "C:SHOW", "Z:I"]);
+    one.query("PREPARE p AS SELECT $1::int + 1");
+    assert_eq!(one.query("EXECUTE p(4)"), ["T", "D:5", "C:SELECT 1", "Z:I"]);
+    assert_eq!(two.query("EXECUTE p(4)"), ["E:26000", "Z:I"]);
+    one.bind("", "p", &[Some("7")]).execute("", 0).sync();
+    assert_eq!(one.ask(), ["2", "D:8", "C:SELECT 1", "Z:I"], "PREPARE and Parse share their names");
+    one.parse("q", "SELECT 1", &[]).sync();
+    one.ask();
+    assert_eq!(one.query("DEALLOCATE q"), ["C:DEALLOCATE", "Z:I"]);
+    one.bind("", "q", &[]).sync();
+    assert_eq!(one.ask(), ["E:26000", "Z:I"]);
+    assert_eq!(one.query("DISCARD ALL"), ["C:DISCARD ALL", "S", "Z:I"]);
+    assert_eq!(one.query("EXECUTE p(4)"), ["E:26000", "Z:I"]);
+}
+
+#[test]
+fn copy_brings_rows_in_and_out() {
+    let running = Running::start();
+    let mut client = running.client();
+    client.query("CREATE TABLE t (a int, b text)");
+    client.message('Q', b"COPY t FROM STDIN; SELECT count(*) FROM t\0").send();
+    assert_eq!(client.next().expect("an answer").tag, 'G');
+    client
+        .message('d', b"1\tone\n2\t\\N\n")
+        .message('d', b"3\ttwo\\nlines")
+        .message('d', b"\n")
+        .message('c', b"");
+    assert_eq!(client.ask(), ["C:COPY 3", "T", "D:3", "C:SELECT 1", "Z:I"]);
+    client.message('Q', b"COPY t FROM STDIN\0").message('d', b"4\tx\nfour\ty\n").message('c', b"").send();
+    let messages = client.until_ready();
+    assert_eq!(shown(&messages), ["G", "E:22P02", "Z:I"]);
+    assert!(messages[1].field('W').expect("a place").contains("COPY t, line 2"));
+    client.message('Q', b"COPY t FROM STDIN\0").message('d', b"4\n").message('c', b"");
+    assert_eq!(client.ask(), ["G", "E:22P04", "Z:I"]);
+    client.message('Q', b"COPY t FROM STDIN\0").message('f', b"no more\0");
+    assert_eq!(client.ask(), ["G", "E:57014", "Z:I"]);
+    let messages = client.query_raw("COPY t TO STDOUT");
+    assert_eq!(shown(&messages), ["H", "d", "d", "d", "c", "C:COPY 3", "Z:I"]);
+    assert_eq!(messages[3].body, b"3\ttwo\\nlines\n");
+    let messages = client.query_raw("COPY (SELECT b, a FROM t ORDER BY a) TO STDOUT (FORMAT csv, HEADER)");
+    let lines: Vec<String> = messages.iter().filter(|m| m.tag == 'd').map(common::Message::text).collect();
+    assert_eq!(lines, ["b,a\n", "one,1\n", ",2\n", "\"two\nlines\",3\n"]);
+    // In extended query too, and in binary form.
+    let messages = client.query_raw("COPY t TO STDOUT (FORMAT binary)");
+    let data: Vec<u8> = messages.iter().filter(|m| m.tag == 'd').flat_map(|m| m.body.clone()).collect();
+    client
+        .parse("", "COPY t FROM STDIN (FORMAT binary)", &[])
+        .bind("", "", &[])
+        .execute("", 0)
+        .message('H', b"")
+        .send();
+    client.until('G');
+    for part in data.chunks(7) {
+        client.message('d', part);
+    }
+    client.message('c', b"").sync();
+    assert_eq!(client.ask(), ["C:COPY 3", "Z:I"]);
+    assert_eq!(
+        client.query("SELECT count(*), count(b), sum(a) FROM t"),
+        ["T", "D:6,4,12", "C:SELECT 1", "Z:I"]
+    );
+}
+
+#[test]
+fn a_statement_is_cancelled_with_its_key() {
+    let running = Running::start();
+    let mut client = Client::connect(running.address);
+    client.startup(&[("user", "me")]);
+    let key = client.until_ready().into_iter().find(|m| m.tag == 'K').expect("a key").body;
+    client.message('Q', b"DO $$ DECLARE n bigint := 0; BEGIN LOOP n := n + 1; END LOOP; END $$\0").send();
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let cancel = |key: &[u8]| {
+        let mut other = Client::connect(running.address);
+        let mut body = 80_877_102i32.to_be_bytes().to_vec();
+        body.extend_from_slice(key);
+        other.packet(&body);
+        assert_eq!(other.next(), None);
+    };
+    let mut wrong = key.clone();
+    wrong[7] ^= 1;
+    cancel(&wrong);
+    // Others are served meanwhile.
+    assert_eq!(running.client().query("SELECT 1"), ["T", "D:1", "C:SELECT 1", "Z:I"]);
+    cancel(&key);
+    assert_eq!(shown(&client.until_ready()), ["E:57014", "Z:I"]);
+    assert_eq!(client.query("SELECT 1"), ["T", "D:1", "C:SELECT 1", "Z:I"]);
+}
+
+#[test]
+fn stopping_waits_for_open_transactions() {
+    let running = accounts();
+    let (mut idle, mut busy) = (running.client(), running.client());
+    busy.query("BEGIN; INSERT INTO account VALUES (9, 9)");
+    running.stop();
+    assert_eq!(idle.next().expect("a word").field('C').as_deref(), Some("57P01"));
+    assert_eq!(idle.next(), None);
+    assert_eq!(busy.query("COMMIT"), ["C:COMMIT", "Z:I"]);
+    assert_eq!(busy.next().expect("a word").field('C').as_deref(), Some("57P01"));
+    let db = running.db.clone();
+    drop(running);
+    assert_eq!(db.query("SELECT 1 FROM account WHERE id = 9", ()).expect("a query").len(), 1);
+}
+
+#[test]
+fn garbage_ends_the_connection_and_nothing_else() {
+    let running = Running::start();
+    let mut fine = running.client();
+    let mut client = Client::connect(running.address);
+    client.socket.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("writes");
+    assert_eq!(client.next(), None);
+    let mut client = running.client();
+    client.socket.write_all(&[b'Q', 0x7f, 0xff, 0xff, 0xff]).expect("writes");
+    assert_eq!(client.next().expect("a word").field('C').as_deref(), Some("08P01"));
+    assert_eq!(client.next(), None);
+    let mut client = running.client();
+    client.message('y', b"?").send();
+    assert_eq!(client.next().expect("a word").field('C').as_deref(), Some("08P01"));
+    let mut client = running.client();
+    client.message('Q', b"SELECT '\xff'\0").send();
+    assert_eq!(shown(&client.until_ready()), ["E:22021", "Z:I"]);
+    client.message('B', b"\0\0\0").sync();
+    assert_eq!(client.ask(), ["E:26000", "Z:I"]);
+    assert_eq!(fine.query("SELECT 1"), ["T", "D:1", "C:SELECT 1", "Z:I"]);
+}
