@@ -5,7 +5,9 @@
 //! rows in the same way. The IR is deterministic by construction: every input from outside is a
 //! `Draw`, a `NextValue` or a `CurrentValue`, recorded with the call; plans, and with them the order
 //! of rows, are fixed with the catalog version. What is left is SQL made at run time: its text is
-//! compiled when it runs, and may name what a later schema has otherwise.
+//! compiled when it runs, and may name what a later schema has otherwise. And reads of the system
+//! catalogs: most of their rows follow from the definitions, which are logged in the same order, but
+//! some from the session or from counters; so a procedure that reads any and writes is logged by values.
 
 use planaria_base::ProcedureId;
 use planaria_ir::{OpKind, Program};
@@ -16,6 +18,8 @@ pub struct Logging {
     kind: Kind,
     /// Draws inputs from outside, which are logged with the call.
     draws: bool,
+    /// Asks the system catalogs or the session, whose answers are not logged.
+    asks: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,7 +35,7 @@ enum Kind {
 impl Logging {
     /// The same calls logged by the rows they change, for this reason (one sentence).
     pub fn by_values(&self, why: String) -> Logging {
-        Logging { kind: Kind::Values(why), draws: self.draws }
+        Logging { kind: Kind::Values(why), ..self.clone() }
     }
     /// Changes nothing: nothing is logged.
     pub fn is_read_only(&self) -> bool {
@@ -69,6 +73,7 @@ impl Logging {
 pub fn of(program: &Program, of_callee: &mut dyn FnMut(ProcedureId) -> Option<Logging>) -> Logging {
     let mut writes = false;
     let mut draws = false;
+    let mut asks = false;
     let mut values: Option<String> = None;
     program.body.visit(&mut |op| match &op.kind {
         OpKind::Execute { .. } => {
@@ -81,6 +86,7 @@ pub fn of(program: &Program, of_callee: &mut dyn FnMut(ProcedureId) -> Option<Lo
             if let Some(callee) = of_callee(*procedure) {
                 writes |= !callee.is_read_only();
                 draws |= callee.draws;
+                asks |= callee.asks;
                 if let Kind::Values(why) = callee.kind {
                     values.get_or_insert_with(|| format!("It calls a procedure that is logged so: {why}"));
                 }
@@ -90,6 +96,7 @@ pub fn of(program: &Program, of_callee: &mut dyn FnMut(ProcedureId) -> Option<Lo
             values
                 .get_or_insert_with(|| "It asks who calls it, which a log of calls does not say.".to_owned());
         }
+        OpKind::Ask { .. } | OpKind::SystemRows { .. } => asks = true,
         OpKind::Draw { .. } | OpKind::CurrentValue { .. } => draws = true,
         OpKind::NextValue { .. } => {
             draws = true;
@@ -98,10 +105,16 @@ pub fn of(program: &Program, of_callee: &mut dyn FnMut(ProcedureId) -> Option<Lo
         OpKind::SetValue { .. } => writes = true,
         kind => writes |= kind.is_write(),
     });
+    if asks {
+        values.get_or_insert_with(|| {
+            "It reads the system catalogs or settings of the session, which are not logged with it."
+                .to_owned()
+        });
+    }
     let kind = match values {
         _ if !writes => Kind::ReadOnly,
         Some(why) => Kind::Values(why),
         None => Kind::Command,
     };
-    Logging { kind, draws }
+    Logging { kind, draws, asks }
 }

@@ -43,6 +43,10 @@ entity_id!(
     /// A role (user or group). Never reused within a database.
     RoleId, "r");
 
+entity_id!(
+    /// A relation of the system catalogs, by its place in `planaria_catalog::system`.
+    SystemId, "sys");
+
 /// An index, by its position in its table: 0 is the primary one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct IndexId(pub u16);

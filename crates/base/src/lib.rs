@@ -20,6 +20,6 @@ pub mod types;
 pub use clock::{CommitTs, Epoch};
 pub use datum::Datum;
 pub use error::{Error, Result, SqlState};
-pub use id::{ColumnId, IndexId, ProcedureId, RoleId, SequenceId, TableId, WorkerId};
+pub use id::{ColumnId, IndexId, ProcedureId, RoleId, SequenceId, SystemId, TableId, WorkerId};
 pub use numeric::Numeric;
 pub use types::Type;

@@ -7,9 +7,11 @@
 
 mod array;
 mod float;
+mod ident;
 
 pub use array::{parse_array, write_array_element};
 pub use float::{parse_float, write_float};
+pub use ident::{quote_ident, write_doubled, write_ident};
 
 use crate::error::{Error, Result, SqlState};
 use crate::types::{SystemType, Type};

@@ -85,6 +85,8 @@ pub enum SystemType {
     NodeTree,
     /// `aclitem`: rights of a role on something
     AclItem,
+    /// `json`: a text, not checked
+    Json,
 }
 
 impl SystemType {
@@ -109,6 +111,7 @@ impl SystemType {
             OidVector,
             NodeTree,
             AclItem,
+            Json,
         ]
     };
 
@@ -132,6 +135,7 @@ impl SystemType {
             SystemType::OidVector => "oidvector",
             SystemType::NodeTree => "pg_node_tree",
             SystemType::AclItem => "aclitem",
+            SystemType::Json => "json",
         }
     }
 
@@ -169,7 +173,7 @@ impl SystemType {
     const fn class(self) -> TypeClass {
         use SystemType::*;
         match self {
-            Name | Char | NodeTree | AclItem => TypeClass::Text,
+            Name | Char | NodeTree | AclItem | Json => TypeClass::Text,
             Int2Vector | OidVector => TypeClass::Array,
             _ => TypeClass::Integer,
         }

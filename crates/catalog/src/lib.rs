@@ -10,9 +10,13 @@
 //! replaced procedure is a new id under the old name, so that a log entry names the definition it
 //! ran with. Replaced procedure versions stay in `procedures` with `current = false`.
 
+pub mod oids;
+pub mod reg;
 mod rights;
 mod role;
+pub mod system;
 
+pub use oids::Oids;
 pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights};
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
 
@@ -50,6 +54,9 @@ pub struct Catalog {
     /// Rights on the database.
     #[serde(default)]
     pub database_rights: Rights,
+    /// OIDs of what is above.
+    #[serde(default)]
+    pub oids: Oids,
 }
 
 impl Default for Catalog {
@@ -65,6 +72,7 @@ impl Default for Catalog {
             roles: Catalog::first_roles(),
             schema_rights: Rights::default(),
             database_rights: Rights::default(),
+            oids: Oids::default(),
         }
     }
 }
@@ -361,6 +369,13 @@ impl Catalog {
             .iter()
             .flatten()
             .flat_map(move |t| t.foreign_keys.iter().filter(move |k| k.parent == parent).map(move |k| (t, k)))
+    }
+}
+
+impl Column {
+    /// Whether clients are told of a default (an identity column has none).
+    pub fn has_default(&self) -> bool {
+        matches!(self.default, ColumnDefault::Expression(_) | ColumnDefault::Sequence(_)) && !self.hidden
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::code::Code;
 use crate::heap::Heap;
 use crate::slot::Slot;
-use planaria_base::{Error, ProcedureId, Result, RoleId, SequenceId, Type};
-use planaria_ir::{Draw, Level};
+use planaria_base::{ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, SystemId, Type};
+use planaria_ir::{Draw, Level, Question};
 use planaria_protocol::{Conflict, Protocol};
 use planaria_storage::TableSet;
 use std::sync::Arc;
@@ -67,6 +67,22 @@ pub trait Host {
     fn row(&mut self, row: &[Slot], heap: &Heap) -> Result<()>;
     /// Compiles SQL text made at run time, for arguments of these types. Makes the transaction ad hoc.
     fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic>;
+    /// Answers a question about the catalog or the session.
+    fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot> {
+        let _ = (args, heap);
+        Err(Error::internal(format!("nobody answers {}", question.name())))
+    }
+    /// Gives the rows of a system relation, of each these columns.
+    fn system_rows(
+        &mut self,
+        relation: SystemId,
+        columns: &[ColumnId],
+        heap: &mut Heap,
+        push: &mut dyn FnMut(&[Slot]) -> Result<()>,
+    ) -> Result<()> {
+        let _ = (columns, heap, push);
+        Err(Error::internal(format!("nobody has the rows of {relation}")))
+    }
     /// Takes values for the log, behind the inputs given out so far; or, when a logged call runs again,
     /// compares them with those the log has. What they point to in the heap is theirs no longer than this
     /// call.

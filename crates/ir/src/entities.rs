@@ -49,6 +49,11 @@ impl OpKind {
                 regs(fields.detail.iter_mut().chain(&mut fields.hint), f);
             }
             OpKind::Call { args, outs, .. } => regs(args.iter_mut().chain(outs), f),
+            OpKind::Ask { dst, args, .. } => {
+                f(Entity::Reg(dst));
+                regs(args, f);
+            }
+            OpKind::SystemRows { into, .. } => f(Entity::Coll(into)),
             OpKind::CallSet { args, into, .. } => {
                 regs(args, f);
                 f(Entity::Coll(into));

@@ -178,6 +178,10 @@ funcs! {
     Like "text.like" (T, T, T) -> B; ILike "text.ilike" (T, T, T) -> B;
     /// Whether a regular expression matches: `~` and, without regard to case, `~*`.
     Regex "text.regex" (T, T) -> B; IRegex "text.iregex" (T, T) -> B;
+    /// A text as a JSON string, in quotes.
+    JsonQuote "json.quote" (T) -> T;
+    /// Bytes with the unit PostgreSQL would choose.
+    SizePretty "size.pretty" (N) -> T;
     QuoteIdent "text.quoteident" (T) -> T total; QuoteLiteral "text.quoteliteral" (T) -> T total; QuoteNullable "text.quotenullable" (T) -> T nullable total;
     /// `concat`: NULLs are left out. `concat_ws`: first argument between. `format`.
     Concat "text.concatall" (; T) -> T nullable; ConcatWs "text.concatws" (T; T) -> T nullable; Format "text.format" (T; T) -> T nullable;

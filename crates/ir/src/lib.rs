@@ -26,6 +26,7 @@ pub mod entities;
 pub mod func;
 pub mod op;
 pub mod program;
+pub mod system;
 pub mod text;
 pub mod verify;
 
@@ -37,6 +38,7 @@ pub use op::{
 pub use program::{
     CollDecl, CollKind, Inlined, Output, Param, ParamMode, Program, ProgramKind, RegDecl, RegKind,
 };
+pub use system::Question;
 pub use verify::{IndexShape, Signature, VerifyEnv, verify};
 
 planaria_base::entity_id!(

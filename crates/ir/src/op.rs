@@ -1,7 +1,7 @@
 //! The operations.
 
-use crate::{Coll, Func, Label, OpId, Reg};
-use planaria_base::{ColumnId, Datum, IndexId, ProcedureId, SequenceId, SqlState, TableId};
+use crate::{Coll, Func, Label, OpId, Question, Reg};
+use planaria_base::{ColumnId, Datum, IndexId, ProcedureId, SequenceId, SqlState, SystemId, TableId};
 
 /// A sequence of operations.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -227,6 +227,11 @@ pub enum OpKind {
     /// Hands a piece with its arguments to the planner of a replay. Only in plan programs.
     Piece { piece: u32, args: Vec<Reg> },
 
+    /// `dst` = what the engine answers from the catalog or the session.
+    Ask { dst: Reg, question: Question, args: Vec<Reg> },
+    /// Appends the rows of a system relation, of each these columns, to the list `into`.
+    SystemRows { relation: SystemId, columns: Vec<ColumnId>, into: Coll },
+
     // ---- tables ----
     /// Point read by the full key of a unique index. Writes `row` (NULL if none) and, where a row
     /// was found, `columns`; else these become NULL.
@@ -347,9 +352,11 @@ impl OpKind {
             | OpKind::Clear { .. }
             | OpKind::Len { .. }
             | OpKind::Sort { .. }
+            | OpKind::SystemRows { .. }
             | OpKind::ForEach { .. } => {}
             OpKind::Copy { src, .. } | OpKind::Cast { src, .. } => f(*src),
             OpKind::Apply { args, .. }
+            | OpKind::Ask { args, .. }
             | OpKind::Call { args, .. }
             | OpKind::CallSet { args, .. }
             | OpKind::Piece { args, .. } => args.iter().for_each(|r| f(*r)),
@@ -409,6 +416,7 @@ impl OpKind {
             OpKind::Const { dst, .. }
             | OpKind::Copy { dst, .. }
             | OpKind::Apply { dst, .. }
+            | OpKind::Ask { dst, .. }
             | OpKind::Cast { dst, .. }
             | OpKind::Draw { dst, .. }
             | OpKind::NextValue { dst, .. }
@@ -474,7 +482,7 @@ impl OpKind {
             | OpKind::Sort { coll, .. }
             | OpKind::MapPut { coll, .. }
             | OpKind::SetEntry { coll, .. } => Some(*coll),
-            OpKind::CallSet { into, .. } => Some(*into),
+            OpKind::CallSet { into, .. } | OpKind::SystemRows { into, .. } => Some(*into),
             OpKind::Execute { rows, .. } => *rows,
             _ => None,
         }

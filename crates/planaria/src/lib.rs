@@ -45,6 +45,7 @@ mod session;
 mod sink;
 mod statement;
 mod stats;
+mod system;
 mod ticket;
 
 pub use database::Database;

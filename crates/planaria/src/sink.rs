@@ -20,6 +20,8 @@ pub trait RowSink {
 pub struct RowRef<'a> {
     slots: &'a [Slot],
     heap: &'a Heap,
+    /// Values that are shown as names: place, oid, name.
+    names: &'a [(usize, u32, String)],
 }
 
 /// A borrowed value. Its type is that of the statement's column.
@@ -49,7 +51,15 @@ pub enum ValueRef<'a> {
 
 impl<'a> RowRef<'a> {
     pub(crate) fn new(slots: &'a [Slot], heap: &'a Heap) -> RowRef<'a> {
-        RowRef { slots, heap }
+        RowRef { slots, heap, names: &[] }
+    }
+
+    pub(crate) fn with_names(
+        slots: &'a [Slot],
+        heap: &'a Heap,
+        names: &'a [(usize, u32, String)],
+    ) -> RowRef<'a> {
+        RowRef { slots, heap, names }
     }
 
     /// Number of values.
@@ -64,8 +74,12 @@ impl<'a> RowRef<'a> {
 
     /// The values in order.
     pub fn values(self) -> impl Iterator<Item = ValueRef<'a>> {
-        let heap = self.heap;
-        self.slots.iter().map(move |slot| match *slot {
+        let (heap, names) = (self.heap, self.names);
+        self.slots.iter().enumerate().map(move |(i, slot)| match *slot {
+            Slot::Int(_) if names.iter().any(|(at, ..)| *at == i) => {
+                let named = names.iter().find(|(at, ..)| *at == i);
+                named.map_or(ValueRef::Null, |(_, oid, name)| ValueRef::Reg(*oid, name.clone()))
+            }
             Slot::Null => ValueRef::Null,
             Slot::Bool(b) => ValueRef::Bool(b),
             Slot::Int(n) => ValueRef::Int(n),

@@ -319,6 +319,9 @@ impl<'p> Builder<'p, '_> {
                     "It calls itself, or a function that answers with rows it reads.".into(),
                 ));
             }
+            OpKind::Ask { .. } | OpKind::SystemRows { .. } => {
+                return Err(Unplannable("It reads the system catalogs.".into()));
+            }
             OpKind::Execute { .. } => {
                 return Err(Unplannable(
                     "It executes SQL text made at run time, which cannot be analysed beforehand.".into(),

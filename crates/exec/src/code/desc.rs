@@ -1,8 +1,8 @@
 //! What instructions with many operands point to.
 
 use super::{Pc, R, Source, TableMeta};
-use planaria_base::{ColumnId, IndexId, ProcedureId, SqlState, TableId, Type};
-use planaria_ir::{Catch, CollKind, Level, OpId};
+use planaria_base::{ColumnId, IndexId, ProcedureId, SqlState, SystemId, TableId, Type};
+use planaria_ir::{Catch, CollKind, Level, OpId, Question};
 use planaria_storage::{Column, IndexSet};
 use std::sync::Arc;
 
@@ -187,4 +187,20 @@ pub(crate) struct CastDesc {
     pub bound: i128,
     pub precision: u8,
     pub scale: u8,
+}
+
+/// A question to the engine. `dst` is [`super::NONE`] where nobody wants the answer.
+#[derive(Debug)]
+pub(crate) struct AskDesc {
+    pub dst: R,
+    pub question: Question,
+    pub args: Box<[R]>,
+}
+
+/// Rows of a system relation.
+#[derive(Debug)]
+pub(crate) struct SystemRowsDesc {
+    pub relation: SystemId,
+    pub columns: Box<[ColumnId]>,
+    pub into: u16,
 }

@@ -329,6 +329,12 @@ pub(crate) enum Inst {
     Execute {
         execute: u16,
     },
+    Ask {
+        ask: u16,
+    },
+    SystemRows {
+        rows: u16,
+    },
     Emit {
         values: Run,
     },

@@ -46,6 +46,8 @@ pub struct Code {
     pub(crate) updates: Box<[UpdateDesc]>,
     pub(crate) calls: Box<[CallDesc]>,
     pub(crate) executes: Box<[ExecuteDesc]>,
+    pub(crate) asks: Box<[AskDesc]>,
+    pub(crate) system_rows: Box<[SystemRowsDesc]>,
     pub(crate) raises: Box<[RaiseDesc]>,
     pub(crate) tries: Box<[TryDesc]>,
     pub(crate) colls: Box<[CollDesc]>,

@@ -63,6 +63,8 @@ fn compile_dyn(mut program: Program, env: &dyn CompileEnv) -> Result<Code> {
         inserts: Vec::new(),
         updates: Vec::new(),
         executes: Vec::new(),
+        asks: Vec::new(),
+        system_rows: Vec::new(),
         raises: Vec::new(),
         tries: Vec::new(),
         maps: Vec::new(),
@@ -108,6 +110,8 @@ struct Compiler<'a> {
     inserts: Vec<InsertDesc>,
     updates: Vec<UpdateDesc>,
     executes: Vec<ExecuteDesc>,
+    asks: Vec<AskDesc>,
+    system_rows: Vec<SystemRowsDesc>,
     raises: Vec<RaiseDesc>,
     tries: Vec<(TryDesc, Vec<Label>)>,
     maps: Vec<MapDesc>,
@@ -271,6 +275,23 @@ impl Compiler<'_> {
                 };
                 let execute = number(&mut self.executes, desc)?;
                 self.emit.emit(Inst::Execute { execute });
+                Ok(())
+            }
+            OpKind::Ask { dst, question, args } => {
+                let args = self.emit.regs(args)?;
+                let desc = AskDesc { dst: self.emit.target(*dst)?, question: *question, args };
+                let ask = number(&mut self.asks, desc)?;
+                self.emit.emit(Inst::Ask { ask });
+                Ok(())
+            }
+            OpKind::SystemRows { relation, columns, into } => {
+                let desc = SystemRowsDesc {
+                    relation: *relation,
+                    columns: columns.clone().into(),
+                    into: self.coll(*into),
+                };
+                let rows = number(&mut self.system_rows, desc)?;
+                self.emit.emit(Inst::SystemRows { rows });
                 Ok(())
             }
             OpKind::Emit { values } => {
@@ -479,6 +500,8 @@ impl Compiler<'_> {
             updates: self.updates.into(),
             calls: self.emit.calls.into(),
             executes: self.executes.into(),
+            asks: self.asks.into(),
+            system_rows: self.system_rows.into(),
             raises: self.raises.into(),
             tries: tries.collect(),
             colls: colls.collect(),

@@ -222,9 +222,11 @@ fn reads_mut(kind: &mut OpKind, f: &mut dyn FnMut(&mut Reg)) {
         | OpKind::Clear { .. }
         | OpKind::Len { .. }
         | OpKind::Sort { .. }
+        | OpKind::SystemRows { .. }
         | OpKind::ForEach { .. } => {}
         OpKind::Copy { src, .. } | OpKind::Cast { src, .. } => f(src),
         OpKind::Apply { args, .. }
+        | OpKind::Ask { args, .. }
         | OpKind::Call { args, .. }
         | OpKind::CallSet { args, .. }
         | OpKind::Piece { args, .. } => args.iter_mut().for_each(f),

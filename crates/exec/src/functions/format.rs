@@ -2,48 +2,9 @@
 
 use crate::heap::Heap;
 use crate::slot::Slot;
-use planaria_base::text_io::count_chars;
-use planaria_base::{Error, Result, SqlState};
+use planaria_base::text_io::{count_chars, write_doubled, write_ident};
+use planaria_base::{Error, Numeric, Result, SqlState};
 use planaria_storage::arena::Bytes;
-
-/// PostgreSQL's keywords that an identifier cannot be without quotes, sorted.
-#[rustfmt::skip]
-const KEYWORDS: &[&str] = &[
-    "all", "analyse", "analyze", "and", "any", "array", "as", "asc", "asymmetric", "authorization",
-    "between", "bigint", "binary", "bit", "boolean", "both", "case", "cast", "char", "character", "check",
-    "coalesce", "collate", "collation", "column", "concurrently", "constraint", "create", "cross",
-    "current_catalog", "current_date", "current_role", "current_schema", "current_time",
-    "current_timestamp", "current_user", "dec", "decimal", "default", "deferrable", "desc", "distinct",
-    "do", "else", "end", "except", "exists", "extract", "false", "fetch", "float", "for", "foreign",
-    "freeze", "from", "full", "grant", "greatest", "group", "grouping", "having", "ilike", "in",
-    "initially", "inner", "inout", "int", "integer", "intersect", "interval", "into", "is", "isnull",
-    "join", "lateral", "leading", "least", "left", "like", "limit", "localtime", "localtimestamp",
-    "national", "natural", "nchar", "none", "normalize", "not", "notnull", "null", "nullif", "numeric",
-    "offset", "on", "only", "or", "order", "out", "outer", "overlaps", "overlay", "placing", "position",
-    "precision", "primary", "real", "references", "returning", "right", "row", "select", "session_user",
-    "setof", "similar", "smallint", "some", "substring", "symmetric", "table", "tablesample", "then",
-    "time", "timestamp", "to", "trailing", "treat", "trim", "true", "union", "unique", "user", "using",
-    "values", "varchar", "variadic", "verbose", "when", "where", "window", "with", "xmlattributes",
-    "xmlconcat", "xmlelement", "xmlexists", "xmlforest", "xmlnamespaces", "xmlparse", "xmlpi", "xmlroot",
-    "xmlserialize", "xmltable",
-];
-
-/// Appends an identifier, quoted if it must be.
-fn write_ident(out: &mut Vec<u8>, ident: &[u8]) {
-    let plain = match ident {
-        [first, rest @ ..] => {
-            (first.is_ascii_lowercase() || *first == b'_')
-                && rest.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'_')
-        }
-        [] => false,
-    };
-    let keyword = |ident: &[u8]| KEYWORDS.binary_search_by(|k| k.as_bytes().cmp(ident)).is_ok();
-    if plain && !keyword(ident) {
-        out.extend_from_slice(ident);
-    } else {
-        write_doubled(out, ident, b"\"");
-    }
-}
 
 /// Appends a literal; with backslashes in it, as an `E''` string.
 fn write_literal(out: &mut Vec<u8>, text: &[u8]) {
@@ -53,18 +14,6 @@ fn write_literal(out: &mut Vec<u8>, text: &[u8]) {
     } else {
         write_doubled(out, text, b"'");
     }
-}
-
-/// Appends a text within the first of `special`, each of which is doubled inside.
-fn write_doubled(out: &mut Vec<u8>, text: &[u8], special: &[u8]) {
-    out.push(special[0]);
-    for b in text {
-        if special.contains(b) {
-            out.push(*b);
-        }
-        out.push(*b);
-    }
-    out.push(special[0]);
 }
 
 pub fn quote_ident(heap: &mut Heap, at: Bytes) -> Result<Slot> {
@@ -261,4 +210,47 @@ pub fn raise_format(heap: &mut Heap, format: Bytes, args: &[Slot]) -> Result<Slo
         }
     });
     built.map(Slot::Text)
+}
+
+/// A JSON string: quoted, with the escapes that JSON demands.
+pub fn json_quote(heap: &mut Heap, at: Bytes) -> Result<Slot> {
+    let text = heap.build(|heap, out| {
+        out.push(b'"');
+        for c in heap.str(at).chars() {
+            match c {
+                '"' => out.extend_from_slice(b"\\\""),
+                '\\' => out.extend_from_slice(b"\\\\"),
+                '\n' => out.extend_from_slice(b"\\n"),
+                '\r' => out.extend_from_slice(b"\\r"),
+                '\t' => out.extend_from_slice(b"\\t"),
+                '\u{8}' => out.extend_from_slice(b"\\b"),
+                '\u{c}' => out.extend_from_slice(b"\\f"),
+                c if c < ' ' => out.extend_from_slice(std::format!("\\u{:04x}", u32::from(c)).as_bytes()),
+                c => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+        out.push(b'"');
+        Ok(())
+    })?;
+    Ok(Slot::Text(text))
+}
+
+/// `pg_size_pretty`: the largest unit of which there are ten, rounded.
+pub fn size_pretty(heap: &mut Heap, bytes: Numeric) -> Result<Slot> {
+    let bytes = bytes.to_i64().unwrap_or(i64::MAX);
+    let mut size = bytes.unsigned_abs();
+    let units = ["bytes", "kB", "MB", "GB", "TB", "PB"];
+    let mut unit = 0;
+    if size >= 10 * 1024 {
+        // One bit more is kept until the end, to round by.
+        size >>= 9;
+        unit = 1;
+        while size >= 20 * 1024 - 1 && unit + 1 < units.len() {
+            size >>= 10;
+            unit += 1;
+        }
+        size = size.div_ceil(2);
+    }
+    let sign = if bytes < 0 { "-" } else { "" };
+    heap.text(&std::format!("{sign}{size} {}", units[unit]))
 }

@@ -258,6 +258,8 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         }
         Regex => regex::matches(heap.str(a[0].bytes()), heap.str(a[1].bytes()), false).map(Slot::Bool),
         IRegex => regex::matches(heap.str(a[0].bytes()), heap.str(a[1].bytes()), true).map(Slot::Bool),
+        JsonQuote => format::json_quote(heap, a[0].bytes()),
+        SizePretty => format::size_pretty(heap, a[0].num()),
         QuoteIdent => format::quote_ident(heap, a[0].bytes()),
         QuoteLiteral => format::quote_literal(heap, a[0].bytes()),
         QuoteNullable => format::quote_nullable(heap, a[0]),

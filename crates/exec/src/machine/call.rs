@@ -97,6 +97,41 @@ impl Machine {
         }
     }
 
+    /// Asks the engine something.
+    #[cold]
+    pub(super) fn ask<H: Host + ?Sized>(
+        &mut self,
+        desc: &AskDesc,
+        frame: &mut [Slot],
+        host: &mut H,
+    ) -> Result<()> {
+        self.row.clear();
+        self.row.extend(desc.args.iter().map(|r| frame[usize::from(*r)]));
+        let answer = if desc.question.strict() && self.row.iter().any(|slot| slot.is_null()) {
+            Slot::Null
+        } else {
+            host.ask(desc.question, &self.row, &mut self.heap)?
+        };
+        if desc.dst != NONE {
+            frame[usize::from(desc.dst)] = answer;
+        }
+        Ok(())
+    }
+
+    /// Collects the rows of a system relation.
+    #[cold]
+    pub(super) fn system_rows<H: Host + ?Sized>(
+        &mut self,
+        desc: &SystemRowsDesc,
+        base: Base,
+        host: &mut H,
+    ) -> Result<()> {
+        let list = &mut self.colls[base.colls + usize::from(desc.into)];
+        host.system_rows(desc.relation, &desc.columns, &mut self.heap, &mut |row| {
+            list.push(row.iter().copied())
+        })
+    }
+
     /// Hands values to the log.
     pub(super) fn keep<H: Host + ?Sized>(
         &mut self,

@@ -321,6 +321,10 @@ impl Machine {
                 Inst::Execute { execute } => return (pc, Stop::Execute(execute)),
                 Inst::Emit { values } => attempt!(self.emit(code.run(values), frame, sink, ctx.host)),
 
+                Inst::Ask { ask } => attempt!(self.ask(&code.asks[usize::from(ask)], frame, ctx.host)),
+                Inst::SystemRows { rows } => {
+                    attempt!(self.system_rows(&code.system_rows[usize::from(rows)], base, ctx.host));
+                }
                 Inst::Keep { values } => attempt!(self.keep(code.run(values), frame, ctx.host)),
                 Inst::Piece { piece, args } => {
                     attempt!(self.piece(piece, code.run(args), frame, ctx.host));

@@ -4,12 +4,12 @@ use super::token::{Token, error, tokens};
 use super::{register_names, type_name};
 use crate::{
     Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, Inlined, Label, Level,
-    Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Range, Reg, RegDecl, RegKind, SortKey,
-    StateSource,
+    Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, Reg, RegDecl, RegKind,
+    SortKey, StateSource,
 };
 use planaria_base::types::SystemType;
 use planaria_base::{
-    ColumnId, Datum, IndexId, Numeric, ProcedureId, Result, SequenceId, SqlState, TableId, Type,
+    ColumnId, Datum, IndexId, Numeric, ProcedureId, Result, SequenceId, SqlState, SystemId, TableId, Type,
 };
 use std::collections::HashMap;
 
@@ -509,6 +509,13 @@ impl Parser {
             "kept" => OpKind::Draw { dst, input: Draw::Kept },
             "next" => OpKind::NextValue { dst, sequence: SequenceId(self.entity("s")?) },
             "current" => OpKind::CurrentValue { dst, sequence: SequenceId(self.entity("s")?) },
+            "ask" => {
+                let name = self.quoted()?;
+                let Some(question) = Question::parse(&name) else {
+                    return self.fail(&format!("{name} is no question"));
+                };
+                OpKind::Ask { dst, question, args: self.reg_list()? }
+            }
             "len" => OpKind::Len { dst, coll: self.coll()? },
             name => match Func::parse(name) {
                 Some(func) => OpKind::Apply { dst, func, args: self.reg_list()? },
@@ -554,6 +561,19 @@ impl Parser {
                 let row_count = self.reg()?;
                 let rows = if self.sign_if(",") { Some(self.coll()?) } else { None };
                 OpKind::Execute { text, args, rows, row_count }
+            }
+            "rows" => {
+                let relation = SystemId(self.entity("sys")?);
+                self.sign("(")?;
+                let mut columns = Vec::new();
+                while !self.sign_if(")") {
+                    if !columns.is_empty() {
+                        self.sign(",")?;
+                    }
+                    columns.push(ColumnId(self.number()?));
+                }
+                self.sign("->")?;
+                OpKind::SystemRows { relation, columns, into: self.coll()? }
             }
             "emit" => OpKind::Emit { values: self.reg_list()? },
             "keep" => {

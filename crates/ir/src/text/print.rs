@@ -288,6 +288,13 @@ impl Printer {
                 let rows = rows.map(|x| format!(", {x}")).unwrap_or_default();
                 format!("execute {} ({}) -> {}{rows}", reg(text), self.regs(args), reg(row_count))
             }
+            OpKind::Ask { dst, question, args } => {
+                format!("{} = ask {} ({})", reg(dst), quote(question.name()), self.regs(args))
+            }
+            OpKind::SystemRows { relation, columns, into } => {
+                let columns: Vec<String> = columns.iter().map(|c| c.0.to_string()).collect();
+                format!("rows {relation} ({}) -> {into}", columns.join(", "))
+            }
             OpKind::Emit { values } => format!("emit ({})", self.regs(values)),
             OpKind::Keep { values } => format!("keep {}", self.regs(values)),
             OpKind::Piece { piece, args } => format!("piece {piece} ({})", self.regs(args)),

@@ -3,10 +3,12 @@
 use super::parse;
 use crate::{
     Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, Inlined, Label, Level,
-    Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Range, Reg, RegKind, SortKey,
+    Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, Reg, RegKind, SortKey,
     StateSource,
 };
-use planaria_base::{ColumnId, Datum, IndexId, Numeric, ProcedureId, SequenceId, SqlState, TableId, Type};
+use planaria_base::{
+    ColumnId, Datum, IndexId, Numeric, ProcedureId, SequenceId, SqlState, SystemId, TableId, Type,
+};
 use proptest::prelude::*;
 
 const TRANSFER: &str = "\
@@ -193,6 +195,15 @@ impl Choice {
                 rows: self.maybe(|c| Coll(c.id())),
                 row_count: dst,
             },
+            19 if self.coin() => OpKind::Ask {
+                dst,
+                question: Question::ALL[self.below(Question::ALL.len())],
+                args: self.some(Self::reg),
+            },
+            19 if self.coin() => {
+                let columns = self.some(|c| ColumnId(c.id()));
+                OpKind::SystemRows { relation: SystemId(self.id()), columns, into: coll }
+            }
             19 => OpKind::Emit { values: self.some(Self::reg) },
             20 | 21 => {
                 let (key, columns) = (self.some(Self::reg), self.columns());

@@ -43,7 +43,7 @@ mod tests;
 
 use crate::{OpId, OpKind, Program, ProgramKind, Reg, RegKind};
 use planaria_base::types::{SystemType, TypeClass};
-use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, TableId, Type};
+use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SystemId, TableId, Type};
 use std::collections::HashSet;
 
 /// An index as the verifier needs to know it.
@@ -76,6 +76,11 @@ pub trait VerifyEnv {
     fn procedure(&self, id: ProcedureId) -> Option<Signature>;
     /// Whether there is such a sequence.
     fn sequence(&self, id: SequenceId) -> bool;
+    /// Types of the columns of a system relation.
+    fn system(&self, id: SystemId) -> Option<Vec<Type>> {
+        let _ = id;
+        None
+    }
 }
 
 /// Checks a program against the list at the head of this module. An error is a bug of the lowering

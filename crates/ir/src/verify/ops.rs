@@ -144,6 +144,31 @@ impl Walk<'_> {
             OpKind::Call { .. } | OpKind::CallSet { .. } | OpKind::Execute { .. } | OpKind::Emit { .. } => {
                 self.call_op(&op.kind)
             }
+            OpKind::Ask { dst, question, args } => {
+                let sigs = question.args();
+                ensure!(args.len() == sigs.len(), "{} takes {} arguments", question.name(), sigs.len());
+                for (arg, sig) in args.iter().zip(sigs) {
+                    let ty = self.value(*arg)?;
+                    ensure!(sig_fits(*sig, ty), "{arg} of type {ty} is no argument of {}", question.name());
+                }
+                let ty = self.value(*dst)?;
+                ensure!(sig_fits(question.result(), ty), "{} answers no {ty}", question.name());
+                Ok(())
+            }
+            OpKind::SystemRows { relation, columns, into } => {
+                let decl = self.coll(*into, &[CollKind::List])?;
+                self.unchanged(*into)?;
+                ensure!(decl.values.len() == columns.len(), "{into} has another number of columns");
+                let Some(types) = self.env.system(*relation) else {
+                    return Err(format!("{relation} does not exist"));
+                };
+                for (column, kind) in columns.iter().zip(&decl.values) {
+                    let fits =
+                        types.get(column.index()).is_some_and(|ty| *kind == RegKind::Value(ty.clone()));
+                    ensure!(fits, "{column} of {relation} does not fit {into}");
+                }
+                Ok(())
+            }
             OpKind::Keep { values } => {
                 ensure!(!values.is_empty(), "nothing is kept");
                 values.iter().try_for_each(|r| self.value(*r).map(|_| ()))

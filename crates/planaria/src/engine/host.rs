@@ -4,16 +4,21 @@
 //! same order, to the same program.
 
 use super::sequence::SessionSequences;
+use super::settings::Settings;
 use super::snapshot::Snapshot;
 use super::statement::compile_dynamic;
 use crate::row::{Column, Row};
 use crate::session::Notice;
 use crate::sink::{RowRef, RowSink};
-use planaria_base::{Datum, Error, ProcedureId, Result, RoleId, SequenceId, SqlState, Type};
+use crate::system::Facts;
+use planaria_base::types::SystemType;
+use planaria_base::{
+    ColumnId, Datum, Error, ProcedureId, Result, RoleId, SequenceId, SqlState, SystemId, Type,
+};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_exec::{Dynamic, Host};
-use planaria_ir::{Draw, Level};
+use planaria_ir::{Draw, Level, Question};
 use planaria_storage::Header;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -149,7 +154,7 @@ fn same(a: &Datum, b: &Datum) -> bool {
 }
 
 /// Microseconds since 2000-01-01 UTC.
-fn clock_micros() -> i64 {
+pub(crate) fn clock_micros() -> i64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (since_1970.as_secs() as i64 - EPOCH_2000_SECONDS) * 1_000_000 + i64::from(since_1970.subsec_micros())
 }
@@ -184,9 +189,50 @@ pub(crate) struct SessionHost<'a, H: Header> {
     pub(crate) cancelled: &'a AtomicBool,
     /// Whether the program answers: replay does not collect rows.
     pub(crate) quiet: bool,
+    /// What the session has set.
+    pub(crate) settings: &'a mut Settings,
+    /// Number of the session.
+    pub(crate) session: i32,
+    /// When the engine was started.
+    pub(crate) started: i64,
+    /// Columns of the answer that are shown as names: `regclass` and the like.
+    pub(crate) named: Option<Box<[(usize, SystemType)]>>,
+}
+
+/// `regclass` and the like among columns.
+fn named_columns(columns: &[Column]) -> Box<[(usize, SystemType)]> {
+    let named = columns.iter().enumerate().filter_map(|(i, c)| match c.ty {
+        Type::System(system) if system.is_reg() => Some((i, system)),
+        _ => None,
+    });
+    named.collect()
 }
 
 impl<H: Header> SessionHost<'_, H> {
+    fn facts(&mut self) -> Facts<'_> {
+        Facts {
+            catalog: &self.snapshot.catalog,
+            stock: self.snapshot,
+            settings: self.settings,
+            session: self.session,
+            started: self.started,
+            now: self.inputs.now.or(self.inputs.kept_now).unwrap_or_else(clock_micros),
+        }
+    }
+
+    /// The values of a row that are shown as names, by their places.
+    #[cold]
+    fn names(&self, named: &[(usize, SystemType)], row: &[Slot]) -> Vec<(usize, u32, String)> {
+        let name = |(at, ty): &(usize, SystemType)| match row[*at] {
+            Slot::Int(oid) => {
+                let oid = oid as u32;
+                Some((*at, oid, crate::system::shown(&self.snapshot.catalog, *ty, oid)))
+            }
+            _ => None,
+        };
+        named.iter().filter_map(name).collect()
+    }
+
     fn sequence(&self, id: SequenceId) -> Result<&super::sequence::SequenceState> {
         self.snapshot
             .sequences
@@ -304,15 +350,36 @@ impl<H: Header> Host for SessionHost<'_, H> {
     }
 
     fn row(&mut self, row: &[Slot], heap: &Heap) -> Result<()> {
+        let columns = self.columns;
+        let named = self.named.take().unwrap_or_else(|| named_columns(columns));
+        let names = if named.is_empty() { Vec::new() } else { self.names(&named, row) };
+        self.named = Some(named);
         if let Some(sink) = &mut self.sink {
             *self.sunk += 1;
-            return sink.row(RowRef::new(row, heap));
+            return sink.row(RowRef::with_names(row, heap, &names));
         }
         if !self.quiet {
-            let values = row.iter().map(|s| heap.to_datum(*s)).collect();
+            let mut values: Vec<Datum> = row.iter().map(|s| heap.to_datum(*s)).collect();
+            for (at, oid, name) in names {
+                values[at] = Datum::Reg(oid, name);
+            }
             self.rows.push(Row { columns: self.columns.clone(), values });
         }
         Ok(())
+    }
+
+    fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot> {
+        crate::system::answer(&mut self.facts(), question, args, heap)
+    }
+
+    fn system_rows(
+        &mut self,
+        relation: SystemId,
+        columns: &[ColumnId],
+        heap: &mut Heap,
+        push: &mut dyn FnMut(&[Slot]) -> Result<()>,
+    ) -> Result<()> {
+        crate::system::push_rows(&self.facts(), relation, columns, heap, push)
     }
 
     fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic> {

@@ -30,7 +30,7 @@ mod schema;
 mod sequence;
 mod serve;
 mod session;
-mod settings;
+pub(crate) mod settings;
 mod snapshot;
 mod statement;
 mod user;
@@ -160,6 +160,8 @@ pub(crate) struct Engine<P: Protocol> {
     replays_with: (Scheme, usize),
     waits_for_disk: bool,
     counters: counters::Counters,
+    /// When it was made: microseconds since 2000-01-01 UTC.
+    started: i64,
     recovery: Mutex<Option<RecoveryReport>>,
 }
 
@@ -205,6 +207,7 @@ impl<P: Protocol> Engine<P> {
             replays_with: (options.recovery, options.recovery_threads),
             waits_for_disk: options.durability == Durability::Fsync,
             counters: counters::Counters::new(),
+            started: host::clock_micros(),
             recovery: Mutex::new(None),
         }))
     }

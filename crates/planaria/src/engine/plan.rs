@@ -198,6 +198,8 @@ impl<H: Header> Snapshot<H> {
                     | OpKind::NextValue { .. }
                     | OpKind::CurrentValue { .. }
                     | OpKind::SetValue { .. }
+                    | OpKind::Ask { .. }
+                    | OpKind::SystemRows { .. }
                     | OpKind::Execute { .. } => false,
                     kind => kind.table().is_none(),
                 };

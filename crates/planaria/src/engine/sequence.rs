@@ -43,6 +43,15 @@ impl SequenceState {
         &self.definition
     }
 
+    /// The value given last; `None` before the first.
+    pub(crate) fn last_value(&self) -> Option<i64> {
+        let next = self.next.load(Ordering::SeqCst);
+        if self.exhausted.load(Ordering::SeqCst) {
+            return Some(next);
+        }
+        (next != self.definition.start).then(|| next.wrapping_sub(self.definition.increment))
+    }
+
     /// A copy under a changed definition, going on where this one stands.
     pub(crate) fn redefined(&self, definition: Sequence) -> SequenceState {
         let state = SequenceState::new(definition);

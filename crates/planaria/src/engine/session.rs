@@ -317,6 +317,10 @@ impl<P: Protocol> SessionCore<P> {
             sunk: &mut self.sunk,
             cancelled: &self.cancelled,
             quiet,
+            settings: &mut self.settings,
+            session: i32::from(self.worker.0) + 1,
+            started: self.engine.started,
+            named: None,
         };
         let mut context = Context {
             protocol: &self.engine.protocol,

@@ -7,6 +7,7 @@ use super::permit::Permits;
 use super::plan::Planned;
 use super::sequence::SequenceState;
 use crate::row::Column;
+use crate::system::{Amount, Stock};
 use planaria_analysis::logging::{self, Logging};
 use planaria_analysis::regrow::Facts;
 use planaria_base::{ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, TableId};
@@ -182,6 +183,18 @@ fn no_procedure(id: ProcedureId) -> Error {
 pub(crate) fn signature(procedure: &Procedure) -> String {
     let types: Vec<String> = procedure.inputs().map(|p| p.ty.to_string()).collect();
     format!("{}({})", procedure.name, types.join(","))
+}
+
+impl<H: Header> Stock for Snapshot<H> {
+    fn amount(&self, table: TableId) -> Amount {
+        self.tables.try_get(table).map_or_else(Amount::default, |table| {
+            let m = table.memory();
+            Amount { rows: m.rows, row_bytes: m.row_bytes, index_bytes: m.index_bytes }
+        })
+    }
+    fn last_value(&self, sequence: SequenceId) -> Option<i64> {
+        self.sequences.get(sequence.index())?.as_ref()?.last_value()
+    }
 }
 
 pub(super) struct Env<'s, H: Header> {

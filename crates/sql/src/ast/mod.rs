@@ -38,6 +38,20 @@ pub struct Expr {
     pub kind: ExprKind,
 }
 
+impl Expr {
+    /// Names of the columns (or variables) it mentions, without qualifiers, those of queries inside
+    /// included.
+    pub fn column_names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        visit::expr(self, &mut |node| {
+            if let visit::Node::Expr(Expr { kind: ExprKind::Column(name), .. }) = node {
+                names.extend(name.parts.last().cloned());
+            }
+        });
+        names
+    }
+}
+
 /// Expressions.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "fields are named after the clause in the line above them")]

@@ -198,7 +198,7 @@ impl Change {
     }
 
     fn parent(&self, name: &Name) -> Result<&Table> {
-        let local = names::local(name, false)?;
+        let local = names::local_relation(name)?;
         match self.catalog.table(local) {
             Some(table) => Ok(table),
             None if self.catalog.relation_exists(local) => {

@@ -38,7 +38,7 @@ impl Change {
     ) -> Result<&'static str> {
         let mut targets = Vec::new();
         for name in names {
-            let found = match names::local(name, false) {
+            let found = match names::local_relation(name) {
                 Ok(local) => self.find(object, local, name)?,
                 // A schema that is not there holds nothing.
                 Err(error) if if_exists && error.sqlstate() == SqlState::INVALID_SCHEMA_NAME => {

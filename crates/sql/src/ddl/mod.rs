@@ -207,6 +207,7 @@ pub fn apply_as(catalog: &mut Catalog, statement: &Statement, actor: Actor) -> R
     let mut change = Change { catalog: catalog.clone(), actor, out: DdlOutcome::default() };
     change.out.tag = change.statement(statement)?;
     change.catalog.version += 1;
+    change.catalog.assign_oids();
     *catalog = change.catalog;
     Ok(change.out)
 }
@@ -308,6 +309,11 @@ impl Change {
             }
             self.skip_existing(&exists);
             return Ok("CREATE SCHEMA");
+        }
+        if name.starts_with("pg_") {
+            let message = format!("unacceptable schema name \"{name}\"");
+            return Err(Error::new(SqlState::RESERVED_NAME, message)
+                .detail("The prefix \"pg_\" is reserved for system schemas."));
         }
         Err(Error::unsupported(
             "schemas beside \"public\" are not supported",

@@ -22,8 +22,9 @@ pub(super) fn local(name: &Name, creating: bool) -> Result<&str> {
         None | Some(PUBLIC) => return Ok(local),
         Some("pg_temp") => temporary(),
         Some(reserved @ ("pg_catalog" | "information_schema")) if creating => {
-            let message = format!("permission denied for schema {reserved}");
+            let message = format!("permission denied to create \"{reserved}.{local}\"");
             Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
+                .detail("System catalog modifications are currently disallowed.")
         }
         Some("pg_catalog" | "information_schema") => no_relation(name),
         Some(other) => {
@@ -31,6 +32,14 @@ pub(super) fn local(name: &Name, creating: bool) -> Result<&str> {
         }
     };
     Err(error.at(name.position))
+}
+
+/// The same for a relation that is to be changed: 42501 for one of the system's.
+pub(super) fn local_relation(name: &Name) -> Result<&str> {
+    match crate::lower::system::named(name) {
+        Some(system) => Err(crate::lower::system::read_only(system, None, name.position)),
+        None => local(name, false),
+    }
 }
 
 /// 0A000 for TEMPORARY.
@@ -122,7 +131,7 @@ pub(super) fn constraint_exists(name: &str, table: &str) -> Error {
 
 /// The table a statement names; 42809 where it is another kind of relation.
 pub(super) fn table<'c>(catalog: &'c Catalog, name: &Name) -> Result<&'c Table> {
-    let known = local(name, false)?;
+    let known = local_relation(name)?;
     if let Some(table) = catalog.table(known) {
         return Ok(table);
     }

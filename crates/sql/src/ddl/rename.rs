@@ -31,7 +31,7 @@ impl Change {
                 return Err(Error::unsupported("schemas cannot be renamed", "There is one schema, public."));
             }
         };
-        let local = names::local(name, false)?;
+        let local = names::local_relation(name)?;
         let found = match object {
             // An index of a constraint may be renamed; its constraint follows.
             ObjectKind::Index => self.catalog.index(local).map(|(t, i)| Object::Index(t.id, i)),

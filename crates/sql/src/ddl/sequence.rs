@@ -119,7 +119,7 @@ impl Change {
         if_exists: bool,
         options: &SequenceOptions,
     ) -> Result<&'static str> {
-        let local = names::local(name, false)?;
+        let local = names::local_relation(name)?;
         let Some(mut sequence) = self.catalog.sequence(local).filter(|s| !s.hidden).cloned() else {
             if self.catalog.relation_exists(local) {
                 let message = format!("\"{local}\" is not a sequence");

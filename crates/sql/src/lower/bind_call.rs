@@ -2,6 +2,7 @@
 //! functions and procedures.
 
 use super::Lowerer;
+use super::bind_expr::arrayed;
 use super::bound::{Aggregate, AggregateKind, Bound, BoundKind, Rel, RelId, RelKind, WindowCall, WindowKind};
 use super::functions::{ambiguous, no_function};
 use super::names::Names;
@@ -130,7 +131,11 @@ fn is_window(name: &str) -> bool {
 pub(super) fn plain_name(name: &Name) -> Result<&str> {
     match &name.parts[..] {
         [one] => Ok(one),
-        [schema, one] if schema == "pg_catalog" || schema == planaria_catalog::PUBLIC => Ok(one),
+        [schema, one]
+            if planaria_catalog::system::is_system_schema(schema) || schema == planaria_catalog::PUBLIC =>
+        {
+            Ok(one)
+        }
         [schema, ..] => {
             let message = format!("schema \"{schema}\" does not exist");
             Err(Error::new(SqlState::INVALID_SCHEMA_NAME, message).at(name.position))
@@ -290,7 +295,7 @@ impl Lowerer<'_> {
                 Ok(Some(self.new_rel(name, column(&ty), kind)))
             }
             ("unnest", 1) => {
-                let array = self.bind(names, &call.args[0].value)?;
+                let array = arrayed(self.bind(names, &call.args[0].value)?);
                 let Type::Array(of) = array.ty.clone() else {
                     return Err(no_function(name, &[array.ty], position));
                 };
@@ -299,9 +304,18 @@ impl Lowerer<'_> {
             ("generate_subscripts", 2) => {
                 let array = self.bind(names, &call.args[0].value)?;
                 let n = self.bind(names, &call.args[1].value)?;
+                let n = self.operand(n, &Type::Int4)?;
                 let one = Bound::constant(Datum::Int(1), Type::Int4, position);
-                let stop = Bound::apply(Func::ArrayUpper, vec![array, n], Type::Int4, position);
-                let kind = RelKind::Series { start: one.clone(), stop, step: one, ordinality };
+                let bound = |l: &mut Self, name: &str| {
+                    let args = [array.clone(), n.clone()];
+                    let bound = l.bind_builtin(name, &args, false, position)?;
+                    bound.ok_or_else(|| {
+                        no_function("generate_subscripts", std::slice::from_ref(&array.ty), position)
+                    })
+                };
+                let start = bound(self, "array_lower")?;
+                let stop = bound(self, "array_upper")?;
+                let kind = RelKind::Series { start, stop, step: one, ordinality };
                 Ok(Some(self.new_rel(name, column(&Type::Int4), kind)))
             }
             _ => {

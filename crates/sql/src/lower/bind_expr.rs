@@ -1,12 +1,12 @@
 //! Expressions: syntax tree -> bound tree.
 
+use super::Lowerer;
 use super::bound::{Bound, BoundKind};
 use super::functions::DATABASE;
 use super::names::Names;
 use super::operators::comparison;
-use super::types::{CastContext, category, unmodified};
-use super::{Lowerer, types};
-use crate::ast::{BinaryOp, Expr, ExprKind, IsWhat, TypeNameKind};
+use super::types::{CastContext, unmodified};
+use crate::ast::{BinaryOp, Expr, ExprKind, IsWhat};
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, text_io};
 use planaria_ir::{Draw, Func};
 
@@ -172,7 +172,7 @@ impl Lowerer<'_> {
                 let text = |l: &mut Self, e: &Expr| {
                     let e = l.bind(names, e)?;
                     let what = if *insensitive { "~~*" } else { "~~" };
-                    if category(&e.ty) != types::Category::String && e.ty != Type::Unknown {
+                    if e.ty.class() != planaria_base::types::TypeClass::Text && e.ty != Type::Unknown {
                         let (left, right) = (&e.ty, Type::Unknown);
                         return Err(super::operators::no_operator(what, Some(left), &right, position));
                     }
@@ -268,7 +268,7 @@ impl Lowerer<'_> {
             }
             ExprKind::Subscript(array, index) => {
                 let array = self.bind(names, array)?;
-                let Type::Array(of) = array.ty.clone() else {
+                let Some(of) = array.ty.element() else {
                     let message = format!(
                         "cannot subscript type {} because it does not support subscripting",
                         array.ty
@@ -276,8 +276,13 @@ impl Lowerer<'_> {
                     return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
                 };
                 let index = self.bind(names, index)?;
-                let index = self.subscript(index)?;
-                apply(Func::ArrayGet, vec![array, index], *of)
+                let mut index = self.subscript(index)?;
+                if matches!(array.ty, Type::System(_)) {
+                    // Those of vectors count from 0.
+                    let one = Bound::constant(Datum::Int(1), Type::Int4, position);
+                    index = self.binary(BinaryOp::Add, index, one, position)?;
+                }
+                apply(Func::ArrayGet, vec![array, index], of)
             }
             ExprKind::Slice(array, low, high) => {
                 let array = self.bind(names, array)?;
@@ -304,10 +309,22 @@ impl Lowerer<'_> {
                 })
             }
             ExprKind::Field(inner, field) => {
-                if let ExprKind::Column(name) = &inner.kind {
+                if let ExprKind::Column(name) = &inner.kind
+                    && !self.bind_name(names, name).is_ok_and(|b| matches!(b.ty, Type::Record(_)))
+                {
                     let mut name = name.clone();
                     name.parts.push(field.clone());
                     return self.bind_name(names, &name);
+                }
+                let row = self.bind(names, inner)?;
+                if let Type::Record(fields) = &row.ty {
+                    let Some(at) = fields.iter().position(|(name, _)| name == field) else {
+                        let message = format!("could not identify column \"{field}\" in record data type");
+                        return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
+                    };
+                    let ty = fields[at].1.clone();
+                    let index = Bound::constant(Datum::Int(at as i64 + 1), Type::Int4, position);
+                    return apply(Func::ArrayGet, vec![row, index], ty);
                 }
                 Err(Error::unsupported(
                     "fields of computed rows are not supported",
@@ -468,16 +485,6 @@ impl Lowerer<'_> {
         name: &crate::ast::TypeName,
         position: u32,
     ) -> Result<Bound> {
-        // regclass and its like only name things here: the literal stays what it is.
-        if let TypeNameKind::Named(path) = &name.kind
-            && matches!(
-                path.parts.last().map(String::as_str),
-                Some("regclass" | "regtype" | "regproc" | "name")
-            )
-        {
-            let inner = self.bind(names, inner)?;
-            return self.coerce(inner, &Type::Text, CastContext::Explicit);
-        }
         let ty = self.resolve_type(name)?;
         if let (ExprKind::Array(list), Type::Array(of)) = (&inner.kind, &ty) {
             // The elements are converted, each on its own.
@@ -543,6 +550,7 @@ impl Lowerer<'_> {
         array: Bound,
         position: u32,
     ) -> Result<Bound> {
+        let array = arrayed(array);
         let array = if array.ty == Type::Unknown {
             let of = if value.ty == Type::Unknown { Type::Text } else { unmodified(&value.ty) };
             self.coerce(array, &Type::Array(Box::new(of)), CastContext::Implicit)?
@@ -583,6 +591,17 @@ impl Lowerer<'_> {
                 Ok(Bound::new(kind, Type::Bool, position))
             }
         }
+    }
+}
+
+/// A vector as the array that it is.
+pub(super) fn arrayed(e: Bound) -> Bound {
+    match (&e.ty, e.ty.element()) {
+        (Type::System(_), Some(of)) => {
+            let position = e.position;
+            Bound::new(BoundKind::Relabel(Box::new(e)), Type::Array(Box::new(of)), position)
+        }
+        _ => e,
     }
 }
 

@@ -18,10 +18,10 @@ use planaria_catalog::{Object, Returns};
 pub(super) type Star = Vec<(String, Bound)>;
 
 /// A part of a FROM clause.
-struct Part {
-    items: Vec<Item>,
-    filter: Vec<Bound>,
-    star: Star,
+pub(super) struct Part {
+    pub items: Vec<Item>,
+    pub filter: Vec<Bound>,
+    pub star: Star,
 }
 
 impl Lowerer<'_> {
@@ -74,7 +74,7 @@ impl Lowerer<'_> {
         alias: Option<&TableAlias>,
         nullable: bool,
     ) -> Result<Part> {
-        let table = plain_name(name)?.to_owned();
+        let table = name.parts.last().cloned().unwrap_or_default();
         let shown = alias.map_or(table.as_str(), |a| a.name.as_str());
         let renamed = alias.map_or(&[][..], |a| &a.columns[..]);
         let position = name.position;
@@ -84,6 +84,10 @@ impl Lowerer<'_> {
             let rel = self.cte_rel(index, shown, position)?;
             return self.add_rel(level, rel, shown, renamed, position);
         }
+        if let Some(system) = super::system::named(name) {
+            return self.bind_system(level, system, shown, renamed, nullable, position);
+        }
+        plain_name(name)?;
         let catalog = self.catalog;
         if let Some(table) = catalog.table(&table) {
             self.require_read(Object::Table(table.id));
@@ -138,7 +142,7 @@ impl Lowerer<'_> {
     }
 
     /// Makes a relation a source.
-    fn add_rel(
+    pub(super) fn add_rel(
         &mut self,
         level: &mut Names<'_>,
         rel: RelId,
@@ -176,7 +180,7 @@ impl Lowerer<'_> {
     }
 
     /// A query in FROM: dissolved into the group if it only projects and filters.
-    fn add_query(
+    pub(super) fn add_query(
         &mut self,
         level: &mut Names<'_>,
         query: BoundQuery,

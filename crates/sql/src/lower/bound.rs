@@ -5,8 +5,8 @@
 //! binding speaks of columns, registers and constants only. A reference to a relation of an outer
 //! query is an ordinary column: when the inner query is emitted, its register holds the value.
 
-use planaria_base::{Datum, ProcedureId, SequenceId, TableId, Type};
-use planaria_ir::{Draw, Func, Output, Reg};
+use planaria_base::{Datum, ProcedureId, SequenceId, SystemId, TableId, Type};
+use planaria_ir::{Draw, Func, Output, Question, Reg};
 
 /// A relation of a FROM clause, or a pseudo relation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -57,6 +57,8 @@ pub(super) enum BoundKind {
     NextValue(SequenceId),
     CurrentValue(SequenceId),
     SetValue(SequenceId, Box<Bound>, Box<Bound>),
+    /// What only the engine can answer.
+    Ask(Question, Vec<Bound>),
     /// A scalar function of the user's.
     Call(ProcedureId, Vec<Bound>),
     /// A row; only compared.
@@ -259,6 +261,8 @@ pub(super) struct Rel {
 #[derive(Clone, Debug)]
 pub(super) enum RelKind {
     Table(TableId),
+    /// A relation of the system catalogs.
+    System(SystemId),
     /// Derived table, view, or CTE that is used once.
     Query(Box<BoundQuery>),
     /// A CTE, by its position in the lowerer's list.
@@ -380,6 +384,7 @@ impl Bound {
             | BoundKind::CurrentValue(_) => {}
             BoundKind::Apply(_, args)
             | BoundKind::Coalesce(args)
+            | BoundKind::Ask(_, args)
             | BoundKind::Call(_, args)
             | BoundKind::Row(args) => args.iter().for_each(f),
             BoundKind::Cast(e, _) | BoundKind::Relabel(e) => f(e),

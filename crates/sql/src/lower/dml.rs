@@ -19,6 +19,14 @@ pub(super) struct Returning {
 impl<'c> Lowerer<'c> {
     /// The table a statement changes.
     pub(super) fn target(&mut self, name: &Name, verb: &str) -> Result<&'c Table> {
+        if let Some(system) = super::system::named(name) {
+            let verb = match verb {
+                "insert" => "insert into",
+                "delete" => "delete from",
+                other => other,
+            };
+            return Err(super::system::read_only(system, Some(verb), name.position));
+        }
         let table = plain_name(name)?;
         if let Some(table) = self.catalog.table(table) {
             let privilege = match verb {

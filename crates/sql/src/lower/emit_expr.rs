@@ -163,6 +163,12 @@ impl Lowerer<'_> {
                 self.emit(OpKind::SetValue { sequence: *sequence, value, is_called });
                 Ok(self.deliver(value, dst))
             }
+            BoundKind::Ask(question, args) => {
+                let args = args.iter().map(|a| self.value(a)).collect::<Result<Vec<_>>>()?;
+                let dst = target(self);
+                self.emit(OpKind::Ask { dst, question: *question, args });
+                Ok(dst)
+            }
             BoundKind::Call(procedure, args) => self.eval_call(*procedure, args, &e.ty, dst),
             BoundKind::Row(_) => {
                 Err(Error::unsupported("a row cannot be used as a value here", "name its fields one by one")
@@ -322,6 +328,10 @@ impl Lowerer<'_> {
                         !relation.nullable && self.catalog.table_by_id(table).columns[*column].not_null
                     }
                     super::bound::RelKind::Series { .. } => !relation.nullable,
+                    super::bound::RelKind::System(id) => {
+                        let system = planaria_catalog::system::by_id(id);
+                        !relation.nullable && system.columns[*column].not_null
+                    }
                     _ => false,
                 }
             }

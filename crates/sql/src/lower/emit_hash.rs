@@ -28,6 +28,7 @@ impl Lowerer<'_> {
         let coll = self.program.coll(CollDecl { kind, keys: kinds, values });
         self.note("Hash");
         self.plan_depth += 1;
+        let frame = self.system_frame(hash).unwrap_or(frame);
         let done = self.at_frame(frame, |l| {
             l.emit(OpKind::Clear { coll });
             l.emit_plan(&hash.build, &mut |l| {

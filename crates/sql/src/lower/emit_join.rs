@@ -247,6 +247,7 @@ impl Lowerer<'_> {
                 done
             }
             RelKind::Cte(index) => self.emit_cte(rel, index, then),
+            RelKind::System(id) => self.emit_system(rel, id, then),
             RelKind::Row(values) => {
                 let mut row = Vec::with_capacity(values.len());
                 for e in &values {

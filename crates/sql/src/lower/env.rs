@@ -1,6 +1,6 @@
 //! What the verifier, and whoever analyses programs, needs to know of a catalog.
 
-use planaria_base::{IndexId, ProcedureId, SequenceId, TableId, Type};
+use planaria_base::{IndexId, ProcedureId, SequenceId, SystemId, TableId, Type};
 use planaria_catalog::{Catalog, Returns, Table};
 use planaria_ir::{IndexShape, Signature, VerifyEnv};
 
@@ -35,6 +35,10 @@ impl VerifyEnv for CatalogEnv<'_> {
         };
         let inputs = procedure.inputs().map(|p| p.ty.clone()).collect();
         Some(Signature { inputs, outputs, set: procedure.returns_set() })
+    }
+    fn system(&self, id: SystemId) -> Option<Vec<Type>> {
+        let relation = planaria_catalog::system::relations().get(id.index())?;
+        Some(relation.columns.iter().map(|c| c.ty.clone()).collect())
     }
     fn sequence(&self, id: SequenceId) -> bool {
         self.0.sequences.get(id.index()).is_some_and(Option::is_some)

@@ -8,6 +8,7 @@ use super::bound::{
 };
 use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::Volatility;
+use planaria_ir::Question;
 
 impl Bound {
     /// Evaluating it twice, or not at all, makes no difference and costs little.
@@ -18,6 +19,7 @@ impl Bound {
                 | BoundKind::NextValue(_)
                 | BoundKind::CurrentValue(_)
                 | BoundKind::SetValue(..)
+                | BoundKind::Ask(..)
                 | BoundKind::Call(..)
                 | BoundKind::Subquery(_)
                 | BoundKind::Exists(_)
@@ -28,6 +30,27 @@ impl Bound {
         let mut cheap = here;
         self.children(&mut |e| cheap = cheap && e.is_cheap(), &mut |_| {});
         cheap
+    }
+
+    /// Nothing is missed where it is not evaluated.
+    pub fn is_discardable(&self) -> bool {
+        let here = !matches!(
+            &self.kind,
+            BoundKind::Draw(_)
+                | BoundKind::NextValue(_)
+                | BoundKind::CurrentValue(_)
+                | BoundKind::SetValue(..)
+                | BoundKind::Ask(Question::SetSetting, _)
+                | BoundKind::Call(..)
+                | BoundKind::Subquery(_)
+                | BoundKind::Exists(_)
+                | BoundKind::InQuery(..)
+                | BoundKind::QuantifiedQuery(..)
+                | BoundKind::ArrayQuery(_)
+        );
+        let mut all = here;
+        self.children(&mut |e| all = all && e.is_discardable(), &mut |_| {});
+        all
     }
 }
 
@@ -90,7 +113,7 @@ fn rel_exprs(kind: &mut RelKind, f: &mut dyn FnMut(&mut Bound)) {
         RelKind::CallSet { args, .. } | RelKind::CallRow { args, .. } | RelKind::Row(args) => {
             args.iter_mut().for_each(f)
         }
-        RelKind::Table(_) | RelKind::Query(_) | RelKind::Cte(_) | RelKind::Pseudo => {}
+        RelKind::Table(_) | RelKind::System(_) | RelKind::Query(_) | RelKind::Cte(_) | RelKind::Pseudo => {}
     }
 }
 
@@ -180,6 +203,7 @@ impl Lowerer<'_> {
             volatile |= match &e.kind {
                 BoundKind::Draw(draw) => !draw.is_stable(),
                 BoundKind::NextValue(_) | BoundKind::SetValue(..) | BoundKind::CurrentValue(_) => true,
+                BoundKind::Ask(Question::SetSetting, _) => true,
                 BoundKind::Call(id, _) => l.catalog.procedure(*id).volatility == Volatility::Volatile,
                 _ => false,
             };
@@ -265,8 +289,14 @@ impl Lowerer<'_> {
 
     /// Whether the group keys hold the whole primary key of a table.
     fn depends_on_keys(&self, rel: RelId, keys: &[Bound]) -> bool {
-        let RelKind::Table(table) = self.rel(rel).kind else { return false };
-        let table = self.catalog.table_by_id(table);
+        let table = match self.rel(rel).kind {
+            RelKind::Table(table) => self.catalog.table_by_id(table),
+            RelKind::System(id) => {
+                let oid = planaria_catalog::system::by_id(id).column("oid");
+                return oid.is_some_and(|oid| keys.iter().any(|k| k.as_column() == Some((rel, oid))));
+            }
+            _ => return false,
+        };
         table.has_primary_key
             && table.indexes[0]
                 .columns
@@ -402,7 +432,7 @@ impl Lowerer<'_> {
                 if select.distinct == Distinct::No {
                     for (i, output) in select.outputs[..select.visible].iter_mut().enumerate() {
                         let sorts = q.order.iter().any(|o| o.output == i);
-                        if !needed[i] && !sorts && output.is_cheap() {
+                        if !needed[i] && !sorts && output.is_discardable() {
                             *output = Bound::null(output.ty.clone(), output.position);
                         }
                     }
@@ -483,6 +513,7 @@ fn collect<'a>(e: &'a mut Bound, children: &mut Vec<&'a mut Bound>, queries: &mu
         | BoundKind::CurrentValue(_) => {}
         BoundKind::Apply(_, args)
         | BoundKind::Coalesce(args)
+        | BoundKind::Ask(_, args)
         | BoundKind::Call(_, args)
         | BoundKind::Row(args) => children.extend(args),
         BoundKind::Cast(e, _) | BoundKind::Relabel(e) => children.push(e),

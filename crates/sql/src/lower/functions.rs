@@ -4,6 +4,7 @@
 //! [`Lowerer::bind_special`]; the others are lines of [`TABLE`].
 
 use super::Lowerer;
+use super::bind_expr::arrayed;
 use super::bound::{Bound, BoundKind};
 use super::operators::base_name;
 use super::resolve::{Choice, choose};
@@ -209,6 +210,9 @@ impl Lowerer<'_> {
         if let Some(bound) = self.bind_special(name, args, variadic, position)? {
             return Ok(Some(bound));
         }
+        if let Some(bound) = self.bind_question(name, args, position)? {
+            return Ok(Some(bound));
+        }
         let lines: Vec<&Line> =
             TABLE.iter().filter(|l| l.name == name && l.args.len() == args.len()).collect();
         let types: Vec<Type> = args.iter().map(|a| unmodified(&a.ty)).collect();
@@ -267,9 +271,26 @@ impl Lowerer<'_> {
     ) -> Result<Option<Bound>> {
         let int = |n: i64| Bound::constant(Datum::Int(n), Type::Int4, position);
         let apply = |func, args, ty| Ok(Some(Bound::apply(func, args, ty, position)));
-        let element = |b: &Bound| match &b.ty {
-            Type::Array(of) => Some((**of).clone()),
-            _ => None,
+        let element = |b: &Bound| b.ty.element();
+        // A vector's subscripts begin at 0.
+        if let ("array_upper" | "array_lower", [a, n]) = (name, args)
+            && matches!(a.ty, Type::System(_))
+            && element(a).is_some()
+        {
+            let array = arrayed(a.clone());
+            let bound = self.bind_special(name, &[array, n.clone()], variadic, position)?;
+            let one = int(1);
+            return match bound {
+                Some(bound) => self.binary(crate::ast::BinaryOp::Sub, bound, one, position).map(Some),
+                None => Ok(None),
+            };
+        }
+        let owned: Vec<Bound>;
+        let args = if args.iter().any(|a| matches!(a.ty, Type::System(_)) && element(a).is_some()) {
+            owned = args.iter().cloned().map(arrayed).collect();
+            &owned[..]
+        } else {
+            args
         };
         if variadic && !matches!(name, "concat" | "concat_ws" | "format") {
             return Ok(None);
@@ -397,6 +418,21 @@ impl Lowerer<'_> {
 
     /// The sequence a literal names.
     fn sequence_argument(&mut self, arg: &Bound) -> Result<planaria_base::SequenceId> {
+        if let (true, Some(Datum::Int(oid))) = (arg.ty.is_oid(), arg.stripped().as_const()) {
+            let object = u32::try_from(*oid).ok().and_then(|oid| self.catalog.oids.object(oid));
+            return match object {
+                Some(planaria_catalog::oids::Object::Sequence(id)) => Ok(*id),
+                _ => {
+                    let name = planaria_catalog::reg::show(
+                        self.catalog,
+                        planaria_base::types::SystemType::RegClass,
+                        *oid as u32,
+                    );
+                    let message = format!("\"{name}\" is not a sequence");
+                    Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(arg.position))
+                }
+            };
+        }
         let Some(Datum::Text(text)) = arg.stripped().as_const() else {
             return Err(Error::unsupported(
                 "a sequence whose name is computed is not supported",

@@ -38,10 +38,12 @@ mod operators;
 mod path;
 mod plan;
 pub mod plpgsql;
+mod questions;
 mod resolve;
 mod rights;
 mod scope;
 mod statement;
+pub(crate) mod system;
 mod types;
 mod update;
 

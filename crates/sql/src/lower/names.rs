@@ -124,7 +124,9 @@ impl Lowerer<'_> {
     pub(super) fn bind_name(&mut self, names: &Names<'_>, name: &Name) -> Result<Bound> {
         let position = name.position;
         let mut parts = &name.parts[..];
-        if parts.len() == 3 && parts[0] == planaria_catalog::PUBLIC {
+        let known =
+            |s: &String| s == planaria_catalog::PUBLIC || planaria_catalog::system::is_system_schema(s);
+        if parts.len() == 3 && known(&parts[0]) {
             parts = &parts[1..];
         }
         let column = match parts {

@@ -1,6 +1,7 @@
 //! Operators: their table, and the choice between overloads.
 
 use super::Lowerer;
+use super::bind_expr::arrayed;
 use super::bound::{Bound, BoundKind};
 use super::resolve::{Choice, choose};
 use super::types::{CastContext, is_relabel, same_base, unmodified};
@@ -102,6 +103,7 @@ fn table(which: BinaryOp) -> Vec<Operator> {
             TimestampTz,
             Interval,
             Uuid,
+            Type::OID,
         ] {
             if let Some(func) = comparison(which, ty.class()) {
                 all.push(op(ty.clone(), ty, func, Bool));
@@ -226,8 +228,10 @@ impl Lowerer<'_> {
                 _ => {}
             }
         }
+        (left, right) = (arrayed(left), arrayed(right));
         let (l, r) = (left.ty.clone(), right.ty.clone());
-        let int = |t: &Type| t.class() == TypeClass::Integer;
+        // Aliases of oid compare as what they are; they have no arithmetic.
+        let int = |t: &Type| t.class() == TypeClass::Integer && (is_comparison(which) || !t.is_oid());
         // Mixed integers have operators of their own.
         if int(&l) && int(&r) {
             let wide = if [&l, &r].contains(&&Type::Int8) {
@@ -248,12 +252,16 @@ impl Lowerer<'_> {
         if let Some(bound) = self.array_operator(which, &left, &right, position)? {
             return Ok(bound);
         }
-        if let BinaryOp::Regex { .. } = which {
-            return Err(Error::unsupported(
-                "regular expressions are not supported",
-                "LIKE and ILIKE match patterns.",
-            )
-            .at(position));
+        if let BinaryOp::Regex { insensitive, negated } = which {
+            let string = |t: &Type| t.class() == TypeClass::Text || *t == Type::Unknown;
+            if !string(&l) || !string(&r) {
+                return Err(no_operator(symbol(which), Some(&l), &r, position));
+            }
+            let left = self.operand(left, &Type::Text)?;
+            let right = self.operand(right, &Type::Text)?;
+            let func = if insensitive { Func::IRegex } else { Func::Regex };
+            let found = Bound::apply(func, vec![left, right], Type::Bool, position);
+            return Ok(if negated { found.negated() } else { found });
         }
         if which == BinaryOp::Concat {
             // anynonarray || text: anything is converted, as by assignment, when the other side is a string.

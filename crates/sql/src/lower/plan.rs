@@ -225,13 +225,20 @@ impl Lowerer<'_> {
         if !self.dependencies(rel).iter().all(|r| !locals.contains(r) || self.is_available(*r)) {
             return None;
         }
-        let hashable = !first && self.hash_keys(&[rel], conditions).is_some();
+        // The rows of a system relation are hashed once for all turns of a query around this one.
+        let system = matches!(self.rel(rel).kind, RelKind::System(_));
+        let hashable = (!first || system) && self.hash_keys(&[rel], conditions).is_some();
         Some(match self.rel(rel).kind {
             RelKind::Table(_) => {
                 let score = self.best_path(rel, conditions, order).score;
                 if hashable { score.min(HASH) } else { score }
             }
             RelKind::Row(_) | RelKind::CallRow { .. } => 2,
+            RelKind::System(_) => match (hashable, first) {
+                (true, _) => HASH,
+                (_, true) => DERIVED,
+                _ => DERIVED + 15,
+            },
             RelKind::Query(_) | RelKind::Cte(_) => match (hashable, first) {
                 (true, _) if !self.is_lateral(rel, locals) => HASH,
                 (_, true) => DERIVED,
@@ -319,15 +326,21 @@ impl Lowerer<'_> {
                 return Ok(Source::Access { rel, path });
             }
         }
-        let hashable = is_table || matches!(self.rel(rel).kind, RelKind::Query(_) | RelKind::Cte(_));
-        if !first
+        let system = matches!(self.rel(rel).kind, RelKind::System(_));
+        let hashable =
+            is_table || system || matches!(self.rel(rel).kind, RelKind::Query(_) | RelKind::Cte(_));
+        if (!first || system)
             && hashable
             && !self.is_lateral(rel, locals)
             && let Some(keys) = self.take_hash_keys(&[rel], conditions)
         {
             let mut own = Vec::new();
             conditions.retain(|c| {
-                let alone = c.rels == [rel];
+                let mut alone = c.rels == [rel];
+                if alone && system {
+                    // What speaks of a query around would tie the table to its turns.
+                    alone = self.rels_in(&c.e) == [rel];
+                }
                 if alone {
                     own.push(c.e.clone());
                 }
@@ -491,6 +504,10 @@ impl Lowerer<'_> {
                     .indexes
                     .iter()
                     .any(|i| i.unique && i.columns.iter().all(|c| columns.contains(&c.index())))
+            }
+            RelKind::System(id) => {
+                let oid = planaria_catalog::system::by_id(*id).column("oid");
+                oid.is_some_and(|oid| columns.contains(&oid))
             }
             _ => false,
         }

@@ -6,6 +6,7 @@
 use super::Lowerer;
 use super::bound::{Bound, BoundKind};
 use crate::ast::{TypeName, TypeNameKind};
+use planaria_base::limits::NAME_BYTES_MAX;
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, text_io};
 use planaria_catalog::Catalog;
@@ -174,6 +175,8 @@ fn fold(value: &Datum, from: &Type, to: &Type) -> Option<Datum> {
             Numeric::from_i64(*n).rescale(*p, *s).ok().map(Datum::Numeric)
         }
         (Datum::Numeric(n), Type::Numeric(Some((p, s)))) => n.rescale(*p, *s).ok().map(Datum::Numeric),
+        (Datum::Int(n), to) if to.is_oid() && u32::try_from(*n).is_ok() => Some(value.clone()),
+        (Datum::Text(t), Type::System(SystemType::Name)) if t.len() <= NAME_BYTES_MAX => Some(value.clone()),
         (Datum::Numeric(n), Type::Float8) => Some(Datum::Float(n.to_f64())),
         (Datum::Text(t), Type::Varchar(Some(n))) if t.chars().count() <= *n as usize => Some(value.clone()),
         (Datum::Text(t), Type::Char(n)) if t.chars().count() <= *n as usize => {
@@ -190,6 +193,9 @@ impl Lowerer<'_> {
             return Ok(e);
         }
         let position = e.position;
+        if let Some(done) = self.coerce_reg(&e, ty, context)? {
+            return Ok(done);
+        }
         if e.ty == Type::Unknown {
             match &e.kind {
                 BoundKind::Param(n) => return self.infer_param(*n, ty, position),

@@ -205,7 +205,7 @@ impl Lowerer<'_> {
                 let probe = Bound::new(BoundKind::Exists(q), Type::Bool, 0);
                 self.reads_table(&probe, table.id)
             }
-            RelKind::Row(_) | RelKind::Series { .. } | RelKind::Unnest { .. } => false,
+            RelKind::Row(_) | RelKind::Series { .. } | RelKind::Unnest { .. } | RelKind::System(_) => false,
             _ => true,
         })
     }

@@ -1,5 +1,6 @@
 //! Type names.
 
+use planaria_base::types::SystemType;
 use planaria_base::{Error, Result, SqlState, Type, limits};
 
 use super::lex::Kind;
@@ -267,6 +268,9 @@ impl Parser<'_> {
             "bigserial" | "serial8" => return Ok(Some(TypeNameKind::Serial(Type::Int8))),
             "smallserial" | "serial2" => return Ok(Some(TypeNameKind::Serial(Type::Int2))),
             "record" => return Ok(Some(TypeNameKind::Record)),
+            _ if SystemType::by_name(word).is_some() => {
+                Type::System(SystemType::by_name(word).expect("just seen"))
+            }
             // Arrays by the names of their catalog entries.
             _ if word.starts_with('_') => {
                 return match self.built_in(&word[1..], &[], position) {

@@ -126,7 +126,10 @@ fn errors_of_create_table() {
             "42710 check constraint \"c\" already exists",
         ),
         ("CREATE TABLE nosuch.t (a int)", "3F000 schema \"nosuch\" does not exist"),
-        ("CREATE TABLE pg_catalog.t (a int)", "42501 permission denied for schema pg_catalog"),
+        (
+            "CREATE TABLE pg_catalog.t (a int)",
+            "42501 permission denied to create \"pg_catalog.t\" / System catalog modifications are currently disallowed.",
+        ),
     ] {
         refused(&c, statement, expected);
     }

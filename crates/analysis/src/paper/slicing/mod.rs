@@ -138,7 +138,14 @@ pub fn cut(
     let (mut ids, mut calls) = (BTreeMap::new(), false);
     program.body.visit(&mut |op| {
         ids.insert(op.id, ids.len());
-        calls |= matches!(op.kind, OpKind::Call { .. } | OpKind::CallSet { .. } | OpKind::Execute { .. });
+        calls |= matches!(
+            op.kind,
+            OpKind::Call { .. }
+                | OpKind::CallSet { .. }
+                | OpKind::Execute { .. }
+                | OpKind::Ask { .. }
+                | OpKind::SystemRows { .. }
+        );
     });
     if calls {
         return Err(Uncut::Calls);

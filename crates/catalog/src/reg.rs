@@ -1,0 +1,435 @@
+//! Names and OIDs: how `regclass`, `regtype` and their like are read and shown, and how types are
+//! written.
+//!
+//! A name may be qualified and quoted; unqualified, `pg_catalog` is searched before `public`. Shown, a
+//! name is qualified only where it would not be found so.
+
+use crate::oids::{Object, signature};
+use crate::system::{self, INFORMATION_SCHEMA, INFORMATION_SCHEMA_OID, PG_CATALOG};
+use crate::{Catalog, PUBLIC};
+use planaria_base::oid::{self, Oid};
+use planaria_base::text_io::quote_ident;
+use planaria_base::types::SystemType;
+use planaria_base::{Datum, Error, Result, SqlState, Type};
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// The role that made the database.
+pub const SUPERUSER_OID: Oid = 10;
+
+/// Splits a possibly qualified name: folded unless quoted. 42602 where it is none.
+pub fn split_name(text: &str) -> Result<Vec<String>> {
+    let invalid = || Error::new(SqlState::INVALID_NAME, "invalid name syntax");
+    let mut parts = Vec::new();
+    let mut rest = text.trim();
+    loop {
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let mut name = String::new();
+            let mut chars = quoted.char_indices().peekable();
+            let end = loop {
+                match chars.next() {
+                    None => return Err(invalid()),
+                    Some((_, '"')) if chars.peek().is_some_and(|(_, c)| *c == '"') => {
+                        chars.next();
+                        name.push('"');
+                    }
+                    Some((at, '"')) => break at + 1,
+                    Some((_, c)) => name.push(c),
+                }
+            };
+            parts.push(name);
+            rest = &quoted[end..];
+        } else {
+            let end = rest.find('.').unwrap_or(rest.len());
+            let name = rest[..end].trim();
+            if name.is_empty() || name.contains('"') {
+                return Err(invalid());
+            }
+            parts.push(name.to_lowercase());
+            rest = &rest[end..];
+        }
+        rest = rest.trim_start();
+        match rest.strip_prefix('.') {
+            Some(more) => rest = more.trim_start(),
+            None if rest.is_empty() => return Ok(parts),
+            None => return Err(invalid()),
+        }
+    }
+}
+
+/// What a fixed catalog's rows are called, by OID and by name.
+struct Named {
+    by_oid: HashMap<Oid, (Oid, String)>,
+    by_name: HashMap<String, Vec<Oid>>,
+}
+
+fn named(relation: &str, name: &str, namespace: Option<&str>) -> Named {
+    let relation = system::unqualified(relation).expect("a system relation");
+    let column = |name: &str| relation.column(name).expect("a column of it");
+    let (oid, name, namespace) = (column("oid"), column(name), namespace.map(column));
+    let mut named = Named { by_oid: HashMap::new(), by_name: HashMap::new() };
+    for row in system::fixed_rows(relation.id) {
+        let (Datum::Int(oid), Datum::Text(text)) = (&row[oid], &row[name]) else { continue };
+        let within = match namespace.map(|n| &row[n]) {
+            Some(Datum::Int(n)) => *n as Oid,
+            _ => oid::PG_CATALOG,
+        };
+        named.by_oid.insert(*oid as Oid, (within, text.clone()));
+        named.by_name.entry(text.clone()).or_default().push(*oid as Oid);
+    }
+    named
+}
+
+static TYPES: LazyLock<Named> = LazyLock::new(|| named("pg_type", "typname", Some("typnamespace")));
+static ROUTINES: LazyLock<Named> = LazyLock::new(|| named("pg_proc", "proname", Some("pronamespace")));
+static OPERATORS: LazyLock<Named> = LazyLock::new(|| named("pg_operator", "oprname", None));
+static COLLATIONS: LazyLock<Named> = LazyLock::new(|| named("pg_collation", "collname", None));
+
+/// Schema and name of a possibly qualified name.
+fn qualified(parts: &[String]) -> (Option<&str>, &str) {
+    match parts {
+        [.., schema, name] => (Some(schema), name),
+        [name] => (None, name),
+        [] => (None, ""),
+    }
+}
+
+fn in_schema(schema: Option<&str>, which: &str) -> bool {
+    schema.is_none_or(|s| s == which)
+}
+
+fn missing(state: SqlState, what: &str, name: &str) -> Error {
+    Error::new(state, format!("{what} \"{name}\" does not exist"))
+}
+
+/// The OID that a text stands for, as the input function of the type has it. Digits are taken as they
+/// are, `-` is 0.
+pub fn find(catalog: &Catalog, ty: SystemType, text: &str) -> Result<Oid> {
+    let trimmed = text.trim();
+    if trimmed == "-" {
+        return Ok(0);
+    }
+    if !trimmed.is_empty() && trimmed.bytes().all(|b| b.is_ascii_digit()) {
+        return planaria_base::text_io::parse_oid(trimmed, ty);
+    }
+    match ty {
+        SystemType::RegType => return find_type(catalog, trimmed),
+        SystemType::RegProcedure => return find_procedure(catalog, trimmed),
+        SystemType::RegOper | SystemType::RegOperator => {
+            let name = trimmed.strip_prefix("pg_catalog.").unwrap_or(trimmed);
+            let name = name.split('(').next().unwrap_or(name);
+            return match OPERATORS.by_name.get(name).map(Vec::as_slice) {
+                Some([one]) => Ok(*one),
+                Some(_) => Err(Error::new(
+                    SqlState::AMBIGUOUS_FUNCTION,
+                    format!("more than one operator named {name}"),
+                )),
+                None => {
+                    Err(Error::new(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {text}")))
+                }
+            };
+        }
+        _ => {}
+    }
+    let parts = split_name(trimmed)?;
+    let shown = parts.join(".");
+    let (schema, name) = qualified(&parts);
+    match ty {
+        SystemType::RegClass => {
+            if let Some(schema) = schema.filter(|s| !system::is_system_schema(s) && *s != PUBLIC) {
+                return Err(missing(SqlState::UNDEFINED_TABLE, "relation", &format!("{schema}.{name}")));
+            }
+            relation(catalog, schema, name)
+                .ok_or_else(|| missing(SqlState::UNDEFINED_TABLE, "relation", &shown))
+        }
+        SystemType::RegProc => {
+            let mut found: Vec<Oid> = Vec::new();
+            if in_schema(schema, PG_CATALOG) {
+                found.extend(ROUTINES.by_name.get(name).into_iter().flatten());
+            }
+            if found.is_empty() && in_schema(schema, PUBLIC) {
+                found.extend(catalog.procedures_named(name).map(|p| catalog.routine_oid(p)));
+            }
+            match found[..] {
+                [one] => Ok(one),
+                [] => Err(missing(SqlState::UNDEFINED_FUNCTION, "function", &shown)),
+                _ => Err(Error::new(
+                    SqlState::AMBIGUOUS_FUNCTION,
+                    format!("more than one function named \"{shown}\""),
+                )),
+            }
+        }
+        SystemType::RegNamespace => {
+            namespace_oid(name).ok_or_else(|| missing(SqlState::INVALID_SCHEMA_NAME, "schema", &shown))
+        }
+        SystemType::RegCollation => match COLLATIONS.by_name.get(name).map(Vec::as_slice) {
+            Some([one, ..]) => Ok(*one),
+            _ => Err(Error::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("collation \"{shown}\" for encoding \"UTF8\" does not exist"),
+            )),
+        },
+        _ => Err(planaria_base::text_io::invalid_syntax(ty.name(), text)),
+    }
+}
+
+/// A relation by schema (searched: `pg_catalog`, then `public`) and name.
+pub fn relation(catalog: &Catalog, schema: Option<&str>, name: &str) -> Option<Oid> {
+    match schema {
+        None => system::unqualified(name).map(|r| r.oid).or_else(|| catalog.relation_oid(name)),
+        Some(PUBLIC) => catalog.relation_oid(name),
+        Some(schema) => system::relation(schema, name).map(|r| r.oid),
+    }
+}
+
+/// A schema's OID.
+pub fn namespace_oid(name: &str) -> Option<Oid> {
+    match name {
+        PG_CATALOG => Some(oid::PG_CATALOG),
+        PUBLIC => Some(oid::PUBLIC),
+        INFORMATION_SCHEMA => Some(INFORMATION_SCHEMA_OID),
+        _ => None,
+    }
+}
+
+/// The name of a schema.
+pub fn namespace_name(oid: Oid) -> Option<&'static str> {
+    match oid {
+        oid::PG_CATALOG => Some(PG_CATALOG),
+        oid::PUBLIC => Some(PUBLIC),
+        INFORMATION_SCHEMA_OID => Some(INFORMATION_SCHEMA),
+        _ => None,
+    }
+}
+
+/// Types whose SQL names are not those of the catalog.
+const SPELLINGS: &[(&str, &str)] = &[
+    ("int", "int4"),
+    ("integer", "int4"),
+    ("smallint", "int2"),
+    ("bigint", "int8"),
+    ("boolean", "bool"),
+    ("double precision", "float8"),
+    ("decimal", "numeric"),
+    ("character varying", "varchar"),
+    ("character", "bpchar"),
+    ("char", "bpchar"),
+    ("timestamp without time zone", "timestamp"),
+    ("timestamp with time zone", "timestamptz"),
+    ("\"char\"", "char"),
+];
+
+fn find_type(catalog: &Catalog, text: &str) -> Result<Oid> {
+    let unknown = || missing(SqlState::UNDEFINED_OBJECT, "type", text);
+    let mut rest = text.trim();
+    let mut array = false;
+    while let Some(element) = rest.strip_suffix(']') {
+        let open = element.rfind('[').ok_or_else(unknown)?;
+        rest = element[..open].trim_end();
+        array = true;
+    }
+    if let Some(open) = rest.find('(')
+        && let Some(close) = rest[open..].find(')')
+    {
+        // timestamp(6) with time zone: the modifier does not count.
+        let joined = format!("{}{}", &rest[..open], &rest[open + close + 1..]);
+        return find_type(catalog, &if array { format!("{joined}[]") } else { joined });
+    }
+    let words = rest.split_ascii_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let found = match SPELLINGS.iter().find(|(spelling, _)| *spelling == words) {
+        Some((_, name)) => TYPES.by_name.get(*name).map(|oids| oids[0]),
+        None => {
+            let parts = split_name(rest)?;
+            let (schema, name) = qualified(&parts);
+            let built_in = TYPES.by_name.get(name).filter(|_| in_schema(schema, PG_CATALOG));
+            let row = || {
+                let object = match name.strip_prefix('_') {
+                    Some(of) => Object::RowTypeArray(of.to_owned()),
+                    None => Object::RowType(name.to_owned()),
+                };
+                Some(catalog.oids.of(&object)).filter(|oid| *oid != 0 && in_schema(schema, PUBLIC))
+            };
+            built_in.map(|oids| oids[0]).or_else(row)
+        }
+    };
+    let found = found.ok_or_else(unknown)?;
+    if !array {
+        return Ok(found);
+    }
+    let of = oid::to_type(found, -1).map(|ty| oid::array_of(&ty)).filter(|oid| *oid != 0);
+    let row = || match catalog.oids.object(found) {
+        Some(Object::RowType(name)) => Some(catalog.oids.of(&Object::RowTypeArray(name.clone()))),
+        _ => None,
+    };
+    of.or_else(row).ok_or_else(unknown)
+}
+
+fn find_procedure(catalog: &Catalog, text: &str) -> Result<Oid> {
+    let none = || Error::new(SqlState::UNDEFINED_FUNCTION, format!("function \"{text}\" does not exist"));
+    let open = text
+        .find('(')
+        .ok_or_else(|| Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected a left parenthesis"))?;
+    let inner = text[open + 1..]
+        .trim_end()
+        .strip_suffix(')')
+        .ok_or_else(|| Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected a right parenthesis"))?;
+    let mut wanted = Vec::new();
+    for ty in inner.split(',').map(str::trim).filter(|t| !t.is_empty()) {
+        wanted.push(find_type(catalog, ty)?);
+    }
+    let parts = split_name(&text[..open])?;
+    let (schema, name) = qualified(&parts);
+    if in_schema(schema, PUBLIC) {
+        for p in catalog.procedures_named(name) {
+            if p.inputs().map(|q| oid::of(&q.ty)).eq(wanted.iter().copied()) {
+                return Ok(catalog.routine_oid(p));
+            }
+        }
+    }
+    let relation = system::unqualified("pg_proc").expect("a system relation");
+    let column = |name: &str| relation.column(name).expect("a column of it");
+    let (oid, proname, types) = (column("oid"), column("proname"), column("proargtypes"));
+    let wanted = Datum::Array(wanted.into_iter().map(|oid| Datum::Int(i64::from(oid))).collect());
+    system::fixed_rows(relation.id)
+        .iter()
+        .filter(|_| in_schema(schema, PG_CATALOG))
+        .find(|row| row[proname] == Datum::Text(name.to_owned()) && row[types] == wanted)
+        .and_then(|row| match row[oid] {
+            Datum::Int(oid) => Some(oid as Oid),
+            _ => None,
+        })
+        .ok_or_else(none)
+}
+
+/// A name of a schema, qualified where it would not be found without.
+fn shown(schema: Oid, name: &str) -> String {
+    match namespace_name(schema) {
+        Some(INFORMATION_SCHEMA) => format!("{INFORMATION_SCHEMA}.{}", quote_ident(name)),
+        _ => quote_ident(name),
+    }
+}
+
+/// The name an OID is shown as; its digits where there is no such object, `-` for 0.
+pub fn show(catalog: &Catalog, ty: SystemType, oid: Oid) -> String {
+    if oid == 0 {
+        return "-".to_owned();
+    }
+    let name = match ty {
+        SystemType::RegClass => relation_name(catalog, oid),
+        SystemType::RegType => type_name(catalog, oid),
+        SystemType::RegProc => routine_name(catalog, oid),
+        SystemType::RegProcedure => routine_signature(catalog, oid),
+        SystemType::RegOper | SystemType::RegOperator => {
+            OPERATORS.by_oid.get(&oid).map(|(_, name)| name.clone())
+        }
+        SystemType::RegNamespace => namespace_name(oid).map(quote_ident),
+        SystemType::RegCollation => COLLATIONS.by_oid.get(&oid).map(|(_, name)| quote_ident(name)),
+        _ => None,
+    };
+    name.unwrap_or_else(|| oid.to_string())
+}
+
+fn relation_name(catalog: &Catalog, oid: Oid) -> Option<String> {
+    if let Some(system) = system::relations().iter().find(|r| r.oid == oid) {
+        return Some(shown(system.namespace(), system.name));
+    }
+    let name = catalog.relation_name(oid)?;
+    // A relation of the user's that goes by a system relation's name is found only when qualified.
+    let hidden = system::unqualified(name).is_some();
+    Some(if hidden { format!("{PUBLIC}.{}", quote_ident(name)) } else { quote_ident(name) })
+}
+
+fn routine_name(catalog: &Catalog, oid: Oid) -> Option<String> {
+    if let Some((schema, name)) = ROUTINES.by_oid.get(&oid) {
+        return Some(shown(*schema, name));
+    }
+    match catalog.oids.object(oid)? {
+        Object::Routine(s) => catalog.routine_by_signature(s).map(|p| quote_ident(&p.name)),
+        _ => None,
+    }
+}
+
+fn routine_signature(catalog: &Catalog, oid: Oid) -> Option<String> {
+    match catalog.oids.object(oid) {
+        Some(Object::Routine(s)) => catalog.routine_by_signature(s).map(signature),
+        _ => routine_name(catalog, oid),
+    }
+}
+
+/// The SQL name of a type; `None` where there is none of that OID.
+pub fn type_name(catalog: &Catalog, oid: Oid) -> Option<String> {
+    format_type(catalog, oid, None)
+}
+
+/// `format_type(oid, modifier)`: with a modifier as `atttypmod` has it.
+pub fn format_type(catalog: &Catalog, oid: Oid, modifier: Option<i32>) -> Option<String> {
+    if let Some(ty) = oid::to_type(oid, modifier.unwrap_or(-1)) {
+        let limited = modifier.is_some_and(|m| m >= 4);
+        let unlimited = |ty: &Type| match ty {
+            // character without a length is what PostgreSQL calls bpchar, unless no modifier was asked.
+            Type::Char(_) if !limited => Some(if modifier.is_some() { "bpchar" } else { "character" }),
+            _ => None,
+        };
+        return Some(match &ty {
+            Type::Array(of) => match unlimited(of) {
+                Some(name) => format!("{name}[]"),
+                None => ty.to_string(),
+            },
+            ty => unlimited(ty).map_or_else(|| ty.to_string(), str::to_owned),
+        });
+    }
+    if let Some((schema, name)) = TYPES.by_oid.get(&oid) {
+        return Some(match name.strip_prefix('_') {
+            Some(of) if TYPES.by_name.contains_key(of) => format!("{}[]", shown(*schema, of)),
+            _ if name == "any" => "\"any\"".to_owned(),
+            _ => shown(*schema, name),
+        });
+    }
+    match catalog.oids.object(oid)? {
+        Object::RowType(name) => Some(quote_ident(name)),
+        Object::RowTypeArray(name) => Some(format!("{}[]", quote_ident(name))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_and_shown() {
+        let catalog = Catalog::default();
+        let find = |ty, text: &str| find(&catalog, ty, text);
+        assert_eq!(find(SystemType::RegClass, "pg_class"), Ok(1259));
+        assert_eq!(find(SystemType::RegClass, "pg_catalog.\"pg_class\""), Ok(1259));
+        assert_eq!(find(SystemType::RegClass, "1259"), Ok(1259));
+        let error = find(SystemType::RegClass, "Nowhere").expect_err("missing");
+        assert_eq!(
+            (error.sqlstate().as_str(), error.message()),
+            ("42P01", "relation \"nowhere\" does not exist")
+        );
+        for (text, oid) in [
+            ("integer", 23),
+            ("int4", 23),
+            ("pg_catalog.int4", 23),
+            ("varchar(20)", 1043),
+            ("character varying", 1043),
+            ("timestamp(6) with time zone", 1184),
+            ("int4[]", 1007),
+            ("\"char\"", 18),
+            ("_text", 1009),
+        ] {
+            assert_eq!(find(SystemType::RegType, text), Ok(oid), "{text}");
+        }
+        assert_eq!(find(SystemType::RegType, "hstore").expect_err("missing").sqlstate().as_str(), "42704");
+        assert_eq!(find(SystemType::RegProc, "pg_catalog.array_in"), Ok(750));
+        assert_eq!(find(SystemType::RegNamespace, "public"), Ok(2200));
+        assert_eq!(show(&catalog, SystemType::RegClass, 1259), "pg_class");
+        assert_eq!(show(&catalog, SystemType::RegType, 1007), "integer[]");
+        assert_eq!(show(&catalog, SystemType::RegProc, 750), "array_in");
+        assert_eq!(show(&catalog, SystemType::RegClass, 7), "7");
+        assert_eq!(format_type(&catalog, 1043, Some(44)).as_deref(), Some("character varying(40)"));
+        assert_eq!(format_type(&catalog, 1042, None).as_deref(), Some("character"));
+        assert_eq!(format_type(&catalog, 2249, None).as_deref(), Some("record"));
+    }
+}

@@ -1,0 +1,298 @@
+-- Views of the system catalogs: a line that names the view, then its query. Outputs are found by name; columns
+-- that relations.txt has and the query does not are NULL.
+
+-- view pg_catalog.pg_roles
+SELECT rolname, rolsuper, rolinherit, rolcreaterole, rolcreatedb, rolcanlogin, rolreplication,
+       rolconnlimit, '********' AS rolpassword, rolvaliduntil, rolbypassrls, oid
+FROM pg_catalog.pg_authid;
+
+-- view pg_catalog.pg_shadow
+SELECT rolname AS usename, oid AS usesysid, rolcreatedb AS usecreatedb, rolsuper AS usesuper,
+       rolreplication AS userepl, rolbypassrls AS usebypassrls, rolpassword AS passwd,
+       rolvaliduntil AS valuntil
+FROM pg_catalog.pg_authid WHERE rolcanlogin;
+
+-- view pg_catalog.pg_user
+SELECT usename, usesysid, usecreatedb, usesuper, userepl, usebypassrls, '********' AS passwd, valuntil
+FROM pg_catalog.pg_shadow;
+
+-- view pg_catalog.pg_group
+SELECT rolname AS groname, oid AS grosysid,
+       ARRAY(SELECT member FROM pg_catalog.pg_auth_members m WHERE m.roleid = a.oid) AS grolist
+FROM pg_catalog.pg_authid a WHERE NOT rolcanlogin;
+
+-- view pg_catalog.pg_tables
+SELECT n.nspname AS schemaname, c.relname AS tablename, pg_get_userbyid(c.relowner) AS tableowner,
+       t.spcname AS tablespace, c.relhasindex AS hasindexes, c.relhasrules AS hasrules,
+       c.relhastriggers AS hastriggers, c.relrowsecurity AS rowsecurity
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_catalog.pg_tablespace t ON t.oid = c.reltablespace
+WHERE c.relkind IN ('r', 'p');
+
+-- view pg_catalog.pg_views
+SELECT n.nspname AS schemaname, c.relname AS viewname, pg_get_userbyid(c.relowner) AS viewowner,
+       pg_get_viewdef(c.oid) AS definition
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'v';
+
+-- view pg_catalog.pg_indexes
+SELECT n.nspname AS schemaname, c.relname AS tablename, i.relname AS indexname,
+       pg_get_indexdef(i.oid) AS indexdef
+FROM pg_catalog.pg_index x
+JOIN pg_catalog.pg_class c ON c.oid = x.indrelid
+JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace;
+
+-- view pg_catalog.pg_rules
+SELECT n.nspname AS schemaname, c.relname AS tablename, r.rulename, pg_get_ruledef(r.oid) AS definition
+FROM pg_catalog.pg_rewrite r
+JOIN pg_catalog.pg_class c ON c.oid = r.ev_class
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE r.rulename <> '_RETURN';
+
+-- view pg_catalog.pg_stat_user_tables
+SELECT * FROM pg_catalog.pg_stat_all_tables
+WHERE schemaname NOT IN ('pg_catalog', 'information_schema');
+
+-- view information_schema.information_schema_catalog_name
+SELECT current_database() AS catalog_name;
+
+-- view information_schema.schemata
+SELECT current_database() AS catalog_name, n.nspname AS schema_name,
+       pg_get_userbyid(n.nspowner) AS schema_owner
+FROM pg_catalog.pg_namespace n
+WHERE has_schema_privilege(n.oid, 'CREATE, USAGE');
+
+-- view information_schema.tables
+SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
+       CASE c.relkind WHEN 'r' THEN 'BASE TABLE' WHEN 'v' THEN 'VIEW' END AS table_type,
+       CASE c.relkind WHEN 'r' THEN 'YES' ELSE 'NO' END AS is_insertable_into, 'NO' AS is_typed
+FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'v', 'f', 'p')
+  AND has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER');
+
+-- view information_schema.views
+SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
+       pg_get_viewdef(c.oid) AS view_definition, 'NONE' AS check_option, 'NO' AS is_updatable,
+       'NO' AS is_insertable_into, 'NO' AS is_trigger_updatable, 'NO' AS is_trigger_deletable,
+       'NO' AS is_trigger_insertable_into
+FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c ON n.oid = c.relnamespace
+WHERE c.relkind = 'v' AND has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE');
+
+-- view information_schema.columns
+SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
+       a.attname AS column_name, a.attnum AS ordinal_position,
+       pg_get_expr(d.adbin, d.adrelid) AS column_default,
+       CASE WHEN a.attnotnull THEN 'NO' ELSE 'YES' END AS is_nullable,
+       CASE WHEN t.typelem <> 0 AND t.typlen = -1 THEN 'ARRAY' ELSE format_type(a.atttypid, NULL) END
+         AS data_type,
+       CASE WHEN a.atttypid IN (1042, 1043) AND a.atttypmod <> -1 THEN a.atttypmod - 4 END
+         AS character_maximum_length,
+       CASE WHEN a.atttypid IN (25, 1042, 1043)
+            THEN CASE WHEN a.atttypmod = -1 THEN 1073741824 ELSE (a.atttypmod - 4) * 4 END END
+         AS character_octet_length,
+       CASE WHEN a.atttypid = 21 THEN 16 WHEN a.atttypid = 23 THEN 32 WHEN a.atttypid = 20 THEN 64
+            WHEN a.atttypid = 701 THEN 53
+            WHEN a.atttypid = 1700 AND a.atttypmod <> -1 THEN ((a.atttypmod - 4) >> 16) & 65535 END
+         AS numeric_precision,
+       CASE WHEN a.atttypid IN (20, 21, 23, 701) THEN 2 WHEN a.atttypid = 1700 THEN 10 END
+         AS numeric_precision_radix,
+       CASE WHEN a.atttypid IN (20, 21, 23) THEN 0
+            WHEN a.atttypid = 1700 AND a.atttypmod <> -1 THEN (a.atttypmod - 4) & 2047 END
+         AS numeric_scale,
+       CASE WHEN a.atttypid = 1082 THEN 0 WHEN a.atttypid IN (1114, 1184, 1186) THEN 6 END
+         AS datetime_precision,
+       current_database() AS udt_catalog, nt.nspname AS udt_schema, t.typname AS udt_name,
+       a.attnum::text AS dtd_identifier, 'NO' AS is_self_referencing,
+       CASE WHEN a.attidentity IN ('a', 'd') THEN 'YES' ELSE 'NO' END AS is_identity,
+       CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' END AS identity_generation,
+       s.seqstart::text AS identity_start, s.seqincrement::text AS identity_increment,
+       s.seqmax::text AS identity_maximum, s.seqmin::text AS identity_minimum,
+       CASE WHEN s.seqcycle THEN 'YES' ELSE 'NO' END AS identity_cycle, 'NEVER' AS is_generated,
+       CASE c.relkind WHEN 'r' THEN 'YES' ELSE 'NO' END AS is_updatable
+FROM pg_catalog.pg_attribute a
+JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+JOIN pg_catalog.pg_namespace nt ON nt.oid = t.typnamespace
+LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+LEFT JOIN (pg_catalog.pg_depend dep
+           JOIN pg_catalog.pg_sequence s ON dep.objid = s.seqrelid AND dep.deptype = 'i')
+       ON dep.refobjid = c.oid AND dep.refobjsubid = a.attnum
+WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'f', 'p')
+  AND has_column_privilege(c.oid, a.attnum, 'SELECT, INSERT, UPDATE, REFERENCES');
+
+-- view information_schema.table_constraints
+SELECT current_database() AS constraint_catalog, n.nspname AS constraint_schema,
+       k.conname AS constraint_name, current_database() AS table_catalog, n.nspname AS table_schema,
+       c.relname AS table_name,
+       CASE k.contype WHEN 'c' THEN 'CHECK' WHEN 'f' THEN 'FOREIGN KEY' WHEN 'p' THEN 'PRIMARY KEY'
+                      WHEN 'u' THEN 'UNIQUE' END AS constraint_type,
+       'NO' AS is_deferrable, 'NO' AS initially_deferred, 'YES' AS enforced,
+       CASE WHEN k.contype = 'u' THEN 'YES' END AS nulls_distinct
+FROM pg_catalog.pg_constraint k
+JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE k.contype NOT IN ('t', 'x')
+  AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+UNION ALL
+SELECT current_database(), n.nspname,
+       n.oid::text || '_' || c.oid::text || '_' || a.attnum::text || '_not_null',
+       current_database(), n.nspname, c.relname, 'CHECK', 'NO', 'NO', 'YES', NULL
+FROM pg_catalog.pg_attribute a
+JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE a.attnotnull AND a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p')
+  AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER');
+
+-- view information_schema.check_constraints
+SELECT current_database() AS constraint_catalog, n.nspname AS constraint_schema,
+       k.conname AS constraint_name, substr(pg_get_constraintdef(k.oid), 7) AS check_clause
+FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_namespace n ON n.oid = k.connamespace
+WHERE k.contype = 'c'
+UNION ALL
+SELECT current_database(), n.nspname,
+       n.oid::text || '_' || c.oid::text || '_' || a.attnum::text || '_not_null',
+       a.attname || ' IS NOT NULL'
+FROM pg_catalog.pg_attribute a
+JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE a.attnotnull AND a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p');
+
+-- view information_schema.key_column_usage
+SELECT current_database() AS constraint_catalog, n.nspname AS constraint_schema,
+       k.conname AS constraint_name, current_database() AS table_catalog, n.nspname AS table_schema,
+       c.relname AS table_name, a.attname AS column_name, k.ord AS ordinal_position,
+       CASE WHEN k.contype = 'f' THEN array_position(x.indkey::int2[], k.confkey[k.ord]) END
+         AS position_in_unique_constraint
+FROM (SELECT con.conname, con.contype, con.conrelid, con.conindid, con.conkey, con.confkey,
+             generate_subscripts(con.conkey, 1) AS ord
+      FROM pg_catalog.pg_constraint con WHERE con.contype IN ('p', 'u', 'f')) k
+JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[k.ord]
+LEFT JOIN pg_catalog.pg_index x ON x.indexrelid = k.conindid
+WHERE has_column_privilege(c.oid, a.attnum, 'SELECT, INSERT, UPDATE, REFERENCES');
+
+-- view information_schema.constraint_column_usage
+SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
+       a.attname AS column_name, current_database() AS constraint_catalog,
+       n.nspname AS constraint_schema, k.conname AS constraint_name
+FROM (SELECT con.conname,
+             CASE WHEN con.contype = 'f' THEN con.confrelid ELSE con.conrelid END AS relid,
+             unnest(CASE WHEN con.contype = 'f' THEN con.confkey ELSE con.conkey END) AS attnum
+      FROM pg_catalog.pg_constraint con WHERE con.contype IN ('c', 'p', 'u', 'f')) k
+JOIN pg_catalog.pg_class c ON c.oid = k.relid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = k.relid AND a.attnum = k.attnum
+WHERE pg_has_role(c.relowner, 'USAGE');
+
+-- view information_schema.constraint_table_usage
+SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
+       current_database() AS constraint_catalog, n.nspname AS constraint_schema,
+       k.conname AS constraint_name
+FROM pg_catalog.pg_constraint k
+JOIN pg_catalog.pg_class c ON c.oid = CASE WHEN k.contype = 'f' THEN k.confrelid ELSE k.conrelid END
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE k.contype IN ('p', 'u', 'f') AND pg_has_role(c.relowner, 'USAGE');
+
+-- view information_schema.referential_constraints
+SELECT current_database() AS constraint_catalog, n.nspname AS constraint_schema,
+       k.conname AS constraint_name, current_database() AS unique_constraint_catalog,
+       nu.nspname AS unique_constraint_schema, u.conname AS unique_constraint_name,
+       'NONE' AS match_option,
+       CASE k.confupdtype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'd' THEN 'SET DEFAULT'
+                          WHEN 'r' THEN 'RESTRICT' WHEN 'a' THEN 'NO ACTION' END AS update_rule,
+       CASE k.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'd' THEN 'SET DEFAULT'
+                          WHEN 'r' THEN 'RESTRICT' WHEN 'a' THEN 'NO ACTION' END AS delete_rule
+FROM pg_catalog.pg_constraint k
+JOIN pg_catalog.pg_namespace n ON n.oid = k.connamespace
+LEFT JOIN pg_catalog.pg_constraint u
+       ON u.conindid = k.conindid AND u.contype IN ('p', 'u') AND u.conrelid = k.confrelid
+LEFT JOIN pg_catalog.pg_namespace nu ON nu.oid = u.connamespace
+WHERE k.contype = 'f'
+  AND has_table_privilege(k.conrelid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER');
+
+-- view information_schema.sequences
+SELECT current_database() AS sequence_catalog, n.nspname AS sequence_schema, c.relname AS sequence_name,
+       format_type(s.seqtypid, NULL) AS data_type,
+       CASE s.seqtypid WHEN 21 THEN 16 WHEN 23 THEN 32 ELSE 64 END AS numeric_precision,
+       2 AS numeric_precision_radix, 0 AS numeric_scale, s.seqstart::text AS start_value,
+       s.seqmin::text AS minimum_value, s.seqmax::text AS maximum_value,
+       s.seqincrement::text AS increment,
+       CASE WHEN s.seqcycle THEN 'YES' ELSE 'NO' END AS cycle_option
+FROM pg_catalog.pg_sequence s
+JOIN pg_catalog.pg_class c ON c.oid = s.seqrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d
+                  WHERE d.classid = 1259 AND d.objid = c.oid AND d.deptype = 'i')
+  AND has_sequence_privilege(c.oid, 'SELECT, UPDATE, USAGE');
+
+-- view information_schema.routines
+SELECT current_database() AS specific_catalog, n.nspname AS specific_schema,
+       p.proname || '_' || p.oid::text AS specific_name, current_database() AS routine_catalog,
+       n.nspname AS routine_schema, p.proname AS routine_name,
+       CASE p.prokind WHEN 'f' THEN 'FUNCTION' WHEN 'p' THEN 'PROCEDURE' END AS routine_type,
+       CASE WHEN p.prokind = 'p' THEN NULL WHEN t.typelem <> 0 AND t.typlen = -1 THEN 'ARRAY'
+            WHEN nt.nspname = 'pg_catalog' THEN format_type(t.oid, NULL) ELSE 'USER-DEFINED' END AS data_type,
+       CASE WHEN p.prokind <> 'p' THEN current_database() END AS type_udt_catalog,
+       CASE WHEN p.prokind <> 'p' THEN nt.nspname END AS type_udt_schema,
+       CASE WHEN p.prokind <> 'p' THEN t.typname END AS type_udt_name,
+       CASE WHEN p.prokind <> 'p' THEN '0' END AS dtd_identifier,
+       CASE WHEN l.lanname = 'sql' THEN 'SQL' ELSE 'EXTERNAL' END AS routine_body,
+       CASE WHEN pg_has_role(p.proowner, 'USAGE') THEN p.prosrc END AS routine_definition,
+       upper(l.lanname) AS external_language, 'GENERAL' AS parameter_style,
+       CASE WHEN p.provolatile = 'i' THEN 'YES' ELSE 'NO' END AS is_deterministic,
+       'MODIFIES' AS sql_data_access,
+       CASE WHEN p.prokind <> 'p' THEN CASE WHEN p.proisstrict THEN 'YES' ELSE 'NO' END END
+         AS is_null_call,
+       'YES' AS schema_level_routine, 0 AS max_dynamic_result_sets,
+       CASE WHEN p.prosecdef THEN 'DEFINER' ELSE 'INVOKER' END AS security_type, 'NO' AS as_locator,
+       'NO' AS is_udt_dependent
+FROM pg_catalog.pg_proc p
+JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+JOIN pg_catalog.pg_language l ON l.oid = p.prolang
+LEFT JOIN pg_catalog.pg_type t ON t.oid = p.prorettype AND p.prokind <> 'p'
+LEFT JOIN pg_catalog.pg_namespace nt ON nt.oid = t.typnamespace
+WHERE has_function_privilege(p.oid, 'EXECUTE');
+
+-- view information_schema.parameters
+SELECT current_database() AS specific_catalog, n.nspname AS specific_schema,
+       p.proname || '_' || p.oid::text AS specific_name, p.ord AS ordinal_position,
+       CASE p.modes[p.ord] WHEN 'o' THEN 'OUT' WHEN 'b' THEN 'INOUT' WHEN 't' THEN 'OUT' ELSE 'IN' END
+         AS parameter_mode,
+       'NO' AS is_result, 'NO' AS as_locator, nullif(p.proargnames[p.ord], '') AS parameter_name,
+       CASE WHEN t.typelem <> 0 AND t.typlen = -1 THEN 'ARRAY' ELSE format_type(t.oid, NULL) END
+         AS data_type,
+       current_database() AS udt_catalog, nt.nspname AS udt_schema, t.typname AS udt_name,
+       p.ord::text AS dtd_identifier, pg_get_function_arg_default(p.oid, p.ord) AS parameter_default
+FROM (SELECT q.oid, q.proname, q.pronamespace, q.proargnames, q.proargmodes AS modes,
+             coalesce(q.proallargtypes, q.proargtypes::oid[]) AS types,
+             generate_subscripts(coalesce(q.proallargtypes, q.proargtypes::oid[]), 1) AS ord
+      FROM pg_catalog.pg_proc q) p
+JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+JOIN pg_catalog.pg_type t ON t.oid = p.types[p.ord]
+JOIN pg_catalog.pg_namespace nt ON nt.oid = t.typnamespace
+WHERE has_function_privilege(p.oid, 'EXECUTE');
+
+-- view information_schema.enabled_roles
+SELECT rolname AS role_name FROM pg_catalog.pg_authid WHERE pg_has_role(oid, 'USAGE');
+
+-- view information_schema.applicable_roles
+SELECT m.rolname AS grantee, r.rolname AS role_name,
+       CASE WHEN am.admin_option THEN 'YES' ELSE 'NO' END AS is_grantable
+FROM pg_catalog.pg_auth_members am
+JOIN pg_catalog.pg_authid m ON m.oid = am.member
+JOIN pg_catalog.pg_authid r ON r.oid = am.roleid
+WHERE pg_has_role(m.oid, 'USAGE');
+
+-- view information_schema.character_sets
+SELECT 'UTF8' AS character_set_name, 'UCS' AS character_repertoire, 'UTF8' AS form_of_use,
+       current_database() AS default_collate_catalog, 'pg_catalog' AS default_collate_schema,
+       'C' AS default_collate_name;
+
+-- view information_schema.collations
+SELECT current_database() AS collation_catalog, n.nspname AS collation_schema,
+       c.collname AS collation_name, 'NO PAD' AS pad_attribute
+FROM pg_catalog.pg_collation c JOIN pg_catalog.pg_namespace n ON n.oid = c.collnamespace;

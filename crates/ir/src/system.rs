@@ -1,0 +1,100 @@
+//! Questions to the definitions: functions that only the engine can answer, because they need the
+//! catalog or the session.
+//!
+//! What they answer is not in a call's log record. A procedure that asks and writes is logged by the
+//! rows it changes.
+
+use crate::func::Sig;
+
+macro_rules! questions {
+    ($($(#[$doc:meta])* $variant:ident $name:literal ($($arg:ident),*) -> $ret:ident $($flag:ident)*;)*) => {
+        /// A function of the catalog or the session.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr(u16)]
+        pub enum Question { $($(#[$doc])* #[doc = concat!("`", $name, "`")] $variant,)* }
+
+        impl Question {
+            /// All of them.
+            pub const ALL: &[Question] = &[$(Question::$variant,)*];
+            /// The name in the text form.
+            pub const fn name(self) -> &'static str { match self { $(Question::$variant => $name,)* } }
+            /// The arguments.
+            pub const fn args(self) -> &'static [Sig] { match self { $(Question::$variant => &[$(Sig::$arg),*],)* } }
+            /// The result; NULL where there is no answer.
+            pub const fn result(self) -> Sig { match self { $(Question::$variant => Sig::$ret,)* } }
+            /// Whether a NULL argument makes the answer NULL without asking.
+            pub const fn strict(self) -> bool {
+                match self { $(Question::$variant => { let flags: &[&str] = &[$(stringify!($flag)),*]; flags.is_empty() })* }
+            }
+            /// From its name in the text form.
+            pub fn parse(name: &str) -> Option<Question> { match name { $($name => Some(Question::$variant),)* _ => None } }
+        }
+    };
+}
+
+questions! {
+    /// The oid that a name stands for, for a type by its OID (`regclass`, ...): 42P01, 42704, 42883
+    /// where there is none.
+    RegIn "reg.in" (T, I) -> I;
+    /// The same; NULL where there is none.
+    RegFind "reg.find" (T, I) -> I;
+    /// The name that an oid of such a type is shown as.
+    RegOut "reg.out" (I, I) -> T;
+    /// Name of a type with a modifier (which may be NULL).
+    FormatType "format_type" (I, I) -> T nullable;
+    /// Definition of an index, or of its n-th column.
+    IndexDef "index.def" (I, I, B) -> T;
+    /// Definition of a constraint.
+    ConstraintDef "constraint.def" (I, B) -> T;
+    /// CREATE statement of a routine.
+    RoutineDef "routine.def" (I) -> T;
+    /// Arguments of a routine with names, modes and defaults.
+    RoutineArguments "routine.arguments" (I) -> T;
+    /// The same without defaults: what tells overloads apart.
+    RoutineIdentity "routine.identity" (I) -> T;
+    /// What a routine answers.
+    RoutineResult "routine.result" (I) -> T;
+    /// Default of the n-th input argument.
+    ArgumentDefault "argument.default" (I, I) -> T;
+    /// Query of a view.
+    ViewDef "view.def" (I) -> T;
+    /// The rule that makes a view.
+    RuleDef "rule.def" (I) -> T;
+    /// Whether an object is found by its bare name; the second argument says which catalog it is in.
+    IsVisible "visible" (I, I) -> B;
+    /// Name of a role.
+    RoleName "role.name" (I) -> T;
+    /// The sequence behind a column, as a qualified name.
+    SerialSequence "serial_sequence" (T, T) -> T;
+    /// Whether a role (NULL: the current one) has a privilege on an object of a kind:
+    /// kind, role, object, column (NULL: none), privilege.
+    HasPrivilege "has_privilege" (T, T, T, T, T) -> B nullable;
+    /// Whether a role is a member of another: member (NULL: the current one), role, privilege.
+    HasRole "has_role" (T, T, T) -> B nullable;
+    /// Bytes of a table with (true) or without its indexes; of an index.
+    RelationSize "relation.size" (I, T) -> I;
+    /// Bytes of the database.
+    DatabaseSize "database.size" () -> I;
+    /// A setting; the second argument allows for one that is unknown.
+    Setting "setting" (T, B) -> T;
+    /// Changes a setting of the session; its new value.
+    SetSetting "setting.set" (T, T, B) -> T nullable;
+    /// Number of the session.
+    SessionId "session.id" () -> I;
+    /// Name of the role that began the session (true) or whose rights hold now.
+    User "user" (B) -> T;
+    /// When the engine was started.
+    StartTime "start_time" () -> S;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        for q in Question::ALL {
+            assert_eq!(Question::parse(q.name()), Some(*q));
+        }
+    }
+}

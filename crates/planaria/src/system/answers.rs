@@ -1,0 +1,264 @@
+//! Questions and their answers.
+
+use super::relations::system_relation;
+use super::server::{SUPERUSER, SUPERUSER_NAME};
+use super::{Amount, Facts, definitions};
+use planaria_base::oid::Oid;
+use planaria_base::text_io::quote_ident;
+use planaria_base::types::SystemType;
+use planaria_base::{Error, Result, SqlState, Type, oid};
+use planaria_catalog::oids::Object;
+use planaria_catalog::{Catalog, reg, system};
+use planaria_exec::heap::Heap;
+use planaria_exec::slot::Slot;
+use planaria_ir::Question;
+
+/// An oid in an argument.
+fn oid_of(slot: Slot) -> Oid {
+    slot.int() as Oid
+}
+
+/// The type of catalog that an argument says by its OID (`regclass`, ...).
+fn system_type(slot: Slot) -> Result<SystemType> {
+    match oid::to_type(oid_of(slot), -1) {
+        Some(Type::System(system)) => Ok(system),
+        _ => Err(Error::internal("a question about no type of the catalogs")),
+    }
+}
+
+/// Answers a question; strict ones have no NULL among their arguments.
+pub(crate) fn answer(
+    facts: &mut Facts<'_>,
+    question: Question,
+    args: &[Slot],
+    heap: &mut Heap,
+) -> Result<Slot> {
+    let catalog = facts.catalog;
+    let text = |heap: &mut Heap, text: Option<String>| match text {
+        Some(text) => heap.text(&text),
+        None => Ok(Slot::Null),
+    };
+    let read = |heap: &Heap, slot: Slot| heap.str(slot.bytes()).to_owned();
+    match question {
+        Question::RegIn => {
+            let name = read(heap, args[0]);
+            Ok(Slot::Int(i64::from(reg::find(catalog, system_type(args[1])?, &name)?)))
+        }
+        Question::RegFind => {
+            let name = read(heap, args[0]);
+            // Names that cannot be one are errors still.
+            match reg::find(catalog, system_type(args[1])?, &name) {
+                Ok(oid) => Ok(Slot::Int(i64::from(oid))),
+                Err(e) if is_missing(&e) => Ok(Slot::Null),
+                Err(e) => Err(e),
+            }
+        }
+        Question::RegOut => {
+            let shown = shown(catalog, system_type(args[1])?, oid_of(args[0]));
+            heap.text(&shown)
+        }
+        Question::FormatType => {
+            if args[0].is_null() {
+                return Ok(Slot::Null);
+            }
+            let modifier = match args[1] {
+                Slot::Int(n) => Some(n as i32),
+                _ => None,
+            };
+            let name = match oid_of(args[0]) {
+                0 => Some("-".to_owned()),
+                oid => reg::format_type(catalog, oid, modifier),
+            };
+            heap.text(&name.unwrap_or_else(|| "???".to_owned()))
+        }
+        Question::IndexDef => {
+            text(heap, definitions::index(catalog, oid_of(args[0]), args[1].int(), args[2].bool()))
+        }
+        Question::ConstraintDef => {
+            text(heap, definitions::constraint(catalog, oid_of(args[0]), args[1].bool()))
+        }
+        Question::RoutineDef => {
+            let found = definitions::routine(catalog, oid_of(args[0]));
+            text(heap, found.map(|p| definitions::routine_statement(catalog, p)))
+        }
+        Question::RoutineArguments | Question::RoutineIdentity => {
+            let defaults = question == Question::RoutineArguments;
+            let oid = oid_of(args[0]);
+            let found = definitions::routine(catalog, oid).map(|p| definitions::arguments(p, defaults));
+            text(heap, found.or_else(|| built_in_arguments(catalog, oid)))
+        }
+        Question::RoutineResult => {
+            let oid = oid_of(args[0]);
+            let answer = match definitions::routine(catalog, oid) {
+                Some(p) => definitions::result(catalog, p),
+                None => built_in_result(catalog, oid),
+            };
+            text(heap, answer)
+        }
+        Question::ArgumentDefault => {
+            let found = definitions::routine(catalog, oid_of(args[0]));
+            text(heap, found.and_then(|p| definitions::argument_default(p, args[1].int())))
+        }
+        Question::ViewDef => text(heap, view_definition(catalog, oid_of(args[0]))),
+        Question::RuleDef => text(heap, definitions::rule(catalog, oid_of(args[0]))),
+        Question::IsVisible => {
+            let visible = is_visible(catalog, oid_of(args[0]), args[1].int() as Oid);
+            Ok(visible.map_or(Slot::Null, Slot::Bool))
+        }
+        Question::RoleName => {
+            let oid = oid_of(args[0]);
+            let name = role_name(oid).map_or_else(|| format!("unknown (OID={oid})"), str::to_owned);
+            heap.text(&name)
+        }
+        Question::SerialSequence => {
+            let (name, column) = (read(heap, args[0]), read(heap, args[1]));
+            let relation = reg::find(catalog, SystemType::RegClass, &name)?;
+            let Some(Object::Table(id)) = catalog.oids.object(relation) else { return Ok(Slot::Null) };
+            let table = catalog.table_by_id(*id);
+            if table.column(&column).is_none() {
+                return Err(Error::new(
+                    SqlState::UNDEFINED_COLUMN,
+                    format!("column \"{column}\" of relation \"{}\" does not exist", table.name),
+                ));
+            }
+            text(heap, definitions::serial_sequence(catalog, table, &column))
+        }
+        Question::HasPrivilege => {
+            if args[0].is_null() || args[2].is_null() || args[4].is_null() {
+                return Ok(Slot::Null);
+            }
+            Ok(Slot::Bool(true))
+        }
+        Question::HasRole => {
+            if args[1].is_null() || args[2].is_null() {
+                return Ok(Slot::Null);
+            }
+            Ok(Slot::Bool(true))
+        }
+        Question::RelationSize => {
+            let what = read(heap, args[1]);
+            Ok(relation_size(facts, oid_of(args[0]), &what).map_or(Slot::Null, Slot::Int))
+        }
+        Question::DatabaseSize => {
+            let tables = catalog.tables.iter().flatten().map(|t| facts.stock.amount(t.id));
+            Ok(Slot::Int(tables.map(|a| (a.row_bytes + a.index_bytes) as i64).sum()))
+        }
+        Question::Setting => {
+            let name = read(heap, args[0]);
+            match facts.settings.get(&name).map(str::to_owned) {
+                Ok(value) => heap.text(&value),
+                Err(_) if args[1].is_true() => Ok(Slot::Null),
+                Err(error) => Err(error),
+            }
+        }
+        Question::SetSetting => {
+            if args[0].is_null() {
+                let message = "SET requires parameter name";
+                return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+            }
+            let name = read(heap, args[0]);
+            let value = match args[1] {
+                Slot::Null => None,
+                slot => Some(vec![read(heap, slot)]),
+            };
+            facts.settings.set(&name, value.as_deref(), args[2].is_true())?;
+            let value = facts.settings.get(&name)?.to_owned();
+            heap.text(&value)
+        }
+        Question::SessionId => Ok(Slot::Int(i64::from(facts.session))),
+        Question::User => heap.text(SUPERUSER_NAME),
+        Question::StartTime => Ok(Slot::Int(facts.started)),
+    }
+}
+
+/// The name that a `regclass` or its like is shown as.
+pub(crate) fn shown(catalog: &Catalog, ty: SystemType, oid: Oid) -> String {
+    match ty {
+        SystemType::RegRole => role_name(oid).map_or_else(|| oid.to_string(), quote_ident),
+        ty => reg::show(catalog, ty, oid),
+    }
+}
+
+/// Whether an error says that a name stands for nothing.
+fn is_missing(error: &Error) -> bool {
+    [
+        SqlState::UNDEFINED_TABLE,
+        SqlState::UNDEFINED_OBJECT,
+        SqlState::UNDEFINED_FUNCTION,
+        SqlState::INVALID_SCHEMA_NAME,
+        SqlState::AMBIGUOUS_FUNCTION,
+    ]
+    .contains(&error.sqlstate())
+}
+
+/// A role's name.
+pub(super) fn role_name(oid: Oid) -> Option<&'static str> {
+    (oid == SUPERUSER).then_some(SUPERUSER_NAME)
+}
+
+fn view_definition(catalog: &Catalog, oid: Oid) -> Option<String> {
+    if let Some(query) = system_relation(oid).and_then(|r| r.query) {
+        return Some(format!(" {query};"));
+    }
+    match catalog.oids.object(oid)? {
+        Object::View(name) => catalog.views.get(name).map(definitions::view),
+        _ => None,
+    }
+}
+
+/// Whether an object is found by its bare name. `class` is the catalog it is in; 0: one of the system's.
+fn is_visible(catalog: &Catalog, oid: Oid, class: Oid) -> Option<bool> {
+    if oid < oid::FIRST_NORMAL {
+        return match (class, system_relation(oid)) {
+            (1259, Some(relation)) => Some(relation.schema == system::PG_CATALOG),
+            (1259, None) => None,
+            _ => Some(true),
+        };
+    }
+    catalog.oids.object(oid)?;
+    // A relation of the user's is hidden by a system relation of its name.
+    let hidden =
+        class == 1259 && catalog.relation_name(oid).is_some_and(|name| system::unqualified(name).is_some());
+    Some(!hidden)
+}
+
+fn relation_size(facts: &Facts<'_>, oid: Oid, what: &str) -> Option<i64> {
+    let catalog = facts.catalog;
+    let (amount, index) = match catalog.oids.object(oid) {
+        Some(Object::Table(id)) => (facts.stock.amount(*id), false),
+        Some(Object::Index(table, _)) => {
+            // Indexes are counted together: each has its share.
+            let amount = facts.stock.amount(*table);
+            let shares = catalog.table_by_id(*table).indexes.len().max(1) as u64;
+            (Amount { index_bytes: amount.index_bytes / shares, ..amount }, true)
+        }
+        Some(_) => (Amount::default(), false),
+        None => {
+            system_relation(oid)?;
+            (Amount::default(), false)
+        }
+    };
+    Some(match (what, index) {
+        ("pg_indexes_size", false) | (_, true) => amount.index_bytes,
+        ("pg_total_relation_size", false) => amount.row_bytes + amount.index_bytes,
+        _ => amount.row_bytes,
+    } as i64)
+}
+
+/// Argument types of a built-in function.
+fn built_in_arguments(catalog: &Catalog, oid: Oid) -> Option<String> {
+    let row = super::rows::fixed("pg_proc").find(|r| r.int("oid") == i64::from(oid))?;
+    let planaria_base::Datum::Array(types) = row.value("proargtypes") else { return None };
+    let names = types.iter().filter_map(|t| match t {
+        planaria_base::Datum::Int(oid) => reg::type_name(catalog, *oid as Oid),
+        _ => None,
+    });
+    Some(names.collect::<Vec<_>>().join(", "))
+}
+
+fn built_in_result(catalog: &Catalog, oid: Oid) -> Option<String> {
+    let row = super::rows::fixed("pg_proc").find(|r| r.int("oid") == i64::from(oid))?;
+    let name = reg::type_name(catalog, row.int("prorettype") as Oid)?;
+    let set = row.value("proretset") == planaria_base::Datum::Bool(true);
+    Some(if set { format!("SETOF {name}") } else { name })
+}

@@ -1,0 +1,142 @@
+//! Constraints, and what depends on what.
+
+use super::Facts;
+use super::relations::{is_primary, number, visible_sequences};
+use super::rows::Rows;
+use planaria_base::ColumnId;
+use planaria_base::oid::Oid;
+use planaria_catalog::oids::Object;
+use planaria_catalog::{ColumnDefault, ReferentialAction, Table};
+
+/// OIDs of catalogs that `pg_depend` speaks of.
+const PG_CLASS: Oid = 1259;
+const PG_ATTRDEF: Oid = 2604;
+const PG_CONSTRAINT: Oid = 2606;
+
+fn numbers(columns: &[ColumnId]) -> Vec<i16> {
+    columns.iter().map(|c| number(*c)).collect()
+}
+
+/// `confdeltype`, `confupdtype`
+fn action(action: ReferentialAction) -> char {
+    match action {
+        ReferentialAction::Restrict => 'a',
+        ReferentialAction::Cascade => 'c',
+        ReferentialAction::SetNull => 'n',
+        ReferentialAction::SetDefault => 'd',
+    }
+}
+
+/// The columns that a CHECK names, in the table's order.
+fn checked_columns(table: &Table, expression: &str) -> Vec<i16> {
+    let names = planaria_sql::parse::expression(expression).map(|e| e.column_names()).unwrap_or_default();
+    let mut found: Vec<i16> =
+        names.iter().filter_map(|n| table.column(n)).map(|(id, _)| number(id)).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// `pg_constraint`
+pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for table in catalog.tables.iter().flatten() {
+        let relation = catalog.table_oid(table.id);
+        let oid = |name: &str| catalog.oids.of(&Object::Constraint(table.id, name.to_owned()));
+        for index in table.shown_indexes().filter(|i| i.constraint) {
+            rows.add(|r| {
+                r.set("oid", oid(&index.name))
+                    .set("conname", &index.name)
+                    .set("contype", if is_primary(table, index) { 'p' } else { 'u' })
+                    .set("conrelid", relation)
+                    .set("conindid", catalog.index_oid(table, index))
+                    .set("conkey", numbers(&index.columns));
+            });
+        }
+        for check in &table.checks {
+            rows.add(|r| {
+                let columns = checked_columns(table, &check.expression);
+                r.set("oid", oid(&check.name))
+                    .set("conname", &check.name)
+                    .set("contype", 'c')
+                    .set("conrelid", relation)
+                    .set("connoinherit", false)
+                    .set("conkey", Some(columns).filter(|c| !c.is_empty()))
+                    .set("conbin", &check.expression);
+            });
+        }
+        for key in &table.foreign_keys {
+            let parent = catalog.table_by_id(key.parent);
+            rows.add(|r| {
+                r.set("oid", oid(&key.name))
+                    .set("conname", &key.name)
+                    .set("contype", 'f')
+                    .set("conrelid", relation)
+                    .set("conindid", catalog.index_oid(parent, &parent.indexes[key.parent_index.index()]))
+                    .set("confrelid", catalog.table_oid(parent.id))
+                    .set("confupdtype", action(key.on_update))
+                    .set("confdeltype", action(key.on_delete))
+                    .set("confmatchtype", 's')
+                    .set("conkey", numbers(&key.columns))
+                    .set("confkey", numbers(&key.parent_columns));
+            });
+        }
+    }
+}
+
+/// `pg_depend`: sequences on the columns they belong to, defaults on their sequences, indexes on their
+/// constraints.
+pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    let mut add = |on: (Oid, Oid, i16), of: (Oid, Oid, i16), kind: char| {
+        rows.add(|r| {
+            r.set("classid", of.0)
+                .set("objid", of.1)
+                .set("objsubid", of.2)
+                .set("refclassid", on.0)
+                .set("refobjid", on.1)
+                .set("refobjsubid", on.2)
+                .set("deptype", kind);
+        });
+    };
+    for sequence in visible_sequences(catalog) {
+        let Some((table, column)) = sequence.owner else { continue };
+        let Some(table) = catalog.tables.get(table.index()).and_then(Option::as_ref) else { continue };
+        let identity = matches!(table.columns[column.index()].default, ColumnDefault::Identity { .. });
+        let of = (PG_CLASS, catalog.sequence_oid(sequence.id), 0);
+        let on = (PG_CLASS, catalog.table_oid(table.id), number(column));
+        add(on, of, if identity { 'i' } else { 'a' });
+    }
+    for table in catalog.tables.iter().flatten() {
+        let relation = catalog.table_oid(table.id);
+        for (id, column) in table.visible().filter(|(_, c)| c.has_default()) {
+            let default = catalog.oids.of(&Object::Default(table.id, column.name.clone()));
+            add((PG_CLASS, relation, number(id)), (PG_ATTRDEF, default, 0), 'a');
+            if let ColumnDefault::Sequence(sequence) = column.default {
+                add((PG_CLASS, catalog.sequence_oid(sequence), 0), (PG_ATTRDEF, default, 0), 'n');
+            }
+        }
+        for index in table.shown_indexes() {
+            let oid = catalog.index_oid(table, index);
+            if index.constraint {
+                let constraint = catalog.oids.of(&Object::Constraint(table.id, index.name.clone()));
+                add((PG_CONSTRAINT, constraint, 0), (PG_CLASS, oid, 0), 'i');
+                for column in &index.columns {
+                    add((PG_CLASS, relation, number(*column)), (PG_CONSTRAINT, constraint, 0), 'a');
+                }
+            } else {
+                for column in &index.columns {
+                    add((PG_CLASS, relation, number(*column)), (PG_CLASS, oid, 0), 'a');
+                }
+            }
+        }
+        for key in &table.foreign_keys {
+            let constraint = catalog.oids.of(&Object::Constraint(table.id, key.name.clone()));
+            let parent = catalog.table_oid(key.parent);
+            for (column, referenced) in key.columns.iter().zip(&key.parent_columns) {
+                add((PG_CLASS, relation, number(*column)), (PG_CONSTRAINT, constraint, 0), 'a');
+                add((PG_CLASS, parent, number(*referenced)), (PG_CONSTRAINT, constraint, 0), 'n');
+            }
+        }
+    }
+}

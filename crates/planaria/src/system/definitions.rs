@@ -1,0 +1,226 @@
+//! Definitions as SQL, in the forms of PostgreSQL's `pg_get_...` functions.
+//!
+//! Expressions and queries are shown as they were written: the catalog keeps their text. PostgreSQL
+//! shows them as it understood them, with casts and parentheses of its own.
+
+use planaria_base::Type;
+use planaria_base::oid::Oid;
+use planaria_base::text_io::quote_ident;
+use planaria_catalog::oids::Object;
+use planaria_catalog::{
+    Catalog, Column, ColumnDefault, Index, Language, Mode, Parameter, Procedure, ReferentialAction, Returns,
+    Table, View, Volatility,
+};
+use planaria_sql::ast::ExprKind;
+use std::fmt::Write;
+
+/// A language's name.
+pub(super) fn language(language: Language) -> &'static str {
+    match language {
+        Language::PlPgSql => "plpgsql",
+        Language::Sql => "sql",
+    }
+}
+
+fn names(table: &Table, columns: &[planaria_base::ColumnId]) -> String {
+    let names = columns.iter().map(|c| quote_ident(&table.columns[c.index()].name));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// An expression's text; a bare string literal with the type it stands for.
+fn typed(text: &str, ty: &Type) -> String {
+    match planaria_sql::parse::expression(text).map(|e| e.kind) {
+        Ok(ExprKind::String(_) | ExprKind::Null) => format!("{text}::{}", ty.base()),
+        Ok(ExprKind::SqlValue(keyword, None)) => keyword.to_uppercase(),
+        _ => text.to_owned(),
+    }
+}
+
+/// A column's default.
+pub(super) fn default_text(catalog: &Catalog, column: &Column) -> Option<String> {
+    match &column.default {
+        ColumnDefault::Expression(text) => Some(typed(text, &column.ty)),
+        ColumnDefault::Sequence(id) => {
+            let name = &catalog.sequences[id.index()].as_ref()?.name;
+            let literal = quote_ident(name).replace('\'', "''");
+            Some(format!("nextval('{literal}'::regclass)"))
+        }
+        ColumnDefault::None | ColumnDefault::Identity { .. } => None,
+    }
+}
+
+/// The table and index of an OID.
+fn find_index(catalog: &Catalog, oid: Oid) -> Option<(&Table, &Index)> {
+    let Object::Index(table, name) = catalog.oids.object(oid)? else { return None };
+    let table = catalog.table_by_id(*table);
+    table.shown_indexes().find(|i| i.name == *name).map(|i| (table, i))
+}
+
+/// `pg_get_indexdef`: the statement, or the n-th column.
+pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> Option<String> {
+    let (table, index) = find_index(catalog, oid)?;
+    if column > 0 {
+        let at = index.columns.get(column as usize - 1);
+        return Some(at.map_or(String::new(), |c| quote_ident(&table.columns[c.index()].name)));
+    }
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    let schema = if pretty { "" } else { "public." };
+    Some(format!(
+        "CREATE {unique}INDEX {} ON {schema}{} USING btree ({})",
+        quote_ident(&index.name),
+        quote_ident(&table.name),
+        names(table, &index.columns)
+    ))
+}
+
+/// `pg_get_constraintdef`
+pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<String> {
+    let Object::Constraint(table, name) = catalog.oids.object(oid)? else { return None };
+    let table = catalog.table_by_id(*table);
+    if let Some(index) = table.shown_indexes().find(|i| i.constraint && i.name == *name) {
+        let what = if super::relations::is_primary(table, index) { "PRIMARY KEY" } else { "UNIQUE" };
+        return Some(format!("{what} ({})", names(table, &index.columns)));
+    }
+    if let Some(check) = table.checks.iter().find(|c| c.name == *name) {
+        let e = &check.expression;
+        return Some(if pretty { format!("CHECK ({e})") } else { format!("CHECK (({e}))") });
+    }
+    let key = table.foreign_keys.iter().find(|k| k.name == *name)?;
+    let parent = catalog.table_by_id(key.parent);
+    let mut text = format!(
+        "FOREIGN KEY ({}) REFERENCES {}({})",
+        names(table, &key.columns),
+        quote_ident(&parent.name),
+        names(parent, &key.parent_columns)
+    );
+    for (event, action) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
+        let action = match action {
+            ReferentialAction::Restrict => continue,
+            ReferentialAction::Cascade => "CASCADE",
+            ReferentialAction::SetNull => "SET NULL",
+            ReferentialAction::SetDefault => "SET DEFAULT",
+        };
+        let _ = write!(text, " ON {event} {action}");
+    }
+    Some(text)
+}
+
+/// A view's query.
+pub(super) fn view(view: &View) -> String {
+    format!(" {};", view.query.trim().trim_end_matches(';'))
+}
+
+/// `pg_get_ruledef` of the rule that a view is.
+pub(super) fn rule(catalog: &Catalog, oid: Oid) -> Option<String> {
+    let Object::Rule(name) = catalog.oids.object(oid)? else { return None };
+    let view = catalog.views.get(name)?;
+    Some(format!(
+        "CREATE RULE \"_RETURN\" AS\n    ON SELECT TO public.{} DO INSTEAD {}",
+        quote_ident(name),
+        self::view(view)
+    ))
+}
+
+/// The routine of an OID.
+pub(super) fn routine(catalog: &Catalog, oid: Oid) -> Option<&Procedure> {
+    match catalog.oids.object(oid)? {
+        Object::Routine(signature) => catalog.routine_by_signature(signature),
+        _ => None,
+    }
+}
+
+fn parameter(p: &Procedure, parameter: &Parameter, default: bool) -> String {
+    let mode = match parameter.mode {
+        // Procedures say so, since their OUT parameters belong to their signature.
+        Mode::In if p.is_procedure() => "IN ",
+        Mode::In | Mode::Table => "",
+        Mode::Out => "OUT ",
+        Mode::InOut => "INOUT ",
+        Mode::Variadic => "VARIADIC ",
+    };
+    let mut text = mode.to_owned();
+    if !parameter.name.is_empty() {
+        let _ = write!(text, "{} ", quote_ident(&parameter.name));
+    }
+    let _ = write!(text, "{}", parameter.ty);
+    if let Some(e) = parameter.default.as_deref().filter(|_| default) {
+        let _ = write!(text, " DEFAULT {}", typed(e, &parameter.ty));
+    }
+    text
+}
+
+/// `pg_get_function_arguments`, or, without defaults, `..._identity_arguments`.
+pub(super) fn arguments(p: &Procedure, defaults: bool) -> String {
+    let shown = p.parameters.iter().filter(|q| q.mode != Mode::Table);
+    // Identity is about what a caller passes; a function's OUT parameters are not.
+    let shown = shown.filter(|q| defaults || p.is_procedure() || q.mode != Mode::Out);
+    shown.map(|q| parameter(p, q, defaults)).collect::<Vec<_>>().join(", ")
+}
+
+/// `pg_get_function_result`; `None` for procedures.
+pub(super) fn result(catalog: &Catalog, p: &Procedure) -> Option<String> {
+    let table_name = |id: &planaria_base::TableId| quote_ident(&catalog.table_by_id(*id).name);
+    let one = || match p.outputs().collect::<Vec<_>>()[..] {
+        [one] => one.ty.to_string(),
+        _ => "record".to_owned(),
+    };
+    Some(match &p.returns {
+        Returns::Procedure => return None,
+        Returns::Scalar(ty) => ty.to_string(),
+        Returns::SetOf(ty) => format!("SETOF {ty}"),
+        Returns::SetOfTable(id) => format!("SETOF {}", table_name(id)),
+        Returns::RowOf(id) => table_name(id),
+        Returns::Table => {
+            let columns = p.outputs().map(|q| format!("{} {}", quote_ident(&q.name), q.ty));
+            format!("TABLE({})", columns.collect::<Vec<_>>().join(", "))
+        }
+        Returns::OutRow => one(),
+        Returns::SetOfOutRow => format!("SETOF {}", one()),
+    })
+}
+
+/// `pg_get_function_arg_default`
+pub(super) fn argument_default(p: &Procedure, n: i64) -> Option<String> {
+    let at = usize::try_from(n).ok()?.checked_sub(1)?;
+    let parameter = p.parameters.get(at)?;
+    parameter.default.as_deref().map(|e| typed(e, &parameter.ty))
+}
+
+/// `pg_get_functiondef`
+pub(super) fn routine_statement(catalog: &Catalog, p: &Procedure) -> String {
+    let kind = if p.is_procedure() { "procedure" } else { "function" };
+    let mut text = format!(
+        "CREATE OR REPLACE {} public.{}({})\n",
+        kind.to_uppercase(),
+        quote_ident(&p.name),
+        arguments(p, true)
+    );
+    if let Some(result) = result(catalog, p) {
+        let _ = writeln!(text, " RETURNS {result}");
+    }
+    let _ = writeln!(text, " LANGUAGE {}", language(p.language));
+    let volatility = match p.volatility {
+        Volatility::Immutable => "IMMUTABLE",
+        Volatility::Stable => "STABLE",
+        Volatility::Volatile => "",
+    };
+    let words: Vec<&str> =
+        [volatility, if p.strict { "STRICT" } else { "" }].into_iter().filter(|w| !w.is_empty()).collect();
+    if !words.is_empty() {
+        let _ = writeln!(text, " {}", words.join(" "));
+    }
+    // A tag that the body does not hold.
+    let mut tag = kind.to_owned();
+    while p.body.contains(&format!("${tag}$")) {
+        tag.push('x');
+    }
+    let _ = writeln!(text, "AS ${tag}${}${tag}$", p.body);
+    text
+}
+
+/// `pg_get_serial_sequence(table, column)`: of the column's serial or identity sequence.
+pub(super) fn serial_sequence(catalog: &Catalog, table: &Table, column: &str) -> Option<String> {
+    let (id, _) = table.column(column)?;
+    let owned = catalog.sequences.iter().flatten().find(|s| !s.hidden && s.owner == Some((table.id, id)))?;
+    Some(format!("public.{}", quote_ident(&owned.name)))
+}

@@ -1,0 +1,66 @@
+//! The system catalogs' rows, and answers to questions about them.
+//!
+//! Nothing of `pg_catalog` is stored: when a query reads a system relation, its rows are made from the
+//! catalog snapshot that the query runs under, from counters of the storage, and from the session.
+//!
+//! | file | makes |
+//! |---|---|
+//! | `rows` | the shape of rows; which relation is made by whom |
+//! | `relations` | `pg_class`, `pg_attribute`, `pg_index`, `pg_attrdef`, `pg_sequence`, `pg_rewrite` |
+//! | `types` | `pg_type` |
+//! | `constraints` | `pg_constraint`, `pg_depend` |
+//! | `routines` | `pg_proc` |
+//! | `server` | databases, schemas, roles, settings, activity, statistics |
+//! | `definitions` | texts: `pg_get_indexdef` and its like |
+//! | `answers` | a [`planaria_ir::Question`] and its arguments to a value |
+//!
+//! Invariants: OIDs come from the catalog (`planaria_catalog::oids`) or are PostgreSQL's own; a relation that
+//! has no maker and no fixed rows is empty.
+
+mod answers;
+mod constraints;
+mod definitions;
+mod relations;
+mod routines;
+mod rows;
+mod server;
+mod types;
+
+pub(crate) use answers::{answer, shown};
+pub(crate) use rows::push_rows;
+
+use crate::engine::settings::Settings;
+use planaria_base::{SequenceId, TableId};
+use planaria_catalog::Catalog;
+
+/// What rows and answers are made from.
+pub(crate) struct Facts<'a> {
+    /// Definitions.
+    pub(crate) catalog: &'a Catalog,
+    /// Rows and bytes.
+    pub(crate) stock: &'a dyn Stock,
+    /// What the session has set.
+    pub(crate) settings: &'a mut Settings,
+    /// Number of the session.
+    pub(crate) session: i32,
+    /// When the engine was started: microseconds since 2000-01-01 UTC.
+    pub(crate) started: i64,
+    /// The time now, in the same unit.
+    pub(crate) now: i64,
+}
+
+/// How much there is of a table: live rows, bytes of rows, bytes of indexes.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Amount {
+    pub(crate) rows: u64,
+    pub(crate) row_bytes: u64,
+    pub(crate) index_bytes: u64,
+}
+
+/// Storage as the catalogs speak of it.
+pub(crate) trait Stock {
+    /// How much there is of a table.
+    fn amount(&self, table: TableId) -> Amount;
+    /// The value last drawn from a sequence; `None` before the first.
+    fn last_value(&self, sequence: SequenceId) -> Option<i64>;
+}

@@ -1,0 +1,293 @@
+//! Tables, views, indexes and sequences with their columns.
+
+use super::definitions::default_text;
+use super::rows::{Row, Rows, fixed};
+use super::server::SUPERUSER;
+use super::types::{Shape, shapes};
+use super::{Facts, definitions};
+use planaria_base::oid::{self, Oid};
+use planaria_base::{ColumnId, Type};
+use planaria_catalog::oids::Object;
+use planaria_catalog::system::{self, SystemRelation};
+use planaria_catalog::{Catalog, ColumnDefault, Index, Sequence, Table, View};
+use std::collections::HashMap;
+
+/// Access methods: of tables and of indexes.
+const HEAP: Oid = 2;
+const BTREE: Oid = 403;
+
+/// `attnum` of a column.
+pub(super) fn number(column: ColumnId) -> i16 {
+    column.index() as i16 + 1
+}
+
+/// Names and types of a view's columns; none where its query does not bind any more.
+pub(super) fn view_columns(catalog: &Catalog, view: &View) -> Vec<(String, Type)> {
+    let described = planaria_sql::parse::query(&view.query).and_then(|query| {
+        let kind = planaria_ir::ProgramKind::Statement;
+        let mut lowerer = planaria_sql::lower::Lowerer::new(catalog, "view", kind);
+        lowerer.describe(&planaria_sql::lower::Scope::new(), &query)
+    });
+    let columns = described.unwrap_or_default().into_iter().map(|o| (o.name, o.ty));
+    let mut columns: Vec<(String, Type)> = columns.collect();
+    for ((name, _), said) in columns.iter_mut().zip(&view.columns) {
+        name.clone_from(said);
+    }
+    columns
+}
+
+/// Sequences that are seen.
+pub(super) fn visible_sequences(catalog: &Catalog) -> impl Iterator<Item = &Sequence> {
+    catalog.sequences.iter().flatten().filter(|s| !s.hidden)
+}
+
+/// The type of a sequence's values, by its limits: they are not kept.
+pub(super) fn sequence_type(sequence: &Sequence) -> Type {
+    let within = |low: i64, high: i64| sequence.min >= low && sequence.max <= high;
+    if within(i64::from(i16::MIN), i64::from(i16::MAX)) {
+        Type::Int2
+    } else if within(i64::from(i32::MIN), i64::from(i32::MAX)) {
+        Type::Int4
+    } else {
+        Type::Int8
+    }
+}
+
+/// `pg_class`
+pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for relation in system::relations() {
+        rows.add(|r| {
+            let kind = if relation.view { 'v' } else { 'r' };
+            class(r, relation.oid, relation.name, kind, relation.columns.len());
+            r.set("relnamespace", relation.namespace());
+            if !relation.view {
+                r.set("relam", HEAP);
+            }
+        });
+    }
+    for table in catalog.tables.iter().flatten() {
+        let amount = facts.stock.amount(table.id);
+        let referenced = catalog.references_to(table.id).next().is_some();
+        rows.add(|r| {
+            class(r, catalog.table_oid(table.id), &table.name, 'r', table.visible().count());
+            r.set("reltype", catalog.oids.of(&Object::RowType(table.name.clone())))
+                .set("relam", HEAP)
+                .set("reltuples", amount.rows as f64)
+                .set("relpages", amount.row_bytes.div_ceil(8192).min(i32::MAX as u64) as i64)
+                .set("relhasindex", table.shown_indexes().next().is_some())
+                .set("relchecks", table.checks.len())
+                // Foreign keys are triggers in PostgreSQL: psql asks for them only then.
+                .set("relhastriggers", referenced || !table.foreign_keys.is_empty());
+        });
+        for index in table.shown_indexes() {
+            rows.add(|r| {
+                let oid = catalog.index_oid(table, index);
+                class(r, oid, &index.name, 'i', index.columns.len());
+                r.set("relam", BTREE).set("reltuples", amount.rows as f64);
+            });
+        }
+    }
+    for sequence in visible_sequences(catalog) {
+        rows.add(|r| {
+            class(r, catalog.sequence_oid(sequence.id), &sequence.name, 'S', 3);
+            r.set("reltuples", 1.0).set("relpages", 1);
+        });
+    }
+    for view in catalog.views.values() {
+        rows.add(|r| {
+            class(r, catalog.view_oid(view), &view.name, 'v', view_columns(catalog, view).len());
+            r.set("reltype", catalog.oids.of(&Object::RowType(view.name.clone())))
+                .set("relhasrules", true)
+                .set("reltuples", 0.0);
+        });
+    }
+}
+
+fn class(row: &mut Row<'_>, oid: Oid, name: &str, kind: char, columns: usize) {
+    row.set("oid", oid)
+        .set("relname", name)
+        .set("relowner", SUPERUSER)
+        .set("relkind", kind)
+        .set("relnatts", columns)
+        .set("relfilenode", if matches!(kind, 'v') { 0 } else { oid })
+        .set("relreplident", if matches!(kind, 'r') { 'd' } else { 'n' });
+}
+
+/// `pg_attribute`
+pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    let shapes = shapes();
+    let mut add = |relation: Oid, at: usize, name: &str, ty: &Type, fill: &mut dyn FnMut(&mut Row<'_>)| {
+        rows.add(|r| {
+            r.set("attrelid", relation)
+                .set("attname", name)
+                .set("attnum", at + 1)
+                .set("atttypid", oid::of(ty))
+                .set("atttypmod", oid::modifier(ty))
+                .set("attndims", i32::from(matches!(ty, Type::Array(_))));
+            shape(r, &shapes, ty);
+            fill(r);
+        });
+    };
+    for relation in system::relations() {
+        for (i, column) in relation.columns.iter().enumerate() {
+            add(relation.oid, i, column.name, &column.ty, &mut |r| {
+                r.set("attnotnull", column.not_null);
+            });
+        }
+    }
+    for table in catalog.tables.iter().flatten() {
+        let oid = catalog.table_oid(table.id);
+        for (id, column) in table.visible() {
+            add(oid, id.index(), &column.name, &column.ty, &mut |r| {
+                r.set("attnotnull", column.not_null).set("atthasdef", column.has_default());
+                if let ColumnDefault::Identity { always, .. } = column.default {
+                    r.set("attidentity", if always { 'a' } else { 'd' });
+                }
+            });
+        }
+        for index in table.shown_indexes() {
+            let oid = catalog.index_oid(table, index);
+            for (i, column) in index.columns.iter().enumerate() {
+                let column = &table.columns[column.index()];
+                add(oid, i, &column.name, &column.ty, &mut |_| {});
+            }
+        }
+    }
+    for sequence in visible_sequences(catalog) {
+        let oid = catalog.sequence_oid(sequence.id);
+        let columns = [("last_value", Type::Int8), ("log_cnt", Type::Int8), ("is_called", Type::Bool)];
+        for (i, (name, ty)) in columns.iter().enumerate() {
+            add(oid, i, name, ty, &mut |r| {
+                r.set("attnotnull", true);
+            });
+        }
+    }
+    for view in catalog.views.values() {
+        let oid = catalog.view_oid(view);
+        for (i, (name, ty)) in view_columns(catalog, view).iter().enumerate() {
+            add(oid, i, name, ty, &mut |_| {});
+        }
+    }
+}
+
+fn shape(row: &mut Row<'_>, shapes: &HashMap<Oid, Shape>, ty: &Type) {
+    if let Some(shape) = shapes.get(&oid::of(ty)) {
+        row.set("attlen", shape.len)
+            .set("attbyval", shape.by_value.clone())
+            .set("attalign", shape.align.clone())
+            .set("attstorage", shape.storage.clone())
+            .set("attcollation", shape.collation);
+    }
+}
+
+/// `pg_attrdef`
+pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for table in catalog.tables.iter().flatten() {
+        for (id, column) in table.visible().filter(|(_, c)| c.has_default()) {
+            rows.add(|r| {
+                r.set("oid", catalog.oids.of(&Object::Default(table.id, column.name.clone())))
+                    .set("adrelid", catalog.table_oid(table.id))
+                    .set("adnum", number(id))
+                    .set("adbin", default_text(catalog, column));
+            });
+        }
+    }
+}
+
+/// The operator class of an index column, by the type's OID.
+fn operator_classes() -> HashMap<Oid, Oid> {
+    fixed("pg_opclass").map(|c| (c.int("opcintype") as Oid, c.int("oid") as Oid)).collect()
+}
+
+/// `pg_index`
+pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    let (classes, shapes) = (operator_classes(), shapes());
+    for table in catalog.tables.iter().flatten() {
+        for index in table.shown_indexes() {
+            rows.add(|r| {
+                let types = || index.columns.iter().map(|c| oid::of(&table.columns[c.index()].ty));
+                // varchar has the operators of text.
+                let class = |ty: Oid| classes.get(&if ty == 1043 { 25 } else { ty }).copied().unwrap_or(0);
+                r.set("indexrelid", catalog.index_oid(table, index))
+                    .set("indrelid", catalog.table_oid(table.id))
+                    .set("indnatts", index.columns.len())
+                    .set("indnkeyatts", index.columns.len())
+                    .set("indisunique", index.unique)
+                    .set("indisprimary", is_primary(table, index))
+                    .set("indkey", index.columns.iter().map(|c| number(*c)).collect::<Vec<_>>())
+                    .set("indclass", types().map(class).collect::<Vec<_>>())
+                    .set("indoption", vec![0i16; index.columns.len()])
+                    .set(
+                        "indcollation",
+                        types().map(|t| shapes.get(&t).map_or(0, |s| s.collation)).collect::<Vec<_>>(),
+                    );
+            });
+        }
+    }
+}
+
+/// Whether an index is its table's primary key.
+pub(super) fn is_primary(table: &Table, index: &Index) -> bool {
+    table.has_primary_key && std::ptr::eq(index, &table.indexes[0])
+}
+
+/// `pg_sequence`
+pub(super) fn sequences(facts: &Facts<'_>, rows: &mut Rows) {
+    for sequence in visible_sequences(facts.catalog) {
+        rows.add(|r| {
+            r.set("seqrelid", facts.catalog.sequence_oid(sequence.id))
+                .set("seqtypid", oid::of(&sequence_type(sequence)))
+                .set("seqstart", sequence.start)
+                .set("seqincrement", sequence.increment)
+                .set("seqmax", sequence.max)
+                .set("seqmin", sequence.min)
+                .set("seqcache", 1)
+                .set("seqcycle", sequence.cycle);
+        });
+    }
+}
+
+/// `pg_sequences`
+pub(super) fn sequence_view(facts: &Facts<'_>, rows: &mut Rows) {
+    for sequence in visible_sequences(facts.catalog) {
+        rows.add(|r| {
+            r.set("schemaname", planaria_catalog::PUBLIC)
+                .set("sequencename", &sequence.name)
+                .set("sequenceowner", super::server::SUPERUSER_NAME)
+                .set("data_type", oid::of(&sequence_type(sequence)))
+                .set("start_value", sequence.start)
+                .set("min_value", sequence.min)
+                .set("max_value", sequence.max)
+                .set("increment_by", sequence.increment)
+                .set("cycle", sequence.cycle)
+                .set("cache_size", 1)
+                .set("last_value", facts.stock.last_value(sequence.id));
+        });
+    }
+}
+
+/// `pg_rewrite`: the rule that a view is.
+pub(super) fn rules(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for view in catalog.views.values() {
+        rows.add(|r| {
+            r.set("oid", catalog.oids.of(&Object::Rule(view.name.clone())))
+                .set("rulename", "_RETURN")
+                .set("ev_class", catalog.view_oid(view))
+                .set("ev_type", '1')
+                .set("ev_enabled", 'O')
+                .set("is_instead", true)
+                .set("ev_qual", "<>")
+                .set("ev_action", definitions::view(view));
+        });
+    }
+}
+
+/// A system relation by its OID.
+pub(super) fn system_relation(oid: Oid) -> Option<&'static SystemRelation> {
+    system::relations().iter().find(|r| r.oid == oid)
+}

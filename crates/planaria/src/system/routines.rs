@@ -1,0 +1,84 @@
+//! `pg_proc`.
+
+use super::rows::{Rows, fixed};
+use super::server::SUPERUSER;
+use super::{Facts, definitions};
+use planaria_base::oid::{self, Oid};
+use planaria_base::{Datum, Type};
+use planaria_catalog::oids::Object;
+use planaria_catalog::{Catalog, Language, Mode, Parameter, Procedure, Returns, Volatility};
+
+/// The OID of a language.
+fn language(language: Language) -> Oid {
+    let name = definitions::language(language);
+    let row = fixed("pg_language").find(|l| l.value("lanname") == Datum::Text(name.to_owned()));
+    row.map_or(0, |l| l.int("oid") as Oid)
+}
+
+/// `prorettype`
+fn result(catalog: &Catalog, p: &Procedure) -> Oid {
+    let record = || {
+        let outputs: Vec<&Parameter> = p.outputs().collect();
+        match outputs[..] {
+            [one] if !p.is_procedure() => oid::of(&one.ty),
+            _ => oid::of(&Type::Record(Vec::new())),
+        }
+    };
+    match &p.returns {
+        Returns::Procedure if p.outputs().next().is_none() => oid::of(&Type::Void),
+        Returns::Scalar(ty) | Returns::SetOf(ty) => oid::of(ty),
+        Returns::SetOfTable(table) | Returns::RowOf(table) => {
+            catalog.oids.of(&Object::RowType(catalog.table_by_id(*table).name.clone()))
+        }
+        Returns::Procedure | Returns::Table | Returns::OutRow | Returns::SetOfOutRow => record(),
+    }
+}
+
+/// `pg_proc`
+pub(super) fn routines(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for p in catalog.procedures.iter().filter(|p| p.current) {
+        let inputs: Vec<&Parameter> = p.inputs().collect();
+        let only_in = p.parameters.iter().all(|q| q.mode == Mode::In);
+        let all = (!only_in).then_some(&p.parameters);
+        let mode = |q: &Parameter| match q.mode {
+            Mode::In => 'i',
+            Mode::Out => 'o',
+            Mode::InOut => 'b',
+            Mode::Variadic => 'v',
+            Mode::Table => 't',
+        };
+        let named = p.parameters.iter().any(|q| !q.name.is_empty());
+        let variadic = p.parameters.iter().find(|q| q.mode == Mode::Variadic).and_then(|q| q.ty.element());
+        let defaults: Vec<&str> = inputs.iter().filter_map(|q| q.default.as_deref()).collect();
+        rows.add(|r| {
+            r.set("oid", catalog.routine_oid(p))
+                .set("proname", &p.name)
+                .set("proowner", SUPERUSER)
+                .set("prolang", language(p.language))
+                .set("prorows", if p.returns_set() { 1000.0 } else { 0.0 })
+                .set("procost", 100.0)
+                .set("provariadic", variadic.map_or(0, |ty| oid::of(&ty)))
+                .set("prokind", if p.is_procedure() { 'p' } else { 'f' })
+                .set("proisstrict", p.strict)
+                .set("proretset", p.returns_set())
+                .set(
+                    "provolatile",
+                    match p.volatility {
+                        Volatility::Immutable => 'i',
+                        Volatility::Stable => 's',
+                        Volatility::Volatile => 'v',
+                    },
+                )
+                .set("pronargs", inputs.len())
+                .set("pronargdefaults", defaults.len())
+                .set("prorettype", result(catalog, p))
+                .set("proargtypes", inputs.iter().map(|q| oid::of(&q.ty)).collect::<Vec<_>>())
+                .set("proallargtypes", all.map(|all| all.iter().map(|q| oid::of(&q.ty)).collect::<Vec<_>>()))
+                .set("proargmodes", all.map(|all| all.iter().map(mode).collect::<Vec<_>>()))
+                .set("proargnames", named.then(|| p.parameters.iter().map(|q| &q.name).collect::<Vec<_>>()))
+                .set("proargdefaults", Some(defaults.join(", ")).filter(|d| !d.is_empty()))
+                .set("prosrc", &p.body);
+        });
+    }
+}

@@ -1,0 +1,176 @@
+//! Rows of system relations on their way into a query.
+
+use super::{Facts, constraints, relations, routines, server, types};
+use planaria_base::{ColumnId, Datum, Result, SystemId};
+use planaria_catalog::system::{self, SystemRelation};
+use planaria_exec::heap::Heap;
+use planaria_exec::slot::Slot;
+
+/// The rows being made of one relation.
+pub(super) struct Rows {
+    relation: &'static SystemRelation,
+    template: Vec<Datum>,
+    rows: Vec<Vec<Datum>>,
+}
+
+/// One row, its columns by name.
+pub(super) struct Row<'r> {
+    relation: &'static SystemRelation,
+    values: &'r mut [Datum],
+}
+
+/// A value of a column.
+pub(super) trait Value {
+    fn datum(self) -> Datum;
+}
+
+macro_rules! integers {
+    ($($ty:ty)*) => { $(impl Value for $ty { fn datum(self) -> Datum { Datum::Int(self as i64) } })* };
+}
+integers!(i16 i32 i64 u32 usize);
+
+impl Value for bool {
+    fn datum(self) -> Datum {
+        Datum::Bool(self)
+    }
+}
+impl Value for f64 {
+    fn datum(self) -> Datum {
+        Datum::Float(self)
+    }
+}
+impl Value for &str {
+    fn datum(self) -> Datum {
+        Datum::Text(self.to_owned())
+    }
+}
+impl Value for &String {
+    fn datum(self) -> Datum {
+        Datum::Text(self.clone())
+    }
+}
+impl Value for String {
+    fn datum(self) -> Datum {
+        Datum::Text(self)
+    }
+}
+/// A `"char"`.
+impl Value for char {
+    fn datum(self) -> Datum {
+        Datum::Text(self.to_string())
+    }
+}
+impl Value for Datum {
+    fn datum(self) -> Datum {
+        self
+    }
+}
+impl<V: Value> Value for Option<V> {
+    fn datum(self) -> Datum {
+        self.map_or(Datum::Null, Value::datum)
+    }
+}
+impl<V: Value> Value for Vec<V> {
+    fn datum(self) -> Datum {
+        Datum::Array(self.into_iter().map(Value::datum).collect())
+    }
+}
+
+impl Rows {
+    fn of(relation: &'static SystemRelation) -> Rows {
+        let template = relation.columns.iter().map(|c| c.default.clone()).collect();
+        Rows { relation, template, rows: Vec::new() }
+    }
+
+    /// Adds a row: what is not set has its column's default.
+    pub(super) fn add(&mut self, fill: impl FnOnce(&mut Row<'_>)) {
+        let mut values = self.template.clone();
+        fill(&mut Row { relation: self.relation, values: &mut values });
+        self.rows.push(values);
+    }
+}
+
+impl Row<'_> {
+    /// Sets a column. Panics on a name that the relation does not have: a bug of ours.
+    pub(super) fn set(&mut self, column: &str, value: impl Value) -> &mut Self {
+        let at = self.relation.column(column);
+        let at = at.unwrap_or_else(|| panic!("{} has no column {column}", self.relation.name));
+        self.values[at] = value.datum();
+        self
+    }
+}
+
+/// A row that is the same in every database, by column names.
+pub(super) struct Fixed {
+    relation: &'static SystemRelation,
+    row: &'static [Datum],
+}
+
+impl Fixed {
+    /// The integer in a column; 0 where it is NULL.
+    pub(super) fn int(&self, column: &str) -> i64 {
+        match self.relation.column(column).map(|c| &self.row[c]) {
+            Some(Datum::Int(n)) => *n,
+            _ => 0,
+        }
+    }
+    /// Any value in a column.
+    pub(super) fn value(&self, column: &str) -> Datum {
+        self.relation.column(column).map_or(Datum::Null, |c| self.row[c].clone())
+    }
+}
+
+/// Rows of a relation of `pg_catalog` that are the same in every database.
+pub(super) fn fixed(relation: &str) -> impl Iterator<Item = Fixed> {
+    let relation = system::unqualified(relation).expect("a system relation");
+    system::fixed_rows(relation.id).iter().map(move |row| Fixed { relation, row })
+}
+
+/// Makes the rows that depend on the database.
+fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
+    let mut rows = Rows::of(relation);
+    let out = &mut rows;
+    match (relation.schema, relation.name) {
+        (system::PG_CATALOG, "pg_class") => relations::classes(facts, out),
+        (system::PG_CATALOG, "pg_attribute") => relations::attributes(facts, out),
+        (system::PG_CATALOG, "pg_attrdef") => relations::defaults(facts, out),
+        (system::PG_CATALOG, "pg_index") => relations::indexes(facts, out),
+        (system::PG_CATALOG, "pg_sequence") => relations::sequences(facts, out),
+        (system::PG_CATALOG, "pg_sequences") => relations::sequence_view(facts, out),
+        (system::PG_CATALOG, "pg_rewrite") => relations::rules(facts, out),
+        (system::PG_CATALOG, "pg_type") => types::types(facts, out),
+        (system::PG_CATALOG, "pg_constraint") => constraints::constraints(facts, out),
+        (system::PG_CATALOG, "pg_depend") => constraints::depends(facts, out),
+        (system::PG_CATALOG, "pg_proc") => routines::routines(facts, out),
+        (system::PG_CATALOG, "pg_namespace") => server::namespaces(facts, out),
+        (system::PG_CATALOG, "pg_database") => server::databases(facts, out),
+        (system::PG_CATALOG, "pg_authid") => server::roles(facts, out),
+        (system::PG_CATALOG, "pg_settings") => server::settings(facts, out),
+        (system::PG_CATALOG, "pg_stat_activity") => server::activity(facts, out),
+        (system::PG_CATALOG, "pg_stat_all_tables") => server::table_statistics(facts, out),
+        _ => {}
+    }
+    rows
+}
+
+/// Hands on the rows of a relation, of each the columns that are wanted.
+pub(crate) fn push_rows(
+    facts: &Facts<'_>,
+    relation: SystemId,
+    columns: &[ColumnId],
+    heap: &mut Heap,
+    push: &mut dyn FnMut(&[Slot]) -> Result<()>,
+) -> Result<()> {
+    let relation = system::by_id(relation);
+    let made = make(relation, facts);
+    let mut slots = Vec::with_capacity(columns.len());
+    let fixed = system::fixed_rows(relation.id).iter().map(Vec::as_slice);
+    for row in fixed.chain(made.rows.iter().map(Vec::as_slice)) {
+        slots.clear();
+        for column in columns {
+            slots.push(heap.push_datum(&row[column.index()])?);
+        }
+        push(&slots)?;
+    }
+    Ok(())
+}

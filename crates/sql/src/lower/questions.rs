@@ -1,0 +1,395 @@
+//! Functions that ask the engine: SQL name -> [`Question`].
+//!
+//! Most are lines of [`TABLE`]. Those with several signatures (`has_table_privilege` and its like, sizes) and
+//! those that need no engine are bound by [`Lowerer::bind_question`] itself.
+
+use super::Lowerer;
+use super::bound::{Bound, BoundKind};
+use super::types::CastContext;
+use planaria_base::types::SystemType;
+use planaria_base::{Datum, Error, Result, SqlState, Type, oid};
+use planaria_catalog::{PUBLIC, reg};
+use planaria_ir::{Func, Question};
+
+/// An argument that SQL leaves out.
+#[derive(Clone, Copy)]
+enum Extra {
+    Bool(bool),
+    Int(i64),
+}
+
+struct Line {
+    name: &'static str,
+    args: &'static [Type],
+    extra: &'static [Extra],
+    question: Question,
+    result: Type,
+}
+
+const fn line(
+    name: &'static str,
+    args: &'static [Type],
+    extra: &'static [Extra],
+    question: Question,
+    result: Type,
+) -> Line {
+    Line { name, args, extra, question, result }
+}
+
+use Type::{Bool, Int4, Int8, Text};
+const OID: Type = Type::OID;
+const PRETTY: &[Extra] = &[Extra::Bool(false)];
+
+/// What an object is found in, for the `*_is_visible` functions.
+const CLASS: &[Extra] = &[Extra::Int(1259)];
+const TYPE: &[Extra] = &[Extra::Int(1247)];
+const PROC: &[Extra] = &[Extra::Int(1255)];
+const OTHER: &[Extra] = &[Extra::Int(0)];
+
+static TABLE: &[Line] = &[
+    line("format_type", &[OID, Int4], &[], Question::FormatType, Text),
+    line("pg_get_indexdef", &[OID], &[Extra::Int(0), Extra::Bool(false)], Question::IndexDef, Text),
+    line("pg_get_indexdef", &[OID, Int4, Bool], &[], Question::IndexDef, Text),
+    line("pg_get_constraintdef", &[OID], PRETTY, Question::ConstraintDef, Text),
+    line("pg_get_constraintdef", &[OID, Bool], &[], Question::ConstraintDef, Text),
+    line("pg_get_functiondef", &[OID], &[], Question::RoutineDef, Text),
+    line("pg_get_function_arguments", &[OID], &[], Question::RoutineArguments, Text),
+    line("pg_get_function_identity_arguments", &[OID], &[], Question::RoutineIdentity, Text),
+    line("pg_get_function_result", &[OID], &[], Question::RoutineResult, Text),
+    line("pg_get_function_arg_default", &[OID, Int4], &[], Question::ArgumentDefault, Text),
+    line("pg_get_viewdef", &[OID], &[], Question::ViewDef, Text),
+    line("pg_get_ruledef", &[OID], &[], Question::RuleDef, Text),
+    line("pg_get_userbyid", &[OID], &[], Question::RoleName, Type::NAME),
+    line("pg_get_serial_sequence", &[Text, Text], &[], Question::SerialSequence, Text),
+    line("pg_table_is_visible", &[OID], CLASS, Question::IsVisible, Bool),
+    line("pg_type_is_visible", &[OID], TYPE, Question::IsVisible, Bool),
+    line("pg_function_is_visible", &[OID], PROC, Question::IsVisible, Bool),
+    line("pg_operator_is_visible", &[OID], OTHER, Question::IsVisible, Bool),
+    line("pg_opclass_is_visible", &[OID], OTHER, Question::IsVisible, Bool),
+    line("pg_opfamily_is_visible", &[OID], OTHER, Question::IsVisible, Bool),
+    line("pg_collation_is_visible", &[OID], OTHER, Question::IsVisible, Bool),
+    line("pg_conversion_is_visible", &[OID], OTHER, Question::IsVisible, Bool),
+    line("pg_statistics_obj_is_visible", &[OID], OTHER, Question::IsVisible, Bool),
+    line("pg_ts_config_is_visible", &[OID], OTHER, Question::IsVisible, Bool),
+    line("pg_ts_dict_is_visible", &[OID], OTHER, Question::IsVisible, Bool),
+    line("pg_ts_parser_is_visible", &[OID], OTHER, Question::IsVisible, Bool),
+    line("pg_ts_template_is_visible", &[OID], OTHER, Question::IsVisible, Bool),
+    line("current_setting", &[Text], PRETTY, Question::Setting, Text),
+    line("current_setting", &[Text, Bool], &[], Question::Setting, Text),
+    line("set_config", &[Text, Text, Bool], &[], Question::SetSetting, Text),
+    line("pg_backend_pid", &[], &[], Question::SessionId, Int4),
+    line("pg_postmaster_start_time", &[], &[], Question::StartTime, Type::TimestampTz),
+    line("pg_conf_load_time", &[], &[], Question::StartTime, Type::TimestampTz),
+    line("pg_database_size", &[Type::NAME], &[], Question::DatabaseSize, Int8),
+    line("pg_database_size", &[OID], &[], Question::DatabaseSize, Int8),
+];
+
+/// Functions of which nothing has an answer here (there are no comments, triggers, partitions, ...), by
+/// name and number of arguments.
+const NOTHING: &[(&str, usize)] = &[
+    ("obj_description", 1),
+    ("obj_description", 2),
+    ("col_description", 2),
+    ("shobj_description", 2),
+    ("pg_get_partkeydef", 1),
+    ("pg_get_partition_constraintdef", 1),
+    ("pg_get_triggerdef", 1),
+    ("pg_get_triggerdef", 2),
+    ("pg_get_statisticsobjdef", 1),
+    ("pg_get_statisticsobjdef_columns", 1),
+    ("inet_client_addr", 0),
+    ("inet_server_addr", 0),
+    ("pg_tablespace_location", 1),
+    ("pg_get_function_sqlbody", 1),
+    ("pg_relation_filepath", 1),
+];
+
+/// `has_x_privilege`: the kind of object, by the middle of the name.
+const PRIVILEGED: &[(&str, SystemType)] = &[
+    ("table", SystemType::RegClass),
+    ("any_column", SystemType::RegClass),
+    ("column", SystemType::RegClass),
+    ("sequence", SystemType::RegClass),
+    ("schema", SystemType::RegNamespace),
+    ("function", SystemType::RegProcedure),
+    ("type", SystemType::RegType),
+    ("database", SystemType::Oid),
+    ("language", SystemType::Oid),
+    ("tablespace", SystemType::Oid),
+    ("foreign_data_wrapper", SystemType::Oid),
+    ("server", SystemType::Oid),
+];
+
+/// `to_regclass` and its like.
+fn to_reg(name: &str) -> Option<SystemType> {
+    let system = SystemType::by_name(name.strip_prefix("to_")?)?;
+    system.is_reg().then_some(system)
+}
+
+fn text(value: &str, position: u32) -> Bound {
+    Bound::constant(Datum::Text(value.to_owned()), Type::Text, position)
+}
+
+impl Lowerer<'_> {
+    /// A call of a function about the catalog or the session; `None` where the name is no such
+    /// function's.
+    pub(super) fn bind_question(
+        &mut self,
+        name: &str,
+        args: &[Bound],
+        position: u32,
+    ) -> Result<Option<Bound>> {
+        let null = |ty| Ok(Some(Bound::null(ty, position)));
+        if NOTHING.contains(&(name, args.len())) {
+            return null(Type::Text);
+        }
+        if let (Some(system), [arg]) = (to_reg(name), args) {
+            let arg = self.coerce(arg.clone(), &Type::Text, CastContext::Implicit)?;
+            let kind = oid_constant(system, position);
+            return Ok(Some(ask(Question::RegFind, vec![arg, kind], Type::System(system), position)));
+        }
+        if let Some(what) = name.strip_prefix("has_").and_then(|n| n.strip_suffix("_privilege"))
+            && let Some((kind, system)) = PRIVILEGED.iter().find(|(kind, _)| *kind == what)
+        {
+            return self.bind_privilege(kind, *system, args, position).map(Some);
+        }
+        match (name, args) {
+            ("pg_has_role", [member @ .., role, privilege]) if member.len() <= 1 => {
+                let member = match member {
+                    [member] => self.named(member.clone(), SystemType::RegRole)?,
+                    _ => Bound::null(Type::Text, position),
+                };
+                let role = self.named(role.clone(), SystemType::RegRole)?;
+                let privilege = self.coerce(privilege.clone(), &Type::Text, CastContext::Implicit)?;
+                let args = vec![member, role, privilege];
+                return Ok(Some(ask(Question::HasRole, args, Type::Bool, position)));
+            }
+            ("pg_get_expr", [e, _] | [e, _, _]) => {
+                return self.coerce(e.clone(), &Type::Text, CastContext::Implicit).map(Some);
+            }
+            ("pg_get_viewdef", [view, _]) => {
+                let view =
+                    self.coerce(view.clone(), &Type::System(SystemType::RegClass), CastContext::Implicit)?;
+                return Ok(Some(ask(Question::ViewDef, vec![view], Type::Text, position)));
+            }
+            (
+                "pg_relation_size" | "pg_table_size" | "pg_total_relation_size" | "pg_indexes_size",
+                [relation],
+            )
+            | ("pg_relation_size", [relation, _]) => {
+                let regclass = Type::System(SystemType::RegClass);
+                let relation = self.coerce(relation.clone(), &regclass, CastContext::Implicit)?;
+                let args = vec![relation, text(name, position)];
+                return Ok(Some(ask(Question::RelationSize, args, Type::Int8, position)));
+            }
+            ("current_schemas", [implicit]) => {
+                let names = |list: &[&str]| {
+                    let list = list.iter().map(|n| Datum::Text((*n).to_owned())).collect();
+                    let ty = Type::Array(Box::new(Type::NAME));
+                    Bound::constant(Datum::Array(list), ty, position)
+                };
+                let implicit = self.coerce(implicit.clone(), &Type::Bool, CastContext::Implicit)?;
+                let (all, searched) = (names(&["pg_catalog", PUBLIC]), names(&[PUBLIC]));
+                let ty = all.ty.clone();
+                let whens = vec![(implicit, all)];
+                return Ok(Some(Bound::new(BoundKind::Case(whens, Box::new(searched)), ty, position)));
+            }
+            ("pg_encoding_to_char", [encoding]) => {
+                let encoding = self.coerce(encoding.clone(), &Type::Int4, CastContext::Implicit)?;
+                let six = Bound::constant(Datum::Int(6), Type::Int4, position);
+                let utf8 = Bound::apply(Func::IntEq, vec![encoding, six], Type::Bool, position);
+                let name = |n: &str| Bound::constant(Datum::Text(n.to_owned()), Type::NAME, position);
+                let kind = BoundKind::Case(vec![(utf8, name("UTF8"))], Box::new(name("")));
+                return Ok(Some(Bound::new(kind, Type::NAME, position)));
+            }
+            ("pg_char_to_encoding", [_]) => {
+                return Ok(Some(Bound::constant(Datum::Int(6), Type::Int4, position)));
+            }
+            ("pg_client_encoding", []) => {
+                return Ok(Some(Bound::constant(Datum::Text("UTF8".into()), Type::NAME, position)));
+            }
+            ("pg_is_in_recovery" | "pg_jit_available", []) | ("pg_is_other_temp_schema", [_]) => {
+                return Ok(Some(Bound::bool(false, position)));
+            }
+            ("pg_my_temp_schema", []) => {
+                return Ok(Some(Bound::constant(Datum::Int(0), Type::OID, position)));
+            }
+            ("pg_tablespace_size", [_]) => {
+                return Ok(Some(ask(Question::DatabaseSize, Vec::new(), Type::Int8, position)));
+            }
+            ("pg_size_pretty", [size]) => {
+                let size = self.coerce(size.clone(), &Type::Numeric(None), CastContext::Implicit)?;
+                return Ok(Some(Bound::apply(Func::SizePretty, vec![size], Type::Text, position)));
+            }
+            ("json_build_object" | "jsonb_build_object", _) => {
+                return self.json_object(args, position).map(Some);
+            }
+            _ => {}
+        }
+        let Some(line) = TABLE.iter().find(|l| l.name == name && l.args.len() == args.len()) else {
+            return Ok(None);
+        };
+        let mut bound = Vec::with_capacity(args.len() + line.extra.len());
+        for (arg, ty) in args.iter().zip(line.args) {
+            bound.push(self.operand(arg.clone(), ty)?);
+        }
+        if line.question == Question::DatabaseSize {
+            bound.clear();
+        }
+        bound.extend(line.extra.iter().map(|extra| match extra {
+            Extra::Bool(b) => Bound::bool(*b, position),
+            Extra::Int(n) => Bound::constant(Datum::Int(*n), Type::Int4, position),
+        }));
+        Ok(Some(ask(line.question, bound, line.result.clone(), position)))
+    }
+
+    /// `has_x_privilege([role,] object, [column,] privilege)`
+    fn bind_privilege(
+        &mut self,
+        kind: &str,
+        system: SystemType,
+        args: &[Bound],
+        position: u32,
+    ) -> Result<Bound> {
+        let with_column = kind == "column";
+        let wanted = 2 + usize::from(with_column);
+        let wrong = || {
+            let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
+            super::functions::no_function(&format!("has_{kind}_privilege"), &types, position)
+        };
+        let (role, rest) = match args.len().checked_sub(wanted) {
+            Some(0) => (Bound::null(Type::Text, position), args),
+            Some(1) => (self.named(args[0].clone(), SystemType::RegRole)?, &args[1..]),
+            _ => return Err(wrong()),
+        };
+        let object = self.named(rest[0].clone(), system)?;
+        let column = if with_column {
+            let column = &rest[1];
+            // By name, or by number.
+            match column.ty {
+                Type::Int2 | Type::Int4 => self.coerce(column.clone(), &Type::Text, CastContext::Explicit)?,
+                _ => self.coerce(column.clone(), &Type::Text, CastContext::Implicit)?,
+            }
+        } else {
+            Bound::null(Type::Text, position)
+        };
+        let privilege = self.coerce(rest[wanted - 1].clone(), &Type::Text, CastContext::Implicit)?;
+        let args = vec![text(kind, position), role, object, column, privilege];
+        Ok(ask(Question::HasPrivilege, args, Type::Bool, position))
+    }
+
+    /// An object by name or OID, as a text.
+    fn named(&mut self, e: Bound, system: SystemType) -> Result<Bound> {
+        let position = e.position;
+        if e.ty.is_oid() {
+            let e = self.coerce(e, &Type::OID, CastContext::Implicit)?;
+            return Ok(Bound::new(BoundKind::Cast(Box::new(e), true), Type::Text, position));
+        }
+        if matches!(e.ty, Type::Int2 | Type::Int4 | Type::Int8) {
+            return self.coerce(e, &Type::Text, CastContext::Explicit);
+        }
+        let _ = system;
+        self.coerce(e, &Type::Text, CastContext::Implicit)
+    }
+
+    /// `json_build_object(key, value, ...)` as PostgreSQL prints it.
+    fn json_object(&mut self, args: &[Bound], position: u32) -> Result<Bound> {
+        if !args.len().is_multiple_of(2) {
+            let message = "argument list must have even number of elements";
+            let hint = "The arguments of json_build_object() must consist of alternating keys and values.";
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).hint(hint).at(position));
+        }
+        let mut parts = vec![text("{", position)];
+        for (i, pair) in args.chunks(2).enumerate() {
+            if i > 0 {
+                parts.push(text(", ", position));
+            }
+            let key = self.output_text(pair[0].clone())?;
+            parts.push(Bound::apply(Func::JsonQuote, vec![key], Type::Text, position));
+            parts.push(text(" : ", position));
+            parts.push(self.json_value(pair[1].clone())?);
+        }
+        parts.push(text("}", position));
+        Ok(Bound::apply(Func::Concat, parts, Type::System(SystemType::Json), position))
+    }
+
+    fn json_value(&mut self, e: Bound) -> Result<Bound> {
+        let position = e.position;
+        let bare = match &e.ty {
+            Type::Bool | Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric(_) | Type::Float8 => true,
+            Type::System(SystemType::Json) => true,
+            Type::Array(_) | Type::Record(_) => {
+                return Err(Error::unsupported(
+                    "JSON of arrays and rows is not supported",
+                    "build it from texts",
+                )
+                .at(position));
+            }
+            _ => false,
+        };
+        let value = if e.ty == Type::Bool {
+            self.coerce(e, &Type::Text, CastContext::Explicit)?
+        } else {
+            self.output_text(e)?
+        };
+        let value =
+            if bare { value } else { Bound::apply(Func::JsonQuote, vec![value], Type::Text, position) };
+        let both = vec![value, text("null", position)];
+        Ok(Bound::new(BoundKind::Coalesce(both), Type::Text, position))
+    }
+
+    /// Converts between names and the aliases of oid; `None` where neither type is one.
+    pub(super) fn coerce_reg(&mut self, e: &Bound, to: &Type, context: CastContext) -> Result<Option<Bound>> {
+        let position = e.position;
+        let is_text = |ty: &Type| ty.class() == planaria_base::types::TypeClass::Text;
+        match (&e.ty, to) {
+            (Type::Unknown | Type::Text, Type::System(system)) if system.is_reg() => {
+                let Some(Datum::Text(name)) = e.as_const() else { return Ok(None) };
+                let oid = reg::find(self.catalog, *system, name).map_err(|e| e.at(position))?;
+                Ok(Some(Bound::constant(Datum::Int(i64::from(oid)), to.clone(), position)))
+            }
+            (Type::Unknown, Type::Array(of)) if matches!(&**of, Type::System(s) if s.is_reg()) => {
+                let (Some(Datum::Text(list)), Type::System(system)) = (e.as_const(), &**of) else {
+                    return Ok(None);
+                };
+                let mut oids = Vec::new();
+                for item in planaria_base::text_io::parse_array(list)? {
+                    oids.push(match item {
+                        Some(name) => {
+                            let oid = reg::find(self.catalog, *system, &name).map_err(|e| e.at(position))?;
+                            Datum::Int(i64::from(oid))
+                        }
+                        None => Datum::Null,
+                    });
+                }
+                Ok(Some(Bound::constant(Datum::Array(oids), to.clone(), position)))
+            }
+            (from, Type::System(system)) if system.is_reg() && is_text(from) => {
+                if !super::types::cast_allowed(from, to, context) {
+                    return Ok(None);
+                }
+                let name = self.coerce(e.clone(), &Type::Text, CastContext::Explicit)?;
+                let kind = oid_constant(*system, position);
+                Ok(Some(ask(Question::RegIn, vec![name, kind], to.clone(), position)))
+            }
+            (Type::System(system), to) if system.is_reg() && is_text(to) => {
+                if !super::types::cast_allowed(&e.ty, to, context) {
+                    return Ok(None);
+                }
+                let kind = oid_constant(*system, position);
+                let name = ask(Question::RegOut, vec![e.clone(), kind], Type::Text, position);
+                self.coerce(name, to, CastContext::Explicit).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+fn oid_constant(system: SystemType, position: u32) -> Bound {
+    let oid = oid::of(&Type::System(system));
+    Bound::constant(Datum::Int(i64::from(oid)), Type::OID, position)
+}
+
+fn ask(question: Question, args: Vec<Bound>, ty: Type, position: u32) -> Bound {
+    Bound::new(BoundKind::Ask(question, args), ty, position)
+}
