@@ -81,6 +81,23 @@ impl Batch {
         RawEffect::take(&mut self.bytes.get(place..)?)
     }
 
+    fn new(run: &Run, ours: Option<PlannerVersion>) -> Batch {
+        Batch {
+            run: run.number,
+            planner: PlannerVersion(run.planner),
+            ours,
+            last: Epoch(0),
+            bytes: Vec::new(),
+            index: Vec::new(),
+        }
+    }
+
+    /// The records of one epoch, whole or not; `None` if they cannot be told apart.
+    pub(crate) fn of_epoch(run: &Run, frames: &EpochFrames) -> Option<Batch> {
+        let mut batch = Batch::new(run, None);
+        batch.add(frames).ok().map(|()| batch)
+    }
+
     fn add(&mut self, epoch: &EpochFrames) -> Result<()> {
         let base = self.bytes.len();
         let first = self.index.len();
@@ -132,6 +149,7 @@ pub struct Batches {
     open: Option<(RunReader, Run)>,
     frames: EpochFrames,
     ours: Option<PlannerVersion>,
+    torn: Option<Arc<Batch>>,
 }
 
 impl Batches {
@@ -139,6 +157,7 @@ impl Batches {
         device: Arc<dyn Device>,
         database: [u8; 16],
         runs: Vec<(Run, Vec<SegmentId>, Epoch)>,
+        torn: Option<Arc<Batch>>,
     ) -> Batches {
         Batches {
             device,
@@ -147,7 +166,15 @@ impl Batches {
             open: None,
             frames: EpochFrames::default(),
             ours: None,
+            torn,
         }
+    }
+
+    /// Records of the epoch that was being written at the crash, behind all batches: those whose frames
+    /// reached the disk, some of the epoch's, from anywhere in its order. They do not count. Nobody was
+    /// told that they were durable, and what they depend on may be missing.
+    pub fn torn_tail(&self) -> Option<Arc<Batch>> {
+        self.torn.clone()
     }
 
     /// The same for a replay under this planner: calls of runs that kept other values are marked so
@@ -167,14 +194,7 @@ impl Batches {
                 self.open = Some((reader, run));
             }
             let Some((reader, run)) = &mut self.open else { return Ok(None) };
-            let mut batch = Batch {
-                run: run.number,
-                planner: PlannerVersion(run.planner),
-                ours: self.ours,
-                last: Epoch(0),
-                bytes: Vec::new(),
-                index: Vec::new(),
-            };
+            let mut batch = Batch::new(run, self.ours);
             while batch.bytes.len() < BATCH_BYTES {
                 if !reader.next(&mut self.frames)? {
                     self.open = None;

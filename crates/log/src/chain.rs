@@ -34,6 +34,8 @@ pub(crate) struct RunReader {
     newest_seen: Epoch,
     /// Where the frames of `tail` stand.
     tail_places: Vec<Place>,
+    /// What is left of the epoch that was being written when the machine stopped.
+    torn: Option<EpochFrames>,
 }
 
 /// A part of a segment.
@@ -132,6 +134,7 @@ impl RunReader {
             live: false,
             newest_seen: Epoch(0),
             tail_places: Vec::new(),
+            torn: None,
         };
         for logger in 0..run.loggers {
             let mine: VecDeque<_> = segments.iter().copied().filter(|s| s.logger == logger).collect();
@@ -153,6 +156,11 @@ impl RunReader {
     /// Where the frames of the newest epoch that counts stand.
     pub(crate) fn tail_places(&self) -> &[Place] {
         &self.tail_places
+    }
+
+    /// The good frames of the epoch that ended the run torn, if one did: some of its records.
+    pub(crate) fn take_torn(&mut self) -> Option<EpochFrames> {
+        self.torn.take()
     }
 
     /// The newest epoch of any frame read so far, counting or not.
@@ -185,7 +193,9 @@ impl RunReader {
                 return self.broken(first.prior);
             }
             if !complete {
-                return self.torn(first.epoch);
+                let torn = self.torn(first.epoch)?;
+                self.torn = Some(std::mem::take(into));
+                return Ok(torn);
             }
             self.tail = first.epoch;
             self.tail_places.clone_from(&into.places);

@@ -138,6 +138,12 @@ impl Patch {
         self.apply(image, self.old_len, self.new_len, |(before, after)| (before, after))
     }
 
+    /// What leads from the image after back to the one before.
+    pub fn inverse(&self) -> Patch {
+        let words = self.words.iter().map(|(before, after)| (*after, *before)).collect();
+        Patch { old_len: self.new_len, new_len: self.old_len, at: self.at.clone(), words }
+    }
+
     /// Makes the image after into the one before. Errors as [`Patch::redo`].
     pub fn undo(&self, image: &mut Vec<u64>) -> Result<()> {
         self.apply(image, self.new_len, self.old_len, |(before, after)| (after, before))

@@ -6,7 +6,7 @@
 //! 3. [`LogReader::resume`] cuts the torn tail and starts a run of its own. A crash before, within or
 //!    after it leaves a log that opens with the same records.
 
-use crate::batch::Batches;
+use crate::batch::{Batch, Batches};
 use crate::chain::{EpochFrames, Place, RunReader};
 use crate::closer::Closer;
 use crate::device::{Device, DeviceLock};
@@ -50,6 +50,8 @@ pub struct LogReader {
     newest_seen: Epoch,
     /// Where the newest epoch of a run stands that did not end cleanly.
     in_doubt: Vec<Place>,
+    /// Records of the epoch after that, which was being written.
+    torn: Option<Arc<Batch>>,
 }
 
 impl LogReader {
@@ -99,6 +101,7 @@ impl LogReader {
             summary: LogSummary::default(),
             newest_seen: Epoch(0),
             in_doubt: Vec::new(),
+            torn: None,
         };
         reader.verify(tell)?;
         Ok(reader)
@@ -121,6 +124,8 @@ impl LogReader {
             tail = reader.tail();
             if run.last.is_none() {
                 self.in_doubt = reader.tail_places().to_vec();
+                let torn = reader.take_torn();
+                self.torn = torn.and_then(|frames| Batch::of_epoch(run, &frames)).map(Arc::new);
             }
             self.newest_seen = self.newest_seen.max(reader.newest_seen()).max(run.first);
         }
@@ -180,7 +185,7 @@ impl LogReader {
                 tail = last;
             }
         }
-        Batches::new(self.device.clone(), self.database().unwrap_or_default(), runs)
+        Batches::new(self.device.clone(), self.database().unwrap_or_default(), runs, self.torn.clone())
     }
 
     /// Cuts the torn tail and starts writing, in a run of its own, in an epoch after every one the log

@@ -147,6 +147,9 @@ pub struct RecoveryReport {
     pub transactions: u64,
     /// Of these, procedure calls run again.
     pub calls: u64,
+    /// Transactions of the epoch that a crash tore, which scheme `aries` redid and undid again; not among
+    /// `transactions`.
+    pub undone: u64,
     /// Bytes of log read.
     pub log_bytes: u64,
     /// Time for reading and replaying.

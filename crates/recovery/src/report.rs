@@ -24,6 +24,9 @@ pub struct Report {
     pub calls: u64,
     /// Of these, transactions replayed with nobody else at work.
     pub barriers: u64,
+    /// Transactions of an epoch that did not become durable, redone and undone again; not among
+    /// `transactions`.
+    pub undone: u64,
     /// Bytes of log read.
     pub log_bytes: u64,
     /// Wall-clock time for reading and replaying.

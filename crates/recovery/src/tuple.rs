@@ -28,6 +28,7 @@ mod keys;
 mod shape;
 mod shards;
 mod threads;
+mod undo;
 
 use crate::record::Recorder;
 use crate::{Options, Progress, Report, Target, World, at};
@@ -42,6 +43,8 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 use threads::Team;
+
+pub(crate) use undo::inverse;
 
 /// Fewer transactions than this between two barriers are not worth starting threads for.
 const RUN_MIN: usize = 32;

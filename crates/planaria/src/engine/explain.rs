@@ -36,6 +36,7 @@ impl<P: Protocol> SessionCore<P> {
             ("threads", r.threads.to_string()),
             ("transactions", r.transactions.to_string()),
             ("calls", r.calls.to_string()),
+            ("undone", r.undone.to_string()),
             ("barriers", r.barriers.to_string()),
             ("log_bytes", r.log_bytes.to_string()),
             ("seconds", seconds(r.replay)),

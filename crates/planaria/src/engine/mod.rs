@@ -270,6 +270,7 @@ impl<P: Protocol> Engine<P> {
                 },
                 transactions: report.transactions,
                 calls: report.calls,
+                undone: report.undone,
                 log_bytes: report.log_bytes,
                 replay: report.replay,
                 longest_transaction: report.longest_transaction,

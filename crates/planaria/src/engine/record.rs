@@ -93,8 +93,7 @@ pub(super) fn write_rows<P: Protocol>(
             let codec = snapshot.tables.get(table).index(IndexId::PRIMARY).codec();
             codec.encode_row(image, &mut key).expect("a row's key was encoded when it was stored");
             bytes.clear();
-            bytes.extend(key.words().iter().flat_map(|w| w.to_be_bytes()));
-            bytes.truncate(key.len_bytes());
+            bytes.extend(key.bytes());
         }
         match (form, kind) {
             (RowForm::Physical, WriteKind::Insert) => w.physical_insert(table, location, image),

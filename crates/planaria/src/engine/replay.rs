@@ -179,11 +179,11 @@ fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effect]) -> Resu
                 "updates"
             }
             RowChange::Patch { key: bytes, .. } => {
-                put_key(&mut key, bytes);
+                key.set_bytes(bytes);
                 "updates"
             }
             RowChange::Delete { key: bytes, .. } => {
-                put_key(&mut key, bytes);
+                key.set_bytes(bytes);
                 "deletes"
             }
         };
@@ -242,10 +242,4 @@ fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effect]) -> Resu
         }
     }
     Ok(())
-}
-
-/// A logged key as an index takes it.
-fn put_key(key: &mut KeyBuf, bytes: &[u8]) {
-    key.clear();
-    bytes.iter().for_each(|byte| key.push(u64::from(*byte), 1));
 }

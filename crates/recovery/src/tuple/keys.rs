@@ -28,7 +28,7 @@ pub(super) fn primary_key<H: Header>(
             index_key(table, IndexId::PRIMARY, row, key)
         }
         RowChange::Patch { key: bytes, .. } | RowChange::Delete { key: bytes, .. } => {
-            put_key(key, bytes);
+            key.set_bytes(bytes);
             Ok(())
         }
     }
@@ -47,14 +47,4 @@ pub(super) fn index_key<H: Header>(
         .codec()
         .encode_row(row, key)
         .map_err(|_| damaged(format!("a logged row of table {} has a key that is too long", table.id())))
-}
-
-/// A logged key as an index takes it.
-fn put_key(key: &mut KeyBuf, bytes: &[u8]) {
-    key.clear();
-    let mut chunks = bytes.chunks_exact(8);
-    for chunk in &mut chunks {
-        key.push(chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)), 8);
-    }
-    chunks.remainder().iter().for_each(|byte| key.push(u64::from(*byte), 1));
 }

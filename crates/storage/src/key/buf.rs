@@ -33,6 +33,21 @@ impl KeyBuf {
         words.iter().for_each(|w| self.push(*w, 8));
     }
 
+    /// Becomes the key of these bytes.
+    pub fn set_bytes(&mut self, bytes: &[u8]) {
+        self.clear();
+        let mut chunks = bytes.chunks_exact(8);
+        for chunk in &mut chunks {
+            self.push(chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)), 8);
+        }
+        chunks.remainder().iter().for_each(|byte| self.push(u64::from(*byte), 1));
+    }
+
+    /// Its bytes, without the padding.
+    pub fn bytes(&self) -> impl Iterator<Item = u8> + '_ {
+        self.words().iter().flat_map(|word| word.to_be_bytes()).take(self.len_bytes())
+    }
+
     /// Empties it.
     #[inline]
     pub fn clear(&mut self) {
