@@ -55,7 +55,12 @@ const ROOMS: &[Room] = &[
         unsafe_in: &[],
     },
     Room { name: "workload", knows: &["base", "planaria"], tests_know: &["sim"], unsafe_in: &[] },
-    Room { name: "lab", knows: &["base", "planaria", "workload"], tests_know: &["sim"], unsafe_in: &[] },
+    Room {
+        name: "lab",
+        knows: &["base", "analysis", "planaria", "workload"],
+        tests_know: &["sim"],
+        unsafe_in: &[],
+    },
     Room { name: "server", knows: &["base", "planaria"], tests_know: &[], unsafe_in: &[] },
     Room {
         name: "cli",

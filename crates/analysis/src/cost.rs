@@ -65,6 +65,20 @@ const NUMBER_NS: f64 = 3.0;
 /// An operation on texts, arrays, uuids, or a conversion; a row of a list.
 const VALUE_NS: f64 = 30.0;
 
+/// The prices by name, in nanoseconds: what `planaria lab costs` measures.
+pub const PRICES: [(&str, f64); 10] = [
+    ("transaction and call", TRANSACTION_NS + CALL_NS),
+    ("get", GET_NS),
+    ("range", RANGE_NS),
+    ("next", NEXT_NS),
+    ("insert", INSERT_NS),
+    ("further index", INDEX_NS),
+    ("update", UPDATE_NS),
+    ("delete", DELETE_NS),
+    ("number", NUMBER_NS),
+    ("value", VALUE_NS),
+];
+
 /// Length, sequence number and kind of a record.
 const RECORD_BYTES: f64 = 4.0;
 /// Procedure and numbers of values of a call.

@@ -5,6 +5,7 @@ use crate::print;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use planaria::{Durability, Error, LogKind, Result, Scheme, SqlState};
+use planaria_lab::costs::Measurement;
 use planaria_lab::recovery::{Experiment, Length, Outcome, Watch};
 use planaria_lab::simulate::{Simulation, TAKE_NANOSECONDS, TaskGraph};
 use planaria_workload::Suite;
@@ -20,6 +21,8 @@ pub enum Experiments {
     Recovery(RecoveryOptions),
     /// Replays recorded tasks on more workers than there are.
     SimulateRecovery(SimulateOptions),
+    /// Measures the prices by which log kind adaptive chooses.
+    Costs(CostsOptions),
 }
 
 /// Runs an experiment.
@@ -27,6 +30,7 @@ pub fn lab(experiment: &Experiments) -> Result<()> {
     match experiment {
         Experiments::Recovery(options) => recovery(options),
         Experiments::SimulateRecovery(options) => simulate(options),
+        Experiments::Costs(options) => costs(options),
     }
 }
 
@@ -98,6 +102,41 @@ pub struct SimulateOptions {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Options of `planaria lab costs`.
+#[derive(Args)]
+pub struct CostsOptions {
+    /// Rows of each of the three tables
+    #[arg(long, default_value_t = 1_000_000)]
+    rows: u64,
+    /// Times an operation is repeated in a transaction
+    #[arg(long, default_value_t = 20_000)]
+    operations: u64,
+    /// Turns; the least times are shown
+    #[arg(long, default_value_t = 5, value_parser = positive())]
+    repeat: usize,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn costs(options: &CostsOptions) -> Result<()> {
+    let steps = Steps::default();
+    let measurement =
+        Measurement { rows: options.rows, operations: options.operations, repeat: options.repeat };
+    let prices = measurement.run(&steps);
+    steps.end();
+    let prices = prices?;
+    if options.json {
+        println!("{}", serde_json::to_string_pretty(&prices).map_err(std::io::Error::other)?);
+        return Ok(());
+    }
+    println!("  {:<22} {:>12} {:>12}", "operation", "measured ns", "in use");
+    for p in &prices {
+        println!("  {:<22} {:>12.1} {:>12.1}", p.operation, p.measured_ns, p.used_ns);
+    }
+    Ok(())
 }
 
 fn invalid(what: &str) -> Error {

@@ -1,11 +1,13 @@
 //! The laboratory: experiments of the papers, as one would want to repeat them.
 //!
+//! * [`costs`]: what the operations of a procedure cost, for the log kind `adaptive`.
 //! * [`recovery`]: a workload is run, crashes, and is recovered by each scheme of the shelf (PACMAN §6.2).
 //! * [`simulate`]: a recorded replay on more workers than the machine has.
 //!
 //! Every experiment checks its own results: a recovery that does not end in the rows that were
 //! there before the crash is no result.
 
+pub mod costs;
 pub mod recovery;
 pub mod simulate;
 
