@@ -102,7 +102,7 @@ impl Measurement {
         for (sql, upto) in [
             ("INSERT INTO plain SELECT i * 2, i FROM generate_series(0, $1 - 1) AS g(i)", rows),
             (
-                "INSERT INTO indexed SELECT i * 2, i * 7919 % 1000003 FROM generate_series(0, $1 - 1) AS g(i)",
+                "INSERT INTO indexed SELECT i * 2, i::bigint * 7919 % 1000003 FROM generate_series(0, $1 - 1) AS g(i)",
                 rows,
             ),
             (
