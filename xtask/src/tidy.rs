@@ -87,6 +87,7 @@ const PAGES: &[&str] = &[
     "docs/howto/add-a-recovery-scheme.md",
     "docs/howto/add-a-workload.md",
     "docs/howto/measure-recovery.md",
+    "docs/howto/serve.md",
     "docs/sql.md",
 ];
 

@@ -3,6 +3,7 @@
 //! ```text
 //!  planaria demo                      load, run, kill for real, recover, verify
 //!  planaria serve [DIR]               the server: PostgreSQL's protocol
+//!  planaria status ADDR:PORT          how a server is doing
 //!  planaria shell [DIR]               a SQL prompt
 //!  planaria run FILE.sql ...          SQL files, as psql runs them
 //!  planaria bench tpcc ...            workloads through the embedding API
@@ -47,6 +48,8 @@ enum Command {
     Demo(demo::Options),
     /// Serves a database to clients of PostgreSQL.
     Serve(Box<serve::Options>),
+    /// Says how a server is doing.
+    Status(serve::StatusOptions),
     /// A SQL prompt on a database in a directory, or in memory.
     Shell(shell::Options),
     /// Runs SQL files; stops at the first error.
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Command::Demo(o) => demo::demo(&o),
         Command::DemoVictim(o) => demo::victim(&o),
         Command::Serve(o) => serve::serve(*o),
+        Command::Status(o) => serve::status(&o),
         Command::Shell(o) => shell::shell(&o),
         Command::Run(o) => return run::run(&o),
         Command::Bench(o) => bench::bench(&o),

@@ -6,7 +6,7 @@
 use crate::recovery::Recovery;
 use clap::{Args, ValueEnum};
 use planaria::{Database, Durability, Error, LogKind, Result, SqlState};
-use planaria_server::{Config, Server};
+use planaria_server::{Config, Monitor, Server, Tls};
 use serde::Deserialize;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -66,6 +66,18 @@ struct Settings {
     /// Largest answer of a statement, in bytes
     #[arg(long, value_name = "N", env = "PLANARIA_MAX_RESULT_BYTES")]
     max_result_bytes: Option<usize>,
+    /// Where /health and /metrics answer over HTTP; nowhere without
+    #[arg(long, value_name = "ADDR:PORT", env = "PLANARIA_METRICS")]
+    metrics: Option<String>,
+    /// Certificate for TLS in PEM form, with those that it was signed by
+    #[arg(long, value_name = "FILE", env = "PLANARIA_TLS_CERT")]
+    tls_cert: Option<PathBuf>,
+    /// Its private key
+    #[arg(long, value_name = "FILE", env = "PLANARIA_TLS_KEY")]
+    tls_key: Option<PathBuf>,
+    /// Clients of other machines must use TLS
+    #[arg(long, value_name = "BOOL", env = "PLANARIA_REQUIRE_TLS", num_args = 0..=1, default_missing_value = "true")]
+    require_tls: Option<bool>,
     /// Form of the server's own log, on standard error
     #[arg(long, value_enum, env = "PLANARIA_LOG_FORMAT")]
     log_format: Option<LogFormat>,
@@ -110,6 +122,10 @@ impl Settings {
             drain_timeout: self.drain_timeout.or(other.drain_timeout),
             max_message_bytes: self.max_message_bytes.or(other.max_message_bytes),
             max_result_bytes: self.max_result_bytes.or(other.max_result_bytes),
+            metrics: self.metrics.or(other.metrics),
+            tls_cert: self.tls_cert.or(other.tls_cert),
+            tls_key: self.tls_key.or(other.tls_key),
+            require_tls: self.require_tls.or(other.require_tls),
             log_format: self.log_format.or(other.log_format),
             log_level: self.log_level.or(other.log_level),
         }
@@ -133,6 +149,15 @@ impl Settings {
         config.drain_timeout = seconds(self.drain_timeout, config.drain_timeout)?;
         config.max_message_bytes = self.max_message_bytes.unwrap_or(config.max_message_bytes);
         config.max_result_bytes = self.max_result_bytes.unwrap_or(config.max_result_bytes);
+        config.require_tls = self.require_tls.unwrap_or(config.require_tls);
+        config.tls = match (&self.tls_cert, &self.tls_key) {
+            (Some(certificate), Some(key)) => Some(Tls::from_files(certificate, key)?),
+            (None, None) => None,
+            _ => return Err(invalid("tls_cert and tls_key belong together")),
+        };
+        if config.require_tls && config.tls.is_none() {
+            return Err(invalid("require_tls needs tls_cert and tls_key"));
+        }
         Ok(config)
     }
 
@@ -192,8 +217,12 @@ pub fn serve(options: Options) -> Result<()> {
     };
     settings.log()?;
     let config = settings.server()?;
+    let monitor = match &settings.metrics {
+        Some(address) => Some(monitor(address)?),
+        None => None,
+    };
     let db = match &options.dir {
-        Some(dir) => options.recovery.open_and_tell(settings.database()?, dir)?,
+        Some(dir) => open(&options.recovery, settings.database()?, dir, monitor.clone())?,
         None => {
             tracing::warn!(
                 "no directory was given: the database lives in memory and is gone with the server"
@@ -215,9 +244,71 @@ pub fn serve(options: Options) -> Result<()> {
     for address in server.addresses() {
         tracing::info!("planaria {} listens at {address}", env!("CARGO_PKG_VERSION"));
     }
+    if let Some(monitor) = &monitor {
+        monitor.serving(&server);
+    }
     server.run()?;
+    if let Some(monitor) = &monitor {
+        monitor.stopping();
+    }
     close(db)?;
     tracing::info!("closed");
+    Ok(())
+}
+
+/// Opens the database in a directory: a bar tells people how far it is, the monitor machines.
+fn open(
+    recovery: &Recovery,
+    options: planaria::Options,
+    dir: &Path,
+    monitor: Option<Monitor>,
+) -> Result<Database> {
+    match monitor {
+        Some(monitor) if !std::io::IsTerminal::is_terminal(&std::io::stderr()) => {
+            recovery.apply(options).on_recovery(move |p| monitor.recovering(p)).open(dir)
+        }
+        _ => recovery.open_and_tell(options, dir),
+    }
+}
+
+fn monitor(address: &str) -> Result<Monitor> {
+    let address = addresses(&[address.to_owned()])?[0];
+    let monitor = Monitor::bind(address)?;
+    tracing::info!("/health and /metrics at http://{}", monitor.address());
+    Ok(monitor)
+}
+
+/// Options of `planaria status`.
+#[derive(Args)]
+pub struct StatusOptions {
+    /// Where the server answers over HTTP (its `--metrics`)
+    #[arg(value_name = "ADDR:PORT", env = "PLANARIA_METRICS")]
+    address: String,
+}
+
+/// Prints what a server says of itself.
+pub fn status(options: &StatusOptions) -> Result<()> {
+    use std::io::{Read, Write};
+    let timeout = Duration::from_secs(10);
+    let address = addresses(std::slice::from_ref(&options.address))?[0];
+    let mut answer = String::new();
+    let mut ask = || -> std::io::Result<()> {
+        let mut stream = std::net::TcpStream::connect_timeout(&address, timeout)?;
+        stream.set_read_timeout(Some(timeout))?;
+        stream.write_all(b"GET /status HTTP/1.1\r\nHost: planaria\r\n\r\n")?;
+        stream.read_to_string(&mut answer)?;
+        Ok(())
+    };
+    ask().map_err(|e| {
+        Error::new(SqlState::CONNECTION_FAILURE, format!("no server answers at {address}: {e}"))
+            .hint("It must run with --metrics ADDR:PORT.")
+    })?;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    if !head.starts_with("HTTP/1.1 200") {
+        let message = format!("clients are not served: {}", body.trim_end());
+        return Err(Error::new(SqlState::CONNECTION_FAILURE, message));
+    }
+    print!("{body}");
     Ok(())
 }
 

@@ -114,6 +114,22 @@ impl Statement {
     pub fn kind(&self) -> StatementKind {
         StatementKind::of(&self.inner.statement)
     }
+    /// The routine that it calls, if it is nothing but `CALL f(..)` or `SELECT f(..)`; as it is written, for
+    /// counting.
+    pub fn calls(&self) -> Option<&str> {
+        let call = match &self.inner.statement.kind {
+            ast::StatementKind::Call { call, .. } => call,
+            ast::StatementKind::Query(query) => match &query.body {
+                ast::QueryBody::Select(select) if select.from.is_empty() => match &*select.items {
+                    [ast::SelectItem { expr: ast::Expr { kind: ast::ExprKind::Call(call), .. }, .. }] => call,
+                    _ => return None,
+                },
+                _ => return None,
+            },
+            _ => return None,
+        };
+        call.name.parts.last().map(String::as_str)
+    }
     /// Whether it is COPY.
     pub fn is_copy(&self) -> bool {
         self.inner.copy.is_some()

@@ -1,5 +1,7 @@
 //! What a database tells of itself.
 
+use std::time::Duration;
+
 /// Counters since the database was opened, and memory now.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
@@ -13,6 +15,10 @@ pub struct Stats {
     pub log_bytes: u64,
     /// Times the log was synced.
     pub fsyncs: u64,
+    /// Time that took together.
+    pub sync_time: Duration,
+    /// How many syncs took how long: entry `i` counts those below `2^i` microseconds, from `2^(i-1)` on.
+    pub sync_histogram: Vec<u64>,
     /// Memory of the tables.
     pub memory: Memory,
 }

@@ -14,6 +14,7 @@
 use crate::cancel::Key;
 use crate::copy::CopyIn;
 use crate::encode::{self, Format};
+use crate::metrics::Histogram;
 use crate::portal::{Portal, Prepared};
 use crate::query::Script;
 use crate::read::{Reader, violation};
@@ -106,6 +107,8 @@ pub(crate) struct How<'a> {
     pub(crate) shape: u64,
     pub(crate) params: &'a dyn Params,
     pub(crate) formats: &'a [Format],
+    /// Where the calls of its procedure are counted, if that is known already.
+    pub(crate) calls: Option<&'a Option<Arc<Histogram>>>,
     /// The columns are described in front of the rows.
     pub(crate) described: bool,
 }
@@ -425,7 +428,11 @@ impl Backend {
                 return Err(error);
             }
         };
-        self.shared.metrics.statement(statement, time);
+        let calls = match how.calls {
+            Some(known) => known.clone(),
+            None => statement.calls().and_then(|name| self.shared.metrics.procedure(name)),
+        };
+        self.shared.metrics.statement(calls.as_deref(), time);
         if let Some(rows) = &done.rows {
             for row in rows {
                 encode::data_row_of(self.reply.out(), row.values(), rows.columns(), how.formats);

@@ -8,8 +8,15 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 /// What stops a connection's statement.
 #[derive(Default)]
 pub(crate) struct Cancellation {
-    open: Mutex<HashMap<i32, (i32, Arc<AtomicBool>)>>,
+    open: Mutex<HashMap<i32, Open>>,
     next: AtomicI32,
+}
+
+/// A connection that is open.
+struct Open {
+    secret: i32,
+    flag: Arc<AtomicBool>,
+    user: String,
 }
 
 /// A connection's number and key; gone when dropped.
@@ -24,7 +31,7 @@ pub(crate) struct Key {
 
 impl Cancellation {
     /// A key for a new connection.
-    pub(crate) fn open(self: &Arc<Self>) -> Key {
+    pub(crate) fn open(self: &Arc<Self>, user: &str) -> Key {
         let secret = rand::random::<i32>();
         let flag = Arc::new(AtomicBool::new(false));
         let mut open = self.open.lock();
@@ -34,24 +41,24 @@ impl Cancellation {
                 break process;
             }
         };
-        open.insert(process, (secret, flag.clone()));
+        open.insert(process, Open { secret, flag: flag.clone(), user: user.to_owned() });
         Key { all: self.clone(), process, secret, flag }
     }
 
     /// Stops what that connection is doing, if the secret is right; else nothing, and nobody is told.
     pub(crate) fn cancel(&self, process: i32, secret: i32) -> bool {
         match self.open.lock().get(&process) {
-            Some((known, flag)) if *known == secret => {
-                flag.store(true, Ordering::Relaxed);
+            Some(open) if open.secret == secret => {
+                open.flag.store(true, Ordering::Relaxed);
                 true
             }
             _ => false,
         }
     }
 
-    /// Connections that are open.
-    pub(crate) fn len(&self) -> usize {
-        self.open.lock().len()
+    /// Connections of a user.
+    pub(crate) fn of_user(&self, user: &str) -> usize {
+        self.open.lock().values().filter(|o| o.user == user).count()
     }
 }
 
@@ -68,7 +75,8 @@ mod tests {
     #[test]
     fn only_who_has_the_key_can_cancel() {
         let all = Arc::new(Cancellation::default());
-        let key = all.open();
+        let key = all.open("me");
+        assert_eq!((all.of_user("me"), all.of_user("you")), (1, 0));
         assert!(!all.cancel(key.process, key.secret.wrapping_add(1)));
         assert!(!all.cancel(key.process + 1, key.secret));
         assert!(!key.flag.load(Ordering::Relaxed));
@@ -77,6 +85,6 @@ mod tests {
         let (process, secret) = (key.process, key.secret);
         drop(key);
         assert!(!all.cancel(process, secret));
-        assert_eq!(all.len(), 0);
+        assert_eq!(all.of_user("me"), 0);
     }
 }

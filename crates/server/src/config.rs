@@ -1,5 +1,6 @@
 //! How a server behaves. Where the values come from is the binary's business.
 
+use crate::tls::Tls;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -20,6 +21,10 @@ pub struct Config {
     pub drain_timeout: Duration,
     /// Longest message of a client, in bytes.
     pub max_message_bytes: usize,
+    /// Encryption, for clients that ask for it.
+    pub tls: Option<Tls>,
+    /// Clients of other machines must ask for it.
+    pub require_tls: bool,
     /// Largest answer of a statement, in bytes: answers are kept until their commit is on disk.
     pub max_result_bytes: usize,
 }
@@ -34,6 +39,8 @@ impl Default for Config {
             write_timeout: Duration::from_secs(60),
             drain_timeout: Duration::from_secs(10),
             max_message_bytes: 128 << 20,
+            tls: None,
+            require_tls: false,
             max_result_bytes: 1 << 30,
         }
     }

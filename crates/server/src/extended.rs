@@ -8,7 +8,7 @@ use crate::portal::{Held, Portal, Prepared, State};
 use crate::query::named;
 use crate::read::Reader;
 use crate::shapes::shape;
-use planaria::{Error, Result, SqlState, StatementKind, Type};
+use planaria::{Error, Result, SqlState, Statement, StatementKind, Type};
 use planaria_base::oid;
 use std::sync::Arc;
 
@@ -57,11 +57,11 @@ impl Backend {
         let types: Vec<Option<Type>> = oids.iter().map(|oid| declared(*oid)).collect::<Result<_>>()?;
         let shape = shape(text);
         if let Some(statement) = self.session()?.recall(text, &types) {
-            return Ok(Prepared { statement: Some(statement), declared: oids, shape });
+            return Ok(self.made(Some(statement), oids, shape));
         }
         let mut parsed = planaria::parse(text)?;
         let Some(one) = parsed.pop() else {
-            return Ok(Prepared { statement: None, declared: oids, shape });
+            return Ok(self.made(None, oids, shape));
         };
         if !parsed.is_empty() {
             return Err(Error::new(
@@ -73,7 +73,13 @@ impl Backend {
         if statement.kind() == StatementKind::Program {
             self.session()?.remember(text, &statement);
         }
-        Ok(Prepared { statement: Some(statement), declared: oids, shape })
+        Ok(self.made(Some(statement), oids, shape))
+    }
+
+    fn made(&self, statement: Option<Statement>, declared: Vec<u32>, shape: u64) -> Prepared {
+        let name = statement.as_ref().and_then(Statement::calls);
+        let calls = name.and_then(|name| self.shared.metrics.procedure(name));
+        Prepared { statement, declared, shape, calls }
     }
 
     /// The statement of a name: made by Parse, or by PREPARE.
@@ -93,7 +99,7 @@ impl Backend {
             )
         })?;
         let shape = shape(statement.text());
-        let prepared = Arc::new(Prepared { statement: Some(statement), declared: Vec::new(), shape });
+        let prepared = Arc::new(self.made(Some(statement), Vec::new(), shape));
         self.statements.insert(name.to_owned(), prepared.clone());
         Ok(prepared)
     }
@@ -253,6 +259,7 @@ impl Backend {
             shape: portal.prepared.shape,
             params: &portal.params,
             formats: &portal.formats,
+            calls: Some(&portal.prepared.calls),
             described: false,
         };
         portal.state = State::Done;

@@ -49,6 +49,11 @@ impl Input {
         &self.bytes[self.start..]
     }
 
+    /// Whether all has been taken.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rest().is_empty()
+    }
+
     /// What stands in front, if no message is longer than `max` bytes.
     pub(crate) fn front(&self, max: usize) -> Front {
         let [tag, a, b, c, d, ..] = *self.rest() else { return Front::Incomplete };

@@ -26,6 +26,7 @@
 //! **Transactions** are those of PostgreSQL ([`backend`]), but for schema changes, which are transactions
 //! of their own.
 
+mod auth;
 mod backend;
 mod cancel;
 mod config;
@@ -36,6 +37,7 @@ mod encode;
 mod extended;
 mod input;
 mod metrics;
+mod monitor;
 mod portal;
 mod query;
 mod read;
@@ -45,6 +47,9 @@ mod server;
 mod shapes;
 mod startup;
 mod stream;
+mod tls;
 
 pub use config::Config;
+pub use monitor::Monitor;
 pub use server::{Server, Stopper};
+pub use tls::Tls;

@@ -2,6 +2,7 @@
 
 use crate::decode::Parameters;
 use crate::encode::Format;
+use crate::metrics::Histogram;
 use planaria::Statement;
 use std::sync::Arc;
 
@@ -13,6 +14,8 @@ pub(crate) struct Prepared {
     pub(crate) declared: Vec<u32>,
     /// See [`crate::shapes`].
     pub(crate) shape: u64,
+    /// Where the calls of its procedure are counted.
+    pub(crate) calls: Option<Arc<Histogram>>,
 }
 
 /// A statement with its parameters, run or about to be.

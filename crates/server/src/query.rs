@@ -79,7 +79,7 @@ impl Backend {
     }
 
     fn run_alone(&mut self, statement: &Statement, text: &str) -> Result<()> {
-        let how = How { shape: shape(text), params: &(), formats: &[], described: true };
+        let how = How { shape: shape(text), params: &(), formats: &[], calls: None, described: true };
         let done = self.run(statement, &how)?;
         self.complete(done);
         Ok(())
@@ -132,7 +132,7 @@ impl Backend {
             });
         }
         let own_text = if several { &parsed.text()[parsed.position()..] } else { parsed.text() };
-        let how = How { shape: shape(own_text), params: &(), formats: &[], described: true };
+        let how = How { shape: shape(own_text), params: &(), formats: &[], calls: None, described: true };
         let start = self.reply.len();
         let done = self.run(&statement, &how)?;
         if !several && kind == StatementKind::Program {

@@ -101,6 +101,25 @@ impl Reply {
         self.end(m);
     }
 
+    /// AuthenticationSASL: the mechanisms.
+    pub(crate) fn authentication_sasl(&mut self, mechanisms: &[&str]) {
+        let m = self.begin(b'R');
+        self.i32(10);
+        for mechanism in mechanisms {
+            self.string(mechanism);
+        }
+        self.bytes.push(0);
+        self.end(m);
+    }
+
+    /// AuthenticationSASLContinue (11) and AuthenticationSASLFinal (12).
+    pub(crate) fn authentication_sasl_data(&mut self, kind: i32, data: &str) {
+        let m = self.begin(b'R');
+        self.i32(kind);
+        self.bytes.extend_from_slice(data.as_bytes());
+        self.end(m);
+    }
+
     pub(crate) fn negotiate_protocol_version(&mut self, options: &[&str]) {
         let m = self.begin(b'v');
         self.i32(0);

@@ -16,6 +16,11 @@ impl Seats {
         Seats { db, free: Mutex::new(Vec::new()) }
     }
 
+    /// The database.
+    pub(crate) fn database(&self) -> &Database {
+        &self.db
+    }
+
     /// A session without a transaction; 53300 where too many transactions are open.
     pub(crate) fn take(&self) -> Result<Session> {
         let free = self.free.lock().pop();

@@ -11,7 +11,7 @@ use crate::stream::Stream;
 use planaria::{Database, Error, Result, SqlState};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
@@ -25,6 +25,10 @@ pub(crate) struct Shared {
     pub(crate) shapes: Arc<Shapes>,
     pub(crate) cancellation: Arc<Cancellation>,
     pub(crate) metrics: Metrics,
+    /// Of this run: from it roles that do not exist have their salts.
+    pub(crate) secret: [u8; 32],
+    /// Connections that are open, those too that have not said yet who they are.
+    open: AtomicUsize,
 }
 
 /// Where a server is in its life.
@@ -102,7 +106,14 @@ impl Server {
             shapes: Arc::new(Shapes::default()),
             cancellation: Arc::new(Cancellation::default()),
             metrics: Metrics::default(),
+            secret: rand::random(),
+            open: AtomicUsize::new(0),
         });
+        if !shared.seats.database().has_passwords() {
+            tracing::warn!(
+                "no role has a password: everybody on this machine may connect as anybody; others are refused"
+            );
+        }
         let (phase, _) = watch::channel(Phase::Running);
         Ok(Server { runtime, listeners, addresses, shared, phase: Arc::new(phase) })
     }
@@ -110,6 +121,10 @@ impl Server {
     /// Where it listens.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        self.shared.clone()
     }
 
     /// A handle that stops it.
@@ -174,6 +189,13 @@ impl Server {
     }
 }
 
+impl Shared {
+    /// Connections that are open.
+    pub(crate) fn connections(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+}
+
 /// Lets clients in until the server stops; answers with those that are still there.
 async fn accept(listener: TcpListener, shared: Arc<Shared>, phase: Arc<watch::Sender<Phase>>) -> JoinSet<()> {
     let mut clients = JoinSet::new();
@@ -207,7 +229,8 @@ fn let_in(
     shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
     let Ok(mut stream) = Stream::accepted(stream) else { return };
     let shared = shared.clone();
-    if shared.cancellation.len() >= shared.config.max_connections {
+    let place = Place::take(&shared);
+    if place.number >= shared.config.max_connections {
         shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
         tracing::warn!(%peer, "refused: {} connections are open", shared.config.max_connections);
         clients.spawn(async move {
@@ -215,6 +238,7 @@ fn let_in(
             let error = Error::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already");
             reply.error(Severity::Fatal, &error, None);
             let _ = write(&mut stream, &mut reply, Duration::from_secs(1)).await;
+            drop(place);
         });
         return;
     }
@@ -225,5 +249,26 @@ fn let_in(
             End::Lost(error) => tracing::debug!(%peer, "lost: {error}"),
             End::Slow => tracing::warn!(%peer, "closed: the client does not read its answers"),
         }
+        drop(place);
     });
+}
+
+/// One of the connections that are open.
+struct Place {
+    shared: Arc<Shared>,
+    /// How many there were before.
+    number: usize,
+}
+
+impl Place {
+    fn take(shared: &Arc<Shared>) -> Place {
+        let number = shared.open.fetch_add(1, Ordering::Relaxed);
+        Place { shared: shared.clone(), number }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.shared.open.fetch_sub(1, Ordering::Relaxed);
+    }
 }

@@ -1,15 +1,19 @@
 //! The beginning of a connection: encryption asked for or not, who the client is, what it wants set.
 
+use crate::auth::{self, Exchange};
 use crate::backend::Backend;
-use crate::connection::write;
-use crate::input::Input;
+use crate::connection::{End, write};
+use crate::input::{Front, Input};
 use crate::read::{Reader, violation};
 use crate::reply::{Reply, Severity};
 use crate::server::Shared;
 use crate::stream::Stream;
+use planaria::scram::Verifier;
 use planaria::{Error, Result, SqlState};
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::io::AsyncWriteExt;
 
 const CANCEL_REQUEST: i32 = 80_877_102;
@@ -45,9 +49,19 @@ pub(crate) async fn open(shared: &Arc<Shared>, mut stream: Stream) -> io::Result
         let mut body = Reader::new(&packet);
         let code = body.i32().unwrap_or(0);
         match code {
-            SSL_REQUEST | GSS_ENCRYPTION_REQUEST => {
-                stream.write_all(b"N").await?;
-            }
+            SSL_REQUEST => match &shared.config.tls {
+                Some(tls) if !stream.is_encrypted() => {
+                    if !input.is_empty() {
+                        // Whoever sent it cannot have been asked yet: it may be a third party.
+                        tracing::warn!(peer = ?stream.peer(), "received unencrypted data after SSL request");
+                        return Ok(None);
+                    }
+                    stream.write_all(b"S").await?;
+                    stream = stream.encrypt(tls).await?;
+                }
+                _ => stream.write_all(b"N").await?,
+            },
+            GSS_ENCRYPTION_REQUEST => stream.write_all(b"N").await?,
             CANCEL_REQUEST => {
                 if let (Ok(process), Ok(secret)) = (body.i32(), body.i32()) {
                     let found = shared.cancellation.cancel(process, secret);
@@ -124,7 +138,7 @@ fn read(code: i32, mut body: Reader<'_>) -> Result<Startup> {
     body.end().map_err(|_| violation("invalid startup packet layout: expected terminator as last byte"))?;
     if startup.user.is_empty() {
         return Err(Error::new(
-            SqlState::new("28000"),
+            SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
             "no PostgreSQL user name specified in startup packet",
         ));
     }
@@ -176,17 +190,22 @@ fn options(text: &str, settings: &mut Vec<(String, String)>) -> Result<()> {
 async fn enter(
     shared: &Arc<Shared>,
     mut stream: Stream,
-    input: Input,
+    mut input: Input,
     startup: Result<Startup>,
 ) -> io::Result<Option<Opened>> {
     let peer = stream.peer();
     let outcome = match startup {
-        Ok(startup) => admit(shared, peer.is_none_or(|p| p.ip().is_loopback()), startup),
+        Ok(startup) => match authenticate(shared, &mut stream, &mut input, &startup).await? {
+            Some(Ok(())) => admit(shared, startup),
+            Some(Err(error)) => Err(error),
+            None => return Ok(None),
+        },
         Err(error) => Err(error),
     };
     match outcome {
         Ok(backend) => Ok(Some(Opened { stream, input, backend })),
         Err(error) => {
+            shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
             tracing::info!(peer = ?peer, sqlstate = %error.sqlstate(), "refused: {}", error.message());
             let mut reply = Reply::default();
             reply.error(Severity::Fatal, &error, None);
@@ -198,14 +217,121 @@ async fn enter(
     }
 }
 
-fn admit(shared: &Arc<Shared>, loopback: bool, startup: Startup) -> Result<Backend> {
-    if !loopback {
+/// Has the client show that it is who it says. `None`: it has left.
+///
+/// As long as no role has a password there is nothing to ask for: clients of this machine are trusted, others
+/// are refused. From the first password on everybody is asked.
+async fn authenticate(
+    shared: &Arc<Shared>,
+    stream: &mut Stream,
+    input: &mut Input,
+    startup: &Startup,
+) -> io::Result<Option<Result<()>>> {
+    let db = shared.seats.database();
+    let local = stream.peer().is_none_or(|p| p.ip().is_loopback());
+    if !db.has_passwords() {
+        let error = Error::new(
+            SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+            "connections from other machines are not accepted as long as no role has a password",
+        )
+        .hint("On the server's machine: ALTER ROLE postgres PASSWORD '...'.");
+        return Ok(Some(if local { Ok(()) } else { Err(error) }));
+    }
+    if !local && shared.config.require_tls && !stream.is_encrypted() {
+        return Ok(Some(Err(Error::new(
+            SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+            "connections from other machines must be encrypted",
+        )
+        .hint("Connect with sslmode=require."))));
+    }
+    let role = db.role(&startup.user);
+    let holds = |until: Option<i64>| until.is_none_or(|until| until > now_micros());
+    let verifier = role
+        .as_ref()
+        .filter(|r| holds(r.valid_until))
+        .and_then(|r| r.verifier.as_deref())
+        .and_then(|v| v.parse::<Verifier>().ok());
+    let real = verifier.is_some();
+    let verifier = verifier.unwrap_or_else(|| auth::mock(&startup.user, &shared.secret));
+    let mut reply = Reply::default();
+    reply.authentication_sasl(&[auth::MECHANISM]);
+    send(shared, stream, &mut reply).await?;
+    let Some(first) = password_message(stream, input).await? else { return Ok(None) };
+    let (exchange, server_first) = match first.and_then(|m| Exchange::begin(Reader::new(&m), verifier, real))
+    {
+        Ok(begun) => begun,
+        Err(error) => return Ok(Some(Err(error))),
+    };
+    reply.authentication_sasl_data(SASL_CONTINUE, &server_first);
+    send(shared, stream, &mut reply).await?;
+    let Some(last) = password_message(stream, input).await? else { return Ok(None) };
+    let outcome = last.and_then(|m| exchange.end(Reader::new(&m)));
+    Ok(Some(match outcome {
+        Ok(Some(server_final)) => {
+            reply.authentication_sasl_data(SASL_FINAL, &server_final);
+            send(shared, stream, &mut reply).await?;
+            Ok(())
+        }
+        Ok(None) => {
+            let message = format!("password authentication failed for user \"{}\"", startup.user);
+            Err(Error::new(auth::INVALID_PASSWORD, message))
+        }
+        Err(error) => Err(error),
+    }))
+}
+
+const SASL_CONTINUE: i32 = 11;
+const SASL_FINAL: i32 = 12;
+
+/// Microseconds since 2000-01-01 UTC.
+fn now_micros() -> i64 {
+    const SECONDS_TO_2000: i64 = 946_684_800;
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since_1970.as_micros() as i64 - SECONDS_TO_2000 * 1_000_000
+}
+
+async fn send(shared: &Shared, stream: &mut Stream, reply: &mut Reply) -> io::Result<()> {
+    match write(stream, reply, shared.config.write_timeout).await {
+        Ok(()) => Ok(()),
+        Err(End::Lost(error)) => Err(error),
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+/// The body of a message of type `p`; `None`: the client has left.
+async fn password_message(stream: &mut Stream, input: &mut Input) -> io::Result<Option<Result<Vec<u8>>>> {
+    loop {
+        match input.front(PACKET_BYTES_MAX) {
+            Front::Message(b'p') => {
+                let body = input.body().rest().to_vec();
+                input.advance();
+                return Ok(Some(Ok(body)));
+            }
+            Front::Message(b'X') => return Ok(None),
+            Front::Message(tag) | Front::BadLength(tag, _) => {
+                let message = format!("expected SASL response, got message type {tag}");
+                return Ok(Some(Err(violation(message))));
+            }
+            Front::Incomplete => {
+                if input.fill(stream).await? == 0 {
+                    return Ok(None);
+                }
+            }
+        }
+    }
+}
+
+fn admit(shared: &Arc<Shared>, startup: Startup) -> Result<Backend> {
+    let role = shared.seats.database().role(&startup.user);
+    let limit = role.as_ref().and_then(|r| usize::try_from(r.connection_limit).ok().filter(|_| !r.superuser));
+    if limit.is_some_and(|limit| shared.cancellation.of_user(&startup.user) >= limit) {
         return Err(Error::new(
-            SqlState::new("28000"),
-            "connections from other machines need a role with a password",
+            SqlState::TOO_MANY_CONNECTIONS,
+            format!("too many connections for role \"{}\"", startup.user),
         ));
     }
-    let mut backend = Backend::new(shared.clone(), shared.cancellation.open());
+    let mut backend = Backend::new(shared.clone(), shared.cancellation.open(&startup.user));
+    backend.session()?.log_in_as(&startup.user)?;
     if startup.minor > 0 || !startup.unknown.is_empty() {
         let unknown: Vec<&str> = startup.unknown.iter().map(String::as_str).collect();
         backend.reply.negotiate_protocol_version(&unknown);

@@ -1,5 +1,6 @@
 //! A client's socket, encrypted or not.
 
+use crate::tls::Tls;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -7,10 +8,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
 
 /// See the module's head.
 pub(crate) enum Stream {
     Tcp(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
 }
 
 /// Silence after which the network is asked whether the client is still there; and how often.
@@ -30,6 +33,19 @@ impl Stream {
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
         match self {
             Stream::Tcp(stream) => stream.peer_addr().ok(),
+            Stream::Tls(stream) => stream.get_ref().0.peer_addr().ok(),
+        }
+    }
+
+    pub(crate) fn is_encrypted(&self) -> bool {
+        matches!(self, Stream::Tls(_))
+    }
+
+    /// Goes on encrypted.
+    pub(crate) async fn encrypt(self, tls: &Tls) -> io::Result<Stream> {
+        match self {
+            Stream::Tcp(stream) => Ok(Stream::Tls(Box::new(tls.0.accept(stream).await?))),
+            encrypted @ Stream::Tls(_) => Ok(encrypted),
         }
     }
 }
@@ -38,6 +54,7 @@ impl AsyncRead for Stream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
+            Stream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
         }
     }
 }
@@ -46,16 +63,19 @@ impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
+            Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
         }
     }
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_flush(cx),
+            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

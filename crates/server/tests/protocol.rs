@@ -30,7 +30,7 @@ fn a_client_is_told_who_it_speaks_with() {
     let mut answer = [0];
     std::io::Read::read_exact(&mut client.socket, &mut answer).expect("an answer");
     assert_eq!(&answer, b"N");
-    client.startup(&[("user", "me"), ("application_name", "shop"), ("TimeZone", "Europe/Zurich")]);
+    client.startup(&[("user", "postgres"), ("application_name", "shop"), ("TimeZone", "Europe/Zurich")]);
     let messages = client.until_ready();
     let parameters: Vec<String> =
         messages.iter().filter(|m| m.tag == 'S').map(|m| m.text().replace('\0', "=")).collect();
@@ -54,9 +54,10 @@ fn who_cannot_be_let_in_hears_why() {
         messages[0].field('C').expect("a code")
     };
     assert_eq!(refused(&[("database", "x")]), "28000");
-    assert_eq!(refused(&[("user", "x"), ("client_encoding", "LATIN1")]), "22023");
-    assert_eq!(refused(&[("user", "x"), ("nonsense", "1")]), "42704");
-    assert_eq!(refused(&[("user", "x"), ("replication", "database")]), "0A000");
+    assert_eq!(refused(&[("user", "nobody")]), "28000");
+    assert_eq!(refused(&[("user", "postgres"), ("client_encoding", "LATIN1")]), "22023");
+    assert_eq!(refused(&[("user", "postgres"), ("nonsense", "1")]), "42704");
+    assert_eq!(refused(&[("user", "postgres"), ("replication", "database")]), "0A000");
     let mut client = Client::connect(running.address);
     client.packet(&(2i32 << 16).to_be_bytes());
     assert_eq!(client.until_ready()[0].field('C').as_deref(), Some("0A000"));
@@ -278,11 +279,32 @@ fn copy_brings_rows_in_and_out() {
     );
 }
 
+/// As pgbench -i does.
+#[test]
+fn truncate_in_a_transaction_can_be_undone() {
+    let running = accounts();
+    let mut client = running.client();
+    client.query("CREATE TABLE entry (id int PRIMARY KEY, account int REFERENCES account)");
+    client.query("INSERT INTO entry VALUES (1, 1)");
+    assert_eq!(client.query("BEGIN; TRUNCATE account"), ["C:BEGIN", "E:0A000", "Z:E"]);
+    client.query("ROLLBACK");
+    let count = "SELECT (SELECT count(*) FROM account), (SELECT count(*) FROM entry)";
+    assert_eq!(client.query("BEGIN; TRUNCATE account, entry"), ["C:BEGIN", "C:TRUNCATE TABLE", "Z:T"]);
+    assert_eq!(client.query(count)[1], "D:0,0");
+    assert_eq!(client.query("ROLLBACK"), ["C:ROLLBACK", "Z:I"]);
+    assert_eq!(client.query(count)[1], "D:2,1");
+    assert_eq!(
+        client.query("BEGIN; TRUNCATE account CASCADE; COMMIT"),
+        ["C:BEGIN", "N:00000", "C:TRUNCATE TABLE", "C:COMMIT", "Z:I"]
+    );
+    assert_eq!(client.query(count)[1], "D:0,0");
+}
+
 #[test]
 fn a_statement_is_cancelled_with_its_key() {
     let running = Running::start();
     let mut client = Client::connect(running.address);
-    client.startup(&[("user", "me")]);
+    client.startup(&[("user", "postgres")]);
     let key = client.until_ready().into_iter().find(|m| m.tag == 'K').expect("a key").body;
     client.message('Q', b"DO $$ DECLARE n bigint := 0; BEGIN LOOP n := n + 1; END LOOP; END $$\0").send();
     std::thread::sleep(std::time::Duration::from_millis(50));

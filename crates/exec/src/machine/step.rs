@@ -265,11 +265,12 @@ impl Machine {
                 // ---- control ----
                 Inst::Jump { to } => pc = to as usize,
                 Inst::Back { to } => {
-                    pc = to as usize;
                     self.turns -= 1;
                     if self.turns == 0 || self.heap.used() > self.compact_at {
+                        // The error is the jump's, not of what it goes back to.
                         attempt!(self.safe_point(frame, ctx));
                     }
+                    pc = to as usize;
                 }
                 Inst::JumpBool { when, src, to } => {
                     let value = reg!(src);

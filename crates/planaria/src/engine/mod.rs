@@ -33,6 +33,7 @@ mod session;
 pub(crate) mod settings;
 mod snapshot;
 mod statement;
+mod truncate;
 mod user;
 
 use crate::graph::{Graph, GraphRequest};
@@ -59,6 +60,7 @@ use session::SessionCore;
 use snapshot::Snapshot;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 pub(crate) use serve::KeptState;
 pub(crate) use statement::PreparedStatement;
@@ -317,6 +319,8 @@ impl<P: Protocol> EngineApi for Handle<P> {
             log_records: log.as_ref().map_or(0, |l| l.records),
             log_bytes: log.as_ref().map_or(0, |l| l.bytes),
             fsyncs: log.as_ref().map_or(0, |l| l.syncs),
+            sync_time: log.as_ref().map_or(Duration::ZERO, |l| l.sync_time),
+            sync_histogram: log.as_ref().map_or(Vec::new(), |l| l.sync_histogram.to_vec()),
             memory,
         }
     }

@@ -198,12 +198,16 @@ fn shown_milliseconds(ms: u64) -> String {
     if ms == 0 { "0".to_owned() } else { format!("{ms}ms") }
 }
 
+/// Whether a text means the value, in one of PostgreSQL's spellings.
 fn same(is: &str, wanted: &str) -> bool {
-    let plain = |s: &str| s.to_ascii_lowercase().replace(['-', '/', ' '], "");
+    // Of names of encodings only letters and digits count: asyncpg says 'utf-8', quotes and all.
+    let plain = |s: &str| -> String {
+        s.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+    };
     let wanted = plain(wanted);
     plain(is) == wanted
         || plain(is) == "utc"
-            && ["gmt", "etcutc", "etcgmt", "utc0", "0", "+00", "00", "z", "zulu"].contains(&wanted.as_str())
+            && ["gmt", "etcutc", "etcgmt", "utc0", "0", "00", "z", "zulu"].contains(&wanted.as_str())
         || plain(is) == "utf8" && wanted == "unicode"
 }
 
@@ -326,6 +330,8 @@ mod tests {
     fn only_what_is_can_be_set() {
         let mut settings = Settings::default();
         assert!(settings.set("TimeZone", Some(&one("utc")), false).is_ok());
+        assert!(settings.set("client_encoding", Some(&one("'utf-8'")), false).is_ok());
+        assert!(settings.set("client_encoding", Some(&one("latin1")), false).is_err());
         let error = settings.set("timezone", Some(&one("Europe/Zurich")), false).expect_err("refused");
         assert_eq!(error.sqlstate().as_str(), "22023");
         assert_eq!(settings.set("nonsense", None, false).expect_err("unknown").sqlstate().as_str(), "42704");

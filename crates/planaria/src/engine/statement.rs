@@ -328,6 +328,9 @@ impl<P: Protocol> SessionCore<P> {
                 )
                 .at(statement.position));
             }
+            StatementKind::Truncate { .. } if matches!(self.block, Block::Open) => {
+                self.truncate_in_block(statement, text)?
+            }
             _ => self.change_schema(statement, text)?,
         };
         result.notices.append(&mut std::mem::take(&mut self.notices));

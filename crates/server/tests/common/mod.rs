@@ -42,12 +42,25 @@ impl Running {
 
     /// Connects with tokio-postgres and runs `f`.
     pub fn drive<T>(&self, f: impl AsyncFnOnce(tokio_postgres::Client) -> T) -> T {
+        self.drive_as("postgres", "x", f)
+    }
+
+    /// The same as a role.
+    pub fn drive_as<T>(
+        &self,
+        user: &str,
+        password: &str,
+        f: impl AsyncFnOnce(tokio_postgres::Client) -> T,
+    ) -> T {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .expect("a runtime");
-        let address = format!("host=127.0.0.1 port={} user=postgres dbname=test", self.address.port());
+        let address = format!(
+            "host=127.0.0.1 port={} user={user} password={password} dbname=test",
+            self.address.port()
+        );
         runtime.block_on(async {
             let (client, connection) =
                 tokio_postgres::connect(&address, tokio_postgres::NoTls).await.expect("connects");

@@ -1,0 +1,178 @@
+//! What one client does wrong is felt by nobody else, and has a limit.
+
+mod common;
+
+use common::{Client, Running, shown};
+use planaria::Database;
+use planaria_server::{Config, Monitor};
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+
+fn with(config: Config) -> Running {
+    Running::with(Database::in_memory().expect("a database"), config)
+}
+
+#[test]
+fn messages_and_answers_have_limits() {
+    let running = with(Config { max_message_bytes: 1_000, max_result_bytes: 10_000, ..Config::default() });
+    let mut client = running.client();
+    assert_eq!(client.query("SELECT repeat('x', 20000)"), ["E:54000", "Z:I"]);
+    assert_eq!(client.query("SELECT generate_series(1, 10000)"), ["E:54000", "Z:I"]);
+    assert_eq!(client.query("COPY (SELECT generate_series(1, 10000)) TO STDOUT"), ["E:54000", "Z:I"]);
+    assert_eq!(client.query("SELECT 1"), ["T", "D:1", "C:SELECT 1", "Z:I"]);
+    client.message('Q', &[b'x'; 2_000]).send();
+    assert_eq!(client.next().expect("a word").field('C').as_deref(), Some("08P01"));
+    assert_eq!(client.next(), None);
+}
+
+#[test]
+fn who_is_silent_at_the_door_is_sent_away() {
+    let running = with(Config { startup_timeout: Duration::from_millis(100), ..Config::default() });
+    let begin = Instant::now();
+    let mut silent = Client::connect(running.address);
+    let mut half = Client::connect(running.address);
+    half.socket.write_all(b"\0\0\0\x20\0\x03").expect("writes");
+    assert_eq!(silent.next(), None);
+    assert_eq!(half.next(), None);
+    assert!(begin.elapsed() < Duration::from_secs(10));
+    assert_eq!(running.client().query("SELECT 1").len(), 4);
+}
+
+#[test]
+fn connections_beyond_the_limit_are_refused_until_one_leaves() {
+    let running = with(Config { max_connections: 2, ..Config::default() });
+    let (first, _second) = (running.client(), running.client());
+    let mut third = Client::connect(running.address);
+    assert_eq!(third.next().expect("a word").field('C').as_deref(), Some("53300"));
+    assert_eq!(third.next(), None);
+    drop((first, third));
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let mut client = Client::connect(running.address);
+        client.startup(&[("user", "postgres")]);
+        if client.next().is_some_and(|m| m.tag == 'R') {
+            break;
+        }
+        assert!(Instant::now() < deadline, "the place is free again");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn who_does_not_read_is_closed_and_its_transaction_undone() {
+    let running = with(Config { write_timeout: Duration::from_millis(200), ..Config::default() });
+    running.db.execute_script("CREATE TABLE t (n int PRIMARY KEY)").expect("a table");
+    let mut slow = running.client();
+    slow.query("BEGIN; INSERT INTO t VALUES (1)");
+    slow.message('Q', b"SELECT repeat('x', 1000) FROM generate_series(1, 50000)\0").send();
+    let mut other = running.client();
+    assert_eq!(other.query("SELECT count(*) FROM t"), ["T", "D:0", "C:SELECT 1", "Z:I"]);
+    // Longer than the server's patience and less than all there is to read.
+    std::thread::sleep(Duration::from_millis(700));
+    let mut all = Vec::new();
+    let _ = slow.socket.read_to_end(&mut all);
+    assert!(all.len() < 50_000_000, "it was not written to the end");
+    assert_eq!(other.query("INSERT INTO t VALUES (1)"), ["C:INSERT 0 1", "Z:I"]);
+}
+
+#[test]
+fn who_goes_away_in_a_transaction_leaves_nothing() {
+    let running = with(Config::default());
+    running.db.execute_script("CREATE TABLE t (n int PRIMARY KEY)").expect("a table");
+    for _ in 0..20 {
+        let mut client = running.client();
+        client.query("BEGIN; INSERT INTO t VALUES (1)");
+    }
+    let mut client = running.client();
+    assert_eq!(client.query("SELECT count(*) FROM t"), ["T", "D:0", "C:SELECT 1", "Z:I"]);
+    client.query("SET idle_in_transaction_session_timeout = '100ms'");
+    client.query("BEGIN; INSERT INTO t VALUES (1)");
+    assert_eq!(client.next().expect("a word").field('C').as_deref(), Some("25P03"));
+    assert_eq!(client.next(), None);
+    assert_eq!(running.client().query("INSERT INTO t VALUES (1)"), ["C:INSERT 0 1", "Z:I"]);
+}
+
+/// A seat of the engine is taken while a transaction is open; many connections share few.
+#[test]
+fn many_idle_connections_cost_no_seats() {
+    let running = with(Config { max_connections: 600, threads: Some(2), ..Config::default() });
+    let mut clients: Vec<Client> = (0..500).map(|_| running.client()).collect();
+    for client in &mut clients {
+        assert_eq!(client.query("SELECT 1").len(), 4);
+    }
+    // Schema changes look at every seat that was ever taken.
+    assert_eq!(clients[0].query("CREATE TABLE t (n int)"), ["C:CREATE TABLE", "Z:I"]);
+    for client in &mut clients {
+        client.message('Q', b"INSERT INTO t VALUES (1)\0").send();
+    }
+    for client in &mut clients {
+        assert_eq!(shown(&client.until_ready()), ["C:INSERT 0 1", "Z:I"]);
+    }
+    assert_eq!(clients[7].query("SELECT count(*) FROM t"), ["T", "D:500", "C:SELECT 1", "Z:I"]);
+}
+
+/// Statements that take long do not keep others from being served, however many they are.
+#[test]
+fn long_statements_keep_nobody_waiting() {
+    let running = with(Config { threads: Some(1), ..Config::default() });
+    let endless = b"DO $$ BEGIN LOOP NULL; END LOOP; END $$\0";
+    let keys: Vec<(Client, Vec<u8>)> = (0..3)
+        .map(|_| {
+            let mut client = Client::connect(running.address);
+            client.startup(&[("user", "postgres")]);
+            let key = client.until_ready().into_iter().find(|m| m.tag == 'K').expect("a key").body;
+            client.message('Q', endless).send();
+            (client, key)
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(running.client().query("SELECT 1"), ["T", "D:1", "C:SELECT 1", "Z:I"]);
+    for (mut client, key) in keys {
+        let mut request = 80_877_102i32.to_be_bytes().to_vec();
+        request.extend_from_slice(&key);
+        Client::connect(running.address).packet(&request);
+        assert_eq!(shown(&client.until_ready()), ["E:57014", "Z:I"]);
+    }
+}
+
+#[test]
+fn health_and_metrics_answer_over_http() {
+    let monitor = Monitor::bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
+    let get = |path: &str| {
+        let mut stream = std::net::TcpStream::connect(monitor.address()).expect("connects");
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").expect("writes");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer
+    };
+    assert!(get("/health").starts_with("HTTP/1.1 503"), "nobody is served yet");
+    assert!(get("/metrics").contains("planaria_up 0\n"));
+    let db = std::sync::Arc::new(Database::in_memory().expect("a database"));
+    let listen = vec!["127.0.0.1:0".parse().expect("an address")];
+    let server =
+        planaria_server::Server::bind(db, Config { listen, ..Config::default() }).expect("a free port");
+    let (address, stopper) = (server.addresses()[0], server.stopper());
+    monitor.serving(&server);
+    let thread = std::thread::spawn(move || server.run());
+    let mut client = Client::enter(address);
+    client.query("CREATE FUNCTION one() RETURNS int LANGUAGE sql AS 'SELECT 1'");
+    client.query("SELECT one()");
+    client.query("SELECT nix");
+    assert!(get("/health").starts_with("HTTP/1.1 200"));
+    let page = get("/metrics");
+    for line in [
+        "planaria_up 1\n",
+        "planaria_connections 1\n",
+        "planaria_errors_total{sqlstate=\"42703\"} 1\n",
+        "planaria_procedure_seconds_count{procedure=\"one\"} 1\n",
+    ] {
+        assert!(page.contains(line), "{line}{page}");
+    }
+    assert!(get("/status").contains("connections    1 of 1000"));
+    assert!(get("/nix").starts_with("HTTP/1.1 404"));
+    drop(client);
+    stopper.stop();
+    thread.join().expect("joins").expect("well");
+    monitor.stopping();
+    assert!(get("/health").starts_with("HTTP/1.1 503"));
+}
