@@ -26,7 +26,7 @@ mod host;
 mod machine;
 
 pub use code::{Code, IndexMeta, Source, TableMeta};
-pub use compile::{CompileEnv, compile};
+pub use compile::{CompileEnv, Conversion, compile, conversion};
 pub use heap::Heap;
 pub use host::{Context, Dynamic, Host, Interrupt, Link};
 pub use machine::Machine;

@@ -131,6 +131,52 @@ impl<H: Header> SerialTxn<H> {
         }
     }
 
+    /// The row with this key of a unique index, not copied: see [`SerialTxn::words`]. Without `UNDO` alone.
+    #[inline]
+    pub fn find(&mut self, table: &Table<H>, index: IndexId, key: &KeyBuf) -> Option<RowHandle> {
+        let record = self.record_of(table, index, key)?;
+        self.rows.push(record);
+        Some(RowHandle((self.rows.len() - 1) as u32))
+    }
+
+    /// The words of a row that this transaction found, where they are. They change with the next update.
+    #[inline]
+    pub fn words(&self, row: RowHandle) -> &[AtomicU64] {
+        look(self.rows[row.0 as usize], self.participant.pinned()).words()
+    }
+
+    /// The next row of a scan of a primary index, not copied. Without `UNDO` alone.
+    pub fn next_row(&mut self, table: &Table<H>, cursor: CursorId) -> Option<RowHandle> {
+        let slot = &mut self.cursors[cursor.0 as usize];
+        debug_assert_eq!(slot.index, IndexId::PRIMARY, "entries of others may be stale");
+        let pin = self.participant.pinned();
+        loop {
+            if let Some(ahead) = slot.cursor.upcoming().get(PREFETCH_AHEAD) {
+                RecordPtr::<H>::from_word(*ahead).prefetch();
+            }
+            let (_, word) = slot.cursor.next(table.index(slot.index).tree(), pin, |_| ())?;
+            let record: RecordPtr<H> = RecordPtr::from_word(word);
+            if look(record, pin).header().is_present() {
+                self.rows.push(record);
+                return Some(RowHandle((self.rows.len() - 1) as u32));
+            }
+        }
+    }
+
+    /// The record with this key.
+    #[inline]
+    fn record_of(&mut self, table: &Table<H>, index: IndexId, key: &KeyBuf) -> Option<RecordPtr<H>> {
+        if index != IndexId::PRIMARY {
+            let (found, _) = table.index(index).tree().get(self.participant.pinned(), key.words());
+            return found.map(RecordPtr::from_word);
+        }
+        if let Some(record) = self.met_ahead(table.id(), key) {
+            return Some(record);
+        }
+        let (finger, pin) = finger(&mut self.fingers, &self.participant, table.id());
+        table.index(index).tree().get_near(finger, pin, key.words()).map(RecordPtr::from_word)
+    }
+
     /// The record with this key, if it was looked for ahead and still holds a row: a row that is gone
     /// may have come again as another record.
     #[inline]
@@ -229,16 +275,13 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
         key: &KeyBuf,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
-        let found = if !UNDO && index == IndexId::PRIMARY {
-            if let Some(record) = txn.met_ahead(table.id(), key) {
-                return txn.read(record, arena).map(Some);
-            }
-            let (finger, pin) = finger(&mut txn.fingers, &txn.participant, table.id());
-            table.index(index).tree().get_near(finger, pin, key.words())
+        let found = if UNDO {
+            let (found, _) = table.index(index).tree().get(txn.participant.pinned(), key.words());
+            found.map(RecordPtr::from_word)
         } else {
-            table.index(index).tree().get(txn.participant.pinned(), key.words()).0
+            txn.record_of(table, index, key)
         };
-        found.map(|word| txn.read(RecordPtr::from_word(word), arena)).transpose()
+        found.map(|record| txn.read(record, arena)).transpose()
     }
 
     fn scan_open(

@@ -305,6 +305,13 @@ impl<'p, H> RecordRef<'p, H> {
         }
     }
 
+    /// The words of the image, for who is alone with the record: they are not copied, so nothing tells
+    /// whether they belong together.
+    #[inline]
+    pub fn words(self) -> &'p [AtomicU64] {
+        self.image()
+    }
+
     /// Copies the image into an arena. The copy may be torn: believe it only after the protocol's
     /// check.
     #[inline]

@@ -20,6 +20,7 @@
 
 use planaria_base::limits::{NUMERIC_DIGITS_WORD, ROW_BYTES_MAX};
 use planaria_base::numeric::PackedNumeric;
+use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use planaria_base::types::SystemType;
 use planaria_base::{ColumnId, Error, Numeric, Result, SqlState, Type};
 use std::ops::Range;
@@ -132,11 +133,77 @@ fn view(image: &[u64]) -> &[u8] {
     bytemuck::cast_slice(image)
 }
 
-#[inline]
-fn load<const N: usize>(image: &[u64], offset: u32) -> [u8; N] {
-    let at = offset as usize;
-    // Images come from `RowLayout`, so the fixed part is there; a bounds check is all it costs.
-    *view(image)[at..].first_chunk::<N>().expect("image shorter than its layout")
+/// The words of an image: a copy, or those of a record ([`crate::RecordRef::words`]).
+pub trait Words {
+    /// `N` bytes (16 at most) from a byte offset on.
+    fn load<const N: usize>(&self, offset: u32) -> [u8; N];
+}
+
+impl Words for [u64] {
+    #[inline]
+    fn load<const N: usize>(&self, offset: u32) -> [u8; N] {
+        let at = offset as usize;
+        // Images come from `RowLayout`, so the fixed part is there; a bounds check is all it costs.
+        *view(self)[at..].first_chunk::<N>().expect("image shorter than its layout")
+    }
+}
+
+impl Words for [AtomicU64] {
+    #[inline]
+    fn load<const N: usize>(&self, offset: u32) -> [u8; N] {
+        let (at, shift) = (offset as usize / 8, offset % 8 * 8);
+        let mut bytes = [0; N];
+        for (i, chunk) in bytes.chunks_mut(8).enumerate() {
+            let mut word = self[at + i].load(Ordering::Relaxed) >> shift;
+            if shift as usize + chunk.len() * 8 > 64 {
+                word |= self[at + i + 1].load(Ordering::Relaxed) << (64 - shift);
+            }
+            chunk.copy_from_slice(&word.to_le_bytes()[..chunk.len()]);
+        }
+        bytes
+    }
+}
+
+/// Words of an image that are changed in place.
+trait WordsMut: Words {
+    /// Puts `N` bytes (16 at most) at a byte offset.
+    fn store<const N: usize>(&mut self, offset: u32, value: [u8; N]);
+}
+
+impl WordsMut for [u64] {
+    #[inline]
+    fn store<const N: usize>(&mut self, offset: u32, value: [u8; N]) {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(self);
+        *bytes[offset as usize..].first_chunk_mut::<N>().expect("within the fixed part") = value;
+    }
+}
+
+/// A record's words, changed by the only one who is at them.
+struct InPlace<'r>(&'r [AtomicU64]);
+
+impl Words for InPlace<'_> {
+    #[inline]
+    fn load<const N: usize>(&self, offset: u32) -> [u8; N] {
+        self.0.load(offset)
+    }
+}
+
+impl WordsMut for InPlace<'_> {
+    #[inline]
+    fn store<const N: usize>(&mut self, offset: u32, value: [u8; N]) {
+        // Fixed-width columns are aligned to their width (see the module's head): none crosses words.
+        let (at, shift) = (offset as usize / 8, offset % 8 * 8);
+        for (word, chunk) in self.0[at..].iter().zip(value.chunks(8)) {
+            let mut new = [0; 8];
+            new[..chunk.len()].copy_from_slice(chunk);
+            let new = u64::from_le_bytes(new) << shift;
+            let kept = match chunk.len() {
+                8 => 0,
+                len => word.load(Ordering::Relaxed) & !(((1 << (len * 8)) - 1) << shift),
+            };
+            word.store(kept | new, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Column {
@@ -157,63 +224,75 @@ impl Column {
     }
     /// Whether it is NULL.
     #[inline]
-    pub fn is_null(&self, image: &[u64]) -> bool {
-        self.null_mask != 0 && view(image)[self.null_byte as usize] & self.null_mask != 0
+    pub fn is_null<W: Words + ?Sized>(&self, image: &W) -> bool {
+        self.null_mask != 0 && image.load::<1>(self.null_byte)[0] & self.null_mask != 0
     }
     /// A boolean (as 0 or 1), integer, date, timestamp or interval; the mantissa of a `Decimal`.
     #[inline]
-    pub fn int(&self, image: &[u64]) -> i64 {
+    pub fn int<W: Words + ?Sized>(&self, image: &W) -> i64 {
         match self.kind {
-            ColumnKind::Int8 | ColumnKind::Decimal => i64::from_le_bytes(load(image, self.offset)),
-            ColumnKind::Int4 => i64::from(i32::from_le_bytes(load(image, self.offset))),
-            ColumnKind::Int2 => i64::from(i16::from_le_bytes(load(image, self.offset))),
-            ColumnKind::Bool => i64::from(view(image)[self.offset as usize]),
+            ColumnKind::Int8 | ColumnKind::Decimal => i64::from_le_bytes(image.load(self.offset)),
+            ColumnKind::Int4 => i64::from(i32::from_le_bytes(image.load(self.offset))),
+            ColumnKind::Int2 => i64::from(i16::from_le_bytes(image.load(self.offset))),
+            ColumnKind::Bool => i64::from(image.load::<1>(self.offset)[0]),
             _ => unreachable!("not an integer column"),
         }
     }
     /// A boolean.
     #[inline]
-    pub fn bool(&self, image: &[u64]) -> bool {
+    pub fn bool<W: Words + ?Sized>(&self, image: &W) -> bool {
         debug_assert_eq!(self.kind, ColumnKind::Bool);
-        view(image)[self.offset as usize] != 0
+        image.load::<1>(self.offset)[0] != 0
     }
     /// A double precision.
     #[inline]
-    pub fn float(&self, image: &[u64]) -> f64 {
+    pub fn float<W: Words + ?Sized>(&self, image: &W) -> f64 {
         debug_assert_eq!(self.kind, ColumnKind::Float8);
-        f64::from_le_bytes(load(image, self.offset))
+        f64::from_le_bytes(image.load(self.offset))
     }
     /// A numeric of either form.
     #[inline]
-    pub fn numeric(&self, image: &[u64]) -> Numeric {
+    pub fn numeric<W: Words + ?Sized>(&self, image: &W) -> Numeric {
         if self.kind == ColumnKind::Decimal {
-            let mantissa = i128::from(i64::from_le_bytes(load(image, self.offset)));
+            let mantissa = i128::from(i64::from_le_bytes(image.load(self.offset)));
             return Numeric::from_parts(mantissa, self.scale).expect("64 bits fit a mantissa");
         }
         debug_assert_eq!(self.kind, ColumnKind::Numeric);
-        let low = u64::from_le_bytes(load(image, self.offset));
-        let high = u64::from_le_bytes(load(image, self.offset + 8));
+        let low = u64::from_le_bytes(image.load(self.offset));
+        let high = u64::from_le_bytes(image.load(self.offset + 8));
         PackedNumeric([low, high]).unpack()
     }
     /// A uuid.
     #[inline]
-    pub fn uuid(&self, image: &[u64]) -> [u8; 16] {
+    pub fn uuid<W: Words + ?Sized>(&self, image: &W) -> [u8; 16] {
         debug_assert_eq!(self.kind, ColumnKind::Uuid);
-        load(image, self.offset)
+        image.load(self.offset)
     }
     /// Where the bytes of a text or bytea stand within the image.
     #[inline]
-    pub fn bytes_range(&self, image: &[u64]) -> Range<usize> {
+    pub fn bytes_range<W: Words + ?Sized>(&self, image: &W) -> Range<usize> {
         debug_assert_eq!(self.kind, ColumnKind::Bytes);
-        let end = u32::from_le_bytes(load(image, self.offset)) as usize;
+        let end = u32::from_le_bytes(image.load(self.offset)) as usize;
         let start =
-            if self.begin != 0 { self.begin } else { u32::from_le_bytes(load(image, self.offset - 4)) };
+            if self.begin != 0 { self.begin } else { u32::from_le_bytes(image.load(self.offset - 4)) };
         start as usize..end
     }
     /// A text or bytea.
     #[inline]
     pub fn bytes<'a>(&self, image: &'a [u64]) -> &'a [u8] {
         &view(image)[self.bytes_range(image)]
+    }
+    /// Appends a text or bytea to a buffer, from an image that nobody changes meanwhile.
+    pub fn copy_bytes<W: Words + ?Sized>(&self, image: &W, out: &mut Vec<u8>) {
+        let Range { mut start, end } = self.bytes_range(image);
+        while end - start >= 8 {
+            out.extend_from_slice(&image.load::<8>(start as u32));
+            start += 8;
+        }
+        while start < end {
+            out.extend_from_slice(&image.load::<1>(start as u32));
+            start += 1;
+        }
     }
     /// The value, whatever its kind.
     #[inline]
@@ -336,7 +415,7 @@ impl RowLayout {
         words.len() >= self.fixed_words()
             && self.variable.iter().all(|id| {
                 let begin = end;
-                end = u32::from_le_bytes(load(words, self.column(*id).offset)) as usize;
+                end = u32::from_le_bytes(words.load(self.column(*id).offset)) as usize;
                 begin <= end && end <= words.len() * 8
             })
     }
@@ -395,7 +474,7 @@ impl RowLayout {
         out.clear();
         out.resize((self.fixed_bytes as usize).div_ceil(8), 0);
         for id in &self.fixed {
-            self.put_fixed(self.column(*id), value(*id), out)?;
+            self.put_fixed(self.column(*id), value(*id), &mut out[..])?;
         }
         let mut end = self.fixed_bytes as usize;
         for id in &self.variable {
@@ -440,7 +519,7 @@ impl RowLayout {
             let (id, field) = change(i);
             let column = self.column(id);
             if column.kind != ColumnKind::Bytes {
-                self.put_fixed(column, field, out)?;
+                self.put_fixed(column, field, &mut out[..])?;
             }
         }
         if moves {
@@ -454,39 +533,52 @@ impl RowLayout {
         Ok(())
     }
 
+    /// Changes a column of fixed width in place: `words` are a record's, and nobody else is at them now. A
+    /// value is of its column's type (22003 if it does not fit nevertheless).
     #[inline]
-    fn put_fixed(&self, column: &Column, field: Field<'_>, out: &mut [u64]) -> Result<()> {
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
-        let at = column.offset as usize;
+    pub fn put_in_place(&self, column: &Column, field: Field<'_>, words: &[AtomicU64]) -> Result<()> {
+        self.put_fixed(column, field, &mut InPlace(words))
+    }
+
+    #[inline]
+    fn put_fixed<W: WordsMut + ?Sized>(&self, column: &Column, field: Field<'_>, out: &mut W) -> Result<()> {
+        let at = column.offset;
         if column.null_mask != 0 {
-            bytes[column.null_byte as usize] &= !column.null_mask;
+            let bits = out.load::<1>(column.null_byte)[0] & !column.null_mask;
+            let null = matches!(field, Field::Null);
+            out.store(column.null_byte, [if null { bits | column.null_mask } else { bits }]);
         }
         match (column.kind, field) {
-            (ColumnKind::Int8, Field::Int(v)) => put(bytes, at, v.to_le_bytes()),
+            (ColumnKind::Int8, Field::Int(v)) => out.store(at, v.to_le_bytes()),
             (ColumnKind::Int4, Field::Int(v)) => match i32::try_from(v) {
-                Ok(v) => put(bytes, at, v.to_le_bytes()),
+                Ok(v) => out.store(at, v.to_le_bytes()),
                 Err(_) => return Err(out_of_range()),
             },
             (ColumnKind::Int2, Field::Int(v)) => match i16::try_from(v) {
-                Ok(v) => put(bytes, at, v.to_le_bytes()),
+                Ok(v) => out.store(at, v.to_le_bytes()),
                 Err(_) => return Err(out_of_range()),
             },
-            (ColumnKind::Bool, Field::Bool(v)) => bytes[at] = u8::from(v),
-            (ColumnKind::Float8, Field::Float(v)) => put(bytes, at, v.to_le_bytes()),
+            (ColumnKind::Bool, Field::Bool(v)) => out.store(at, [u8::from(v)]),
+            (ColumnKind::Float8, Field::Float(v)) => out.store(at, v.to_le_bytes()),
             (ColumnKind::Decimal, Field::Numeric(v)) => {
                 let mantissa = at_scale(v, column.scale).ok_or_else(out_of_range)?;
-                put(bytes, at, mantissa.to_le_bytes());
+                out.store(at, mantissa.to_le_bytes());
             }
             (ColumnKind::Numeric, Field::Numeric(v)) => {
                 let [low, high] = v.pack().0;
-                put(bytes, at, low.to_le_bytes());
-                put(bytes, at + 8, high.to_le_bytes());
+                out.store(at, low.to_le_bytes());
+                out.store(at + 8, high.to_le_bytes());
             }
-            (ColumnKind::Uuid, Field::Uuid(v)) => put(bytes, at, v),
+            (ColumnKind::Uuid, Field::Uuid(v)) => out.store(at, v),
             (_, Field::Null) => {
                 assert!(column.null_mask != 0, "NULL in a column that is not nullable");
-                bytes[column.null_byte as usize] |= column.null_mask;
-                bytes[at..at + column.kind.width() as usize].fill(0);
+                match column.kind.width() {
+                    1 => out.store(at, [0; 1]),
+                    2 => out.store(at, [0; 2]),
+                    4 => out.store(at, [0; 4]),
+                    8 => out.store(at, [0; 8]),
+                    _ => out.store(at, [0; 16]),
+                }
             }
             (kind, field) => unreachable!("{field:?} in a column of kind {kind:?}"),
         }

@@ -14,6 +14,8 @@ mod simplify;
 mod table;
 mod value;
 
+pub use value::{Conversion, conversion};
+
 use crate::code::*;
 use crate::slot::Slot;
 use emit::{Emitter, Label, number};

@@ -6,7 +6,9 @@ use planaria_base::{Error, Result, Type};
 use planaria_ir::{Draw, Func, OpKind, Reg};
 
 /// What a cast from one type to another takes.
-enum Conversion {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Conversion {
+    /// The value is one of the other type as it is.
     Nothing,
     /// A range check to this width.
     Narrow(u8),
@@ -16,7 +18,8 @@ enum Conversion {
     General,
 }
 
-fn conversion(from: &Type, to: &Type) -> Conversion {
+/// What a cast takes, as far as the types tell.
+pub fn conversion(from: &Type, to: &Type) -> Conversion {
     use Type::*;
     match (from, to) {
         _ if from == to => Conversion::Nothing,

@@ -4,6 +4,7 @@
 //! order. What follows is a sweep over the partition's rows: neighbours in the order
 //! are neighbours in the indexes.
 
+use super::kernel::Surroundings;
 use super::layout::{Class, Layout};
 use super::operands::Reader;
 use super::planner::{Queues, out_of_place, poisoned};
@@ -28,6 +29,7 @@ const PIECES_PER_TRANSACTION: usize = 256;
 const AHEAD: usize = 16;
 
 /// Runs the pieces of these queues of a segment. `sorted`: pieces of different keys may change places.
+#[inline(never)]
 pub(super) fn run<H: Header>(
     worker: &mut Worker<H>,
     segment: &Segment<H>,
@@ -147,6 +149,7 @@ fn run_in_order<H: Header>(
     Ok(())
 }
 
+#[inline]
 fn run_piece<H: Header>(
     worker: &mut Worker<H>,
     layout: &Layout<H>,
@@ -154,6 +157,13 @@ fn run_piece<H: Header>(
     operands: &[u8],
     executor: &mut Executor<'_, H>,
 ) -> Result<()> {
+    let number = usize::from(executor.piece);
+    if let Some(kernel) = &layout.kernels.pieces[number] {
+        let Worker { protocol, txn, scratch, banks, .. } = worker;
+        let bank = banks.get(layout.kernels.id, layout.kernels.plans.len() + number, kernel);
+        let mut around = Surroundings { protocol, txn, tables: &layout.world.tables, scratch };
+        return kernel.run_packed(bank, operands, &mut around, executor);
+    }
     worker.machine.reset();
     worker.slots.clear();
     let mut reader = Reader(operands);

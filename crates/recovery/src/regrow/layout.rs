@@ -6,12 +6,14 @@
 //! any order. Only unique secondary indexes see across that: a key that one row gives up, another may
 //! take. A segment in which this can have happened runs such a class whole, in commit order.
 
+use super::kernel::Kernel;
 use crate::{CompiledPiece, CompiledPlan, Routines, World};
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, TableId, Type};
 use planaria_ir::{OpKind, Program};
-use planaria_storage::{Header, KeyBuf};
+use planaria_storage::{Header, KeyBuf, TableSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The first bytes of an encoded key prefix: what pieces are sorted and divided by. It orders as the
 /// prefixes do; those that agree in it stay in commit order.
@@ -94,9 +96,30 @@ pub(super) struct Planned {
     pub changes: Vec<TableId>,
 }
 
+/// The kernels of plans and pieces, by their numbers; `None` where the machine runs them.
+pub(super) struct Kernels {
+    /// Tells these from those of other layouts.
+    pub id: u64,
+    pub plans: Vec<Option<Kernel>>,
+    pub pieces: Vec<Option<Kernel>>,
+}
+
+impl Kernels {
+    fn new<H: Header>(plans: &[&CompiledPlan], tables: &TableSet<H>) -> Kernels {
+        static LAYOUTS: AtomicU64 = AtomicU64::new(1);
+        let pieces = plans.iter().flat_map(|p| &p.pieces);
+        Kernels {
+            id: LAYOUTS.fetch_add(1, Ordering::Relaxed),
+            plans: plans.iter().map(|p| Kernel::new(&p.program, tables)).collect(),
+            pieces: pieces.map(|p| Kernel::new(&p.program, tables)).collect(),
+        }
+    }
+}
+
 /// Everything above for one version of the schema and the procedures met so far. Immutable: pieces in
 /// queues refer to it.
 pub(super) struct Layout<H: Header> {
+    pub kernels: Arc<Kernels>,
     pub world: Arc<World<H>>,
     pub procedures: Vec<Planned>,
     pub pieces: Vec<PieceInfo>,
@@ -205,8 +228,9 @@ impl<H: Header> Layout<H> {
             });
         }
         let queues = classes.len();
+        let kernels = Arc::new(Kernels::new(&plans, &world.tables));
         drop(plans);
-        Ok(Layout { world, procedures, pieces, classes, tables, queues, samples: true, plans_alone })
+        Ok(Layout { kernels, world, procedures, pieces, classes, tables, queues, samples: true, plans_alone })
     }
 
     /// The same, its classes divided into at most `partitions` each by where the samples lie.
@@ -225,6 +249,7 @@ impl<H: Header> Layout<H> {
             queues += class.partitions();
         }
         Layout {
+            kernels: self.kernels.clone(),
             world: self.world.clone(),
             procedures: self.procedures.clone(),
             pieces: self.pieces.clone(),

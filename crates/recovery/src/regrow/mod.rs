@@ -23,6 +23,7 @@
 mod execute;
 mod feed;
 mod image;
+mod kernel;
 mod layout;
 mod operands;
 mod planner;

@@ -5,12 +5,13 @@
 //! is: a reference into the log batch.
 
 use super::feed::unreadable;
+use super::kernel::Surroundings;
 use super::layout::{Layout, PieceInfo, sort_key};
 use super::operands;
 use super::segment::{CHANGE, Chunk, Descriptor, PUT, Part, Segment, TAKE};
 use super::worker::{Worker, stopped};
 use crate::{CompiledPlan, Routines};
-use planaria_base::{Error, IndexId, Result, SequenceId, SqlState, Type};
+use planaria_base::{Error, IndexId, ProcedureId, Result, SequenceId, SqlState, Type};
 use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
 use planaria_ir::{Draw, Level};
 use planaria_log::{ChangeBuf, RawEffects, RawRecord, RowChange, ValueReader};
@@ -24,6 +25,7 @@ const CALLS_PER_TRANSACTION: u32 = 256;
 const SAMPLE_EVERY: u32 = 8;
 
 /// Plans one part of a segment.
+#[inline(never)]
 pub(super) fn plan_part<H: Header>(worker: &mut Worker<H>, segment: &Segment<H>, part: &Part) -> Result<()> {
     let layout = &*segment.layout;
     let plans = layout.plans()?;
@@ -194,15 +196,24 @@ fn plan_call<H: Header>(
     let layout = queues.layout;
     let number = numbers[id.index()];
     let plan = plans[number];
+    let first = layout.procedures[number].first_piece as usize;
+    let pieces = &layout.pieces[first..first + plan.pieces.len()];
+    let routines = &*layout.world.routines;
+    if let Some(kernel) = &layout.kernels.plans[number] {
+        let Worker { protocol, txn, scratch, banks, .. } = worker;
+        let bank = banks.get(layout.kernels.id, number, kernel);
+        kernel.take_logged(bank, args, &mut values, &mut scratch.heap)?.ok_or_else(unreadable)?;
+        let mut host = Planner { queues, routines, values, inputs, now: None, first, pieces };
+        let mut around = Surroundings { protocol, txn, tables: &layout.world.tables, scratch };
+        kernel.run(bank, &mut around, &mut host)?;
+        return all_given(host.inputs, id);
+    }
     worker.machine.reset();
     worker.slots.clear();
     for _ in 0..args {
         let slot = operands::logged(&mut values, worker.machine.heap_mut())?.ok_or_else(unreadable)?;
         worker.slots.push(slot);
     }
-    let first = layout.procedures[number].first_piece as usize;
-    let pieces = &layout.pieces[first..first + plan.pieces.len()];
-    let routines = &*layout.world.routines;
     let mut host = Planner { queues, routines, values, inputs, now: None, first, pieces };
     let mut ctx = Context {
         protocol: &worker.protocol,
@@ -212,13 +223,17 @@ fn plan_call<H: Header>(
         host: &mut host,
     };
     worker.machine.run(&plan.plan, &worker.slots, &mut ctx).map_err(stopped)?;
-    if host.inputs != 0 {
-        return Err(Error::new(
-            SqlState::DATA_CORRUPTED,
-            format!("the plan of procedure {} takes fewer inputs than the log has", id.0),
-        ));
+    all_given(host.inputs, id)
+}
+
+fn all_given(left: usize, id: ProcedureId) -> Result<()> {
+    if left == 0 {
+        return Ok(());
     }
-    Ok(())
+    Err(Error::new(
+        SqlState::DATA_CORRUPTED,
+        format!("the plan of procedure {} takes fewer inputs than the log has", id.0),
+    ))
 }
 
 /// A plan's surroundings: gives it the logged inputs, takes its pieces.

@@ -1,5 +1,6 @@
 //! A thread's own: machine, transaction, buffers, and where its time went.
 
+use super::kernel::{Banks, Scratch};
 use super::segment::Descriptor;
 use super::sort::Sorter;
 use planaria_base::clock::CommitClock;
@@ -30,6 +31,10 @@ pub(super) struct Worker<H: Header> {
     pub protocol: Sweep<H>,
     pub txn: <Sweep<H> as Protocol>::Txn,
     clock: CommitClock,
+    /// What kernels run in.
+    pub scratch: Scratch,
+    pub banks: Banks,
+    /// Runs what has no kernel.
     pub machine: Machine,
     pub slots: Vec<Slot>,
     pub key: KeyBuf,
@@ -51,6 +56,8 @@ impl<H: Header> Worker<H> {
             txn: protocol.worker(WorkerId(number as u16)),
             protocol,
             clock: CommitClock::new(Epoch(1)),
+            scratch: Scratch::default(),
+            banks: Banks::default(),
             machine: Machine::new(),
             slots: Vec::new(),
             key: KeyBuf::new(),

@@ -1,0 +1,536 @@
+//! From a program to its kernel.
+//!
+//! Columns that a lookup or a scan reads are not read there but before their first use on each path: if no
+//! operation between, in program order, changes that column or deletes rows of the table, and nothing
+//! else writes the register.
+
+use super::*;
+use planaria_base::ColumnId;
+use planaria_exec::{Conversion, conversion};
+use planaria_ir::func::Sig;
+use planaria_ir::{Block, Label, OpKind, ParamMode, Program, Range, Reg};
+use planaria_storage::{ColumnKind, Header, TableSet};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Registers of a program at most.
+const REGISTERS_MAX: usize = 1 << 12;
+
+impl Kernel {
+    /// The kernel of a program; `None` where only the machine can run it.
+    pub(in super::super) fn new<H: Header>(program: &Program, tables: &TableSet<H>) -> Option<Kernel> {
+        if !program.colls.is_empty() || program.regs.len() > REGISTERS_MAX {
+            return None;
+        }
+        let mut compiler = Compiler {
+            program,
+            tables,
+            ops: Vec::new(),
+            bank: vec![Slot::Null; program.regs.len()],
+            writes: vec![0; program.regs.len()],
+            reads: vec![0; program.regs.len()],
+            last_read: vec![0; program.regs.len()],
+            changes: Vec::new(),
+            place: 0,
+            lazy: BTreeMap::new(),
+            state: State::default(),
+            seen: BTreeSet::new(),
+            nulls: BTreeSet::new(),
+            regions: Vec::new(),
+            loops: 0,
+        };
+        compiler.survey();
+        let inputs: Vec<Reg> =
+            program.params.iter().filter(|p| p.mode != ParamMode::Out).map(|p| p.reg).collect();
+        compiler.state.assigned.extend(inputs.iter().copied());
+        compiler.block(&program.body)?;
+        compiler.ops.push(Op::End);
+        let at = |r: &Reg| r.index() as R;
+        Some(Kernel {
+            inputs: inputs.iter().map(at).collect(),
+            nulls: compiler.nulls.iter().map(at).collect(),
+            ops: compiler.ops.into(),
+            bank: compiler.bank.into(),
+        })
+    }
+}
+
+/// A change of rows, by its place in program order.
+enum Change {
+    Column(TableId, ColumnId),
+    Rows(TableId),
+}
+
+/// A loop or block under way, and the jumps that leave it or go on with it.
+struct Region {
+    label: Label,
+    /// Where its next turn begins, of a loop.
+    top: Option<Pc>,
+    exits: Vec<usize>,
+}
+
+/// What holds on every path to a place.
+#[derive(Clone, Default)]
+struct State {
+    /// Columns put off that have been read.
+    loaded: BTreeSet<Reg>,
+    /// Registers that were written.
+    assigned: BTreeSet<Reg>,
+}
+
+struct Compiler<'p, H: Header> {
+    program: &'p Program,
+    tables: &'p TableSet<H>,
+    ops: Vec<Op>,
+    bank: Vec<Slot>,
+    /// By register: operations that write it and that read it, and the place of the last one.
+    writes: Vec<u32>,
+    reads: Vec<u32>,
+    last_read: Vec<usize>,
+    changes: Vec<(usize, Change)>,
+    /// Place in program order of the operation being compiled.
+    place: usize,
+    /// Registers of columns that are read when they are wanted.
+    lazy: BTreeMap<Reg, (Reg, Column, bool)>,
+    state: State,
+    /// Registers read so far, in program order.
+    seen: BTreeSet<Reg>,
+    nulls: BTreeSet<Reg>,
+    regions: Vec<Region>,
+    /// Loops around this place.
+    loops: u32,
+}
+
+impl<H: Header> Compiler<'_, H> {
+    /// Counts reads and writes, and places changes, in program order.
+    fn survey(&mut self) {
+        let mut place = 0;
+        let Compiler { program, writes, reads, last_read, changes, .. } = self;
+        program.body.visit(&mut |op| {
+            place += 1;
+            op.kind.writes(&mut |r| writes[r.index()] += 1);
+            op.kind.reads(&mut |r| {
+                reads[r.index()] += 1;
+                last_read[r.index()] = place;
+            });
+            match &op.kind {
+                OpKind::Update { table, set, .. } => {
+                    changes.extend(set.iter().map(|(c, _)| (place, Change::Column(*table, *c))));
+                }
+                OpKind::Delete { table, .. } => changes.push((place, Change::Rows(*table))),
+                _ => {}
+            }
+        });
+        program.params.iter().for_each(|p| writes[p.reg.index()] += 1);
+    }
+
+    fn block(&mut self, block: &Block) -> Option<()> {
+        block.0.iter().try_for_each(|op| {
+            self.place += 1;
+            self.op(&op.kind)
+        })
+    }
+
+    /// A register about to be read.
+    fn read(&mut self, reg: Reg) -> R {
+        self.load(reg);
+        self.seen.insert(reg);
+        if !self.state.assigned.contains(&reg) {
+            self.nulls.insert(reg);
+        }
+        reg.index() as R
+    }
+
+    /// Reads a column now, if it was put off.
+    fn load(&mut self, reg: Reg) {
+        let Some((row, column, bytea)) = self.lazy.get(&reg).copied() else { return };
+        if self.state.loaded.insert(reg) {
+            let row = self.read(row);
+            self.ops.push(Op::Read { dst: reg.index() as R, row, column, bytea });
+            self.state.assigned.insert(reg);
+        }
+    }
+
+    fn read_all(&mut self, regs: &[Reg]) -> Box<[R]> {
+        regs.iter().map(|r| self.read(*r)).collect()
+    }
+
+    fn write(&mut self, reg: Reg) -> R {
+        self.state.assigned.insert(reg);
+        reg.index() as R
+    }
+
+    fn here(&self) -> Pc {
+        self.ops.len() as Pc
+    }
+
+    /// Emits a jump whose target is not known yet.
+    fn jump(&mut self, op: Op) -> usize {
+        self.ops.push(op);
+        self.ops.len() - 1
+    }
+
+    /// Has a jump go to the next operation.
+    fn land(&mut self, jump: usize) {
+        let here = self.here();
+        match &mut self.ops[jump] {
+            Op::Jump { to } | Op::Unless { to, .. } | Op::UnlessInt { to, .. } | Op::Next { to, .. } => {
+                *to = here;
+            }
+            other => unreachable!("{other:?} is no jump"),
+        }
+    }
+
+    /// A register of the kernel's own.
+    fn hidden(&mut self, value: Slot) -> R {
+        self.bank.push(value);
+        (self.bank.len() - 1) as R
+    }
+
+    fn op(&mut self, kind: &OpKind) -> Option<()> {
+        match kind {
+            OpKind::Const { dst, value } => self.constant(*dst, value)?,
+            OpKind::Copy { dst, src } => {
+                let src = self.read(*src);
+                let dst = self.write(*dst);
+                self.ops.push(Op::Copy { dst, src });
+            }
+            OpKind::Apply { dst, func, args } => self.apply(*dst, *func, args)?,
+            OpKind::Cast { dst, src, explicit } => self.cast(*dst, *src, *explicit)?,
+            OpKind::Draw { dst, input: Draw::Kept } => {
+                let ty = Box::new(self.program.type_of(*dst)?.clone());
+                let dst = self.write(*dst);
+                self.ops.push(Op::Kept { dst, ty });
+            }
+            OpKind::Draw { dst, input } => {
+                let dst = self.write(*dst);
+                self.ops.push(Op::Draw { dst, input: *input });
+            }
+            OpKind::NextValue { dst, sequence } => {
+                let dst = self.write(*dst);
+                self.ops.push(Op::NextValue { dst, sequence: *sequence });
+            }
+            OpKind::CurrentValue { dst, sequence } => {
+                let dst = self.write(*dst);
+                self.ops.push(Op::CurrentValue { dst, sequence: *sequence });
+            }
+            OpKind::If { cond, then, otherwise } => self.branch(*cond, then, otherwise)?,
+            OpKind::Loop { label, body } => {
+                self.settle(body);
+                let state = self.state.clone();
+                let top = self.here();
+                self.regions.push(Region { label: *label, top: Some(top), exits: Vec::new() });
+                self.loops += 1;
+                self.block(body)?;
+                self.loops -= 1;
+                self.ops.push(Op::Jump { to: top });
+                self.leave(state)?;
+            }
+            OpKind::Block { label, body } => {
+                let state = self.state.clone();
+                self.regions.push(Region { label: *label, top: None, exits: Vec::new() });
+                self.block(body)?;
+                self.leave(state)?;
+            }
+            OpKind::Exit { label } => {
+                let jump = self.jump(Op::Jump { to: 0 });
+                self.regions.iter_mut().rfind(|r| r.label == *label)?.exits.push(jump);
+            }
+            OpKind::Continue { label } => {
+                let to = self.regions.iter().rfind(|r| r.label == *label)?.top?;
+                self.ops.push(Op::Jump { to });
+            }
+            OpKind::Return => self.ops.push(Op::End),
+            OpKind::Piece { piece, args } => {
+                let args = self.read_all(args);
+                self.ops.push(Op::Piece { piece: *piece, args });
+            }
+            OpKind::Get { table, index, key, row, columns } => {
+                let key = self.read_all(key);
+                let row_reg = self.write(*row);
+                self.ops.push(Op::Find(Box::new(Find { table: *table, index: *index, key, row: row_reg })));
+                self.columns(*table, *row, columns)?;
+            }
+            OpKind::Load { table, row, columns } => {
+                let from = self.read(*row);
+                for (column, dst) in columns {
+                    let (column, bytea) = self.column(*table, *column);
+                    let dst = self.write(*dst);
+                    self.ops.push(Op::Read { dst, row: from, column, bytea });
+                }
+            }
+            OpKind::Scan { table, index, range, descending, row, columns, label, body } => {
+                if *index != IndexId::PRIMARY {
+                    return None;
+                }
+                let scan = Box::new(self.scan(*table, range, *descending));
+                let cursor = self.hidden(Slot::Null);
+                self.ops.push(Op::Open { cursor, scan });
+                self.settle(body);
+                let state = self.state.clone();
+                let top = self.here();
+                let to = self.write(*row);
+                let next = self.jump(Op::Next { cursor, table: *table, row: to, to: 0 });
+                self.regions.push(Region { label: *label, top: Some(top), exits: vec![next] });
+                self.loops += 1;
+                self.columns(*table, *row, columns)?;
+                self.block(body)?;
+                self.loops -= 1;
+                self.ops.push(Op::Jump { to: top });
+                self.leave(state)?;
+                self.ops.push(Op::Close { cursor });
+                // After the last row they are NULL, or what they were: nobody asks here.
+                columns.iter().for_each(|(_, r)| {
+                    self.lazy.remove(r);
+                });
+                let after = |r: &Reg| self.last_read[r.index()] > self.place;
+                if after(row) || columns.iter().any(|(_, r)| after(r)) {
+                    return None;
+                }
+            }
+            OpKind::Insert { table, values, row: None } => {
+                let values = self.read_all(values);
+                self.ops.push(Op::Insert { table: *table, values });
+            }
+            OpKind::Update { table, row, set } => self.update(*table, *row, set)?,
+            OpKind::Delete { table, row } => {
+                let row = self.read(*row);
+                self.ops.push(Op::Delete { table: *table, row });
+            }
+            // Answers are nobody's in a replay.
+            OpKind::Emit { .. } => {}
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Ends a region: whoever leaves it lands here, and only what held before it is known to hold.
+    fn leave(&mut self, before: State) -> Option<()> {
+        let region = self.regions.pop()?;
+        region.exits.into_iter().for_each(|jump| self.land(jump));
+        self.state = before;
+        Some(())
+    }
+
+    /// Reads now what a loop would read anew in each turn.
+    fn settle(&mut self, body: &Block) {
+        let mut wanted = BTreeSet::new();
+        body.visit(&mut |op| {
+            op.kind.reads(&mut |r| {
+                wanted.insert(r);
+            });
+        });
+        wanted.into_iter().for_each(|reg| self.load(reg));
+    }
+
+    fn constant(&mut self, dst: Reg, value: &Datum) -> Option<()> {
+        let plain = match value {
+            Datum::Null => Slot::Null,
+            Datum::Bool(b) => Slot::Bool(*b),
+            Datum::Int(n) => Slot::Int(*n),
+            Datum::Float(x) => Slot::Float(*x),
+            Datum::Numeric(n) => Slot::numeric(*n),
+            Datum::Uuid(u) => Slot::Uuid(*u),
+            Datum::Text(_) | Datum::Bytea(_) | Datum::Array(_) => {
+                if self.loops > 0 {
+                    return None;
+                }
+                let dst = self.write(dst);
+                self.ops.push(Op::Text { dst, value: Box::new(value.clone()) });
+                return Some(());
+            }
+        };
+        // Written nowhere else, and not read before: it can be there from the start.
+        if self.writes[dst.index()] == 1 && !self.seen.contains(&dst) {
+            self.bank[dst.index()] = plain;
+            self.state.assigned.insert(dst);
+            return Some(());
+        }
+        let src = self.hidden(plain);
+        let dst = self.write(dst);
+        self.ops.push(Op::Copy { dst, src });
+        Some(())
+    }
+
+    fn apply(&mut self, dst: Reg, func: Func, args: &[Reg]) -> Option<()> {
+        let args = self.read_all(args);
+        let dst = self.write(dst);
+        let op = match (func, &*args) {
+            (Func::IsNull, &[src]) => Op::IsNull { dst, src, is: true },
+            (Func::IsNotNull, &[src]) => Op::IsNull { dst, src, is: false },
+            (Func::ArrayGet, &[array, index]) => Op::Element { dst, array, index },
+            (_, &[a, b]) => match (arithmetic(func), comparison(func)) {
+                (Some(how), _) => Op::Calculate { how, dst, a, b },
+                (_, Some((true, test))) => Op::CompareInt { test, dst, a, b },
+                (_, Some((false, test))) => Op::CompareNum { test, dst, a, b },
+                _ => Op::Call { func, dst, args },
+            },
+            _ => Op::Call { func, dst, args },
+        };
+        // What a loop piles up in the heap, only the machine tidies away.
+        if self.loops > 0
+            && matches!(op, Op::Call { .. })
+            && matches!(func.result(), Sig::T | Sig::Y | Sig::A | Sig::X)
+        {
+            return None;
+        }
+        self.ops.push(op);
+        Some(())
+    }
+
+    fn cast(&mut self, dst: Reg, src: Reg, explicit: bool) -> Option<()> {
+        let (from, to) = (self.program.type_of(src)?.clone(), self.program.type_of(dst)?.clone());
+        let src = self.read(src);
+        let dst = self.write(dst);
+        let op = match conversion(&from, &to) {
+            Conversion::Nothing => Op::Copy { dst, src },
+            Conversion::Narrow(bytes) => Op::Narrow { bytes, dst, src },
+            how => match (how, &to) {
+                (Conversion::Rescale, Type::Numeric(Some((precision, scale)))) => {
+                    // Every numeric is below 10^36; no bound needs more.
+                    let bound = 10i128.pow(u32::from(*precision).min(36));
+                    let to = Box::new(Rescale { precision: *precision, scale: *scale, bound });
+                    Op::Rescale { dst, src, to }
+                }
+                // See `apply`.
+                _ if self.loops > 0
+                    && matches!(
+                        to,
+                        Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Bytea | Type::Array(_)
+                    ) =>
+                {
+                    return None;
+                }
+                _ => Op::Cast { dst, src, cast: Box::new(Cast { from, to, explicit }) },
+            },
+        };
+        self.ops.push(op);
+        Some(())
+    }
+
+    fn branch(&mut self, cond: Reg, then: &Block, otherwise: &Block) -> Option<()> {
+        let register = self.read(cond);
+        // A comparison that only this asks for is made by the jump.
+        let fused = match self.ops.last() {
+            Some(Op::CompareInt { test, dst, a, b })
+                if *dst == register && self.reads[cond.index()] == 1 && self.writes[cond.index()] == 1 =>
+            {
+                Some(Op::UnlessInt { test: *test, a: *a, b: *b, to: 0 })
+            }
+            _ => None,
+        };
+        if fused.is_some() {
+            self.ops.pop();
+        }
+        let unless = self.jump(fused.unwrap_or(Op::Unless { cond: register, to: 0 }));
+        let before = self.state.clone();
+        self.block(then)?;
+        let then_state = std::mem::replace(&mut self.state, before);
+        let after = (!otherwise.0.is_empty()).then(|| self.jump(Op::Jump { to: 0 }));
+        self.land(unless);
+        self.block(otherwise)?;
+        if let Some(after) = after {
+            self.land(after);
+        }
+        self.state.loaded.retain(|r| then_state.loaded.contains(r));
+        self.state.assigned.retain(|r| then_state.assigned.contains(r));
+        Some(())
+    }
+
+    fn column(&self, table: TableId, id: ColumnId) -> (Column, bool) {
+        let layout = self.tables.get(table).layout();
+        (*layout.column(id), layout.specs()[id.index()].ty == Type::Bytea)
+    }
+
+    /// The columns of a row just found: read later where that makes no difference.
+    fn columns(&mut self, table: TableId, row: Reg, columns: &[(ColumnId, Reg)]) -> Option<()> {
+        for (id, reg) in columns {
+            let (column, bytea) = self.column(table, *id);
+            if self.loops > 0 && column.kind() == ColumnKind::Bytes && self.reads[reg.index()] > 0 {
+                return None;
+            }
+            let until = self.last_read[reg.index()];
+            let changes = self.changes.iter().any(|(at, change)| {
+                (self.place..until).contains(at)
+                    && match change {
+                        Change::Column(t, c) => (t, c) == (&table, id),
+                        Change::Rows(t) => *t == table,
+                    }
+            });
+            self.state.loaded.remove(reg);
+            let lazy = !changes && self.writes[reg.index()] == 1 && self.writes[row.index()] == 1;
+            if lazy {
+                self.lazy.insert(*reg, (row, column, bytea));
+            } else if self.reads[reg.index()] > 0 || self.writes[reg.index()] > 1 {
+                let from = row.index() as R;
+                let dst = self.write(*reg);
+                self.ops.push(Op::Read { dst, row: from, column, bytea });
+            }
+        }
+        Some(())
+    }
+
+    fn scan(&mut self, table: TableId, range: &Range, descending: bool) -> Scan {
+        let prefix = self.read_all(&range.prefix);
+        let lower = range.lower.map(|b| (self.read(b.reg), b.inclusive));
+        let upper = range.upper.map(|b| (self.read(b.reg), b.inclusive));
+        Scan { table, prefix, lower, upper, descending }
+    }
+
+    fn update(&mut self, table: TableId, row: Reg, set: &[(ColumnId, Reg)]) -> Option<()> {
+        let storage = self.tables.get(table);
+        let mut touched = IndexSet::EMPTY;
+        for (at, index) in (0u16..).zip(storage.indexes()) {
+            if set.iter().any(|(c, _)| index.codec().depends_on(*c)) {
+                touched.insert(IndexId(at));
+            }
+        }
+        if touched.contains(IndexId::PRIMARY) {
+            return None;
+        }
+        let kind = |c: &ColumnId| storage.layout().column(*c).kind();
+        let in_place = touched.is_empty() && set.iter().all(|(c, _)| kind(c) != ColumnKind::Bytes);
+        let row = self.read(row);
+        let set: Vec<(ColumnId, R)> = set.iter().map(|(c, r)| (*c, self.read(*r))).collect();
+        self.ops.push(if in_place {
+            let columns = set.iter().map(|(c, r)| (*storage.layout().column(*c), *r)).collect();
+            Op::Store(Box::new(Store { table, row, columns }))
+        } else {
+            Op::Update(Box::new(Update { table, row, set: set.into(), touched }))
+        });
+        Some(())
+    }
+}
+
+fn arithmetic(func: Func) -> Option<Arithmetic> {
+    Some(match func {
+        Func::Int4Add => Arithmetic::AddInt4,
+        Func::Int4Sub => Arithmetic::SubInt4,
+        Func::Int4Mul => Arithmetic::MulInt4,
+        Func::Int8Add => Arithmetic::AddInt8,
+        Func::Int8Sub => Arithmetic::SubInt8,
+        Func::Int8Mul => Arithmetic::MulInt8,
+        Func::NumAdd => Arithmetic::AddNum,
+        Func::NumSub => Arithmetic::SubNum,
+        Func::NumMul => Arithmetic::MulNum,
+        _ => return None,
+    })
+}
+
+/// Whether it compares integers (else numerics), and for which outcomes it is true.
+fn comparison(func: Func) -> Option<(bool, Test)> {
+    Some(match func {
+        Func::IntLt => (true, Test(0b001)),
+        Func::IntEq => (true, Test(0b010)),
+        Func::IntLe => (true, Test(0b011)),
+        Func::IntGt => (true, Test(0b100)),
+        Func::IntNe => (true, Test(0b101)),
+        Func::IntGe => (true, Test(0b110)),
+        Func::NumLt => (false, Test(0b001)),
+        Func::NumEq => (false, Test(0b010)),
+        Func::NumLe => (false, Test(0b011)),
+        Func::NumGt => (false, Test(0b100)),
+        Func::NumNe => (false, Test(0b101)),
+        Func::NumGe => (false, Test(0b110)),
+        _ => return None,
+    })
+}

@@ -1,0 +1,253 @@
+//! Kernels: pieces and plans in the form in which replay runs them.
+//!
+//! The machine (`exec`) must be able to do everything, for a program that may conflict, fail, be caught and
+//! go on: it copies the image of every row that it reads, keeps frames, looks for handlers. A piece is a
+//! few operations on rows that nobody else is at, of a transaction that has committed. Its kernel
+//!
+//! 1. reads columns where they stand in the record, and only where they are wanted: of ten columns that
+//!    the branches of a program choose among, one;
+//! 2. changes columns of fixed width in place;
+//! 3. keeps its registers from run to run, constants in them: nothing is set up but what the program may
+//!    read before it writes it.
+//!
+//! [`Kernel::new`] refuses what it does not know (collections, calls, handlers, secondary indexes that a
+//! scan needs); such a program is run by the machine. Functions and casts are those of `exec`.
+
+mod compile;
+mod run;
+
+pub(super) use run::{Banks, Scratch, Surroundings};
+
+use planaria_base::{Datum, IndexId, SequenceId, TableId, Type};
+use planaria_exec::Slot;
+use planaria_ir::{Draw, Func};
+use planaria_storage::{Column, IndexSet};
+use std::cmp::Ordering;
+
+/// A register: its position in the bank.
+type R = u16;
+/// A position in the operations.
+type Pc = u32;
+
+/// Outcomes of a comparison for which it is true: bit 0 less, bit 1 equal, bit 2 greater.
+#[derive(Clone, Copy, Debug)]
+struct Test(u8);
+
+impl Test {
+    #[inline(always)]
+    fn holds(self, order: Ordering) -> bool {
+        self.0 >> (order as i8 + 1) & 1 != 0
+    }
+}
+
+/// Arithmetic of two integers or two numerics.
+#[derive(Clone, Copy, Debug)]
+enum Arithmetic {
+    AddInt4,
+    SubInt4,
+    MulInt4,
+    AddInt8,
+    SubInt8,
+    MulInt8,
+    AddNum,
+    SubNum,
+    MulNum,
+}
+
+/// To numeric(precision, scale).
+#[derive(Clone, Copy, Debug)]
+struct Rescale {
+    precision: u8,
+    scale: u8,
+    /// 10^precision: what is below, at that scale, stays as it is.
+    bound: i128,
+}
+
+/// A cast that takes a function.
+#[derive(Debug)]
+struct Cast {
+    from: Type,
+    to: Type,
+    explicit: bool,
+}
+
+/// A row looked up by the whole key of a unique index.
+#[derive(Debug)]
+struct Find {
+    table: TableId,
+    index: IndexId,
+    key: Box<[R]>,
+    row: R,
+}
+
+/// Columns of a row that change.
+#[derive(Debug)]
+struct Store {
+    table: TableId,
+    row: R,
+    columns: Box<[(Column, R)]>,
+}
+
+/// The same where texts or secondary keys are among them.
+#[derive(Debug)]
+struct Update {
+    table: TableId,
+    row: R,
+    set: Box<[(planaria_base::ColumnId, R)]>,
+    /// Indexes whose keys may move; never the primary one.
+    touched: IndexSet,
+}
+
+/// A scan of a primary index.
+#[derive(Debug)]
+struct Scan {
+    table: TableId,
+    prefix: Box<[R]>,
+    lower: Option<(R, bool)>,
+    upper: Option<(R, bool)>,
+    descending: bool,
+}
+
+/// An operation. `dst` is written, everything else read.
+#[derive(Debug)]
+enum Op {
+    Copy {
+        dst: R,
+        src: R,
+    },
+    /// A constant that lies in the heap.
+    Text {
+        dst: R,
+        value: Box<Datum>,
+    },
+    Calculate {
+        how: Arithmetic,
+        dst: R,
+        a: R,
+        b: R,
+    },
+    CompareInt {
+        test: Test,
+        dst: R,
+        a: R,
+        b: R,
+    },
+    CompareNum {
+        test: Test,
+        dst: R,
+        a: R,
+        b: R,
+    },
+    IsNull {
+        dst: R,
+        src: R,
+        is: bool,
+    },
+    Element {
+        dst: R,
+        array: R,
+        index: R,
+    },
+    Call {
+        func: Func,
+        dst: R,
+        args: Box<[R]>,
+    },
+    /// To smallint (2 bytes) or integer (4).
+    Narrow {
+        bytes: u8,
+        dst: R,
+        src: R,
+    },
+    Rescale {
+        dst: R,
+        src: R,
+        to: Box<Rescale>,
+    },
+    Cast {
+        dst: R,
+        src: R,
+        cast: Box<Cast>,
+    },
+    Draw {
+        dst: R,
+        input: Draw,
+    },
+    Kept {
+        dst: R,
+        ty: Box<Type>,
+    },
+    NextValue {
+        dst: R,
+        sequence: SequenceId,
+    },
+    CurrentValue {
+        dst: R,
+        sequence: SequenceId,
+    },
+    Jump {
+        to: Pc,
+    },
+    /// Jumps unless the register is true.
+    Unless {
+        cond: R,
+        to: Pc,
+    },
+    /// Jumps unless the comparison is true.
+    UnlessInt {
+        test: Test,
+        a: R,
+        b: R,
+        to: Pc,
+    },
+    Find(Box<Find>),
+    /// A column of a row; NULL without a row.
+    Read {
+        dst: R,
+        row: R,
+        column: Column,
+        bytea: bool,
+    },
+    Store(Box<Store>),
+    Update(Box<Update>),
+    Insert {
+        table: TableId,
+        values: Box<[R]>,
+    },
+    Delete {
+        table: TableId,
+        row: R,
+    },
+    /// Opens a scan; `cursor` holds it.
+    Open {
+        cursor: R,
+        scan: Box<Scan>,
+    },
+    /// The next row; without one, jumps.
+    Next {
+        cursor: R,
+        table: TableId,
+        row: R,
+        to: Pc,
+    },
+    Close {
+        cursor: R,
+    },
+    Piece {
+        piece: u32,
+        args: Box<[R]>,
+    },
+    End,
+}
+
+/// A program ready to be run. See the module's head.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    ops: Box<[Op]>,
+    /// Registers as they are at first: constants in theirs.
+    bank: Box<[Slot]>,
+    /// Where the arguments go.
+    inputs: Box<[R]>,
+    /// Registers that may be read before they are written: NULL at the start.
+    nulls: Box<[R]>,
+}

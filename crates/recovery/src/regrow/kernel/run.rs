@@ -1,0 +1,381 @@
+//! Running a kernel.
+
+use super::super::operands::{self, Reader};
+use super::super::worker::Sweep;
+use super::*;
+use planaria_base::{Error, Result, SqlState};
+use planaria_exec::functions::{self, fast};
+use planaria_exec::{Heap, Host};
+use planaria_log::ValueReader;
+use planaria_protocol::serial::SerialTxn;
+use planaria_protocol::{Conflict, CursorId, Protocol, RowHandle};
+use planaria_storage::{ColumnKind, Header, KeyBound, KeyBuf, KeyRange, TableSet};
+
+/// What a kernel runs in, beside its [`Bank`].
+pub(in super::super) struct Surroundings<'s, H: Header> {
+    pub protocol: &'s Sweep<H>,
+    pub txn: &'s mut SerialTxn<H>,
+    pub tables: &'s TableSet<H>,
+    pub scratch: &'s mut Scratch,
+}
+
+/// Buffers of a worker.
+#[derive(Default)]
+pub(in super::super) struct Scratch {
+    pub heap: Heap,
+    key: KeyBuf,
+    image: Vec<u64>,
+    old: Vec<u64>,
+    bytes: Vec<u8>,
+    args: Vec<Slot>,
+    range: KeyRange,
+}
+
+/// The registers of the kernels of one layout, by number: made when a kernel is first run.
+#[derive(Default)]
+pub(in super::super) struct Banks {
+    layout: u64,
+    banks: Vec<Vec<Slot>>,
+}
+
+impl Banks {
+    /// The registers of kernel `number` of a layout.
+    #[inline]
+    pub(in super::super) fn get(&mut self, layout: u64, number: usize, kernel: &Kernel) -> &mut [Slot] {
+        if self.layout != layout {
+            self.layout = layout;
+            self.banks.clear();
+        }
+        if self.banks.len() <= number {
+            self.banks.resize_with(number + 1, Vec::new);
+        }
+        let bank = &mut self.banks[number];
+        if bank.is_empty() {
+            bank.extend_from_slice(&kernel.bank);
+            // Told from one not made yet even if the program has no register.
+            bank.push(Slot::Null);
+        }
+        bank
+    }
+}
+
+fn row(slot: Slot) -> Option<RowHandle> {
+    match slot {
+        Slot::Int(handle) => Some(RowHandle(handle as u32)),
+        _ => None,
+    }
+}
+
+#[inline(always)]
+fn at(r: R) -> usize {
+    usize::from(r)
+}
+
+impl Kernel {
+    /// Runs a piece on packed operands.
+    #[inline]
+    pub(in super::super) fn run_packed<H: Header, S: Host>(
+        &self,
+        bank: &mut [Slot],
+        operands: &[u8],
+        around: &mut Surroundings<'_, H>,
+        host: &mut S,
+    ) -> Result<()> {
+        around.scratch.heap.clear();
+        let mut reader = Reader(operands);
+        for input in &self.inputs {
+            bank[at(*input)] = reader.slot(&mut around.scratch.heap)?;
+        }
+        self.run(bank, around, host)
+    }
+
+    /// Runs a plan on `count` logged values; `None` where they cannot be read.
+    pub(in super::super) fn take_logged(
+        &self,
+        bank: &mut [Slot],
+        count: usize,
+        values: &mut ValueReader<'_>,
+        heap: &mut Heap,
+    ) -> Result<Option<()>> {
+        heap.clear();
+        if count != self.inputs.len() {
+            return Ok(None);
+        }
+        for input in &self.inputs {
+            match operands::logged(values, heap)? {
+                Some(slot) => bank[at(*input)] = slot,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(()))
+    }
+
+    /// Runs the operations; arguments are in the bank, their texts in the heap.
+    pub(in super::super) fn run<H: Header, S: Host>(
+        &self,
+        bank: &mut [Slot],
+        around: &mut Surroundings<'_, H>,
+        host: &mut S,
+    ) -> Result<()> {
+        for r in &self.nulls {
+            bank[at(*r)] = Slot::Null;
+        }
+        let mut pc = 0;
+        loop {
+            let op = &self.ops[pc];
+            pc += 1;
+            match op {
+                Op::Copy { dst, src } => bank[at(*dst)] = bank[at(*src)],
+                Op::Text { dst, value } => bank[at(*dst)] = around.scratch.heap.push_datum(value)?,
+                Op::Calculate { how, dst, a, b } => {
+                    bank[at(*dst)] = calculate(*how, bank[at(*a)], bank[at(*b)])?;
+                }
+                Op::CompareInt { test, dst, a, b } => {
+                    bank[at(*dst)] = match (bank[at(*a)], bank[at(*b)]) {
+                        (Slot::Int(a), Slot::Int(b)) => Slot::Bool(test.holds(a.cmp(&b))),
+                        _ => Slot::Null,
+                    }
+                }
+                Op::CompareNum { test, dst, a, b } => {
+                    bank[at(*dst)] = match (bank[at(*a)], bank[at(*b)]) {
+                        (Slot::Numeric(a), Slot::Numeric(b)) => Slot::Bool(test.holds(fast::num_cmp(a, b))),
+                        _ => Slot::Null,
+                    }
+                }
+                Op::IsNull { dst, src, is } => bank[at(*dst)] = Slot::Bool(bank[at(*src)].is_null() == *is),
+                Op::Element { dst, array, index } => {
+                    bank[at(*dst)] = match (bank[at(*array)], bank[at(*index)]) {
+                        (Slot::Array(a), Slot::Int(i)) if i >= 1 && i <= i64::from(a.len) => {
+                            around.scratch.heap.elements(a)[i as usize - 1]
+                        }
+                        _ => Slot::Null,
+                    }
+                }
+                Op::Call { func, dst, args } => {
+                    bank[at(*dst)] = call(*func, args, bank, around.scratch)?;
+                }
+                Op::Narrow { bytes, dst, src } => {
+                    bank[at(*dst)] = match bank[at(*src)] {
+                        Slot::Int(n) if *bytes == 4 => Slot::Int(fast::int4(Some(n))?),
+                        Slot::Int(n) => Slot::Int(fast::int2(Some(n))?),
+                        other => other,
+                    }
+                }
+                Op::Rescale { dst, src, to } => {
+                    bank[at(*dst)] = match bank[at(*src)] {
+                        Slot::Numeric(packed) => {
+                            let n = packed.unpack();
+                            if n.scale() == to.scale && n.mantissa().abs() < to.bound {
+                                Slot::Numeric(packed)
+                            } else {
+                                Slot::numeric(n.rescale(to.precision, to.scale)?)
+                            }
+                        }
+                        other => other,
+                    }
+                }
+                Op::Cast { dst, src, cast } => {
+                    bank[at(*dst)] = match bank[at(*src)] {
+                        Slot::Null => Slot::Null,
+                        value => {
+                            let heap = &mut around.scratch.heap;
+                            functions::cast(value, &cast.from, &cast.to, cast.explicit, heap)?
+                        }
+                    }
+                }
+                Op::Draw { dst, input } => bank[at(*dst)] = host.draw(*input)?,
+                Op::Kept { dst, ty } => bank[at(*dst)] = host.kept(ty, &mut around.scratch.heap)?,
+                Op::NextValue { dst, sequence } => bank[at(*dst)] = Slot::Int(host.next_value(*sequence)?),
+                Op::CurrentValue { dst, sequence } => {
+                    bank[at(*dst)] = Slot::Int(host.current_value(*sequence)?);
+                }
+                Op::Jump { to } => pc = *to as usize,
+                Op::Unless { cond, to } => {
+                    if !bank[at(*cond)].is_true() {
+                        pc = *to as usize;
+                    }
+                }
+                Op::UnlessInt { test, a, b, to } => {
+                    let holds = match (bank[at(*a)], bank[at(*b)]) {
+                        (Slot::Int(a), Slot::Int(b)) => test.holds(a.cmp(&b)),
+                        _ => false,
+                    };
+                    if !holds {
+                        pc = *to as usize;
+                    }
+                }
+                Op::Find(find) => around.find(find, bank),
+                Op::Read { dst, row: from, column, bytea } => {
+                    bank[at(*dst)] = match row(bank[at(*from)]) {
+                        Some(row) => around.read(row, column, *bytea)?,
+                        None => Slot::Null,
+                    }
+                }
+                Op::Store(store) => around.store(store, bank)?,
+                Op::Update(update) => around.update(update, bank)?,
+                Op::Insert { table, values } => around.insert(*table, values, bank)?,
+                Op::Delete { table, row: from } => {
+                    if let Some(row) = row(bank[at(*from)]) {
+                        around
+                            .protocol
+                            .delete(around.txn, around.tables.get(*table), row)
+                            .map_err(refused)?;
+                    }
+                }
+                Op::Open { cursor, scan } => bank[at(*cursor)] = around.open(scan, bank),
+                Op::Next { cursor, table, row: dst, to } => {
+                    let next = match bank[at(*cursor)] {
+                        Slot::Int(cursor) => {
+                            around.txn.next_row(around.tables.get(*table), CursorId(cursor as u32))
+                        }
+                        _ => None,
+                    };
+                    match next {
+                        Some(row) => bank[at(*dst)] = Slot::Int(i64::from(row.0)),
+                        None => pc = *to as usize,
+                    }
+                }
+                Op::Close { cursor } => {
+                    if let Slot::Int(cursor) = bank[at(*cursor)] {
+                        around.protocol.scan_close(around.txn, CursorId(cursor as u32));
+                    }
+                }
+                Op::Piece { piece, args } => {
+                    let Scratch { args: given, heap, .. } = &mut *around.scratch;
+                    given.clear();
+                    given.extend(args.iter().map(|r| bank[at(*r)]));
+                    host.piece(*piece, given, heap)?;
+                }
+                Op::End => return Ok(()),
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn calculate(how: Arithmetic, a: Slot, b: Slot) -> Result<Slot> {
+    Ok(match (a, b) {
+        (Slot::Int(a), Slot::Int(b)) => Slot::Int(match how {
+            Arithmetic::AddInt4 => fast::int4_add(a, b)?,
+            Arithmetic::SubInt4 => fast::int4_sub(a, b)?,
+            Arithmetic::MulInt4 => fast::int4_mul(a, b)?,
+            Arithmetic::AddInt8 => fast::int8_add(a, b)?,
+            Arithmetic::SubInt8 => fast::int8_sub(a, b)?,
+            _ => fast::int8_mul(a, b)?,
+        }),
+        (Slot::Numeric(a), Slot::Numeric(b)) => Slot::Numeric(match how {
+            Arithmetic::AddNum => fast::num_add(a, b)?,
+            Arithmetic::SubNum => fast::num_sub(a, b)?,
+            _ => fast::num_mul(a, b)?,
+        }),
+        _ => Slot::Null,
+    })
+}
+
+#[inline(never)]
+fn call(func: Func, args: &[R], bank: &[Slot], scratch: &mut Scratch) -> Result<Slot> {
+    scratch.args.clear();
+    scratch.args.extend(args.iter().map(|r| bank[at(*r)]));
+    functions::call(func, &scratch.args, &mut scratch.heap)
+}
+
+impl<H: Header> Surroundings<'_, H> {
+    #[inline]
+    fn find(&mut self, find: &Find, bank: &mut [Slot]) {
+        let table = self.tables.get(find.table);
+        let Scratch { key, heap, .. } = &mut *self.scratch;
+        let codec = table.index(find.index).codec();
+        let possible = codec.encode_prefix_with(find.key.len(), |i| heap.field(bank[at(find.key[i])]), key);
+        let found = if possible { self.txn.find(table, find.index, key) } else { None };
+        bank[at(find.row)] = found.map_or(Slot::Null, |row| Slot::Int(i64::from(row.0)));
+    }
+
+    #[inline]
+    fn read(&mut self, row: RowHandle, column: &Column, bytea: bool) -> Result<Slot> {
+        let words = self.txn.words(row);
+        if column.is_null(words) {
+            return Ok(Slot::Null);
+        }
+        Ok(match column.kind() {
+            ColumnKind::Int2 | ColumnKind::Int4 | ColumnKind::Int8 => Slot::Int(column.int(words)),
+            ColumnKind::Decimal | ColumnKind::Numeric => Slot::numeric(column.numeric(words)),
+            ColumnKind::Bool => Slot::Bool(column.bool(words)),
+            ColumnKind::Float8 => Slot::Float(column.float(words)),
+            ColumnKind::Uuid => Slot::Uuid(column.uuid(words)),
+            ColumnKind::Bytes => {
+                let Scratch { bytes, heap, .. } = &mut *self.scratch;
+                bytes.clear();
+                column.copy_bytes(words, bytes);
+                let bytes = heap.arena.push_bytes(bytes)?;
+                if bytea { Slot::Bytea(bytes) } else { Slot::Text(bytes) }
+            }
+        })
+    }
+
+    #[inline]
+    fn store(&mut self, store: &Store, bank: &[Slot]) -> Result<()> {
+        let Some(row) = row(bank[at(store.row)]) else { return Ok(()) };
+        let words = self.txn.words(row);
+        let layout = self.tables.get(store.table).layout();
+        for (column, value) in &store.columns {
+            layout.put_in_place(column, self.scratch.heap.field(bank[at(*value)]), words)?;
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn update(&mut self, update: &Update, bank: &[Slot]) -> Result<()> {
+        let Some(row) = row(bank[at(update.row)]) else { return Ok(()) };
+        let table = self.tables.get(update.table);
+        let Scratch { old, image, heap, .. } = &mut *self.scratch;
+        old.clear();
+        let words = self.txn.words(row);
+        old.extend(words.iter().map(|word| word.load(std::sync::atomic::Ordering::Relaxed)));
+        let change = |i: usize| (update.set[i].0, heap.field(bank[at(update.set[i].1)]));
+        table.layout().encode_update_with(old, update.set.len(), change, image)?;
+        let done = self.protocol.update(self.txn, table, row, image, update.touched).map_err(refused)?;
+        done.map_err(|_| exists(update.table))
+    }
+
+    #[inline]
+    fn insert(&mut self, id: TableId, values: &[R], bank: &[Slot]) -> Result<()> {
+        let table = self.tables.get(id);
+        let Scratch { image, heap, .. } = &mut *self.scratch;
+        table.layout().encode_with(|column| heap.field(bank[at(values[column.index()])]), image)?;
+        let done = self.protocol.insert(self.txn, table, image).map_err(refused)?;
+        done.map(|_| ()).map_err(|_| exists(id))
+    }
+
+    fn open(&mut self, scan: &Scan, bank: &[Slot]) -> Slot {
+        let table = self.tables.get(scan.table);
+        let Scratch { range, heap, .. } = &mut *self.scratch;
+        let value = |r: R| heap.field(bank[at(r)]);
+        let bound =
+            |end: Option<(R, bool)>| end.map(|(r, inclusive)| KeyBound { value: value(r), inclusive });
+        table.index(IndexId::PRIMARY).codec().range_with(
+            scan.prefix.len(),
+            |i| value(scan.prefix[i]),
+            bound(scan.lower),
+            bound(scan.upper),
+            range,
+        );
+        if range.is_empty() {
+            return Slot::Null;
+        }
+        let cursor = self.protocol.scan_open(self.txn, table, IndexId::PRIMARY, range, scan.descending);
+        Slot::Int(i64::from(cursor.0))
+    }
+}
+
+#[cold]
+fn refused(conflict: Conflict) -> Error {
+    conflict.into()
+}
+
+#[cold]
+fn exists(table: TableId) -> Error {
+    Error::new(
+        SqlState::DATA_CORRUPTED,
+        format!("replay puts a key into table {table} that another row has already"),
+    )
+}
