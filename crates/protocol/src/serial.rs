@@ -28,7 +28,7 @@ use planaria_base::{CommitTs, IndexId, TableId, WorkerId};
 use planaria_storage::btree::{Cursor, Finger};
 use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::{Arena, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet};
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::ops::Bound;
 
@@ -94,11 +94,24 @@ pub struct SerialTxn<H> {
     savepoints: u32,
     /// By table: where in the primary index the last row was. Without `UNDO` only: rows come in order.
     fingers: Vec<Finger>,
-    /// Rows looked for before they are wanted: words of the primary key, record.
-    ahead: VecDeque<(TableId, [u64; AHEAD_WORDS], u64)>,
     /// Nothing can be taken back any more.
     installed: bool,
 }
+
+/// A record that was looked for ahead; of use in the same transaction.
+pub struct Ahead<H> {
+    record: RecordPtr<H>,
+    /// What it was found under.
+    pin: u64,
+}
+
+impl<H> Clone for Ahead<H> {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<H> Copy for Ahead<H> {}
 
 /// The finger of a table, and the pin to use it under.
 #[inline]
@@ -114,21 +127,32 @@ fn finger<'t>(
 }
 
 impl<H: Header> SerialTxn<H> {
-    /// Finds the row with these words of a primary key and has it fetched, for a `get` of it that comes
-    /// later in this transaction; rows are to be wanted in the order in which they were looked for, of
-    /// one table. Does nothing for long keys. Of use without `UNDO` alone.
-    pub fn look_ahead(&mut self, table: &Table<H>, key: &[u64]) {
-        let mut words = [0; AHEAD_WORDS];
-        if key.len() > AHEAD_WORDS {
-            return;
-        }
-        words[..key.len()].copy_from_slice(key);
+    /// Finds the record with these words of a primary key and has it fetched, for [`SerialTxn::found`] later
+    /// in this transaction. Without `UNDO` alone, as what follows.
+    #[inline]
+    pub fn look_ahead(&mut self, table: &Table<H>, key: &[u64]) -> Option<Ahead<H>> {
         let (finger, pin) = finger(&mut self.fingers, &self.participant, table.id());
-        let found = table.index(IndexId::PRIMARY).tree().get_near(finger, pin, key);
-        if let Some(word) = found {
-            RecordPtr::<H>::from_word(word).prefetch();
-            self.ahead.push_back((table.id(), words, word));
-        }
+        let record = RecordPtr::from_word(table.index(IndexId::PRIMARY).tree().get_near(finger, pin, key)?);
+        record.prefetch();
+        Some(Ahead { record, pin: pin.serial() })
+    }
+
+    /// The row with these words of a primary key, that was looked for ahead. A row that is gone meanwhile
+    /// may have come again as another record, and one that was not there may have come.
+    #[inline]
+    pub fn found(&mut self, table: &Table<H>, key: &[u64], ahead: Option<Ahead<H>>) -> Option<RowHandle> {
+        let pin = self.participant.pinned();
+        let stands = |a: &Ahead<H>| a.pin == pin.serial() && look(a.record, pin).header().is_present();
+        let record = match ahead.filter(stands) {
+            Some(ahead) => ahead.record,
+            None => {
+                let (finger, pin) = finger(&mut self.fingers, &self.participant, table.id());
+                let word = table.index(IndexId::PRIMARY).tree().get_near(finger, pin, key)?;
+                RecordPtr::from_word(word)
+            }
+        };
+        self.rows.push(record);
+        Some(RowHandle((self.rows.len() - 1) as u32))
     }
 
     /// The row with this key of a unique index, not copied: see [`SerialTxn::words`]. Without `UNDO` alone.
@@ -170,33 +194,8 @@ impl<H: Header> SerialTxn<H> {
             let (found, _) = table.index(index).tree().get(self.participant.pinned(), key.words());
             return found.map(RecordPtr::from_word);
         }
-        if let Some(record) = self.met_ahead(table.id(), key) {
-            return Some(record);
-        }
         let (finger, pin) = finger(&mut self.fingers, &self.participant, table.id());
         table.index(index).tree().get_near(finger, pin, key.words()).map(RecordPtr::from_word)
-    }
-
-    /// The record with this key, if it was looked for ahead and still holds a row: a row that is gone
-    /// may have come again as another record.
-    #[inline]
-    fn met_ahead(&mut self, table: TableId, key: &KeyBuf) -> Option<RecordPtr<H>> {
-        let (of, words, _) = self.ahead.front()?;
-        if *of != table || !key.equals_words(words) {
-            self.skip_ahead(table, key)?;
-        }
-        let record = RecordPtr::<H>::from_word(self.ahead.pop_front()?.2);
-        look(record, self.participant.pinned()).header().is_present().then_some(record)
-    }
-
-    /// Passes over rows that turned out not to be wanted, if the one with this key comes soon.
-    #[cold]
-    fn skip_ahead(&mut self, table: TableId, key: &KeyBuf) -> Option<()> {
-        let wanted =
-            |(of, words, _): &(TableId, [u64; AHEAD_WORDS], u64)| *of == table && key.equals_words(words);
-        let at = self.ahead.iter().take(SKIPPED_MAX).position(wanted)?;
-        self.ahead.drain(..at);
-        Some(())
     }
 
     #[inline]
@@ -213,7 +212,6 @@ impl<H: Header, const UNDO: bool> SerialOn<H, UNDO> {
         txn.undo.clear();
         txn.images.reset();
         txn.cursors.iter_mut().for_each(|c| c.open = false);
-        txn.ahead.clear();
         txn.savepoints = 0;
         txn.installed = false;
         txn.participant.unpin();
@@ -246,7 +244,6 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
             scratch: Vec::new(),
             savepoints: 0,
             fingers: Vec::new(),
-            ahead: VecDeque::new(),
             installed: false,
         }
     }
@@ -463,9 +460,5 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
     }
 }
 
-/// Words of the keys that rows are looked ahead for by.
-const AHEAD_WORDS: usize = 2;
-/// Rows looked for ahead that may turn out not to be wanted, at a time.
-const SKIPPED_MAX: usize = 8;
 /// How many rows ahead of a scan records are fetched.
 const PREFETCH_AHEAD: usize = 4;

@@ -4,9 +4,8 @@
 //! order. What follows is a sweep over the partition's rows: neighbours in the order
 //! are neighbours in the indexes.
 
-use super::kernel::Surroundings;
+use super::kernel::{Bank, HandsOver, Kernel, Register, Surroundings};
 use super::layout::{Class, Layout};
-use super::operands::Reader;
 use super::planner::{Queues, out_of_place, poisoned};
 use super::segment::{CHANGE, Chunk, Descriptor, PIECES_MAX, PUT, Segment, TAKE};
 use super::worker::{Worker, stopped};
@@ -15,7 +14,7 @@ use crate::CompiledPiece;
 use planaria_base::{Error, IndexId, Result, SequenceId, Type};
 use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
 use planaria_ir::{Draw, Level};
-use planaria_protocol::Protocol;
+use planaria_protocol::{Protocol, RowHandle};
 use planaria_storage::record::prefetch_bytes;
 use planaria_storage::{Header, KeyBuf};
 use std::ops::Range;
@@ -90,20 +89,16 @@ fn run_in_order<H: Header>(
     // Where the sort key is the whole primary key, rows are fetched before they are needed.
     let exact = class.exact.map(|table| &**layout.world.tables.get(table));
     let key_words = exact.map_or(0, |t| t.index(IndexId::PRIMARY).codec().key_words_max());
+    let mut ahead = [None; AHEAD];
     for group in order.chunks(PIECES_PER_TRANSACTION) {
         worker.protocol.begin(&mut worker.txn);
-        let mut ahead = group.iter();
         for (at, descriptor) in group.iter().enumerate() {
             if let (Some(table), true) = (exact, at % AHEAD == 0) {
-                for descriptor in ahead.by_ref().take(AHEAD) {
-                    let finds = match descriptor.piece {
-                        CHANGE | TAKE | PUT => false,
-                        piece => layout.pieces[usize::from(piece)].finds,
+                for (place, descriptor) in ahead.iter_mut().zip(&group[at..]) {
+                    *place = match wants_row(layout, descriptor) {
+                        true => worker.txn.look_ahead(table, &key_of(descriptor)[..key_words]),
+                        false => None,
                     };
-                    if finds {
-                        let key = [descriptor.key, u64::from(descriptor.key_low) << 32];
-                        worker.txn.look_ahead(table, &key[..key_words]);
-                    }
                 }
             }
             // Operands lie where the planner put them, in no order now.
@@ -122,6 +117,13 @@ fn run_in_order<H: Header>(
                 }
                 piece => {
                     let operands = &chunk.operands[descriptor.operands as usize..];
+                    let given = match exact {
+                        Some(table) if wants_row(layout, descriptor) => {
+                            let key = key_of(descriptor);
+                            worker.txn.found(table, &key[..key_words], ahead[at % AHEAD])
+                        }
+                        _ => None,
+                    };
                     let mut executor = Executor {
                         segment,
                         handed: handed.as_deref_mut(),
@@ -132,7 +134,7 @@ fn run_in_order<H: Header>(
                         },
                         piece,
                     };
-                    run_piece(worker, layout, pieces[usize::from(piece)], operands, &mut executor)
+                    run_piece(worker, layout, pieces[usize::from(piece)], given, operands, &mut executor)
                 }
             };
             if let Err(error) = done {
@@ -149,28 +151,40 @@ fn run_in_order<H: Header>(
     Ok(())
 }
 
+/// Whether it is a piece that wants the row of its own key.
+#[inline]
+fn wants_row<H: Header>(layout: &Layout<H>, descriptor: &Descriptor) -> bool {
+    let form = layout.forms.pieces.get(usize::from(descriptor.piece));
+    form.and_then(|f| f.kernel.as_ref()).is_some_and(Kernel::wants_row)
+}
+
+/// The words of a sort key.
+#[inline]
+fn key_of(descriptor: &Descriptor) -> [u64; 2] {
+    [descriptor.key, u64::from(descriptor.key_low) << 32]
+}
+
 #[inline]
 fn run_piece<H: Header>(
     worker: &mut Worker<H>,
     layout: &Layout<H>,
     piece: &CompiledPiece,
+    given: Option<RowHandle>,
     operands: &[u8],
     executor: &mut Executor<'_, H>,
 ) -> Result<()> {
     let number = usize::from(executor.piece);
-    if let Some(kernel) = &layout.kernels.pieces[number] {
+    let form = &layout.forms.pieces[number];
+    if let Some(kernel) = &form.kernel {
         let Worker { protocol, txn, scratch, banks, .. } = worker;
-        let bank = banks.get(layout.kernels.id, layout.kernels.plans.len() + number, kernel);
+        let bank = banks.get(layout.forms.id, layout.forms.plans.len() + number, kernel);
         let mut around = Surroundings { protocol, txn, tables: &layout.world.tables, scratch };
-        return kernel.run_packed(bank, operands, &mut around, executor);
+        return kernel.run_packed(bank, (&form.packing, operands), given, &mut around, executor);
     }
-    worker.machine.reset();
-    worker.slots.clear();
-    let mut reader = Reader(operands);
-    for _ in piece.code.input_types() {
-        let slot = reader.slot(worker.machine.heap_mut())?;
-        worker.slots.push(slot);
-    }
+    let Worker { machine, slots, .. } = worker;
+    machine.reset();
+    slots.clear();
+    form.packing.take(operands, machine.heap_mut(), |_, slot| slots.push(slot))?;
     let mut ctx = Context {
         protocol: &worker.protocol,
         txn: &mut worker.txn,
@@ -190,6 +204,29 @@ struct Executor<'e, H: Header> {
     origin: (u16, u32),
     /// Its number among all.
     piece: u16,
+}
+
+impl<H: Header> Executor<'_, H> {
+    #[inline]
+    fn give(&mut self, piece: u32, value: impl Fn(usize) -> Slot, heap: &Heap) -> Result<()> {
+        let Some(chunk) = self.handed.as_deref_mut() else {
+            return Err(out_of_place("a piece of a piece that gives none"));
+        };
+        let layout = &*self.segment.layout;
+        let own = &layout.pieces[usize::from(self.piece)];
+        let number = layout.procedures[own.procedure as usize].first_piece as usize + piece as usize;
+        chunk.origins.push(self.origin);
+        let whole = &self.segment.whole;
+        let mut queues = Queues { layout, whole, chunk, key: KeyBuf::new() };
+        queues.push_piece(number, value, heap)
+    }
+}
+
+impl<H: Header> HandsOver for Executor<'_, H> {
+    #[inline]
+    fn hand_over(&mut self, piece: u32, args: &[Register], bank: &Bank, heap: &Heap) -> Result<()> {
+        self.give(piece, |i| bank[usize::from(args[i])], heap)
+    }
 }
 
 impl<H: Header> Host for Executor<'_, H> {
@@ -216,16 +253,7 @@ impl<H: Header> Host for Executor<'_, H> {
         Err(out_of_place("a value for the log"))
     }
     fn piece(&mut self, piece: u32, args: &[Slot], heap: &Heap) -> Result<()> {
-        let Some(chunk) = self.handed.as_deref_mut() else {
-            return Err(out_of_place("a piece of a piece that gives none"));
-        };
-        let layout = &*self.segment.layout;
-        let own = &layout.pieces[usize::from(self.piece)];
-        let number = layout.procedures[own.procedure as usize].first_piece as usize + piece as usize;
-        chunk.origins.push(self.origin);
-        let whole = &self.segment.whole;
-        let mut queues = Queues { layout, whole, chunk, key: KeyBuf::new() };
-        queues.push_piece(&layout.pieces[number], number, args, heap)
+        self.give(piece, |i| args[i], heap)
     }
     fn interrupted(&self) -> bool {
         false

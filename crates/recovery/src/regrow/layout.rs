@@ -7,10 +7,12 @@
 //! take. A segment in which this can have happened runs such a class whole, in commit order.
 
 use super::kernel::Kernel;
+use super::operands::Packing;
 use crate::{CompiledPiece, CompiledPlan, Routines, World};
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, TableId, Type};
+use planaria_exec::Slot;
 use planaria_ir::{OpKind, Program};
-use planaria_storage::{Header, KeyBuf, TableSet};
+use planaria_storage::{ColumnKind, Header, KeyBuf, Table, TableSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -66,8 +68,6 @@ pub(super) struct PieceInfo {
     pub class: Option<u16>,
     /// The table whose primary key encodes its key.
     pub table: TableId,
-    /// It looks a row up by the whole primary key.
-    pub finds: bool,
     /// It may give up, or take, a unique key that another partition's rows want.
     pub disturbs: bool,
 }
@@ -96,22 +96,119 @@ pub(super) struct Planned {
     pub changes: Vec<TableId>,
 }
 
-/// The kernels of plans and pieces, by their numbers; `None` where the machine runs them.
-pub(super) struct Kernels {
-    /// Tells these from those of other layouts.
-    pub id: u64,
-    pub plans: Vec<Option<Kernel>>,
-    pub pieces: Vec<Option<Kernel>>,
+/// How the sort key of a piece is made.
+#[derive(Debug)]
+pub(super) enum KeyForm {
+    /// Out of integers of these widths in bits, 128 together at most.
+    Integers(Box<[u8]>),
+    /// By the codec of the primary index.
+    Encoded,
 }
 
-impl Kernels {
-    fn new<H: Header>(plans: &[&CompiledPlan], tables: &TableSet<H>) -> Kernels {
+impl KeyForm {
+    /// For the first `prefix` columns of a table's primary key.
+    fn of<H: Header>(table: &Table<H>, prefix: usize) -> KeyForm {
+        let codec = table.index(IndexId::PRIMARY).codec();
+        let widths: Option<Box<[u8]>> = codec
+            .columns()
+            .take(prefix)
+            .map(|id| match table.layout().column(id).kind() {
+                ColumnKind::Int2 => Some(16),
+                ColumnKind::Int4 => Some(32),
+                ColumnKind::Int8 => Some(64),
+                _ => None,
+            })
+            .collect();
+        match widths {
+            Some(widths) if widths.iter().map(|w| u32::from(*w)).sum::<u32>() <= 128 => {
+                KeyForm::Integers(widths)
+            }
+            _ => KeyForm::Encoded,
+        }
+    }
+
+    /// Whether values of these types are all found in sort keys, NULL aside.
+    fn holds(&self, types: &[Type]) -> bool {
+        let width = |ty: &Type| match ty {
+            Type::Int2 => Some(16),
+            Type::Int4 => Some(32),
+            Type::Int8 => Some(64),
+            _ => None,
+        };
+        match self {
+            KeyForm::Integers(widths) => {
+                widths.iter().zip(types).all(|(w, ty)| width(ty).is_some_and(|ty| ty <= *w))
+            }
+            KeyForm::Encoded => false,
+        }
+    }
+
+    /// The sort key of integers: their encodings one behind the other, as the codec makes them. `None` for
+    /// another form, or for what no row can have.
+    #[inline]
+    pub(super) fn sort_key(&self, value: impl Fn(usize) -> Slot) -> Option<SortKey> {
+        let KeyForm::Integers(widths) = self else { return None };
+        let (mut key, mut bits) = (0u128, 0);
+        for (i, width) in widths.iter().enumerate() {
+            let Slot::Int(n) = value(i) else { return None };
+            let unused = 64 - u32::from(*width);
+            if (n << unused) >> unused != n {
+                return None;
+            }
+            let biased = (n ^ (1i64 << (width - 1))) as u64 & (u64::MAX >> unused);
+            key = key << (width & 127) | u128::from(biased);
+            bits += u32::from(*width);
+        }
+        let key = if bits == 0 { 0 } else { key << (128 - bits) };
+        Some(((key >> 64) as u64, (key >> 32) as u32))
+    }
+}
+
+/// What a piece was compiled to.
+#[derive(Debug)]
+pub(super) struct PieceForm {
+    pub key: KeyForm,
+    pub packing: Packing,
+    /// `None` where the machine runs it.
+    pub kernel: Option<Kernel>,
+}
+
+/// What plans and pieces were compiled to, by their numbers.
+pub(super) struct Forms {
+    /// Tells these from those of other layouts.
+    pub id: u64,
+    /// `None` where the machine runs it.
+    pub plans: Vec<Option<Kernel>>,
+    pub pieces: Vec<PieceForm>,
+}
+
+impl Forms {
+    fn new<H: Header>(
+        plans: &[&CompiledPlan],
+        pieces: &[PieceInfo],
+        classes: &[Class],
+        tables: &TableSet<H>,
+    ) -> Forms {
         static LAYOUTS: AtomicU64 = AtomicU64::new(1);
-        let pieces = plans.iter().flat_map(|p| &p.pieces);
-        Kernels {
+        let compiled = plans.iter().flat_map(|p| &p.pieces);
+        let form = |(piece, info): (&CompiledPiece, &PieceInfo)| {
+            let key = match info.class {
+                Some(class) => KeyForm::of(tables.get(info.table), classes[usize::from(class)].prefix),
+                None => KeyForm::Encoded,
+            };
+            let types = piece.code.input_types();
+            let exact = info.class.and_then(|class| classes[usize::from(class)].exact) == Some(info.table);
+            let own_row = if exact && key.holds(types) { piece.key } else { 0 };
+            PieceForm {
+                key,
+                packing: Packing::new(types.iter()),
+                kernel: Kernel::new(&piece.program, own_row, tables),
+            }
+        };
+        Forms {
             id: LAYOUTS.fetch_add(1, Ordering::Relaxed),
-            plans: plans.iter().map(|p| Kernel::new(&p.program, tables)).collect(),
-            pieces: pieces.map(|p| Kernel::new(&p.program, tables)).collect(),
+            plans: plans.iter().map(|p| Kernel::new(&p.program, 0, tables)).collect(),
+            pieces: compiled.zip(pieces).map(form).collect(),
         }
     }
 }
@@ -119,7 +216,7 @@ impl Kernels {
 /// Everything above for one version of the schema and the procedures met so far. Immutable: pieces in
 /// queues refer to it.
 pub(super) struct Layout<H: Header> {
-    pub kernels: Arc<Kernels>,
+    pub forms: Arc<Forms>,
     pub world: Arc<World<H>>,
     pub procedures: Vec<Planned>,
     pub pieces: Vec<PieceInfo>,
@@ -194,7 +291,6 @@ impl<H: Header> Layout<H> {
                     number,
                     class: table.map(|t| tables[t.index()].class),
                     table: table.unwrap_or(TableId(0)),
-                    finds: writes.finds,
                     disturbs: writes.disturb(&world, &tables),
                 });
                 for read in &read {
@@ -228,9 +324,9 @@ impl<H: Header> Layout<H> {
             });
         }
         let queues = classes.len();
-        let kernels = Arc::new(Kernels::new(&plans, &world.tables));
+        let forms = Arc::new(Forms::new(&plans, &pieces, &classes, &world.tables));
         drop(plans);
-        Ok(Layout { kernels, world, procedures, pieces, classes, tables, queues, samples: true, plans_alone })
+        Ok(Layout { forms, world, procedures, pieces, classes, tables, queues, samples: true, plans_alone })
     }
 
     /// The same, its classes divided into at most `partitions` each by where the samples lie.
@@ -249,7 +345,7 @@ impl<H: Header> Layout<H> {
             queues += class.partitions();
         }
         Layout {
-            kernels: self.kernels.clone(),
+            forms: self.forms.clone(),
             world: self.world.clone(),
             procedures: self.procedures.clone(),
             pieces: self.pieces.clone(),
@@ -337,8 +433,6 @@ struct Writes {
     /// Tables in which rows come and go.
     rows: BTreeSet<TableId>,
     deleted: BTreeSet<TableId>,
-    /// Whether it looks rows up by primary key.
-    finds: bool,
     columns: BTreeSet<(TableId, ColumnId)>,
 }
 
@@ -353,7 +447,6 @@ impl Writes {
                 writes.rows.insert(*table);
                 writes.deleted.insert(*table);
             }
-            OpKind::Get { index, .. } => writes.finds |= *index == IndexId::PRIMARY,
             OpKind::Update { table, set, .. } => writes.columns.extend(set.iter().map(|(c, _)| (*table, *c))),
             _ => {}
         });

@@ -1,11 +1,177 @@
-//! Operands of pieces, packed: a tag byte, then what the tag says.
+//! Operands of pieces, packed: a bit each for NULL, then each in its place by its type.
 //!
-//! Most operands are small numbers, and there are some hundred to a transaction: a number takes its
-//! significant bytes and a tag, texts are copied once. Nothing here outlives a replay.
+//! ```text
+//! | NULL bits: 4 or 8 bytes | 1, 4, 8 or 16 bytes an operand | texts, tagged values |
+//! ```
+//!
+//! There are more than a hundred to a transaction, written once and read once: places that are known
+//! when the piece is compiled make either a load and a store. A text has its length there and its
+//! bytes behind. What has no place of its own (arrays) is written behind as a tag byte and what the tag
+//! says. Nothing here outlives a replay.
 
-use planaria_base::{Error, Numeric, Result};
+use planaria_base::numeric::PackedNumeric;
+use planaria_base::{Error, Numeric, Result, Type};
 use planaria_exec::{Heap, Slot};
 use planaria_log::{Value, ValueReader};
+use planaria_storage::arena::Bytes;
+
+/// Operands with a bit of their own; a piece with more has all of them tagged.
+const BITS_MAX: usize = 64;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    Bool,
+    Word4,
+    Word8,
+    Float,
+    Numeric,
+    Uuid,
+    Text,
+    Bytea,
+    Tagged,
+}
+
+impl Form {
+    fn of(ty: &Type) -> Form {
+        match ty {
+            Type::Bool => Form::Bool,
+            Type::Int2 | Type::Int4 | Type::Date => Form::Word4,
+            Type::Int8 | Type::Timestamp | Type::TimestampTz | Type::Interval => Form::Word8,
+            Type::Float8 => Form::Float,
+            Type::Numeric(_) => Form::Numeric,
+            Type::Uuid => Form::Uuid,
+            Type::Text | Type::Varchar(_) | Type::Char(_) => Form::Text,
+            Type::Bytea => Form::Bytea,
+            Type::Array(_) | Type::Unknown | Type::Void => Form::Tagged,
+        }
+    }
+
+    fn width(self) -> usize {
+        match self {
+            Form::Bool => 1,
+            Form::Word4 | Form::Text | Form::Bytea => 4,
+            Form::Word8 | Form::Float => 8,
+            Form::Numeric | Form::Uuid => 16,
+            Form::Tagged => 0,
+        }
+    }
+}
+
+/// Where the operands of a piece are.
+#[derive(Debug)]
+pub(super) struct Packing {
+    /// Form and place of each.
+    operands: Box<[(Form, u16)]>,
+    /// Bytes before the texts.
+    fixed: usize,
+    /// Whether NULL bits take 8 bytes.
+    wide: bool,
+}
+
+impl Packing {
+    /// For operands of these types.
+    pub(super) fn new<'t>(types: impl ExactSizeIterator<Item = &'t Type>) -> Packing {
+        let count = types.len();
+        let wide = count > 32;
+        let mut fixed = if wide { 8 } else { 4 };
+        let place = |ty: &Type| {
+            let form = if count > BITS_MAX { Form::Tagged } else { Form::of(ty) };
+            let at = fixed as u16;
+            fixed += form.width();
+            (form, at)
+        };
+        let operands = types.map(place).collect();
+        Packing { operands, fixed, wide }
+    }
+
+    /// Appends operands.
+    #[inline]
+    pub(super) fn put(&self, out: &mut Vec<u8>, value: impl Fn(usize) -> Slot, heap: &Heap) -> Result<()> {
+        let start = out.len();
+        out.resize(start + self.fixed, 0);
+        let mut nulls = 0u64;
+        for (i, (form, at)) in self.operands.iter().enumerate() {
+            let at = start + usize::from(*at);
+            match (form, value(i)) {
+                (Form::Word4, Slot::Int(n)) => out[at..at + 4].copy_from_slice(&(n as i32).to_le_bytes()),
+                (Form::Word8, Slot::Int(n)) => out[at..at + 8].copy_from_slice(&n.to_le_bytes()),
+                (Form::Numeric, Slot::Numeric(n)) => {
+                    out[at..at + 8].copy_from_slice(&n.0[0].to_le_bytes());
+                    out[at + 8..at + 16].copy_from_slice(&n.0[1].to_le_bytes());
+                }
+                (Form::Text, Slot::Text(text)) | (Form::Bytea, Slot::Bytea(text)) => {
+                    out[at..at + 4].copy_from_slice(&text.len.to_le_bytes());
+                    out.extend_from_slice(heap.bytes(text));
+                }
+                (Form::Bool, Slot::Bool(b)) => out[at] = u8::from(b),
+                (Form::Float, Slot::Float(x)) => out[at..at + 8].copy_from_slice(&x.to_le_bytes()),
+                (Form::Uuid, Slot::Uuid(u)) => out[at..at + 16].copy_from_slice(&u),
+                (Form::Tagged, slot) => put(out, slot, heap),
+                (_, Slot::Null) => nulls |= 1 << i,
+                (form, slot) => return Err(Error::internal(format!("{slot:?} as an operand: {form:?}"))),
+            }
+        }
+        match self.wide {
+            true => out[start..start + 8].copy_from_slice(&nulls.to_le_bytes()),
+            false => out[start..start + 4].copy_from_slice(&(nulls as u32).to_le_bytes()),
+        }
+        Ok(())
+    }
+
+    /// Reads operands back, their texts into `heap`; the NULL bits. Panics on bytes that `put` did not
+    /// make.
+    #[inline]
+    pub(super) fn take(
+        &self,
+        operands: &[u8],
+        heap: &mut Heap,
+        mut each: impl FnMut(usize, Slot),
+    ) -> Result<u64> {
+        let (fixed, mut behind) = operands.split_at(self.fixed);
+        let nulls = match self.wide {
+            true => u64::from_le_bytes(*fixed.first_chunk().expect("NULL bits")),
+            false => u64::from(u32::from_le_bytes(*fixed.first_chunk().expect("NULL bits"))),
+        };
+        for (i, (form, at)) in self.operands.iter().enumerate() {
+            let at = &fixed[usize::from(*at)..];
+            if nulls >> (i & 63) & 1 != 0 && *form != Form::Tagged {
+                each(i, Slot::Null);
+                continue;
+            }
+            let word = || u64::from_le_bytes(*at.first_chunk().expect("a word"));
+            let slot = match form {
+                Form::Word4 => Slot::Int(i64::from(i32::from_le_bytes(*at.first_chunk().expect("a number")))),
+                Form::Word8 => Slot::Int(word() as i64),
+                Form::Numeric => {
+                    let high = u64::from_le_bytes(*at[8..].first_chunk().expect("a word"));
+                    Slot::Numeric(PackedNumeric([word(), high]))
+                }
+                Form::Text => Slot::Text(run(at, &mut behind, heap)?),
+                Form::Bytea => Slot::Bytea(run(at, &mut behind, heap)?),
+                Form::Bool => Slot::Bool(at[0] != 0),
+                Form::Float => Slot::Float(f64::from_bits(word())),
+                Form::Uuid => Slot::Uuid(*at.first_chunk().expect("a uuid")),
+                Form::Tagged => {
+                    let mut reader = Reader(behind);
+                    let slot = reader.slot(heap)?;
+                    behind = reader.0;
+                    slot
+                }
+            };
+            each(i, slot);
+        }
+        Ok(nulls)
+    }
+}
+
+/// The next text, of the length that stands at its place.
+#[inline]
+fn run(at: &[u8], behind: &mut &[u8], heap: &mut Heap) -> Result<Bytes> {
+    let len = u32::from_le_bytes(*at.first_chunk().expect("a length"));
+    let (bytes, rest) = behind.split_at(len as usize);
+    *behind = rest;
+    Ok(heap.arena.push_bytes(bytes)?)
+}
 
 const NULL: u8 = 0;
 const FALSE: u8 = 1;
@@ -26,7 +192,7 @@ const SMALL: u8 = 32;
 const SMALL_ZERO: i64 = 48;
 
 /// Appends a value.
-pub(super) fn put(out: &mut Vec<u8>, slot: Slot, heap: &Heap) {
+fn put(out: &mut Vec<u8>, slot: Slot, heap: &Heap) {
     match slot {
         Slot::Null => out.push(NULL),
         Slot::Bool(b) => out.push(if b { TRUE } else { FALSE }),
@@ -91,9 +257,9 @@ fn put_run(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
 }
 
 /// Reads values in the order they were put. Panics on bytes that `put` did not make.
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+struct Reader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     #[inline]
     fn byte(&mut self) -> u8 {
         let (&byte, rest) = self.0.split_first().expect("an operand");
@@ -127,7 +293,7 @@ impl Reader<'_> {
         }
     }
 
-    fn run(&mut self) -> &[u8] {
+    fn run(&mut self) -> &'a [u8] {
         let len = match self.byte() {
             u8::MAX => u32::from_le_bytes(self.fixed()) as usize,
             len => usize::from(len),
@@ -139,7 +305,7 @@ impl Reader<'_> {
 
     /// The next value, its texts in `heap`.
     #[inline]
-    pub(super) fn slot(&mut self, heap: &mut Heap) -> Result<Slot> {
+    fn slot(&mut self, heap: &mut Heap) -> Result<Slot> {
         Ok(match self.byte() {
             tag @ SMALL.. => Slot::Int(i64::from(tag) - SMALL_ZERO),
             tag @ INT.. => Slot::Int(self.zigzag(usize::from(tag - INT))),
@@ -241,5 +407,43 @@ mod tests {
             assert_eq!(other.to_datum(back), heap.to_datum(*slot));
         }
         assert!(reader.0.is_empty());
+    }
+
+    #[test]
+    fn operands_of_known_types_come_back_from_their_places() {
+        let mut heap = Heap::new();
+        let text = heap.text("grüße").unwrap();
+        let bytea = heap.bytea(&[0, 255, 7]).unwrap();
+        let array = heap.array(&[Slot::Int(5), Slot::Null, text]).unwrap();
+        let numeric = Slot::numeric(Numeric::from_parts(-1234567890123456789012, 7).unwrap());
+        let cases = [
+            (Type::Int4, Slot::Int(-7)),
+            (Type::Text, text),
+            (Type::Int2, Slot::Int(-32768)),
+            (Type::Array(Box::new(Type::Text)), array),
+            (Type::Bool, Slot::Bool(true)),
+            (Type::Numeric(None), numeric),
+            (Type::Bytea, bytea),
+            (Type::Timestamp, Slot::Int(i64::MIN)),
+            (Type::Float8, Slot::Float(-0.0)),
+            (Type::Uuid, Slot::Uuid([3; 16])),
+            (Type::Text, Slot::Null),
+            (Type::Array(Box::new(Type::Text)), Slot::Null),
+            (Type::Varchar(Some(9)), text),
+            (Type::Date, Slot::Null),
+        ];
+        for repeat in [1, 3, 6] {
+            let cases: Vec<_> = (0..repeat).flat_map(|_| cases.clone()).collect();
+            let packing = Packing::new(cases.iter().map(|(ty, _)| ty));
+            let mut out = vec![9];
+            packing.put(&mut out, |i| cases[i].1, &heap).unwrap();
+            let mut other = Heap::new();
+            let mut back = Vec::new();
+            packing.take(&out[1..], &mut other, |_, slot| back.push(slot)).unwrap();
+            assert_eq!(back.len(), cases.len());
+            for (slot, (ty, was)) in back.iter().zip(&cases) {
+                assert_eq!(other.to_datum(*slot), heap.to_datum(*was), "{ty}");
+            }
+        }
     }
 }

@@ -5,8 +5,8 @@
 //! is: a reference into the log batch.
 
 use super::feed::unreadable;
-use super::kernel::Surroundings;
-use super::layout::{Layout, PieceInfo, sort_key};
+use super::kernel::{Bank, HandsOver, Register, Surroundings};
+use super::layout::{Layout, PieceInfo, SortKey, sort_key};
 use super::operands;
 use super::segment::{CHANGE, Chunk, Descriptor, PUT, Part, Segment, TAKE};
 use super::worker::{Worker, stopped};
@@ -83,35 +83,49 @@ impl<H: Header> Queues<'_, H> {
     #[inline]
     pub(super) fn push_piece(
         &mut self,
-        info: &PieceInfo,
         number: usize,
-        args: &[Slot],
+        value: impl Fn(usize) -> Slot,
         heap: &Heap,
     ) -> Result<()> {
+        let layout = self.layout;
+        let info = &layout.pieces[number];
         let Some(class) = info.class else { return Ok(()) };
+        let form = &layout.forms.pieces[number];
+        let key = match form.key.sort_key(&value) {
+            Some(key) => key,
+            None => self.encoded_key(info, class, &value, heap),
+        };
+        let Ok(operands) = u32::try_from(self.chunk.operands.len()) else {
+            return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "operands of a chunk exceed 4 GiB"));
+        };
+        form.packing.put(&mut self.chunk.operands, value, heap)?;
+        self.push(class, key, info.disturbs, operands, number as u16);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn encoded_key(
+        &mut self,
+        info: &PieceInfo,
+        class: u16,
+        value: &dyn Fn(usize) -> Slot,
+        heap: &Heap,
+    ) -> SortKey {
         let prefix = self.layout.classes[usize::from(class)].prefix;
         self.key.clear();
         if prefix > 0 {
             let codec = self.layout.world.tables.get(info.table).index(IndexId::PRIMARY).codec();
             // A key that no row can have: the piece does nothing, wherever it does it.
-            if !codec.encode_prefix_with(prefix, |i| heap.field(args[i]), &mut self.key) {
+            if !codec.encode_prefix_with(prefix, |i| heap.field(value(i)), &mut self.key) {
                 self.key.clear();
             }
         }
-        let Ok(operands) = u32::try_from(self.chunk.operands.len()) else {
-            return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "operands of a chunk exceed 4 GiB"));
-        };
-        for slot in args {
-            operands::put(&mut self.chunk.operands, *slot, heap);
-        }
-        self.push(class, info.disturbs, operands, number as u16);
-        Ok(())
+        sort_key(&self.key)
     }
 
-    /// Queues a piece whose key prefix is in `key`.
+    /// Queues a piece or an effect.
     #[inline]
-    fn push(&mut self, class: u16, disturbs: bool, operands: u32, piece: u16) {
-        let (key, key_low) = sort_key(&self.key);
+    fn push(&mut self, class: u16, (key, key_low): SortKey, disturbs: bool, operands: u32, piece: u16) {
         let class_info = &self.layout.classes[usize::from(class)];
         if disturbs {
             self.whole[usize::from(class)].store(true, Ordering::Relaxed);
@@ -179,7 +193,13 @@ fn plan_effects<H: Header>(
                 (true, true) => TAKE,
                 (true, false) => PUT,
             };
-            queues.push(info.class, info.dangerous && !effect.is_insert(), place, piece);
+            queues.push(
+                info.class,
+                sort_key(&queues.key),
+                info.dangerous && !effect.is_insert(),
+                place,
+                piece,
+            );
         }
     }
     Ok(())
@@ -197,15 +217,15 @@ fn plan_call<H: Header>(
     let number = numbers[id.index()];
     let plan = plans[number];
     let first = layout.procedures[number].first_piece as usize;
-    let pieces = &layout.pieces[first..first + plan.pieces.len()];
+    let pieces = plan.pieces.len();
     let routines = &*layout.world.routines;
-    if let Some(kernel) = &layout.kernels.plans[number] {
+    if let Some(kernel) = &layout.forms.plans[number] {
         let Worker { protocol, txn, scratch, banks, .. } = worker;
-        let bank = banks.get(layout.kernels.id, number, kernel);
+        let bank = banks.get(layout.forms.id, number, kernel);
         kernel.take_logged(bank, args, &mut values, &mut scratch.heap)?.ok_or_else(unreadable)?;
         let mut host = Planner { queues, routines, values, inputs, now: None, first, pieces };
         let mut around = Surroundings { protocol, txn, tables: &layout.world.tables, scratch };
-        kernel.run(bank, &mut around, &mut host)?;
+        kernel.run(bank, None, &mut around, &mut host)?;
         return all_given(host.inputs, id);
     }
     worker.machine.reset();
@@ -246,10 +266,26 @@ struct Planner<'p, 'c, H: Header> {
     now: Option<Slot>,
     /// Number of the procedure's first piece.
     first: usize,
-    pieces: &'p [PieceInfo],
+    /// How many it has.
+    pieces: usize,
+}
+
+impl<H: Header> HandsOver for Planner<'_, '_, H> {
+    #[inline]
+    fn hand_over(&mut self, piece: u32, args: &[Register], bank: &Bank, heap: &Heap) -> Result<()> {
+        let number = self.number(piece)?;
+        self.queues.push_piece(number, |i| bank[usize::from(args[i])], heap)
+    }
 }
 
 impl<H: Header> Planner<'_, '_, H> {
+    fn number(&self, piece: u32) -> Result<usize> {
+        if piece as usize >= self.pieces {
+            return Err(out_of_place("an unknown piece"));
+        }
+        Ok(self.first + piece as usize)
+    }
+
     fn input(&mut self, heap: &mut Heap) -> Result<Slot> {
         self.inputs = self.inputs.checked_sub(1).ok_or_else(missing_input)?;
         operands::logged(&mut self.values, heap)?.ok_or_else(unreadable)
@@ -318,8 +354,8 @@ impl<H: Header> Host for Planner<'_, '_, H> {
     }
     #[inline]
     fn piece(&mut self, piece: u32, args: &[Slot], heap: &Heap) -> Result<()> {
-        let info = self.pieces.get(piece as usize).ok_or_else(|| out_of_place("an unknown piece"))?;
-        self.queues.push_piece(info, self.first + piece as usize, args, heap)
+        let number = self.number(piece)?;
+        self.queues.push_piece(number, |i| args[i], heap)
     }
     fn interrupted(&self) -> bool {
         false

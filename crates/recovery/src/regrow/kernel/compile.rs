@@ -12,20 +12,27 @@ use planaria_ir::{Block, Label, OpKind, ParamMode, Program, Range, Reg};
 use planaria_storage::{ColumnKind, Header, TableSet};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Registers of a program at most.
-const REGISTERS_MAX: usize = 1 << 12;
-
 impl Kernel {
-    /// The kernel of a program; `None` where only the machine can run it.
-    pub(in super::super) fn new<H: Header>(program: &Program, tables: &TableSet<H>) -> Option<Kernel> {
-        if !program.colls.is_empty() || program.regs.len() > REGISTERS_MAX {
+    /// The kernel of a program; `None` where only the machine can run it. `key`: of a piece, the number of
+    /// leading parameters that are the leading primary key columns of its rows.
+    pub(in super::super) fn new<H: Header>(
+        program: &Program,
+        key: usize,
+        tables: &TableSet<H>,
+    ) -> Option<Kernel> {
+        if !program.colls.is_empty() {
             return None;
         }
+        let program = &coalesce::without_copies(program);
         let mut compiler = Compiler {
             program,
             tables,
             ops: Vec::new(),
-            bank: vec![Slot::Null; program.regs.len()],
+            bank: Box::new([Slot::Null; REGISTERS]),
+            used: 0,
+            places: vec![None; program.regs.len()],
+            key,
+            given: None,
             writes: vec![0; program.regs.len()],
             reads: vec![0; program.regs.len()],
             last_read: vec![0; program.regs.len()],
@@ -42,15 +49,17 @@ impl Kernel {
         let inputs: Vec<Reg> =
             program.params.iter().filter(|p| p.mode != ParamMode::Out).map(|p| p.reg).collect();
         compiler.state.assigned.extend(inputs.iter().copied());
+        let inputs = inputs.iter().map(|r| compiler.at(*r)).collect();
         compiler.block(&program.body)?;
         compiler.ops.push(Op::End);
-        let at = |r: &Reg| r.index() as R;
-        Some(Kernel {
-            inputs: inputs.iter().map(at).collect(),
-            nulls: compiler.nulls.iter().map(at).collect(),
-            ops: compiler.ops.into(),
-            bank: compiler.bank.into(),
-        })
+        let nulls = std::mem::take(&mut compiler.nulls);
+        let nulls = nulls.into_iter().map(|r| compiler.at(r)).collect();
+        if compiler.used > REGISTERS {
+            return None;
+        }
+        let Compiler { ops, bank, given, .. } = compiler;
+        let key = if given.is_some() { key } else { 0 };
+        Some(Kernel { inputs, nulls, ops: ops.into(), bank, given, key_bits: (1 << key) - 1 })
     }
 }
 
@@ -81,7 +90,13 @@ struct Compiler<'p, H: Header> {
     program: &'p Program,
     tables: &'p TableSet<H>,
     ops: Vec<Op>,
-    bank: Vec<Slot>,
+    bank: Box<Bank>,
+    /// Registers of the bank in use; if there are not enough, there is no kernel in the end.
+    used: usize,
+    /// Where the program's registers are.
+    places: Vec<Option<R>>,
+    key: usize,
+    given: Option<R>,
     /// By register: operations that write it and that read it, and the place of the last one.
     writes: Vec<u32>,
     reads: Vec<u32>,
@@ -137,7 +152,7 @@ impl<H: Header> Compiler<'_, H> {
         if !self.state.assigned.contains(&reg) {
             self.nulls.insert(reg);
         }
-        reg.index() as R
+        self.at(reg)
     }
 
     /// Reads a column now, if it was put off.
@@ -145,7 +160,8 @@ impl<H: Header> Compiler<'_, H> {
         let Some((row, column, bytea)) = self.lazy.get(&reg).copied() else { return };
         if self.state.loaded.insert(reg) {
             let row = self.read(row);
-            self.ops.push(Op::Read { dst: reg.index() as R, row, column, bytea });
+            let dst = self.at(reg);
+            self.ops.push(Op::Read { dst, row, column, bytea });
             self.state.assigned.insert(reg);
         }
     }
@@ -156,7 +172,7 @@ impl<H: Header> Compiler<'_, H> {
 
     fn write(&mut self, reg: Reg) -> R {
         self.state.assigned.insert(reg);
-        reg.index() as R
+        self.at(reg)
     }
 
     fn here(&self) -> Pc {
@@ -182,13 +198,39 @@ impl<H: Header> Compiler<'_, H> {
 
     /// A register of the kernel's own.
     fn hidden(&mut self, value: Slot) -> R {
-        self.bank.push(value);
-        (self.bank.len() - 1) as R
+        let place = self.used as R;
+        self.used += 1;
+        self.bank[usize::from(place)] = value;
+        place
+    }
+
+    /// Where a register of the program is.
+    fn at(&mut self, reg: Reg) -> R {
+        match self.places[reg.index()] {
+            Some(place) => place,
+            None => {
+                let place = self.hidden(Slot::Null);
+                self.places[reg.index()] = Some(place);
+                place
+            }
+        }
     }
 
     fn op(&mut self, kind: &OpKind) -> Option<()> {
         match kind {
             OpKind::Const { dst, value } => self.constant(*dst, value)?,
+            // A column that only this asks for is read to where it goes.
+            OpKind::Copy { dst, src }
+                if self.reads[src.index()] == 1
+                    && self.loops == 0
+                    && self.lazy.contains_key(src)
+                    && !self.state.loaded.contains(src) =>
+            {
+                let (row, column, bytea) = self.lazy[src];
+                let row = self.read(row);
+                let dst = self.write(*dst);
+                self.ops.push(Op::Read { dst, row, column, bytea });
+            }
             OpKind::Copy { dst, src } => {
                 let src = self.read(*src);
                 let dst = self.write(*dst);
@@ -245,8 +287,18 @@ impl<H: Header> Compiler<'_, H> {
                 self.ops.push(Op::Piece { piece: *piece, args });
             }
             OpKind::Get { table, index, key, row, columns } => {
+                let own = self.key < 64
+                    && *index == IndexId::PRIMARY
+                    && self.ops.is_empty()
+                    && self.regions.is_empty()
+                    && key.len() == self.key
+                    && key.iter().zip(&self.program.params).all(|(k, p)| *k == p.reg);
                 let key = self.read_all(key);
                 let row_reg = self.write(*row);
+                if own {
+                    self.given = Some(row_reg);
+                    return self.columns(*table, *row, columns);
+                }
                 self.ops.push(Op::Find(Box::new(Find { table: *table, index: *index, key, row: row_reg })));
                 self.columns(*table, *row, columns)?;
             }
@@ -341,8 +393,8 @@ impl<H: Header> Compiler<'_, H> {
         };
         // Written nowhere else, and not read before: it can be there from the start.
         if self.writes[dst.index()] == 1 && !self.seen.contains(&dst) {
-            self.bank[dst.index()] = plain;
-            self.state.assigned.insert(dst);
+            let place = self.write(dst);
+            self.bank[usize::from(place)] = plain;
             return Some(());
         }
         let src = self.hidden(plain);
@@ -461,7 +513,7 @@ impl<H: Header> Compiler<'_, H> {
             if lazy {
                 self.lazy.insert(*reg, (row, column, bytea));
             } else if self.reads[reg.index()] > 0 || self.writes[reg.index()] > 1 {
-                let from = row.index() as R;
+                let from = self.at(row);
                 let dst = self.write(*reg);
                 self.ops.push(Op::Read { dst, row: from, column, bytea });
             }

@@ -13,10 +13,11 @@
 //! [`Kernel::new`] refuses what it does not know (collections, calls, handlers, secondary indexes that a
 //! scan needs); such a program is run by the machine. Functions and casts are those of `exec`.
 
+mod coalesce;
 mod compile;
 mod run;
 
-pub(super) use run::{Banks, Scratch, Surroundings};
+pub(super) use run::{Banks, HandsOver, Scratch, Surroundings};
 
 use planaria_base::{Datum, IndexId, SequenceId, TableId, Type};
 use planaria_exec::Slot;
@@ -25,7 +26,12 @@ use planaria_storage::{Column, IndexSet};
 use std::cmp::Ordering;
 
 /// A register: its position in the bank.
-type R = u16;
+pub(super) type Register = u8;
+use Register as R;
+/// Registers of a kernel. So many that every position there is is one: no access is checked.
+const REGISTERS: usize = 1 << R::BITS;
+/// A kernel's registers.
+pub(super) type Bank = [Slot; REGISTERS];
 /// A position in the operations.
 type Pc = u32;
 
@@ -245,9 +251,14 @@ enum Op {
 pub(super) struct Kernel {
     ops: Box<[Op]>,
     /// Registers as they are at first: constants in theirs.
-    bank: Box<[Slot]>,
+    bank: Box<Bank>,
     /// Where the arguments go.
     inputs: Box<[R]>,
+    /// Where the row goes that the first lookup finds, if that is by the piece's own key: whoever runs
+    /// pieces in the order of keys has found it by then.
+    given: Option<R>,
+    /// The arguments that are that key, a bit each.
+    key_bits: u64,
     /// Registers that may be read before they are written: NULL at the start.
     nulls: Box<[R]>,
 }

@@ -1,6 +1,6 @@
 //! Running a kernel.
 
-use super::super::operands::{self, Reader};
+use super::super::operands::{self, Packing};
 use super::super::worker::Sweep;
 use super::*;
 use planaria_base::{Error, Result, SqlState};
@@ -31,31 +31,31 @@ pub(in super::super) struct Scratch {
     range: KeyRange,
 }
 
+/// Takes the pieces that a kernel hands over.
+pub(in super::super) trait HandsOver: Host {
+    /// A piece; its arguments are these registers.
+    fn hand_over(&mut self, piece: u32, args: &[R], bank: &Bank, heap: &Heap) -> Result<()>;
+}
+
 /// The registers of the kernels of one layout, by number: made when a kernel is first run.
 #[derive(Default)]
 pub(in super::super) struct Banks {
     layout: u64,
-    banks: Vec<Vec<Slot>>,
+    banks: Vec<Option<Box<Bank>>>,
 }
 
 impl Banks {
     /// The registers of kernel `number` of a layout.
     #[inline]
-    pub(in super::super) fn get(&mut self, layout: u64, number: usize, kernel: &Kernel) -> &mut [Slot] {
+    pub(in super::super) fn get(&mut self, layout: u64, number: usize, kernel: &Kernel) -> &mut Bank {
         if self.layout != layout {
             self.layout = layout;
             self.banks.clear();
         }
         if self.banks.len() <= number {
-            self.banks.resize_with(number + 1, Vec::new);
+            self.banks.resize_with(number + 1, || None);
         }
-        let bank = &mut self.banks[number];
-        if bank.is_empty() {
-            bank.extend_from_slice(&kernel.bank);
-            // Told from one not made yet even if the program has no register.
-            bank.push(Slot::Null);
-        }
-        bank
+        self.banks[number].get_or_insert_with(|| kernel.bank.clone())
     }
 }
 
@@ -72,27 +72,34 @@ fn at(r: R) -> usize {
 }
 
 impl Kernel {
-    /// Runs a piece on packed operands.
+    /// The table that the piece's own row is of, if it begins with looking that up.
     #[inline]
-    pub(in super::super) fn run_packed<H: Header, S: Host>(
+    pub(in super::super) fn wants_row(&self) -> bool {
+        self.given.is_some()
+    }
+
+    /// Runs a piece on packed operands. `given`: its own row, if it wants it.
+    #[inline]
+    pub(in super::super) fn run_packed<H: Header, S: HandsOver>(
         &self,
-        bank: &mut [Slot],
-        operands: &[u8],
+        bank: &mut Bank,
+        (packing, operands): (&Packing, &[u8]),
+        given: Option<RowHandle>,
         around: &mut Surroundings<'_, H>,
         host: &mut S,
     ) -> Result<()> {
         around.scratch.heap.clear();
-        let mut reader = Reader(operands);
-        for input in &self.inputs {
-            bank[at(*input)] = reader.slot(&mut around.scratch.heap)?;
-        }
-        self.run(bank, around, host)
+        let heap = &mut around.scratch.heap;
+        let nulls = packing.take(operands, heap, |i, slot| bank[at(self.inputs[i])] = slot)?;
+        // No row has a NULL in its key.
+        let given = given.filter(|_| nulls & self.key_bits == 0);
+        self.run(bank, given, around, host)
     }
 
     /// Runs a plan on `count` logged values; `None` where they cannot be read.
     pub(in super::super) fn take_logged(
         &self,
-        bank: &mut [Slot],
+        bank: &mut Bank,
         count: usize,
         values: &mut ValueReader<'_>,
         heap: &mut Heap,
@@ -111,14 +118,18 @@ impl Kernel {
     }
 
     /// Runs the operations; arguments are in the bank, their texts in the heap.
-    pub(in super::super) fn run<H: Header, S: Host>(
+    pub(in super::super) fn run<H: Header, S: HandsOver>(
         &self,
-        bank: &mut [Slot],
+        bank: &mut Bank,
+        given: Option<RowHandle>,
         around: &mut Surroundings<'_, H>,
         host: &mut S,
     ) -> Result<()> {
         for r in &self.nulls {
             bank[at(*r)] = Slot::Null;
+        }
+        if let Some(r) = self.given {
+            bank[at(r)] = given.map_or(Slot::Null, |row| Slot::Int(i64::from(row.0)));
         }
         let mut pc = 0;
         loop {
@@ -240,12 +251,7 @@ impl Kernel {
                         around.protocol.scan_close(around.txn, CursorId(cursor as u32));
                     }
                 }
-                Op::Piece { piece, args } => {
-                    let Scratch { args: given, heap, .. } = &mut *around.scratch;
-                    given.clear();
-                    given.extend(args.iter().map(|r| bank[at(*r)]));
-                    host.piece(*piece, given, heap)?;
-                }
+                Op::Piece { piece, args } => host.hand_over(*piece, args, bank, &around.scratch.heap)?,
                 Op::End => return Ok(()),
             }
         }
@@ -273,7 +279,7 @@ fn calculate(how: Arithmetic, a: Slot, b: Slot) -> Result<Slot> {
 }
 
 #[inline(never)]
-fn call(func: Func, args: &[R], bank: &[Slot], scratch: &mut Scratch) -> Result<Slot> {
+fn call(func: Func, args: &[R], bank: &Bank, scratch: &mut Scratch) -> Result<Slot> {
     scratch.args.clear();
     scratch.args.extend(args.iter().map(|r| bank[at(*r)]));
     functions::call(func, &scratch.args, &mut scratch.heap)
@@ -281,7 +287,7 @@ fn call(func: Func, args: &[R], bank: &[Slot], scratch: &mut Scratch) -> Result<
 
 impl<H: Header> Surroundings<'_, H> {
     #[inline]
-    fn find(&mut self, find: &Find, bank: &mut [Slot]) {
+    fn find(&mut self, find: &Find, bank: &mut Bank) {
         let table = self.tables.get(find.table);
         let Scratch { key, heap, .. } = &mut *self.scratch;
         let codec = table.index(find.index).codec();
@@ -313,7 +319,7 @@ impl<H: Header> Surroundings<'_, H> {
     }
 
     #[inline]
-    fn store(&mut self, store: &Store, bank: &[Slot]) -> Result<()> {
+    fn store(&mut self, store: &Store, bank: &Bank) -> Result<()> {
         let Some(row) = row(bank[at(store.row)]) else { return Ok(()) };
         let words = self.txn.words(row);
         let layout = self.tables.get(store.table).layout();
@@ -324,7 +330,7 @@ impl<H: Header> Surroundings<'_, H> {
     }
 
     #[inline(never)]
-    fn update(&mut self, update: &Update, bank: &[Slot]) -> Result<()> {
+    fn update(&mut self, update: &Update, bank: &Bank) -> Result<()> {
         let Some(row) = row(bank[at(update.row)]) else { return Ok(()) };
         let table = self.tables.get(update.table);
         let Scratch { old, image, heap, .. } = &mut *self.scratch;
@@ -338,7 +344,7 @@ impl<H: Header> Surroundings<'_, H> {
     }
 
     #[inline]
-    fn insert(&mut self, id: TableId, values: &[R], bank: &[Slot]) -> Result<()> {
+    fn insert(&mut self, id: TableId, values: &[R], bank: &Bank) -> Result<()> {
         let table = self.tables.get(id);
         let Scratch { image, heap, .. } = &mut *self.scratch;
         table.layout().encode_with(|column| heap.field(bank[at(values[column.index()])]), image)?;
@@ -346,7 +352,7 @@ impl<H: Header> Surroundings<'_, H> {
         done.map(|_| ()).map_err(|_| exists(id))
     }
 
-    fn open(&mut self, scan: &Scan, bank: &[Slot]) -> Slot {
+    fn open(&mut self, scan: &Scan, bank: &Bank) -> Slot {
         let table = self.tables.get(scan.table);
         let Scratch { range, heap, .. } = &mut *self.scratch;
         let value = |r: R| heap.field(bank[at(r)]);
