@@ -125,6 +125,14 @@ impl Heap {
         Ok(Slot::Array(ArrayRef { offset, len: elements.len() as u32 }))
     }
 
+    /// The same, of as many as there are.
+    pub fn array_of(&mut self, elements: impl Iterator<Item = Slot>) -> Result<Slot> {
+        let offset = self.room_for(elements.size_hint().1.unwrap_or(0))?;
+        self.elements.extend(elements);
+        let len = self.elements.len() as u32 - offset;
+        Ok(Slot::Array(ArrayRef { offset, len }))
+    }
+
     /// A slice of an array: shares its elements.
     #[inline]
     pub fn slice(&self, array: ArrayRef, from: usize, to: usize) -> Slot {

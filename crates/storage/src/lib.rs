@@ -29,5 +29,5 @@ pub mod table;
 pub use arena::{Arena, ArenaFull, Bytes};
 pub use key::{KeyBound, KeyBuf, KeyCodec, KeyRange, KeyTooLong};
 pub use record::{Header, Image, RecordPtr, RecordRef};
-pub use row::{Column, ColumnKind, ColumnSpec, Field, RowLayout, Words};
+pub use row::{Column, ColumnKind, ColumnSpec, Field, InPlace, RowLayout, Words, WordsMut};
 pub use table::{Index, IndexSet, IndexSpec, MemoryUse, Table, TableDigest, TableSet, TableSpec};

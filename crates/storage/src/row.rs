@@ -153,19 +153,24 @@ impl Words for [AtomicU64] {
     fn load<const N: usize>(&self, offset: u32) -> [u8; N] {
         let (at, shift) = (offset as usize / 8, offset % 8 * 8);
         let mut bytes = [0; N];
-        for (i, chunk) in bytes.chunks_mut(8).enumerate() {
-            let mut word = self[at + i].load(Ordering::Relaxed) >> shift;
-            if shift as usize + chunk.len() * 8 > 64 {
-                word |= self[at + i + 1].load(Ordering::Relaxed) << (64 - shift);
-            }
-            chunk.copy_from_slice(&word.to_le_bytes()[..chunk.len()]);
+        let mut word = self[at].load(Ordering::Relaxed) >> shift;
+        if N > 8 {
+            // Such are aligned.
+            bytes[..8].copy_from_slice(&word.to_le_bytes());
+            word = self[at + 1].load(Ordering::Relaxed);
+            bytes[8..].copy_from_slice(&word.to_le_bytes()[..N - 8]);
+            return bytes;
         }
+        if shift as usize + N * 8 > 64 {
+            word |= self[at + 1].load(Ordering::Relaxed) << (64 - shift);
+        }
+        bytes.copy_from_slice(&word.to_le_bytes()[..N]);
         bytes
     }
 }
 
-/// Words of an image that are changed in place.
-trait WordsMut: Words {
+/// Words of an image in the making, or of one that is changed in place.
+pub trait WordsMut: Words {
     /// Puts `N` bytes (16 at most) at a byte offset.
     fn store<const N: usize>(&mut self, offset: u32, value: [u8; N]);
 }
@@ -179,7 +184,7 @@ impl WordsMut for [u64] {
 }
 
 /// A record's words, changed by the only one who is at them.
-struct InPlace<'r>(&'r [AtomicU64]);
+pub struct InPlace<'r>(pub &'r [AtomicU64]);
 
 impl Words for InPlace<'_> {
     #[inline]
@@ -193,15 +198,20 @@ impl WordsMut for InPlace<'_> {
     fn store<const N: usize>(&mut self, offset: u32, value: [u8; N]) {
         // Fixed-width columns are aligned to their width (see the module's head): none crosses words.
         let (at, shift) = (offset as usize / 8, offset % 8 * 8);
-        for (word, chunk) in self.0[at..].iter().zip(value.chunks(8)) {
-            let mut new = [0; 8];
-            new[..chunk.len()].copy_from_slice(chunk);
-            let new = u64::from_le_bytes(new) << shift;
-            let kept = match chunk.len() {
-                8 => 0,
-                len => word.load(Ordering::Relaxed) & !(((1 << (len * 8)) - 1) << shift),
-            };
-            word.store(kept | new, Ordering::Relaxed);
+        let mut low = [0; 8];
+        low[..N.min(8)].copy_from_slice(&value[..N.min(8)]);
+        let new = u64::from_le_bytes(low) << shift;
+        let word = &self.0[at];
+        if N >= 8 {
+            word.store(new, Ordering::Relaxed);
+        } else {
+            let mask = ((1u64 << (N as u32 * 8)) - 1) << shift;
+            word.store(word.load(Ordering::Relaxed) & !mask | new, Ordering::Relaxed);
+        }
+        if N > 8 {
+            let mut high = [0; 8];
+            high[..N - 8].copy_from_slice(&value[8..]);
+            self.0[at + 1].store(u64::from_le_bytes(high), Ordering::Relaxed);
         }
     }
 }
@@ -293,6 +303,68 @@ impl Column {
             out.extend_from_slice(&image.load::<1>(start as u32));
             start += 1;
         }
+    }
+    /// Puts a value into an image in the making, or into a record that nobody else is at: of a column of
+    /// fixed width. The value is of its column's type (22003 if it does not fit nevertheless); a NULL in a
+    /// column that is not nullable is the caller's bug.
+    #[inline]
+    pub fn put<W: WordsMut + ?Sized>(&self, field: Field<'_>, out: &mut W) -> Result<()> {
+        let at = self.offset;
+        if self.null_mask != 0 {
+            let bits = out.load::<1>(self.null_byte)[0] & !self.null_mask;
+            let null = matches!(field, Field::Null);
+            out.store(self.null_byte, [if null { bits | self.null_mask } else { bits }]);
+        }
+        match (self.kind, field) {
+            (ColumnKind::Int8, Field::Int(v)) => out.store(at, v.to_le_bytes()),
+            (ColumnKind::Int4, Field::Int(v)) => match i32::try_from(v) {
+                Ok(v) => out.store(at, v.to_le_bytes()),
+                Err(_) => return Err(out_of_range()),
+            },
+            (ColumnKind::Int2, Field::Int(v)) => match i16::try_from(v) {
+                Ok(v) => out.store(at, v.to_le_bytes()),
+                Err(_) => return Err(out_of_range()),
+            },
+            (ColumnKind::Bool, Field::Bool(v)) => out.store(at, [u8::from(v)]),
+            (ColumnKind::Float8, Field::Float(v)) => out.store(at, v.to_le_bytes()),
+            (ColumnKind::Decimal, Field::Numeric(v)) => {
+                let mantissa = at_scale(v, self.scale).ok_or_else(out_of_range)?;
+                out.store(at, mantissa.to_le_bytes());
+            }
+            (ColumnKind::Numeric, Field::Numeric(v)) => {
+                let [low, high] = v.pack().0;
+                out.store(at, low.to_le_bytes());
+                out.store(at + 8, high.to_le_bytes());
+            }
+            (ColumnKind::Uuid, Field::Uuid(v)) => out.store(at, v),
+            (_, Field::Null) => {
+                assert!(self.null_mask != 0, "NULL in a column that is not nullable");
+                match self.kind.width() {
+                    1 => out.store(at, [0; 1]),
+                    2 => out.store(at, [0; 2]),
+                    4 => out.store(at, [0; 4]),
+                    8 => out.store(at, [0; 8]),
+                    _ => out.store(at, [0; 16]),
+                }
+            }
+            (kind, field) => unreachable!("{field:?} in a column of kind {kind:?}"),
+        }
+        Ok(())
+    }
+    /// The same of an integer, date, timestamp or interval.
+    #[inline]
+    pub fn put_int<W: WordsMut + ?Sized>(&self, v: i64, out: &mut W) -> Result<()> {
+        if self.null_mask != 0 {
+            let bits = out.load::<1>(self.null_byte)[0];
+            out.store(self.null_byte, [bits & !self.null_mask]);
+        }
+        match self.kind {
+            ColumnKind::Int4 if v as i32 as i64 == v => out.store(self.offset, (v as i32).to_le_bytes()),
+            ColumnKind::Int8 => out.store(self.offset, v.to_le_bytes()),
+            ColumnKind::Int2 if v as i16 as i64 == v => out.store(self.offset, (v as i16).to_le_bytes()),
+            _ => return Err(out_of_range()),
+        }
+        Ok(())
     }
     /// The value, whatever its kind.
     #[inline]
@@ -399,6 +471,10 @@ impl RowLayout {
         self.variable.is_empty()
     }
 
+    /// Bytes of the part with offsets known.
+    pub fn fixed_bytes(&self) -> usize {
+        self.fixed_bytes as usize
+    }
     /// Words of the part with offsets known, which every image has.
     pub fn fixed_words(&self) -> usize {
         (self.fixed_bytes as usize).div_ceil(8)
@@ -533,61 +609,15 @@ impl RowLayout {
         Ok(())
     }
 
-    /// Changes a column of fixed width in place: `words` are a record's, and nobody else is at them now. A
-    /// value is of its column's type (22003 if it does not fit nevertheless).
     #[inline]
-    pub fn put_in_place(&self, column: &Column, field: Field<'_>, words: &[AtomicU64]) -> Result<()> {
-        self.put_fixed(column, field, &mut InPlace(words))
+    fn put_fixed(&self, column: &Column, field: Field<'_>, out: &mut [u64]) -> Result<()> {
+        column.put(field, out)
     }
 
+    /// Appends a variable-length value that begins at byte `begin`; returns where it ends. They go in column
+    /// order, the first one behind the fixed part ([`RowLayout::fixed_bytes`]).
     #[inline]
-    fn put_fixed<W: WordsMut + ?Sized>(&self, column: &Column, field: Field<'_>, out: &mut W) -> Result<()> {
-        let at = column.offset;
-        if column.null_mask != 0 {
-            let bits = out.load::<1>(column.null_byte)[0] & !column.null_mask;
-            let null = matches!(field, Field::Null);
-            out.store(column.null_byte, [if null { bits | column.null_mask } else { bits }]);
-        }
-        match (column.kind, field) {
-            (ColumnKind::Int8, Field::Int(v)) => out.store(at, v.to_le_bytes()),
-            (ColumnKind::Int4, Field::Int(v)) => match i32::try_from(v) {
-                Ok(v) => out.store(at, v.to_le_bytes()),
-                Err(_) => return Err(out_of_range()),
-            },
-            (ColumnKind::Int2, Field::Int(v)) => match i16::try_from(v) {
-                Ok(v) => out.store(at, v.to_le_bytes()),
-                Err(_) => return Err(out_of_range()),
-            },
-            (ColumnKind::Bool, Field::Bool(v)) => out.store(at, [u8::from(v)]),
-            (ColumnKind::Float8, Field::Float(v)) => out.store(at, v.to_le_bytes()),
-            (ColumnKind::Decimal, Field::Numeric(v)) => {
-                let mantissa = at_scale(v, column.scale).ok_or_else(out_of_range)?;
-                out.store(at, mantissa.to_le_bytes());
-            }
-            (ColumnKind::Numeric, Field::Numeric(v)) => {
-                let [low, high] = v.pack().0;
-                out.store(at, low.to_le_bytes());
-                out.store(at + 8, high.to_le_bytes());
-            }
-            (ColumnKind::Uuid, Field::Uuid(v)) => out.store(at, v),
-            (_, Field::Null) => {
-                assert!(column.null_mask != 0, "NULL in a column that is not nullable");
-                match column.kind.width() {
-                    1 => out.store(at, [0; 1]),
-                    2 => out.store(at, [0; 2]),
-                    4 => out.store(at, [0; 4]),
-                    8 => out.store(at, [0; 8]),
-                    _ => out.store(at, [0; 16]),
-                }
-            }
-            (kind, field) => unreachable!("{field:?} in a column of kind {kind:?}"),
-        }
-        Ok(())
-    }
-
-    /// Appends a variable-length value that begins at byte `begin`; returns where it ends.
-    #[inline]
-    fn put_variable(
+    pub fn put_variable(
         &self,
         column: &Column,
         field: Field<'_>,

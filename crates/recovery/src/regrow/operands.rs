@@ -125,16 +125,32 @@ impl Packing {
         &self,
         operands: &[u8],
         heap: &mut Heap,
-        mut each: impl FnMut(usize, Slot),
+        each: impl FnMut(usize, Slot),
     ) -> Result<u64> {
-        let (fixed, mut behind) = operands.split_at(self.fixed);
+        let (fixed, behind) = operands.split_at(self.fixed);
         let nulls = match self.wide {
             true => u64::from_le_bytes(*fixed.first_chunk().expect("NULL bits")),
             false => u64::from(u32::from_le_bytes(*fixed.first_chunk().expect("NULL bits"))),
         };
+        match nulls {
+            0 => self.take_each::<false>(0, fixed, behind, heap, each)?,
+            _ => self.take_each::<true>(nulls, fixed, behind, heap, each)?,
+        }
+        Ok(nulls)
+    }
+
+    #[inline]
+    fn take_each<const NULLS: bool>(
+        &self,
+        nulls: u64,
+        fixed: &[u8],
+        mut behind: &[u8],
+        heap: &mut Heap,
+        mut each: impl FnMut(usize, Slot),
+    ) -> Result<()> {
         for (i, (form, at)) in self.operands.iter().enumerate() {
             let at = &fixed[usize::from(*at)..];
-            if nulls >> (i & 63) & 1 != 0 && *form != Form::Tagged {
+            if NULLS && nulls >> (i & 63) & 1 != 0 && *form != Form::Tagged {
                 each(i, Slot::Null);
                 continue;
             }
@@ -160,7 +176,7 @@ impl Packing {
             };
             each(i, slot);
         }
-        Ok(nulls)
+        Ok(())
     }
 }
 
@@ -364,12 +380,12 @@ pub(super) fn logged(values: &mut ValueReader<'_>, heap: &mut Heap) -> Result<Op
             heap.array(&elements)?
         }
         Value::Ints(n) => {
-            let mut array = heap.array(&[])?;
-            for _ in 0..n {
-                let Some(n) = values.int() else { return Ok(None) };
-                array = heap.append(array.array(), Slot::Int(n))?;
+            let ints = std::iter::from_fn(|| values.int().map(Slot::Int)).take(n as usize);
+            let array = heap.array_of(ints)?;
+            match array.array().len == n as u32 {
+                true => array,
+                false => return Ok(None),
             }
-            array
         }
     }))
 }

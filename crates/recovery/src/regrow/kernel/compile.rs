@@ -44,6 +44,7 @@ impl Kernel {
             nulls: BTreeSet::new(),
             regions: Vec::new(),
             loops: 0,
+            landed: 0,
         };
         compiler.survey();
         let inputs: Vec<Reg> =
@@ -113,6 +114,8 @@ struct Compiler<'p, H: Header> {
     regions: Vec<Region>,
     /// Loops around this place.
     loops: u32,
+    /// Where the last jump found to its target, or a loop began.
+    landed: usize,
 }
 
 impl<H: Header> Compiler<'_, H> {
@@ -161,8 +164,22 @@ impl<H: Header> Compiler<'_, H> {
         if self.state.loaded.insert(reg) {
             let row = self.read(row);
             let dst = self.at(reg);
-            self.ops.push(Op::Read { dst, row, column, bytea });
+            self.emit_read(row, Read { column, bytea, dst });
             self.state.assigned.insert(reg);
+        }
+    }
+
+    /// Emits the reading of a column, together with the last one if that was of the same row and no jump
+    /// comes here in between.
+    fn emit_read(&mut self, row: R, read: Read) {
+        let here = self.ops.len();
+        match self.ops.last_mut() {
+            Some(Op::Read { row: last, columns }) if *last == row && self.landed != here => {
+                let mut all = std::mem::take(columns).into_vec();
+                all.push(read);
+                *columns = all.into();
+            }
+            _ => self.ops.push(Op::Read { row, columns: Box::new([read]) }),
         }
     }
 
@@ -188,6 +205,7 @@ impl<H: Header> Compiler<'_, H> {
     /// Has a jump go to the next operation.
     fn land(&mut self, jump: usize) {
         let here = self.here();
+        self.landed = self.ops.len();
         match &mut self.ops[jump] {
             Op::Jump { to } | Op::Unless { to, .. } | Op::UnlessInt { to, .. } | Op::Next { to, .. } => {
                 *to = here;
@@ -229,7 +247,7 @@ impl<H: Header> Compiler<'_, H> {
                 let (row, column, bytea) = self.lazy[src];
                 let row = self.read(row);
                 let dst = self.write(*dst);
-                self.ops.push(Op::Read { dst, row, column, bytea });
+                self.emit_read(row, Read { column, bytea, dst });
             }
             OpKind::Copy { dst, src } => {
                 let src = self.read(*src);
@@ -260,6 +278,7 @@ impl<H: Header> Compiler<'_, H> {
                 self.settle(body);
                 let state = self.state.clone();
                 let top = self.here();
+                self.landed = self.ops.len();
                 self.regions.push(Region { label: *label, top: Some(top), exits: Vec::new() });
                 self.loops += 1;
                 self.block(body)?;
@@ -307,7 +326,7 @@ impl<H: Header> Compiler<'_, H> {
                 for (column, dst) in columns {
                     let (column, bytea) = self.column(*table, *column);
                     let dst = self.write(*dst);
-                    self.ops.push(Op::Read { dst, row: from, column, bytea });
+                    self.emit_read(from, Read { column, bytea, dst });
                 }
             }
             OpKind::Scan { table, index, range, descending, row, columns, label, body } => {
@@ -320,6 +339,7 @@ impl<H: Header> Compiler<'_, H> {
                 self.settle(body);
                 let state = self.state.clone();
                 let top = self.here();
+                self.landed = self.ops.len();
                 let to = self.write(*row);
                 let next = self.jump(Op::Next { cursor, table: *table, row: to, to: 0 });
                 self.regions.push(Region { label: *label, top: Some(top), exits: vec![next] });
@@ -341,7 +361,12 @@ impl<H: Header> Compiler<'_, H> {
             }
             OpKind::Insert { table, values, row: None } => {
                 let values = self.read_all(values);
-                self.ops.push(Op::Insert { table: *table, values });
+                let layout = self.tables.get(*table).layout();
+                let columns = layout.columns().iter().copied().zip(values.iter().copied());
+                let (texts, fixed): (Vec<_>, Vec<_>) =
+                    columns.partition(|(column, _)| column.kind() == ColumnKind::Bytes);
+                let insert = Insert { table: *table, fixed: fixed.into(), texts: texts.into() };
+                self.ops.push(Op::Insert(Box::new(insert)));
             }
             OpKind::Update { table, row, set } => self.update(*table, *row, set)?,
             OpKind::Delete { table, row } => {
@@ -409,6 +434,8 @@ impl<H: Header> Compiler<'_, H> {
         let op = match (func, &*args) {
             (Func::IsNull, &[src]) => Op::IsNull { dst, src, is: true },
             (Func::IsNotNull, &[src]) => Op::IsNull { dst, src, is: false },
+            (Func::Int4Add, &[a, b]) => Op::AddInt4 { dst, a, b },
+            (Func::Int4Sub, &[a, b]) => Op::SubInt4 { dst, a, b },
             (Func::ArrayGet, &[array, index]) => Op::Element { dst, array, index },
             (_, &[a, b]) => match (arithmetic(func), comparison(func)) {
                 (Some(how), _) => Op::Calculate { how, dst, a, b },
@@ -515,7 +542,7 @@ impl<H: Header> Compiler<'_, H> {
             } else if self.reads[reg.index()] > 0 || self.writes[reg.index()] > 1 {
                 let from = self.at(row);
                 let dst = self.write(*reg);
-                self.ops.push(Op::Read { dst, row: from, column, bytea });
+                self.emit_read(from, Read { column, bytea, dst });
             }
         }
         Some(())
@@ -545,7 +572,7 @@ impl<H: Header> Compiler<'_, H> {
         let set: Vec<(ColumnId, R)> = set.iter().map(|(c, r)| (*c, self.read(*r))).collect();
         self.ops.push(if in_place {
             let columns = set.iter().map(|(c, r)| (*storage.layout().column(*c), *r)).collect();
-            Op::Store(Box::new(Store { table, row, columns }))
+            Op::Store(Box::new(Store { row, columns }))
         } else {
             Op::Update(Box::new(Update { table, row, set: set.into(), touched }))
         });
@@ -555,8 +582,6 @@ impl<H: Header> Compiler<'_, H> {
 
 fn arithmetic(func: Func) -> Option<Arithmetic> {
     Some(match func {
-        Func::Int4Add => Arithmetic::AddInt4,
-        Func::Int4Sub => Arithmetic::SubInt4,
         Func::Int4Mul => Arithmetic::MulInt4,
         Func::Int8Add => Arithmetic::AddInt8,
         Func::Int8Sub => Arithmetic::SubInt8,

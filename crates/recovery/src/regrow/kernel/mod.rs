@@ -49,8 +49,6 @@ impl Test {
 /// Arithmetic of two integers or two numerics.
 #[derive(Clone, Copy, Debug)]
 enum Arithmetic {
-    AddInt4,
-    SubInt4,
     MulInt4,
     AddInt8,
     SubInt8,
@@ -89,7 +87,6 @@ struct Find {
 /// Columns of a row that change.
 #[derive(Debug)]
 struct Store {
-    table: TableId,
     row: R,
     columns: Box<[(Column, R)]>,
 }
@@ -102,6 +99,23 @@ struct Update {
     set: Box<[(planaria_base::ColumnId, R)]>,
     /// Indexes whose keys may move; never the primary one.
     touched: IndexSet,
+}
+
+/// A column to be read.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    column: Column,
+    /// bytea rather than text.
+    bytea: bool,
+    dst: R,
+}
+
+/// A new row: its columns of fixed width, then the others, in column order.
+#[derive(Debug)]
+struct Insert {
+    table: TableId,
+    fixed: Box<[(Column, R)]>,
+    texts: Box<[(Column, R)]>,
 }
 
 /// A scan of a primary index.
@@ -125,6 +139,16 @@ enum Op {
     Text {
         dst: R,
         value: Box<Datum>,
+    },
+    AddInt4 {
+        dst: R,
+        a: R,
+        b: R,
+    },
+    SubInt4 {
+        dst: R,
+        a: R,
+        b: R,
     },
     Calculate {
         how: Arithmetic,
@@ -207,19 +231,14 @@ enum Op {
         to: Pc,
     },
     Find(Box<Find>),
-    /// A column of a row; NULL without a row.
+    /// Columns of a row; NULL without a row.
     Read {
-        dst: R,
         row: R,
-        column: Column,
-        bytea: bool,
+        columns: Box<[Read]>,
     },
     Store(Box<Store>),
     Update(Box<Update>),
-    Insert {
-        table: TableId,
-        values: Box<[R]>,
-    },
+    Insert(Box<Insert>),
     Delete {
         table: TableId,
         row: R,

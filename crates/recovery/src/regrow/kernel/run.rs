@@ -9,7 +9,8 @@ use planaria_exec::{Heap, Host};
 use planaria_log::ValueReader;
 use planaria_protocol::serial::SerialTxn;
 use planaria_protocol::{Conflict, CursorId, Protocol, RowHandle};
-use planaria_storage::{ColumnKind, Header, KeyBound, KeyBuf, KeyRange, TableSet};
+use planaria_storage::{ColumnKind, Header, InPlace, KeyBound, KeyBuf, KeyRange, TableSet, WordsMut};
+use std::sync::atomic::AtomicU64;
 
 /// What a kernel runs in, beside its [`Bank`].
 pub(in super::super) struct Surroundings<'s, H: Header> {
@@ -138,6 +139,18 @@ impl Kernel {
             match op {
                 Op::Copy { dst, src } => bank[at(*dst)] = bank[at(*src)],
                 Op::Text { dst, value } => bank[at(*dst)] = around.scratch.heap.push_datum(value)?,
+                Op::AddInt4 { dst, a, b } => {
+                    bank[at(*dst)] = match (bank[at(*a)], bank[at(*b)]) {
+                        (Slot::Int(a), Slot::Int(b)) => Slot::Int(fast::int4_add(a, b)?),
+                        _ => Slot::Null,
+                    }
+                }
+                Op::SubInt4 { dst, a, b } => {
+                    bank[at(*dst)] = match (bank[at(*a)], bank[at(*b)]) {
+                        (Slot::Int(a), Slot::Int(b)) => Slot::Int(fast::int4_sub(a, b)?),
+                        _ => Slot::Null,
+                    }
+                }
                 Op::Calculate { how, dst, a, b } => {
                     bank[at(*dst)] = calculate(*how, bank[at(*a)], bank[at(*b)])?;
                 }
@@ -216,15 +229,18 @@ impl Kernel {
                     }
                 }
                 Op::Find(find) => around.find(find, bank),
-                Op::Read { dst, row: from, column, bytea } => {
-                    bank[at(*dst)] = match row(bank[at(*from)]) {
-                        Some(row) => around.read(row, column, *bytea)?,
-                        None => Slot::Null,
+                Op::Read { row: from, columns } => match row(bank[at(*from)]) {
+                    Some(row) => {
+                        let words = around.txn.words(row);
+                        for read in columns {
+                            bank[at(read.dst)] = value_of(read, words, around.scratch)?;
+                        }
                     }
-                }
+                    None => columns.iter().for_each(|read| bank[at(read.dst)] = Slot::Null),
+                },
                 Op::Store(store) => around.store(store, bank)?,
                 Op::Update(update) => around.update(update, bank)?,
-                Op::Insert { table, values } => around.insert(*table, values, bank)?,
+                Op::Insert(insert) => around.insert(insert, bank)?,
                 Op::Delete { table, row: from } => {
                     if let Some(row) = row(bank[at(*from)]) {
                         around
@@ -262,8 +278,6 @@ impl Kernel {
 fn calculate(how: Arithmetic, a: Slot, b: Slot) -> Result<Slot> {
     Ok(match (a, b) {
         (Slot::Int(a), Slot::Int(b)) => Slot::Int(match how {
-            Arithmetic::AddInt4 => fast::int4_add(a, b)?,
-            Arithmetic::SubInt4 => fast::int4_sub(a, b)?,
             Arithmetic::MulInt4 => fast::int4_mul(a, b)?,
             Arithmetic::AddInt8 => fast::int8_add(a, b)?,
             Arithmetic::SubInt8 => fast::int8_sub(a, b)?,
@@ -285,6 +299,38 @@ fn call(func: Func, args: &[R], bank: &Bank, scratch: &mut Scratch) -> Result<Sl
     functions::call(func, &scratch.args, &mut scratch.heap)
 }
 
+/// A column of a record, its text copied to the heap.
+#[inline]
+fn value_of(read: &Read, words: &[AtomicU64], scratch: &mut Scratch) -> Result<Slot> {
+    let column = &read.column;
+    if column.is_null(words) {
+        return Ok(Slot::Null);
+    }
+    Ok(match column.kind() {
+        ColumnKind::Int2 | ColumnKind::Int4 | ColumnKind::Int8 => Slot::Int(column.int(words)),
+        ColumnKind::Decimal | ColumnKind::Numeric => Slot::numeric(column.numeric(words)),
+        ColumnKind::Bool => Slot::Bool(column.bool(words)),
+        ColumnKind::Float8 => Slot::Float(column.float(words)),
+        ColumnKind::Uuid => Slot::Uuid(column.uuid(words)),
+        ColumnKind::Bytes => {
+            let Scratch { bytes, heap, .. } = scratch;
+            bytes.clear();
+            column.copy_bytes(words, bytes);
+            let bytes = heap.arena.push_bytes(bytes)?;
+            if read.bytea { Slot::Bytea(bytes) } else { Slot::Text(bytes) }
+        }
+    })
+}
+
+/// Puts a value into a column of fixed width.
+#[inline]
+fn put<W: WordsMut + ?Sized>(column: &Column, value: Slot, heap: &Heap, words: &mut W) -> Result<()> {
+    match value {
+        Slot::Int(n) => column.put_int(n, words),
+        other => column.put(heap.field(other), words),
+    }
+}
+
 impl<H: Header> Surroundings<'_, H> {
     #[inline]
     fn find(&mut self, find: &Find, bank: &mut Bank) {
@@ -297,34 +343,11 @@ impl<H: Header> Surroundings<'_, H> {
     }
 
     #[inline]
-    fn read(&mut self, row: RowHandle, column: &Column, bytea: bool) -> Result<Slot> {
-        let words = self.txn.words(row);
-        if column.is_null(words) {
-            return Ok(Slot::Null);
-        }
-        Ok(match column.kind() {
-            ColumnKind::Int2 | ColumnKind::Int4 | ColumnKind::Int8 => Slot::Int(column.int(words)),
-            ColumnKind::Decimal | ColumnKind::Numeric => Slot::numeric(column.numeric(words)),
-            ColumnKind::Bool => Slot::Bool(column.bool(words)),
-            ColumnKind::Float8 => Slot::Float(column.float(words)),
-            ColumnKind::Uuid => Slot::Uuid(column.uuid(words)),
-            ColumnKind::Bytes => {
-                let Scratch { bytes, heap, .. } = &mut *self.scratch;
-                bytes.clear();
-                column.copy_bytes(words, bytes);
-                let bytes = heap.arena.push_bytes(bytes)?;
-                if bytea { Slot::Bytea(bytes) } else { Slot::Text(bytes) }
-            }
-        })
-    }
-
-    #[inline]
     fn store(&mut self, store: &Store, bank: &Bank) -> Result<()> {
         let Some(row) = row(bank[at(store.row)]) else { return Ok(()) };
-        let words = self.txn.words(row);
-        let layout = self.tables.get(store.table).layout();
+        let mut words = InPlace(self.txn.words(row));
         for (column, value) in &store.columns {
-            layout.put_in_place(column, self.scratch.heap.field(bank[at(*value)]), words)?;
+            put(column, bank[at(*value)], &self.scratch.heap, &mut words)?;
         }
         Ok(())
     }
@@ -344,12 +367,20 @@ impl<H: Header> Surroundings<'_, H> {
     }
 
     #[inline]
-    fn insert(&mut self, id: TableId, values: &[R], bank: &Bank) -> Result<()> {
-        let table = self.tables.get(id);
+    fn insert(&mut self, insert: &Insert, bank: &Bank) -> Result<()> {
+        let table = self.tables.get(insert.table);
         let Scratch { image, heap, .. } = &mut *self.scratch;
-        table.layout().encode_with(|column| heap.field(bank[at(values[column.index()])]), image)?;
+        image.clear();
+        image.resize(table.layout().fixed_words(), 0);
+        for (column, value) in &insert.fixed {
+            put(column, bank[at(*value)], heap, &mut image[..])?;
+        }
+        let mut end = table.layout().fixed_bytes();
+        for (column, value) in &insert.texts {
+            end = table.layout().put_variable(column, heap.field(bank[at(*value)]), end, image)?;
+        }
         let done = self.protocol.insert(self.txn, table, image).map_err(refused)?;
-        done.map(|_| ()).map_err(|_| exists(id))
+        done.map(|_| ()).map_err(|_| exists(insert.table))
     }
 
     fn open(&mut self, scan: &Scan, bank: &Bank) -> Slot {
