@@ -42,7 +42,7 @@ impl Form {
             Type::Uuid => Form::Uuid,
             Type::Text | Type::Varchar(_) | Type::Char(_) => Form::Text,
             Type::Bytea => Form::Bytea,
-            Type::Array(_) | Type::Unknown | Type::Void => Form::Tagged,
+            Type::Array(_) | Type::Unknown | Type::Void | Type::System(_) | Type::Record(_) => Form::Tagged,
         }
     }
 

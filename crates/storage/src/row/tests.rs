@@ -46,6 +46,54 @@ fn what_goes_in_comes_out() {
 }
 
 #[test]
+fn a_record_s_words_are_read_and_changed_where_they_are() {
+    let (l, mut image, mut expected) = (layout(), Vec::new(), Vec::new());
+    l.encode(&row(), &mut image).unwrap();
+    let record: Vec<AtomicU64> = image.iter().map(|w| AtomicU64::new(*w)).collect();
+    let record = &record[..];
+    for (column, value) in l.columns().iter().zip(row()) {
+        assert_eq!(column.is_null(record), value == Field::Null);
+        match value {
+            Field::Bytes(bytes) => {
+                let mut copy = vec![7];
+                column.copy_bytes(record, &mut copy);
+                assert_eq!(&copy[1..], bytes);
+            }
+            Field::Int(n) => assert_eq!(column.int(record), n),
+            Field::Bool(b) => assert_eq!(column.bool(record), b),
+            Field::Float(x) => assert_eq!(column.float(record), x),
+            Field::Numeric(n) => assert_eq!(column.numeric(record), n),
+            Field::Uuid(u) => assert_eq!(column.uuid(record), u),
+            Field::Null => {}
+        }
+    }
+    let changes = [
+        (1, Field::Int(i64::from(i16::MIN))),
+        (2, Field::Null),
+        (2, Field::Int(-1)),
+        (3, Field::Numeric(Numeric::from_parts(5, 0).unwrap())),
+        (4, Field::Null),
+        (5, Field::Bool(false)),
+        (7, Field::Uuid([0xff; 16])),
+        (8, Field::Float(-0.0)),
+        (9, Field::Int(i64::from(i32::MAX))),
+    ];
+    let mut values = row();
+    for (id, field) in changes {
+        match field {
+            Field::Int(n) => l.column(ColumnId(id)).put_int(n, &mut InPlace(record)).unwrap(),
+            field => l.column(ColumnId(id)).put(field, &mut InPlace(record)).unwrap(),
+        }
+        values[id as usize] = field;
+        l.encode(&values, &mut expected).unwrap();
+        let now: Vec<u64> = record.iter().map(|w| w.load(Ordering::Relaxed)).collect();
+        assert_eq!(now, expected, "column {id}");
+    }
+    let too_large = l.column(ColumnId(1)).put_int(40_000, &mut InPlace(record)).unwrap_err();
+    assert_eq!(too_large.sqlstate(), SqlState::NUMERIC_VALUE_OUT_OF_RANGE);
+}
+
+#[test]
 fn words_from_elsewhere_are_no_image_if_they_are_too_short() {
     let (l, mut image) = (layout(), Vec::new());
     l.encode(&row(), &mut image).unwrap();

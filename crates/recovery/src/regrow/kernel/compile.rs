@@ -6,6 +6,7 @@
 
 use super::*;
 use planaria_base::ColumnId;
+use planaria_base::types::TypeClass;
 use planaria_exec::{Conversion, conversion};
 use planaria_ir::func::Sig;
 use planaria_ir::{Block, Label, OpKind, ParamMode, Program, Range, Reg};
@@ -407,7 +408,7 @@ impl<H: Header> Compiler<'_, H> {
             Datum::Float(x) => Slot::Float(*x),
             Datum::Numeric(n) => Slot::numeric(*n),
             Datum::Uuid(u) => Slot::Uuid(*u),
-            Datum::Text(_) | Datum::Bytea(_) | Datum::Array(_) => {
+            Datum::Text(_) | Datum::Bytea(_) | Datum::Array(_) | Datum::Reg(..) => {
                 if self.loops > 0 {
                     return None;
                 }
@@ -472,9 +473,9 @@ impl<H: Header> Compiler<'_, H> {
                 }
                 // See `apply`.
                 _ if self.loops > 0
-                    && matches!(
-                        to,
-                        Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Bytea | Type::Array(_)
+                    && !matches!(
+                        to.class(),
+                        TypeClass::Bool | TypeClass::Integer | TypeClass::Float | TypeClass::Numeric
                     ) =>
                 {
                     return None;
