@@ -380,7 +380,7 @@ pub(super) fn logged(values: &mut ValueReader<'_>, heap: &mut Heap) -> Result<Op
             heap.array(&elements)?
         }
         Value::Ints(n) => {
-            let ints = std::iter::from_fn(|| values.int().map(Slot::Int)).take(n as usize);
+            let ints = std::iter::from_fn(|| values.int().map(Slot::Int)).take(n);
             let array = heap.array_of(ints)?;
             match array.array().len == n as u32 {
                 true => array,
