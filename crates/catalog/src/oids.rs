@@ -4,11 +4,14 @@
 //! where PostgreSQL's does, and keeps it as long as it keeps its name. Schema changes are replayed
 //! from the log in their order, so a recovered database has the same OIDs.
 
-use crate::{Catalog, Index, Procedure, Table, View};
+use crate::{Catalog, Index, Procedure, Role, SUPERUSER, Table, View};
 use planaria_base::oid::{FIRST_NORMAL, Oid};
-use planaria_base::{SequenceId, TableId};
+use planaria_base::{RoleId, SequenceId, TableId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
+
+/// OID of the role that a database is made with.
+pub const SUPERUSER_OID: Oid = 10;
 
 /// Something that has an OID.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -33,6 +36,8 @@ pub enum Object {
     RowTypeArray(String),
     /// A procedure or function, by its name and input types: a new version keeps the OID.
     Routine(String),
+    /// A role; the first has PostgreSQL's OID of it.
+    Role(RoleId),
 }
 
 /// The OIDs given out.
@@ -95,6 +100,8 @@ impl Catalog {
             present.push(Object::RowTypeArray(name.clone()));
         }
         present.extend(self.procedures.iter().filter(|p| p.current).map(|p| Object::Routine(signature(p))));
+        let roles = self.roles.iter().flatten().filter(|r| r.id != SUPERUSER);
+        present.extend(roles.map(|r| Object::Role(r.id)));
         let oids = &mut self.oids;
         let mut known = 0;
         for object in &present {
@@ -142,6 +149,18 @@ impl Catalog {
     /// The OID of a procedure or function.
     pub fn routine_oid(&self, procedure: &Procedure) -> Oid {
         self.oids.of(&Object::Routine(signature(procedure)))
+    }
+    /// The OID of a role.
+    pub fn role_oid(&self, id: RoleId) -> Oid {
+        if id == SUPERUSER { SUPERUSER_OID } else { self.oids.of(&Object::Role(id)) }
+    }
+    /// The role of an OID.
+    pub fn role_of_oid(&self, oid: Oid) -> Option<&Role> {
+        match self.oids.object(oid) {
+            _ if oid == SUPERUSER_OID => self.role_by_id(SUPERUSER),
+            Some(Object::Role(id)) => self.role_by_id(*id),
+            _ => None,
+        }
     }
     /// The OID of a table, view, index or sequence by name.
     pub fn relation_oid(&self, name: &str) -> Option<Oid> {

@@ -14,9 +14,6 @@ use planaria_base::{Datum, Error, Result, SqlState, Type};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The role that made the database.
-pub const SUPERUSER_OID: Oid = 10;
-
 /// Splits a possibly qualified name: folded unless quoted. 42602 where it is none.
 pub fn split_name(text: &str) -> Result<Vec<String>> {
     let invalid = || Error::new(SqlState::INVALID_NAME, "invalid name syntax");
@@ -162,6 +159,7 @@ pub fn find(catalog: &Catalog, ty: SystemType, text: &str) -> Result<Oid> {
         SystemType::RegNamespace => {
             namespace_oid(name).ok_or_else(|| missing(SqlState::INVALID_SCHEMA_NAME, "schema", &shown))
         }
+        SystemType::RegRole => Ok(catalog.role_oid(catalog.role_named(name)?.id)),
         SystemType::RegCollation => match COLLATIONS.by_name.get(name).map(Vec::as_slice) {
             Some([one, ..]) => Ok(*one),
             _ => Err(Error::new(
@@ -323,6 +321,7 @@ pub fn show(catalog: &Catalog, ty: SystemType, oid: Oid) -> String {
             OPERATORS.by_oid.get(&oid).map(|(_, name)| name.clone())
         }
         SystemType::RegNamespace => namespace_name(oid).map(quote_ident),
+        SystemType::RegRole => catalog.role_of_oid(oid).map(|r| quote_ident(&r.name)),
         SystemType::RegCollation => COLLATIONS.by_oid.get(&oid).map(|(_, name)| quote_ident(name)),
         _ => None,
     };
@@ -352,8 +351,22 @@ fn routine_name(catalog: &Catalog, oid: Oid) -> Option<String> {
 fn routine_signature(catalog: &Catalog, oid: Oid) -> Option<String> {
     match catalog.oids.object(oid) {
         Some(Object::Routine(s)) => catalog.routine_by_signature(s).map(signature),
-        _ => routine_name(catalog, oid),
+        _ => Some(format!("{}({})", routine_name(catalog, oid)?, argument_types(catalog, oid)?.join(","))),
     }
+}
+
+/// Names of the argument types of a built-in function.
+pub fn argument_types(catalog: &Catalog, oid: Oid) -> Option<Vec<String>> {
+    let relation = system::unqualified("pg_proc")?;
+    let (id, types) = (relation.column("oid")?, relation.column("proargtypes")?);
+    let wanted = Datum::Int(i64::from(oid));
+    let row = system::fixed_rows(relation.id).iter().find(|row| row[id] == wanted)?;
+    let Datum::Array(types) = &row[types] else { return None };
+    let name = |t: &Datum| match t {
+        Datum::Int(oid) => type_name(catalog, *oid as Oid),
+        _ => None,
+    };
+    Some(types.iter().filter_map(name).collect())
 }
 
 /// The SQL name of a type; `None` where there is none of that OID.

@@ -214,6 +214,8 @@ impl<H: Header> SessionHost<'_, H> {
             catalog: &self.snapshot.catalog,
             stock: self.snapshot,
             settings: self.settings,
+            role: self.role,
+            session_user: self.session_user,
             session: self.session,
             started: self.started,
             now: self.inputs.now.or(self.inputs.kept_now).unwrap_or_else(clock_micros),
@@ -226,7 +228,7 @@ impl<H: Header> SessionHost<'_, H> {
         let name = |(at, ty): &(usize, SystemType)| match row[*at] {
             Slot::Int(oid) => {
                 let oid = oid as u32;
-                Some((*at, oid, crate::system::shown(&self.snapshot.catalog, *ty, oid)))
+                Some((*at, oid, planaria_catalog::reg::show(&self.snapshot.catalog, *ty, oid)))
             }
             _ => None,
         };

@@ -17,13 +17,14 @@ use super::snapshot::Snapshot;
 use super::user::{Identity, User};
 use super::{Engine, bind, record};
 use crate::options::LogKind;
-use crate::params::Params;
+use crate::params::{ParamRef, Params};
 use crate::row::{Column, Row, Rows};
 use crate::session::Notice;
 use crate::sink::{RowRef, RowSink};
 use crate::ticket::{SessionLog, Ticket};
 use planaria_base::limits::ATTEMPTS_MAX;
 use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, SqlState, Type, WorkerId};
+use planaria_catalog::reg;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_exec::{Code, Context, Interrupt, Machine};
@@ -254,7 +255,13 @@ impl<P: Protocol> SessionCore<P> {
     ) -> Result<(), Interrupt> {
         self.args.clear();
         for (i, ty) in parameters.iter().enumerate() {
-            let slot = bind::bind(params.param(i), ty, i + 1, self.machine.heap_mut())?;
+            let slot = match (params.param(i), ty) {
+                // Names mean something only with a catalog.
+                (ParamRef::Text(name), Type::System(system)) if system.is_reg() => {
+                    Slot::Int(i64::from(reg::find(&snapshot.catalog, *system, name)?))
+                }
+                (param, ty) => bind::bind(param, ty, i + 1, self.machine.heap_mut())?,
+            };
             self.args.push(slot);
         }
         if encode && self.log.is_some() {

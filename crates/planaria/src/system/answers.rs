@@ -1,10 +1,8 @@
 //! Questions and their answers.
 
 use super::relations::system_relation;
-use super::server::{SUPERUSER, SUPERUSER_NAME};
-use super::{Amount, Facts, definitions};
+use super::{Amount, Facts, definitions, privileges};
 use planaria_base::oid::Oid;
-use planaria_base::text_io::quote_ident;
 use planaria_base::types::SystemType;
 use planaria_base::{Error, Result, SqlState, Type, oid};
 use planaria_catalog::oids::Object;
@@ -54,7 +52,7 @@ pub(crate) fn answer(
             }
         }
         Question::RegOut => {
-            let shown = shown(catalog, system_type(args[1])?, oid_of(args[0]));
+            let shown = reg::show(catalog, system_type(args[1])?, oid_of(args[0]));
             heap.text(&shown)
         }
         Question::FormatType => {
@@ -85,7 +83,7 @@ pub(crate) fn answer(
             let defaults = question == Question::RoutineArguments;
             let oid = oid_of(args[0]);
             let found = definitions::routine(catalog, oid).map(|p| definitions::arguments(p, defaults));
-            text(heap, found.or_else(|| built_in_arguments(catalog, oid)))
+            text(heap, found.or_else(|| reg::argument_types(catalog, oid).map(|types| types.join(", "))))
         }
         Question::RoutineResult => {
             let oid = oid_of(args[0]);
@@ -107,8 +105,8 @@ pub(crate) fn answer(
         }
         Question::RoleName => {
             let oid = oid_of(args[0]);
-            let name = role_name(oid).map_or_else(|| format!("unknown (OID={oid})"), str::to_owned);
-            heap.text(&name)
+            let name = catalog.role_of_oid(oid).map(|r| r.name.clone());
+            heap.text(&name.unwrap_or_else(|| format!("unknown (OID={oid})")))
         }
         Question::SerialSequence => {
             let (name, column) = (read(heap, args[0]), read(heap, args[1]));
@@ -124,16 +122,21 @@ pub(crate) fn answer(
             text(heap, definitions::serial_sequence(catalog, table, &column))
         }
         Question::HasPrivilege => {
-            if args[0].is_null() || args[2].is_null() || args[4].is_null() {
+            if args[2].is_null() || args[4].is_null() {
                 return Ok(Slot::Null);
             }
-            Ok(Slot::Bool(true))
+            let texts = [read(heap, args[0]), read(heap, args[2]), read(heap, args[4])];
+            let role = (!args[1].is_null()).then(|| read(heap, args[1]));
+            let answer = privileges::has_privilege(facts, role.as_deref(), &texts[0], &texts[1], &texts[2])?;
+            Ok(answer.map_or(Slot::Null, Slot::Bool))
         }
         Question::HasRole => {
             if args[1].is_null() || args[2].is_null() {
                 return Ok(Slot::Null);
             }
-            Ok(Slot::Bool(true))
+            let (group, what) = (read(heap, args[1]), read(heap, args[2]));
+            let member = (!args[0].is_null()).then(|| read(heap, args[0]));
+            privileges::has_role(facts, member.as_deref(), &group, &what).map(Slot::Bool)
         }
         Question::RelationSize => {
             let what = read(heap, args[1]);
@@ -166,16 +169,11 @@ pub(crate) fn answer(
             heap.text(&value)
         }
         Question::SessionId => Ok(Slot::Int(i64::from(facts.session))),
-        Question::User => heap.text(SUPERUSER_NAME),
+        Question::User => {
+            let role = if args[0].is_true() { facts.session_user } else { facts.role };
+            heap.text(&catalog.role_name(role))
+        }
         Question::StartTime => Ok(Slot::Int(facts.started)),
-    }
-}
-
-/// The name that a `regclass` or its like is shown as.
-pub(crate) fn shown(catalog: &Catalog, ty: SystemType, oid: Oid) -> String {
-    match ty {
-        SystemType::RegRole => role_name(oid).map_or_else(|| oid.to_string(), quote_ident),
-        ty => reg::show(catalog, ty, oid),
     }
 }
 
@@ -189,11 +187,6 @@ fn is_missing(error: &Error) -> bool {
         SqlState::AMBIGUOUS_FUNCTION,
     ]
     .contains(&error.sqlstate())
-}
-
-/// A role's name.
-pub(super) fn role_name(oid: Oid) -> Option<&'static str> {
-    (oid == SUPERUSER).then_some(SUPERUSER_NAME)
 }
 
 fn view_definition(catalog: &Catalog, oid: Oid) -> Option<String> {
@@ -243,17 +236,6 @@ fn relation_size(facts: &Facts<'_>, oid: Oid, what: &str) -> Option<i64> {
         ("pg_total_relation_size", false) => amount.row_bytes + amount.index_bytes,
         _ => amount.row_bytes,
     } as i64)
-}
-
-/// Argument types of a built-in function.
-fn built_in_arguments(catalog: &Catalog, oid: Oid) -> Option<String> {
-    let row = super::rows::fixed("pg_proc").find(|r| r.int("oid") == i64::from(oid))?;
-    let planaria_base::Datum::Array(types) = row.value("proargtypes") else { return None };
-    let names = types.iter().filter_map(|t| match t {
-        planaria_base::Datum::Int(oid) => reg::type_name(catalog, *oid as Oid),
-        _ => None,
-    });
-    Some(names.collect::<Vec<_>>().join(", "))
 }
 
 fn built_in_result(catalog: &Catalog, oid: Oid) -> Option<String> {

@@ -204,8 +204,9 @@ pub(super) fn routine_statement(catalog: &Catalog, p: &Procedure) -> String {
         Volatility::Stable => "STABLE",
         Volatility::Volatile => "",
     };
-    let words: Vec<&str> =
-        [volatility, if p.strict { "STRICT" } else { "" }].into_iter().filter(|w| !w.is_empty()).collect();
+    let strict = if p.strict { "STRICT" } else { "" };
+    let definer = if p.security_definer { "SECURITY DEFINER" } else { "" };
+    let words: Vec<&str> = [volatility, strict, definer].into_iter().filter(|w| !w.is_empty()).collect();
     if !words.is_empty() {
         let _ = writeln!(text, " {}", words.join(" "));
     }

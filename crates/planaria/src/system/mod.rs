@@ -12,6 +12,7 @@
 //! | `routines` | `pg_proc` |
 //! | `server` | databases, schemas, roles, settings, activity, statistics |
 //! | `definitions` | texts: `pg_get_indexdef` and its like |
+//! | `privileges` | `has_table_privilege` and its like |
 //! | `answers` | a [`planaria_ir::Question`] and its arguments to a value |
 //!
 //! Invariants: OIDs come from the catalog (`planaria_catalog::oids`) or are PostgreSQL's own; a relation that
@@ -20,17 +21,18 @@
 mod answers;
 mod constraints;
 mod definitions;
+mod privileges;
 mod relations;
 mod routines;
 mod rows;
 mod server;
 mod types;
 
-pub(crate) use answers::{answer, shown};
+pub(crate) use answers::answer;
 pub(crate) use rows::push_rows;
 
 use crate::engine::settings::Settings;
-use planaria_base::{SequenceId, TableId};
+use planaria_base::{RoleId, SequenceId, TableId};
 use planaria_catalog::Catalog;
 
 /// What rows and answers are made from.
@@ -41,6 +43,10 @@ pub(crate) struct Facts<'a> {
     pub(crate) stock: &'a dyn Stock,
     /// What the session has set.
     pub(crate) settings: &'a mut Settings,
+    /// Whose rights hold.
+    pub(crate) role: RoleId,
+    /// Who began the session.
+    pub(crate) session_user: RoleId,
     /// Number of the session.
     pub(crate) session: i32,
     /// When the engine was started: microseconds since 2000-01-01 UTC.

@@ -2,14 +2,13 @@
 
 use super::definitions::default_text;
 use super::rows::{Row, Rows, fixed};
-use super::server::SUPERUSER;
 use super::types::{Shape, shapes};
 use super::{Facts, definitions};
 use planaria_base::oid::{self, Oid};
 use planaria_base::{ColumnId, Type};
 use planaria_catalog::oids::Object;
 use planaria_catalog::system::{self, SystemRelation};
-use planaria_catalog::{Catalog, ColumnDefault, Index, Sequence, Table, View};
+use planaria_catalog::{Catalog, ColumnDefault, Index, Rights, Sequence, Table, View};
 use std::collections::HashMap;
 
 /// Access methods: of tables and of indexes.
@@ -71,6 +70,7 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
         let referenced = catalog.references_to(table.id).next().is_some();
         rows.add(|r| {
             class(r, catalog.table_oid(table.id), &table.name, 'r', table.visible().count());
+            owned(r, catalog, &table.rights);
             r.set("reltype", catalog.oids.of(&Object::RowType(table.name.clone())))
                 .set("relam", HEAP)
                 .set("reltuples", amount.rows as f64)
@@ -84,6 +84,7 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
             rows.add(|r| {
                 let oid = catalog.index_oid(table, index);
                 class(r, oid, &index.name, 'i', index.columns.len());
+                r.set("relowner", catalog.role_oid(table.rights.owner));
                 r.set("relam", BTREE).set("reltuples", amount.rows as f64);
             });
         }
@@ -91,12 +92,14 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
     for sequence in visible_sequences(catalog) {
         rows.add(|r| {
             class(r, catalog.sequence_oid(sequence.id), &sequence.name, 'S', 3);
+            owned(r, catalog, &sequence.rights);
             r.set("reltuples", 1.0).set("relpages", 1);
         });
     }
     for view in catalog.views.values() {
         rows.add(|r| {
             class(r, catalog.view_oid(view), &view.name, 'v', view_columns(catalog, view).len());
+            owned(r, catalog, &view.rights);
             r.set("reltype", catalog.oids.of(&Object::RowType(view.name.clone())))
                 .set("relhasrules", true)
                 .set("reltuples", 0.0);
@@ -104,10 +107,13 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
     }
 }
 
+fn owned(row: &mut Row<'_>, catalog: &Catalog, rights: &Rights) {
+    row.set("relowner", catalog.role_oid(rights.owner)).set("relacl", rights.display(catalog));
+}
+
 fn class(row: &mut Row<'_>, oid: Oid, name: &str, kind: char, columns: usize) {
     row.set("oid", oid)
         .set("relname", name)
-        .set("relowner", SUPERUSER)
         .set("relkind", kind)
         .set("relnatts", columns)
         .set("relfilenode", if matches!(kind, 'v') { 0 } else { oid })
@@ -257,7 +263,7 @@ pub(super) fn sequence_view(facts: &Facts<'_>, rows: &mut Rows) {
         rows.add(|r| {
             r.set("schemaname", planaria_catalog::PUBLIC)
                 .set("sequencename", &sequence.name)
-                .set("sequenceowner", super::server::SUPERUSER_NAME)
+                .set("sequenceowner", facts.catalog.role_name(sequence.rights.owner))
                 .set("data_type", oid::of(&sequence_type(sequence)))
                 .set("start_value", sequence.start)
                 .set("min_value", sequence.min)

@@ -1,7 +1,6 @@
 //! `pg_proc`.
 
 use super::rows::{Rows, fixed};
-use super::server::SUPERUSER;
 use super::{Facts, definitions};
 use planaria_base::oid::{self, Oid};
 use planaria_base::{Datum, Type};
@@ -54,7 +53,9 @@ pub(super) fn routines(facts: &Facts<'_>, rows: &mut Rows) {
         rows.add(|r| {
             r.set("oid", catalog.routine_oid(p))
                 .set("proname", &p.name)
-                .set("proowner", SUPERUSER)
+                .set("proowner", catalog.role_oid(p.rights.owner))
+                .set("proacl", p.rights.display(catalog))
+                .set("prosecdef", p.security_definer)
                 .set("prolang", language(p.language))
                 .set("prorows", if p.returns_set() { 1000.0 } else { 0.0 })
                 .set("procost", 100.0)

@@ -4,37 +4,37 @@ use super::Facts;
 use super::rows::Rows;
 use planaria_base::Datum;
 use planaria_base::oid::{self, Oid};
+use planaria_catalog::oids::SUPERUSER_OID;
 use planaria_catalog::system::{INFORMATION_SCHEMA, INFORMATION_SCHEMA_OID, PG_CATALOG};
 
-/// The role that made the database.
-pub(super) const SUPERUSER: Oid = planaria_catalog::reg::SUPERUSER_OID;
-/// Its name.
-pub(super) const SUPERUSER_NAME: &str = "planaria";
-/// The name of the database.
-pub(super) const DATABASE: &str = "planaria";
-/// Its OID.
+/// The OID of the database.
 const DATABASE_OID: Oid = 5;
 
 /// `pg_namespace`
-pub(super) fn namespaces(_: &Facts<'_>, rows: &mut Rows) {
-    let schemas = [
-        (oid::PG_CATALOG, PG_CATALOG, SUPERUSER),
-        (oid::PUBLIC, planaria_catalog::PUBLIC, SUPERUSER),
-        (INFORMATION_SCHEMA_OID, INFORMATION_SCHEMA, SUPERUSER),
-    ];
-    for (oid, name, owner) in schemas {
+pub(super) fn namespaces(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for (oid, name) in [(oid::PG_CATALOG, PG_CATALOG), (INFORMATION_SCHEMA_OID, INFORMATION_SCHEMA)] {
         rows.add(|r| {
-            r.set("oid", oid).set("nspname", name).set("nspowner", owner);
+            r.set("oid", oid).set("nspname", name).set("nspowner", SUPERUSER_OID);
         });
     }
+    rows.add(|r| {
+        let rights = &catalog.schema_rights;
+        r.set("oid", oid::PUBLIC)
+            .set("nspname", planaria_catalog::PUBLIC)
+            .set("nspowner", catalog.role_oid(rights.owner))
+            .set("nspacl", rights.display(catalog));
+    });
 }
 
 /// `pg_database`
-pub(super) fn databases(_: &Facts<'_>, rows: &mut Rows) {
+pub(super) fn databases(facts: &Facts<'_>, rows: &mut Rows) {
+    let rights = &facts.catalog.database_rights;
     rows.add(|r| {
         r.set("oid", DATABASE_OID)
-            .set("datname", DATABASE)
-            .set("datdba", SUPERUSER)
+            .set("datname", planaria_catalog::DATABASE)
+            .set("datdba", facts.catalog.role_oid(rights.owner))
+            .set("datacl", rights.display(facts.catalog))
             .set("encoding", 6)
             .set("datlocprovider", 'c')
             .set("datistemplate", false)
@@ -48,22 +48,41 @@ pub(super) fn databases(_: &Facts<'_>, rows: &mut Rows) {
     });
 }
 
-/// `pg_authid`
-pub(super) fn roles(_: &Facts<'_>, rows: &mut Rows) {
-    rows.add(|r| {
-        r.set("oid", SUPERUSER).set("rolname", SUPERUSER_NAME).set("rolconnlimit", -1);
-        for right in [
-            "rolsuper",
-            "rolinherit",
-            "rolcreaterole",
-            "rolcreatedb",
-            "rolcanlogin",
-            "rolreplication",
-            "rolbypassrls",
-        ] {
-            r.set(right, true);
+/// `pg_authid`. Verifiers of passwords are for superusers.
+pub(super) fn roles(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    let trusted = catalog.is_superuser(facts.role);
+    for role in catalog.roles.iter().flatten() {
+        rows.add(|r| {
+            r.set("oid", catalog.role_oid(role.id))
+                .set("rolname", &role.name)
+                .set("rolsuper", role.superuser)
+                .set("rolinherit", role.inherit)
+                .set("rolcreaterole", role.create_role)
+                .set("rolcreatedb", role.create_db)
+                .set("rolcanlogin", role.login)
+                .set("rolreplication", role.replication)
+                .set("rolbypassrls", role.bypass_rls)
+                .set("rolconnlimit", role.connection_limit)
+                .set("rolpassword", role.verifier.as_ref().filter(|_| trusted))
+                .set("rolvaliduntil", role.valid_until);
+        });
+    }
+}
+
+/// `pg_auth_members`
+pub(super) fn members(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for role in catalog.roles.iter().flatten() {
+        for group in &role.member_of {
+            rows.add(|r| {
+                r.set("roleid", catalog.role_oid(group.role))
+                    .set("member", catalog.role_oid(role.id))
+                    .set("grantor", catalog.role_oid(group.grantor))
+                    .set("admin_option", group.admin);
+            });
         }
-    });
+    }
 }
 
 /// `pg_settings`
@@ -90,10 +109,10 @@ pub(super) fn settings(facts: &Facts<'_>, rows: &mut Rows) {
 pub(super) fn activity(facts: &Facts<'_>, rows: &mut Rows) {
     rows.add(|r| {
         r.set("datid", DATABASE_OID)
-            .set("datname", DATABASE)
+            .set("datname", planaria_catalog::DATABASE)
             .set("pid", facts.session)
-            .set("usesysid", SUPERUSER)
-            .set("usename", SUPERUSER_NAME)
+            .set("usesysid", facts.catalog.role_oid(facts.session_user))
+            .set("usename", facts.catalog.role_name(facts.session_user))
             .set("application_name", facts.settings.get("application_name").unwrap_or_default())
             .set("xact_start", Datum::Int(facts.now))
             .set("query_start", Datum::Int(facts.now))

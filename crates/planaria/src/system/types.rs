@@ -2,7 +2,6 @@
 
 use super::Facts;
 use super::rows::{Rows, fixed};
-use super::server::SUPERUSER;
 use planaria_base::Datum;
 use planaria_base::oid::{self, Oid};
 use planaria_catalog::oids::Object;
@@ -40,9 +39,9 @@ const ARRAY_IO: [Oid; 4] = [750, 751, 2400, 2401];
 /// `pg_type`
 pub(super) fn types(facts: &Facts<'_>, rows: &mut Rows) {
     let catalog = facts.catalog;
-    let tables = catalog.tables.iter().flatten().map(|t| (&t.name, catalog.table_oid(t.id)));
-    let views = catalog.views.values().map(|v| (&v.name, catalog.view_oid(v)));
-    for (name, relation) in tables.chain(views) {
+    let tables = catalog.tables.iter().flatten().map(|t| (&t.name, catalog.table_oid(t.id), t.rights.owner));
+    let views = catalog.views.values().map(|v| (&v.name, catalog.view_oid(v), v.rights.owner));
+    for (name, relation, owner) in tables.chain(views) {
         let row_type = catalog.oids.of(&Object::RowType(name.clone()));
         let array = catalog.oids.of(&Object::RowTypeArray(name.clone()));
         for (is_array, oid, io) in [(false, row_type, RECORD_IO), (true, array, ARRAY_IO)] {
@@ -50,7 +49,7 @@ pub(super) fn types(facts: &Facts<'_>, rows: &mut Rows) {
                 r.set("oid", oid)
                     .set("typname", if is_array { format!("_{name}") } else { name.clone() })
                     .set("typnamespace", oid::PUBLIC)
-                    .set("typowner", SUPERUSER)
+                    .set("typowner", catalog.role_oid(owner))
                     .set("typlen", -1)
                     .set("typbyval", false)
                     .set("typcategory", if is_array { 'A' } else { 'C' })

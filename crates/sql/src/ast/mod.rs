@@ -38,6 +38,19 @@ pub struct Expr {
     pub kind: ExprKind,
 }
 
+impl Query {
+    /// Whether it reads a relation of that bare name.
+    pub(crate) fn mentions(&self, relation: &str) -> bool {
+        let mut found = false;
+        visit::query(self, &mut |node| {
+            if let visit::Node::Relation(name) = node {
+                found |= name.parts == [relation];
+            }
+        });
+        found
+    }
+}
+
 impl Expr {
     /// Names of the columns (or variables) it mentions, without qualifiers, those of queries inside
     /// included.

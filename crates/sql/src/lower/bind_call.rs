@@ -218,30 +218,32 @@ impl Lowerer<'_> {
     /// A set-returning function in the select list is a lateral FROM item.
     fn set_in_select(&mut self, rel: RelId, position: u32) -> Result<Bound> {
         let clause = self.clause();
-        let columns = self.rel(rel).columns.clone();
-        let ty = match &columns[..] {
-            [(_, ty)] => ty.clone(),
-            _ => {
-                return Err(Error::unsupported(
-                    "a function that returns rows cannot stand in the select list",
-                    "call it in FROM",
-                ));
-            }
+        let Some(collector) = self.collectors.last().filter(|_| clause == Clause::Select) else {
+            let message = format!("set-returning functions are not allowed in {}", clause.name());
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("call it in FROM"));
         };
-        match self.collectors.last_mut() {
-            Some(collector) if clause == Clause::Select => {
-                if !collector.sets.is_empty() {
-                    return Err(Error::unsupported(
-                        "several set-returning functions in one select list are not supported",
-                        "call them in FROM",
-                    ));
-                }
-                collector.sets.push(rel);
-                Ok(Bound::column(rel, 0, ty, position))
-            }
+        // The same call twice gives the same rows side by side.
+        let same = collector.sets.iter().copied().find(|known| self.rel(*known).kind == self.rel(rel).kind);
+        let rel = same.unwrap_or(rel);
+        if same.is_none()
+            && let Some(collector) = self.collectors.last_mut()
+        {
+            collector.sets.push(rel);
+        }
+        let columns = self.rel(rel).columns.clone();
+        let field = |(i, (_, ty)): (usize, &(String, Type))| Bound::column(rel, i, ty.clone(), position);
+        match &columns[..] {
+            [(_, ty)] => Ok(Bound::column(rel, 0, ty.clone(), position)),
             _ => {
-                let message = format!("set-returning functions are not allowed in {}", clause.name());
-                Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("call it in FROM"))
+                let mut fields: Vec<Bound> = columns.iter().enumerate().map(field).collect();
+                let mut typed = columns.clone();
+                if matches!(self.rel(rel).kind, RelKind::Unnest { .. }) {
+                    // Numbers of elements are integers there.
+                    let number = fields.pop().expect("two columns");
+                    fields.push(self.coerce(number, &Type::Int4, CastContext::Assignment)?);
+                    typed[1].1 = Type::Int4;
+                }
+                Ok(Bound::apply(Func::ArrayMake, fields, Type::Record(typed), position))
             }
         }
     }
@@ -300,6 +302,25 @@ impl Lowerer<'_> {
                     return Err(no_function(name, &[array.ty], position));
                 };
                 Ok(Some(self.new_rel(name, column(&of), RelKind::Unnest { array, ordinality })))
+            }
+            // The elements of an array with their numbers, for drivers that ask for keys in order.
+            ("_pg_expandarray", 1) => {
+                let array = arrayed(self.bind(names, &call.args[0].value)?);
+                let Type::Array(of) = array.ty.clone() else {
+                    return Err(no_function(name, &[array.ty], position));
+                };
+                let columns = vec![("x".to_owned(), *of), ("n".to_owned(), Type::Int8)];
+                Ok(Some(self.new_rel(name, columns, RelKind::Unnest { array, ordinality: true })))
+            }
+            // No table is part of another.
+            ("pg_partition_ancestors", 1) => {
+                let regclass = Type::System(planaria_base::types::SystemType::RegClass);
+                let relation = self.bind(names, &call.args[0].value)?;
+                self.operand(relation, &regclass)?;
+                let ty = Type::Array(Box::new(regclass.clone()));
+                let array = Bound::constant(Datum::Array(Vec::new()), ty, position);
+                let columns = column(&regclass);
+                Ok(Some(self.new_rel(name, columns, RelKind::Unnest { array, ordinality })))
             }
             ("generate_subscripts", 2) => {
                 let array = self.bind(names, &call.args[0].value)?;

@@ -68,10 +68,10 @@ impl Lowerer<'_> {
             ExprKind::Column(name) => {
                 let bound = self.bind_name(names, name)?;
                 match bound.kind {
-                    BoundKind::Row(_) if bound.ty == Type::Void => Err(Error::unsupported(
-                        "a whole row cannot be used as a value here",
-                        "name its columns one by one",
-                    )),
+                    BoundKind::Row(fields) if bound.ty == Type::Void => {
+                        let known = names.column_names(&name.parts);
+                        self.record(fields, known, position)
+                    }
                     _ => Ok(bound),
                 }
             }
@@ -263,8 +263,9 @@ impl Lowerer<'_> {
                 let ty = Type::Array(Box::new(unmodified(&query.columns[0].ty)));
                 Ok(Bound::new(BoundKind::ArrayQuery(Box::new(query)), ty, position))
             }
-            ExprKind::Row(_) => {
-                Err(Error::unsupported("a row cannot be used as a value here", "name its fields one by one"))
+            ExprKind::Row(fields) => {
+                let fields = self.bind_all(names, fields)?;
+                self.record(fields, Vec::new(), position)
             }
             ExprKind::Subscript(array, index) => {
                 let array = self.bind(names, array)?;
@@ -374,6 +375,18 @@ impl Lowerer<'_> {
                 self.bind(names, inner)
             }
         }
+    }
+
+    /// A row as a value; fields without a name are `f1`, `f2`, ...
+    fn record(&mut self, fields: Vec<Bound>, names: Vec<String>, position: u32) -> Result<Bound> {
+        let fields = fields.into_iter().map(|f| self.settle(f)).collect::<Result<Vec<_>>>()?;
+        let mut names = names.into_iter();
+        let typed = fields
+            .iter()
+            .enumerate()
+            .map(|(i, f)| (names.next().unwrap_or_else(|| format!("f{}", i + 1)), f.ty.clone()));
+        let ty = Type::Record(typed.collect());
+        Ok(Bound::apply(Func::ArrayMake, fields, ty, position))
     }
 
     /// Like [`Lowerer::bind`], but rows are allowed.

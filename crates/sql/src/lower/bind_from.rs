@@ -81,7 +81,7 @@ impl Lowerer<'_> {
         if name.parts.len() == 1
             && let Some(index) = level.cte(&table)
         {
-            let rel = self.cte_rel(index, shown, position)?;
+            let rel = self.cte_rel(index, shown);
             return self.add_rel(level, rel, shown, renamed, position);
         }
         if let Some(system) = super::system::named(name) {
@@ -138,6 +138,13 @@ impl Lowerer<'_> {
             let mut hidden = table.columns.iter().map(|c| c.hidden);
             source.columns.retain(|_| !hidden.next().unwrap_or(false));
         }
+        let oid = match relation.kind {
+            RelKind::Table(table) => self.catalog.table_oid(table),
+            RelKind::System(id) => planaria_catalog::system::by_id(id).oid,
+            _ => return source,
+        };
+        let expr = Bound::constant(planaria_base::Datum::Int(i64::from(oid)), Type::OID, 0);
+        source.oid = Some(SourceColumn { name: "tableoid".to_owned(), expr, merged: false });
         source
     }
 
@@ -197,7 +204,7 @@ impl Lowerer<'_> {
                 .zip(select.outputs)
                 .map(|(c, expr)| SourceColumn { name: c.name.clone(), expr, merged: false })
                 .collect();
-            let source = Source { alias: alias.to_owned(), relation: None, columns };
+            let source = Source { alias: alias.to_owned(), relation: None, columns, oid: None };
             let star = self.add_source(level, source, renamed, position)?;
             return Ok(Part { items: select.from, filter: select.filter, star });
         }
@@ -292,7 +299,7 @@ impl Lowerer<'_> {
         };
         let mut on = Vec::new();
         let mut star: Star = Vec::new();
-        let mut merged = Source { alias: String::new(), relation: None, columns: Vec::new() };
+        let mut merged = Source { alias: String::new(), relation: None, columns: Vec::new(), oid: None };
         for name in &common {
             let a = take_column(&mut l.star, name, "left", position)?;
             let b = take_column(&mut r.star, name, "right", position)?;
@@ -373,7 +380,12 @@ impl Lowerer<'_> {
         let mut rels = Vec::new();
         for item in items {
             match item {
-                Item::Rel(rel) => rels.push(*rel),
+                Item::Rel(rel) => {
+                    rels.push(*rel);
+                    if let RelKind::Zip(parts) = &self.rel(*rel).kind {
+                        rels.extend(parts);
+                    }
+                }
                 Item::Outer { right, .. } => rels.extend(self.rels_of(right)),
                 Item::Full { left, right, .. } => {
                     rels.extend(self.rels_of(left));
@@ -434,7 +446,10 @@ impl Lowerer<'_> {
         let (mut right, mut left) = (args.pop().expect("two"), args.pop().expect("two"));
         // The operator may compare another type than the query's: its column is converted. Where the
         // classes agree, map keys still must be of one type.
-        if right.ty != left.ty && func.args()[0] == planaria_ir::func::Sig::I {
+        if right.ty != left.ty && (right.ty.is_oid() || left.ty.is_oid()) {
+            left = self.coerce(left, &Type::OID, super::CastContext::Assignment)?;
+            right.ty = Type::OID;
+        } else if right.ty != left.ty && func.args()[0] == planaria_ir::func::Sig::I {
             let wide = [&left.ty, &right.ty].into_iter().any(|t| *t == Type::Int8);
             if right.ty.class() == planaria_base::types::TypeClass::Integer {
                 let ty = if wide { Type::Int8 } else { Type::Int4 };

@@ -25,10 +25,18 @@ pub(super) struct BoundCte {
     pub counted: bool,
     /// Where its rows are, once computed.
     pub list: Option<planaria_ir::Coll>,
+    /// WITH RECURSIVE: what each turn adds to the rows of `query`.
+    pub turn: Option<Turn>,
 }
 
-/// What stands for a recursive CTE while its own definition is bound.
-const RECURSION: usize = usize::MAX;
+/// The recursive term of a recursive CTE.
+pub(super) struct Turn {
+    pub query: BoundQuery,
+    /// UNION ALL: rows that were there already are added again.
+    pub all: bool,
+    /// Where the rows of the last turn are, while it is emitted.
+    pub work: Option<planaria_ir::Coll>,
+}
 
 impl Lowerer<'_> {
     /// Binds a subquery.
@@ -95,41 +103,82 @@ impl Lowerer<'_> {
                 )
                 .at(cte.statement.position));
             };
-            if recursive {
-                level.ctes.push((cte.name.clone(), RECURSION));
+            if let Some((left, right, all)) = recursive_terms(cte, q, recursive) {
+                let place = self.bind_recursive(level, cte, left, right, all, q.position)?;
+                level.ctes.push((cte.name.clone(), place));
+                continue;
             }
             let mut query = self.bind_query(level, q)?;
-            if recursive {
-                level.ctes.pop();
-            }
             rename(&mut query.columns, &cte.columns, &cte.name, q.position)?;
-            let columns = query.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
-            let bound = BoundCte {
-                name: cte.name.clone(),
-                query: Some(query),
-                columns,
-                uses: 0,
-                counted: false,
-                list: None,
-            };
-            self.ctes.push(bound);
-            level.ctes.push((cte.name.clone(), self.ctes.len() - 1));
+            let place = self.add_cte(cte, query);
+            level.ctes.push((cte.name.clone(), place));
         }
         Ok(())
     }
 
+    fn add_cte(&mut self, cte: &Cte, query: BoundQuery) -> usize {
+        let columns = query.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
+        self.ctes.push(BoundCte {
+            name: cte.name.clone(),
+            query: Some(query),
+            columns,
+            uses: 0,
+            counted: false,
+            list: None,
+            turn: None,
+        });
+        self.ctes.len() - 1
+    }
+
+    /// A CTE that refers to itself: its first term has the columns, the other sees the rows of the last
+    /// turn.
+    fn bind_recursive(
+        &mut self,
+        level: &mut Names<'_>,
+        cte: &Cte,
+        left: &Query,
+        right: &Query,
+        all: bool,
+        position: u32,
+    ) -> Result<usize> {
+        let mut query = self.bind_query(level, left)?;
+        rename(&mut query.columns, &cte.columns, &cte.name, position)?;
+        let types: Vec<Type> = query.columns.iter().map(|c| c.ty.clone()).collect();
+        let place = self.add_cte(cte, query);
+        self.working.push(place);
+        level.ctes.push((cte.name.clone(), place));
+        let bound = self.bind_level(level.inner(), right, true);
+        level.ctes.pop();
+        self.working.pop();
+        let mut turn = bound?;
+        if turn.columns.len() != types.len() {
+            let message = "each UNION query must have the same number of columns";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+        }
+        for (i, ty) in types.iter().enumerate() {
+            let from = turn.columns[i].ty.clone();
+            if !super::types::cast_allowed(&from, ty, CastContext::Assignment) {
+                let message = format!(
+                    "recursive query \"{}\" column {} has type {ty} in non-recursive term but type {from} overall",
+                    cte.name,
+                    i + 1
+                );
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(position));
+            }
+            self.coerce_output(&mut turn, i, ty)?;
+        }
+        self.ctes[place].turn = Some(Turn { query: turn, all, work: None });
+        Ok(place)
+    }
+
     /// A relation for a reference to a CTE.
-    pub(super) fn cte_rel(&mut self, index: usize, alias: &str, position: u32) -> Result<RelId> {
-        if index == RECURSION {
-            return Err(Error::unsupported(
-                "recursive queries are not supported",
-                "a loop in a PL/pgSQL function does the same",
-            )
-            .at(position));
+    pub(super) fn cte_rel(&mut self, index: usize, alias: &str) -> RelId {
+        let columns = self.ctes[index].columns.clone();
+        if self.working.contains(&index) {
+            return self.new_rel(alias, columns, RelKind::Work(index));
         }
         self.ctes[index].uses += 1;
-        let columns = self.ctes[index].columns.clone();
-        Ok(self.new_rel(alias, columns, RelKind::Cte(index)))
+        self.new_rel(alias, columns, RelKind::Cte(index))
     }
 
     fn bind_values(
@@ -384,7 +433,14 @@ impl Lowerer<'_> {
         } else {
             None
         };
-        from.extend(sets.into_iter().map(Item::Rel));
+        match sets[..] {
+            [] => {}
+            [one] => from.push(Item::Rel(one)),
+            _ => {
+                let zip = self.new_rel("functions", Vec::new(), RelKind::Zip(sets));
+                from.push(Item::Rel(zip));
+            }
+        }
         let windows = if windows.is_empty() {
             None
         } else {
@@ -459,6 +515,13 @@ impl Lowerer<'_> {
             None => self.bind(level, e),
         }
     }
+}
+
+/// The two terms of a CTE that refers to itself.
+fn recursive_terms<'q>(cte: &Cte, q: &'q Query, recursive: bool) -> Option<(&'q Query, &'q Query, bool)> {
+    let QueryBody::SetOp { op: SetOp::Union, all, left, right } = &q.body else { return None };
+    let plain = q.with.is_empty() && q.order_by.is_empty() && q.limit.is_none() && q.offset.is_none();
+    (recursive && plain && right.mentions(&cte.name)).then_some((&**left, &**right, *all))
 }
 
 /// An item of the select list, stars expanded.
@@ -642,6 +705,7 @@ fn type_name(kind: &TypeNameKind) -> Option<String> {
         Type::TimestampTz => "timestamptz",
         Type::Interval => "interval",
         Type::Uuid => "uuid",
+        Type::System(system) => system.name().trim_matches('"'),
         _ => "text",
     };
     match kind {

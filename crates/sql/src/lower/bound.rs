@@ -258,7 +258,7 @@ pub(super) struct Rel {
 }
 
 /// Kinds of relation.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) enum RelKind {
     Table(TableId),
     /// A relation of the system catalogs.
@@ -267,6 +267,10 @@ pub(super) enum RelKind {
     Query(Box<BoundQuery>),
     /// A CTE, by its position in the lowerer's list.
     Cte(usize),
+    /// The rows that the last turn of a recursive CTE added, inside its definition.
+    Work(usize),
+    /// Set-returning functions of one select list, side by side: as many rows as the longest has.
+    Zip(Vec<RelId>),
     /// `generate_series(start, stop, step)`
     Series {
         start: Bound,

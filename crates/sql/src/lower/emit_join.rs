@@ -248,6 +248,16 @@ impl Lowerer<'_> {
             }
             RelKind::Cte(index) => self.emit_cte(rel, index, then),
             RelKind::System(id) => self.emit_system(rel, id, then),
+            RelKind::Work(index) => {
+                let list = self.ctes[index].turn.as_ref().and_then(|t| t.work);
+                let list =
+                    list.ok_or_else(|| Error::internal("a recursive reference outside of its turn"))?;
+                self.note(&format!("WorkTable Scan on {name}"));
+                let columns: Vec<Reg> =
+                    (0..self.rel(rel).columns.len()).map(|c| self.column_reg(rel, c)).collect();
+                self.iterate(rel, list, columns, false, then)
+            }
+            RelKind::Zip(parts) => self.emit_zip(rel, &parts, then),
             RelKind::Row(values) => {
                 let mut row = Vec::with_capacity(values.len());
                 for e in &values {
@@ -464,6 +474,16 @@ impl Lowerer<'_> {
     /// computed at the outermost frame.
     pub(super) fn emit_cte(&mut self, rel: RelId, index: usize, then: &mut Then<'_>) -> Result<()> {
         let name = self.ctes[index].name.clone();
+        if self.ctes[index].turn.is_some() {
+            let list = match self.ctes[index].list {
+                Some(list) => list,
+                None => self.recursive_list(index)?,
+            };
+            self.note(&format!("CTE Scan on {name}"));
+            let columns: Vec<Reg> =
+                (0..self.rel(rel).columns.len()).map(|c| self.column_reg(rel, c)).collect();
+            return self.iterate(rel, list, columns, false, then);
+        }
         if self.ctes[index].uses == 1
             && let Some(query) = self.ctes[index].query.clone()
         {

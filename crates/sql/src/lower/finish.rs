@@ -113,7 +113,13 @@ fn rel_exprs(kind: &mut RelKind, f: &mut dyn FnMut(&mut Bound)) {
         RelKind::CallSet { args, .. } | RelKind::CallRow { args, .. } | RelKind::Row(args) => {
             args.iter_mut().for_each(f)
         }
-        RelKind::Table(_) | RelKind::System(_) | RelKind::Query(_) | RelKind::Cte(_) | RelKind::Pseudo => {}
+        RelKind::Table(_)
+        | RelKind::System(_)
+        | RelKind::Query(_)
+        | RelKind::Cte(_)
+        | RelKind::Work(_)
+        | RelKind::Zip(_)
+        | RelKind::Pseudo => {}
     }
 }
 
@@ -166,7 +172,12 @@ impl Lowerer<'_> {
                     self.visit_query(&mut query, f);
                     self.ctes[*index].query = Some(query);
                 }
+                if let Some(mut turn) = self.ctes[*index].turn.take() {
+                    self.visit_query(&mut turn.query, f);
+                    self.ctes[*index].turn = Some(turn);
+                }
             }
+            RelKind::Zip(parts) => parts.iter().for_each(|part| self.visit_rel(*part, f)),
             other => rel_exprs(other, &mut |e| {
                 self.visit(e, f);
             }),
@@ -463,8 +474,13 @@ impl Lowerer<'_> {
                     let needed = vec![true; query.columns.len()];
                     self.count_query(&mut query, &needed);
                     self.ctes[index].query = Some(query);
+                    if let Some(mut turn) = self.ctes[index].turn.take() {
+                        self.count_query(&mut turn.query, &needed);
+                        self.ctes[index].turn = Some(turn);
+                    }
                 }
             }
+            RelKind::Zip(parts) => parts.iter().for_each(|part| self.count_rel(*part)),
             other => rel_exprs(other, &mut |e| self.count(e)),
         }
         self.rel_mut(rel).kind = kind;

@@ -28,6 +28,7 @@ mod emit_group;
 mod emit_hash;
 mod emit_join;
 mod emit_query;
+mod emit_turns;
 mod emit_window;
 mod env;
 mod finish;
@@ -88,6 +89,8 @@ pub struct Lowerer<'c> {
     /// All relations, by id.
     rels: Vec<Rel>,
     ctes: Vec<BoundCte>,
+    /// Recursive CTEs whose recursive term is being bound.
+    working: Vec<usize>,
     /// Registers of values that are evaluated once.
     lets: Vec<Option<Reg>>,
     /// What is collected while a SELECT is bound, outer before inner.
@@ -144,6 +147,7 @@ impl<'c> Lowerer<'c> {
             params_open: false,
             rels: Vec::new(),
             ctes: Vec::new(),
+            working: Vec::new(),
             lets: Vec::new(),
             collectors: Vec::new(),
             depth: 0,

@@ -25,6 +25,8 @@ pub(super) struct Source {
     /// The table or view it is, where the alias hides that name.
     pub relation: Option<String>,
     pub columns: Vec<SourceColumn>,
+    /// `tableoid`, of tables and system relations: not part of `*`.
+    pub oid: Option<SourceColumn>,
 }
 
 /// A column of a FROM item.
@@ -58,6 +60,11 @@ impl<'a> Names<'a> {
     fn source(&self, alias: &str) -> Option<&Source> {
         let here = self.sources.iter().find(|s| s.alias == alias);
         here.or_else(|| self.outer.and_then(|o| o.source(alias)))
+    }
+    /// Names of the columns of a FROM item, as a whole row has them.
+    pub fn column_names(&self, parts: &[String]) -> Vec<String> {
+        let source = parts.last().and_then(|alias| self.source(alias));
+        source.map_or(Vec::new(), |s| s.columns.iter().map(|c| c.name.clone()).collect())
     }
     /// The source of that alias at this level.
     pub fn source_here(&self, alias: &str) -> Option<&Source> {
@@ -105,11 +112,11 @@ impl Source {
                 merged: false,
             })
             .collect();
-        Source { alias: alias.to_owned(), relation: None, columns }
+        Source { alias: alias.to_owned(), relation: None, columns, oid: None }
     }
     /// Its column of that name.
     pub fn column(&self, name: &str) -> Option<&SourceColumn> {
-        self.columns.iter().find(|c| c.name == name)
+        self.columns.iter().find(|c| c.name == name).or_else(|| self.oid.as_ref().filter(|c| c.name == name))
     }
 }
 

@@ -210,6 +210,9 @@ impl Lowerer<'_> {
                             if let Some(query) = &self.ctes[*index].query {
                                 self.query_rels(query, rels);
                             }
+                            if let Some(turn) = &self.ctes[*index].turn {
+                                self.query_rels(&turn.query, rels);
+                            }
                         }
                         _ => {}
                     }

@@ -254,6 +254,7 @@ impl Lowerer<'_> {
         let kind = self.rel(rel).kind.clone();
         let exprs: Vec<Bound> = match kind {
             RelKind::Series { start, stop, step, .. } => vec![start, stop, step],
+            RelKind::Zip(parts) => return parts.into_iter().flat_map(|p| self.dependencies(p)).collect(),
             RelKind::Unnest { array, .. } => vec![array],
             RelKind::CallSet { args, .. } | RelKind::CallRow { args, .. } | RelKind::Row(args) => args,
             RelKind::Query(mut query) => {
@@ -353,6 +354,10 @@ impl Lowerer<'_> {
         }
         let keep = !first && !self.is_lateral(rel, locals) && matches!(self.rel(rel).kind, RelKind::Query(_));
         self.available.push(rel);
+        if let RelKind::Zip(parts) = &self.rel(rel).kind {
+            let parts = parts.clone();
+            self.available.extend(parts);
+        }
         Ok(Source::Produce { rel, keep })
     }
 

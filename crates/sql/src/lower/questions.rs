@@ -101,6 +101,7 @@ const NOTHING: &[(&str, usize)] = &[
     ("inet_server_addr", 0),
     ("pg_tablespace_location", 1),
     ("pg_get_function_sqlbody", 1),
+    ("pg_stat_get_backend_idset", 0),
     ("pg_relation_filepath", 1),
 ];
 
@@ -208,7 +209,15 @@ impl Lowerer<'_> {
             ("pg_client_encoding", []) => {
                 return Ok(Some(Bound::constant(Datum::Text("UTF8".into()), Type::NAME, position)));
             }
-            ("pg_is_in_recovery" | "pg_jit_available", []) | ("pg_is_other_temp_schema", [_]) => {
+            ("getdatabaseencoding", []) => {
+                return Ok(Some(Bound::constant(Datum::Text("UTF8".into()), Type::NAME, position)));
+            }
+            ("pg_get_ruledef", [rule, _]) => {
+                let rule = self.operand(rule.clone(), &OID)?;
+                return Ok(Some(ask(Question::RuleDef, vec![rule], Type::Text, position)));
+            }
+            ("pg_is_in_recovery" | "pg_jit_available", [])
+            | ("pg_is_other_temp_schema" | "pg_relation_is_publishable", [_]) => {
                 return Ok(Some(Bound::bool(false, position)));
             }
             ("pg_my_temp_schema", []) => {
@@ -343,7 +352,9 @@ impl Lowerer<'_> {
         let position = e.position;
         let is_text = |ty: &Type| ty.class() == planaria_base::types::TypeClass::Text;
         match (&e.ty, to) {
-            (Type::Unknown | Type::Text, Type::System(system)) if system.is_reg() => {
+            (Type::Unknown | Type::Text, Type::System(system))
+                if system.is_reg() && matches!(e.as_const(), Some(Datum::Text(_))) =>
+            {
                 let Some(Datum::Text(name)) = e.as_const() else { return Ok(None) };
                 let oid = reg::find(self.catalog, *system, name).map_err(|e| e.at(position))?;
                 Ok(Some(Bound::constant(Datum::Int(i64::from(oid)), to.clone(), position)))

@@ -1,0 +1,141 @@
+//! `has_table_privilege` and its like, `pg_has_role`.
+
+use super::Facts;
+use super::relations::system_relation;
+use planaria_base::oid::Oid;
+use planaria_base::types::SystemType;
+use planaria_base::{Error, Result, RoleId, SqlState};
+use planaria_catalog::oids::Object as Identified;
+use planaria_catalog::{Catalog, Object, Privileges, reg, system};
+
+/// A role by name or OID; the current one where none was said. `public` is nobody.
+fn role(facts: &Facts<'_>, name: Option<&str>) -> Result<Option<RoleId>> {
+    let Some(name) = name else { return Ok(Some(facts.role)) };
+    if let Ok(oid) = name.parse::<Oid>() {
+        return Ok(facts.catalog.role_of_oid(oid).map(|r| r.id));
+    }
+    if name == "public" {
+        return Ok(None);
+    }
+    facts.catalog.role_named(name).map(|r| Some(r.id))
+}
+
+/// What a privilege is asked on.
+enum Target {
+    /// Something that rights are on.
+    Object(Object),
+    /// A relation of the system: everybody reads it, but for passwords.
+    System { secret: bool },
+    /// Everybody may use it: types, languages, built-in functions.
+    Free,
+}
+
+/// The object by kind, and by name or OID; `None` where an OID is of nothing.
+fn target(catalog: &Catalog, kind: &str, name: &str) -> Result<Option<Target>> {
+    let digits = name.parse::<Oid>().ok();
+    let found = |ty| match digits {
+        Some(oid) => Ok(oid),
+        None => reg::find(catalog, ty, name),
+    };
+    Ok(match kind {
+        "table" | "any_column" | "column" | "sequence" => {
+            let oid = found(SystemType::RegClass)?;
+            if let Some(relation) = system_relation(oid) {
+                let secret = matches!(relation.name, "pg_authid" | "pg_shadow");
+                return Ok(Some(Target::System { secret }));
+            }
+            match catalog.oids.object(oid) {
+                Some(Identified::Table(id)) => Some(Target::Object(Object::Table(*id))),
+                Some(Identified::Index(table, _)) => Some(Target::Object(Object::Table(*table))),
+                Some(Identified::View(name)) => Some(Target::Object(Object::View(name.clone()))),
+                Some(Identified::Sequence(id)) => Some(Target::Object(Object::Sequence(*id))),
+                _ => None,
+            }
+        }
+        "schema" => match reg::namespace_name(found(SystemType::RegNamespace)?) {
+            Some(schema) if system::is_system_schema(schema) => Some(Target::System { secret: false }),
+            Some(_) => Some(Target::Object(Object::Schema)),
+            None => None,
+        },
+        "function" => {
+            let ty = if name.contains('(') { SystemType::RegProcedure } else { SystemType::RegProc };
+            match catalog.oids.object(found(ty)?) {
+                Some(Identified::Routine(signature)) => {
+                    catalog.routine_by_signature(signature).map(|p| Target::Object(Object::Routine(p.id)))
+                }
+                _ => Some(Target::Free),
+            }
+        }
+        "database" => {
+            if digits.is_none() && name != planaria_catalog::DATABASE {
+                let message = format!("database \"{name}\" does not exist");
+                return Err(Error::new(SqlState::INVALID_CATALOG_NAME, message));
+            }
+            Some(Target::Object(Object::Database))
+        }
+        _ => Some(Target::Free),
+    })
+}
+
+/// Whether a role has any of the privileges in a list (`SELECT, INSERT WITH GRANT OPTION`).
+pub(super) fn has_privilege(
+    facts: &Facts<'_>,
+    who: Option<&str>,
+    kind: &str,
+    name: &str,
+    wanted: &str,
+) -> Result<Option<bool>> {
+    let catalog = facts.catalog;
+    let role = role(facts, who)?;
+    let Some(target) = target(catalog, kind, name)? else { return Ok(None) };
+    let mut any = false;
+    for word in wanted.split(',').map(|w| w.trim().to_uppercase()) {
+        let (plain, option) = match word.strip_suffix(" WITH GRANT OPTION") {
+            Some(plain) => (plain, true),
+            None => (word.as_str(), false),
+        };
+        let privilege = Privileges::of_word(plain).ok_or_else(|| {
+            let message = format!("unrecognized privilege type: \"{}\"", word.to_lowercase());
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+        })?;
+        any |= match (&target, role) {
+            (Target::Free, _) => !option,
+            (Target::System { secret }, role) => {
+                let reads = matches!(plain, "SELECT" | "USAGE") && !secret && !option;
+                reads || role.is_some_and(|r| catalog.is_superuser(r))
+            }
+            (Target::Object(object), Some(role)) if option => {
+                catalog.grant_options(role, object).contains(privilege)
+            }
+            (Target::Object(object), Some(role)) => catalog.privileges(role, object).contains(privilege),
+            (Target::Object(object), None) => {
+                let kind = catalog.object_kind(object);
+                let grants = catalog.rights(object).map(|r| r.grants(kind));
+                grants.is_some_and(|all| {
+                    all.iter().any(|g| g.grantee.is_none() && g.privileges.contains(privilege))
+                })
+            }
+        };
+    }
+    Ok(Some(any))
+}
+
+/// Whether `member` may become a role (MEMBER), or has its privileges already (USAGE).
+pub(super) fn has_role(facts: &Facts<'_>, member: Option<&str>, group: &str, what: &str) -> Result<bool> {
+    let catalog = facts.catalog;
+    let (Some(member), Some(group)) = (role(facts, member)?, role(facts, Some(group))?) else {
+        return Ok(false);
+    };
+    let mut any = false;
+    for word in what.split(',').map(|w| w.trim().to_uppercase()) {
+        any |= match word.split(" WITH ").next().unwrap_or_default() {
+            "USAGE" => catalog.has_privileges_of(member, group),
+            "MEMBER" => catalog.is_member_of(member, group),
+            _ => {
+                let message = format!("unrecognized privilege type: \"{}\"", word.to_lowercase());
+                return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+            }
+        };
+    }
+    Ok(any)
+}

@@ -1,0 +1,146 @@
+//! Loops over several collections: recursive CTEs, and set-returning functions side by side.
+
+use super::Lowerer;
+use super::bound::RelId;
+use super::emit_join::Then;
+use planaria_base::{Error, Result, Type};
+use planaria_ir::{Coll, CollDecl, CollKind, Func, OpKind, Reg, RegKind};
+
+impl Lowerer<'_> {
+    /// The rows of a recursive CTE in a list, computed at the outermost frame that has what it needs:
+    ///
+    /// ```text
+    ///   rows, work := first term
+    ///   while work is not empty:  next := recursive term over work;  rows += next;  work := next
+    /// ```
+    ///
+    /// For UNION without ALL, rows that were there before are in neither.
+    pub(super) fn recursive_list(&mut self, index: usize) -> Result<Coll> {
+        let first = self.ctes[index].query.clone();
+        let first = first.ok_or_else(|| Error::internal("a CTE without a query"))?;
+        let turn = self.ctes[index].turn.as_ref().ok_or_else(|| Error::internal("no recursive term"))?;
+        let (query, all) = (turn.query.clone(), turn.all);
+        let types: Vec<Type> = first.columns.iter().map(|c| c.ty.clone()).collect();
+        let kinds: Vec<RegKind> = types.iter().cloned().map(RegKind::Value).collect();
+        let list = |l: &mut Self| {
+            l.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values: kinds.clone() })
+        };
+        let (rows, work, next) = (list(self), list(self), list(self));
+        let seen = (!all)
+            .then(|| CollDecl { kind: CollKind::Map, keys: kinds.clone(), values: Vec::new() })
+            .map(|decl| self.program.coll(decl));
+        let frame = self.frame_for(&first).max(self.frame_for(&query));
+        self.note(&format!("Recursive Union {}", self.ctes[index].name));
+        self.plan_depth += 1;
+        let done = self.at_frame(frame, |l| {
+            for coll in [rows, work].into_iter().chain(seen) {
+                l.emit(OpKind::Clear { coll });
+            }
+            let take = |l: &mut Lowerer<'_>, values: Vec<Reg>, also: Coll| {
+                let push = |l: &mut Lowerer<'_>| {
+                    l.emit(OpKind::Push { coll: rows, values: values.clone() });
+                    l.emit(OpKind::Push { coll: also, values: values.clone() });
+                    Ok(())
+                };
+                let Some(seen) = seen else { return push(l) };
+                let found = l.temp(Type::Bool);
+                l.emit(OpKind::MapGet { coll: seen, keys: values.clone(), found, values: Vec::new() });
+                l.unless(found, |l| {
+                    l.emit(OpKind::MapPut { coll: seen, keys: values.clone(), values: Vec::new() });
+                    push(l)
+                })
+            };
+            l.emit_query(&first, None, &mut |l, row| {
+                let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
+                take(l, values, work)
+            })?;
+            if let Some(turn) = &mut l.ctes[index].turn {
+                turn.work = Some(work);
+            }
+            let label = l.label();
+            let body = l.block(|l| {
+                let len = l.temp(Type::Int8);
+                l.emit(OpKind::Len { dst: len, coll: work });
+                let zero = l.int8(0);
+                let done = l.apply(Func::IntEq, vec![len, zero], Type::Bool);
+                l.when(done, |l| {
+                    l.emit(OpKind::Exit { label });
+                    Ok(())
+                })?;
+                l.emit(OpKind::Clear { coll: next });
+                l.emit_query(&query, None, &mut |l, row| {
+                    let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
+                    take(l, values, next)
+                })?;
+                l.emit(OpKind::Clear { coll: work });
+                l.for_list(next, &types, &mut |l, row| {
+                    let values = row.iter().map(|t| t.reg).collect();
+                    l.emit(OpKind::Push { coll: work, values });
+                    Ok(())
+                })
+            })?;
+            l.emit(OpKind::Loop { label, body });
+            Ok(())
+        });
+        self.plan_depth -= 1;
+        done?;
+        self.ctes[index].list = Some(rows);
+        Ok(rows)
+    }
+
+    /// Set-returning functions side by side: each is collected by the number of its rows, then one loop
+    /// goes up to the longest; the others are NULL beyond their end.
+    pub(super) fn emit_zip(&mut self, rel: RelId, parts: &[RelId], then: &mut Then<'_>) -> Result<()> {
+        let (zero, one) = (self.int8(0), self.int8(1));
+        let longest = self.temp(Type::Int8);
+        self.copy(longest, zero);
+        let mut collected = Vec::new();
+        for part in parts {
+            let types: Vec<Type> = self.rel(*part).columns.iter().map(|(_, ty)| ty.clone()).collect();
+            let values = types.iter().cloned().map(RegKind::Value).collect();
+            let map = self.coll(CollKind::Map, vec![RegKind::Value(Type::Int8)], values);
+            let count = self.temp(Type::Int8);
+            self.copy(count, zero);
+            self.emit_produce(*part, &mut |l| {
+                l.emit(OpKind::Apply { dst: count, func: Func::Int8Add, args: vec![count, one] });
+                let values = (0..types.len())
+                    .map(|c| {
+                        let reg = l.column_reg(*part, c);
+                        l.exactly(reg, &types[c])
+                    })
+                    .collect();
+                l.emit(OpKind::MapPut { coll: map, keys: vec![count], values });
+                Ok(())
+            })?;
+            self.emit(OpKind::Apply { dst: longest, func: Func::Greatest, args: vec![longest, count] });
+            // What was collected is read into registers of its own.
+            self.rel_mut(*part).regs = vec![None; types.len()];
+            let regs: Vec<Reg> = (0..types.len()).map(|c| self.column_reg(*part, c)).collect();
+            collected.push((map, regs, types));
+        }
+        let at = self.temp(Type::Int8);
+        self.copy(at, zero);
+        let label = self.label();
+        let mut rels = vec![rel];
+        rels.extend(parts);
+        let body = self.block(|l| {
+            let done = l.apply(Func::IntGe, vec![at, longest], Type::Bool);
+            l.when(done, |l| {
+                l.emit(OpKind::Exit { label });
+                Ok(())
+            })?;
+            l.emit(OpKind::Apply { dst: at, func: Func::Int8Add, args: vec![at, one] });
+            for (map, regs, types) in &collected {
+                for (reg, ty) in regs.iter().zip(types) {
+                    let null = l.constant(planaria_base::Datum::Null, ty.clone());
+                    l.copy(*reg, null);
+                }
+                let found = l.temp(Type::Bool);
+                l.emit(OpKind::MapGet { coll: *map, keys: vec![at], found, values: regs.clone() });
+            }
+            l.with_rels(&rels, then)
+        })?;
+        self.emit(OpKind::Loop { label, body });
+        Ok(())
+    }
+}
