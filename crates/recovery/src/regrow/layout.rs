@@ -7,7 +7,7 @@
 //! take. A segment in which this can have happened runs such a class whole, in commit order.
 
 use super::kernel::Kernel;
-use super::operands::Packing;
+use super::operands::{BITS_MAX, Packing};
 use crate::{CompiledPiece, CompiledPlan, Routines, World};
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, TableId, Type};
 use planaria_exec::Slot;
@@ -198,7 +198,8 @@ impl Forms {
             };
             let types = piece.code.input_types();
             let exact = info.class.and_then(|class| classes[usize::from(class)].exact) == Some(info.table);
-            let own_row = if exact && key.holds(types) { piece.key } else { 0 };
+            // Their NULLs must be seen before the row is given.
+            let own_row = if exact && key.holds(types) && types.len() <= BITS_MAX { piece.key } else { 0 };
             PieceForm {
                 key,
                 packing: Packing::new(types.iter()),

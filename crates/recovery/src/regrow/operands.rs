@@ -16,7 +16,7 @@ use planaria_log::{Value, ValueReader};
 use planaria_storage::arena::Bytes;
 
 /// Operands with a bit of their own; a piece with more has all of them tagged.
-const BITS_MAX: usize = 64;
+pub(super) const BITS_MAX: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
