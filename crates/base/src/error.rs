@@ -131,6 +131,7 @@ sqlstates! {
     DUPLICATE_COLUMN "42701" "duplicate_column";
     DUPLICATE_FUNCTION "42723" "duplicate_function";
     DUPLICATE_PREPARED_STATEMENT "42P05" "duplicate_prepared_statement";
+    DUPLICATE_CURSOR "42P03" "duplicate_cursor";
     DUPLICATE_SCHEMA "42P06" "duplicate_schema";
     DUPLICATE_TABLE "42P07" "duplicate_table";
     DUPLICATE_ALIAS "42712" "duplicate_alias";

@@ -27,7 +27,7 @@ use planaria::{
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Settings whose value is reported when it changes, as far as it can.
@@ -99,6 +99,31 @@ fn too_large(bytes_max: usize) -> Error {
     Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "the answer is too large")
         .detail(format!("It has more than {bytes_max} bytes (max_result_bytes)."))
         .hint("Ask for fewer rows at a time.")
+}
+
+/// Cancels a statement when its time is up; stopped when dropped.
+struct Timer {
+    task: tokio::task::JoinHandle<()>,
+    ran_out: Arc<AtomicBool>,
+}
+
+impl Timer {
+    fn start(milliseconds: u64, cancel: &Arc<AtomicBool>) -> Timer {
+        let ran_out = Arc::new(AtomicBool::new(false));
+        let (told, cancel) = (ran_out.clone(), cancel.clone());
+        let task = tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+            told.store(true, Ordering::Relaxed);
+            cancel.store(true, Ordering::Relaxed);
+        });
+        Timer { task, ran_out }
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
 }
 
 /// How a statement is to be run.
@@ -298,9 +323,17 @@ impl Backend {
         let (Some(session), reply) = (&mut self.session, &mut self.reply) else {
             return Err(Error::internal("no session"));
         };
+        let limit = session.setting_milliseconds("statement_timeout");
+        let timer = (limit > 0).then(|| Timer::start(limit, &self.key.flag));
         let run = || catch_unwind(AssertUnwindSafe(|| f(session, reply)));
-        let outcome = if short { run() } else { tokio::task::block_in_place(run) };
+        // Somebody must be left to look at the clock.
+        let outcome = if short && timer.is_none() { run() } else { tokio::task::block_in_place(run) };
         match outcome {
+            Ok(Err(error)) if error.sqlstate() == SqlState::QUERY_CANCELED => {
+                let late = timer.is_some_and(|t| t.ran_out.load(Ordering::Relaxed));
+                let why = if late { "statement timeout" } else { "user request" };
+                Err(Error::new(SqlState::QUERY_CANCELED, format!("canceling statement due to {why}")))
+            }
             Ok(outcome) => outcome,
             Err(panic) => {
                 let what = panic

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// OIDs that clients declare and the engine has no type for, but a wider one: `real`.
 const FLOAT4: u32 = 700;
-/// OIDs that declare nothing: unspecified, unknown, and void for the result of JDBC's `{?= call f()}`.
+/// OIDs that declare nothing: unspecified and unknown.
 const UNDECLARED: [u32; 2] = [0, 705];
 
 /// The type that a client declares for a parameter; `None`: from its context. 0A000 for types that are not

@@ -139,7 +139,7 @@ impl Backend {
             Backend::check_names(self.portals.len())?;
             if self.portals.contains_key(portal) {
                 return Err(Error::new(
-                    SqlState::new("42P03"),
+                    SqlState::DUPLICATE_CURSOR,
                     format!("cursor \"{portal}\" already exists"),
                 ));
             }

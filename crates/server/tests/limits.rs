@@ -136,6 +136,17 @@ fn long_statements_keep_nobody_waiting() {
 }
 
 #[test]
+fn a_statement_has_the_time_that_was_set() {
+    let running = with(Config { threads: Some(1), ..Config::default() });
+    let mut client = running.client();
+    client.query("SET statement_timeout = 50");
+    let messages = client.query_raw("DO $$ BEGIN LOOP NULL; END LOOP; END $$");
+    assert_eq!(shown(&messages), ["E:57014", "Z:I"]);
+    assert_eq!(messages[0].field('M').as_deref(), Some("canceling statement due to statement timeout"));
+    assert_eq!(client.query("SELECT 1"), ["T", "D:1", "C:SELECT 1", "Z:I"]);
+}
+
+#[test]
 fn health_and_metrics_answer_over_http() {
     let monitor = Monitor::bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
     let get = |path: &str| {

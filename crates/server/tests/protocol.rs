@@ -210,6 +210,42 @@ fn calls_of_procedures_take_their_types_from_the_signature() {
     );
 }
 
+/// JDBC's `{? = call f(?)}`.
+#[test]
+fn a_parameter_of_type_void_is_dropped() {
+    let running = Running::start();
+    let mut client = running.client();
+    client.query("CREATE FUNCTION double(n int) RETURNS int LANGUAGE sql AS 'SELECT n * 2'");
+    client.parse("", "select * from double($1, $2) as result", &[2278, 23]);
+    client.bind("", "", &[None, Some("21")]).describe('P', "").execute("", 0).sync();
+    assert_eq!(client.ask(), ["1", "2", "T", "D:42", "C:SELECT 1", "Z:I"]);
+}
+
+#[test]
+fn cursors_are_declared_fetched_and_closed() {
+    let running = Running::start();
+    let mut client = running.client();
+    assert_eq!(client.query("DECLARE c CURSOR FOR SELECT 1"), ["E:25P01", "Z:I"]);
+    client.query("BEGIN");
+    assert_eq!(
+        client.query("DECLARE c SCROLL CURSOR FOR SELECT n FROM generate_series(1, 5) n"),
+        ["C:DECLARE CURSOR", "Z:T"]
+    );
+    assert_eq!(client.query("FETCH 2 FROM c"), ["T", "D:1", "D:2", "C:FETCH 2", "Z:T"]);
+    assert_eq!(client.query("FETCH c"), ["T", "D:3", "C:FETCH 1", "Z:T"]);
+    assert_eq!(client.query("FETCH PRIOR IN c"), ["T", "D:2", "C:FETCH 1", "Z:T"]);
+    assert_eq!(client.query("MOVE FORWARD ALL c"), ["C:MOVE 3", "Z:T"]);
+    client.parse("", "FETCH LAST c", &[]).describe('S', "").bind("", "", &[]).execute("", 0).sync();
+    assert_eq!(client.ask(), ["1", "t", "T", "2", "D:5", "C:FETCH 1", "Z:T"]);
+    client.query("DECLARE kept CURSOR WITH HOLD FOR VALUES (7), (8)");
+    client.query("COMMIT");
+    assert_eq!(client.query("FETCH c"), ["E:34000", "Z:I"]);
+    assert_eq!(running.client().query("FETCH kept"), ["E:34000", "Z:I"]);
+    assert_eq!(client.query("FETCH ALL kept"), ["T", "D:7", "D:8", "C:FETCH 2", "Z:I"]);
+    assert_eq!(client.query("CLOSE kept"), ["C:CLOSE CURSOR", "Z:I"]);
+    assert_eq!(client.query("CLOSE kept"), ["E:34000", "Z:I"]);
+}
+
 #[test]
 fn settings_and_names_belong_to_a_connection() {
     let running = accounts();

@@ -146,6 +146,7 @@ impl<P: Protocol> SessionCore<P> {
         self.block = Block::None;
         self.doomed = false;
         self.settings.end(outcome.is_ok());
+        self.end_cursors(outcome.is_ok());
         self.end_user(outcome.is_ok());
         outcome?;
         self.pending = ticket.unwrap_or_else(Ticket::done);
@@ -162,6 +163,7 @@ impl<P: Protocol> SessionCore<P> {
         self.leave();
         self.block = Block::None;
         self.settings.end(false);
+        self.end_cursors(false);
         self.end_user(false);
         self.savepoints.clear();
         self.doomed = false;

@@ -16,6 +16,7 @@ mod bind;
 mod block;
 mod copy;
 mod counters;
+mod cursor;
 mod explain;
 mod explain_recovery;
 mod gate;

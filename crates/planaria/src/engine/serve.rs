@@ -1,6 +1,7 @@
 //! Statements as a server runs them: analysed ahead, their rows lent to a sink, the disk not waited
 //! for; and what a session keeps between transactions, so that one session can serve many clients.
 
+use super::cursor::Cursors;
 use super::session::{Block, SessionCore};
 use super::settings::{Settings, show_columns};
 use super::statement::{PreparedStatement, done, is_program, tag_name};
@@ -30,6 +31,8 @@ pub(crate) struct KeptState {
     named: HashMap<String, Arc<PreparedStatement>>,
     settings: Settings,
     user: User,
+    /// Cursors WITH HOLD.
+    cursors: Cursors,
     /// `currval` of sequences.
     current: Vec<Option<i64>>,
 }
@@ -45,6 +48,36 @@ pub(super) fn utility_columns(statement: &Statement) -> Arc<[Column]> {
         _ => return Arc::from([]),
     };
     names.into_iter().map(|n| Column { name: n.to_owned(), ty: Type::Text }).collect()
+}
+
+/// Drops arguments that are parameters of type void, as PostgreSQL does: JDBC's `{? = call f(?)}` arrives as
+/// `SELECT * FROM f($1, $2) AS result` with the place of the result among the arguments.
+fn without_void(statement: &mut Statement, types: &[Option<Type>]) {
+    if !types.contains(&Some(Type::Void)) {
+        return;
+    }
+    let is_void = |e: &Expr| match e.kind {
+        ExprKind::Parameter(n) => types.get((n as usize).wrapping_sub(1)) == Some(&Some(Type::Void)),
+        _ => false,
+    };
+    let clean = |call: &mut ast::FunctionCall| call.args.retain(|a| !is_void(&a.value));
+    match &mut statement.kind {
+        StatementKind::Call { call, .. } => clean(call),
+        StatementKind::Query(query) => {
+            let ast::QueryBody::Select(select) = &mut query.body else { return };
+            for item in &mut select.items {
+                if let ExprKind::Call(call) = &mut item.expr.kind {
+                    clean(call);
+                }
+            }
+            for item in &mut select.from {
+                if let ast::TableRef::Function { call, .. } = item {
+                    clean(call);
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 fn column(name: &str, position: u32) -> Expr {
@@ -87,12 +120,15 @@ impl<P: Protocol> SessionCore<P> {
             return self.prepare_copy(copy, &parsed.text);
         }
         if is_program(statement) {
-            return self.analyse_declared(statement.clone(), &parsed.text, ParamTypes(types.to_vec()));
+            let mut statement = statement.clone();
+            without_void(&mut statement, types);
+            return self.analyse_declared(statement, &parsed.text, ParamTypes(types.to_vec()));
         }
         let columns = match &statement.kind {
             StatementKind::ExecutePrepared { name, .. } => {
                 self.statements.named.get(name).map_or_else(|| Arc::from([]), |p| p.columns.clone())
             }
+            StatementKind::Fetch { name, moves: false, .. } => self.cursor_columns(name),
             _ => utility_columns(statement),
         };
         Ok(Arc::new(PreparedStatement {
@@ -172,6 +208,7 @@ impl<P: Protocol> SessionCore<P> {
         }
         if what == "all" {
             self.statements.named.clear();
+            self.cursors.clear();
             self.set_session_authorization(None, false)?;
             self.settings.set("all", None, false)?;
             self.mirror_user();
@@ -235,6 +272,7 @@ impl<P: Protocol> SessionCore<P> {
         debug_assert!(matches!(self.block, Block::None), "a transaction belongs to its session");
         std::mem::swap(&mut self.statements.named, &mut state.named);
         std::mem::swap(&mut self.settings, &mut state.settings);
+        std::mem::swap(&mut self.cursors, &mut state.cursors);
         std::mem::swap(&mut self.user, &mut state.user);
         self.sequences.swap_current(&mut state.current);
     }

@@ -86,6 +86,7 @@ pub(crate) struct SessionCore<P: Protocol> {
     pub(super) no_columns: Arc<[Column]>,
     pub(super) statements: super::statement::StatementCache,
     pub(super) settings: Settings,
+    pub(super) cursors: super::cursor::Cursors,
     pub(super) user: User,
     /// The way to the disk of what the last statement committed, until somebody waits for it.
     pub(super) pending: Ticket,
@@ -122,6 +123,7 @@ impl<P: Protocol> SessionCore<P> {
             no_columns: Arc::from([]),
             statements: Default::default(),
             settings: Settings::default(),
+            cursors: Default::default(),
             user: User::default(),
             pending: Ticket::done(),
             engine,

@@ -308,6 +308,9 @@ impl<P: Protocol> SessionCore<P> {
             StatementKind::SetSessionAuthorization { name, local } => {
                 self.set_session_authorization(name.as_deref(), *local)?
             }
+            StatementKind::DeclareCursor(declare) => self.declare_cursor(declare, text)?,
+            StatementKind::Fetch { name, direction, moves } => self.fetch(name, *direction, *moves)?,
+            StatementKind::CloseCursor(name) => self.close_cursor(name.as_deref())?,
             StatementKind::Discard(what) => self.discard(what)?,
             StatementKind::Copy(_) => {
                 return Err(Error::unsupported(

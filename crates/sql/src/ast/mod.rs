@@ -5,6 +5,7 @@
 //! already: lower case unless they were quoted.
 
 pub mod copy;
+pub mod cursor;
 pub mod plpgsql;
 mod rights;
 mod routine;
@@ -559,6 +560,12 @@ pub enum StatementKind {
     Deallocate(Option<String>),
     /// COMMENT ON, ANALYZE, VACUUM and others that change nothing here: the command tag
     NoOperation(String),
+    /// DECLARE name CURSOR
+    DeclareCursor(cursor::DeclareCursor),
+    /// FETCH, or MOVE
+    Fetch { name: String, direction: cursor::Direction, moves: bool },
+    /// CLOSE [name | ALL]
+    CloseCursor(Option<String>),
     /// COPY
     Copy(Box<copy::Copy>),
     /// DISCARD: ALL, or what else is said

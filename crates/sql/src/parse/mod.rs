@@ -20,6 +20,7 @@
 mod alter;
 mod call;
 mod copy;
+mod cursor;
 mod dml;
 mod expr;
 mod from;

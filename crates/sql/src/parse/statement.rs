@@ -59,8 +59,11 @@ impl Parser<'_> {
             "unlisten" => self.skip("UNLISTEN"),
             "copy" => self.copy(),
             "discard" => self.discard(),
-            "declare" | "fetch" | "move" | "close" | "listen" | "notify" | "merge" | "load" | "refresh"
-            | "import" => {
+            "declare" => self.declare_cursor(),
+            "fetch" => self.fetch(false),
+            "move" => self.fetch(true),
+            "close" => self.close_cursor(),
+            "listen" | "notify" | "merge" | "load" | "refresh" | "import" => {
                 let name = word.as_str().to_uppercase();
                 self.unsupported_statement(&name)
             }
