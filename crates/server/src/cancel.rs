@@ -56,6 +56,11 @@ impl Cancellation {
         }
     }
 
+    /// Stops what all connections are doing.
+    pub(crate) fn cancel_all(&self) {
+        self.open.lock().values().for_each(|o| o.flag.store(true, Ordering::Relaxed));
+    }
+
     /// Connections of a user.
     pub(crate) fn of_user(&self, user: &str) -> usize {
         self.open.lock().values().filter(|o| o.user == user).count()

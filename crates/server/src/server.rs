@@ -12,11 +12,14 @@ use planaria::{Database, Error, Result, SqlState};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+
+/// From the moment that all have to go until nobody is waited for.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// What all connections share.
 pub(crate) struct Shared {
@@ -165,24 +168,26 @@ impl Server {
             while let Some(joined) = accepting.join_next().await {
                 clients.extend(joined.ok());
             }
-            let drained = async {
-                for set in &mut clients {
-                    while set.join_next().await.is_some() {}
+            let mut changes = phase.subscribe();
+            let stopped = changes.wait_for(|phase| *phase == Phase::Stopping);
+            tokio::select! {
+                () = all_gone(&mut clients) => return,
+                _ = stopped => {}
+                () = tokio::time::sleep(shared.config.drain_timeout) => {
+                    let time = shared.config.drain_timeout;
+                    tracing::warn!("transactions are still open after {time:?}: closing them");
+                    phase.send_replace(Phase::Stopping);
                 }
-            };
-            if tokio::time::timeout(shared.config.drain_timeout, drained).await.is_err() {
-                tracing::warn!(
-                    "transactions are still open after {:?}: closing them",
-                    shared.config.drain_timeout
-                );
-                phase.send_replace(Phase::Stopping);
-                let closed = async {
-                    for set in &mut clients {
-                        while set.join_next().await.is_some() {}
-                    }
-                };
-                let _ = tokio::time::timeout(Duration::from_secs(5), closed).await;
             }
+            // What still runs is cancelled; who begins anew meanwhile is cancelled too.
+            let last = Instant::now() + LAST_WORDS;
+            while Instant::now() < last {
+                shared.cancellation.cancel_all();
+                if tokio::time::timeout(Duration::from_millis(50), all_gone(&mut clients)).await.is_ok() {
+                    return;
+                }
+            }
+            tracing::error!("some statements could not be stopped");
         });
         runtime.shutdown_timeout(Duration::from_secs(5));
         Ok(())
@@ -193,6 +198,12 @@ impl Shared {
     /// Connections that are open.
     pub(crate) fn connections(&self) -> usize {
         self.open.load(Ordering::Relaxed)
+    }
+}
+
+async fn all_gone(clients: &mut [JoinSet<()>]) {
+    for set in clients {
+        while set.join_next().await.is_some() {}
     }
 }
 

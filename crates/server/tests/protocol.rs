@@ -377,6 +377,20 @@ fn stopping_waits_for_open_transactions() {
 }
 
 #[test]
+fn stopping_does_not_wait_for_ever() {
+    let running = Running::start();
+    let mut endless = running.client();
+    endless.message('Q', b"DO $$ BEGIN LOOP NULL; END LOOP; END $$\0").send();
+    let mut open = running.client();
+    open.query("BEGIN");
+    let begin = std::time::Instant::now();
+    drop(running);
+    assert!(begin.elapsed() < std::time::Duration::from_secs(6), "two seconds to drain, and a moment");
+    assert_eq!(endless.next().expect("a word").field('C').as_deref(), Some("57014"));
+    assert_eq!(open.next().expect("a word").field('C').as_deref(), Some("57P01"));
+}
+
+#[test]
 fn garbage_ends_the_connection_and_nothing_else() {
     let running = Running::start();
     let mut fine = running.client();

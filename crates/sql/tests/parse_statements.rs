@@ -385,12 +385,66 @@ fn types() {
 }
 
 #[test]
+fn copy_has_a_present_form_and_two_older_ones() {
+    use planaria_sql::ast::copy::{CopyFormat, CopyHeader, CopySource};
+    let copy = |text: &str| match one(text) {
+        StatementKind::Copy(copy) => *copy,
+        other => panic!("{other:?}"),
+    };
+    let plain = copy("COPY s.t (a, \"B\") FROM STDIN");
+    let CopySource::Table(name, columns) = &plain.source else { panic!("{plain:?}") };
+    assert_eq!(name.parts, ["s", "t"]);
+    assert_eq!(columns.iter().map(|c| c.0.as_str()).collect::<Vec<_>>(), ["a", "B"]);
+    assert!(plain.from && plain.options.delimiter == b'\t' && plain.options.null == "\\N");
+    let csv = copy("COPY (SELECT 1) TO STDOUT WITH (FORMAT csv, HEADER, DELIMITER ';', NULL '-')");
+    assert!(!csv.from && matches!(csv.source, CopySource::Statement(_)));
+    assert_eq!((csv.options.format, csv.options.header), (CopyFormat::Csv, CopyHeader::Line));
+    assert_eq!((csv.options.delimiter, csv.options.null.as_str()), (b';', "-"));
+    let old = copy("COPY t TO STDOUT WITH CSV HEADER QUOTE AS '|' DELIMITER ','");
+    assert_eq!((old.options.format, old.options.quote), (CopyFormat::Csv, b'|'));
+    assert_eq!(copy("COPY BINARY t FROM STDIN").options.format, CopyFormat::Binary);
+    assert!(copy("COPY t FROM STDIN WITH (FREEZE ON)").from);
+    for (text, code) in [
+        ("COPY t FROM 'file'", "0A000"),
+        ("COPY t FROM STDIN (FORMAT xml)", "22023"),
+        ("COPY t FROM STDIN (QUOTE '|')", "0A000"),
+        ("COPY t FROM STDIN (DELIMITER 'ab')", "0A000"),
+        ("COPY t FROM STDIN (DELIMITER 'a')", "22023"),
+        ("COPY t FROM STDIN (nonsense)", "42601"),
+        ("COPY (SELECT 1) FROM STDIN", "42601"),
+    ] {
+        let error = parse::statements(text).expect_err(text);
+        assert_eq!(error.sqlstate().as_str(), code, "{text}");
+    }
+}
+
+#[test]
+fn directions_of_cursors() {
+    use planaria_sql::ast::cursor::Direction;
+    let direction = |text: &str| match one(text) {
+        StatementKind::Fetch { name, direction, .. } => {
+            assert_eq!(name, "c");
+            direction
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(direction("FETCH c"), Direction::Forward(1));
+    assert_eq!(direction("FETCH NEXT c"), Direction::Forward(1));
+    assert_eq!(direction("FETCH 5 FROM c"), Direction::Forward(5));
+    assert_eq!(direction("FETCH FORWARD IN c"), Direction::Forward(1));
+    assert_eq!(direction("FETCH BACKWARD 2 c"), Direction::Forward(-2));
+    assert_eq!(direction("MOVE ALL FROM c"), Direction::ForwardAll);
+    assert_eq!(direction("MOVE ABSOLUTE -1 c"), Direction::Absolute(-1));
+    assert_eq!(direction("FETCH RELATIVE 3 c"), Direction::Relative(3));
+}
+
+#[test]
 fn other_statements() {
     assert_eq!(one("SHOW all"), StatementKind::Show("all".into()));
     assert_eq!(one("checkpoint"), StatementKind::Checkpoint);
     assert_eq!(one("VACUUM (ANALYZE) t"), StatementKind::NoOperation("VACUUM".into()));
     assert_eq!(one("COMMENT ON TABLE t IS 'it''s; mine'"), StatementKind::NoOperation("COMMENT".into()));
-    assert_eq!(one("COPY t FROM STDIN"), StatementKind::Unsupported("COPY".into()));
+    assert_eq!(one("LISTEN t"), StatementKind::Unsupported("LISTEN".into()));
     assert_eq!(
         one("CREATE MATERIALIZED VIEW v AS SELECT 1"),
         StatementKind::Unsupported("CREATE MATERIALIZED VIEW".into())
