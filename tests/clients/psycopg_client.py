@@ -50,10 +50,11 @@ with psycopg.connect(os.environ["PLANARIA_DSN"], autocommit=True) as conn:
         except psycopg.errors.UniqueViolation as error:
             assert error.diag.constraint_name == "py_item_pkey"
     assert conn.execute("SELECT name FROM py_item WHERE id = 2").fetchone() == ("x",)
-    with conn.transaction(), conn.cursor("named") as cur:
-        cur.execute("SELECT id FROM py_item ORDER BY id")
-        assert cur.fetchmany(3) == [(1,), (2,), (3,)]
-        assert len(cur.fetchall()) == 97
+    with conn.transaction():
+        conn.execute("DECLARE named CURSOR FOR SELECT id FROM py_item ORDER BY id")
+        assert conn.execute("FETCH FORWARD 3 FROM named").fetchall() == [(1,), (2,), (3,)]
+        assert len(conn.execute("FETCH ALL FROM named").fetchall()) == 97
+        conn.execute("CLOSE named")
     with conn.pipeline(), conn.cursor() as cur:
         cur.executemany("INSERT INTO py_item (id) VALUES (%s)", [(i,) for i in range(200, 250)])
     assert conn.execute("SELECT count(*) FROM py_item").fetchone() == (150,)

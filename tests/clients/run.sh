@@ -40,7 +40,7 @@ if [ -n "$pgbench" ]; then
     run "pgbench -i" "$pgbench" -i -s 1 -q
     for mode in simple extended prepared; do
         run "pgbench -M $mode" "$pgbench" -M "$mode" -S -n -c 4 -t 200
-        run "pgbench -M $mode, updates" "$pgbench" -M "$mode" -n -c 4 -t 50 --max-tries=0
+        run "pgbench -M $mode, updates" "$pgbench" -M "$mode" -n -c 4 -t 50 --max-tries=1000
     done
 else
     skipped+=(pgbench)
