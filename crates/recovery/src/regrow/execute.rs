@@ -175,6 +175,11 @@ fn run_piece<H: Header>(
 ) -> Result<()> {
     let number = usize::from(executor.piece);
     let form = &layout.forms.pieces[number];
+    if let Some(row) = &form.row {
+        let Worker { protocol, txn, scratch, .. } = worker;
+        let mut around = Surroundings { protocol, txn, tables: &layout.world.tables, scratch };
+        return around.insert_row(row.table, operands);
+    }
     if let Some(kernel) = &form.kernel {
         let Worker { protocol, txn, scratch, banks, .. } = worker;
         let bank = banks.get(layout.forms.id, layout.forms.plans.len() + number, kernel);

@@ -6,7 +6,7 @@
 //! any order. Only unique secondary indexes see across that: a key that one row gives up, another may
 //! take. A segment in which this can have happened runs such a class whole, in commit order.
 
-use super::kernel::Kernel;
+use super::kernel::{Kernel, NewRow};
 use super::operands::{BITS_MAX, Packing};
 use crate::{CompiledPiece, CompiledPlan, Routines, World};
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, TableId, Type};
@@ -168,6 +168,9 @@ impl KeyForm {
 #[derive(Debug)]
 pub(super) struct PieceForm {
     pub key: KeyForm,
+    /// If it is but a new row: its operands are that.
+    pub row: Option<NewRow>,
+    /// Its operands otherwise.
     pub packing: Packing,
     /// `None` where the machine runs it.
     pub kernel: Option<Kernel>,
@@ -202,6 +205,7 @@ impl Forms {
             let own_row = if exact && key.holds(types) && types.len() <= BITS_MAX { piece.key } else { 0 };
             PieceForm {
                 key,
+                row: NewRow::of(&piece.program, tables),
                 packing: Packing::new(types.iter()),
                 kernel: Kernel::new(&piece.program, own_row, tables),
             }

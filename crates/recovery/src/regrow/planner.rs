@@ -98,7 +98,11 @@ impl<H: Header> Queues<'_, H> {
         let Ok(operands) = u32::try_from(self.chunk.operands.len()) else {
             return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "operands of a chunk exceed 4 GiB"));
         };
-        form.packing.put(&mut self.chunk.operands, value, heap)?;
+        let Chunk { operands: out, image, .. } = &mut *self.chunk;
+        match &form.row {
+            Some(row) => row.put(out, value, heap, &layout.world.tables, image)?,
+            None => form.packing.put(out, value, heap)?,
+        }
         self.push(class, key, info.disturbs, operands, number as u16);
         Ok(())
     }

@@ -43,6 +43,8 @@ pub(super) struct Chunk {
     /// By queue number, in commit order.
     pub queues: Vec<Vec<Descriptor>>,
     pub operands: Vec<u8>,
+    /// A row in the making.
+    pub image: Vec<u64>,
     /// Transactions, with the sequence number of the first of their pieces.
     pub transactions: Vec<(u32, CommitTs)>,
     /// Pieces so far.

@@ -15,8 +15,10 @@
 
 mod coalesce;
 mod compile;
+mod row;
 mod run;
 
+pub(super) use row::NewRow;
 pub(super) use run::{Banks, HandsOver, Scratch, Surroundings};
 
 use planaria_base::{Datum, IndexId, SequenceId, TableId, Type};

@@ -332,6 +332,15 @@ fn put<W: WordsMut + ?Sized>(column: &Column, value: Slot, heap: &Heap, words: &
 }
 
 impl<H: Header> Surroundings<'_, H> {
+    /// Inserts a row that was made beforehand.
+    #[inline]
+    pub(in super::super) fn insert_row(&mut self, id: TableId, operands: &[u8]) -> Result<()> {
+        let image = &mut self.scratch.image;
+        NewRow::take(operands, image);
+        let done = self.protocol.insert(self.txn, self.tables.get(id), image).map_err(refused)?;
+        done.map(|_| ()).map_err(|_| exists(id))
+    }
+
     #[inline]
     fn find(&mut self, find: &Find, bank: &mut Bank) {
         let table = self.tables.get(find.table);

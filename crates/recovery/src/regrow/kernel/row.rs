@@ -1,0 +1,107 @@
+//! Pieces that are one new row: who hands them over makes the row.
+//!
+//! Their operands are the row's image, with its length in words before it; to run them is to insert it.
+
+use planaria_base::{Datum, Result, TableId};
+use planaria_exec::{Heap, Slot};
+use planaria_ir::{OpKind, ParamMode, Program, Reg};
+use planaria_storage::{Column, ColumnKind, Field, Header, TableSet};
+use std::collections::BTreeMap;
+
+/// Where a column's value comes from.
+#[derive(Clone, Debug)]
+enum Source {
+    Argument(usize),
+    Constant(Datum),
+}
+
+/// A row made of arguments and constants.
+#[derive(Debug)]
+pub(in super::super) struct NewRow {
+    pub table: TableId,
+    words: usize,
+    bytes: usize,
+    fixed: Box<[(Column, Source)]>,
+    texts: Box<[(Column, Source)]>,
+}
+
+impl NewRow {
+    /// Of a program that inserts a row and does nothing else.
+    pub(in super::super) fn of<H: Header>(program: &Program, tables: &TableSet<H>) -> Option<NewRow> {
+        let mut sources: BTreeMap<Reg, Source> = BTreeMap::new();
+        let inputs = program.params.iter().filter(|p| p.mode != ParamMode::Out);
+        sources.extend(inputs.enumerate().map(|(i, p)| (p.reg, Source::Argument(i))));
+        let (insert, before) = program.body.0.split_last()?;
+        for op in before {
+            let OpKind::Const { dst, value } = &op.kind else { return None };
+            if matches!(value, Datum::Array(_) | Datum::Reg(..)) {
+                return None;
+            }
+            sources.insert(*dst, Source::Constant(value.clone()));
+        }
+        let OpKind::Insert { table, values, .. } = &insert.kind else { return None };
+        let layout = tables.get(*table).layout();
+        let values: Vec<Source> = values.iter().map(|r| sources.get(r).cloned()).collect::<Option<_>>()?;
+        let columns = layout.columns().iter().copied().zip(values);
+        let (texts, fixed): (Vec<_>, Vec<_>) = columns.partition(|(c, _)| c.kind() == ColumnKind::Bytes);
+        let (words, bytes) = (layout.fixed_words(), layout.fixed_bytes());
+        Some(NewRow { table: *table, words, bytes, fixed: fixed.into(), texts: texts.into() })
+    }
+
+    /// Makes the row, and appends it to operands.
+    #[inline]
+    pub(in super::super) fn put<H: Header>(
+        &self,
+        out: &mut Vec<u8>,
+        value: impl Fn(usize) -> Slot,
+        heap: &Heap,
+        tables: &TableSet<H>,
+        image: &mut Vec<u64>,
+    ) -> Result<()> {
+        image.clear();
+        image.resize(self.words, 0);
+        for (column, source) in &self.fixed {
+            match source {
+                Source::Argument(i) => match value(*i) {
+                    Slot::Int(n) => column.put_int(n, &mut image[..])?,
+                    other => column.put(heap.field(other), &mut image[..])?,
+                },
+                Source::Constant(datum) => column.put(field(datum), &mut image[..])?,
+            }
+        }
+        let mut end = self.bytes;
+        for (column, source) in &self.texts {
+            let field = match source {
+                Source::Argument(i) => heap.field(value(*i)),
+                Source::Constant(datum) => field(datum),
+            };
+            end = tables.get(self.table).layout().put_variable(column, field, end, image)?;
+        }
+        out.reserve(4 + image.len() * 8);
+        out.extend_from_slice(&(image.len() as u32).to_le_bytes());
+        image.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+        Ok(())
+    }
+
+    /// Reads the row back. Panics on bytes that `put` did not make.
+    #[inline]
+    pub(in super::super) fn take(operands: &[u8], image: &mut Vec<u64>) {
+        let (len, words) = operands.split_first_chunk::<4>().expect("a length");
+        image.clear();
+        let words = words.chunks_exact(8).take(u32::from_le_bytes(*len) as usize);
+        image.extend(words.map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))));
+    }
+}
+
+fn field(datum: &Datum) -> Field<'_> {
+    match datum {
+        Datum::Bool(b) => Field::Bool(*b),
+        Datum::Int(n) => Field::Int(*n),
+        Datum::Float(x) => Field::Float(*x),
+        Datum::Numeric(n) => Field::Numeric(*n),
+        Datum::Text(text) => Field::Bytes(text.as_bytes()),
+        Datum::Bytea(bytes) => Field::Bytes(bytes),
+        Datum::Uuid(u) => Field::Uuid(*u),
+        Datum::Null | Datum::Array(_) | Datum::Reg(..) => Field::Null,
+    }
+}
