@@ -62,6 +62,7 @@ const ROOMS: &[Room] = &[
         unsafe_in: &[],
     },
     Room { name: "server", knows: &["base", "planaria"], tests_know: &[], unsafe_in: &[] },
+    Room { name: "differential", knows: &["planaria"], tests_know: &[], unsafe_in: &[] },
     Room {
         name: "cli",
         knows: &["base", "planaria", "workload", "lab", "server"],

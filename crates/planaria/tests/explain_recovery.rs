@@ -57,5 +57,5 @@ fn it_says_what_would_happen() {
     let db = Database::in_memory().expect("opens");
     db.execute_script(SCHEMA).expect("the schema");
     db.execute("DROP TABLE account", ()).expect("drops");
-    assert!(has(&self::lines(&db), &["take", "cannot be called", "account"]));
+    assert!(has(&self::lines(&db), &["take", "has a statement that fails", "account"]));
 }

@@ -56,6 +56,10 @@ fn procedures<H: Header>(analysed: &Analysed<'_, H>, locals: &[(ProcedureId, Loc
             Ok(logging) => logging,
             Err(error) => return Some([name, "cannot be called".to_owned(), error.message().to_owned()]),
         };
+        let wrong = snapshot.lowered(procedure.id).ok().and_then(|l| l.errors.first());
+        if let Some(error) = wrong {
+            return Some([name, "has a statement that fails".to_owned(), error.message().to_owned()]);
+        }
         if logging.is_read_only() {
             return None;
         }

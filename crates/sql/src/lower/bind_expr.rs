@@ -80,9 +80,19 @@ impl Lowerer<'_> {
             }
             ExprKind::Parameter(n) => self.bind_parameter(names, *n, position),
             ExprKind::Unary(op, inner) => {
-                // A negative literal is read as one, so that the smallest bigint can be written.
-                if let (crate::ast::UnaryOp::Minus, ExprKind::Integer(text)) = (op, &inner.kind) {
-                    return integer_literal(&format!("-{text}"), position);
+                // A negative literal is read as one, so that the smallest bigint can be written; its
+                // negative is the literal again.
+                use crate::ast::UnaryOp::Minus;
+                match (op, &inner.kind) {
+                    (Minus, ExprKind::Integer(text)) => {
+                        return integer_literal(&format!("-{text}"), position);
+                    }
+                    (Minus, ExprKind::Unary(Minus, twice)) => {
+                        if let ExprKind::Integer(text) = &twice.kind {
+                            return integer_literal(text, position);
+                        }
+                    }
+                    _ => {}
                 }
                 let inner = self.bind(names, inner)?;
                 self.unary(*op, inner, position)

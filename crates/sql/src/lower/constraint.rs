@@ -504,7 +504,7 @@ impl<'c> Lowerer<'c> {
         self.emit(OpKind::Push { coll, values: values.to_vec() });
     }
 
-    /// A row refers to its own table: its parent may come later in the statement.
+    /// One row of several: its parent is looked for when all are stored.
     pub(super) fn defer_parent(
         &mut self,
         child: &Table,

@@ -310,12 +310,17 @@ impl Lowerer<'_> {
                 }
                 apply(if name == "format" { Func::Format } else { Func::ConcatWs }, all, Type::Text)
             }
-            ("quote_literal", [a]) => {
+            // With its padding: there is an octet_length(character).
+            ("octet_length", [a]) if matches!(a.ty, Type::Char(_)) => {
                 let a = self.output_text(a.clone())?;
+                apply(Func::OctetLength, vec![a], Type::Int4)
+            }
+            ("quote_literal", [a]) => {
+                let a = self.quoted_text(a.clone())?;
                 apply(Func::QuoteLiteral, vec![a], Type::Text)
             }
             ("quote_nullable", [a]) => {
-                let a = self.output_text(a.clone())?;
+                let a = self.quoted_text(a.clone())?;
                 apply(Func::QuoteNullable, vec![a], Type::Text)
             }
             ("pg_typeof", [a]) => {
@@ -449,6 +454,14 @@ impl Lowerer<'_> {
             let message = format!("relation \"{name}\" does not exist");
             Error::new(SqlState::UNDEFINED_TABLE, message).at(arg.position)
         })
+    }
+
+    /// The text of a value to be quoted: `quote_literal(anyelement)` casts, so `char(n)` loses its padding.
+    fn quoted_text(&mut self, e: Bound) -> Result<Bound> {
+        if matches!(e.ty, Type::Char(_)) {
+            return self.coerce(e, &Type::Text, CastContext::Assignment);
+        }
+        self.output_text(e)
     }
 
     /// The text a value is printed as: what `concat`, `format` and clients show. Unlike a cast to

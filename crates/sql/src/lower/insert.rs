@@ -416,7 +416,8 @@ impl Lowerer<'_> {
             l.emit(OpKind::Insert { table: table.id, values: regs.clone(), row: None });
             for key in &table.foreign_keys {
                 let parents: Vec<Reg> = key.columns.iter().map(|c| regs[c.index()]).collect();
-                if key.parent == table.id && !row.single {
+                // As in PostgreSQL, when all rows are stored: a row's parent may come later.
+                if !row.single {
                     l.defer_parent(table, key, &parents, deferred);
                     continue;
                 }

@@ -115,6 +115,8 @@ pub struct Lowerer<'c> {
     plan_depth: usize,
     /// What rights are needed for.
     rights: rights::Rights<'c>,
+    /// Found in statements that raise them when they are reached.
+    errors: Vec<Error>,
 }
 
 /// What the rows of a query are given to; called once, inside the innermost loop, with the output
@@ -161,6 +163,7 @@ impl<'c> Lowerer<'c> {
             notes: Vec::new(),
             plan_depth: 0,
             rights: rights::Rights::default(),
+            errors: Vec::new(),
         }
     }
 

@@ -211,6 +211,15 @@ pub(super) fn symbol(op: BinaryOp) -> &'static str {
     }
 }
 
+/// The least value of an integer type: its negative is none.
+fn least(ty: &Type) -> i64 {
+    match ty {
+        Type::Int2 => i16::MIN.into(),
+        Type::Int4 => i32::MIN.into(),
+        _ => i64::MIN,
+    }
+}
+
 impl Lowerer<'_> {
     /// An infix operator over bound operands (all but AND and OR).
     pub(super) fn binary(
@@ -490,7 +499,7 @@ impl Lowerer<'_> {
             UnaryOp::Plus if matches!(super::types::category(&ty), super::types::Category::Numeric) => Ok(e),
             UnaryOp::Minus => {
                 match &e.kind {
-                    BoundKind::Const(Datum::Int(n)) if *n != i64::MIN => {
+                    BoundKind::Const(Datum::Int(n)) if *n != least(&e.ty) => {
                         return Ok(Bound::constant(Datum::Int(-n), e.ty, position));
                     }
                     BoundKind::Const(Datum::Numeric(n)) => {

@@ -83,13 +83,24 @@ impl Body<'_, '_> {
     fn statements(&mut self, statements: &[Stmt]) -> Result<()> {
         for statement in statements {
             let before = self.l.at(statement.position);
-            let depth = self.depth();
+            let (depth, loops, handled) = (self.depth(), self.loops, self.handled);
+            let ops = self.l.blocks.last().map_or(0, Vec::len);
             if let Err(error) = self.statement(statement) {
                 let error = self.explained(error).at(statement.position);
-                if !self.checking || is_of_creation(&error) {
+                if self.checking && is_of_creation(&error) {
                     return Err(error);
                 }
                 self.back_to(depth);
+                (self.loops, self.handled) = (loops, handled);
+                if !self.checking {
+                    // As in PostgreSQL, it is wrong only if it is reached, and can be caught.
+                    if let Some(block) = self.l.blocks.last_mut() {
+                        block.truncate(ops);
+                    }
+                    self.l.at(statement.position);
+                    self.raise_found(&error);
+                    self.l.errors.push(error);
+                }
             }
             self.l.at(before);
         }
@@ -166,6 +177,22 @@ impl Body<'_, '_> {
             message,
             fields,
         });
+    }
+
+    /// Raises an error that was found when its statement was lowered.
+    fn raise_found(&mut self, error: &Error) {
+        let fields = error.fields();
+        let text = |l: &mut Lowerer<'_>, t: &str| l.constant(Datum::Text(t.to_owned()), Type::Text);
+        let raised = self.l.cold(|l| {
+            let message = text(l, &fields.message);
+            let detail = fields.detail.as_deref().map(|t| text(l, t));
+            let hint = fields.hint.as_deref().map(|t| text(l, t));
+            let state = StateSource::Known(fields.sqlstate);
+            let fields = ErrorFields { detail, hint, ..Default::default() };
+            l.emit(OpKind::Raise { level: Level::Exception, state, message, fields });
+            Ok(())
+        });
+        debug_assert!(raised.is_ok());
     }
 
     fn is_null(&mut self, reg: Reg) -> Reg {

@@ -14,7 +14,7 @@
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, RelId};
-use planaria_base::{Datum, ProcedureId, Result, RoleId, SequenceId, SqlState, Type};
+use planaria_base::{Datum, Error, ProcedureId, Result, RoleId, SequenceId, SqlState, Type};
 use planaria_catalog::{Object, Privileges, Requirement, Table};
 use planaria_ir::{Draw, ErrorFields, Level, OpKind, Program, StateSource};
 
@@ -24,6 +24,8 @@ pub struct Lowered {
     pub program: Program,
     /// Without duplicates. What the routines it calls need is theirs.
     pub requirements: Vec<Requirement>,
+    /// What is wrong with statements of a routine: each is raised where it would run.
+    pub errors: Vec<Error>,
 }
 
 /// Gives a requirement the number by which a guarded program asks for it ([`Draw::Permitted`]).
@@ -151,6 +153,7 @@ impl<'c> Lowerer<'c> {
     /// The program with what it needs rights for.
     pub(super) fn lowered(mut self) -> Result<Lowered> {
         let requirements = std::mem::take(&mut self.rights.requirements);
-        Ok(Lowered { program: self.finish()?, requirements })
+        let errors = std::mem::take(&mut self.errors);
+        Ok(Lowered { program: self.finish()?, requirements, errors })
     }
 }

@@ -1,0 +1,9 @@
+SELECT -2147483648, - (-2147483648), -(-5), -9223372036854775808
+;
+CREATE TABLE t (c1 smallint)
+;
+SELECT 1 FROM (SELECT 0::smallint FROM t) AS a (x) WHERE (- (-2147483648)) = ANY (SELECT 0 FROM t)
+;
+SELECT -((-2147483648)::integer)
+;
+SELECT -((-32768)::smallint)
