@@ -44,7 +44,7 @@ use planaria_log::Batches;
 pub struct Options {
     /// Threads that replay; at least 1.
     pub threads: usize,
-    /// Transactions that a parallel scheme plans at a time.
+    /// Transactions that a parallel scheme plans at a time, at most.
     pub batch: usize,
     /// Whether the report lists every task, for simulations.
     pub record_tasks: bool,

@@ -19,6 +19,9 @@ use std::sync::{Arc, RwLock};
 const FIRST: usize = 2048;
 /// How often classes are divided, by the samples of one more segment each.
 const DIVISIONS: u32 = 3;
+/// Pieces of a segment, about: what they take (some 60 bytes each) should stay near the processor, and fresh
+/// memory is dear. So a segment has fewer transactions where these have many pieces.
+const PIECES: u64 = 1 << 18;
 /// Bytes of log at which a segment ends, however few its transactions.
 const BYTES_MAX: u64 = 64 << 20;
 /// Parts are no smaller, so that their fixed costs do not count; nor larger, so that all threads have
@@ -67,6 +70,8 @@ pub(super) struct Feed<H: Header> {
     reads: bool,
     size: usize,
     size_max: usize,
+    /// Transactions that have about [`PIECES`] pieces, by those planned so far.
+    size_by_pieces: u64,
     threads: usize,
     next: u32,
     /// By table: changed in the segment being cut, and in the one before it.
@@ -98,6 +103,7 @@ impl<H: Header> Feed<H> {
             reads: false,
             size: FIRST,
             size_max: size_max.max(1),
+            size_by_pieces: u64::MAX,
             threads,
             next: 0,
             changed: Vec::new(),
@@ -132,6 +138,14 @@ impl<H: Header> Feed<H> {
         (self.divisions < DIVISIONS).then_some(self.base)
     }
 
+    /// Takes into account that so many transactions had so many pieces.
+    pub(super) fn expect(&mut self, pieces: u64, transactions: u64) {
+        if pieces > 0 {
+            let fit = u128::from(PIECES) * u128::from(transactions) / u128::from(pieces);
+            self.size_by_pieces = u64::try_from(fit).unwrap_or(u64::MAX).max(1);
+        }
+    }
+
     /// Divides the classes by samples of the keys of this layout's classes.
     pub(super) fn divide(&mut self, samples: &mut [Vec<SortKey>], partitions: usize) {
         self.divisions += 1;
@@ -164,7 +178,7 @@ impl<H: Header> Feed<H> {
         let mut waits = std::mem::take(&mut self.fresh);
         std::mem::swap(&mut self.changed, &mut self.changed_before);
         self.changed.fill(false);
-        let target = self.size.min(self.size_max) as u64;
+        let target = (self.size.min(self.size_max) as u64).min(self.size_by_pieces);
         'cut: while transactions < target && bytes < BYTES_MAX {
             let (batch, position) = match self.current.take() {
                 Some(current) => current,

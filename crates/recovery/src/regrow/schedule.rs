@@ -104,7 +104,9 @@ struct State<H: Header> {
     samples_of: Option<u32>,
     failure: Option<(CommitTs, Error)>,
     report: Report,
+    /// Transactions planned, and their pieces.
     planned: u64,
+    pieces: u64,
     last: CommitTs,
     /// Of the segment before the oldest one under way.
     before: Recorded,
@@ -135,6 +137,7 @@ impl<H: Header> Schedule<H> {
                 failure: None,
                 report: Report { threads, ..Report::default() },
                 planned: 0,
+                pieces: 0,
                 last: CommitTs(0),
                 before: Recorded::default(),
                 last_feed: None,
@@ -220,8 +223,9 @@ impl<H: Header> Schedule<H> {
 
     /// A part is planned.
     pub(super) fn planned(&self, segment: &Segment<H>, part: usize, id: Option<u32>, began: Instant) {
-        let (mut sizes, mut samples) = (Vec::new(), Vec::new());
+        let (mut sizes, mut samples, mut pieces) = (Vec::new(), Vec::new(), 0);
         if let Ok(mut chunk) = segment.parts[part].chunk.write() {
+            pieces = u64::from(chunk.sequence);
             sizes.extend(chunk.queues[..segment.layout.queues].iter().map(Vec::len));
             if segment.layout.samples {
                 samples.extend(chunk.samples[..segment.layout.classes.len()].iter_mut().map(std::mem::take));
@@ -230,6 +234,7 @@ impl<H: Header> Schedule<H> {
         let mut state = self.lock();
         state.finish_record(id, began);
         state.planned += segment.parts[part].records.len() as u64;
+        state.pieces += pieces;
         if state.samples_of == Some(segment.base) {
             let classes = samples.len().max(state.samples.len());
             state.samples.resize_with(classes, Vec::new);
@@ -393,6 +398,7 @@ impl<H: Header> State<H> {
             return None;
         }
         let mut feed = self.feed.take()?;
+        feed.expect(self.pieces, self.planned);
         if sampled && planned {
             feed.divide(&mut self.samples, partitions);
         }
