@@ -108,10 +108,10 @@ pub struct SimulateOptions {
 #[derive(Args)]
 pub struct CostsOptions {
     /// Rows of each of the three tables
-    #[arg(long, default_value_t = 1_000_000)]
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     rows: u64,
     /// Times an operation is repeated in a transaction
-    #[arg(long, default_value_t = 20_000)]
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
     operations: u64,
     /// Turns; the least times are shown
     #[arg(long, default_value_t = 5, value_parser = positive())]

@@ -104,7 +104,7 @@ fn invalid(what: impl std::fmt::Display) -> Error {
 
 impl Settings {
     fn read(file: &Path) -> Result<Settings> {
-        let text = std::fs::read_to_string(file).map_err(|e| invalid(format!("{}: {e}", file.display())))?;
+        let text = std::fs::read_to_string(file).map_err(|e| Error::file("read file", file, e))?;
         toml::from_str(&text).map_err(|e| invalid(format!("{}: {e}", file.display())))
     }
 

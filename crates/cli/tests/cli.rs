@@ -135,6 +135,9 @@ fn wrong_files_are_named_before_the_work() {
     }
     fails(&["log", "verify", &empty, "--threads", "0"], &["invalid value '0'"]);
     fails(&["shell", "--recovery-threads", "0"], &["invalid value '0'"]);
+    fails(&["lab", "costs", "--rows", "0"], &["invalid value '0'"]);
+    fails(&["serve", &file], &["could not open directory", &file]);
+    fails(&["serve", "--config", &missing], &["58P01: could not read file", &missing]);
 }
 
 #[test]

@@ -38,6 +38,12 @@ pub struct Database {
     pool: Mutex<Vec<Session>>,
 }
 
+/// The directory of a database, made if it is not there.
+fn directory(path: &Path) -> Result<Arc<planaria_log::DirectoryDevice>> {
+    let device = planaria_log::DirectoryDevice::open(path);
+    device.map(Arc::new).map_err(|e| planaria_base::Error::file("open directory", path, e))
+}
+
 impl Database {
     /// Opens the database in a directory with the default [`Options`]: made if it is not there,
     /// recovered if it is. Errors: 55006 where another process has it open, XX001 where its log is
@@ -52,8 +58,7 @@ impl Database {
     }
 
     pub(crate) fn open_with(path: &Path, options: Options) -> Result<Database> {
-        let device = Arc::new(planaria_log::DirectoryDevice::open(path)?);
-        Database::open_device(device, options)
+        Database::open_device(directory(path)?, options)
     }
 
     pub(crate) fn open_device(device: Arc<dyn planaria_log::Device>, options: Options) -> Result<Database> {
@@ -69,7 +74,7 @@ impl Database {
     /// copy is recovered from it first. So a recovery can be repeated without what went before it:
     /// the laboratory measures replay so. The protocol is this database's, whatever the options say.
     pub fn open_on_copy(&self, path: impl AsRef<Path>, options: Options) -> Result<Database> {
-        self.open_on_copy_device(Arc::new(planaria_log::DirectoryDevice::open(path.as_ref())?), options)
+        self.open_on_copy_device(directory(path.as_ref())?, options)
     }
 
     /// The same on any device: for tests on a simulated disk.
