@@ -36,6 +36,9 @@ struct Settings {
     /// Addresses to listen at, such as 127.0.0.1:5432; several with commas
     #[arg(long, value_name = "ADDR:PORT", value_delimiter = ',', env = "PLANARIA_LISTEN")]
     listen: Option<Vec<String>>,
+    /// Directory for a Unix domain socket, named after the port of the first address; none without
+    #[arg(long, value_name = "DIR", env = "PLANARIA_SOCKET_DIR")]
+    socket_dir: Option<PathBuf>,
     /// Connections at a time
     #[arg(long, value_name = "N", env = "PLANARIA_MAX_CONNECTIONS")]
     max_connections: Option<usize>,
@@ -66,6 +69,9 @@ struct Settings {
     /// Largest answer of a statement, in bytes
     #[arg(long, value_name = "N", env = "PLANARIA_MAX_RESULT_BYTES")]
     max_result_bytes: Option<usize>,
+    /// How much of an answer is kept in memory, in bytes; the rest waits in a temporary file
+    #[arg(long, value_name = "N", env = "PLANARIA_RESULT_MEMORY_BYTES")]
+    result_memory_bytes: Option<usize>,
     /// Where /health and /metrics answer over HTTP; nowhere without
     #[arg(long, value_name = "ADDR:PORT", env = "PLANARIA_METRICS")]
     metrics: Option<String>,
@@ -112,6 +118,7 @@ impl Settings {
     fn or(self, other: Settings) -> Settings {
         Settings {
             listen: self.listen.or(other.listen),
+            socket_dir: self.socket_dir.or(other.socket_dir),
             max_connections: self.max_connections.or(other.max_connections),
             threads: self.threads.or(other.threads),
             durability: self.durability.or(other.durability),
@@ -122,6 +129,7 @@ impl Settings {
             drain_timeout: self.drain_timeout.or(other.drain_timeout),
             max_message_bytes: self.max_message_bytes.or(other.max_message_bytes),
             max_result_bytes: self.max_result_bytes.or(other.max_result_bytes),
+            result_memory_bytes: self.result_memory_bytes.or(other.result_memory_bytes),
             metrics: self.metrics.or(other.metrics),
             tls_cert: self.tls_cert.or(other.tls_cert),
             tls_key: self.tls_key.or(other.tls_key),
@@ -142,6 +150,7 @@ impl Settings {
                 Duration::try_from_secs_f64(s).map_err(|_| invalid(format!("{s} is no time in seconds")))
             }
         };
+        config.socket_dir.clone_from(&self.socket_dir);
         config.max_connections = self.max_connections.unwrap_or(config.max_connections);
         config.threads = self.threads;
         config.startup_timeout = seconds(self.startup_timeout, config.startup_timeout)?;
@@ -149,6 +158,7 @@ impl Settings {
         config.drain_timeout = seconds(self.drain_timeout, config.drain_timeout)?;
         config.max_message_bytes = self.max_message_bytes.unwrap_or(config.max_message_bytes);
         config.max_result_bytes = self.max_result_bytes.unwrap_or(config.max_result_bytes);
+        config.result_memory_bytes = self.result_memory_bytes.unwrap_or(config.result_memory_bytes);
         config.require_tls = self.require_tls.unwrap_or(config.require_tls);
         config.tls = match (&self.tls_cert, &self.tls_key) {
             (Some(certificate), Some(key)) => Some(Tls::from_files(certificate, key)?),

@@ -79,12 +79,29 @@ questions! {
     Setting "setting" (T, B) -> T;
     /// Changes a setting of the session; its new value.
     SetSetting "setting.set" (T, T, B) -> T nullable;
+    /// Has a client's statement end; whether there is such a client.
+    CancelClient "client.cancel" (I) -> B;
+    /// Sends a client away; whether there is such a client. The second argument is how long to wait until it
+    /// is gone, in milliseconds.
+    TerminateClient "client.terminate" (I, I) -> B;
+    /// Sleeps so many seconds.
+    Sleep "sleep" (F) -> X;
     /// Number of the session.
     SessionId "session.id" () -> I;
     /// Name of the role that began the session (true) or whose rights hold now.
     User "user" (B) -> T;
     /// When the engine was started.
     StartTime "start_time" () -> S;
+}
+
+impl Question {
+    /// Whether asking does something: then it may neither be left out nor be asked once for all.
+    pub const fn acts(self) -> bool {
+        matches!(
+            self,
+            Question::SetSetting | Question::CancelClient | Question::TerminateClient | Question::Sleep
+        )
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The database: opening, sessions, and the short way for single calls.
 
+use crate::clients::Clients;
 use crate::engine::{EngineApi, open_engine};
 use crate::options::{Options, RecoveryReport};
 use crate::params::Params;
@@ -150,6 +151,12 @@ impl Database {
     /// Runs the statements of a script, each its own transaction unless the script says BEGIN.
     pub fn execute_script(&self, sql: &str) -> Result<()> {
         self.with_session(|s| s.execute_script(sql))
+    }
+
+    /// Tells SQL who is connected: `pg_stat_activity` and its like then speak of these, for as long as they
+    /// live. For who serves the database to others.
+    pub fn served_to(&self, clients: &Arc<dyn Clients>) {
+        self.engine.served_to(clients);
     }
 
     /// Counters and memory.

@@ -31,6 +31,7 @@
 //! This room assembles the others; see `ARCHITECTURE.md` for the map.
 
 mod change;
+mod clients;
 mod database;
 mod describe;
 mod engine;
@@ -48,6 +49,7 @@ mod stats;
 mod system;
 mod ticket;
 
+pub use clients::{Client, ClientState, Clients, Signal};
 pub use database::Database;
 pub use graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
 pub use options::{
@@ -55,7 +57,7 @@ pub use options::{
     RecoveryStage, Scheme, TaskKind, TaskRecord,
 };
 pub use params::{Bytes, Param, ParamRef, Params};
-pub use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
+pub use planaria_base::{Datum, Error, Numeric, Result, RoleId, SqlState, Type};
 pub use role::Role;
 pub use row::{Column, ColumnIndex, FromDatum, Row, Rows};
 pub use session::{Notice, PreparedCall, Session, StatementResult, Submitted, Transaction};

@@ -1,8 +1,12 @@
 //! Roles as a server needs them: who may log in, and with what password.
 
+use planaria_base::RoleId;
+
 /// A role, as of the newest schema change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Role {
+    /// Its number, which stays when it is renamed.
+    pub id: RoleId,
     /// Name.
     pub name: String,
     /// Whether it may log in.
@@ -22,6 +26,7 @@ pub struct Role {
 impl From<&planaria_catalog::Role> for Role {
     fn from(role: &planaria_catalog::Role) -> Role {
         Role {
+            id: role.id,
             name: role.name.clone(),
             login: role.login,
             superuser: role.superuser,

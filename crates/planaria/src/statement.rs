@@ -10,7 +10,7 @@ use crate::row::{Column, Rows};
 use crate::session::Session;
 use crate::sink::RowSink;
 use crate::ticket::Ticket;
-use planaria_base::{Result, Type};
+use planaria_base::{Result, RoleId, Type};
 use planaria_sql::ast;
 pub use planaria_sql::ast::copy::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};
 use std::borrow::Cow;
@@ -95,6 +95,10 @@ pub struct Statement {
 impl Statement {
     /// The text.
     pub fn text(&self) -> &str {
+        &self.inner.text
+    }
+    /// The same, to keep.
+    pub fn shared_text(&self) -> &Arc<str> {
         &self.inner.text
     }
     /// The columns of its answer; none where it has no rows.
@@ -258,6 +262,22 @@ impl Session {
         self.api.forget(name);
     }
 
+    /// The columns of a cursor of DECLARE; `None` where there is none of that name.
+    pub fn cursor(&self, name: &str) -> Option<Arc<[Column]>> {
+        self.api.cursor(name)
+    }
+
+    /// The next rows of a cursor, at most `n` of them (0: all), as FETCH has them. 34000 where there is none of
+    /// that name.
+    pub fn fetch(&mut self, name: &str, n: usize) -> Result<Rows> {
+        self.api.fetch(name, n)
+    }
+
+    /// Closes a cursor; it may not be there.
+    pub fn close_cursor(&mut self, name: &str) {
+        self.api.close_cursor(name);
+    }
+
     /// Runs a statement and returns as soon as it is committed in memory; its rows go to `sink` on the
     /// way. Nobody may hear of any of it before the ticket says that it is on disk.
     pub fn start(
@@ -299,6 +319,16 @@ impl Session {
     /// Statements of this session end with 57014 soon after the flag was set. Who sets it clears it.
     pub fn cancelled_by(&mut self, flag: &Arc<AtomicBool>) {
         self.api.cancelled_by(flag);
+    }
+
+    /// The number that `pg_backend_pid` answers from now on; part of the session's state.
+    pub fn numbered(&mut self, number: i32) {
+        self.api.numbered(number);
+    }
+
+    /// The role that logged in.
+    pub fn role(&self) -> RoleId {
+        self.api.role()
     }
 
     /// The value of a setting, as SHOW has it; 42704 where there is none of that name.

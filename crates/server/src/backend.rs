@@ -11,18 +11,19 @@
 //! Replies stay in the buffer until the commits that they tell of are on disk: `pending` is the ticket
 //! of all of them.
 
-use crate::cancel::Key;
+use crate::clients::Key;
 use crate::copy::CopyIn;
 use crate::encode::{self, Format};
 use crate::metrics::Histogram;
+use crate::overflow::{Limits, Overflow};
 use crate::portal::{Portal, Prepared};
 use crate::query::Script;
 use crate::read::{Reader, violation};
 use crate::reply::{Reply, Severity};
 use crate::server::Shared;
 use planaria::{
-    Column, Done, Error, Params, Result, RowRef, RowSink, Session, SessionState, SqlState, Statement,
-    StatementKind, Ticket, TransactionStatus,
+    ClientState, Column, Done, Error, Params, Result, RowRef, RowSink, Session, SessionState, SqlState,
+    Statement, StatementKind, Ticket, TransactionStatus,
 };
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -68,17 +69,16 @@ pub(crate) struct Backend {
 }
 
 /// Rows as messages, in the end of a buffer.
-pub(crate) struct Encoder<'a> {
-    pub(crate) out: &'a mut Vec<u8>,
-    pub(crate) start: usize,
-    pub(crate) columns: &'a [Column],
-    pub(crate) formats: &'a [Format],
-    pub(crate) bytes_max: usize,
+struct Encoder<'a> {
+    out: &'a mut Vec<u8>,
+    overflow: Overflow,
+    columns: &'a [Column],
+    formats: &'a [Format],
 }
 
 impl RowSink for Encoder<'_> {
     fn restart(&mut self) {
-        self.out.truncate(self.start);
+        self.overflow.restart(self.out);
     }
 
     fn row(&mut self, row: RowRef<'_>) -> Result<()> {
@@ -86,19 +86,13 @@ impl RowSink for Encoder<'_> {
             return Ok(());
         }
         encode::data_row(self.out, row, self.columns, self.formats);
-        if self.out.len() - self.start > self.bytes_max {
-            return Err(too_large(self.bytes_max));
-        }
-        Ok(())
+        self.overflow.check(self.out)
     }
 }
 
-/// 54000
-#[cold]
-fn too_large(bytes_max: usize) -> Error {
-    Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "the answer is too large")
-        .detail(format!("It has more than {bytes_max} bytes (max_result_bytes)."))
-        .hint("Ask for fewer rows at a time.")
+/// 57P01
+pub(crate) fn terminated() -> Error {
+    Error::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
 }
 
 /// Cancels a statement when its time is up; stopped when dropped.
@@ -174,14 +168,14 @@ impl Backend {
         }
         let outcome = match tag {
             b'Q' => {
-                self.key.flag.store(false, Ordering::Relaxed);
+                self.key.reset();
                 return self.simple_query(body);
             }
             b'P' => self.parse_message(body),
             b'B' => self.bind_message(body),
             b'D' => self.describe_message(body),
             b'E' => {
-                self.key.flag.store(false, Ordering::Relaxed);
+                self.key.reset();
                 self.execute_message(body, alone)
             }
             b'C' => self.close_message(body),
@@ -231,6 +225,10 @@ impl Backend {
 
     /// Tells the client that it is its turn.
     pub(crate) fn ready(&mut self) {
+        if self.closing && self.key.terminated() {
+            self.flush = true;
+            return;
+        }
         self.report_settings();
         let status = match self.status() {
             TransactionStatus::Idle => b'I',
@@ -250,7 +248,8 @@ impl Backend {
         self.drain_notices();
         self.shared.metrics.error(error.sqlstate());
         tracing::debug!(connection = self.key.process, sqlstate = %error.sqlstate(), "{}", error.message());
-        self.reply.error(Severity::Error, error, text);
+        let last = self.closing && error.sqlstate() == SqlState::ADMIN_SHUTDOWN;
+        self.reply.error(if last { Severity::Fatal } else { Severity::Error }, error, text);
         let implicit = std::mem::take(&mut self.implicit);
         match &mut self.session {
             // Nothing can be done about a rollback that fails, and none does.
@@ -274,6 +273,15 @@ impl Backend {
         self.session.as_ref().map_or(TransactionStatus::Idle, Session::transaction_status)
     }
 
+    /// The same, as others see it.
+    pub(crate) fn client_state(&self) -> ClientState {
+        match self.status() {
+            TransactionStatus::Idle => ClientState::Idle,
+            TransactionStatus::Open => ClientState::IdleInTransaction,
+            TransactionStatus::Failed => ClientState::IdleInFailedTransaction,
+        }
+    }
+
     /// Whether a transaction is open, of whatever kind.
     pub(crate) fn in_transaction(&self) -> bool {
         self.status() != TransactionStatus::Idle
@@ -290,6 +298,7 @@ impl Backend {
             let mut session = self.shared.seats.take()?;
             session.swap_state(&mut self.state);
             session.cancelled_by(&self.key.flag);
+            session.numbered(self.key.process);
             self.session = Some(session);
         }
         self.session.as_mut().ok_or_else(|| Error::internal("no session"))
@@ -329,6 +338,10 @@ impl Backend {
         // Somebody must be left to look at the clock.
         let outcome = if short && timer.is_none() { run() } else { tokio::task::block_in_place(run) };
         match outcome {
+            Ok(Err(error)) if error.sqlstate() == SqlState::QUERY_CANCELED && self.key.terminated() => {
+                self.closing = true;
+                Err(terminated())
+            }
             Ok(Err(error)) if error.sqlstate() == SqlState::QUERY_CANCELED => {
                 let late = timer.is_some_and(|t| t.ran_out.load(Ordering::Relaxed));
                 let why = if late { "statement timeout" } else { "user request" };
@@ -439,14 +452,20 @@ impl Backend {
         if how.described && !columns.is_empty() {
             self.reply.row_description(columns, how.formats);
         }
+        let rows = self.reply.len();
         let shapes = self.shared.shapes.clone();
-        let bytes_max = self.shared.config.max_result_bytes;
+        let limits = Limits::of(&self.shared.config);
         let began = Instant::now();
+        self.key.begins(statement.shared_text(), began);
         let outcome = self.with_session(shapes.is_short(how.shape), |session, reply| {
             let start = reply.len();
             let (params, formats) = (how.params, how.formats);
-            let mut sink = Encoder { start, out: reply.out(), columns, formats, bytes_max };
-            session.start(statement, params, &mut sink)
+            let overflow = Overflow::new(start, limits);
+            let mut sink = Encoder { out: reply.out(), overflow, columns, formats };
+            let done = session.start(statement, params, &mut sink)?;
+            let spool = sink.overflow.spool;
+            reply.spooled(start, spool);
+            Ok(done)
         });
         let time = began.elapsed();
         shapes.ran(how.shape, time);
@@ -471,7 +490,8 @@ impl Backend {
                 encode::data_row_of(self.reply.out(), row.values(), rows.columns(), how.formats);
             }
         }
-        self.insert_notices(start);
+        // As in PostgreSQL: a query describes its rows before it runs, anything else when it has run.
+        self.insert_notices(if done.tag == "SELECT" { rows } else { start });
         if statement.kind() != StatementKind::Program {
             self.after_utility(&done);
         }
@@ -505,8 +525,7 @@ impl Backend {
         for notice in &notices {
             messages.notice(notice);
         }
-        let out = self.reply.out();
-        out.splice(start..start, messages.take());
+        self.reply.insert(start, messages.bytes());
     }
 
     fn report_settings(&mut self) {
@@ -520,6 +539,9 @@ impl Backend {
             let value = session.setting(name).unwrap_or_default();
             if value != reported {
                 value.clone_into(reported);
+                if *name == "application_name" {
+                    self.key.named(value);
+                }
                 self.reply.parameter_status(name, value);
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::tls::Tls;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// See the fields; the defaults suit a machine of its own.
@@ -9,6 +10,9 @@ use std::time::Duration;
 pub struct Config {
     /// Addresses to listen at. Those beyond loopback are of use only to roles with a password.
     pub listen: Vec<SocketAddr>,
+    /// Where to make a Unix domain socket, as `.s.PGSQL.PORT` with the port of the first address (5432 if there
+    /// is none). Its clients are clients of this machine.
+    pub socket_dir: Option<PathBuf>,
     /// Connections at a time; those beyond are refused with 53300.
     pub max_connections: usize,
     /// Threads that serve them; one a core if `None`.
@@ -27,12 +31,15 @@ pub struct Config {
     pub require_tls: bool,
     /// Largest answer of a statement, in bytes: answers are kept until their commit is on disk.
     pub max_result_bytes: usize,
+    /// How much of an answer is kept in memory, in bytes; the rest waits in a temporary file.
+    pub result_memory_bytes: usize,
 }
 
 impl Default for Config {
     fn default() -> Config {
         Config {
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 5432))],
+            socket_dir: None,
             max_connections: 1_000,
             threads: None,
             startup_timeout: Duration::from_secs(60),
@@ -41,7 +48,8 @@ impl Default for Config {
             max_message_bytes: 128 << 20,
             tls: None,
             require_tls: false,
-            max_result_bytes: 1 << 30,
+            max_result_bytes: 16 << 30,
+            result_memory_bytes: 8 << 20,
         }
     }
 }

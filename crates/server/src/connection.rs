@@ -5,10 +5,11 @@
 //! no further message has come yet: so a client that sends ahead has its commits wait for one sync of the
 //! disk together.
 
-use crate::backend::Backend;
+use crate::backend::{Backend, terminated};
+use crate::clients::{SYNCS, WRITES};
 use crate::input::{Ahead, Front, Input};
 use crate::read::violation;
-use crate::reply::Reply;
+use crate::reply::{Part, Reply, Severity};
 use crate::server::{Phase, Shared};
 use crate::startup::{self, Opened};
 use crate::stream::Stream;
@@ -24,6 +25,9 @@ use tokio::sync::watch;
 
 /// Replies are sent, whatever else there is to do, when so many bytes have gathered.
 const SEND_BYTES: usize = 64 << 10;
+
+/// Written at a time: what a client has to have room for within the time it has to read.
+const WRITE_BYTES: usize = 256 << 10;
 
 /// Why a connection ended.
 #[derive(Debug)]
@@ -133,28 +137,32 @@ impl Connection {
     async fn send(&mut self) -> Result<(), End> {
         self.backend.flush = false;
         let pending = std::mem::replace(&mut self.backend.pending, Ticket::done());
-        if !pending.is_durable()
-            && let Err(error) = pending.await
-        {
-            // Nothing of what was to be said may be said.
-            self.backend.reply.clear();
-            self.backend.die(&error);
-            write(&mut self.stream, &mut self.backend.reply, self.backend.shared.config.write_timeout)
-                .await?;
-            return Err(End::LogFailed(error));
+        if !pending.is_durable() {
+            self.backend.key.waits(SYNCS);
+            // Those whose messages have come by now commit first: one sync for all of them.
+            tokio::task::yield_now().await;
         }
-        write(&mut self.stream, &mut self.backend.reply, self.backend.shared.config.write_timeout).await
+        let Backend { reply, key, shared, closing, .. } = &mut self.backend;
+        let blocked = || key.waits(WRITES);
+        let timeout = shared.config.write_timeout;
+        let Err(error) = pending.await else { return write(&mut self.stream, reply, timeout, blocked).await };
+        // Nothing of what was to be said may be said.
+        reply.clear();
+        reply.error(Severity::Fatal, &error, None);
+        *closing = true;
+        write(&mut self.stream, reply, timeout, blocked).await?;
+        Err(End::LogFailed(error))
     }
 
     /// Waits for more. False: the connection is over.
     async fn read(&mut self) -> Result<bool, End> {
         let waits = self.backend.idle_timeout();
         loop {
+            self.backend.key.rests(self.backend.client_state());
             let stopping = matches!(*self.phase.borrow_and_update(), Phase::Stopping)
                 || !matches!(*self.phase.borrow(), Phase::Running) && !self.backend.in_transaction();
-            if stopping {
-                let message = "terminating connection due to administrator command";
-                self.backend.die(&Error::new(SqlState::ADMIN_SHUTDOWN, message));
+            if stopping || self.backend.key.terminated() {
+                self.backend.die(&terminated());
                 self.send().await?;
                 return Ok(false);
             }
@@ -168,6 +176,7 @@ impl Connection {
                 biased;
                 read = self.input.fill(&mut self.stream) => return Ok(read? > 0),
                 _ = self.phase.changed() => {}
+                () = self.backend.key.until_terminated() => {}
                 () = idle => {
                     let message = "terminating connection due to idle-in-transaction timeout";
                     tracing::info!(connection = self.backend.key.process, "{message}");
@@ -180,23 +189,59 @@ impl Connection {
     }
 }
 
-/// Writes the replies and forgets them.
-pub(crate) async fn write(stream: &mut Stream, reply: &mut Reply, timeout: Duration) -> Result<(), End> {
+/// Writes the replies and forgets them. `blocked` is told when the client does not read.
+pub(crate) async fn write(
+    stream: &mut Stream,
+    reply: &mut Reply,
+    timeout: Duration,
+    blocked: impl FnOnce(),
+) -> Result<(), End> {
     if reply.is_empty() {
         return Ok(());
     }
-    {
-        let mut writing = pin!(stream.write_all(reply.bytes()));
-        // Nearly always it is done at once, and needs no clock.
-        match std::future::poll_fn(|context| Poll::Ready(writing.as_mut().poll(context))).await {
-            Poll::Ready(written) => written?,
-            Poll::Pending => match tokio::time::timeout(timeout, writing).await {
-                Ok(written) => written?,
-                Err(_) => return Err(End::Slow),
-            },
+    let mut blocked = Some(blocked);
+    let mut chunk = Vec::new();
+    for part in reply.parts() {
+        match part {
+            Part::Bytes(bytes) => {
+                for bytes in bytes.chunks(WRITE_BYTES) {
+                    write_all(stream, bytes, timeout, &mut blocked).await?;
+                }
+            }
+            Part::Spool(spool) => {
+                let mut at = 0;
+                while spool.read(&mut chunk, at, WRITE_BYTES)? > 0 {
+                    at += chunk.len() as u64;
+                    write_all(stream, &chunk, timeout, &mut blocked).await?;
+                    chunk.clear();
+                }
+            }
         }
     }
     reply.clear();
     stream.flush().await?;
     Ok(())
+}
+
+/// Writes bytes; `timeout` is how long the client may take to read as many.
+async fn write_all(
+    stream: &mut Stream,
+    bytes: &[u8],
+    timeout: Duration,
+    blocked: &mut Option<impl FnOnce()>,
+) -> Result<(), End> {
+    let mut writing = pin!(stream.write_all(bytes));
+    // Nearly always it is done at once, and needs no clock.
+    match std::future::poll_fn(|context| Poll::Ready(writing.as_mut().poll(context))).await {
+        Poll::Ready(written) => Ok(written?),
+        Poll::Pending => {
+            if let Some(blocked) = blocked.take() {
+                blocked();
+            }
+            match tokio::time::timeout(timeout, writing).await {
+                Ok(written) => Ok(written?),
+                Err(_) => Err(End::Slow),
+            }
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use crate::backend::{Backend, How};
 use crate::copy;
 use crate::decode::{Parameters, declared, format_code};
-use crate::encode::Format;
+use crate::encode::{self, Format};
 use crate::portal::{Held, Portal, Prepared, State};
 use crate::query::named;
 use crate::read::Reader;
@@ -163,7 +163,11 @@ impl Backend {
             return Ok(());
         }
         let portal = if name.is_empty() { self.unnamed_portal.as_ref() } else { self.portals.get(name) };
-        let portal = portal.ok_or_else(|| no_portal(name))?;
+        let Some(portal) = portal else {
+            let columns = self.session()?.cursor(name).ok_or_else(|| no_portal(name))?;
+            self.reply.row_description(&columns, &[]);
+            return Ok(());
+        };
         let (prepared, formats) = (portal.prepared.clone(), portal.formats.clone());
         self.describe(&prepared, &formats);
         Ok(())
@@ -187,7 +191,11 @@ impl Backend {
                 self.session()?.forget(name);
             }
             (_, "") => self.unnamed_portal = None,
-            (_, name) => drop(self.portals.remove(name)),
+            (_, name) => {
+                if self.portals.remove(name).is_none() {
+                    self.session()?.close_cursor(name);
+                }
+            }
         }
         self.reply.close_complete();
         Ok(())
@@ -199,7 +207,7 @@ impl Backend {
         let rows_max = usize::try_from(body.i32()?).unwrap_or(0);
         body.end()?;
         let portal = if name.is_empty() { self.unnamed_portal.take() } else { self.portals.remove(name) };
-        let mut portal = portal.ok_or_else(|| no_portal(name))?;
+        let Some(mut portal) = portal else { return self.execute_cursor(name, rows_max) };
         let outcome = self.execute(&mut portal, rows_max, alone);
         // Who failed is gone with its transaction.
         if outcome.is_ok() {
@@ -212,6 +220,29 @@ impl Backend {
         outcome
     }
 
+    /// Execute of a portal that DECLARE made.
+    fn execute_cursor(&mut self, name: &str, rows_max: usize) -> Result<()> {
+        if name.is_empty() || self.session()?.cursor(name).is_none() {
+            return Err(no_portal(name));
+        }
+        let rows = self.session()?.fetch(name, rows_max)?;
+        for row in &rows {
+            encode::data_row_of(self.reply.out(), row.values(), rows.columns(), &[]);
+        }
+        self.end_of_fetch(rows.len(), rows_max);
+        Ok(())
+    }
+
+    /// As in PostgreSQL, a portal that gave as many rows as it was asked for does not know that it is at its
+    /// end.
+    fn end_of_fetch(&mut self, count: usize, rows_max: usize) {
+        if rows_max > 0 && count == rows_max {
+            self.reply.portal_suspended();
+        } else {
+            self.reply.command_complete(|out| tag_of_rows(out, count as u64));
+        }
+    }
+
     fn execute(&mut self, portal: &mut Portal, rows_max: usize, alone: bool) -> Result<()> {
         let Some(statement) = &portal.prepared.statement else {
             self.reply.empty_query();
@@ -220,14 +251,11 @@ impl Backend {
         match &mut portal.state {
             State::Ready => {}
             State::Open(held) => {
-                let (rows, count) = held.fetch(rows_max);
-                self.reply.append(rows);
+                let count = held.fetch(rows_max, &mut self.reply)?;
                 if held.is_empty() {
                     portal.state = State::Done;
-                    self.reply.command_complete(|out| tag_of_rows(out, count));
-                } else {
-                    self.reply.portal_suspended();
                 }
+                self.end_of_fetch(count, rows_max);
                 return Ok(());
             }
             State::Done if statement.columns().is_empty() => {
@@ -265,18 +293,17 @@ impl Backend {
         portal.state = State::Done;
         let start = self.reply.len();
         let done = self.run(statement, &how)?;
-        let some_left = rows_max > 0 && done.count > rows_max as u64 && !statement.columns().is_empty();
-        if some_left {
+        let suspended = rows_max > 0 && done.count >= rows_max as u64 && !statement.columns().is_empty();
+        if suspended {
             // The rows stand at the end; messages that came with them stay in front.
             let rows = first_row(self.reply.bytes(), start);
-            let mut held = Held::new(self.reply.out().split_off(rows));
-            self.reply.append(held.fetch(rows_max).0);
-            if held.is_empty() {
-                self.reply.command_complete(|out| done.write_tag(out));
-            } else {
+            let spool = self.reply.take_spool(rows);
+            let mut held = Held::new(spool, self.reply.out().split_off(rows));
+            held.fetch(rows_max, &mut self.reply)?;
+            if !held.is_empty() {
                 portal.state = State::Open(held);
-                self.reply.portal_suspended();
             }
+            self.reply.portal_suspended();
         } else {
             self.reply.command_complete(|out| done.write_tag(out));
         }

@@ -28,7 +28,7 @@
 
 mod auth;
 mod backend;
-mod cancel;
+mod clients;
 mod config;
 mod connection;
 mod copy;
@@ -36,8 +36,10 @@ mod decode;
 mod encode;
 mod extended;
 mod input;
+mod listen;
 mod metrics;
 mod monitor;
+mod overflow;
 mod portal;
 mod query;
 mod read;
@@ -45,6 +47,7 @@ mod reply;
 mod seats;
 mod server;
 mod shapes;
+mod spool;
 mod startup;
 mod stream;
 mod tls;

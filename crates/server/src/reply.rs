@@ -1,13 +1,23 @@
 //! Messages to the client, gathered in one buffer.
 
 use crate::encode::{self, Format};
+use crate::spool::Spool;
 use planaria::{Column, Error, Notice, SqlState};
 use planaria_base::oid;
 
-/// What the client hears. Messages stand whole in `bytes`, but for one that is being written.
+/// What the client hears. Messages stand whole in `bytes`, but for one that is being written; those that are too
+/// many for memory wait in files.
 #[derive(Default)]
 pub(crate) struct Reply {
     bytes: Vec<u8>,
+    /// Messages that belong in front of the byte of that place, in order.
+    spools: Vec<(usize, Spool)>,
+}
+
+/// A part of a reply.
+pub(crate) enum Part<'r> {
+    Bytes(&'r [u8]),
+    Spool(&'r Spool),
 }
 
 /// Where a message begins that is being written.
@@ -38,20 +48,50 @@ impl Reply {
         self.bytes.is_empty()
     }
 
+    /// All of it, in order.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        let mut from = 0;
+        let spools = self.spools.iter().flat_map(move |(at, spool)| {
+            let before = &self.bytes[std::mem::replace(&mut from, *at)..*at];
+            [Part::Bytes(before), Part::Spool(spool)]
+        });
+        let last = self.spools.last().map_or(0, |(at, _)| *at);
+        spools.chain(std::iter::once(Part::Bytes(&self.bytes[last..])))
+    }
+
     /// Takes back what was written since the buffer had this length.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.bytes.truncate(len);
+        while self.spools.pop_if(|(at, _)| *at >= len).is_some() {}
+    }
+
+    /// Puts messages where some of what was written since begins.
+    pub(crate) fn insert(&mut self, at: usize, messages: &[u8]) {
+        self.bytes.splice(at..at, messages.iter().copied());
+        self.spools
+            .iter_mut()
+            .filter(|(place, _)| *place >= at)
+            .for_each(|(place, _)| *place += messages.len());
+    }
+
+    /// Says that messages in a file belong in front of the byte at `at`, where nothing of the kind is yet.
+    pub(crate) fn spooled(&mut self, at: usize, spool: Spool) {
+        if spool.len() > 0 {
+            self.spools.push((at, spool));
+        }
+    }
+
+    /// Takes what [`Reply::spooled`] said of this place, the last one.
+    pub(crate) fn take_spool(&mut self, at: usize) -> Spool {
+        self.spools.pop_if(|(place, _)| *place == at).map_or_else(Spool::default, |(_, spool)| spool)
     }
 
     pub(crate) fn clear(&mut self) {
+        self.spools.clear();
         self.bytes.clear();
         if self.bytes.capacity() > KEPT_BYTES_MAX {
             self.bytes = Vec::new();
         }
-    }
-
-    pub(crate) fn take(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.bytes)
     }
 
     /// Appends whole messages written elsewhere.
@@ -328,5 +368,35 @@ mod tests {
         reply.ready_for_query(b'I');
         reply.parameter_status("a", "b\0c");
         assert_eq!(reply.bytes(), b"Z\0\0\0\x05IS\0\0\0\x09a\0bc\0");
+    }
+
+    fn all(reply: &Reply) -> String {
+        let shown = |part| match part {
+            Part::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Part::Spool(spool) => format!("<{}>", spool.len()),
+        };
+        reply.parts().map(shown).collect()
+    }
+
+    #[test]
+    fn what_is_spooled_stands_where_it_belongs() {
+        let spool = |bytes: &[u8]| {
+            let mut spool = Spool::default();
+            spool.append(bytes).expect("room");
+            spool
+        };
+        let mut reply = Reply::default();
+        reply.append(b"ab");
+        reply.spooled(2, spool(b"12345"));
+        reply.append(b"cd");
+        reply.spooled(3, spool(b"1"));
+        assert_eq!(all(&reply), "ab<5>c<1>d");
+        reply.insert(2, b"xy");
+        assert_eq!(all(&reply), "abxy<5>c<1>d");
+        reply.truncate(5);
+        assert_eq!(all(&reply), "abxy<5>c");
+        reply.spooled(5, Spool::default());
+        reply.truncate(4);
+        assert_eq!(all(&reply), "abxy");
     }
 }

@@ -1,8 +1,9 @@
 //! The server: listens, lets clients in, stops.
 
-use crate::cancel::Cancellation;
+use crate::clients::Registry;
 use crate::config::Config;
 use crate::connection::{End, serve, write};
+use crate::listen::Listener;
 use crate::metrics::Metrics;
 use crate::reply::{Reply, Severity};
 use crate::seats::Seats;
@@ -13,7 +14,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) seats: Seats,
     pub(crate) shapes: Arc<Shapes>,
-    pub(crate) cancellation: Arc<Cancellation>,
+    pub(crate) clients: Arc<Registry>,
     pub(crate) metrics: Metrics,
     /// Of this run: from it roles that do not exist have their salts.
     pub(crate) secret: [u8; 32],
@@ -60,7 +60,7 @@ pub(crate) enum Phase {
 /// ```
 pub struct Server {
     runtime: Runtime,
-    listeners: Vec<TcpListener>,
+    listeners: Vec<Listener>,
     addresses: Vec<SocketAddr>,
     shared: Arc<Shared>,
     phase: Arc<watch::Sender<Phase>>,
@@ -96,22 +96,26 @@ impl Server {
         let mut listeners = Vec::new();
         let mut addresses = Vec::new();
         for address in &config.listen {
-            let listener = runtime.block_on(TcpListener::bind(address)).map_err(|e| {
-                Error::new(SqlState::SYSTEM_ERROR, format!("could not listen at {address}: {e}"))
-                    .hint("Is another server running there? --listen chooses another address.")
-            })?;
-            addresses.push(listener.local_addr()?);
+            let listener = runtime.block_on(Listener::tcp(*address))?;
+            addresses.extend(listener.address());
             listeners.push(listener);
+        }
+        if let Some(directory) = &config.socket_dir {
+            let port = addresses.first().map_or(5432, SocketAddr::port);
+            let _in_runtime = runtime.enter();
+            listeners.push(Listener::unix(directory, port)?);
         }
         let shared = Arc::new(Shared {
             config,
             seats: Seats::new(db),
             shapes: Arc::new(Shapes::default()),
-            cancellation: Arc::new(Cancellation::default()),
+            clients: Arc::new(Registry::default()),
             metrics: Metrics::default(),
             secret: rand::random(),
             open: AtomicUsize::new(0),
         });
+        let clients: Arc<dyn planaria::Clients> = shared.clients.clone();
+        shared.seats.database().served_to(&clients);
         if !shared.seats.database().has_passwords() {
             tracing::warn!(
                 "no role has a password: everybody on this machine may connect as anybody; others are refused"
@@ -182,7 +186,7 @@ impl Server {
             // What still runs is cancelled; who begins anew meanwhile is cancelled too.
             let last = Instant::now() + LAST_WORDS;
             while Instant::now() < last {
-                shared.cancellation.cancel_all();
+                shared.clients.cancel_all();
                 if tokio::time::timeout(Duration::from_millis(50), all_gone(&mut clients)).await.is_ok() {
                     return;
                 }
@@ -208,7 +212,7 @@ async fn all_gone(clients: &mut [JoinSet<()>]) {
 }
 
 /// Lets clients in until the server stops; answers with those that are still there.
-async fn accept(listener: TcpListener, shared: Arc<Shared>, phase: Arc<watch::Sender<Phase>>) -> JoinSet<()> {
+async fn accept(listener: Listener, shared: Arc<Shared>, phase: Arc<watch::Sender<Phase>>) -> JoinSet<()> {
     let mut clients = JoinSet::new();
     let mut changes = phase.subscribe();
     loop {
@@ -231,24 +235,23 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, phase: Arc<watch::Se
 }
 
 fn let_in(
-    stream: TcpStream,
-    peer: SocketAddr,
+    mut stream: Stream,
+    peer: String,
     shared: &Arc<Shared>,
     phase: &Arc<watch::Sender<Phase>>,
     clients: &mut JoinSet<()>,
 ) {
     shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
-    let Ok(mut stream) = Stream::accepted(stream) else { return };
     let shared = shared.clone();
     let place = Place::take(&shared);
     if place.number >= shared.config.max_connections {
         shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
-        tracing::warn!(%peer, "refused: {} connections are open", shared.config.max_connections);
+        tracing::warn!(peer, "refused: {} connections are open", shared.config.max_connections);
         clients.spawn(async move {
             let mut reply = Reply::default();
             let error = Error::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already");
             reply.error(Severity::Fatal, &error, None);
-            let _ = write(&mut stream, &mut reply, Duration::from_secs(1)).await;
+            let _ = write(&mut stream, &mut reply, Duration::from_secs(1), || {}).await;
             drop(place);
         });
         return;
@@ -256,9 +259,9 @@ fn let_in(
     let phase = phase.subscribe();
     clients.spawn(async move {
         match serve(shared, stream, phase).await {
-            End::Closed | End::LogFailed(_) => tracing::debug!(%peer, "closed"),
-            End::Lost(error) => tracing::debug!(%peer, "lost: {error}"),
-            End::Slow => tracing::warn!(%peer, "closed: the client does not read its answers"),
+            End::Closed | End::LogFailed(_) => tracing::debug!(peer, "closed"),
+            End::Lost(error) => tracing::debug!(peer, "lost: {error}"),
+            End::Slow => tracing::warn!(peer, "closed: the client does not read its answers"),
         }
         drop(place);
     });

@@ -11,6 +11,7 @@ use crate::stream::Stream;
 use planaria::scram::Verifier;
 use planaria::{Error, Result, SqlState};
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -50,7 +51,7 @@ pub(crate) async fn open(shared: &Arc<Shared>, mut stream: Stream) -> io::Result
         let code = body.i32().unwrap_or(0);
         match code {
             SSL_REQUEST => match &shared.config.tls {
-                Some(tls) if !stream.is_encrypted() => {
+                Some(tls) if stream.is_plain_tcp() => {
                     if !input.is_empty() {
                         // Whoever sent it cannot have been asked yet: it may be a third party.
                         tracing::warn!(peer = ?stream.peer(), "received unencrypted data after SSL request");
@@ -64,7 +65,7 @@ pub(crate) async fn open(shared: &Arc<Shared>, mut stream: Stream) -> io::Result
             GSS_ENCRYPTION_REQUEST => stream.write_all(b"N").await?,
             CANCEL_REQUEST => {
                 if let (Ok(process), Ok(secret)) = (body.i32(), body.i32()) {
-                    let found = shared.cancellation.cancel(process, secret);
+                    let found = shared.clients.cancel(process, secret);
                     tracing::debug!(connection = process, found, "cancel request");
                 }
                 return Ok(None);
@@ -196,7 +197,7 @@ async fn enter(
     let peer = stream.peer();
     let outcome = match startup {
         Ok(startup) => match authenticate(shared, &mut stream, &mut input, &startup).await? {
-            Some(Ok(())) => admit(shared, startup),
+            Some(Ok(())) => admit(shared, startup, peer),
             Some(Err(error)) => Err(error),
             None => return Ok(None),
         },
@@ -210,7 +211,7 @@ async fn enter(
             let mut reply = Reply::default();
             reply.error(Severity::Fatal, &error, None);
             // It may be gone already.
-            let _ = write(&mut stream, &mut reply, shared.config.write_timeout).await;
+            let _ = write(&mut stream, &mut reply, shared.config.write_timeout, || {}).await;
             let _ = stream.shutdown().await;
             Ok(None)
         }
@@ -291,7 +292,7 @@ fn now_micros() -> i64 {
 }
 
 async fn send(shared: &Shared, stream: &mut Stream, reply: &mut Reply) -> io::Result<()> {
-    match write(stream, reply, shared.config.write_timeout).await {
+    match write(stream, reply, shared.config.write_timeout, || {}).await {
         Ok(()) => Ok(()),
         Err(End::Lost(error)) => Err(error),
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
@@ -321,16 +322,19 @@ async fn password_message(stream: &mut Stream, input: &mut Input) -> io::Result<
     }
 }
 
-fn admit(shared: &Arc<Shared>, startup: Startup) -> Result<Backend> {
-    let role = shared.seats.database().role(&startup.user);
-    let limit = role.as_ref().and_then(|r| usize::try_from(r.connection_limit).ok().filter(|_| !r.superuser));
-    if limit.is_some_and(|limit| shared.cancellation.of_user(&startup.user) >= limit) {
+fn admit(shared: &Arc<Shared>, startup: Startup, peer: Option<SocketAddr>) -> Result<Backend> {
+    let role = shared.seats.database().role(&startup.user).ok_or_else(|| {
+        let message = format!("role \"{}\" does not exist", startup.user);
+        Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message)
+    })?;
+    let limit = usize::try_from(role.connection_limit).ok().filter(|_| !role.superuser);
+    if limit.is_some_and(|limit| shared.clients.of_role(role.id) >= limit) {
         return Err(Error::new(
             SqlState::TOO_MANY_CONNECTIONS,
             format!("too many connections for role \"{}\"", startup.user),
         ));
     }
-    let mut backend = Backend::new(shared.clone(), shared.cancellation.open(&startup.user));
+    let mut backend = Backend::new(shared.clone(), shared.clients.open(role.id, peer));
     backend.session()?.log_in_as(&startup.user)?;
     if startup.minor > 0 || !startup.unknown.is_empty() {
         let unknown: Vec<&str> = startup.unknown.iter().map(String::as_str).collect();

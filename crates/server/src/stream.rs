@@ -7,12 +7,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
 
 /// See the module's head.
 pub(crate) enum Stream {
     Tcp(TcpStream),
+    Unix(UnixStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
@@ -30,9 +31,11 @@ impl Stream {
         Ok(Stream::Tcp(stream))
     }
 
+    /// Where the client is; `None` for one of this machine, by a Unix domain socket.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
         match self {
             Stream::Tcp(stream) => stream.peer_addr().ok(),
+            Stream::Unix(_) => None,
             Stream::Tls(stream) => stream.get_ref().0.peer_addr().ok(),
         }
     }
@@ -41,11 +44,16 @@ impl Stream {
         matches!(self, Stream::Tls(_))
     }
 
+    /// Whether encrypting it makes sense: what goes through a Unix domain socket does not leave the machine.
+    pub(crate) fn is_plain_tcp(&self) -> bool {
+        matches!(self, Stream::Tcp(_))
+    }
+
     /// Goes on encrypted.
     pub(crate) async fn encrypt(self, tls: &Tls) -> io::Result<Stream> {
         match self {
             Stream::Tcp(stream) => Ok(Stream::Tls(Box::new(tls.0.accept(stream).await?))),
-            encrypted @ Stream::Tls(_) => Ok(encrypted),
+            other => Ok(other),
         }
     }
 }
@@ -54,6 +62,7 @@ impl AsyncRead for Stream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
+            Stream::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
             Stream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
         }
     }
@@ -63,18 +72,21 @@ impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
+            Stream::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
             Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
         }
     }
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_flush(cx),
+            Stream::Unix(stream) => Pin::new(stream).poll_flush(cx),
             Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Stream::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
             Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }

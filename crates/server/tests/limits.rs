@@ -25,6 +25,36 @@ fn messages_and_answers_have_limits() {
     assert_eq!(client.next(), None);
 }
 
+/// What is too much for memory waits in a file, in its place, and leaves as the client takes it.
+#[test]
+fn large_answers_wait_in_files() {
+    let running = with(Config { result_memory_bytes: 10_000, ..Config::default() });
+    let mut client = running.client();
+    let sql = "SELECT 1; SELECT n, repeat('x', n % 50) FROM generate_series(1, 20000) AS g(n); SELECT 2";
+    let answer = client.query(sql);
+    assert_eq!(answer[..4], ["T", "D:1", "C:SELECT 1", "T"]);
+    for n in [1, 7_777, 20_000] {
+        assert_eq!(answer[3 + n], format!("D:{n},{}", "x".repeat(n % 50)));
+    }
+    assert_eq!(answer[20_004..], ["C:SELECT 20000", "T", "D:2", "C:SELECT 1", "Z:I"]);
+    // An error takes back what is in the file too.
+    let answer = client.query("SELECT 10 / (9000 - n) FROM generate_series(1, 20000) AS g(n)");
+    assert_eq!(answer, ["E:22012", "Z:I"]);
+    let answer = client.query("COPY (SELECT n FROM generate_series(1, 20000) AS g(n)) TO STDOUT");
+    assert_eq!(
+        (answer.len(), answer[20_001].as_str(), answer[20_002].as_str()),
+        (20_004, "c", "C:COPY 20000")
+    );
+    // A portal's rows, a few at a time.
+    client.query("BEGIN");
+    client.parse("", "SELECT generate_series(1, 5000)", &[]).bind("c", "", &[]).execute("c", 3).sync();
+    assert_eq!(client.ask(), ["1", "2", "D:1", "D:2", "D:3", "s", "Z:T"]);
+    client.execute("c", 4_000).sync();
+    assert_eq!(client.ask()[3_999..], ["D:4003", "s", "Z:T"]);
+    client.execute("c", 0).sync();
+    assert_eq!(client.ask()[996..], ["D:5000", "C:SELECT 997", "Z:T"]);
+}
+
 #[test]
 fn who_is_silent_at_the_door_is_sent_away() {
     let running = with(Config { startup_timeout: Duration::from_millis(100), ..Config::default() });

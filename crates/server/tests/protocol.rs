@@ -192,6 +192,38 @@ fn portals_hand_out_a_few_rows_at_a_time() {
     assert_eq!(client.ask(), ["E:34000", "Z:I"], "a portal is gone with its transaction");
 }
 
+/// psycopg's named cursors: DECLARE with parameters, then the cursor as a portal. Answers as PostgreSQL 15's.
+#[test]
+fn cursors_of_declare_are_portals() {
+    let running = Running::start();
+    running
+        .db
+        .execute_script("CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 9)")
+        .expect("rows");
+    let mut client = running.client();
+    client.query("BEGIN");
+    client
+        .parse("", "DECLARE c CURSOR FOR SELECT n AS m FROM t WHERE n > $1 ORDER BY n", &[])
+        .describe('S', "")
+        .bind("", "", &[Some("5")])
+        .execute("", 0)
+        .describe('P', "c")
+        .sync()
+        .send();
+    let messages = client.until_ready();
+    assert_eq!(shown(&messages), ["1", "t", "n", "2", "C:DECLARE CURSOR", "T", "Z:T"]);
+    assert_eq!(messages[1].body, [0, 1, 0, 0, 0, 23]);
+    assert_eq!(&messages[5].body[..4], b"\0\x01m\0");
+    client.execute("c", 2).sync();
+    assert_eq!(client.ask(), ["D:6", "D:7", "s", "Z:T"]);
+    assert_eq!(client.query("FETCH 1 FROM c"), ["T", "D:8", "C:FETCH 1", "Z:T"]);
+    client.execute("c", 0).sync();
+    assert_eq!(client.ask(), ["D:9", "C:SELECT 1", "Z:T"]);
+    client.close('P', "c").describe('P', "c").sync();
+    assert_eq!(client.ask(), ["3", "E:34000", "Z:E"]);
+    client.query("ROLLBACK");
+}
+
 #[test]
 fn calls_of_procedures_take_their_types_from_the_signature() {
     let running = accounts();

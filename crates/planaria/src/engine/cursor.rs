@@ -4,11 +4,13 @@
 
 use super::session::{Block, SessionCore};
 use super::statement::done;
+use crate::params::Params;
 use crate::row::{Column, Row, Rows};
 use crate::session::StatementResult;
-use planaria_base::{Error, Result, SqlState};
+use planaria_base::{Error, Result, SqlState, Type};
 use planaria_protocol::Protocol;
 use planaria_sql::ast::cursor::{DeclareCursor, Direction};
+use planaria_sql::lower::ParamTypes;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -71,7 +73,14 @@ fn no_cursor(name: &str) -> Error {
 }
 
 impl<P: Protocol> SessionCore<P> {
-    pub(super) fn declare_cursor(&mut self, declare: &DeclareCursor, text: &str) -> Result<StatementResult> {
+    /// `types`: those of the query's parameters, where they are known.
+    pub(super) fn declare_cursor(
+        &mut self,
+        declare: &DeclareCursor,
+        text: &str,
+        params: &dyn Params,
+        types: &[Type],
+    ) -> Result<StatementResult> {
         if !declare.hold && matches!(self.block, Block::None) {
             return Err(Error::new(
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
@@ -83,7 +92,9 @@ impl<P: Protocol> SessionCore<P> {
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, message));
         }
         let fresh = !matches!(self.block, Block::None);
-        let answer = self.run_statement(&declare.query, text, &())?;
+        let types = ParamTypes(types.iter().cloned().map(Some).collect());
+        let query = self.analyse_declared((*declare.query).clone(), text, types)?;
+        let answer = self.run_program(&query, params)?;
         let rows = answer.rows.unwrap_or_else(Rows::empty);
         let cursor = Cursor {
             columns: rows.columns.clone(),
@@ -124,9 +135,16 @@ impl<P: Protocol> SessionCore<P> {
         }
     }
 
-    /// The columns that FETCH answers with; none where there is no such cursor.
-    pub(super) fn cursor_columns(&self, name: &str) -> Arc<[Column]> {
-        self.cursors.get(name).map_or_else(|| Arc::from([]), |c| c.columns.clone())
+    /// The columns that FETCH answers with; `None` where there is no such cursor.
+    pub(super) fn cursor_columns(&self, name: &str) -> Option<Arc<[Column]>> {
+        self.cursors.get(name).map(|c| c.columns.clone())
+    }
+
+    /// The next rows of a cursor, at most `n` of them (0: all).
+    pub(super) fn fetch_next(&mut self, name: &str, n: usize) -> Result<Rows> {
+        let direction = if n == 0 { Direction::ForwardAll } else { Direction::Forward(n as i64) };
+        let answer = self.fetch(name, direction, false)?;
+        Ok(answer.rows.unwrap_or_else(Rows::empty))
     }
 
     /// The end of a transaction block.

@@ -7,6 +7,7 @@ use super::sequence::SessionSequences;
 use super::settings::Settings;
 use super::snapshot::Snapshot;
 use super::statement::compile_dynamic;
+use crate::clients::Lent;
 use crate::row::{Column, Row};
 use crate::session::Notice;
 use crate::sink::{RowRef, RowSink};
@@ -22,7 +23,7 @@ use planaria_ir::{Draw, Level, Question};
 use planaria_storage::Header;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Seconds from 1970 to 2000, where SQL timestamps count from.
 const EPOCH_2000_SECONDS: i64 = 946_684_800;
@@ -193,6 +194,8 @@ pub(crate) struct SessionHost<'a, H: Header> {
     pub(crate) settings: &'a mut Settings,
     /// Number of the session.
     pub(crate) session: i32,
+    /// Who is connected.
+    pub(crate) clients: &'a Lent,
     /// When the engine was started.
     pub(crate) started: i64,
     /// Columns of the answer that are shown as names: `regclass` and the like.
@@ -217,6 +220,7 @@ impl<H: Header> SessionHost<'_, H> {
             role: self.role,
             session_user: self.session_user,
             session: self.session,
+            clients: self.clients.get(),
             started: self.started,
             now: self.inputs.now.or(self.inputs.kept_now).unwrap_or_else(clock_micros),
         }
@@ -233,6 +237,21 @@ impl<H: Header> SessionHost<'_, H> {
             _ => None,
         };
         named.iter().filter_map(name).collect()
+    }
+
+    /// `pg_sleep`: 57014 when the statement is cancelled.
+    fn sleep(&self, seconds: f64) -> Result<()> {
+        const TICK: Duration = Duration::from_millis(5);
+        let time = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
+        let start = Instant::now();
+        while let Some(left) = time.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
+            if self.cancelled.load(Ordering::Relaxed) {
+                let message = "canceling statement due to user request";
+                return Err(Error::new(SqlState::QUERY_CANCELED, message));
+            }
+            std::thread::sleep(left.min(TICK));
+        }
+        Ok(())
     }
 
     fn sequence(&self, id: SequenceId) -> Result<&super::sequence::SequenceState> {
@@ -371,7 +390,20 @@ impl<H: Header> Host for SessionHost<'_, H> {
     }
 
     fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot> {
-        crate::system::answer(&mut self.facts(), question, args, heap)
+        if question == Question::Sleep {
+            self.sleep(args[0].float())?;
+            return Ok(Slot::Null);
+        }
+        let answer = crate::system::answer(&mut self.facts(), question, args, heap)?;
+        if let (Question::CancelClient | Question::TerminateClient, Slot::Bool(false)) = (question, answer) {
+            self.notices.push(Notice {
+                severity: "WARNING",
+                message: format!("PID {} is not a PostgreSQL backend process", args[0].int()),
+                detail: None,
+                hint: None,
+            });
+        }
+        Ok(answer)
     }
 
     fn system_rows(

@@ -37,10 +37,11 @@ mod statement;
 mod truncate;
 mod user;
 
+use crate::clients::Clients;
 use crate::graph::{Graph, GraphRequest};
 use crate::options::{Options, RecoveryPhases, RecoveryReport};
 use crate::params::Params;
-use crate::row::Column;
+use crate::row::{Column, Rows};
 use crate::session::{Notice, PreparedCall, StatementResult, Submitted};
 use crate::sink::RowSink;
 use crate::statement::{Done, Parsed, TransactionStatus};
@@ -50,7 +51,7 @@ use crate::{Durability, LogKind, Scheme};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use planaria_base::clock::CommitClock;
-use planaria_base::{Datum, Epoch, Error, ProcedureId, Result, SqlState, Type};
+use planaria_base::{Datum, Epoch, Error, ProcedureId, Result, RoleId, SqlState, Type};
 use planaria_catalog::Catalog;
 use planaria_log::{Device, Log, LogReader, PlannerVersion};
 use planaria_protocol::{Protocol, ProtocolJob};
@@ -98,6 +99,7 @@ pub(crate) trait EngineApi: Send + Sync {
     fn graph(&self, request: &GraphRequest) -> Result<Graph>;
     fn open_on_copy(&self, device: Option<Arc<dyn Device>>, options: &Options) -> Result<Arc<dyn EngineApi>>;
     fn flush(&self) -> Result<()>;
+    fn served_to(&self, clients: &Arc<dyn Clients>);
 }
 
 /// A session, whatever the protocol.
@@ -121,6 +123,11 @@ pub(crate) trait SessionApi: Send {
     fn name(&mut self, name: &str, statement: &Arc<PreparedStatement>) -> Result<()>;
     fn named(&self, name: &str) -> Option<&Arc<PreparedStatement>>;
     fn forget(&mut self, name: &str);
+    /// The columns of a cursor, if there is one of that name.
+    fn cursor(&self, name: &str) -> Option<Arc<[Column]>>;
+    /// The next rows of a cursor, at most `n` (0: all).
+    fn fetch(&mut self, name: &str, n: usize) -> Result<Rows>;
+    fn close_cursor(&mut self, name: &str);
     /// Runs a statement without waiting for the disk; its rows go to the sink.
     fn start(
         &mut self,
@@ -137,6 +144,8 @@ pub(crate) trait SessionApi: Send {
     /// Becomes the session of a role, as if it had logged in.
     fn log_in_as(&mut self, role: &str) -> Result<()>;
     fn cancelled_by(&mut self, flag: &Arc<AtomicBool>);
+    fn numbered(&mut self, number: i32);
+    fn role(&self) -> RoleId;
     fn set(&mut self, name: &str, value: &str) -> Result<()>;
     fn setting(&self, name: &str) -> Result<&str>;
     fn settings_changes(&self) -> u64;
@@ -166,6 +175,8 @@ pub(crate) struct Engine<P: Protocol> {
     /// When it was made: microseconds since 2000-01-01 UTC.
     started: i64,
     recovery: Mutex<Option<RecoveryReport>>,
+    /// Who is connected to the server, if there is one.
+    clients: crate::clients::Lent,
 }
 
 /// Opens an engine: on a device, or in memory.
@@ -212,6 +223,7 @@ impl<P: Protocol> Engine<P> {
             counters: counters::Counters::new(),
             started: host::clock_micros(),
             recovery: Mutex::new(None),
+            clients: crate::clients::Lent::default(),
         }))
     }
 
@@ -324,6 +336,10 @@ impl<P: Protocol> EngineApi for Handle<P> {
             sync_histogram: log.as_ref().map_or(Vec::new(), |l| l.sync_histogram.to_vec()),
             memory,
         }
+    }
+
+    fn served_to(&self, clients: &Arc<dyn Clients>) {
+        self.0.clients.set(clients);
     }
 
     fn recovery(&self) -> Option<RecoveryReport> {
@@ -449,6 +465,22 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
     }
     fn cancelled_by(&mut self, flag: &Arc<AtomicBool>) {
         self.cancelled.clone_from(flag);
+    }
+    fn cursor(&self, name: &str) -> Option<Arc<[Column]>> {
+        self.cursor_columns(name)
+    }
+    fn fetch(&mut self, name: &str, n: usize) -> Result<Rows> {
+        let outcome = self.check_block(None).and_then(|()| self.fetch_next(name, n));
+        self.fail_block_on_error(outcome)
+    }
+    fn close_cursor(&mut self, name: &str) {
+        self.cursors.remove(name);
+    }
+    fn numbered(&mut self, number: i32) {
+        self.number = Some(number);
+    }
+    fn role(&self) -> RoleId {
+        self.user.session()
     }
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
         self.settings.set(name, Some(&[value.to_owned()]), false)

@@ -31,6 +31,7 @@ pub(crate) struct KeptState {
     named: HashMap<String, Arc<PreparedStatement>>,
     settings: Settings,
     user: User,
+    number: Option<i32>,
     /// Cursors WITH HOLD.
     cursors: Cursors,
     /// `currval` of sequences.
@@ -124,17 +125,26 @@ impl<P: Protocol> SessionCore<P> {
             without_void(&mut statement, types);
             return self.analyse_declared(statement, &parsed.text, ParamTypes(types.to_vec()));
         }
+        let parameters = match &statement.kind {
+            StatementKind::DeclareCursor(declare) => {
+                let types = ParamTypes(types.to_vec());
+                self.analyse_declared((*declare.query).clone(), &parsed.text, types)?.parameters.clone()
+            }
+            _ => Arc::from([]),
+        };
         let columns = match &statement.kind {
             StatementKind::ExecutePrepared { name, .. } => {
                 self.statements.named.get(name).map_or_else(|| Arc::from([]), |p| p.columns.clone())
             }
-            StatementKind::Fetch { name, moves: false, .. } => self.cursor_columns(name),
+            StatementKind::Fetch { name, moves: false, .. } => {
+                self.cursor_columns(name).unwrap_or_else(|| Arc::from([]))
+            }
             _ => utility_columns(statement),
         };
         Ok(Arc::new(PreparedStatement {
             text: parsed.text.clone(),
             statement: statement.clone(),
-            parameters: Arc::from([]),
+            parameters,
             columns,
             copy: None,
             compiled: Mutex::new(None),
@@ -260,7 +270,13 @@ impl<P: Protocol> SessionCore<P> {
             let count = self.start_program(prepared, params, Some(sink))?;
             (tag_name(&prepared.statement).into(), count, None)
         } else {
-            let result = self.run_statement(&prepared.statement, &prepared.text, params)?;
+            let result = match &prepared.statement.kind {
+                StatementKind::DeclareCursor(declare) => {
+                    self.notices.clear();
+                    self.declare_cursor(declare, &prepared.text, params, &prepared.parameters)?
+                }
+                _ => self.run_statement(&prepared.statement, &prepared.text, params)?,
+            };
             self.notices = result.notices;
             (result.tag.into(), result.count, result.rows)
         };
@@ -274,6 +290,7 @@ impl<P: Protocol> SessionCore<P> {
         std::mem::swap(&mut self.settings, &mut state.settings);
         std::mem::swap(&mut self.cursors, &mut state.cursors);
         std::mem::swap(&mut self.user, &mut state.user);
+        std::mem::swap(&mut self.number, &mut state.number);
         self.sequences.swap_current(&mut state.current);
     }
 }

@@ -88,6 +88,8 @@ pub(crate) struct SessionCore<P: Protocol> {
     pub(super) settings: Settings,
     pub(super) cursors: super::cursor::Cursors,
     pub(super) user: User,
+    /// What `pg_backend_pid` answers, where it is not the number of the seat.
+    pub(super) number: Option<i32>,
     /// The way to the disk of what the last statement committed, until somebody waits for it.
     pub(super) pending: Ticket,
 }
@@ -125,6 +127,7 @@ impl<P: Protocol> SessionCore<P> {
             settings: Settings::default(),
             cursors: Default::default(),
             user: User::default(),
+            number: None,
             pending: Ticket::done(),
             engine,
         })
@@ -327,7 +330,8 @@ impl<P: Protocol> SessionCore<P> {
             cancelled: &self.cancelled,
             quiet,
             settings: &mut self.settings,
-            session: i32::from(self.worker.0) + 1,
+            session: self.number.unwrap_or(i32::from(self.worker.0) + 1),
+            clients: &self.engine.clients,
             started: self.engine.started,
             named: None,
         };

@@ -308,7 +308,7 @@ impl<P: Protocol> SessionCore<P> {
             StatementKind::SetSessionAuthorization { name, local } => {
                 self.set_session_authorization(name.as_deref(), *local)?
             }
-            StatementKind::DeclareCursor(declare) => self.declare_cursor(declare, text)?,
+            StatementKind::DeclareCursor(declare) => self.declare_cursor(declare, text, params, &[])?,
             StatementKind::Fetch { name, direction, moves } => self.fetch(name, *direction, *moves)?,
             StatementKind::CloseCursor(name) => self.close_cursor(name.as_deref())?,
             StatementKind::Discard(what) => self.discard(what)?,
@@ -422,7 +422,11 @@ impl<P: Protocol> SessionCore<P> {
         self.run_statement(&prepared.statement.clone(), &prepared.text, params)
     }
 
-    fn run_program(&mut self, prepared: &PreparedStatement, params: &dyn Params) -> Result<StatementResult> {
+    pub(super) fn run_program(
+        &mut self,
+        prepared: &PreparedStatement,
+        params: &dyn Params,
+    ) -> Result<StatementResult> {
         let count = self.start_program(prepared, params, None)?;
         let rows = (!prepared.columns.is_empty()).then(|| self.take_rows(&prepared.columns));
         Ok(StatementResult {

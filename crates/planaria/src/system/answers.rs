@@ -2,6 +2,7 @@
 
 use super::relations::system_relation;
 use super::{Amount, Facts, definitions, privileges};
+use crate::clients::{Signal, signal};
 use planaria_base::oid::Oid;
 use planaria_base::types::SystemType;
 use planaria_base::{Error, Result, SqlState, Type, oid};
@@ -168,6 +169,20 @@ pub(crate) fn answer(
             let value = facts.settings.get(&name)?.to_owned();
             heap.text(&value)
         }
+        Question::CancelClient | Question::TerminateClient => {
+            let what = if question == Question::CancelClient {
+                Signal::Cancel
+            } else {
+                if args[1].int() < 0 {
+                    let message = "\"timeout\" must not be negative";
+                    return Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message));
+                }
+                Signal::Terminate
+            };
+            let number = args[0].int() as i32;
+            signal(facts.clients.as_deref(), catalog, facts.role, number, what).map(Slot::Bool)
+        }
+        Question::Sleep => Err(Error::internal("sleeping is the session's")),
         Question::SessionId => Ok(Slot::Int(i64::from(facts.session))),
         Question::User => {
             let role = if args[0].is_true() { facts.session_user } else { facts.role };

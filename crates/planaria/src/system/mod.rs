@@ -31,9 +31,11 @@ mod types;
 pub(crate) use answers::answer;
 pub(crate) use rows::push_rows;
 
+use crate::clients::Clients;
 use crate::engine::settings::Settings;
 use planaria_base::{RoleId, SequenceId, TableId};
 use planaria_catalog::Catalog;
+use std::sync::Arc;
 
 /// What rows and answers are made from.
 pub(crate) struct Facts<'a> {
@@ -49,6 +51,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) session_user: RoleId,
     /// Number of the session.
     pub(crate) session: i32,
+    /// Who is connected to the server.
+    pub(crate) clients: Option<Arc<dyn Clients>>,
     /// When the engine was started: microseconds since 2000-01-01 UTC.
     pub(crate) started: i64,
     /// The time now, in the same unit.

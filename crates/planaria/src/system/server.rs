@@ -105,8 +105,43 @@ pub(super) fn settings(facts: &Facts<'_>, rows: &mut Rows) {
     }
 }
 
-/// `pg_stat_activity`: the session that asks.
+/// `pg_stat_activity`: all clients of the server; the session that asks where there is no server.
+///
+/// What a client does is for those who have the privileges of its role.
 pub(super) fn activity(facts: &Facts<'_>, rows: &mut Rows) {
+    let Some(clients) = &facts.clients else { return own_activity(facts, rows) };
+    let catalog = facts.catalog;
+    for client in clients.list() {
+        let visible = catalog.has_privileges_of(facts.role, client.role);
+        rows.add(|r| {
+            r.set("datid", DATABASE_OID)
+                .set("datname", planaria_catalog::DATABASE)
+                .set("pid", client.number)
+                .set("usesysid", catalog.role_oid(client.role))
+                .set("usename", catalog.role_name(client.role))
+                .set("application_name", client.application_name);
+            if !visible {
+                r.set("query", "<insufficient privilege>");
+                return;
+            }
+            let (kind, event) = client.waits_for.unzip();
+            r.set("client_addr", client.address.map(|a| a.ip().to_string()))
+                .set("client_port", client.address.map_or(-1, |a| i32::from(a.port())))
+                .set("backend_start", client.connected)
+                .set("xact_start", client.transaction_since)
+                .set("query_start", client.statement_since)
+                .set("state_change", client.state_since)
+                .set("wait_event_type", kind)
+                .set("wait_event", event)
+                .set("state", client.state.name())
+                .set("query", &*client.statement)
+                .set("backend_type", "client backend");
+        });
+    }
+}
+
+/// `pg_stat_activity` of a session that is embedded.
+fn own_activity(facts: &Facts<'_>, rows: &mut Rows) {
     rows.add(|r| {
         r.set("datid", DATABASE_OID)
             .set("datname", planaria_catalog::DATABASE)

@@ -10,12 +10,14 @@ mod fields;
 mod text;
 
 use crate::backend::Backend;
+use crate::overflow::{Limits, Overflow};
 use crate::read::{Reader, text as utf8, violation};
 use fields::Fields;
 use planaria::{Column, CopyColumns, CopyForm};
 use planaria::{
     CopyFormat, CopyHeader, CopyOptions, Error, Result, RowRef, RowSink, SqlState, Statement, Type,
 };
+use std::time::Instant;
 
 /// Data is gathered up to this size before it is worked on.
 const PORTION_BYTES: usize = 64 << 10;
@@ -228,18 +230,17 @@ fn chosen(option: &CopyColumns, columns: &[String]) -> Result<Vec<bool>> {
 /// Rows as CopyData messages, at the end of a buffer.
 struct CopyOut<'a> {
     out: &'a mut Vec<u8>,
-    start: usize,
+    overflow: Overflow,
     columns: &'a [Column],
     options: &'a CopyOptions,
     force_quote: Vec<bool>,
     scratch: Vec<u8>,
     rows: u64,
-    bytes_max: usize,
 }
 
 impl RowSink for CopyOut<'_> {
     fn restart(&mut self) {
-        self.out.truncate(self.start);
+        self.overflow.restart(self.out);
         self.rows = 0;
     }
 
@@ -257,11 +258,7 @@ impl RowSink for CopyOut<'_> {
         }
         let len = (self.out.len() - at) as u32;
         self.out[at..at + 4].copy_from_slice(&len.to_be_bytes());
-        if self.out.len() - self.start > self.bytes_max {
-            return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "the answer is too large")
-                .detail(format!("It has more than {} bytes (max_result_bytes).", self.bytes_max)));
-        }
-        Ok(())
+        self.overflow.check(self.out)
     }
 }
 
@@ -269,6 +266,7 @@ impl Backend {
     /// Begins a COPY, if the statement is one.
     pub(crate) fn start_copy(&mut self, statement: &Statement) -> Result<Option<Started>> {
         let Some(form) = statement.copy() else { return Ok(None) };
+        self.key.begins(statement.shared_text(), Instant::now());
         if !form.from {
             self.copy_out(statement, &form)?;
             return Ok(Some(Started::Out));
@@ -302,15 +300,18 @@ impl Backend {
             self.reply.append(&head);
             self.reply.end(m);
         }
-        let bytes_max = self.shared.config.max_result_bytes;
+        let limits = Limits::of(&self.shared.config);
         let columns = statement.columns();
         let outcome = self.with_session(false, |session, reply| {
             let start = reply.len();
             let out = reply.out();
             let scratch = Vec::new();
-            let mut sink = CopyOut { out, start, columns, options, force_quote, scratch, rows: 0, bytes_max };
+            let overflow = Overflow::new(start, limits);
+            let mut sink = CopyOut { out, overflow, columns, options, force_quote, scratch, rows: 0 };
             let done = session.start(statement, &(), &mut sink)?;
-            Ok((done.ticket, sink.rows))
+            let (spool, rows) = (sink.overflow.spool, sink.rows);
+            reply.spooled(start, spool);
+            Ok((done.ticket, rows))
         });
         let (ticket, rows) = match outcome {
             Ok(done) => done,

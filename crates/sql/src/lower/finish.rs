@@ -8,7 +8,6 @@ use super::bound::{
 };
 use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::Volatility;
-use planaria_ir::Question;
 
 impl Bound {
     /// Evaluating it twice, or not at all, makes no difference and costs little.
@@ -34,20 +33,21 @@ impl Bound {
 
     /// Nothing is missed where it is not evaluated.
     pub fn is_discardable(&self) -> bool {
-        let here = !matches!(
-            &self.kind,
-            BoundKind::Draw(_)
-                | BoundKind::NextValue(_)
-                | BoundKind::CurrentValue(_)
-                | BoundKind::SetValue(..)
-                | BoundKind::Ask(Question::SetSetting, _)
-                | BoundKind::Call(..)
-                | BoundKind::Subquery(_)
-                | BoundKind::Exists(_)
-                | BoundKind::InQuery(..)
-                | BoundKind::QuantifiedQuery(..)
-                | BoundKind::ArrayQuery(_)
-        );
+        let acts = matches!(&self.kind, BoundKind::Ask(question, _) if question.acts());
+        let here = !acts
+            && !matches!(
+                &self.kind,
+                BoundKind::Draw(_)
+                    | BoundKind::NextValue(_)
+                    | BoundKind::CurrentValue(_)
+                    | BoundKind::SetValue(..)
+                    | BoundKind::Call(..)
+                    | BoundKind::Subquery(_)
+                    | BoundKind::Exists(_)
+                    | BoundKind::InQuery(..)
+                    | BoundKind::QuantifiedQuery(..)
+                    | BoundKind::ArrayQuery(_)
+            );
         let mut all = here;
         self.children(&mut |e| all = all && e.is_discardable(), &mut |_| {});
         all
@@ -214,7 +214,7 @@ impl Lowerer<'_> {
             volatile |= match &e.kind {
                 BoundKind::Draw(draw) => !draw.is_stable(),
                 BoundKind::NextValue(_) | BoundKind::SetValue(..) | BoundKind::CurrentValue(_) => true,
-                BoundKind::Ask(Question::SetSetting, _) => true,
+                BoundKind::Ask(question, _) => question.acts(),
                 BoundKind::Call(id, _) => l.catalog.procedure(*id).volatility == Volatility::Volatile,
                 _ => false,
             };

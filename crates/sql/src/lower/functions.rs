@@ -48,7 +48,7 @@ const NUM: Type = Type::Numeric(None);
 const ZERO: &[Extra] = &[Extra::Int(0)];
 const BLANK: &[Extra] = &[Extra::Text(" ")];
 /// What `version()` says.
-const VERSION: &str = concat!("PostgreSQL 15.0 (Planaria ", env!("CARGO_PKG_VERSION"), ")");
+const VERSION: &str = concat!("PostgreSQL 15.18 (Planaria ", env!("CARGO_PKG_VERSION"), ")");
 pub(super) use planaria_catalog::DATABASE;
 use planaria_catalog::{Object, Privileges};
 

@@ -1,0 +1,66 @@
+//! How large an answer may be, in memory and at all.
+
+use crate::config::Config;
+use crate::spool::Spool;
+use planaria::{Error, Result, SqlState};
+
+/// Limits of one answer.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    memory_bytes: usize,
+    bytes: u64,
+}
+
+/// Watches rows being written to the end of a buffer: what is too much for memory goes to a file.
+pub(crate) struct Overflow {
+    limits: Limits,
+    /// Where the rows begin.
+    start: usize,
+    pub(crate) spool: Spool,
+}
+
+impl Limits {
+    pub(crate) fn of(config: &Config) -> Limits {
+        Limits { memory_bytes: config.result_memory_bytes, bytes: config.max_result_bytes as u64 }
+    }
+}
+
+impl Overflow {
+    pub(crate) fn new(start: usize, limits: Limits) -> Overflow {
+        Overflow { limits, start, spool: Spool::default() }
+    }
+
+    /// What was written is void.
+    pub(crate) fn restart(&mut self, out: &mut Vec<u8>) {
+        out.truncate(self.start);
+        self.spool.clear();
+    }
+
+    /// A row was written; 54000 where it was one too many.
+    #[inline]
+    pub(crate) fn check(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        let here = out.len() - self.start;
+        if here <= self.limits.memory_bytes && here as u64 + self.spool.len() <= self.limits.bytes {
+            return Ok(());
+        }
+        self.spill(out)
+    }
+
+    #[cold]
+    fn spill(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        let here = &out[self.start..];
+        if here.len() as u64 + self.spool.len() > self.limits.bytes {
+            return Err(too_large(self.limits.bytes));
+        }
+        self.spool.append(here)?;
+        out.truncate(self.start);
+        Ok(())
+    }
+}
+
+/// 54000
+fn too_large(bytes_max: u64) -> Error {
+    Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "the answer is too large")
+        .detail(format!("It has more than {bytes_max} bytes (max_result_bytes)."))
+        .hint("Ask for fewer rows at a time.")
+}
