@@ -25,8 +25,8 @@ mod compile;
 mod host;
 mod machine;
 
-pub use code::{Code, IndexMeta, Source, TableMeta};
-pub use compile::{CompileEnv, Conversion, compile, conversion};
+pub use code::{Class, Code, IndexMeta, Source, TableMeta, Test};
+pub use compile::{CompileEnv, Conversion, comparison, compile, conversion};
 pub use heap::Heap;
 pub use host::{Context, Dynamic, Host, Interrupt, Link};
 pub use machine::Machine;

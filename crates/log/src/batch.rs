@@ -65,6 +65,13 @@ impl Batch {
         record.expect("it was read when the index was made").of_run(ours)
     }
 
+    /// The bytes from the `i`th record on, in the order in which they were logged; empty behind the last
+    /// record. To be fetched ahead.
+    #[inline]
+    pub fn bytes_from(&self, i: usize) -> &[u8] {
+        self.index.get(i).and_then(|(_, at)| self.bytes.get(*at..)).unwrap_or_default()
+    }
+
     /// The records in commit order.
     pub fn records(&self) -> impl Iterator<Item = RawRecord<'_>> {
         (0..self.len()).map(|i| self.get(i))
@@ -99,6 +106,8 @@ impl Batch {
     }
 
     fn add(&mut self, epoch: &EpochFrames) -> Result<()> {
+        // At once what the batch may come to: memory that is not touched costs nothing, growing does.
+        self.bytes.reserve((BATCH_BYTES + epoch.bytes.len()).saturating_sub(self.bytes.len()));
         let base = self.bytes.len();
         let first = self.index.len();
         let replayable = self.ours.is_none_or(|ours| ours.execution() == self.planner.execution());

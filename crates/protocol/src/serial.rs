@@ -133,7 +133,7 @@ impl<H: Header> SerialTxn<H> {
     pub fn look_ahead(&mut self, table: &Table<H>, key: &[u64]) -> Option<Ahead<H>> {
         let (finger, pin) = finger(&mut self.fingers, &self.participant, table.id());
         let record = RecordPtr::from_word(table.index(IndexId::PRIMARY).tree().get_near(finger, pin, key)?);
-        record.prefetch();
+        record.prefetch_image(table.layout().fixed_bytes());
         Some(Ahead { record, pin: pin.serial() })
     }
 
@@ -159,6 +159,8 @@ impl<H: Header> SerialTxn<H> {
     #[inline]
     pub fn find(&mut self, table: &Table<H>, index: IndexId, key: &KeyBuf) -> Option<RowHandle> {
         let record = self.record_of(table, index, key)?;
+        // The columns that will be read lie on other lines than the header.
+        record.prefetch_image(table.layout().fixed_bytes());
         self.rows.push(record);
         Some(RowHandle((self.rows.len() - 1) as u32))
     }

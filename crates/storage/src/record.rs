@@ -125,6 +125,25 @@ impl<H> RecordPtr<H> {
         }
     }
 
+    /// Asks the processor to fetch the header and this many bytes of the image, of which more than
+    /// eight lines would only wait.
+    #[inline]
+    pub fn prefetch_image(self, bytes: usize) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let start = self.0.as_ptr().cast::<i8>();
+            let end = (size_of::<Head<H>>() + bytes).min(8 * 64);
+            // Records begin anywhere on a line: the last byte's line is asked for as well.
+            for at in (0..end).step_by(64).chain([end]) {
+                // SAFETY: a prefetch is a hint; it may name any address.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(at)) };
+            }
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        let _ = bytes;
+    }
+
     /// Asks the processor to fetch the header alone.
     #[inline]
     pub fn prefetch_head(self) {
@@ -410,15 +429,15 @@ unsafe fn store(to: *mut AtomicU64, words: &[u64]) {
     }
 }
 
-/// Asks for the line of memory where these bytes begin: for buffers that are walked in no order.
+/// Asks for so many lines of memory from where these bytes begin: for buffers that are walked in no order.
 #[inline]
-pub fn prefetch_bytes(bytes: &[u8]) {
+pub fn prefetch_bytes(bytes: &[u8], lines: usize) {
     #[cfg(target_arch = "x86_64")]
-    {
+    for line in 0..lines {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a prefetch is a hint; it may name any address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().cast::<i8>()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().cast::<i8>().wrapping_add(line * 64)) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = bytes;
+    let _ = (bytes, lines);
 }

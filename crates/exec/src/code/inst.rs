@@ -17,23 +17,23 @@ pub(crate) struct Run(pub u32);
 /// A comparison as the set of outcomes for which it jumps or is true: bit 0 less, bit 1 equal, bit 2
 /// greater, bit 3 a NULL operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Test(pub u8);
+pub struct Test(pub(crate) u8);
 
 impl Test {
-    pub const LT: Test = Test(0b001);
-    pub const EQ: Test = Test(0b010);
-    pub const GT: Test = Test(0b100);
-    pub const LE: Test = Test(0b011);
-    pub const NE: Test = Test(0b101);
-    pub const GE: Test = Test(0b110);
-    pub const NULL: u8 = 0b1000;
+    pub(crate) const LT: Test = Test(0b001);
+    pub(crate) const EQ: Test = Test(0b010);
+    pub(crate) const GT: Test = Test(0b100);
+    pub(crate) const LE: Test = Test(0b011);
+    pub(crate) const NE: Test = Test(0b101);
+    pub(crate) const GE: Test = Test(0b110);
+    pub(crate) const NULL: u8 = 0b1000;
 
     /// The comparison that is true where this one is false; NULL stays NULL.
-    pub fn negate(self) -> Test {
+    pub(crate) fn negate(self) -> Test {
         Test(self.0 ^ 0b111)
     }
     /// Everything but this: "false or NULL".
-    pub fn complement(self) -> Test {
+    pub(crate) fn complement(self) -> Test {
         Test(self.0 ^ 0b1111)
     }
     /// Whether the outcome is in the set.
@@ -43,7 +43,7 @@ impl Test {
     }
     /// Whether a NULL operand is in the set.
     #[inline(always)]
-    pub fn holds_null(self) -> bool {
+    pub(crate) fn holds_null(self) -> bool {
         self.0 & Self::NULL != 0
     }
 }
@@ -67,9 +67,12 @@ pub(crate) enum Bits {
 
 /// How operands of a comparison are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
+pub enum Class {
+    /// As integers.
     Int,
+    /// As numerics.
     Num,
+    /// As texts.
     Text,
 }
 

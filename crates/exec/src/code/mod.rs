@@ -18,6 +18,7 @@ mod meta;
 
 pub(crate) use desc::*;
 pub(crate) use inst::*;
+pub use inst::{Class, Test};
 pub use meta::{IndexMeta, Source, TableMeta};
 
 use crate::slot::Slot;

@@ -14,7 +14,7 @@ mod simplify;
 mod table;
 mod value;
 
-pub use value::{Conversion, conversion};
+pub use value::{Conversion, comparison, conversion};
 
 use crate::code::*;
 use crate::slot::Slot;

@@ -214,8 +214,8 @@ impl Compiler<'_> {
     }
 }
 
-/// A comparison that has an instruction of its own.
-fn comparison(func: Func) -> Option<(Class, Test)> {
+/// A comparison that has an instruction of its own: what it compares, and for which outcomes it is true.
+pub fn comparison(func: Func) -> Option<(Class, Test)> {
     Some(match func {
         Func::IntEq => (Class::Int, Test::EQ),
         Func::IntNe => (Class::Int, Test::NE),

@@ -4,7 +4,7 @@
 //! order. What follows is a sweep over the partition's rows: neighbours in the order
 //! are neighbours in the indexes.
 
-use super::kernel::{Bank, HandsOver, Kernel, Register, Surroundings};
+use super::kernel::{Bank, HandsOver, Register, Surroundings};
 use super::layout::{Class, Layout};
 use super::planner::{Queues, out_of_place, poisoned};
 use super::segment::{CHANGE, Chunk, Descriptor, PIECES_MAX, PUT, Segment, TAKE};
@@ -47,10 +47,7 @@ pub(super) fn run<H: Header>(
     let mut order = std::mem::take(&mut worker.order);
     order.clear();
     for (number, chunk) in (0u16..).zip(&chunks) {
-        // A chunk of which nothing was handed over has no queues.
-        for queue in chunk.queues.get(queues.clone()).into_iter().flatten() {
-            order.extend(queue.iter().map(|d| Descriptor { chunk: number, ..*d }));
-        }
+        order.extend(chunk.in_queues(queues.clone()).iter().map(|d| Descriptor { chunk: number, ..*d }));
     }
     let parts = segment.parts.len();
     // Where in the commit order a piece stands: what was handed over, where the piece stood that did.
@@ -68,11 +65,14 @@ pub(super) fn run<H: Header>(
         false => None,
     };
     if let Some(chunk) = &mut handed {
-        chunk.begin(layout.queues, layout.classes.len());
+        chunk.begin(layout.classes.len());
     }
     let outcome =
         run_in_order(worker, segment, &layout.classes[class], &chunks, &order, handed.as_deref_mut());
     worker.order = order;
+    if let Some(chunk) = &mut handed {
+        chunk.divide(layout.queues, &mut worker.spare);
+    }
     outcome
 }
 
@@ -106,7 +106,9 @@ fn run_in_order<H: Header>(
                 && next.piece < PIECES_MAX
             {
                 let operands = &chunks[usize::from(next.chunk)].operands;
-                prefetch_bytes(operands.get(next.operands as usize..).unwrap_or_default());
+                let lines = layout.forms.pieces[usize::from(next.piece)].lines;
+                let operands = operands.get(next.operands as usize..).unwrap_or_default();
+                prefetch_bytes(operands, usize::from(lines));
             }
             let chunk = &chunks[usize::from(descriptor.chunk)];
             let done = match descriptor.piece {
@@ -154,8 +156,7 @@ fn run_in_order<H: Header>(
 /// Whether it is a piece that wants the row of its own key.
 #[inline]
 fn wants_row<H: Header>(layout: &Layout<H>, descriptor: &Descriptor) -> bool {
-    let form = layout.forms.pieces.get(usize::from(descriptor.piece));
-    form.and_then(|f| f.kernel.as_ref()).is_some_and(Kernel::wants_row)
+    layout.forms.pieces.get(usize::from(descriptor.piece)).is_some_and(|form| form.wants_row)
 }
 
 /// The words of a sort key.

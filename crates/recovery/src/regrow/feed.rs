@@ -5,7 +5,7 @@
 //! transaction earlier in the segment changes.
 
 use super::layout::{Layout, SortKey};
-use super::segment::{PIECES_MAX, Part, Segment};
+use super::segment::{Known, PIECES_MAX, Part, Segment};
 use crate::{World, at};
 use planaria_base::{CommitTs, Error, ProcedureId, Result, SqlState, TableId};
 use planaria_log::{Batch, Batches, RawRecord};
@@ -19,11 +19,11 @@ use std::sync::{Arc, RwLock};
 const FIRST: usize = 2048;
 /// How often classes are divided, by the samples of one more segment each.
 const DIVISIONS: u32 = 3;
-/// Pieces of a segment, about: what they take (some 60 bytes each) should stay near the processor, and fresh
-/// memory is dear. So a segment has fewer transactions where these have many pieces.
-const PIECES: u64 = 1 << 18;
+/// Bytes of the pieces of a segment with their operands, about: they should stay near the processor, and
+/// fresh memory is dear. So a segment has fewer transactions where these have much to do.
+const BYTES: u64 = 8 << 20;
 /// Bytes of log at which a segment ends, however few its transactions.
-const BYTES_MAX: u64 = 64 << 20;
+const LOG_BYTES_MAX: u64 = 64 << 20;
 /// Parts are no smaller, so that their fixed costs do not count; nor larger, so that all threads have
 /// some.
 const PART_MIN: usize = 64;
@@ -70,8 +70,10 @@ pub(super) struct Feed<H: Header> {
     reads: bool,
     size: usize,
     size_max: usize,
-    /// Transactions that have about [`PIECES`] pieces, by those planned so far.
-    size_by_pieces: u64,
+    /// Transactions whose pieces take about [`BYTES`], by those planned so far.
+    size_by_bytes: u64,
+    /// What was planned so far came to.
+    so_far: Known,
     threads: usize,
     next: u32,
     /// By table: changed in the segment being cut, and in the one before it.
@@ -103,7 +105,8 @@ impl<H: Header> Feed<H> {
             reads: false,
             size: FIRST,
             size_max: size_max.max(1),
-            size_by_pieces: u64::MAX,
+            size_by_bytes: u64::MAX,
+            so_far: Known::default(),
             threads,
             next: 0,
             changed: Vec::new(),
@@ -138,11 +141,12 @@ impl<H: Header> Feed<H> {
         (self.divisions < DIVISIONS).then_some(self.base)
     }
 
-    /// Takes into account that so many transactions had so many pieces.
-    pub(super) fn expect(&mut self, pieces: u64, transactions: u64) {
-        if pieces > 0 {
-            let fit = u128::from(PIECES) * u128::from(transactions) / u128::from(pieces);
-            self.size_by_pieces = u64::try_from(fit).unwrap_or(u64::MAX).max(1);
+    /// Takes into account what was planned so far.
+    pub(super) fn expect(&mut self, so_far: Known) {
+        self.so_far = so_far;
+        if so_far.pieces > 0 {
+            let fit = u128::from(BYTES) * u128::from(so_far.transactions) / u128::from(so_far.bytes());
+            self.size_by_bytes = u64::try_from(fit).unwrap_or(u64::MAX).max(1);
         }
     }
 
@@ -178,8 +182,8 @@ impl<H: Header> Feed<H> {
         let mut waits = std::mem::take(&mut self.fresh);
         std::mem::swap(&mut self.changed, &mut self.changed_before);
         self.changed.fill(false);
-        let target = (self.size.min(self.size_max) as u64).min(self.size_by_pieces);
-        'cut: while transactions < target && bytes < BYTES_MAX {
+        let target = (self.size.min(self.size_max) as u64).min(self.size_by_bytes);
+        'cut: while transactions < target && bytes < LOG_BYTES_MAX {
             let (batch, position) = match self.current.take() {
                 Some(current) => current,
                 None => match self.batches.next().transpose()? {
@@ -189,7 +193,7 @@ impl<H: Header> Feed<H> {
             };
             let mut at_record = position;
             let mut ended = false;
-            while at_record < batch.len() && transactions < target && bytes < BYTES_MAX {
+            while at_record < batch.len() && transactions < target && bytes < LOG_BYTES_MAX {
                 let record = batch.get(at_record);
                 match self.kind(&batch, &record).map_err(|e| at(e, record.commit_ts()))? {
                     Kind::Barrier if transactions == 0 => {
@@ -272,6 +276,7 @@ impl<H: Header> Feed<H> {
             handed,
             waits,
             whole,
+            so_far: self.so_far,
             transactions,
             calls,
             bytes,

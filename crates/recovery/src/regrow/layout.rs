@@ -36,7 +36,7 @@ pub(super) struct Class {
     /// Leading primary key columns that rows are divided by; 0: not divided.
     pub prefix: usize,
     /// Where the partitions but the first begin, ascending. None before there are samples.
-    pub splitters: Vec<SortKey>,
+    pub splitters: Vec<u128>,
     /// Its one table, if sort keys are whole primary keys of it.
     pub exact: Option<TableId>,
     /// Number of its first queue.
@@ -47,6 +47,10 @@ pub(super) struct Class {
     pub gives: bool,
 }
 
+fn as_number((high, low): SortKey) -> u128 {
+    u128::from(high) << 32 | u128::from(low)
+}
+
 impl Class {
     pub(super) fn partitions(&self) -> usize {
         self.splitters.len() + 1
@@ -54,6 +58,8 @@ impl Class {
     /// The queue for pieces with this key.
     #[inline]
     pub(super) fn queue(&self, key: SortKey) -> usize {
+        // As one number: a comparison without branches, whose outcomes nobody could predict.
+        let key = as_number(key);
         self.first_queue + self.splitters.partition_point(|s| *s <= key)
     }
 }
@@ -164,6 +170,9 @@ impl KeyForm {
     }
 }
 
+/// More lines of operands are not asked for ahead.
+const LINES_MAX: usize = 6;
+
 /// What a piece was compiled to.
 #[derive(Debug)]
 pub(super) struct PieceForm {
@@ -174,6 +183,10 @@ pub(super) struct PieceForm {
     pub packing: Packing,
     /// `None` where the machine runs it.
     pub kernel: Option<Kernel>,
+    /// Lines of memory that its operands are likely to lie on.
+    pub lines: u8,
+    /// Whether it begins with the row of its own key.
+    pub wants_row: bool,
 }
 
 /// What plans and pieces were compiled to, by their numbers.
@@ -203,12 +216,14 @@ impl Forms {
             let exact = info.class.and_then(|class| classes[usize::from(class)].exact) == Some(info.table);
             // Their NULLs must be seen before the row is given.
             let own_row = if exact && key.holds(types) && types.len() <= BITS_MAX { piece.key } else { 0 };
-            PieceForm {
-                key,
-                row: NewRow::of(&piece.program, tables),
-                packing: Packing::new(types.iter()),
-                kernel: Kernel::new(&piece.program, own_row, tables),
-            }
+            let row = NewRow::of(&piece.program, tables);
+            let packing = Packing::new(types.iter());
+            let kernel = Kernel::new(&piece.program, own_row, tables);
+            // They begin anywhere on a line, and texts of some length follow.
+            let bytes = row.as_ref().map_or(packing.bytes(), NewRow::bytes);
+            let lines = (bytes / 64 + 1 + usize::from(bytes % 64 >= 32)).min(LINES_MAX) as u8;
+            let wants_row = row.is_none() && kernel.as_ref().is_some_and(Kernel::wants_row);
+            PieceForm { key, row, packing, kernel, lines, wants_row }
         };
         Forms {
             id: LAYOUTS.fetch_add(1, Ordering::Relaxed),
@@ -338,13 +353,15 @@ impl<H: Header> Layout<H> {
     pub(super) fn divided(&self, samples: &mut [Vec<SortKey>], partitions: usize, last: bool) -> Layout<H> {
         let mut classes = self.classes.clone();
         let mut queues = 0;
+        // Numbers of queues are 16 bits in descriptors.
+        let partitions = partitions.min(usize::from(u16::MAX) / classes.len().max(1));
         for (class, samples) in classes.iter_mut().zip(samples) {
             class.first_queue = queues;
             class.splitters.clear();
             if class.prefix > 0 && !samples.is_empty() {
                 samples.sort_unstable();
                 let parts = partitions.min(samples.len());
-                class.splitters.extend((1..parts).map(|i| samples[i * samples.len() / parts]));
+                class.splitters.extend((1..parts).map(|i| as_number(samples[i * samples.len() / parts])));
                 class.splitters.dedup();
             }
             queues += class.partitions();

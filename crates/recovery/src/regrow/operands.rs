@@ -84,6 +84,11 @@ impl Packing {
         Packing { operands, fixed, wide }
     }
 
+    /// Bytes without texts.
+    pub(super) fn bytes(&self) -> usize {
+        self.fixed
+    }
+
     /// Appends operands.
     #[inline]
     pub(super) fn put(&self, out: &mut Vec<u8>, value: impl Fn(usize) -> Slot, heap: &Heap) -> Result<()> {

@@ -16,11 +16,14 @@ use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
 use planaria_ir::{Draw, Level};
 use planaria_log::{ChangeBuf, RawEffects, RawRecord, RowChange, ValueReader};
 use planaria_protocol::Protocol;
+use planaria_storage::record::prefetch_bytes;
 use planaria_storage::{Header, KeyBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Calls between two ends of the transaction that the plans read in.
 const CALLS_PER_TRANSACTION: u32 = 256;
+/// How many records ahead their bytes are fetched: they lie in the order in which workers wrote them.
+const RECORDS_AHEAD: usize = 4;
 /// One piece in so many gives a sample of the keys, while classes are still being divided.
 const SAMPLE_EVERY: u32 = 8;
 
@@ -36,10 +39,13 @@ pub(super) fn plan_part<H: Header>(worker: &mut Worker<H>, segment: &Segment<H>,
         numbers[at] = number;
     }
     let mut chunk = part.chunk.write().map_err(|_| poisoned())?;
-    chunk.begin(layout.queues, layout.classes.len());
+    chunk.begin(layout.classes.len());
+    let (pieces, bytes) = segment.so_far.expect(part.records.len());
+    chunk.reserve(pieces, bytes);
     let mut calls = 0;
     worker.protocol.begin(&mut worker.txn);
     for at in part.records.clone() {
+        prefetch_bytes(part.batch.bytes_from(at + RECORDS_AHEAD), 2);
         let record = part.batch.get(at);
         worker.current = record.commit_ts();
         let sequence = chunk.sequence;
@@ -62,6 +68,7 @@ pub(super) fn plan_part<H: Header>(worker: &mut Worker<H>, segment: &Segment<H>,
         }
     }
     worker.end_transaction(&layout.world.tables);
+    chunk.divide(layout.queues, &mut worker.spare);
     Ok(())
 }
 
@@ -139,14 +146,8 @@ impl<H: Header> Queues<'_, H> {
         if self.layout.samples && sequence.is_multiple_of(SAMPLE_EVERY) {
             self.chunk.samples[usize::from(class)].push((key, key_low));
         }
-        self.chunk.queues[class_info.queue((key, key_low))].push(Descriptor {
-            key,
-            key_low,
-            sequence,
-            operands,
-            chunk: 0,
-            piece,
-        });
+        let queue = class_info.queue((key, key_low)) as u16;
+        self.chunk.pieces.push(Descriptor { key, key_low, sequence, operands, chunk: queue, piece });
     }
 }
 

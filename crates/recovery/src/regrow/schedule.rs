@@ -4,7 +4,7 @@
 //! which every task stands behind those it needs; a thread takes the first one that is *ready* (waiting
 //! at the head of the list would cost half the speed-up on many cores), and sleeps if none is.
 //!
-//! * *Feed* cuts the next segment off the log; at most [`AHEAD_MAX`] segments are under way.
+//! * *Feed* cuts the next segment off the log; at most three segments are under way.
 //! * *Plan* (segment, part): beside the execution of the segment before, unless the plans read what
 //!   that changes.
 //! * *Execute* (segment, queue): when the segment is planned, and the same queue of the segment before
@@ -16,7 +16,7 @@
 
 use super::feed::{Fed, Feed};
 use super::layout::SortKey;
-use super::segment::{Chunk, Segment};
+use super::segment::{Chunk, Known, Segment};
 use crate::{Report, TaskKind, TaskRecord};
 use planaria_base::{CommitTs, Error};
 use planaria_log::Batch;
@@ -27,8 +27,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Segments under way: one being executed, one being planned, one waiting.
-const AHEAD_MAX: usize = 3;
+/// Segments under way: one being executed, one being planned, one waiting. A thread alone gains nothing by
+/// planning ahead, and touches more memory.
+fn ahead_max(threads: usize) -> usize {
+    if threads == 1 { 1 } else { 3 }
+}
 
 /// State of an execute task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,9 +107,9 @@ struct State<H: Header> {
     samples_of: Option<u32>,
     failure: Option<(CommitTs, Error)>,
     report: Report,
-    /// Transactions planned, and their pieces.
+    /// Transactions planned or passed.
     planned: u64,
-    pieces: u64,
+    so_far: Known,
     last: CommitTs,
     /// Of the segment before the oldest one under way.
     before: Recorded,
@@ -137,7 +140,7 @@ impl<H: Header> Schedule<H> {
                 failure: None,
                 report: Report { threads, ..Report::default() },
                 planned: 0,
-                pieces: 0,
+                so_far: Known::default(),
                 last: CommitTs(0),
                 before: Recorded::default(),
                 last_feed: None,
@@ -199,7 +202,7 @@ impl<H: Header> Schedule<H> {
                     for slot in &segment.handed[class.first_queue..][..class.partitions()] {
                         if let (Some(mut chunk), Ok(mut slot)) = (state.spare_handed.pop(), slot.write()) {
                             // A queue without pieces is not executed, and hands over nothing.
-                            chunk.begin(0, 0);
+                            chunk.begin(0);
                             *slot = chunk;
                         }
                     }
@@ -223,18 +226,21 @@ impl<H: Header> Schedule<H> {
 
     /// A part is planned.
     pub(super) fn planned(&self, segment: &Segment<H>, part: usize, id: Option<u32>, began: Instant) {
-        let (mut sizes, mut samples, mut pieces) = (Vec::new(), Vec::new(), 0);
+        let (mut sizes, mut samples, mut pieces, mut operands) = (Vec::new(), Vec::new(), 0, 0);
         if let Ok(mut chunk) = segment.parts[part].chunk.write() {
-            pieces = u64::from(chunk.sequence);
-            sizes.extend(chunk.queues[..segment.layout.queues].iter().map(Vec::len));
+            (pieces, operands) = (chunk.pieces.len() as u64, chunk.operands.len() as u64);
+            sizes.extend((0..segment.layout.queues).map(|queue| chunk.in_queues(queue..queue + 1).len()));
             if segment.layout.samples {
                 samples.extend(chunk.samples[..segment.layout.classes.len()].iter_mut().map(std::mem::take));
             }
         }
         let mut state = self.lock();
         state.finish_record(id, began);
-        state.planned += segment.parts[part].records.len() as u64;
-        state.pieces += pieces;
+        let transactions = segment.parts[part].records.len() as u64;
+        state.planned += transactions;
+        state.so_far.transactions += transactions;
+        state.so_far.pieces += pieces;
+        state.so_far.operands += operands;
         if state.samples_of == Some(segment.base) {
             let classes = samples.len().max(state.samples.len());
             state.samples.resize_with(classes, Vec::new);
@@ -386,7 +392,7 @@ impl<H: Header> State<H> {
     }
 
     fn ready_feed(&mut self, partitions: usize) -> Option<(Task<H>, Option<TaskRecord>)> {
-        if self.ended || self.barrier.is_some() || self.under_way.len() >= AHEAD_MAX {
+        if self.ended || self.barrier.is_some() || self.under_way.len() >= ahead_max(self.report.threads) {
             return None;
         }
         let feed = self.feed.as_ref()?;
@@ -398,7 +404,7 @@ impl<H: Header> State<H> {
             return None;
         }
         let mut feed = self.feed.take()?;
-        feed.expect(self.pieces, self.planned);
+        feed.expect(self.so_far);
         if sampled && planned {
             feed.divide(&mut self.samples, partitions);
         }

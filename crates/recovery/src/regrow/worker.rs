@@ -43,6 +43,7 @@ pub(super) struct Worker<H: Header> {
     /// New images of rows that were taken out, in the order in which they will be put in.
     pub taken: VecDeque<Vec<u64>>,
     pub order: Vec<Descriptor>,
+    pub spare: Vec<Descriptor>,
     pub sorter: Sorter,
     /// The transaction being replayed, for errors.
     pub current: CommitTs,
@@ -65,6 +66,7 @@ impl<H: Header> Worker<H> {
             image: Vec::new(),
             taken: VecDeque::new(),
             order: Vec::new(),
+            spare: Vec::new(),
             sorter: Sorter::default(),
             current: CommitTs(0),
             times: Times::default(),

@@ -7,7 +7,7 @@
 use super::*;
 use planaria_base::ColumnId;
 use planaria_base::types::TypeClass;
-use planaria_exec::{Conversion, conversion};
+use planaria_exec::{Class, Conversion, comparison, conversion};
 use planaria_ir::func::Sig;
 use planaria_ir::{Block, Label, OpKind, ParamMode, Program, Range, Reg};
 use planaria_storage::{ColumnKind, Header, TableSet};
@@ -440,8 +440,8 @@ impl<H: Header> Compiler<'_, H> {
             (Func::ArrayGet, &[array, index]) => Op::Element { dst, array, index },
             (_, &[a, b]) => match (arithmetic(func), comparison(func)) {
                 (Some(how), _) => Op::Calculate { how, dst, a, b },
-                (_, Some((true, test))) => Op::CompareInt { test, dst, a, b },
-                (_, Some((false, test))) => Op::CompareNum { test, dst, a, b },
+                (_, Some((Class::Int, test))) => Op::CompareInt { test, dst, a, b },
+                (_, Some((Class::Num, test))) => Op::CompareNum { test, dst, a, b },
                 _ => Op::Call { func, dst, args },
             },
             _ => Op::Call { func, dst, args },
@@ -590,25 +590,6 @@ fn arithmetic(func: Func) -> Option<Arithmetic> {
         Func::NumAdd => Arithmetic::AddNum,
         Func::NumSub => Arithmetic::SubNum,
         Func::NumMul => Arithmetic::MulNum,
-        _ => return None,
-    })
-}
-
-/// Whether it compares integers (else numerics), and for which outcomes it is true.
-fn comparison(func: Func) -> Option<(bool, Test)> {
-    Some(match func {
-        Func::IntLt => (true, Test(0b001)),
-        Func::IntEq => (true, Test(0b010)),
-        Func::IntLe => (true, Test(0b011)),
-        Func::IntGt => (true, Test(0b100)),
-        Func::IntNe => (true, Test(0b101)),
-        Func::IntGe => (true, Test(0b110)),
-        Func::NumLt => (false, Test(0b001)),
-        Func::NumEq => (false, Test(0b010)),
-        Func::NumLe => (false, Test(0b011)),
-        Func::NumGt => (false, Test(0b100)),
-        Func::NumNe => (false, Test(0b101)),
-        Func::NumGe => (false, Test(0b110)),
         _ => return None,
     })
 }

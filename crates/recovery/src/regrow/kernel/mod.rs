@@ -22,10 +22,9 @@ pub(super) use row::NewRow;
 pub(super) use run::{Banks, HandsOver, Scratch, Surroundings};
 
 use planaria_base::{Datum, IndexId, SequenceId, TableId, Type};
-use planaria_exec::Slot;
+use planaria_exec::{Slot, Test};
 use planaria_ir::{Draw, Func};
 use planaria_storage::{Column, IndexSet};
-use std::cmp::Ordering;
 
 /// A register: its position in the bank.
 pub(super) type Register = u8;
@@ -36,17 +35,6 @@ const REGISTERS: usize = 1 << R::BITS;
 pub(super) type Bank = [Slot; REGISTERS];
 /// A position in the operations.
 type Pc = u32;
-
-/// Outcomes of a comparison for which it is true: bit 0 less, bit 1 equal, bit 2 greater.
-#[derive(Clone, Copy, Debug)]
-struct Test(u8);
-
-impl Test {
-    #[inline(always)]
-    fn holds(self, order: Ordering) -> bool {
-        self.0 >> (order as i8 + 1) & 1 != 0
-    }
-}
 
 /// Arithmetic of two integers or two numerics.
 #[derive(Clone, Copy, Debug)]

@@ -48,6 +48,11 @@ impl NewRow {
         Some(NewRow { table: *table, words, bytes, fixed: fixed.into(), texts: texts.into() })
     }
 
+    /// Bytes without texts.
+    pub(in super::super) fn bytes(&self) -> usize {
+        4 + self.bytes
+    }
+
     /// Makes the row, and appends it to operands.
     #[inline]
     pub(in super::super) fn put<H: Header>(
