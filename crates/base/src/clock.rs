@@ -99,6 +99,27 @@ impl CommitClock {
         self.now().epoch()
     }
 
+    /// The open epoch, as a step of the order itself: whoever draws a timestamp of a later epoch
+    /// sees everything that the caller did before.
+    ///
+    /// A read-modify-write that adds nothing. All steps of the word are such, so those that follow this
+    /// one synchronize with it; a plain load would promise nothing to who comes later.
+    pub fn witness(&self) -> Epoch {
+        CommitTs(self.word.fetch_add(0, Ordering::SeqCst)).epoch()
+    }
+
+    /// Ends `epoch`, unless it is over.
+    pub fn end_epoch(&self, epoch: Epoch) {
+        let mut seen = self.word.load(Ordering::SeqCst);
+        while CommitTs(seen).epoch() <= epoch {
+            let next = epoch.next().first_ts().0;
+            match self.word.compare_exchange_weak(seen, next, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(_) => return,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
     /// Opens the next epoch and returns it. Called by the epoch clock alone.
     pub fn advance(&self) -> Epoch {
         let mut seen = self.word.load(Ordering::SeqCst);
@@ -143,5 +164,17 @@ mod tests {
         let c = clock.draw();
         assert!(b < c);
         assert_eq!((c.epoch(), c.sequence()), (Epoch(4), 0));
+    }
+
+    #[test]
+    fn an_epoch_is_ended_once() {
+        let clock = CommitClock::new(Epoch(3));
+        clock.draw();
+        assert_eq!(clock.witness(), Epoch(3));
+        clock.end_epoch(Epoch(2));
+        assert_eq!(clock.epoch(), Epoch(3));
+        clock.end_epoch(Epoch(3));
+        clock.end_epoch(Epoch(3));
+        assert_eq!(clock.now(), Epoch(4).first_ts());
     }
 }

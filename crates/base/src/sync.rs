@@ -13,9 +13,9 @@ pub mod atomic {
 }
 
 #[cfg(loom)]
-pub use loom::sync::{Mutex, MutexGuard};
+pub use loom::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 #[cfg(not(loom))]
-pub use std::sync::{Mutex, MutexGuard};
+pub use std::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 
 /// Tells the processor (or the model checker) that this thread waits for another.
 #[inline]

@@ -14,7 +14,9 @@
 //!    own one) has the key, and that answer is a read like any other: validated at commit. A key that
 //!    another transaction is just putting in is a [`Conflict`].
 //! 4. *Savepoints*: [`Protocol::rollback_to`] undoes writes; what was read stays read.
-//! 5. After a [`Conflict`] only `abort` makes sense; then the transaction may be tried again.
+//! 5. *Snapshots*: between [`Protocol::open_snapshot`] and [`Protocol::close_snapshot`] a
+//!    [`SnapshotReader`] reads the state at the end of an epoch, while transactions go on ([`snapshot`]).
+//! 6. After a [`Conflict`] only `abort` makes sense; then the transaction may be tried again.
 //!
 //! What is read before `commit` says so may be inconsistent under an optimistic scheme
 //! ([`Protocol::validate`] tells), but is always memory-safe.
@@ -27,14 +29,16 @@ mod door;
 pub mod serial;
 mod shelf;
 pub mod silo;
+pub mod snapshot;
 
 pub use backoff::Backoff;
 pub use serial::Serial;
 pub use shelf::{ProtocolJob, ProtocolKind};
 pub use silo::Silo;
+pub use snapshot::{SnapshotReader, Snapshots};
 
 use planaria_base::clock::CommitClock;
-use planaria_base::{CommitTs, Error, IndexId, SqlState, TableId, WorkerId};
+use planaria_base::{CommitTs, Epoch, Error, IndexId, SqlState, TableId, WorkerId};
 use planaria_storage::{Arena, ArenaFull, Header, Image, IndexSet, KeyBuf, KeyRange, Table, TableSet};
 
 /// Why a transaction cannot go on.
@@ -51,12 +55,23 @@ pub enum Conflict {
     Key,
     /// Not a conflict: the transaction has used up its arena. Trying again does not help.
     ArenaFull,
+    /// Not a conflict: the transaction reads a snapshot, and wanted to write.
+    ReadOnly,
+    /// Not a conflict: the transaction reads so much that it does so in a snapshot.
+    Long,
 }
 
 impl Conflict {
     /// All of them, in the order of their numbers: for counters.
-    pub const ALL: [Conflict; 5] =
-        [Conflict::Validation, Conflict::Locked, Conflict::Phantom, Conflict::Key, Conflict::ArenaFull];
+    pub const ALL: [Conflict; 7] = [
+        Conflict::Validation,
+        Conflict::Locked,
+        Conflict::Phantom,
+        Conflict::Key,
+        Conflict::ArenaFull,
+        Conflict::ReadOnly,
+        Conflict::Long,
+    ];
 
     /// Its name in metrics.
     pub const fn name(self) -> &'static str {
@@ -66,13 +81,15 @@ impl Conflict {
             Conflict::Phantom => "phantom",
             Conflict::Key => "key",
             Conflict::ArenaFull => "arena_full",
+            Conflict::ReadOnly => "read_only",
+            Conflict::Long => "long",
         }
     }
 
     /// Whether another attempt may succeed.
     #[inline]
     pub const fn is_retryable(self) -> bool {
-        !matches!(self, Conflict::ArenaFull)
+        !matches!(self, Conflict::ArenaFull | Conflict::ReadOnly)
     }
 }
 
@@ -88,6 +105,9 @@ impl From<Conflict> for Error {
     fn from(conflict: Conflict) -> Error {
         match conflict {
             Conflict::ArenaFull => ArenaFull.into(),
+            Conflict::ReadOnly => {
+                Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, "cannot write in a read-only transaction")
+            }
             _ => Error::new(
                 SqlState::SERIALIZATION_FAILURE,
                 "could not serialize access due to concurrent transactions",
@@ -169,6 +189,8 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     const NAME: &'static str;
     /// Whether transactions of different workers may overlap; otherwise `begin` waits.
     const CONCURRENT: bool;
+    /// Whether transactions may write at all.
+    const WRITES: bool = true;
 
     /// A new instance, for one database.
     fn new() -> Self;
@@ -223,6 +245,12 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         row: RowHandle,
         arena: &mut Arena,
     ) -> Result<Option<Image>, Conflict>;
+
+    /// The caller is not going to use the handle of the row it has just got.
+    #[inline(always)]
+    fn unused(&self, txn: &mut Self::Txn, row: RowHandle) {
+        let _ = (txn, row);
+    }
 
     /// Inserts a row.
     fn insert(
@@ -295,6 +323,13 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// The worker goes idle: memory that it has yet to free is left to the others. Only between
     /// transactions.
     fn rest(&self, txn: &mut Self::Txn);
+
+    /// Opens a snapshot of the open epoch, which it returns: once that epoch has ended, it can be read by
+    /// [`SnapshotReader`]s, until it is closed. Where transactions do not overlap, they wait for that.
+    fn open_snapshot(&self, clock: &CommitClock) -> Epoch;
+
+    /// Closes a snapshot. `tables` are all that it could read.
+    fn close_snapshot(&self, epoch: Epoch, tables: &TableSet<Self::Header>, clock: &CommitClock);
 }
 
 /// A point in a transaction to which its writes can return.

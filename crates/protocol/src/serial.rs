@@ -12,6 +12,9 @@
 //!
 //! **Abort causes.** None but a full arena.
 //!
+//! **Snapshots.** An open one holds the gate: it is exclusive like everything else, and its readers look at
+//! what is there.
+//!
 //! **What it does not do.** Anything at once: a transaction that waits for its client makes all wait.
 //!
 //! It is the oracle of the conformance tests, and what replays a command log: with nobody else about,
@@ -24,7 +27,7 @@ use crate::door::look;
 use crate::{Backoff, Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Write, WriteKind};
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use planaria_base::{CommitTs, IndexId, TableId, WorkerId};
+use planaria_base::{CommitTs, Epoch, IndexId, TableId, WorkerId};
 use planaria_storage::btree::{Cursor, Finger};
 use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::{Arena, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet};
@@ -209,6 +212,16 @@ impl<H: Header> SerialTxn<H> {
 }
 
 impl<H: Header, const UNDO: bool> SerialOn<H, UNDO> {
+    #[inline]
+    fn take_gate(&self, worker: usize) {
+        if self.busy.swap(true, Ordering::Acquire) {
+            let mut backoff = Backoff::new(worker as u64);
+            while self.busy.load(Ordering::Relaxed) || self.busy.swap(true, Ordering::Acquire) {
+                backoff.wait();
+            }
+        }
+    }
+
     fn end(&self, txn: &mut SerialTxn<H>) {
         txn.rows.clear();
         txn.undo.clear();
@@ -252,12 +265,7 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
 
     #[inline]
     fn begin(&self, txn: &mut SerialTxn<H>) {
-        if self.busy.swap(true, Ordering::Acquire) {
-            let mut backoff = Backoff::new(txn.worker as u64);
-            while self.busy.load(Ordering::Relaxed) || self.busy.swap(true, Ordering::Acquire) {
-                backoff.wait();
-            }
-        }
+        self.take_gate(txn.worker);
         txn.participant.pin();
     }
 
@@ -459,6 +467,15 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
 
     fn rest(&self, txn: &mut SerialTxn<H>) {
         txn.participant.flush();
+    }
+
+    fn open_snapshot(&self, clock: &CommitClock) -> Epoch {
+        self.take_gate(0);
+        clock.epoch()
+    }
+
+    fn close_snapshot(&self, _epoch: Epoch, _tables: &TableSet<H>, _clock: &CommitClock) {
+        self.busy.store(false, Ordering::Release);
     }
 }
 

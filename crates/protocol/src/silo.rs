@@ -46,8 +46,10 @@
 //!
 //! **Abort causes.** `Validation`, `Locked`, `Phantom`, `Key` (see [`Conflict`]).
 //!
-//! **What it does not do.** No snapshot reads: long read-only transactions validate like all others and
-//! may starve under writes to what they read. No adaptive locking of hot rows. No waiting for an
+//! **Snapshots.** While one is open ([`crate::snapshot`]), a commit keeps the old image of every row that the
+//! snapshot sees before it changes the row or its index entries: between (3) and (4).
+//!
+//! **What it does not do.** No adaptive locking of hot rows. No waiting for an
 //! insert in flight beyond a short spin. Records do not shrink.
 
 mod commit;
@@ -56,13 +58,15 @@ mod sets;
 mod word;
 mod write;
 
-use crate::{Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Write, WriteKind};
+use crate::{Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Snapshots, Write, WriteKind};
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::spin_hint;
-use planaria_base::{CommitTs, IndexId, TableId, WorkerId};
+use planaria_base::{CommitTs, Epoch, IndexId, TableId, WorkerId};
 use planaria_storage::btree::Cursor;
 use planaria_storage::reclaim::Participant;
-use planaria_storage::{Arena, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet};
+use planaria_storage::{
+    Arena, Glance, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet,
+};
 use sets::{NodeSet, PointerMap};
 use word::{ABSENT, DEAD, LOCKED, Locking, VersionWord};
 
@@ -77,6 +81,17 @@ impl Header for SiloHeader {
     fn absent() -> Self {
         SiloHeader(VersionWord::new(ABSENT))
     }
+    fn glance(&self) -> Glance {
+        let word = self.0.load();
+        match word {
+            _ if word & LOCKED != 0 => Glance::Busy,
+            _ if word & ABSENT != 0 => Glance::Absent,
+            _ => Glance::Row(CommitTs(word).epoch(), word),
+        }
+    }
+    fn holds(&self, word: u64) -> bool {
+        self.0.is_unchanged(word)
+    }
     fn is_present(&self) -> bool {
         self.0.load() & (ABSENT | DEAD) == 0
     }
@@ -88,7 +103,9 @@ impl Header for SiloHeader {
 type Ptr = RecordPtr<SiloHeader>;
 
 /// Silo. The parameters switch validation of reads and of nodes off, for tests that must catch it.
-pub struct SiloWith<const READS: bool, const NODES: bool>;
+pub struct SiloWith<const READS: bool, const NODES: bool> {
+    snapshots: Snapshots,
+}
 
 /// Silo as it should be.
 pub type Silo = SiloWith<true, true>;
@@ -318,7 +335,7 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
     const CONCURRENT: bool = true;
 
     fn new() -> Self {
-        SiloWith
+        SiloWith { snapshots: Snapshots::new() }
     }
 
     fn worker(&self, id: WorkerId) -> SiloTxn {
@@ -461,7 +478,7 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
         clock: &CommitClock,
         committed: impl FnOnce(CommitTs, &SiloTxn),
     ) -> Result<CommitTs, Conflict> {
-        txn.commit::<READS, NODES>(tables, clock, committed)
+        txn.commit::<READS, NODES>(tables, clock, &self.snapshots, committed)
     }
 
     fn abort(&self, txn: &mut SiloTxn, tables: &TableSet<SiloHeader>) {
@@ -474,5 +491,13 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
 
     fn rest(&self, txn: &mut SiloTxn) {
         txn.participant.flush();
+    }
+
+    fn open_snapshot(&self, clock: &CommitClock) -> Epoch {
+        self.snapshots.announce(clock)
+    }
+
+    fn close_snapshot(&self, epoch: Epoch, tables: &TableSet<SiloHeader>, clock: &CommitClock) {
+        self.snapshots.close(epoch, tables, clock);
     }
 }

@@ -6,6 +6,7 @@
 //! * `savepoints`.
 //! * `random`: random programs on several threads, their history checked by model and graph, and their
 //!   committed transactions replayed in commit order on `serial`.
+//! * `snapshots`: what their readers see while others write, against the model.
 //! * `broken`: schemes with a part missing, which the checks must catch.
 #![cfg(not(loom))]
 
@@ -16,6 +17,7 @@ mod conformance {
     pub mod keys;
     pub mod random;
     pub mod savepoints;
+    pub mod snapshots;
 }
 
 macro_rules! tests {
@@ -30,7 +32,7 @@ macro_rules! tests {
 macro_rules! suite {
     ($($module:ident: $scheme:ident;)*) => {
         $(mod $module {
-            use super::conformance::{anomalies, keys, random, savepoints};
+            use super::conformance::{anomalies, keys, random, savepoints, snapshots};
             use planaria_protocol::$scheme;
 
             tests! {
@@ -52,6 +54,8 @@ macro_rules! suite {
                     rolled_back_writes_stay_reads;
                 random: histories_are_serializable_in_commit_order hot_keys
                     long_scans_against_writers stress;
+                snapshots: rows_are_as_they_were nothing_is_kept_for_nobody a_snapshot_of_one_at_a_time
+                    a_long_reader_of_rows_that_come_and_go snapshots_equal_the_model;
             }
         })*
     };

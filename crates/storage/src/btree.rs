@@ -249,6 +249,10 @@ impl BTree {
     pub fn clear(&self, pin: Pinned<'_>) {
         dispatch!(self, tree => tree.clear(pin))
     }
+    /// All values, for whoever has the tree for himself: no pin is needed.
+    pub fn values(&mut self, f: &mut dyn FnMut(u64)) {
+        dispatch!(self, tree => tree.values_below(tree.root.load(Ordering::Acquire), f))
+    }
     /// See [`OrderedIndex::entries`].
     pub fn entries(&self) -> u64 {
         dispatch!(self, tree => tree.entries())

@@ -9,6 +9,7 @@
 //! * [`key`]: order-preserving encoding of column values into words.
 //! * [`record`]: an image beside its protocol header, in blocks of a per-table heap (`heap`).
 //! * [`table`]: layout, records and indexes of a table; sets of tables.
+//! * [`old`]: old versions of rows beside each index, as long as readers of snapshots need them.
 //! * [`btree`]: concurrent B+-tree with Silo's insert versions.
 //! * [`reclaim`]: epoch-based reclamation of what optimistic readers may still look at.
 //! * [`restore`]: what recovery needs beyond loading: rows before any index knows them, sorted entries.
@@ -20,6 +21,7 @@ pub mod arena;
 pub mod btree;
 mod heap;
 pub mod key;
+pub mod old;
 pub mod reclaim;
 pub mod record;
 pub mod restore;
@@ -28,6 +30,7 @@ pub mod table;
 
 pub use arena::{Arena, ArenaFull, Bytes};
 pub use key::{KeyBound, KeyBuf, KeyCodec, KeyRange, KeyTooLong};
-pub use record::{Header, Image, RecordPtr, RecordRef};
+pub use old::{OldUse, OldVersions};
+pub use record::{Glance, Header, Image, RecordPtr, RecordRef};
 pub use row::{Column, ColumnKind, ColumnSpec, Field, InPlace, RowLayout, Words, WordsMut};
 pub use table::{Index, IndexSet, IndexSpec, MemoryUse, Table, TableDigest, TableSet, TableSpec};

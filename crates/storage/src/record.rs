@@ -25,12 +25,34 @@
 use crate::arena::{Arena, ArenaFull};
 use crate::heap::{Block, Heap};
 use crate::reclaim::{Lasting, Pinned};
+use planaria_base::Epoch;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
+/// What a reader of a snapshot finds in a record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Glance {
+    /// A commit is changing it: look again.
+    Busy,
+    /// A row that is as it is since a commit of this epoch, as long as [`Header::holds`] the word.
+    Row(Epoch, u64),
+    /// No row.
+    Absent,
+}
+
 /// What a protocol keeps with each record: atomics, no larger than a few words.
 pub trait Header: Send + Sync + 'static {
+    /// What the record holds at this moment. By default, for headers that know no versions: a row has been
+    /// there for ever.
+    fn glance(&self) -> Glance {
+        if self.is_present() { Glance::Row(Epoch(0), 0) } else { Glance::Absent }
+    }
+    /// Whether everything read of the record since [`Glance::Row`] gave `word` belongs together.
+    fn holds(&self, word: u64) -> bool {
+        let _ = word;
+        true
+    }
     /// Of a record that no transaction may see yet.
     fn absent() -> Self;
     /// Whether the record holds a row, as far as whoever is alone with the table can tell.

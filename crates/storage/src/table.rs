@@ -11,10 +11,11 @@
 use crate::btree::{BTree, Cursor, Insert};
 use crate::heap::Heap;
 use crate::key::{KeyBuf, KeyCodec};
+use crate::old::{OldUse, OldVersions};
 use crate::reclaim::{Participant, Pinned};
 use crate::record::{self, Header, RecordPtr, RecordRef};
 use crate::row::{ColumnSpec, RowLayout};
-use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, TableId};
+use planaria_base::{ColumnId, Epoch, Error, IndexId, Result, SqlState, TableId};
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::Bound;
@@ -85,6 +86,7 @@ impl IndexSet {
 pub struct Index {
     tree: BTree,
     codec: KeyCodec,
+    old: OldVersions,
 }
 
 impl Index {
@@ -97,6 +99,11 @@ impl Index {
     #[inline]
     pub fn codec(&self) -> &KeyCodec {
         &self.codec
+    }
+    /// What it has led to, for readers of snapshots.
+    #[inline]
+    pub fn old(&self) -> &OldVersions {
+        &self.old
     }
 }
 
@@ -153,11 +160,12 @@ impl<H: Header> Table<H> {
         if primary.columns.iter().any(|id| layout.column(*id).nullable()) {
             return Err(Error::internal("columns of a primary key are never NULL"));
         }
-        let index = |spec: &IndexSpec| {
+        let index = |(i, spec): (usize, &IndexSpec)| {
             let codec = KeyCodec::new(&layout, &spec.columns, spec.unique, &primary.columns)?;
-            Ok(Index { tree: BTree::new(codec.key_words_max()), codec })
+            let words = codec.key_words_max();
+            Ok(Index { tree: BTree::new(words), old: OldVersions::new(words, i == 0), codec })
         };
-        let indexes = spec.indexes.iter().map(index).collect::<Result<_>>()?;
+        let indexes = spec.indexes.iter().enumerate().map(index).collect::<Result<_>>()?;
         let inner = Box::new(Inner { layout, indexes, heap: Heap::new() });
         Ok(Table { id, inner: ManuallyDrop::new(inner), _records: PhantomData })
     }
@@ -243,6 +251,18 @@ impl<H: Header> Table<H> {
             index_entries: self.indexes().iter().map(entries).sum(),
             index_bytes: self.indexes().iter().map(|index| index.tree.bytes()).sum(),
         }
+    }
+
+    /// What its old versions take.
+    pub fn old_versions(&self) -> OldUse {
+        let mut all = self.indexes()[0].old.memory();
+        all.bytes += self.indexes()[1..].iter().map(|index| index.old.memory().bytes).sum::<u64>();
+        all
+    }
+
+    /// Forgets the old versions that `needed(begin, end)` refuses.
+    pub fn sweep_old_versions(&self, participant: &mut Participant, needed: &dyn Fn(Epoch, Epoch) -> bool) {
+        self.indexes().iter().for_each(|index| index.old.sweep(participant, needed));
     }
 
     /// Calls `f` with every row, in order of the primary key. For whoever is alone with the table: of

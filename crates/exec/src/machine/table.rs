@@ -6,7 +6,7 @@ use crate::code::*;
 use crate::heap::Heap;
 use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
-use planaria_base::TableId;
+use planaria_base::{Error, SqlState, TableId};
 use planaria_protocol::{Protocol, Row, RowHandle};
 use planaria_storage::{Bytes, ColumnKind, Field, Image, IndexSet, KeyBound, KeyTooLong};
 
@@ -89,6 +89,9 @@ impl Machine {
                 desc.reads.decode(row.image, &self.heap, frame);
                 if !desc.reads.keeps_image {
                     self.heap.arena.truncate(mark);
+                }
+                if desc.row == NONE {
+                    ctx.protocol.unused(ctx.txn, row.handle);
                 }
             }
             None => desc.reads.clear(frame),
@@ -180,6 +183,9 @@ impl Machine {
                 if !desc.reads.keeps_image {
                     self.heap.arena.truncate(mark);
                 }
+                if desc.row == NONE {
+                    ctx.protocol.unused(ctx.txn, row.handle);
+                }
                 set_row(desc.row, Some(row), frame);
                 Ok(true)
             }
@@ -200,6 +206,9 @@ impl Machine {
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        if !P::WRITES {
+            return Err(read_only("INSERT").into());
+        }
         let desc = &code.inserts[usize::from(number)];
         let table = ctx.tables.get(desc.table);
         let heap = &self.heap;
@@ -228,6 +237,9 @@ impl Machine {
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        if !P::WRITES {
+            return Err(read_only("UPDATE").into());
+        }
         let desc = &code.updates[usize::from(number)];
         let Some(row) = row_handle(frame[usize::from(desc.row)]) else { return Ok(()) };
         let table = ctx.tables.get(desc.table);
@@ -277,11 +289,21 @@ impl Machine {
         row: Slot,
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        if !P::WRITES {
+            return Err(read_only("DELETE").into());
+        }
         if let Some(row) = row_handle(row) {
             ctx.protocol.delete(ctx.txn, ctx.tables.get(table), row)?;
         }
         Ok(())
     }
+}
+
+/// 25006
+#[cold]
+pub(super) fn read_only(command: &str) -> Error {
+    let message = format!("cannot execute {command} in a read-only transaction");
+    Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message)
 }
 
 #[inline(always)]

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::door::{self, look};
+use crate::snapshot::Older;
+use std::sync::Arc;
 
 /// How many elements ahead of validation a large read set is fetched.
 const PREFETCH_AHEAD: usize = 16;
@@ -58,6 +60,7 @@ impl SiloTxn {
         &mut self,
         tables: &TableSet<SiloHeader>,
         clock: &CommitClock,
+        snapshots: &Snapshots,
         committed: impl FnOnce(CommitTs, &SiloTxn),
     ) -> Result<CommitTs, Conflict> {
         if !self.has_effect() {
@@ -84,6 +87,9 @@ impl SiloTxn {
                 return Err(conflict);
             }
         };
+        if let Some(older) = snapshots.older_than(ts.epoch()) {
+            self.keep_old_versions(tables, &older, ts);
+        }
         self.install(tables, ts);
         self.installed = true;
         committed(ts, self);
@@ -179,7 +185,58 @@ impl SiloTxn {
         if dead {
             self.unlink_dead(tables);
         }
-        if self.writes.iter().any(|write| write.state == State::Unwritten) {}
+    }
+
+    /// Between steps 3 and 4, while a snapshot is open: puts the rows that it sees, and that are about to
+    /// change, among the old versions.
+    #[cold]
+    fn keep_old_versions(&mut self, tables: &TableSet<SiloHeader>, older: &Older<'_>, ts: CommitTs) {
+        let SiloTxn { participant, writes, order, images, key, other_key, scratch, .. } = self;
+        let pin = participant.pinned();
+        for (_, at) in order.iter() {
+            let write = &writes[*at as usize];
+            if write.origin == Origin::Insert {
+                continue;
+            }
+            let table = tables.get(write.table);
+            let primary = table.index(IndexId::PRIMARY);
+            scratch.clear();
+            look(write.record, pin).read_to_vec(scratch);
+            if primary.codec().encode_row(scratch, key).is_err() {
+                continue;
+            }
+            let begin = CommitTs(write.version).epoch();
+            if older.see(begin) {
+                primary.old().put(pin, key.words(), begin, ts.epoch(), &Arc::from(&scratch[..]));
+            }
+            let dead = write.state == State::Dead;
+            if !dead && write.touched.is_empty() || primary.old().is_empty() {
+                continue;
+            }
+            // All of the row's, not the last one alone: those before it may have had its keys.
+            let mut versions: Vec<(Epoch, Epoch, Arc<[u64]>)> = Vec::new();
+            primary.old().for_each(pin, key.words(), |begin, end, image| {
+                if older.see_until(begin, end) {
+                    versions.push((begin, end, image.clone()));
+                }
+            });
+            let leaving = |id: IndexId| dead || write.touched.contains(id);
+            for (_, index) in table.secondary().filter(|(id, _)| leaving(*id)) {
+                let codec = index.codec();
+                let goes = codec.encode_row(scratch, key).is_ok()
+                    && (dead
+                        || codec.encode_row(write.image.words(images), other_key).is_err()
+                        || key != other_key);
+                for (begin, end, image) in versions.iter().filter(|_| goes) {
+                    let mut had = codec.encode_row(image, other_key).is_ok() && key == other_key;
+                    // It may have given the key up before, and taken it again.
+                    index.old().for_each(pin, key.words(), |since, _, _| had &= since != *begin);
+                    if had {
+                        index.old().put(pin, key.words(), *begin, *end, image);
+                    }
+                }
+            }
+        }
     }
 
     #[cold]

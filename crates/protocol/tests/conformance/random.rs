@@ -113,7 +113,7 @@ fn initial_rows(plan: &Plan) -> Vec<NewRow> {
     (0..plan.keys as i64).step_by(2).map(|key| NewRow { tag: Some(key), ..row(key) }).collect()
 }
 
-fn fresh<P: Protocol>(plan: &Plan) -> Db<P> {
+pub fn fresh<P: Protocol>(plan: &Plan) -> Db<P> {
     let db = Db::new();
     for table in 0..TABLES {
         db.load(table + 1, table, &initial_rows(plan));

@@ -183,6 +183,11 @@ impl Cursor {
         Some((self.key(i), self.values[i]))
     }
 
+    /// The key of the entry that [`Cursor::next`] returned last.
+    pub fn last_key(&self) -> &[u64] {
+        self.key(self.at - 1)
+    }
+
     /// Values that are already buffered and will be returned next: worth a prefetch.
     #[inline]
     pub fn upcoming(&self) -> &[u64] {

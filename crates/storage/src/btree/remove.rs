@@ -238,6 +238,19 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
         (0..inner.count()).map(|i| inner.child(i)).collect()
     }
 
+    /// Calls `f` with every value below a node of a tree that nobody else can reach.
+    pub(super) fn values_below(&self, node: *const Header, f: &mut dyn FnMut(u64)) {
+        // SAFETY: the caller has exclusive access to the tree.
+        unsafe {
+            if (*node).level == 0 {
+                let leaf = self.leaf(node);
+                (0..leaf.count()).for_each(|i| f(leaf.slot(i)));
+            } else {
+                self.children(&*node).into_iter().for_each(|child| self.values_below(child, f));
+            }
+        }
+    }
+
     /// Frees a subtree that nobody else can reach.
     fn free_subtree(&self, node: *const Header) {
         // SAFETY: `drop` has exclusive access to the tree.

@@ -1,0 +1,382 @@
+//! Old versions of rows, beside the index that has led to them.
+//!
+//! While somebody reads a snapshot, a commit that changes or deletes a row first puts the row's old image
+//! here, under its primary key. A commit that takes an entry of another index away puts all versions of the
+//! row that had its key under it, too. The indexes themselves are changed as ever; nothing in them waits for
+//! the reader, and a key is free for another row at once.
+//!
+//! ```text
+//!  key --BTree--> newest --> older --> ..      each: [begin, end) in epochs, the image
+//! ```
+//!
+//! 1. A version was the row of its key from a commit of epoch `begin` to one of epoch `end`: a snapshot of
+//!    epoch S sees it if `begin <= S < end`. Versions of one key never overlap.
+//! 2. The chain of a key is immutable but for its beginning, which changes by one compare-and-swap of the
+//!    tree's value; what is unlinked is retired.
+//! 3. *Order of looking.* A writer puts a version here before it changes the record or the index. So who
+//!    looked into the index (or the record) first, and here afterwards, misses nothing.
+//!
+//! There is no tree until the first version comes; a count of zero answers most questions.
+
+#![allow(unsafe_code)] // chains of versions behind the tree's values
+
+use crate::btree::{BTree, Cursor, Insert};
+use crate::reclaim::{Participant, Pinned};
+use planaria_base::Epoch;
+use planaria_base::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Bound;
+use std::sync::{Arc, OnceLock};
+
+/// Keys swept under one pin: a long sweep must not hold back reclamation.
+const SWEPT_PER_PIN: usize = 1024;
+
+/// One version of a row.
+struct Version {
+    begin: Epoch,
+    end: Epoch,
+    /// Shared by the lists of all indexes that have it.
+    image: Arc<[u64]>,
+    /// An older one of the same key, or null.
+    next: *const Version,
+}
+
+impl Version {
+    fn is_seen_at(&self, at: Epoch) -> bool {
+        self.begin <= at && at < self.end
+    }
+
+    /// Bytes it takes, its share of the image aside.
+    const BYTES: u64 = size_of::<Version>() as u64;
+}
+
+/// What old versions take.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct OldUse {
+    /// Versions of rows.
+    pub versions: u64,
+    /// Bytes of their images and of what leads to them.
+    pub bytes: u64,
+}
+
+/// The old versions of one index.
+pub struct OldVersions {
+    tree: OnceLock<BTree>,
+    key_words_max: usize,
+    /// Images count here: in the primary index alone.
+    owns_images: bool,
+    /// Versions that are in, or just coming.
+    versions: AtomicU64,
+    image_bytes: AtomicU64,
+}
+
+/// # Safety
+/// `word` was the value of a tree while the caller was pinned, and it still is; or nobody else can reach it.
+unsafe fn chain<'p>(word: u64) -> Option<&'p Version> {
+    let version = std::ptr::with_exposed_provenance::<Version>(word as usize);
+    // SAFETY: as promised; values are addresses of versions.
+    unsafe { version.as_ref() }
+}
+
+fn address(version: *const Version) -> u64 {
+    version.expose_provenance() as u64
+}
+
+/// # Safety
+/// `version` was made by `Box::into_raw`, and nobody can reach it any more.
+unsafe fn free(version: *mut u8) {
+    // SAFETY: as promised.
+    drop(unsafe { Box::from_raw(version.cast::<Version>()) });
+}
+
+impl OldVersions {
+    pub(crate) fn new(key_words_max: usize, owns_images: bool) -> OldVersions {
+        OldVersions {
+            tree: OnceLock::new(),
+            key_words_max,
+            owns_images,
+            versions: AtomicU64::new(0),
+            image_bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether there is none. Asked after looking into the index, it tells the truth about the keys that
+    /// were looked for there.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.versions.load(Ordering::Acquire) == 0
+    }
+
+    /// What it takes; images are counted in the primary index alone.
+    pub fn memory(&self) -> OldUse {
+        let versions = self.versions.load(Ordering::Relaxed);
+        let tree = if versions == 0 { 0 } else { self.tree.get().map_or(0, BTree::bytes) };
+        let bytes = versions * Version::BYTES + self.image_bytes.load(Ordering::Relaxed) + tree;
+        OldUse { versions, bytes }
+    }
+
+    fn bytes_of(&self, image: &Arc<[u64]>) -> u64 {
+        if self.owns_images { size_of_val(&**image) as u64 } else { 0 }
+    }
+
+    /// Adds a version. Call before the row or its index entries change.
+    pub fn put(&self, pin: Pinned<'_>, key: &[u64], begin: Epoch, end: Epoch, image: &Arc<[u64]>) {
+        debug_assert!(begin < end);
+        // Before it can be found, so that it never finds the count at zero.
+        self.versions.fetch_add(1, Ordering::AcqRel);
+        self.image_bytes.fetch_add(self.bytes_of(image), Ordering::Relaxed);
+        let tree = self.tree.get_or_init(|| BTree::new(self.key_words_max));
+        let new =
+            Box::into_raw(Box::new(Version { begin, end, image: image.clone(), next: std::ptr::null() }));
+        loop {
+            let head = tree.get(pin, key).0;
+            // SAFETY: not in the tree yet, so it is ours alone.
+            unsafe { (*new).next = std::ptr::with_exposed_provenance(head.unwrap_or(0) as usize) };
+            let done = match head {
+                None => matches!(tree.insert(pin, key, address(new)), Insert::Done(_)),
+                Some(old) => tree.replace(pin, key, old, address(new)),
+            };
+            if done {
+                return;
+            }
+        }
+    }
+
+    /// The image of the row that had this key in a snapshot, if an old version has it.
+    #[inline]
+    pub fn find<'p>(&self, pin: Pinned<'p>, key: &[u64], at: Epoch) -> Option<&'p [u64]> {
+        if self.is_empty() {
+            return None;
+        }
+        let word = self.tree.get()?.get(pin, key).0?;
+        Self::seen(pin, word, at)
+    }
+
+    /// Calls `f` with begin, end and image of every version of a key.
+    pub fn for_each(&self, pin: Pinned<'_>, key: &[u64], mut f: impl FnMut(Epoch, Epoch, &Arc<[u64]>)) {
+        if self.is_empty() {
+            return;
+        }
+        let Some(word) = self.tree.get().and_then(|tree| tree.get(pin, key).0) else { return };
+        // SAFETY: found in the tree under this pin; what is unlinked from a chain is retired.
+        let mut next = unsafe { chain(word) };
+        while let Some(version) = next {
+            f(version.begin, version.end, &version.image);
+            // SAFETY: as above.
+            next = unsafe { version.next.as_ref() };
+        }
+    }
+
+    fn seen<'p>(_pin: Pinned<'p>, word: u64, at: Epoch) -> Option<&'p [u64]> {
+        // SAFETY: found in the tree under this pin; what is unlinked from a chain is retired.
+        let mut next = unsafe { chain::<'p>(word) };
+        while let Some(version) = next {
+            if version.is_seen_at(at) {
+                return Some(&version.image);
+            }
+            // SAFETY: as above.
+            next = unsafe { version.next.as_ref() };
+        }
+        None
+    }
+
+    /// The next key of a cursor whose row in a snapshot is an old version, and that row.
+    pub fn next<'c, 'p>(
+        &self,
+        cursor: &'c mut Cursor,
+        pin: Pinned<'p>,
+        at: Epoch,
+    ) -> Option<(&'c [u64], &'p [u64])> {
+        let tree = self.tree.get()?;
+        loop {
+            let (_, word) = cursor.next(tree, pin, |_| ())?;
+            if let Some(image) = Self::seen(pin, word, at) {
+                return Some((cursor.last_key(), image));
+            }
+        }
+    }
+
+    /// Forgets the versions that `needed(begin, end)` refuses.
+    pub fn sweep(&self, participant: &mut Participant, needed: &dyn Fn(Epoch, Epoch) -> bool) {
+        let Some(tree) = self.tree.get().filter(|_| !self.is_empty()) else { return };
+        let mut cursor = Cursor::new();
+        cursor.open(Bound::Unbounded, Bound::Unbounded, false);
+        let mut more = true;
+        while more {
+            let guard = participant.guard();
+            for _ in 0..SWEPT_PER_PIN {
+                more = cursor.next(tree, guard.pinned(), |_| ()).is_some();
+                if !more {
+                    break;
+                }
+                self.sweep_key(tree, guard.pinned(), cursor.last_key(), needed);
+            }
+        }
+    }
+
+    fn sweep_key(&self, tree: &BTree, pin: Pinned<'_>, key: &[u64], needed: &dyn Fn(Epoch, Epoch) -> bool) {
+        while let Some(head) = tree.get(pin, key).0 {
+            let (mut kept, mut gone, mut gone_bytes) = (Vec::new(), 0, 0);
+            // SAFETY: found in the tree under this pin.
+            let mut next = unsafe { chain(head) };
+            while let Some(version) = next {
+                if needed(version.begin, version.end) {
+                    kept.push(version);
+                } else {
+                    (gone, gone_bytes) = (gone + 1, gone_bytes + self.bytes_of(&version.image));
+                }
+                // SAFETY: as above.
+                next = unsafe { version.next.as_ref() };
+            }
+            if gone == 0 {
+                return;
+            }
+            // The kept ones are made anew: a reader may be walking on the old chain.
+            let mut new: *const Version = std::ptr::null();
+            for Version { begin, end, image, .. } in kept.into_iter().rev() {
+                let version = Version { begin: *begin, end: *end, image: image.clone(), next: new };
+                new = Box::into_raw(Box::new(version));
+            }
+            let done = if new.is_null() {
+                tree.remove(pin, key, head)
+            } else {
+                tree.replace(pin, key, head, address(new))
+            };
+            if done {
+                self.versions.fetch_sub(gone, Ordering::AcqRel);
+                self.image_bytes.fetch_sub(gone_bytes, Ordering::Relaxed);
+            }
+            // SAFETY: unlinked just now, or never linked.
+            unsafe { retire_chain(if done { head } else { address(new) }, pin) };
+            if done {
+                return;
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The chain is out of the tree, and retired once.
+unsafe fn retire_chain(word: u64, pin: Pinned<'_>) {
+    // SAFETY: as promised.
+    let mut next = unsafe { chain(word) };
+    while let Some(version) = next {
+        // SAFETY: as promised; every version was made by `Box::into_raw`.
+        unsafe {
+            next = version.next.as_ref();
+            pin.retire(std::ptr::from_ref(version).cast_mut().cast(), free);
+        }
+    }
+}
+
+impl Drop for OldVersions {
+    fn drop(&mut self) {
+        let Some(tree) = self.tree.get_mut() else { return };
+        tree.values(&mut |word| {
+            let mut next = std::ptr::with_exposed_provenance_mut::<Version>(word as usize);
+            while !next.is_null() {
+                // SAFETY: nobody else can reach the tree's chains any more; each version is in one.
+                let version = unsafe { Box::from_raw(next) };
+                next = version.next.cast_mut();
+            }
+        });
+    }
+}
+
+// SAFETY: versions are immutable once they can be found, and freed by the rules of `reclaim`.
+unsafe impl Send for Version {}
+// SAFETY: as above.
+unsafe impl Sync for Version {}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn image(word: u64) -> Arc<[u64]> {
+        Arc::from([word, word])
+    }
+
+    fn all(old: &OldVersions, pin: Pinned<'_>, at: u64, descending: bool) -> Vec<(u64, u64)> {
+        let mut cursor = Cursor::new();
+        cursor.open(Bound::Unbounded, Bound::Unbounded, descending);
+        let mut rows = Vec::new();
+        while let Some((key, image)) = old.next(&mut cursor, pin, Epoch(at)) {
+            rows.push((key[0], image[0]));
+        }
+        rows
+    }
+
+    #[test]
+    fn a_snapshot_finds_the_version_of_its_time() {
+        let old = OldVersions::new(1, true);
+        let mut participant = Participant::new();
+        let guard = participant.guard();
+        let pin = guard.pinned();
+        assert!(old.is_empty());
+        assert_eq!(old.find(pin, &[7], Epoch(1)), None);
+        old.put(pin, &[7], Epoch(1), Epoch(3), &image(70));
+        old.put(pin, &[7], Epoch(3), Epoch(4), &image(71));
+        old.put(pin, &[9], Epoch(0), Epoch(2), &image(90));
+        let find = |key: u64, at: u64| old.find(pin, &[key], Epoch(at)).map(|image| image[0]);
+        assert_eq!([0, 1, 2, 3, 4].map(|at| find(7, at)), [None, Some(70), Some(70), Some(71), None]);
+        assert_eq!([1, 2].map(|at| find(9, at)), [Some(90), None]);
+        assert_eq!(all(&old, pin, 1, false), [(7, 70), (9, 90)]);
+        assert_eq!(all(&old, pin, 1, true), [(9, 90), (7, 70)]);
+        assert_eq!(all(&old, pin, 3, false), [(7, 71)]);
+        let mut versions = Vec::new();
+        old.for_each(pin, &[7], |begin, end, _| versions.push((begin.0, end.0)));
+        assert_eq!(versions, [(3, 4), (1, 3)]);
+    }
+
+    #[test]
+    fn what_is_not_needed_is_forgotten_in_any_order() {
+        let old = OldVersions::new(9, true);
+        let mut participant = Participant::new();
+        for key in 0..5000u64 {
+            let guard = participant.guard();
+            // Keys of two lengths, in a tree of long keys.
+            let long = [key, 1, 2, 3, 4, 5, 6, 7, 8];
+            let key = if key % 2 == 0 { &long[..1] } else { &long[..] };
+            for begin in 1..=3 {
+                old.put(guard.pinned(), key, Epoch(begin), Epoch(begin + 1), &image(begin));
+            }
+        }
+        assert_eq!(old.memory().versions, 15_000);
+        old.sweep(&mut participant, &|begin, _| begin != Epoch(2));
+        assert_eq!(old.memory().versions, 10_000);
+        assert_eq!(all(&old, participant.guard().pinned(), 2, false), []);
+        assert_eq!(all(&old, participant.guard().pinned(), 3, false).len(), 5000);
+        old.sweep(&mut participant, &|_, end| end == Epoch(2));
+        assert_eq!(all(&old, participant.guard().pinned(), 1, true).len(), 5000);
+        old.sweep(&mut participant, &|_, _| false);
+        assert_eq!(old.memory(), OldUse::default());
+        // Used again, and dropped with something in it.
+        old.put(participant.guard().pinned(), &[1], Epoch(1), Epoch(2), &image(1));
+        assert_eq!(old.memory().versions, 1);
+    }
+
+    #[test]
+    fn versions_come_from_many_threads_while_others_are_forgotten() {
+        let old = OldVersions::new(1, false);
+        std::thread::scope(|scope| {
+            for thread in 0..4u64 {
+                let old = &old;
+                scope.spawn(move || {
+                    let mut participant = Participant::new();
+                    for n in 1..500 {
+                        let guard = participant.guard();
+                        let begin = Epoch(10 * n + thread);
+                        old.put(guard.pinned(), &[n % 7], begin, begin.next(), &image(begin.0));
+                        assert_eq!(old.find(guard.pinned(), &[n % 7], begin), Some(&[begin.0; 2][..]));
+                    }
+                });
+            }
+            let mut participant = Participant::new();
+            for _ in 0..50 {
+                old.sweep(&mut participant, &|begin, _| begin.0 % 2 == 0 || begin.0 % 10 == 3);
+                std::thread::yield_now();
+            }
+        });
+        old.sweep(&mut Participant::new(), &|begin, _| begin.0 % 10 == 3);
+        assert_eq!(old.memory().versions, 499);
+    }
+}
