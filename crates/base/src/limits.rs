@@ -16,6 +16,8 @@ pub const ARGUMENTS_MAX: usize = 100;
 pub const CALL_DEPTH_MAX: usize = 200;
 /// Jumps backwards of a program between two checks of its reads and of cancellation.
 pub const TURNS_PER_CHECK: u32 = 4096;
+/// Such checks after which a statement that only reads begins anew in a snapshot: 65536 turns.
+pub const CHECKS_BEFORE_SNAPSHOT: u32 = 16;
 /// Deepest nesting of expressions and blocks in a SQL text.
 pub const NESTING_MAX: usize = 256;
 /// Longest SQL text, in bytes.

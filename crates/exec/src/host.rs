@@ -97,6 +97,10 @@ pub trait Host {
         let _ = (piece, args, heap);
         Err(Error::internal("pieces are for plan programs"))
     }
+    /// Whether the transaction only reads, and the caller will run it in a snapshot if it is long.
+    fn may_change_over(&self) -> bool {
+        false
+    }
     /// Whether the statement was cancelled.
     fn interrupted(&self) -> bool;
 }

@@ -35,6 +35,10 @@ use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+/// How whoever waits for the end of an epoch does so: a round begins at once unless one is under way.
+const LOOKS_AT_THE_CLOCK: u32 = 20;
+const CLOCK_PAUSE: Duration = Duration::from_micros(50);
+
 const RUNNING: u8 = 0;
 /// No commit may enter; those that did are being written.
 const STOPPING: u8 = 1;
@@ -176,6 +180,12 @@ impl Log {
         Ok(epoch)
     }
 
+    /// Returns when `epoch` has ended, which it does soon; it need not be on disk by then. Not to be called
+    /// inside a commit.
+    pub fn end_epoch(&self, epoch: Epoch) {
+        self.shared.end_epoch(epoch);
+    }
+
     /// The error that stopped commits, if one did.
     pub fn health(&self) -> Result<()> {
         match self.shared.failure.get() {
@@ -302,6 +312,27 @@ impl Shared {
             self.wake_clock();
         }
         outcome
+    }
+
+    /// The clock thread ends it with its next round: who ended an epoch of his own accord whenever he liked
+    /// would cost a sync for each.
+    fn end_epoch(&self, epoch: Epoch) {
+        let mut looks = 0;
+        while self.clock.epoch() <= epoch {
+            if self.clock_thread.get().is_none() || self.state.load(Ordering::SeqCst) != RUNNING {
+                self.clock.end_epoch(epoch);
+                return;
+            }
+            if self.wanted.fetch_max(epoch.0, Ordering::SeqCst) < epoch.0 {
+                self.wake_clock();
+            }
+            looks += 1;
+            if looks < LOOKS_AT_THE_CLOCK {
+                std::thread::yield_now();
+            } else {
+                std::thread::sleep(CLOCK_PAUSE);
+            }
+        }
     }
 
     fn wake_clock(&self) {

@@ -181,6 +181,25 @@ impl Session {
         Ok(Transaction { session: self })
     }
 
+    /// Begins a transaction of several statements that only reads. It sees the database as it was when it
+    /// began, is never in anybody's way, and never fails for the sake of others (`BEGIN READ ONLY`).
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// db.execute_script("CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t VALUES (1)")?;
+    /// let mut session = db.session()?;
+    /// let mut reader = session.read_only_transaction()?;
+    /// db.execute("DELETE FROM t", ())?;
+    /// assert_eq!(reader.query("SELECT count(*) FROM t", ())?[0].get::<i64>(0)?, 1);
+    /// reader.commit()?;
+    /// # Ok(()) }
+    /// ```
+    pub fn read_only_transaction(&mut self) -> Result<Transaction<'_>> {
+        self.execute("BEGIN READ ONLY", ())?;
+        Ok(Transaction { session: self })
+    }
+
     /// Messages of the last statement or call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         self.api.take_notices()

@@ -291,7 +291,7 @@ impl Session {
 
     /// Begins a transaction block, as BEGIN does.
     pub fn begin(&mut self) -> Result<()> {
-        self.api.control(&ast::Transaction::Begin { read_only: false }).map(|_| ())
+        self.api.control(&ast::Transaction::Begin { read_only: None }).map(|_| ())
     }
 
     /// Commits the transaction block, as COMMIT does, and returns as soon as that is done in memory. A

@@ -9,6 +9,8 @@ pub struct Stats {
     pub commits: u64,
     /// Attempts aborted and tried again, by cause.
     pub aborts: Vec<(&'static str, u64)>,
+    /// Snapshots that are being read.
+    pub open_snapshots: u64,
     /// Records written to the log.
     pub log_records: u64,
     /// Bytes written to the log.
@@ -34,4 +36,8 @@ pub struct Memory {
     pub index_entries: u64,
     /// Bytes of index nodes.
     pub index_bytes: u64,
+    /// Old versions of rows, kept for readers of snapshots.
+    pub old_versions: u64,
+    /// Bytes of those.
+    pub old_version_bytes: u64,
 }

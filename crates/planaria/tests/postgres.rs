@@ -104,4 +104,4 @@ macro_rules! scripts {
     };
 }
 
-scripts! { ddl plpgsql rights }
+scripts! { ddl plpgsql read_only rights }

@@ -164,6 +164,8 @@ impl Metrics {
         write_histogram(&mut page.0, "planaria_log_sync_seconds", None, 0, syncs, time);
         let memory = &stats.memory;
         page.one("planaria_rows", "gauge", "Rows of all tables.", memory.rows as f64);
+        let open = stats.open_snapshots as f64;
+        page.one("planaria_snapshots", "gauge", "Snapshots that are being read.", open);
         page.head(
             "planaria_memory_bytes",
             "gauge",
@@ -171,6 +173,7 @@ impl Metrics {
         );
         page.labelled("planaria_memory_bytes", "of", "rows", memory.row_bytes as f64);
         page.labelled("planaria_memory_bytes", "of", "indexes", memory.index_bytes as f64);
+        page.labelled("planaria_memory_bytes", "of", "old_versions", memory.old_version_bytes as f64);
         if let Some(bytes) = resident_bytes() {
             page.labelled("planaria_memory_bytes", "of", "process", bytes as f64);
         }

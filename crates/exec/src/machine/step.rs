@@ -363,6 +363,9 @@ impl Machine {
                 return Err(canceled().into());
             }
             self.checks += 1;
+            if self.checks == limits::CHECKS_BEFORE_SNAPSHOT && ctx.host.may_change_over() {
+                return Err(Conflict::Long.into());
+            }
             // Validation costs as much as was read: at the powers of two, so that a transaction that
             // reads a million rows validates them a few times and not hundreds of times.
             if self.checks.is_power_of_two() && !ctx.protocol.validate(ctx.txn) {

@@ -1,10 +1,11 @@
 //! Transactions of several statements: BEGIN, COMMIT, ROLLBACK, savepoints; statements named by PREPARE.
 
+use super::reading::end_of;
 use super::session::{Block, LogAs, SessionCore, not_serialized};
 use super::statement::done;
 use crate::session::StatementResult;
 use crate::ticket::Ticket;
-use planaria_base::{Error, Result, SqlState};
+use planaria_base::{Epoch, Error, Result, SqlState};
 use planaria_exec::Interrupt;
 use planaria_protocol::Protocol;
 use planaria_sql::ast::Transaction;
@@ -17,16 +18,13 @@ fn no_savepoint(name: &str) -> Error {
 impl<P: Protocol> SessionCore<P> {
     pub(super) fn transaction_control(&mut self, statement: &Transaction) -> Result<StatementResult> {
         match statement {
-            Transaction::Begin { .. } => {
+            Transaction::Begin { read_only } => {
                 if !matches!(self.block, Block::None) {
                     self.warn("there is already a transaction in progress");
                     return Ok(done("BEGIN"));
                 }
-                self.enter();
-                self.begin();
-                self.leave();
-                self.block = Block::Open;
-                self.settings.begin();
+                let read_only = read_only.unwrap_or_else(|| self.is_read_only());
+                self.begin_block(read_only)?;
                 self.user.begin();
                 self.savepoints.clear();
                 Ok(done("BEGIN"))
@@ -51,35 +49,32 @@ impl<P: Protocol> SessionCore<P> {
             }
             Transaction::Savepoint(name) => {
                 self.in_a_block("SAVEPOINT")?;
-                let savepoint = self.engine.protocol.savepoint(&mut self.txn);
+                let savepoint = match self.reading.as_deref_mut() {
+                    Some(reading) => reading.reader.savepoint(&mut reading.txn),
+                    None => self.engine.protocol.savepoint(&mut self.txn),
+                };
                 self.savepoints.push((name.clone(), savepoint, self.effects.len(), self.user.now));
                 Ok(done("SAVEPOINT"))
             }
             Transaction::Release(name) => {
                 self.in_a_block("RELEASE SAVEPOINT")?;
                 let at = self.savepoint_at(name)?;
-                while self.savepoints.len() > at {
-                    if let Some((_, savepoint, ..)) = self.savepoints.pop() {
-                        self.engine.protocol.release(&mut self.txn, savepoint);
-                    }
-                }
+                self.release_to(at);
                 Ok(done("RELEASE"))
             }
             Transaction::RollbackTo(name) => {
                 self.in_a_block("ROLLBACK TO SAVEPOINT")?;
                 let at = self.savepoint_at(name)?;
-                while self.savepoints.len() > at + 1 {
-                    if let Some((_, savepoint, ..)) = self.savepoints.pop() {
-                        self.engine.protocol.release(&mut self.txn, savepoint);
-                    }
-                }
+                self.release_to(at + 1);
                 let (savepoint, identity) = (self.savepoints[at].1, self.savepoints[at].3);
                 self.user.back_to(identity);
                 self.mirror_user();
-                let snapshot = self.snapshot.clone();
-                self.engine.gate.enter(self.worker);
-                self.engine.protocol.rollback_to(&mut self.txn, savepoint, &snapshot.tables);
-                self.leave();
+                if self.reading.is_none() {
+                    let snapshot = self.snapshot.clone();
+                    self.engine.gate.enter(self.worker);
+                    self.engine.protocol.rollback_to(&mut self.txn, savepoint, &snapshot.tables);
+                    self.leave();
+                }
                 // A transaction that cannot be serialized is not mended by going back.
                 if !self.doomed {
                     self.block = Block::Open;
@@ -112,14 +107,45 @@ impl<P: Protocol> SessionCore<P> {
         self.savepoints.iter().rposition(|(n, ..)| n == name).ok_or_else(|| no_savepoint(name))
     }
 
+    /// Releases the savepoints from number `len` on.
+    fn release_to(&mut self, len: usize) {
+        while self.savepoints.len() > len {
+            if let Some((_, savepoint, ..)) = self.savepoints.pop()
+                && self.reading.is_none()
+            {
+                self.engine.protocol.release(&mut self.txn, savepoint);
+            }
+        }
+    }
+
+    /// Commits a block that has read a snapshot.
+    fn commit_reading(&mut self, epoch: Epoch) -> StatementResult {
+        self.release_to(0);
+        self.engine.counters.commit(self.worker);
+        self.pending = self.ticket(end_of(epoch), false);
+        self.end_block(true);
+        done("COMMIT")
+    }
+
+    fn end_block(&mut self, committed: bool) {
+        self.block = Block::None;
+        (self.doomed, self.reading, self.read_only) = (false, None, false);
+        self.settings.end(committed);
+        self.end_cursors(committed);
+        self.end_user(committed);
+        self.savepoints.clear();
+    }
+
     fn commit_block(&mut self) -> Result<StatementResult> {
+        if let Some(reading) = &self.reading {
+            let epoch = reading.open.epoch;
+            return Ok(self.commit_reading(epoch));
+        }
         let mut outcome = Ok(());
         self.engine.gate.enter(self.worker);
         let snapshot = self.snapshot.clone();
         let stale = self.is_stale();
-        while let Some((_, savepoint, ..)) = self.savepoints.pop() {
-            self.engine.protocol.release(&mut self.txn, savepoint);
-        }
+        self.release_to(0);
         let committed = if stale {
             Err(Interrupt::Error(super::session::schema_changed()))
         } else {
@@ -143,11 +169,7 @@ impl<P: Protocol> SessionCore<P> {
             }
         };
         self.leave();
-        self.block = Block::None;
-        self.doomed = false;
-        self.settings.end(outcome.is_ok());
-        self.end_cursors(outcome.is_ok());
-        self.end_user(outcome.is_ok());
+        self.end_block(outcome.is_ok());
         outcome?;
         self.pending = ticket.unwrap_or_else(Ticket::done);
         Ok(done("COMMIT"))
@@ -157,16 +179,13 @@ impl<P: Protocol> SessionCore<P> {
         if matches!(self.block, Block::None) {
             return;
         }
-        self.engine.gate.enter(self.worker);
-        let snapshot = self.snapshot.clone();
-        self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
-        self.leave();
-        self.block = Block::None;
-        self.settings.end(false);
-        self.end_cursors(false);
-        self.end_user(false);
-        self.savepoints.clear();
-        self.doomed = false;
+        if self.reading.is_none() {
+            self.engine.gate.enter(self.worker);
+            let snapshot = self.snapshot.clone();
+            self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+            self.leave();
+        }
+        self.end_block(false);
     }
 
     /// The end of a statement whose caller hears of it when it is durable.

@@ -3,6 +3,7 @@
 //! Inputs are drawn once and recorded for the log; replay hands the recorded ones out again, in the
 //! same order, to the same program.
 
+use super::reading::{SnapshotList, read_only};
 use super::sequence::SessionSequences;
 use super::settings::Settings;
 use super::snapshot::Snapshot;
@@ -200,6 +201,11 @@ pub(crate) struct SessionHost<'a, H: Header> {
     pub(crate) started: i64,
     /// Columns of the answer that are shown as names: `regclass` and the like.
     pub(crate) named: Option<Box<[(usize, SystemType)]>>,
+    pub(crate) open_snapshots: &'a SnapshotList,
+    /// It reads a snapshot: sequences stay where they are.
+    pub(crate) read_only: bool,
+    /// It only reads, and may begin anew in a snapshot.
+    pub(crate) may_change_over: bool,
 }
 
 /// `regclass` and the like among columns.
@@ -223,6 +229,7 @@ impl<H: Header> SessionHost<'_, H> {
             clients: self.clients.get(),
             started: self.started,
             now: self.inputs.now.or(self.inputs.kept_now).unwrap_or_else(clock_micros),
+            snapshots: self.open_snapshots,
         }
     }
 
@@ -308,6 +315,9 @@ impl<H: Header> Host for SessionHost<'_, H> {
     }
 
     fn next_value(&mut self, sequence: SequenceId) -> Result<i64> {
+        if self.read_only {
+            return Err(read_only("nextval()"));
+        }
         let value = match self.inputs.replayed_value() {
             Some(value) => {
                 let value = value?;
@@ -344,6 +354,9 @@ impl<H: Header> Host for SessionHost<'_, H> {
     }
 
     fn set_value(&mut self, sequence: SequenceId, value: i64, is_called: bool) -> Result<()> {
+        if self.read_only {
+            return Err(read_only("setval()"));
+        }
         self.sequence(sequence)?.set(value, is_called)?;
         self.sequences.remember(sequence, value);
         self.effects.push(SequenceEffect::Set(sequence, value, is_called));
@@ -423,6 +436,10 @@ impl<H: Header> Host for SessionHost<'_, H> {
     fn keep(&mut self, values: &[Slot], heap: &Heap) -> Result<()> {
         let name = |id| self.snapshot.catalog.procedure(id).name.clone();
         self.inputs.keep(values, heap, self.kept_heap, name)
+    }
+
+    fn may_change_over(&self) -> bool {
+        self.may_change_over
     }
 
     fn interrupted(&self) -> bool {

@@ -3,6 +3,7 @@
 //! * [`snapshot`]: one catalog version with its tables and compiled procedures; [`plan`]: how their calls
 //!   are logged and replayed;
 //! * [`session`]: attempts and commits; [`statement`]: what kind of statement goes where;
+//! * [`reading`]: transactions and statements that read a snapshot of an epoch;
 //! * [`serve`]: statements as a server runs them: their rows lent, the disk not waited for;
 //! * [`user`]: who a session is; [`permit`]: what that role may run;
 //! * [`host`]: what a running program may ask (inputs, sequences, messages);
@@ -25,6 +26,7 @@ mod host;
 mod permit;
 mod pieces;
 mod plan;
+mod reading;
 mod record;
 mod replay;
 mod schema;
@@ -64,6 +66,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+pub(crate) use host::clock_micros;
+pub(crate) use reading::SnapshotList;
 pub(crate) use serve::KeptState;
 pub(crate) use statement::PreparedStatement;
 
@@ -177,6 +181,7 @@ pub(crate) struct Engine<P: Protocol> {
     recovery: Mutex<Option<RecoveryReport>>,
     /// Who is connected to the server, if there is one.
     clients: crate::clients::Lent,
+    open_snapshots: reading::SnapshotList,
 }
 
 /// Opens an engine: on a device, or in memory.
@@ -224,6 +229,7 @@ impl<P: Protocol> Engine<P> {
             started: host::clock_micros(),
             recovery: Mutex::new(None),
             clients: crate::clients::Lent::default(),
+            open_snapshots: Default::default(),
         }))
     }
 
@@ -324,10 +330,14 @@ impl<P: Protocol> EngineApi for Handle<P> {
             memory.row_bytes += m.row_bytes;
             memory.index_entries += m.index_entries;
             memory.index_bytes += m.index_bytes;
+            let old = table.old_versions();
+            memory.old_versions += old.versions;
+            memory.old_version_bytes += old.bytes;
         }
         let log = engine.log.get().map(|l| l.stats());
         Stats {
             commits: engine.counters.commits(),
+            open_snapshots: engine.open_snapshots.all().len() as u64,
             aborts: engine.counters.aborts(),
             log_records: log.as_ref().map_or(0, |l| l.records),
             log_bytes: log.as_ref().map_or(0, |l| l.bytes),

@@ -5,7 +5,7 @@ use super::cursor::Cursors;
 use super::session::{Block, SessionCore};
 use super::settings::{Settings, show_columns};
 use super::statement::{PreparedStatement, done, is_program, tag_name};
-use super::user::{User, stamp};
+use super::user::User;
 use crate::params::Params;
 use crate::row::Column;
 use crate::session::StatementResult;
@@ -20,7 +20,6 @@ use planaria_sql::ast::{self, Expr, ExprKind, InsertSource, Statement, Statement
 use planaria_sql::lower::ParamTypes;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Longer texts are not kept analysed.
 const TEXT_KEPT_MAX: usize = 16 << 10;
@@ -237,9 +236,7 @@ impl<P: Protocol> SessionCore<P> {
         let given = types.iter().zip(&*found.parameters);
         let same = types.len() <= found.parameters.len()
             && given.into_iter().all(|(wanted, is)| wanted.as_ref().is_none_or(|w| w == is));
-        let now = stamp(self.engine.version.load(Ordering::Acquire), self.user.current());
-        let current = found.compiled.lock().as_ref().is_some_and(|(under, _)| *under == now);
-        (same && current && !matches!(self.block, Block::Failed)).then(|| found.clone())
+        (same && self.is_current(found) && !matches!(self.block, Block::Failed)).then(|| found.clone())
     }
 
     /// Keeps a statement for [`Self::recall_statement`], if that makes sense.

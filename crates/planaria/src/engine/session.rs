@@ -7,9 +7,11 @@
 //! 3. commit: hold the epoch open, lock, draw `commit_ts`, validate, install (the protocol), append
 //!    the record to the worker's own buffer, let the epoch go;
 //! 4. a conflict anywhere: abort, back off, again from 1. An error: report it only if what was read
-//!    is consistent (validates), else it is a conflict too.
+//!    is consistent (validates), else it is a conflict too. What only reads, and conflicts often or takes
+//!    long, goes on in a [snapshot](super::reading).
 
 use super::host::{Inputs, SequenceEffect, SessionHost};
+use super::reading::{Reading, TRIES};
 use super::record::RowForm;
 use super::sequence::SessionSequences;
 use super::settings::Settings;
@@ -27,7 +29,7 @@ use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, SqlState, Type,
 use planaria_catalog::reg;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
-use planaria_exec::{Code, Context, Interrupt, Machine};
+use planaria_exec::{Code, Context, Interrupt, Link, Machine};
 use planaria_log::{ValueWriter, WorkerLog};
 use planaria_protocol::{Backoff, Conflict, Protocol, Savepoint};
 use std::sync::Arc;
@@ -79,6 +81,14 @@ pub(crate) struct SessionCore<P: Protocol> {
     /// What they and the kept values point to.
     kept_heap: Heap,
     pub(super) block: Block,
+    /// What reads a snapshot, in place of `txn`.
+    pub(super) reading: Option<Box<Reading<P>>>,
+    /// The open block may not write.
+    pub(super) read_only: bool,
+    /// A query has been run in the open block.
+    pub(super) used: bool,
+    /// What runs now, as a transaction of its own, only reads.
+    pub(super) pure: bool,
     /// The open transaction cannot be committed any more, whatever is rolled back in it.
     pub(super) doomed: bool,
     pub(super) savepoints: Vec<(String, Savepoint, usize, Identity)>,
@@ -119,6 +129,10 @@ impl<P: Protocol> SessionCore<P> {
             kept_args: Vec::new(),
             kept_heap: Heap::new(),
             block: Block::None,
+            reading: None,
+            read_only: false,
+            used: false,
+            pure: false,
             doomed: false,
             savepoints: Vec::new(),
             cancelled: Arc::new(AtomicBool::new(false)),
@@ -166,9 +180,10 @@ impl<P: Protocol> SessionCore<P> {
     ) -> Result<(CommitTs, bool)> {
         self.notices.clear();
         let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
-        for _ in 0..ATTEMPTS_MAX {
+        for attempt in 1..=ATTEMPTS_MAX {
             self.enter();
             let snapshot = self.snapshot.clone();
+            self.pure = false;
             self.begin();
             let outcome = match body(self, &snapshot) {
                 Ok(log_as) => self.commit(&snapshot, log_as),
@@ -188,6 +203,9 @@ impl<P: Protocol> SessionCore<P> {
                 Err(Interrupt::Conflict(cause)) => {
                     self.engine.counters.abort(self.worker, cause);
                     self.notices.clear();
+                    if cause == Conflict::Long || self.pure && attempt >= TRIES && P::CONCURRENT {
+                        return self.transact_in_snapshot(body);
+                    }
                     backoff.wait();
                 }
             }
@@ -197,6 +215,11 @@ impl<P: Protocol> SessionCore<P> {
 
     pub(super) fn begin(&mut self) {
         self.engine.protocol.begin(&mut self.txn);
+        self.begin_state();
+    }
+
+    /// The same but for the protocol's part.
+    pub(super) fn begin_state(&mut self) {
         self.inputs.begin();
         self.effects.clear();
         self.rows.clear();
@@ -208,6 +231,7 @@ impl<P: Protocol> SessionCore<P> {
     /// An error computed from reads that do not hold is no error but a conflict.
     pub(super) fn believable(&mut self, interrupt: Interrupt) -> Interrupt {
         match interrupt {
+            Interrupt::Error(error) if self.reading.is_some() => Interrupt::Error(error),
             Interrupt::Error(error) if !self.engine.protocol.validate(&mut self.txn) => {
                 drop(error);
                 Interrupt::Conflict(Conflict::Validation)
@@ -334,15 +358,22 @@ impl<P: Protocol> SessionCore<P> {
             clients: &self.engine.clients,
             started: self.engine.started,
             named: None,
+            open_snapshots: &self.engine.open_snapshots,
+            read_only: self.reading.is_some(),
+            may_change_over: self.pure && self.reading.is_none() && P::CONCURRENT,
         };
-        let mut context = Context {
-            protocol: &self.engine.protocol,
-            txn: &mut self.txn,
-            tables: &snapshot.tables,
-            link: snapshot,
-            host: &mut host,
-        };
-        self.machine.run(code, &self.args, &mut context)?;
+        let (tables, link): (_, &dyn Link) = (&snapshot.tables, snapshot);
+        match self.reading.as_deref_mut() {
+            None => {
+                let (protocol, txn) = (&self.engine.protocol, &mut self.txn);
+                let mut context = Context { protocol, txn, tables, link, host: &mut host };
+                self.machine.run(code, &self.args, &mut context)?;
+            }
+            Some(Reading { reader, txn, .. }) => {
+                let mut context = Context { protocol: reader, txn, tables, link, host: &mut host };
+                self.machine.run(code, &self.args, &mut context)?;
+            }
+        }
         let outs = self.machine.outs();
         if outs.is_empty() || quiet {
             return Ok(());

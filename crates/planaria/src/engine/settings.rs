@@ -61,7 +61,12 @@ const SETTINGS: &[Setting] = &[
     setting("default_text_search_config", "pg_catalog.simple", Any, "Changes nothing."),
     setting("default_transaction_deferrable", "off", Bool, "Changes nothing."),
     setting("default_transaction_isolation", "serializable", Isolation, "Every transaction is serializable."),
-    setting("default_transaction_read_only", "off", Bool, "Changes nothing."),
+    setting(
+        "default_transaction_read_only",
+        "off",
+        Bool,
+        "Whether transactions are read-only unless they say.",
+    ),
     setting("escape_string_warning", "on", Bool, "Changes nothing."),
     setting("extra_float_digits", "1", Any, "Floats are always printed so that they read back exactly."),
     setting("idle_in_transaction_session_timeout", "0", Milliseconds, "Longest idle time in a transaction."),
@@ -94,7 +99,7 @@ const SETTINGS: &[Setting] = &[
     setting("TimeZone", "UTC", Fixed, "Time zone; times are shown in UTC."),
     setting("transaction_deferrable", "off", Bool, "Changes nothing."),
     setting("transaction_isolation", "serializable", Isolation, "Every transaction is serializable."),
-    setting("transaction_read_only", "off", Bool, "Changes nothing."),
+    setting("transaction_read_only", "off", Bool, "Whether the transaction is read-only."),
     setting("xmloption", "content", Any, "There is no XML."),
 ];
 
@@ -250,9 +255,18 @@ impl Settings {
         let lower = name.to_ascii_lowercase();
         match (self.values.get(&lower), find(&lower)) {
             (Some(value), _) => Ok(value),
+            (None, Some(setting)) if setting.name == "transaction_read_only" && self.before.is_none() => {
+                self.get("default_transaction_read_only")
+            }
             (None, Some(setting)) => Ok(setting.default),
             (None, None) => Err(unknown(name)),
         }
+    }
+
+    /// Whether a setting that is off by default is on; its name in lower case.
+    #[inline]
+    pub(crate) fn is_on(&self, name: &str) -> bool {
+        !self.values.is_empty() && self.values.get(name).is_some_and(|v| v == "on")
     }
 
     /// A time in milliseconds; 0 where it is off.

@@ -17,7 +17,7 @@ use planaria_ir::Program;
 use planaria_recovery::{CompiledPlan, Routines};
 use planaria_sql::lower::{self, Lowered};
 use planaria_storage::table::{Table, TableSet};
-use planaria_storage::{ColumnSpec, Header, IndexSpec, TableSpec};
+use planaria_storage::{ColumnSpec, Header, IndexSpec, OldUse, TableSpec};
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
@@ -123,6 +123,13 @@ impl<H: Header> Snapshot<H> {
         })
     }
 
+    /// Whether a statement's program, with all it calls, only reads.
+    pub(super) fn only_reads(&self, program: &Program) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut of_callee = |callee| Some(self.logging_of(callee, self.program(callee).ok()?, &mut seen));
+        logging::of(program, &mut of_callee).is_read_only()
+    }
+
     /// Where the text of a routine's program comes from.
     pub(super) fn source(&self, id: ProcedureId) -> Source {
         let procedure = self.catalog.procedure(id);
@@ -194,6 +201,14 @@ impl<H: Header> Stock for Snapshot<H> {
     }
     fn last_value(&self, sequence: SequenceId) -> Option<i64> {
         self.sequences.get(sequence.index())?.as_ref()?.last_value()
+    }
+    fn old_versions(&self) -> OldUse {
+        let mut all = OldUse::default();
+        for table in self.tables.iter() {
+            let old = table.old_versions();
+            (all.versions, all.bytes) = (all.versions + old.versions, all.bytes + old.bytes);
+        }
+        all
     }
 }
 

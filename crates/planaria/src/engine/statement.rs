@@ -1,6 +1,7 @@
 //! Statements: from the syntax tree to the part of the engine that does it.
 
 use super::Resolved;
+use super::reading::read_only;
 use super::session::{Block, LogAs, SessionCore, reborrow};
 use super::snapshot::Snapshot;
 use super::user::stamp;
@@ -20,6 +21,7 @@ use planaria_sql::parse;
 use planaria_storage::Header;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Texts a session keeps analysed.
 const STATEMENTS_KEPT: usize = 512;
@@ -127,9 +129,7 @@ impl<P: Protocol> SessionCore<P> {
 
     /// Finds a routine by name and number of arguments.
     pub(super) fn resolve(&mut self, name: &str, arguments: usize) -> Result<Resolved> {
-        self.enter();
-        let snapshot = self.snapshot.clone();
-        self.leave();
+        let snapshot = self.schema();
         let name = name.strip_prefix("public.").unwrap_or(name);
         let mut candidates =
             snapshot.catalog.procedures_named(name).filter(|p| p.inputs().count() >= arguments);
@@ -208,11 +208,15 @@ impl<P: Protocol> SessionCore<P> {
             let resolved = call.resolved.load();
             let with_defaults = WithDefaults { params, defaults: &resolved.defaults };
             if !matches!(self.block, Block::None) {
-                if resolved.stamp != stamp(self.snapshot.version(), self.user.current()) {
+                let snapshot = self.schema();
+                if resolved.stamp != stamp(snapshot.version(), self.user.current()) {
                     call.resolved.store(Arc::new(self.resolve(&call.name, call.arguments)?));
                     continue;
                 }
-                let snapshot = self.snapshot.clone();
+                let pure = || snapshot.routine(resolved.id).is_ok_and(|r| r.logging.is_read_only());
+                if self.read_only && self.reading.is_none() && !pure() {
+                    return Err(read_only("CALL"));
+                }
                 self.in_block(|s| {
                     let code = match resolved.guarded {
                         false => &snapshot.routine(resolved.id)?.code,
@@ -232,6 +236,7 @@ impl<P: Protocol> SessionCore<P> {
                     false => s.logged_call(snapshot, resolved.id)?,
                     true => (&snapshot.guarded_routine(resolved.id)?.code, LogAs::Values),
                 };
+                s.declare(snapshot.routine(resolved.id)?.logging.is_read_only())?;
                 let (types, columns) = (&resolved.parameters, &resolved.columns);
                 s.run(snapshot, code, types, columns, &with_defaults, log_as != LogAs::Values)?;
                 Ok(log_as)
@@ -278,7 +283,13 @@ impl<P: Protocol> SessionCore<P> {
             return self.run_program(&prepared, params);
         }
         self.notices.clear();
+        self.check_writable(statement)?;
         let mut result = match &statement.kind {
+            StatementKind::Set { name, value, .. } if name.eq_ignore_ascii_case("transaction_read_only") => {
+                self.settings.set(name, value.as_deref(), true)?;
+                self.set_read_only(self.settings.is_on("transaction_read_only"))?;
+                done("SET")
+            }
             StatementKind::Transaction(t) => self.transaction_control(t)?,
             StatementKind::Explain { statement, .. } => self.explain(statement, text)?,
             StatementKind::ExplainProcedure { name, args } => {
@@ -364,9 +375,7 @@ impl<P: Protocol> SessionCore<P> {
         text: &str,
         types: ParamTypes,
     ) -> Result<Arc<PreparedStatement>> {
-        self.enter();
-        let snapshot = self.snapshot.clone();
-        self.leave();
+        let snapshot = self.schema();
         let role = self.user.current();
         let (program, compiled) = Compiled::new(&snapshot, role, &statement, &types)?;
         let columns = columns_of(&program);
@@ -381,8 +390,18 @@ impl<P: Protocol> SessionCore<P> {
         }))
     }
 
+    /// Whether a statement was analysed under the schema and for the role that hold now.
+    pub(super) fn is_current(&self, statement: &PreparedStatement) -> bool {
+        let version = match &self.reading {
+            Some(reading) => reading.open.schema.version(),
+            None => self.engine.version.load(Ordering::Acquire),
+        };
+        let now = stamp(version, self.user.current());
+        statement.compiled.lock().as_ref().is_some_and(|(under, _)| *under == now)
+    }
+
     pub(super) fn prepare_text(&mut self, text: &str, params: &dyn Params) -> Result<Arc<PreparedStatement>> {
-        if let Some(found) = self.statements.by_text.get(text) {
+        if let Some(found) = self.statements.by_text.get(text).filter(|found| self.is_current(found)) {
             return Ok(found.clone());
         }
         let mut statements = parse::statements(text)?;
@@ -456,6 +475,10 @@ impl<P: Protocol> SessionCore<P> {
                 ),
             ));
         }
+        if prepared.copy.as_ref().is_some_and(|copy| copy.from) && self.is_read_only() {
+            return Err(read_only("COPY FROM"));
+        }
+        self.check_writable(&prepared.statement)?;
         self.pending = if matches!(self.block, Block::None) {
             let (ts, logged) = self.transact_statement(prepared, params, sink)?;
             self.ticket(ts, logged)
@@ -463,8 +486,11 @@ impl<P: Protocol> SessionCore<P> {
             self.notices.clear();
             self.rows.clear();
             self.sunk = 0;
-            let snapshot = self.snapshot.clone();
+            let snapshot = self.schema();
             let compiled = prepared.compiled(&snapshot, self.user.current())?;
+            if self.read_only && self.reading.is_none() && !compiled.pure {
+                return Err(read_only(tag_name(&prepared.statement)));
+            }
             let (types, columns) = (&prepared.parameters, &prepared.columns);
             self.in_block(|s| {
                 s.run_to(&snapshot, &compiled.code, types, columns, params, false, reborrow(&mut sink))
@@ -476,13 +502,19 @@ impl<P: Protocol> SessionCore<P> {
 
     /// Runs `f` in the open transaction block; a failure fails the block.
     pub(super) fn in_block(&mut self, f: impl FnOnce(&mut Self) -> Result<(), Interrupt>) -> Result<()> {
-        self.engine.gate.enter(self.worker);
-        let outcome = if self.is_stale() {
-            Err(Interrupt::Error(super::session::schema_changed()))
+        (self.used, self.pure) = (true, false);
+        let outcome = if self.reading.is_some() {
+            self.in_snapshot(f)
         } else {
-            f(self).map_err(|i| self.believable(i))
+            self.engine.gate.enter(self.worker);
+            let outcome = if self.is_stale() {
+                Err(Interrupt::Error(super::session::schema_changed()))
+            } else {
+                f(self).map_err(|i| self.believable(i))
+            };
+            self.leave();
+            outcome
         };
-        self.leave();
         outcome.map_err(|interrupt| {
             self.block = Block::Failed;
             self.doomed |= matches!(interrupt, Interrupt::Conflict(_));
@@ -504,6 +536,7 @@ impl<P: Protocol> SessionCore<P> {
     ) -> Result<(CommitTs, bool)> {
         self.transact(&mut |s, snapshot| {
             let compiled = prepared.compiled(snapshot, s.user.current())?;
+            s.declare(compiled.pure)?;
             let (own_types, columns) = (&prepared.parameters, &prepared.columns);
             let sink = reborrow(&mut sink);
             let Some(call) = compiled.call.as_ref().filter(|_| s.log.is_some()) else {
@@ -636,6 +669,8 @@ impl PreparedStatement {
 /// A statement's code under one catalog version.
 pub(super) struct Compiled {
     code: Code,
+    /// It only reads.
+    pure: bool,
     /// For a statement that is one call of a routine that writes and is logged as a call.
     call: Option<SoleCall>,
 }
@@ -660,8 +695,9 @@ impl Compiled {
         types: &ParamTypes,
     ) -> Result<(Program, Arc<Compiled>)> {
         let (program, code, guarded) = snapshot.compile_for(role, statement, types)?;
+        let pure = snapshot.only_reads(&program);
         if guarded {
-            return Ok((program, Arc::new(Compiled { code, call: None })));
+            return Ok((program, Arc::new(Compiled { code, pure, call: None })));
         }
         let writes = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| !r.logging.is_read_only());
         let is_command = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| r.logging.is_command());
@@ -678,7 +714,7 @@ impl Compiled {
             }
             None => None,
         };
-        Ok((program, Arc::new(Compiled { code, call })))
+        Ok((program, Arc::new(Compiled { code, pure, call })))
     }
 }
 

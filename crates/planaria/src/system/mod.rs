@@ -32,9 +32,11 @@ pub(crate) use answers::answer;
 pub(crate) use rows::push_rows;
 
 use crate::clients::Clients;
+use crate::engine::SnapshotList;
 use crate::engine::settings::Settings;
 use planaria_base::{RoleId, SequenceId, TableId};
 use planaria_catalog::Catalog;
+use planaria_storage::OldUse;
 use std::sync::Arc;
 
 /// What rows and answers are made from.
@@ -57,6 +59,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) started: i64,
     /// The time now, in the same unit.
     pub(crate) now: i64,
+    /// Those that are open.
+    pub(crate) snapshots: &'a SnapshotList,
 }
 
 /// How much there is of a table: live rows, bytes of rows, bytes of indexes.
@@ -73,4 +77,6 @@ pub(crate) trait Stock {
     fn amount(&self, table: TableId) -> Amount;
     /// The value last drawn from a sequence; `None` before the first.
     fn last_value(&self, sequence: SequenceId) -> Option<i64>;
+    /// What is kept of rows for the readers of snapshots.
+    fn old_versions(&self) -> OldUse;
 }

@@ -2,6 +2,7 @@
 
 use super::Facts;
 use super::rows::Rows;
+use crate::engine::clock_micros;
 use planaria_base::Datum;
 use planaria_base::oid::{self, Oid};
 use planaria_catalog::oids::SUPERUSER_OID;
@@ -154,6 +155,21 @@ fn own_activity(facts: &Facts<'_>, rows: &mut Rows) {
             .set("state", "active")
             .set("backend_type", "client backend");
     });
+}
+
+/// `planaria_snapshots`: those that are being read. The old versions are those kept for all of them.
+pub(super) fn snapshots(facts: &Facts<'_>, rows: &mut Rows) {
+    let kept = facts.stock.old_versions();
+    for snapshot in facts.snapshots.all() {
+        rows.add(|r| {
+            r.set("epoch", snapshot.epoch.0 as i64)
+                .set("pid", snapshot.session)
+                .set("opened", Datum::Int(snapshot.opened))
+                .set("age", Datum::Int((clock_micros() - snapshot.opened).max(0)))
+                .set("old_versions", kept.versions as i64)
+                .set("old_version_bytes", kept.bytes as i64);
+        });
+    }
 }
 
 /// `pg_stat_all_tables`: how many rows there are. Scans and changes are not counted by table.

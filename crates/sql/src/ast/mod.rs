@@ -623,8 +623,8 @@ pub enum ObjectKind {
 pub enum Transaction {
     /// BEGIN / START TRANSACTION; read only if said
     Begin {
-        /// READ ONLY
-        read_only: bool,
+        /// READ ONLY or READ WRITE
+        read_only: Option<bool>,
     },
     /// COMMIT / END
     Commit,

@@ -69,7 +69,7 @@ impl Parser<'_> {
 
     fn begin(&mut self) -> Result<Transaction> {
         let modes = self.modes()?;
-        Ok(Transaction::Begin { read_only: modes.read_only.unwrap_or(false) })
+        Ok(Transaction::Begin { read_only: modes.read_only })
     }
 
     fn no_chain(&mut self) -> Result<()> {

@@ -1,0 +1,329 @@
+//! Reading snapshots: transactions that are READ ONLY, and statements that would not get through otherwise.
+//!
+//! ```text
+//!  BEGIN READ ONLY  -- open --> [statement] [statement] .. -- COMMIT, ROLLBACK --> close
+//!  SELECT ..           tried [`TRIES`] times in vain, or long:  open [statement] close
+//! ```
+//!
+//! A snapshot is of the epoch in which it was opened, and that epoch is ended at once; so it has everything
+//! that was acknowledged before, and everything that this session has committed. What it answers is
+//! acknowledged when the epoch is on disk, like any answer.
+//!
+//! *Schema.* A snapshot is opened inside the [gate](super::gate), and the epoch has ended before the gate is
+//! left: no change of the schema of that epoch can come later. The reader keeps that catalog version, and
+//! its tables, to the end; changes of the schema do not wait for it and do not disturb it, because they make
+//! new tables in place of old ones. So a reader stands inside the gate only while it opens.
+//!
+//! *Memory.* Between two statements nothing is pinned: an idle reader costs what changes meanwhile.
+//!
+//! Writes in a snapshot fail with 25006, where they are tried; so do `nextval` and `setval`.
+
+use super::Engine;
+use super::session::{Block, LogAs, SessionCore};
+use super::snapshot::Snapshot;
+use planaria_base::{CommitTs, Epoch, Error, Result, SqlState, WorkerId};
+use planaria_exec::Interrupt;
+use planaria_protocol::snapshot::ReaderTxn;
+use planaria_protocol::{Conflict, Protocol, SnapshotReader};
+
+use parking_lot::Mutex;
+use planaria_sql::ast::{ObjectKind, OwnedObject, Statement, StatementKind};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Attempts of a statement that only reads before it does so in a snapshot.
+pub(super) const TRIES: u32 = 3;
+
+/// An open snapshot, for people.
+#[derive(Clone, Debug)]
+pub(crate) struct SnapshotInfo {
+    /// What it shows the end of.
+    pub(crate) epoch: Epoch,
+    /// Microseconds since 2000-01-01 UTC.
+    pub(crate) opened: i64,
+    /// Number of the session that reads it; 0 for none.
+    pub(crate) session: i32,
+}
+
+/// The open snapshots of an engine, for people.
+#[derive(Default)]
+pub(crate) struct SnapshotList {
+    open: Mutex<(u64, BTreeMap<u64, SnapshotInfo>)>,
+}
+
+impl SnapshotList {
+    fn add(&self, info: SnapshotInfo) -> u64 {
+        let (last, open) = &mut *self.open.lock();
+        *last += 1;
+        open.insert(*last, info);
+        *last
+    }
+
+    fn remove(&self, number: u64) {
+        self.open.lock().1.remove(&number);
+    }
+
+    /// All of them, oldest first.
+    pub(crate) fn all(&self) -> Vec<SnapshotInfo> {
+        self.open.lock().1.values().cloned().collect()
+    }
+}
+
+/// An open snapshot; closed when dropped.
+#[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]
+pub(crate) struct OpenSnapshot<P: Protocol> {
+    engine: Arc<Engine<P>>,
+    /// Catalog and tables as of its epoch.
+    pub(crate) schema: Arc<Arc<Snapshot<P::Header>>>,
+    pub(crate) epoch: Epoch,
+    number: u64,
+}
+
+impl<P: Protocol> OpenSnapshot<P> {
+    /// Opens one with everything that has been committed so far. `worker` must not stand inside the gate.
+    pub(crate) fn new(engine: &Arc<Engine<P>>, worker: WorkerId, session: i32) -> OpenSnapshot<P> {
+        engine.gate.enter(worker);
+        let schema = Arc::new(engine.snapshot.load_full());
+        let epoch = engine.protocol.open_snapshot(&engine.clock);
+        match engine.log.get() {
+            Some(log) => log.end_epoch(epoch),
+            None => engine.clock.end_epoch(epoch),
+        }
+        engine.gate.leave(worker);
+        let info = SnapshotInfo { epoch, opened: super::host::clock_micros(), session };
+        let number = engine.open_snapshots.add(info);
+        OpenSnapshot { engine: engine.clone(), schema, epoch, number }
+    }
+
+    /// A transaction that reads it.
+    pub(crate) fn reader(&self, worker: WorkerId) -> (SnapshotReader<P::Header>, ReaderTxn) {
+        let reader = SnapshotReader::new();
+        let mut txn = reader.worker(worker);
+        txn.read_at(self.epoch);
+        (reader, txn)
+    }
+}
+
+impl<P: Protocol> Drop for OpenSnapshot<P> {
+    fn drop(&mut self) {
+        let engine = &*self.engine;
+        engine.open_snapshots.remove(self.number);
+        engine.protocol.close_snapshot(self.epoch, &self.schema.tables, &engine.clock);
+    }
+}
+
+/// What a session reads a snapshot with.
+pub(crate) struct Reading<P: Protocol> {
+    pub(super) reader: SnapshotReader<P::Header>,
+    pub(super) txn: ReaderTxn,
+    pub(super) open: OpenSnapshot<P>,
+    /// A query has been run.
+    used: bool,
+}
+
+/// 25006
+#[cold]
+pub(super) fn read_only(command: &str) -> Error {
+    let message = format!("cannot execute {command} in a read-only transaction");
+    Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message)
+}
+
+impl<P: Protocol> SessionCore<P> {
+    pub(super) fn open_reading(&self) -> Box<Reading<P>> {
+        let open = OpenSnapshot::new(&self.engine, self.worker, i32::from(self.worker.0) + 1);
+        let (reader, txn) = open.reader(self.worker);
+        Box::new(Reading { reader, txn, open, used: false })
+    }
+
+    /// The schema of the transaction that is open, or the newest.
+    #[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]
+    pub(super) fn schema(&mut self) -> Arc<Arc<Snapshot<P::Header>>> {
+        if let Some(reading) = &self.reading {
+            return reading.open.schema.clone();
+        }
+        if matches!(self.block, Block::None) {
+            self.enter();
+            self.leave();
+        }
+        self.snapshot.clone()
+    }
+
+    /// Whether a statement may not write.
+    pub(super) fn is_read_only(&self) -> bool {
+        match self.block {
+            Block::None => self.settings.is_on("default_transaction_read_only"),
+            Block::Open | Block::Failed => self.read_only,
+        }
+    }
+
+    /// Before a program runs that `pure`ly reads, or may write.
+    #[inline]
+    pub(super) fn declare(&mut self, pure: bool) -> Result<(), Interrupt> {
+        self.pure = pure;
+        if !pure && self.reading.is_none() && matches!(self.block, Block::None) && self.is_read_only() {
+            // What it writes fails there.
+            return Err(Conflict::Long.into());
+        }
+        Ok(())
+    }
+
+    /// Refuses what writes by its very kind in a transaction that may not (25006).
+    pub(super) fn check_writable(&self, statement: &Statement) -> Result<()> {
+        match writes_as(&statement.kind) {
+            Some(command) if self.is_read_only() => Err(read_only(command)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs `body` as one transaction that reads a snapshot.
+    #[cold]
+    pub(super) fn transact_in_snapshot(
+        &mut self,
+        body: &mut dyn FnMut(&mut Self, &Snapshot<P::Header>) -> Result<LogAs, Interrupt>,
+    ) -> Result<(CommitTs, bool)> {
+        let reading = self.open_reading();
+        let (epoch, schema) = (reading.open.epoch, reading.open.schema.clone());
+        self.reading = Some(reading);
+        self.begin_state();
+        let outcome = self.in_snapshot(|s| body(s, &schema).map(|_| ()));
+        self.reading = None;
+        match outcome {
+            Ok(()) => {
+                self.engine.counters.commit(self.worker);
+                Ok((end_of(epoch), false))
+            }
+            Err(Interrupt::Error(error)) => Err(error),
+            Err(Interrupt::Conflict(cause)) => Err(cause.into()),
+        }
+    }
+
+    /// Runs `f` in the snapshot that is being read.
+    pub(super) fn in_snapshot(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<(), Interrupt>,
+    ) -> Result<(), Interrupt> {
+        self.pure = false;
+        self.machine.reset();
+        if let Some(Reading { reader, txn, used, .. }) = self.reading.as_deref_mut() {
+            *used = true;
+            reader.begin(txn);
+        }
+        let outcome = f(self);
+        if let Some(Reading { reader, txn, open, .. }) = self.reading.as_deref_mut() {
+            reader.abort(txn, &open.schema.tables);
+        }
+        outcome
+    }
+
+    /// Begins a transaction block.
+    pub(super) fn begin_block(&mut self, read_only: bool) -> Result<()> {
+        if read_only {
+            self.reading = Some(self.open_reading());
+            self.begin_state();
+        } else {
+            self.enter();
+            self.begin();
+            self.leave();
+        }
+        self.block = Block::Open;
+        (self.read_only, self.used) = (read_only, false);
+        self.settings.begin();
+        self.show_read_only()
+    }
+
+    fn show_read_only(&mut self) -> Result<()> {
+        let value = if self.read_only { "on" } else { "off" };
+        self.settings.set("transaction_read_only", Some(&[value.to_owned()]), true)
+    }
+
+    /// SET TRANSACTION READ ONLY or READ WRITE; without effect outside of a block. 25001 where it is too late.
+    pub(super) fn set_read_only(&mut self, read_only: bool) -> Result<()> {
+        if matches!(self.block, Block::None) || read_only == self.read_only {
+            return Ok(());
+        }
+        let used = self.reading.as_ref().map_or(self.used, |reading| reading.used);
+        if !read_only && used {
+            let message = "transaction read-write mode must be set before any query";
+            return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+        }
+        if !used && self.savepoints.is_empty() {
+            if read_only {
+                let snapshot = self.snapshot.clone();
+                self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+                self.reading = Some(self.open_reading());
+                self.begin_state();
+            } else {
+                self.reading = None;
+                self.enter();
+                self.begin();
+                self.leave();
+            }
+        } else if !read_only {
+            return Err(Error::new(
+                SqlState::ACTIVE_SQL_TRANSACTION,
+                "cannot set transaction read-write mode inside a read-only transaction",
+            ));
+        }
+        self.read_only = read_only;
+        self.show_read_only()
+    }
+}
+
+/// The place in the order of commits of whoever reads the snapshot of an epoch.
+pub(super) fn end_of(epoch: Epoch) -> CommitTs {
+    CommitTs(epoch.next().first_ts().0 - 1)
+}
+
+/// The command tag of a statement that writes by its very kind, as PostgreSQL names it in errors.
+fn writes_as(kind: &StatementKind) -> Option<&'static str> {
+    Some(match kind {
+        StatementKind::Insert(_) => "INSERT",
+        StatementKind::Update(_) => "UPDATE",
+        StatementKind::Delete(_) => "DELETE",
+        StatementKind::Query(query) if query.locking => "SELECT FOR UPDATE",
+        StatementKind::Copy(copy) if copy.from => "COPY FROM",
+        StatementKind::CreateTable(_) => "CREATE TABLE",
+        StatementKind::CreateTableAs { .. } => "CREATE TABLE AS",
+        StatementKind::CreateIndex(_) => "CREATE INDEX",
+        StatementKind::CreateView { .. } => "CREATE VIEW",
+        StatementKind::CreateSequence { .. } => "CREATE SEQUENCE",
+        StatementKind::AlterSequence { .. } => "ALTER SEQUENCE",
+        StatementKind::CreateRoutine(routine) if routine.procedure => "CREATE PROCEDURE",
+        StatementKind::CreateRoutine(_) => "CREATE FUNCTION",
+        StatementKind::CreateSchema { .. } => "CREATE SCHEMA",
+        StatementKind::Drop { object, .. } => of_object(*object).0,
+        StatementKind::DropRoutine { procedure: Some(true), .. } => "DROP PROCEDURE",
+        StatementKind::DropRoutine { procedure: Some(false), .. } => "DROP FUNCTION",
+        StatementKind::DropRoutine { .. } => "DROP ROUTINE",
+        StatementKind::AlterTable { .. } => "ALTER TABLE",
+        StatementKind::Rename { object, .. } => of_object(*object).1,
+        StatementKind::Truncate { .. } => "TRUNCATE TABLE",
+        StatementKind::CreateRole { .. } => "CREATE ROLE",
+        StatementKind::AlterRole { .. } => "ALTER ROLE",
+        StatementKind::DropRole { .. } => "DROP ROLE",
+        StatementKind::Grant(grant) if grant.revoke => "REVOKE",
+        StatementKind::Grant(_) => "GRANT",
+        StatementKind::GrantRole { revoke: true, .. } => "REVOKE ROLE",
+        StatementKind::GrantRole { .. } => "GRANT ROLE",
+        StatementKind::AlterOwner { object, .. } => match object {
+            OwnedObject::Relation(object, ..) => of_object(*object).1,
+            OwnedObject::Routine(_) => "ALTER ROUTINE",
+            OwnedObject::Schema(..) => "ALTER SCHEMA",
+            OwnedObject::Database(..) => "ALTER DATABASE",
+        },
+        StatementKind::ReassignOwned { .. } => "REASSIGN OWNED",
+        StatementKind::DropOwned { .. } => "DROP OWNED",
+        _ => return None,
+    })
+}
+
+/// To drop it, and to alter it.
+fn of_object(object: ObjectKind) -> (&'static str, &'static str) {
+    match object {
+        ObjectKind::Table => ("DROP TABLE", "ALTER TABLE"),
+        ObjectKind::Index => ("DROP INDEX", "ALTER INDEX"),
+        ObjectKind::View => ("DROP VIEW", "ALTER VIEW"),
+        ObjectKind::Sequence => ("DROP SEQUENCE", "ALTER SEQUENCE"),
+        ObjectKind::Schema => ("DROP SCHEMA", "ALTER SCHEMA"),
+    }
+}
