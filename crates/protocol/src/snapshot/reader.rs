@@ -24,7 +24,7 @@
 use crate::door::look;
 use crate::{Backoff, Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Write};
 use planaria_base::clock::CommitClock;
-use planaria_base::{CommitTs, Epoch, IndexId, WorkerId};
+use planaria_base::{CommitTs, Epoch, Error, IndexId, WorkerId};
 use planaria_storage::btree::{Cursor, compare_keys};
 use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::{
@@ -168,6 +168,56 @@ impl<H: Header> SnapshotReader<H> {
     /// A reader; one is as good as another.
     pub fn new() -> SnapshotReader<H> {
         SnapshotReader(PhantomData)
+    }
+
+    /// Hands over the rows of a table in order of the primary key, in words as stored: those from key `from`
+    /// on and below `to`, in words of the primary index. Begins transactions of its own, so that a long walk
+    /// does not hold back reclamation. Ends at the first error.
+    pub fn for_each_row(
+        &self,
+        txn: &mut ReaderTxn,
+        table: &Table<H>,
+        from: Option<&[u64]>,
+        to: Option<&[u64]>,
+        each: &mut dyn FnMut(&[u64]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut arena = Arena::new();
+        let mut last: Option<Vec<u64>> = None;
+        loop {
+            self.begin(txn);
+            let lower = last.as_deref().or(from).unwrap_or(&[]);
+            let range = KeyRange::of_words(lower, to);
+            let cursor = self.scan_open(txn, table, IndexId::PRIMARY, &range, false);
+            let outcome = self.some_rows(txn, table, cursor, last.as_deref(), &mut arena, each);
+            let came_to = txn.cursors[cursor.0 as usize].last.take();
+            txn.end();
+            if !outcome? {
+                return Ok(());
+            }
+            last = came_to;
+        }
+    }
+
+    /// Some rows of a scan but that with key `not`; whether there may be more.
+    fn some_rows(
+        &self,
+        txn: &mut ReaderTxn,
+        table: &Table<H>,
+        cursor: CursorId,
+        not: Option<&[u64]>,
+        arena: &mut Arena,
+        each: &mut dyn FnMut(&[u64]) -> Result<(), Error>,
+    ) -> Result<bool, Error> {
+        for _ in 0..ROWS_PER_PIN {
+            arena.reset();
+            let Some(row) = self.scan_next(txn, table, cursor, arena)? else { return Ok(false) };
+            self.unused(txn, row.handle);
+            let key = txn.cursors[cursor.0 as usize].last.as_deref();
+            if not.is_none() || key.zip(not).is_none_or(|(key, not)| compare_keys(key, not).is_ne()) {
+                each(row.image.words(arena))?;
+            }
+        }
+        Ok(true)
     }
 
     /// The row with a key in the snapshot; `entry` is what the index has for the key.
@@ -494,5 +544,7 @@ impl<H: Header> Protocol for SnapshotReader<H> {
     fn close_snapshot(&self, _epoch: Epoch, _tables: &TableSet<H>, _clock: &CommitClock) {}
 }
 
+/// Rows that a walk through a table hands over under one pin.
+const ROWS_PER_PIN: usize = 4096;
 /// How many rows ahead of a scan records are fetched.
 const PREFETCH_AHEAD: usize = 4;

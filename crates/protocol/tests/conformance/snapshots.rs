@@ -86,6 +86,28 @@ impl<'d, P: Protocol> Reading<'d, P> {
         rows
     }
 
+    /// The rows of a table, in parts.
+    fn parts(&mut self, table: u32, cuts: &[i64]) -> RowsRead {
+        let t = self.db.tables.get(planaria_base::TableId(table));
+        let words = |cut: i64| {
+            let mut key = KeyBuf::new();
+            assert!(t.index(index(By::Key)).codec().encode_key(&[Field::Int(cut)], &mut key));
+            key.words().to_vec()
+        };
+        let cuts: Vec<Vec<u64>> = cuts.iter().map(|cut| words(*cut)).collect();
+        let mut rows = Vec::new();
+        for i in 0..=cuts.len() {
+            let from = i.checked_sub(1).map(|i| &cuts[i][..]);
+            let to = cuts.get(i).map(|cut| &cut[..]);
+            let mut each = |image: &[u64]| {
+                rows.push(Self::words(image, self.db, table));
+                Ok(())
+            };
+            self.reader.for_each_row(&mut self.txn, t, from, to, &mut each).expect("never fails");
+        }
+        rows
+    }
+
     /// Everything, through every index, both ways.
     fn everything(&mut self, keys: i64) -> Vec<RowsRead> {
         self.begin();
@@ -248,6 +270,30 @@ pub fn a_snapshot_of_one_at_a_time<P: Protocol>() {
     assert_eq!(reading.everything(100), everything_of(&model, 100));
     reading.close();
     db.client(1).run(2, |c| c.get(0, 1).map(drop));
+}
+
+/// A walk through a table, in parts, pin after pin, as a checkpoint makes it.
+pub fn a_table_in_parts<P: Protocol>() {
+    const KEYS: i64 = 10_000;
+    let db: Db<P> = Db::new();
+    let rows: Vec<NewRow> = (0..KEYS).map(row).collect();
+    db.load(1, 0, &rows);
+    let expected = everything_of(&db.model(), 0).swap_remove(0);
+    let mut reading = Reading::open(&db);
+    if P::CONCURRENT {
+        db.client(1).run(2, |c| {
+            for key in (0..KEYS).filter(|key| key % 3 != 0) {
+                let seen = c.get(0, key)?.unwrap();
+                c.delete(0, seen)?;
+            }
+            Ok(())
+        });
+    }
+    for cuts in [&[][..], &[5000], &[-5, 1, 4097, 9_999, 20_000]] {
+        assert_eq!(reading.parts(0, cuts), expected);
+    }
+    reading.close();
+    assert_eq!(kept(&db), (0, 0));
 }
 
 /// A long reader goes back and forth while its rows are deleted and put in again.

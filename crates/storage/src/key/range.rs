@@ -1,6 +1,7 @@
 //! Ranges of keys: a prefix of columns that equal given values, and bounds on the next column.
 
 use super::{KeyBuf, KeyCodec, NULL, VALUE, int_width, push_value};
+use crate::btree::compare_keys;
 use crate::row::{Column, Field};
 use planaria_base::Numeric;
 use planaria_base::limits::INDEX_KEY_BYTES_MAX;
@@ -27,6 +28,17 @@ impl KeyRange {
     /// All keys.
     pub const fn all() -> KeyRange {
         KeyRange { lower: KeyBuf::new(), upper: KeyBuf::new(), bounded: false, empty: false }
+    }
+    /// The keys from `from` on and below `to`, in words; all of them without.
+    pub fn of_words(from: &[u64], to: Option<&[u64]>) -> KeyRange {
+        let mut range = KeyRange::all();
+        range.lower.set_words(from);
+        if let Some(to) = to {
+            range.upper.set_words(to);
+            range.bounded = true;
+        }
+        range.empty = to.is_some_and(|to| compare_keys(from, to).is_ge());
+        range
     }
     /// The least key inside.
     #[inline]
