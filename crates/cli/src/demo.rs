@@ -93,6 +93,13 @@ struct Heard {
     orders: u64,
 }
 
+/// What came of watching: seconds of load and of run.
+struct Watched {
+    heard: Heard,
+    load: f64,
+    run: f64,
+}
+
 fn crash_and_recover(dir: &Path, warehouses: u64, threads: usize, options: &Options) -> Result<()> {
     let start = Instant::now();
     let mut victim = Command::new(std::env::current_exe()?)
@@ -106,7 +113,7 @@ fn crash_and_recover(dir: &Path, warehouses: u64, threads: usize, options: &Opti
     // A real crash: no destructor, no flush, nothing runs after this.
     let _ = victim.kill();
     let _ = victim.wait();
-    let (heard, ran) = outcome?;
+    let Watched { heard, load, run } = outcome?;
     println!(
         "   killed with SIGKILL after {} acknowledged transactions\n",
         print::grouped(heard.acknowledged)
@@ -117,7 +124,7 @@ fn crash_and_recover(dir: &Path, warehouses: u64, threads: usize, options: &Opti
     let db = options.recovery.open(planaria::Options::new(), dir)?;
     let took = start.elapsed();
     let report = db.recovery().ok_or_else(|| Error::internal("the database did not recover"))?;
-    let run_rate = heard.acknowledged as f64 / ran;
+    let run_rate = heard.acknowledged as f64 / run;
     let replayed = report.transactions;
     println!("   {}\n", recovery::describe(&report));
 
@@ -150,19 +157,20 @@ fn crash_and_recover(dir: &Path, warehouses: u64, threads: usize, options: &Opti
         format!("{:.0}", report.log_bytes as f64 / replayed.max(1) as f64)
     );
     println!(
-        "   recovered  {:>12} rows in {:.1} s, nothing lost",
+        "   recovered  {:>12} rows in {:.1} s, nothing lost; to load and to run took {:.1} s",
         print::grouped(memory.rows),
-        took.as_secs_f64()
+        took.as_secs_f64(),
+        load + run
     );
     Ok(())
 }
 
 /// Shows the victim's load and run; returns what it acknowledged by the moment to kill it.
-fn watch(victim: &mut Child, seconds: f64, threads: usize, start: Instant) -> Result<(Heard, f64)> {
+fn watch(victim: &mut Child, seconds: f64, threads: usize, start: Instant) -> Result<Watched> {
     let stdout = victim.stdout.take().ok_or_else(|| Error::internal("the child has no output"))?;
     let heard = Mutex::new(Heard::default());
     let (loaded, ended) = (AtomicBool::new(false), AtomicBool::new(false));
-    let mut ran = 0.0;
+    let (mut load, mut run) = (0.0, 0.0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for line in BufReader::new(stdout).lines().map_while(std::result::Result::ok) {
@@ -187,7 +195,8 @@ fn watch(victim: &mut Child, seconds: f64, threads: usize, start: Instant) -> Re
         }
         spinner.finish_and_clear();
         if loaded.load(Ordering::SeqCst) {
-            println!("   loaded in {:.1} s\n", start.elapsed().as_secs_f64());
+            load = start.elapsed().as_secs_f64();
+            println!("   loaded in {load:.1} s\n");
             println!("2. Run   the five transactions on {threads} threads, fsync-durable");
             let run_start = Instant::now();
             let bar = ProgressBar::new((seconds * 10.0) as u64);
@@ -206,7 +215,7 @@ fn watch(victim: &mut Child, seconds: f64, threads: usize, start: Instant) -> Re
                 ));
             }
             bar.finish_and_clear();
-            ran = run_start.elapsed().as_secs_f64();
+            run = run_start.elapsed().as_secs_f64();
         }
         let early = ended.load(Ordering::SeqCst);
         let _ = victim.kill();
@@ -216,14 +225,14 @@ fn watch(victim: &mut Child, seconds: f64, threads: usize, start: Instant) -> Re
             Ok(())
         }
     })?;
-    Ok((heard.into_inner().unwrap_or_else(|e| e.into_inner()), ran))
+    Ok(Watched { heard: heard.into_inner().unwrap_or_else(|e| e.into_inner()), load, run })
 }
 
 /// The process that gets killed: loads, then runs until it dies, telling what is durable.
 pub fn victim(options: &VictimOptions) -> Result<()> {
     let suite = Suite::find(WORKLOAD)?;
     let db = Database::open(&options.data)?;
-    suite.install(&db, options.warehouses)?;
+    suite.install_parallel(&db, options.warehouses, options.threads, &|_, _| ())?;
     say("loaded");
     let (durable, orders) = (AtomicU64::new(0), AtomicU64::new(0));
     std::thread::scope(|scope| {

@@ -24,9 +24,9 @@ const DIVISIONS: u32 = 3;
 const BYTES: u64 = 8 << 20;
 /// Bytes of log at which a segment ends, however few its transactions.
 const LOG_BYTES_MAX: u64 = 64 << 20;
-/// Parts are no smaller, so that their fixed costs do not count; nor larger, so that all threads have
-/// some.
-const PART_MIN: usize = 64;
+/// Pieces of a part at least, about, so that its fixed costs do not count; and transactions at most, so
+/// that all threads have some.
+const PART_PIECES: u64 = 512;
 const PART_MAX: usize = 4096;
 /// Chunk numbers in descriptors are 16 bits.
 const PARTS_MAX: usize = 1 << 14;
@@ -285,8 +285,14 @@ impl<H: Header> Feed<H> {
     }
 
     fn parts(&self, spans: Vec<(Arc<Batch>, Range<usize>)>, transactions: usize) -> Vec<Part> {
-        let size =
-            (transactions / (self.threads * 4)).clamp(PART_MIN, PART_MAX).max(transactions / PARTS_MAX);
+        // As long as nothing was planned, a single call may load a table.
+        let least = match self.so_far.pieces {
+            0 => 1,
+            pieces => PART_PIECES * self.so_far.transactions / pieces,
+        };
+        let least = (least as usize).clamp(1, PART_MAX);
+        let share = transactions.div_ceil(self.threads * 4);
+        let size = share.clamp(least, PART_MAX).max(transactions.div_ceil(PARTS_MAX));
         let mut parts = Vec::new();
         for (batch, records) in spans {
             for start in records.clone().step_by(size) {
