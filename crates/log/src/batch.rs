@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A batch ends with the epoch that brings it to this many bytes of records.
-const BATCH_BYTES: usize = 16 << 20;
+const BATCH_BYTES: usize = 4 << 20;
 
 /// The records of some whole epochs.
 pub struct Batch {
