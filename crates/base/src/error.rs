@@ -159,6 +159,7 @@ sqlstates! {
     SYSTEM_ERROR "58000" "system_error";
     IO_ERROR "58030" "io_error";
     UNDEFINED_FILE "58P01" "undefined_file";
+    DUPLICATE_FILE "58P02" "duplicate_file";
     PLPGSQL_ERROR "P0000" "plpgsql_error";
     RAISE_EXCEPTION "P0001" "raise_exception";
     NO_DATA_FOUND "P0002" "no_data_found";

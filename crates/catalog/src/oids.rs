@@ -42,6 +42,7 @@ pub enum Object {
 
 /// The OIDs given out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
 pub struct Oids {
     next: Oid,
     by_object: BTreeMap<Object, Oid>,
@@ -51,6 +52,29 @@ pub struct Oids {
 impl Default for Oids {
     fn default() -> Oids {
         Oids { next: FIRST_NORMAL, by_object: BTreeMap::new(), by_oid: BTreeMap::new() }
+    }
+}
+
+/// The same as a list: not every encoding has maps with such keys.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    next: Oid,
+    objects: Vec<(Oid, Object)>,
+}
+
+impl From<Oids> for Stored {
+    fn from(oids: Oids) -> Stored {
+        Stored { next: oids.next, objects: oids.by_oid.into_iter().collect() }
+    }
+}
+
+impl From<Stored> for Oids {
+    fn from(stored: Stored) -> Oids {
+        Oids {
+            next: stored.next,
+            by_object: stored.objects.iter().map(|(oid, object)| (object.clone(), *oid)).collect(),
+            by_oid: stored.objects.into_iter().collect(),
+        }
     }
 }
 

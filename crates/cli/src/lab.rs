@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use planaria::{Durability, Error, LogKind, Result, Scheme, SqlState};
 use planaria_lab::costs::Measurement;
 use planaria_lab::recovery::{Experiment, Length, Outcome, Watch};
+use planaria_lab::restart::Restarts;
 use planaria_lab::simulate::{Simulation, TAKE_NANOSECONDS, TaskGraph};
 use planaria_workload::Suite;
 use std::io::IsTerminal;
@@ -21,6 +22,8 @@ pub enum Experiments {
     Recovery(RecoveryOptions),
     /// Replays recorded tasks on more workers than there are.
     SimulateRecovery(SimulateOptions),
+    /// Compares what a database says a restart would take with what it takes.
+    Restart(RestartOptions),
     /// Measures the prices by which log kind adaptive chooses.
     Costs(CostsOptions),
 }
@@ -31,6 +34,7 @@ pub fn lab(experiment: &Experiments) -> Result<()> {
         Experiments::Recovery(options) => recovery(options),
         Experiments::SimulateRecovery(options) => simulate(options),
         Experiments::Costs(options) => costs(options),
+        Experiments::Restart(options) => restart(options),
     }
 }
 
@@ -119,6 +123,81 @@ pub struct CostsOptions {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Options of `planaria lab restart`.
+#[derive(Args)]
+pub struct RestartOptions {
+    /// tpcc, smallbank, ycsb, voter or tpcb
+    #[arg(long, default_value = "tpcc")]
+    workload: String,
+    /// Size, in the workload's unit (warehouses, customers, records, contestants, branches)
+    #[arg(long, visible_aliases = ["warehouses", "customers", "records"])]
+    scale: Option<u64>,
+    /// Transactions of the first turn; each later turn has as many more
+    #[arg(long, default_value_t = 50_000)]
+    transactions: u64,
+    /// Turns
+    #[arg(long, default_value_t = 5)]
+    turns: u64,
+    /// Workers of the runs
+    #[arg(long, default_value_t = 2, value_parser = positive())]
+    workers: usize,
+    /// Recovery scheme
+    #[arg(long, default_value_t)]
+    recovery: Scheme,
+    /// Threads that recover
+    #[arg(long, default_value_t = 2, value_parser = positive())]
+    threads: usize,
+    /// Directory for the database; a temporary one without
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// Seed of the inputs
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn restart(o: &RestartOptions) -> Result<()> {
+    let suite = Suite::find(&o.workload)?;
+    let experiment = Restarts {
+        suite,
+        size: o.scale.unwrap_or(suite.default_size),
+        transactions: o.transactions,
+        turns: o.turns,
+        workers: o.workers,
+        scheme: o.recovery,
+        threads: o.threads,
+        seed: o.seed,
+    };
+    let dir = o.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let steps = Steps::default();
+    let outcome = experiment.run(&dir, &steps);
+    steps.end();
+    let outcome = outcome?;
+    if o.json {
+        println!("{}", serde_json::to_string_pretty(&outcome).map_err(std::io::Error::other)?);
+        return Ok(());
+    }
+    println!(
+        "  {:>12} {:>12} {:>12} {:>12} {:>10} {:>8}  rates",
+        "rows", "checkpoint", "log", "foretold s", "taken s", "error"
+    );
+    for t in &outcome.turns {
+        println!(
+            "  {:>12} {:>12} {:>12} {:>12.2} {:>10.2} {:>7.0}%  {}",
+            print::grouped(t.rows),
+            print::bytes(t.checkpoint_bytes),
+            print::bytes(t.log_bytes),
+            t.predicted_seconds,
+            t.seconds,
+            t.error_percent,
+            if t.measured { "measured" } else { "assumed" }
+        );
+    }
+    Ok(())
 }
 
 fn costs(options: &CostsOptions) -> Result<()> {

@@ -153,8 +153,14 @@ fn overview(log: &Overview) -> String {
         grouped(log.bytes),
         log.durable_epoch
     );
-    if log.base_epoch > 0 {
-        text += &format!("epochs up to {} are in a checkpoint\n", log.base_epoch);
+    if let Some(c) = &log.checkpoint {
+        text += &format!(
+            "epochs up to {} are in checkpoint {}: {} rows, {} bytes\n",
+            c.epoch,
+            c.number,
+            grouped(c.rows),
+            grouped(c.bytes)
+        );
     }
     for run in &log.runs {
         let last = run.last_epoch.map_or("not ended".to_owned(), |e| e.to_string());

@@ -10,12 +10,16 @@
 //!  planaria lab recovery ...          recovery schemes compared
 //!  planaria graph FILE.sql ...        slices, blocks and schedules of procedures
 //!  planaria log inspect DIR           what a log says; log verify: whether it can be trusted
+//!  planaria checkpoint inspect DIR    what a checkpoint or a backup holds; checkpoint verify
+//!  planaria backup DIR --to DIR       a copy of a database; of one that is served: BACKUP TO in SQL
+//!  planaria restore DIR --to DIR      a database from a backup, and from the log since
 //! ```
 //!
 //! Nothing here does the work: every command is a caller of the library.
 
 mod arguments;
 mod bench;
+mod checkpoint;
 mod demo;
 mod graph;
 mod lab;
@@ -64,6 +68,13 @@ enum Command {
     /// Looks at the log of a database.
     #[command(subcommand)]
     Log(log::Command),
+    /// Looks at checkpoints and backups.
+    #[command(subcommand)]
+    Checkpoint(checkpoint::Command),
+    /// Copies a database that nobody has open.
+    Backup(checkpoint::BackupOptions),
+    /// Makes a database from a backup, and from what was logged since.
+    Restore(checkpoint::RestoreOptions),
     /// The part of `demo` that gets killed.
     #[command(hide = true)]
     DemoVictim(demo::VictimOptions),
@@ -81,6 +92,9 @@ fn main() -> ExitCode {
         Command::Lab(o) => lab::lab(&o),
         Command::Graph(o) => graph::graph(&o),
         Command::Log(o) => return log::log(&o),
+        Command::Checkpoint(o) => checkpoint::checkpoint(&o),
+        Command::Backup(o) => checkpoint::back_up(&o),
+        Command::Restore(o) => checkpoint::restore(&o),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,6 +1,7 @@
 //! Bars of a recovery: one a phase, each with its rate and the time it will still take.
 //!
 //! ```text
+//!  load     [===================>] 98% 9,800,000 of 10,000,000 rows, 4,900,000/s, 0s to go
 //!  check    1,204,113 records, 96.0 MiB
 //!  plan     [=============>      ]  68% 818,800 of 1,204,113, 410,114/s, 1s to go
 //!  execute  [==========>         ]  55% 662,262 of 1,204,113, 331,131/s, 2s to go
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 pub struct Bars {
     all: MultiProgress,
     began: Instant,
+    load: Option<ProgressBar>,
     check: ProgressBar,
     plan: Option<ProgressBar>,
     execute: Option<ProgressBar>,
@@ -34,11 +36,17 @@ impl Bars {
         check.set_prefix("check");
         check.set_message("reading the log");
         check.enable_steady_tick(Duration::from_millis(100));
-        Bars { all, began: Instant::now(), check, plan: None, execute: None, index: None }
+        Bars { all, began: Instant::now(), load: None, check, plan: None, execute: None, index: None }
     }
 
     /// Shows how far it is.
     pub fn show(&mut self, p: &RecoveryProgress) {
+        if p.stage == RecoveryStage::Load {
+            let load = self.load.get_or_insert_with(|| bar(&self.all, "load", p.rows_total, " rows"));
+            load.set_position(p.rows);
+            self.began = Instant::now();
+            return;
+        }
         if p.stage == RecoveryStage::Check {
             let rate = p.bytes_total as f64 / self.began.elapsed().as_secs_f64().max(1e-3);
             self.check.set_message(format!("{}, {}/s", checked(p), print::bytes(rate as u64)));
@@ -67,7 +75,13 @@ impl Bars {
 
     /// Takes them away.
     pub fn end(&self) {
-        let bars = [Some(&self.check), self.plan.as_ref(), self.execute.as_ref(), self.index.as_ref()];
+        let bars = [
+            self.load.as_ref(),
+            Some(&self.check),
+            self.plan.as_ref(),
+            self.execute.as_ref(),
+            self.index.as_ref(),
+        ];
         bars.into_iter().flatten().for_each(ProgressBar::finish_and_clear);
     }
 }

@@ -41,7 +41,8 @@ impl Recovery {
     pub fn open_and_tell(&self, options: Options, dir: &Path) -> Result<Database> {
         let db = self.open(options, dir)?;
         if let Some(report) = db.recovery()
-            && report.replay > Duration::from_millis(500)
+            && report.replay + report.checkpoint.as_ref().map_or(Duration::ZERO, |c| c.took)
+                > Duration::from_millis(500)
             && std::io::stderr().is_terminal()
         {
             eprintln!("{}", describe(&report));
@@ -52,6 +53,11 @@ impl Recovery {
 
 /// Opens with options that show bars meanwhile.
 pub fn with_bars(options: Options, open: impl FnOnce(Options) -> Result<Database>) -> Result<Database> {
+    bars(options, open)
+}
+
+/// The same for anything that recovers.
+pub fn bars<T>(options: Options, open: impl FnOnce(Options) -> Result<T>) -> Result<T> {
     let bars = Arc::new(Mutex::new(Bars::new(MultiProgress::new())));
     let shown = bars.clone();
     let opened = open(options.on_recovery(move |progress| {
@@ -73,8 +79,20 @@ pub fn describe(report: &RecoveryReport) -> String {
         .filter(|(_, time)| !time.is_zero())
         .map(|(name, time)| format!("{name} {:.0} %", time.as_secs_f64() / sum * 100.0))
         .collect();
+    let loaded = report.checkpoint.as_ref().map_or(String::new(), |c| {
+        format!(
+            "{} rows loaded from checkpoint {} ({}) in {:.2} s\n",
+            print::grouped(c.rows),
+            c.number,
+            print::bytes(c.bytes),
+            c.took.as_secs_f64()
+        )
+    });
+    if report.transactions == 0 {
+        return loaded.trim_end().to_owned();
+    }
     format!(
-        "{} transactions replayed from {} of log in {seconds:.2} s, {} a second, by {} on {} thread{}; its time: {}",
+        "{loaded}{} transactions replayed from {} of log in {seconds:.2} s, {} a second, by {} on {} thread{}; its time: {}",
         print::grouped(report.transactions),
         print::bytes(report.log_bytes),
         print::grouped((report.transactions as f64 / seconds.max(1e-9)) as u64),

@@ -14,6 +14,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 
+/// As in PostgreSQL.
+const CHECKPOINT_TIMEOUT: Duration = Duration::from_secs(300);
+/// As in PostgreSQL.
+const MAX_WAL_SIZE: u64 = 1 << 30;
+
 /// Options of `planaria serve`.
 #[derive(Args)]
 pub struct Options {
@@ -54,6 +59,24 @@ struct Settings {
     /// Logger threads, each with its own files
     #[arg(long, value_name = "N", env = "PLANARIA_LOGGERS")]
     loggers: Option<usize>,
+    /// Seconds after which a checkpoint is written, if anything was logged since the last; 0: not by time
+    #[arg(long, value_name = "S", env = "PLANARIA_CHECKPOINT_TIMEOUT")]
+    checkpoint_timeout: Option<f64>,
+    /// Bytes of log after which a checkpoint is written; 0: not by size
+    #[arg(long, value_name = "N", env = "PLANARIA_MAX_WAL_SIZE")]
+    max_wal_size: Option<u64>,
+    /// Seconds that a restart may take: checkpoints are written to stay below; 0: no matter
+    #[arg(long, value_name = "S", env = "PLANARIA_RESTART_TARGET")]
+    restart_target: Option<f64>,
+    /// Threads that write a checkpoint; one a core without
+    #[arg(long, value_name = "N", env = "PLANARIA_CHECKPOINT_THREADS")]
+    checkpoint_threads: Option<usize>,
+    /// Writes a checkpoint when the server is stopped
+    #[arg(long, value_name = "BOOL", env = "PLANARIA_CHECKPOINT_ON_CLOSE", num_args = 0..=1, default_missing_value = "true")]
+    checkpoint_on_close: Option<bool>,
+    /// Keeps the log before a checkpoint, to restore any moment since a backup
+    #[arg(long, value_name = "BOOL", env = "PLANARIA_KEEP_LOG", num_args = 0..=1, default_missing_value = "true")]
+    keep_log: Option<bool>,
     /// Seconds from connecting until a client has said who it is
     #[arg(long, value_name = "S", env = "PLANARIA_STARTUP_TIMEOUT")]
     startup_timeout: Option<f64>,
@@ -124,6 +147,12 @@ impl Settings {
             durability: self.durability.or(other.durability),
             log_kind: self.log_kind.or(other.log_kind),
             loggers: self.loggers.or(other.loggers),
+            checkpoint_timeout: self.checkpoint_timeout.or(other.checkpoint_timeout),
+            max_wal_size: self.max_wal_size.or(other.max_wal_size),
+            restart_target: self.restart_target.or(other.restart_target),
+            checkpoint_threads: self.checkpoint_threads.or(other.checkpoint_threads),
+            checkpoint_on_close: self.checkpoint_on_close.or(other.checkpoint_on_close),
+            keep_log: self.keep_log.or(other.keep_log),
             startup_timeout: self.startup_timeout.or(other.startup_timeout),
             write_timeout: self.write_timeout.or(other.write_timeout),
             drain_timeout: self.drain_timeout.or(other.drain_timeout),
@@ -144,12 +173,6 @@ impl Settings {
         if let Some(listen) = &self.listen {
             config.listen = addresses(listen)?;
         }
-        let seconds = |value: Option<f64>, default: Duration| match value {
-            None => Ok(default),
-            Some(s) => {
-                Duration::try_from_secs_f64(s).map_err(|_| invalid(format!("{s} is no time in seconds")))
-            }
-        };
         config.socket_dir.clone_from(&self.socket_dir);
         config.max_connections = self.max_connections.unwrap_or(config.max_connections);
         config.threads = self.threads;
@@ -182,7 +205,15 @@ impl Settings {
         if let Some(loggers) = self.loggers {
             options = options.loggers(loggers);
         }
-        Ok(options)
+        if let Some(threads) = self.checkpoint_threads {
+            options = options.checkpoint_threads(threads);
+        }
+        Ok(options
+            .checkpoint_timeout(seconds(self.checkpoint_timeout, CHECKPOINT_TIMEOUT)?)
+            .max_wal_size(self.max_wal_size.unwrap_or(MAX_WAL_SIZE))
+            .restart_target(seconds(self.restart_target, Duration::ZERO)?)
+            .checkpoint_on_close(self.checkpoint_on_close.unwrap_or(false))
+            .keep_log(self.keep_log.unwrap_or(false)))
     }
 
     fn log(&self) -> Result<()> {
@@ -199,6 +230,13 @@ impl Settings {
         };
         set.map_err(|e| Error::internal(e.to_string()))
     }
+}
+
+/// A time in seconds, or the default.
+fn seconds(value: Option<f64>, default: Duration) -> Result<Duration> {
+    let time = value
+        .map(|s| Duration::try_from_secs_f64(s).map_err(|_| invalid(format!("{s} is no time in seconds"))));
+    time.unwrap_or(Ok(default))
 }
 
 /// Addresses of texts: `HOST:PORT`, `HOST`, `:PORT`.

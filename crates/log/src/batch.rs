@@ -23,6 +23,17 @@ pub struct Batch {
     bytes: Vec<u8>,
     /// Each record's timestamp and place, in commit order.
     index: Vec<(CommitTs, usize)>,
+    /// Its epochs, and when they were closed.
+    times: Vec<(Epoch, Option<i64>)>,
+}
+
+/// Where a replay ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Until {
+    /// With this transaction.
+    Commit(CommitTs),
+    /// With the last epoch that was closed at this time, or before: microseconds since 2000-01-01 UTC.
+    Time(i64),
 }
 
 impl Batch {
@@ -45,6 +56,31 @@ impl Batch {
     /// Number of records.
     pub fn len(&self) -> usize {
         self.index.len()
+    }
+
+    /// When the epoch of its `i`th record was closed, if the log says so (from format 3 on): microseconds
+    /// since 2000-01-01 UTC.
+    pub fn time(&self, i: usize) -> Option<i64> {
+        let epoch = self.index[i].0.epoch();
+        self.times.binary_search_by_key(&epoch, |(epoch, _)| *epoch).ok().and_then(|at| self.times[at].1)
+    }
+
+    /// Leaves out what comes after an end; whether there is any.
+    fn cut(&mut self, until: Until) -> bool {
+        let kept = match until {
+            Until::Commit(last) => self.index.partition_point(|(ts, _)| *ts <= last),
+            Until::Time(time) => {
+                let later = self.times.iter().find(|(_, closed)| closed.is_some_and(|closed| closed > time));
+                let end = later.map_or(Epoch(u64::MAX), |(epoch, _)| *epoch);
+                self.index.partition_point(|(ts, _)| ts.epoch() < end)
+            }
+        };
+        let past = match until {
+            Until::Commit(ts) => self.last >= ts.epoch(),
+            Until::Time(time) => self.times.iter().any(|(_, closed)| closed.is_some_and(|c| c > time)),
+        };
+        self.index.truncate(kept);
+        past
     }
 
     /// Whether it has none: epochs may be empty.
@@ -96,6 +132,7 @@ impl Batch {
             last: Epoch(0),
             bytes: Vec::new(),
             index: Vec::new(),
+            times: Vec::new(),
         }
     }
 
@@ -127,6 +164,7 @@ impl Batch {
         }
         self.bytes.extend_from_slice(&epoch.bytes);
         self.last = epoch.epoch;
+        self.times.push((epoch.epoch, epoch.time));
         Ok(())
     }
 
@@ -159,6 +197,7 @@ pub struct Batches {
     frames: EpochFrames,
     ours: Option<PlannerVersion>,
     torn: Option<Arc<Batch>>,
+    until: Option<Until>,
 }
 
 impl Batches {
@@ -176,6 +215,7 @@ impl Batches {
             frames: EpochFrames::default(),
             ours: None,
             torn,
+            until: None,
         }
     }
 
@@ -184,6 +224,14 @@ impl Batches {
     /// told that they were durable, and what they depend on may be missing.
     pub fn torn_tail(&self) -> Option<Arc<Batch>> {
         self.torn.clone()
+    }
+
+    /// The same up to an end. What comes after it is left out, and nothing is torn.
+    #[must_use]
+    pub fn until(mut self, end: Until) -> Batches {
+        self.until = Some(end);
+        self.torn = None;
+        self
     }
 
     /// The same for a replay under this planner: calls of runs that kept other values are marked so
@@ -210,6 +258,12 @@ impl Batches {
                     break;
                 }
                 batch.add(&self.frames)?;
+            }
+            if let Some(until) = self.until
+                && batch.cut(until)
+            {
+                self.open = None;
+                self.runs.clear();
             }
             if batch.last != Epoch(0) {
                 return Ok(Some(batch));

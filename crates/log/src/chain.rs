@@ -9,7 +9,7 @@
 //!   the torn tail, of which there is one epoch at most.
 
 use crate::device::Device;
-use crate::frame::{self, Frame};
+use crate::frame::Frame;
 use crate::manifest::Run;
 use crate::scan::{SegmentScan, damaged};
 use crate::segment::SegmentId;
@@ -72,7 +72,7 @@ impl LoggerReader {
                 if let Some((frame, bytes)) = head {
                     seen = seen.max(frame.epoch);
                     let end = scan.at();
-                    let start = end - frame::size(frame.length);
+                    let start = end - frame.size();
                     self.end = (scan.name().to_owned(), end);
                     self.head = Some((frame, bytes, Place { segment, start, end }));
                     break;
@@ -107,6 +107,8 @@ impl LoggerReader {
 pub(crate) struct EpochFrames {
     pub epoch: Epoch,
     pub records: u64,
+    /// When it was closed, if that is known: microseconds since 2000-01-01 UTC.
+    pub time: Option<i64>,
     /// Concatenated payloads of all its frames.
     pub bytes: Vec<u8>,
     /// Where they stand.
@@ -137,7 +139,13 @@ impl RunReader {
             torn: None,
         };
         for logger in 0..run.loggers {
-            let mine: VecDeque<_> = segments.iter().copied().filter(|s| s.logger == logger).collect();
+            let mut mine: VecDeque<_> = segments.iter().copied().filter(|s| s.logger == logger).collect();
+            // A segment that ends before what is wanted is not read: the next one says so.
+            while let Some(next) = mine.get(1)
+                && SegmentScan::open(&*reader.device, *next).is_ok_and(|s| s.header.first.0 <= tail.0 + 1)
+            {
+                mine.pop_front();
+            }
             let first = SegmentId { run: run.number, logger, ordinal: 0 };
             let end = (mine.front().unwrap_or(&first).name(), 0);
             let mut logger = LoggerReader { segments: mine, end, ..Default::default() };
@@ -181,6 +189,7 @@ impl RunReader {
             }
             into.epoch = first.epoch;
             into.records = 0;
+            into.time = first.time;
             into.bytes.clear();
             into.places.clear();
             let complete = self.collect(first, into)?;
@@ -212,7 +221,8 @@ impl RunReader {
             let (mut ordinal, mut last) = (0, false);
             while let Some((frame, bytes, place)) = logger.head.take_if(|(f, ..)| f.epoch == first.epoch) {
                 complete &= frame.ordinal == ordinal && !last;
-                complete &= (frame.prior, frame.loggers) == (first.prior, first.loggers);
+                complete &=
+                    (frame.prior, frame.loggers, frame.time) == (first.prior, first.loggers, first.time);
                 (ordinal, last) = (ordinal + 1, frame.last);
                 into.bytes.extend_from_slice(&bytes);
                 into.records += frame.records as u64;

@@ -1,5 +1,6 @@
 //! One round of closing an epoch; see [`crate::log`] for its place.
 
+use crate::WallClock;
 use crate::logger::{EpochMark, Logger};
 use crate::seat::Seats;
 use crate::stats::Counters;
@@ -26,6 +27,7 @@ pub(crate) struct Closer {
     last_round: Instant,
     counters: Arc<Counters>,
     failed_logger: usize,
+    wall_clock: WallClock,
 }
 
 /// A logger, and what its thread is to do.
@@ -49,6 +51,7 @@ impl Closer {
         prior: Epoch,
         counters: Arc<Counters>,
         threads: bool,
+        wall_clock: WallClock,
     ) -> Result<Closer> {
         let mut closer = Closer {
             loggers: Vec::new(),
@@ -58,6 +61,7 @@ impl Closer {
             last_round: Instant::now(),
             counters,
             failed_logger: 0,
+            wall_clock,
         };
         for (i, logger) in loggers.into_iter().enumerate() {
             let task = Mutex::new(Task::Nothing);
@@ -113,7 +117,8 @@ impl Closer {
         let has = |desk: &Arc<Desk>| desk.logger.lock().has(epoch);
         let writers: Vec<usize> = (0..self.loggers.len()).filter(|&i| has(&self.loggers[i])).collect();
         let mask = writers.iter().fold(0u64, |mask, i| mask | 1 << i);
-        let mark = EpochMark { epoch, prior: self.prior, loggers: mask };
+        let time = (self.wall_clock)();
+        let mark = EpochMark { epoch, prior: self.prior, loggers: mask, time };
         // The first writer is this thread.
         let (mine, others) = writers.split_first().expect("an epoch with records has a writer");
         let parallel = !self.threads.is_empty();
@@ -137,10 +142,16 @@ impl Closer {
     /// one ever be unreadable, it was damaged and not torn.
     fn mark(&mut self, epoch: Epoch) -> io::Result<()> {
         let Some(desk) = self.loggers.first() else { return Ok(()) };
-        desk.logger.lock().write(EpochMark { epoch, prior: self.prior, loggers: 1 })?;
+        let time = (self.wall_clock)();
+        desk.logger.lock().write(EpochMark { epoch, prior: self.prior, loggers: 1, time })?;
         self.prior = epoch;
         self.unmarked_since = None;
         Ok(())
+    }
+
+    /// Ends the segments of all loggers.
+    pub(crate) fn end_segments(&mut self) {
+        self.loggers.iter().for_each(|desk| desk.logger.lock().end_segment());
     }
 
     /// The end: cuts what was preallocated. Returns the newest epoch that was written.

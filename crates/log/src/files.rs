@@ -26,7 +26,7 @@ pub(crate) struct SegmentFiles {
     /// Epochs a segment spans at most.
     pub segment_epochs: u64,
     segment_bytes_max: u64,
-    database: [u8; 16],
+    pub database: [u8; 16],
     loggers: u32,
     planner: u32,
     spares: Vec<Spare>,
@@ -171,6 +171,16 @@ impl SegmentFiles {
             *self.spares[logger].state.lock() = SpareState::Ordered;
             let _ = sender.send(Job::Spare { logger, ordinal });
         }
+    }
+
+    /// Whether the logger's next segment is there, all its bytes allocated; waits for one that is being made.
+    pub(crate) fn has_spare(&self, logger: usize) -> bool {
+        let spare = &self.spares[logger];
+        let mut state = spare.state.lock();
+        while matches!(*state, SpareState::Ordered) {
+            spare.ready.wait(&mut state);
+        }
+        matches!(*state, SpareState::Ready(Ok(_)))
     }
 
     fn take_spare(&self, logger: usize) -> Option<io::Result<(Arc<dyn DeviceFile>, u64)>> {

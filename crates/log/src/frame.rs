@@ -6,10 +6,13 @@
 use planaria_base::Epoch;
 
 /// Bytes of a frame's header.
-pub(crate) const HEADER: usize = 48;
+pub(crate) const HEADER: usize = 56;
+/// The same in formats 1 and 2, without the time.
+pub(crate) const HEADER_2: usize = 48;
 /// Frames start at multiples of this.
 pub(crate) const ALIGN: usize = 8;
-const MAGIC: [u8; 4] = *b"PFrm";
+const MAGIC: [u8; 4] = *b"PFr3";
+const MAGIC_2: [u8; 4] = *b"PFrm";
 const LAST: u16 = 1;
 
 /// Everything a frame says of itself.
@@ -30,14 +33,27 @@ pub(crate) struct Frame {
     pub ordinal: u32,
     /// No further frame of this epoch comes from this logger.
     pub last: bool,
+    /// When the epoch was closed: microseconds since 2000-01-01 UTC by the system's clock. Not known of
+    /// frames in formats 1 and 2.
+    pub time: Option<i64>,
 }
 
-/// Bytes of a frame with `length` bytes of records.
+/// Bytes of a frame that is written now with `length` bytes of records.
 pub(crate) const fn size(length: u64) -> u64 {
     (HEADER as u64 + length).next_multiple_of(ALIGN as u64)
 }
 
 impl Frame {
+    /// Bytes of its header.
+    pub(crate) fn header_len(&self) -> usize {
+        if self.time.is_some() { HEADER } else { HEADER_2 }
+    }
+
+    /// Bytes of it, padding included.
+    pub(crate) fn size(&self) -> u64 {
+        (self.header_len() as u64).saturating_add(self.length).next_multiple_of(ALIGN as u64)
+    }
+
     fn header(&self) -> [u8; HEADER] {
         let mut h = [0; HEADER];
         h[0..4].copy_from_slice(&MAGIC);
@@ -49,6 +65,7 @@ impl Frame {
         // 31 bits of ordinal, one bit for the flag.
         let tail = self.ordinal << 1 | if self.last { LAST as u32 } else { 0 };
         h[44..48].copy_from_slice(&tail.to_le_bytes());
+        h[48..56].copy_from_slice(&self.time.unwrap_or_default().to_le_bytes());
         h
     }
 
@@ -62,11 +79,14 @@ impl Frame {
         buf[start + 4..start + 8].copy_from_slice(&crc.to_le_bytes());
     }
 
-    /// Reads a header, unchecked but for its magic.
-    pub(crate) fn peek(h: &[u8; HEADER]) -> Option<Frame> {
-        if h[0..4] != MAGIC {
-            return None;
-        }
+    /// Reads a header, unchecked but for its magic. All of it must be there: [`HEADER`] bytes, or
+    /// [`HEADER_2`] of the older form.
+    pub(crate) fn peek(h: &[u8]) -> Option<Frame> {
+        let time = match *h.first_chunk::<4>()? {
+            MAGIC => Some(i64::from_le_bytes(*h.get(48..)?.first_chunk()?)),
+            MAGIC_2 if h.len() >= HEADER_2 => None,
+            _ => return None,
+        };
         let tail = u32_at(h, 44);
         Some(Frame {
             length: u64_at(h, 8),
@@ -76,6 +96,7 @@ impl Frame {
             records: u32_at(h, 40),
             ordinal: tail >> 1,
             last: tail & LAST as u32 != 0,
+            time,
         })
     }
 

@@ -54,7 +54,7 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-pub use batch::{Batch, Batches};
+pub use batch::{Batch, Batches, Until};
 pub use device::{Device, DeviceFile, DeviceLock, DirectoryDevice};
 pub use effect::{ChangeBuf, Effect, EffectWriter, Patch, RawEffect, RawEffects, RowChange};
 pub use inventory::{RunInfo, SegmentInfo};
@@ -65,7 +65,7 @@ pub use stats::{LogStats, SYNC_BUCKETS};
 pub use value::{Value, ValueReader, ValueWriter};
 pub use worker::{Commit, WorkerLog};
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Loggers at most: a frame names those of its epoch in 64 bits.
 pub const LOGGERS_MAX: usize = 64;
@@ -80,6 +80,16 @@ pub enum Durability {
     Async,
     /// At once; nothing is written.
     Off,
+}
+
+/// Microseconds since 2000-01-01 UTC.
+pub type WallClock = fn() -> i64;
+
+/// What the system's clock says.
+pub fn micros_now() -> i64 {
+    const SECONDS_1970_TO_2000: i64 = 946_684_800;
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (since_1970.as_secs() as i64 - SECONDS_1970_TO_2000) * 1_000_000 + i64::from(since_1970.subsec_micros())
 }
 
 /// How the log works.
@@ -101,6 +111,10 @@ pub struct Options {
     pub planner_version: PlannerVersion,
     /// Identity of the database; a new log gets a random one without it, an old one is compared with it.
     pub database: Option<[u8; 16]>,
+    /// Says when an epoch is closed.
+    pub wall_clock: WallClock,
+    /// Whether log that a checkpoint has stays, to restore moments before it.
+    pub keep: bool,
     /// Whether threads close epochs and make segments ahead of time. Without, epochs close when
     /// somebody waits or flushes: for tests that must be repeatable.
     pub threads: bool,
@@ -117,6 +131,8 @@ impl Default for Options {
             buffer_bytes_max: 256 << 20,
             planner_version: PlannerVersion(0),
             database: None,
+            wall_clock: micros_now,
+            keep: false,
             threads: true,
         }
     }

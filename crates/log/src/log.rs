@@ -85,7 +85,8 @@ impl Log {
     /// the log lives.
     pub fn off(clock: Arc<CommitClock>, options: &Options, lock: Option<DeviceLock>) -> Result<Log> {
         let counters = Arc::new(Counters::default());
-        let closer = Closer::new(Vec::new(), Epoch(clock.epoch().0 - 1), counters.clone(), false)?;
+        let closer =
+            Closer::new(Vec::new(), Epoch(clock.epoch().0 - 1), counters.clone(), false, options.wall_clock)?;
         let options = Options { durability: Durability::Off, ..options.clone() };
         let mut log = Log::start(clock, options, closer, counters, None)?;
         log.lock = lock;
@@ -192,6 +193,17 @@ impl Log {
             Some(e) => Err(e.clone()),
             None => Ok(()),
         }
+    }
+
+    /// Ends the files that are being written: epochs not closed yet go into new ones, so that a checkpoint
+    /// of the newest closed epoch lets all files before them go.
+    pub fn end_segments(&self) {
+        self.shared.closer.lock().end_segments();
+    }
+
+    /// Identity of the database; `None` where nothing is written.
+    pub fn database(&self) -> Option<[u8; 16]> {
+        self.shared.files.as_ref().map(|files| files.database)
     }
 
     /// Deletes log files that a checkpoint of `epoch` makes unnecessary; returns how many.

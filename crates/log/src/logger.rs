@@ -54,6 +54,8 @@ pub(crate) struct EpochMark {
     pub epoch: Epoch,
     pub prior: Epoch,
     pub loggers: u64,
+    /// When it was closed: microseconds since 2000-01-01 UTC.
+    pub time: i64,
 }
 
 impl Logger {
@@ -146,6 +148,7 @@ impl Logger {
             records: open.records,
             ordinal: open.ordinal,
             last,
+            time: Some(mark.time),
         };
         let offset = segment.used + open.start as u64;
         frame.seal(&mut self.staging, open.start, segment.seed, offset);
@@ -195,6 +198,17 @@ impl Logger {
     pub(crate) fn place(&self) -> String {
         let segment = self.segment.as_ref();
         segment.map_or_else(|| format!("of logger {}", self.id), |s| self.files.device.describe(&s.id.name()))
+    }
+
+    /// Ends the segment, so that the next epoch begins another; if that is there already, since commits must
+    /// not fail for want of it.
+    pub(crate) fn end_segment(&mut self) {
+        if !self.files.has_spare(self.id as usize) {
+            return;
+        }
+        if let Some(done) = self.segment.take() {
+            self.files.seal(done.id, done.last, done.file, done.used);
+        }
     }
 
     /// Cuts the preallocated rest off the last segment, at a clean end.

@@ -63,27 +63,50 @@ impl LogReader {
 
     /// The same, telling after each epoch what was found so far.
     pub fn open_telling(device: Arc<dyn Device>, tell: &mut dyn FnMut(&LogSummary)) -> Result<LogReader> {
-        let lock = device.lock().map_err(|e| match e.kind() {
+        let lock = LogReader::lock(&*device)?;
+        LogReader::read(device, Some(lock), None, tell)
+    }
+
+    /// Takes a directory, before anything in it is looked at; 55006 if somebody else has it open.
+    pub fn lock(device: &dyn Device) -> Result<DeviceLock> {
+        device.lock().map_err(|e| match e.kind() {
             io::ErrorKind::ResourceBusy => Error::new(
                 SqlState::OBJECT_IN_USE,
                 format!("database \"{}\" is in use by another process", device.describe("")),
             )
             .hint("end that process first, or connect to it"),
             _ => e.into(),
-        })?;
-        LogReader::read(device, Some(lock), tell)
+        })
+    }
+
+    /// Opens the log of a database that has a checkpoint of the epoch `after` (0 if it has none): what is
+    /// before counts no more, and need not be readable. XX001 if epochs after it have been deleted.
+    pub fn open_after(
+        device: Arc<dyn Device>,
+        lock: DeviceLock,
+        after: Epoch,
+        tell: &mut dyn FnMut(&LogSummary),
+    ) -> Result<LogReader> {
+        LogReader::read(device, Some(lock), Some(after), tell)
     }
 
     /// Opens a log to look at it, even one that is in use: then the newest epochs may be missing, and
     /// damage among them is not told from what is being written.
     pub fn inspect(device: Arc<dyn Device>) -> Result<LogReader> {
         let lock = device.lock().ok();
-        LogReader::read(device, lock, &mut |_| ())
+        LogReader::read(device, lock, None, &mut |_| ())
+    }
+
+    /// The same after a checkpoint's epoch.
+    pub fn inspect_after(device: Arc<dyn Device>, after: Epoch) -> Result<LogReader> {
+        let lock = device.lock().ok();
+        LogReader::read(device, lock, Some(after), &mut |_| ())
     }
 
     fn read(
         device: Arc<dyn Device>,
         lock: Option<DeviceLock>,
+        after: Option<Epoch>,
         tell: &mut dyn FnMut(&LogSummary),
     ) -> Result<LogReader> {
         let manifest = Manifest::read(&*device)?;
@@ -93,13 +116,25 @@ impl LogReader {
         if let Some(stray) = segments.iter().find(|s| s.run >= next_run) {
             return Err(damaged(&*device, MANIFEST, 0, &format!("it does not know \"{}\"", stray.name())));
         }
+        let base = manifest.as_ref().map_or(Epoch(0), |m| m.base);
+        if let Some(after) = after.filter(|after| *after < base) {
+            let what = match after {
+                Epoch(0) => "there is no checkpoint".to_owned(),
+                after => format!("the newest checkpoint is of epoch {}", after.0),
+            };
+            let message =
+                format!("the log in \"{}\" begins after epoch {}, but {what}", device.describe(""), base.0);
+            return Err(Error::new(SqlState::DATA_CORRUPTED, message)
+                .hint("restore the checkpoint's files from a backup; nothing was changed"));
+        }
+        let base = base.max(after.unwrap_or_default());
         let mut reader = LogReader {
             device,
             lock,
             manifest,
             segments,
-            summary: LogSummary::default(),
-            newest_seen: Epoch(0),
+            summary: LogSummary { base, pepoch: base, ..LogSummary::default() },
+            newest_seen: base,
             in_doubt: Vec::new(),
             torn: None,
         };
@@ -110,10 +145,12 @@ impl LogReader {
     /// Reads everything once, to know that it is readable and where it ends.
     fn verify(&mut self, tell: &mut dyn FnMut(&LogSummary)) -> Result<()> {
         let Some(manifest) = self.manifest.clone() else { return Ok(()) };
-        self.summary.base = manifest.base;
-        let mut tail = manifest.base;
+        let mut tail = self.summary.base;
         let mut frames = EpochFrames::default();
         for run in &manifest.runs {
+            if run.last.is_some_and(|last| last <= tail) {
+                continue;
+            }
             let mut reader = self.run(*run, tail)?;
             while reader.next(&mut frames)? {
                 self.summary.epochs += (frames.records > 0) as u64;
@@ -173,8 +210,7 @@ impl LogReader {
 
     /// The records of all epochs after `after`, in commit order.
     pub fn batches(&self, after: Epoch) -> Batches {
-        let base = self.manifest.as_ref().map_or(Epoch(0), |m| m.base);
-        let mut tail = base.max(after);
+        let mut tail = self.summary.base.max(after);
         let mut runs = Vec::new();
         for run in self.manifest.iter().flat_map(|m| &m.runs) {
             // What was found to count once must be found again.
@@ -221,6 +257,9 @@ impl LogReader {
             run.last.get_or_insert(self.summary.pepoch);
         }
         // A run that wrote nothing that counts, or nothing that is still needed, is forgotten.
+        if !options.keep {
+            manifest.base = manifest.base.max(self.summary.base);
+        }
         let base = manifest.base;
         manifest.runs.retain(|run| run.last.is_some_and(|last| last >= run.first && last > base));
         manifest.runs.push(Run {
@@ -258,7 +297,8 @@ impl LogReader {
         let files = SegmentFiles::new(self.device, lock, manifest, sealed, run_options)?;
         let counters = Arc::new(Counters::default());
         let loggers = (0..options.loggers as u32).map(|i| Logger::new(i, files.clone(), counters.clone()));
-        let closer = Closer::new(loggers.collect(), prior, counters.clone(), options.threads)?;
+        let closer =
+            Closer::new(loggers.collect(), prior, counters.clone(), options.threads, options.wall_clock)?;
         Log::start(clock, options, closer, counters, Some(files))
     }
 }

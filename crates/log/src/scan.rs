@@ -79,7 +79,7 @@ impl SegmentScan {
     /// The next good frame and its records.
     pub(crate) fn next(&mut self) -> io::Result<Option<(Frame, &[u8])>> {
         loop {
-            if self.at + frame::HEADER as u64 > self.size {
+            if self.at + frame::HEADER_2 as u64 > self.size {
                 if self.at < self.size {
                     self.bad.get_or_insert(self.at);
                 }
@@ -87,9 +87,8 @@ impl SegmentScan {
             }
             if let Some(found) = self.frame_here()? {
                 let at = self.at;
-                let size = frame::size(found.length);
-                self.at += size;
-                let start = (at - self.window_at) as usize + frame::HEADER;
+                self.at += found.size();
+                let start = (at - self.window_at) as usize + found.header_len();
                 return Ok(Some((found, &self.window[start..start + found.length as usize])));
             }
             self.bad.get_or_insert(self.at);
@@ -101,12 +100,11 @@ impl SegmentScan {
     fn frame_here(&mut self) -> io::Result<Option<Frame>> {
         self.fill(frame::HEADER as u64)?;
         let start = (self.at - self.window_at) as usize;
-        let Some(header) = self.window[start..].first_chunk() else { return Ok(None) };
-        let Some(found) = Frame::peek(header) else { return Ok(None) };
-        if found.length > self.size - self.at || frame::size(found.length) > self.size - self.at {
+        let Some(found) = self.window.get(start..).and_then(Frame::peek) else { return Ok(None) };
+        if found.length > self.size - self.at || found.size() > self.size - self.at {
             return Ok(None);
         }
-        let size = frame::size(found.length);
+        let size = found.size();
         self.fill(size)?;
         let start = (self.at - self.window_at) as usize;
         let Some(bytes) = self.window.get(start..start + size as usize) else { return Ok(None) };

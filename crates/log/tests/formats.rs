@@ -1,12 +1,12 @@
 //! Logs of every format that was ever released can still be read, and the current format is written
 //! byte for byte as it is documented in `docs/formats/log.md`.
 //!
-//! `formats/v2` was made by `write_example` below, `formats/v1` by what it was before there were physical
-//! and physiological effects.
+//! `formats/v3` was made by `write_example` below, `formats/v2` by what it was before epochs had times,
+//! `formats/v1` before there were physical and physiological effects.
 
 use planaria_base::clock::CommitClock;
 use planaria_base::{Epoch, ProcedureId, SequenceId, TableId};
-use planaria_log::{DirectoryDevice, LogReader, Options, PlannerVersion};
+use planaria_log::{DirectoryDevice, LogReader, Options, PlannerVersion, Until};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +26,7 @@ fn write_example(path: &Path) {
             segment_bytes_max: 16 << 10,
             segment_epochs_max: 3,
             threads: false,
+            wall_clock: || 815_000_000_000_000,
             ..Options::default()
         };
         let device = Arc::new(DirectoryDevice::open(path).unwrap());
@@ -100,13 +101,13 @@ fn the_current_format_is_written_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     write_example(dir.path());
     if std::env::var_os("PLANARIA_BLESS").is_some() {
-        std::fs::create_dir_all(golden("v2")).unwrap();
+        std::fs::create_dir_all(golden("v3")).unwrap();
         for (name, bytes) in files(dir.path()) {
-            std::fs::write(golden("v2").join(name), bytes).unwrap();
+            std::fs::write(golden("v3").join(name), bytes).unwrap();
         }
-        std::fs::write(golden("v2.txt"), text(dir.path())).unwrap();
+        std::fs::write(golden("v3.txt"), text(dir.path())).unwrap();
     }
-    assert!(files(dir.path()) == files(&golden("v2")), "the format changed: it needs a new version");
+    assert!(files(dir.path()) == files(&golden("v3")), "the format changed: it needs a new version");
 }
 
 fn copy_of(version: &str) -> tempfile::TempDir {
@@ -119,9 +120,26 @@ fn copy_of(version: &str) -> tempfile::TempDir {
 
 #[test]
 fn every_version_is_read() {
-    for version in ["v1", "v2"] {
+    for version in ["v1", "v2", "v3"] {
         let expected = std::fs::read_to_string(golden(&format!("{version}.txt"))).unwrap();
         assert_eq!(text(copy_of(version).path()), expected, "{version}");
+    }
+}
+
+#[test]
+fn epochs_have_times_from_version_3_on() {
+    for (version, time) in [("v2", None), ("v3", Some(815_000_000_000_000))] {
+        let dir = copy_of(version);
+        let reader = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).unwrap();
+        for batch in reader.batches(Epoch(0)) {
+            let batch = batch.unwrap();
+            assert!((0..batch.len()).all(|i| batch.time(i) == time), "{version}");
+        }
+        let until = |end| reader.batches(Epoch(0)).until(end).map(|b| b.unwrap().len()).sum::<usize>();
+        let all = reader.summary().records as usize;
+        assert_eq!(until(Until::Time(815_000_000_000_000)), all);
+        // What has no time is from before all that have.
+        assert_eq!(until(Until::Time(814_000_000_000_000)), if time.is_some() { 0 } else { all });
     }
 }
 
@@ -152,9 +170,9 @@ fn a_log_of_version_1_is_gone_on_with() {
 #[test]
 fn a_later_version_is_refused_with_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
-    for (name, mut bytes) in files(&golden("v2")) {
+    for (name, mut bytes) in files(&golden("v3")) {
         if name == "manifest" {
-            bytes[12] = 3;
+            bytes[12] = 4;
             let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..8]), &bytes[12..]);
             bytes[8..12].copy_from_slice(&crc.to_le_bytes());
         }
@@ -162,6 +180,6 @@ fn a_later_version_is_refused_with_what_to_do() {
     }
     let error = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).err().unwrap();
     assert_eq!(error.sqlstate().as_str(), "0A000");
-    assert!(error.to_string().contains("has log format 3, this program reads formats 1 to 2"), "{error}");
+    assert!(error.to_string().contains("has log format 4, this program reads formats 1 to 3"), "{error}");
     assert!(error.fields().hint.is_some());
 }

@@ -7,7 +7,7 @@ use crate::params::Params;
 use crate::role::Role;
 use crate::row::Rows;
 use crate::session::Session;
-use crate::stats::Stats;
+use crate::stats::{CheckpointReport, Stats};
 use parking_lot::Mutex;
 use planaria_base::Result;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub struct Database {
 }
 
 /// The directory of a database, made if it is not there.
-fn directory(path: &Path) -> Result<Arc<planaria_log::DirectoryDevice>> {
+pub(crate) fn directory(path: &Path) -> Result<Arc<planaria_log::DirectoryDevice>> {
     let device = planaria_log::DirectoryDevice::open(path);
     device.map(Arc::new).map_err(|e| planaria_base::Error::file("open directory", path, e))
 }
@@ -181,16 +181,30 @@ impl Database {
         self.engine.check()
     }
 
+    /// Writes a checkpoint: all rows as of now, from which a recovery begins from then on; then deletes the
+    /// log before it. Transactions wait meanwhile. After an error the checkpoint before, and the log after
+    /// it, are as they were: 53100 where the disk is full.
+    pub fn checkpoint(&self) -> Result<CheckpointReport> {
+        self.engine.checkpoint()
+    }
+
+    /// Writes all rows as of now into another directory, empty or not there yet, from which they can be
+    /// restored: a database that is opened there is this one as it was. Transactions wait meanwhile.
+    pub fn backup(&self, path: impl AsRef<Path>) -> Result<CheckpointReport> {
+        self.engine.backup(directory(path.as_ref())?, None)
+    }
+
     /// Returns when everything committed so far is on disk, whatever the durability; at once where
     /// nothing is logged.
     pub fn flush(&self) -> Result<()> {
         self.engine.flush()
     }
 
-    /// Writes out the log, syncs it and closes the database; sessions still open hear 57P01.
+    /// Writes out the log (and before that a checkpoint, with [`Options::checkpoint_on_close`]), syncs it and
+    /// closes the database; sessions still open hear 57P01.
     /// Dropping the last handle does the same but cannot report an error.
     pub fn close(self) -> Result<()> {
         self.pool.lock().clear();
-        self.engine.flush()
+        self.engine.close()
     }
 }

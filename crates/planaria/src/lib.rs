@@ -28,9 +28,12 @@
 //! * [`Ticket`] is a commit's way to the disk: wait for it, ask it, or await it.
 //! * [`Error`] has PostgreSQL's SQLSTATE, position, detail and hint.
 //!
+//! * [`checkpoint`]: checkpoints and backups in directories, and restoring from them.
+//!
 //! This room assembles the others; see `ARCHITECTURE.md` for the map.
 
 mod change;
+pub mod checkpoint;
 mod clients;
 mod database;
 mod describe;
@@ -53,8 +56,8 @@ pub use clients::{Client, ClientState, Clients, Signal};
 pub use database::Database;
 pub use graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
 pub use options::{
-    Durability, LogKind, Options, ProtocolKind, RecoveryPhases, RecoveryProgress, RecoveryReport,
-    RecoveryStage, Scheme, TaskKind, TaskRecord,
+    Durability, LoadedCheckpoint, LogKind, Options, ProtocolKind, RecoveryPhases, RecoveryProgress,
+    RecoveryReport, RecoveryStage, Scheme, TaskKind, TaskRecord,
 };
 pub use params::{Bytes, Param, ParamRef, Params};
 pub use planaria_base::{Datum, Error, Numeric, Result, RoleId, SqlState, Type};
@@ -66,7 +69,7 @@ pub use statement::{
     CopyColumns, CopyForm, CopyFormat, CopyHeader, CopyOptions, Done, Parsed, SessionState, Statement,
     StatementKind, TransactionStatus, parse,
 };
-pub use stats::{Memory, Stats};
+pub use stats::{CheckpointReport, CheckpointStats, Memory, Restart, Stats};
 pub use ticket::Ticket;
 
 /// Whether a text ends a statement: all quotes closed, a semicolon at its end. For prompts.

@@ -1,7 +1,7 @@
 //! How a database is opened.
 
 use crate::database::Database;
-use planaria_base::Result;
+use planaria_base::{Error, Result};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,6 +86,8 @@ impl From<Durability> for planaria_log::Durability {
 /// What a recovery does at the moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RecoveryStage {
+    /// The rows of a checkpoint are loaded.
+    Load,
     /// The log is read once, to know that it is whole and where it ends.
     #[default]
     Check,
@@ -101,6 +103,10 @@ pub enum RecoveryStage {
 pub struct RecoveryProgress {
     /// What is being done.
     pub stage: RecoveryStage,
+    /// In stage `Load`: rows loaded.
+    pub rows: u64,
+    /// In stage `Load`: rows of the checkpoint.
+    pub rows_total: u64,
     /// Records checked so far, and in the end all there are: as many as transactions to replay.
     pub records: u64,
     /// Bytes of log replayed.
@@ -132,9 +138,28 @@ pub struct RecoveryPhases {
     pub index: Duration,
 }
 
+/// The checkpoint that a recovery began with.
+#[derive(Clone, Debug, Default)]
+pub struct LoadedCheckpoint {
+    /// Its number.
+    pub number: u32,
+    /// The epoch whose end it shows: the log after it was replayed.
+    pub epoch: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of them, as stored.
+    pub bytes: u64,
+    /// Time for loading.
+    pub took: Duration,
+    /// Newer checkpoints that are damaged, and how. The log after this one was still whole.
+    pub passed_over: Vec<Error>,
+}
+
 /// What a recovery did.
 #[derive(Clone, Debug, Default)]
 pub struct RecoveryReport {
+    /// The checkpoint it began with, if there was one.
+    pub checkpoint: Option<LoadedCheckpoint>,
     /// The scheme it used.
     pub scheme: Scheme,
     /// Threads that replayed.
@@ -160,6 +185,14 @@ pub struct RecoveryReport {
     pub tasks: Vec<TaskRecord>,
 }
 
+/// When checkpoints are written without being asked for; 0 of each: never for that reason.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CheckpointPolicy {
+    pub(crate) timeout: Duration,
+    pub(crate) log_bytes_max: u64,
+    pub(crate) restart_target: Duration,
+}
+
 pub(crate) type OnRecovery = Arc<dyn Fn(RecoveryProgress) + Send + Sync>;
 
 /// Builds a database: protocol, log, durability.
@@ -180,6 +213,10 @@ pub struct Options {
     pub(crate) recovery_threads: usize,
     pub(crate) recovery_batch: Option<usize>,
     pub(crate) record_recovery_tasks: bool,
+    pub(crate) checkpoint_threads: usize,
+    pub(crate) checkpoints: CheckpointPolicy,
+    pub(crate) checkpoint_on_close: bool,
+    pub(crate) keep_log: bool,
     pub(crate) on_recovery: Option<OnRecovery>,
 }
 
@@ -201,6 +238,10 @@ impl Options {
             recovery_threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
             recovery_batch: None,
             record_recovery_tasks: false,
+            checkpoint_threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            checkpoints: CheckpointPolicy::default(),
+            checkpoint_on_close: false,
+            keep_log: false,
             on_recovery: None,
         }
     }
@@ -251,6 +292,46 @@ impl Options {
     #[must_use]
     pub fn record_recovery_tasks(mut self, record: bool) -> Options {
         self.record_recovery_tasks = record;
+        self
+    }
+    /// Threads that write a checkpoint, each into a file of its own; at least 1. One a core without.
+    #[must_use]
+    pub fn checkpoint_threads(mut self, threads: usize) -> Options {
+        self.checkpoint_threads = threads.max(1);
+        self
+    }
+    /// Writes a checkpoint so long after the last one, if anything was logged since; never by time with 0,
+    /// the default.
+    #[must_use]
+    pub fn checkpoint_timeout(mut self, timeout: Duration) -> Options {
+        self.checkpoints.timeout = timeout;
+        self
+    }
+    /// Writes a checkpoint when the log after the last one has so many bytes; never by size with 0, the
+    /// default.
+    #[must_use]
+    pub fn max_wal_size(mut self, bytes: u64) -> Options {
+        self.checkpoints.log_bytes_max = bytes;
+        self
+    }
+    /// Writes checkpoints so that opening the database again would not take longer than this, as far as
+    /// they can help: see [`Restart`](crate::Restart). Not for this reason with 0, the default.
+    #[must_use]
+    pub fn restart_target(mut self, time: Duration) -> Options {
+        self.checkpoints.restart_target = time;
+        self
+    }
+    /// Whether [`Database::close`] writes a checkpoint, so that opening replays nothing.
+    #[must_use]
+    pub fn checkpoint_on_close(mut self, write: bool) -> Options {
+        self.checkpoint_on_close = write;
+        self
+    }
+    /// Whether the log before a checkpoint stays: with it and a backup, any moment since the backup can be
+    /// restored. Without, the next checkpoint deletes it.
+    #[must_use]
+    pub fn keep_log(mut self, keep: bool) -> Options {
+        self.keep_log = keep;
         self
     }
     /// Is told of a recovery's progress, some times a second, by the thread that opens.

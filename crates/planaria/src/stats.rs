@@ -23,6 +23,68 @@ pub struct Stats {
     pub sync_histogram: Vec<u64>,
     /// Memory of the tables.
     pub memory: Memory,
+    /// Checkpoints, and what a restart would take.
+    pub checkpoint: CheckpointStats,
+}
+
+/// The newest checkpoint, what has been logged since, and how long opening the database would take.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CheckpointStats {
+    /// Number of the newest one; 0 if there is none.
+    pub number: u32,
+    /// The epoch whose end it shows.
+    pub epoch: u64,
+    /// Its rows.
+    pub rows: u64,
+    /// Bytes of them, as stored.
+    pub bytes: u64,
+    /// Since it was written, or the database opened.
+    pub age: Duration,
+    /// Checkpoints written since the database was opened.
+    pub written: u64,
+    /// Checkpoints that could not be written since then.
+    pub failed: u64,
+    /// Bytes of log after it.
+    pub log_bytes: u64,
+    /// What opening would take now.
+    pub restart: Restart,
+}
+
+/// How long opening a database would take.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Restart {
+    /// Loading the checkpoint.
+    pub load: Duration,
+    /// Checking and replaying the log after it.
+    pub replay: Duration,
+    /// Whether the rates behind this were measured on this database, not assumed.
+    pub measured: bool,
+}
+
+impl Restart {
+    /// Both.
+    pub fn total(&self) -> Duration {
+        self.load + self.replay
+    }
+}
+
+/// A checkpoint that was written. All 0 where nothing is logged: there is nothing to write then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckpointReport {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The epoch whose end it shows.
+    pub epoch: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of rows, as stored.
+    pub bytes: u64,
+    /// Bytes of rows before compression.
+    pub raw_bytes: u64,
+    /// Files of the log that were deleted after it.
+    pub log_files_deleted: usize,
+    /// Time for writing.
+    pub took: Duration,
 }
 
 /// Memory of tables and indexes.

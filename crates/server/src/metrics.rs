@@ -162,6 +162,18 @@ impl Metrics {
         page.head("planaria_log_sync_seconds", "histogram", "Time of syncs of the log.");
         let (syncs, time) = (&stats.sync_histogram, stats.sync_time.as_secs_f64());
         write_histogram(&mut page.0, "planaria_log_sync_seconds", None, 0, syncs, time);
+        let c = &stats.checkpoint;
+        page.one("planaria_checkpoints_total", "counter", "Checkpoints written.", c.written as f64);
+        let help = "Checkpoints that could not be written.";
+        page.one("planaria_checkpoints_failed_total", "counter", help, c.failed as f64);
+        page.one("planaria_checkpoint_bytes", "gauge", "Bytes of the newest checkpoint.", c.bytes as f64);
+        let help = "Time since the newest checkpoint was written, or the database opened.";
+        page.one("planaria_checkpoint_age_seconds", "gauge", help, c.age.as_secs_f64());
+        let help = "Bytes of the log that a restart would replay.";
+        page.one("planaria_log_pending_bytes", "gauge", help, c.log_bytes as f64);
+        page.head("planaria_restart_seconds", "gauge", "What a restart would take now, by what it would do.");
+        page.labelled("planaria_restart_seconds", "of", "load", c.restart.load.as_secs_f64());
+        page.labelled("planaria_restart_seconds", "of", "replay", c.restart.replay.as_secs_f64());
         let memory = &stats.memory;
         page.one("planaria_rows", "gauge", "Rows of all tables.", memory.rows as f64);
         let open = stats.open_snapshots as f64;
@@ -204,6 +216,26 @@ impl Metrics {
             stats.log_records,
             mib(stats.log_bytes),
             stats.fsyncs
+        );
+        let c = &stats.checkpoint;
+        match c.number {
+            0 => out.push_str("checkpoint     none\n"),
+            n => {
+                let (rows, size, age) = (c.rows, mib(c.bytes), c.age.as_secs());
+                let _ = writeln!(out, "checkpoint     {n}: {rows} rows, {size:.1} MiB, {age} s old");
+            }
+        }
+        if c.failed > 0 {
+            let _ = writeln!(out, "               {} could not be written", c.failed);
+        }
+        let _ = writeln!(
+            out,
+            "restart        {:.1} s now: {:.1} s to load, {:.1} s to replay {:.1} MiB of log{}",
+            c.restart.total().as_secs_f64(),
+            c.restart.load.as_secs_f64(),
+            c.restart.replay.as_secs_f64(),
+            mib(c.log_bytes),
+            if c.restart.measured { "" } else { " (at assumed rates)" }
         );
         let _ = writeln!(
             out,

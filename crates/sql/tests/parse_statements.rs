@@ -442,6 +442,7 @@ fn directions_of_cursors() {
 fn other_statements() {
     assert_eq!(one("SHOW all"), StatementKind::Show("all".into()));
     assert_eq!(one("checkpoint"), StatementKind::Checkpoint);
+    assert_eq!(one("BACKUP TO '/tmp/b'"), StatementKind::Backup("/tmp/b".into()));
     assert_eq!(one("VACUUM (ANALYZE) t"), StatementKind::NoOperation("VACUUM".into()));
     assert_eq!(one("COMMENT ON TABLE t IS 'it''s; mine'"), StatementKind::NoOperation("COMMENT".into()));
     assert_eq!(one("LISTEN t"), StatementKind::Unsupported("LISTEN".into()));

@@ -51,6 +51,7 @@ mod lock;
 mod node;
 mod pool;
 mod remove;
+mod separators;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod tree;
@@ -244,6 +245,11 @@ impl BTree {
     /// See [`OrderedIndex::remove`].
     pub fn remove(&self, pin: Pinned<'_>, key: &[u64], value: u64) -> bool {
         dispatch!(self, tree => tree.remove(pin, key, value))
+    }
+    /// Keys, ascending, that cut it into about `wanted` ranges with about as many entries each; at most
+    /// `wanted - 1`, fewer in a small tree.
+    pub fn separators(&self, wanted: usize, pin: Pinned<'_>) -> Vec<Vec<u64>> {
+        dispatch!(self, tree => tree.separators(wanted, pin))
     }
     /// See [`OrderedIndex::clear`].
     pub fn clear(&self, pin: Pinned<'_>) {

@@ -22,6 +22,7 @@ pub mod btree;
 mod heap;
 pub mod key;
 pub mod old;
+mod ranges;
 pub mod reclaim;
 pub mod record;
 pub mod restore;

@@ -16,6 +16,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const VICTIM: &str = "PLANARIA_CRASH_VICTIM";
+/// Whether the victim writes one checkpoint after the other, so that it dies within one.
+const CHECKPOINTS: &str = "PLANARIA_CRASH_CHECKPOINTS";
 const THREADS: i64 = 3;
 const ACCOUNTS: i64 = 40;
 
@@ -60,6 +62,14 @@ fn victim() {
         .collect();
     println!("ready");
     std::thread::scope(|scope| {
+        if std::env::var(CHECKPOINTS).is_ok() {
+            scope.spawn(|| {
+                loop {
+                    db.checkpoint().expect("a checkpoint");
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            });
+        }
         for thread in 0..THREADS {
             let (db, first) = (&db, done[thread as usize] + 1);
             scope.spawn(move || {
@@ -96,8 +106,12 @@ fn one(session: &mut Session, thread: i64, n: i64) {
 }
 
 /// Starts the victim, lets it run, kills it; what it acknowledged, per thread.
-fn crash(dir: &Path, run: Duration, acknowledged: &mut HashMap<i64, i64>) {
-    let mut child = Command::new(std::env::current_exe().expect("this test"))
+fn crash(dir: &Path, run: Duration, checkpoints: bool, acknowledged: &mut HashMap<i64, i64>) {
+    let mut command = Command::new(std::env::current_exe().expect("this test"));
+    if checkpoints {
+        command.env(CHECKPOINTS, "yes");
+    }
+    let mut child = command
         .args(["victim", "--exact", "--nocapture", "--test-threads=1"])
         .env(VICTIM, dir)
         .stdout(Stdio::piped())
@@ -179,10 +193,19 @@ fn verify(dir: &Path, acknowledged: &HashMap<i64, i64>) -> i64 {
 
 #[test]
 fn nothing_acknowledged_is_ever_lost() {
+    again_and_again(false, 40);
+}
+
+#[test]
+fn nor_in_the_middle_of_checkpoints() {
+    again_and_again(true, 20);
+}
+
+fn again_and_again(checkpoints: bool, crashes: u32) {
     if std::env::var(VICTIM).is_ok() {
         return;
     }
-    let crashes: u32 = std::env::var("PLANARIA_CRASHES").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
+    let crashes: u32 = std::env::var("PLANARIA_CRASHES").ok().and_then(|n| n.parse().ok()).unwrap_or(crashes);
     let mut seed: u64 = std::env::var("PLANARIA_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     println!("seed {seed}, {crashes} crashes");
     let dir = tempfile::tempdir().expect("a directory");
@@ -194,10 +217,14 @@ fn nothing_acknowledged_is_ever_lost() {
     for _ in 0..crashes {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let run = Duration::from_millis(30 + (seed >> 33) % 220);
-        crash(dir.path(), run, &mut acknowledged);
+        crash(dir.path(), run, checkpoints, &mut acknowledged);
         let now = verify(dir.path(), &acknowledged);
         assert!(now >= total);
         total = now;
+    }
+    if checkpoints {
+        let newest = planaria::checkpoint::verify(dir.path(), 2, &mut |_, _| ()).expect("a checkpoint");
+        assert!(newest.number > crashes, "{} checkpoints, {crashes} crashes", newest.number);
     }
     println!("{total} transactions, {} acknowledged", acknowledged.values().sum::<i64>());
     assert!(total > 0, "no victim lived long enough to do anything");

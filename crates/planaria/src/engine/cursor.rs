@@ -174,15 +174,15 @@ mod tests {
         assert_eq!(go(Forward(0)), [1]);
         assert_eq!(go(Forward(-1)), [0]);
         assert_eq!(go(Forward(10)), [1, 2, 3, 4]);
-        assert_eq!(go(Forward(1)), []);
+        assert!(go(Forward(1)).is_empty());
         assert_eq!(go(Forward(-1)), [4]);
         assert_eq!(go(Absolute(2)), [1]);
         assert_eq!(go(Relative(2)), [3]);
         assert_eq!(go(Absolute(-1)), [4]);
-        assert_eq!(go(Absolute(-9)), []);
+        assert!(go(Absolute(-9)).is_empty());
         assert_eq!(go(ForwardAll), [0, 1, 2, 3, 4]);
         assert_eq!(go(BackwardAll), [4, 3, 2, 1, 0]);
-        assert_eq!(go(Relative(i64::MAX)), []);
+        assert!(go(Relative(i64::MAX)).is_empty());
         assert_eq!(go(Forward(i64::MIN)), [4, 3, 2, 1, 0]);
     }
 

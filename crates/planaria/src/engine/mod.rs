@@ -8,13 +8,17 @@
 //! * [`user`]: who a session is; [`permit`]: what that role may run;
 //! * [`host`]: what a running program may ask (inputs, sequences, messages);
 //! * [`schema`]: changes of the catalog, behind the [`gate`];
-//! * [`replay`]: the engine's side of recovery.
+//! * [`replay`]: the engine's side of recovery; [`checkpoint`]: that of checkpoints;
+//!   [`checkpointer`]: when they are written; [`budget`]: what a restart would take.
 //!
 //! Everything is generic over the protocol and dispatched once, when a database is opened; the
 //! traits [`EngineApi`] and [`SessionApi`] are the way in, one virtual call per statement.
 
 mod bind;
 mod block;
+mod budget;
+mod checkpoint;
+mod checkpointer;
 mod copy;
 mod counters;
 mod cursor;
@@ -47,15 +51,17 @@ use crate::row::{Column, Rows};
 use crate::session::{Notice, PreparedCall, StatementResult, Submitted};
 use crate::sink::RowSink;
 use crate::statement::{Done, Parsed, TransactionStatus};
-use crate::stats::{Memory, Stats};
+use crate::stats::{CheckpointReport, Memory, Stats};
 use crate::ticket::Ticket;
 use crate::{Durability, LogKind, Scheme};
 use arc_swap::ArcSwap;
+use checkpointer::Checkpointer;
 use parking_lot::Mutex;
 use planaria_base::clock::CommitClock;
 use planaria_base::{Datum, Epoch, Error, ProcedureId, Result, RoleId, SqlState, Type};
 use planaria_catalog::Catalog;
-use planaria_log::{Device, Log, LogReader, PlannerVersion};
+use planaria_checkpoint::Manifest;
+use planaria_log::{Device, Log, LogReader, LogSummary, PlannerVersion, Until};
 use planaria_protocol::{Protocol, ProtocolJob};
 use planaria_sql::ast;
 use planaria_storage::TableSet;
@@ -64,8 +70,9 @@ use session::SessionCore;
 use snapshot::Snapshot;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+pub(crate) use checkpoint::decode_catalog;
 pub(crate) use host::clock_micros;
 pub(crate) use reading::SnapshotList;
 pub(crate) use serve::KeptState;
@@ -104,6 +111,15 @@ pub(crate) trait EngineApi: Send + Sync {
     fn open_on_copy(&self, device: Option<Arc<dyn Device>>, options: &Options) -> Result<Arc<dyn EngineApi>>;
     fn flush(&self) -> Result<()>;
     fn served_to(&self, clients: &Arc<dyn Clients>);
+    fn checkpoint(&self) -> Result<CheckpointReport>;
+    fn close(&self) -> Result<()>;
+    /// Writes the database into an empty directory. Of one that was replayed to be restored: the identity the
+    /// copy gets, a new one without, and the epoch it shows at least.
+    fn backup(
+        &self,
+        device: Arc<dyn Device>,
+        restored: Option<(Option<[u8; 16]>, Epoch)>,
+    ) -> Result<CheckpointReport>;
 }
 
 /// A session, whatever the protocol.
@@ -182,6 +198,12 @@ pub(crate) struct Engine<P: Protocol> {
     /// Who is connected to the server, if there is one.
     clients: crate::clients::Lent,
     open_snapshots: reading::SnapshotList,
+    /// Held by who writes a checkpoint.
+    checkpoints: Mutex<checkpoint::Checkpoints>,
+    budget: Mutex<budget::Budget>,
+    /// The database is being closed: a checkpoint under way is given up.
+    stopping: Arc<AtomicBool>,
+    checkpoint_on_close: bool,
 }
 
 /// Opens an engine: on a device, or in memory.
@@ -191,24 +213,36 @@ pub(crate) fn open_engine(device: Option<Arc<dyn Device>>, options: Options) -> 
         type Output = Result<Arc<dyn EngineApi>>;
         fn run<P: Protocol>(self) -> Self::Output {
             let engine = Engine::<P>::new(Arc::new(CommitClock::new(Epoch(1))), &self.1)?;
-            Ok(Arc::new(Handle(engine.start(self.0, &self.1)?)))
+            Handle::open(engine.start(self.0, &self.1)?, &self.1)
         }
     }
     options.protocol.dispatch(Open(device, options))
 }
 
-/// An engine in memory, in the state that a log says; nothing is written to the log.
-pub(crate) fn replay_engine(reader: &LogReader, options: Options) -> Result<Arc<dyn EngineApi>> {
-    struct Replay<'r>(&'r LogReader, Options);
+/// An engine in memory, in the state that a checkpoint and the log after it say, all of it or up to and with
+/// a transaction; nothing is written.
+pub(crate) fn replay_engine(
+    device: &dyn Device,
+    checkpoint: Option<&Manifest>,
+    reader: &LogReader,
+    until: Option<Until>,
+    options: Options,
+) -> Result<Arc<dyn EngineApi>> {
+    struct Replay<'r>(&'r dyn Device, Option<&'r Manifest>, &'r LogReader, Option<Until>, Options);
     impl ProtocolJob for Replay<'_> {
         type Output = Result<Arc<dyn EngineApi>>;
         fn run<P: Protocol>(self) -> Self::Output {
-            let engine = Engine::<P>::new(Arc::new(CommitClock::new(Epoch(1))), &self.1)?;
-            engine.replay(self.0, &self.1)?;
-            Ok(Arc::new(Handle(engine)))
+            let Replay(device, checkpoint, reader, until, options) = self;
+            let engine = Engine::<P>::new(Arc::new(CommitClock::new(Epoch(1))), &options)?;
+            if let Some(manifest) = checkpoint {
+                let mut teller = replay::Teller::new(options.on_recovery.clone());
+                engine.restore_one(device, manifest, options.recovery_threads, &mut teller)?;
+            }
+            engine.replay(reader, until, &options)?;
+            Ok(Arc::new(Handle(engine, None)))
         }
     }
-    options.protocol.dispatch(Replay(reader, options))
+    options.protocol.dispatch(Replay(device, checkpoint, reader, until, options))
 }
 
 impl<P: Protocol> Engine<P> {
@@ -230,6 +264,10 @@ impl<P: Protocol> Engine<P> {
             recovery: Mutex::new(None),
             clients: crate::clients::Lent::default(),
             open_snapshots: Default::default(),
+            checkpoints: Mutex::new(checkpoint::Checkpoints::new(options)),
+            budget: Mutex::default(),
+            stopping: Arc::default(),
+            checkpoint_on_close: options.checkpoint_on_close,
         }))
     }
 
@@ -248,29 +286,52 @@ impl<P: Protocol> Engine<P> {
     fn recover(self: Arc<Self>, device: Arc<dyn Device>, options: &Options) -> Result<Arc<Engine<P>>> {
         let engine = self;
         let mut teller = replay::Teller::new(options.on_recovery.clone());
-        let reader = LogReader::open_telling(device, &mut |found| teller.checked(found))?;
-        engine.replay(&reader, options)?;
+        let lock = LogReader::lock(&*device)?;
+        let found = planaria_checkpoint::find(&*device)?;
+        let restored = engine.restore(&*device, &found, options, &mut teller)?;
+        let after = restored.epoch();
+        let began = Instant::now();
+        let mut tell = |found: &LogSummary| teller.checked(found);
+        let reader =
+            LogReader::open_after(device.clone(), lock, after, &mut tell).map_err(|e| restored.why_not(e))?;
+        let loaded = restored.loaded;
+        engine.replay(&reader, None, options)?;
+        engine.budget.lock().replayed(reader.summary().bytes, began.elapsed());
         let log = reader.resume(
             engine.clock.clone(),
             planaria_log::Options {
                 durability: options.durability.into(),
                 loggers: options.loggers,
                 planner_version: PLANNER_VERSION,
+                keep: options.keep_log,
+                database: loaded.as_ref().and(found.database()),
                 ..Default::default()
             },
         )?;
+        // What a crash between a checkpoint and the deletion behind it has left.
+        planaria_checkpoint::clean(&*device, loaded.as_ref().map(|c| c.number))?;
+        if after > Epoch(0) && !options.keep_log {
+            log.delete_through(after)?;
+        }
+        engine.checkpoints.lock().next = found.next;
+        if let Some(loaded) = loaded {
+            engine.recovery.lock().get_or_insert_default().checkpoint = Some(loaded);
+        }
         engine.log.set(Arc::new(log)).map_err(|_| Error::internal("two logs"))?;
         Ok(engine)
     }
 
-    /// Brings the engine to the state that a log says.
-    fn replay(self: &Arc<Self>, reader: &LogReader, options: &Options) -> Result<()> {
+    /// Brings the engine to the state that a log says, all of it or up to and with a transaction.
+    fn replay(self: &Arc<Self>, reader: &LogReader, until: Option<Until>, options: &Options) -> Result<()> {
         let engine = self;
         let summary = reader.summary();
         if summary.records > 0 {
             let mut replay = replay::Replay::new(engine, options.on_recovery.clone(), summary.records)?;
-            let (batches, scheme) =
-                (reader.batches(summary.base).replayed_by(PLANNER_VERSION), options.recovery);
+            let mut batches = reader.batches(summary.base).replayed_by(PLANNER_VERSION);
+            if let Some(until) = until {
+                batches = batches.until(until);
+            }
+            let scheme = options.recovery;
             let mut how = planaria_recovery::Options {
                 threads: options.recovery_threads,
                 record_tasks: options.record_recovery_tasks,
@@ -279,6 +340,7 @@ impl<P: Protocol> Engine<P> {
             how.batch = options.recovery_batch.unwrap_or(how.batch);
             let report = scheme.replay(batches, summary.bytes, &how, &mut replay)?;
             *engine.recovery.lock() = Some(RecoveryReport {
+                checkpoint: None,
                 scheme,
                 threads: report.threads,
                 barriers: report.barriers,
@@ -309,8 +371,19 @@ impl<P: Protocol> Engine<P> {
     }
 }
 
-/// The engine as [`EngineApi`]: sessions need to share it.
-struct Handle<P: Protocol>(Arc<Engine<P>>);
+/// The engine as [`EngineApi`]: sessions need to share it. Dropping it ends the thread that writes
+/// checkpoints.
+struct Handle<P: Protocol>(
+    Arc<Engine<P>>,
+    #[allow(dead_code, reason = "dropping it is its use")] Option<Checkpointer>,
+);
+
+impl<P: Protocol> Handle<P> {
+    fn open(engine: Arc<Engine<P>>, options: &Options) -> Result<Arc<dyn EngineApi>> {
+        let checkpointer = Checkpointer::start(&engine, options.checkpoints)?;
+        Ok(Arc::new(Handle(engine, checkpointer)))
+    }
+}
 
 impl<P: Protocol> EngineApi for Handle<P> {
     fn session(&self) -> Result<Box<dyn SessionApi>> {
@@ -345,6 +418,7 @@ impl<P: Protocol> EngineApi for Handle<P> {
             sync_time: log.as_ref().map_or(Duration::ZERO, |l| l.sync_time),
             sync_histogram: log.as_ref().map_or(Vec::new(), |l| l.sync_histogram.to_vec()),
             memory,
+            checkpoint: engine.checkpoint_stats(),
         }
     }
 
@@ -396,7 +470,26 @@ impl<P: Protocol> EngineApi for Handle<P> {
     fn open_on_copy(&self, device: Option<Arc<dyn Device>>, options: &Options) -> Result<Arc<dyn EngineApi>> {
         let copy = Engine::<P>::new(Arc::new(CommitClock::new(self.0.clock.epoch().next())), options)?;
         copy.install(Arc::new(self.0.copy_state()?));
-        Ok(Arc::new(Handle(copy.start(device, options)?)))
+        Handle::open(copy.start(device, options)?, options)
+    }
+
+    fn checkpoint(&self) -> Result<CheckpointReport> {
+        self.0.checkpoint()
+    }
+
+    fn close(&self) -> Result<()> {
+        if self.0.checkpoint_on_close {
+            self.0.checkpoint()?;
+        }
+        self.flush()
+    }
+
+    fn backup(
+        &self,
+        device: Arc<dyn Device>,
+        restored: Option<(Option<[u8; 16]>, Epoch)>,
+    ) -> Result<CheckpointReport> {
+        self.0.backup(&*device, restored)
     }
 
     fn flush(&self) -> Result<()> {

@@ -9,6 +9,7 @@ use super::host::{Inputs, Recorded};
 use super::session::SessionCore;
 use crate::options::{OnRecovery, RecoveryProgress, RecoveryStage};
 use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
+use planaria_checkpoint::LoadProgress;
 use planaria_exec::Interrupt;
 use planaria_log::{Call, Effect, Keeping, LogSummary, RowChange};
 use planaria_protocol::Protocol;
@@ -55,6 +56,13 @@ impl Teller {
     pub(super) fn checked(&mut self, found: &LogSummary) {
         let (records, bytes_total) = (found.records, found.bytes);
         self.tell(false, || RecoveryProgress { records, bytes_total, ..Default::default() });
+    }
+
+    /// A checkpoint is being loaded.
+    pub(super) fn loaded(&mut self, p: &LoadProgress) {
+        let (rows, rows_total) = (p.rows, p.rows_total);
+        let stage = RecoveryStage::Load;
+        self.tell(rows == rows_total, || RecoveryProgress { stage, rows, rows_total, ..Default::default() });
     }
 
     fn tell(&mut self, now: bool, progress: impl FnOnce() -> RecoveryProgress) {

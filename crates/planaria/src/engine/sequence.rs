@@ -151,6 +151,11 @@ impl SequenceState {
         Ok(())
     }
 
+    /// Where it stands, as [`SequenceState::restore`] takes it: the next value, and whether the last was given.
+    pub(crate) fn position(&self) -> (i64, bool) {
+        (self.next.load(Ordering::SeqCst), self.exhausted.load(Ordering::SeqCst))
+    }
+
     /// Puts it where a rewrite left it.
     pub(crate) fn restore(&self, next: i64, exhausted: bool) {
         self.next.store(next, Ordering::SeqCst);

@@ -19,6 +19,7 @@ use planaria_sql::ast::{self, Statement, StatementKind};
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_sql::parse;
 use planaria_storage::Header;
+use std::any::TypeId;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -270,6 +271,16 @@ impl<P: Protocol> SessionCore<P> {
         Ok(())
     }
 
+    /// Where transactions run one at a time, a checkpoint would wait for its own.
+    fn refuse_in_serial_block(&self, what: &str) -> Result<()> {
+        let serial = TypeId::of::<P>() == TypeId::of::<planaria_protocol::Serial>();
+        if serial && !matches!(self.block, Block::None) {
+            let message = format!("{what} cannot run inside a transaction block");
+            return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+        }
+        Ok(())
+    }
+
     /// Runs one statement and waits until it is durable.
     pub(super) fn run_statement(
         &mut self,
@@ -331,9 +342,30 @@ impl<P: Protocol> SessionCore<P> {
                 .at(statement.position));
             }
             StatementKind::NoOperation(tag) => done(tag),
+            StatementKind::Backup(directory) => {
+                if !self.newest_catalog().is_superuser(self.user.current()) {
+                    return Err(Error::new(
+                        SqlState::INSUFFICIENT_PRIVILEGE,
+                        "must be superuser to do BACKUP",
+                    )
+                    .detail("It writes files of the server."));
+                }
+                self.refuse_in_serial_block("BACKUP")?;
+                let device = crate::database::directory(std::path::Path::new(directory))?;
+                self.engine.backup(&*device, None)?;
+                done("BACKUP")
+            }
             StatementKind::Checkpoint => {
-                return Err(Error::unsupported("CHECKPOINT", "The log alone recovers the database for now.")
-                    .at(statement.position));
+                let role = self.user.current();
+                if !self.newest_catalog().is_superuser(role) {
+                    return Err(Error::new(
+                        SqlState::INSUFFICIENT_PRIVILEGE,
+                        "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT",
+                    ));
+                }
+                self.refuse_in_serial_block("CHECKPOINT")?;
+                self.engine.checkpoint()?;
+                done("CHECKPOINT")
             }
             StatementKind::Unsupported(what) => {
                 return Err(Error::unsupported(

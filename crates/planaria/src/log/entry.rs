@@ -23,6 +23,8 @@ pub struct Entry {
     pub sequence: u32,
     /// The run of the database that wrote it.
     pub run: u32,
+    /// When its epoch was closed, to be written: UTC. Logs of older formats do not say.
+    pub closed: Option<String>,
     /// Bytes it takes in the log.
     pub bytes: usize,
     /// What it says.
@@ -252,8 +254,8 @@ fn undecodable(record: &RawRecord<'_>, what: &str) -> Error {
 }
 
 impl Names {
-    pub(super) fn new() -> Names {
-        Names { catalog: Catalog::default(), layouts: HashMap::new(), written: HashMap::new() }
+    pub(super) fn new(catalog: Catalog) -> Names {
+        Names { catalog, layouts: HashMap::new(), written: HashMap::new() }
     }
 
     /// Goes along with the schema changes of a record.
@@ -429,7 +431,14 @@ impl Names {
                 Body::Effects { changes }
             }
         };
-        Ok(Entry { epoch: ts.epoch().0, sequence: ts.sequence(), run, bytes: record.size(), body })
+        Ok(Entry {
+            epoch: ts.epoch().0,
+            sequence: ts.sequence(),
+            run,
+            closed: None,
+            bytes: record.size(),
+            body,
+        })
     }
 
     fn change(&mut self, effect: &Effect, bytes: usize) -> Change {

@@ -24,8 +24,10 @@ pub use entry::{Body, Change, ChangeKind, Entry, Field};
 pub use summary::{ChangeTotal, KindTotal, ProcedureTotal, Summary};
 pub use verify::{Replayed, TableVerdict, Verification, verify, verify_device};
 
+use crate::engine::decode_catalog;
 use entry::Names;
 use planaria_base::{CommitTs, Datum, Epoch, Error, Result, SqlState, Type};
+use planaria_checkpoint::Manifest;
 use planaria_log::{Device, DirectoryDevice, LogReader};
 use serde::Serialize;
 use std::path::Path;
@@ -34,7 +36,10 @@ use summary::Tally;
 
 /// A log opened to look at it.
 pub struct LogView {
+    device: Arc<dyn Device>,
     reader: LogReader,
+    /// The checkpoint that the log goes on from.
+    checkpoint: Option<Manifest>,
     overview: Overview,
 }
 
@@ -49,6 +54,8 @@ pub struct Overview {
     pub durable_epoch: u64,
     /// Epochs up to here are in a checkpoint.
     pub base_epoch: u64,
+    /// That checkpoint.
+    pub checkpoint: Option<Checkpoint>,
     /// Epochs with records.
     pub epochs: u64,
     /// Records.
@@ -59,6 +66,19 @@ pub struct Overview {
     pub runs: Vec<Run>,
     /// Files, by run, logger and number.
     pub segments: Vec<Segment>,
+}
+
+/// The checkpoint that a log goes on from.
+#[derive(Clone, Debug, Serialize)]
+pub struct Checkpoint {
+    /// Number, from 1.
+    pub number: u32,
+    /// The epoch whose end it shows.
+    pub epoch: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of rows, as stored.
+    pub bytes: u64,
 }
 
 /// A run of the database: the time from one opening to the next.
@@ -127,10 +147,14 @@ impl LogView {
     #[doc(hidden)]
     pub fn open_device(device: Arc<dyn Device>) -> Result<LogView> {
         let place = device.describe("");
-        let reader = LogReader::inspect(device)?;
-        let Some(database) = reader.database() else { return Err(no_log(&place)) };
-        let overview = overview(&reader, Datum::Uuid(database).display(&Type::Uuid))?;
-        Ok(LogView { reader, overview })
+        let checkpoint = planaria_checkpoint::open(&*device)?;
+        let after = checkpoint.as_ref().map_or(Epoch(0), |c| c.epoch);
+        let reader = LogReader::inspect_after(device.clone(), after)?;
+        let Some(database) = reader.database().or(checkpoint.as_ref().map(|c| c.database)) else {
+            return Err(no_log(&place));
+        };
+        let overview = overview(&reader, checkpoint.as_ref(), Datum::Uuid(database).display(&Type::Uuid))?;
+        Ok(LogView { device, reader, checkpoint, overview })
     }
 
     /// What it consists of.
@@ -141,13 +165,15 @@ impl LogView {
     /// Reads the records that pass the filter, in commit order: sums them all up, and gives the first
     /// `limit` of them to `each`. 42P01 or 42883 where the filter names what no schema of the log has.
     pub fn read(&self, filter: &Filter, limit: usize, each: &mut dyn FnMut(Entry)) -> Result<Summary> {
-        let mut names = Names::new();
+        let catalog = self.checkpoint.as_ref().map(decode_catalog).transpose()?;
+        let mut names = Names::new(catalog.unwrap_or_default());
         let mut tally = Tally::default();
         let mut shown = 0;
-        let (mut table_met, mut procedure_met) = (filter.table.is_none(), filter.procedure.is_none());
+        let mut table_met = filter.table.as_deref().is_none_or(|t| names.has_table(t));
+        let mut procedure_met = filter.procedure.as_deref().is_none_or(|p| names.has_procedure(p));
         for batch in self.reader.batches(Epoch(self.overview.base_epoch)) {
             let batch = batch?;
-            for record in batch.records() {
+            for (i, record) in batch.records().enumerate() {
                 let ts = record.commit_ts();
                 // The schema is that under which the record is read: that after its own changes.
                 names.follow(&record)?;
@@ -159,7 +185,9 @@ impl LogView {
                 tally.add(&record, &mut names)?;
                 if shown < limit {
                     shown += 1;
-                    each(names.entry(&record, batch.run())?);
+                    let mut entry = names.entry(&record, batch.run())?;
+                    entry.closed = batch.time(i).map(|time| Datum::Int(time).display(&Type::Timestamp));
+                    each(entry);
                 }
             }
         }
@@ -197,7 +225,7 @@ fn no_log(directory: &str) -> Error {
         .hint("Name the directory of a database, as for planaria shell DIR or planaria run --data DIR.")
 }
 
-fn overview(reader: &LogReader, database: String) -> Result<Overview> {
+fn overview(reader: &LogReader, checkpoint: Option<&Manifest>, database: String) -> Result<Overview> {
     let summary = reader.summary();
     let epoch = |e: Epoch| e.0;
     Ok(Overview {
@@ -205,6 +233,12 @@ fn overview(reader: &LogReader, database: String) -> Result<Overview> {
         in_use: reader.is_live(),
         durable_epoch: summary.pepoch.0,
         base_epoch: summary.base.0,
+        checkpoint: checkpoint.map(|c| Checkpoint {
+            number: c.number,
+            epoch: c.epoch.0,
+            rows: c.rows(),
+            bytes: c.bytes(),
+        }),
         epochs: summary.epochs,
         records: summary.records,
         bytes: summary.bytes,

@@ -82,7 +82,8 @@ pub fn verify_device(
         };
         let options = Options::new().recovery(scheme).recovery_threads(threads);
         let start = Instant::now();
-        let engine = replay_engine(&view.reader, options).map_err(place)?;
+        let engine = replay_engine(&*view.device, view.checkpoint.as_ref(), &view.reader, None, options)
+            .map_err(place)?;
         let seconds = start.elapsed().as_secs_f64();
         engine.check().map_err(place)?;
         digests.push(engine.digests().map_err(place)?);

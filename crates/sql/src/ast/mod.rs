@@ -572,6 +572,8 @@ pub enum StatementKind {
     Discard(String),
     /// CHECKPOINT
     Checkpoint,
+    /// BACKUP TO directory
+    Backup(String),
     /// CREATE ROLE | USER | GROUP
     CreateRole { name: RoleSpec, options: Vec<RoleOption> },
     /// ALTER ROLE and ALTER GROUP

@@ -48,6 +48,11 @@ impl Parser<'_> {
                 self.bump();
                 Ok(StatementKind::Checkpoint)
             }
+            "backup" => {
+                self.bump();
+                self.expect_word("to")?;
+                Ok(StatementKind::Backup(self.string()?))
+            }
             "reindex" => self.skip("REINDEX"),
             "analyze" | "analyse" => self.skip("ANALYZE"),
             "vacuum" => self.skip("VACUUM"),

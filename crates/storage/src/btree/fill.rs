@@ -246,7 +246,7 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
 
 /// Appends all words of a key that was in a node that checked, under the caller's pin.
 #[inline]
-fn push_key<const W: usize, const LONG: bool>(cell: &Cell<W>, words: &mut Vec<u64>) {
+pub(super) fn push_key<const W: usize, const LONG: bool>(cell: &Cell<W>, words: &mut Vec<u64>) {
     words.extend_from_slice(&cell[..inline_words(W, LONG)]);
     if LONG {
         // SAFETY: as the caller promises.

@@ -1,0 +1,321 @@
+//! Writing a checkpoint with threads, each into a file of its own.
+
+use crate::block::BlockBuf;
+use crate::format::{FileHeader, Kind};
+use crate::manifest::{FileMark, Manifest, Part, TableMark};
+use crate::notes::Notes;
+use crate::source::{KeyRange, Source, SourceTable};
+use crate::store::{draft_name, manifest_name, rows_name};
+use planaria_base::{Error, Result, TableId};
+use planaria_log::{Device, DeviceFile};
+use planaria_storage::table::hash_image;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// A file is synced each time so many bytes have been written: what waits in memory for the disk stays
+/// bounded, and a commit's sync does not wait behind all of it.
+const SYNC_BYTES: u64 = 32 << 20;
+/// Blocks are handed to the device in writes of about this size.
+const WRITE_BYTES: usize = 1 << 20;
+/// Ranges a thread is to find of a table, so that the last one to end ends early.
+const RANGES_PER_THREAD: u64 = 4;
+/// Tables smaller than this are not divided.
+const RANGE_BYTES_MIN: u64 = 1 << 20;
+
+/// How a checkpoint is written.
+#[derive(Clone)]
+pub struct WriteOptions {
+    /// Threads, at least 1.
+    pub threads: usize,
+    /// Bytes of rows, before compression, after which a block ends.
+    pub block_bytes: usize,
+    /// Bytes of rows, before compression, after which a part ends.
+    pub part_bytes: u64,
+    /// What goes into the manifest beside the rows.
+    pub notes: Notes,
+}
+
+impl Default for WriteOptions {
+    /// A thread a core, blocks of 256 KiB, parts of 8 MiB.
+    fn default() -> WriteOptions {
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        WriteOptions { threads, block_bytes: 256 << 10, part_bytes: 8 << 20, notes: Notes::default() }
+    }
+}
+
+/// How far it is.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct WriteProgress {
+    /// Rows written.
+    pub rows: u64,
+    /// Bytes written.
+    pub bytes: u64,
+}
+
+/// Hears of progress; an error of it ends the writing.
+pub type Tell<'t> = &'t (dyn Fn(WriteProgress) -> Result<()> + Sync);
+
+/// A checkpoint that was written and installed.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// What it is.
+    pub manifest: Manifest,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Writes checkpoint `number` of a database from a source, and installs it: when this returns, it is on disk
+/// and the newest. `tell` hears of progress from any thread; its
+/// error ends the writing. After an error what was written is deleted
+/// again, if that is possible, and older checkpoints are as they were.
+pub fn write(
+    device: &dyn Device,
+    database: [u8; 16],
+    number: u32,
+    source: &dyn Source,
+    options: &WriteOptions,
+    tell: Tell<'_>,
+) -> Result<Written> {
+    let start = Instant::now();
+    let job = Job {
+        device,
+        source,
+        options,
+        header: FileHeader { kind: Kind::Rows, database, number, which: 0, epoch: source.epoch(), size: 0 },
+        tasks: tasks(source, options.threads.max(1)),
+        next: AtomicUsize::new(0),
+        failed: OnceLock::new(),
+        rows: AtomicU64::new(0),
+        bytes: AtomicU64::new(0),
+        tell,
+    };
+    let outcome = job.run().and_then(|(files, parts, tables)| {
+        let took = start.elapsed();
+        let manifest = Manifest {
+            database,
+            number,
+            epoch: source.epoch(),
+            catalog: source.catalog()?,
+            sequences: source.sequences(),
+            tables,
+            files,
+            parts,
+            notes: Notes { took_micros: took.as_micros() as u64, ..options.notes.clone() },
+        };
+        install(device, &manifest)?;
+        Ok(Written { manifest, took: start.elapsed() })
+    });
+    if outcome.is_err() {
+        discard(device, number);
+    }
+    outcome
+}
+
+/// Makes the checkpoint the newest: the only step that counts.
+fn install(device: &dyn Device, manifest: &Manifest) -> Result<()> {
+    let draft = draft_name(manifest.number);
+    let file = device.create(&draft)?;
+    file.write_at(&manifest.encode(), 0)?;
+    file.sync_data()?;
+    // The names of the rows' files are on disk before the manifest's is.
+    device.sync_directory()?;
+    device.rename(&draft, &manifest_name(manifest.number))?;
+    device.sync_directory()?;
+    Ok(())
+}
+
+/// Takes back what was written of a checkpoint that failed. What cannot be deleted now is deleted when the
+/// database is opened next. One whose manifest may be in place is left alone.
+fn discard(device: &dyn Device, number: u32) {
+    let Ok(names) = device.list() else { return };
+    if names.contains(&manifest_name(number)) {
+        return;
+    }
+    let prefix = format!("{}-", manifest_name(number));
+    for name in names.iter().filter(|n| n.starts_with(&prefix) || **n == draft_name(number)) {
+        let _ = device.delete(name);
+    }
+    let _ = device.sync_directory();
+}
+
+/// What there is to do: large tables first.
+fn tasks(source: &dyn Source, threads: usize) -> Vec<(TableId, KeyRange)> {
+    let mut tables = source.tables();
+    tables.sort_by_key(|t| std::cmp::Reverse(t.bytes));
+    let total: u64 = tables.iter().map(|t| t.bytes).sum();
+    let share = (total / (threads as u64 * RANGES_PER_THREAD)).max(RANGE_BYTES_MIN);
+    let ranges = |t: &SourceTable| {
+        let wanted = if threads == 1 { 1 } else { t.bytes.div_ceil(share).max(1) };
+        source.ranges(t.id, wanted as usize).into_iter().map(|range| (t.id, range)).collect::<Vec<_>>()
+    };
+    tables.iter().flat_map(ranges).collect()
+}
+
+struct Job<'j> {
+    device: &'j dyn Device,
+    source: &'j dyn Source,
+    options: &'j WriteOptions,
+    header: FileHeader,
+    tasks: Vec<(TableId, KeyRange)>,
+    next: AtomicUsize,
+    /// The first error of any thread: all end with it.
+    failed: OnceLock<Error>,
+    rows: AtomicU64,
+    bytes: AtomicU64,
+    tell: Tell<'j>,
+}
+
+type Sums = BTreeMap<TableId, (u64, u64)>;
+
+impl Job<'_> {
+    fn run(&self) -> Result<(Vec<FileMark>, Vec<Part>, Vec<TableMark>)> {
+        let threads = self.options.threads.clamp(1, self.tasks.len().max(1));
+        let done: Vec<Result<Writer<'_>>> = std::thread::scope(|scope| {
+            let others: Vec<_> =
+                (1..threads as u32).map(|file| scope.spawn(move || self.write_file(file))).collect();
+            let mine = self.write_file(0);
+            let joined = others.into_iter().map(|thread| {
+                thread.join().unwrap_or_else(|_| Err(Error::internal("a checkpoint's thread panicked")))
+            });
+            std::iter::once(mine).chain(joined).collect()
+        });
+        let mut sums: Sums = self.source.tables().iter().map(|t| (t.id, (0, 0))).collect();
+        let (mut files, mut parts) = (Vec::new(), Vec::new());
+        for writer in done {
+            let writer = writer?;
+            files.push(FileMark { size: writer.written });
+            parts.extend(writer.parts);
+            for (id, (rows, hash)) in writer.sums {
+                let sum = sums.entry(id).or_default();
+                *sum = (sum.0 + rows, sum.1.wrapping_add(hash));
+            }
+        }
+        let tables = sums.into_iter().map(|(id, (rows, hash))| TableMark { id, rows, hash }).collect();
+        Ok((files, parts, tables))
+    }
+
+    fn write_file(&self, number: u32) -> Result<Writer<'_>> {
+        let outcome = Writer::begin(self, number).and_then(|mut writer| {
+            while let Some((table, range)) = self.tasks.get(self.next.fetch_add(1, Ordering::Relaxed)) {
+                writer.range(*table, range)?;
+            }
+            writer.end()?;
+            Ok(writer)
+        });
+        outcome.map_err(|e| self.failed.get_or_init(|| e).clone())
+    }
+}
+
+/// A thread with its file.
+struct Writer<'j> {
+    job: &'j Job<'j>,
+    number: u32,
+    file: Arc<dyn DeviceFile>,
+    seed: u32,
+    block: BlockBuf,
+    /// Blocks to be written.
+    out: Vec<u8>,
+    /// Bytes of the file without `out`.
+    written: u64,
+    synced: u64,
+    part: Option<Part>,
+    parts: Vec<Part>,
+    sums: Sums,
+}
+
+impl<'j> Writer<'j> {
+    fn begin(job: &'j Job<'j>, number: u32) -> Result<Writer<'j>> {
+        let header = FileHeader { which: number, ..job.header };
+        let file = job.device.create(&rows_name(header.number, number))?;
+        let (head, seed) = header.encode();
+        Ok(Writer {
+            job,
+            number,
+            file,
+            seed,
+            block: BlockBuf::default(),
+            out: head.to_vec(),
+            written: 0,
+            synced: 0,
+            part: None,
+            parts: Vec::new(),
+            sums: Sums::new(),
+        })
+    }
+
+    /// Writes the rows of a range, in parts of their own.
+    fn range(&mut self, table: TableId, range: &KeyRange) -> Result<()> {
+        let job = self.job;
+        let (mut rows, mut hash) = (0u64, 0u64);
+        job.source.rows(table, range, &mut |row| {
+            rows += 1;
+            hash = hash.wrapping_add(hash_image(row));
+            self.block.push(row);
+            if self.block.bytes() >= job.options.block_bytes { self.end_block(table) } else { Ok(()) }
+        })?;
+        self.end_block(table)?;
+        self.end_part();
+        let sum = self.sums.entry(table).or_default();
+        *sum = (sum.0 + rows, sum.1.wrapping_add(hash));
+        Ok(())
+    }
+
+    fn end_block(&mut self, table: TableId) -> Result<()> {
+        if self.block.rows() == 0 {
+            return Ok(());
+        }
+        if let Some(error) = self.job.failed.get() {
+            return Err(error.clone());
+        }
+        let at = self.written + self.out.len() as u64;
+        let part = self.part.get_or_insert(Part {
+            table,
+            file: self.number,
+            offset: at,
+            bytes: 0,
+            raw_bytes: 0,
+            rows: 0,
+            blocks: 0,
+        });
+        let rows = self.block.rows() as u64;
+        part.rows += rows;
+        part.raw_bytes += self.block.bytes() as u64;
+        let ordinal = part.blocks as u32;
+        part.blocks += 1;
+        self.block.seal(&mut self.out, self.written, self.seed, table, ordinal);
+        let size = self.written + self.out.len() as u64 - at;
+        part.bytes += size;
+        let full = part.raw_bytes >= self.job.options.part_bytes;
+        if full {
+            self.end_part();
+        }
+        if self.out.len() >= WRITE_BYTES {
+            self.flush()?;
+        }
+        let rows = self.job.rows.fetch_add(rows, Ordering::Relaxed) + rows;
+        let bytes = self.job.bytes.fetch_add(size, Ordering::Relaxed) + size;
+        (self.job.tell)(WriteProgress { rows, bytes })
+    }
+
+    fn end_part(&mut self) {
+        self.parts.extend(self.part.take());
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.write_at(&self.out, self.written)?;
+        self.written += self.out.len() as u64;
+        self.out.clear();
+        if self.written - self.synced >= SYNC_BYTES {
+            self.file.sync_data()?;
+            self.synced = self.written;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.flush()?;
+        Ok(self.file.sync_data()?)
+    }
+}

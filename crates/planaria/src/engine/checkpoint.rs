@@ -1,0 +1,360 @@
+//! Checkpoints of the engine: what goes into one, and the engine made from one.
+//!
+//! To write one (`planaria_checkpoint` does the writing):
+//!
+//! 1. close the gate: nobody is in the middle of a transaction;
+//! 2. close the epoch S and wait until it is on disk: what is in the tables is what commits up to the end
+//!    of S left, and the log begins anew behind it;
+//! 3. write tables, catalog and sequences; open the gate;
+//! 4. older checkpoints go, then the log up to S.
+//!
+//! (Before 1, whoever is in the middle of a transaction that changes rows in place ends it: protocol
+//! `serial`.) A transaction after S needs nothing from before: its record names its procedure by version, and the
+//! catalog keeps all versions; a transaction block that is open meanwhile has only read so far.
+
+use super::Engine;
+use super::gate::Exclusive;
+use super::replay::Teller;
+use super::sequence::SequenceState;
+use super::snapshot::Snapshot;
+use crate::options::{LoadedCheckpoint, Options};
+use crate::stats::{CheckpointReport, CheckpointStats};
+use planaria_base::{Epoch, Error, Result, SequenceId, SqlState, TableId, WorkerId};
+use planaria_catalog::Catalog;
+use planaria_checkpoint::{
+    Found, KeyRange, LoadOptions, Manifest, Notes, SequenceMark, Source, SourceTable, WriteOptions, Written,
+};
+use planaria_log::{Device, LogReader};
+use planaria_protocol::Protocol;
+use planaria_storage::reclaim::Participant;
+use planaria_storage::{Header, TableSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What the engine knows of its checkpoints.
+pub(super) struct Checkpoints {
+    /// Threads that write one.
+    threads: usize,
+    /// Number of the next one.
+    pub(super) next: u32,
+    /// The log before a checkpoint stays.
+    keep_log: bool,
+}
+
+impl Checkpoints {
+    pub(super) fn new(options: &Options) -> Checkpoints {
+        Checkpoints { threads: options.checkpoint_threads, next: 1, keep_log: options.keep_log }
+    }
+}
+
+/// What was restored, before the log is read.
+pub(super) struct Restored {
+    pub(super) loaded: Option<LoadedCheckpoint>,
+    /// Why newer checkpoints were not.
+    passed_over: Vec<Error>,
+}
+
+impl Restored {
+    /// The epoch after which the log is needed: 0 without a checkpoint.
+    pub(super) fn epoch(&self) -> Epoch {
+        self.loaded.as_ref().map_or(Epoch(0), |loaded| Epoch(loaded.epoch))
+    }
+
+    /// The reason why the log cannot be opened: that a checkpoint is damaged, if one is. An older one helps
+    /// only with the log after it.
+    pub(super) fn why_not(&self, error: Error) -> Error {
+        match self.passed_over.first() {
+            Some(damage) => damage.clone().detail(error.message()),
+            None => error,
+        }
+    }
+}
+
+/// A database that stands still.
+struct Still<'g, H: Header> {
+    snapshot: Arc<Snapshot<H>>,
+    epoch: Epoch,
+    /// Nobody is at work as long as this lives.
+    _alone: Exclusive<'g>,
+}
+
+impl<H: Header> Source for Still<'_, H> {
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    fn catalog(&self) -> Result<Vec<u8>> {
+        encode(&self.snapshot.catalog)
+    }
+
+    fn sequences(&self) -> Vec<SequenceMark> {
+        let mark = |(i, state): (usize, &Option<Arc<SequenceState>>)| {
+            let (next, exhausted) = state.as_ref()?.position();
+            Some(SequenceMark { id: SequenceId(i as u32), next, exhausted })
+        };
+        self.snapshot.sequences.iter().enumerate().filter_map(mark).collect()
+    }
+
+    fn tables(&self) -> Vec<SourceTable> {
+        let tables = self.snapshot.tables.iter();
+        tables.map(|t| SourceTable { id: t.id(), bytes: t.memory().row_bytes }).collect()
+    }
+
+    fn ranges(&self, table: TableId, wanted: usize) -> Vec<KeyRange> {
+        let mut participant = Participant::new();
+        let guard = participant.guard();
+        KeyRange::between(self.snapshot.tables.get(table).separators(wanted, guard.pinned()))
+    }
+
+    fn rows(
+        &self,
+        table: TableId,
+        range: &KeyRange,
+        each: &mut dyn FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        let mut participant = Participant::new();
+        let guard = participant.guard();
+        let (from, to) = (range.from.as_deref(), range.to.as_deref());
+        self.snapshot.tables.get(table).for_each_row_in(from, to, guard.pinned(), each)
+    }
+}
+
+/// A catalog as checkpoints hold it: JSON. The log from which it could be made again will be gone, so it is
+/// read back first.
+fn encode(catalog: &Catalog) -> Result<Vec<u8>> {
+    let failed = |e: serde_json::Error| Error::internal(format!("the catalog cannot be encoded: {e}"));
+    let bytes = serde_json::to_vec(catalog).map_err(failed)?;
+    let back: Catalog = serde_json::from_slice(&bytes).map_err(failed)?;
+    if back != *catalog {
+        return Err(Error::internal("the catalog is another one after being encoded"));
+    }
+    Ok(bytes)
+}
+
+/// The catalog of a checkpoint.
+pub(crate) fn decode_catalog(manifest: &Manifest) -> Result<Catalog> {
+    serde_json::from_slice(&manifest.catalog).map_err(|e| {
+        let message = format!("the catalog of checkpoint {} cannot be decoded", manifest.number);
+        Error::new(SqlState::DATA_CORRUPTED, message)
+            .detail(e.to_string())
+            .hint("the checkpoint may have been written by a newer version of Planaria")
+    })
+}
+
+/// Under a protocol that runs one transaction at a time and changes rows in place: nobody is in the middle
+/// of one. Under others, nothing.
+struct Turn<'e, P: Protocol> {
+    engine: &'e Engine<P>,
+    worker: WorkerId,
+    txn: P::Txn,
+}
+
+impl<'e, P: Protocol> Turn<'e, P> {
+    /// Waits for it: before the gate is closed, so that who has it can end.
+    fn take(engine: &'e Engine<P>) -> Result<Turn<'e, P>> {
+        let worker = engine.gate.sit_down()?;
+        let mut txn = engine.protocol.worker(worker);
+        engine.protocol.begin(&mut txn);
+        Ok(Turn { engine, worker, txn })
+    }
+}
+
+impl<P: Protocol> Drop for Turn<'_, P> {
+    fn drop(&mut self) {
+        let tables = self.engine.snapshot.load();
+        self.engine.protocol.abort(&mut self.txn, &tables.tables);
+        self.engine.gate.stand_up(self.worker);
+    }
+}
+
+fn report(written: &Written) -> CheckpointReport {
+    let manifest = &written.manifest;
+    CheckpointReport {
+        number: manifest.number,
+        epoch: manifest.epoch.0,
+        rows: manifest.rows(),
+        bytes: manifest.bytes(),
+        raw_bytes: manifest.raw_bytes(),
+        log_files_deleted: 0,
+        took: written.took,
+    }
+}
+
+/// An identity for a database that never had one: a version 4 UUID.
+fn random_id() -> Result<[u8; 16]> {
+    let mut id = [0; 16];
+    getrandom::fill(&mut id).map_err(|e| Error::internal(format!("no random numbers: {e}")))?;
+    id[6] = id[6] & 0x0f | 0x40;
+    id[8] = id[8] & 0x3f | 0x80;
+    Ok(id)
+}
+
+impl<P: Protocol> Engine<P> {
+    /// Writes a checkpoint and deletes what it makes unnecessary. Without a log there is nothing to do.
+    pub(super) fn checkpoint(&self) -> Result<CheckpointReport> {
+        let outcome = self.write_checkpoint();
+        if outcome.is_err() {
+            self.budget.lock().failed();
+        }
+        outcome
+    }
+
+    fn write_checkpoint(&self) -> Result<CheckpointReport> {
+        let Some(log) = self.log.get() else { return Ok(CheckpointReport::default()) };
+        let (Some(device), Some(database)) = (log.device(), log.database()) else {
+            return Ok(CheckpointReport::default());
+        };
+        let mut checkpoints = self.checkpoints.lock();
+        log.health()?;
+        let number = checkpoints.next;
+        checkpoints.next += 1;
+        let turn = Turn::take(self)?;
+        let source = self.source()?;
+        let (epoch, log_bytes) = (source.epoch, log.stats().bytes);
+        log.end_segments();
+        let written = self.write_source(&*device, database, number, &source, checkpoints.threads);
+        drop(source);
+        drop(turn);
+        let written = written.map_err(|e| e.context(format!("checkpoint {number}")))?;
+        let mut report = report(&written);
+        self.budget.lock().installed(report, log_bytes);
+        let deleting = |e: Error| e.context("deleting what the checkpoint made unnecessary");
+        planaria_checkpoint::clean(&*device, Some(number)).map_err(deleting)?;
+        if !checkpoints.keep_log {
+            report.log_files_deleted = log.delete_through(epoch).map_err(deleting)?;
+        }
+        Ok(report)
+    }
+
+    /// Writes the database as it is now into another directory, which has to be empty.
+    pub(super) fn backup(
+        &self,
+        device: &dyn Device,
+        restored: Option<(Option<[u8; 16]>, Epoch)>,
+    ) -> Result<CheckpointReport> {
+        let _lock = LogReader::lock(device)?;
+        if device.list()?.iter().any(|name| name != "lock") {
+            let message = format!("directory \"{}\" exists but is not empty", device.describe(""));
+            return Err(Error::new(SqlState::DUPLICATE_FILE, message)
+                .hint("Name a directory that is empty, or is not there yet."));
+        }
+        let threads = self.checkpoints.lock().threads;
+        let _turn = Turn::take(self)?;
+        let mut source = self.source()?;
+        let known = match restored {
+            Some((identity, epoch)) => {
+                source.epoch = source.epoch.max(epoch);
+                identity
+            }
+            None => self.log.get().and_then(|log| log.database()),
+        };
+        let database = known.map_or_else(random_id, Ok)?;
+        let written = self.write_source(device, database, 1, &source, threads);
+        written.map(|w| report(&w)).map_err(|e| e.context("backup"))
+    }
+
+    /// The database standing still, at the end of an epoch that is on disk.
+    fn source(&self) -> Result<Still<'_, P::Header>> {
+        let alone = self.gate.close();
+        let epoch = match self.log.get() {
+            Some(log) => log.flush()?,
+            None => self.clock.epoch(),
+        };
+        Ok(Still { snapshot: self.snapshot.load_full(), epoch, _alone: alone })
+    }
+
+    fn write_source(
+        &self,
+        device: &dyn Device,
+        database: [u8; 16],
+        number: u32,
+        source: &dyn Source,
+        threads: usize,
+    ) -> Result<Written> {
+        let notes = Notes { began_micros: super::host::clock_micros(), ..self.budget.lock().notes() };
+        let options = WriteOptions { threads, notes, ..Default::default() };
+        let goes_on = |_| {
+            if self.stopping.load(Ordering::Relaxed) {
+                return Err(Error::new(SqlState::ADMIN_SHUTDOWN, "the database is shutting down"));
+            }
+            Ok(())
+        };
+        planaria_checkpoint::write(device, database, number, source, &options, &goes_on)
+    }
+
+    /// Checkpoints, and what a restart would take.
+    pub(super) fn checkpoint_stats(&self) -> CheckpointStats {
+        let log_bytes = self.log.get().map_or(0, |log| log.stats().bytes);
+        self.budget.lock().stats(log_bytes)
+    }
+
+    /// Becomes what the newest checkpoint that is whole says, if there is one.
+    pub(super) fn restore(
+        &self,
+        device: &dyn Device,
+        found: &Found,
+        options: &Options,
+        teller: &mut Teller,
+    ) -> Result<Restored> {
+        let mut passed_over: Vec<Error> = found.errors.clone();
+        for manifest in &found.manifests {
+            match self.restore_one(device, manifest, options.recovery_threads, teller) {
+                Ok(mut loaded) => {
+                    loaded.passed_over.clone_from(&passed_over);
+                    return Ok(Restored { loaded: Some(loaded), passed_over });
+                }
+                Err(e) if e.sqlstate() == SqlState::DATA_CORRUPTED => passed_over.push(e),
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(Restored { loaded: None, passed_over })
+    }
+
+    /// Becomes what a checkpoint says. After an error it is as before.
+    pub(super) fn restore_one(
+        &self,
+        device: &dyn Device,
+        manifest: &Manifest,
+        threads: usize,
+        teller: &mut Teller,
+    ) -> Result<LoadedCheckpoint> {
+        let catalog = Arc::new(decode_catalog(manifest)?);
+        let mut tables: TableSet<P::Header> = TableSet::default();
+        for table in catalog.tables.iter().flatten() {
+            tables.insert(Arc::new(Snapshot::new_table(&catalog, table.id)?));
+        }
+        let loaded =
+            planaria_checkpoint::load(device, manifest, &tables, LoadOptions { threads }, &mut |p| {
+                teller.loaded(&p);
+            })?;
+        let marks = &manifest.sequences;
+        let state = |definition: &planaria_catalog::Sequence| {
+            let state = SequenceState::new(definition.clone());
+            if let Some(mark) = marks.iter().find(|mark| mark.id == definition.id) {
+                state.restore(mark.next, mark.exhausted);
+            }
+            Arc::new(state)
+        };
+        let sequences = catalog.sequences.iter().map(|s| s.as_ref().map(state)).collect();
+        self.install(Arc::new(Snapshot::new(catalog, tables, sequences)?));
+        let mut budget = self.budget.lock();
+        budget.noted(&manifest.notes);
+        budget.loaded(CheckpointReport {
+            number: manifest.number,
+            epoch: manifest.epoch.0,
+            rows: loaded.rows,
+            bytes: loaded.bytes,
+            raw_bytes: manifest.raw_bytes(),
+            log_files_deleted: 0,
+            took: loaded.took,
+        });
+        Ok(LoadedCheckpoint {
+            number: manifest.number,
+            epoch: manifest.epoch.0,
+            rows: loaded.rows,
+            bytes: loaded.bytes,
+            took: loaded.took,
+            passed_over: Vec::new(),
+        })
+    }
+}
