@@ -331,6 +331,12 @@ impl Session {
         self.api.role()
     }
 
+    /// Before this session's thread waits for a row that another transaction has claimed, it calls this
+    /// with what is to run then: for threads that serve others as well. At first that just runs.
+    pub fn sleeps_by(&mut self, sleeper: fn(&mut dyn FnMut())) {
+        self.api.sleeps_by(sleeper);
+    }
+
     /// The value of a setting, as SHOW has it; 42704 where there is none of that name.
     pub fn setting(&self, name: &str) -> Result<&str> {
         self.api.setting(name)

@@ -16,7 +16,11 @@
 //! 4. *Savepoints*: [`Protocol::rollback_to`] undoes writes; what was read stays read.
 //! 5. *Snapshots*: between [`Protocol::open_snapshot`] and [`Protocol::close_snapshot`] a
 //!    [`SnapshotReader`] reads the state at the end of an epoch, while transactions go on ([`snapshot`]).
-//! 6. After a [`Conflict`] only `abort` makes sense; then the transaction may be tried again.
+//! 6. After a [`Conflict`] only `abort`, `retry` or `go_back` makes sense; then the transaction, or what
+//!    it did since a [`Point`], may be tried again.
+//! 7. *Waiting*, where transactions overlap: one that claims what it changes ([`Protocol::claim_writes`])
+//!    never finds a row that it has claimed changed by another, and whoever meets a claim can wait for it.
+//!    See `claim`.
 //!
 //! What is read before `commit` says so may be inconsistent under an optimistic scheme
 //! ([`Protocol::validate`] tells), but is always memory-safe.
@@ -25,6 +29,7 @@
 //! here is statically dispatched: the scheme is chosen once, by [`ProtocolKind::dispatch`].
 
 pub mod backoff;
+mod claim;
 mod door;
 pub mod serial;
 mod shelf;
@@ -32,6 +37,7 @@ pub mod silo;
 pub mod snapshot;
 
 pub use backoff::Backoff;
+pub use claim::{ClaimInfo, Unclaimed, Wait};
 pub use serial::Serial;
 pub use shelf::{ProtocolJob, ProtocolKind};
 pub use silo::Silo;
@@ -40,6 +46,7 @@ pub use snapshot::{SnapshotReader, Snapshots};
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Epoch, Error, IndexId, SqlState, TableId, WorkerId};
 use planaria_storage::{Arena, ArenaFull, Header, Image, IndexSet, KeyBuf, KeyRange, Table, TableSet};
+use std::time::Duration;
 
 /// Why a transaction cannot go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -53,6 +60,9 @@ pub enum Conflict {
     Phantom,
     /// Another transaction is putting the same unique key in.
     Key,
+    /// Another transaction has claimed a row, or is putting a key in and will take its time:
+    /// [`Protocol::await_claim`] waits for it.
+    Claimed,
     /// Not a conflict: the transaction has used up its arena. Trying again does not help.
     ArenaFull,
     /// Not a conflict: the transaction reads a snapshot, and wanted to write.
@@ -63,11 +73,12 @@ pub enum Conflict {
 
 impl Conflict {
     /// All of them, in the order of their numbers: for counters.
-    pub const ALL: [Conflict; 7] = [
+    pub const ALL: [Conflict; 8] = [
         Conflict::Validation,
         Conflict::Locked,
         Conflict::Phantom,
         Conflict::Key,
+        Conflict::Claimed,
         Conflict::ArenaFull,
         Conflict::ReadOnly,
         Conflict::Long,
@@ -80,6 +91,7 @@ impl Conflict {
             Conflict::Locked => "locked",
             Conflict::Phantom => "phantom",
             Conflict::Key => "key",
+            Conflict::Claimed => "claimed",
             Conflict::ArenaFull => "arena_full",
             Conflict::ReadOnly => "read_only",
             Conflict::Long => "long",
@@ -290,6 +302,65 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Ends the savepoint; its writes belong to what is around it.
     fn release(&self, txn: &mut Self::Txn, savepoint: Savepoint);
 
+    /// From now to its end the transaction claims every row before it changes it; where another has the
+    /// claim, it meets [`Conflict::Claimed`].
+    fn claim_writes(&self, txn: &mut Self::Txn) {
+        let _ = txn;
+    }
+
+    /// Claims a row that has been read, if the transaction claims what it changes; otherwise looks whether
+    /// another has. `false`: another has, and `wait` is not set; with it that is [`Conflict::Claimed`], but
+    /// for a transaction that claims nothing: to that the row is as it is.
+    fn claim(
+        &self,
+        txn: &mut Self::Txn,
+        table: &Table<Self::Header>,
+        row: RowHandle,
+        wait: bool,
+    ) -> Result<bool, Conflict> {
+        let _ = (txn, table, row, wait);
+        Ok(true)
+    }
+
+    /// Waits for what the last [`Conflict::Claimed`] was about, after `go_back` or `retry`: when it is over,
+    /// the claim is the transaction's. `patience` says how long to sleep before it is asked again.
+    fn await_claim(
+        &self,
+        txn: &mut Self::Txn,
+        patience: &mut dyn FnMut() -> Option<Duration>,
+    ) -> Result<(), Unclaimed> {
+        let _ = (txn, patience);
+        Ok(())
+    }
+
+    /// The claims that are held or waited for.
+    fn claims(&self) -> Vec<ClaimInfo> {
+        Vec::new()
+    }
+
+    /// Remembers what has been written and read. Points nest with savepoints and end by `pass`.
+    fn point(&self, txn: &mut Self::Txn) -> Point {
+        Point { savepoint: self.savepoint(txn), reads: 0, nodes: 0, moved: false }
+    }
+
+    /// Undoes all writes since the point, and forgets what was read since: whoever calls this has not
+    /// let anything out of it. The point stays in force. Whether what was read before still holds.
+    fn go_back(&self, txn: &mut Self::Txn, point: Point, tables: &TableSet<Self::Header>) -> bool {
+        self.rollback_to(txn, point.savepoint, tables);
+        true
+    }
+
+    /// Ends the point.
+    fn pass(&self, txn: &mut Self::Txn, point: Point) {
+        self.release(txn, point.savepoint);
+    }
+
+    /// Takes everything back, as `abort`, for another attempt: claims are kept, and if there are any, the
+    /// transaction goes on in the next `begin`.
+    fn retry(&self, txn: &mut Self::Txn, tables: &TableSet<Self::Header>) {
+        self.abort(txn, tables);
+    }
+
     /// Whether everything read so far still holds: for transactions that may be zombies.
     fn validate(&self, txn: &mut Self::Txn) -> bool;
 
@@ -308,7 +379,7 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Commits. `committed` runs once the outcome is certain, with the transaction's place in the order;
     /// its writes can still be asked for. A transaction that wrote nothing draws no timestamp: its place
     /// is right before the commit that will draw the one returned. After an error, too, the
-    /// transaction is over: it has been aborted.
+    /// transaction is over, as after `retry`.
     fn commit(
         &self,
         txn: &mut Self::Txn,
@@ -343,4 +414,14 @@ pub struct Savepoint {
     serial: u32,
     /// The enclosing savepoint's `writes` and `serial`.
     outer: (u32, u32),
+}
+
+/// A point in a transaction to which it can return, writes and reads. See [`Protocol::go_back`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Point {
+    savepoint: Savepoint,
+    /// Elements of the read set and of the node set at that point, and whether a node had moved.
+    reads: u32,
+    nodes: u32,
+    moved: bool,
 }

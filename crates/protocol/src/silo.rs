@@ -10,13 +10,15 @@
 //! **Header bits.** One word a record.
 //!
 //! ```text
-//!  63      62       61     60 .. 0
-//!  LOCKED  ABSENT   DEAD   commit timestamp of the last write
+//!  63      62       61     60        59 .. 0
+//!  LOCKED  ABSENT   DEAD   CLAIMED   commit timestamp of the last write
 //! ```
 //!
 //! ABSENT: no row here, either not yet (the placeholder of an insert that has not committed) or no
 //! more. DEAD (with ABSENT): never again; the record is being taken out of the indexes. A record goes
-//! from placeholder to present to dead, never back: who inserts a key anew takes a new record.
+//! from placeholder to present to dead, never back: who inserts a key anew takes a new record. A
+//! placeholder of a transaction that claims has its worker's number, plus one, in the low bits. CLAIMED:
+//! only the holder of the record's claim may lock it (`crate::claim`); it is no part of the version.
 //!
 //! **Lock order.** Commit locks its records in address order, with bounded spinning. Index nodes are locked by single tree operations, below any record lock.
 //!
@@ -44,21 +46,25 @@
 //! into a dead placeholder and an update into no write. Only states older than the savepoint are
 //! logged, so taking one costs a few stores.
 //!
-//! **Abort causes.** `Validation`, `Locked`, `Phantom`, `Key` (see [`Conflict`]).
+//! **Abort causes.** `Validation`, `Locked`, `Phantom`, `Key`, `Claimed` (see [`Conflict`]).
 //!
 //! **Snapshots.** While one is open ([`crate::snapshot`]), a commit keeps the old image of every row that the
 //! snapshot sees before it changes the row or its index entries: between (3) and (4).
 //!
-//! **What it does not do.** No adaptive locking of hot rows. No waiting for an
-//! insert in flight beyond a short spin. Records do not shrink.
+//! **What it does not do.** Rows are claimed by transactions that say so, never because they are hot. Records
+//! do not shrink.
 
+mod claims;
 mod commit;
 mod read;
 mod sets;
 mod word;
 mod write;
 
-use crate::{Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Snapshots, Write, WriteKind};
+use crate::claim::{ClaimInfo, Claims, Unclaimed};
+use crate::{
+    Conflict, CursorId, Point, Protocol, Refused, Row, RowHandle, Savepoint, Snapshots, Write, WriteKind,
+};
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::spin_hint;
 use planaria_base::{CommitTs, Epoch, IndexId, TableId, WorkerId};
@@ -68,7 +74,9 @@ use planaria_storage::{
     Arena, Glance, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet,
 };
 use sets::{NodeSet, PointerMap};
-use word::{ABSENT, DEAD, LOCKED, Locking, VersionWord};
+use std::sync::Arc;
+use std::time::Duration;
+use word::{ABSENT, CLAIMED, DEAD, LOCKED, Locking, VersionWord};
 
 /// Looks at a locked record before giving up. A holder that runs needs well under a microsecond; one
 /// that lost its processor is not worth waiting for.
@@ -86,7 +94,7 @@ impl Header for SiloHeader {
         match word {
             _ if word & LOCKED != 0 => Glance::Busy,
             _ if word & ABSENT != 0 => Glance::Absent,
-            _ => Glance::Row(CommitTs(word).epoch(), word),
+            _ => Glance::Row(CommitTs(word & !CLAIMED).epoch(), word),
         }
     }
     fn holds(&self, word: u64) -> bool {
@@ -105,6 +113,7 @@ type Ptr = RecordPtr<SiloHeader>;
 /// Silo. The parameters switch validation of reads and of nodes off, for tests that must catch it.
 pub struct SiloWith<const READS: bool, const NODES: bool> {
     snapshots: Snapshots,
+    claims: Arc<Claims>,
 }
 
 /// Silo as it should be.
@@ -219,6 +228,22 @@ pub struct SiloTxn {
     scratch: Vec<u64>,
     /// The writes are installed: nothing can be taken back any more.
     installed: bool,
+    claims: Arc<Claims>,
+    /// Every row is claimed before it is changed.
+    claiming: bool,
+    /// Records whose claims this transaction has.
+    held: Vec<Ptr>,
+    /// What the last [`Conflict::Claimed`] was about.
+    blocked: Option<Blocked>,
+}
+
+/// What stands in a transaction's way.
+#[derive(Clone, Copy)]
+enum Blocked {
+    /// The claim of this record.
+    Record(Ptr, TableId),
+    /// The transaction of this worker is putting a key in, with this placeholder, at this version.
+    Placeholder(Ptr, u64),
 }
 
 /// Elements that the sets keep room for between transactions.
@@ -237,7 +262,7 @@ fn recycle<T>(set: &mut Vec<T>) {
 }
 
 impl SiloTxn {
-    fn new(id: WorkerId) -> SiloTxn {
+    fn new(id: WorkerId, claims: Arc<Claims>) -> SiloTxn {
         SiloTxn {
             participant: Participant::new(),
             worker: usize::from(id.0),
@@ -261,11 +286,24 @@ impl SiloTxn {
             other_key: KeyBuf::new(),
             scratch: Vec::new(),
             installed: false,
+            claims,
+            claiming: false,
+            held: Vec::new(),
+            blocked: None,
         }
     }
 
-    /// Forgets the transaction and leaves the epoch.
+    /// Forgets the transaction, lets go of its claims and leaves the epoch.
     fn end(&mut self) {
+        self.clear();
+        if self.claiming || !self.held.is_empty() || self.blocked.is_some() {
+            self.let_go();
+        }
+        self.participant.unpin();
+    }
+
+    /// Forgets what was read and written.
+    fn clear(&mut self) {
         recycle(&mut self.accesses);
         self.nodes.clear();
         if !self.writes.is_empty() {
@@ -284,7 +322,6 @@ impl SiloTxn {
             self.cursors.iter_mut().for_each(|c| c.open = false);
             self.cursors_open = 0;
         }
-        self.participant.unpin();
     }
 
     /// The write of a record, if there is one.
@@ -335,16 +372,19 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
     const CONCURRENT: bool = true;
 
     fn new() -> Self {
-        SiloWith { snapshots: Snapshots::new() }
+        SiloWith { snapshots: Snapshots::new(), claims: Arc::new(Claims::new()) }
     }
 
     fn worker(&self, id: WorkerId) -> SiloTxn {
-        SiloTxn::new(id)
+        SiloTxn::new(id, self.claims.clone())
     }
 
     #[inline]
     fn begin(&self, txn: &mut SiloTxn) {
-        txn.participant.pin();
+        // After `retry` it still is.
+        if !txn.participant.is_pinned() {
+            txn.participant.pin();
+        }
     }
 
     fn is_active(&self, txn: &SiloTxn) -> bool {
@@ -441,6 +481,53 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
     #[inline]
     fn release(&self, txn: &mut SiloTxn, savepoint: Savepoint) {
         (txn.floor, txn.savepoint) = savepoint.outer;
+        if txn.savepoint == 0 {
+            // Nothing is left to go back to.
+            txn.undo.clear();
+        }
+    }
+
+    fn claim_writes(&self, txn: &mut SiloTxn) {
+        txn.claiming = true;
+    }
+
+    fn claim(
+        &self,
+        txn: &mut SiloTxn,
+        table: &Table<SiloHeader>,
+        row: RowHandle,
+        wait: bool,
+    ) -> Result<bool, Conflict> {
+        txn.claim_row(table.id(), row, wait)
+    }
+
+    fn await_claim(
+        &self,
+        txn: &mut SiloTxn,
+        patience: &mut dyn FnMut() -> Option<Duration>,
+    ) -> Result<(), Unclaimed> {
+        txn.await_claim(patience)
+    }
+
+    fn claims(&self) -> Vec<ClaimInfo> {
+        self.claims.list()
+    }
+
+    fn point(&self, txn: &mut SiloTxn) -> Point {
+        let (reads, (nodes, moved)) = (txn.accesses.len() as u32, txn.nodes.mark());
+        Point { savepoint: self.savepoint(txn), reads, nodes, moved }
+    }
+
+    fn go_back(&self, txn: &mut SiloTxn, point: Point, _tables: &TableSet<SiloHeader>) -> bool {
+        txn.go_back(point);
+        txn.validate::<READS, NODES>(false).is_ok()
+    }
+
+    fn retry(&self, txn: &mut SiloTxn, tables: &TableSet<SiloHeader>) {
+        if txn.installed || !txn.participant.is_pinned() {
+            return self.abort(txn, tables);
+        }
+        txn.retry(tables);
     }
 
     fn validate(&self, txn: &mut SiloTxn) -> bool {

@@ -299,6 +299,8 @@ impl Backend {
             session.swap_state(&mut self.state);
             session.cancelled_by(&self.key.flag);
             session.numbered(self.key.process);
+            // The transaction that is waited for may need this thread.
+            session.sleeps_by(|sleep| tokio::task::block_in_place(sleep));
             self.session = Some(session);
         }
         self.session.as_mut().ok_or_else(|| Error::internal("no session"))

@@ -88,7 +88,10 @@ impl Server {
     /// Listens at the addresses of the configuration. Errors: 58000 with the address that cannot be had.
     pub fn bind(db: Arc<Database>, config: Config) -> Result<Server> {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
-        builder.enable_all().thread_name("planaria-serve").max_blocking_threads(512);
+        // Each connection may have a statement that runs long, or waits for a row, and somebody must be left
+        // to take the COMMIT that it waits for.
+        let threads_max = config.max_connections + 512;
+        builder.enable_all().thread_name("planaria-serve").max_blocking_threads(threads_max);
         if let Some(threads) = config.threads {
             builder.worker_threads(threads.max(1));
         }

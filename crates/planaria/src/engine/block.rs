@@ -1,13 +1,14 @@
 //! Transactions of several statements: BEGIN, COMMIT, ROLLBACK, savepoints; statements named by PREPARE.
 
 use super::reading::end_of;
-use super::session::{Block, LogAs, SessionCore, not_serialized};
+use super::session::{Block, LogAs, SessionCore, not_serialized, schema_changed};
 use super::statement::done;
 use crate::session::StatementResult;
 use crate::ticket::Ticket;
+use planaria_base::limits::ATTEMPTS_MAX;
 use planaria_base::{Epoch, Error, Result, SqlState};
 use planaria_exec::Interrupt;
-use planaria_protocol::Protocol;
+use planaria_protocol::{Backoff, Conflict, Protocol};
 use planaria_sql::ast::Transaction;
 
 /// A savepoint that does not exist (3B001), or one outside of a transaction (25P01).
@@ -69,14 +70,14 @@ impl<P: Protocol> SessionCore<P> {
                 let (savepoint, identity) = (self.savepoints[at].1, self.savepoints[at].3);
                 self.user.back_to(identity);
                 self.mirror_user();
-                if self.reading.is_none() {
-                    let snapshot = self.snapshot.clone();
-                    self.engine.gate.enter(self.worker);
-                    self.engine.protocol.rollback_to(&mut self.txn, savepoint, &snapshot.tables);
-                    self.leave();
-                }
                 // A transaction that cannot be serialized is not mended by going back.
                 if !self.doomed {
+                    if self.reading.is_none() {
+                        let snapshot = self.snapshot.clone();
+                        self.engine.gate.enter(self.worker);
+                        self.engine.protocol.rollback_to(&mut self.txn, savepoint, &snapshot.tables);
+                        self.leave();
+                    }
                     self.block = Block::Open;
                 }
                 Ok(done("ROLLBACK"))
@@ -147,7 +148,7 @@ impl<P: Protocol> SessionCore<P> {
         let stale = self.is_stale();
         self.release_to(0);
         let committed = if stale {
-            Err(Interrupt::Error(super::session::schema_changed()))
+            Err(Interrupt::Error(schema_changed()))
         } else {
             self.commit(&snapshot, LogAs::Values)
         };
@@ -199,9 +200,78 @@ impl<P: Protocol> SessionCore<P> {
     /// A statement that fails fails its transaction block.
     pub(super) fn fail_block_on_error<T>(&mut self, outcome: Result<T>) -> Result<T> {
         if let (Err(error), Block::Open) = (&outcome, &self.block) {
-            self.block = Block::Failed;
-            self.doomed |= error.sqlstate() == SqlState::SERIALIZATION_FAILURE;
+            let state = error.sqlstate();
+            self.block_failed(state == SqlState::SERIALIZATION_FAILURE || state == SqlState::DEADLOCK_DETECTED);
         }
         outcome
+    }
+
+    /// The open block can only be rolled back; if it is `doomed`, only as a whole. What cannot come back
+    /// lets go of its claims at once.
+    pub(super) fn block_failed(&mut self, doomed: bool) {
+        self.block = Block::Failed;
+        self.doomed |= doomed;
+        if self.doomed || self.savepoints.is_empty() {
+            let snapshot = self.snapshot.clone();
+            self.abandon(&snapshot);
+        }
+    }
+
+    /// Runs `f`, the whole of a statement, in the open transaction block: again if it meets others and what
+    /// the block read before still holds. A failure fails the block.
+    pub(super) fn in_block(&mut self, mut f: impl FnMut(&mut Self) -> Result<(), Interrupt>) -> Result<()> {
+        (self.used, self.pure) = (true, false);
+        if self.reading.is_some() {
+            let outcome = self.in_snapshot(f).map_err(|interrupt| match interrupt {
+                Interrupt::Error(error) => error,
+                Interrupt::Conflict(cause) => cause.into(),
+            });
+            return self.fail_block_on_error(outcome);
+        }
+        let notices = self.notices.len();
+        let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
+        self.engine.gate.enter(self.worker);
+        let snapshot = self.snapshot.clone();
+        let outcome = loop {
+            if self.is_stale() {
+                break Err(schema_changed());
+            }
+            let point = self.engine.protocol.point(&mut self.txn);
+            let cause = match f(self).map_err(|i| self.believable(i)) {
+                Ok(()) => {
+                    self.engine.protocol.pass(&mut self.txn, point);
+                    break Ok(());
+                }
+                Err(Interrupt::Error(error)) => break Err(error),
+                Err(Interrupt::Conflict(cause)) if !cause.is_retryable() => break Err(cause.into()),
+                Err(Interrupt::Conflict(cause)) => cause,
+            };
+            self.engine.counters.abort(self.worker, cause);
+            if !self.engine.protocol.go_back(&mut self.txn, point, &snapshot.tables)
+                || backoff.attempts() >= ATTEMPTS_MAX
+            {
+                break Err(not_serialized());
+            }
+            self.engine.protocol.pass(&mut self.txn, point);
+            self.notices.truncate(notices);
+            self.rows.clear();
+            self.sunk = 0;
+            if cause == Conflict::Claimed {
+                self.leave();
+                let waited = self.await_claim();
+                self.engine.gate.enter(self.worker);
+                match waited {
+                    // It may have waited for what it read before.
+                    Ok(Ok(())) if !self.engine.protocol.validate(&mut self.txn) => break Err(not_serialized()),
+                    Ok(Ok(())) => {}
+                    Ok(Err(ring)) => break Err(self.deadlock(&ring)),
+                    Err(error) => break Err(error),
+                }
+            } else {
+                backoff.wait();
+            }
+        };
+        self.leave();
+        self.fail_block_on_error(outcome)
     }
 }

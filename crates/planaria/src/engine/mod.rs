@@ -8,6 +8,7 @@
 //! * [`user`]: who a session is; [`permit`]: what that role may run;
 //! * [`host`]: what a running program may ask (inputs, sequences, messages);
 //! * [`schema`]: changes of the catalog, behind the [`gate`];
+//! * [`waiting`]: rows that others have claimed;
 //! * [`replay`]: the engine's side of recovery; [`checkpoint`]: that of checkpoints;
 //!   [`checkpointer`]: when they are written; [`budget`]: what a restart would take.
 //!
@@ -42,6 +43,7 @@ mod snapshot;
 mod statement;
 mod truncate;
 mod user;
+mod waiting;
 
 use crate::clients::Clients;
 use crate::graph::{Graph, GraphRequest};
@@ -77,6 +79,7 @@ pub(crate) use host::clock_micros;
 pub(crate) use reading::SnapshotList;
 pub(crate) use serve::KeptState;
 pub(crate) use statement::PreparedStatement;
+pub(crate) use waiting::Sleeper;
 
 /// The version of the planner whose plans the log is written under: part of the log's header, because a
 /// call replays as it ran only under the plans it ran with.
@@ -166,6 +169,7 @@ pub(crate) trait SessionApi: Send {
     fn cancelled_by(&mut self, flag: &Arc<AtomicBool>);
     fn numbered(&mut self, number: i32);
     fn role(&self) -> RoleId;
+    fn sleeps_by(&mut self, sleeper: Sleeper);
     fn set(&mut self, name: &str, value: &str) -> Result<()>;
     fn setting(&self, name: &str) -> Result<&str>;
     fn settings_changes(&self) -> u64;
@@ -540,7 +544,7 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
     }
     fn fail_block(&mut self) {
         if matches!(self.block, session::Block::Open) {
-            self.block = session::Block::Failed;
+            self.block_failed(false);
         }
     }
     fn control(&mut self, transaction: &ast::Transaction) -> Result<(String, Ticket)> {
@@ -584,6 +588,9 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
     }
     fn role(&self) -> RoleId {
         self.user.session()
+    }
+    fn sleeps_by(&mut self, sleeper: Sleeper) {
+        self.sleeps_by = sleeper;
     }
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
         self.settings.set(name, Some(&[value.to_owned()]), false)

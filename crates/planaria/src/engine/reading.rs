@@ -221,14 +221,19 @@ impl<P: Protocol> SessionCore<P> {
             self.reading = Some(self.open_reading());
             self.begin_state();
         } else {
-            self.enter();
-            self.begin();
-            self.leave();
+            self.begin_writing();
         }
         self.block = Block::Open;
         (self.read_only, self.used) = (read_only, false);
         self.settings.begin();
         self.show_read_only()
+    }
+
+    fn begin_writing(&mut self) {
+        self.enter();
+        self.begin();
+        self.engine.protocol.claim_writes(&mut self.txn);
+        self.leave();
     }
 
     fn show_read_only(&mut self) -> Result<()> {
@@ -254,9 +259,7 @@ impl<P: Protocol> SessionCore<P> {
                 self.begin_state();
             } else {
                 self.reading = None;
-                self.enter();
-                self.begin();
-                self.leave();
+                self.begin_writing();
             }
         } else if !read_only {
             return Err(Error::new(

@@ -6,9 +6,9 @@
 //! 2. begin, bind the arguments, run the code;
 //! 3. commit: hold the epoch open, lock, draw `commit_ts`, validate, install (the protocol), append
 //!    the record to the worker's own buffer, let the epoch go;
-//! 4. a conflict anywhere: abort, back off, again from 1. An error: report it only if what was read
-//!    is consistent (validates), else it is a conflict too. What only reads, and conflicts often or takes
-//!    long, goes on in a [snapshot](super::reading).
+//! 4. a conflict anywhere: abort, back off or [wait](super::waiting), again from 1. An error: report it only
+//!    if what was read is consistent (validates), else it is a conflict too. What only reads, and conflicts
+//!    often or takes long, goes on in a [snapshot](super::reading).
 
 use super::host::{Inputs, SequenceEffect, SessionHost};
 use super::reading::{Reading, TRIES};
@@ -93,6 +93,7 @@ pub(crate) struct SessionCore<P: Protocol> {
     pub(super) doomed: bool,
     pub(super) savepoints: Vec<(String, Savepoint, usize, Identity)>,
     pub(super) cancelled: Arc<AtomicBool>,
+    pub(super) sleeps_by: super::Sleeper,
     pub(super) no_columns: Arc<[Column]>,
     pub(super) statements: super::statement::StatementCache,
     pub(super) settings: Settings,
@@ -136,6 +137,7 @@ impl<P: Protocol> SessionCore<P> {
             doomed: false,
             savepoints: Vec::new(),
             cancelled: Arc::new(AtomicBool::new(false)),
+            sleeps_by: |sleep| sleep(),
             no_columns: Arc::from([]),
             statements: Default::default(),
             settings: Settings::default(),
@@ -180,17 +182,28 @@ impl<P: Protocol> SessionCore<P> {
     ) -> Result<(CommitTs, bool)> {
         self.notices.clear();
         let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
+        // Of the last attempt, whose claims are kept.
+        let mut last: Option<Arc<Arc<Snapshot<P::Header>>>> = None;
         for attempt in 1..=ATTEMPTS_MAX {
             self.enter();
             let snapshot = self.snapshot.clone();
+            if let Some(last) = last.take()
+                && last.version() != snapshot.version()
+            {
+                self.engine.protocol.abort(&mut self.txn, &last.tables);
+            }
             self.pure = false;
             self.begin();
             let outcome = match body(self, &snapshot) {
                 Ok(log_as) => self.commit(&snapshot, log_as),
                 Err(interrupt) => Err(self.believable(interrupt)),
             };
-            if outcome.is_err() {
-                self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+            match &outcome {
+                Ok(_) => {}
+                Err(Interrupt::Conflict(cause)) if cause.is_retryable() => {
+                    self.engine.protocol.retry(&mut self.txn, &snapshot.tables);
+                }
+                Err(_) => self.engine.protocol.abort(&mut self.txn, &snapshot.tables),
             }
             self.leave();
             match outcome {
@@ -206,9 +219,24 @@ impl<P: Protocol> SessionCore<P> {
                     if cause == Conflict::Long || self.pure && attempt >= TRIES && P::CONCURRENT {
                         return self.transact_in_snapshot(body);
                     }
-                    backoff.wait();
+                    if cause == Conflict::Claimed {
+                        match self.await_claim() {
+                            Ok(Ok(())) => {}
+                            Ok(Err(_)) => self.abandon(&snapshot),
+                            Err(error) => {
+                                self.abandon(&snapshot);
+                                return Err(error);
+                            }
+                        }
+                    } else {
+                        backoff.wait();
+                    }
+                    last = Some(snapshot);
                 }
             }
+        }
+        if let Some(last) = last {
+            self.abandon(&last);
         }
         Err(not_serialized())
     }

@@ -12,7 +12,7 @@ use crate::sink::RowSink;
 use crate::ticket::Ticket;
 use parking_lot::Mutex;
 use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, RoleId, SqlState, Type};
-use planaria_exec::{Code, Interrupt};
+use planaria_exec::Code;
 use planaria_ir::{OpKind, Program};
 use planaria_protocol::Protocol;
 use planaria_sql::ast::{self, Statement, StatementKind};
@@ -530,32 +530,6 @@ impl<P: Protocol> SessionCore<P> {
             Ticket::done()
         };
         Ok(self.machine.row_count().map_or(self.rows.len() as u64 + self.sunk, |n| n as u64))
-    }
-
-    /// Runs `f` in the open transaction block; a failure fails the block.
-    pub(super) fn in_block(&mut self, f: impl FnOnce(&mut Self) -> Result<(), Interrupt>) -> Result<()> {
-        (self.used, self.pure) = (true, false);
-        let outcome = if self.reading.is_some() {
-            self.in_snapshot(f)
-        } else {
-            self.engine.gate.enter(self.worker);
-            let outcome = if self.is_stale() {
-                Err(Interrupt::Error(super::session::schema_changed()))
-            } else {
-                f(self).map_err(|i| self.believable(i))
-            };
-            self.leave();
-            outcome
-        };
-        outcome.map_err(|interrupt| {
-            self.block = Block::Failed;
-            self.doomed |= matches!(interrupt, Interrupt::Conflict(_));
-            match interrupt {
-                Interrupt::Error(error) => error,
-                Interrupt::Conflict(cause) if !cause.is_retryable() => cause.into(),
-                Interrupt::Conflict(_) => super::session::not_serialized(),
-            }
-        })
     }
 
     /// Runs a statement as a transaction of its own. One that is nothing but the call of a routine

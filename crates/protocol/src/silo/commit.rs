@@ -30,9 +30,9 @@ impl SiloTxn {
                     continue;
                 }
                 let word = self.word(access.record).load();
-                if word != access.version {
+                if word != access.version && word & !CLAIMED != access.version {
                     let own = holding
-                        && word == access.version | LOCKED
+                        && word & !CLAIMED == access.version | LOCKED
                         && self.find_write(access.record).is_some_and(|write| {
                             // What is not to be written has not been locked.
                             self.writes[write as usize].state != State::Unwritten
@@ -45,7 +45,7 @@ impl SiloTxn {
             // Locking has compared the versions of what is written.
             for write in &self.writes {
                 let unlocked = !holding || write.state == State::Unwritten;
-                if unlocked && self.word(write.record).load() != write.version {
+                if unlocked && self.word(write.record).load() & !CLAIMED != write.version {
                     return Err(Conflict::Validation);
                 }
             }
@@ -67,7 +67,7 @@ impl SiloTxn {
             // Before validation: what holds then has held at this point of the order.
             let ts = clock.now();
             if let Err(conflict) = self.validate::<READS, NODES>(false) {
-                self.abort(tables);
+                self.retry(tables);
                 return Err(conflict);
             }
             if !self.writes.is_empty() {
@@ -83,7 +83,7 @@ impl SiloTxn {
             Ok(ts) => ts,
             Err(conflict) => {
                 self.unlock(locked);
-                self.abort(tables);
+                self.retry(tables);
                 return Err(conflict);
             }
         };
@@ -111,7 +111,12 @@ impl SiloTxn {
             self.order.sort_unstable();
         }
         for (_, write) in &self.order {
-            self.lock(&self.writes[*write as usize])?;
+            let write = &self.writes[*write as usize];
+            if let Err(conflict) = self.lock(write) {
+                self.blocked =
+                    (conflict == Conflict::Claimed).then_some(Blocked::Record(write.record, write.table));
+                return Err(conflict);
+            }
             *locked += 1;
         }
         let ts = clock.draw();
@@ -130,17 +135,36 @@ impl SiloTxn {
             match word.try_lock(write.version) {
                 Locking::Done => return Ok(()),
                 Locking::Busy => spin_hint(),
-                Locking::Moved => return Err(Conflict::Validation),
+                Locking::Moved => return self.lock_claimed(write),
             }
         }
         Err(Conflict::Locked)
+    }
+
+    /// The word is not what it was when the row was read: it may be only that the row has been claimed.
+    #[cold]
+    #[inline(never)]
+    fn lock_claimed(&self, write: &WriteEntry) -> Result<(), Conflict> {
+        let word = self.word(write.record);
+        if word.load() & !(CLAIMED | LOCKED) != write.version {
+            return Err(Conflict::Validation);
+        }
+        if !self.has_claimed(write.record) {
+            return Err(Conflict::Claimed);
+        }
+        // The bit is set and stays; who had the lock before that has let go of it.
+        match word.try_lock(write.version | CLAIMED) {
+            Locking::Done => Ok(()),
+            Locking::Busy | Locking::Moved => Err(Conflict::Validation),
+        }
     }
 
     /// Lets go of the first `locked` locks without a change.
     fn unlock(&self, locked: usize) {
         for (_, write) in &self.order[..locked] {
             let write = &self.writes[*write as usize];
-            self.word(write.record).publish(write.version);
+            let word = self.word(write.record);
+            word.publish(write.version | Self::claim_bit(&self.held, word));
         }
     }
 
@@ -153,16 +177,17 @@ impl SiloTxn {
             self.remove_extras(tables);
         }
         let mut dead = false;
-        let SiloTxn { participant, writes, order, images, worker, key, other_key, scratch, .. } = self;
+        let SiloTxn { participant, writes, order, images, worker, key, other_key, scratch, held, .. } = self;
         let pin = participant.pinned();
         VersionWord::before_images();
         for (_, at) in order.iter() {
             let write = &writes[*at as usize];
             let shown = look(write.record, pin);
+            let claim = Self::claim_bit(held, &shown.header().0);
             if write.state == State::Dead {
                 dead = true;
                 let version = if write.origin == Origin::Row { ts.0 } else { 0 };
-                shown.header().0.publish(version | ABSENT | DEAD);
+                shown.header().0.publish(version | ABSENT | DEAD | claim);
                 continue;
             }
             let table = tables.get(write.table);
@@ -180,7 +205,7 @@ impl SiloTxn {
                 }
             }
             table.write(shown, image, *worker, pin);
-            shown.header().0.publish(ts.0);
+            shown.header().0.publish(ts.0 | claim);
         }
         if dead {
             self.unlink_dead(tables);
@@ -297,7 +322,7 @@ impl SiloTxn {
     }
 
     /// Undoes what other transactions can see of this one: its index entries. No lock is held.
-    fn take_back(&mut self, tables: &TableSet<SiloHeader>) {
+    pub(super) fn take_back(&mut self, tables: &TableSet<SiloHeader>) {
         for at in 0..self.writes.len() {
             let write = &mut self.writes[at];
             write.state = match write.origin {

@@ -40,7 +40,7 @@ pub(super) fn read_record(record: Ptr, pin: Pinned<'_>, arena: &mut Arena) -> Re
             let mark = arena.mark();
             let image = shown.read(arena)?;
             if word.is_unchanged(before) {
-                return Ok(Seen::Row(before, image));
+                return Ok(Seen::Row(before & !CLAIMED, image));
             }
             arena.truncate(mark);
         } else if before & LOCKED == 0 {

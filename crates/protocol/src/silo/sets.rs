@@ -92,6 +92,8 @@ pub(super) struct NodeSet {
     map: PointerMap,
     /// A leaf was met again at another version: the transaction cannot commit.
     moved: bool,
+    /// Places of leaves that splits made out of others in the set.
+    created: Vec<u32>,
 }
 
 impl NodeSet {
@@ -130,7 +132,35 @@ impl NodeSet {
         }
         self.nodes[i] = changes.after;
         if let Some(created) = changes.created {
+            self.created.push(self.nodes.len() as u32);
             self.add(created);
+        }
+    }
+
+    /// The present state, for [`NodeSet::go_back`].
+    pub(super) fn mark(&self) -> (u32, bool) {
+        (self.nodes.len() as u32, self.moved)
+    }
+
+    /// Forgets the leaves added since, but for those that came out of others: what was read in those
+    /// may lie in these now.
+    pub(super) fn go_back(&mut self, (len, moved): (u32, bool)) {
+        self.moved = moved;
+        if self.nodes.len() == len as usize {
+            return;
+        }
+        let created = self.created.split_off(self.created.partition_point(|at| *at < len));
+        let split: Vec<NodeRef> = created.iter().filter_map(|at| self.nodes.get(*at as usize).copied()).collect();
+        self.nodes.truncate(len as usize);
+        self.map.clear();
+        let NodeSet { nodes, map, .. } = self;
+        if !nodes.is_empty() {
+            // Made anew from the whole list when the last of it is put in.
+            map.insert(nodes[nodes.len() - 1].node() as u64, nodes.len() - 1, |i| nodes[i].node() as u64);
+        }
+        for node in split {
+            self.created.push(self.nodes.len() as u32);
+            self.add(node);
         }
     }
 
@@ -150,6 +180,7 @@ impl NodeSet {
         if !self.nodes.is_empty() {
             super::recycle(&mut self.nodes);
             self.map.clear();
+            self.created.clear();
         }
         self.moved = false;
     }

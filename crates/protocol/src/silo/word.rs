@@ -7,10 +7,12 @@
 //! sees the locks of the other. The loom tests below check both.
 
 use planaria_base::sync::atomic::{AtomicU64, Ordering, fence};
+use planaria_base::sync::spin_hint;
 
 pub(super) const LOCKED: u64 = 1 << 63;
 pub(super) const ABSENT: u64 = 1 << 62;
 pub(super) const DEAD: u64 = 1 << 61;
+pub(super) const CLAIMED: u64 = 1 << 60;
 
 /// See the head of [`crate::silo`].
 pub(super) struct VersionWord(AtomicU64);
@@ -53,6 +55,30 @@ impl VersionWord {
             Err(now) if now == locked => Locking::Busy,
             Err(_) => Locking::Moved,
         }
+    }
+
+    /// Sets the bit of a claim, once the word is unlocked. Whoever has locked it needs no claim to go on.
+    pub(super) fn mark(&self) {
+        let mut looks = 0u32;
+        loop {
+            let now = self.0.load(Ordering::Relaxed);
+            let free = now & LOCKED == 0;
+            if free
+                && self
+                    .0
+                    .compare_exchange_weak(now, now | CLAIMED, Ordering::AcqRel, Ordering::Relaxed)
+                    .is_ok()
+            {
+                return;
+            }
+            looks += 1;
+            if looks > super::SPINS_MAX { std::thread::yield_now() } else { spin_hint() }
+        }
+    }
+
+    /// Clears it. It is set, so nobody else changes the word.
+    pub(super) fn unmark(&self) {
+        self.0.fetch_and(!CLAIMED, Ordering::Release);
     }
 
     /// Locks a word that nobody else changes: that of an own placeholder.

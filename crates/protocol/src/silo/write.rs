@@ -32,6 +32,10 @@ impl SiloTxn {
         let mark = self.images.mark();
         let offset = self.images.push_words(image)?;
         let record = table.allocate(self.worker, image.len());
+        let version = self.placeholder();
+        if version != ABSENT {
+            door::look(record, self.participant.pinned()).header().0.publish(version);
+        }
         // The number that the write is going to have.
         let me = self.writes.len() as u32;
         match self.claim(table, IndexId::PRIMARY, image, record, me) {
@@ -45,7 +49,7 @@ impl SiloTxn {
         let handle = self.push_access(record, OWN);
         self.push_write(WriteEntry {
             record,
-            version: ABSENT,
+            version,
             image: Image { offset, len: image.len() as u32 },
             touched: IndexSet::EMPTY,
             table: table.id(),
@@ -173,6 +177,10 @@ impl SiloTxn {
                 // stale belongs to somebody who is about to commit or abort.)
                 same.then(|| self.push_access(found, version)).map(|_| Claim::Duplicate)
             }
+            Seen::Placeholder(version) if self.blocked_by(found, version) => {
+                self.images.truncate(mark);
+                return Err(Conflict::Claimed);
+            }
             Seen::Placeholder(_) | Seen::Dead => None,
         };
         self.images.truncate(mark);
@@ -228,6 +236,9 @@ impl SiloTxn {
                 write
             }
             None => {
+                if self.claiming {
+                    self.claim_record(record, table.id(), version)?;
+                }
                 if self.keeps_before {
                     self.keep_before(record, version)?;
                 }

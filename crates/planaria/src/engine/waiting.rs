@@ -1,0 +1,92 @@
+//! Waiting for rows that other transactions have claimed.
+//!
+//! A transaction block claims each row before it changes it (`planaria_protocol`, `claim`); so do queries
+//! FOR UPDATE in a block. Its statements wait for claims, and begin anew when they have them: a
+//! statement of a block is repeated as long as what the block read before still holds. So blocks that meet
+//! on a row take turns, and one fails with 40001 only where it relies on something that it read without
+//! claiming it.
+//!
+//! A statement alone and a call claim nothing at first. Where they would change a claimed row they
+//! take themselves back, line up as a block would, and keep the claims until they have succeeded: a flood
+//! of calls cannot overtake a block, nor a line of blocks keep a call out. Their deadlocks are nobody's
+//! concern: one gives its claims up and begins again.
+//!
+//! Nobody waits inside the gate: a schema change can overtake who waits. A thread that serves others as
+//! well is told before it sleeps ([`SessionCore::sleeps_by`]).
+
+use super::session::SessionCore;
+use super::snapshot::Snapshot;
+use planaria_base::{Error, Result, SqlState};
+use planaria_protocol::{Protocol, Unclaimed, Wait};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How a thread says that it is going to sleep: it runs what it is given.
+pub(crate) type Sleeper = fn(&mut dyn FnMut());
+
+/// How often whoever waits looks whether it has been cancelled.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl<P: Protocol> SessionCore<P> {
+    /// Waits for what the last attempt found claimed, outside of the gate. 57014 where the statement is
+    /// cancelled, 55P03 where `lock_timeout` has passed; a deadlock is the inner error.
+    pub(super) fn await_claim(&mut self) -> Result<Result<(), Vec<Wait>>> {
+        let limit = self.settings.milliseconds("lock_timeout");
+        let deadline = (limit > 0).then(|| Instant::now() + Duration::from_millis(limit));
+        let cancelled = self.cancelled.clone();
+        let (mut out_of_time, mut outcome) = (false, Ok(()));
+        let (protocol, txn) = (&self.engine.protocol, &mut self.txn);
+        (self.sleeps_by)(&mut || {
+            outcome = protocol.await_claim(txn, &mut || {
+                if cancelled.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let Some(deadline) = deadline else { return Some(LOOK) };
+                let left = deadline.saturating_duration_since(Instant::now());
+                out_of_time = left.is_zero();
+                (!out_of_time).then(|| left.min(LOOK))
+            });
+        });
+        match outcome {
+            Ok(()) => Ok(Ok(())),
+            Err(Unclaimed::Deadlock(ring)) => Ok(Err(ring)),
+            Err(Unclaimed::GivenUp) if out_of_time => Err(Error::new(
+                SqlState::LOCK_NOT_AVAILABLE,
+                "canceling statement due to lock timeout",
+            )),
+            Err(Unclaimed::GivenUp) => {
+                Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"))
+            }
+        }
+    }
+
+    /// Ends the transaction, and with it its claims.
+    pub(super) fn abandon(&mut self, snapshot: &Snapshot<P::Header>) {
+        self.engine.gate.enter(self.worker);
+        self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+        self.leave();
+    }
+
+    /// 40P01: the statement would wait for itself.
+    #[cold]
+    pub(super) fn deadlock(&self, ring: &[Wait]) -> Error {
+        let process = |worker: planaria_base::WorkerId| i32::from(worker.0) + 1;
+        let lines: Vec<String> = ring
+            .iter()
+            .map(|wait| {
+                let what = match wait.table {
+                    Some(table) => {
+                        let name = &self.snapshot.catalog.table_by_id(table).name;
+                        format!("ExclusiveLock on a row of relation \"{name}\"")
+                    }
+                    None => format!("ShareLock on the transaction of process {}", process(wait.holder)),
+                };
+                let (waiting, holding) = (process(wait.worker), process(wait.holder));
+                format!("Process {waiting} waits for {what}; blocked by process {holding}.")
+            })
+            .collect();
+        Error::new(SqlState::DEADLOCK_DETECTED, "deadlock detected")
+            .detail(lines.join("\n"))
+            .hint("The transaction might succeed if retried.")
+    }
+}

@@ -1,0 +1,337 @@
+//! Transaction blocks that meet on a row: they wait for each other, as they do in PostgreSQL.
+
+use planaria::{Database, Error, Session, SqlState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Duration;
+
+fn db() -> Database {
+    let db = Database::in_memory().expect("opens");
+    db.execute_script(
+        "CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL, u int UNIQUE);
+         INSERT INTO t SELECT i, 0, 10 * i FROM generate_series(1, 9) AS i;",
+    )
+    .expect("the schema is accepted");
+    db
+}
+
+fn session(db: &Database) -> Session {
+    db.session().expect("a seat")
+}
+
+fn run(session: &mut Session, script: &str) {
+    session.execute_script(script).unwrap_or_else(|e| panic!("{script}: {e}"));
+}
+
+fn int(session: &mut Session, sql: &str) -> i64 {
+    session.query(sql, ()).unwrap_or_else(|e| panic!("{sql}: {e}"))[0].get::<i64>(0).expect("a number")
+}
+
+fn state<T: std::fmt::Debug>(outcome: Result<T, Error>) -> SqlState {
+    outcome.expect_err("an error").sqlstate()
+}
+
+/// How long whoever is taken to wait is watched.
+const WATCHED: Duration = Duration::from_millis(60);
+
+/// Runs a script on another thread; the receiver hears of its end.
+fn start<'s, 'e>(
+    scope: &'s Scope<'s, 'e>,
+    mut session: Session,
+    script: &'s str,
+) -> (Receiver<()>, ScopedJoinHandle<'s, (Result<(), Error>, Session)>) {
+    let (tell, told) = channel();
+    let thread = scope.spawn(move || {
+        let outcome = session.execute_script(script);
+        tell.send(()).expect("somebody listens");
+        (outcome, session)
+    });
+    (told, thread)
+}
+
+fn waits(told: &Receiver<()>) {
+    assert!(told.recv_timeout(WATCHED).is_err(), "it should wait");
+}
+
+#[test]
+fn the_second_to_change_a_row_waits_and_goes_on() {
+    let db = db();
+    let (mut a, b) = (session(&db), session(&db));
+    run(&mut a, "BEGIN; UPDATE t SET v = v + 1 WHERE id = 1");
+    std::thread::scope(|scope| {
+        let (told, thread) = start(scope, b, "BEGIN; UPDATE t SET v = v + 10 WHERE id = 1; COMMIT");
+        waits(&told);
+        run(&mut a, "UPDATE t SET v = v + 1 WHERE id = 1; COMMIT");
+        thread.join().expect("no panic").0.expect("it goes on");
+    });
+    assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 1"), 12);
+    // After a rollback, too; and a row that is gone is no row.
+    let b = session(&db);
+    run(&mut a, "BEGIN; UPDATE t SET v = 0 WHERE id = 1");
+    std::thread::scope(|scope| {
+        let (told, thread) = start(scope, b, "BEGIN; DELETE FROM t WHERE v = 12");
+        waits(&told);
+        run(&mut a, "ROLLBACK");
+        let (outcome, mut b) = thread.join().expect("no panic");
+        outcome.expect("it goes on");
+        let (told, thread) = start(scope, session(&db), "BEGIN; UPDATE t SET v = 1 WHERE id = 1; COMMIT");
+        waits(&told);
+        run(&mut b, "COMMIT");
+        thread.join().expect("no panic").0.expect("nothing to change");
+    });
+    assert_eq!(int(&mut a, "SELECT count(*) FROM t WHERE id = 1"), 0);
+}
+
+#[test]
+fn what_was_read_without_a_claim_must_still_hold() {
+    let db = db();
+    let (mut a, mut b) = (session(&db), session(&db));
+    run(&mut a, "BEGIN; SELECT v FROM t WHERE id = 1");
+    run(&mut b, "UPDATE t SET v = 5 WHERE id = 1");
+    run(&mut a, "UPDATE t SET v = v + 1 WHERE id = 1");
+    assert_eq!(state(a.execute_script("COMMIT")), SqlState::SERIALIZATION_FAILURE);
+    // It has let go of its claim.
+    run(&mut b, "BEGIN; UPDATE t SET v = 6 WHERE id = 1; COMMIT");
+    // One that would wait in vain hears of it when its turn comes.
+    run(&mut a, "BEGIN; SELECT v FROM t WHERE id = 1");
+    run(&mut b, "BEGIN; UPDATE t SET v = 7 WHERE id = 1");
+    std::thread::scope(|scope| {
+        let (told, thread) = start(scope, a, "UPDATE t SET v = v + 1 WHERE id = 1");
+        waits(&told);
+        run(&mut b, "COMMIT");
+        let (outcome, _) = thread.join().expect("no panic");
+        assert_eq!(state(outcome), SqlState::SERIALIZATION_FAILURE);
+    });
+}
+
+#[test]
+fn of_two_that_wait_for_each_other_one_is_told() {
+    let db = db();
+    let (mut a, mut b) = (session(&db), session(&db));
+    run(&mut a, "BEGIN; UPDATE t SET v = v + 1 WHERE id = 1");
+    run(&mut b, "BEGIN; UPDATE t SET v = v + 10 WHERE id = 2");
+    std::thread::scope(|scope| {
+        let (told, thread) = start(scope, b, "UPDATE t SET v = v + 10 WHERE id = 1; COMMIT");
+        waits(&told);
+        let error = a.execute("UPDATE t SET v = v + 1 WHERE id = 2", ()).expect_err("a ring");
+        assert_eq!((error.sqlstate(), error.message()), (SqlState::DEADLOCK_DETECTED, "deadlock detected"));
+        let detail = error.fields().detail.clone().expect("who waits for whom");
+        assert_eq!(detail.lines().count(), 2, "{detail}");
+        assert!(detail.contains("waits for ExclusiveLock on a row of relation \"t\"; blocked by process"));
+        // The other need not wait for the ROLLBACK.
+        thread.join().expect("no panic").0.expect("it goes on");
+    });
+    assert_eq!(state(a.execute("SELECT 1", ())), SqlState::IN_FAILED_SQL_TRANSACTION);
+    run(&mut a, "ROLLBACK");
+    assert_eq!(int(&mut a, "SELECT sum(v) FROM t"), 20);
+}
+
+#[test]
+fn a_savepoint_does_not_bring_a_deadlocked_transaction_back() {
+    let db = db();
+    let (mut a, mut b) = (session(&db), session(&db));
+    run(&mut a, "BEGIN; UPDATE t SET v = 1 WHERE id = 1; SAVEPOINT s");
+    run(&mut b, "BEGIN; UPDATE t SET v = 2 WHERE id = 2");
+    std::thread::scope(|scope| {
+        let (told, thread) = start(scope, b, "UPDATE t SET v = 2 WHERE id = 1; COMMIT");
+        waits(&told);
+        let ring = a.execute("UPDATE t SET v = 1 WHERE id = 2", ());
+        assert_eq!(state(ring), SqlState::DEADLOCK_DETECTED);
+        thread.join().expect("no panic").0.expect("it goes on");
+    });
+    run(&mut a, "ROLLBACK TO s");
+    assert_eq!(state(a.execute("SELECT 1", ())), SqlState::IN_FAILED_SQL_TRANSACTION);
+    run(&mut a, "ROLLBACK");
+    assert_eq!(int(&mut a, "SELECT sum(v) FROM t"), 4);
+}
+
+#[test]
+fn patience_ends() {
+    let db = db();
+    let (mut a, mut b) = (session(&db), session(&db));
+    run(&mut a, "BEGIN; UPDATE t SET v = 1 WHERE id = 1");
+    run(&mut b, "SET lock_timeout = 30");
+    for begin in ["BEGIN", "SELECT 1"] {
+        run(&mut b, begin);
+        let error = b.execute("UPDATE t SET v = 2 WHERE id = 1", ()).expect_err("nobody lets go");
+        let told = (error.sqlstate().as_str().to_owned(), error.message().to_owned());
+        assert_eq!(told, ("55P03".to_owned(), "canceling statement due to lock timeout".to_owned()));
+        run(&mut b, "ROLLBACK");
+    }
+    run(&mut b, "SET lock_timeout = 0");
+    let flag = Arc::new(AtomicBool::new(false));
+    b.cancelled_by(&flag);
+    for begin in ["BEGIN", "SELECT 1"] {
+        run(&mut b, begin);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(WATCHED);
+                flag.store(true, Ordering::SeqCst);
+            });
+            let cancelled = b.execute("UPDATE t SET v = 2 WHERE id = 1", ());
+            assert_eq!(state(cancelled), SqlState::QUERY_CANCELED);
+        });
+        flag.store(false, Ordering::SeqCst);
+        run(&mut b, "ROLLBACK");
+    }
+    run(&mut a, "COMMIT");
+    // Whoever gave up stands in nobody's way.
+    run(&mut b, "UPDATE t SET v = 3 WHERE id = 1");
+    assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 1"), 3);
+}
+
+#[test]
+fn statements_alone_and_calls_wait_for_blocks() {
+    let db = db();
+    db.execute_script(
+        "CREATE PROCEDURE add(k int, n int) LANGUAGE plpgsql AS $$
+         BEGIN UPDATE t SET v = v + n WHERE id = k; UPDATE t SET v = v + n WHERE id = k + 1; END $$",
+    )
+    .expect("a procedure");
+    let mut a = session(&db);
+    run(&mut a, "BEGIN; UPDATE t SET v = v + 1 WHERE id = 1");
+    std::thread::scope(|scope| {
+        let (alone, first) = start(scope, session(&db), "UPDATE t SET v = v + 10 WHERE id = 1");
+        let (call, second) = start(scope, session(&db), "CALL add(1, 100)");
+        waits(&alone);
+        waits(&call);
+        // Reading does not wait.
+        assert_eq!(int(&mut session(&db), "SELECT v FROM t WHERE id = 1"), 0);
+        run(&mut a, "UPDATE t SET v = v + 1 WHERE id = 2; COMMIT");
+        first.join().expect("no panic").0.expect("it goes on");
+        second.join().expect("no panic").0.expect("it goes on");
+    });
+    assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 1"), 111);
+    assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 2"), 101);
+}
+
+/// TPC-B by hand: everybody meets on one row, and nobody fails.
+#[test]
+fn blocks_that_meet_on_hot_rows_all_succeed() {
+    let db = db();
+    db.execute_script("CREATE TABLE history (k int, n int)").expect("a table");
+    db.execute_script(
+        "CREATE PROCEDURE add(k int) LANGUAGE plpgsql AS $$
+         BEGIN UPDATE t SET v = v + 1 WHERE id = k; UPDATE t SET v = v + 1 WHERE id = 9; END $$",
+    )
+    .expect("a procedure");
+    let calls = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for client in 0..4 {
+            let (db, calls) = (&db, &calls);
+            scope.spawn(move || {
+                let mut session = session(db);
+                for turn in 0..50 {
+                    let k = 1 + (client + turn) % 4;
+                    if client == 0 {
+                        session.call("add", (k,)).expect("calls succeed");
+                        calls.fetch_add(1, Ordering::Relaxed);
+                        continue;
+                    }
+                    let mut block = session.transaction().expect("begins");
+                    block.execute("UPDATE t SET v = v + 1 WHERE id = $1", (k,)).expect("waits");
+                    block.query("SELECT v FROM t WHERE id = $1", (k,)).expect("reads");
+                    block.execute("UPDATE t SET v = v + 1 WHERE id = 9", ()).expect("waits");
+                    block.execute("INSERT INTO history VALUES ($1, 1)", (k,)).expect("inserts");
+                    block.commit().expect("nobody overtakes it");
+                }
+            });
+        }
+    });
+    let mut a = session(&db);
+    assert_eq!(calls.into_inner(), 50);
+    assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 9"), 200);
+    assert_eq!(int(&mut a, "SELECT sum(v) FROM t"), 400);
+    assert_eq!(int(&mut a, "SELECT count(*) FROM history"), 150);
+}
+
+#[test]
+fn who_needs_a_key_waits_for_who_is_putting_it_in() {
+    let db = db();
+    for (table, end, expected) in [
+        ("INSERT INTO t VALUES (20, 1, 200)", "COMMIT", Some(SqlState::UNIQUE_VIOLATION)),
+        ("INSERT INTO t VALUES (21, 1, 210)", "ROLLBACK", None),
+    ] {
+        let mut a = session(&db);
+        run(&mut a, &format!("BEGIN; {table}"));
+        std::thread::scope(|scope| {
+            let (in_block, first) = start(scope, session(&db), Box::leak(format!("BEGIN; {table}").into()));
+            waits(&in_block);
+            run(&mut a, end);
+            let (outcome, mut b) = first.join().expect("no panic");
+            assert_eq!(outcome.err().map(|e| e.sqlstate()), expected);
+            if expected.is_none() {
+                let (alone, second) = start(scope, session(&db), table);
+                waits(&alone);
+                run(&mut b, "COMMIT");
+                assert_eq!(state(second.join().expect("no panic").0), SqlState::UNIQUE_VIOLATION);
+            }
+        });
+    }
+    assert_eq!(int(&mut session(&db), "SELECT count(*) FROM t WHERE id >= 20"), 2);
+    // ON CONFLICT finds the row that it waited for.
+    let upsert = "BEGIN; INSERT INTO t VALUES (30, 1, 300) ON CONFLICT (id) DO UPDATE SET v = t.v + 1; COMMIT";
+    let mut a = session(&db);
+    run(&mut a, "BEGIN; INSERT INTO t VALUES (30, 1, 300)");
+    std::thread::scope(|scope| {
+        let (told, thread) = start(scope, session(&db), upsert);
+        waits(&told);
+        run(&mut a, "COMMIT");
+        thread.join().expect("no panic").0.expect("it goes on");
+    });
+    assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 30"), 2);
+}
+
+#[test]
+fn a_schema_change_overtakes_who_waits() {
+    let db = db();
+    let mut a = session(&db);
+    run(&mut a, "BEGIN; UPDATE t SET v = 1 WHERE id = 1");
+    std::thread::scope(|scope| {
+        let (in_block, first) = start(scope, session(&db), "BEGIN; UPDATE t SET v = 2 WHERE id = 1; COMMIT");
+        let (alone, second) = start(scope, session(&db), "UPDATE t SET v = v + 3 WHERE id = 1");
+        waits(&in_block);
+        waits(&alone);
+        run(&mut session(&db), "ALTER TABLE t ADD COLUMN w int DEFAULT 4");
+        assert_eq!(state(a.execute_script("COMMIT")), SqlState::SERIALIZATION_FAILURE);
+        assert_eq!(state(first.join().expect("no panic").0), SqlState::SERIALIZATION_FAILURE);
+        second.join().expect("no panic").0.expect("it begins anew");
+    });
+    assert_eq!(int(&mut a, "SELECT v + w FROM t WHERE id = 1"), 7);
+}
+
+#[test]
+fn savepoints_keep_claims_and_undo_writes() {
+    let db = db();
+    let mut a = session(&db);
+    run(&mut a, "BEGIN; SAVEPOINT s; UPDATE t SET v = 1 WHERE id = 1; UPDATE t SET v = 2 WHERE id = 1");
+    run(&mut a, "ROLLBACK TO s; UPDATE t SET v = v + 5 WHERE id = 2");
+    std::thread::scope(|scope| {
+        let (told, thread) = start(scope, session(&db), "BEGIN; UPDATE t SET v = v + 7 WHERE id = 1; COMMIT");
+        waits(&told);
+        run(&mut a, "COMMIT");
+        thread.join().expect("no panic").0.expect("it goes on");
+    });
+    assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 1"), 7);
+    assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 2"), 5);
+}
+
+#[test]
+fn a_session_that_goes_away_lets_go() {
+    let db = db();
+    let mut a = session(&db);
+    run(&mut a, "BEGIN; UPDATE t SET v = 1 WHERE id = 1; INSERT INTO t VALUES (40, 0, 400)");
+    std::thread::scope(|scope| {
+        let (told, thread) = start(scope, session(&db), "BEGIN; UPDATE t SET v = 2 WHERE id = 1; COMMIT");
+        let (inserts, other) = start(scope, session(&db), "INSERT INTO t VALUES (40, 1, 400)");
+        waits(&told);
+        waits(&inserts);
+        drop(a);
+        thread.join().expect("no panic").0.expect("it goes on");
+        other.join().expect("no panic").0.expect("it goes on");
+    });
+    assert_eq!(int(&mut session(&db), "SELECT v FROM t WHERE id = 1"), 2);
+    db.check().expect("whole");
+}

@@ -1,0 +1,178 @@
+//! Claims of a transaction: asking, waiting, letting go, and going back to try again. See `crate::claim`.
+
+use super::*;
+use crate::claim::Asked;
+use crate::door::look;
+
+/// The claims that a transaction keeps room for.
+const HELD_KEPT: usize = 1 << 12;
+
+impl SiloTxn {
+    fn id(&self) -> WorkerId {
+        WorkerId(self.worker as u16)
+    }
+
+    /// Claims a record that was read at a version, before it is changed.
+    #[cold]
+    pub(super) fn claim_record(&mut self, record: Ptr, table: TableId, version: u64) -> Result<(), Conflict> {
+        if !self.ask(record, table) {
+            self.blocked = Some(Blocked::Record(record, table));
+            return Err(Conflict::Claimed);
+        }
+        // From here on nobody else changes it; but somebody may have done so since it was read.
+        let now = look(record, self.participant.pinned()).header().0.load();
+        if now & !CLAIMED == version { Ok(()) } else { Err(Conflict::Validation) }
+    }
+
+    /// Whether the record's claim is this transaction's, now or before.
+    fn ask(&mut self, record: Ptr, table: TableId) -> bool {
+        let word = &look(record, self.participant.pinned()).header().0;
+        match self.claims.ask(record.to_word(), table, self.id(), || word.mark()) {
+            Asked::Granted => {
+                self.held.push(record);
+                true
+            }
+            Asked::Held => true,
+            Asked::Taken => false,
+        }
+    }
+
+    pub(super) fn claim_row(&mut self, table: TableId, row: RowHandle, wait: bool) -> Result<bool, Conflict> {
+        let Access { record, version } = self.accesses[row.0 as usize];
+        if version == OWN {
+            return Ok(true);
+        }
+        let word = look(record, self.participant.pinned()).header().0.load();
+        if !self.claiming {
+            let others = word & CLAIMED != 0 && self.claims.holder(record.to_word()) != Some(self.id());
+            return Ok(wait || !others);
+        }
+        if wait {
+            return self.claim_record(record, table, version).map(|()| true);
+        }
+        if !self.ask(record, table) {
+            return Ok(false);
+        }
+        self.claim_record(record, table, version).map(|()| true)
+    }
+
+    /// Whether a record's claim is this transaction's.
+    pub(super) fn has_claimed(&self, record: Ptr) -> bool {
+        // A transaction that claims has claimed each row that it writes.
+        self.claiming || self.held.contains(&record)
+    }
+
+    /// The bit of a word that the transaction has locked, to be kept when it is unlocked.
+    #[inline]
+    pub(super) fn claim_bit(held: &[Ptr], word: &VersionWord) -> u64 {
+        if held.is_empty() { 0 } else { word.load() & CLAIMED }
+    }
+
+    /// What this transaction puts in the word of a placeholder.
+    #[inline]
+    pub(super) fn placeholder(&self) -> u64 {
+        if self.claiming { ABSENT | (self.worker as u64 + 1) } else { ABSENT }
+    }
+
+    /// Notes that the transaction has met a placeholder. Whether it can be waited for.
+    pub(super) fn blocked_by(&mut self, record: Ptr, version: u64) -> bool {
+        let owned = version & !ABSENT != 0;
+        if owned {
+            self.blocked = Some(Blocked::Placeholder(record, version));
+        }
+        owned
+    }
+
+    pub(super) fn await_claim(
+        &mut self,
+        patience: &mut dyn FnMut() -> Option<Duration>,
+    ) -> Result<(), Unclaimed> {
+        let me = self.id();
+        let (claims, pin) = (self.claims.clone(), self.participant.pinned());
+        let waits = match self.blocked.take() {
+            None => return Ok(()),
+            Some(Blocked::Record(record, table)) => {
+                let word = &look(record, pin).header().0;
+                let asked = claims.line_up(record.to_word(), table, me, || word.mark());
+                if asked != Asked::Held {
+                    // Its own as soon as it is granted; taken off again where it is not.
+                    self.held.push(record);
+                }
+                asked == Asked::Taken
+            }
+            Some(Blocked::Placeholder(record, version)) => {
+                let word = &look(record, pin).header().0;
+                let other = WorkerId(((version & !ABSENT) - 1) as u16);
+                let runs = || word.load() & !LOCKED == version;
+                if other != me && claims.await_end(other, me, runs) {
+                    return self.sleep(patience);
+                }
+                false
+            }
+        };
+        if !waits {
+            return Ok(());
+        }
+        let outcome = self.sleep(patience);
+        if outcome.is_err() {
+            self.held.pop();
+        }
+        outcome
+    }
+
+    fn sleep(&self, patience: &mut dyn FnMut() -> Option<Duration>) -> Result<(), Unclaimed> {
+        let me = self.id();
+        if let Some(ring) = self.claims.deadlock(me)
+            && !self.claims.step_out(me)
+        {
+            return Err(Unclaimed::Deadlock(ring));
+        }
+        loop {
+            match patience() {
+                Some(longest) if self.claims.sleep(me, longest) => return Ok(()),
+                Some(_) => {}
+                None if self.claims.step_out(me) => return Ok(()),
+                None => return Err(Unclaimed::GivenUp),
+            }
+        }
+    }
+
+    /// Lets go of all claims, and of those that wait for the end of this transaction.
+    #[cold]
+    pub(super) fn let_go(&mut self) {
+        let pin = self.participant.pinned();
+        for record in &self.held {
+            let word = &look(*record, pin).header().0;
+            self.claims.release(record.to_word(), self.id(), || word.unmark());
+        }
+        self.held.clear();
+        self.held.shrink_to(HELD_KEPT);
+        self.blocked = None;
+        if std::mem::take(&mut self.claiming) {
+            self.claims.ended(self.id());
+        }
+    }
+
+    /// Takes everything back but the claims: if there are any, or one is about to be waited for, the
+    /// transaction goes on.
+    pub(super) fn retry(&mut self, tables: &TableSet<SiloHeader>) {
+        if self.held.is_empty() && self.blocked.is_none() {
+            return self.abort(tables);
+        }
+        if !self.writes.is_empty() {
+            self.take_back(tables);
+        }
+        self.clear();
+    }
+
+    /// Undoes and forgets everything since the point.
+    pub(super) fn go_back(&mut self, point: Point) {
+        self.rollback_to(point.savepoint);
+        self.accesses.truncate(point.reads as usize);
+        self.nodes.go_back((point.nodes, point.moved));
+        if self.cursors_open > 0 {
+            self.cursors.iter_mut().for_each(|c| c.open = false);
+            self.cursors_open = 0;
+        }
+    }
+}
