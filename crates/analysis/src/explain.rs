@@ -222,6 +222,7 @@ impl<'p> Printer<'p> {
                 format!("update {} set {}", n.table(*table), set.join(", "))
             }
             OpKind::Delete { table, .. } => format!("delete from {}", n.table(*table)),
+            OpKind::Claim { table, .. } => format!("claim {}", n.table(*table)),
             OpKind::Call { procedure, args, .. } | OpKind::CallSet { procedure, args, .. } => {
                 let args: Vec<String> = args.iter().map(|r| self.reg(*r, 3)).collect();
                 format!("call {}({})", n.procedure(*procedure), args.join(", "))

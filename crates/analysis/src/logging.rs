@@ -10,7 +10,7 @@
 //! some from the session or from counters; so a procedure that reads any and writes is logged by values.
 
 use planaria_base::ProcedureId;
-use planaria_ir::{OpKind, Program};
+use planaria_ir::{IfClaimed, OpKind, Program};
 
 /// How calls are logged.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -91,6 +91,9 @@ pub fn of(program: &Program, of_callee: &mut dyn FnMut(ProcedureId) -> Option<Lo
                     values.get_or_insert_with(|| format!("It calls a procedure that is logged so: {why}"));
                 }
             }
+        }
+        OpKind::Claim { if_claimed: IfClaimed::Refuse | IfClaimed::Skip, .. } => {
+            values.get_or_insert_with(|| "It depends on which rows others have claimed.".to_owned());
         }
         OpKind::Draw { input, .. } if input.is_of_user() => {
             values

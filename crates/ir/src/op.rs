@@ -87,6 +87,17 @@ impl Draw {
     }
 }
 
+/// What to do with a row that another transaction has claimed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IfClaimed {
+    /// Wait for it.
+    Wait,
+    /// Say so: NOWAIT.
+    Refuse,
+    /// Pass over it, as if it had not been read: SKIP LOCKED.
+    Skip,
+}
+
 /// Severity of a RAISE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
@@ -236,12 +247,14 @@ pub enum OpKind {
     /// Point read by the full key of a unique index. Writes `row` (NULL if none) and, where a row
     /// was found, `columns`; else these become NULL.
     Get { table: TableId, index: IndexId, key: Vec<Reg>, row: Reg, columns: Vec<(ColumnId, Reg)> },
-    /// Runs `body` for each row in the range, in index order; writes `row` and `columns` for it.
+    /// Runs `body` for each row in the range, in index order; writes `row` and `columns` for it. What a
+    /// `lenient` one meets need not hold at commit, but for the rows that are claimed or changed.
     Scan {
         table: TableId,
         index: IndexId,
         range: Range,
         descending: bool,
+        lenient: bool,
         row: Reg,
         columns: Vec<(ColumnId, Reg)>,
         label: Label,
@@ -256,6 +269,10 @@ pub enum OpKind {
     Update { table: TableId, row: Reg, set: Vec<(ColumnId, Reg)> },
     /// Deletes a row.
     Delete { table: TableId, row: Reg },
+
+    /// Claims a row (NULL is none) before it is changed, in a transaction that waits for others. Writes
+    /// `granted` (boolean): false where another has it; never with `Wait`. Makes a call ad hoc, but for `Wait`.
+    Claim { table: TableId, row: Reg, if_claimed: IfClaimed, granted: Reg },
 
     // ---- collections ----
     /// Empties it.
@@ -392,7 +409,7 @@ impl OpKind {
                 range.prefix.iter().for_each(|r| f(*r));
                 range.lower.iter().chain(&range.upper).for_each(|b| f(b.reg));
             }
-            OpKind::Load { row, .. } | OpKind::Delete { row, .. } => f(*row),
+            OpKind::Load { row, .. } | OpKind::Delete { row, .. } | OpKind::Claim { row, .. } => f(*row),
             OpKind::Update { row, set, .. } => {
                 f(*row);
                 set.iter().for_each(|(_, r)| f(*r));
@@ -435,6 +452,7 @@ impl OpKind {
             }
             OpKind::Load { columns, .. } => columns.iter().for_each(|(_, r)| f(*r)),
             OpKind::Insert { row, .. } => row.iter().for_each(|r| f(*r)),
+            OpKind::Claim { granted, .. } => f(*granted),
             OpKind::MapGet { found, values, .. } => {
                 f(*found);
                 values.iter().for_each(|r| f(*r));
@@ -457,7 +475,8 @@ impl OpKind {
             | OpKind::Load { table, .. }
             | OpKind::Insert { table, .. }
             | OpKind::Update { table, .. }
-            | OpKind::Delete { table, .. } => Some(*table),
+            | OpKind::Delete { table, .. }
+            | OpKind::Claim { table, .. } => Some(*table),
             _ => None,
         }
     }

@@ -272,7 +272,8 @@ fn who_needs_a_key_waits_for_who_is_putting_it_in() {
     }
     assert_eq!(int(&mut session(&db), "SELECT count(*) FROM t WHERE id >= 20"), 2);
     // ON CONFLICT finds the row that it waited for.
-    let upsert = "BEGIN; INSERT INTO t VALUES (30, 1, 300) ON CONFLICT (id) DO UPDATE SET v = t.v + 1; COMMIT";
+    let upsert =
+        "BEGIN; INSERT INTO t VALUES (30, 1, 300) ON CONFLICT (id) DO UPDATE SET v = t.v + 1; COMMIT";
     let mut a = session(&db);
     run(&mut a, "BEGIN; INSERT INTO t VALUES (30, 1, 300)");
     std::thread::scope(|scope| {
@@ -334,4 +335,117 @@ fn a_session_that_goes_away_lets_go() {
     });
     assert_eq!(int(&mut session(&db), "SELECT v FROM t WHERE id = 1"), 2);
     db.check().expect("whole");
+}
+
+#[test]
+fn rows_read_for_update_are_claimed() {
+    let db = db();
+    let (mut a, mut b) = (session(&db), session(&db));
+    run(&mut a, "BEGIN");
+    assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 1 FOR NO KEY UPDATE"), 0);
+    run(&mut b, "BEGIN");
+    for query in [
+        "SELECT v FROM t WHERE id = 1 FOR UPDATE NOWAIT",
+        "SELECT a.v FROM t AS a JOIN t AS b ON a.id = b.id + 1 ORDER BY a.u DESC FOR UPDATE OF b NOWAIT",
+    ] {
+        let error = b.query(query, ()).expect_err("it is taken");
+        assert_eq!(error.sqlstate(), SqlState::LOCK_NOT_AVAILABLE);
+        assert_eq!(error.message(), "could not obtain lock on row in relation \"t\"");
+        run(&mut b, "ROLLBACK; BEGIN");
+    }
+    // A statement alone claims nothing, but is told as well; reading and sharing wait for nobody.
+    let refused = session(&db).query("SELECT v FROM t WHERE id = 1 FOR UPDATE NOWAIT", ());
+    assert_eq!(state(refused), SqlState::LOCK_NOT_AVAILABLE);
+    for clause in ["", "FOR SHARE", "FOR KEY SHARE"] {
+        assert_eq!(int(&mut b, &format!("SELECT v FROM t WHERE id = 1 {clause}")), 0);
+    }
+    run(&mut b, "COMMIT");
+    std::thread::scope(|scope| {
+        let (told, thread) = start(
+            scope,
+            b,
+            "BEGIN; SELECT v FROM t ORDER BY u LIMIT 2 FOR UPDATE; UPDATE t SET v = v + 1 WHERE id < 3; COMMIT",
+        );
+        waits(&told);
+        run(&mut a, "UPDATE t SET v = v + 10 WHERE id = 1; COMMIT");
+        thread.join().expect("no panic").0.expect("it goes on");
+    });
+    assert_eq!(int(&mut a, "SELECT 100 * max(v) + sum(v) FROM t"), 1112);
+}
+
+#[test]
+fn what_is_behind_the_limit_is_not_claimed() {
+    let db = db();
+    let (mut a, mut b) = (session(&db), session(&db));
+    let next = |order: &str| format!("SELECT id FROM t ORDER BY {order} LIMIT 1 FOR UPDATE SKIP LOCKED");
+    run(&mut a, "BEGIN");
+    run(&mut b, "BEGIN");
+    assert_eq!([int(&mut a, &next("id")), int(&mut b, &next("id"))], [1, 2]);
+    assert_eq!([int(&mut a, &next("v, u DESC")), int(&mut b, &next("v, u DESC"))], [9, 8]);
+    assert_eq!(int(&mut a, "SELECT count(*) FROM (SELECT id FROM t FOR UPDATE SKIP LOCKED) AS s"), 7);
+    run(&mut a, "UPDATE t SET v = 1 WHERE id IN (1, 9); COMMIT");
+    run(&mut b, "UPDATE t SET v = 1 WHERE id IN (2, 8); COMMIT");
+    assert_eq!(int(&mut a, "SELECT sum(v) FROM t"), 4);
+}
+
+/// A queue: several take jobs out, while others put new ones in. Nobody waits, nobody fails, no job is
+/// done twice.
+#[test]
+fn a_queue_with_skip_locked_gives_each_job_to_one() {
+    const JOBS: i64 = 120;
+    let db = Database::in_memory().expect("opens");
+    db.execute_script(
+        "CREATE TABLE jobs (id int PRIMARY KEY, state text NOT NULL, runs int NOT NULL DEFAULT 0);
+         CREATE INDEX ON jobs (state, id);",
+    )
+    .expect("a table");
+    let take = "UPDATE jobs SET state = 'done', runs = runs + 1 WHERE id =
+                (SELECT id FROM jobs WHERE state = 'new' ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id";
+    let done = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut session = session(&db);
+            for id in 0..JOBS {
+                session.execute("INSERT INTO jobs VALUES ($1, 'new')", (id,)).expect("put in");
+            }
+        });
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut session = session(&db);
+                while i64::from(done.load(Ordering::Relaxed)) < JOBS {
+                    let mut block = session.transaction().expect("begins");
+                    let taken = block.query(take, ()).expect("nobody fails");
+                    let count = (&taken).into_iter().count() as u32;
+                    block.commit().expect("nobody fails");
+                    done.fetch_add(count, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let mut session = session(&db);
+    assert_eq!(int(&mut session, "SELECT count(*) FROM jobs WHERE runs = 1 AND state = 'done'"), JOBS);
+}
+
+#[test]
+fn locking_clauses_that_mean_nothing_are_refused() {
+    let db = db();
+    for (query, message) in [
+        ("SELECT DISTINCT v FROM t FOR UPDATE", "FOR UPDATE is not allowed with DISTINCT clause"),
+        ("SELECT v FROM t GROUP BY v FOR SHARE", "FOR SHARE is not allowed with GROUP BY clause"),
+        ("SELECT count(*) FROM t FOR UPDATE", "FOR UPDATE is not allowed with aggregate functions"),
+        ("SELECT 1 FROM t HAVING true FOR UPDATE", "FOR UPDATE is not allowed with HAVING clause"),
+        ("SELECT row_number() OVER () FROM t FOR UPDATE", "FOR UPDATE is not allowed with window functions"),
+        (
+            "SELECT 1 FROM t UNION SELECT 2 FOR NO KEY UPDATE",
+            "FOR NO KEY UPDATE is not allowed with UNION/INTERSECT/EXCEPT",
+        ),
+        ("VALUES (1) FOR UPDATE", "FOR UPDATE cannot be applied to VALUES"),
+        (
+            "SELECT 1 FROM t AS a FOR UPDATE OF t",
+            "relation \"t\" in FOR UPDATE clause not found in FROM clause",
+        ),
+    ] {
+        let error = db.query(query, ()).expect_err(query);
+        assert_eq!(error.message(), message);
+    }
 }

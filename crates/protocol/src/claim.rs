@@ -160,7 +160,13 @@ impl Claims {
     }
 
     /// Lines up for a record's claim. Whether it is there already: as [`Claims::ask`].
-    pub(crate) fn line_up(&self, record: u64, table: TableId, worker: WorkerId, mark: impl FnOnce()) -> Asked {
+    pub(crate) fn line_up(
+        &self,
+        record: u64,
+        table: TableId,
+        worker: WorkerId,
+        mark: impl FnOnce(),
+    ) -> Asked {
         let mut shard = self.shard(record);
         match shard.entry(record) {
             Entry::Vacant(free) => {

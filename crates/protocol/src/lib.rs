@@ -139,6 +139,17 @@ pub enum Refused {
     KeyTooLong(IndexId),
 }
 
+/// What to do with a row that another transaction has claimed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IfClaimed {
+    /// Wait for it.
+    Wait,
+    /// Say so.
+    Refuse,
+    /// Pass over it, as if it had not been read.
+    Skip,
+}
+
 /// A row that a transaction has read or inserted, for as long as the transaction lasts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RowHandle(pub u32);
@@ -308,17 +319,22 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         let _ = txn;
     }
 
+    /// What the cursor meets is no part of what was read, but for rows that are claimed or changed.
+    fn scan_leniently(&self, txn: &mut Self::Txn, cursor: CursorId) {
+        let _ = (txn, cursor);
+    }
+
     /// Claims a row that has been read, if the transaction claims what it changes; otherwise looks whether
-    /// another has. `false`: another has, and `wait` is not set; with it that is [`Conflict::Claimed`], but
-    /// for a transaction that claims nothing: to that the row is as it is.
+    /// another has. `false`: another has. With [`IfClaimed::Wait`] that is [`Conflict::Claimed`], or, to a
+    /// transaction that claims nothing, the row as it is.
     fn claim(
         &self,
         txn: &mut Self::Txn,
         table: &Table<Self::Header>,
         row: RowHandle,
-        wait: bool,
+        if_claimed: IfClaimed,
     ) -> Result<bool, Conflict> {
-        let _ = (txn, table, row, wait);
+        let _ = (txn, table, row, if_claimed);
         Ok(true)
     }
 

@@ -63,7 +63,8 @@ mod write;
 
 use crate::claim::{ClaimInfo, Claims, Unclaimed};
 use crate::{
-    Conflict, CursorId, Point, Protocol, Refused, Row, RowHandle, Savepoint, Snapshots, Write, WriteKind,
+    Conflict, CursorId, IfClaimed, Point, Protocol, Refused, Row, RowHandle, Savepoint, Snapshots, Write,
+    WriteKind,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::spin_hint;
@@ -123,12 +124,16 @@ pub type Silo = SiloWith<true, true>;
 #[derive(Clone, Copy)]
 struct Access {
     record: Ptr,
-    /// The version that was read; [`OWN`] if the record's write answers for it.
+    /// The version that was read, with [`LENIENT`] if it need not hold; [`OWN`] if the record's write
+    /// answers for it.
     version: u64,
 }
 
 /// In place of a version: the record is in the write set, whose version is checked when it is locked.
 const OWN: u64 = u64::MAX;
+
+/// In a version: the row may change. The place of a lock, which no version has.
+const LENIENT: u64 = LOCKED;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Origin {
@@ -197,6 +202,8 @@ struct OpenCursor {
     cursor: Cursor,
     index: IndexId,
     open: bool,
+    /// What it meets is not remembered.
+    lenient: bool,
 }
 
 /// A worker's transaction.
@@ -487,6 +494,10 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
         }
     }
 
+    fn scan_leniently(&self, txn: &mut SiloTxn, cursor: CursorId) {
+        txn.cursors[cursor.0 as usize].lenient = true;
+    }
+
     fn claim_writes(&self, txn: &mut SiloTxn) {
         txn.claiming = true;
     }
@@ -496,9 +507,9 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
         txn: &mut SiloTxn,
         table: &Table<SiloHeader>,
         row: RowHandle,
-        wait: bool,
+        if_claimed: IfClaimed,
     ) -> Result<bool, Conflict> {
-        txn.claim_row(table.id(), row, wait)
+        txn.claim_row(table.id(), row, if_claimed)
     }
 
     fn await_claim(

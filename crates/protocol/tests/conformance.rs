@@ -4,6 +4,7 @@
 //!   run one transaction at a time cannot even be asked: their `begin` would wait.
 //! * `keys`: uniqueness, secondary indexes, rows that come and go within and between transactions.
 //! * `savepoints`.
+//! * `claims`: transactions that wait for each other, and going back to a point.
 //! * `random`: random programs on several threads, their history checked by model and graph, and their
 //!   committed transactions replayed in commit order on `serial`.
 //! * `snapshots`: what their readers see while others write, against the model.
@@ -13,6 +14,7 @@
 mod conformance {
     pub mod anomalies;
     pub mod broken;
+    pub mod claims;
     pub mod fixture;
     pub mod keys;
     pub mod random;
@@ -32,7 +34,7 @@ macro_rules! tests {
 macro_rules! suite {
     ($($module:ident: $scheme:ident;)*) => {
         $(mod $module {
-            use super::conformance::{anomalies, keys, random, savepoints, snapshots};
+            use super::conformance::{anomalies, claims, keys, random, savepoints, snapshots};
             use planaria_protocol::$scheme;
 
             tests! {
@@ -52,6 +54,9 @@ macro_rules! suite {
                 savepoints: rollback_undoes_writes nested_savepoints
                     rollback_of_inserts_frees_their_keys rollback_of_updates_frees_their_keys savepoints_between_transactions
                     rolled_back_writes_stay_reads;
+                claims: a_claimed_row_is_its_holders_to_change a_claim_is_kept_for_the_next_attempt
+                    an_insert_under_way_is_waited_for going_back_forgets_reads_and_writes
+                    lenient_scans_answer_for_what_is_claimed;
                 random: histories_are_serializable_in_commit_order hot_keys
                     long_scans_against_writers stress;
                 snapshots: rows_are_as_they_were nothing_is_kept_for_nobody a_snapshot_of_one_at_a_time

@@ -241,6 +241,7 @@ impl Planner<'_, '_> {
             OpKind::Insert { .. }
             | OpKind::Update { .. }
             | OpKind::Delete { .. }
+            | OpKind::Claim { .. }
             | OpKind::Keep { .. }
             | OpKind::Raise { .. } => {}
             OpKind::If { cond, then, otherwise } => {
@@ -589,6 +590,7 @@ impl PieceMaker<'_, '_> {
                     index: *index,
                     range: Range { prefix: keys.to_vec(), lower, upper },
                     descending: *descending,
+                    lenient: false,
                     row,
                     columns,
                     label: *label,

@@ -13,6 +13,7 @@ pub fn is_effect(kind: &OpKind) -> bool {
         OpKind::Insert { .. }
             | OpKind::Update { .. }
             | OpKind::Delete { .. }
+            | OpKind::Claim { .. }
             | OpKind::Draw { .. }
             | OpKind::NextValue { .. }
             | OpKind::CurrentValue { .. }

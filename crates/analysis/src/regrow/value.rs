@@ -327,6 +327,9 @@ impl<'p> Builder<'p, '_> {
                     "It executes SQL text made at run time, which cannot be analysed beforehand.".into(),
                 ));
             }
+            OpKind::Claim { .. } => {
+                return Err(Unplannable("It depends on which rows others have claimed.".into()));
+            }
             OpKind::SetValue { .. } => return Err(Unplannable("It sets a sequence.".into())),
             OpKind::Try { .. } => return Err(Unplannable("It has an exception block.".into())),
             OpKind::Get { table, index, row, columns, .. } => {

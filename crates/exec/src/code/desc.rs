@@ -75,6 +75,7 @@ pub(crate) struct ScanDesc {
     pub lower: Option<(R, bool)>,
     pub upper: Option<(R, bool)>,
     pub descending: bool,
+    pub lenient: bool,
     pub row: R,
     pub reads: Reads,
 }

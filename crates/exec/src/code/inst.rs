@@ -2,6 +2,7 @@
 
 use planaria_base::{SequenceId, TableId};
 use planaria_ir::{Draw, Func};
+use planaria_protocol::IfClaimed;
 
 /// A register: its position in the frame.
 pub(crate) type R = u16;
@@ -374,6 +375,12 @@ pub(crate) enum Inst {
     Delete {
         table: TableId,
         row: R,
+    },
+    Claim {
+        table: TableId,
+        row: R,
+        if_claimed: IfClaimed,
+        granted: R,
     },
 
     // ---- collections ----

@@ -319,7 +319,8 @@ impl Compiler<'_> {
             | OpKind::Load { .. }
             | OpKind::Insert { .. }
             | OpKind::Update { .. }
-            | OpKind::Delete { .. } => self.table_op(&op.kind),
+            | OpKind::Delete { .. }
+            | OpKind::Claim { .. } => self.table_op(&op.kind),
             OpKind::Clear { .. }
             | OpKind::Push { .. }
             | OpKind::Len { .. }

@@ -259,7 +259,7 @@ fn reads_mut(kind: &mut OpKind, f: &mut dyn FnMut(&mut Reg)) {
             range.prefix.iter_mut().for_each(&mut *f);
             range.lower.iter_mut().chain(&mut range.upper).for_each(|b| f(&mut b.reg));
         }
-        OpKind::Load { row, .. } | OpKind::Delete { row, .. } => f(row),
+        OpKind::Load { row, .. } | OpKind::Delete { row, .. } | OpKind::Claim { row, .. } => f(row),
         OpKind::Update { row, set, .. } => {
             f(row);
             set.iter_mut().for_each(|(_, r)| f(r));

@@ -5,6 +5,7 @@ use crate::code::*;
 use crate::slot::Slot;
 use planaria_base::{ColumnId, Error, IndexId, Result, TableId};
 use planaria_ir::{OpKind, Reg};
+use planaria_protocol::IfClaimed;
 use planaria_storage::{ColumnKind, IndexSet};
 
 impl Compiler<'_> {
@@ -45,7 +46,7 @@ impl Compiler<'_> {
                 let load = number(&mut self.emit.loads, desc)?;
                 self.emit.emit(Inst::Load { load });
             }
-            OpKind::Scan { table, index, range, descending, row, columns, label, body } => {
+            OpKind::Scan { table, index, range, descending, lenient, row, columns, label, body } => {
                 let bound = |c: &mut Self, b: &Option<planaria_ir::Bound>| {
                     b.map(|b| Ok::<_, Error>((c.emit.reg(b.reg)?, b.inclusive))).transpose()
                 };
@@ -56,6 +57,7 @@ impl Compiler<'_> {
                     lower: bound(self, &range.lower)?,
                     upper: bound(self, &range.upper)?,
                     descending: *descending,
+                    lenient: *lenient,
                     row: self.emit.target(*row)?,
                     reads: self.reads(*table, columns)?,
                 };
@@ -102,6 +104,15 @@ impl Compiler<'_> {
                 self.writes = true;
                 let row = self.emit.reg(*row)?;
                 self.emit.emit(Inst::Delete { table: *table, row });
+            }
+            OpKind::Claim { table, row, if_claimed, granted } => {
+                let (row, granted) = (self.emit.reg(*row)?, self.emit.target(*granted)?);
+                let if_claimed = match if_claimed {
+                    planaria_ir::IfClaimed::Wait => IfClaimed::Wait,
+                    planaria_ir::IfClaimed::Refuse => IfClaimed::Refuse,
+                    planaria_ir::IfClaimed::Skip => IfClaimed::Skip,
+                };
+                self.emit.emit(Inst::Claim { table: *table, row, if_claimed, granted });
             }
             _ => return Err(Error::internal("not a table operation")),
         }

@@ -7,7 +7,7 @@ use crate::heap::Heap;
 use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::{Error, SqlState, TableId};
-use planaria_protocol::{Protocol, Row, RowHandle};
+use planaria_protocol::{IfClaimed, Protocol, Row, RowHandle};
 use planaria_storage::{Bytes, ColumnKind, Field, Image, IndexSet, KeyBound, KeyTooLong};
 
 /// A register as a column's value.
@@ -154,6 +154,9 @@ impl Machine {
         );
         let cursor = (!self.range.is_empty()).then(|| {
             let cursor = ctx.protocol.scan_open(ctx.txn, table, desc.index, &self.range, desc.descending);
+            if desc.lenient {
+                ctx.protocol.scan_leniently(ctx.txn, cursor);
+            }
             (desc.table, cursor)
         });
         self.cursors.push(cursor);
@@ -279,6 +282,19 @@ impl Machine {
             Ok(()) => Ok(()),
             Err(why) => Err(refused(why, &desc.meta, &self.image).into()),
         }
+    }
+
+    /// Claims a row; whether it is the transaction's.
+    #[inline(never)]
+    pub(super) fn claim<P: Protocol, H: Host + ?Sized>(
+        &mut self,
+        table: TableId,
+        row: Slot,
+        if_claimed: IfClaimed,
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<bool, Interrupt> {
+        let Some(row) = row_handle(row) else { return Ok(true) };
+        Ok(ctx.protocol.claim(ctx.txn, ctx.tables.get(table), row, if_claimed)?)
     }
 
     /// Deletes a row.

@@ -3,9 +3,9 @@
 use super::token::{Token, error, tokens};
 use super::{register_names, type_name};
 use crate::{
-    Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, Inlined, Label, Level,
-    Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, Reg, RegDecl, RegKind,
-    SortKey, StateSource,
+    Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, IfClaimed, Inlined,
+    Label, Level, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, Reg,
+    RegDecl, RegKind, SortKey, StateSource,
 };
 use planaria_base::types::SystemType;
 use planaria_base::{
@@ -459,11 +459,13 @@ impl Parser {
                 let prefix = self.reg_list()?;
                 let lower = self.bound(">=", ">")?;
                 let upper = self.bound("<=", "<")?;
-                let descending = self.word_if("desc");
+                let (descending, lenient) = (self.word_if("desc"), self.word_if("lenient"));
                 let (row, columns) = self.row_and_columns()?;
                 let (label, position, body) = self.tail()?;
                 let range = Range { prefix, lower, upper };
-                (position, OpKind::Scan { table, index, range, descending, row, columns, label, body })
+                let kind =
+                    OpKind::Scan { table, index, range, descending, lenient, row, columns, label, body };
+                (position, kind)
             }
             "foreach" => {
                 let coll = self.coll()?;
@@ -609,6 +611,19 @@ impl Parser {
                 OpKind::Update { table, row, set: self.columns()? }
             }
             "delete" => OpKind::Delete { table: self.table()?, row: self.reg()? },
+            "claim" => {
+                let (table, row) = (self.table()?, self.reg()?);
+                let if_claimed = match () {
+                    () if self.word_if("wait") => IfClaimed::Wait,
+                    () if self.word_if("refuse") => IfClaimed::Refuse,
+                    () => {
+                        self.keyword("skip")?;
+                        IfClaimed::Skip
+                    }
+                };
+                self.sign("->")?;
+                OpKind::Claim { table, row, if_claimed, granted: self.reg()? }
+            }
             "clear" => OpKind::Clear { coll: self.coll()? },
             "push" => OpKind::Push { coll: self.coll()?, values: self.reg_list()? },
             "sort" => {

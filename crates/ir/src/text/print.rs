@@ -2,7 +2,7 @@
 
 use super::{is_plain, register_names, type_name};
 use crate::{
-    Block, Bound, Catch, CollDecl, CollKind, Draw, Inlined, Level, Op, OpKind, ParamMode, Program,
+    Block, Bound, Catch, CollDecl, CollKind, Draw, IfClaimed, Inlined, Level, Op, OpKind, ParamMode, Program,
     ProgramKind, Reg, RegKind, StateSource,
 };
 use planaria_base::{ColumnId, Datum, Numeric};
@@ -301,7 +301,7 @@ impl Printer {
             OpKind::Get { table, index, key, row, columns } => {
                 format!("get {table}.{index} ({}) -> {}", self.regs(key), self.row_and_columns(*row, columns))
             }
-            OpKind::Scan { table, index, range, descending, row, columns, .. } => {
+            OpKind::Scan { table, index, range, descending, lenient, row, columns, .. } => {
                 let mut text = format!("scan {table}.{index} ({})", self.regs(&range.prefix));
                 let mut bound = |b: &Option<Bound>, closed: &str, open: &str| {
                     if let Some(b) = b {
@@ -311,7 +311,8 @@ impl Printer {
                 bound(&range.lower, ">=", ">");
                 bound(&range.upper, "<=", "<");
                 let desc = if *descending { " desc" } else { "" };
-                format!("{text}{desc} -> {}", self.row_and_columns(*row, columns))
+                let lenient = if *lenient { " lenient" } else { "" };
+                format!("{text}{desc}{lenient} -> {}", self.row_and_columns(*row, columns))
             }
             OpKind::Load { table, row, columns } => {
                 format!("load {table} {} -> {}", reg(row), self.columns(columns))
@@ -324,6 +325,14 @@ impl Printer {
                 format!("update {table} {} set {}", reg(row), self.columns(set))
             }
             OpKind::Delete { table, row } => format!("delete {table} {}", reg(row)),
+            OpKind::Claim { table, row, if_claimed, granted } => {
+                let how = match if_claimed {
+                    IfClaimed::Wait => "wait",
+                    IfClaimed::Refuse => "refuse",
+                    IfClaimed::Skip => "skip",
+                };
+                format!("claim {table} {} {how} -> {}", reg(row), reg(granted))
+            }
             OpKind::Clear { coll } => format!("clear {coll}"),
             OpKind::Push { coll, values } => format!("push {coll} ({})", self.regs(values)),
             OpKind::Len { dst, coll } => format!("{} = len {coll}", reg(dst)),

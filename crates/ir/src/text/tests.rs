@@ -2,9 +2,9 @@
 
 use super::parse;
 use crate::{
-    Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, Inlined, Label, Level,
-    Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, Reg, RegKind, SortKey,
-    StateSource,
+    Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, IfClaimed, Inlined,
+    Label, Level, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, Reg,
+    RegKind, SortKey, StateSource,
 };
 use planaria_base::{
     ColumnId, Datum, IndexId, Numeric, ProcedureId, SequenceId, SqlState, SystemId, TableId, Type,
@@ -212,6 +212,10 @@ impl Choice {
             22 => OpKind::Load { table, row: dst, columns: self.columns() },
             23 => OpKind::Insert { table, values: self.some(Self::reg), row: self.maybe(Self::reg) },
             24 => OpKind::Update { table, row: dst, set: self.columns() },
+            25 if self.coin() => {
+                let ways = [IfClaimed::Wait, IfClaimed::Refuse, IfClaimed::Skip];
+                OpKind::Claim { table, row: dst, if_claimed: ways[self.below(3)], granted: self.reg() }
+            }
             25 => OpKind::Delete { table, row: dst },
             26 => OpKind::Clear { coll },
             27 => OpKind::Push { coll, values: self.some(Self::reg) },
@@ -255,8 +259,9 @@ impl Choice {
                     lower: self.maybe(bound),
                     upper: self.maybe(bound),
                 };
-                let (descending, columns, body) = (self.coin(), self.columns(), self.block(depth - 1));
-                OpKind::Scan { table, index, range, descending, row: dst, columns, label, body }
+                let (descending, lenient) = (self.coin(), self.coin());
+                let (columns, body) = (self.columns(), self.block(depth - 1));
+                OpKind::Scan { table, index, range, descending, lenient, row: dst, columns, label, body }
             }
             40 => {
                 let (columns, entry) = (self.some(Self::reg), self.maybe(Self::reg));

@@ -13,7 +13,7 @@
 //! - A value moves only between registers of which the target holds every value of the source with
 //!   the same bits ([`holds`]): a modifier may be lost by a move, never gained without a `Cast`.
 //! - A row handle belongs to one table; it is copied, tested for NULL, kept in collections, and used
-//!   by `Load`, `Update`, `Delete` of that table, nothing else.
+//!   by `Load`, `Update`, `Delete`, `Claim` of that table, nothing else.
 //! - `Apply` has as many arguments, of such classes, as its function's signature.
 //! - A `Get` gives the full key of a unique index; keys and bounds are of the index columns' classes
 //!   ([`comparable`]); an `Insert` gives a value for every stored column, of that column's type.

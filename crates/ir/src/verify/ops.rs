@@ -179,7 +179,8 @@ impl Walk<'_> {
             | OpKind::Load { .. }
             | OpKind::Insert { .. }
             | OpKind::Update { .. }
-            | OpKind::Delete { .. } => self.table_op(&op.kind),
+            | OpKind::Delete { .. }
+            | OpKind::Claim { .. } => self.table_op(&op.kind),
             OpKind::Clear { .. }
             | OpKind::Push { .. }
             | OpKind::Len { .. }
@@ -397,6 +398,10 @@ impl Walk<'_> {
                 Ok(())
             }
             OpKind::Delete { row, .. } => self.row(*row, table),
+            OpKind::Claim { row, granted, .. } => {
+                self.row(*row, table)?;
+                self.is(*granted, &Type::Bool)
+            }
             _ => unreachable!("dispatched by op()"),
         }
     }

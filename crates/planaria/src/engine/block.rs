@@ -201,7 +201,9 @@ impl<P: Protocol> SessionCore<P> {
     pub(super) fn fail_block_on_error<T>(&mut self, outcome: Result<T>) -> Result<T> {
         if let (Err(error), Block::Open) = (&outcome, &self.block) {
             let state = error.sqlstate();
-            self.block_failed(state == SqlState::SERIALIZATION_FAILURE || state == SqlState::DEADLOCK_DETECTED);
+            self.block_failed(
+                state == SqlState::SERIALIZATION_FAILURE || state == SqlState::DEADLOCK_DETECTED,
+            );
         }
         outcome
     }
@@ -262,7 +264,9 @@ impl<P: Protocol> SessionCore<P> {
                 self.engine.gate.enter(self.worker);
                 match waited {
                     // It may have waited for what it read before.
-                    Ok(Ok(())) if !self.engine.protocol.validate(&mut self.txn) => break Err(not_serialized()),
+                    Ok(Ok(())) if !self.engine.protocol.validate(&mut self.txn) => {
+                        break Err(not_serialized());
+                    }
                     Ok(Ok(())) => {}
                     Ok(Err(ring)) => break Err(self.deadlock(&ring)),
                     Err(error) => break Err(error),

@@ -283,7 +283,12 @@ fn writes_as(kind: &StatementKind) -> Option<&'static str> {
         StatementKind::Insert(_) => "INSERT",
         StatementKind::Update(_) => "UPDATE",
         StatementKind::Delete(_) => "DELETE",
-        StatementKind::Query(query) if query.locking => "SELECT FOR UPDATE",
+        StatementKind::Query(query) => match query.locking.first()?.strength {
+            "UPDATE" => "SELECT FOR UPDATE",
+            "NO KEY UPDATE" => "SELECT FOR NO KEY UPDATE",
+            "SHARE" => "SELECT FOR SHARE",
+            _ => "SELECT FOR KEY SHARE",
+        },
         StatementKind::Copy(copy) if copy.from => "COPY FROM",
         StatementKind::CreateTable(_) => "CREATE TABLE",
         StatementKind::CreateTableAs { .. } => "CREATE TABLE AS",

@@ -102,7 +102,7 @@ fn rows_of(position: u32, table: &ast::Name, columns: &[(String, u32)]) -> State
         order_by: Vec::new(),
         limit: None,
         offset: None,
-        locking: false,
+        locking: Vec::new(),
         position,
     };
     Statement { position, end: position, kind: StatementKind::Query(Box::new(query)) }

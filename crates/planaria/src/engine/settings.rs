@@ -81,7 +81,12 @@ const SETTINGS: &[Setting] = &[
     setting("lc_monetary", "C", Any, "Changes nothing."),
     setting("lc_numeric", "C", Any, "Changes nothing."),
     setting("lc_time", "C", Any, "Changes nothing."),
-    setting("lock_timeout", "0", Milliseconds, "Longest wait for a row that another transaction has claimed."),
+    setting(
+        "lock_timeout",
+        "0",
+        Milliseconds,
+        "Longest wait for a row that another transaction has claimed.",
+    ),
     setting("max_identifier_length", "63", Fixed, "Longest name, in bytes."),
     setting("max_index_keys", "32", Fixed, "Columns of an index."),
     setting("quote_all_identifiers", "off", Bool, "Changes nothing."),

@@ -619,7 +619,7 @@ impl<P: Protocol> SessionCore<P> {
                 order_by: Vec::new(),
                 limit: None,
                 offset: None,
-                locking: false,
+                locking: Vec::new(),
                 position: 0,
             };
             let kind = StatementKind::Query(Box::new(query));

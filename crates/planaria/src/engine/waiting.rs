@@ -50,10 +50,9 @@ impl<P: Protocol> SessionCore<P> {
         match outcome {
             Ok(()) => Ok(Ok(())),
             Err(Unclaimed::Deadlock(ring)) => Ok(Err(ring)),
-            Err(Unclaimed::GivenUp) if out_of_time => Err(Error::new(
-                SqlState::LOCK_NOT_AVAILABLE,
-                "canceling statement due to lock timeout",
-            )),
+            Err(Unclaimed::GivenUp) if out_of_time => {
+                Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout"))
+            }
             Err(Unclaimed::GivenUp) => {
                 Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"))
             }

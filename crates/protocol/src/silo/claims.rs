@@ -37,11 +37,31 @@ impl SiloTxn {
         }
     }
 
-    pub(super) fn claim_row(&mut self, table: TableId, row: RowHandle, wait: bool) -> Result<bool, Conflict> {
+    pub(super) fn claim_row(
+        &mut self,
+        table: TableId,
+        row: RowHandle,
+        if_claimed: IfClaimed,
+    ) -> Result<bool, Conflict> {
         let Access { record, version } = self.accesses[row.0 as usize];
         if version == OWN {
             return Ok(true);
         }
+        let version = version & !LENIENT;
+        let granted = self.claim_record_if(record, table, version, if_claimed)?;
+        let skipped = !granted && if_claimed == IfClaimed::Skip;
+        self.accesses[row.0 as usize].version = if skipped { version | LENIENT } else { version };
+        Ok(granted)
+    }
+
+    fn claim_record_if(
+        &mut self,
+        record: Ptr,
+        table: TableId,
+        version: u64,
+        if_claimed: IfClaimed,
+    ) -> Result<bool, Conflict> {
+        let wait = if_claimed == IfClaimed::Wait;
         let word = look(record, self.participant.pinned()).header().0.load();
         if !self.claiming {
             let others = word & CLAIMED != 0 && self.claims.holder(record.to_word()) != Some(self.id());
@@ -168,6 +188,12 @@ impl SiloTxn {
     /// Undoes and forgets everything since the point.
     pub(super) fn go_back(&mut self, point: Point) {
         self.rollback_to(point.savepoint);
+        // Rows that are not to be written after all need not be as they were.
+        for entry in &mut self.writes[point.savepoint.writes as usize..] {
+            if entry.origin == Origin::Row {
+                entry.version |= LENIENT;
+            }
+        }
         self.accesses.truncate(point.reads as usize);
         self.nodes.go_back((point.nodes, point.moved));
         if self.cursors_open > 0 {

@@ -37,7 +37,7 @@ impl SiloTxn {
                             // What is not to be written has not been locked.
                             self.writes[write as usize].state != State::Unwritten
                         });
-                    if !own {
+                    if !own && access.version & LENIENT == 0 {
                         return Err(Conflict::Validation);
                     }
                 }
@@ -45,7 +45,10 @@ impl SiloTxn {
             // Locking has compared the versions of what is written.
             for write in &self.writes {
                 let unlocked = !holding || write.state == State::Unwritten;
-                if unlocked && self.word(write.record).load() & !CLAIMED != write.version {
+                if unlocked
+                    && write.version & LENIENT == 0
+                    && self.word(write.record).load() & !CLAIMED != write.version
+                {
                     return Err(Conflict::Validation);
                 }
             }

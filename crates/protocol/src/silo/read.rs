@@ -184,13 +184,14 @@ impl SiloTxn {
         let at = match self.cursors.iter().position(|c| !c.open) {
             Some(at) => at,
             None => {
-                self.cursors.push(OpenCursor { cursor: Cursor::new(), index, open: false });
+                self.cursors.push(OpenCursor { cursor: Cursor::new(), index, open: false, lenient: false });
                 self.cursors.len() - 1
             }
         };
         let slot = &mut self.cursors[at];
         slot.index = index;
         slot.open = true;
+        slot.lenient = false;
         self.cursors_open += 1;
         if range.is_empty() {
             slot.cursor = Cursor::new();
@@ -217,12 +218,17 @@ impl SiloTxn {
         let index = table.index(id);
         loop {
             let SiloTxn { cursors, nodes, participant, accesses, key, other_key, .. } = self;
-            let cursor = &mut cursors[cursor.0 as usize].cursor;
+            let OpenCursor { cursor, lenient, .. } = &mut cursors[cursor.0 as usize];
+            let lenient = *lenient;
             let pin = participant.pinned();
             if let Some(ahead) = cursor.upcoming().get(PREFETCH_AHEAD) {
                 Ptr::from_word(*ahead).prefetch();
             }
-            let next = cursor.next(index.tree(), pin, |node| nodes.add(node));
+            let next = cursor.next(index.tree(), pin, |node| {
+                if !lenient {
+                    nodes.add(node);
+                }
+            });
             nodes.check()?;
             let Some((words, word)) = next else { return Ok(None) };
             let record = Ptr::from_word(word);
@@ -238,12 +244,14 @@ impl SiloTxn {
             }
             match read_record(record, pin, arena)? {
                 Seen::Row(version, image) => {
+                    let version = if lenient { version | LENIENT } else { version };
                     accesses.push(Access { record, version });
                     if has_key(index, id, image.words(arena), words, other_key) {
                         let handle = RowHandle((accesses.len() - 1) as u32);
                         return Ok(Some(Row { handle, image }));
                     }
                 }
+                Seen::Placeholder(_) if lenient => continue,
                 Seen::Placeholder(version) => {
                     accesses.push(Access { record, version });
                     continue;
@@ -285,7 +293,7 @@ impl SiloTxn {
             }
         }
         match read_record(record, self.participant.pinned(), arena)? {
-            Seen::Row(now, image) if now == expected => Ok(Some(image)),
+            Seen::Row(now, image) if now == expected & !LENIENT => Ok(Some(image)),
             _ => Err(Conflict::Validation),
         }
     }

@@ -150,7 +150,8 @@ impl NodeSet {
             return;
         }
         let created = self.created.split_off(self.created.partition_point(|at| *at < len));
-        let split: Vec<NodeRef> = created.iter().filter_map(|at| self.nodes.get(*at as usize).copied()).collect();
+        let split: Vec<NodeRef> =
+            created.iter().filter_map(|at| self.nodes.get(*at as usize).copied()).collect();
         self.nodes.truncate(len as usize);
         self.map.clear();
         let NodeSet { nodes, map, .. } = self;

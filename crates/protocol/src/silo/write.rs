@@ -212,7 +212,7 @@ impl SiloTxn {
         }
         let mark = self.images.mark();
         let owned = match read_record(record, self.participant.pinned(), &mut self.images)? {
-            Seen::Row(now, image) if now == version => {
+            Seen::Row(now, image) if now == version & !LENIENT => {
                 Ok(has_key(index, id, image.words(&self.images), key, &mut self.other_key))
             }
             _ => Err(Conflict::Validation),
@@ -226,16 +226,20 @@ impl SiloTxn {
         let Access { record, version } = self.accesses[row.0 as usize];
         let write = match self.find_write(record) {
             Some(write) => {
+                if self.writes[write as usize].version & LENIENT != 0 {
+                    self.renew(write, version & !LENIENT)?;
+                }
                 let entry = &self.writes[write as usize];
                 if entry.state == State::Dead {
                     return Ok(None);
                 }
-                if version != OWN && version != entry.version {
+                if version != OWN && version & !LENIENT != entry.version {
                     return Err(Conflict::Validation);
                 }
                 write
             }
             None => {
+                let version = version & !LENIENT;
                 if self.claiming {
                     self.claim_record(record, table.id(), version)?;
                 }
@@ -258,6 +262,21 @@ impl SiloTxn {
         };
         self.accesses[row.0 as usize].version = OWN;
         Ok(Some(write))
+    }
+
+    /// A row that was not to be written after all is to be written as it was read now.
+    #[cold]
+    fn renew(&mut self, write: u32, version: u64) -> Result<(), Conflict> {
+        let entry = &mut self.writes[write as usize];
+        entry.version = version;
+        let record = entry.record;
+        if let Some(at) = self.before.iter().position(|(of, _)| *of == write) {
+            match read_record(record, self.participant.pinned(), &mut self.images)? {
+                Seen::Row(now, image) if now == version => self.before[at].1 = image,
+                _ => return Err(Conflict::Validation),
+            }
+        }
+        Ok(())
     }
 
     /// Keeps the image of a row that is about to get a write. Validation answers for its version.

@@ -6,6 +6,7 @@
 
 pub mod copy;
 pub mod cursor;
+pub mod locking;
 pub mod plpgsql;
 mod rights;
 mod routine;
@@ -332,8 +333,8 @@ pub struct Query {
     pub limit: Option<Expr>,
     /// OFFSET
     pub offset: Option<Expr>,
-    /// FOR UPDATE | SHARE | NO KEY UPDATE | KEY SHARE
-    pub locking: bool,
+    /// FOR UPDATE and its like
+    pub locking: Vec<locking::Locking>,
     /// Where it stands.
     pub position: Position,
 }

@@ -183,7 +183,7 @@ fn select(item: Expr, from: TableRef, filter: Expr, limit: Option<u32>) -> Query
         order_by: Vec::new(),
         limit: limit.map(|n| node(ExprKind::Integer(n.to_string()))),
         offset: None,
-        locking: false,
+        locking: Vec::new(),
         position: 0,
     }
 }

@@ -753,6 +753,7 @@ impl Lowerer<'_> {
             regs: vec![None; n],
             row: None,
             row_used: false,
+            lenient: false,
         });
         RelId(self.rels.len() as u32 - 1)
     }

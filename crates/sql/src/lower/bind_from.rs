@@ -489,6 +489,7 @@ fn take_column(star: &mut Star, name: &str, side: &str, position: u32) -> Result
 fn dissolves(query: &BoundQuery, nullable: bool) -> bool {
     let Body::Select(select) = &query.body else { return false };
     query.order.is_empty()
+        && query.locks.is_empty()
         && query.limit.is_none()
         && query.offset.is_none()
         && select.grouping.is_none()

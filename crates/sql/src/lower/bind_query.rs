@@ -58,7 +58,7 @@ impl Lowerer<'_> {
         }
         self.bind_with(&mut level, &q.with, q.recursive)?;
         let locked = self.rights.locked;
-        self.rights.locked |= q.locking;
+        self.rights.locked |= !q.locking.is_empty();
         let mut query = match &q.body {
             QueryBody::Select(select) => self.bind_select(&mut level, select, &q.order_by, keep_unknown)?,
             QueryBody::Values(rows) => {
@@ -73,6 +73,7 @@ impl Lowerer<'_> {
             }
         };
         self.rights.locked = locked;
+        query.locks = self.bind_locking(&level, q, &query.body)?;
         // LIMIT and OFFSET see no FROM items.
         let bare = Names { outer: level.outer, scope: level.scope, sources: Vec::new(), ctes: level.ctes };
         for (e, what) in [(&q.limit, "LIMIT"), (&q.offset, "OFFSET")] {
@@ -211,7 +212,14 @@ impl Lowerer<'_> {
             };
             columns.push(Output { name: format!("column{}", i + 1), ty });
         }
-        Ok(BoundQuery { body: Body::Values(bound), columns, order: Vec::new(), limit: None, offset: None })
+        Ok(BoundQuery {
+            body: Body::Values(bound),
+            columns,
+            order: Vec::new(),
+            limit: None,
+            offset: None,
+            locks: Vec::new(),
+        })
     }
 
     fn bind_set_op(
@@ -242,7 +250,7 @@ impl Lowerer<'_> {
         }
         let columns = left.columns.clone();
         let body = Body::SetOp(Box::new(BoundSetOp { op, all, left, right }));
-        Ok(BoundQuery { body, columns, order: Vec::new(), limit: None, offset: None })
+        Ok(BoundQuery { body, columns, order: Vec::new(), limit: None, offset: None, locks: Vec::new() })
     }
 
     /// Converts one output column of a query.
@@ -459,6 +467,7 @@ impl Lowerer<'_> {
             order: orders,
             limit: None,
             offset: None,
+            locks: Vec::new(),
         })
     }
 

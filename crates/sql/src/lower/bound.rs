@@ -6,7 +6,7 @@
 //! query is an ordinary column: when the inner query is emitted, its register holds the value.
 
 use planaria_base::{Datum, ProcedureId, SequenceId, SystemId, TableId, Type};
-use planaria_ir::{Draw, Func, Output, Question, Reg};
+use planaria_ir::{Draw, Func, IfClaimed, Output, Question, Reg};
 
 /// A relation of a FROM clause, or a pseudo relation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -88,6 +88,16 @@ pub(super) struct BoundQuery {
     pub order: Vec<Order>,
     pub limit: Option<Bound>,
     pub offset: Option<Bound>,
+    /// Rows that are claimed before they are given.
+    pub locks: Vec<Lock>,
+}
+
+/// A table of FROM whose rows are claimed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Lock {
+    pub rel: RelId,
+    pub table: TableId,
+    pub if_claimed: IfClaimed,
 }
 
 /// What computes the rows.
@@ -253,8 +263,10 @@ pub(super) struct Rel {
     pub regs: Vec<Option<Reg>>,
     /// The row's handle.
     pub row: Option<Reg>,
-    /// The handle is needed (target of UPDATE, DELETE).
+    /// The handle is needed (target of UPDATE, DELETE; FOR UPDATE).
     pub row_used: bool,
+    /// SKIP LOCKED: rows that are passed over count as not read.
+    pub lenient: bool,
 }
 
 /// Kinds of relation.

@@ -338,7 +338,8 @@ impl Lowerer<'_> {
     pub(super) fn hashed_exists(&mut self, query: &BoundQuery) -> Result<Option<Reg>> {
         use super::bound::{Body, Item};
         let Body::Select(select) = &query.body else { return Ok(None) };
-        if select.grouping.is_some() || query.limit.is_some() || query.offset.is_some() {
+        let whole = query.limit.is_none() && query.offset.is_none() && query.locks.is_empty();
+        if select.grouping.is_some() || !whole {
             return Ok(None);
         }
         let locals = self.rels_of(&select.from);

@@ -151,6 +151,7 @@ impl Lowerer<'_> {
             index: path.index,
             range: Range { prefix, lower, upper },
             descending: path.descending,
+            lenient: self.rel(rel).lenient,
             row,
             columns,
             label,

@@ -143,20 +143,25 @@ impl Lowerer<'_> {
         if query.limit.is_some() || query.offset.is_some() {
             self.note("Limit");
         }
+        if !query.locks.is_empty() {
+            self.note("LockRows");
+        }
         let tail = self.tail(query, rows, single)?;
         let done = self.with_tail(tail, sink, &mut |l, sink| {
             if !sorts {
                 return l.emit_body(query, plan.as_ref(), width, &mut |l, row| {
-                    l.distinct_on(frame, &on, visible, row, sink)
+                    l.claimed(&query.locks, &mut |l| l.distinct_on(frame, &on, visible, row, sink))
                 });
             }
             l.note(&format!("Sort ({} keys)", query.order.len()));
             let types = output_types(query);
-            let list =
-                l.coll(CollKind::List, Vec::new(), types.iter().cloned().map(RegKind::Value).collect());
+            let mut kinds: Vec<RegKind> = types.iter().cloned().map(RegKind::Value).collect();
+            kinds.extend(query.locks.iter().map(|lock| RegKind::Row(lock.table)));
+            let list = l.coll(CollKind::List, Vec::new(), kinds);
             l.plan_depth += 1;
             let pushed = l.emit_body(query, plan.as_ref(), width, &mut |l, row| {
-                let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
+                let mut values: Vec<Reg> = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
+                values.extend(query.locks.iter().map(|lock| l.row_reg(lock.rel)));
                 l.emit(OpKind::Push { coll: list, values });
                 Ok(())
             });
@@ -164,7 +169,9 @@ impl Lowerer<'_> {
             pushed?;
             let keys: Vec<SortKey> = query.order.iter().map(|o| o.key(o.output as u32)).collect();
             l.emit(OpKind::Sort { coll: list, keys });
-            l.for_list(list, &types, &mut |l, row| l.distinct_on(frame, &on, visible, row, sink))
+            l.for_claimed(list, &types, &query.locks, &mut |l, row| {
+                l.distinct_on(frame, &on, visible, row, sink)
+            })
         });
         self.single_row = before;
         self.certain_row = certain;

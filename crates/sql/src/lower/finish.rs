@@ -352,7 +352,7 @@ impl Lowerer<'_> {
     }
 
     fn can_push(&mut self, query: &BoundQuery, rel: RelId, condition: &Bound) -> bool {
-        if query.limit.is_some() || query.offset.is_some() {
+        if query.limit.is_some() || query.offset.is_some() || !query.locks.is_empty() {
             return false;
         }
         let used = self.columns_of(condition);

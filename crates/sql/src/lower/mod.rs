@@ -34,6 +34,7 @@ mod env;
 mod finish;
 mod functions;
 mod insert;
+mod locking;
 mod names;
 mod operators;
 mod path;

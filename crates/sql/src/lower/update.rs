@@ -178,6 +178,7 @@ impl Lowerer<'_> {
             order: Vec::new(),
             limit: None,
             offset: None,
+            locks: Vec::new(),
         };
         self.count_query(&mut query, &[]);
     }

@@ -4,6 +4,7 @@ use planaria_base::Result;
 
 use super::lex::Kind;
 use super::parser::Parser;
+use crate::ast::locking::{LockWait, Locking};
 use crate::ast::{Cte, Expr, ExprKind, Position, Query, QueryBody, Select, SelectItem, SetOp, TableRef};
 
 /// Words that end a select list without items.
@@ -301,8 +302,7 @@ impl Parser<'_> {
                     }
                 }
                 "for" => {
-                    self.locking()?;
-                    query.locking = true;
+                    query.locking.extend(self.locking()?);
                 }
                 _ => return Ok(()),
             }
@@ -356,24 +356,28 @@ impl Parser<'_> {
         Ok(Expr { position, kind: ExprKind::Unary(op, Box::new(self.operand()?)) })
     }
 
-    /// `FOR UPDATE | NO KEY UPDATE | SHARE | KEY SHARE [OF t, ..] [NOWAIT | SKIP LOCKED]`. What is
-    /// locked, and how one would wait, makes no difference to a serializable transaction.
-    fn locking(&mut self) -> Result<()> {
-        self.bump();
-        let modes: [&[&str]; 4] = [&["update"], &["no", "key", "update"], &["share"], &["key", "share"]];
+    /// `FOR UPDATE | NO KEY UPDATE | SHARE | KEY SHARE [OF t, ..] [NOWAIT | SKIP LOCKED]`
+    fn locking(&mut self) -> Result<Option<Locking>> {
+        let position = self.bump().start;
+        let strengths: [(&str, &[&str]); 4] = [
+            ("UPDATE", &["update"]),
+            ("NO KEY UPDATE", &["no", "key", "update"]),
+            ("SHARE", &["share"]),
+            ("KEY SHARE", &["key", "share"]),
+        ];
         if self.eat_words(&["read", "only"]) {
-            return Ok(());
+            return Ok(None);
         }
-        if !modes.iter().any(|mode| self.eat_words(mode)) {
+        let Some((strength, _)) = strengths.into_iter().find(|(_, words)| self.eat_words(words)) else {
             return self.fail();
-        }
-        if self.eat_word("of") {
-            self.list(Self::qualified_name)?;
-        }
-        if !self.eat_word("nowait") {
-            self.eat_words(&["skip", "locked"]);
-        }
-        Ok(())
+        };
+        let of = if self.eat_word("of") { self.list(Self::qualified_name)? } else { Vec::new() };
+        let wait = match () {
+            () if self.eat_word("nowait") => LockWait::NoWait,
+            () if self.eat_words(&["skip", "locked"]) => LockWait::SkipLocked,
+            () => LockWait::Wait,
+        };
+        Ok(Some(Locking { strength, of, wait, position }))
     }
 
     /// `[WITH [RECURSIVE] name [(columns)] AS (statement), ...]`
@@ -415,7 +419,7 @@ pub(crate) fn new_query(body: QueryBody, position: Position) -> Query {
         order_by: Vec::new(),
         limit: None,
         offset: None,
-        locking: false,
+        locking: Vec::new(),
         position,
     }
 }

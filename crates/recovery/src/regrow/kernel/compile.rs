@@ -330,7 +330,7 @@ impl<H: Header> Compiler<'_, H> {
                     self.emit_read(from, Read { column, bytea, dst });
                 }
             }
-            OpKind::Scan { table, index, range, descending, row, columns, label, body } => {
+            OpKind::Scan { table, index, range, descending, row, columns, label, body, .. } => {
                 if *index != IndexId::PRIMARY {
                     return None;
                 }

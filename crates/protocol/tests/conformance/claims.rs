@@ -1,0 +1,195 @@
+//! Transactions that wait for each other, as fixed interleavings: what a claim keeps others from, and what
+//! going back to a point forgets.
+
+use super::fixture::*;
+use planaria_base::IndexId;
+use planaria_protocol::{Conflict, IfClaimed, Protocol, Refused, Unclaimed};
+use planaria_storage::KeyRange;
+use std::time::Duration;
+
+/// Rows 1 to 5 of table 0; `None` where transactions cannot overlap.
+fn overlapping<P: Protocol>() -> Option<Db<P>> {
+    let db = Db::new();
+    db.load(100, 0, &[row(1), row(2), row(3), row(4), row(5)]);
+    P::CONCURRENT.then_some(db)
+}
+
+impl<P: Protocol> Client<'_, P> {
+    fn begin_claiming(&mut self, id: u32) {
+        self.begin(id);
+        self.db.protocol.claim_writes(&mut self.txn);
+    }
+
+    fn add(&mut self, key: i64, amount: i64) -> Outcome<()> {
+        let seen = self.get(0, key)?.unwrap();
+        self.update(0, seen, NewRow { value: seen.row.value + amount, ..seen.row })?.unwrap();
+        Ok(())
+    }
+
+    fn claim(&mut self, seen: SeenRow, if_claimed: IfClaimed) -> Outcome<bool> {
+        let table = self.table(0).clone();
+        self.db.protocol.claim(&mut self.txn, &table, seen.handle, if_claimed)
+    }
+
+    fn retry(&mut self) {
+        self.db.protocol.retry(&mut self.txn, &self.db.tables);
+    }
+
+    /// Waits no longer than it takes to look.
+    fn await_claim(&mut self) -> Result<(), Unclaimed> {
+        let mut looks = 0..3;
+        let mut patience = || looks.next().map(|_| Duration::from_millis(1));
+        self.db.protocol.await_claim(&mut self.txn, &mut patience)
+    }
+
+    fn value(&mut self, key: i64) -> i64 {
+        self.run(900, |c| c.get(0, key)).unwrap().row.value
+    }
+}
+
+pub fn a_claimed_row_is_its_holders_to_change<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b, mut c) = (db.client(1), db.client(2), db.client(3));
+    a.begin_claiming(1);
+    a.add(1, 10).unwrap();
+    // One that claims nothing finds out at commit, one that claims at once.
+    b.begin(2);
+    b.add(1, 5).unwrap();
+    assert_eq!(b.commit().map(drop), Err(Conflict::Claimed));
+    c.begin_claiming(3);
+    c.add(2, 1).unwrap();
+    assert_eq!(c.add(1, 7), Err(Conflict::Claimed));
+    b.retry();
+    assert_eq!(b.await_claim(), Err(Unclaimed::GivenUp));
+    assert_eq!(db.protocol.claims().iter().filter(|c| c.granted).count(), 2);
+    a.add(1, 10).unwrap();
+    a.commit().unwrap();
+    // Now it is there for the asking; the claim goes into the next attempt.
+    b.begin(4);
+    b.add(1, 5).unwrap();
+    assert!(b.commit().is_ok());
+    c.retry();
+    c.begin_claiming(5);
+    c.add(1, 7).unwrap();
+    c.commit().unwrap();
+    assert_eq!(a.value(1), 32);
+    assert_eq!(db.protocol.claims(), []);
+    db.check();
+}
+
+pub fn a_claim_is_kept_for_the_next_attempt<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b, mut c) = (db.client(1), db.client(2), db.client(3));
+    a.begin_claiming(1);
+    a.add(1, 10).unwrap();
+    b.begin(2);
+    b.add(1, 5).unwrap();
+    assert_eq!(b.commit().map(drop), Err(Conflict::Claimed));
+    b.retry();
+    a.commit().unwrap();
+    b.await_claim().unwrap();
+    // Nobody comes in between.
+    c.begin(3);
+    c.add(1, 1).unwrap();
+    assert_eq!(c.commit().map(drop), Err(Conflict::Claimed));
+    c.abort();
+    b.begin(4);
+    b.add(1, 5).unwrap();
+    b.commit().unwrap();
+    assert_eq!((a.value(1), db.protocol.claims()), (15, Vec::new()));
+}
+
+pub fn an_insert_under_way_is_waited_for<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    for commits in [false, true] {
+        a.begin_claiming(1);
+        a.insert(0, row(9)).unwrap().unwrap();
+        b.begin(2);
+        assert_eq!(b.insert(0, row(9)).map(drop), Err(Conflict::Claimed));
+        b.retry();
+        assert_eq!(b.await_claim(), Err(Unclaimed::GivenUp));
+        b.begin(3);
+        assert_eq!(b.insert(0, row(9)).map(drop), Err(Conflict::Claimed));
+        b.retry();
+        if commits {
+            a.commit().unwrap();
+        } else {
+            a.abort();
+        }
+        b.await_claim().unwrap();
+        b.begin(4);
+        let expected = if commits { Err(Refused::Duplicate(IndexId(0))) } else { Ok(()) };
+        assert_eq!(b.insert(0, row(9)).unwrap().map(drop), expected);
+        b.abort();
+    }
+    db.check();
+}
+
+pub fn going_back_forgets_reads_and_writes<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    for read_before in [false, true] {
+        a.begin(1);
+        let earlier = if read_before { 1 } else { 5 };
+        a.get(0, earlier).unwrap();
+        let point = db.protocol.point(&mut a.txn);
+        a.add(1, 1).unwrap();
+        a.scan(0, 6, 20).unwrap();
+        a.insert(0, row(30)).unwrap().unwrap();
+        b.run(2, |b| b.add(1, 100));
+        b.run(3, |b| b.insert(0, row(10 + i64::from(read_before))).map(drop));
+        // Only what was read before the point must still hold.
+        assert_eq!(db.protocol.go_back(&mut a.txn, point, &db.tables), !read_before);
+        db.protocol.pass(&mut a.txn, point);
+        if read_before {
+            a.abort();
+            continue;
+        }
+        a.add(1, 1).unwrap();
+        assert_eq!(keys(&a.scan(0, 6, 20).unwrap()), [10]);
+        a.commit().unwrap();
+    }
+    assert_eq!(a.value(1), 201);
+    assert!(a.run(9, |a| a.get(0, 30)).is_none());
+    db.check();
+}
+
+pub fn lenient_scans_answer_for_what_is_claimed<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    a.begin_claiming(1);
+    a.add(1, 1).unwrap();
+    b.begin_claiming(2);
+    let table = b.table(0).clone();
+    let cursor = db.protocol.scan_open(&mut b.txn, &table, IndexId::PRIMARY, &KeyRange::all(), false);
+    db.protocol.scan_leniently(&mut b.txn, cursor);
+    let mut claimed = Vec::new();
+    while let Some(row) = db.protocol.scan_next(&mut b.txn, &table, cursor, &mut b.arena).unwrap() {
+        claimed.push(db.protocol.claim(&mut b.txn, &table, row.handle, IfClaimed::Skip).unwrap());
+        if claimed.len() == 3 {
+            break;
+        }
+    }
+    db.protocol.scan_close(&mut b.txn, cursor);
+    assert_eq!(claimed, [false, true, true]);
+    // A row that was passed over changes, one comes; the claimed ones stay as they are.
+    a.commit().unwrap();
+    a.run(3, |a| a.insert(0, row(0)).map(drop));
+    a.begin(4);
+    a.add(2, 1).unwrap();
+    assert_eq!(a.commit().map(drop), Err(Conflict::Claimed));
+    a.abort();
+    b.commit().unwrap();
+    // Asked for by name: refused, or passed over, and counted as read only in the first case.
+    for (if_claimed, holds) in [(IfClaimed::Refuse, false), (IfClaimed::Skip, true)] {
+        a.begin_claiming(5);
+        a.add(4, 1).unwrap();
+        b.begin_claiming(6);
+        let four = b.get(0, 4).unwrap().unwrap();
+        assert_eq!(b.claim(four, if_claimed), Ok(false));
+        a.commit().unwrap();
+        assert_eq!(b.commit().is_ok(), holds);
+    }
+    db.check();
+}
