@@ -14,7 +14,8 @@
 //!    line, and the bit stays. The statement runs again with the claim in hand, and reads what is
 //!    there now.
 //! 4. Claims are let go of when the transaction is over, its writes installed or taken back, before it
-//!    unpins: an address in the table is pinned by whoever holds it or waits for it.
+//!    unpins: an address in the table is pinned by whoever holds it or waits for it. (So who waits holds
+//!    back memory no longer than the one it waits for does.)
 //! 5. A key that somebody is putting in is waited for, too: the placeholder names the worker, and
 //!    whoever needs the key waits for the end of that worker's transaction.
 //!
@@ -32,6 +33,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 const SHARDS: usize = 64;
+/// Claims that a shard keeps room for.
+const CLAIMS_KEPT: usize = 1 << 10;
 
 /// Why a wait for a claim ended without it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -248,6 +251,9 @@ impl Claims {
             None => {
                 unmark();
                 claim.remove();
+                if shard.is_empty() && shard.capacity() > CLAIMS_KEPT {
+                    shard.shrink_to(CLAIMS_KEPT);
+                }
             }
         }
     }

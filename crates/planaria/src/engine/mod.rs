@@ -60,6 +60,7 @@ use arc_swap::ArcSwap;
 use checkpointer::Checkpointer;
 use parking_lot::Mutex;
 use planaria_base::clock::CommitClock;
+use planaria_base::limits::WORKERS_MAX;
 use planaria_base::{Datum, Epoch, Error, ProcedureId, Result, RoleId, SqlState, Type};
 use planaria_catalog::Catalog;
 use planaria_checkpoint::Manifest;
@@ -70,7 +71,7 @@ use planaria_storage::TableSet;
 use planaria_storage::reclaim::Participant;
 use session::SessionCore;
 use snapshot::Snapshot;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -196,6 +197,8 @@ pub(crate) struct Engine<P: Protocol> {
     replays_with: (Scheme, usize),
     waits_for_disk: bool,
     counters: counters::Counters,
+    /// By worker, what `pg_backend_pid` answers to the session that waits or is waited for.
+    processes: Box<[AtomicI32]>,
     /// When it was made: microseconds since 2000-01-01 UTC.
     started: i64,
     recovery: Mutex<Option<RecoveryReport>>,
@@ -264,6 +267,7 @@ impl<P: Protocol> Engine<P> {
             replays_with: (options.recovery, options.recovery_threads),
             waits_for_disk: options.durability == Durability::Fsync,
             counters: counters::Counters::new(),
+            processes: (0..WORKERS_MAX).map(|_| AtomicI32::new(0)).collect(),
             started: host::clock_micros(),
             recovery: Mutex::new(None),
             clients: crate::clients::Lent::default(),

@@ -234,6 +234,7 @@ impl<P: Protocol> SessionCore<P> {
         self.begin();
         self.engine.protocol.claim_writes(&mut self.txn);
         self.leave();
+        self.show_process();
     }
 
     fn show_read_only(&mut self) -> Result<()> {

@@ -16,7 +16,7 @@
 
 use super::session::SessionCore;
 use super::snapshot::Snapshot;
-use planaria_base::{Error, Result, SqlState};
+use planaria_base::{Error, Result, SqlState, WorkerId};
 use planaria_protocol::{Protocol, Unclaimed, Wait};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -31,6 +31,7 @@ impl<P: Protocol> SessionCore<P> {
     /// Waits for what the last attempt found claimed, outside of the gate. 57014 where the statement is
     /// cancelled, 55P03 where `lock_timeout` has passed; a deadlock is the inner error.
     pub(super) fn await_claim(&mut self) -> Result<Result<(), Vec<Wait>>> {
+        self.show_process();
         let limit = self.settings.milliseconds("lock_timeout");
         let deadline = (limit > 0).then(|| Instant::now() + Duration::from_millis(limit));
         let cancelled = self.cancelled.clone();
@@ -59,6 +60,12 @@ impl<P: Protocol> SessionCore<P> {
         }
     }
 
+    /// Whoever waits for this session's transaction can be told of it by the number that clients know.
+    pub(super) fn show_process(&self) {
+        let number = self.number.unwrap_or(i32::from(self.worker.0) + 1);
+        self.engine.processes[usize::from(self.worker.0)].store(number, Ordering::Relaxed);
+    }
+
     /// Ends the transaction, and with it its claims.
     pub(super) fn abandon(&mut self, snapshot: &Snapshot<P::Header>) {
         self.engine.gate.enter(self.worker);
@@ -69,7 +76,7 @@ impl<P: Protocol> SessionCore<P> {
     /// 40P01: the statement would wait for itself.
     #[cold]
     pub(super) fn deadlock(&self, ring: &[Wait]) -> Error {
-        let process = |worker: planaria_base::WorkerId| i32::from(worker.0) + 1;
+        let process = |worker: WorkerId| self.engine.processes[usize::from(worker.0)].load(Ordering::Relaxed);
         let lines: Vec<String> = ring
             .iter()
             .map(|wait| {
