@@ -36,12 +36,14 @@ fn state<T: std::fmt::Debug>(outcome: Result<T, Error>) -> SqlState {
 /// How long whoever is taken to wait is watched.
 const WATCHED: Duration = Duration::from_millis(60);
 
+type Running<'s> = ScopedJoinHandle<'s, (Result<(), Error>, Session)>;
+
 /// Runs a script on another thread; the receiver hears of its end.
 fn start<'s, 'e>(
     scope: &'s Scope<'s, 'e>,
     mut session: Session,
     script: &'s str,
-) -> (Receiver<()>, ScopedJoinHandle<'s, (Result<(), Error>, Session)>) {
+) -> (Receiver<()>, Running<'s>) {
     let (tell, told) = channel();
     let thread = scope.spawn(move || {
         let outcome = session.execute_script(script);

@@ -120,6 +120,11 @@ impl Drop for Timer {
     }
 }
 
+/// Hands the others that this thread serves on before it sleeps.
+fn sleep_in_place(sleep: &mut dyn FnMut()) {
+    tokio::task::block_in_place(sleep);
+}
+
 /// How a statement is to be run.
 pub(crate) struct How<'a> {
     /// Its shape: see [`crate::shapes`].
@@ -300,7 +305,7 @@ impl Backend {
             session.cancelled_by(&self.key.flag);
             session.numbered(self.key.process);
             // The transaction that is waited for may need this thread.
-            session.sleeps_by(|sleep| tokio::task::block_in_place(sleep));
+            session.sleeps_by(sleep_in_place);
             self.session = Some(session);
         }
         self.session.as_mut().ok_or_else(|| Error::internal("no session"))

@@ -183,6 +183,7 @@ impl<P: Protocol> SessionCore<P> {
         self.notices.clear();
         let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
         // Of the last attempt, whose claims are kept.
+        #[allow(clippy::redundant_allocation, reason = "it is the session's")]
         let mut last: Option<Arc<Arc<Snapshot<P::Header>>>> = None;
         for attempt in 1..=ATTEMPTS_MAX {
             self.enter();
