@@ -134,7 +134,7 @@ fn selects() {
     let q = query(
         "WITH RECURSIVE a(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM a), b AS (DELETE FROM t RETURNING *) SELECT * FROM a ORDER BY x DESC, 1 NULLS FIRST LIMIT 5 OFFSET 2 FOR UPDATE",
     );
-    assert!(q.recursive && q.locking && q.limit.is_some() && q.offset.is_some());
+    assert!(q.recursive && !q.locking.is_empty() && q.limit.is_some() && q.offset.is_some());
     assert_eq!(q.with[0].columns, ["x"]);
     assert!(matches!(q.with[1].statement.kind, StatementKind::Delete(_)));
     assert!(q.order_by[0].descending && q.order_by[1].nulls_first == Some(true));
