@@ -182,14 +182,14 @@ impl Database {
     }
 
     /// Writes a checkpoint: all rows as of now, from which a recovery begins from then on; then deletes the
-    /// log before it. Transactions wait meanwhile. After an error the checkpoint before, and the log after
+    /// log before it. Transactions go on meanwhile (under protocol `serial` they wait). After an error the checkpoint before, and the log after
     /// it, are as they were: 53100 where the disk is full.
     pub fn checkpoint(&self) -> Result<CheckpointReport> {
         self.engine.checkpoint()
     }
 
     /// Writes all rows as of now into another directory, empty or not there yet, from which they can be
-    /// restored: a database that is opened there is this one as it was. Transactions wait meanwhile.
+    /// restored: a database that is opened there is this one as it was. Transactions go on meanwhile, as for a checkpoint.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<CheckpointReport> {
         self.engine.backup(directory(path.as_ref())?, None)
     }

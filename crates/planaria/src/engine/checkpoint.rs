@@ -2,24 +2,23 @@
 //!
 //! To write one (`planaria_checkpoint` does the writing):
 //!
-//! 1. close the gate: nobody is in the middle of a transaction;
-//! 2. close the epoch S and wait until it is on disk: what is in the tables is what commits up to the end
-//!    of S left, and the log begins anew behind it;
-//! 3. write tables, catalog and sequences; open the gate;
+//! 1. open a snapshot of the epoch S ([`reading`](super::reading)), which ends S, and wait until S is on disk;
+//! 2. write tables and catalog as of the end of S, and where sequences stand, while transactions go on (under
+//!    protocol `serial` they wait);
+//! 3. close the snapshot;
 //! 4. older checkpoints go, then the log up to S.
 //!
-//! (Before 1, whoever is in the middle of a transaction that changes rows in place ends it: protocol
-//! `serial`.) A transaction after S needs nothing from before: its record names its procedure by version, and the
+//! A transaction after S needs nothing from before: its record names its procedure by version, and the
 //! catalog keeps all versions; a transaction block that is open meanwhile has only read so far.
 
 use super::Engine;
-use super::gate::Exclusive;
+use super::reading::OpenSnapshot;
 use super::replay::Teller;
 use super::sequence::SequenceState;
 use super::snapshot::Snapshot;
 use crate::options::{LoadedCheckpoint, Options};
 use crate::stats::{CheckpointReport, CheckpointStats};
-use planaria_base::{Epoch, Error, Result, SequenceId, SqlState, TableId, WorkerId};
+use planaria_base::{Epoch, Error, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::Catalog;
 use planaria_checkpoint::{
     Found, KeyRange, LoadOptions, Manifest, Notes, SequenceMark, Source, SourceTable, WriteOptions, Written,
@@ -27,7 +26,7 @@ use planaria_checkpoint::{
 use planaria_log::{Device, LogReader};
 use planaria_protocol::Protocol;
 use planaria_storage::reclaim::Participant;
-use planaria_storage::{Header, TableSet};
+use planaria_storage::{Table, TableSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -70,21 +69,27 @@ impl Restored {
     }
 }
 
-/// A database that stands still.
-struct Still<'g, H: Header> {
-    snapshot: Arc<Snapshot<H>>,
+/// A database as of the end of an epoch.
+struct Live<P: Protocol> {
+    open: OpenSnapshot<P>,
+    /// What the checkpoint calls the epoch.
     epoch: Epoch,
-    /// Nobody is at work as long as this lives.
-    _alone: Exclusive<'g>,
+    engine: Arc<Engine<P>>,
 }
 
-impl<H: Header> Source for Still<'_, H> {
+impl<P: Protocol> Live<P> {
+    fn table(&self, id: TableId) -> &Table<P::Header> {
+        self.open.schema.tables.get(id)
+    }
+}
+
+impl<P: Protocol> Source for Live<P> {
     fn epoch(&self) -> Epoch {
         self.epoch
     }
 
     fn catalog(&self) -> Result<Vec<u8>> {
-        encode(&self.snapshot.catalog)
+        encode(&self.open.schema.catalog)
     }
 
     fn sequences(&self) -> Vec<SequenceMark> {
@@ -92,18 +97,18 @@ impl<H: Header> Source for Still<'_, H> {
             let (next, exhausted) = state.as_ref()?.position();
             Some(SequenceMark { id: SequenceId(i as u32), next, exhausted })
         };
-        self.snapshot.sequences.iter().enumerate().filter_map(mark).collect()
+        self.open.schema.sequences.iter().enumerate().filter_map(mark).collect()
     }
 
     fn tables(&self) -> Vec<SourceTable> {
-        let tables = self.snapshot.tables.iter();
+        let tables = self.open.schema.tables.iter();
         tables.map(|t| SourceTable { id: t.id(), bytes: t.memory().row_bytes }).collect()
     }
 
     fn ranges(&self, table: TableId, wanted: usize) -> Vec<KeyRange> {
         let mut participant = Participant::new();
         let guard = participant.guard();
-        KeyRange::between(self.snapshot.tables.get(table).separators(wanted, guard.pinned()))
+        KeyRange::between(self.table(table).separators(wanted, guard.pinned()))
     }
 
     fn rows(
@@ -112,10 +117,12 @@ impl<H: Header> Source for Still<'_, H> {
         range: &KeyRange,
         each: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
-        let mut participant = Participant::new();
-        let guard = participant.guard();
+        let worker = self.engine.gate.sit_down()?;
+        let (reader, mut txn) = self.open.reader(worker);
         let (from, to) = (range.from.as_deref(), range.to.as_deref());
-        self.snapshot.tables.get(table).for_each_row_in(from, to, guard.pinned(), each)
+        let outcome = reader.for_each_row(&mut txn, self.table(table), from, to, each);
+        self.engine.gate.stand_up(worker);
+        outcome
     }
 }
 
@@ -139,32 +146,6 @@ pub(crate) fn decode_catalog(manifest: &Manifest) -> Result<Catalog> {
             .detail(e.to_string())
             .hint("the checkpoint may have been written by a newer version of Planaria")
     })
-}
-
-/// Under a protocol that runs one transaction at a time and changes rows in place: nobody is in the middle
-/// of one. Under others, nothing.
-struct Turn<'e, P: Protocol> {
-    engine: &'e Engine<P>,
-    worker: WorkerId,
-    txn: P::Txn,
-}
-
-impl<'e, P: Protocol> Turn<'e, P> {
-    /// Waits for it: before the gate is closed, so that who has it can end.
-    fn take(engine: &'e Engine<P>) -> Result<Turn<'e, P>> {
-        let worker = engine.gate.sit_down()?;
-        let mut txn = engine.protocol.worker(worker);
-        engine.protocol.begin(&mut txn);
-        Ok(Turn { engine, worker, txn })
-    }
-}
-
-impl<P: Protocol> Drop for Turn<'_, P> {
-    fn drop(&mut self) {
-        let tables = self.engine.snapshot.load();
-        self.engine.protocol.abort(&mut self.txn, &tables.tables);
-        self.engine.gate.stand_up(self.worker);
-    }
 }
 
 fn report(written: &Written) -> CheckpointReport {
@@ -191,7 +172,7 @@ fn random_id() -> Result<[u8; 16]> {
 
 impl<P: Protocol> Engine<P> {
     /// Writes a checkpoint and deletes what it makes unnecessary. Without a log there is nothing to do.
-    pub(super) fn checkpoint(&self) -> Result<CheckpointReport> {
+    pub(super) fn checkpoint(self: &Arc<Self>) -> Result<CheckpointReport> {
         let outcome = self.write_checkpoint();
         if outcome.is_err() {
             self.budget.lock().failed();
@@ -199,7 +180,7 @@ impl<P: Protocol> Engine<P> {
         outcome
     }
 
-    fn write_checkpoint(&self) -> Result<CheckpointReport> {
+    fn write_checkpoint(self: &Arc<Self>) -> Result<CheckpointReport> {
         let Some(log) = self.log.get() else { return Ok(CheckpointReport::default()) };
         let (Some(device), Some(database)) = (log.device(), log.database()) else {
             return Ok(CheckpointReport::default());
@@ -208,13 +189,12 @@ impl<P: Protocol> Engine<P> {
         log.health()?;
         let number = checkpoints.next;
         checkpoints.next += 1;
-        let turn = Turn::take(self)?;
+        // What is written from here on may be needed; what was before is not, if S is on disk.
+        log.end_segments();
         let source = self.source()?;
         let (epoch, log_bytes) = (source.epoch, log.stats().bytes);
-        log.end_segments();
         let written = self.write_source(&*device, database, number, &source, checkpoints.threads);
         drop(source);
-        drop(turn);
         let written = written.map_err(|e| e.context(format!("checkpoint {number}")))?;
         let mut report = report(&written);
         self.budget.lock().installed(report, log_bytes);
@@ -228,7 +208,7 @@ impl<P: Protocol> Engine<P> {
 
     /// Writes the database as it is now into another directory, which has to be empty.
     pub(super) fn backup(
-        &self,
+        self: &Arc<Self>,
         device: &dyn Device,
         restored: Option<(Option<[u8; 16]>, Epoch)>,
     ) -> Result<CheckpointReport> {
@@ -239,7 +219,6 @@ impl<P: Protocol> Engine<P> {
                 .hint("Name a directory that is empty, or is not there yet."));
         }
         let threads = self.checkpoints.lock().threads;
-        let _turn = Turn::take(self)?;
         let mut source = self.source()?;
         let known = match restored {
             Some((identity, epoch)) => {
@@ -253,14 +232,15 @@ impl<P: Protocol> Engine<P> {
         written.map(|w| report(&w)).map_err(|e| e.context("backup"))
     }
 
-    /// The database standing still, at the end of an epoch that is on disk.
-    fn source(&self) -> Result<Still<'_, P::Header>> {
-        let alone = self.gate.close();
-        let epoch = match self.log.get() {
-            Some(log) => log.flush()?,
-            None => self.clock.epoch(),
-        };
-        Ok(Still { snapshot: self.snapshot.load_full(), epoch, _alone: alone })
+    /// The database at the end of an epoch that is on disk, with everything that was committed so far.
+    fn source(self: &Arc<Self>) -> Result<Live<P>> {
+        let worker = self.gate.sit_down()?;
+        let open = OpenSnapshot::new(self, worker, 0);
+        self.gate.stand_up(worker);
+        if let Some(log) = self.log.get() {
+            log.wait(open.epoch)?;
+        }
+        Ok(Live { epoch: open.epoch, open, engine: self.clone() })
     }
 
     fn write_source(
