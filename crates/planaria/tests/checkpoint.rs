@@ -493,3 +493,65 @@ fn checkpoints_come_by_themselves() {
         assert_eq!(db.recovery().expect("recovered").transactions, 0, "closing wrote a checkpoint");
     }
 }
+
+/// Checkpoints under transactions that insert, delete, put in again and move keys: each with the log behind it
+/// is the state that was.
+#[test]
+fn checkpoints_under_transactions_are_of_one_moment() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    for kind in [LogKind::Command, LogKind::Logical] {
+        let disk = SimDisk::new(7);
+        let db = opened(&disk, kind, Scheme::Regrow);
+        db.execute_script(SCHEMA).expect("the schema");
+        db.execute(
+            "INSERT INTO account SELECT i, 'many', i * 10, 100.00 FROM generate_series(6, 500) AS g(i)",
+            (),
+        )
+        .expect("accounts");
+        let stop = AtomicBool::new(false);
+        let reports = std::thread::scope(|scope| {
+            for worker in 0..2 {
+                let (db, stop) = (&db, &stop);
+                scope.spawn(move || {
+                    let mut session = db.session().expect("a session");
+                    let mut n = worker;
+                    while !stop.load(Ordering::Relaxed) {
+                        n += 2;
+                        let id = n * 37 % 500 + 1;
+                        session.call("pay", (id, n * 11 % 500 + 1, "0.25")).expect("pays");
+                        session
+                            .execute("UPDATE account SET tag = tag + 100000 WHERE id = $1", (id,))
+                            .expect("moves a key");
+                        if n % 5 == 0 {
+                            session
+                                .execute("DELETE FROM account WHERE id = $1", (id + 1000,))
+                                .expect("deletes");
+                            session
+                                .execute("INSERT INTO account VALUES ($1, 'again', -$1, 1)", (id + 1000,))
+                                .or_else(|e| match e.sqlstate() {
+                                    SqlState::UNIQUE_VIOLATION => Ok(0),
+                                    _ => Err(e),
+                                })
+                                .expect("puts it in again");
+                        }
+                    }
+                });
+            }
+            let reports: Vec<_> = (0..4).map(|_| db.checkpoint().expect("a checkpoint")).collect();
+            stop.store(true, Ordering::Relaxed);
+            reports
+        });
+        assert!(reports.windows(2).all(|w| w[0].epoch < w[1].epoch));
+        db.flush().expect("is on disk");
+        let digests = db.digests().expect("digests");
+        drop(db);
+        disk.crash(Survival::Nothing);
+        let db = opened(&disk, kind, Scheme::Regrow);
+        let loaded = db.recovery().expect("recovered").checkpoint.expect("from a checkpoint");
+        assert_eq!(loaded.number, 4);
+        assert_eq!(db.digests().expect("digests"), digests, "{kind}");
+        db.check().expect("rows and indexes agree");
+        let total = "SELECT sum(balance) = 50000 FROM account WHERE id <= 500";
+        assert!(db.query(total, ()).expect("sums")[0].get::<bool>(0).expect("an answer"), "{kind}");
+    }
+}
