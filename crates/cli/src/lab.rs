@@ -135,10 +135,10 @@ pub struct RestartOptions {
     #[arg(long, visible_aliases = ["warehouses", "customers", "records"])]
     scale: Option<u64>,
     /// Transactions of the first turn; each later turn has as many more
-    #[arg(long, default_value_t = 50_000)]
+    #[arg(long, default_value_t = 50_000, value_parser = clap::value_parser!(u64).range(1..))]
     transactions: u64,
     /// Turns
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     turns: u64,
     /// Workers of the runs
     #[arg(long, default_value_t = 2, value_parser = positive())]

@@ -3,6 +3,7 @@
 //! A setting is looked up in this order: the command line, the environment, the file of `--config`, the
 //! default. The command line and the environment are clap's; the file is read here.
 
+use crate::arguments::Time;
 use crate::recovery::Recovery;
 use clap::{Args, ValueEnum};
 use planaria::{Database, Durability, Error, LogKind, Result, SqlState};
@@ -59,15 +60,15 @@ struct Settings {
     /// Logger threads, each with its own files
     #[arg(long, value_name = "N", env = "PLANARIA_LOGGERS")]
     loggers: Option<usize>,
-    /// Seconds after which a checkpoint is written, if anything was logged since the last; 0: not by time
-    #[arg(long, value_name = "S", env = "PLANARIA_CHECKPOINT_TIMEOUT")]
-    checkpoint_timeout: Option<f64>,
+    /// Time (seconds, or with a unit: 5min) after which a checkpoint is written, if anything was logged since; 0: not by time
+    #[arg(long, value_name = "TIME", env = "PLANARIA_CHECKPOINT_TIMEOUT")]
+    checkpoint_timeout: Option<Time>,
     /// Bytes of log after which a checkpoint is written; 0: not by size
     #[arg(long, value_name = "N", env = "PLANARIA_MAX_WAL_SIZE")]
     max_wal_size: Option<u64>,
-    /// Seconds that a restart may take: checkpoints are written to stay below; 0: no matter
-    #[arg(long, value_name = "S", env = "PLANARIA_RESTART_TARGET")]
-    restart_target: Option<f64>,
+    /// Time that a restart may take (5s): checkpoints are written to stay below; 0: no matter
+    #[arg(long, value_name = "TIME", env = "PLANARIA_RESTART_TARGET")]
+    restart_target: Option<Time>,
     /// Threads that write a checkpoint; one a core without
     #[arg(long, value_name = "N", env = "PLANARIA_CHECKPOINT_THREADS")]
     checkpoint_threads: Option<usize>,
@@ -79,13 +80,13 @@ struct Settings {
     keep_log: Option<bool>,
     /// Seconds from connecting until a client has said who it is
     #[arg(long, value_name = "S", env = "PLANARIA_STARTUP_TIMEOUT")]
-    startup_timeout: Option<f64>,
+    startup_timeout: Option<Time>,
     /// Seconds that a client may take to read its answers
     #[arg(long, value_name = "S", env = "PLANARIA_WRITE_TIMEOUT")]
-    write_timeout: Option<f64>,
+    write_timeout: Option<Time>,
     /// Seconds that open transactions have when the server is to stop
     #[arg(long, value_name = "S", env = "PLANARIA_DRAIN_TIMEOUT")]
-    drain_timeout: Option<f64>,
+    drain_timeout: Option<Time>,
     /// Longest message of a client, in bytes
     #[arg(long, value_name = "N", env = "PLANARIA_MAX_MESSAGE_BYTES")]
     max_message_bytes: Option<usize>,
@@ -176,9 +177,9 @@ impl Settings {
         config.socket_dir.clone_from(&self.socket_dir);
         config.max_connections = self.max_connections.unwrap_or(config.max_connections);
         config.threads = self.threads;
-        config.startup_timeout = seconds(self.startup_timeout, config.startup_timeout)?;
-        config.write_timeout = seconds(self.write_timeout, config.write_timeout)?;
-        config.drain_timeout = seconds(self.drain_timeout, config.drain_timeout)?;
+        config.startup_timeout = self.startup_timeout.map_or(config.startup_timeout, |t| t.0);
+        config.write_timeout = self.write_timeout.map_or(config.write_timeout, |t| t.0);
+        config.drain_timeout = self.drain_timeout.map_or(config.drain_timeout, |t| t.0);
         config.max_message_bytes = self.max_message_bytes.unwrap_or(config.max_message_bytes);
         config.max_result_bytes = self.max_result_bytes.unwrap_or(config.max_result_bytes);
         config.result_memory_bytes = self.result_memory_bytes.unwrap_or(config.result_memory_bytes);
@@ -209,9 +210,9 @@ impl Settings {
             options = options.checkpoint_threads(threads);
         }
         Ok(options
-            .checkpoint_timeout(seconds(self.checkpoint_timeout, CHECKPOINT_TIMEOUT)?)
+            .checkpoint_timeout(self.checkpoint_timeout.map_or(CHECKPOINT_TIMEOUT, |t| t.0))
             .max_wal_size(self.max_wal_size.unwrap_or(MAX_WAL_SIZE))
-            .restart_target(seconds(self.restart_target, Duration::ZERO)?)
+            .restart_target(self.restart_target.map_or(Duration::ZERO, |t| t.0))
             .checkpoint_on_close(self.checkpoint_on_close.unwrap_or(false))
             .keep_log(self.keep_log.unwrap_or(false)))
     }
@@ -230,13 +231,6 @@ impl Settings {
         };
         set.map_err(|e| Error::internal(e.to_string()))
     }
-}
-
-/// A time in seconds, or the default.
-fn seconds(value: Option<f64>, default: Duration) -> Result<Duration> {
-    let time = value
-        .map(|s| Duration::try_from_secs_f64(s).map_err(|_| invalid(format!("{s} is no time in seconds"))));
-    time.unwrap_or(Ok(default))
 }
 
 /// Addresses of texts: `HOST:PORT`, `HOST`, `:PORT`.

@@ -136,6 +136,10 @@ fn wrong_files_are_named_before_the_work() {
     fails(&["log", "verify", &empty, "--threads", "0"], &["invalid value '0'"]);
     fails(&["shell", "--recovery-threads", "0"], &["invalid value '0'"]);
     fails(&["lab", "costs", "--rows", "0"], &["invalid value '0'"]);
+    fails(&["lab", "restart", "--turns", "0"], &["invalid value '0'"]);
+    fails(&["serve", "--restart-target", "soon"], &["there is no unit \"soon\""]);
+    fails(&["backup", &missing, "--to", &format!("{missing}-copy")], &["58P01", &missing]);
+    assert!(!std::path::Path::new(&format!("{missing}-copy")).exists(), "nothing is left of a mistake");
     fails(&["serve", &file], &["could not open directory", &file]);
     fails(&["serve", "--config", &missing], &["58P01: could not read file", &missing]);
 }

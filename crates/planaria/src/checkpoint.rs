@@ -207,7 +207,6 @@ impl Restore {
     /// 58P02 where the directory is not empty, 55006 where the source is open, XX001 with file and offset
     /// where the source is damaged, 22023 where it ends before the wanted transaction.
     pub fn to(&self, path: impl AsRef<Path>) -> Result<Restored> {
-        let to: Arc<dyn Device> = crate::database::directory(path.as_ref())?;
         let from: Arc<dyn Device> = device(&self.from)?;
         let checkpoint = planaria_checkpoint::open(&*from)?;
         let after = checkpoint.as_ref().map_or(Epoch(0), |c| c.epoch);
@@ -250,6 +249,8 @@ impl Restore {
                 .detail(format!("It was begun at {began} UTC."))
                 .hint("Take an older one."));
         }
+        // Made when nothing is wrong with the source: no empty directory is left of a mistake.
+        let to: Arc<dyn Device> = crate::database::directory(path.as_ref())?;
         let options = self.options.clone();
         let engine = replay_engine(&*from, checkpoint.as_ref(), &reader, self.until, options)?;
         let known = reader.database().or(checkpoint.map(|c| c.database));

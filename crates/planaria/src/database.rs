@@ -9,7 +9,7 @@ use crate::row::Rows;
 use crate::session::Session;
 use crate::stats::{CheckpointReport, Stats};
 use parking_lot::Mutex;
-use planaria_base::Result;
+use planaria_base::{Error, Result, SqlState};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -41,8 +41,12 @@ pub struct Database {
 
 /// The directory of a database, made if it is not there.
 pub(crate) fn directory(path: &Path) -> Result<Arc<planaria_log::DirectoryDevice>> {
+    if path.as_os_str().is_empty() {
+        let message = "the name of the directory is empty";
+        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    }
     let device = planaria_log::DirectoryDevice::open(path);
-    device.map(Arc::new).map_err(|e| planaria_base::Error::file("open directory", path, e))
+    device.map(Arc::new).map_err(|e| Error::file("open directory", path, e))
 }
 
 impl Database {

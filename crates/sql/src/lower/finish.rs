@@ -12,21 +12,7 @@ use planaria_catalog::Volatility;
 impl Bound {
     /// Evaluating it twice, or not at all, makes no difference and costs little.
     pub fn is_cheap(&self) -> bool {
-        let here = !matches!(
-            &self.kind,
-            BoundKind::Draw(_)
-                | BoundKind::NextValue(_)
-                | BoundKind::CurrentValue(_)
-                | BoundKind::SetValue(..)
-                | BoundKind::Ask(..)
-                | BoundKind::Call(..)
-                | BoundKind::Subquery(_)
-                | BoundKind::Exists(_)
-                | BoundKind::InQuery(..)
-                | BoundKind::QuantifiedQuery(..)
-                | BoundKind::ArrayQuery(_)
-        );
-        let mut cheap = here;
+        let mut cheap = self.is_plain() && !matches!(&self.kind, BoundKind::Ask(..));
         self.children(&mut |e| cheap = cheap && e.is_cheap(), &mut |_| {});
         cheap
     }
@@ -34,23 +20,26 @@ impl Bound {
     /// Nothing is missed where it is not evaluated.
     pub fn is_discardable(&self) -> bool {
         let acts = matches!(&self.kind, BoundKind::Ask(question, _) if question.acts());
-        let here = !acts
-            && !matches!(
-                &self.kind,
-                BoundKind::Draw(_)
-                    | BoundKind::NextValue(_)
-                    | BoundKind::CurrentValue(_)
-                    | BoundKind::SetValue(..)
-                    | BoundKind::Call(..)
-                    | BoundKind::Subquery(_)
-                    | BoundKind::Exists(_)
-                    | BoundKind::InQuery(..)
-                    | BoundKind::QuantifiedQuery(..)
-                    | BoundKind::ArrayQuery(_)
-            );
-        let mut all = here;
+        let mut all = self.is_plain() && !acts;
         self.children(&mut |e| all = all && e.is_discardable(), &mut |_| {});
         all
+    }
+
+    /// By itself it draws nothing, calls nothing and has no query in it.
+    fn is_plain(&self) -> bool {
+        !matches!(
+            &self.kind,
+            BoundKind::Draw(_)
+                | BoundKind::NextValue(_)
+                | BoundKind::CurrentValue(_)
+                | BoundKind::SetValue(..)
+                | BoundKind::Call(..)
+                | BoundKind::Subquery(_)
+                | BoundKind::Exists(_)
+                | BoundKind::InQuery(..)
+                | BoundKind::QuantifiedQuery(..)
+                | BoundKind::ArrayQuery(_)
+        )
     }
 }
 
