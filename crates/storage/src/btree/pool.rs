@@ -39,6 +39,8 @@ mod imp {
         node
     }
 
+    /// # Safety
+    /// `node` came from `allocate` with this layout and nobody uses it any more.
     pub(super) unsafe fn deallocate(node: *mut u8, layout: Layout) {
         // SAFETY: as promised by the caller.
         unsafe { dealloc(node, layout) }
@@ -96,6 +98,8 @@ mod imp {
         node
     }
 
+    /// # Safety
+    /// `node` came from `allocate` with this layout and nobody uses it any more.
     pub(super) unsafe fn deallocate(node: *mut u8, layout: Layout) {
         let mut pool = pool(layout).lock().unwrap();
         // SAFETY: the caller gives the node up; it is larger than a pointer and aligned.
