@@ -555,3 +555,28 @@ fn checkpoints_under_transactions_are_of_one_moment() {
         assert!(db.query(total, ()).expect("sums")[0].get::<bool>(0).expect("an answer"), "{kind}");
     }
 }
+
+/// Sequences at their ends, and drawn from by nothing else, stand after a crash where they stood.
+#[test]
+fn sequences_stand_where_they_stood() {
+    let disk = SimDisk::new(3);
+    let db = opened(&disk, LogKind::Command, Scheme::Regrow);
+    db.execute_script(
+        "CREATE SEQUENCE few MAXVALUE 2; CREATE SEQUENCE put MAXVALUE 100; CREATE SEQUENCE down INCREMENT -2 MINVALUE -5;",
+    )
+    .expect("sequences");
+    let draw = |db: &Database, sequence: &str| {
+        let drawn = db.query(&format!("SELECT nextval('{sequence}')"), ());
+        drawn.map(|rows| rows[0].get::<i64>(0).expect("a number")).map_err(|e| e.sqlstate())
+    };
+    assert_eq!((draw(&db, "few"), draw(&db, "few")), (Ok(1), Ok(2)));
+    assert_eq!((draw(&db, "down"), draw(&db, "down"), draw(&db, "down")), (Ok(-1), Ok(-3), Ok(-5)));
+    db.query("SELECT setval('put', 100)", ()).expect("is within bounds");
+    drop(db);
+    // Each answer had come: so it was on disk.
+    disk.crash(Survival::Nothing);
+    let db = opened(&disk, LogKind::Command, Scheme::Regrow);
+    for sequence in ["few", "put", "down"] {
+        assert_eq!(draw(&db, sequence), Err(SqlState::SEQUENCE_GENERATOR_LIMIT_EXCEEDED), "{sequence}");
+    }
+}

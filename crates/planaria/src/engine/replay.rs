@@ -246,7 +246,7 @@ fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effect]) -> Resu
         if let Effect::Sequence { sequence, last, called } = effect
             && let Some(Some(state)) = snapshot.sequences.get(sequence.index())
         {
-            if *called { state.observe(*last) } else { state.set(*last, false)? }
+            if *called { state.observe(*last) } else { state.stand_at(*last) }
         }
     }
     Ok(())

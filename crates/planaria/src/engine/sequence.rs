@@ -119,9 +119,15 @@ impl SequenceState {
         self.next.fetch_add(RUN, Ordering::SeqCst)
     }
 
+    /// `next` is the next value according to the log; behind the last one (where `setval` put it there), none is
+    /// left.
+    pub(crate) fn stand_at(&self, next: i64) {
+        self.restore(next, !self.within(next));
+    }
+
     /// A value was given before the crash: never give it again.
     pub(crate) fn observe(&self, value: i64) {
-        match value.checked_add(self.definition.increment) {
+        match value.checked_add(self.definition.increment).filter(|after| self.within(*after)) {
             Some(after) if self.definition.increment > 0 => {
                 self.next.fetch_max(after, Ordering::SeqCst);
             }

@@ -32,6 +32,7 @@ use planaria_exec::slot::Slot;
 use planaria_exec::{Code, Context, Interrupt, Link, Machine};
 use planaria_log::{ValueWriter, WorkerLog};
 use planaria_protocol::{Backoff, Conflict, Protocol, Savepoint};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -448,9 +449,12 @@ impl<P: Protocol> SessionCore<P> {
         engine.counters.committing(self.worker);
         let (inputs, effects) = (&self.inputs.drawn, &self.effects);
         let (args, heap) = (&self.kept_args, &self.kept_heap);
+        // Who moved a sequence and wrote no row drew no timestamp: the record has one of its own, perhaps of a
+        // later epoch, and that is the one to wait for.
+        let drawn = Cell::new(None);
         let append = |ts: CommitTs, txn: &P::Txn| {
-            // Who moved a sequence and wrote no row was given the timestamp of the next commit.
             let ts = if read_only { engine.clock.draw() } else { ts };
+            drawn.set(Some(ts));
             match log_as {
                 LogAs::Call { procedure, keeping } => {
                     let write = |w: &mut ValueWriter<'_>| {
@@ -471,7 +475,8 @@ impl<P: Protocol> SessionCore<P> {
         };
         let outcome = engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, append);
         engine.counters.committed(self.worker, log.newest());
-        Ok((outcome?, true))
+        let ts = outcome?;
+        Ok((drawn.get().unwrap_or(ts), true))
     }
 
     /// The ticket of a commit.
