@@ -1,6 +1,6 @@
 //! What the log holds of calls, and that it is enough.
 
-use planaria::{Database, LogKind, Options};
+use planaria::{Database, LogKind, Options, SqlState};
 use planaria_base::Epoch;
 use planaria_log::{Effect, Keeping, LogReader, RecordBody};
 use planaria_sim::disk::SimDisk;
@@ -237,4 +237,22 @@ fn procedures_that_call_each_other_are_logged_by_their_effects() {
     CALL pong(6);"
     );
     assert_eq!(logged(&script), ["effects", "sequence"]);
+}
+
+/// The row ids that a table without a primary key goes on with stand in its sequence, which a change of the
+/// table numbers anew; one that fails afterwards has to leave it alone.
+#[test]
+fn a_change_of_a_table_that_fails_leaves_its_row_ids_where_they_stood() {
+    let db = Database::in_memory().unwrap();
+    db.execute_script(
+        "CREATE TABLE t (n int); INSERT INTO t SELECT i FROM generate_series(1, 1000) i;
+         DELETE FROM t WHERE n <= 600;",
+    )
+    .unwrap();
+    let failing = "ALTER TABLE t ADD COLUMN extra int DEFAULT 7, ADD CONSTRAINT small CHECK (n < 800)";
+    assert_eq!(db.execute(failing, ()).unwrap_err().sqlstate(), SqlState::CHECK_VIOLATION);
+    db.execute("INSERT INTO t SELECT i FROM generate_series(1, 600) i", ()).unwrap();
+    let count = db.query("SELECT count(*) FROM t", ()).unwrap();
+    assert_eq!(count[0].get::<i64>(0).unwrap(), 1000);
+    db.check().unwrap();
 }

@@ -224,7 +224,7 @@ impl<P: Protocol> SessionCore<P> {
                 }
             }
             Work::RestartSequence(id, value) => {
-                if let Some(Some(state)) = draft.sequences.get(id.index()) {
+                if let Some(state) = draft.own_sequence(id) {
                     state.set(value, false)?;
                 }
             }
@@ -311,8 +311,9 @@ impl<P: Protocol> SessionCore<P> {
             _ => None,
         });
         for sequence in gave.chain(hidden) {
-            if let Some(Some(state)) = draft.sequences.get(sequence.index()) {
-                state.restore(drawn(&draft.catalog, sequence, row_id + 1), false);
+            let next = drawn(&draft.catalog, sequence, row_id + 1);
+            if let Some(state) = draft.own_sequence(sequence) {
+                state.restore(next, false);
             }
         }
         draft.tables.insert(Arc::new(new));
@@ -358,6 +359,15 @@ struct Draft<P: Protocol> {
     catalog: Arc<Catalog>,
     tables: TableSet<P::Header>,
     sequences: Vec<Option<Arc<SequenceState>>>,
+}
+
+impl<P: Protocol> Draft<P> {
+    /// The state of a sequence, to be moved: a copy, because the change may yet fail.
+    fn own_sequence(&mut self, id: SequenceId) -> Option<&SequenceState> {
+        let state = self.sequences.get_mut(id.index())?.as_mut()?;
+        *state = Arc::new(state.redefined(state.definition().clone()));
+        Some(state)
+    }
 }
 
 /// Sequence states under a changed catalog: kept, redefined, new or gone.
