@@ -1,19 +1,26 @@
 #!/usr/bin/env bash
-# Drivers and tools of PostgreSQL against a server of this build: psql, pgbench, psycopg, asyncpg,
-# node-postgres, JDBC. What is not installed is fetched by its own package manager into a directory that is
-# thrown away; what cannot be had is named.
+# Drivers and tools of PostgreSQL against a server of this build: psql, pgbench, psycopg, asyncpg, SQLAlchemy,
+# node-postgres, JDBC; in the clear and encrypted, with passwords; their answers held against PostgreSQL's
+# (agree/). What is not installed is fetched by its own package manager into a directory that is thrown away;
+# what cannot be had is named.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 planaria=${PLANARIA:-$here/../../target/release/planaria}
 port=${PLANARIA_TEST_PORT:-57417}
 work=$(mktemp -d)
-"$planaria" serve "$work/db" --listen "127.0.0.1:$port" 2>"$work/server.log" &
-server=$!
-trap 'kill $server 2>/dev/null; wait $server 2>/dev/null; rm -rf "$work"' EXIT
-for _ in $(seq 100); do
-    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
-    sleep 0.1
-done
+servers=()
+trap 'kill "${servers[@]}" 2>/dev/null; wait "${servers[@]}" 2>/dev/null; rm -rf "$work"' EXIT
+
+serve() { # PORT OPTION...
+    "$planaria" serve --listen "127.0.0.1:$1" "${@:2}" 2>>"$work/server.log" &
+    servers+=($!)
+    for _ in $(seq 100); do
+        (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null && break
+        sleep 0.1
+    done
+}
+
+serve "$port" "$work/db" --socket-dir "$work"
 export PLANARIA_DSN="postgresql://postgres@127.0.0.1:$port/test"
 export PGHOST=127.0.0.1 PGPORT=$port PGUSER=postgres PGDATABASE=test
 failed=0 skipped=()
@@ -48,11 +55,11 @@ else
     skipped+=(pgbench)
 fi
 if command -v python3 >/dev/null && python3 -m venv "$work/venv" >/dev/null 2>&1; then
-    for driver in psycopg asyncpg; do
+    for driver in psycopg asyncpg sqlalchemy; do
         package=$driver
         [ $driver = psycopg ] && package="psycopg[binary]"
         if "$work/venv/bin/pip" install -q "$package" >/dev/null 2>&1; then
-            run $driver "$work/venv/bin/python" "$here/${driver}_client.py"
+            [ $driver = sqlalchemy ] || run $driver "$work/venv/bin/python" "$here/${driver}_client.py"
         else
             skipped+=($driver)
         fi
@@ -60,7 +67,7 @@ if command -v python3 >/dev/null && python3 -m venv "$work/venv" >/dev/null 2>&1
 else
     skipped+=(psycopg asyncpg)
 fi
-if command -v npm >/dev/null && (cd "$work" && npm install --silent pg >/dev/null 2>&1); then
+if command -v npm >/dev/null && (cd "$work" && npm install --silent pg pg-cursor >/dev/null 2>&1); then
     cp "$here/pg_client.js" "$work/"
     run node-postgres node "$work/pg_client.js"
 else
@@ -72,5 +79,40 @@ if command -v java >/dev/null && [ -n "$jar" ]; then
 else
     skipped+=("JDBC (libpostgresql-jdbc-java)")
 fi
+
+# Against what PostgreSQL 15 answers, of an empty database.
+export PLANARIA_DSN="postgresql://postgres@127.0.0.1:$((port + 2))/test"
+serve $((port + 2)) "$work/empty"
+PYTHON="$work/venv/bin/python" NODE_DIR="$work" JDBC_JAR="$jar" "$here/agree.sh" || failed=$((failed + 1))
+
+# Encrypted, with a certificate that is verified, and with passwords: SCRAM-SHA-256.
+secure=$((port + 1))
+if command -v openssl >/dev/null && command -v psql >/dev/null; then
+    (
+        cd "$work" &&
+            openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj "/CN=test CA" &&
+            openssl req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj "/CN=localhost" &&
+            printf 'subjectAltName=DNS:localhost\n' >ext &&
+            openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out server.pem -days 2 -extfile ext
+    ) >/dev/null 2>&1
+    serve $secure --tls-cert "$work/server.pem" --tls-key "$work/server.key"
+    psql -Xq -p $secure -c "ALTER ROLE postgres PASSWORD 'a secret'; CREATE ROLE shop LOGIN PASSWORD 'größer'" >/dev/null
+    PLANARIA_DSN="postgresql://postgres:a%20secret@localhost:$secure/test?sslmode=verify-full&sslrootcert=$work/ca.pem"
+    export PLANARIA_DSN PLANARIA_CA="$work/ca.pem"
+    answer="SELECT current_user, 6 * 7"
+    run "psql, verify-full" bash -c "[ \"\$(psql '$PLANARIA_DSN' -XAt -c '$answer')\" = 'postgres|42' ]"
+    run "psql, a password beyond ASCII" bash -c "[ \"\$(PGPASSWORD=größer psql 'host=localhost port=$secure user=shop sslmode=require' -XAt -c '$answer')\" = 'shop|42' ]"
+    run "psql, a wrong password" bash -c "! PGPASSWORD=wrong psql -h localhost -p $secure -XAt -c '$answer' 2>'$work/err' && grep -q 'password authentication failed' '$work/err'"
+    run "psql, another certificate's name" bash -c "! psql 'host=127.0.0.1 port=$secure user=postgres password=x sslmode=verify-full sslrootcert=$work/ca.pem' -XAt -c '$answer' 2>/dev/null"
+    "$work/venv/bin/python" -c "import psycopg, asyncpg" 2>/dev/null && run "psycopg and asyncpg, verify-full" "$work/venv/bin/python" "$here/secure_client.py"
+    [ -d "$work/node_modules/pg" ] && cp "$here/secure_client.js" "$work/" && run "node-postgres, verified" node "$work/secure_client.js"
+    if command -v java >/dev/null && [ -n "$jar" ]; then
+        run "JDBC, verify-full" java -cp "$jar" "$here/JdbcSecure.java" "jdbc:postgresql://localhost:$secure/test?sslmode=verify-full&sslrootcert=$work/ca.pem"
+    fi
+else
+    skipped+=("encryption (openssl, psql)")
+fi
+unset PLANARIA_DSN
+[ -n "$pgbench" ] && command -v psql >/dev/null && run "psql, Unix domain socket" bash -c "[ \"\$(psql -h '$work' -p $port -XAt -c 'SELECT client_addr IS NULL FROM pg_stat_activity WHERE pid = pg_backend_pid()')\" = t ]"
 [ ${#skipped[@]} -gt 0 ] && echo "skipped: ${skipped[*]}"
 exit $((failed > 0))

@@ -7,8 +7,8 @@
 //! | n + 1 | name of the session's user, and a zero byte |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
-//! What begins with any other byte is the statement alone: logs from before there were roles. It was
-//! the first superuser's, and its OWNER TO named nobody.
+//! A later version is refused. What begins with a character that a text can begin with is the statement
+//! alone: logs from before there were roles. It was the first superuser's, and its OWNER TO named nobody.
 
 use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::Catalog;
@@ -28,6 +28,12 @@ impl<'t> SchemaChange<'t> {
         let no_text = |_| Error::new(SqlState::DATA_CORRUPTED, "a logged schema change is not text");
         let bytes = match bytes.split_first() {
             Some((&VERSION, rest)) => rest,
+            Some((&version, _)) if version.is_ascii_control() && !version.is_ascii_whitespace() => {
+                return Err(Error::unsupported(
+                    format!("a logged schema change has form {version}, this program reads form {VERSION}"),
+                    "Open the database with the version of Planaria that wrote it.",
+                ));
+            }
             _ => return Ok(SchemaChange { users: None, text: std::str::from_utf8(bytes).map_err(no_text)? }),
         };
         let mut parts = std::str::from_utf8(bytes).map_err(no_text)?.splitn(3, '\0');
@@ -86,6 +92,13 @@ mod tests {
         let change = SchemaChange::decode(b"DROP TABLE t").expect("decodes");
         assert_eq!(change.text, "DROP TABLE t");
         assert!(change.actor(&Catalog::default()).expect("known").before_roles);
+    }
+
+    #[test]
+    fn a_later_form_is_refused_by_name() {
+        let error = SchemaChange::decode(b"\x02postgres\0DROP TABLE t").err().expect("refused");
+        assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
+        assert!(error.message().contains("form 2"), "{error}");
     }
 
     #[test]

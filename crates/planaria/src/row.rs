@@ -10,6 +10,17 @@ pub struct Column {
     pub name: String,
     /// Type.
     pub ty: Type,
+    /// The column of a table that it is, where it is known to be nothing else.
+    pub origin: Option<Origin>,
+}
+
+/// A column of a table, as the system catalogs have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// `pg_class.oid`
+    pub table: u32,
+    /// `pg_attribute.attnum`
+    pub column: i16,
 }
 
 /// One row of an answer.

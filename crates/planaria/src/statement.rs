@@ -134,6 +134,19 @@ impl Statement {
         };
         call.name.parts.last().map(String::as_str)
     }
+    /// For FETCH (true) and MOVE (false) forward: the cursor, and how many rows (0: all).
+    pub fn walks(&self) -> Option<(&str, bool, usize)> {
+        use ast::cursor::Direction;
+        let ast::StatementKind::Fetch { name, direction, moves } = &self.inner.statement.kind else {
+            return None;
+        };
+        let n = match direction {
+            Direction::Forward(n) => usize::try_from(*n).ok().filter(|n| *n > 0)?,
+            Direction::ForwardAll => 0,
+            _ => return None,
+        };
+        Some((name, !moves, n))
+    }
     /// Whether it is COPY.
     pub fn is_copy(&self) -> bool {
         self.inner.copy.is_some()

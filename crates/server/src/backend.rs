@@ -208,6 +208,8 @@ impl Backend {
             let text = self.error_text.take();
             self.fail(&error, text.as_deref());
             self.skipping = true;
+            // Whoever waits for the answer to a Flush has not sent Sync yet.
+            self.flush = true;
             self.unnamed_portal = None;
         }
     }
@@ -454,6 +456,11 @@ impl Backend {
 
     /// Runs a statement: its rows and notices are in the reply, its way to the disk in `pending`.
     pub(crate) fn run(&mut self, statement: &Statement, how: &How<'_>) -> Result<Done> {
+        if let Some((name, fetches, n)) = statement.walks()
+            && self.portals.contains_key(name)
+        {
+            return self.walk(name, fetches, n, how.described);
+        }
         let start = self.reply.len();
         let columns = statement.columns();
         if how.described && !columns.is_empty() {

@@ -8,7 +8,7 @@ use crate::portal::{Held, Portal, Prepared, State};
 use crate::query::named;
 use crate::read::Reader;
 use crate::shapes::shape;
-use planaria::{Error, Result, SqlState, Statement, StatementKind, Type};
+use planaria::{Done, Error, Result, SqlState, Statement, StatementKind, Ticket, Type};
 use planaria_base::oid;
 use std::sync::Arc;
 
@@ -220,6 +220,27 @@ impl Backend {
         outcome
     }
 
+    /// FETCH and MOVE, forward, of a portal that Bind made.
+    pub(crate) fn walk(&mut self, name: &str, fetches: bool, n: usize, described: bool) -> Result<Done> {
+        let Some(mut portal) = self.portals.remove(name) else { return Err(no_portal(name)) };
+        let start = self.reply.len();
+        if fetches && described {
+            self.describe(&portal.prepared.clone(), &portal.formats);
+        }
+        let rows = self.reply.len();
+        self.execute(&mut portal, n, false)?;
+        self.portals.insert(name.to_owned(), portal);
+        let end = last_row(self.reply.bytes(), first_row(self.reply.bytes(), rows));
+        let count = count_of(&self.reply.bytes()[end..]).unwrap_or(n as u64);
+        if fetches {
+            self.reply.cut(end);
+        } else {
+            self.reply.truncate(start);
+        }
+        let tag = if fetches { "FETCH" } else { "MOVE" };
+        Ok(Done { tag: tag.into(), count, rows: None, ticket: Ticket::done() })
+    }
+
     /// Execute of a portal that DECLARE made.
     fn execute_cursor(&mut self, name: &str, rows_max: usize) -> Result<()> {
         if name.is_empty() || self.session()?.cursor(name).is_none() {
@@ -326,6 +347,22 @@ fn first_row(messages: &[u8], start: usize) -> usize {
         at += 1 + u32::from_be_bytes(len) as usize;
     }
     at
+}
+
+/// Where the DataRows end that begin at `start`.
+fn last_row(messages: &[u8], start: usize) -> usize {
+    let mut at = start;
+    while at < messages.len() && messages[at] == b'D' {
+        let len = [messages[at + 1], messages[at + 2], messages[at + 3], messages[at + 4]];
+        at += 1 + u32::from_be_bytes(len) as usize;
+    }
+    at
+}
+
+/// The number at the end of a CommandComplete; `None` where the message is another one.
+fn count_of(message: &[u8]) -> Option<u64> {
+    let tag = message.strip_prefix(b"C")?.get(4..)?.split(|b| *b == 0).next()?;
+    std::str::from_utf8(tag).ok()?.rsplit(' ').next()?.parse().ok()
 }
 
 /// 34000

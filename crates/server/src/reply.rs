@@ -65,6 +65,12 @@ impl Reply {
         while self.spools.pop_if(|(at, _)| *at >= len).is_some() {}
     }
 
+    /// Takes back what was written behind this place, but not what waits in a file in front of it.
+    pub(crate) fn cut(&mut self, len: usize) {
+        self.bytes.truncate(len);
+        while self.spools.pop_if(|(at, _)| *at > len).is_some() {}
+    }
+
     /// Puts messages where some of what was written since begins.
     pub(crate) fn insert(&mut self, at: usize, messages: &[u8]) {
         self.bytes.splice(at..at, messages.iter().copied());
@@ -237,8 +243,9 @@ impl Reply {
         self.i16(columns.len() as i16);
         for (i, column) in columns.iter().enumerate() {
             self.string(&column.name);
-            self.i32(0);
-            self.i16(0);
+            let (table, number) = column.origin.map_or((0, 0), |o| (o.table, o.column));
+            self.i32(table as i32);
+            self.i16(number);
             self.i32(oid::of(&column.ty) as i32);
             self.i16(oid::length(&column.ty));
             self.i32(oid::modifier(&column.ty));

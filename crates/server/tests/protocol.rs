@@ -192,6 +192,73 @@ fn portals_hand_out_a_few_rows_at_a_time() {
     assert_eq!(client.ask(), ["E:34000", "Z:I"], "a portal is gone with its transaction");
 }
 
+/// asyncpg prepares with Flush, and sends Sync only when it has heard of an error.
+#[test]
+fn an_error_does_not_wait_for_sync() {
+    let running = Running::start();
+    let mut client = running.client();
+    client.parse("", "SELECT nix", &[]).describe('S', "").message('H', b"").send();
+    assert_eq!(client.next().and_then(|m| m.field('C')).as_deref(), Some("42703"));
+    client.sync();
+    assert_eq!(client.ask(), ["Z:I"]);
+}
+
+/// What is kept of a text is for the types that were declared with it.
+#[test]
+fn a_text_means_something_else_with_other_types() {
+    let running = Running::start();
+    let mut client = running.client();
+    client.parse("", "SELECT $1", &[701]).bind("", "", &[Some("1.5")]).execute("", 0).sync();
+    assert_eq!(client.ask(), ["1", "2", "D:1.5", "C:SELECT 1", "Z:I"]);
+    client.parse("", "SELECT $1", &[]).bind("", "", &[Some("x")]).execute("", 0).sync();
+    assert_eq!(client.ask(), ["1", "2", "D:x", "C:SELECT 1", "Z:I"]);
+}
+
+/// A driver walks a portal of its own by MOVE and FETCH (asyncpg does).
+#[test]
+fn portals_are_cursors() {
+    let running = Running::start();
+    let mut client = running.client();
+    client.query("BEGIN");
+    client.parse("", "SELECT generate_series(1, 9)", &[]).bind("c", "", &[]).execute("c", 2).sync();
+    assert_eq!(client.ask(), ["1", "2", "D:1", "D:2", "s", "Z:T"]);
+    assert_eq!(client.query("MOVE FORWARD 2 c"), ["C:MOVE 2", "Z:T"]);
+    assert_eq!(client.query("FETCH 2 FROM c"), ["T", "D:5", "D:6", "C:FETCH 2", "Z:T"]);
+    client.execute("c", 0).sync();
+    assert_eq!(client.ask(), ["D:7", "D:8", "D:9", "C:SELECT 3", "Z:T"]);
+    assert_eq!(client.query("MOVE ALL FROM c"), ["C:MOVE 0", "Z:T"]);
+}
+
+/// What RowDescription says of columns that are columns of tables; JDBC changes rows through a result by it.
+#[test]
+fn columns_of_tables_say_whose_they_are() {
+    let running = Running::start();
+    let mut client = running.client();
+    client.query("CREATE TABLE a (id int PRIMARY KEY, name text); CREATE TABLE b (id int, a_id int)");
+    let oid = |client: &mut common::Client, name: &str| -> u32 {
+        client.query(&format!("SELECT '{name}'::regclass::oid"))[1][2..].parse().expect("an oid")
+    };
+    let (a, b) = (oid(&mut client, "a"), oid(&mut client, "b"));
+    let mut origins = |sql: &str| -> Vec<(u32, i16)> {
+        let body = client.query_raw(sql).into_iter().find(|m| m.tag == 'T').expect("columns").body;
+        let mut at = 2;
+        let mut found = Vec::new();
+        while at < body.len() {
+            at += body[at..].iter().position(|b| *b == 0).expect("a name") + 1;
+            let table = u32::from_be_bytes(body[at..at + 4].try_into().expect("four bytes"));
+            found.push((table, i16::from_be_bytes([body[at + 4], body[at + 5]])));
+            at += 18;
+        }
+        found
+    };
+    assert_eq!(origins("SELECT name, id + 1, id AS x FROM a"), [(a, 2), (0, 0), (a, 1)]);
+    assert_eq!(origins("SELECT * FROM a JOIN b ON a.id = a_id"), [(a, 1), (a, 2), (b, 1), (b, 2)]);
+    assert_eq!(origins("SELECT u.id, a_id, b.* FROM a AS u, b"), [(a, 1), (b, 2), (b, 1), (b, 2)]);
+    assert_eq!(origins("WITH a AS (SELECT 1 AS id) SELECT id FROM a"), [(0, 0)]);
+    assert_eq!(origins("SELECT id FROM a UNION SELECT id FROM b"), [(0, 0)]);
+    assert_eq!(origins("SELECT * FROM a JOIN b USING (id)"), [(0, 0); 3]);
+}
+
 /// psycopg's named cursors: DECLARE with parameters, then the cursor as a portal. Answers as PostgreSQL 15's.
 #[test]
 fn cursors_of_declare_are_portals() {

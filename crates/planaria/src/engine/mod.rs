@@ -28,6 +28,7 @@ mod explain_recovery;
 mod gate;
 mod graph;
 mod host;
+mod origin;
 mod permit;
 mod pieces;
 mod plan;

@@ -47,7 +47,7 @@ pub(super) fn utility_columns(statement: &Statement) -> Arc<[Column]> {
         | StatementKind::ExplainRecovery => vec!["QUERY PLAN"],
         _ => return Arc::from([]),
     };
-    names.into_iter().map(|n| Column { name: n.to_owned(), ty: Type::Text }).collect()
+    names.into_iter().map(|n| Column { name: n.to_owned(), ty: Type::Text, origin: None }).collect()
 }
 
 /// Drops arguments that are parameters of type void, as PostgreSQL does: JDBC's `{? = call f(?)}` arrives as
@@ -144,6 +144,7 @@ impl<P: Protocol> SessionCore<P> {
             text: parsed.text.clone(),
             statement: statement.clone(),
             parameters,
+            declared: Vec::new(),
             columns,
             copy: None,
             compiled: Mutex::new(None),
@@ -173,6 +174,7 @@ impl<P: Protocol> SessionCore<P> {
             text: statement.text.clone(),
             statement: statement.statement.clone(),
             parameters: statement.parameters.clone(),
+            declared: Vec::new(),
             // Of COPY FROM, the names of the columns that are filled.
             columns: statement.columns.clone(),
             copy: Some(Box::new(copy.clone())),
@@ -233,9 +235,12 @@ impl<P: Protocol> SessionCore<P> {
         types: &[Option<Type>],
     ) -> Option<Arc<PreparedStatement>> {
         let found = self.statements.by_text.get(text)?;
-        let given = types.iter().zip(&*found.parameters);
+        let declared = |of: &[Option<Type>], i: usize| of.get(i).cloned().flatten();
         let same = types.len() <= found.parameters.len()
-            && given.into_iter().all(|(wanted, is)| wanted.as_ref().is_none_or(|w| w == is));
+            && found.parameters.iter().enumerate().all(|(i, is)| match declared(types, i) {
+                Some(wanted) => wanted == *is,
+                None => declared(&found.declared, i).is_none(),
+            });
         (same && self.is_current(found) && !matches!(self.block, Block::Failed)).then(|| found.clone())
     }
 

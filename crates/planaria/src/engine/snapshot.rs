@@ -105,8 +105,11 @@ impl<H: Header> Snapshot<H> {
         let program = self.program(id)?;
         let env = Env { snapshot: self, source: Some(self.source(id)), routine: Some(id), guarded: false };
         let code = planaria_exec::compile(program, &env)?;
-        let columns =
-            program.outputs.iter().map(|o| Column { name: o.name.clone(), ty: o.ty.clone() }).collect();
+        let columns = program
+            .outputs
+            .iter()
+            .map(|o| Column { name: o.name.clone(), ty: o.ty.clone(), origin: None })
+            .collect();
         let logging = self.logging_of(id, program, &mut BTreeSet::new());
         Ok(Routine { code, columns, logging })
     }

@@ -1,6 +1,7 @@
 //! Statements: from the syntax tree to the part of the engine that does it.
 
 use super::Resolved;
+use super::origin::origins;
 use super::reading::read_only;
 use super::session::{Block, LogAs, SessionCore, reborrow};
 use super::snapshot::Snapshot;
@@ -48,6 +49,8 @@ pub(crate) struct PreparedStatement {
     pub(crate) text: Arc<str>,
     pub(crate) statement: Statement,
     pub(crate) parameters: Arc<[Type]>,
+    /// Which of them were declared; the others have their types from where they stand.
+    pub(super) declared: Vec<Option<Type>>,
     pub(crate) columns: Arc<[Column]>,
     /// For COPY: then the statement is the INSERT of a row, or the query whose rows go out.
     pub(crate) copy: Option<Box<ast::copy::Copy>>,
@@ -91,7 +94,7 @@ fn tag(statement: &Statement, count: u64) -> String {
 }
 
 fn columns_of(program: &Program) -> Arc<[Column]> {
-    program.outputs.iter().map(|o| Column { name: o.name.clone(), ty: o.ty.clone() }).collect()
+    program.outputs.iter().map(|o| Column { name: o.name.clone(), ty: o.ty.clone(), origin: None }).collect()
 }
 
 /// SQL text made by a running program.
@@ -410,12 +413,16 @@ impl<P: Protocol> SessionCore<P> {
         let snapshot = self.schema();
         let role = self.user.current();
         let (program, compiled) = Compiled::new(&snapshot, role, &statement, &types)?;
-        let columns = columns_of(&program);
+        let origins = origins(&snapshot.catalog, &statement.kind, program.outputs.len());
+        let named = program.outputs.iter().zip(origins);
+        let columns =
+            named.map(|(o, origin)| Column { name: o.name.clone(), ty: o.ty.clone(), origin }).collect();
         let parameters = program.params.iter().map(|p| p.ty.clone()).collect();
         Ok(Arc::new(PreparedStatement {
             text: text.into(),
             statement,
             parameters,
+            declared: types.0,
             columns,
             copy: None,
             compiled: Mutex::new(Some((stamp(snapshot.version(), role), compiled))),
@@ -452,6 +459,7 @@ impl<P: Protocol> SessionCore<P> {
                 columns: super::serve::utility_columns(&statement),
                 statement,
                 parameters: Arc::from([]),
+                declared: Vec::new(),
                 copy: None,
                 compiled: Mutex::new(None),
             }));
@@ -843,7 +851,7 @@ pub(super) fn done(tag: &str) -> StatementResult {
 /// A table of texts as an answer.
 pub(super) fn table_result(tag: &str, names: Vec<&str>, lines: Vec<Vec<String>>) -> StatementResult {
     let columns: Arc<[Column]> =
-        names.into_iter().map(|n| Column { name: n.to_owned(), ty: Type::Text }).collect();
+        names.into_iter().map(|n| Column { name: n.to_owned(), ty: Type::Text, origin: None }).collect();
     let rows: Vec<crate::row::Row> = lines
         .into_iter()
         .map(|line| crate::row::Row {

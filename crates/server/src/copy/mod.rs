@@ -90,9 +90,25 @@ impl CopyIn {
         })
     }
 
-    /// Where an error happened, as PostgreSQL says it.
-    fn place(&self, error: Error) -> Error {
-        error.context(format!("COPY {}, line {}", self.table, self.line))
+    /// Where an error happened, as PostgreSQL says it: with the value that is none of its column's type, or with
+    /// the line that is no row.
+    fn place(&self, mut error: Error, line: &[u8]) -> Error {
+        let mut place = format!("COPY {}, line {}", self.table, self.line);
+        let fields = error.fields_mut();
+        let parameter =
+            fields.context.as_deref().and_then(|c| c.strip_prefix("parameter $")?.parse::<usize>().ok());
+        if let Some(i) = parameter.and_then(|n| n.checked_sub(1)).filter(|i| *i < self.columns.len()) {
+            fields.context = None;
+            let text = if self.options.format == CopyFormat::Binary { None } else { self.fields.text(i) };
+            let shown = text.map_or(String::new(), |text| format!(": \"{}\"", start_of(text)));
+            place = format!("{place}, column {}{shown}", self.columns[i]);
+        } else if matches!(fields.sqlstate, SqlState::BAD_COPY_FILE_FORMAT | SqlState::NOT_NULL_VIOLATION)
+            && self.options.format != CopyFormat::Binary
+            && let Ok(text) = std::str::from_utf8(without_ending(line))
+        {
+            place = format!("{place}: \"{}\"", start_of(text));
+        }
+        error.context(place)
     }
 
     /// Works on the whole lines that have come; `last`: nothing comes behind.
@@ -110,7 +126,8 @@ impl CopyIn {
                 Front::Line(len) => {
                     at += len;
                     self.line += 1;
-                    self.row(&rest[..len], insert).map_err(|e| self.place(e))?;
+                    let line = &rest[..len];
+                    self.row(line, insert).map_err(|e| self.place(e, line))?;
                 }
                 Front::End(len) => {
                     at += len;
@@ -118,7 +135,7 @@ impl CopyIn {
                 }
                 Front::Incomplete if rest.len() > LINE_BYTES_MAX => {
                     let message = format!("a line of COPY is longer than {LINE_BYTES_MAX} bytes");
-                    return Err(self.place(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)));
+                    return Err(self.place(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message), b""));
                 }
                 Front::Incomplete => break,
             }
@@ -129,7 +146,7 @@ impl CopyIn {
                 _ => "unexpected EOF in COPY data",
             };
             self.line += 1;
-            return Err(self.place(Error::new(SqlState::BAD_COPY_FILE_FORMAT, what)));
+            return Err(self.place(Error::new(SqlState::BAD_COPY_FILE_FORMAT, what), &data[at..]));
         }
         self.data = data;
         self.data.drain(..at);
@@ -212,6 +229,15 @@ fn without_ending(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
+/// What of a text is shown in a message.
+fn start_of(text: &str) -> String {
+    const SHOWN_MAX: usize = 100;
+    match text.char_indices().find(|(at, c)| at + c.len_utf8() > SHOWN_MAX) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}...", &text[..at]),
+    }
+}
+
 /// Which columns a FORCE option means; 42703 where there is no such column.
 fn chosen(option: &CopyColumns, columns: &[String]) -> Result<Vec<bool>> {
     match option {
@@ -236,6 +262,8 @@ struct CopyOut<'a> {
     force_quote: Vec<bool>,
     scratch: Vec<u8>,
     rows: u64,
+    /// Of the binary form: it comes with the first row, and drivers rely on that.
+    head: &'a [u8],
 }
 
 impl RowSink for CopyOut<'_> {
@@ -249,6 +277,9 @@ impl RowSink for CopyOut<'_> {
         self.out.push(b'd');
         let at = self.out.len();
         self.out.extend_from_slice(&[0; 4]);
+        if self.rows == 1 {
+            self.out.extend_from_slice(self.head);
+        }
         match self.options.format {
             CopyFormat::Text => text::write(self.out, row, self.columns, self.options, &mut self.scratch),
             CopyFormat::Csv => {
@@ -292,13 +323,16 @@ impl Backend {
             CopyFormat::Csv if options.header != CopyHeader::None => {
                 csv::write_header(&mut head, &names, options)
             }
-            CopyFormat::Binary => binary::write_header(&mut head),
             _ => {}
         }
         if !head.is_empty() {
             let m = self.reply.begin(b'd');
             self.reply.append(&head);
             self.reply.end(m);
+            head.clear();
+        }
+        if options.format == CopyFormat::Binary {
+            binary::write_header(&mut head);
         }
         let limits = Limits::of(&self.shared.config);
         let columns = statement.columns();
@@ -307,7 +341,8 @@ impl Backend {
             let out = reply.out();
             let scratch = Vec::new();
             let overflow = Overflow::new(start, limits);
-            let mut sink = CopyOut { out, overflow, columns, options, force_quote, scratch, rows: 0 };
+            let mut sink =
+                CopyOut { out, overflow, columns, options, force_quote, scratch, rows: 0, head: &head };
             let done = session.start(statement, &(), &mut sink)?;
             let (spool, rows) = (sink.overflow.spool, sink.rows);
             reply.spooled(start, spool);
@@ -322,6 +357,9 @@ impl Backend {
         };
         if options.format == CopyFormat::Binary {
             let m = self.reply.begin(b'd');
+            if rows == 0 {
+                self.reply.append(&head);
+            }
             self.reply.append(&binary::END);
             self.reply.end(m);
         }

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Runs the scripts of agree/ against the server of PLANARIA_DSN and compares what they print with what they print
+# with PostgreSQL 15; `bless` keeps what they print instead. PYTHON, NODE_DIR (with pg and pg-cursor) and JDBC_JAR
+# say where the drivers are; scripts of drivers that are not there are passed over.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)/agree
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+agree() { # NAME COMMAND...
+    local name=$1
+    shift
+    timeout 120 "$@" >"$work/out" 2>&1
+    if [ "${bless:-}" = yes ]; then
+        cp "$work/out" "$here/$name.out"
+        return
+    fi
+    diff "$here/$name.out" "$work/out" | grep '^[<>]' >"$work/diff"
+    if diff "$work/diff" "$(ls "$here/$name.known" 2>/dev/null || echo /dev/null)" >"$work/news"; then
+        echo "agree, $name: ok"
+    else
+        failed=$((failed + 1))
+        head -n 40 "$work/news"
+        echo "agree, $name: FAILED"
+    fi
+}
+
+[ "${1:-}" = bless ] && bless=yes
+python=${PYTHON:-python3}
+for driver in psycopg sqlalchemy asyncpg; do
+    "$python" -c "import $driver" 2>/dev/null && agree $driver "$python" "$here/${driver}_agree.py"
+done
+"$python" -c "import psycopg" 2>/dev/null && agree psql_completion "$python" "$here/psql_completion.py"
+if [ -d "${NODE_DIR:-}/node_modules/pg-cursor" ]; then
+    cp "$here/pool_agree.js" "$NODE_DIR/"
+    agree pool node "$NODE_DIR/pool_agree.js"
+fi
+if [ -f "${JDBC_JAR:-/usr/share/java/postgresql.jar}" ] && command -v java >/dev/null; then
+    agree jdbc java -cp "${JDBC_JAR:-/usr/share/java/postgresql.jar}" "$here/JdbcMetadata.java" "jdbc:$(echo "$PLANARIA_DSN" | sed 's,//[^@]*@,//,')"
+fi
+exit $((failed > 0))
