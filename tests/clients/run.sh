@@ -6,21 +6,33 @@
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 planaria=${PLANARIA:-$here/../../target/release/planaria}
-port=${PLANARIA_TEST_PORT:-57417}
 work=$(mktemp -d)
 servers=()
 trap 'kill "${servers[@]}" 2>/dev/null; wait "${servers[@]}" 2>/dev/null; rm -rf "$work"' EXIT
 
-serve() { # PORT OPTION...
-    "$planaria" serve --listen "127.0.0.1:$1" "${@:2}" 2>>"$work/server.log" &
+serve() { # NAME OPTION...: a server at a free port, which it prints to its log; `port` is that
+    local log=$work/$1.log
+    "$planaria" serve --listen 127.0.0.1:0 "${@:2}" 2>"$log" &
     servers+=($!)
     for _ in $(seq 100); do
-        (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null && break
+        port=$(sed -n 's/.* listens at 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$log")
+        [ -n "$port" ] && return
+        kill -0 $! 2>/dev/null || break
         sleep 0.1
+    done
+    echo "the server did not start:" && cat "$log" && exit 1
+}
+
+logs() { # What the servers have said since they were asked last.
+    for log in "$work"/*.log; do
+        tail -c +$((${seen[$log]:-0} + 1)) "$log" | sed "s,^,  $(basename "$log" .log) server: ,"
+        seen[$log]=$(stat -c %s "$log")
     done
 }
 
-serve "$port" "$work/db" --socket-dir "$work"
+declare -A seen
+serve main "$work/db" --socket-dir "$work"
+main=$port
 export PLANARIA_DSN="postgresql://postgres@127.0.0.1:$port/test"
 export PGHOST=127.0.0.1 PGPORT=$port PGUSER=postgres PGDATABASE=test
 failed=0 skipped=()
@@ -33,6 +45,7 @@ run() { # NAME COMMAND...
     else
         failed=$((failed + 1))
         cat "$work/out"
+        logs
         echo "$name: FAILED"
     fi
 }
@@ -75,18 +88,20 @@ else
 fi
 jar=$(ls /usr/share/java/postgresql.jar 2>/dev/null)
 if command -v java >/dev/null && [ -n "$jar" ]; then
-    run JDBC java -cp "$jar" "$here/JdbcClient.java" "jdbc:postgresql://127.0.0.1:$port/test"
+    run JDBC java -cp "$jar" "$here/JdbcClient.java" "jdbc:postgresql://127.0.0.1:$main/test"
 else
     skipped+=("JDBC (libpostgresql-jdbc-java)")
 fi
 
 # Against what PostgreSQL 15 answers, of an empty database.
-export PLANARIA_DSN="postgresql://postgres@127.0.0.1:$((port + 2))/test"
-serve $((port + 2)) "$work/empty"
-PYTHON="$work/venv/bin/python" NODE_DIR="$work" JDBC_JAR="$jar" "$here/agree.sh" || failed=$((failed + 1))
+serve empty "$work/empty"
+export PLANARIA_DSN="postgresql://postgres@127.0.0.1:$port/test"
+PYTHON="$work/venv/bin/python" NODE_DIR="$work" JDBC_JAR="$jar" "$here/agree.sh" || {
+    failed=$((failed + 1))
+    logs
+}
 
 # Encrypted, with a certificate that is verified, and with passwords: SCRAM-SHA-256.
-secure=$((port + 1))
 if command -v openssl >/dev/null && command -v psql >/dev/null; then
     (
         cd "$work" &&
@@ -95,7 +110,8 @@ if command -v openssl >/dev/null && command -v psql >/dev/null; then
             printf 'subjectAltName=DNS:localhost\n' >ext &&
             openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out server.pem -days 2 -extfile ext
     ) >/dev/null 2>&1
-    serve $secure --tls-cert "$work/server.pem" --tls-key "$work/server.key"
+    serve secure --tls-cert "$work/server.pem" --tls-key "$work/server.key"
+    secure=$port
     psql -Xq -p $secure -c "ALTER ROLE postgres PASSWORD 'a secret'; CREATE ROLE shop LOGIN PASSWORD 'größer'" >/dev/null
     PLANARIA_DSN="postgresql://postgres:a%20secret@localhost:$secure/test?sslmode=verify-full&sslrootcert=$work/ca.pem"
     export PLANARIA_DSN PLANARIA_CA="$work/ca.pem"
@@ -113,6 +129,6 @@ else
     skipped+=("encryption (openssl, psql)")
 fi
 unset PLANARIA_DSN
-[ -n "$pgbench" ] && command -v psql >/dev/null && run "psql, Unix domain socket" bash -c "[ \"\$(psql -h '$work' -p $port -XAt -c 'SELECT client_addr IS NULL FROM pg_stat_activity WHERE pid = pg_backend_pid()')\" = t ]"
+[ -n "$pgbench" ] && command -v psql >/dev/null && run "psql, Unix domain socket" bash -c "[ \"\$(psql -h '$work' -p $main -XAt -c 'SELECT client_addr IS NULL FROM pg_stat_activity WHERE pid = pg_backend_pid()')\" = t ]"
 [ ${#skipped[@]} -gt 0 ] && echo "skipped: ${skipped[*]}"
 exit $((failed > 0))
