@@ -173,14 +173,19 @@ impl SegmentFiles {
         }
     }
 
-    /// Whether the logger's next segment is there, all its bytes allocated; waits for one that is being made.
-    pub(crate) fn has_spare(&self, logger: usize) -> bool {
-        let spare = &self.spares[logger];
-        let mut state = spare.state.lock();
-        while matches!(*state, SpareState::Ordered) {
-            spare.ready.wait(&mut state);
+    /// Waits for spares that are being made.
+    pub(crate) fn await_spares(&self) {
+        for spare in &self.spares {
+            let mut state = spare.state.lock();
+            while matches!(*state, SpareState::Ordered) {
+                spare.ready.wait(&mut state);
+            }
         }
-        matches!(*state, SpareState::Ready(Ok(_)))
+    }
+
+    /// Whether the logger's next segment is there, all its bytes allocated.
+    pub(crate) fn has_spare(&self, logger: usize) -> bool {
+        matches!(*self.spares[logger].state.lock(), SpareState::Ready(Ok(_)))
     }
 
     fn take_spare(&self, logger: usize) -> Option<io::Result<(Arc<dyn DeviceFile>, u64)>> {

@@ -198,6 +198,10 @@ impl Log {
     /// Ends the files that are being written: epochs not closed yet go into new ones, so that a checkpoint
     /// of the newest closed epoch lets all files before them go.
     pub fn end_segments(&self) {
+        // Preallocating a segment takes a while: not while commits wait for the closer.
+        if let Some(files) = &self.shared.files {
+            files.await_spares();
+        }
         self.shared.closer.lock().end_segments();
     }
 

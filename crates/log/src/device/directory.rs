@@ -86,10 +86,11 @@ fn make_directory(path: &Path) -> io::Result<()> {
 
 impl Device for DirectoryDevice {
     fn list(&self) -> io::Result<Vec<String>> {
+        let failed = || naming("read directory", &self.path);
         let mut names = Vec::new();
-        for entry in std::fs::read_dir(&self.path)? {
-            let entry = entry?;
-            if entry.file_type()?.is_file() {
+        for entry in std::fs::read_dir(&self.path).map_err(failed())? {
+            let entry = entry.map_err(failed())?;
+            if entry.file_type().map_err(failed())?.is_file() {
                 // A name that is no UTF-8 is none of ours.
                 names.extend(entry.file_name().into_string());
             }
@@ -100,34 +101,42 @@ impl Device for DirectoryDevice {
     fn open(&self, name: &str) -> io::Result<Arc<dyn DeviceFile>> {
         let mut options = Self::options();
         options.write(!self.read_only);
-        Ok(Arc::new(DirectoryFile(options.open(self.path.join(name))?)))
+        let path = self.path.join(name);
+        let file = options.open(&path).map_err(naming("open file", &path))?;
+        Ok(Arc::new(DirectoryFile { file, path }))
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn DeviceFile>> {
         self.writing()?;
-        Ok(Arc::new(DirectoryFile(Self::options().create_new(true).open(self.path.join(name))?)))
+        let path = self.path.join(name);
+        let file = Self::options().create_new(true).open(&path).map_err(naming("create file", &path))?;
+        Ok(Arc::new(DirectoryFile { file, path }))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.writing()?;
-        std::fs::rename(self.path.join(from), self.path.join(to))
+        let path = self.path.join(from);
+        std::fs::rename(&path, self.path.join(to)).map_err(naming("rename file", &path))
     }
 
     fn delete(&self, name: &str) -> io::Result<()> {
         self.writing()?;
-        std::fs::remove_file(self.path.join(name))
+        let path = self.path.join(name);
+        std::fs::remove_file(&path).map_err(naming("remove file", &path))
     }
 
     fn sync_directory(&self) -> io::Result<()> {
         self.writing()?;
-        self.directory.sync_all()
+        self.directory.sync_all().map_err(naming("fsync directory", &self.path))
     }
 
     fn lock(&self) -> io::Result<DeviceLock> {
         if self.read_only {
             return self.lock_shared();
         }
-        let file = Self::options().create(true).truncate(false).open(self.path.join(LOCK_FILE))?;
+        let path = self.path.join(LOCK_FILE);
+        let open = Self::options().create(true).truncate(false).open(&path);
+        let file = open.map_err(naming("open lock file", &path))?;
         locked(file.try_lock(), file)
     }
 
@@ -136,35 +145,43 @@ impl Device for DirectoryDevice {
     }
 }
 
-struct DirectoryFile(File);
+/// What could not be done to what: the operating system's error does not say. Its kind stays.
+fn naming<'p>(doing: &'static str, path: &'p Path) -> impl Fn(io::Error) -> io::Error + 'p {
+    move |e| io::Error::new(e.kind(), format!("could not {doing} \"{}\": {e}", path.display()))
+}
+
+struct DirectoryFile {
+    file: File,
+    path: PathBuf,
+}
 
 impl DeviceFile for DirectoryFile {
     fn size(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        Ok(self.file.metadata().map_err(naming("stat file", &self.path))?.len())
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut done = 0;
         while done < buf.len() {
-            match self.0.read_at(&mut buf[done..], offset + done as u64) {
+            match self.file.read_at(&mut buf[done..], offset + done as u64) {
                 Ok(0) => break,
                 Ok(n) => done += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
+                Err(e) => return Err(naming("read file", &self.path)(e)),
             }
         }
         Ok(done)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.0.write_all_at(bytes, offset)
+        self.file.write_all_at(bytes, offset).map_err(naming("write to file", &self.path))
     }
 
     fn set_size(&self, size: u64) -> io::Result<()> {
-        self.0.set_len(size)
+        self.file.set_len(size).map_err(naming("truncate file", &self.path))
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data()
+        self.file.sync_data().map_err(naming("fsync file", &self.path))
     }
 }
