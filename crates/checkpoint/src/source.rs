@@ -57,3 +57,29 @@ pub trait Source: Sync {
         each: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()>;
 }
+
+impl<S: Source + ?Sized> Source for &S {
+    fn epoch(&self) -> Epoch {
+        (**self).epoch()
+    }
+    fn catalog(&self) -> Result<Vec<u8>> {
+        (**self).catalog()
+    }
+    fn sequences(&self) -> Vec<SequenceMark> {
+        (**self).sequences()
+    }
+    fn tables(&self) -> Vec<SourceTable> {
+        (**self).tables()
+    }
+    fn ranges(&self, table: TableId, wanted: usize) -> Vec<KeyRange> {
+        (**self).ranges(table, wanted)
+    }
+    fn rows(
+        &self,
+        table: TableId,
+        range: &KeyRange,
+        each: &mut dyn FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        (**self).rows(table, range, each)
+    }
+}

@@ -1,7 +1,7 @@
 //! The files of checkpoints in a directory: their names, which one is the newest, what is left over.
 
 use crate::Manifest;
-use planaria_base::{Error, Result};
+use planaria_base::{Error, Result, SqlState};
 use planaria_log::Device;
 use std::io;
 
@@ -81,8 +81,10 @@ pub fn numbers(device: &dyn Device) -> Result<Vec<u32>> {
 pub struct Found {
     /// Those that can be read, as far as their manifests say, the newest first.
     pub manifests: Vec<Manifest>,
-    /// Why others cannot.
+    /// What is damaged of the others.
     pub errors: Vec<Error>,
+    /// A file of a checkpoint that was never installed.
+    pub unfinished: Option<String>,
     /// Higher than the number of any checkpoint there is a sign of.
     pub next: u32,
 }
@@ -94,16 +96,24 @@ impl Found {
     }
 }
 
-/// Looks for the checkpoints in a directory.
+/// Looks for the checkpoints in a directory. Damaged ones are among the errors; what cannot be read for
+/// another reason ends the search, as nobody knows what is in it.
 pub fn find(device: &dyn Device) -> Result<Found> {
     let mut found = Found { next: 1, ..Found::default() };
-    for number in device.list()?.iter().filter_map(|name| Name::parse(name)).map(Name::number) {
-        found.next = found.next.max(number.saturating_add(1));
+    let names = device.list()?;
+    let installed = numbers(device)?;
+    for name in &names {
+        let Some(parsed) = Name::parse(name) else { continue };
+        found.next = found.next.max(parsed.number().saturating_add(1));
+        if !installed.contains(&parsed.number()) && found.unfinished.as_ref().is_none_or(|n| name < n) {
+            found.unfinished = Some(name.clone());
+        }
     }
-    for number in numbers(device)? {
+    for number in installed {
         match Manifest::read(device, number) {
             Ok(manifest) => found.manifests.push(manifest),
-            Err(error) => found.errors.push(error),
+            Err(error) if error.sqlstate() == SqlState::DATA_CORRUPTED => found.errors.push(error),
+            Err(error) => return Err(error),
         }
     }
     Ok(found)

@@ -74,34 +74,41 @@ pub fn write(
     device: &dyn Device,
     database: [u8; 16],
     number: u32,
-    source: &dyn Source,
+    source: impl Source,
     options: &WriteOptions,
     tell: Tell<'_>,
 ) -> Result<Written> {
     let start = Instant::now();
+    let epoch = source.epoch();
     let job = Job {
         device,
-        source,
+        source: &source,
         options,
-        header: FileHeader { kind: Kind::Rows, database, number, which: 0, epoch: source.epoch(), size: 0 },
-        tasks: tasks(source, options.threads.max(1)),
+        header: FileHeader { kind: Kind::Rows, database, number, which: 0, epoch, size: 0 },
+        tasks: tasks(&source, options.threads.max(1)),
         next: AtomicUsize::new(0),
         failed: OnceLock::new(),
         rows: AtomicU64::new(0),
         bytes: AtomicU64::new(0),
         tell,
     };
-    let outcome = job.run().and_then(|(files, parts, tables)| {
+    let read = job.run().and_then(|rows| Ok((rows, source.catalog()?, source.sequences())));
+    // Whoever waits for the source to end need not wait for the disk.
+    drop(source);
+    let outcome = read.and_then(|(rows, catalog, sequences)| {
+        for file in &rows.files {
+            file.sync_data()?;
+        }
         let took = start.elapsed();
         let manifest = Manifest {
             database,
             number,
-            epoch: source.epoch(),
-            catalog: source.catalog()?,
-            sequences: source.sequences(),
-            tables,
-            files,
-            parts,
+            epoch,
+            catalog,
+            sequences,
+            tables: rows.tables,
+            files: rows.marks,
+            parts: rows.parts,
             notes: Notes { took_micros: took.as_micros() as u64, ..options.notes.clone() },
         };
         install(device, &manifest)?;
@@ -167,10 +174,19 @@ struct Job<'j> {
     tell: Tell<'j>,
 }
 
+/// All rows, written and not yet synced.
+#[derive(Default)]
+struct Rows {
+    files: Vec<Arc<dyn DeviceFile>>,
+    marks: Vec<FileMark>,
+    parts: Vec<Part>,
+    tables: Vec<TableMark>,
+}
+
 type Sums = BTreeMap<TableId, (u64, u64)>;
 
 impl Job<'_> {
-    fn run(&self) -> Result<(Vec<FileMark>, Vec<Part>, Vec<TableMark>)> {
+    fn run(&self) -> Result<Rows> {
         let threads = self.options.threads.clamp(1, self.tasks.len().max(1));
         let done: Vec<Result<Writer<'_>>> = std::thread::scope(|scope| {
             let others: Vec<_> =
@@ -182,18 +198,19 @@ impl Job<'_> {
             std::iter::once(mine).chain(joined).collect()
         });
         let mut sums: Sums = self.source.tables().iter().map(|t| (t.id, (0, 0))).collect();
-        let (mut files, mut parts) = (Vec::new(), Vec::new());
+        let mut all = Rows::default();
         for writer in done {
             let writer = writer?;
-            files.push(FileMark { size: writer.written });
-            parts.extend(writer.parts);
+            all.marks.push(FileMark { size: writer.written });
+            all.files.push(writer.file);
+            all.parts.extend(writer.parts);
             for (id, (rows, hash)) in writer.sums {
                 let sum = sums.entry(id).or_default();
                 *sum = (sum.0 + rows, sum.1.wrapping_add(hash));
             }
         }
-        let tables = sums.into_iter().map(|(id, (rows, hash))| TableMark { id, rows, hash }).collect();
-        Ok((files, parts, tables))
+        all.tables = sums.into_iter().map(|(id, (rows, hash))| TableMark { id, rows, hash }).collect();
+        Ok(all)
     }
 
     fn write_file(&self, number: u32) -> Result<Writer<'_>> {
@@ -201,7 +218,7 @@ impl Job<'_> {
             while let Some((table, range)) = self.tasks.get(self.next.fetch_add(1, Ordering::Relaxed)) {
                 writer.range(*table, range)?;
             }
-            writer.end()?;
+            writer.flush()?;
             Ok(writer)
         });
         outcome.map_err(|e| self.failed.get_or_init(|| e).clone())
@@ -312,10 +329,5 @@ impl<'j> Writer<'j> {
             self.synced = self.written;
         }
         Ok(())
-    }
-
-    fn end(&mut self) -> Result<()> {
-        self.flush()?;
-        Ok(self.file.sync_data()?)
     }
 }

@@ -580,3 +580,103 @@ fn sequences_stand_where_they_stood() {
         assert_eq!(draw(&db, sequence), Err(SqlState::SEQUENCE_GENERATOR_LIMIT_EXCEEDED), "{sequence}");
     }
 }
+
+/// What is in a directory: names and contents.
+fn files(path: &std::path::Path) -> Vec<(String, Vec<u8>)> {
+    let read = |entry: std::io::Result<std::fs::DirEntry>| {
+        let entry = entry.expect("an entry");
+        (entry.file_name().into_string().expect("UTF-8"), std::fs::read(entry.path()).expect("reads"))
+    };
+    let mut files: Vec<_> = std::fs::read_dir(path).expect("lists").map(read).collect();
+    files.sort();
+    files
+}
+
+/// It may be the only copy there is: nobody gets an empty database in its place, and nothing is deleted.
+#[test]
+fn a_backup_that_is_not_whole_is_refused_and_left_as_it_is() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let backup = dir.path().join("backup");
+    let db = Database::in_memory().expect("opens");
+    db.execute_script(SCHEMA).expect("the schema");
+    db.backup(&backup).expect("a backup");
+    let whole = files(&backup);
+    let refused = |said: &str| {
+        let before = files(&backup);
+        for _ in 0..2 {
+            let error = Database::open(&backup).map(|_| ()).expect_err(said);
+            assert_eq!(error.sqlstate(), SqlState::DATA_CORRUPTED, "{error}");
+            assert!(error.message().contains(said), "{error}");
+            assert_eq!(files(&backup), before);
+        }
+    };
+    // Threads that found nothing to do have written no rows.
+    let has_content = |content: &[u8]| content.len() > 64;
+    for (name, content) in whole.iter().filter(|(_, content)| has_content(content)) {
+        let mut damaged = content.clone();
+        damaged[100] ^= 4;
+        std::fs::write(backup.join(name), damaged).expect("writes");
+        refused(&format!("{name}\" is damaged at offset"));
+        std::fs::remove_file(backup.join(name)).expect("deletes");
+        refused(if name.ends_with(".rows") { "" } else { "is not complete" });
+        std::fs::write(backup.join(name), content).expect("writes");
+    }
+    let db = Database::open(&backup).expect("is whole again");
+    assert_eq!(db.query("SELECT id FROM account", ()).expect("rows").len(), 5);
+}
+
+/// Rows and sequences of one moment, though both move on while the rows are written.
+#[test]
+fn sequences_are_of_the_same_moment_as_the_rows() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let db = Database::in_memory().expect("opens");
+    db.execute_script(
+        "CREATE SEQUENCE s;
+         CREATE TABLE t (id bigint PRIMARY KEY DEFAULT nextval('s'), pad text);
+         CREATE TABLE large (id int PRIMARY KEY, pad text);
+         INSERT INTO large SELECT i, repeat('x', 100) FROM generate_series(1, 100000) i;",
+    )
+    .expect("the schema");
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut session = db.session().expect("a session");
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                session.execute("INSERT INTO t (pad) VALUES ('x')", ()).expect("inserts");
+            }
+        });
+        for n in 0..3 {
+            db.backup(dir.path().join(n.to_string())).expect("a backup");
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    for n in 0..3 {
+        let copy = Database::open(dir.path().join(n.to_string())).expect("opens");
+        let ahead = copy.query("SELECT nextval('s') - coalesce(max(id), 0) FROM t", ()).expect("a number");
+        let ahead = ahead[0].get::<i64>(0).expect("a number");
+        assert!((1..=3).contains(&ahead), "it stands {ahead} ahead of the rows");
+    }
+}
+
+#[test]
+fn a_checkpoint_can_be_canceled_and_its_failure_is_remembered() {
+    let disk = SimDisk::new(1);
+    let db = opened(&disk, LogKind::Command, Scheme::Regrow);
+    db.execute_script(SCHEMA).expect("the schema");
+    let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let mut session = db.session().expect("a session");
+    session.cancelled_by(&flag);
+    assert_eq!(session.execute("CHECKPOINT", ()).expect_err("is canceled").sqlstate().as_str(), "57014");
+    assert_eq!(db.stats().checkpoint.failed, 0);
+    flag.store(false, std::sync::atomic::Ordering::Relaxed);
+    session.execute("CHECKPOINT", ()).expect("a checkpoint");
+    disk.set_capacity(Some(0));
+    db.checkpoint().expect_err("the disk is full");
+    disk.set_capacity(None);
+    let view = "SELECT checkpoint, written, failed, last_error, last_failure <= now(), target IS NULL,
+                       estimate > interval '0' FROM planaria_restart";
+    let row = &db.query(view, ()).expect("one row")[0];
+    assert_eq!((row.get::<i32>(0), row.get::<i64>(1), row.get::<i64>(2)), (Ok(2), Ok(1), Ok(1)));
+    assert!(row.get::<String>(3).expect("a text").contains("checkpoint 3"), "{row:?}");
+    assert_eq!((row.get::<bool>(4), row.get::<bool>(5), row.get::<bool>(6)), (Ok(true), Ok(true), Ok(true)));
+}

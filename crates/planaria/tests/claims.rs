@@ -451,3 +451,63 @@ fn locking_clauses_that_mean_nothing_are_refused() {
         assert_eq!(error.message(), message);
     }
 }
+
+/// Long enough to go on in a snapshot, where nobody has claimed anything.
+#[test]
+fn long_statements_see_claims_too() {
+    let db = db();
+    let (mut a, mut b) = (session(&db), session(&db));
+    run(&mut a, "BEGIN; UPDATE t SET v = 1 WHERE id <= 3");
+    let long =
+        "SELECT id FROM t WHERE (SELECT count(*) FROM generate_series(1, 20000 + t.id)) > 0 FOR UPDATE";
+    let skipping = format!("{long} SKIP LOCKED");
+    assert_eq!(b.query(&skipping, ()).expect("rows").len(), 6);
+    assert_eq!(state(b.query(&format!("{long} NOWAIT"), ())), SqlState::LOCK_NOT_AVAILABLE);
+    run(
+        &mut b,
+        "CREATE FUNCTION free() RETURNS bigint LANGUAGE plpgsql AS $$
+         DECLARE n bigint := 0; r int;
+         BEGIN
+             FOR i IN 1..200000 LOOP NULL; END LOOP;
+             FOR r IN SELECT id FROM t FOR UPDATE SKIP LOCKED LOOP n := n + 1; END LOOP;
+             RETURN n;
+         END $$",
+    );
+    run(&mut a, "ROLLBACK; BEGIN; UPDATE t SET v = 1 WHERE id <= 3");
+    assert_eq!(int(&mut b, "SELECT free()"), 6);
+    assert_eq!(b.call("free", ()).expect("a number")[0].get::<i64>(0), Ok(6));
+}
+
+/// The statement of a client's making that ends the engine's thread: nobody waits for it for ever.
+#[test]
+fn a_session_that_panics_lets_go() {
+    struct Panics;
+    impl planaria::RowSink for Panics {
+        fn restart(&mut self) {}
+        fn row(&mut self, _row: planaria::RowRef<'_>) -> Result<(), Error> {
+            panic!("on purpose")
+        }
+    }
+    let db = db();
+    let (mut a, mut b) = (session(&db), session(&db));
+    run(&mut a, "BEGIN; UPDATE t SET v = 1 WHERE id = 1");
+    std::thread::scope(|scope| {
+        let (tell, told) = channel();
+        let thread = scope.spawn(move || {
+            let update = b.prepare("UPDATE t SET v = v + 1 WHERE id = 1 RETURNING v").expect("prepares");
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                b.start(&update, &(), &mut Panics).map(|_| ())
+            }));
+            drop(b);
+            tell.send(()).expect("somebody listens");
+            outcome.is_err()
+        });
+        waits(&told);
+        run(&mut a, "COMMIT");
+        assert!(thread.join().expect("it was caught"));
+    });
+    let mut c = session(&db);
+    run(&mut c, "SET lock_timeout = '10s'; BEGIN; UPDATE t SET v = v + 1 WHERE id = 1; COMMIT");
+    assert_eq!(int(&mut c, "SELECT v FROM t WHERE id = 1"), 2);
+    db.check().expect("rows and indexes agree");
+}

@@ -1,7 +1,9 @@
 //! Transactions that are READ ONLY read a snapshot; what only reads gets through whatever others do.
 
 use planaria::{Database, Options, ProtocolKind, Session};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 const SCHEMA: &str = "
     CREATE TABLE account (id int PRIMARY KEY, owner int NOT NULL, balance bigint NOT NULL);
@@ -163,4 +165,63 @@ fn a_session_dropped_in_a_snapshot_closes_it() {
     assert_eq!(open_snapshots(&db).0, 1);
     drop(session);
     assert_eq!(open_snapshots(&db).0, 0);
+}
+
+#[test]
+fn nothing_is_kept_of_tables_that_were_rewritten_meanwhile() {
+    let db = database();
+    let (mut session, mut other) = (db.session().unwrap(), db.session().unwrap());
+    let mut reader = session.read_only_transaction().unwrap();
+    assert_eq!(number(&mut reader, "SELECT count(*) FROM account"), 1000);
+    other.execute("ALTER TABLE account ADD COLUMN note text DEFAULT 'x'", ()).unwrap();
+    other.execute("UPDATE account SET balance = 0, note = 'y'", ()).unwrap();
+    assert_eq!(number(&mut reader, "SELECT sum(balance)::bigint FROM account"), 100_000);
+    reader.commit().unwrap();
+    assert_eq!(open_snapshots(&db), (0, 0));
+}
+
+#[test]
+fn much_that_was_kept_is_forgotten_by_another_thread() {
+    let db = database();
+    db.execute("INSERT INTO account SELECT i, 1, 0 FROM generate_series(2000, 30000) i", ()).unwrap();
+    let (mut session, mut other) = (db.session().unwrap(), db.session().unwrap());
+    for _ in 0..3 {
+        let reader = session.read_only_transaction().unwrap();
+        other.execute("UPDATE account SET balance = balance + 1", ()).unwrap();
+        assert!(open_snapshots(&db).1 > 20_000);
+        reader.commit().unwrap();
+    }
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while open_snapshots(&db) != (0, 0) {
+        assert!(Instant::now() < deadline, "{:?}", open_snapshots(&db));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Where transactions come one after another: who waits for its turn keeps no change of the schema out, which
+/// would keep out the one whose turn it is.
+#[test]
+fn an_open_block_a_backup_and_a_change_of_the_schema_do_not_wait_for_each_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Options::new().protocol(ProtocolKind::Serial).in_memory().unwrap();
+    db.execute_script(SCHEMA).unwrap();
+    let mut block = db.session().unwrap();
+    block.execute_script("BEGIN; UPDATE account SET balance = 0 WHERE id = 1").unwrap();
+    std::thread::scope(|scope| {
+        let backup = scope.spawn(|| db.backup(dir.path().join("backup")).unwrap().rows);
+        let reader = scope.spawn(|| db.query("SELECT count(*) FROM account", ()).unwrap().len());
+        std::thread::sleep(Duration::from_millis(30));
+        let change = scope.spawn(|| db.execute("CREATE TABLE other (n int)", ()).unwrap());
+        std::thread::sleep(Duration::from_millis(30));
+        block.execute_script("UPDATE account SET balance = 0 WHERE id = 2; COMMIT").unwrap();
+        assert_eq!((backup.join().unwrap(), reader.join().unwrap()), (1000, 1));
+        change.join().unwrap();
+    });
+    // Who waits for its turn can be canceled.
+    block.execute("BEGIN", ()).unwrap();
+    let mut waiting = db.session().unwrap();
+    waiting.cancelled_by(&Arc::new(AtomicBool::new(true)));
+    for sql in ["SELECT 1", "BEGIN", "BEGIN READ ONLY", "CREATE TABLE third (n int)"] {
+        assert_eq!(waiting.execute(sql, ()).unwrap_err().sqlstate().as_str(), "57014", "{sql}");
+    }
 }

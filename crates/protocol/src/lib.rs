@@ -41,7 +41,7 @@ pub use claim::{ClaimInfo, Unclaimed, Wait};
 pub use serial::Serial;
 pub use shelf::{ProtocolJob, ProtocolKind};
 pub use silo::Silo;
-pub use snapshot::{SnapshotReader, Snapshots};
+pub use snapshot::{Closed, SnapshotReader, Snapshots};
 
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Epoch, Error, IndexId, SqlState, TableId, WorkerId};
@@ -223,6 +223,12 @@ pub trait Protocol: Send + Sync + Sized + 'static {
 
     /// Starts a transaction.
     fn begin(&self, txn: &mut Self::Txn);
+
+    /// The same, unless it would have to wait for another to end: whether it has started.
+    fn try_begin(&self, txn: &mut Self::Txn) -> bool {
+        self.begin(txn);
+        true
+    }
 
     /// Whether a transaction is running.
     fn is_active(&self, txn: &Self::Txn) -> bool;
@@ -412,11 +418,12 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     fn rest(&self, txn: &mut Self::Txn);
 
     /// Opens a snapshot of the open epoch, which it returns: once that epoch has ended, it can be read by
-    /// [`SnapshotReader`]s, until it is closed. Where transactions do not overlap, they wait for that.
-    fn open_snapshot(&self, clock: &CommitClock) -> Epoch;
+    /// [`SnapshotReader`]s, until it is closed. Where transactions do not overlap, they wait for that, and
+    /// there is none while one of them runs.
+    fn open_snapshot(&self, clock: &CommitClock) -> Option<Epoch>;
 
-    /// Closes a snapshot. `tables` are all that it could read.
-    fn close_snapshot(&self, epoch: Epoch, tables: &TableSet<Self::Header>, clock: &CommitClock);
+    /// Closes a snapshot: which old versions are needed no more ([`Closed::sweep`]).
+    fn close_snapshot(&self, epoch: Epoch, clock: &CommitClock) -> Closed;
 }
 
 /// A point in a transaction to which its writes can return.

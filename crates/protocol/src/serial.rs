@@ -24,6 +24,7 @@
 mod write;
 
 use crate::door::look;
+use crate::snapshot::Closed;
 use crate::{Backoff, Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Write, WriteKind};
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -269,6 +270,15 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
         txn.participant.pin();
     }
 
+    #[inline]
+    fn try_begin(&self, txn: &mut SerialTxn<H>) -> bool {
+        if self.busy.swap(true, Ordering::Acquire) {
+            return false;
+        }
+        txn.participant.pin();
+        true
+    }
+
     fn is_active(&self, txn: &SerialTxn<H>) -> bool {
         txn.participant.is_pinned()
     }
@@ -469,13 +479,13 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
         txn.participant.flush();
     }
 
-    fn open_snapshot(&self, clock: &CommitClock) -> Epoch {
-        self.take_gate(0);
-        clock.epoch()
+    fn open_snapshot(&self, clock: &CommitClock) -> Option<Epoch> {
+        (!self.busy.swap(true, Ordering::Acquire)).then(|| clock.epoch())
     }
 
-    fn close_snapshot(&self, _epoch: Epoch, _tables: &TableSet<H>, _clock: &CommitClock) {
+    fn close_snapshot(&self, _epoch: Epoch, _clock: &CommitClock) -> Closed {
         self.busy.store(false, Ordering::Release);
+        Closed::default()
     }
 }
 

@@ -62,6 +62,7 @@ mod word;
 mod write;
 
 use crate::claim::{ClaimInfo, Claims, Unclaimed};
+use crate::snapshot::Closed;
 use crate::{
     Conflict, CursorId, IfClaimed, Point, Protocol, Refused, Row, RowHandle, Savepoint, Snapshots, Write,
     WriteKind,
@@ -591,11 +592,11 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
         txn.participant.flush();
     }
 
-    fn open_snapshot(&self, clock: &CommitClock) -> Epoch {
-        self.snapshots.announce(clock)
+    fn open_snapshot(&self, clock: &CommitClock) -> Option<Epoch> {
+        Some(self.snapshots.announce(clock))
     }
 
-    fn close_snapshot(&self, epoch: Epoch, tables: &TableSet<SiloHeader>, clock: &CommitClock) {
-        self.snapshots.close(epoch, tables, clock);
+    fn close_snapshot(&self, epoch: Epoch, clock: &CommitClock) -> Closed {
+        self.snapshots.close(epoch, clock)
     }
 }

@@ -8,24 +8,25 @@
 //!
 //! **How one comes about.**
 //!
-//! 1. *Announce* ([`Snapshots::announce`]): put S, the open epoch, into the list of open snapshots, raise
-//!    `horizon`, then take part in the clock's order ([`CommitClock::witness`]) and find S still open. If it
+//! 1. *Announce* ([`Snapshots::announce`]): put S, the open epoch, into the list of open snapshots, whose
+//!    length is `count`, then take part in the clock's order ([`CommitClock::witness`]) and find S still open. If it
 //!    is not, take the next one.
 //! 2. *End the epoch*: whoever opens the snapshot sees to it that the clock goes on, by itself or by hand.
 //! 3. *Read*. There is nothing to wait for. A commit of epoch S or before holds the locks of all it writes
 //!    since before it drew its timestamp; so a record that is not locked now has all of them.
 //!
 //! **What writers do** ([`Snapshots::older_than`]). A commit that has drawn its timestamp, of epoch E, and
-//! has validated, looks at `horizon`. If a snapshot is open it puts the old image of every row that some
+//! has validated, looks at `count`. If a snapshot is open it puts the old image of every row that some
 //! open S < E sees among the [old versions](planaria_storage::old) of its primary key, and those versions
 //! that an index entry about to go has led to among those of the entry's key; all before it changes a
 //! record or an index. It holds the list of open snapshots for that long.
 //!
 //! *No commit of a later epoch misses the announcement*: (1) ends in a read-modify-write of the clock's
 //! word, drawing is one of the same word, all steps of the word are; so whoever draws after the epoch has
-//! ended synchronizes with (1), and sees list and horizon. Loom checks it, below.
+//! ended synchronizes with (1), and sees list and count. Loom checks it, below.
 //!
-//! **Closing** takes S from the list, then forgets the versions that no other open snapshot sees. Nobody
+//! **Closing** takes S from the list; then, at once or later, the versions that no other open snapshot sees are
+//! forgotten ([`Closed::sweep`]). Nobody
 //! puts one for S afterwards: putting holds the list. A version that ended after the moment of closing is
 //! left alone, as a snapshot that was opened since may need it.
 //!
@@ -46,8 +47,8 @@ use planaria_storage::{Header, TableSet};
 
 /// The open snapshots of a database. See the module's head.
 pub struct Snapshots {
-    /// The epoch after the newest open snapshot; 0 if none is open. Read by every commit.
-    horizon: CachePadded<AtomicU64>,
+    /// How many are open. Read by every commit.
+    count: CachePadded<AtomicU64>,
     /// Epochs, as often as they are open.
     open: RwLock<Vec<Epoch>>,
 }
@@ -61,12 +62,11 @@ impl Default for Snapshots {
 impl Snapshots {
     /// None open.
     pub fn new() -> Snapshots {
-        Snapshots { horizon: CachePadded::new(AtomicU64::new(0)), open: RwLock::new(Vec::new()) }
+        Snapshots { count: CachePadded::new(AtomicU64::new(0)), open: RwLock::new(Vec::new()) }
     }
 
-    fn raise(&self, open: &[Epoch]) {
-        let horizon = open.iter().max().map_or(0, |newest| newest.next().0);
-        self.horizon.store(horizon, Ordering::Relaxed);
+    fn tell(&self, open: &[Epoch]) {
+        self.count.store(open.len() as u64, Ordering::Relaxed);
     }
 
     /// Announces a snapshot of the open epoch. It can be read once that epoch has ended.
@@ -75,31 +75,22 @@ impl Snapshots {
         loop {
             let epoch = clock.epoch();
             open.push(epoch);
-            self.raise(&open);
+            self.tell(&open);
             if clock.witness() == epoch {
                 return epoch;
             }
             // It had ended before it was announced.
             open.pop();
-            self.raise(&open);
+            self.tell(&open);
         }
     }
 
-    /// Closes a snapshot and forgets what only it has seen. `tables` are those that it could read.
-    pub fn close<H: Header>(&self, epoch: Epoch, tables: &TableSet<H>, clock: &CommitClock) {
-        let closed = self.withdraw(epoch, clock);
-        let mut participant = Participant::new();
-        for table in tables.iter() {
-            table.sweep_old_versions(&mut participant, &|begin, end| closed.needs(begin, end));
-        }
-        participant.flush();
-    }
-
-    fn withdraw(&self, epoch: Epoch, clock: &CommitClock) -> Closed {
+    /// Closes a snapshot. What only it has seen is to be forgotten, by [`Closed::sweep`].
+    pub fn close(&self, epoch: Epoch, clock: &CommitClock) -> Closed {
         let mut open = self.open.write().expect("nobody panics with the list");
         let at = open.iter().position(|other| *other == epoch).expect("a snapshot is closed once");
         open.swap_remove(at);
-        self.raise(&open);
+        self.tell(&open);
         Closed { open: open.clone(), until: clock.epoch() }
     }
 
@@ -107,7 +98,7 @@ impl Snapshots {
     #[inline]
     pub(crate) fn older_than(&self, epoch: Epoch) -> Option<Older<'_>> {
         // Relaxed: the draw has synchronized with every announcement that matters.
-        if self.horizon.load(Ordering::Relaxed) == 0 {
+        if self.count.load(Ordering::Relaxed) == 0 {
             return None;
         }
         self.older_open(epoch)
@@ -138,14 +129,25 @@ impl Older<'_> {
     }
 }
 
-/// What is needed after a snapshot was closed.
-struct Closed {
+/// What is needed after a snapshot was closed. That stays so, whatever is opened later.
+#[derive(Clone, Default, Debug)]
+pub struct Closed {
     open: Vec<Epoch>,
     /// The epoch that was open at that moment.
     until: Epoch,
 }
 
 impl Closed {
+    /// Forgets what nobody needs any more. `tables` are those that the snapshot could read, and those that
+    /// have taken their place since: rows that are changed there may have been kept for it, too.
+    pub fn sweep<H: Header>(&self, tables: &TableSet<H>) {
+        let mut participant = Participant::new();
+        for table in tables.iter() {
+            table.sweep_old_versions(&mut participant, &|begin, end| self.needs(begin, end));
+        }
+        participant.flush();
+    }
+
     fn needs(&self, begin: Epoch, end: Epoch) -> bool {
         end > self.until || self.open.iter().any(|s| begin <= *s && *s < end)
     }
@@ -168,12 +170,12 @@ mod tests {
         let second = snapshots.announce(&clock);
         assert_eq!(second, Epoch(7));
         clock.advance();
-        let closed = snapshots.withdraw(first, &clock);
+        let closed = snapshots.close(first, &clock);
         assert!(!closed.needs(Epoch(3), Epoch(6)), "seen by the first alone");
         assert!(closed.needs(Epoch(3), Epoch(8)), "seen by both");
         assert!(closed.needs(Epoch(9), Epoch(10)), "ended since");
         assert!(snapshots.older_than(Epoch(8)).is_some());
-        snapshots.withdraw(second, &clock);
+        snapshots.close(second, &clock);
         assert!(snapshots.older_than(Epoch(9)).is_none());
     }
 }

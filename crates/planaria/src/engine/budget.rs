@@ -9,6 +9,7 @@
 //! assumed. Checking the log is part of replaying it.
 
 use crate::stats::{CheckpointReport, CheckpointStats, Restart};
+use planaria_base::Error;
 use planaria_checkpoint::Notes;
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,18 @@ const REPLAY_RATE: f64 = 10e6;
 /// Bytes that took a time, if that tells how long others take.
 fn rate(bytes: u64, took: Duration) -> Option<f64> {
     (took >= WORTH_MEASURING && bytes > 0).then(|| bytes as f64 / took.as_secs_f64())
+}
+
+/// What a restart would take, and why.
+pub(crate) struct RestartFacts {
+    pub(crate) stats: CheckpointStats,
+    /// Bytes of rows, as stored, loaded in a second, and bytes of records replayed: measured or assumed.
+    pub(crate) load_rate: f64,
+    pub(crate) replay_rate: f64,
+    /// 0: none.
+    pub(crate) target: Duration,
+    /// When the last checkpoint that failed did so, in microseconds since 2000-01-01 UTC, and why.
+    pub(crate) last_failure: Option<(i64, String)>,
 }
 
 /// See the module's head.
@@ -40,6 +53,7 @@ pub(super) struct Budget {
     log_at: u64,
     written: u64,
     failed: u64,
+    last_failure: Option<(i64, String)>,
 }
 
 impl Budget {
@@ -71,8 +85,22 @@ impl Budget {
     }
 
     /// A checkpoint could not be written.
-    pub(super) fn failed(&mut self) {
+    pub(super) fn failed(&mut self, error: &Error) {
         self.failed += 1;
+        let place = error.fields().context.as_ref().map_or(String::new(), |c| format!(" ({c})"));
+        self.last_failure = Some((super::host::clock_micros(), format!("{error}{place}")));
+    }
+
+    /// All of it, for people.
+    pub(super) fn facts(&self, log_bytes: u64, target: Duration) -> RestartFacts {
+        let or = |rate: f64, assumed: f64| if rate > 0.0 { rate } else { assumed };
+        RestartFacts {
+            stats: self.stats(log_bytes),
+            load_rate: or(self.load_rate, LOAD_RATE),
+            replay_rate: or(self.replay_rate, REPLAY_RATE),
+            target,
+            last_failure: self.last_failure.clone(),
+        }
     }
 
     /// For the next manifest.

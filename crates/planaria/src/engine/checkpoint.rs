@@ -18,7 +18,8 @@ use super::sequence::SequenceState;
 use super::snapshot::Snapshot;
 use crate::options::{LoadedCheckpoint, Options};
 use crate::stats::{CheckpointReport, CheckpointStats};
-use planaria_base::{Epoch, Error, Result, SequenceId, SqlState, TableId};
+use parking_lot::MutexGuard;
+use planaria_base::{Epoch, Error, Result, SequenceId, SqlState, TableId, WorkerId};
 use planaria_catalog::Catalog;
 use planaria_checkpoint::{
     Found, KeyRange, LoadOptions, Manifest, Notes, SequenceMark, Source, SourceTable, WriteOptions, Written,
@@ -26,14 +27,13 @@ use planaria_checkpoint::{
 use planaria_log::{Device, LogReader};
 use planaria_protocol::Protocol;
 use planaria_storage::reclaim::Participant;
-use planaria_storage::{Table, TableSet};
+use planaria_storage::{Header, Table, TableSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// What the engine knows of its checkpoints.
 pub(super) struct Checkpoints {
-    /// Threads that write one.
-    threads: usize,
     /// Number of the next one.
     pub(super) next: u32,
     /// The log before a checkpoint stays.
@@ -42,7 +42,7 @@ pub(super) struct Checkpoints {
 
 impl Checkpoints {
     pub(super) fn new(options: &Options) -> Checkpoints {
-        Checkpoints { threads: options.checkpoint_threads, next: 1, keep_log: options.keep_log }
+        Checkpoints { next: 1, keep_log: options.keep_log }
     }
 }
 
@@ -59,6 +59,22 @@ impl Restored {
         self.loaded.as_ref().map_or(Epoch(0), |loaded| Epoch(loaded.epoch))
     }
 
+    /// Where there is neither a log nor a checkpoint that could be loaded: the error, if there is a sign of a
+    /// checkpoint.
+    pub(super) fn nothing_whole(&self, device: &dyn Device, found: &Found) -> Result<()> {
+        if let Some(damage) = self.passed_over.first() {
+            return Err(damage.clone().hint("Nothing was changed. Restore the files from another copy."));
+        }
+        let Some(name) = &found.unfinished else { return Ok(()) };
+        let message = format!(
+            "the backup in \"{}\" is not complete: it has \"{name}\", but no manifest",
+            device.describe("")
+        );
+        Err(Error::new(SqlState::DATA_CORRUPTED, message).hint(
+            "Nothing was changed. Take the backup again, or name an empty directory for a new database.",
+        ))
+    }
+
     /// The reason why the log cannot be opened: that a checkpoint is damaged, if one is. An older one helps
     /// only with the log after it.
     pub(super) fn why_not(&self, error: Error) -> Error {
@@ -69,12 +85,28 @@ impl Restored {
     }
 }
 
+/// Whether to go on; an error ends what takes long.
+pub(super) type GoesOn<'g> = &'g (dyn Fn() -> Result<()> + Sync);
+
+/// How often whoever waits for a checkpoint under way looks whether to go on.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Where sequences stand. Numbers that have been drawn since the epoch ended are in the log, too, or lost.
+fn sequence_marks<H: Header>(schema: &Snapshot<H>) -> Vec<SequenceMark> {
+    let mark = |(i, state): (usize, &Option<Arc<SequenceState>>)| {
+        let (next, exhausted) = state.as_ref()?.position();
+        Some(SequenceMark { id: SequenceId(i as u32), next, exhausted })
+    };
+    schema.sequences.iter().enumerate().filter_map(mark).collect()
+}
+
 /// A database as of the end of an epoch.
 struct Live<P: Protocol> {
     open: OpenSnapshot<P>,
     /// What the checkpoint calls the epoch.
     epoch: Epoch,
-    engine: Arc<Engine<P>>,
+    /// Where sequences stood when the epoch had ended.
+    sequences: Vec<SequenceMark>,
 }
 
 impl<P: Protocol> Live<P> {
@@ -93,11 +125,7 @@ impl<P: Protocol> Source for Live<P> {
     }
 
     fn sequences(&self) -> Vec<SequenceMark> {
-        let mark = |(i, state): (usize, &Option<Arc<SequenceState>>)| {
-            let (next, exhausted) = state.as_ref()?.position();
-            Some(SequenceMark { id: SequenceId(i as u32), next, exhausted })
-        };
-        self.open.schema.sequences.iter().enumerate().filter_map(mark).collect()
+        self.sequences.clone()
     }
 
     fn tables(&self) -> Vec<SourceTable> {
@@ -117,12 +145,10 @@ impl<P: Protocol> Source for Live<P> {
         range: &KeyRange,
         each: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
-        let worker = self.engine.gate.sit_down()?;
-        let (reader, mut txn) = self.open.reader(worker);
+        // A reader of rows alone never asks who it is.
+        let (reader, mut txn) = self.open.reader(WorkerId(0));
         let (from, to) = (range.from.as_deref(), range.to.as_deref());
-        let outcome = reader.for_each_row(&mut txn, self.table(table), from, to, each);
-        self.engine.gate.stand_up(worker);
-        outcome
+        reader.for_each_row(&mut txn, self.table(table), from, to, each)
     }
 }
 
@@ -172,29 +198,41 @@ fn random_id() -> Result<[u8; 16]> {
 
 impl<P: Protocol> Engine<P> {
     /// Writes a checkpoint and deletes what it makes unnecessary. Without a log there is nothing to do.
-    pub(super) fn checkpoint(self: &Arc<Self>) -> Result<CheckpointReport> {
-        let outcome = self.write_checkpoint();
-        if outcome.is_err() {
-            self.budget.lock().failed();
+    /// It is given up where `goes_on` says so, and where the database is being closed.
+    pub(super) fn checkpoint(self: &Arc<Self>, goes_on: GoesOn<'_>) -> Result<CheckpointReport> {
+        let outcome = self.write_checkpoint(goes_on);
+        if let Err(error) = &outcome
+            && !matches!(error.sqlstate(), SqlState::ADMIN_SHUTDOWN | SqlState::QUERY_CANCELED)
+        {
+            self.budget.lock().failed(error);
         }
         outcome
     }
 
-    fn write_checkpoint(self: &Arc<Self>) -> Result<CheckpointReport> {
+    /// Waits for whoever is writing one.
+    fn checkpoints(&self, goes_on: GoesOn<'_>) -> Result<MutexGuard<'_, Checkpoints>> {
+        loop {
+            if let Some(checkpoints) = self.checkpoints.try_lock_for(LOOK) {
+                return Ok(checkpoints);
+            }
+            goes_on()?;
+        }
+    }
+
+    fn write_checkpoint(self: &Arc<Self>, goes_on: GoesOn<'_>) -> Result<CheckpointReport> {
         let Some(log) = self.log.get() else { return Ok(CheckpointReport::default()) };
         let (Some(device), Some(database)) = (log.device(), log.database()) else {
             return Ok(CheckpointReport::default());
         };
-        let mut checkpoints = self.checkpoints.lock();
+        let mut checkpoints = self.checkpoints(goes_on)?;
         log.health()?;
         let number = checkpoints.next;
         checkpoints.next += 1;
         // What is written from here on may be needed; what was before is not, if S is on disk.
         log.end_segments();
-        let source = self.source()?;
+        let source = self.source(goes_on)?;
         let (epoch, log_bytes) = (source.epoch, log.stats().bytes);
-        let written = self.write_source(&*device, database, number, &source, checkpoints.threads);
-        drop(source);
+        let written = self.write_source(&*device, database, number, source, self.checkpoint_threads, goes_on);
         let written = written.map_err(|e| e.context(format!("checkpoint {number}")))?;
         let mut report = report(&written);
         self.budget.lock().installed(report, log_bytes);
@@ -211,6 +249,7 @@ impl<P: Protocol> Engine<P> {
         self: &Arc<Self>,
         device: &dyn Device,
         restored: Option<(Option<[u8; 16]>, Epoch)>,
+        goes_on: GoesOn<'_>,
     ) -> Result<CheckpointReport> {
         let _lock = LogReader::lock(device)?;
         if device.list()?.iter().any(|name| name != "lock") {
@@ -218,8 +257,7 @@ impl<P: Protocol> Engine<P> {
             return Err(Error::new(SqlState::DUPLICATE_FILE, message)
                 .hint("Name a directory that is empty, or is not there yet."));
         }
-        let threads = self.checkpoints.lock().threads;
-        let mut source = self.source()?;
+        let mut source = self.source(goes_on)?;
         let known = match restored {
             Some((identity, epoch)) => {
                 source.epoch = source.epoch.max(epoch);
@@ -228,19 +266,27 @@ impl<P: Protocol> Engine<P> {
             None => self.log.get().and_then(|log| log.database()),
         };
         let database = known.map_or_else(random_id, Ok)?;
-        let written = self.write_source(device, database, 1, &source, threads);
+        let written = self.write_source(device, database, 1, source, self.checkpoint_threads, goes_on);
         written.map(|w| report(&w)).map_err(|e| e.context("backup"))
     }
 
     /// The database at the end of an epoch that is on disk, with everything that was committed so far.
-    fn source(self: &Arc<Self>) -> Result<Live<P>> {
-        let worker = self.gate.sit_down()?;
-        let open = OpenSnapshot::new(self, worker, 0);
-        self.gate.stand_up(worker);
+    fn source(self: &Arc<Self>, goes_on: GoesOn<'_>) -> Result<Live<P>> {
+        let goes_on = || self.goes_on(goes_on);
+        let seat = self.gate.sit_apart();
+        let (open, sequences) = OpenSnapshot::new(self, seat.worker, 0, &goes_on, sequence_marks)?;
+        drop(seat);
         if let Some(log) = self.log.get() {
             log.wait(open.epoch)?;
         }
-        Ok(Live { epoch: open.epoch, open, engine: self.clone() })
+        Ok(Live { epoch: open.epoch, open, sequences })
+    }
+
+    fn goes_on(&self, goes_on: GoesOn<'_>) -> Result<()> {
+        if self.stopping.load(Ordering::Relaxed) {
+            return Err(Error::new(SqlState::ADMIN_SHUTDOWN, "the database is shutting down"));
+        }
+        goes_on()
     }
 
     fn write_source(
@@ -248,18 +294,13 @@ impl<P: Protocol> Engine<P> {
         device: &dyn Device,
         database: [u8; 16],
         number: u32,
-        source: &dyn Source,
+        source: Live<P>,
         threads: usize,
+        goes_on: GoesOn<'_>,
     ) -> Result<Written> {
         let notes = Notes { began_micros: super::host::clock_micros(), ..self.budget.lock().notes() };
         let options = WriteOptions { threads, notes, ..Default::default() };
-        let goes_on = |_| {
-            if self.stopping.load(Ordering::Relaxed) {
-                return Err(Error::new(SqlState::ADMIN_SHUTDOWN, "the database is shutting down"));
-            }
-            Ok(())
-        };
-        planaria_checkpoint::write(device, database, number, source, &options, &goes_on)
+        planaria_checkpoint::write(device, database, number, source, &options, &|_| self.goes_on(goes_on))
     }
 
     /// Checkpoints, and what a restart would take.

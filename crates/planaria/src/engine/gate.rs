@@ -33,6 +33,8 @@ pub(crate) struct Gate {
     reopened: Condvar,
     waiting: Mutex<()>,
     free: Mutex<Vec<u16>>,
+    /// The last seat, for whoever opens a snapshot for a checkpoint: no flood of sessions keeps it out.
+    apart: Mutex<()>,
     /// Highest seat ever taken, so that a schema change does not look at all of them.
     seats_used: AtomicU64,
 }
@@ -43,6 +45,22 @@ pub(crate) struct Exclusive<'g> {
     _exclusive: MutexGuard<'g, ()>,
 }
 
+/// Seats for sessions.
+const SESSIONS_MAX: usize = WORKERS_MAX - 1;
+
+/// The seat apart from the sessions.
+pub(crate) struct Apart<'g> {
+    gate: &'g Gate,
+    pub(crate) worker: WorkerId,
+    _held: MutexGuard<'g, ()>,
+}
+
+impl Drop for Apart<'_> {
+    fn drop(&mut self) {
+        self.gate.leave(self.worker);
+    }
+}
+
 impl Gate {
     pub(crate) fn new() -> Gate {
         Gate {
@@ -51,7 +69,8 @@ impl Gate {
             exclusive: Mutex::new(()),
             reopened: Condvar::new(),
             waiting: Mutex::new(()),
-            free: Mutex::new((0..WORKERS_MAX as u16).rev().collect()),
+            free: Mutex::new((0..SESSIONS_MAX as u16).rev().collect()),
+            apart: Mutex::new(()),
             seats_used: AtomicU64::new(0),
         }
     }
@@ -60,10 +79,16 @@ impl Gate {
     pub(crate) fn sit_down(&self) -> Result<WorkerId> {
         let seat = self.free.lock().pop().ok_or_else(|| {
             Error::new(SqlState::TOO_MANY_CONNECTIONS, "all seats for sessions are taken")
-                .detail(format!("At most {WORKERS_MAX} sessions can be open."))
+                .detail(format!("At most {SESSIONS_MAX} sessions can be open."))
         })?;
         self.seats_used.fetch_max(u64::from(seat) + 1, Ordering::SeqCst);
         Ok(WorkerId(seat))
+    }
+
+    /// Takes the seat apart from the sessions, for a short time; waits for whoever has it.
+    pub(crate) fn sit_apart(&self) -> Apart<'_> {
+        let held = self.apart.lock();
+        Apart { gate: self, worker: WorkerId(SESSIONS_MAX as u16), _held: held }
     }
 
     /// Gives the seat back.
@@ -108,7 +133,8 @@ impl Gate {
     pub(crate) fn close(&self) -> Exclusive<'_> {
         let exclusive = self.exclusive.lock();
         self.closed.store(true, Ordering::SeqCst);
-        for seat in &self.seats[..self.seats_used.load(Ordering::SeqCst) as usize] {
+        let used = &self.seats[..self.seats_used.load(Ordering::SeqCst) as usize];
+        for seat in used.iter().chain(&self.seats[SESSIONS_MAX..]) {
             while seat.inside.load(Ordering::SeqCst) {
                 std::thread::yield_now();
             }

@@ -3,7 +3,7 @@
 //! Inputs are drawn once and recorded for the log; replay hands the recorded ones out again, in the
 //! same order, to the same program.
 
-use super::reading::{SnapshotList, read_only};
+use super::reading::read_only;
 use super::sequence::SessionSequences;
 use super::settings::Settings;
 use super::snapshot::Snapshot;
@@ -12,7 +12,7 @@ use crate::clients::Lent;
 use crate::row::{Column, Row};
 use crate::session::Notice;
 use crate::sink::{RowRef, RowSink};
-use crate::system::Facts;
+use crate::system::{Facts, Vitals};
 use planaria_base::types::SystemType;
 use planaria_base::{
     ColumnId, Datum, Error, ProcedureId, Result, RoleId, SequenceId, SqlState, SystemId, Type,
@@ -201,7 +201,7 @@ pub(crate) struct SessionHost<'a, H: Header> {
     pub(crate) started: i64,
     /// Columns of the answer that are shown as names: `regclass` and the like.
     pub(crate) named: Option<Box<[(usize, SystemType)]>>,
-    pub(crate) open_snapshots: &'a SnapshotList,
+    pub(crate) vitals: &'a dyn Vitals,
     /// It reads a snapshot: sequences stay where they are.
     pub(crate) read_only: bool,
     /// It only reads, and may begin anew in a snapshot.
@@ -229,7 +229,7 @@ impl<H: Header> SessionHost<'_, H> {
             clients: self.clients.get(),
             started: self.started,
             now: self.inputs.now.or(self.inputs.kept_now).unwrap_or_else(clock_micros),
-            snapshots: self.open_snapshots,
+            vitals: self.vitals,
         }
     }
 

@@ -8,7 +8,7 @@
 //! * [`user`]: who a session is; [`permit`]: what that role may run;
 //! * [`host`]: what a running program may ask (inputs, sequences, messages);
 //! * [`schema`]: changes of the catalog, behind the [`gate`];
-//! * [`waiting`]: rows that others have claimed;
+//! * [`waiting`]: rows that others have claimed; [`sweeper`]: old versions that nobody needs any more;
 //! * [`replay`]: the engine's side of recovery; [`checkpoint`]: that of checkpoints;
 //!   [`checkpointer`]: when they are written; [`budget`]: what a restart would take.
 //!
@@ -42,6 +42,7 @@ mod session;
 pub(crate) mod settings;
 mod snapshot;
 mod statement;
+mod sweeper;
 mod truncate;
 mod user;
 mod waiting;
@@ -55,6 +56,7 @@ use crate::session::{Notice, PreparedCall, StatementResult, Submitted};
 use crate::sink::RowSink;
 use crate::statement::{Done, Parsed, TransactionStatus};
 use crate::stats::{CheckpointReport, Memory, Stats};
+use crate::system::Vitals;
 use crate::ticket::Ticket;
 use crate::{Durability, LogKind, Scheme};
 use arc_swap::ArcSwap;
@@ -76,9 +78,10 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+pub(crate) use budget::RestartFacts;
 pub(crate) use checkpoint::decode_catalog;
 pub(crate) use host::clock_micros;
-pub(crate) use reading::SnapshotList;
+pub(crate) use reading::SnapshotInfo;
 pub(crate) use serve::KeptState;
 pub(crate) use statement::PreparedStatement;
 pub(crate) use waiting::Sleeper;
@@ -208,10 +211,15 @@ pub(crate) struct Engine<P: Protocol> {
     open_snapshots: reading::SnapshotList,
     /// Held by who writes a checkpoint.
     checkpoints: Mutex<checkpoint::Checkpoints>,
+    /// Threads that write a checkpoint or backup.
+    checkpoint_threads: usize,
+    sweeper: sweeper::Sweeper<P::Header>,
     budget: Mutex<budget::Budget>,
     /// The database is being closed: a checkpoint under way is given up.
     stopping: Arc<AtomicBool>,
     checkpoint_on_close: bool,
+    /// How long opening should take at most; 0 without a target.
+    restart_target: Duration,
 }
 
 /// Opens an engine: on a device, or in memory.
@@ -274,9 +282,12 @@ impl<P: Protocol> Engine<P> {
             clients: crate::clients::Lent::default(),
             open_snapshots: Default::default(),
             checkpoints: Mutex::new(checkpoint::Checkpoints::new(options)),
+            checkpoint_threads: options.checkpoint_threads,
+            sweeper: sweeper::Sweeper::default(),
             budget: Mutex::default(),
             stopping: Arc::default(),
             checkpoint_on_close: options.checkpoint_on_close,
+            restart_target: options.checkpoints.restart_target,
         }))
     }
 
@@ -303,6 +314,10 @@ impl<P: Protocol> Engine<P> {
         let mut tell = |found: &LogSummary| teller.checked(found);
         let reader =
             LogReader::open_after(device.clone(), lock, after, &mut tell).map_err(|e| restored.why_not(e))?;
+        if restored.loaded.is_none() && reader.database().is_none() {
+            // Not a new database, but one whose only copy this may be.
+            restored.nothing_whole(&*device, &found)?;
+        }
         let loaded = restored.loaded;
         engine.replay(&reader, None, options)?;
         engine.budget.lock().replayed(reader.summary().bytes, began.elapsed());
@@ -377,6 +392,17 @@ impl<P: Protocol> Engine<P> {
         let version = snapshot.version();
         self.snapshot.store(snapshot);
         self.version.store(version, Ordering::Release);
+    }
+}
+
+impl<P: Protocol> Vitals for Engine<P> {
+    fn snapshots(&self) -> Vec<SnapshotInfo> {
+        self.open_snapshots.all()
+    }
+
+    fn restart(&self) -> RestartFacts {
+        let log_bytes = self.log.get().map_or(0, |log| log.stats().bytes);
+        self.budget.lock().facts(log_bytes, self.restart_target)
     }
 }
 
@@ -483,12 +509,12 @@ impl<P: Protocol> EngineApi for Handle<P> {
     }
 
     fn checkpoint(&self) -> Result<CheckpointReport> {
-        self.0.checkpoint()
+        self.0.checkpoint(&|| Ok(()))
     }
 
     fn close(&self) -> Result<()> {
         if self.0.checkpoint_on_close {
-            self.0.checkpoint()?;
+            self.0.checkpoint(&|| Ok(()))?;
         }
         self.flush()
     }
@@ -498,7 +524,7 @@ impl<P: Protocol> EngineApi for Handle<P> {
         device: Arc<dyn Device>,
         restored: Option<(Option<[u8; 16]>, Epoch)>,
     ) -> Result<CheckpointReport> {
-        self.0.backup(&*device, restored)
+        self.0.backup(&*device, restored, &|| Ok(()))
     }
 
     fn flush(&self) -> Result<()> {

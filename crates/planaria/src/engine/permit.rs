@@ -142,7 +142,12 @@ impl<H: Header> Snapshot<H> {
             planaria_ir::verify::verify(&program, &self.env())?;
             let env = Env { snapshot: self, source: Some(self.source(id)), routine: Some(id), guarded: true };
             let code = planaria_exec::compile(&program, &env)?;
-            Ok(Routine { code, columns: plain.columns.clone(), logging: plain.logging.clone() })
+            Ok(Routine {
+                code,
+                columns: plain.columns.clone(),
+                logging: plain.logging.clone(),
+                claims: plain.claims,
+            })
         };
         cell.get_or_init(make).as_ref().map_err(Clone::clone)
     }

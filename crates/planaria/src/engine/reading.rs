@@ -24,7 +24,7 @@ use super::snapshot::Snapshot;
 use planaria_base::{CommitTs, Epoch, Error, Result, SqlState, WorkerId};
 use planaria_exec::Interrupt;
 use planaria_protocol::snapshot::ReaderTxn;
-use planaria_protocol::{Conflict, Protocol, SnapshotReader};
+use planaria_protocol::{Backoff, Conflict, Protocol, SnapshotReader};
 
 use parking_lot::Mutex;
 use planaria_sql::ast::{ObjectKind, OwnedObject, Statement, StatementKind};
@@ -81,18 +81,37 @@ pub(crate) struct OpenSnapshot<P: Protocol> {
 
 impl<P: Protocol> OpenSnapshot<P> {
     /// Opens one with everything that has been committed so far. `worker` must not stand inside the gate.
-    pub(crate) fn new(engine: &Arc<Engine<P>>, worker: WorkerId, session: i32) -> OpenSnapshot<P> {
+    /// Where transactions come one after another it waits for its turn, as long as it `goes_on`. `inside` runs
+    /// when the epoch has ended, before the schema can change.
+    pub(crate) fn new<T>(
+        engine: &Arc<Engine<P>>,
+        worker: WorkerId,
+        session: i32,
+        goes_on: &dyn Fn() -> Result<()>,
+        inside: impl FnOnce(&Snapshot<P::Header>) -> T,
+    ) -> Result<(OpenSnapshot<P>, T)> {
+        let mut backoff = Backoff::new(u64::from(worker.0) + 1);
         engine.gate.enter(worker);
+        let epoch = loop {
+            if let Some(epoch) = engine.protocol.open_snapshot(&engine.clock) {
+                break epoch;
+            }
+            // Not inside: whose turn it is may be waiting for a schema change, which waits for all inside.
+            engine.gate.leave(worker);
+            goes_on()?;
+            backoff.wait();
+            engine.gate.enter(worker);
+        };
         let schema = Arc::new(engine.snapshot.load_full());
-        let epoch = engine.protocol.open_snapshot(&engine.clock);
         match engine.log.get() {
             Some(log) => log.end_epoch(epoch),
             None => engine.clock.end_epoch(epoch),
         }
+        let seen = inside(&schema);
         engine.gate.leave(worker);
         let info = SnapshotInfo { epoch, opened: super::host::clock_micros(), session };
         let number = engine.open_snapshots.add(info);
-        OpenSnapshot { engine: engine.clone(), schema, epoch, number }
+        Ok((OpenSnapshot { engine: engine.clone(), schema, epoch, number }, seen))
     }
 
     /// A transaction that reads it.
@@ -108,7 +127,13 @@ impl<P: Protocol> Drop for OpenSnapshot<P> {
     fn drop(&mut self) {
         let engine = &*self.engine;
         engine.open_snapshots.remove(self.number);
-        engine.protocol.close_snapshot(self.epoch, &self.schema.tables, &engine.clock);
+        let closed = engine.protocol.close_snapshot(self.epoch, &engine.clock);
+        // Tables that have been rewritten meanwhile keep old versions for it, too.
+        let newest = engine.snapshot.load_full();
+        if newest.version() != self.schema.version() {
+            engine.sweeper.sweep(closed.clone(), newest);
+        }
+        engine.sweeper.sweep(closed, Arc::clone(&self.schema));
     }
 }
 
@@ -129,10 +154,12 @@ pub(super) fn read_only(command: &str) -> Error {
 }
 
 impl<P: Protocol> SessionCore<P> {
-    pub(super) fn open_reading(&self) -> Box<Reading<P>> {
-        let open = OpenSnapshot::new(&self.engine, self.worker, i32::from(self.worker.0) + 1);
+    pub(super) fn open_reading(&self) -> Result<Box<Reading<P>>> {
+        let session = i32::from(self.worker.0) + 1;
+        let goes_on = || self.check_cancelled();
+        let (open, ()) = OpenSnapshot::new(&self.engine, self.worker, session, &goes_on, |_| ())?;
         let (reader, txn) = open.reader(self.worker);
-        Box::new(Reading { reader, txn, open, used: false })
+        Ok(Box::new(Reading { reader, txn, open, used: false }))
     }
 
     /// The schema of the transaction that is open, or the newest.
@@ -156,10 +183,10 @@ impl<P: Protocol> SessionCore<P> {
         }
     }
 
-    /// Before a program runs that `pure`ly reads, or may write.
+    /// Before a program runs that `pure`ly reads, or may write. One that `claims` rows has to meet others.
     #[inline]
-    pub(super) fn declare(&mut self, pure: bool) -> Result<(), Interrupt> {
-        self.pure = pure;
+    pub(super) fn declare(&mut self, pure: bool, claims: bool) -> Result<(), Interrupt> {
+        self.pure = pure && !claims;
         if !pure && self.reading.is_none() && matches!(self.block, Block::None) && self.is_read_only() {
             // What it writes fails there.
             return Err(Conflict::Long.into());
@@ -181,7 +208,7 @@ impl<P: Protocol> SessionCore<P> {
         &mut self,
         body: &mut dyn FnMut(&mut Self, &Snapshot<P::Header>) -> Result<LogAs, Interrupt>,
     ) -> Result<(CommitTs, bool)> {
-        let reading = self.open_reading();
+        let reading = self.open_reading()?;
         let (epoch, schema) = (reading.open.epoch, reading.open.schema.clone());
         self.reading = Some(reading);
         self.begin_state();
@@ -218,10 +245,10 @@ impl<P: Protocol> SessionCore<P> {
     /// Begins a transaction block.
     pub(super) fn begin_block(&mut self, read_only: bool) -> Result<()> {
         if read_only {
-            self.reading = Some(self.open_reading());
+            self.reading = Some(self.open_reading()?);
             self.begin_state();
         } else {
-            self.begin_writing();
+            self.begin_writing()?;
         }
         self.block = Block::Open;
         (self.read_only, self.used) = (read_only, false);
@@ -229,12 +256,13 @@ impl<P: Protocol> SessionCore<P> {
         self.show_read_only()
     }
 
-    fn begin_writing(&mut self) {
+    fn begin_writing(&mut self) -> Result<()> {
         self.enter();
-        self.begin();
+        self.begin_in_turn()?;
         self.engine.protocol.claim_writes(&mut self.txn);
         self.leave();
         self.show_process();
+        Ok(())
     }
 
     fn show_read_only(&mut self) -> Result<()> {
@@ -256,11 +284,11 @@ impl<P: Protocol> SessionCore<P> {
             if read_only {
                 let snapshot = self.snapshot.clone();
                 self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
-                self.reading = Some(self.open_reading());
+                self.reading = Some(self.open_reading()?);
                 self.begin_state();
             } else {
                 self.reading = None;
-                self.begin_writing();
+                self.begin_writing()?;
             }
         } else if !read_only {
             return Err(Error::new(

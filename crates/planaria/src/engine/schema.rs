@@ -98,7 +98,7 @@ impl<P: Protocol> SessionCore<P> {
         let statement = parse::statements(text)?
             .pop()
             .ok_or_else(|| Error::internal("a schema change without a statement"))?;
-        let alone = engine.gate.close();
+        let alone = self.close_gate(&engine)?;
         let old = engine.snapshot.load_full();
         let mut catalog = (*old.catalog).clone();
         let actor = match change {

@@ -10,6 +10,7 @@
 //!    if what was read is consistent (validates), else it is a conflict too. What only reads, and conflicts
 //!    often or takes long, goes on in a [snapshot](super::reading).
 
+use super::gate::Exclusive;
 use super::host::{Inputs, SequenceEffect, SessionHost};
 use super::reading::{Reading, TRIES};
 use super::record::RowForm;
@@ -188,14 +189,14 @@ impl<P: Protocol> SessionCore<P> {
         let mut last: Option<Arc<Arc<Snapshot<P::Header>>>> = None;
         for attempt in 1..=ATTEMPTS_MAX {
             self.enter();
-            let snapshot = self.snapshot.clone();
             if let Some(last) = last.take()
-                && last.version() != snapshot.version()
+                && last.version() != self.snapshot.version()
             {
                 self.engine.protocol.abort(&mut self.txn, &last.tables);
             }
             self.pure = false;
-            self.begin();
+            self.begin_in_turn()?;
+            let snapshot = self.snapshot.clone();
             let outcome = match body(self, &snapshot) {
                 Ok(log_as) => self.commit(&snapshot, log_as),
                 Err(interrupt) => Err(self.believable(interrupt)),
@@ -243,9 +244,56 @@ impl<P: Protocol> SessionCore<P> {
         Err(not_serialized())
     }
 
+    /// Begins a transaction whose turn it is: nobody else is about.
     pub(super) fn begin(&mut self) {
         self.engine.protocol.begin(&mut self.txn);
         self.begin_state();
+    }
+
+    /// Begins a transaction, inside the gate, with the newest schema. Where transactions come one after another
+    /// it waits for its turn outside, as the one whose turn it is may have to come in. 57014 where the
+    /// statement is cancelled: then it is outside.
+    #[inline]
+    pub(super) fn begin_in_turn(&mut self) -> Result<()> {
+        if !self.engine.protocol.try_begin(&mut self.txn) {
+            self.await_turn()?;
+        }
+        self.begin_state();
+        Ok(())
+    }
+
+    #[cold]
+    fn await_turn(&mut self) -> Result<()> {
+        let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
+        loop {
+            self.leave();
+            self.check_cancelled()?;
+            backoff.wait();
+            self.enter();
+            if self.engine.protocol.try_begin(&mut self.txn) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Closes the gate at a moment when no transaction is open that others would have to wait for.
+    pub(super) fn close_gate<'g>(&mut self, engine: &'g Engine<P>) -> Result<Exclusive<'g>> {
+        let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
+        loop {
+            let alone = engine.gate.close();
+            if engine.protocol.try_begin(&mut self.txn) {
+                engine.protocol.abort(&mut self.txn, &engine.snapshot.load().tables);
+                return Ok(alone);
+            }
+            drop(alone);
+            self.check_cancelled()?;
+            backoff.wait();
+        }
+    }
+
+    /// 57014 where the statement has been cancelled.
+    pub(super) fn check_cancelled(&self) -> Result<()> {
+        if self.cancelled.load(Ordering::Relaxed) { Err(super::waiting::canceled()) } else { Ok(()) }
     }
 
     /// The same but for the protocol's part.
@@ -388,7 +436,7 @@ impl<P: Protocol> SessionCore<P> {
             clients: &self.engine.clients,
             started: self.engine.started,
             named: None,
-            open_snapshots: &self.engine.open_snapshots,
+            vitals: &*self.engine,
             read_only: self.reading.is_some(),
             may_change_over: self.pure && self.reading.is_none() && P::CONCURRENT,
         };
@@ -536,7 +584,8 @@ pub(super) fn not_serialized() -> Error {
 
 impl<P: Protocol> Drop for SessionCore<P> {
     fn drop(&mut self) {
-        if !matches!(self.block, Block::None) {
+        // Of a block, or of a statement that panicked: others may wait for what it has claimed.
+        if self.engine.protocol.is_active(&self.txn) {
             let snapshot = self.snapshot.clone();
             self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
         }

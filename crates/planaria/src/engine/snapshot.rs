@@ -13,7 +13,7 @@ use planaria_analysis::regrow::Facts;
 use planaria_base::{ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, TableId};
 use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Procedure};
 use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta};
-use planaria_ir::Program;
+use planaria_ir::{OpKind, Program};
 use planaria_recovery::{CompiledPlan, Routines};
 use planaria_sql::lower::{self, Lowered};
 use planaria_storage::table::{Table, TableSet};
@@ -40,6 +40,8 @@ pub(crate) struct Routine {
     pub(crate) columns: Vec<Column>,
     /// How its calls are logged, if they can be planned.
     pub(crate) logging: Logging,
+    /// It claims rows.
+    pub(super) claims: bool,
 }
 
 /// A cell for each procedure.
@@ -111,7 +113,7 @@ impl<H: Header> Snapshot<H> {
             .map(|o| Column { name: o.name.clone(), ty: o.ty.clone(), origin: None })
             .collect();
         let logging = self.logging_of(id, program, &mut BTreeSet::new());
-        Ok(Routine { code, columns, logging })
+        Ok(Routine { code, columns, logging, claims: self.claims(program) })
     }
 
     /// How calls are logged by what the program and its callees do. What was `seen` adds nothing more
@@ -131,6 +133,27 @@ impl<H: Header> Snapshot<H> {
         let mut seen = BTreeSet::new();
         let mut of_callee = |callee| Some(self.logging_of(callee, self.program(callee).ok()?, &mut seen));
         logging::of(program, &mut of_callee).is_read_only()
+    }
+
+    /// Whether a program claims rows, or calls what does: in a snapshot there are none to be had.
+    pub(super) fn claims(&self, program: &Program) -> bool {
+        self.claims_unseen(program, &mut BTreeSet::new())
+    }
+
+    fn claims_unseen(&self, program: &Program, seen: &mut BTreeSet<ProcedureId>) -> bool {
+        let mut claims = false;
+        program.body.visit(&mut |op| {
+            claims = claims
+                || match &op.kind {
+                    OpKind::Claim { .. } => true,
+                    OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
+                        seen.insert(*procedure)
+                            && self.program(*procedure).is_ok_and(|p| self.claims_unseen(p, seen))
+                    }
+                    _ => false,
+                };
+        });
+        claims
     }
 
     /// Where the text of a routine's program comes from.

@@ -6,6 +6,7 @@ use super::reading::read_only;
 use super::session::{Block, LogAs, SessionCore, reborrow};
 use super::snapshot::Snapshot;
 use super::user::stamp;
+use super::waiting::canceled;
 use crate::params::{ParamRef, Params};
 use crate::row::Column;
 use crate::session::{PreparedCall, StatementResult, Submitted};
@@ -240,7 +241,8 @@ impl<P: Protocol> SessionCore<P> {
                     false => s.logged_call(snapshot, resolved.id)?,
                     true => (&snapshot.guarded_routine(resolved.id)?.code, LogAs::Values),
                 };
-                s.declare(snapshot.routine(resolved.id)?.logging.is_read_only())?;
+                let routine = snapshot.routine(resolved.id)?;
+                s.declare(routine.logging.is_read_only(), routine.claims)?;
                 let (types, columns) = (&resolved.parameters, &resolved.columns);
                 s.run(snapshot, code, types, columns, &with_defaults, log_as != LogAs::Values)?;
                 Ok(log_as)
@@ -272,6 +274,15 @@ impl<P: Protocol> SessionCore<P> {
             ));
         }
         Ok(())
+    }
+
+    /// Runs what takes long and can be cancelled, with others of this thread handed on before.
+    fn asleep<T>(&self, f: &dyn Fn(&(dyn Fn() -> Result<()> + Sync)) -> Result<T>) -> Result<T> {
+        let cancelled = &*self.cancelled;
+        let goes_on = || if cancelled.load(Ordering::Relaxed) { Err(canceled()) } else { Ok(()) };
+        let mut outcome = None;
+        (self.sleeps_by)(&mut || outcome = Some(f(&goes_on)));
+        outcome.unwrap_or_else(|| Err(Error::internal("nothing was run")))
     }
 
     /// Where transactions run one at a time, a checkpoint would wait for its own.
@@ -355,7 +366,8 @@ impl<P: Protocol> SessionCore<P> {
                 }
                 self.refuse_in_serial_block("BACKUP")?;
                 let device = crate::database::directory(std::path::Path::new(directory))?;
-                self.engine.backup(&*device, None)?;
+                let engine = self.engine.clone();
+                self.asleep(&|goes_on| engine.backup(&*device, None, goes_on))?;
                 done("BACKUP")
             }
             StatementKind::Checkpoint => {
@@ -367,7 +379,8 @@ impl<P: Protocol> SessionCore<P> {
                     ));
                 }
                 self.refuse_in_serial_block("CHECKPOINT")?;
-                self.engine.checkpoint()?;
+                let engine = self.engine.clone();
+                self.asleep(&|goes_on| engine.checkpoint(goes_on))?;
                 done("CHECKPOINT")
             }
             StatementKind::Unsupported(what) => {
@@ -550,7 +563,7 @@ impl<P: Protocol> SessionCore<P> {
     ) -> Result<(CommitTs, bool)> {
         self.transact(&mut |s, snapshot| {
             let compiled = prepared.compiled(snapshot, s.user.current())?;
-            s.declare(compiled.pure)?;
+            s.declare(compiled.pure, compiled.claims)?;
             let (own_types, columns) = (&prepared.parameters, &prepared.columns);
             let sink = reborrow(&mut sink);
             let Some(call) = compiled.call.as_ref().filter(|_| s.log.is_some()) else {
@@ -685,6 +698,8 @@ pub(super) struct Compiled {
     code: Code,
     /// It only reads.
     pure: bool,
+    /// It claims rows.
+    claims: bool,
     /// For a statement that is one call of a routine that writes and is logged as a call.
     call: Option<SoleCall>,
 }
@@ -709,9 +724,9 @@ impl Compiled {
         types: &ParamTypes,
     ) -> Result<(Program, Arc<Compiled>)> {
         let (program, code, guarded) = snapshot.compile_for(role, statement, types)?;
-        let pure = snapshot.only_reads(&program);
+        let (pure, claims) = (snapshot.only_reads(&program), snapshot.claims(&program));
         if guarded {
-            return Ok((program, Arc::new(Compiled { code, pure, call: None })));
+            return Ok((program, Arc::new(Compiled { code, pure, claims, call: None })));
         }
         let writes = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| !r.logging.is_read_only());
         let is_command = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| r.logging.is_command());
@@ -728,7 +743,7 @@ impl Compiled {
             }
             None => None,
         };
-        Ok((program, Arc::new(Compiled { code, pure, call })))
+        Ok((program, Arc::new(Compiled { code, pure, claims, call })))
     }
 }
 

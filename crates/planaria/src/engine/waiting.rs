@@ -24,6 +24,12 @@ use std::time::{Duration, Instant};
 /// How a thread says that it is going to sleep: it runs what it is given.
 pub(crate) type Sleeper = fn(&mut dyn FnMut());
 
+/// 57014
+#[cold]
+pub(super) fn canceled() -> Error {
+    Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request")
+}
+
 /// How often whoever waits looks whether it has been cancelled.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -54,9 +60,7 @@ impl<P: Protocol> SessionCore<P> {
             Err(Unclaimed::GivenUp) if out_of_time => {
                 Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout"))
             }
-            Err(Unclaimed::GivenUp) => {
-                Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"))
-            }
+            Err(Unclaimed::GivenUp) => Err(canceled()),
         }
     }
 

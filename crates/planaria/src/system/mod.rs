@@ -32,8 +32,8 @@ pub(crate) use answers::answer;
 pub(crate) use rows::push_rows;
 
 use crate::clients::Clients;
-use crate::engine::SnapshotList;
 use crate::engine::settings::Settings;
+use crate::engine::{RestartFacts, SnapshotInfo};
 use planaria_base::{RoleId, SequenceId, TableId};
 use planaria_catalog::Catalog;
 use planaria_storage::OldUse;
@@ -59,8 +59,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) started: i64,
     /// The time now, in the same unit.
     pub(crate) now: i64,
-    /// Those that are open.
-    pub(crate) snapshots: &'a SnapshotList,
+    /// What the engine knows of itself.
+    pub(crate) vitals: &'a dyn Vitals,
 }
 
 /// How much there is of a table: live rows, bytes of rows, bytes of indexes.
@@ -69,6 +69,14 @@ pub(crate) struct Amount {
     pub(crate) rows: u64,
     pub(crate) row_bytes: u64,
     pub(crate) index_bytes: u64,
+}
+
+/// The engine as the catalogs speak of it.
+pub(crate) trait Vitals {
+    /// Snapshots that are open.
+    fn snapshots(&self) -> Vec<SnapshotInfo>;
+    /// What a restart would take.
+    fn restart(&self) -> RestartFacts;
 }
 
 /// Storage as the catalogs speak of it.

@@ -2,11 +2,12 @@
 
 use super::Facts;
 use super::rows::Rows;
-use crate::engine::clock_micros;
+use crate::engine::{RestartFacts, clock_micros};
 use planaria_base::Datum;
 use planaria_base::oid::{self, Oid};
 use planaria_catalog::oids::SUPERUSER_OID;
 use planaria_catalog::system::{INFORMATION_SCHEMA, INFORMATION_SCHEMA_OID, PG_CATALOG};
+use std::time::Duration;
 
 /// The OID of the database.
 const DATABASE_OID: Oid = 5;
@@ -160,7 +161,7 @@ fn own_activity(facts: &Facts<'_>, rows: &mut Rows) {
 /// `planaria_snapshots`: those that are being read. The old versions are those kept for all of them.
 pub(super) fn snapshots(facts: &Facts<'_>, rows: &mut Rows) {
     let kept = facts.stock.old_versions();
-    for snapshot in facts.snapshots.all() {
+    for snapshot in facts.vitals.snapshots() {
         rows.add(|r| {
             r.set("epoch", snapshot.epoch.0 as i64)
                 .set("pid", snapshot.session)
@@ -170,6 +171,27 @@ pub(super) fn snapshots(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("old_version_bytes", kept.bytes as i64);
         });
     }
+}
+
+/// `planaria_restart`: how long opening the database would take, from what; and how its checkpoints fare.
+pub(super) fn restart(facts: &Facts<'_>, rows: &mut Rows) {
+    let RestartFacts { stats, load_rate, replay_rate, target, last_failure } = facts.vitals.restart();
+    let interval = |time: Duration| Datum::Int(time.as_micros() as i64);
+    let (failed_at, why) = last_failure.map_or((None, None), |(at, why)| (Some(Datum::Int(at)), Some(why)));
+    rows.add(|r| {
+        r.set("checkpoint", i64::from(stats.number))
+            .set("checkpoint_bytes", stats.bytes as i64)
+            .set("load_bytes_per_second", Datum::Float(load_rate))
+            .set("log_bytes", stats.log_bytes as i64)
+            .set("replay_bytes_per_second", Datum::Float(replay_rate))
+            .set("measured", stats.restart.measured)
+            .set("estimate", interval(stats.restart.total()))
+            .set("target", (!target.is_zero()).then(|| interval(target)))
+            .set("written", stats.written as i64)
+            .set("failed", stats.failed as i64)
+            .set("last_failure", failed_at)
+            .set("last_error", why);
+    });
 }
 
 /// `pg_stat_all_tables`: how many rows there are. Scans and changes are not counted by table.

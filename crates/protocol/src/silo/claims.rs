@@ -19,7 +19,11 @@ impl SiloTxn {
             self.blocked = Some(Blocked::Record(record, table));
             return Err(Conflict::Claimed);
         }
-        // From here on nobody else changes it; but somebody may have done so since it was read.
+        self.is_as_read(record, version)
+    }
+
+    /// From the claim on nobody else changes a record; but somebody may have done so since it was read.
+    fn is_as_read(&self, record: Ptr, version: u64) -> Result<(), Conflict> {
         let now = look(record, self.participant.pinned()).header().0.load();
         if now & !CLAIMED == version { Ok(()) } else { Err(Conflict::Validation) }
     }
@@ -73,7 +77,7 @@ impl SiloTxn {
         if !self.ask(record, table) {
             return Ok(false);
         }
-        self.claim_record(record, table, version).map(|()| true)
+        self.is_as_read(record, version).map(|()| true)
     }
 
     /// Whether a record's claim is this transaction's.
@@ -187,6 +191,9 @@ impl SiloTxn {
 
     /// Undoes and forgets everything since the point.
     pub(super) fn go_back(&mut self, point: Point) {
+        // What was read before the point keeps its version: a row is written through the access of the statement
+        // that writes it, and those of an undone one go. (One that was marked as own before has a write from
+        // before, too.)
         self.rollback_to(point.savepoint);
         // Rows that are not to be written after all need not be as they were.
         for entry in &mut self.writes[point.savepoint.writes as usize..] {

@@ -21,6 +21,7 @@
 //! chunk of the index, the second begins anew behind the last key; so it misses none that had been taken
 //! out of the chunk by then.
 
+use super::Closed;
 use crate::door::look;
 use crate::{Backoff, Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Write};
 use planaria_base::clock::CommitClock;
@@ -537,11 +538,13 @@ impl<H: Header> Protocol for SnapshotReader<H> {
     }
 
     /// What is a snapshot already needs none.
-    fn open_snapshot(&self, clock: &CommitClock) -> Epoch {
-        clock.epoch()
+    fn open_snapshot(&self, clock: &CommitClock) -> Option<Epoch> {
+        Some(clock.epoch())
     }
 
-    fn close_snapshot(&self, _epoch: Epoch, _tables: &TableSet<H>, _clock: &CommitClock) {}
+    fn close_snapshot(&self, _epoch: Epoch, _clock: &CommitClock) -> Closed {
+        Closed::default()
+    }
 }
 
 /// Rows that a walk through a table hands over under one pin.
