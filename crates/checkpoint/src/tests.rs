@@ -343,7 +343,7 @@ fn format_1_is_written_as_it_was() {
         let device = DirectoryDevice::open(directory).expect("a directory");
         let mut options = small(1);
         options.notes.began_micros = 815;
-        write(&device, DATABASE, 1, &source(1, 77), &options, &|_| Ok(())).expect("writes");
+        write(&device, DATABASE, 1, source(1, 77), &options, &|_| Ok(())).expect("writes");
     }
     let old = std::fs::read(golden().join("checkpoint-00000001-00.rows")).expect("old file");
     let disk = SimDisk::new(1);
