@@ -16,6 +16,7 @@ pub mod oid;
 pub mod sync;
 pub mod text_io;
 pub mod types;
+pub mod wall;
 
 pub use clock::{CommitTs, Epoch};
 pub use datum::Datum;
@@ -23,3 +24,4 @@ pub use error::{Error, Result, SqlState};
 pub use id::{ColumnId, IndexId, ProcedureId, RoleId, SequenceId, SystemId, TableId, WorkerId};
 pub use numeric::Numeric;
 pub use types::Type;
+pub use wall::WallClock;

@@ -1,13 +1,12 @@
 //! One round of closing an epoch; see [`crate::log`] for its place.
 
-use crate::WallClock;
 use crate::logger::{EpochMark, Logger};
 use crate::seat::Seats;
 use crate::stats::Counters;
 use crossbeam_utils::Backoff;
 use parking_lot::{Condvar, Mutex};
 use planaria_base::clock::CommitClock;
-use planaria_base::{Epoch, Result};
+use planaria_base::{Epoch, Result, WallClock};
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -117,7 +116,7 @@ impl Closer {
         let has = |desk: &Arc<Desk>| desk.logger.lock().has(epoch);
         let writers: Vec<usize> = (0..self.loggers.len()).filter(|&i| has(&self.loggers[i])).collect();
         let mask = writers.iter().fold(0u64, |mask, i| mask | 1 << i);
-        let time = (self.wall_clock)();
+        let time = self.wall_clock.micros();
         let mark = EpochMark { epoch, prior: self.prior, loggers: mask, time };
         // The first writer is this thread.
         let (mine, others) = writers.split_first().expect("an epoch with records has a writer");
@@ -142,7 +141,7 @@ impl Closer {
     /// one ever be unreadable, it was damaged and not torn.
     fn mark(&mut self, epoch: Epoch) -> io::Result<()> {
         let Some(desk) = self.loggers.first() else { return Ok(()) };
-        let time = (self.wall_clock)();
+        let time = self.wall_clock.micros();
         desk.logger.lock().write(EpochMark { epoch, prior: self.prior, loggers: 1, time })?;
         self.prior = epoch;
         self.unmarked_since = None;

@@ -65,7 +65,8 @@ pub use stats::{LogStats, SYNC_BUCKETS};
 pub use value::{Value, ValueReader, ValueWriter};
 pub use worker::{Commit, WorkerLog};
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use planaria_base::WallClock;
+use std::time::Duration;
 
 /// Loggers at most: a frame names those of its epoch in 64 bits.
 pub const LOGGERS_MAX: usize = 64;
@@ -80,16 +81,6 @@ pub enum Durability {
     Async,
     /// At once; nothing is written.
     Off,
-}
-
-/// Microseconds since 2000-01-01 UTC.
-pub type WallClock = fn() -> i64;
-
-/// What the system's clock says.
-pub fn micros_now() -> i64 {
-    const SECONDS_1970_TO_2000: i64 = 946_684_800;
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    (since_1970.as_secs() as i64 - SECONDS_1970_TO_2000) * 1_000_000 + i64::from(since_1970.subsec_micros())
 }
 
 /// How the log works.
@@ -131,7 +122,7 @@ impl Default for Options {
             buffer_bytes_max: 256 << 20,
             planner_version: PlannerVersion(0),
             database: None,
-            wall_clock: micros_now,
+            wall_clock: WallClock::default(),
             keep: false,
             threads: true,
         }

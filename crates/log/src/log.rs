@@ -85,8 +85,13 @@ impl Log {
     /// the log lives.
     pub fn off(clock: Arc<CommitClock>, options: &Options, lock: Option<DeviceLock>) -> Result<Log> {
         let counters = Arc::new(Counters::default());
-        let closer =
-            Closer::new(Vec::new(), Epoch(clock.epoch().0 - 1), counters.clone(), false, options.wall_clock)?;
+        let closer = Closer::new(
+            Vec::new(),
+            Epoch(clock.epoch().0 - 1),
+            counters.clone(),
+            false,
+            options.wall_clock.clone(),
+        )?;
         let options = Options { durability: Durability::Off, ..options.clone() };
         let mut log = Log::start(clock, options, closer, counters, None)?;
         log.lock = lock;

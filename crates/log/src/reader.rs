@@ -297,8 +297,13 @@ impl LogReader {
         let files = SegmentFiles::new(self.device, lock, manifest, sealed, run_options)?;
         let counters = Arc::new(Counters::default());
         let loggers = (0..options.loggers as u32).map(|i| Logger::new(i, files.clone(), counters.clone()));
-        let closer =
-            Closer::new(loggers.collect(), prior, counters.clone(), options.threads, options.wall_clock)?;
+        let closer = Closer::new(
+            loggers.collect(),
+            prior,
+            counters.clone(),
+            options.threads,
+            options.wall_clock.clone(),
+        )?;
         Log::start(clock, options, closer, counters, Some(files))
     }
 }

@@ -5,7 +5,7 @@
 //! `formats/v1` before there were physical and physiological effects.
 
 use planaria_base::clock::CommitClock;
-use planaria_base::{Epoch, ProcedureId, SequenceId, TableId};
+use planaria_base::{Epoch, ProcedureId, SequenceId, TableId, WallClock};
 use planaria_log::{DirectoryDevice, LogReader, Options, PlannerVersion, Until};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn write_example(path: &Path) {
             segment_bytes_max: 16 << 10,
             segment_epochs_max: 3,
             threads: false,
-            wall_clock: || 815_000_000_000_000,
+            wall_clock: WallClock::new(|| 815_000_000_000_000),
             ..Options::default()
         };
         let device = Arc::new(DirectoryDevice::open(path).unwrap());

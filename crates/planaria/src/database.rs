@@ -1,7 +1,7 @@
 //! The database: opening, sessions, and the short way for single calls.
 
 use crate::clients::Clients;
-use crate::engine::{EngineApi, open_engine};
+use crate::engine::{EngineApi, open_engine, open_engine_over};
 use crate::options::{Options, RecoveryReport};
 use crate::params::Params;
 use crate::role::Role;
@@ -10,6 +10,7 @@ use crate::session::Session;
 use crate::stats::{CheckpointReport, Stats};
 use parking_lot::Mutex;
 use planaria_base::{Error, Result, SqlState};
+use planaria_protocol::Protocol;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -72,6 +73,10 @@ impl Database {
 
     pub(crate) fn in_memory_with(options: Options) -> Result<Database> {
         Ok(Database { engine: open_engine(None, options)?, pool: Mutex::new(Vec::new()) })
+    }
+
+    pub(crate) fn in_memory_over<P: Protocol>(options: Options) -> Result<Database> {
+        Ok(Database { engine: open_engine_over::<P>(None, options)?, pool: Mutex::new(Vec::new()) })
     }
 
     /// A database with this one's schema and rows, in memory of its own, that logs to a directory.
@@ -196,6 +201,12 @@ impl Database {
     /// restored: a database that is opened there is this one as it was. Transactions go on meanwhile, as for a checkpoint.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<CheckpointReport> {
         self.engine.backup(directory(path.as_ref())?, None)
+    }
+
+    /// The same on any device: for tests on a simulated disk.
+    #[doc(hidden)]
+    pub fn backup_device(&self, device: Arc<dyn planaria_log::Device>) -> Result<CheckpointReport> {
+        self.engine.backup(device, None)
     }
 
     /// Returns when everything committed so far is on disk, whatever the durability; at once where

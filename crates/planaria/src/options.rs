@@ -1,7 +1,7 @@
 //! How a database is opened.
 
 use crate::database::Database;
-use planaria_base::{Error, Result};
+use planaria_base::{Error, Result, WallClock};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -193,6 +193,14 @@ pub(crate) struct CheckpointPolicy {
     pub(crate) restart_target: Duration,
 }
 
+/// How the log is laid out in files; what users need not choose.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogFiles {
+    pub(crate) segment_bytes_max: u64,
+    pub(crate) segment_epochs_max: u64,
+    pub(crate) threads: bool,
+}
+
 pub(crate) type OnRecovery = Arc<dyn Fn(RecoveryProgress) + Send + Sync>;
 
 /// Builds a database: protocol, log, durability.
@@ -217,6 +225,8 @@ pub struct Options {
     pub(crate) checkpoints: CheckpointPolicy,
     pub(crate) checkpoint_on_close: bool,
     pub(crate) keep_log: bool,
+    pub(crate) log_files: LogFiles,
+    pub(crate) wall_clock: WallClock,
     pub(crate) on_recovery: Option<OnRecovery>,
 }
 
@@ -229,6 +239,7 @@ impl Default for Options {
 impl Options {
     /// Protocol `silo`, command log, durability `fsync`, one logger.
     pub fn new() -> Options {
+        let log = planaria_log::Options::default();
         Options {
             protocol: ProtocolKind::Silo,
             log: LogKind::Command,
@@ -242,6 +253,12 @@ impl Options {
             checkpoints: CheckpointPolicy::default(),
             checkpoint_on_close: false,
             keep_log: false,
+            log_files: LogFiles {
+                segment_bytes_max: log.segment_bytes_max,
+                segment_epochs_max: log.segment_epochs_max,
+                threads: log.threads,
+            },
+            wall_clock: WallClock::default(),
             on_recovery: None,
         }
     }
@@ -340,6 +357,29 @@ impl Options {
         self.on_recovery = Some(Arc::new(f));
         self
     }
+    /// Size of the log's files in bytes, and epochs one spans at most: for tests that want many files.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn log_segments(mut self, bytes_max: u64, epochs_max: u64) -> Options {
+        self.log_files.segment_bytes_max = bytes_max;
+        self.log_files.segment_epochs_max = epochs_max;
+        self
+    }
+    /// Whether threads close epochs and make files ahead of time. Without, the log does the same things to
+    /// its disk in each run, and epochs close when somebody waits: for tests that must be repeatable.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn log_threads(mut self, threads: bool) -> Options {
+        self.log_files.threads = threads;
+        self
+    }
+    /// Says what time it is instead of the system's clock: for tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn wall_clock(mut self, clock: WallClock) -> Options {
+        self.wall_clock = clock;
+        self
+    }
     /// Opens the database in a directory, making it if it is not there, and recovers it.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         Database::open_with(path.as_ref(), self)
@@ -348,6 +388,12 @@ impl Options {
     #[doc(hidden)]
     pub fn open_device(self, device: Arc<dyn planaria_log::Device>) -> Result<Database> {
         Database::open_device(device, self)
+    }
+    /// A database without a directory over any protocol, of the shelf or not: for tests that must catch
+    /// one that is broken.
+    #[doc(hidden)]
+    pub fn in_memory_over<P: planaria_protocol::Protocol>(self) -> Result<Database> {
+        Database::in_memory_over::<P>(self)
     }
     /// A database without a directory; gone when dropped.
     pub fn in_memory(self) -> Result<Database> {

@@ -200,6 +200,13 @@ impl Session {
         Ok(Transaction { session: self })
     }
 
+    /// Place of this session's last committed transaction in the order of all, and whether it wrote: one
+    /// that did not comes right before the one that drew the same timestamp. For tests of that order.
+    #[doc(hidden)]
+    pub fn last_commit(&self) -> Option<(planaria_base::CommitTs, bool)> {
+        self.api.last_commit()
+    }
+
     /// Messages of the last statement or call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         self.api.take_notices()

@@ -123,6 +123,7 @@ impl<P: Protocol> SessionCore<P> {
     fn commit_reading(&mut self, epoch: Epoch) -> StatementResult {
         self.release_to(0);
         self.engine.counters.commit(self.worker);
+        self.last_commit = Some((end_of(epoch), false));
         self.pending = self.ticket(end_of(epoch), false);
         self.end_block(true);
         done("COMMIT")

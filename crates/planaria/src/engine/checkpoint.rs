@@ -298,7 +298,7 @@ impl<P: Protocol> Engine<P> {
         threads: usize,
         goes_on: GoesOn<'_>,
     ) -> Result<Written> {
-        let notes = Notes { began_micros: super::host::clock_micros(), ..self.budget.lock().notes() };
+        let notes = Notes { began_micros: self.wall_clock.micros(), ..self.budget.lock().notes() };
         let options = WriteOptions { threads, notes, ..Default::default() };
         planaria_checkpoint::write(device, database, number, source, &options, &|_| self.goes_on(goes_on))
     }

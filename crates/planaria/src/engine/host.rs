@@ -15,7 +15,7 @@ use crate::sink::{RowRef, RowSink};
 use crate::system::{Facts, Vitals};
 use planaria_base::types::SystemType;
 use planaria_base::{
-    ColumnId, Datum, Error, ProcedureId, Result, RoleId, SequenceId, SqlState, SystemId, Type,
+    ColumnId, Datum, Error, ProcedureId, Result, RoleId, SequenceId, SqlState, SystemId, Type, WallClock,
 };
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
@@ -24,10 +24,7 @@ use planaria_ir::{Draw, Level, Question};
 use planaria_storage::Header;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-/// Seconds from 1970 to 2000, where SQL timestamps count from.
-const EPOCH_2000_SECONDS: i64 = 946_684_800;
+use std::time::{Duration, Instant};
 
 /// The inputs of a call that is replayed.
 pub(crate) struct Recorded {
@@ -49,13 +46,24 @@ pub(crate) struct Inputs {
     /// The time of the transaction, drawn before recording began anew.
     kept_now: Option<i64>,
     random: u64,
+    pub(crate) wall_clock: WallClock,
 }
 
 impl Inputs {
+    /// None so far, of this clock.
+    pub(super) fn of(wall_clock: WallClock) -> Inputs {
+        Inputs { wall_clock, ..Inputs::default() }
+    }
+
     pub(crate) fn begin(&mut self) {
         self.record_anew();
         self.now = None;
         self.kept_now = None;
+    }
+
+    /// What `now()` says, if it has not been asked yet.
+    fn transaction_time(&self) -> i64 {
+        self.kept_now.unwrap_or_else(|| self.wall_clock.micros())
     }
 
     /// Forgets what was drawn, but for the time of the transaction: the same if drawn again.
@@ -155,12 +163,6 @@ fn same(a: &Datum, b: &Datum) -> bool {
     }
 }
 
-/// Microseconds since 2000-01-01 UTC.
-pub(crate) fn clock_micros() -> i64 {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    (since_1970.as_secs() as i64 - EPOCH_2000_SECONDS) * 1_000_000 + i64::from(since_1970.subsec_micros())
-}
-
 /// What the transaction did to sequences, for the log of transactions logged by value.
 #[derive(Clone, Copy)]
 pub(crate) enum SequenceEffect {
@@ -228,7 +230,7 @@ impl<H: Header> SessionHost<'_, H> {
             session: self.session,
             clients: self.clients.get(),
             started: self.started,
-            now: self.inputs.now.or(self.inputs.kept_now).unwrap_or_else(clock_micros),
+            now: self.inputs.now.or(self.inputs.kept_now).unwrap_or_else(|| self.inputs.wall_clock.micros()),
             vitals: self.vitals,
         }
     }
@@ -281,8 +283,8 @@ impl<H: Header> Host for SessionHost<'_, H> {
         let value = match self.inputs.replayed(input) {
             Some(value) => value?,
             None => match input {
-                Draw::TransactionTimestamp => Slot::Int(self.inputs.kept_now.unwrap_or_else(clock_micros)),
-                Draw::ClockTimestamp => Slot::Int(clock_micros()),
+                Draw::TransactionTimestamp => Slot::Int(self.inputs.transaction_time()),
+                Draw::ClockTimestamp => Slot::Int(self.inputs.wall_clock.micros()),
                 // 53 bits: every float8 of the grid in [0, 1) once.
                 Draw::Random => Slot::Float((self.inputs.next_random() >> 11) as f64 / (1u64 << 53) as f64),
                 Draw::Uuid => {

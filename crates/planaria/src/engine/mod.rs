@@ -64,7 +64,7 @@ use checkpointer::Checkpointer;
 use parking_lot::Mutex;
 use planaria_base::clock::CommitClock;
 use planaria_base::limits::WORKERS_MAX;
-use planaria_base::{Datum, Epoch, Error, ProcedureId, Result, RoleId, SqlState, Type};
+use planaria_base::{CommitTs, Datum, Epoch, Error, ProcedureId, Result, RoleId, SqlState, Type, WallClock};
 use planaria_catalog::Catalog;
 use planaria_checkpoint::Manifest;
 use planaria_log::{Device, Log, LogReader, LogSummary, PlannerVersion, Until};
@@ -80,7 +80,6 @@ use std::time::{Duration, Instant};
 
 pub(crate) use budget::RestartFacts;
 pub(crate) use checkpoint::decode_catalog;
-pub(crate) use host::clock_micros;
 pub(crate) use reading::SnapshotInfo;
 pub(crate) use serve::KeptState;
 pub(crate) use statement::PreparedStatement;
@@ -175,6 +174,8 @@ pub(crate) trait SessionApi: Send {
     fn numbered(&mut self, number: i32);
     fn role(&self) -> RoleId;
     fn sleeps_by(&mut self, sleeper: Sleeper);
+    /// Place of the last transaction that committed, and whether it drew it.
+    fn last_commit(&self) -> Option<(CommitTs, bool)>;
     fn set(&mut self, name: &str, value: &str) -> Result<()>;
     fn setting(&self, name: &str) -> Result<&str>;
     fn settings_changes(&self) -> u64;
@@ -220,6 +221,7 @@ pub(crate) struct Engine<P: Protocol> {
     checkpoint_on_close: bool,
     /// How long opening should take at most; 0 without a target.
     restart_target: Duration,
+    pub(crate) wall_clock: WallClock,
 }
 
 /// Opens an engine: on a device, or in memory.
@@ -228,11 +230,19 @@ pub(crate) fn open_engine(device: Option<Arc<dyn Device>>, options: Options) -> 
     impl ProtocolJob for Open {
         type Output = Result<Arc<dyn EngineApi>>;
         fn run<P: Protocol>(self) -> Self::Output {
-            let engine = Engine::<P>::new(Arc::new(CommitClock::new(Epoch(1))), &self.1)?;
-            Handle::open(engine.start(self.0, &self.1)?, &self.1)
+            open_engine_over::<P>(self.0, self.1)
         }
     }
     options.protocol.dispatch(Open(device, options))
+}
+
+/// The same over a protocol that need not be of the shelf.
+pub(crate) fn open_engine_over<P: Protocol>(
+    device: Option<Arc<dyn Device>>,
+    options: Options,
+) -> Result<Arc<dyn EngineApi>> {
+    let engine = Engine::<P>::new(Arc::new(CommitClock::new(Epoch(1))), &options)?;
+    Handle::open(engine.start(device, &options)?, &options)
 }
 
 /// An engine in memory, in the state that a checkpoint and the log after it say, all of it or up to and with
@@ -277,7 +287,7 @@ impl<P: Protocol> Engine<P> {
             waits_for_disk: options.durability == Durability::Fsync,
             counters: counters::Counters::new(),
             processes: (0..WORKERS_MAX).map(|_| AtomicI32::new(0)).collect(),
-            started: host::clock_micros(),
+            started: options.wall_clock.micros(),
             recovery: Mutex::new(None),
             clients: crate::clients::Lent::default(),
             open_snapshots: Default::default(),
@@ -288,6 +298,7 @@ impl<P: Protocol> Engine<P> {
             stopping: Arc::default(),
             checkpoint_on_close: options.checkpoint_on_close,
             restart_target: options.checkpoints.restart_target,
+            wall_clock: options.wall_clock.clone(),
         }))
     }
 
@@ -329,6 +340,10 @@ impl<P: Protocol> Engine<P> {
                 planner_version: PLANNER_VERSION,
                 keep: options.keep_log,
                 database: loaded.as_ref().and(found.database()),
+                wall_clock: options.wall_clock.clone(),
+                segment_bytes_max: options.log_files.segment_bytes_max,
+                segment_epochs_max: options.log_files.segment_epochs_max,
+                threads: options.log_files.threads,
                 ..Default::default()
             },
         )?;
@@ -622,6 +637,9 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
     }
     fn sleeps_by(&mut self, sleeper: Sleeper) {
         self.sleeps_by = sleeper;
+    }
+    fn last_commit(&self) -> Option<(CommitTs, bool)> {
+        self.last_commit
     }
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
         self.settings.set(name, Some(&[value.to_owned()]), false)

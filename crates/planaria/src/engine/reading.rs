@@ -109,7 +109,7 @@ impl<P: Protocol> OpenSnapshot<P> {
         }
         let seen = inside(&schema);
         engine.gate.leave(worker);
-        let info = SnapshotInfo { epoch, opened: super::host::clock_micros(), session };
+        let info = SnapshotInfo { epoch, opened: engine.wall_clock.micros(), session };
         let number = engine.open_snapshots.add(info);
         Ok((OpenSnapshot { engine: engine.clone(), schema, epoch, number }, seen))
     }
@@ -217,6 +217,7 @@ impl<P: Protocol> SessionCore<P> {
         match outcome {
             Ok(()) => {
                 self.engine.counters.commit(self.worker);
+                self.last_commit = Some((end_of(epoch), false));
                 Ok((end_of(epoch), false))
             }
             Err(Interrupt::Error(error)) => Err(error),

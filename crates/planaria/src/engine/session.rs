@@ -70,6 +70,8 @@ pub(crate) struct SessionCore<P: Protocol> {
     pub(super) machine: Machine,
     pub(super) log: Option<WorkerLog>,
     pub(super) session_log: Option<Arc<SessionLog>>,
+    /// Place of the last commit, and whether it drew it.
+    pub(super) last_commit: Option<(CommitTs, bool)>,
     pub(super) inputs: Inputs,
     pub(super) sequences: SessionSequences,
     pub(super) effects: Vec<SequenceEffect>,
@@ -122,7 +124,8 @@ impl<P: Protocol> SessionCore<P> {
             machine: Machine::new(),
             log,
             session_log: engine.log.get().map(|l| Arc::new(SessionLog(l.clone()))),
-            inputs: Inputs::default(),
+            last_commit: None,
+            inputs: Inputs::of(engine.wall_clock.clone()),
             sequences: SessionSequences::default(),
             effects: Vec::new(),
             notices: Vec::new(),
@@ -484,6 +487,7 @@ impl<P: Protocol> SessionCore<P> {
         let read_only = engine.protocol.is_read_only(&self.txn);
         let Some(log) = self.log.as_mut().filter(|_| !(read_only && self.effects.is_empty())) else {
             let ts = engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, |_, _| {})?;
+            self.last_commit = Some((ts, !read_only));
             return Ok((ts, false));
         };
         let log_as = match engine.log_kind {
@@ -524,6 +528,7 @@ impl<P: Protocol> SessionCore<P> {
         let outcome = engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, append);
         engine.counters.committed(self.worker, log.newest());
         let ts = outcome?;
+        self.last_commit = Some((ts, !read_only));
         Ok((drawn.get().unwrap_or(ts), true))
     }
 

@@ -2,7 +2,7 @@
 
 use super::Facts;
 use super::rows::Rows;
-use crate::engine::{RestartFacts, clock_micros};
+use crate::engine::RestartFacts;
 use planaria_base::Datum;
 use planaria_base::oid::{self, Oid};
 use planaria_catalog::oids::SUPERUSER_OID;
@@ -166,7 +166,7 @@ pub(super) fn snapshots(facts: &Facts<'_>, rows: &mut Rows) {
             r.set("epoch", snapshot.epoch.0 as i64)
                 .set("pid", snapshot.session)
                 .set("opened", Datum::Int(snapshot.opened))
-                .set("age", Datum::Int((clock_micros() - snapshot.opened).max(0)))
+                .set("age", Datum::Int((facts.now - snapshot.opened).max(0)))
                 .set("old_versions", kept.versions as i64)
                 .set("old_version_bytes", kept.bytes as i64);
         });
