@@ -12,6 +12,9 @@
 //! Power can fail at any single operation ([`SimDisk::fail_power_at`]): that one may or may not take
 //! effect, and all later ones are errors until the crash. A failed sync (`fail_sync_at`) drops what
 //! it was to write, as Linux does: later syncs succeed without it.
+//!
+//! A disk may also lie: a write goes elsewhere ([`SimDisk::misdirect_write_at`]) or nowhere, bits flip
+//! ([`SimDisk::flip_bit`]), and a read fails ([`SimDisk::fail_read_at`]).
 
 use planaria_log::{Device, DeviceFile, DeviceLock};
 use std::collections::BTreeMap;
@@ -37,6 +40,8 @@ struct State {
     power_failed: bool,
     operations: u64,
     syncs: u64,
+    reads: u64,
+    struck: bool,
     faults: Faults,
     chance: Chance,
 }
@@ -46,6 +51,8 @@ struct Faults {
     power_at: Option<u64>,
     sync_at: Option<u64>,
     write_at: Option<u64>,
+    read_at: Option<u64>,
+    misdirected: Option<(u64, Astray)>,
     capacity: Option<u64>,
     sync_delay: Duration,
 }
@@ -82,7 +89,31 @@ pub enum Survival {
     Chance,
 }
 
+/// Where a misdirected write goes; the disk says that all is well.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Astray {
+    /// Nowhere.
+    Lost,
+    /// So many bytes behind its place in its file; before it, if negative.
+    By(i64),
+    /// To its place in another file.
+    Into(String),
+}
+
 impl SimDisk {
+    /// A disk that has these files, all of them synced.
+    pub fn with_files(files: &BTreeMap<String, Vec<u8>>, seed: u64) -> SimDisk {
+        let disk = SimDisk::new(seed);
+        files.iter().for_each(|(name, content)| disk.put(name, content));
+        disk
+    }
+
+    /// All files as the running system sees them.
+    pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        let state = self.state();
+        state.names.iter().map(|(name, &file)| (name.clone(), state.files[file].now.clone())).collect()
+    }
+
     /// An empty disk; `seed` decides what chance decides.
     pub fn new(seed: u64) -> SimDisk {
         let disk = SimDisk::default();
@@ -119,6 +150,26 @@ impl SimDisk {
         self.state().faults.sync_at = Some(sync);
     }
 
+    /// Whether an operation failed or went astray since the last crash, as it was told to.
+    pub fn struck(&self) -> bool {
+        self.state().struck
+    }
+
+    /// Reads, so far.
+    pub fn reads(&self) -> u64 {
+        self.state().reads
+    }
+
+    /// Lets the read with this number (from 0) fail.
+    pub fn fail_read_at(&self, read: u64) {
+        self.state().faults.read_at = Some(read);
+    }
+
+    /// Lets the operation with this number, if it is a write, go astray, and be reported as done.
+    pub fn misdirect_write_at(&self, operation: u64, to: Astray) {
+        self.state().faults.misdirected = Some((operation, to));
+    }
+
     /// Lets the operation with this number fail if it is a write.
     pub fn fail_write_at(&self, operation: u64) {
         self.state().faults.write_at = Some(operation);
@@ -140,7 +191,7 @@ impl SimDisk {
         let state = &mut *self.state();
         state.boot += 1;
         state.locked = false;
-        state.power_failed = false;
+        (state.power_failed, state.struck) = (false, false);
         state.faults = Faults::default();
         let chance = &mut state.chance;
         let mut survives = move || match survival {
@@ -168,7 +219,7 @@ impl SimDisk {
         let state = &mut *self.state();
         state.boot += 1;
         state.locked = false;
-        state.power_failed = false;
+        (state.power_failed, state.struck) = (false, false);
         state.faults = Faults::default();
     }
 
@@ -214,7 +265,7 @@ impl State {
         let number = self.operations;
         self.operations += 1;
         if self.faults.power_at == Some(number) {
-            self.power_failed = true;
+            (self.power_failed, self.struck) = (true, true);
             return Ok(self.chance.next().is_multiple_of(2));
         }
         Ok(true)
@@ -394,8 +445,14 @@ impl DeviceFile for SimFile {
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let state = self.disk.state();
+        let state = &mut *self.disk.state();
         state.alive(self.boot)?;
+        let number = state.reads;
+        state.reads += 1;
+        if state.faults.read_at == Some(number) {
+            state.struck = true;
+            return Err(io::Error::other("simulated read error"));
+        }
         let content = &state.files[self.file].now;
         let rest = content.get(offset as usize..).unwrap_or_default();
         let n = rest.len().min(buf.len());
@@ -408,17 +465,34 @@ impl DeviceFile for SimFile {
         let number = state.operations;
         if state.begin(self.boot)? {
             if state.faults.write_at == Some(number) {
+                state.struck = true;
                 return Err(io::Error::other("simulated write error"));
             }
-            let size = state.files[self.file].now.len() as u64;
+            let (mut file, mut offset) = (self.file, offset);
+            let astray = state.faults.misdirected.as_ref().is_some_and(|(at, _)| *at == number);
+            if let Some((_, to)) = state.faults.misdirected.take_if(|(at, _)| *at == number) {
+                state.struck = true;
+                match to {
+                    Astray::Lost => return state.done(),
+                    Astray::By(bytes) => offset = offset.saturating_add_signed(bytes),
+                    Astray::Into(name) => file = state.names.get(&name).copied().unwrap_or(file),
+                }
+            }
+            let size = state.files[file].now.len() as u64;
             let growth = (offset + bytes.len() as u64).saturating_sub(size);
             let room = state.faults.capacity.map_or(u64::MAX, |c| c.saturating_sub(state.used()));
             // A write that does not fit is cut where the disk is full.
             let fits = bytes.len() - (growth.saturating_sub(room) as usize).min(bytes.len());
             let change = Change::Write { offset: offset as usize, bytes: bytes[..fits].into() };
-            change.apply(&mut state.files[self.file].now);
-            state.files[self.file].pending.push(change);
+            change.apply(&mut state.files[file].now);
+            if astray {
+                // No sync of that file will be asked for.
+                change.apply(&mut state.files[file].durable);
+            } else {
+                state.files[file].pending.push(change);
+            }
             if fits < bytes.len() {
+                state.struck = true;
                 return Err(io::ErrorKind::StorageFull.into());
             }
         }
@@ -446,6 +520,7 @@ impl DeviceFile for SimFile {
             state.syncs += 1;
             let file = &mut state.files[self.file];
             if state.faults.sync_at == Some(number) {
+                state.struck = true;
                 file.pending.clear();
                 return Err(io::Error::other("simulated sync error"));
             }
