@@ -72,11 +72,17 @@ const ROOMS: &[Room] = &[
         tests_know: &["sim"],
         unsafe_in: &[],
     },
+    Room {
+        name: "campaign",
+        knows: &["base", "planaria", "log", "sim"],
+        tests_know: &["protocol"],
+        unsafe_in: &[],
+    },
     Room { name: "server", knows: &["base", "planaria"], tests_know: &[], unsafe_in: &[] },
     Room { name: "differential", knows: &["planaria"], tests_know: &[], unsafe_in: &[] },
     Room {
         name: "cli",
-        knows: &["base", "planaria", "workload", "lab", "server"],
+        knows: &["base", "planaria", "workload", "lab", "campaign", "server"],
         tests_know: &["sim"],
         unsafe_in: &[],
     },
@@ -101,6 +107,7 @@ const PAGES: &[&str] = &[
     "docs/howto/add-a-workload.md",
     "docs/howto/measure-recovery.md",
     "docs/howto/serve.md",
+    "docs/reliability.md",
     "docs/sql.md",
 ];
 

@@ -1,6 +1,7 @@
 //! `planaria lab`: the experiments of the laboratory, with their tables.
 
 use crate::arguments::positive;
+use crate::campaign;
 use crate::print;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -24,6 +25,10 @@ pub enum Experiments {
     SimulateRecovery(SimulateOptions),
     /// Compares what a database says a restart would take with what it takes.
     Restart(RestartOptions),
+    /// Lets faults of disk, power and clock strike a database, and looks whether it keeps its promises.
+    Faults(campaign::FaultsOptions),
+    /// Checks what concurrent random transactions saw for one order that explains it.
+    Histories(campaign::HistoriesOptions),
     /// Measures the prices by which log kind adaptive chooses.
     Costs(CostsOptions),
 }
@@ -35,6 +40,8 @@ pub fn lab(experiment: &Experiments) -> Result<()> {
         Experiments::SimulateRecovery(options) => simulate(options),
         Experiments::Costs(options) => costs(options),
         Experiments::Restart(options) => restart(options),
+        Experiments::Faults(options) => campaign::faults(options),
+        Experiments::Histories(options) => campaign::histories(options),
     }
 }
 
@@ -294,10 +301,11 @@ fn recovery(options: &RecoveryOptions) -> Result<()> {
 
 /// Shows the steps: a bar on a terminal, a line each elsewhere.
 #[derive(Default)]
-struct Steps(Mutex<Option<ProgressBar>>);
+pub struct Steps(Mutex<Option<ProgressBar>>);
 
 impl Steps {
-    fn end(&self) {
+    /// Takes the bar away.
+    pub fn end(&self) {
         if let Some(bar) = self.0.lock().unwrap_or_else(|e| e.into_inner()).take() {
             bar.finish_and_clear();
         }

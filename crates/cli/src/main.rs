@@ -19,6 +19,7 @@
 
 mod arguments;
 mod bench;
+mod campaign;
 mod checkpoint;
 mod demo;
 mod graph;

@@ -1,0 +1,109 @@
+//! Disks that lie: bits flip, writes go astray.
+
+use super::crash::survival;
+use super::setting::{Prepared, text};
+use super::{Outcome, Verdict};
+use crate::dice::Dice;
+use planaria::SqlState;
+use planaria_sim::disk::{Astray, SimDisk};
+
+/// A directory as a run leaves it, ended cleanly or by a crash, and the steps that were answered.
+fn left(prepared: &Prepared, dice: &mut Dice) -> (SimDisk, usize, bool) {
+    let disk = SimDisk::new(dice.next());
+    let clean = dice.chance(50);
+    if !clean && dice.chance(70) {
+        disk.fail_power_at(prepared.operations * 2 / 3 + dice.below(prepared.operations / 3));
+    }
+    let run = prepared.run(&disk, dice, clean);
+    let clean = clean && run.error.is_none();
+    disk.crash(survival(dice));
+    (disk, run.done, clean)
+}
+
+/// A bit flips in one of the files.
+pub fn flip(prepared: &Prepared, number: u64) -> Verdict {
+    // Some flips in each of the directories.
+    let mut dice = prepared.dice(number / 16);
+    let (disk, done, clean) = left(prepared, &mut dice);
+    let mut dice = prepared.dice(number);
+    let files = disk.files();
+    let files: Vec<_> = files.iter().filter(|(_, content)| !content.is_empty()).collect();
+    let (name, content) = files[dice.below(files.len() as u64) as usize];
+    // A header's fields stand in its first bytes.
+    let bytes = if dice.chance(20) { 72.min(content.len()) } else { content.len() };
+    let bit = dice.below(bytes as u64 * 8);
+    disk.flip_bit(name, bit);
+    judge(prepared, &disk, done, clean, &mut dice).map_err(|e| format!("bit {bit} of {name}: {e}"))
+}
+
+/// A write goes astray; the run goes on, and power fails later, or it is closed.
+pub fn misdirect(prepared: &Prepared, number: u64) -> Verdict {
+    let mut dice = prepared.dice(number);
+    let disk = SimDisk::new(dice.next());
+    let at = dice.below(prepared.operations);
+    let to = match dice.below(3) {
+        0 => Astray::Lost,
+        1 => Astray::By(dice.of(&[-4096, -512, 512, 4096, 8192])),
+        _ => {
+            let clock = &Default::default();
+            // Names are the same in each run.
+            let other = SimDisk::new(0);
+            other.fail_power_at(at);
+            let mut done = 0;
+            if let Ok(db) = prepared.open(&other, clock, &mut dice.clone()) {
+                let _ = prepared.script.run(&db, clock, &mut done);
+            }
+            let names: Vec<String> = other.files().into_keys().collect();
+            match names.is_empty() {
+                true => Astray::Lost,
+                false => Astray::Into(names[dice.below(names.len() as u64) as usize].clone()),
+            }
+        }
+    };
+    let what = format!("the write at {at} goes {to:?}");
+    disk.misdirect_write_at(at, to);
+    let clean = dice.chance(50);
+    if !clean {
+        disk.fail_power_at(at + 1 + dice.below(prepared.operations - at));
+    }
+    let run = prepared.run(&disk, &mut dice, clean);
+    if !disk.struck() {
+        return Ok(Outcome::Missed);
+    }
+    if let Some(error) = run.error.as_ref().filter(|_| !disk.power_failed()) {
+        // It may notice while it runs: what a checkpoint deletes, it looks at.
+        return detected(error).map(|()| Outcome::Detected).map_err(|e| format!("{what}: {e}"));
+    }
+    let clean = clean && run.error.is_none();
+    disk.crash(survival(&mut dice));
+    judge(prepared, &disk, run.done, clean, &mut dice).map_err(|e| format!("{what}: {e}"))
+}
+
+/// Damage is named, or does no harm.
+fn judge(prepared: &Prepared, disk: &SimDisk, done: usize, clean: bool, dice: &mut Dice) -> Verdict {
+    let db = match prepared.open(disk, &Default::default(), dice) {
+        Ok(db) => db,
+        Err(error) => return detected(&error).map(|()| Outcome::Detected),
+    };
+    let wrong = match prepared.expect_of(&db, done..=done + 1) {
+        Ok(_) => return Ok(Outcome::Held),
+        Err(wrong) => wrong,
+    };
+    if !clean {
+        let before = prepared.model.before(done);
+        if prepared.expect_of(&db, before..=before).is_ok() {
+            return Ok(Outcome::Tail);
+        }
+    }
+    Err(format!("served silently: {wrong}"))
+}
+
+/// Whether an error says what is damaged, and where.
+fn detected(error: &planaria::Error) -> Result<(), String> {
+    let all = text(error);
+    let named = all.contains("sim/") && all.contains("offset");
+    match error.sqlstate() == SqlState::DATA_CORRUPTED && named {
+        true => Ok(()),
+        false => Err(format!("the error does not name file and offset: {all}")),
+    }
+}

@@ -1,0 +1,264 @@
+//! A client that writes down what it does and what it is answered.
+
+use super::program::{Do, Operation};
+use crate::dice::Dice;
+use planaria::{Error, Result, Rows, Session, SqlState};
+use planaria_sim::history::{By, Op, RowState, Transaction, Version};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// One thread's session.
+pub struct Client<'a> {
+    session: Session,
+    dice: Dice,
+    ids: &'a AtomicU32,
+    committed: Vec<Transaction>,
+    conflicts: u64,
+}
+
+/// Rows as (key, version).
+type Seen = Vec<(i64, Version)>;
+
+fn pairs(rows: &Rows) -> Result<Seen> {
+    rows.iter().map(|row| Ok((row.get::<i64>(0)?, Version(row.get::<i64>(1)? as u64)))).collect()
+}
+
+fn pause(micros: i64) {
+    match micros {
+        0 => {}
+        1..20 => std::thread::yield_now(),
+        _ => std::thread::sleep(Duration::from_micros(micros as u64)),
+    }
+}
+
+/// What a read operation is in a history.
+fn read(op: &Operation, rows: Seen) -> Op {
+    let scan = |by, descending, rows| Op::Scan { table: 0, by, low: op.a, high: op.b, descending, rows };
+    match op.what {
+        Do::GetByTag => Op::Get { table: 0, by: By::Tag, value: op.a, found: rows.first().copied() },
+        Do::ScanKeys => scan(By::Key, false, rows),
+        Do::ScanKeysDown => scan(By::Key, true, rows),
+        Do::ScanGroups => scan(By::Group, false, rows),
+        Do::ScanTagsDown => scan(By::Tag, true, rows),
+        _ => Op::Get { table: 0, by: By::Key, value: op.a, found: rows.first().copied() },
+    }
+}
+
+/// The statement of an operation that is one.
+fn statement(op: &Operation, version: u64) -> String {
+    let Operation { a, b, group, tag, .. } = *op;
+    let tag = tag.map_or("NULL".to_owned(), |tag| tag.to_string());
+    match op.what {
+        Do::GetByKey => format!("SELECT id, version FROM t WHERE id = {a}"),
+        Do::GetByTag => format!("SELECT id, version FROM t WHERE tag = {a}"),
+        Do::GetForUpdate => format!("SELECT id, version FROM t WHERE id = {a} FOR UPDATE"),
+        Do::ScanKeys => format!("SELECT id, version FROM t WHERE id BETWEEN {a} AND {b} ORDER BY id"),
+        Do::ScanKeysDown => {
+            format!("SELECT id, version FROM t WHERE id BETWEEN {a} AND {b} ORDER BY id DESC")
+        }
+        Do::ScanGroups => format!("SELECT id, version FROM t WHERE grp BETWEEN {a} AND {b} ORDER BY grp, id"),
+        Do::ScanTagsDown => {
+            format!("SELECT id, version FROM t WHERE tag BETWEEN {a} AND {b} ORDER BY tag DESC")
+        }
+        Do::Insert => format!("INSERT INTO t VALUES ({a}, {version}, {group}, {tag}) RETURNING id, version"),
+        Do::Update => format!(
+            "UPDATE t SET version = {version}, grp = {group}, tag = {tag} WHERE id = {a} RETURNING id, version"
+        ),
+        Do::UpdateUndone => format!("UPDATE t SET version = {version}, grp = {group} WHERE id = {a}"),
+        Do::Delete => format!("DELETE FROM t WHERE id = {a} RETURNING id, version"),
+        Do::UpdateGroups => format!(
+            "UPDATE t SET version = {version} + id, grp = {group} WHERE grp BETWEEN {a} AND {b}
+             RETURNING id, version, coalesce(tag, -1)"
+        ),
+        Do::DeleteGroups => format!("DELETE FROM t WHERE grp BETWEEN {a} AND {b} RETURNING id, version"),
+    }
+}
+
+fn is_conflict(error: &Error) -> bool {
+    matches!(error.sqlstate().as_str(), "40001" | "40P01")
+}
+
+impl<'a> Client<'a> {
+    pub fn new(session: Session, dice: Dice, ids: &'a AtomicU32) -> Client<'a> {
+        Client { session, dice, ids, committed: Vec::new(), conflicts: 0 }
+    }
+
+    /// What was committed, and how many attempts were not.
+    pub fn end(self) -> (Vec<Transaction>, u64) {
+        (self.committed, self.conflicts)
+    }
+
+    /// Runs one; an error is one that nobody expects.
+    pub fn transaction(&mut self) -> Result<()> {
+        let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        let ops = match self.dice.below(100) {
+            0..35 => self.program(id),
+            35..50 => self.copy(id),
+            50..88 => self.block(id),
+            _ => self.reader(),
+        };
+        match ops {
+            Ok(ops) => {
+                let Some((ts, drew)) = self.session.last_commit() else {
+                    return Err(Error::internal("a commit without a place"));
+                };
+                self.committed.push(Transaction { id, ts, drew, ops });
+            }
+            Err(error) if is_conflict(&error) => {
+                self.conflicts += 1;
+                if self.session.in_transaction() {
+                    self.session.execute("ROLLBACK", ())?;
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// A call of the procedure that does anything.
+    fn program(&mut self, id: u32) -> Result<Vec<Op>> {
+        let program = Operation::draw_some(&mut self.dice, true);
+        let numbers: Vec<i64> = program.iter().flat_map(Operation::numbers).collect();
+        let version = Version::new(id, 0).0;
+        let rows = self.session.call("program", (version as i64, numbers))?;
+        let log: Vec<i64> = rows[0].get(0)?;
+        let mut log = log.into_iter();
+        let mut ops = Vec::new();
+        for (n, op) in program.iter().enumerate() {
+            let version = Version(version + (n as u64 + 1) * 64);
+            let mut next = || log.next().ok_or_else(|| Error::internal("the answer is too short"));
+            let k = next()?;
+            let mut seen = Vec::new();
+            let is_one = matches!(op.what, Do::Insert | Do::Update | Do::Delete | Do::UpdateUndone);
+            for _ in 0..if is_one { 0 } else { k } {
+                seen.push((next()?, next()?));
+            }
+            let rows = || seen.iter().map(|(key, v)| (*key, Version(*v as u64))).collect::<Seen>();
+            match op.what {
+                Do::Insert | Do::Update | Do::Delete => one(op, version, k, &mut ops),
+                // Whether there was a row to update is not said, and nothing is left of it.
+                Do::UpdateUndone => {}
+                Do::UpdateGroups => {
+                    for (i, (key, tag)) in seen.iter().enumerate() {
+                        let version = Version(version.0 + i as u64);
+                        let row = RowState { version, group: op.group, tag: Some(*tag).filter(|t| *t >= 0) };
+                        ops.push(Op::Put { table: 0, key: *key, row });
+                    }
+                }
+                Do::DeleteGroups => {
+                    // In the order of the keys: none was shown twice.
+                    for (key, version) in rows() {
+                        ops.push(Op::Get { table: 0, by: By::Key, value: key, found: Some((key, version)) });
+                        ops.push(Op::Remove { table: 0, key });
+                    }
+                }
+                _ => ops.push(read(op, rows())),
+            }
+        }
+        Ok(ops)
+    }
+
+    /// A call whose effects a parallel replay can foresee.
+    fn copy(&mut self, id: u32) -> Result<Vec<Op>> {
+        let (from, to) = (self.dice.below(10) as i64, self.dice.below(10) as i64);
+        let version = Version::new(id, 1);
+        let rows = self.session.call("copy_row", (from, to, version.0 as i64))?;
+        let seen: Option<i64> = rows[0].get(0)?;
+        let found = seen.map(|v| (from, Version(v as u64)));
+        Ok(vec![
+            Op::Get { table: 0, by: By::Key, value: from, found },
+            Op::Put { table: 0, key: to, row: RowState { version, group: 1, tag: None } },
+        ])
+    }
+
+    /// A transaction block.
+    fn block(&mut self, id: u32) -> Result<Vec<Op>> {
+        let program = Operation::draw_some(&mut self.dice, true);
+        let mut ops = Vec::new();
+        self.session.execute("BEGIN", ())?;
+        for (n, op) in program.iter().enumerate() {
+            let version = Version::new(id, (n as u32 + 1) * 64);
+            let undone = self.dice.chance(15) || op.what == Do::UpdateUndone;
+            let guarded = undone || matches!(op.what, Do::Insert | Do::Update);
+            let before = ops.len();
+            if guarded {
+                self.session.execute("SAVEPOINT s", ())?;
+            }
+            match self.session.query(&statement(op, version.0), ()) {
+                Ok(rows) => self.done(op, version, &rows, &mut ops)?,
+                Err(error) if error.sqlstate() == SqlState::UNIQUE_VIOLATION => {
+                    self.session.execute("ROLLBACK TO s", ())?;
+                    let by_key = error.fields().constraint.as_deref() == Some("t_pkey");
+                    one(op, version, if by_key { 1 } else { 2 }, &mut ops);
+                }
+                Err(error) => return Err(error),
+            }
+            if undone {
+                self.session.execute("ROLLBACK TO s", ())?;
+                ops.push(Op::Undone { to: before });
+            }
+            if guarded {
+                self.session.execute("RELEASE s", ())?;
+            }
+            pause(op.pause);
+        }
+        self.session.execute("COMMIT", ())?;
+        Ok(ops)
+    }
+
+    /// What a statement's answer is in a history.
+    fn done(&self, op: &Operation, version: Version, rows: &Rows, ops: &mut Vec<Op>) -> Result<()> {
+        match op.what {
+            Do::Insert | Do::Update => one(op, version, i64::from(rows.is_empty()), ops),
+            Do::UpdateUndone => {}
+            Do::UpdateGroups => {
+                for row in rows {
+                    let (key, version) = (row.get::<i64>(0)?, Version(row.get::<i64>(1)? as u64));
+                    let tag = Some(row.get::<i64>(2)?).filter(|t| *t >= 0);
+                    ops.push(Op::Put { table: 0, key, row: RowState { version, group: op.group, tag } });
+                }
+            }
+            Do::Delete | Do::DeleteGroups => {
+                let seen = pairs(rows)?;
+                if seen.is_empty() && op.what == Do::Delete {
+                    one(op, version, 1, ops);
+                }
+                for (key, version) in seen {
+                    ops.push(Op::Get { table: 0, by: By::Key, value: key, found: Some((key, version)) });
+                    ops.push(Op::Remove { table: 0, key });
+                }
+            }
+            _ => ops.push(read(op, pairs(rows)?)),
+        }
+        Ok(())
+    }
+
+    /// A block that reads a snapshot.
+    fn reader(&mut self) -> Result<Vec<Op>> {
+        let program = Operation::draw_some(&mut self.dice, false);
+        let mut ops = Vec::new();
+        self.session.execute("BEGIN READ ONLY", ())?;
+        for op in &program {
+            let rows = self.session.query(&statement(op, 0), ())?;
+            ops.push(read(op, pairs(&rows)?));
+            pause(op.pause);
+        }
+        self.session.execute("COMMIT", ())?;
+        Ok(ops)
+    }
+}
+
+/// The write of one row: `answer` 0 if it was made, 1 if the key was in the way or missing, 2 if the tag was.
+fn one(op: &Operation, version: Version, answer: i64, ops: &mut Vec<Op>) {
+    let refused = |by, value| Op::Refused { table: 0, by, value };
+    ops.push(match (op.what, answer) {
+        (Do::Insert, 1) => refused(By::Key, op.a),
+        (_, 1) => Op::Get { table: 0, by: By::Key, value: op.a, found: None },
+        (_, 2) => refused(By::Tag, op.tag.unwrap_or(-1)),
+        (Do::Delete, _) => Op::Remove { table: 0, key: op.a },
+        _ => {
+            let row = RowState { version, group: op.group, tag: op.tag };
+            Op::Put { table: 0, key: op.a, row }
+        }
+    });
+}

@@ -1,0 +1,15 @@
+//! The campaign: faults strike a whole database, by seed, and what it promises is held against it.
+//!
+//! * [`faults`]: scripted and concurrent runs on a simulated disk that fails in every way the list there has.
+//! * [`histories`]: random transactions on several threads, and whether one order explains what they saw.
+//!
+//! A case is a function of its kind, its seed and its number: what is printed of one that fails suffices to
+//! repeat it. A few cases of each kind are tests; `planaria lab faults` and `planaria lab histories` run as
+//! many as one likes. What the promises are: `docs/reliability.md`.
+
+pub mod dice;
+pub mod faults;
+
+pub mod histories;
+mod model;
+mod script;
