@@ -1,7 +1,7 @@
 //! The whole database on a disk that loses, tears and reorders what was not synced, flips bits,
 //! fails syncs and fills up.
 
-use planaria::{Database, Error, Options, SqlState};
+use planaria::{Database, Error, LogKind, Options, Scheme, SqlState};
 use planaria_sim::disk::{SimDisk, Survival};
 
 const SCHEMA: &str = "
@@ -145,4 +145,27 @@ fn a_full_disk_is_reported_as_such() {
     }
     assert_eq!(failed.expect("the disk is full").sqlstate(), SqlState::DISK_FULL);
     assert_eq!(db.query("SELECT count(*) FROM t", ()).expect("reads go on").len(), 1);
+}
+
+/// What is logged after a checkpoint, or after a change of the schema, is nothing but a value drawn: there
+/// is no row that any scheme would have to look at.
+#[test]
+fn a_value_drawn_alone_is_drawn_after_a_crash() {
+    for kind in [LogKind::Command, LogKind::Logical, LogKind::Physical, LogKind::Physiological] {
+        for scheme in Scheme::ALL {
+            for between in ["CHECKPOINT", "CREATE TABLE u (a int)"] {
+                let disk = SimDisk::new(1);
+                let db = options().log(kind).open_device(disk.device()).expect("opens");
+                db.execute_script("CREATE SEQUENCE s; SELECT nextval('s');").expect("the schema");
+                db.execute_script(between).expect("runs");
+                db.execute_script("SELECT nextval('s'); SELECT nextval('s')").expect("draws");
+                disk.crash(Survival::Nothing);
+                drop(db);
+                let options = options().log(kind).recovery(*scheme).recovery_threads(2);
+                let db = options.open_device(disk.device()).expect("opens again");
+                let next: i64 = db.query("SELECT nextval('s')", ()).expect("draws")[0].get(0).expect("it");
+                assert_eq!(next, 4, "{kind}, {scheme}, after {between}");
+            }
+        }
+    }
 }

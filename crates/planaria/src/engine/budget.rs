@@ -85,10 +85,10 @@ impl Budget {
     }
 
     /// A checkpoint could not be written.
-    pub(super) fn failed(&mut self, error: &Error) {
+    pub(super) fn failed(&mut self, error: &Error, now: i64) {
         self.failed += 1;
         let place = error.fields().context.as_ref().map_or(String::new(), |c| format!(" ({c})"));
-        self.last_failure = Some((super::host::clock_micros(), format!("{error}{place}")));
+        self.last_failure = Some((now, format!("{error}{place}")));
     }
 
     /// All of it, for people.

@@ -204,7 +204,7 @@ impl<P: Protocol> Engine<P> {
         if let Err(error) = &outcome
             && !matches!(error.sqlstate(), SqlState::ADMIN_SHUTDOWN | SqlState::QUERY_CANCELED)
         {
-            self.budget.lock().failed(error);
+            self.budget.lock().failed(error, self.wall_clock.micros());
         }
         outcome
     }

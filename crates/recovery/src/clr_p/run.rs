@@ -241,7 +241,7 @@ impl<H: Header> Feed<'_, H> {
                 self.drain(target)?;
             }
             self.last_graph = Some(graph.clone());
-            self.add(txns, graph);
+            self.add(txns, graph)?;
             self.wait(target, |state| state.schedule.live() < LIVE_MAX)?;
         }
         self.drain(target)
@@ -286,7 +286,7 @@ impl<H: Header> Feed<'_, H> {
         Ok((self.decoded.drain(..count).collect(), tables))
     }
 
-    fn add(&mut self, txns: Vec<Txn>, graph: Arc<Graph>) {
+    fn add(&mut self, txns: Vec<Txn>, graph: Arc<Graph>) -> Result<()> {
         let (cores_to_share, split) = (self.cores, self.mode.split);
         let parts = |graph: &Graph, counts: &[u64]| {
             let load: Vec<Load> = counts.iter().map(|n| Load { pieces: *n, cost: *n as f64 }).collect();
@@ -296,9 +296,14 @@ impl<H: Header> Feed<'_, H> {
         };
         let began = Instant::now();
         let batch = Arc::new(Batch::new(self.procedures.world.clone(), graph, txns, parts));
+        if batch.sets.is_empty() {
+            // No rows were changed, but values may have been drawn from sequences.
+            (0..batch.chunks.len()).try_for_each(|chunk| self.worker.prepare(&batch, chunk))?;
+        }
         self.report.plan += began.elapsed();
         self.shared.lock().schedule.add(batch);
         self.shared.changed.notify_all();
+        Ok(())
     }
 
     /// Runs the next transaction with nobody else at work.

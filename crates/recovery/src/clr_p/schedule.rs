@@ -139,7 +139,7 @@ impl<H: Header> Schedule<H> {
         };
         let sets: Vec<LiveSet> = batch.sets.iter().map(set).collect();
         if sets.is_empty() {
-            self.finished.push(batch); // Nothing was changed.
+            self.finished.push(batch); // No rows were changed; the rest has been seen to.
             return;
         }
         let left = sets.len();
