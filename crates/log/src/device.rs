@@ -43,7 +43,8 @@ pub trait DeviceFile: Send + Sync {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
     /// Makes the file `size` bytes long; what is new reads as zero.
     fn set_size(&self, size: u64) -> io::Result<()>;
-    /// Makes everything written so far, and the size, survive a crash (`fdatasync`).
+    /// Makes everything written so far, and the size, survive a crash (`fdatasync`). An error where the file
+    /// has lost its name: nobody could read it after a crash.
     fn sync_data(&self) -> io::Result<()>;
 
     /// Writes zeros up to `size`, so that later writes there change no metadata: this halves the

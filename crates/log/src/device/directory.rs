@@ -3,7 +3,7 @@
 use super::{Device, DeviceFile, DeviceLock};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -182,6 +182,11 @@ impl DeviceFile for DirectoryFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.file.sync_data().map_err(naming("fsync file", &self.path))
+        self.file.sync_data().map_err(naming("fsync file", &self.path))?;
+        // What is in it would be gone with the process: it is no promise to keep.
+        if self.file.metadata().map_err(naming("stat file", &self.path))?.nlink() == 0 {
+            return Err(naming("keep file", &self.path)(io::Error::other("it has been removed")));
+        }
+        Ok(())
     }
 }

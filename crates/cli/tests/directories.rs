@@ -1,0 +1,239 @@
+//! What can happen to the directory of a database besides a crash: another process, other files, a full
+//! disk, one that cannot be written, a file that is gone.
+
+use planaria::{Database, Options, SqlState};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn planaria(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_planaria")).args(args).output().expect("runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A directory with a database of one table and some rows, closed.
+fn database(dir: &Path, rows: i64) -> PathBuf {
+    let data = dir.join("data");
+    let db = Database::open(&data).expect("opens");
+    db.execute_script("CREATE TABLE t (a bigint PRIMARY KEY, b text)").expect("the schema");
+    for a in 0..rows {
+        db.execute("INSERT INTO t VALUES ($1, 'row')", (a,)).expect("a row");
+    }
+    db.close().expect("closes");
+    data
+}
+
+fn count(db: &Database) -> i64 {
+    db.query("SELECT count(*) FROM t", ()).expect("counts")[0].get(0).expect("a count")
+}
+
+/// All files with their contents.
+fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<_> = std::fs::read_dir(dir)
+        .expect("lists")
+        .map(|entry| entry.expect("an entry"))
+        .filter(|entry| entry.file_type().is_ok_and(|t| t.is_file()))
+        .map(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            (name, std::fs::read(entry.path()).expect("reads"))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// Runs a query on a directory with the binary.
+fn ask(data: &Path, sql: &str) -> Output {
+    let file = data.with_extension("sql");
+    std::fs::write(&file, sql).expect("writes");
+    planaria(&["run", "-At", "--data", &data.display().to_string(), &file.display().to_string()])
+}
+
+#[test]
+fn a_second_process_is_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let data = database(dir.path(), 3);
+    let db = Database::open(&data).expect("opens");
+    let output = ask(&data, "INSERT INTO t VALUES (100, 'other')");
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("in use by another process") && stderr.contains("55006"), "{stderr}");
+    let again = Database::open(&data).err().expect("nor the same process twice");
+    assert_eq!(again.sqlstate(), SqlState::OBJECT_IN_USE);
+    db.execute("INSERT INTO t VALUES (3, 'mine')", ()).expect("the first goes on");
+    db.close().expect("closes");
+    let output = ask(&data, "SELECT count(*) FROM t");
+    assert_eq!(text(&output.stdout), "4\n", "{}", text(&output.stderr));
+}
+
+#[test]
+fn files_of_others_stay_and_do_not_matter() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let data = database(dir.path(), 3);
+    let foreign =
+        ["notes.txt", ".hidden", "00000001-00-00000000.log.old", "checkpoint-1", "x.rows", "manifest~"];
+    for name in foreign {
+        std::fs::write(data.join(name), "not ours").expect("writes");
+    }
+    std::fs::create_dir(data.join("lost+found")).expect("a directory within");
+    std::fs::create_dir(data.join("00000077-00-00000000.log")).expect("a directory with a name of ours");
+    for turn in 0..3 {
+        let db = Database::open(&data).expect("opens");
+        assert_eq!(count(&db), 3 + turn);
+        db.execute("INSERT INTO t VALUES ($1, 'more')", (10 + turn,)).expect("a row");
+        db.checkpoint().expect("a checkpoint");
+        db.close().expect("closes");
+    }
+    for name in foreign {
+        assert_eq!(std::fs::read(data.join(name)).expect("it is there"), b"not ours", "{name}");
+    }
+    assert!(data.join("lost+found").is_dir());
+}
+
+/// A file with a name that only the database gives, and something else in it.
+#[test]
+fn files_with_names_of_ours_are_named() {
+    for name in ["00000099-00-00000000.log", "00000001-00-00000077.log"] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let data = database(dir.path(), 3);
+        std::fs::write(data.join(name), "not ours").expect("writes");
+        let before = files(&data);
+        let error = Database::open(&data).err().unwrap_or_else(|| panic!("{name} is not noticed"));
+        assert_eq!(error.sqlstate(), SqlState::DATA_CORRUPTED, "{name}: {error}");
+        assert!(error.to_string().contains(name), "{name}: {error}");
+        assert_eq!(files(&data), before, "nothing was changed");
+        std::fs::remove_file(data.join(name)).expect("removes");
+        assert_eq!(count(&Database::open(&data).expect("opens again")), 3);
+    }
+}
+
+/// What a later program wrote is refused, naming both versions; the checksum of its header is right.
+#[test]
+fn a_later_format_is_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let data = database(dir.path(), 3);
+    let manifest = data.join("manifest");
+    let written = std::fs::read(&manifest).expect("reads");
+    let mut later = written.clone();
+    later[12..16].copy_from_slice(&99u32.to_le_bytes());
+    let checksum = crc32c::crc32c_append(crc32c::crc32c(&later[..8]), &later[12..]);
+    later[8..12].copy_from_slice(&checksum.to_le_bytes());
+    std::fs::write(&manifest, &later).expect("writes");
+    let output = ask(&data, "SELECT 1");
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("0A000") && stderr.contains("log format 99"), "{stderr}");
+    assert_eq!(std::fs::read(&manifest).expect("reads"), later, "nothing was changed");
+    std::fs::write(&manifest, &written).expect("writes");
+    assert_eq!(count(&Database::open(&data).expect("opens again")), 3);
+}
+
+/// The file that is being written is removed: nothing is acknowledged any more that could not be read again.
+#[test]
+fn a_removed_log_file_ends_commits() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let data = database(dir.path(), 3);
+    let db = Database::open(&data).expect("opens");
+    db.execute("INSERT INTO t VALUES (10, 'kept?')", ()).expect("a row");
+    for (name, _) in files(&data) {
+        if name.ends_with(".log") {
+            std::fs::remove_file(data.join(name)).expect("removes");
+        }
+    }
+    let mut session = db.session().expect("a session");
+    let error = session.execute("INSERT INTO t VALUES (11, 'lost')", ()).expect_err("it cannot be kept");
+    assert_eq!(error.sqlstate(), SqlState::IO_ERROR, "{error}");
+    assert!(error.to_string().contains("has been removed"), "{error}");
+    let error = session.execute("INSERT INTO t VALUES (12, 'lost')", ()).expect_err("nor what follows");
+    assert_eq!(error.sqlstate(), SqlState::IO_ERROR, "{error}");
+    assert!(count(&db) >= 4, "reads go on");
+    drop(session);
+    drop(db);
+    // Runs that had ended are missed.
+    let error = Database::open(&data).err().expect("the log of the first run is gone");
+    assert_eq!(error.sqlstate(), SqlState::DATA_CORRUPTED, "{error}");
+    assert!(error.to_string().contains("00000001-00-00000000.log"), "{error}");
+}
+
+/// A file system of its own, gone when dropped.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    /// `None`, with a word on it, where one may not mount.
+    fn new(at: PathBuf, options: &str) -> Option<Mounted> {
+        std::fs::create_dir_all(&at).expect("a directory");
+        let mount =
+            Command::new("mount").args(["-t", "tmpfs", "-o", options, "planaria-test"]).arg(&at).output();
+        match mount {
+            Ok(output) if output.status.success() => Some(Mounted(at)),
+            _ => {
+                println!("skipped: only root may mount a file system");
+                None
+            }
+        }
+    }
+
+    fn again(&self, options: &str) {
+        let status = Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.0).status();
+        assert!(status.expect("runs").success());
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_file_system_fills_up_and_has_room_again() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let Some(mounted) = Mounted::new(dir.path().join("small"), "size=6m") else { return };
+    let data = database(&mounted.0, 3);
+    let ballast = mounted.0.join("ballast");
+    std::fs::write(&ballast, vec![1; 2 << 20]).expect("writes");
+    let db = Options::new().open(&data).expect("opens");
+    let filling = "x".repeat(50_000);
+    let (mut acknowledged, mut error) = (3, None);
+    for a in 3..1000i64 {
+        match db.execute("INSERT INTO t VALUES ($1, $2)", (a, &filling)) {
+            Ok(_) => acknowledged = a + 1,
+            Err(e) => {
+                error = Some(e);
+                break;
+            }
+        }
+    }
+    let error = error.expect("the file system is full");
+    assert_eq!(error.sqlstate(), SqlState::DISK_FULL, "{error}");
+    assert!(count(&db) >= acknowledged, "reads go on");
+    let error = db.checkpoint().expect_err("there is no room for a checkpoint");
+    assert!([SqlState::DISK_FULL, SqlState::IO_ERROR].contains(&error.sqlstate()), "{error}");
+    drop(db);
+    std::fs::remove_file(&ballast).expect("makes room");
+    let db = Database::open(&data).expect("opens");
+    let there = count(&db);
+    assert!(there == acknowledged || there == acknowledged + 1, "{there} of {acknowledged}");
+    db.execute("INSERT INTO t VALUES (5000, 'after')", ()).expect("goes on");
+    db.close().expect("closes");
+    assert_eq!(count(&Database::open(&data).expect("opens again")), there + 1);
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_refused_and_can_be_looked_at() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let Some(mounted) = Mounted::new(dir.path().join("disk"), "size=16m") else { return };
+    let data = database(&mounted.0, 3);
+    mounted.again("ro");
+    let before = files(&data);
+    let error = Database::open(&data).err().expect("it cannot be opened to be written");
+    assert_eq!(error.sqlstate(), SqlState::IO_ERROR, "{error}");
+    assert!(error.to_string().contains("data"), "the error names it: {error}");
+    let output = planaria(&["log", "verify", &data.display().to_string()]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(files(&data), before);
+    mounted.again("rw");
+    assert_eq!(count(&Database::open(&data).expect("opens")), 3);
+}
