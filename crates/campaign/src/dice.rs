@@ -8,12 +8,12 @@ impl Dice {
     /// From a seed and a number within what it is for.
     pub fn new(seed: u64, number: u64) -> Dice {
         let mut dice = Dice(seed ^ number.wrapping_mul(0xd134_2543_de82_ef95));
-        dice.next();
+        dice.draw();
         dice
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -22,7 +22,7 @@ impl Dice {
 
     /// A number below `n`, which is not 0.
     pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
+        self.draw() % n
     }
 
     /// One of these.

@@ -161,7 +161,7 @@ fn record(db: &Database, seed: u64, number: u64, threads: u64) -> Result<Recorde
     let outcomes: Vec<Result<(Vec<Transaction>, u64)>> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
             .map(|_| {
-                let (ids, barrier, seed) = (&ids, &barrier, dice.next());
+                let (ids, barrier, seed) = (&ids, &barrier, dice.draw());
                 scope.spawn(move || {
                     // All wait for all, whatever happens: else one that fails would stop the others.
                     let client = db.session().map(|session| Client::new(session, Dice::new(seed, 7), ids));

@@ -451,7 +451,8 @@ impl DeviceFile for SimFile {
         state.reads += 1;
         if state.faults.read_at == Some(number) {
             state.struck = true;
-            return Err(io::Error::other("simulated read error"));
+            let name = state.names.iter().find(|(_, file)| **file == self.file).map_or("", |(name, _)| name);
+            return Err(io::Error::other(format!("simulated error in reading sim/{name}")));
         }
         let content = &state.files[self.file].now;
         let rest = content.get(offset as usize..).unwrap_or_default();

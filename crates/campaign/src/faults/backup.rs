@@ -16,7 +16,7 @@ pub fn cases(_: &Prepared) -> Option<u64> {
 /// opens as the database as it was, or not at all. Then a backup is whole, and restored.
 pub fn backup(prepared: &Prepared, number: u64) -> Verdict {
     let mut dice = prepared.dice(number);
-    let (disk, other) = (SimDisk::new(dice.next()), SimDisk::new(dice.next()));
+    let (disk, other) = (SimDisk::new(dice.draw()), SimDisk::new(dice.draw()));
     let clock = StepClock::default();
     let db = prepared.open(&disk, &clock, &mut dice).map_err(|e| text(&e))?;
     let mut done = 0;
@@ -28,7 +28,10 @@ pub fn backup(prepared: &Prepared, number: u64) -> Verdict {
         return Err("the backup is said to be whole after a power failure".to_owned());
     }
     other.crash(if dice.chance(50) { Survival::Chance } else { Survival::Everything });
+    // No name reached the disk: nobody can take it for a backup.
+    let nothing = other.files().is_empty();
     match prepared.open(&other, &clock, &mut dice) {
+        Ok(_) if nothing => {}
         Ok(restored) => {
             prepared.expect_of(&restored, done..=done).map_err(|e| format!("what is left: {e}"))?;
         }
@@ -36,7 +39,7 @@ pub fn backup(prepared: &Prepared, number: u64) -> Verdict {
         Err(_) => {}
     }
     prepared.expect_of(&db, done..=done).map_err(|e| format!("the database after its backup: {e}"))?;
-    let whole = SimDisk::new(dice.next());
+    let whole = SimDisk::new(dice.draw());
     db.backup_device(whole.device()).map_err(|e| format!("a second backup: {}", text(&e)))?;
     whole.crash(Survival::Nothing);
     prepared.expect(&whole, done..=done, &mut dice).map_err(|e| format!("restored: {e}"))?;

@@ -21,7 +21,7 @@ pub fn cases(prepared: &Prepared) -> Option<u64> {
 pub fn once(prepared: &Prepared, number: u64) -> Verdict {
     let mut dice = prepared.dice(number);
     let (at, way) = (number / WAYS.len() as u64, WAYS[number as usize % WAYS.len()]);
-    let disk = SimDisk::new(dice.next());
+    let disk = SimDisk::new(dice.draw());
     disk.fail_power_at(at);
     let run = prepared.run(&disk, &mut dice, true);
     if !disk.power_failed() {
@@ -45,7 +45,7 @@ pub fn nested_cases(_: &Prepared) -> Option<u64> {
 pub fn nested(prepared: &Prepared, number: u64) -> Verdict {
     // The same first crash for all operations of the recovery after it.
     let mut first = prepared.dice(number / WITHIN);
-    let disk = SimDisk::new(first.next());
+    let disk = SimDisk::new(first.draw());
     disk.fail_power_at(first.below(prepared.operations));
     let run = prepared.run(&disk, &mut first, true);
     disk.crash(survival(&mut first));

@@ -9,7 +9,7 @@ use planaria_sim::disk::{Astray, SimDisk};
 
 /// A directory as a run leaves it, ended cleanly or by a crash, and the steps that were answered.
 fn left(prepared: &Prepared, dice: &mut Dice) -> (SimDisk, usize, bool) {
-    let disk = SimDisk::new(dice.next());
+    let disk = SimDisk::new(dice.draw());
     let clean = dice.chance(50);
     if !clean && dice.chance(70) {
         disk.fail_power_at(prepared.operations * 2 / 3 + dice.below(prepared.operations / 3));
@@ -39,7 +39,7 @@ pub fn flip(prepared: &Prepared, number: u64) -> Verdict {
 /// A write goes astray; the run goes on, and power fails later, or it is closed.
 pub fn misdirect(prepared: &Prepared, number: u64) -> Verdict {
     let mut dice = prepared.dice(number);
-    let disk = SimDisk::new(dice.next());
+    let disk = SimDisk::new(dice.draw());
     let at = dice.below(prepared.operations);
     let to = match dice.below(3) {
         0 => Astray::Lost,

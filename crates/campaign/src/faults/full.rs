@@ -10,7 +10,7 @@ use planaria_sim::disk::SimDisk;
 /// The disk has room for so many bytes and no more; then it has, and the database is opened again.
 pub fn fill(prepared: &Prepared, number: u64) -> Verdict {
     let mut dice = prepared.dice(number);
-    let disk = SimDisk::new(dice.next());
+    let disk = SimDisk::new(dice.draw());
     let room = 100 + dice.below(prepared.setting.segment_bytes * 16);
     disk.set_capacity(Some(room));
     let clock = StepClock::default();

@@ -82,7 +82,7 @@ pub fn reads(_: &Prepared) -> Option<u64> {
 /// A read of the recovery fails: the database does not open, says why, and opens the next time.
 pub fn read(prepared: &Prepared, number: u64) -> Verdict {
     let mut dice = prepared.dice(0);
-    let disk = SimDisk::new(dice.next());
+    let disk = SimDisk::new(dice.draw());
     disk.fail_power_at(dice.below(prepared.operations));
     let run = prepared.run(&disk, &mut dice, true);
     disk.crash(Survival::Chance);

@@ -44,7 +44,7 @@ const SCHEMA: &str = "
 /// Some crashes in a row on one disk.
 pub fn storm(prepared: &Prepared, number: u64) -> Verdict {
     let mut dice = prepared.dice(number);
-    let disk = SimDisk::new(dice.next());
+    let disk = SimDisk::new(dice.draw());
     let mut acknowledged = [0i64; THREADS];
     let kinds: Vec<_> = LogKind::ALL.iter().copied().filter(|k| *k != LogKind::Off).collect();
     let log = dice.of(&kinds);
@@ -67,7 +67,7 @@ pub fn storm(prepared: &Prepared, number: u64) -> Verdict {
         }
         if had_schema || db.execute_script(SCHEMA).is_ok() {
             had_schema = true;
-            strike(&db, &disk, &mut acknowledged, dice.next())?;
+            strike(&db, &disk, &mut acknowledged, dice.draw())?;
         }
         crash(&disk, &mut dice);
     }
