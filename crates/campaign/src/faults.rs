@@ -86,6 +86,9 @@ kinds! {
     Full "full" full::fill, any;
     /// A bit of any file flips while the database is closed.
     Flip "flip" damage::flip, any;
+    /// A file is removed, cut, replaced by another or by what it once was, or loses a sector, while the
+    /// database is closed.
+    File "file" damage::file, any;
     /// A write goes to another place or another file, or nowhere, and power fails later.
     Misdirected "misdirected" damage::misdirect, any;
     /// The clock goes back and forth by days, and power fails.

@@ -61,6 +61,11 @@ fn a_bit_flips() {
 }
 
 #[test]
+fn a_file_is_not_what_it_was() {
+    strike(Kind::File, Extent { cases: 100, per_seed: 25, ..SPREAD });
+}
+
+#[test]
 fn a_write_goes_astray() {
     strike(Kind::Misdirected, SPREAD);
 }

@@ -336,3 +336,30 @@ fn log_is_inspected_and_verified() {
         assert!(text(&output.stderr).contains("is damaged at offset 4096"), "{}", text(&output.stderr));
     }
 }
+
+#[test]
+fn the_campaign_says_what_it_tried() {
+    let output =
+        planaria(&["lab", "faults", "--kind", "crash,flip", "--cases", "3", "--steps", "8", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(
+        (&json[0]["kind"], &json[0]["cases"], &json[0]["held"]),
+        (&"crash".into(), &3.into(), &3.into())
+    );
+    assert_eq!(json[1]["failures"], serde_json::json!([]));
+    let output =
+        planaria(&["lab", "faults", "--kind", "crash", "--steps", "8", "--seed", "2", "--case", "30"]);
+    assert!(
+        text(&output.stdout).contains("  crash             1         1         1 "),
+        "{}",
+        text(&output.stdout)
+    );
+    let output = planaria(&["lab", "faults", "--kind", "flood"]);
+    assert!(text(&output.stderr).contains("there is no kind of fault \"flood\"; there are crash, recovery"));
+
+    let output = planaria(&["lab", "histories", "--count", "30", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&json["histories"], &json["violations"]), (&30.into(), &serde_json::json!([])));
+}

@@ -4,8 +4,9 @@ use super::crash::survival;
 use super::setting::{Prepared, text};
 use super::{Outcome, Verdict};
 use crate::dice::Dice;
+use crate::script::StepClock;
 use planaria::SqlState;
-use planaria_sim::disk::{Astray, SimDisk};
+use planaria_sim::disk::{Astray, SECTOR, SimDisk};
 
 /// A directory as a run leaves it, ended cleanly or by a crash, and the steps that were answered.
 fn left(prepared: &Prepared, dice: &mut Dice) -> (SimDisk, usize, bool) {
@@ -34,6 +35,62 @@ pub fn flip(prepared: &Prepared, number: u64) -> Verdict {
     let bit = dice.below(bytes as u64 * 8);
     disk.flip_bit(name, bit);
     judge(prepared, &disk, done, clean, &mut dice).map_err(|e| format!("bit {bit} of {name}: {e}"))
+}
+
+/// One of the files is no longer what it was.
+pub fn file(prepared: &Prepared, number: u64) -> Verdict {
+    let mut dice = prepared.dice(number);
+    let disk = SimDisk::new(dice.draw());
+    let clock = StepClock::default();
+    let (mut done, clean) = (0, dice.chance(60));
+    let early = dice.below(prepared.all() as u64) as usize;
+    let run = |e: planaria::Error| format!("an undisturbed run: {}", text(&e));
+    let db = prepared.open(&disk, &clock, &mut dice).map_err(run)?;
+    prepared.script.run_to(early, &db, &clock, &mut done).map_err(run)?;
+    let once = disk.files();
+    prepared.script.run(&db, &clock, &mut done).map_err(run)?;
+    if clean {
+        db.close().map_err(run)?;
+    }
+    let mut files = disk.files();
+    let names: Vec<String> = files.keys().cloned().collect();
+    let mut one = || dice.of(&names.iter().collect::<Vec<_>>()).clone();
+    let (name, other) = (one(), one());
+    // Nothing names what a crash left as the newest: that more than the last group of commits is missing
+    // there cannot be told.
+    let newest = !clean && name.ends_with(".log");
+    let content = files.get_mut(&name).ok_or("no such file")?;
+    let what = match dice.below(5) {
+        0 if !content.is_empty() => {
+            let sector = dice.below(content.len().div_ceil(SECTOR) as u64) as usize * SECTOR;
+            let end = content.len().min(sector + SECTOR);
+            content[sector..end].fill(0);
+            format!("{name} has zeros at {sector}")
+        }
+        1 if !newest => {
+            content.truncate(dice.below(1 + content.len() as u64) as usize);
+            format!("{name} is cut to {}", content.len())
+        }
+        2 if !newest => match once.get(&name) {
+            Some(old) => {
+                content.clone_from(old);
+                format!("{name} is as after step {early}")
+            }
+            None => return Ok(Outcome::Missed),
+        },
+        3 if !newest => {
+            let theirs = files[&other].clone();
+            files.insert(name.clone(), theirs);
+            format!("{name} is a copy of {other}")
+        }
+        _ if !newest => {
+            files.remove(&name);
+            format!("{name} is removed")
+        }
+        _ => return Ok(Outcome::Missed),
+    };
+    let disk = SimDisk::with_files(&files, dice.draw());
+    judge(prepared, &disk, done, clean, &mut dice).map_err(|e| format!("{what}: {e}"))
 }
 
 /// A write goes astray; the run goes on, and power fails later, or it is closed.
@@ -98,10 +155,10 @@ fn judge(prepared: &Prepared, disk: &SimDisk, done: usize, clean: bool, dice: &m
     Err(format!("served silently: {wrong}"))
 }
 
-/// Whether an error says what is damaged, and where.
+/// Whether an error says what is damaged, and where. A file that is gone has no offset.
 fn detected(error: &planaria::Error) -> Result<(), String> {
     let all = text(error);
-    let named = all.contains("sim/") && all.contains("offset");
+    let named = all.contains("sim/") && (all.contains("offset") || all.contains("there is no checkpoint"));
     match error.sqlstate() == SqlState::DATA_CORRUPTED && named {
         true => Ok(()),
         false => Err(format!("the error does not name file and offset: {all}")),
