@@ -17,7 +17,7 @@
 //! Behaviour is that of the calls, but for their limits: depth does not count, as what is inlined cannot
 //! recurse.
 
-use planaria_base::ProcedureId;
+use planaria_base::{ProcedureId, limits};
 use planaria_ir::verify::holds;
 use planaria_ir::{Block, Coll, Entity, Inlined, Label, Op, OpId, OpKind, Param, ParamMode, Program, Reg};
 use std::collections::BTreeMap;
@@ -35,6 +35,8 @@ pub enum NotInlined {
     Recursive(ProcedureId),
     /// More than [`INLINED_OPS_MAX`] operations.
     TooLarge,
+    /// Blocks would be nested more than [`limits::BLOCKS_MAX`] levels deep.
+    TooDeep,
     /// The parameter's register has a narrower type than the arguments it is passed.
     Narrow(ProcedureId, String),
 }
@@ -46,6 +48,13 @@ impl fmt::Display for NotInlined {
             NotInlined::Recursive(p) => write!(f, "{p} calls itself"),
             NotInlined::TooLarge => {
                 write!(f, "with the procedures it calls it has more than {INLINED_OPS_MAX} operations")
+            }
+            NotInlined::TooDeep => {
+                write!(
+                    f,
+                    "with the procedures it calls it nests more than {} levels deep",
+                    limits::BLOCKS_MAX
+                )
             }
             NotInlined::Narrow(p, name) => {
                 write!(f, "parameter {name} of {p} is narrower than its arguments")
@@ -71,7 +80,7 @@ pub fn inline_except<'p>(
 ) -> Result<Program, NotInlined> {
     let mut out = program.clone();
     let body = std::mem::take(&mut out.body);
-    let mut inliner = Inliner { out, callee, left, stack: Vec::new(), ops: 0 };
+    let mut inliner = Inliner { out, callee, left, stack: Vec::new(), ops: 0, height: 0 };
     let top = Frame { regs: 0, colls: 0, labels: 0, end: None, sink: None };
     let body = inliner.block(body, &top, false)?;
     let mut out = inliner.out;
@@ -88,6 +97,8 @@ struct Inliner<'p, 'c> {
     /// Procedures whose bodies are being put in, outermost first.
     stack: Vec<ProcedureId>,
     ops: usize,
+    /// How deep the blocks are nested.
+    height: usize,
 }
 
 /// How the entities of one program are called in the whole.
@@ -115,6 +126,10 @@ struct Call {
 
 impl Inliner<'_, '_> {
     fn block(&mut self, block: Block, frame: &Frame, repeats: bool) -> Result<Block, NotInlined> {
+        self.height += 1;
+        if self.height > limits::BLOCKS_MAX {
+            return Err(NotInlined::TooDeep);
+        }
         let mut ops = Vec::with_capacity(block.0.len());
         for mut op in block.0 {
             op.kind.entities_mut(&mut |entity| match entity {
@@ -160,6 +175,7 @@ impl Inliner<'_, '_> {
             }
             self.push(&mut ops, op)?;
         }
+        self.height -= 1;
         Ok(Block(ops))
     }
 

@@ -20,6 +20,9 @@ pub const TURNS_PER_CHECK: u32 = 4096;
 pub const CHECKS_BEFORE_SNAPSHOT: u32 = 16;
 /// Deepest nesting of expressions and blocks in a SQL text.
 pub const NESTING_MAX: usize = 256;
+/// Deepest nesting of the blocks of a program: of conditions, loops and what expressions and conjuncts become.
+/// Whoever walks a program recurses, on stacks of 2 MiB at least.
+pub const BLOCKS_MAX: usize = 2000;
 /// Longest SQL text, in bytes.
 pub const SQL_TEXT_BYTES_MAX: usize = 64 << 20;
 /// Elements of an array.

@@ -35,6 +35,46 @@ impl FromStr for Time {
     }
 }
 
+/// An amount of memory: bytes, or a number with a unit as PostgreSQL's settings take it: `512MB`, `8GB`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size(pub u64);
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Size, String> {
+        let trimmed = text.trim();
+        let split = trimmed.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(trimmed.len());
+        let (number, unit) = trimmed.split_at(split);
+        let shift = match unit {
+            "" | "B" => 0,
+            "kB" => 10,
+            "MB" => 20,
+            "GB" => 30,
+            "TB" => 40,
+            _ => return Err(format!("there is no unit \"{unit}\"; there are B, kB, MB, GB and TB")),
+        };
+        let wrong = || format!("\"{text}\" is no amount of memory; say 512MB or 8GB");
+        let number: u64 = number.trim().parse().map_err(|_| wrong())?;
+        number.checked_mul(1 << shift).map(Size).ok_or_else(wrong)
+    }
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Bytes(u64),
+            Text(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Bytes(bytes) => Ok(Size(bytes)),
+            Written::Text(text) => text.parse().map_err(serde::de::Error::custom),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
         #[derive(Deserialize)]
@@ -54,6 +94,18 @@ impl<'de> Deserialize<'de> for Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        let size = |text: &str| text.parse::<Size>().map(|s| s.0);
+        assert_eq!(size("4096"), Ok(4096));
+        assert_eq!(size("16kB"), Ok(16 << 10));
+        assert_eq!(size("512 MB"), Ok(512 << 20));
+        assert_eq!(size("8GB"), Ok(8 << 30));
+        for wrong in ["", "GB", "-1", "8gb", "1.5GB", "99999999999TB"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn times_have_units() {

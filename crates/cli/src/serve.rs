@@ -3,7 +3,7 @@
 //! A setting is looked up in this order: the command line, the environment, the file of `--config`, the
 //! default. The command line and the environment are clap's; the file is read here.
 
-use crate::arguments::Time;
+use crate::arguments::{Size, Time};
 use crate::recovery::Recovery;
 use clap::{Args, ValueEnum};
 use planaria::{Database, Durability, Error, LogKind, Result, SqlState};
@@ -78,6 +78,9 @@ struct Settings {
     /// Keeps the log before a checkpoint, to restore any moment since a backup
     #[arg(long, value_name = "BOOL", env = "PLANARIA_KEEP_LOG", num_args = 0..=1, default_missing_value = "true")]
     keep_log: Option<bool>,
+    /// Memory that rows, indexes and statements may take (512MB, 8GB); 0: no matter; four fifths of the machine's without
+    #[arg(long, value_name = "SIZE", env = "PLANARIA_MEMORY_BUDGET")]
+    memory_budget: Option<Size>,
     /// Seconds from connecting until a client has said who it is
     #[arg(long, value_name = "S", env = "PLANARIA_STARTUP_TIMEOUT")]
     startup_timeout: Option<Time>,
@@ -154,6 +157,7 @@ impl Settings {
             checkpoint_threads: self.checkpoint_threads.or(other.checkpoint_threads),
             checkpoint_on_close: self.checkpoint_on_close.or(other.checkpoint_on_close),
             keep_log: self.keep_log.or(other.keep_log),
+            memory_budget: self.memory_budget.or(other.memory_budget),
             startup_timeout: self.startup_timeout.or(other.startup_timeout),
             write_timeout: self.write_timeout.or(other.write_timeout),
             drain_timeout: self.drain_timeout.or(other.drain_timeout),
@@ -208,6 +212,9 @@ impl Settings {
         }
         if let Some(threads) = self.checkpoint_threads {
             options = options.checkpoint_threads(threads);
+        }
+        if let Some(size) = self.memory_budget {
+            options = options.memory_budget(size.0);
         }
         Ok(options
             .checkpoint_timeout(self.checkpoint_timeout.map_or(CHECKPOINT_TIMEOUT, |t| t.0))
@@ -278,6 +285,14 @@ pub fn serve(options: Options) -> Result<()> {
             seconds = report.replay.as_secs_f64(),
             "recovered by {}",
             report.scheme
+        );
+    }
+    let memory = db.stats().memory;
+    if let Some(budget) = memory.budget.filter(|budget| memory.bytes() > *budget) {
+        tracing::warn!(
+            bytes = memory.bytes(),
+            memory_budget = budget,
+            "the database takes more than its memory budget: only reads and deletes are possible"
         );
     }
     let db = Arc::new(db);

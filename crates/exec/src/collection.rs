@@ -83,6 +83,12 @@ impl Collection {
         self.last.clear();
     }
 
+    /// Bytes of the rows and of what finds them; what they point to is the heap's.
+    pub fn bytes(&self) -> usize {
+        let places = self.buckets.len() + self.next.len() + self.last.len() + self.order.len();
+        (self.rows.len() + self.sorted.len()) * size_of::<Slot>() + places * size_of::<u32>()
+    }
+
     /// Number of rows.
     #[inline]
     pub fn len(&self) -> usize {

@@ -51,6 +51,18 @@ impl Heap {
         self.arena.bytes(at)
     }
 
+    /// Bytes that a slot points to, elements of arrays included.
+    pub fn bytes_of(&self, slot: Slot) -> usize {
+        match slot {
+            Slot::Text(b) | Slot::Bytea(b) => b.len as usize,
+            Slot::Array(a) => {
+                let of = |e: &Slot| size_of::<Datum>() + self.bytes_of(*e);
+                self.elements(a).iter().map(of).sum()
+            }
+            _ => 0,
+        }
+    }
+
     /// A text as `str`.
     #[inline]
     pub fn str(&self, at: Bytes) -> &str {

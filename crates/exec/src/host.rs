@@ -101,6 +101,14 @@ pub trait Host {
     fn may_change_over(&self) -> bool {
         false
     }
+    /// A row of so many bytes is about to be stored. 53200 where there is no memory for it.
+    fn stores(&mut self, _bytes: usize) -> Result<()> {
+        Ok(())
+    }
+    /// What the program computes with takes so many bytes now. Told now and then; 53200 where that is too much.
+    fn holds(&mut self, _bytes: usize) -> Result<()> {
+        Ok(())
+    }
     /// Whether the statement was cancelled.
     fn interrupted(&self) -> bool;
 }

@@ -227,6 +227,7 @@ pub struct Options {
     pub(crate) keep_log: bool,
     pub(crate) log_files: LogFiles,
     pub(crate) wall_clock: WallClock,
+    pub(crate) memory_budget: Option<u64>,
     pub(crate) on_recovery: Option<OnRecovery>,
 }
 
@@ -259,6 +260,7 @@ impl Options {
                 threads: log.threads,
             },
             wall_clock: WallClock::default(),
+            memory_budget: None,
             on_recovery: None,
         }
     }
@@ -349,6 +351,18 @@ impl Options {
     #[must_use]
     pub fn keep_log(mut self, keep: bool) -> Options {
         self.keep_log = keep;
+        self
+    }
+    /// Bytes that rows, indexes, old versions of rows and what sessions compute with may take together. A
+    /// statement that would take more fails with 53200, and its transaction is rolled back; reads and
+    /// deletes go on. 0: no budget. Without: four fifths of the memory that the machine, or the control
+    /// group, lets the process have.
+    ///
+    /// Rows are counted as they are stored, in steps: the budget may be passed by a little. What a database
+    /// that is opened has already is never refused.
+    #[must_use]
+    pub fn memory_budget(mut self, bytes: u64) -> Options {
+        self.memory_budget = Some(bytes);
         self
     }
     /// Is told of a recovery's progress, some times a second, by the thread that opens.

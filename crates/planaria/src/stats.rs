@@ -102,4 +102,16 @@ pub struct Memory {
     pub old_versions: u64,
     /// Bytes of those.
     pub old_version_bytes: u64,
+    /// Bytes that sessions take for what they compute with and have not committed yet, as far as they have
+    /// told.
+    pub session_bytes: u64,
+    /// What all of it may take ([`Options::memory_budget`](crate::Options::memory_budget)); `None`: no budget.
+    pub budget: Option<u64>,
+}
+
+impl Memory {
+    /// All bytes: what counts against the budget.
+    pub fn bytes(&self) -> u64 {
+        self.row_bytes + self.index_bytes + self.old_version_bytes + self.session_bytes
+    }
 }

@@ -186,6 +186,10 @@ impl Metrics {
         page.labelled("planaria_memory_bytes", "of", "rows", memory.row_bytes as f64);
         page.labelled("planaria_memory_bytes", "of", "indexes", memory.index_bytes as f64);
         page.labelled("planaria_memory_bytes", "of", "old_versions", memory.old_version_bytes as f64);
+        page.labelled("planaria_memory_bytes", "of", "sessions", memory.session_bytes as f64);
+        if let Some(budget) = memory.budget {
+            page.labelled("planaria_memory_bytes", "of", "budget", budget as f64);
+        }
         if let Some(bytes) = resident_bytes() {
             page.labelled("planaria_memory_bytes", "of", "process", bytes as f64);
         }

@@ -216,6 +216,12 @@ impl Machine {
         self.top(code, frame, ctx)
     }
 
+    /// Bytes of what the program computes with.
+    fn held_bytes(&self) -> usize {
+        let colls: usize = self.colls[..self.colls_used].iter().map(Collection::bytes).sum();
+        self.heap.used() + colls
+    }
+
     fn top<P: Protocol, H: Host + ?Sized>(
         &mut self,
         code: &Code,

@@ -382,6 +382,7 @@ impl Machine {
             // Half of the slots may be moved when the other heap is full: no handler may see them.
             self.compact(frame).map_err(|_| Conflict::ArenaFull)?;
         }
+        ctx.host.holds(self.held_bytes())?;
         Ok(())
     }
 }

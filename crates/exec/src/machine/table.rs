@@ -219,6 +219,7 @@ impl Machine {
             |column| field(frame[usize::from(desc.values[column.index()])], heap),
             &mut self.image,
         )?;
+        ctx.host.stores(size_of_val(&*self.image))?;
         match ctx.protocol.insert(ctx.txn, table, &self.image)? {
             Ok(handle) => {
                 if desc.row != NONE {
@@ -258,6 +259,7 @@ impl Machine {
             |i| (desc.set[i].0, field(frame[usize::from(desc.set[i].1)], heap)),
             &mut self.image,
         )?;
+        ctx.host.stores(size_of_val(&*self.image))?;
         let mut touched = desc.touched;
         if touched.contains(planaria_base::IndexId::PRIMARY) {
             let codec = table.index(planaria_base::IndexId::PRIMARY).codec();

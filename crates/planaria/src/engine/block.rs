@@ -136,6 +136,7 @@ impl<P: Protocol> SessionCore<P> {
         self.end_cursors(committed);
         self.end_user(committed);
         self.savepoints.clear();
+        self.share.end_transaction(&self.engine.meter);
     }
 
     fn commit_block(&mut self) -> Result<StatementResult> {
@@ -224,6 +225,7 @@ impl<P: Protocol> SessionCore<P> {
     /// the block read before still holds. A failure fails the block.
     pub(super) fn in_block(&mut self, mut f: impl FnMut(&mut Self) -> Result<(), Interrupt>) -> Result<()> {
         (self.used, self.pure) = (true, false);
+        self.share.begin_statement();
         if self.reading.is_some() {
             let outcome = self.in_snapshot(f).map_err(|interrupt| match interrupt {
                 Interrupt::Error(error) => error,

@@ -3,6 +3,7 @@
 //! Inputs are drawn once and recorded for the log; replay hands the recorded ones out again, in the
 //! same order, to the same program.
 
+use super::memory::{Meter, Share};
 use super::reading::read_only;
 use super::sequence::SessionSequences;
 use super::settings::Settings;
@@ -204,6 +205,8 @@ pub(crate) struct SessionHost<'a, H: Header> {
     /// Columns of the answer that are shown as names: `regclass` and the like.
     pub(crate) named: Option<Box<[(usize, SystemType)]>>,
     pub(crate) vitals: &'a dyn Vitals,
+    pub(crate) meter: &'a Meter,
+    pub(crate) share: &'a mut Share,
     /// It reads a snapshot: sequences stay where they are.
     pub(crate) read_only: bool,
     /// It only reads, and may begin anew in a snapshot.
@@ -399,7 +402,12 @@ impl<H: Header> Host for SessionHost<'_, H> {
             for (at, oid, name) in names {
                 values[at] = Datum::Reg(oid, name);
             }
+            let texts: usize = row.iter().map(|s| heap.bytes_of(*s)).sum();
+            self.share.answers(size_of::<Row>() + values.len() * size_of::<Datum>() + texts);
             self.rows.push(Row { columns: self.columns.clone(), values });
+            if self.share.is_due(self.meter) {
+                return self.meter.weigh(self.share, self.snapshot);
+            }
         }
         Ok(())
     }
@@ -442,6 +450,27 @@ impl<H: Header> Host for SessionHost<'_, H> {
 
     fn may_change_over(&self) -> bool {
         self.may_change_over
+    }
+
+    #[inline]
+    fn stores(&mut self, bytes: usize) -> Result<()> {
+        // What was there before must find its place again.
+        if self.quiet {
+            return Ok(());
+        }
+        self.share.stores(bytes);
+        if self.share.is_due(self.meter) || self.meter.is_full() {
+            return self.meter.weigh_stored(self.share, self.snapshot);
+        }
+        Ok(())
+    }
+
+    fn holds(&mut self, bytes: usize) -> Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
+        self.share.holds(bytes);
+        if self.share.is_due(self.meter) { self.meter.weigh(self.share, self.snapshot) } else { Ok(()) }
     }
 
     fn interrupted(&self) -> bool {

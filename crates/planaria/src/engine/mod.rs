@@ -9,6 +9,7 @@
 //! * [`host`]: what a running program may ask (inputs, sequences, messages);
 //! * [`schema`]: changes of the catalog, behind the [`gate`];
 //! * [`waiting`]: rows that others have claimed; [`sweeper`]: old versions that nobody needs any more;
+//! * [`memory`]: what may be taken of the machine's;
 //! * [`replay`]: the engine's side of recovery; [`checkpoint`]: that of checkpoints;
 //!   [`checkpointer`]: when they are written; [`budget`]: what a restart would take.
 //!
@@ -28,6 +29,7 @@ mod explain_recovery;
 mod gate;
 mod graph;
 mod host;
+mod memory;
 mod origin;
 mod permit;
 mod pieces;
@@ -56,7 +58,7 @@ use crate::session::{Notice, PreparedCall, StatementResult, Submitted};
 use crate::sink::RowSink;
 use crate::statement::{Done, Parsed, TransactionStatus};
 use crate::stats::{CheckpointReport, Memory, Stats};
-use crate::system::Vitals;
+use crate::system::{Stock, Vitals};
 use crate::ticket::Ticket;
 use crate::{Durability, LogKind, Scheme};
 use arc_swap::ArcSwap;
@@ -219,6 +221,7 @@ pub(crate) struct Engine<P: Protocol> {
     /// The database is being closed: a checkpoint under way is given up.
     stopping: Arc<AtomicBool>,
     checkpoint_on_close: bool,
+    meter: memory::Meter,
     /// How long opening should take at most; 0 without a target.
     restart_target: Duration,
     pub(crate) wall_clock: WallClock,
@@ -297,6 +300,7 @@ impl<P: Protocol> Engine<P> {
             budget: Mutex::default(),
             stopping: Arc::default(),
             checkpoint_on_close: options.checkpoint_on_close,
+            meter: memory::Meter::new(options.memory_budget.unwrap_or_else(memory::default_budget)),
             restart_target: options.checkpoints.restart_target,
             wall_clock: options.wall_clock.clone(),
         }))
@@ -415,6 +419,10 @@ impl<P: Protocol> Vitals for Engine<P> {
         self.open_snapshots.all()
     }
 
+    fn budget(&self) -> (Option<u64>, u64) {
+        (self.meter.budget(), self.meter.sessions())
+    }
+
     fn restart(&self) -> RestartFacts {
         let log_bytes = self.log.get().map_or(0, |log| log.stats().bytes);
         self.budget.lock().facts(log_bytes, self.restart_target)
@@ -446,17 +454,11 @@ impl<P: Protocol> EngineApi for Handle<P> {
 
     fn stats(&self) -> Stats {
         let engine = &*self.0;
-        let mut memory = Memory::default();
-        for table in engine.snapshot.load().tables.iter() {
-            let m = table.memory();
-            memory.rows += m.rows;
-            memory.row_bytes += m.row_bytes;
-            memory.index_entries += m.index_entries;
-            memory.index_bytes += m.index_bytes;
-            let old = table.old_versions();
-            memory.old_versions += old.versions;
-            memory.old_version_bytes += old.bytes;
-        }
+        let memory = Memory {
+            session_bytes: engine.meter.sessions(),
+            budget: engine.meter.budget(),
+            ..engine.snapshot.load().memory()
+        };
         let log = engine.log.get().map(|l| l.stats());
         Stats {
             commits: engine.counters.commits(),

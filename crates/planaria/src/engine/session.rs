@@ -12,6 +12,7 @@
 
 use super::gate::Exclusive;
 use super::host::{Inputs, SequenceEffect, SessionHost};
+use super::memory::Share;
 use super::reading::{Reading, TRIES};
 use super::record::RowForm;
 use super::sequence::SessionSequences;
@@ -107,6 +108,8 @@ pub(crate) struct SessionCore<P: Protocol> {
     pub(super) number: Option<i32>,
     /// The way to the disk of what the last statement committed, until somebody waits for it.
     pub(super) pending: Ticket,
+    /// Memory that this session takes.
+    pub(super) share: Share,
 }
 
 impl<P: Protocol> SessionCore<P> {
@@ -150,6 +153,7 @@ impl<P: Protocol> SessionCore<P> {
             user: User::default(),
             number: None,
             pending: Ticket::done(),
+            share: Share::new(worker),
             engine,
         })
     }
@@ -182,6 +186,15 @@ impl<P: Protocol> SessionCore<P> {
 
     /// Runs `body` as one transaction, as often as it takes; it says how the transaction is logged.
     pub(super) fn transact(
+        &mut self,
+        body: &mut dyn FnMut(&mut Self, &Snapshot<P::Header>) -> Result<LogAs, Interrupt>,
+    ) -> Result<(CommitTs, bool)> {
+        let outcome = self.transact_often(body);
+        self.share.end_transaction(&self.engine.meter);
+        outcome
+    }
+
+    fn transact_often(
         &mut self,
         body: &mut dyn FnMut(&mut Self, &Snapshot<P::Header>) -> Result<LogAs, Interrupt>,
     ) -> Result<(CommitTs, bool)> {
@@ -305,6 +318,7 @@ impl<P: Protocol> SessionCore<P> {
         self.effects.clear();
         self.rows.clear();
         self.sunk = 0;
+        self.share.begin_transaction();
         self.kept_heap.clear();
         self.machine.reset();
     }
@@ -440,6 +454,8 @@ impl<P: Protocol> SessionCore<P> {
             started: self.engine.started,
             named: None,
             vitals: &*self.engine,
+            meter: &self.engine.meter,
+            share: &mut self.share,
             read_only: self.reading.is_some(),
             may_change_over: self.pure && self.reading.is_none() && P::CONCURRENT,
         };
@@ -594,6 +610,7 @@ impl<P: Protocol> Drop for SessionCore<P> {
             let snapshot = self.snapshot.clone();
             self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
         }
+        self.share.end_transaction(&self.engine.meter);
         self.engine.gate.stand_up(self.worker);
     }
 }

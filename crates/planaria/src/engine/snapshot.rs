@@ -7,6 +7,7 @@ use super::permit::Permits;
 use super::plan::Planned;
 use super::sequence::SequenceState;
 use crate::row::Column;
+use crate::stats::Memory;
 use crate::system::{Amount, Stock};
 use planaria_analysis::logging::{self, Logging};
 use planaria_analysis::regrow::Facts;
@@ -227,6 +228,19 @@ impl<H: Header> Stock for Snapshot<H> {
     }
     fn last_value(&self, sequence: SequenceId) -> Option<i64> {
         self.sequences.get(sequence.index())?.as_ref()?.last_value()
+    }
+    fn memory(&self) -> Memory {
+        let mut all = Memory::default();
+        for table in self.tables.iter() {
+            let (m, old) = (table.memory(), table.old_versions());
+            all.rows += m.rows;
+            all.row_bytes += m.row_bytes;
+            all.index_entries += m.index_entries;
+            all.index_bytes += m.index_bytes;
+            all.old_versions += old.versions;
+            all.old_version_bytes += old.bytes;
+        }
+        all
     }
     fn old_versions(&self) -> OldUse {
         let mut all = OldUse::default();

@@ -34,6 +34,7 @@ pub(crate) use rows::push_rows;
 use crate::clients::Clients;
 use crate::engine::settings::Settings;
 use crate::engine::{RestartFacts, SnapshotInfo};
+use crate::stats::Memory;
 use planaria_base::{RoleId, SequenceId, TableId};
 use planaria_catalog::Catalog;
 use planaria_storage::OldUse;
@@ -77,6 +78,8 @@ pub(crate) trait Vitals {
     fn snapshots(&self) -> Vec<SnapshotInfo>;
     /// What a restart would take.
     fn restart(&self) -> RestartFacts;
+    /// The memory budget, if there is one, and what sessions take.
+    fn budget(&self) -> (Option<u64>, u64);
 }
 
 /// Storage as the catalogs speak of it.
@@ -85,6 +88,8 @@ pub(crate) trait Stock {
     fn amount(&self, table: TableId) -> Amount;
     /// The value last drawn from a sequence; `None` before the first.
     fn last_value(&self, sequence: SequenceId) -> Option<i64>;
+    /// What all of it takes.
+    fn memory(&self) -> Memory;
     /// What is kept of rows for the readers of snapshots.
     fn old_versions(&self) -> OldUse;
 }

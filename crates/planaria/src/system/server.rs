@@ -194,6 +194,20 @@ pub(super) fn restart(facts: &Facts<'_>, rows: &mut Rows) {
     });
 }
 
+/// `planaria_memory`: what the database takes of its memory budget.
+pub(super) fn memory(facts: &Facts<'_>, rows: &mut Rows) {
+    let m = facts.stock.memory();
+    let (budget, sessions) = facts.vitals.budget();
+    rows.add(|r| {
+        r.set("budget", budget.map(|b| b as i64))
+            .set("used", (m.bytes() + sessions) as i64)
+            .set("rows", m.row_bytes as i64)
+            .set("indexes", m.index_bytes as i64)
+            .set("old_versions", m.old_version_bytes as i64)
+            .set("sessions", sessions as i64);
+    });
+}
+
 /// `pg_stat_all_tables`: how many rows there are. Scans and changes are not counted by table.
 pub(super) fn table_statistics(facts: &Facts<'_>, rows: &mut Rows) {
     for table in facts.catalog.tables.iter().flatten() {

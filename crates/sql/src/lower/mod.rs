@@ -63,7 +63,7 @@ use bind_call::Collector;
 use bind_query::BoundCte;
 use bound::{Bound, BoundKind, BoundQuery, Rel, RelId};
 use names::Names;
-use planaria_base::{Datum, Error, ProcedureId, Result, TableId, Type};
+use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, TableId, Type, limits};
 use planaria_catalog::Catalog;
 use planaria_ir::{Block, Label, Op, OpId, OpKind, Output, Program, ProgramKind, Reg};
 use std::collections::HashMap;
@@ -186,10 +186,22 @@ impl<'c> Lowerer<'c> {
 
     /// Fills a new block by `f`.
     pub fn block(&mut self, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<Block> {
+        self.check_height()?;
         self.blocks.push(Vec::new());
         let done = f(self);
         let ops = self.blocks.pop().expect("the block pushed above");
         done.map(|()| Block(ops))
+    }
+
+    /// 54001 where another block would be nested too deeply.
+    pub(crate) fn check_height(&self) -> Result<()> {
+        if self.blocks.len() < limits::BLOCKS_MAX {
+            return Ok(());
+        }
+        Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "statement is nested too deeply")
+            .detail(format!("Its program would be nested more than {} levels deep.", limits::BLOCKS_MAX))
+            .hint("A list of conditions, alternatives or conjuncts may be too long: a join or an array does the same.")
+            .at(self.position))
     }
 
     /// Sets the source position of what is emitted next; returns the former.

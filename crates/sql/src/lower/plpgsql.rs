@@ -159,6 +159,7 @@ impl Body<'_, '_> {
 
     /// Operations of `f` as a block of their own.
     fn sub_block(&mut self, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<planaria_ir::Block> {
+        self.l.check_height()?;
         self.l.begin_block();
         let outcome = f(self);
         let block = self.l.end_block();

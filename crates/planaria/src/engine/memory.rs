@@ -1,0 +1,224 @@
+//! The memory budget: an error of one statement in place of the end of the process.
+//!
+//! 1. Storage knows what it takes: each heap of rows and each index counts its bytes, in lines that nobody
+//!    shares. Adding them up costs some microseconds.
+//! 2. Each session counts what it adds ([`Share`]): bytes of rows that it stores, of what its statement
+//!    computes with, of the answer that it collects. When that has grown by a step, it says how much it is, has
+//!    everything added up ([`Meter::weigh`]), and fails with 53200 where the sum is above the budget.
+//! 3. The last sum is there for all: when it is above the budget, everybody who is to store a row looks again.
+//!
+//! So the budget may be passed by a step for each session, and by what one instruction takes. Deletes and
+//! reads are not refused for what the rows take: a statement that stores nothing may always have a sixteenth
+//! of the budget.
+
+use super::snapshot::Snapshot;
+use crate::system::Stock;
+use planaria_base::limits::WORKERS_MAX;
+use planaria_base::{Error, Result, SqlState, WorkerId};
+use planaria_storage::Header;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes that a session takes before it looks again, at most.
+const STEP_MAX: u64 = 1 << 20;
+/// Of the budget, the part that is a step, and the part that a statement which stores nothing always has.
+const STEPS: u64 = 256;
+const FREE: u64 = 16;
+
+/// See the module's head.
+pub(super) struct Meter {
+    /// `u64::MAX`: none.
+    budget: u64,
+    step: u64,
+    /// The last sum.
+    used: AtomicU64,
+    /// What sessions take, by worker.
+    sessions: Box<[AtomicU64]>,
+}
+
+/// What one session takes.
+pub(super) struct Share {
+    worker: WorkerId,
+    /// Rows that its transaction has stored.
+    stored: u64,
+    /// What its statement computes with.
+    held: u64,
+    /// The answer that is being collected.
+    answer: u64,
+    /// All of it when it was told last.
+    told: u64,
+    /// Rows stored, by whatever transaction, since then.
+    since: u64,
+}
+
+impl Share {
+    pub(super) fn new(worker: WorkerId) -> Share {
+        Share { worker, stored: 0, held: 0, answer: 0, told: 0, since: 0 }
+    }
+
+    pub(super) fn begin_transaction(&mut self) {
+        (self.stored, self.held, self.answer) = (0, 0, 0);
+    }
+
+    pub(super) fn begin_statement(&mut self) {
+        (self.held, self.answer) = (0, 0);
+    }
+
+    /// The transaction is over: what it took is free, or among the tables' bytes.
+    pub(super) fn end_transaction(&mut self, meter: &Meter) {
+        self.begin_transaction();
+        if std::mem::take(&mut self.told) > 0 {
+            meter.sessions[usize::from(self.worker.0)].store(0, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    pub(super) fn stores(&mut self, bytes: usize) {
+        self.stored += bytes as u64;
+        self.since += bytes as u64;
+    }
+
+    pub(super) fn holds(&mut self, bytes: usize) {
+        self.held = bytes as u64;
+    }
+
+    pub(super) fn answers(&mut self, bytes: usize) {
+        self.answer += bytes as u64;
+    }
+
+    fn total(&self) -> u64 {
+        self.stored + self.held + self.answer
+    }
+
+    /// Whether it has grown by a step.
+    #[inline]
+    pub(super) fn is_due(&self, meter: &Meter) -> bool {
+        self.since >= meter.step || self.total() >= self.told.saturating_add(meter.step)
+    }
+}
+
+impl Meter {
+    /// 0: no budget.
+    pub(super) fn new(budget: u64) -> Meter {
+        let budget = if budget == 0 { u64::MAX } else { budget };
+        Meter {
+            budget,
+            step: (budget / STEPS).clamp(1, STEP_MAX),
+            used: AtomicU64::new(0),
+            sessions: (0..WORKERS_MAX).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    /// The budget, if there is one.
+    pub(super) fn budget(&self) -> Option<u64> {
+        (self.budget < u64::MAX).then_some(self.budget)
+    }
+
+    /// What sessions take, as far as they have told.
+    pub(super) fn sessions(&self) -> u64 {
+        self.sessions.iter().map(|s| s.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Whether there was nothing left when somebody looked last.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.used.load(Ordering::Relaxed) > self.budget
+    }
+
+    /// Adds up what everything takes.
+    pub(super) fn sum<H: Header>(&self, tables: &Snapshot<H>) -> u64 {
+        let used = tables.memory().bytes() + self.sessions();
+        self.used.store(used, Ordering::Relaxed);
+        used
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell<H: Header>(&self, share: &mut Share, tables: &Snapshot<H>) -> u64 {
+        (share.told, share.since) = (share.total(), 0);
+        self.sessions[usize::from(share.worker.0)].store(share.told, Ordering::Relaxed);
+        self.sum(tables)
+    }
+
+    /// For a statement that stores a row. 53200 where all of it is above the budget.
+    pub(super) fn weigh_stored<H: Header>(&self, share: &mut Share, tables: &Snapshot<H>) -> Result<()> {
+        let used = self.tell(share, tables);
+        if used > self.budget { Err(self.out_of_memory(used)) } else { Ok(()) }
+    }
+
+    /// For what a statement computes with. 53200 where all of it is above the budget, and this not little.
+    pub(super) fn weigh<H: Header>(&self, share: &mut Share, tables: &Snapshot<H>) -> Result<()> {
+        let used = self.tell(share, tables);
+        let little = share.held + share.answer <= self.budget / FREE;
+        if used > self.budget && !little { Err(self.out_of_memory(used)) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn out_of_memory(&self, used: u64) -> Error {
+        let megabytes = |bytes: u64| (bytes as f64 / f64::from(1 << 20) * 10.0).round() / 10.0;
+        Error::new(SqlState::OUT_OF_MEMORY, "out of memory")
+            .detail(format!(
+                "The database would take {} MB of its memory budget of {} MB.",
+                megabytes(used),
+                megabytes(self.budget)
+            ))
+            .hint("Delete rows, do less in one statement, or give it more (memory_budget).")
+    }
+}
+
+/// Four fifths of the memory that this process can have; no budget where that cannot be found out.
+pub(super) fn default_budget() -> u64 {
+    let limits = [machine_bytes(), group_bytes()];
+    limits.into_iter().flatten().min().map_or(0, |bytes| bytes / 5 * 4)
+}
+
+fn machine_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The lowest limit of the control groups (version 2) that this process is in.
+fn group_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = text.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let root = std::path::Path::new("/sys/fs/cgroup");
+    let own = root.join(path);
+    let groups = own.ancestors().take_while(|group| group.starts_with(root));
+    let limit = |group: &std::path::Path| {
+        std::fs::read_to_string(group.join("memory.max")).ok()?.trim().parse::<u64>().ok()
+    };
+    groups.filter_map(limit).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_due_when_it_has_grown_by_a_step() {
+        let meter = Meter::new(256 << 10);
+        let mut share = Share::new(WorkerId(3));
+        assert_eq!((meter.budget(), meter.step), (Some(256 << 10), 1 << 10));
+        share.holds(1000);
+        assert!(!share.is_due(&meter));
+        share.stores(24);
+        assert!(share.is_due(&meter));
+        share.told = share.total();
+        share.since = 0;
+        assert!(!share.is_due(&meter));
+        share.end_transaction(&meter);
+        share.stores(1023);
+        assert!(!share.is_due(&meter), "many transactions together");
+        share.end_transaction(&meter);
+        share.stores(1);
+        assert!(share.is_due(&meter), "make a step, too");
+    }
+
+    #[test]
+    fn no_budget_is_never_full() {
+        let meter = Meter::new(0);
+        meter.used.store(u64::MAX - 1, Ordering::Relaxed);
+        assert!(meter.budget().is_none() && !meter.is_full());
+        assert!(default_budget() > 1 << 26 || default_budget() == 0);
+    }
+}
