@@ -92,13 +92,16 @@ impl<'a> Client<'a> {
     pub fn transaction(&mut self) -> Result<()> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         let ops = match self.dice.below(100) {
-            0..35 => self.program(id),
-            35..50 => self.copy(id),
-            50..88 => self.block(id),
-            _ => self.reader(),
+            0..32 => self.program(id).map(Some),
+            32..45 => self.copy(id).map(Some),
+            45..56 => self.single(id),
+            56..88 => self.block(id).map(Some),
+            _ => self.reader().map(Some),
         };
         match ops {
-            Ok(ops) => {
+            // Refused: nothing was committed.
+            Ok(None) => {}
+            Ok(Some(ops)) => {
                 let Some((ts, drew)) = self.session.last_commit() else {
                     return Err(Error::internal("a commit without a place"));
                 };
@@ -169,6 +172,22 @@ impl<'a> Client<'a> {
             Op::Get { table: 0, by: By::Key, value: from, found },
             Op::Put { table: 0, key: to, row: RowState { version, group: 1, tag: None } },
         ])
+    }
+
+    /// A statement of its own; none where it is refused.
+    fn single(&mut self, id: u32) -> Result<Option<Vec<Op>>> {
+        let mut op = Operation::draw(&mut self.dice, true);
+        if op.what == Do::UpdateUndone {
+            // Nothing could take it back.
+            op.what = Do::GetByKey;
+        }
+        let version = Version::new(id, 64);
+        let mut ops = Vec::new();
+        match self.session.query(&statement(&op, version.0), ()) {
+            Ok(rows) => self.done(&op, version, &rows, &mut ops).map(|()| Some(ops)),
+            Err(error) if error.sqlstate() == SqlState::UNIQUE_VIOLATION => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// A transaction block.
