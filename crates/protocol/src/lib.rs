@@ -281,6 +281,13 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         let _ = (txn, row);
     }
 
+    /// The caller relies on nothing of the row that it has just got by primary key but that it is there, and is not
+    /// going to use its handle: the row may be changed by others, as under PostgreSQL's FOR KEY SHARE.
+    #[inline(always)]
+    fn only_presence(&self, txn: &mut Self::Txn, row: RowHandle) {
+        self.unused(txn, row);
+    }
+
     /// Inserts a row.
     fn insert(
         &self,

@@ -136,6 +136,9 @@ const OWN: u64 = u64::MAX;
 /// In a version: the row may change. The place of a lock, which no version has.
 const LENIENT: u64 = LOCKED;
 
+/// In the version of a row that was read: it may change, but must be there. No row that is there has both.
+const PRESENCE: u64 = LENIENT | ABSENT;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Origin {
     /// A placeholder of this transaction.
@@ -409,6 +412,14 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
         txn.get(table, index, key, arena)
+    }
+
+    #[inline]
+    fn only_presence(&self, txn: &mut SiloTxn, row: RowHandle) {
+        let access = &mut txn.accesses[row.0 as usize];
+        if access.version != OWN {
+            access.version |= PRESENCE;
+        }
     }
 
     fn scan_open(

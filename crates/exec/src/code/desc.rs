@@ -58,6 +58,8 @@ pub(crate) struct GetDesc {
     pub key: Box<[R]>,
     pub row: R,
     pub reads: Reads,
+    /// Only whether there is such a row matters.
+    pub presence: bool,
 }
 
 #[derive(Debug)]

@@ -90,6 +90,12 @@ impl Code {
     pub fn writes(&self) -> bool {
         self.writes
     }
+    /// Whether it may touch a table, by itself or by what it calls.
+    pub fn touches_tables(&self) -> bool {
+        let own =
+            [self.gets.len(), self.loads.len(), self.scans.len(), self.inserts.len(), self.updates.len()];
+        own.iter().chain(&[self.calls.len(), self.executes.len()]).any(|n| *n > 0)
+    }
     /// Number of instructions.
     pub fn len(&self) -> usize {
         self.insts.len()

@@ -10,7 +10,7 @@
 
 use crate::functions;
 use planaria_base::Datum;
-use planaria_ir::{Block, Label, OpKind, Program, Reg, StateSource};
+use planaria_ir::{Block, Func, Label, OpKind, Program, Reg, StateSource};
 
 /// Texts longer than this are made anew at run time rather than kept in the code.
 const FOLDED_BYTES_MAX: usize = 16 << 10;
@@ -22,12 +22,19 @@ pub(super) struct Uses {
     pub writes: Vec<u32>,
     /// Written once, before every read.
     pub settled: Vec<bool>,
+    /// Read by more than questions whether it is NULL.
+    pub taken: Vec<bool>,
 }
 
 impl Uses {
     pub fn of(program: &Program) -> Uses {
         let count = program.regs.len();
-        let mut uses = Uses { reads: vec![0; count], writes: vec![0; count], settled: vec![false; count] };
+        let mut uses = Uses {
+            reads: vec![0; count],
+            writes: vec![0; count],
+            settled: vec![false; count],
+            ..Uses::default()
+        };
         for param in &program.params {
             uses.writes[param.reg.index()] += 1;
         }
@@ -80,7 +87,19 @@ pub(super) fn simplify(program: &mut Program) -> Uses {
     let mut uses = Uses::of(program);
     while sweep(&mut program.body, &mut uses) {}
     super::constants::place(&mut program.body, &mut uses);
+    uses.taken = taken(program);
     uses
+}
+
+fn taken(program: &Program) -> Vec<bool> {
+    let mut taken = vec![false; program.regs.len()];
+    program.outs.iter().chain(&program.row_count).for_each(|r| taken[r.index()] = true);
+    program.body.visit(&mut |op| {
+        if !matches!(op.kind, OpKind::Apply { func: Func::IsNull | Func::IsNotNull, .. }) {
+            op.kind.reads(&mut |r| taken[r.index()] = true);
+        }
+    });
+    taken
 }
 
 /// Computes functions and casts whose arguments are all constant.

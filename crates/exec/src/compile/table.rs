@@ -33,6 +33,9 @@ impl Compiler<'_> {
                     key: self.emit.regs(key)?,
                     row: self.emit.target(*row)?,
                     reads: self.reads(*table, columns)?,
+                    presence: *index == IndexId::PRIMARY
+                        && !self.emit.uses.taken[row.index()]
+                        && columns.is_empty(),
                 };
                 let get = number(&mut self.emit.gets, desc)?;
                 self.emit.emit(Inst::Get { get });

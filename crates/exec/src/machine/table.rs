@@ -90,7 +90,9 @@ impl Machine {
                 if !desc.reads.keeps_image {
                     self.heap.arena.truncate(mark);
                 }
-                if desc.row == NONE {
+                if desc.presence {
+                    ctx.protocol.only_presence(ctx.txn, row.handle);
+                } else if desc.row == NONE {
                     ctx.protocol.unused(ctx.txn, row.handle);
                 }
             }

@@ -37,7 +37,9 @@ impl SiloTxn {
                             // What is not to be written has not been locked.
                             self.writes[write as usize].state != State::Unwritten
                         });
-                    if !own && access.version & LENIENT == 0 {
+                    if access.version & PRESENCE == PRESENCE {
+                        self.check_presence(access.record)?;
+                    } else if !own && access.version & LENIENT == 0 {
                         return Err(Conflict::Validation);
                     }
                 }
@@ -57,6 +59,25 @@ impl SiloTxn {
             return Err(Conflict::Phantom);
         }
         Ok(())
+    }
+
+    /// A row that has to be there, whatever has become of it. Whoever deletes it and is before this transaction in
+    /// the order had locked it before this one drew its place; so it is locked or gone now. A lock may also be of
+    /// somebody who changes the row: that will be over soon, and is not waited for long, as this transaction holds
+    /// locks, too.
+    #[inline]
+    fn check_presence(&self, record: Ptr) -> Result<(), Conflict> {
+        let word = self.word(record);
+        for spins in 0..SPINS_MAX {
+            match word.load() & (LOCKED | ABSENT) {
+                0 => return Ok(()),
+                // This transaction changes it, or deletes it and has looked who refers to it.
+                LOCKED if spins == 0 && self.find_write(record).is_some() => return Ok(()),
+                LOCKED => spin_hint(),
+                _ => break,
+            }
+        }
+        Err(Conflict::Validation)
     }
 
     pub(super) fn commit<const READS: bool, const NODES: bool>(

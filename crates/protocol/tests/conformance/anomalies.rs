@@ -405,3 +405,44 @@ pub fn zombies_are_told<P: Protocol>() {
     a.abort();
     db.check();
 }
+
+/// What a foreign key asks of a parent row: that it is there.
+pub fn a_row_that_has_to_be_there_may_change<P: Protocol>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    a.begin(1);
+    a.get_presence(0, 1).unwrap();
+    a.insert(0, row(10)).unwrap().unwrap();
+    b.run(2, |c| add(c, 1, 7));
+    a.commit().expect("row 1 is still there");
+    // Deleted, and put in again: at the end it is not the same row, but whoever says so is believed.
+    for (id, again) in [(3, false), (6, true)] {
+        a.begin(id);
+        a.get_presence(0, 1).unwrap();
+        a.insert(0, row((10 + id).into())).unwrap().unwrap();
+        b.run(id + 1, |c| {
+            let seen = c.get(0, 1)?.unwrap();
+            c.delete(0, seen).map(drop)
+        });
+        if again {
+            b.run(id + 2, |c| c.insert(0, row(1)).map(drop));
+        }
+        assert_eq!(a.commit().unwrap_err(), Conflict::Validation);
+        a.abort();
+        if !again {
+            b.run(id + 2, |c| c.insert(0, row(1)).map(drop));
+        }
+    }
+    // Its own changes of the row count as any others.
+    a.begin(9);
+    a.get_presence(0, 2).unwrap();
+    add(&mut a, 2, 1).unwrap();
+    a.get_presence(0, 2).unwrap();
+    a.commit().unwrap();
+    a.begin(10);
+    a.get_presence(0, 3).unwrap();
+    add(&mut a, 3, 1).unwrap();
+    b.run(11, |c| add(c, 3, 7));
+    assert!(a.commit().is_err(), "an update was lost");
+    a.abort();
+}

@@ -182,6 +182,16 @@ impl<P: Protocol> Client<'_, P> {
         self.get_by(table, By::Key, key)
     }
 
+    /// Whether there is such a row, and nothing else of it; the history does not hear of it.
+    pub fn get_presence(&mut self, table: u32, key: i64) -> Outcome<bool> {
+        let seen = self.get(table, key)?;
+        self.ops.pop();
+        if let Some(seen) = seen {
+            self.db.protocol.only_presence(&mut self.txn, seen.handle);
+        }
+        Ok(seen.is_some())
+    }
+
     pub fn scan_by(
         &mut self,
         table: u32,
