@@ -510,3 +510,21 @@ fn garbage_ends_the_connection_and_nothing_else() {
     assert_eq!(client.ask(), ["E:26000", "Z:I"]);
     assert_eq!(fine.query("SELECT 1"), ["T", "D:1", "C:SELECT 1", "Z:I"]);
 }
+
+/// As PostgreSQL 15 points.
+#[test]
+fn errors_point_at_what_is_wrong() {
+    let running = Running::start();
+    let mut client = running.client();
+    for (sql, code, position) in [
+        ("VALUES (1), (2, 3)", "42601", "14"),
+        ("SELECT 1 UNION SELECT 1, 2", "42601", "23"),
+        ("SELECT '2026-13-01'::date", "22008", "8"),
+        ("SELECT 1 WHERE timestamp 'nix' IS NULL", "22007", "26"),
+    ] {
+        let messages = client.query_raw(sql);
+        let field = |code| messages[0].field(code).unwrap_or_default();
+        assert_eq!((field('C'), field('P')), (code.into(), position.into()), "{sql}");
+    }
+    assert_eq!(client.query("SELECT 1e300::float8")[1], "D:1e+300");
+}

@@ -518,7 +518,13 @@ impl Lowerer<'_> {
             }
             return Ok(Bound::apply(Func::ArrayMake, args, ty, position));
         }
-        let inner = self.bind(names, inner)?;
+        let inner = match &inner.kind {
+            // A float holds what a numeric does not, such as 1e300.
+            ExprKind::Decimal(text) if ty == Type::Float8 => {
+                Bound::constant(Datum::Text(text.clone()), Type::Unknown, inner.position)
+            }
+            _ => self.bind(names, inner)?,
+        };
         let mut bound = self.coerce(inner, &ty, CastContext::Explicit)?;
         bound.position = position;
         Ok(bound)

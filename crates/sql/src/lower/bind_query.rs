@@ -154,7 +154,7 @@ impl Lowerer<'_> {
         let mut turn = bound?;
         if turn.columns.len() != types.len() {
             let message = "each UNION query must have the same number of columns";
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(first_item(right)));
         }
         for (i, ty) in types.iter().enumerate() {
             let from = turn.columns[i].ty.clone();
@@ -190,9 +190,10 @@ impl Lowerer<'_> {
         position: u32,
     ) -> Result<BoundQuery> {
         let width = rows.first().map_or(0, Vec::len);
-        if rows.iter().any(|r| r.len() != width) {
+        if let Some(other) = rows.iter().find(|r| r.len() != width) {
             let message = "VALUES lists must all be the same length";
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+            let at = other.first().map_or(position, |e| e.position);
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at));
         }
         let mut bound = rows
             .iter()
@@ -236,11 +237,12 @@ impl Lowerer<'_> {
             SetOp::Except => "EXCEPT",
             SetOp::Intersect => "INTERSECT",
         };
+        let place = first_item(right);
         let mut left = self.bind_level(level.inner(), left, true)?;
         let mut right = self.bind_level(level.inner(), right, true)?;
         if left.columns.len() != right.columns.len() {
             let message = format!("each {what} query must have the same number of columns");
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(place));
         }
         for i in 0..left.columns.len() {
             let (l, r) = (left.columns[i].ty.clone(), right.columns[i].ty.clone());
@@ -689,6 +691,16 @@ fn figure_strong(e: &Expr) -> Option<String> {
         ExprKind::Subscript(inner, _) => figure_strong(inner),
         _ => None,
     }
+}
+
+/// Where the first column of a query's answer is written.
+fn first_item(query: &Query) -> u32 {
+    let first = match &query.body {
+        QueryBody::Select(select) => select.items.first().map(|item| &item.expr),
+        QueryBody::Values(rows) => rows.first().and_then(|row| row.first()),
+        QueryBody::SetOp { left, .. } => return first_item(left),
+    };
+    first.map_or(query.position, |e| e.position)
 }
 
 fn figure_cast(inner: &Expr) -> Option<String> {

@@ -240,9 +240,10 @@ impl Lowerer<'_> {
             }
         };
         let first = values.first().map_or(0, Vec::len);
-        if values.iter().any(|r| r.len() != first) {
+        if let Some(other) = values.iter().find(|r| r.len() != first) {
             let message = "VALUES lists must all be the same length";
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(insert.table.position));
+            let at = other.iter().flatten().next().map_or(insert.table.position, |e| e.position);
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at));
         }
         let place = values.first().and_then(|r| r.get(given.len())).and_then(|e| e.as_ref());
         width(first, given, place.map_or(insert.table.position, |e| e.position))?;

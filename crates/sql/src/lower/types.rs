@@ -142,7 +142,9 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
             Datum::Text(text.trim_end_matches(' ').to_owned())
         }
         Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
-        Type::System(_) => Datum::parse(ty, text)?,
+        Type::System(_) | Type::Date | Type::Timestamp | Type::TimestampTz | Type::Interval => {
+            Datum::parse(ty, text)?
+        }
         Type::Array(of) => {
             let mut elements = Vec::new();
             for element in text_io::parse_array(text)? {
