@@ -11,7 +11,8 @@ failed=0
 agree() { # NAME COMMAND...
     local name=$1
     shift
-    timeout 120 "$@" >"$work/out" 2>&1
+    [ "$(type -t "$1")" = function ] || set -- timeout 120 "$@"
+    "$@" >"$work/out" 2>&1
     if [ "${bless:-}" = yes ]; then
         cp "$work/out" "$here/$name.out"
         return
@@ -33,6 +34,12 @@ for driver in psycopg sqlalchemy asyncpg; do
     "$python" -c "import $driver" 2>/dev/null && agree $driver "$python" "$here/${driver}_agree.py"
 done
 "$python" -c "import psycopg" 2>/dev/null && agree psql_completion "$python" "$here/psql_completion.py"
+# Sizes, ports and the widths that follow from them are each server's own.
+commands() {
+    psql "$PLANARIA_DSN" -X -a -f "$here/psql_commands.sql" 2>&1 |
+        sed -E 's/^psql:[^ ]*: //; s/[0-9]+ (bytes|kB|MB)/SIZE/g; s/port "[0-9]+"/port "PORT"/; s/ +/ /g; s/--+/--/g; /^LOCATION:/d'
+}
+command -v psql >/dev/null && agree psql_commands commands
 if [ -d "${NODE_DIR:-}/node_modules/pg-cursor" ]; then
     cp "$here/pool_agree.js" "$NODE_DIR/"
     agree pool node "$NODE_DIR/pool_agree.js"
