@@ -96,6 +96,9 @@ struct Settings {
     /// Largest answer of a statement, in bytes
     #[arg(long, value_name = "N", env = "PLANARIA_MAX_RESULT_BYTES")]
     max_result_bytes: Option<usize>,
+    /// What waits of all answers in temporary files, in bytes
+    #[arg(long, value_name = "N", env = "PLANARIA_MAX_TEMP_BYTES")]
+    max_temp_bytes: Option<usize>,
     /// How much of an answer is kept in memory, in bytes; the rest waits in a temporary file
     #[arg(long, value_name = "N", env = "PLANARIA_RESULT_MEMORY_BYTES")]
     result_memory_bytes: Option<usize>,
@@ -163,6 +166,7 @@ impl Settings {
             drain_timeout: self.drain_timeout.or(other.drain_timeout),
             max_message_bytes: self.max_message_bytes.or(other.max_message_bytes),
             max_result_bytes: self.max_result_bytes.or(other.max_result_bytes),
+            max_temp_bytes: self.max_temp_bytes.or(other.max_temp_bytes),
             result_memory_bytes: self.result_memory_bytes.or(other.result_memory_bytes),
             metrics: self.metrics.or(other.metrics),
             tls_cert: self.tls_cert.or(other.tls_cert),
@@ -186,6 +190,7 @@ impl Settings {
         config.drain_timeout = self.drain_timeout.map_or(config.drain_timeout, |t| t.0);
         config.max_message_bytes = self.max_message_bytes.unwrap_or(config.max_message_bytes);
         config.max_result_bytes = self.max_result_bytes.unwrap_or(config.max_result_bytes);
+        config.max_temp_bytes = self.max_temp_bytes.unwrap_or(config.max_temp_bytes);
         config.result_memory_bytes = self.result_memory_bytes.unwrap_or(config.result_memory_bytes);
         config.require_tls = self.require_tls.unwrap_or(config.require_tls);
         config.tls = match (&self.tls_cert, &self.tls_key) {

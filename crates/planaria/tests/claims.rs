@@ -511,3 +511,87 @@ fn a_session_that_panics_lets_go() {
     assert_eq!(int(&mut c, "SELECT v FROM t WHERE id = 1"), 2);
     db.check().expect("rows and indexes agree");
 }
+
+#[test]
+fn pg_locks_has_who_holds_and_who_waits() {
+    let db = db();
+    let (mut a, mut asks) = (session(&db), session(&db));
+    run(&mut a, "BEGIN; UPDATE t SET v = 1 WHERE id = 1; INSERT INTO t VALUES (50, 0, 500)");
+    std::thread::scope(|scope| {
+        let (told, first) = start(scope, session(&db), "BEGIN; UPDATE t SET v = 2 WHERE id = 1; COMMIT");
+        let (inserts, second) = start(
+            scope,
+            session(&db),
+            "BEGIN; INSERT INTO t VALUES (50, 0, 500) ON CONFLICT DO NOTHING; COMMIT",
+        );
+        waits(&told);
+        waits(&inserts);
+        let shown = asks
+            .query(
+                "SELECT string_agg(concat_ws(' ', locktype, relation::regclass, mode, granted), '; '
+                                   ORDER BY locktype, granted)
+                 FROM pg_locks",
+                (),
+            )
+            .expect("rows")[0]
+            .get::<String>(0)
+            .expect("a text");
+        assert_eq!(shown, "transactionid ShareLock f; tuple t ExclusiveLock f; tuple t ExclusiveLock t");
+        let pids = asks.query("SELECT count(DISTINCT pid) FROM pg_locks WHERE pid > 0", ()).expect("a row");
+        assert_eq!(pids[0].get::<i64>(0), Ok(3));
+        run(&mut a, "ROLLBACK");
+        first.join().expect("no panic").0.expect("it goes on");
+        second.join().expect("no panic").0.expect("it goes on");
+    });
+    assert_eq!(int(&mut asks, "SELECT count(*) FROM pg_locks"), 0);
+}
+
+#[test]
+fn a_schema_change_overtakes_who_sleeps() {
+    let db = db();
+    let mut changes = session(&db);
+    let naps = "CREATE FUNCTION nap() RETURNS int LANGUAGE plpgsql AS $$
+                BEGIN PERFORM count(*) FROM t; PERFORM pg_sleep(0.6); RETURN 1; END $$";
+    run(&mut changes, naps);
+    std::thread::scope(|scope| {
+        let (sleeps, first) = start(scope, session(&db), "SELECT pg_sleep(0.6)");
+        let (reads, second) = start(scope, session(&db), "SELECT nap()");
+        waits(&sleeps);
+        run(&mut changes, "CREATE TABLE meanwhile (n int)");
+        assert!(sleeps.try_recv().is_err() && reads.try_recv().is_err(), "both still sleep");
+        first.join().expect("no panic").0.expect("it needs no table");
+        // What it has read may be of a table that is no more.
+        let (outcome, mut session) = second.join().expect("no panic");
+        assert_eq!(state(outcome), SqlState::SERIALIZATION_FAILURE);
+        assert_eq!(int(&mut session, "SELECT nap()"), 1);
+    });
+    // A schema change that sleeps itself.
+    run(&mut changes, "CREATE TABLE slow AS SELECT 1 AS n, pg_sleep(0.01) IS NULL AS slept");
+    assert_eq!(int(&mut changes, "SELECT count(*) FROM slow"), 1);
+}
+
+/// A foreign key asks only that the parent is there, as PostgreSQL's FOR KEY SHARE does.
+#[test]
+fn a_busy_parent_does_not_fail_its_children() {
+    let db = db();
+    let (mut a, mut b) = (session(&db), session(&db));
+    run(&mut a, "CREATE TABLE child (n int PRIMARY KEY, t int NOT NULL REFERENCES t)");
+    run(&mut a, "BEGIN; INSERT INTO child VALUES (1, 1)");
+    run(&mut b, "UPDATE t SET v = v + 1 WHERE id = 1");
+    run(&mut a, "UPDATE child SET t = 2 WHERE n = 1");
+    run(&mut b, "UPDATE t SET v = v + 1; BEGIN; UPDATE t SET v = 0 WHERE id = 2");
+    run(&mut a, "COMMIT");
+    run(&mut b, "COMMIT");
+    // Which is the earlier does not matter: a parent that is gone has no children.
+    run(&mut a, "BEGIN; INSERT INTO child VALUES (2, 3)");
+    run(&mut b, "DELETE FROM t WHERE id = 3");
+    assert_eq!(state(a.execute_script("COMMIT")), SqlState::SERIALIZATION_FAILURE);
+    run(&mut a, "BEGIN; DELETE FROM t WHERE id = 4");
+    run(&mut b, "INSERT INTO child VALUES (3, 4)");
+    assert_eq!(state(a.execute_script("COMMIT")), SqlState::SERIALIZATION_FAILURE);
+    assert_eq!(int(&mut a, "SELECT count(*) FROM child LEFT JOIN t ON t.id = child.t WHERE t.id IS NULL"), 0);
+    // Only what is asked of it: its columns are another matter.
+    run(&mut a, "BEGIN; INSERT INTO child SELECT 4, id FROM t WHERE id = 5 AND v < 9");
+    run(&mut b, "UPDATE t SET v = 10 WHERE id = 5");
+    assert_eq!(state(a.execute_script("COMMIT")), SqlState::SERIALIZATION_FAILURE);
+}

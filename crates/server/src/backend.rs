@@ -21,6 +21,8 @@ use crate::query::Script;
 use crate::read::{Reader, violation};
 use crate::reply::{Reply, Severity};
 use crate::server::Shared;
+use crate::spool::Room;
+use crate::timer::Timer;
 use planaria::{
     ClientState, Column, Done, Error, Params, Result, RowRef, RowSink, Session, SessionState, SqlState,
     Statement, StatementKind, Ticket, TransactionStatus,
@@ -28,7 +30,6 @@ use planaria::{
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Settings whose value is reported when it changes, as far as it can.
@@ -56,6 +57,8 @@ pub(crate) struct Backend {
     pub(crate) unnamed_portal: Option<Portal>,
     /// A COPY FROM STDIN is under way, and what stands behind it in its query.
     pub(crate) copy: Option<(CopyIn, Option<Script>)>,
+    /// For answers that wait in files.
+    pub(crate) room: Arc<Room>,
     /// Of all commits that the replies tell of.
     pub(crate) pending: Ticket,
     /// The replies are wanted now.
@@ -95,31 +98,6 @@ pub(crate) fn terminated() -> Error {
     Error::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
 }
 
-/// Cancels a statement when its time is up; stopped when dropped.
-struct Timer {
-    task: tokio::task::JoinHandle<()>,
-    ran_out: Arc<AtomicBool>,
-}
-
-impl Timer {
-    fn start(milliseconds: u64, cancel: &Arc<AtomicBool>) -> Timer {
-        let ran_out = Arc::new(AtomicBool::new(false));
-        let (told, cancel) = (ran_out.clone(), cancel.clone());
-        let task = tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(milliseconds)).await;
-            told.store(true, Ordering::Relaxed);
-            cancel.store(true, Ordering::Relaxed);
-        });
-        Timer { task, ran_out }
-    }
-}
-
-impl Drop for Timer {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
 /// Hands the others that this thread serves on before it sleeps.
 fn sleep_in_place(sleep: &mut dyn FnMut()) {
     tokio::task::block_in_place(sleep);
@@ -139,6 +117,7 @@ pub(crate) struct How<'a> {
 
 impl Backend {
     pub(crate) fn new(shared: Arc<Shared>, key: Key) -> Backend {
+        let room = Room::of_connection(&shared.room, shared.config.max_result_bytes as u64);
         Backend {
             shared,
             key,
@@ -152,6 +131,7 @@ impl Backend {
             portals: HashMap::new(),
             unnamed_portal: None,
             copy: None,
+            room,
             pending: Ticket::done(),
             flush: false,
             closing: false,
@@ -352,7 +332,7 @@ impl Backend {
                 Err(terminated())
             }
             Ok(Err(error)) if error.sqlstate() == SqlState::QUERY_CANCELED => {
-                let late = timer.is_some_and(|t| t.ran_out.load(Ordering::Relaxed));
+                let late = timer.is_some_and(|t| t.ran_out());
                 let why = if late { "statement timeout" } else { "user request" };
                 Err(Error::new(SqlState::QUERY_CANCELED, format!("canceling statement due to {why}")))
             }
@@ -468,16 +448,22 @@ impl Backend {
         }
         let rows = self.reply.len();
         let shapes = self.shared.shapes.clone();
-        let limits = Limits::of(&self.shared.config);
+        let (limits, room) = (Limits::of(&self.shared.config), self.room.clone());
         let began = Instant::now();
         self.key.begins(statement.shared_text(), began);
         let outcome = self.with_session(shapes.is_short(how.shape), |session, reply| {
             let start = reply.len();
             let (params, formats) = (how.params, how.formats);
-            let overflow = Overflow::new(start, limits);
+            let overflow = Overflow::new(start, limits, &room);
             let mut sink = Encoder { out: reply.out(), overflow, columns, formats };
             let done = session.start(statement, params, &mut sink)?;
-            let spool = sink.overflow.spool;
+            if let Some(rows) = &done.rows {
+                for row in rows {
+                    encode::data_row_of(sink.out, row.values(), rows.columns(), formats);
+                    sink.overflow.check(sink.out)?;
+                }
+            }
+            let spool = sink.overflow.spool.finish();
             reply.spooled(start, spool);
             Ok(done)
         });
@@ -499,11 +485,6 @@ impl Backend {
             None => statement.calls().and_then(|name| self.shared.metrics.procedure(name)),
         };
         self.shared.metrics.statement(calls.as_deref(), time);
-        if let Some(rows) = &done.rows {
-            for row in rows {
-                encode::data_row_of(self.reply.out(), row.values(), rows.columns(), how.formats);
-            }
-        }
         // As in PostgreSQL: a query describes its rows before it runs, anything else when it has run.
         self.insert_notices(if done.tag == "SELECT" { rows } else { start });
         if statement.kind() != StatementKind::Program {

@@ -167,10 +167,10 @@ impl planaria::Clients for Registry {
     fn signal(&self, number: i32, signal: Signal) -> bool {
         let Some(entry) = self.open.lock().get(&number).cloned() else { return false };
         if signal == Signal::Terminate {
-            entry.terminated.store(true, Ordering::Release);
+            entry.terminated.store(true, Ordering::SeqCst);
             entry.wake.notify_one();
         }
-        entry.cancel.store(true, Ordering::Relaxed);
+        entry.cancel.store(true, Ordering::SeqCst);
         true
     }
 
@@ -233,8 +233,10 @@ impl Key {
 
     /// The flag that a cancel request sets is for the statement that begins now; that of one who is to go stays.
     pub(crate) fn reset(&self) {
-        if !self.terminated() {
-            self.flag.store(false, Ordering::Relaxed);
+        // Who is sent away between the two finds the flag set again: see `Registry::signal`.
+        self.flag.store(false, Ordering::SeqCst);
+        if self.entry.terminated.load(Ordering::SeqCst) {
+            self.flag.store(true, Ordering::SeqCst);
         }
     }
 }

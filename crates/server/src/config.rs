@@ -29,8 +29,11 @@ pub struct Config {
     pub tls: Option<Tls>,
     /// Clients of other machines must ask for it.
     pub require_tls: bool,
-    /// Largest answer of a statement, in bytes: answers are kept until their commit is on disk.
+    /// Largest answer of a statement, in bytes: answers are kept until their commit is on disk. What waits of one
+    /// connection's answers in temporary files is no more than this either.
     pub max_result_bytes: usize,
+    /// What waits of all connections' answers in temporary files, in bytes.
+    pub max_temp_bytes: usize,
     /// How much of an answer is kept in memory, in bytes; the rest waits in a temporary file.
     pub result_memory_bytes: usize,
 }
@@ -49,6 +52,7 @@ impl Default for Config {
             tls: None,
             require_tls: false,
             max_result_bytes: 16 << 30,
+            max_temp_bytes: 64 << 30,
             result_memory_bytes: 8 << 20,
         }
     }

@@ -23,8 +23,8 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 
-/// Replies are sent, whatever else there is to do, when so many bytes have gathered.
-const SEND_BYTES: usize = 64 << 10;
+/// Replies are sent, whatever else there is to do, when so many bytes have gathered, in memory and in files.
+const SEND_BYTES: u64 = 64 << 10;
 
 /// Written at a time: what a client has to have room for within the time it has to read.
 const WRITE_BYTES: usize = 256 << 10;
@@ -126,7 +126,7 @@ impl Connection {
                     self.input.advance();
                 }
             }
-            if self.backend.reply.len() > SEND_BYTES {
+            if self.backend.reply.weight() > SEND_BYTES {
                 self.send().await?;
             }
         }

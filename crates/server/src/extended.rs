@@ -4,6 +4,7 @@ use crate::backend::{Backend, How};
 use crate::copy;
 use crate::decode::{Parameters, declared, format_code};
 use crate::encode::{self, Format};
+use crate::overflow::{Limits, Overflow};
 use crate::portal::{Held, Portal, Prepared, State};
 use crate::query::named;
 use crate::read::Reader;
@@ -230,7 +231,8 @@ impl Backend {
         let rows = self.reply.len();
         self.execute(&mut portal, n, false)?;
         self.portals.insert(name.to_owned(), portal);
-        let end = last_row(self.reply.bytes(), first_row(self.reply.bytes(), rows));
+        // It ended with a message that FETCH has in its own words.
+        let end = last_message(self.reply.bytes(), rows);
         let count = count_of(&self.reply.bytes()[end..]).unwrap_or(n as u64);
         if fetches {
             self.reply.cut(end);
@@ -246,21 +248,30 @@ impl Backend {
         if name.is_empty() || self.session()?.cursor(name).is_none() {
             return Err(no_portal(name));
         }
-        let rows = self.session()?.fetch(name, rows_max)?;
-        for row in &rows {
-            encode::data_row_of(self.reply.out(), row.values(), rows.columns(), &[]);
-        }
-        self.end_of_fetch(rows.len(), rows_max);
+        self.check_failed(false)?;
+        let (limits, room) = (Limits::of(&self.shared.config), self.room.clone());
+        let count = self.with_session(false, |session, reply| {
+            let rows = session.fetch(name, rows_max)?;
+            let start = reply.len();
+            let mut overflow = Overflow::new(start, limits, &room);
+            for row in &rows {
+                encode::data_row_of(reply.out(), row.values(), rows.columns(), &[]);
+                overflow.check(reply.out())?;
+            }
+            reply.spooled(start, overflow.spool.finish());
+            Ok(rows.len() as u64)
+        })?;
+        self.end_of_fetch(count, rows_max);
         Ok(())
     }
 
     /// As in PostgreSQL, a portal that gave as many rows as it was asked for does not know that it is at its
     /// end.
-    fn end_of_fetch(&mut self, count: usize, rows_max: usize) {
-        if rows_max > 0 && count == rows_max {
+    fn end_of_fetch(&mut self, count: u64, rows_max: usize) {
+        if rows_max > 0 && count == rows_max as u64 {
             self.reply.portal_suspended();
         } else {
-            self.reply.command_complete(|out| tag_of_rows(out, count as u64));
+            self.reply.command_complete(|out| tag_of_rows(out, count));
         }
     }
 
@@ -319,7 +330,7 @@ impl Backend {
             // The rows stand at the end; messages that came with them stay in front.
             let rows = first_row(self.reply.bytes(), start);
             let spool = self.reply.take_spool(rows);
-            let mut held = Held::new(spool, self.reply.out().split_off(rows));
+            let mut held = Held::new(spool, self.reply.out().split_off(rows), done.count);
             held.fetch(rows_max, &mut self.reply)?;
             if !held.is_empty() {
                 portal.state = State::Open(held);
@@ -349,14 +360,15 @@ fn first_row(messages: &[u8], start: usize) -> usize {
     at
 }
 
-/// Where the DataRows end that begin at `start`.
-fn last_row(messages: &[u8], start: usize) -> usize {
-    let mut at = start;
-    while at < messages.len() && messages[at] == b'D' {
+/// Where the last message begins, of those from `start` on.
+fn last_message(messages: &[u8], start: usize) -> usize {
+    let (mut at, mut last) = (start, start);
+    while at < messages.len() {
         let len = [messages[at + 1], messages[at + 2], messages[at + 3], messages[at + 4]];
+        last = at;
         at += 1 + u32::from_be_bytes(len) as usize;
     }
-    at
+    last
 }
 
 /// The number at the end of a CommandComplete; `None` where the message is another one.

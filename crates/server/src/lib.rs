@@ -50,6 +50,7 @@ mod shapes;
 mod spool;
 mod startup;
 mod stream;
+mod timer;
 mod tls;
 
 pub use config::Config;

@@ -1,8 +1,9 @@
 //! How large an answer may be, in memory and at all.
 
 use crate::config::Config;
-use crate::spool::Spool;
+use crate::spool::{Room, Spool};
 use planaria::{Error, Result, SqlState};
+use std::sync::Arc;
 
 /// Limits of one answer.
 #[derive(Clone, Copy)]
@@ -26,8 +27,8 @@ impl Limits {
 }
 
 impl Overflow {
-    pub(crate) fn new(start: usize, limits: Limits) -> Overflow {
-        Overflow { limits, start, spool: Spool::default() }
+    pub(crate) fn new(start: usize, limits: Limits, room: &Arc<Room>) -> Overflow {
+        Overflow { limits, start, spool: Spool::new(room) }
     }
 
     /// What was written is void.

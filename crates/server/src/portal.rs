@@ -4,7 +4,7 @@ use crate::decode::Parameters;
 use crate::encode::Format;
 use crate::metrics::Histogram;
 use crate::reply::Reply;
-use crate::spool::Spool;
+use crate::spool::Slice;
 use planaria::{Result, Statement};
 use std::sync::Arc;
 
@@ -41,84 +41,113 @@ pub(crate) enum State {
 
 /// Rows that wait to be fetched, as messages: first those in a file, then those in memory.
 pub(crate) struct Held {
-    spool: Spool,
-    /// What was read of the file.
-    read: u64,
-    /// Those in memory that belong behind the file.
-    behind: Vec<u8>,
-    /// Those that come next; of the last, perhaps only a part.
+    filed: Option<Slice>,
+    /// Where the next one in the file begins.
+    at: u64,
+    /// Some of the file, from `window_at` on.
+    window: Vec<u8>,
+    window_at: u64,
+    /// Those behind the file.
     rows: Vec<u8>,
-    /// Where the next one begins.
+    /// Where the next one of them begins.
     next: usize,
+    /// How many are left.
+    left: u64,
 }
 
-/// Read of a file at a time.
-const READ_BYTES: usize = 256 << 10;
+/// Read of a file at a time, to find where messages end.
+const READ_BYTES: usize = 64 << 10;
 /// Type and length.
 const HEADER_BYTES: usize = 5;
 
 impl Held {
-    pub(crate) fn new(spool: Spool, rows: Vec<u8>) -> Held {
-        let mut held = Held { spool, read: 0, behind: rows, rows: Vec::new(), next: 0 };
-        if held.spool.len() == 0 {
-            held.rows = std::mem::take(&mut held.behind);
-        }
-        held
+    /// `count`: of all rows, in the file and in memory.
+    pub(crate) fn new(filed: Option<Slice>, rows: Vec<u8>, count: u64) -> Held {
+        Held { filed, at: 0, window: Vec::new(), window_at: 0, rows, next: 0, left: count }
     }
 
-    /// The length of the next message, once it is in `rows` as a whole; `None` at the end.
-    fn whole(&mut self) -> Result<Option<usize>> {
-        loop {
-            let rest = &self.rows[self.next..];
-            if let Some(head) = rest.get(..HEADER_BYTES) {
-                let len = 1 + u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
-                if len <= rest.len() {
-                    return Ok(Some(len));
+    /// Hands on the next messages, at most `n` of them (0: all); how many they were. What comes from the file stays
+    /// there until it is sent, unless it is little.
+    pub(crate) fn fetch(&mut self, n: usize, out: &mut Reply) -> Result<u64> {
+        let wanted = if n == 0 { self.left } else { self.left.min(n as u64) };
+        let mut count = 0;
+        if let Some(filed) = &self.filed {
+            let from = self.at;
+            if wanted == self.left {
+                self.at = filed.len();
+            }
+            while count < wanted && self.at < filed.len() {
+                let at = (self.at - self.window_at) as usize;
+                let header =
+                    if self.at < self.window_at { None } else { self.window.get(at..at + HEADER_BYTES) };
+                if let Some(header) = header {
+                    self.at += message_len(header) as u64;
+                    count += 1;
+                } else {
+                    self.window.clear();
+                    self.window_at = self.at;
+                    filed.read(&mut self.window, self.at, READ_BYTES)?;
                 }
             }
-            if self.read < self.spool.len() {
-                self.rows.drain(..std::mem::take(&mut self.next));
-                self.read += self.spool.read(&mut self.rows, self.read, READ_BYTES)? as u64;
-            } else if !self.behind.is_empty() {
-                self.rows.drain(..std::mem::take(&mut self.next));
-                self.rows.append(&mut self.behind);
-            } else {
-                return Ok(None);
+            let here = from.checked_sub(self.window_at).and_then(|at| {
+                let at = usize::try_from(at).ok()?;
+                self.window.get(at..at + usize::try_from(self.at - from).ok()?)
+            });
+            match here {
+                Some(bytes) => out.append(bytes),
+                None => out.spooled(out.len(), Some(filed.part(from, self.at))),
+            }
+            if self.at == filed.len() {
+                (self.filed, self.window) = (None, Vec::new());
             }
         }
-    }
-
-    /// Hands on the next messages, at most `n` of them (0: all); how many they were.
-    pub(crate) fn fetch(&mut self, n: usize, out: &mut Reply) -> Result<usize> {
-        let mut count = 0;
-        while n == 0 || count < n {
-            let Some(len) = self.whole()? else { break };
-            out.append(&self.rows[self.next..self.next + len]);
-            self.next += len;
+        if wanted == self.left {
+            out.append(&self.rows[self.next..]);
+            (self.rows, self.next) = (Vec::new(), 0);
+        }
+        let start = self.next;
+        while wanted < self.left && count < wanted {
+            self.next += message_len(&self.rows[self.next..]);
             count += 1;
         }
-        Ok(count)
+        out.append(&self.rows[start..self.next]);
+        self.left -= wanted;
+        Ok(wanted)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.next == self.rows.len() && self.read == self.spool.len() && self.behind.is_empty()
+        self.left == 0
     }
+}
+
+/// The length of a message that begins with these bytes.
+fn message_len(header: &[u8]) -> usize {
+    1 + u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reply::Part;
+    use crate::spool::{Spool, tests::room};
 
-    fn fetch(held: &mut Held, n: usize) -> (Vec<u8>, usize) {
+    fn fetch(held: &mut Held, n: usize) -> (Vec<u8>, u64) {
         let mut out = Reply::default();
         let count = held.fetch(n, &mut out).expect("rows");
-        (out.bytes().to_vec(), count)
+        let mut all = Vec::new();
+        for part in out.parts() {
+            match part {
+                Part::Bytes(bytes) => all.extend_from_slice(bytes),
+                Part::Spool(slice) => drop(slice.read(&mut all, 0, usize::MAX).expect("bytes")),
+            }
+        }
+        (all, count)
     }
 
     #[test]
     fn rows_are_fetched_a_few_at_a_time() {
         let rows = b"D\0\0\0\x05aD\0\0\0\x04D\0\0\0\x05b".to_vec();
-        let mut held = Held::new(Spool::default(), rows.clone());
+        let mut held = Held::new(None, rows.clone(), 3);
         assert_eq!(fetch(&mut held, 2), (rows[..11].to_vec(), 2));
         assert!(!held.is_empty());
         assert_eq!(fetch(&mut held, 0), (rows[11..].to_vec(), 1));
@@ -126,18 +155,44 @@ mod tests {
         assert_eq!(fetch(&mut held, 5), (Vec::new(), 0));
     }
 
+    fn row(i: u32) -> Vec<u8> {
+        [b"D\0\0\0\x08".as_slice(), &i.to_be_bytes()].concat()
+    }
+
+    /// Some rows in a file, some in memory.
+    fn held(filed: u32, count: u32) -> Held {
+        let mut spool = Spool::new(&room());
+        spool.append(&(0..filed).flat_map(row).collect::<Vec<u8>>()).expect("room");
+        Held::new(spool.finish(), (filed..count).flat_map(row).collect(), count.into())
+    }
+
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn those_in_a_file_come_first() {
-        let row = |i: u32| [b"D\0\0\0\x08".as_slice(), &i.to_be_bytes()].concat();
-        let mut spool = Spool::default();
-        let many = READ_BYTES as u32 / 9 + 100;
-        let filed: Vec<u8> = (0..many).flat_map(row).collect();
-        spool.append(&filed).expect("room");
-        let mut held = Held::new(spool, [row(many), row(many + 1)].concat());
-        for i in 0..many + 2 {
-            assert!(!held.is_empty());
-            assert_eq!(fetch(&mut held, 1), (row(i), 1));
+        let filed = READ_BYTES as u32 / 9 * 2 + 100;
+        for n in [1u32, 7, 1_000, filed - 1, filed, filed + 1, filed + 3, 0] {
+            let mut held = held(filed, filed + 3);
+            let mut at = 0;
+            while at < filed + 3 {
+                assert!(!held.is_empty());
+                let count = if n == 0 { filed + 3 } else { n.min(filed + 3 - at) };
+                let rows: Vec<u8> = (at..at + count).flat_map(row).collect();
+                assert_eq!(fetch(&mut held, n as usize), (rows, count.into()));
+                at += count;
+            }
+            assert!(held.is_empty());
+            assert_eq!(fetch(&mut held, 2), (Vec::new(), 0));
         }
-        assert!(held.is_empty());
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn what_is_fetched_from_a_file_does_not_go_through_memory() {
+        let count = READ_BYTES as u32;
+        let mut held = held(count, count);
+        let mut out = Reply::default();
+        assert_eq!(held.fetch(100, &mut out), Ok(100));
+        assert_eq!((out.len(), out.weight()), (900, 900));
+        assert_eq!(held.fetch(count as usize - 200, &mut out), Ok(u64::from(count) - 200));
+        assert_eq!(held.fetch(0, &mut out), Ok(100));
+        assert_eq!((out.len() < 2_000, out.weight()), (true, u64::from(count) * 9));
     }
 }

@@ -117,11 +117,12 @@ impl Backend {
 
     fn run_parsed(&mut self, parsed: &Parsed, several: bool, last: bool) -> Result<Came> {
         let kind = parsed.kind();
+        let short = parsed.text().len() <= SHORT_TEXT_BYTES;
         if self.before(kind, several)? {
             self.reply.command_complete(|out| out.extend_from_slice(b"BEGIN"));
             return Ok(Came::Done);
         }
-        let statement = self.session()?.prepare_parsed(parsed, &[])?;
+        let statement = self.with_session(short, |session, _| session.prepare_parsed(parsed, &[]))?;
         if !statement.parameters().is_empty() {
             return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }

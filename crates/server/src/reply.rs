@@ -1,7 +1,7 @@
 //! Messages to the client, gathered in one buffer.
 
 use crate::encode::{self, Format};
-use crate::spool::Spool;
+use crate::spool::Slice;
 use planaria::{Column, Error, Notice, SqlState};
 use planaria_base::oid;
 
@@ -11,13 +11,13 @@ use planaria_base::oid;
 pub(crate) struct Reply {
     bytes: Vec<u8>,
     /// Messages that belong in front of the byte of that place, in order.
-    spools: Vec<(usize, Spool)>,
+    spools: Vec<(usize, Slice)>,
 }
 
 /// A part of a reply.
 pub(crate) enum Part<'r> {
     Bytes(&'r [u8]),
-    Spool(&'r Spool),
+    Spool(&'r Slice),
 }
 
 /// Where a message begins that is being written.
@@ -45,7 +45,12 @@ impl Reply {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.bytes.is_empty() && self.spools.is_empty()
+    }
+
+    /// Bytes in it, those in files too.
+    pub(crate) fn weight(&self) -> u64 {
+        self.bytes.len() as u64 + self.spools.iter().map(|(_, spool)| spool.len()).sum::<u64>()
     }
 
     /// All of it, in order.
@@ -81,15 +86,13 @@ impl Reply {
     }
 
     /// Says that messages in a file belong in front of the byte at `at`, where nothing of the kind is yet.
-    pub(crate) fn spooled(&mut self, at: usize, spool: Spool) {
-        if spool.len() > 0 {
-            self.spools.push((at, spool));
-        }
+    pub(crate) fn spooled(&mut self, at: usize, spool: Option<Slice>) {
+        self.spools.extend(spool.map(|spool| (at, spool)));
     }
 
     /// Takes what [`Reply::spooled`] said of this place, the last one.
-    pub(crate) fn take_spool(&mut self, at: usize) -> Spool {
-        self.spools.pop_if(|(place, _)| *place == at).map_or_else(Spool::default, |(_, spool)| spool)
+    pub(crate) fn take_spool(&mut self, at: usize) -> Option<Slice> {
+        self.spools.pop_if(|(place, _)| *place == at).map(|(_, spool)| spool)
     }
 
     pub(crate) fn clear(&mut self) {
@@ -387,10 +390,11 @@ mod tests {
 
     #[test]
     fn what_is_spooled_stands_where_it_belongs() {
+        let room = crate::spool::tests::room();
         let spool = |bytes: &[u8]| {
-            let mut spool = Spool::default();
+            let mut spool = crate::spool::Spool::new(&room);
             spool.append(bytes).expect("room");
-            spool
+            spool.finish()
         };
         let mut reply = Reply::default();
         reply.append(b"ab");
@@ -398,11 +402,12 @@ mod tests {
         reply.append(b"cd");
         reply.spooled(3, spool(b"1"));
         assert_eq!(all(&reply), "ab<5>c<1>d");
+        assert_eq!((reply.len(), reply.weight()), (4, 10));
         reply.insert(2, b"xy");
         assert_eq!(all(&reply), "abxy<5>c<1>d");
         reply.truncate(5);
         assert_eq!(all(&reply), "abxy<5>c");
-        reply.spooled(5, Spool::default());
+        reply.spooled(5, None);
         reply.truncate(4);
         assert_eq!(all(&reply), "abxy");
     }

@@ -8,6 +8,7 @@ use crate::metrics::Metrics;
 use crate::reply::{Reply, Severity};
 use crate::seats::Seats;
 use crate::shapes::Shapes;
+use crate::spool::Room;
 use crate::stream::Stream;
 use planaria::{Database, Error, Result, SqlState};
 use std::net::SocketAddr;
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) shapes: Arc<Shapes>,
     pub(crate) clients: Arc<Registry>,
     pub(crate) metrics: Metrics,
+    /// For answers that wait in files, of all connections.
+    pub(crate) room: Arc<Room>,
     /// Of this run: from it roles that do not exist have their salts.
     pub(crate) secret: [u8; 32],
     /// Connections that are open, those too that have not said yet who they are.
@@ -109,6 +112,7 @@ impl Server {
             listeners.push(Listener::unix(directory, port)?);
         }
         let shared = Arc::new(Shared {
+            room: Room::of_server(config.max_temp_bytes as u64),
             config,
             seats: Seats::new(db),
             shapes: Arc::new(Shapes::default()),

@@ -103,7 +103,8 @@ fn who_is_terminated_is_told_so() {
     }
     assert_eq!(me.query("INSERT INTO t VALUES (1)"), ["C:INSERT 0 1", "Z:I"]);
     // Oneself, too.
-    assert_eq!(me.query("SELECT pg_terminate_backend(pg_backend_pid())")[1], "D:t");
+    assert_eq!(me.query("SELECT pg_cancel_backend(pg_backend_pid())"), ["E:57014", "Z:I"]);
+    me.message('Q', b"SELECT pg_terminate_backend(pg_backend_pid())\0").send();
     assert_eq!(me.next().expect("a word").field('C').as_deref(), Some("57P01"));
     assert_eq!(me.next(), None);
 }
@@ -221,4 +222,29 @@ fn a_socket_that_nobody_serves_is_replaced() {
     let error = bind(free).err().expect("refused");
     assert!(error.message().contains(".s.PGSQL"), "{error}");
     drop(live);
+}
+
+#[test]
+fn who_waits_for_a_row_is_seen_to() {
+    let running = Running::start();
+    running
+        .db
+        .execute_script("CREATE TABLE t (n int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 0)")
+        .expect("a table");
+    let (mut holder, first) = enter(&running, "postgres", "");
+    let (mut waiter, second) = enter(&running, "postgres", "");
+    let mut me = running.client();
+    holder.query("BEGIN; UPDATE t SET v = 1");
+    waiter.query("BEGIN");
+    waiter.message('Q', b"UPDATE t SET v = 2\0").send();
+    let event =
+        format!("SELECT state, wait_event_type, wait_event FROM pg_stat_activity WHERE pid = {second}");
+    until(&mut me, &event, &["T", "D:active,Lock,tuple", "C:SELECT 1", "Z:I"]);
+    let locks = "SELECT pid, relation::regclass, locktype, granted FROM pg_locks ORDER BY granted DESC";
+    let lines = [format!("D:{first},t,tuple,t"), format!("D:{second},t,tuple,f")];
+    assert_eq!(me.query(locks)[1..3], lines);
+    holder.query("COMMIT");
+    assert_eq!(shown(&waiter.until_ready()), ["C:UPDATE 1", "Z:T"]);
+    waiter.query("COMMIT");
+    assert_eq!(me.query("SELECT count(*) FROM pg_locks")[1], "D:0");
 }

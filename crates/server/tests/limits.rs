@@ -53,6 +53,61 @@ fn large_answers_wait_in_files() {
     assert_eq!(client.ask()[3_999..], ["D:4003", "s", "Z:T"]);
     client.execute("c", 0).sync();
     assert_eq!(client.ask()[996..], ["D:5000", "C:SELECT 997", "Z:T"]);
+    // The same by FETCH and MOVE, the first of which runs it.
+    client.bind("d", "", &[]).sync();
+    client.ask();
+    let fetched = client.query("FETCH 3000 FROM d");
+    assert_eq!(
+        (fetched.len(), &*fetched[1], &fetched[3000..]),
+        (3003, "D:1", &["D:3000", "C:FETCH 3000", "Z:T"].map(String::from)[..])
+    );
+    assert_eq!(client.query("MOVE 1500 FROM d"), ["C:MOVE 1500", "Z:T"]);
+    assert_eq!(client.query("FETCH ALL FROM d")[499..], ["D:4999", "D:5000", "C:FETCH 500", "Z:T"]);
+}
+
+/// Files that answers wait in are bounded, for a connection and as a whole; who has too many hears of it, and what
+/// is sent makes room again.
+#[test]
+fn answers_in_files_have_limits() {
+    let running = with(Config {
+        result_memory_bytes: 1_000,
+        max_result_bytes: 200_000,
+        max_temp_bytes: 300_000,
+        ..Config::default()
+    });
+    let mut client = running.client();
+    // Many large answers before one Sync leave one after the other.
+    for _ in 0..20 {
+        client.parse("", "SELECT generate_series(1, 10000)", &[]).bind("", "", &[]).execute("", 0);
+    }
+    client.sync();
+    assert_eq!(client.ask().iter().filter(|m| m.starts_with("C:")).count(), 20);
+    // Those of one simple query wait for each other.
+    let two = "SELECT generate_series(1, 10000)";
+    assert_eq!(client.query(&format!("{two}; {two}")), ["E:53400", "Z:I"]);
+    // Portals, too.
+    let open = |client: &mut Client, name: &str| {
+        client.parse("", "SELECT generate_series(1, 10000)", &[]).bind(name, "", &[]).execute(name, 1).sync();
+        client.ask()
+    };
+    client.query("BEGIN");
+    assert_eq!(open(&mut client, "a"), ["1", "2", "D:1", "s", "Z:T"]);
+    let mut other = running.client();
+    other.query("BEGIN");
+    assert_eq!(open(&mut other, "a"), ["1", "2", "D:1", "s", "Z:T"]);
+    let mut third = running.client();
+    third.query("BEGIN");
+    assert_eq!(open(&mut third, "a"), ["1", "2", "E:53100", "Z:E"]);
+    assert_eq!(open(&mut other, "b"), ["1", "2", "E:53400", "Z:E"]);
+    other.query("ROLLBACK");
+    third.query("ROLLBACK; BEGIN");
+    assert_eq!(open(&mut third, "a"), ["1", "2", "D:1", "s", "Z:T"]);
+    client.execute("a", 0).sync();
+    assert_eq!(client.ask()[9_998..], ["D:10000", "C:SELECT 9999", "Z:T"]);
+    // A cursor of DECLARE is fetched by Execute under the same limits.
+    client.query("DECLARE c CURSOR FOR SELECT repeat('x', 100) FROM generate_series(1, 3000)");
+    client.execute("c", 0).sync();
+    assert_eq!(client.ask(), ["E:54000", "Z:E"]);
 }
 
 #[test]

@@ -123,6 +123,11 @@ impl Gate {
         }
     }
 
+    /// Whether this worker stands inside: for itself to ask.
+    pub(crate) fn stands_inside(&self, worker: WorkerId) -> bool {
+        self.seats[worker.0 as usize].inside.load(Ordering::Relaxed)
+    }
+
     /// Leaves.
     #[inline]
     pub(crate) fn leave(&self, worker: WorkerId) {

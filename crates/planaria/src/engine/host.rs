@@ -25,7 +25,6 @@ use planaria_ir::{Draw, Level, Question};
 use planaria_storage::Header;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 /// The inputs of a call that is replayed.
 pub(crate) struct Recorded {
@@ -207,6 +206,8 @@ pub(crate) struct SessionHost<'a, H: Header> {
     pub(crate) vitals: &'a dyn Vitals,
     pub(crate) meter: &'a Meter,
     pub(crate) share: &'a mut Share,
+    /// `pg_sleep`, of so many seconds.
+    pub(crate) sleep: &'a dyn Fn(f64) -> Result<()>,
     /// It reads a snapshot: sequences stay where they are.
     pub(crate) read_only: bool,
     /// It only reads, and may begin anew in a snapshot.
@@ -249,21 +250,6 @@ impl<H: Header> SessionHost<'_, H> {
             _ => None,
         };
         named.iter().filter_map(name).collect()
-    }
-
-    /// `pg_sleep`: 57014 when the statement is cancelled.
-    fn sleep(&self, seconds: f64) -> Result<()> {
-        const TICK: Duration = Duration::from_millis(5);
-        let time = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
-        let start = Instant::now();
-        while let Some(left) = time.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
-            if self.cancelled.load(Ordering::Relaxed) {
-                let message = "canceling statement due to user request";
-                return Err(Error::new(SqlState::QUERY_CANCELED, message));
-            }
-            std::thread::sleep(left.min(TICK));
-        }
-        Ok(())
     }
 
     fn sequence(&self, id: SequenceId) -> Result<&super::sequence::SequenceState> {
@@ -414,7 +400,7 @@ impl<H: Header> Host for SessionHost<'_, H> {
 
     fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot> {
         if question == Question::Sleep {
-            self.sleep(args[0].float())?;
+            (self.sleep)(args[0].float())?;
             return Ok(Slot::Null);
         }
         let answer = crate::system::answer(&mut self.facts(), question, args, heap)?;

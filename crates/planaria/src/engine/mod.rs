@@ -70,7 +70,7 @@ use planaria_base::{CommitTs, Datum, Epoch, Error, ProcedureId, Result, RoleId, 
 use planaria_catalog::Catalog;
 use planaria_checkpoint::Manifest;
 use planaria_log::{Device, Log, LogReader, LogSummary, PlannerVersion, Until};
-use planaria_protocol::{Protocol, ProtocolJob};
+use planaria_protocol::{ClaimInfo, Protocol, ProtocolJob};
 use planaria_sql::ast;
 use planaria_storage::TableSet;
 use planaria_storage::reclaim::Participant;
@@ -426,6 +426,11 @@ impl<P: Protocol> Vitals for Engine<P> {
     fn restart(&self) -> RestartFacts {
         let log_bytes = self.log.get().map_or(0, |log| log.stats().bytes);
         self.budget.lock().facts(log_bytes, self.restart_target)
+    }
+
+    fn claims(&self) -> Vec<(i32, ClaimInfo)> {
+        let process = |c: &ClaimInfo| self.processes[usize::from(c.worker.0)].load(Ordering::Relaxed);
+        self.protocol.claims().into_iter().map(|c| (process(&c), c)).collect()
     }
 }
 

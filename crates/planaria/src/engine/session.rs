@@ -19,6 +19,7 @@ use super::sequence::SessionSequences;
 use super::settings::Settings;
 use super::snapshot::Snapshot;
 use super::user::{Identity, User};
+use super::waiting::Nap;
 use super::{Engine, bind, record};
 use crate::options::LogKind;
 use crate::params::{ParamRef, Params};
@@ -433,6 +434,10 @@ impl<P: Protocol> SessionCore<P> {
         if let Some(sink) = &mut sink {
             sink.restart();
         }
+        let engine = &*self.engine;
+        let nap = Nap { sleeps_by: self.sleeps_by, cancelled: &self.cancelled, code, snapshot };
+        let (worker, reads) = (self.worker, self.reading.is_some());
+        let sleep = |seconds| engine.sleep(worker, &nap, reads, seconds);
         let mut host = SessionHost {
             snapshot,
             role: self.user.current(),
@@ -456,6 +461,7 @@ impl<P: Protocol> SessionCore<P> {
             vitals: &*self.engine,
             meter: &self.engine.meter,
             share: &mut self.share,
+            sleep: &sleep,
             read_only: self.reading.is_some(),
             may_change_over: self.pure && self.reading.is_none() && P::CONCURRENT,
         };

@@ -87,8 +87,10 @@ const SETTINGS: &[Setting] = &[
         Milliseconds,
         "Longest wait for a row that another transaction has claimed.",
     ),
+    setting("maintenance_work_mem", "64MB", Any, "Changes nothing."),
     setting("max_identifier_length", "63", Fixed, "Longest name, in bytes."),
     setting("max_index_keys", "32", Fixed, "Columns of an index."),
+    setting("password_encryption", "scram-sha-256", Fixed, "How passwords are kept."),
     setting("quote_all_identifiers", "off", Bool, "Changes nothing."),
     setting("role", "none", Fixed, "The role that SET ROLE chose."),
     setting("row_security", "off", Bool, "There is no row security."),
@@ -105,6 +107,7 @@ const SETTINGS: &[Setting] = &[
     setting("transaction_deferrable", "off", Bool, "Changes nothing."),
     setting("transaction_isolation", "serializable", Isolation, "Every transaction is serializable."),
     setting("transaction_read_only", "off", Bool, "Whether the transaction is read-only."),
+    setting("work_mem", "4MB", Any, "Changes nothing."),
     setting("xmloption", "content", Any, "There is no XML."),
 ];
 

@@ -11,14 +11,17 @@
 //! of calls cannot overtake a block, nor a line of blocks keep a call out. Their deadlocks are nobody's
 //! concern: one gives its claims up and begins again.
 //!
-//! Nobody waits inside the gate: a schema change can overtake who waits. A thread that serves others as
-//! well is told before it sleeps ([`SessionCore::sleeps_by`]).
+//! Nobody waits inside the gate, nor sleeps there by `pg_sleep`: a schema change can overtake who waits. A
+//! thread that serves others as well is told before it sleeps ([`SessionCore::sleeps_by`]).
 
-use super::session::SessionCore;
+use super::Engine;
+use super::session::{SessionCore, schema_changed};
 use super::snapshot::Snapshot;
 use planaria_base::{Error, Result, SqlState, WorkerId};
+use planaria_exec::Code;
 use planaria_protocol::{Protocol, Unclaimed, Wait};
-use std::sync::atomic::Ordering;
+use planaria_storage::Header;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How a thread says that it is going to sleep: it runs what it is given.
@@ -32,6 +35,58 @@ pub(super) fn canceled() -> Error {
 
 /// How often whoever waits looks whether it has been cancelled.
 const LOOK: Duration = Duration::from_millis(20);
+/// The same while it sleeps by `pg_sleep`.
+const TICK: Duration = Duration::from_millis(5);
+
+/// Who sleeps by `pg_sleep`, and in what.
+pub(super) struct Nap<'a, H: Header> {
+    pub(super) sleeps_by: Sleeper,
+    pub(super) cancelled: &'a AtomicBool,
+    pub(super) code: &'a Code,
+    pub(super) snapshot: &'a Snapshot<H>,
+}
+
+impl<P: Protocol> Engine<P> {
+    /// `pg_sleep`, outside of the gate. 57014 when the statement is cancelled; 40001 where the schema was changed
+    /// meanwhile and the program may rely on it: as for a transaction block between its statements. What `reads` a
+    /// snapshot reads tables that stay.
+    pub(super) fn sleep(
+        &self,
+        worker: WorkerId,
+        nap: &Nap<'_, P::Header>,
+        reads: bool,
+        seconds: f64,
+    ) -> Result<()> {
+        let time = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
+        // A schema change that runs programs of its own has closed the gate, and stays.
+        let inside = self.gate.stands_inside(worker);
+        if inside {
+            self.gate.leave(worker);
+        }
+        let mut cancelled = false;
+        (nap.sleeps_by)(&mut || {
+            let start = Instant::now();
+            while let Some(left) = time.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
+                cancelled = nap.cancelled.load(Ordering::Relaxed);
+                if cancelled {
+                    return;
+                }
+                std::thread::sleep(left.min(TICK));
+            }
+        });
+        if inside {
+            self.gate.enter(worker);
+        }
+        if cancelled {
+            return Err(canceled());
+        }
+        let stale = self.version.load(Ordering::Acquire) != nap.snapshot.version();
+        if inside && stale && !reads && nap.code.touches_tables() {
+            return Err(schema_changed());
+        }
+        Ok(())
+    }
+}
 
 impl<P: Protocol> SessionCore<P> {
     /// Waits for what the last attempt found claimed, outside of the gate. 57014 where the statement is

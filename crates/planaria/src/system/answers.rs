@@ -180,7 +180,13 @@ pub(crate) fn answer(
                 Signal::Terminate
             };
             let number = args[0].int() as i32;
-            signal(facts.clients.as_deref(), catalog, facts.role, number, what).map(Slot::Bool)
+            let sent = signal(facts.clients.as_deref(), catalog, facts.role, number, what)?;
+            if sent && number == facts.session {
+                // Whoever means itself does not get as far as an answer.
+                let message = "canceling statement due to user request";
+                return Err(Error::new(SqlState::QUERY_CANCELED, message));
+            }
+            Ok(Slot::Bool(sent))
         }
         Question::Sleep => Err(Error::internal("sleeping is the session's")),
         Question::SessionId => Ok(Slot::Int(i64::from(facts.session))),

@@ -37,6 +37,7 @@ use crate::engine::{RestartFacts, SnapshotInfo};
 use crate::stats::Memory;
 use planaria_base::{RoleId, SequenceId, TableId};
 use planaria_catalog::Catalog;
+use planaria_protocol::ClaimInfo;
 use planaria_storage::OldUse;
 use std::sync::Arc;
 
@@ -80,6 +81,8 @@ pub(crate) trait Vitals {
     fn restart(&self) -> RestartFacts;
     /// The memory budget, if there is one, and what sessions take.
     fn budget(&self) -> (Option<u64>, u64);
+    /// Rows that transactions have claimed or wait for, with the numbers of the sessions.
+    fn claims(&self) -> Vec<(i32, ClaimInfo)>;
 }
 
 /// Storage as the catalogs speak of it.

@@ -151,6 +151,7 @@ fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
         (system::PG_CATALOG, "planaria_memory") => server::memory(facts, out),
         (system::PG_CATALOG, "planaria_restart") => server::restart(facts, out),
         (system::PG_CATALOG, "planaria_snapshots") => server::snapshots(facts, out),
+        (system::PG_CATALOG, "pg_locks") => server::locks(facts, out),
         (system::PG_CATALOG, "pg_stat_all_tables") => server::table_statistics(facts, out),
         _ => {}
     }

@@ -3,10 +3,12 @@
 use super::Facts;
 use super::rows::Rows;
 use crate::engine::RestartFacts;
-use planaria_base::Datum;
 use planaria_base::oid::{self, Oid};
+use planaria_base::{Datum, TableId};
 use planaria_catalog::oids::SUPERUSER_OID;
 use planaria_catalog::system::{INFORMATION_SCHEMA, INFORMATION_SCHEMA_OID, PG_CATALOG};
+use planaria_protocol::ClaimInfo;
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// The OID of the database.
@@ -113,6 +115,8 @@ pub(super) fn settings(facts: &Facts<'_>, rows: &mut Rows) {
 pub(super) fn activity(facts: &Facts<'_>, rows: &mut Rows) {
     let Some(clients) = &facts.clients else { return own_activity(facts, rows) };
     let catalog = facts.catalog;
+    let blocked = facts.vitals.claims().into_iter().filter(|(_, claim)| !claim.granted);
+    let blocked: HashMap<i32, &str> = blocked.map(|(process, c)| (process, lock_type(&c))).collect();
     for client in clients.list() {
         let visible = catalog.has_privileges_of(facts.role, client.role);
         rows.add(|r| {
@@ -126,7 +130,8 @@ pub(super) fn activity(facts: &Facts<'_>, rows: &mut Rows) {
                 r.set("query", "<insufficient privilege>");
                 return;
             }
-            let (kind, event) = client.waits_for.unzip();
+            let blocked = blocked.get(&client.number).map(|on| ("Lock", *on));
+            let (kind, event) = blocked.or(client.waits_for).unzip();
             r.set("client_addr", client.address.map(|a| a.ip().to_string()))
                 .set("client_port", client.address.map_or(-1, |a| i32::from(a.port())))
                 .set("backend_start", client.connected)
@@ -156,6 +161,29 @@ fn own_activity(facts: &Facts<'_>, rows: &mut Rows) {
             .set("state", "active")
             .set("backend_type", "client backend");
     });
+}
+
+/// What a claim is in PostgreSQL's words.
+fn lock_type(claim: &ClaimInfo) -> &'static str {
+    if claim.table.is_some() { "tuple" } else { "transactionid" }
+}
+
+/// `pg_locks`: rows that transactions have claimed or wait for, and transactions whose end is waited for. What else
+/// PostgreSQL locks is not locked here.
+pub(super) fn locks(facts: &Facts<'_>, rows: &mut Rows) {
+    // The table may be one of another catalog version.
+    let exists = |t: &TableId| facts.catalog.tables.get(t.index()).is_some_and(Option::is_some);
+    for (process, claim) in facts.vitals.claims() {
+        rows.add(|r| {
+            r.set("locktype", lock_type(&claim))
+                .set("database", DATABASE_OID)
+                .set("relation", claim.table.filter(exists).map(|t| facts.catalog.table_oid(t)))
+                .set("pid", process)
+                .set("mode", if claim.table.is_some() { "ExclusiveLock" } else { "ShareLock" })
+                .set("granted", claim.granted)
+                .set("fastpath", false);
+        });
+    }
 }
 
 /// `planaria_snapshots`: those that are being read. The old versions are those kept for all of them.

@@ -334,17 +334,17 @@ impl Backend {
         if options.format == CopyFormat::Binary {
             binary::write_header(&mut head);
         }
-        let limits = Limits::of(&self.shared.config);
+        let (limits, room) = (Limits::of(&self.shared.config), self.room.clone());
         let columns = statement.columns();
         let outcome = self.with_session(false, |session, reply| {
             let start = reply.len();
             let out = reply.out();
             let scratch = Vec::new();
-            let overflow = Overflow::new(start, limits);
+            let overflow = Overflow::new(start, limits, &room);
             let mut sink =
                 CopyOut { out, overflow, columns, options, force_quote, scratch, rows: 0, head: &head };
             let done = session.start(statement, &(), &mut sink)?;
-            let (spool, rows) = (sink.overflow.spool, sink.rows);
+            let (spool, rows) = (sink.overflow.spool.finish(), sink.rows);
             reply.spooled(start, spool);
             Ok((done.ticket, rows))
         });
