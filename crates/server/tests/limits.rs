@@ -84,7 +84,7 @@ fn answers_in_files_have_limits() {
     assert_eq!(client.ask().iter().filter(|m| m.starts_with("C:")).count(), 20);
     // Those of one simple query wait for each other.
     let two = "SELECT generate_series(1, 10000)";
-    assert_eq!(client.query(&format!("{two}; {two}")), ["E:53400", "Z:I"]);
+    assert_eq!(client.query(&format!("{two}; {two}"))[10_001..], ["C:SELECT 10000", "E:53400", "Z:I"]);
     // Portals, too.
     let open = |client: &mut Client, name: &str| {
         client.parse("", "SELECT generate_series(1, 10000)", &[]).bind(name, "", &[]).execute(name, 1).sync();
