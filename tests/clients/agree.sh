@@ -34,10 +34,10 @@ for driver in psycopg sqlalchemy asyncpg; do
     "$python" -c "import $driver" 2>/dev/null && agree $driver "$python" "$here/${driver}_agree.py"
 done
 "$python" -c "import psycopg" 2>/dev/null && agree psql_completion "$python" "$here/psql_completion.py"
-# Sizes, ports and the widths that follow from them are each server's own.
+# Sizes, names, ports and the widths that follow from them are each server's own.
 commands() {
     psql "$PLANARIA_DSN" -X -a -f "$here/psql_commands.sql" 2>&1 |
-        sed -E 's/^psql:[^ ]*: //; s/[0-9]+ (bytes|kB|MB)/SIZE/g; s/port "[0-9]+"/port "PORT"/; s/ +/ /g; s/--+/--/g; /^LOCATION:/d'
+        sed -E 's/^psql:[^ ]*: //; s/[0-9]+ (bytes|kB|MB)/SIZE/g; s/(database|port) "[a-z0-9]+"/\1 "IT"/g; s/ +/ /g; s/--+/--/g; /^LOCATION:/d'
 }
 command -v psql >/dev/null && agree psql_commands commands
 if [ -d "${NODE_DIR:-}/node_modules/pg-cursor" ]; then
