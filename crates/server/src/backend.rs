@@ -490,6 +490,10 @@ impl Backend {
         if statement.kind() != StatementKind::Program {
             self.after_utility(&done);
         }
+        if matches!(statement.kind(), StatementKind::Commit | StatementKind::Rollback) {
+            // Another may begin before the client is told of its turn.
+            self.end_of_transaction();
+        }
         Ok(done)
     }
 
