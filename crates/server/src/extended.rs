@@ -250,7 +250,8 @@ impl Backend {
         }
         self.check_failed(false)?;
         let (limits, room) = (Limits::of(&self.shared.config), self.room.clone());
-        let count = self.with_session(false, |session, reply| {
+        let begin = self.reply.len();
+        let outcome = self.with_session(false, |session, reply| {
             let rows = session.fetch(name, rows_max)?;
             let start = reply.len();
             let mut overflow = Overflow::new(start, limits, &room);
@@ -260,7 +261,8 @@ impl Backend {
             }
             reply.spooled(start, overflow.spool.finish());
             Ok(rows.len() as u64)
-        })?;
+        });
+        let count = outcome.inspect_err(|_| self.reply.truncate(begin))?;
         self.end_of_fetch(count, rows_max);
         Ok(())
     }
