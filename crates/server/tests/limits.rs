@@ -106,6 +106,7 @@ fn answers_in_files_have_limits() {
     assert_eq!(open(&mut third, "a"), ["1", "2", "D:1", "s", "Z:T"]);
     client.execute("a", 0).sync();
     assert_eq!(client.ask()[9_998..], ["D:10000", "C:SELECT 9999", "Z:T"]);
+    third.query("ROLLBACK");
     // A cursor of DECLARE is fetched by Execute under the same limits.
     client.query("DECLARE c CURSOR FOR SELECT repeat('x', 100) FROM generate_series(1, 3000)");
     client.execute("c", 0).sync();
