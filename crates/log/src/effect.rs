@@ -30,6 +30,7 @@ const PHYSICAL_UPDATE: u8 = 8;
 const PHYSICAL_DELETE: u8 = 9;
 const PATCH: u8 = 10;
 const DELETE_ROW: u8 = 11;
+const PART: u8 = 12;
 
 /// One effect of a transaction that is logged by value.
 #[allow(missing_docs, reason = "the fields are what their names say")]
@@ -57,6 +58,9 @@ pub enum Effect {
     Truncate { table: TableId },
     /// A change of the catalog, in the encoding of whoever made it.
     Schema(Vec<u8>),
+    /// What stands before was all in place when what follows happened: a transaction that changed the schema
+    /// between changes of rows has several parts. In each the change of the schema, if there is one, comes first.
+    Part,
 }
 
 /// A change of one row, whatever form it was logged in. See [`Effect::logical`].
@@ -102,7 +106,9 @@ impl Effect {
             | Effect::PhysicalDelete { table, key, .. }
             | Effect::DeleteRow { table, key, .. } => RowChange::Delete { table: *table, key },
             Effect::Patch { table, key, patch } => RowChange::Patch { table: *table, key, patch },
-            Effect::Sequence { .. } | Effect::Truncate { .. } | Effect::Schema(_) => return None,
+            Effect::Sequence { .. } | Effect::Truncate { .. } | Effect::Schema(_) | Effect::Part => {
+                return None;
+            }
         })
     }
 }
@@ -319,6 +325,16 @@ impl EffectWriter<'_> {
         self.tag(TRUNCATE, table);
     }
 
+    /// The end of a part: see [`Effect::Part`].
+    pub fn part(&mut self) {
+        self.buf.push(PART);
+    }
+
+    /// Effects that were [encoded](encode_effects) before.
+    pub fn encoded(&mut self, effects: &[u8]) {
+        self.buf.extend_from_slice(effects);
+    }
+
     /// A change of the catalog.
     pub fn schema(&mut self, change: &[u8]) {
         self.buf.push(SCHEMA);
@@ -339,6 +355,19 @@ impl EffectWriter<'_> {
         varint::put(self.buf, bytes.len() as u64);
         self.buf.extend_from_slice(bytes);
     }
+}
+
+/// Effects as they will stand in a record, for [`EffectWriter::encoded`].
+pub fn encode_effects(write: impl FnOnce(&mut EffectWriter<'_>)) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write(&mut EffectWriter::new(&mut bytes));
+    bytes
+}
+
+/// Whether an effect begins with the number of a table or sequence.
+#[inline]
+fn has_id(tag: u8) -> bool {
+    !matches!(tag, SCHEMA | PART)
 }
 
 /// An effect as it stands in the log.
@@ -364,7 +393,7 @@ impl<'a> RawEffect<'a> {
     pub(crate) fn take(bytes: &mut &'a [u8]) -> Option<RawEffect<'a>> {
         let whole = *bytes;
         let (&tag, mut rest) = whole.split_first()?;
-        let id = if tag == SCHEMA { 0 } else { take_id(&mut rest)? };
+        let id = if has_id(tag) { take_id(&mut rest)? } else { 0 };
         let body = rest;
         match tag {
             INSERT | UPDATE => skip_image(&mut rest)?,
@@ -394,7 +423,7 @@ impl<'a> RawEffect<'a> {
                 varint::take(&mut rest)?;
                 rest = rest.get(1..)?;
             }
-            TRUNCATE => {}
+            TRUNCATE | PART => {}
             _ => return None,
         }
         *bytes = rest;
@@ -410,7 +439,7 @@ impl<'a> RawEffect<'a> {
     /// The table whose row it changes; `None` if it is not about a row.
     #[inline]
     pub fn table(&self) -> Option<TableId> {
-        (!matches!(self.tag, SEQUENCE | TRUNCATE | SCHEMA)).then_some(TableId(self.id))
+        (!matches!(self.tag, SEQUENCE | TRUNCATE | SCHEMA | PART)).then_some(TableId(self.id))
     }
 
     /// The value a sequence was moved past; `None` if it is anything else, `setval` included.
@@ -549,7 +578,7 @@ pub(crate) fn decode_effects(mut bytes: &[u8]) -> Option<Vec<Effect>> {
     let mut effects = Vec::new();
     while let Some((&tag, rest)) = bytes.split_first() {
         bytes = rest;
-        let id = if tag == SCHEMA { 0 } else { take_id(&mut bytes)? };
+        let id = if has_id(tag) { take_id(&mut bytes)? } else { 0 };
         let table = TableId(id);
         effects.push(match tag {
             INSERT => Effect::Insert { table, row: take_image(&mut bytes)? },
@@ -583,6 +612,7 @@ pub(crate) fn decode_effects(mut bytes: &[u8]) -> Option<Vec<Effect>> {
             }
             TRUNCATE => Effect::Truncate { table },
             SCHEMA => Effect::Schema(take_run(&mut bytes)?.to_vec()),
+            PART => Effect::Part,
             _ => return None,
         });
     }

@@ -56,7 +56,7 @@ mod tests;
 
 pub use batch::{Batch, Batches, Until};
 pub use device::{Device, DeviceFile, DeviceLock, DirectoryDevice};
-pub use effect::{ChangeBuf, Effect, EffectWriter, Patch, RawEffect, RawEffects, RowChange};
+pub use effect::{ChangeBuf, Effect, EffectWriter, Patch, RawEffect, RawEffects, RowChange, encode_effects};
 pub use inventory::{RunInfo, SegmentInfo};
 pub use log::{Durable, Log};
 pub use reader::{LogReader, LogSummary};

@@ -81,6 +81,12 @@ pub(crate) struct Shared {
 }
 
 impl Log {
+    /// Ends logging for good: memory is not what the log says, so nothing may be logged after it.
+    pub fn fail(&self, error: Error) {
+        self.shared.fail(error);
+        self.shared.end_of_round();
+    }
+
     /// A log that keeps nothing: commits are durable at once, epochs go on. `lock` is kept as long as
     /// the log lives.
     pub fn off(clock: Arc<CommitClock>, options: &Options, lock: Option<DeviceLock>) -> Result<Log> {

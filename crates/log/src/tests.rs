@@ -53,6 +53,7 @@ fn effect() -> impl Strategy<Value = Effect> {
         }),
         table().prop_map(|table| Effect::Truncate { table }),
         bytes().prop_map(Effect::Schema),
+        Just(Effect::Part),
     ]
 }
 
@@ -91,6 +92,7 @@ fn put(buf: &mut Vec<u8>, record: &Record) {
                     Effect::Sequence { sequence, last, called } => w.sequence(*sequence, *last, *called),
                     Effect::Truncate { table } => w.truncate(*table),
                     Effect::Schema(change) => w.schema(change),
+                    Effect::Part => w.part(),
                 }
             }
         }),

@@ -1,12 +1,12 @@
 //! Logs of every format that was ever released can still be read, and the current format is written
 //! byte for byte as it is documented in `docs/formats/log.md`.
 //!
-//! `formats/v3` was made by `write_example` below, `formats/v2` by what it was before epochs had times,
-//! `formats/v1` before there were physical and physiological effects.
+//! `formats/v4` was made by `write_example` below, `formats/v3` by what it was before records had parts,
+//! `formats/v2` before epochs had times, `formats/v1` before there were physical and physiological effects.
 
 use planaria_base::clock::CommitClock;
 use planaria_base::{Epoch, ProcedureId, SequenceId, TableId, WallClock};
-use planaria_log::{DirectoryDevice, LogReader, Options, PlannerVersion, Until};
+use planaria_log::{DirectoryDevice, LogReader, Options, PlannerVersion, Until, encode_effects};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,6 +55,14 @@ fn write_example(path: &Path) {
                 e.truncate(TableId(3));
                 e.schema(&[0xee; 130]);
             });
+            let commit = workers[1].enter().unwrap();
+            let ts = clock.draw();
+            commit.effects(ts, |e| {
+                e.insert(TableId(1), &[2]);
+                e.part();
+                e.schema(b"DROP TABLE t");
+                e.encoded(&encode_effects(|e| e.insert(TableId(1), &[3])));
+            });
             let commit = workers[0].enter().unwrap();
             let ts = clock.draw();
             commit.effects(ts, |e| {
@@ -101,13 +109,13 @@ fn the_current_format_is_written_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     write_example(dir.path());
     if std::env::var_os("PLANARIA_BLESS").is_some() {
-        std::fs::create_dir_all(golden("v3")).unwrap();
+        std::fs::create_dir_all(golden("v4")).unwrap();
         for (name, bytes) in files(dir.path()) {
-            std::fs::write(golden("v3").join(name), bytes).unwrap();
+            std::fs::write(golden("v4").join(name), bytes).unwrap();
         }
-        std::fs::write(golden("v3.txt"), text(dir.path())).unwrap();
+        std::fs::write(golden("v4.txt"), text(dir.path())).unwrap();
     }
-    assert!(files(dir.path()) == files(&golden("v3")), "the format changed: it needs a new version");
+    assert!(files(dir.path()) == files(&golden("v4")), "the format changed: it needs a new version");
 }
 
 fn copy_of(version: &str) -> tempfile::TempDir {
@@ -120,7 +128,7 @@ fn copy_of(version: &str) -> tempfile::TempDir {
 
 #[test]
 fn every_version_is_read() {
-    for version in ["v1", "v2", "v3"] {
+    for version in ["v1", "v2", "v3", "v4"] {
         let expected = std::fs::read_to_string(golden(&format!("{version}.txt"))).unwrap();
         assert_eq!(text(copy_of(version).path()), expected, "{version}");
     }
@@ -128,7 +136,9 @@ fn every_version_is_read() {
 
 #[test]
 fn epochs_have_times_from_version_3_on() {
-    for (version, time) in [("v2", None), ("v3", Some(815_000_000_000_000))] {
+    for (version, time) in
+        [("v2", None), ("v3", Some(815_000_000_000_000)), ("v4", Some(815_000_000_000_000))]
+    {
         let dir = copy_of(version);
         let reader = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).unwrap();
         for batch in reader.batches(Epoch(0)) {
@@ -170,9 +180,9 @@ fn a_log_of_version_1_is_gone_on_with() {
 #[test]
 fn a_later_version_is_refused_with_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
-    for (name, mut bytes) in files(&golden("v3")) {
+    for (name, mut bytes) in files(&golden("v4")) {
         if name == "manifest" {
-            bytes[12] = 4;
+            bytes[12] = 5;
             let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..8]), &bytes[12..]);
             bytes[8..12].copy_from_slice(&crc.to_le_bytes());
         }
@@ -180,6 +190,6 @@ fn a_later_version_is_refused_with_what_to_do() {
     }
     let error = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).err().unwrap();
     assert_eq!(error.sqlstate().as_str(), "0A000");
-    assert!(error.to_string().contains("has log format 4, this program reads formats 1 to 3"), "{error}");
+    assert!(error.to_string().contains("has log format 5, this program reads formats 1 to 4"), "{error}");
     assert!(error.fields().hint.is_some());
 }

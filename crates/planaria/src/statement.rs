@@ -45,7 +45,7 @@ pub enum StatementKind {
     Rollback,
     /// SAVEPOINT, RELEASE, ROLLBACK TO
     Savepoint,
-    /// A change of the schema: a transaction of its own.
+    /// A change of the schema.
     Schema,
     /// Anything else: settings, EXPLAIN, prepared statements.
     Utility,

@@ -88,6 +88,7 @@ fn rewrite(from: &Path, to: &Path, planner_version: PlannerVersion, change: &mut
                                     w.sequence(*sequence, *last, *called)
                                 }
                                 Effect::Schema(text) => w.schema(text),
+                                Effect::Part => w.part(),
                                 other => panic!("{other:?} in a command log"),
                             }
                         }

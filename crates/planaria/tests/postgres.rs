@@ -104,4 +104,4 @@ macro_rules! scripts {
     };
 }
 
-scripts! { ddl plpgsql read_only rights }
+scripts! { ddl plpgsql read_only rights schema_blocks }

@@ -400,6 +400,20 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// on. At first they do not.
     fn keep_before_images(&self, txn: &mut Self::Txn, keep: bool);
 
+    /// The same from now on, for what the running transaction has written as well. What it has read must
+    /// hold ([`Protocol::validate`]), and nobody else may commit meanwhile.
+    fn keep_before_images_now(&self, txn: &mut Self::Txn) -> Result<(), Conflict> {
+        self.keep_before_images(txn, true);
+        Ok(())
+    }
+
+    /// From now on nobody else runs transactions, or no longer so. Others may have some open: while this
+    /// worker is alone, they do nothing but take them back. What an alone worker reads holds, and rows that
+    /// others have claimed are changed all the same: whoever claimed one will not be able to commit.
+    fn alone(&self, txn: &mut Self::Txn, alone: bool) {
+        let _ = (txn, alone);
+    }
+
     /// Calls `f` with the net effect on each row, once per row, in the order of the rows' first writes.
     /// Whoever applies them to a copy of the tables deletes all old rows first and then adds the new
     /// ones: unique keys may have wandered between rows.

@@ -51,6 +51,9 @@
 //! **Snapshots.** While one is open ([`crate::snapshot`]), a commit keeps the old image of every row that the
 //! snapshot sees before it changes the row or its index entries: between (3) and (4).
 //!
+//! **Alone.** A worker that is alone ([`Protocol::alone`]) validates nothing and passes claims by; it leaves their
+//! bits as they are.
+//!
 //! **What it does not do.** Rows are claimed by transactions that say so, never because they are hot. Records
 //! do not shrink.
 
@@ -242,6 +245,8 @@ pub struct SiloTxn {
     claims: Arc<Claims>,
     /// Every row is claimed before it is changed.
     claiming: bool,
+    /// Nobody else runs a transaction.
+    alone: bool,
     /// Records whose claims this transaction has.
     held: Vec<Ptr>,
     /// What the last [`Conflict::Claimed`] was about.
@@ -299,6 +304,7 @@ impl SiloTxn {
             installed: false,
             claims,
             claiming: false,
+            alone: false,
             held: Vec::new(),
             blocked: None,
         }
@@ -563,6 +569,14 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
 
     fn keep_before_images(&self, txn: &mut SiloTxn, keep: bool) {
         txn.keeps_before = keep;
+    }
+
+    fn keep_before_images_now(&self, txn: &mut SiloTxn) -> Result<(), Conflict> {
+        txn.keep_before_now()
+    }
+
+    fn alone(&self, txn: &mut SiloTxn, alone: bool) {
+        txn.alone = alone;
     }
 
     fn writes(&self, txn: &SiloTxn, f: &mut dyn FnMut(Write<'_>)) {

@@ -289,8 +289,9 @@ impl Driver<'_> {
                     target.call(ts, call).map_err(|e| at(e, ts))?;
                 }
                 RecordBody::Effects(effects) => {
-                    changed |=
-                        effects.iter().any(|e| matches!(e, Effect::Schema(_) | Effect::Truncate { .. }));
+                    changed |= effects
+                        .iter()
+                        .any(|e| matches!(e, Effect::Schema(_) | Effect::Truncate { .. } | Effect::Part));
                     target.effects(ts, effects).map_err(|e| at(e, ts))?;
                 }
             }

@@ -419,13 +419,8 @@ impl Backend {
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
                 "SAVEPOINT can only be used in transaction blocks",
             )),
-            StatementKind::Schema => {
-                // A change of the schema is a transaction of its own.
-                self.commit_implicit()?;
-                Ok(false)
-            }
             StatementKind::Savepoint => Ok(false),
-            StatementKind::Program | StatementKind::Utility => {
+            StatementKind::Program | StatementKind::Schema | StatementKind::Utility => {
                 if several {
                     self.begin_implicit()?;
                 }

@@ -23,8 +23,7 @@
 //! from, are on disk. No error of one client is felt by another: a panic of the engine ends one connection;
 //! a client that does not read is closed; messages and answers have limits.
 //!
-//! **Transactions** are those of PostgreSQL ([`backend`]), but for schema changes, which are transactions
-//! of their own.
+//! **Transactions** are those of PostgreSQL ([`backend`]).
 
 mod auth;
 mod backend;

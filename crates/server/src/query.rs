@@ -1,8 +1,7 @@
 //! Simple query: a text of any number of statements, all or nothing.
 //!
 //! As in PostgreSQL: the whole text is parsed before anything of it runs; several statements are one
-//! transaction unless they say BEGIN and COMMIT themselves. Unlike in PostgreSQL, a change of the schema
-//! commits what stands before it and is a transaction of its own.
+//! transaction unless they say BEGIN and COMMIT themselves, changes of the schema among them.
 
 use crate::backend::{Backend, How};
 use crate::copy;

@@ -95,12 +95,50 @@ fn several_statements_of_a_query_are_one_transaction() {
     assert_eq!(client.query("SELECT count(*) FROM account"), ["T", "D:3", "C:SELECT 1", "Z:I"]);
     assert_eq!(client.query("COMMIT"), ["N:01000", "C:COMMIT", "Z:I"]);
     assert_eq!(client.query("SAVEPOINT a; SELECT 1"), ["E:25P01", "Z:I"]);
-    // A change of the schema is a transaction of its own.
+    // Changes of the schema are part of it.
     assert_eq!(
         client.query("INSERT INTO account VALUES (4, 1); CREATE TABLE other (n int); SELECT 1/0"),
         ["C:INSERT 0 1", "C:CREATE TABLE", "E:22012", "Z:I"]
     );
-    assert_eq!(client.query("SELECT count(*) FROM account"), ["T", "D:4", "C:SELECT 1", "Z:I"]);
+    assert_eq!(client.query("SELECT count(*) FROM account"), ["T", "D:3", "C:SELECT 1", "Z:I"]);
+    assert_eq!(client.query("SELECT * FROM other"), ["E:42P01", "Z:I"]);
+    assert_eq!(
+        client.query("CREATE TABLE other (n int); INSERT INTO other VALUES (1); SELECT * FROM other"),
+        ["C:CREATE TABLE", "C:INSERT 0 1", "T", "D:1", "C:SELECT 1", "Z:I"]
+    );
+}
+
+#[test]
+fn the_schema_changes_in_transaction_blocks() {
+    let running = accounts();
+    let (mut client, mut other) = (running.client(), running.client());
+    assert_eq!(client.query("BEGIN"), ["C:BEGIN", "Z:T"]);
+    assert_eq!(client.query("INSERT INTO account VALUES (3, 1)"), ["C:INSERT 0 1", "Z:T"]);
+    assert_eq!(client.query("CREATE TABLE other (n int PRIMARY KEY)"), ["C:CREATE TABLE", "Z:T"]);
+    assert_eq!(client.query("SAVEPOINT a"), ["C:SAVEPOINT", "Z:T"]);
+    assert_eq!(client.query("INSERT INTO other VALUES (1), (1)"), ["E:23505", "Z:E"]);
+    assert_eq!(client.query("ROLLBACK TO a"), ["C:ROLLBACK", "Z:T"]);
+    assert_eq!(client.query("INSERT INTO other VALUES (1)"), ["C:INSERT 0 1", "Z:T"]);
+    // Meanwhile others wait, with patience that can end; who looks at the catalogs does not.
+    assert_eq!(other.query("SET lock_timeout = 20"), ["C:SET", "Z:I"]);
+    assert_eq!(other.query("SELECT * FROM account"), ["E:55P03", "Z:I"]);
+    assert_eq!(
+        other.query("SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'"),
+        ["T", "D:1", "C:SELECT 1", "Z:I"]
+    );
+    assert_eq!(client.query("COMMIT"), ["C:COMMIT", "Z:I"]);
+    assert_eq!(other.query("SELECT * FROM other"), ["T", "D:1", "C:SELECT 1", "Z:I"]);
+    assert_eq!(
+        client.query("BEGIN; DROP TABLE other; DELETE FROM account"),
+        ["C:BEGIN", "C:DROP TABLE", "C:DELETE 3", "Z:T"]
+    );
+    assert_eq!(client.query("ROLLBACK"), ["C:ROLLBACK", "Z:I"]);
+    assert_eq!(other.query("SELECT count(*) FROM account, other"), ["T", "D:3", "C:SELECT 1", "Z:I"]);
+    // A connection that ends in mid-block keeps nobody waiting.
+    assert_eq!(client.query("BEGIN; DROP TABLE other"), ["C:BEGIN", "C:DROP TABLE", "Z:T"]);
+    drop(client);
+    assert_eq!(other.query("SET lock_timeout = 0"), ["C:SET", "Z:I"]);
+    assert_eq!(other.query("SELECT * FROM other"), ["T", "D:1", "C:SELECT 1", "Z:I"]);
 }
 
 #[test]

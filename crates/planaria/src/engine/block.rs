@@ -1,15 +1,41 @@
 //! Transactions of several statements: BEGIN, COMMIT, ROLLBACK, savepoints; statements named by PREPARE.
 
 use super::reading::end_of;
+use super::schema_block::{Shared, key_of_another};
 use super::session::{Block, LogAs, SessionCore, not_serialized, schema_changed};
 use super::statement::done;
+use super::user::Identity;
 use crate::session::StatementResult;
 use crate::ticket::Ticket;
 use planaria_base::limits::ATTEMPTS_MAX;
 use planaria_base::{Epoch, Error, Result, SqlState};
 use planaria_exec::Interrupt;
-use planaria_protocol::{Backoff, Conflict, Protocol};
+use planaria_protocol::{Backoff, Conflict, Protocol, Savepoint};
 use planaria_sql::ast::Transaction;
+
+/// A savepoint.
+pub(super) struct Mark<P: Protocol> {
+    name: String,
+    pub(super) at: At<P>,
+    identity: Identity,
+}
+
+/// Where it goes back to.
+pub(super) enum At<P: Protocol> {
+    /// A point in the protocol's transaction.
+    Transaction(Savepoint),
+    /// So many parts of a block that has changed the schema, and the schema of then.
+    Part(usize, Shared<P>),
+}
+
+impl<P: Protocol> Clone for At<P> {
+    fn clone(&self) -> At<P> {
+        match self {
+            At::Transaction(savepoint) => At::Transaction(*savepoint),
+            At::Part(parts, snapshot) => At::Part(*parts, snapshot.clone()),
+        }
+    }
+}
 
 /// A savepoint that does not exist (3B001), or one outside of a transaction (25P01).
 fn no_savepoint(name: &str) -> Error {
@@ -50,11 +76,12 @@ impl<P: Protocol> SessionCore<P> {
             }
             Transaction::Savepoint(name) => {
                 self.in_a_block("SAVEPOINT")?;
-                let savepoint = match self.reading.as_deref_mut() {
-                    Some(reading) => reading.reader.savepoint(&mut reading.txn),
-                    None => self.engine.protocol.savepoint(&mut self.txn),
+                let at = match self.reading.as_deref_mut() {
+                    Some(reading) => At::Transaction(reading.reader.savepoint(&mut reading.txn)),
+                    None if self.changing.is_some() => self.savepoint_of_part()?,
+                    None => At::Transaction(self.engine.protocol.savepoint(&mut self.txn)),
                 };
-                self.savepoints.push((name.clone(), savepoint, self.effects.len(), self.user.now));
+                self.savepoints.push(Mark { name: name.clone(), at, identity: self.user.now });
                 Ok(done("SAVEPOINT"))
             }
             Transaction::Release(name) => {
@@ -67,16 +94,23 @@ impl<P: Protocol> SessionCore<P> {
                 self.in_a_block("ROLLBACK TO SAVEPOINT")?;
                 let at = self.savepoint_at(name)?;
                 self.release_to(at + 1);
-                let (savepoint, identity) = (self.savepoints[at].1, self.savepoints[at].3);
+                let (at, identity) = (self.savepoints[at].at.clone(), self.savepoints[at].identity);
                 self.user.back_to(identity);
                 self.mirror_user();
                 // A transaction that cannot be serialized is not mended by going back.
                 if !self.doomed {
-                    if self.reading.is_none() {
-                        let snapshot = self.snapshot.clone();
-                        self.engine.gate.enter(self.worker);
-                        self.engine.protocol.rollback_to(&mut self.txn, savepoint, &snapshot.tables);
-                        self.leave();
+                    match at {
+                        At::Part(parts, snapshot) => self.back_to_part(parts, &snapshot)?,
+                        At::Transaction(savepoint) if self.reading.is_none() => {
+                            let snapshot = self.snapshot.clone();
+                            // As in `abandon`.
+                            let inside = self.engine.gate.try_enter(self.worker);
+                            self.engine.protocol.rollback_to(&mut self.txn, savepoint, &snapshot.tables);
+                            if inside {
+                                self.leave();
+                            }
+                        }
+                        At::Transaction(_) => {}
                     }
                     self.block = Block::Open;
                 }
@@ -105,13 +139,13 @@ impl<P: Protocol> SessionCore<P> {
     }
 
     fn savepoint_at(&self, name: &str) -> Result<usize> {
-        self.savepoints.iter().rposition(|(n, ..)| n == name).ok_or_else(|| no_savepoint(name))
+        self.savepoints.iter().rposition(|mark| mark.name == name).ok_or_else(|| no_savepoint(name))
     }
 
     /// Releases the savepoints from number `len` on.
     fn release_to(&mut self, len: usize) {
         while self.savepoints.len() > len {
-            if let Some((_, savepoint, ..)) = self.savepoints.pop()
+            if let Some(Mark { at: At::Transaction(savepoint), .. }) = self.savepoints.pop()
                 && self.reading.is_none()
             {
                 self.engine.protocol.release(&mut self.txn, savepoint);
@@ -144,15 +178,23 @@ impl<P: Protocol> SessionCore<P> {
             let epoch = reading.open.epoch;
             return Ok(self.commit_reading(epoch));
         }
+        if self.changing.is_some() {
+            self.release_to(0);
+            let outcome = self.commit_schema_block();
+            self.end_block(outcome.is_ok());
+            let (ts, logged) = outcome?;
+            self.pending = self.ticket(ts, logged);
+            return Ok(done("COMMIT"));
+        }
         let mut outcome = Ok(());
-        self.engine.gate.enter(self.worker);
+        let inside = self.go_in();
         let snapshot = self.snapshot.clone();
         let stale = self.is_stale();
         self.release_to(0);
-        let committed = if stale {
-            Err(Interrupt::Error(schema_changed()))
-        } else {
-            self.commit(&snapshot, LogAs::Values)
+        let committed = match inside {
+            Err(error) => Err(Interrupt::Error(error)),
+            Ok(()) if stale => Err(Interrupt::Error(schema_changed())),
+            Ok(()) => self.commit(&snapshot, LogAs::Values),
         };
         let ticket = match committed {
             Ok((ts, logged)) => {
@@ -183,10 +225,8 @@ impl<P: Protocol> SessionCore<P> {
             return;
         }
         if self.reading.is_none() {
-            self.engine.gate.enter(self.worker);
             let snapshot = self.snapshot.clone();
-            self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
-            self.leave();
+            self.abandon(&snapshot);
         }
         self.end_block(false);
     }
@@ -235,7 +275,9 @@ impl<P: Protocol> SessionCore<P> {
         }
         let notices = self.notices.len();
         let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
-        self.engine.gate.enter(self.worker);
+        if let Err(error) = self.go_in() {
+            return self.fail_block_on_error(Err(error));
+        }
         let snapshot = self.snapshot.clone();
         let outcome = loop {
             if self.is_stale() {
@@ -261,10 +303,11 @@ impl<P: Protocol> SessionCore<P> {
             self.notices.truncate(notices);
             self.rows.clear();
             self.sunk = 0;
-            if cause == Conflict::Claimed {
+            if cause == Conflict::Claimed && self.changing.is_some() {
+                break Err(key_of_another());
+            } else if cause == Conflict::Claimed {
                 self.leave();
-                let waited = self.await_claim();
-                self.engine.gate.enter(self.worker);
+                let waited = self.await_claim().and_then(|waited| self.go_in().map(|()| waited));
                 match waited {
                     // It may have waited for what it read before.
                     Ok(Ok(())) if !self.engine.protocol.validate(&mut self.txn) => {

@@ -17,9 +17,7 @@ use std::collections::BTreeSet;
 impl<P: Protocol> SessionCore<P> {
     /// The plan of a statement, a line a row.
     pub(super) fn explain(&mut self, statement: &Statement, _text: &str) -> Result<StatementResult> {
-        self.enter();
-        let snapshot = self.snapshot.clone();
-        self.leave();
+        let snapshot = self.schema();
         let (lines, needs) = lower::explain_statement(&snapshot.catalog, statement, &ParamTypes::default())?;
         needs.iter().try_for_each(|r| snapshot.catalog.require(self.user.current(), r))?;
         Ok(lines_result(lines))
@@ -55,9 +53,7 @@ impl<P: Protocol> SessionCore<P> {
         name: &Name,
         types: Option<&[TypeName]>,
     ) -> Result<StatementResult> {
-        self.enter();
-        let snapshot = self.snapshot.clone();
-        self.leave();
+        let snapshot = self.schema();
         let local = name.parts.last().map_or("", String::as_str);
         let wanted: Option<Vec<String>> = types.map(|ts| {
             ts.iter()

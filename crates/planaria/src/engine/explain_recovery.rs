@@ -14,9 +14,7 @@ use planaria_storage::Header;
 impl<P: Protocol> SessionCore<P> {
     /// The scheme, how each procedure's calls are logged and cut, blocks, and what runs alone, a line a row.
     pub(super) fn explain_recovery(&mut self) -> Result<StatementResult> {
-        self.enter();
-        let snapshot = self.snapshot.clone();
-        self.leave();
+        let snapshot = self.schema();
         let engine = &self.engine;
         let (scheme, threads) = engine.replays_with;
         let mut lines =

@@ -12,11 +12,26 @@
 //!
 //! An interactive transaction stands inside only while one of its statements runs. A schema change
 //! in between leaves it with an old snapshot; its next statement finds that and ends in 40001.
+//!
+//! A transaction block that changes the schema keeps the gate closed until its end
+//! ([`schema_block`](super::schema_block)), which may be long: who waits at the gate does so with patience that
+//! can end. What takes a transaction back does not wait: nothing of it was there for others.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::{Error, Result, SqlState, WorkerId};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How often whoever waits is asked whether it goes on waiting.
+const LOOK: Duration = Duration::from_millis(20);
+/// Looks at the seats before whoever closes the gate begins to sleep between two.
+const LOOKS_AWAKE: u32 = 1_000;
+/// How long it sleeps.
+const NAP: Duration = Duration::from_micros(100);
+
+/// Asked now and then by whoever waits: whether to go on waiting.
+pub(crate) type Patience<'p> = &'p mut dyn FnMut() -> bool;
 
 #[repr(align(128))]
 #[derive(Default)]
@@ -28,10 +43,11 @@ struct Seat {
 pub(crate) struct Gate {
     seats: Box<[Seat]>,
     closed: AtomicBool,
-    /// Held by the schema change under way.
-    exclusive: Mutex<()>,
+    /// A transaction block has closed it, and keeps it so until its end.
+    held: AtomicBool,
+    /// Whether a schema change is under way, or about to be.
+    taken: Mutex<bool>,
     reopened: Condvar,
-    waiting: Mutex<()>,
     free: Mutex<Vec<u16>>,
     /// The last seat, for whoever opens a snapshot for a checkpoint: no flood of sessions keeps it out.
     apart: Mutex<()>,
@@ -40,10 +56,7 @@ pub(crate) struct Gate {
 }
 
 /// A schema change has the engine for itself as long as this lives.
-pub(crate) struct Exclusive<'g> {
-    gate: &'g Gate,
-    _exclusive: MutexGuard<'g, ()>,
-}
+pub(crate) struct Exclusive<'g>(&'g Gate);
 
 /// Seats for sessions.
 const SESSIONS_MAX: usize = WORKERS_MAX - 1;
@@ -66,9 +79,9 @@ impl Gate {
         Gate {
             seats: (0..WORKERS_MAX).map(|_| Seat::default()).collect(),
             closed: AtomicBool::new(false),
-            exclusive: Mutex::new(()),
+            held: AtomicBool::new(false),
+            taken: Mutex::new(false),
             reopened: Condvar::new(),
-            waiting: Mutex::new(()),
             free: Mutex::new((0..SESSIONS_MAX as u16).rev().collect()),
             apart: Mutex::new(()),
             seats_used: AtomicU64::new(0),
@@ -97,28 +110,31 @@ impl Gate {
         self.free.lock().push(worker.0);
     }
 
-    /// Passes the gate; waits while a schema change is under way.
+    /// Passes the gate if it is open: whether it was.
     #[inline]
-    pub(crate) fn enter(&self, worker: WorkerId) {
+    pub(crate) fn try_enter(&self, worker: WorkerId) -> bool {
         let seat = &self.seats[worker.0 as usize];
         seat.inside.store(true, Ordering::SeqCst);
-        if self.closed.load(Ordering::SeqCst) {
-            self.enter_slowly(seat);
+        let open = !self.closed.load(Ordering::SeqCst);
+        if !open {
+            self.leave(worker);
         }
+        open
     }
 
+    /// Passes the gate; waits while a schema change is under way, as long as the patience lasts: whether it did.
     #[cold]
-    fn enter_slowly(&self, seat: &Seat) {
+    pub(crate) fn enter_patiently(&self, worker: WorkerId, patience: Patience<'_>) -> bool {
         loop {
-            seat.inside.store(false, Ordering::SeqCst);
-            let mut waiting = self.waiting.lock();
-            while self.closed.load(Ordering::SeqCst) {
-                self.reopened.wait(&mut waiting);
+            if self.try_enter(worker) {
+                return true;
             }
-            drop(waiting);
-            seat.inside.store(true, Ordering::SeqCst);
-            if !self.closed.load(Ordering::SeqCst) {
-                return;
+            let mut taken = self.taken.lock();
+            while self.closed.load(Ordering::SeqCst) {
+                if !patience() {
+                    return false;
+                }
+                self.reopened.wait_for(&mut taken, LOOK);
             }
         }
     }
@@ -136,23 +152,71 @@ impl Gate {
 
     /// Closes the gate behind the last transaction inside. The caller must not stand inside.
     pub(crate) fn close(&self) -> Exclusive<'_> {
-        let exclusive = self.exclusive.lock();
+        self.close_patiently(&mut || true);
+        Exclusive::closed(self)
+    }
+
+    /// The same as long as the patience lasts: whether it did. Then it is the caller's to [open](Self::open).
+    pub(crate) fn close_patiently(&self, patience: Patience<'_>) -> bool {
+        let mut taken = self.taken.lock();
+        while *taken {
+            if !patience() {
+                return false;
+            }
+            self.reopened.wait_for(&mut taken, LOOK);
+        }
+        *taken = true;
+        drop(taken);
         self.closed.store(true, Ordering::SeqCst);
+        let mut looks = 0;
         let used = &self.seats[..self.seats_used.load(Ordering::SeqCst) as usize];
         for seat in used.iter().chain(&self.seats[SESSIONS_MAX..]) {
             while seat.inside.load(Ordering::SeqCst) {
-                std::thread::yield_now();
+                looks += 1;
+                if looks < LOOKS_AWAKE {
+                    std::thread::yield_now();
+                } else if patience() {
+                    std::thread::sleep(NAP);
+                } else {
+                    self.open();
+                    return false;
+                }
             }
         }
-        Exclusive { gate: self, _exclusive: exclusive }
+        true
+    }
+
+    /// Whoever has closed it keeps it closed beyond the statement.
+    pub(crate) fn hold(&self) {
+        self.held.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a transaction block keeps it closed.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held.load(Ordering::SeqCst)
+    }
+
+    /// Opens the gate, by who closed it.
+    pub(crate) fn open(&self) {
+        let mut taken = self.taken.lock();
+        debug_assert!(*taken, "a gate is opened by who closed it");
+        *taken = false;
+        self.held.store(false, Ordering::SeqCst);
+        self.closed.store(false, Ordering::SeqCst);
+        self.reopened.notify_all();
+    }
+}
+
+impl Exclusive<'_> {
+    /// Of a gate that the caller has closed.
+    pub(crate) fn closed(gate: &Gate) -> Exclusive<'_> {
+        Exclusive(gate)
     }
 }
 
 impl Drop for Exclusive<'_> {
     fn drop(&mut self) {
-        let _waiting = self.gate.waiting.lock();
-        self.gate.closed.store(false, Ordering::SeqCst);
-        self.gate.reopened.notify_all();
+        self.0.open();
     }
 }
 
@@ -170,7 +234,7 @@ mod tests {
                 scope.spawn(|| {
                     let worker = gate.sit_down().expect("a seat");
                     while changes.load(Ordering::SeqCst) < 100 {
-                        gate.enter(worker);
+                        assert!(gate.enter_patiently(worker, &mut || true));
                         inside.fetch_add(1, Ordering::SeqCst);
                         assert!(!changing.load(Ordering::SeqCst));
                         inside.fetch_sub(1, Ordering::SeqCst);
@@ -188,5 +252,27 @@ mod tests {
                 changes.fetch_add(1, Ordering::SeqCst);
             }
         });
+    }
+
+    #[test]
+    fn whoever_waits_can_give_up() {
+        let gate = Gate::new();
+        let worker = gate.sit_down().expect("a seat");
+        let twice = |left: &mut u32| {
+            *left = left.saturating_sub(1);
+            *left > 0
+        };
+        let alone = gate.close();
+        let mut left = 2;
+        assert!(!gate.try_enter(worker) && !gate.enter_patiently(worker, &mut || twice(&mut left)));
+        left = 2;
+        assert!(!gate.close_patiently(&mut || twice(&mut left)), "another has closed it");
+        drop(alone);
+        assert!(gate.try_enter(worker));
+        left = 2;
+        assert!(!gate.close_patiently(&mut || twice(&mut left)), "somebody is inside");
+        gate.leave(worker);
+        drop(gate.close());
+        assert!(gate.enter_patiently(worker, &mut || true));
     }
 }

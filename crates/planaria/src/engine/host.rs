@@ -172,6 +172,15 @@ pub(crate) enum SequenceEffect {
     Set(SequenceId, i64, bool),
 }
 
+impl SequenceEffect {
+    /// Which one.
+    pub(crate) fn sequence(&self) -> SequenceId {
+        match *self {
+            SequenceEffect::Drawn(id, _) | SequenceEffect::Set(id, ..) => id,
+        }
+    }
+}
+
 /// See the module's head.
 pub(crate) struct SessionHost<'a, H: Header> {
     pub(crate) snapshot: &'a Snapshot<H>,

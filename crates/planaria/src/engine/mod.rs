@@ -2,12 +2,14 @@
 //!
 //! * [`snapshot`]: one catalog version with its tables and compiled procedures; [`plan`]: how their calls
 //!   are logged and replayed;
-//! * [`session`]: attempts and commits; [`statement`]: what kind of statement goes where;
+//! * [`session`]: attempts and commits; [`statement`]: what kind of statement goes where; [`named`]: those that
+//!   have names;
 //! * [`reading`]: transactions and statements that read a snapshot of an epoch;
 //! * [`serve`]: statements as a server runs them: their rows lent, the disk not waited for;
 //! * [`user`]: who a session is; [`permit`]: what that role may run;
 //! * [`host`]: what a running program may ask (inputs, sequences, messages);
-//! * [`schema`]: changes of the catalog, behind the [`gate`];
+//! * [`schema`]: changes of the catalog, behind the [`gate`]; [`rewrite`]: what they do to stored rows;
+//!   [`schema_block`]: the same in transaction blocks;
 //! * [`waiting`]: rows that others have claimed; [`sweeper`]: old versions that nobody needs any more;
 //! * [`memory`]: what may be taken of the machine's;
 //! * [`replay`]: the engine's side of recovery; [`checkpoint`]: that of checkpoints;
@@ -30,6 +32,7 @@ mod gate;
 mod graph;
 mod host;
 mod memory;
+mod named;
 mod origin;
 mod permit;
 mod pieces;
@@ -37,7 +40,9 @@ mod plan;
 mod reading;
 mod record;
 mod replay;
+mod rewrite;
 mod schema;
+mod schema_block;
 mod sequence;
 mod serve;
 mod session;
@@ -535,7 +540,8 @@ impl<P: Protocol> EngineApi for Handle<P> {
     }
 
     fn close(&self) -> Result<()> {
-        if self.0.checkpoint_on_close {
+        // A block that is changing the schema will not be committed any more, and must not be waited for.
+        if self.0.checkpoint_on_close && !self.0.gate.is_held() {
             self.0.checkpoint(&|| Ok(()))?;
         }
         self.flush()
@@ -678,6 +684,6 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
         std::mem::take(&mut self.notices)
     }
     fn catalog(&mut self) -> Arc<Catalog> {
-        self.engine.snapshot.load().catalog.clone()
+        self.newest_catalog()
     }
 }

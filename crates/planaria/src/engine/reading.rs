@@ -91,8 +91,12 @@ impl<P: Protocol> OpenSnapshot<P> {
         inside: impl FnOnce(&Snapshot<P::Header>) -> T,
     ) -> Result<(OpenSnapshot<P>, T)> {
         let mut backoff = Backoff::new(u64::from(worker.0) + 1);
-        engine.gate.enter(worker);
         let epoch = loop {
+            // A change of the schema may be under way for long.
+            if !engine.gate.enter_patiently(worker, &mut || goes_on().is_ok()) {
+                goes_on()?;
+                continue;
+            }
             if let Some(epoch) = engine.protocol.open_snapshot(&engine.clock) {
                 break epoch;
             }
@@ -100,7 +104,6 @@ impl<P: Protocol> OpenSnapshot<P> {
             engine.gate.leave(worker);
             goes_on()?;
             backoff.wait();
-            engine.gate.enter(worker);
         };
         let schema = Arc::new(engine.snapshot.load_full());
         match engine.log.get() {
@@ -154,7 +157,11 @@ pub(super) fn read_only(command: &str) -> Error {
 }
 
 impl<P: Protocol> SessionCore<P> {
-    pub(super) fn open_reading(&self) -> Result<Box<Reading<P>>> {
+    /// Errors as [`Self::go_in`].
+    pub(super) fn open_reading(&mut self) -> Result<Box<Reading<P>>> {
+        // Where the gate is closed, waits as other statements do.
+        self.go_in()?;
+        self.leave();
         let session = i32::from(self.worker.0) + 1;
         let goes_on = || self.check_cancelled();
         let (open, ()) = OpenSnapshot::new(&self.engine, self.worker, session, &goes_on, |_| ())?;
@@ -168,11 +175,29 @@ impl<P: Protocol> SessionCore<P> {
         if let Some(reading) = &self.reading {
             return reading.open.schema.clone();
         }
-        if matches!(self.block, Block::None) {
-            self.enter();
-            self.leave();
+        if matches!(self.block, Block::None) && self.is_stale() {
+            self.refresh();
         }
         self.snapshot.clone()
+    }
+
+    /// Before the first statement of a block: the schema may have changed since BEGIN without harm. Waits where it
+    /// is changing.
+    pub(super) fn catch_up(&mut self) -> Result<()> {
+        let idle = !self.used && self.savepoints.is_empty() && self.changing.is_none();
+        if !matches!(self.block, Block::Open) || !idle || self.reading.is_some() || !P::CONCURRENT {
+            return Ok(());
+        }
+        self.go_in()?;
+        if self.is_stale() {
+            let snapshot = self.snapshot.clone();
+            self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+            self.refresh();
+            self.begin();
+            self.engine.protocol.claim_writes(&mut self.txn);
+        }
+        self.leave();
+        Ok(())
     }
 
     /// Whether a statement may not write.
@@ -258,10 +283,18 @@ impl<P: Protocol> SessionCore<P> {
     }
 
     fn begin_writing(&mut self) -> Result<()> {
-        self.enter();
-        self.begin_in_turn()?;
+        if P::CONCURRENT {
+            // A block that has done nothing yet disturbs nobody: see `catch_up`.
+            if self.is_stale() {
+                self.refresh();
+            }
+            self.begin();
+        } else {
+            self.enter()?;
+            self.begin_in_turn()?;
+            self.leave();
+        }
         self.engine.protocol.claim_writes(&mut self.txn);
-        self.leave();
         self.show_process();
         Ok(())
     }

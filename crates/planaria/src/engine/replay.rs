@@ -89,7 +89,7 @@ fn missing(what: &str, table: TableId) -> Error {
 impl<P: Protocol> Replayer for Replay<P> {
     fn call(&mut self, commit_ts: CommitTs, call: Call) -> Result<()> {
         let s = &mut self.session;
-        s.enter();
+        s.enter()?;
         let snapshot = s.snapshot.clone();
         s.engine.clock.reset_to(commit_ts);
         s.begin();
@@ -117,22 +117,25 @@ impl<P: Protocol> Replayer for Replay<P> {
 
     fn effects(&mut self, commit_ts: CommitTs, effects: Vec<Effect>) -> Result<()> {
         let s = &mut self.session;
-        for effect in &effects {
-            if let Effect::Schema(change) = effect {
-                s.replay_schema_change(change)?;
+        for part in effects.split(|effect| *effect == Effect::Part) {
+            for effect in part {
+                if let Effect::Schema(change) = effect {
+                    s.replay_schema_change(change)?;
+                }
             }
+            s.enter()?;
+            let snapshot = s.snapshot.clone();
+            s.engine.clock.reset_to(commit_ts);
+            s.begin();
+            let outcome =
+                put_in_place(s, part).and_then(|()| s.commit_unlogged(&snapshot).map_err(unexpected));
+            if outcome.is_err() {
+                s.engine.protocol.abort(&mut s.txn, &snapshot.tables);
+            }
+            s.leave();
+            outcome?;
         }
-        s.enter();
-        let snapshot = s.snapshot.clone();
-        s.engine.clock.reset_to(commit_ts);
-        s.begin();
-        let outcome =
-            put_in_place(s, &effects).and_then(|()| s.commit_unlogged(&snapshot).map_err(unexpected));
-        if outcome.is_err() {
-            s.engine.protocol.abort(&mut s.txn, &snapshot.tables);
-        }
-        s.leave();
-        outcome
+        Ok(())
     }
 
     fn progress(&mut self, progress: Progress) {
@@ -170,7 +173,7 @@ impl<P: Protocol> Target for Replay<P> {
 }
 
 /// Deletes every old row first, then adds the new ones: unique keys may have wandered between rows.
-fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effect]) -> Result<()> {
+pub(super) fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effect]) -> Result<()> {
     let snapshot = s.snapshot.clone();
     let protocol = &s.engine.protocol;
     let arena = &mut s.machine.heap_mut().arena;

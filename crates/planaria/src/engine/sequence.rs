@@ -220,6 +220,15 @@ impl SessionSequences {
         std::mem::swap(&mut self.current, other);
     }
 
+    /// `currval` is not defined any more for the sequences that are not `known`.
+    pub(crate) fn forget_unknown(&mut self, known: impl Fn(SequenceId) -> bool) {
+        for (i, current) in self.current.iter_mut().enumerate() {
+            if !known(SequenceId(i as u32)) {
+                *current = None;
+            }
+        }
+    }
+
     /// The row ids kept back belong to tables that are no more.
     pub(crate) fn forget_runs(&mut self) {
         self.runs.clear();

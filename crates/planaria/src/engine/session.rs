@@ -10,7 +10,6 @@
 //!    if what was read is consistent (validates), else it is a conflict too. What only reads, and conflicts
 //!    often or takes long, goes on in a [snapshot](super::reading).
 
-use super::gate::Exclusive;
 use super::host::{Inputs, SequenceEffect, SessionHost};
 use super::memory::Share;
 use super::reading::{Reading, TRIES};
@@ -18,7 +17,7 @@ use super::record::RowForm;
 use super::sequence::SessionSequences;
 use super::settings::Settings;
 use super::snapshot::Snapshot;
-use super::user::{Identity, User};
+use super::user::User;
 use super::waiting::Nap;
 use super::{Engine, bind, record};
 use crate::options::LogKind;
@@ -34,7 +33,7 @@ use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_exec::{Code, Context, Interrupt, Link, Machine};
 use planaria_log::{ValueWriter, WorkerLog};
-use planaria_protocol::{Backoff, Conflict, Protocol, Savepoint};
+use planaria_protocol::{Backoff, Conflict, Protocol};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,7 +96,9 @@ pub(crate) struct SessionCore<P: Protocol> {
     pub(super) pure: bool,
     /// The open transaction cannot be committed any more, whatever is rolled back in it.
     pub(super) doomed: bool,
-    pub(super) savepoints: Vec<(String, Savepoint, usize, Identity)>,
+    pub(super) savepoints: Vec<super::block::Mark<P>>,
+    /// What the open block has done to the schema.
+    pub(super) changing: Option<Box<super::schema_block::SchemaBlock<P>>>,
     pub(super) cancelled: Arc<AtomicBool>,
     pub(super) sleeps_by: super::Sleeper,
     pub(super) no_columns: Arc<[Column]>,
@@ -145,6 +146,7 @@ impl<P: Protocol> SessionCore<P> {
             pure: false,
             doomed: false,
             savepoints: Vec::new(),
+            changing: None,
             cancelled: Arc::new(AtomicBool::new(false)),
             sleeps_by: |sleep| sleep(),
             no_columns: Arc::from([]),
@@ -159,17 +161,28 @@ impl<P: Protocol> SessionCore<P> {
         })
     }
 
-    /// Passes the gate with the newest snapshot.
+    /// Passes the gate with the newest snapshot. Errors as [`Self::go_in`].
     #[inline]
-    pub(super) fn enter(&mut self) {
-        self.engine.gate.enter(self.worker);
+    pub(super) fn enter(&mut self) -> Result<()> {
+        self.go_in()?;
         if self.is_stale() {
             self.refresh();
         }
+        Ok(())
+    }
+
+    /// Passes the gate. 57014 or 55P03 where it is closed and the statement waits no longer.
+    #[inline]
+    pub(super) fn go_in(&mut self) -> Result<()> {
+        // Whoever has closed it is inside.
+        if self.changing.is_some() || self.engine.gate.try_enter(self.worker) {
+            return Ok(());
+        }
+        self.await_gate()
     }
 
     #[cold]
-    fn refresh(&mut self) {
+    pub(super) fn refresh(&mut self) {
         self.snapshot = Arc::new(self.engine.snapshot.load_full());
         self.sequences.forget_runs();
     }
@@ -177,7 +190,7 @@ impl<P: Protocol> SessionCore<P> {
     /// Whether the schema has changed since this session last looked.
     #[inline]
     pub(super) fn is_stale(&self) -> bool {
-        self.engine.version.load(Ordering::Acquire) != self.snapshot.version()
+        self.engine.version.load(Ordering::Acquire) != self.snapshot.version() && self.changing.is_none()
     }
 
     #[inline]
@@ -205,7 +218,10 @@ impl<P: Protocol> SessionCore<P> {
         #[allow(clippy::redundant_allocation, reason = "it is the session's")]
         let mut last: Option<Arc<Arc<Snapshot<P::Header>>>> = None;
         for attempt in 1..=ATTEMPTS_MAX {
-            self.enter();
+            if let Err(error) = self.enter() {
+                last.inspect(|last| self.abandon(last));
+                return Err(error);
+            }
             if let Some(last) = last.take()
                 && last.version() != self.snapshot.version()
             {
@@ -261,6 +277,28 @@ impl<P: Protocol> SessionCore<P> {
         Err(not_serialized())
     }
 
+    /// Runs what needs no gate, as a transaction of its own: it reads no rows.
+    #[cold]
+    pub(super) fn run_detached(
+        &mut self,
+        snapshot: &Snapshot<P::Header>,
+        body: impl FnOnce(&mut Self) -> Result<(), Interrupt>,
+    ) -> Result<(CommitTs, bool)> {
+        self.notices.clear();
+        self.pure = false;
+        self.begin();
+        let outcome = body(self);
+        self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+        match outcome {
+            Ok(()) => {
+                self.engine.counters.commit(self.worker);
+                Ok((self.engine.clock.now(), false))
+            }
+            Err(Interrupt::Error(error)) => Err(error),
+            Err(Interrupt::Conflict(cause)) => Err(cause.into()),
+        }
+    }
+
     /// Begins a transaction whose turn it is: nobody else is about.
     pub(super) fn begin(&mut self) {
         self.engine.protocol.begin(&mut self.txn);
@@ -286,25 +324,10 @@ impl<P: Protocol> SessionCore<P> {
             self.leave();
             self.check_cancelled()?;
             backoff.wait();
-            self.enter();
+            self.enter()?;
             if self.engine.protocol.try_begin(&mut self.txn) {
                 return Ok(());
             }
-        }
-    }
-
-    /// Closes the gate at a moment when no transaction is open that others would have to wait for.
-    pub(super) fn close_gate<'g>(&mut self, engine: &'g Engine<P>) -> Result<Exclusive<'g>> {
-        let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
-        loop {
-            let alone = engine.gate.close();
-            if engine.protocol.try_begin(&mut self.txn) {
-                engine.protocol.abort(&mut self.txn, &engine.snapshot.load().tables);
-                return Ok(alone);
-            }
-            drop(alone);
-            self.check_cancelled()?;
-            backoff.wait();
         }
     }
 
@@ -611,8 +634,10 @@ pub(super) fn not_serialized() -> Error {
 
 impl<P: Protocol> Drop for SessionCore<P> {
     fn drop(&mut self) {
-        // Of a block, or of a statement that panicked: others may wait for what it has claimed.
-        if self.engine.protocol.is_active(&self.txn) {
+        if self.changing.is_some() {
+            self.undo_schema();
+        } else if self.engine.protocol.is_active(&self.txn) {
+            // Of a block, or of a statement that panicked: others may wait for what it has claimed.
             let snapshot = self.snapshot.clone();
             self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
         }

@@ -20,10 +20,17 @@ use planaria_sql::lower::{self, Lowered};
 use planaria_storage::table::{Table, TableSet};
 use planaria_storage::{ColumnSpec, Header, IndexSpec, OldUse, TableSpec};
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// Snapshots made so far in this process.
+static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// See the module's head.
 pub(crate) struct Snapshot<H: Header> {
+    /// Of this snapshot alone, among all of the process: of a catalog version there may be several, if a
+    /// change of the schema was rolled back.
+    version: u64,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) tables: TableSet<H>,
     pub(crate) sequences: Vec<Option<Arc<SequenceState>>>,
@@ -61,16 +68,34 @@ impl<H: Header> Snapshot<H> {
         let (programs, routines, plans) = (cells(&catalog), cells(&catalog), cells(&catalog));
         let facts = OnceLock::new();
         let permits = Permits::new(&catalog);
-        Ok(Snapshot { catalog, tables, sequences, metas, programs, routines, plans, facts, permits })
+        let version = MADE.fetch_add(1, Ordering::Relaxed) + 1;
+        Ok(Snapshot { version, catalog, tables, sequences, metas, programs, routines, plans, facts, permits })
     }
 
+    /// Tells snapshots apart: what was compiled under one belongs to it.
     pub(crate) fn version(&self) -> u64 {
-        self.catalog.version
+        self.version
     }
 
     /// The definitions that programs refer to.
     pub(super) fn env(&self) -> lower::CatalogEnv<'_> {
         lower::CatalogEnv(&self.catalog)
+    }
+
+    /// Whether a table has its rows in the same storage here and there.
+    pub(crate) fn shares_table(&self, other: &Snapshot<H>, id: TableId) -> bool {
+        match (self.tables.try_get(id), other.tables.try_get(id)) {
+            (Some(here), Some(there)) => Arc::ptr_eq(here, there),
+            _ => false,
+        }
+    }
+
+    /// Whether a sequence has the same state here and there.
+    pub(crate) fn shares_sequence(&self, other: &Snapshot<H>, id: SequenceId) -> bool {
+        match (self.sequences.get(id.index()), other.sequences.get(id.index())) {
+            (Some(Some(here)), Some(Some(there))) => Arc::ptr_eq(here, there),
+            _ => false,
+        }
     }
 
     /// The table's storage.
@@ -155,6 +180,26 @@ impl<H: Header> Snapshot<H> {
                 };
         });
         claims
+    }
+
+    /// Whether a program reads no stored row, draws from no sequence and calls nothing: what it answers comes from
+    /// the catalog alone, and from what the engine knows of itself.
+    pub(super) fn is_detached(program: &Program) -> bool {
+        let mut detached = true;
+        program.body.visit(&mut |op| {
+            detached = detached
+                && op.kind.table().is_none()
+                && !matches!(
+                    op.kind,
+                    OpKind::NextValue { .. }
+                        | OpKind::CurrentValue { .. }
+                        | OpKind::SetValue { .. }
+                        | OpKind::Call { .. }
+                        | OpKind::CallSet { .. }
+                        | OpKind::Execute { .. }
+                );
+        });
+        detached
     }
 
     /// Where the text of a routine's program comes from.

@@ -188,10 +188,14 @@ impl<P: Protocol> SessionCore<P> {
         let program = lower::lower_statement(&snapshot.catalog, &statement, &ParamTypes::default())?;
         let code = snapshot.compile(&program, None)?;
         let columns = columns_of(&program);
-        self.transact(&mut |s, snapshot| {
-            s.run(snapshot, &code, &[], &columns, &(), false)?;
-            Ok(LogAs::Values)
-        })?;
+        if matches!(self.block, Block::None) {
+            self.transact(&mut |s, snapshot| {
+                s.run(snapshot, &code, &[], &columns, &(), false)?;
+                Ok(LogAs::Values)
+            })?;
+        } else {
+            self.in_block(|s| s.run(snapshot, &code, &[], &columns, &(), false))?;
+        }
         let mut rows = std::mem::take(&mut self.rows);
         Ok(rows.pop().and_then(|mut r| r.values.pop()).unwrap_or_default())
     }
@@ -213,6 +217,7 @@ impl<P: Protocol> SessionCore<P> {
             let resolved = call.resolved.load();
             let with_defaults = WithDefaults { params, defaults: &resolved.defaults };
             if !matches!(self.block, Block::None) {
+                self.catch_up()?;
                 let snapshot = self.schema();
                 if resolved.stamp != stamp(snapshot.version(), self.user.current()) {
                     call.resolved.store(Arc::new(self.resolve(&call.name, call.arguments)?));
@@ -285,10 +290,11 @@ impl<P: Protocol> SessionCore<P> {
         outcome.unwrap_or_else(|| Err(Error::internal("nothing was run")))
     }
 
-    /// Where transactions run one at a time, a checkpoint would wait for its own.
+    /// Where transactions run one at a time, a checkpoint would wait for its own; and nothing of a changed schema
+    /// may be in one before it is committed.
     fn refuse_in_serial_block(&self, what: &str) -> Result<()> {
         let serial = TypeId::of::<P>() == TypeId::of::<planaria_protocol::Serial>();
-        if serial && !matches!(self.block, Block::None) {
+        if serial && !matches!(self.block, Block::None) || self.changing.is_some() {
             let message = format!("{what} cannot run inside a transaction block");
             return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
         }
@@ -390,7 +396,9 @@ impl<P: Protocol> SessionCore<P> {
                 )
                 .at(statement.position));
             }
-            StatementKind::Truncate { .. } if matches!(self.block, Block::Open) => {
+            StatementKind::Truncate { restart_identity: false, .. }
+                if matches!(self.block, Block::Open) && self.changing.is_none() =>
+            {
                 self.truncate_in_block(statement, text)?
             }
             _ => self.change_schema(statement, text)?,
@@ -401,7 +409,7 @@ impl<P: Protocol> SessionCore<P> {
 
     /// Analyses a program-like statement; parameters get their types from the context, or from
     /// the values where the context leaves them open.
-    fn analyse(
+    pub(super) fn analyse(
         &mut self,
         statement: Statement,
         text: &str,
@@ -423,6 +431,7 @@ impl<P: Protocol> SessionCore<P> {
         text: &str,
         types: ParamTypes,
     ) -> Result<Arc<PreparedStatement>> {
+        self.catch_up()?;
         let snapshot = self.schema();
         let role = self.user.current();
         let (program, compiled) = Compiled::new(&snapshot, role, &statement, &types)?;
@@ -446,6 +455,7 @@ impl<P: Protocol> SessionCore<P> {
     pub(super) fn is_current(&self, statement: &PreparedStatement) -> bool {
         let version = match &self.reading {
             Some(reading) => reading.open.schema.version(),
+            None if self.changing.is_some() => self.snapshot.version(),
             None => self.engine.version.load(Ordering::Acquire),
         };
         let now = stamp(version, self.user.current());
@@ -539,6 +549,7 @@ impl<P: Protocol> SessionCore<P> {
             self.notices.clear();
             self.rows.clear();
             self.sunk = 0;
+            self.catch_up()?;
             let snapshot = self.schema();
             let compiled = prepared.compiled(&snapshot, self.user.current())?;
             if self.read_only && self.reading.is_none() && !compiled.pure {
@@ -561,6 +572,17 @@ impl<P: Protocol> SessionCore<P> {
         params: &dyn Params,
         mut sink: Option<&mut dyn RowSink>,
     ) -> Result<(CommitTs, bool)> {
+        if self.engine.gate.is_held() && P::CONCURRENT {
+            // Whoever watches the database, and can end what makes the others wait, need not wait with them.
+            let snapshot = self.schema();
+            let compiled = prepared.compiled(&snapshot, self.user.current())?;
+            if compiled.detached {
+                return self.run_detached(&snapshot, |s| {
+                    let (types, columns) = (&prepared.parameters, &prepared.columns);
+                    s.run_to(&snapshot, &compiled.code, types, columns, params, false, reborrow(&mut sink))
+                });
+            }
+        }
         self.transact(&mut |s, snapshot| {
             let compiled = prepared.compiled(snapshot, s.user.current())?;
             s.declare(compiled.pure, compiled.claims)?;
@@ -588,83 +610,6 @@ impl<P: Protocol> SessionCore<P> {
             Ok(log_as)
         })
     }
-}
-
-impl<P: Protocol> SessionCore<P> {
-    // ---- statements named in SQL ----
-
-    fn prepare_named(
-        &mut self,
-        name: &str,
-        types: &[ast::TypeName],
-        statement: &Statement,
-        text: &str,
-    ) -> Result<StatementResult> {
-        if self.statements.named.contains_key(name) {
-            return Err(Error::new(
-                SqlState::DUPLICATE_PREPARED_STATEMENT,
-                format!("prepared statement \"{name}\" already exists"),
-            ));
-        }
-        if !is_program(statement) {
-            return Err(Error::new(
-                SqlState::SYNTAX_ERROR,
-                "only queries and changes of rows can be prepared",
-            )
-            .at(statement.position));
-        }
-        let mut declared = Vec::new();
-        for ty in types {
-            match &ty.kind {
-                ast::TypeNameKind::Known(ty) => declared.push(Some(ty.clone())),
-                _ => {
-                    return Err(Error::new(SqlState::UNDEFINED_OBJECT, "type does not exist").at(ty.position));
-                }
-            }
-        }
-        let prepared = self.analyse_declared(statement.clone(), text, ParamTypes(declared))?;
-        self.statements.named.insert(name.to_owned(), prepared);
-        Ok(done("PREPARE"))
-    }
-
-    fn execute_named(&mut self, name: &str, args: &[ast::Expr], text: &str) -> Result<StatementResult> {
-        let prepared = self.statements.named.get(name).cloned().ok_or_else(|| no_statement(name))?;
-        let mut values = Vec::new();
-        if !args.is_empty() {
-            let items = args.iter().map(|e| ast::SelectItem { expr: e.clone(), alias: None }).collect();
-            let select = ast::Select { items, ..Default::default() };
-            let query = ast::Query {
-                with: Vec::new(),
-                recursive: false,
-                body: ast::QueryBody::Select(Box::new(select)),
-                order_by: Vec::new(),
-                limit: None,
-                offset: None,
-                locking: Vec::new(),
-                position: 0,
-            };
-            let kind = StatementKind::Query(Box::new(query));
-            let select = self.analyse(Statement { position: 0, end: 0, kind }, text, &())?;
-            let answer = self.run_program(&select, &())?;
-            values = answer.rows.into_iter().flatten().next().map(|r| r.values).unwrap_or_default();
-        }
-        self.run_program(&prepared, &values)
-    }
-
-    fn deallocate(&mut self, name: Option<&str>) -> Result<StatementResult> {
-        match name {
-            None => self.statements.named.clear(),
-            Some(name) => {
-                self.statements.named.remove(name).ok_or_else(|| no_statement(name))?;
-            }
-        }
-        Ok(done("DEALLOCATE"))
-    }
-}
-
-/// 26000
-fn no_statement(name: &str) -> Error {
-    Error::new(SqlState::INVALID_SQL_STATEMENT_NAME, format!("prepared statement \"{name}\" does not exist"))
 }
 
 impl PreparedStatement {
@@ -700,6 +645,8 @@ pub(super) struct Compiled {
     pure: bool,
     /// It claims rows.
     claims: bool,
+    /// See [`Snapshot::is_detached`].
+    detached: bool,
     /// For a statement that is one call of a routine that writes and is logged as a call.
     call: Option<SoleCall>,
 }
@@ -725,8 +672,9 @@ impl Compiled {
     ) -> Result<(Program, Arc<Compiled>)> {
         let (program, code, guarded) = snapshot.compile_for(role, statement, types)?;
         let (pure, claims) = (snapshot.only_reads(&program), snapshot.claims(&program));
+        let detached = pure && Snapshot::<H>::is_detached(&program);
         if guarded {
-            return Ok((program, Arc::new(Compiled { code, pure, claims, call: None })));
+            return Ok((program, Arc::new(Compiled { code, pure, claims, detached, call: None })));
         }
         let writes = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| !r.logging.is_read_only());
         let is_command = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| r.logging.is_command());
@@ -743,7 +691,7 @@ impl Compiled {
             }
             None => None,
         };
-        Ok((program, Arc::new(Compiled { code, pure, claims, call })))
+        Ok((program, Arc::new(Compiled { code, pure, claims, detached, call })))
     }
 }
 

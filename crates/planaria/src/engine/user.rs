@@ -109,8 +109,11 @@ impl<P: Protocol> SessionCore<P> {
         Actor { user: self.user.current(), session_user: self.user.session(), before_roles: false }
     }
 
-    /// The newest catalog.
+    /// The newest catalog, with what the open block has done to it.
     pub(super) fn newest_catalog(&self) -> std::sync::Arc<Catalog> {
+        if self.changing.is_some() {
+            return self.snapshot.catalog.clone();
+        }
         self.engine.snapshot.load().catalog.clone()
     }
 

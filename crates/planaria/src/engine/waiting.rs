@@ -11,10 +11,12 @@
 //! of calls cannot overtake a block, nor a line of blocks keep a call out. Their deadlocks are nobody's
 //! concern: one gives its claims up and begins again.
 //!
-//! Nobody waits inside the gate, nor sleeps there by `pg_sleep`: a schema change can overtake who waits. A
-//! thread that serves others as well is told before it sleeps ([`SessionCore::sleeps_by`]).
+//! Nobody waits inside the gate, nor sleeps there by `pg_sleep`: a schema change can overtake who waits. Who waits
+//! *at* the gate, for a block that changes the schema to end, waits as for a claim. A thread that serves others as well
+//! is told before it sleeps ([`SessionCore::sleeps_by`]).
 
 use super::Engine;
+use super::gate::{Gate, Patience};
 use super::session::{SessionCore, schema_changed};
 use super::snapshot::Snapshot;
 use planaria_base::{Error, Result, SqlState, WorkerId};
@@ -73,10 +75,9 @@ impl<P: Protocol> Engine<P> {
                 }
                 std::thread::sleep(left.min(TICK));
             }
+            cancelled =
+                inside && !self.gate.enter_patiently(worker, &mut || !nap.cancelled.load(Ordering::Relaxed));
         });
-        if inside {
-            self.gate.enter(worker);
-        }
         if cancelled {
             return Err(canceled());
         }
@@ -88,13 +89,20 @@ impl<P: Protocol> Engine<P> {
     }
 }
 
+/// The end of a wait that was in vain.
+fn gave_up(out_of_time: bool) -> Error {
+    if out_of_time {
+        return Error::new(SqlState::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout");
+    }
+    canceled()
+}
+
 impl<P: Protocol> SessionCore<P> {
     /// Waits for what the last attempt found claimed, outside of the gate. 57014 where the statement is
     /// cancelled, 55P03 where `lock_timeout` has passed; a deadlock is the inner error.
     pub(super) fn await_claim(&mut self) -> Result<Result<(), Vec<Wait>>> {
         self.show_process();
-        let limit = self.settings.milliseconds("lock_timeout");
-        let deadline = (limit > 0).then(|| Instant::now() + Duration::from_millis(limit));
+        let deadline = self.lock_deadline();
         let cancelled = self.cancelled.clone();
         let (mut out_of_time, mut outcome) = (false, Ok(()));
         let (protocol, txn) = (&self.engine.protocol, &mut self.txn);
@@ -112,11 +120,42 @@ impl<P: Protocol> SessionCore<P> {
         match outcome {
             Ok(()) => Ok(Ok(())),
             Err(Unclaimed::Deadlock(ring)) => Ok(Err(ring)),
-            Err(Unclaimed::GivenUp) if out_of_time => {
-                Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout"))
-            }
-            Err(Unclaimed::GivenUp) => Err(canceled()),
+            Err(Unclaimed::GivenUp) => Err(gave_up(out_of_time)),
         }
+    }
+
+    /// When a statement that waits from now on has waited for `lock_timeout`.
+    fn lock_deadline(&self) -> Option<Instant> {
+        let limit = self.settings.milliseconds("lock_timeout");
+        (limit > 0).then(|| Instant::now() + Duration::from_millis(limit))
+    }
+
+    /// Waits until the schema change under way is over, and passes the gate. Errors as those of
+    /// [`Self::await_claim`].
+    #[cold]
+    pub(super) fn await_gate(&mut self) -> Result<()> {
+        let worker = self.worker;
+        self.at_gate(&mut |gate, patience| gate.enter_patiently(worker, patience))
+    }
+
+    /// Closes the gate, waiting for whoever has closed it and for the statements inside. Errors as those of
+    /// [`Self::await_claim`].
+    pub(super) fn close_gate(&mut self) -> Result<()> {
+        self.at_gate(&mut |gate, patience| gate.close_patiently(patience))
+    }
+
+    fn at_gate(&mut self, wait: &mut dyn FnMut(&Gate, Patience<'_>) -> bool) -> Result<()> {
+        self.show_process();
+        let deadline = self.lock_deadline();
+        let (cancelled, gate) = (&*self.cancelled, &self.engine.gate);
+        let (mut out_of_time, mut came) = (false, false);
+        (self.sleeps_by)(&mut || {
+            came = wait(gate, &mut || {
+                out_of_time = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                !out_of_time && !cancelled.load(Ordering::Relaxed)
+            });
+        });
+        if came { Ok(()) } else { Err(gave_up(out_of_time)) }
     }
 
     /// Whoever waits for this session's transaction can be told of it by the number that clients know.
@@ -127,9 +166,15 @@ impl<P: Protocol> SessionCore<P> {
 
     /// Ends the transaction, and with it its claims.
     pub(super) fn abandon(&mut self, snapshot: &Snapshot<P::Header>) {
-        self.engine.gate.enter(self.worker);
+        if self.changing.is_some() {
+            return self.undo_schema();
+        }
+        // Where the gate is closed, too: whoever is alone must not be kept waiting by what is not to be.
+        let inside = self.engine.gate.try_enter(self.worker);
         self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
-        self.leave();
+        if inside {
+            self.leave();
+        }
     }
 
     /// 40P01: the statement would wait for itself.

@@ -82,6 +82,7 @@ pub enum ChangeKind {
     Sequence,
     Truncate,
     Schema,
+    Part,
 }
 
 impl ChangeKind {
@@ -98,6 +99,7 @@ impl ChangeKind {
             Effect::Sequence { .. } => ChangeKind::Sequence,
             Effect::Truncate { .. } => ChangeKind::Truncate,
             Effect::Schema(_) => ChangeKind::Schema,
+            Effect::Part => ChangeKind::Part,
         }
     }
 
@@ -108,7 +110,7 @@ impl ChangeKind {
                 Some("physical")
             }
             ChangeKind::Patch | ChangeKind::DeleteRow => Some("physiological"),
-            ChangeKind::Schema => Some("schema"),
+            ChangeKind::Schema | ChangeKind::Part => Some("schema"),
             _ => None,
         }
     }
@@ -121,6 +123,7 @@ impl ChangeKind {
             ChangeKind::Sequence => "sequence",
             ChangeKind::Truncate => "truncate",
             ChangeKind::Schema => "schema",
+            ChangeKind::Part => "then",
         }
     }
 }
@@ -139,6 +142,7 @@ impl fmt::Display for ChangeKind {
             ChangeKind::Sequence => "sequence",
             ChangeKind::Truncate => "truncate",
             ChangeKind::Schema => "schema",
+            ChangeKind::Part => "end of a part",
         })
     }
 }
@@ -237,6 +241,8 @@ pub(super) struct Names {
     layouts: HashMap<TableId, TableNames>,
     /// Tables that a procedure may write to, with what it calls.
     written: HashMap<ProcedureId, Vec<TableId>>,
+    /// The catalog before the record that was followed last, if that has several parts.
+    before: Option<Catalog>,
 }
 
 struct TableNames {
@@ -255,24 +261,34 @@ fn undecodable(record: &RawRecord<'_>, what: &str) -> Error {
 
 impl Names {
     pub(super) fn new(catalog: Catalog) -> Names {
-        Names { catalog, layouts: HashMap::new(), written: HashMap::new() }
+        Names { catalog, layouts: HashMap::new(), written: HashMap::new(), before: None }
     }
 
     /// Goes along with the schema changes of a record.
     pub(super) fn follow(&mut self, record: &RawRecord<'_>) -> Result<()> {
-        for effect in record.effects().into_iter().flatten().filter(|e| e.table().is_none()) {
-            let Some(Effect::Schema(text)) = effect.decode() else { continue };
-            let change = SchemaChange::decode(&text)?;
-            let actor = change.actor(&self.catalog)?;
-            for statement in parse::statements(change.text)? {
-                ddl::apply_as(&mut self.catalog, &statement, actor)?;
+        let others = || record.effects().into_iter().flatten().filter(|e| e.table().is_none());
+        let in_parts = others().any(|e| e.decode() == Some(Effect::Part));
+        self.before = in_parts.then(|| self.catalog.clone());
+        for effect in others() {
+            if let Some(Effect::Schema(text)) = effect.decode() {
+                self.change_catalog(&text)?;
             }
-            self.layouts.clear();
-            self.written.clear();
         }
         Ok(())
     }
 
+    fn change_catalog(&mut self, text: &[u8]) -> Result<()> {
+        let change = SchemaChange::decode(text)?;
+        let actor = change.actor(&self.catalog)?;
+        for statement in parse::statements(change.text)? {
+            ddl::apply_as(&mut self.catalog, &statement, actor)?;
+        }
+        self.layouts.clear();
+        self.written.clear();
+        Ok(())
+    }
+
+    /// Of the record that was followed last; each effect under the schema that it happened under.
     pub(super) fn for_each_effect(
         &mut self,
         record: &RawRecord<'_>,
@@ -281,8 +297,16 @@ impl Names {
         let Some(mut effects) = record.effects() else {
             return Err(undecodable(record, "is of a kind that this program does not know"));
         };
+        let in_parts = self.before.clone();
+        if let Some(before) = &in_parts {
+            self.catalog = before.clone();
+            self.layouts.clear();
+        }
         for raw in &mut effects {
             let effect = raw.decode().ok_or_else(|| undecodable(record, "cannot be decoded"))?;
+            if let (Effect::Schema(text), true) = (&effect, in_parts.is_some()) {
+                self.change_catalog(text)?;
+            }
             f(self, &effect, raw.size())?;
         }
         if effects.is_whole() { Ok(()) } else { Err(undecodable(record, "cannot be decoded")) }
@@ -477,7 +501,7 @@ impl Names {
             Effect::Sequence { last, called, .. } => {
                 change.text = Some(format!("{} {last}", if *called { "has given" } else { "gives next" }));
             }
-            Effect::Truncate { .. } => {}
+            Effect::Truncate { .. } | Effect::Part => {}
             Effect::Schema(text) => {
                 change.text = SchemaChange::decode(text).ok().map(|c| c.text.to_owned());
             }

@@ -83,13 +83,13 @@ impl SiloTxn {
     /// Whether a record's claim is this transaction's.
     pub(super) fn has_claimed(&self, record: Ptr) -> bool {
         // A transaction that claims has claimed each row that it writes.
-        self.claiming || self.held.contains(&record)
+        self.claiming || self.alone || self.held.contains(&record)
     }
 
     /// The bit of a word that the transaction has locked, to be kept when it is unlocked.
     #[inline]
-    pub(super) fn claim_bit(held: &[Ptr], word: &VersionWord) -> u64 {
-        if held.is_empty() { 0 } else { word.load() & CLAIMED }
+    pub(super) fn claim_bit(held: &[Ptr], alone: bool, word: &VersionWord) -> u64 {
+        if held.is_empty() && !alone { 0 } else { word.load() & CLAIMED }
     }
 
     /// What this transaction puts in the word of a placeholder.

@@ -19,6 +19,9 @@ impl SiloTxn {
         &self,
         holding: bool,
     ) -> Result<(), Conflict> {
+        if self.alone {
+            return Ok(());
+        }
         let pin = self.participant.pinned();
         self.nodes.check().or_else(|phantom| if NODES { Err(phantom) } else { Ok(()) })?;
         if READS {
@@ -188,7 +191,7 @@ impl SiloTxn {
         for (_, write) in &self.order[..locked] {
             let write = &self.writes[*write as usize];
             let word = self.word(write.record);
-            word.publish(write.version | Self::claim_bit(&self.held, word));
+            word.publish(write.version | Self::claim_bit(&self.held, self.alone, word));
         }
     }
 
@@ -201,13 +204,15 @@ impl SiloTxn {
             self.remove_extras(tables);
         }
         let mut dead = false;
-        let SiloTxn { participant, writes, order, images, worker, key, other_key, scratch, held, .. } = self;
+        let SiloTxn {
+            participant, writes, order, images, worker, key, other_key, scratch, held, alone, ..
+        } = self;
         let pin = participant.pinned();
         VersionWord::before_images();
         for (_, at) in order.iter() {
             let write = &writes[*at as usize];
             let shown = look(write.record, pin);
-            let claim = Self::claim_bit(held, &shown.header().0);
+            let claim = Self::claim_bit(held, *alone, &shown.header().0);
             if write.state == State::Dead {
                 dead = true;
                 let version = if write.origin == Origin::Row { ts.0 } else { 0 };

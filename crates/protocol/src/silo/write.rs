@@ -291,6 +291,23 @@ impl SiloTxn {
         }
     }
 
+    /// The same for all writes so far.
+    #[cold]
+    pub(super) fn keep_before_now(&mut self) -> Result<(), Conflict> {
+        if std::mem::replace(&mut self.keeps_before, true) {
+            return Ok(());
+        }
+        for (i, write) in (0u32..).zip(&self.writes) {
+            if write.origin == Origin::Row {
+                match read_record(write.record, self.participant.pinned(), &mut self.images)? {
+                    Seen::Row(_, image) => self.before.push((i, image)),
+                    _ => return Err(Conflict::Validation),
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Logs the state of a write that is older than the innermost savepoint, before its first change
     /// since. Whether its image may be overwritten: no log entry needs it.
     #[inline]

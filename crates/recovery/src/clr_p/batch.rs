@@ -40,7 +40,7 @@ impl Txn {
     /// Whether it must run with nobody else at work, whatever is known of procedures.
     pub(super) fn is_alone(&self) -> bool {
         let alone = |e: &Effect| match e {
-            Effect::Schema(_) | Effect::Truncate { .. } => true,
+            Effect::Schema(_) | Effect::Truncate { .. } | Effect::Part => true,
             // A value that was drawn may be noted at any time; where a sequence was set, only in order.
             Effect::Sequence { called, .. } => !called,
             _ => false,

@@ -1,0 +1,474 @@
+//! Changes of the schema in transaction blocks.
+//!
+//! ```text
+//!  BEGIN   INSERT   CREATE TABLE   INSERT  SAVEPOINT   ALTER TABLE  UPDATE   COMMIT
+//!          '-- part 1 --'--------- part 2 ---------'----- part 3 -----'
+//!                   gate closed ...........................................  open
+//! ```
+//!
+//! 1. The first change of a block closes the [gate](super::gate), and the block keeps it closed until its end: from
+//!    there on it is alone. What it read so far is validated then, and holds ever after (40001 otherwise).
+//! 2. Its rows so far become a *part*: they are installed, unlogged, and what takes them back is kept
+//!    ([`Part::undo`]). Nobody sees them: whoever wants in waits at the gate, and who reads a snapshot from before
+//!    goes on with the versions of before. A savepoint ends a part, too; those taken before the gate was closed
+//!    are made into ends of parts then.
+//! 3. The change makes a draft of the schema (`schema`, `rewrite`) that only this session knows. The block goes on
+//!    with it; what it writes belongs to the next part.
+//! 4. COMMIT writes one record with all parts, in order, at one commit timestamp, makes the draft the current
+//!    schema, and opens the gate.
+//! 5. ROLLBACK undoes the installed parts, the last one first, by transactions that are not logged, forgets the
+//!    draft, and opens the gate. So do a failure that nothing can come back from, and the end of the session.
+//!    ROLLBACK TO undoes some of the parts.
+//!
+//! A crash before the record is on disk leaves nothing: parts are in memory alone, and no checkpoint begins
+//! while the gate is closed. One under way reads a snapshot from before.
+//!
+//! *Claims.* Other blocks may have claimed rows, and cannot let go of them before the gate is open. The block
+//! passes claims by ([`Protocol::alone`]): whoever claimed a row that it changed finds that out when he commits.
+//! A key that another block is putting in is a deadlock (40P01).
+//!
+//! *Replay* applies the parts one after the other, each in a transaction of its own, at the record's timestamp; a
+//! draft that was rolled back has left no trace, in ids neither.
+
+use super::Engine;
+use super::block::{At, Mark};
+use super::host::SequenceEffect;
+use super::record::{self, RowForm};
+use super::replay::put_in_place;
+use super::schema::{Change, Prepared};
+use super::session::{SessionCore, not_serialized, schema_changed};
+use super::snapshot::Snapshot;
+use crate::LogKind;
+use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
+use planaria_exec::Interrupt;
+use planaria_log::{Effect, EffectWriter, encode_effects};
+use planaria_protocol::{Protocol, WriteKind};
+use planaria_sql::ddl::DdlOutcome;
+use planaria_storage::KeyBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What a block that changes the schema is in the midst of.
+pub(crate) struct SchemaBlock<P: Protocol> {
+    /// The schema when the gate was closed.
+    base: Shared<P>,
+    parts: Vec<Part<P>>,
+    /// The change that the part under way began with, for the log.
+    schema: Option<Vec<u8>>,
+    /// Opens the gate at last.
+    _alone: Alone<P>,
+}
+
+/// A schema as sessions hold it.
+pub(super) type Shared<P> = Arc<Arc<Snapshot<<P as Protocol>::Header>>>;
+
+/// The gate is closed as long as this lives.
+struct Alone<P: Protocol>(Arc<Engine<P>>);
+
+impl<P: Protocol> Drop for Alone<P> {
+    fn drop(&mut self) {
+        self.0.gate.open();
+    }
+}
+
+/// Changes of rows that are installed, with the change of the schema before them.
+struct Part<P: Protocol> {
+    /// The schema that they were made under.
+    snapshot: Shared<P>,
+    /// For the log.
+    schema: Option<Vec<u8>>,
+    sequences: Vec<SequenceEffect>,
+    /// For the log, encoded.
+    rows: Vec<u8>,
+    /// What takes the rows back, of tables that something could come back to.
+    undo: Vec<Effect>,
+}
+
+impl<P: Protocol> Part<P> {
+    fn is_empty(&self) -> bool {
+        self.schema.is_none() && self.sequences.is_empty() && self.rows.is_empty() && self.undo.is_empty()
+    }
+
+    fn write(&self, w: &mut EffectWriter<'_>) {
+        if let Some(change) = &self.schema {
+            w.schema(change);
+        }
+        record::write_sequences(w, &self.sequences, &self.snapshot);
+        w.encoded(&self.rows);
+    }
+}
+
+/// A row, by table and encoded primary key.
+type RowKey = (TableId, Vec<u8>);
+/// An image; `None`: there is no row.
+type Row = Option<Box<[u64]>>;
+/// What a transaction has done: each row before and after it.
+type Net = BTreeMap<RowKey, (Row, Row)>;
+
+/// What leads from one state of a transaction to a later one.
+fn difference(earlier: &Net, later: &Net) -> Vec<Effect> {
+    let keys: BTreeSet<&RowKey> = earlier.keys().chain(later.keys()).collect();
+    let effect = |key: &RowKey| {
+        let now = match (earlier.get(key), later.get(key)) {
+            (Some((_, now)), _) => now,
+            (None, Some((before, _))) => before,
+            (None, None) => return None,
+        };
+        let then = match (earlier.get(key), later.get(key)) {
+            (_, Some((_, then))) => then,
+            (Some((before, _)), None) => before,
+            (None, None) => return None,
+        };
+        let table = key.0;
+        match (now, then) {
+            (None, Some(row)) => Some(Effect::Insert { table, row: row.to_vec() }),
+            (Some(now), Some(row)) if now != row => Some(Effect::Update { table, row: row.to_vec() }),
+            (Some(_), None) => Some(Effect::Delete { table, key: key.1.clone() }),
+            _ => None,
+        }
+    };
+    keys.into_iter().filter_map(effect).collect()
+}
+
+/// Without a conflict, as nobody else is there.
+fn alone(interrupt: Interrupt) -> Error {
+    match interrupt {
+        Interrupt::Error(error) => error,
+        Interrupt::Conflict(cause) => cause.into(),
+    }
+}
+
+/// 40P01: a key is being put in by another block, which cannot end before this one.
+#[cold]
+pub(super) fn key_of_another() -> Error {
+    Error::new(SqlState::DEADLOCK_DETECTED, "deadlock detected")
+        .detail("Another transaction is putting the same key in, and waits for this one to have changed the schema.")
+        .hint("The transaction might succeed if retried.")
+}
+
+impl<P: Protocol> SessionCore<P> {
+    /// Carries out a schema change in the open block.
+    pub(super) fn change_in_block(&mut self, text: &str) -> Result<(DdlOutcome, u64)> {
+        if self.changing.is_none() {
+            self.close_for_block()?;
+        }
+        self.used = true;
+        self.end_part()?;
+        let old = self.snapshot.clone();
+        let Prepared { outcome, new, later, record } = self.prepare_change(&old, Change::New(text))?;
+        self.engine.protocol.begin(&mut self.txn);
+        let count = self.carry_out(&new, later, true);
+        self.machine.reset();
+        match count {
+            Ok(count) => {
+                self.snapshot = Arc::new(new);
+                if let Some(block) = &mut self.changing {
+                    block.schema = record;
+                }
+                Ok((outcome, count))
+            }
+            Err(error) => {
+                self.engine.protocol.abort(&mut self.txn, &new.tables);
+                Err(error)
+            }
+        }
+    }
+
+    /// Closes the gate for the rest of the block.
+    fn close_for_block(&mut self) -> Result<()> {
+        self.close_gate()?;
+        let alone = Alone(self.engine.clone());
+        let engine = self.engine.clone();
+        engine.gate.hold();
+        if self.is_stale() {
+            if self.used || !self.savepoints.is_empty() {
+                return Err(schema_changed());
+            }
+            let snapshot = self.snapshot.clone();
+            engine.protocol.abort(&mut self.txn, &snapshot.tables);
+            self.refresh();
+            engine.protocol.begin(&mut self.txn);
+        }
+        let base = self.snapshot.clone();
+        self.changing = Some(Box::new(SchemaBlock { base, parts: Vec::new(), schema: None, _alone: alone }));
+        let protocol = &self.engine.protocol;
+        if !protocol.validate(&mut self.txn) {
+            return Err(not_serialized());
+        }
+        protocol.keep_before_images_now(&mut self.txn).map_err(Error::from)?;
+        protocol.alone(&mut self.txn, true);
+        self.savepoints_to_parts()
+    }
+
+    /// Makes the savepoints of the transaction into ends of parts.
+    fn savepoints_to_parts(&mut self) -> Result<()> {
+        let snapshot = self.snapshot.clone();
+        // What was done before each savepoint, the last one first.
+        let mut states = vec![self.net()];
+        for at in (0..self.savepoints.len()).rev() {
+            let At::Transaction(savepoint) = self.savepoints[at].at else { continue };
+            self.engine.protocol.rollback_to(&mut self.txn, savepoint, &snapshot.tables);
+            self.engine.protocol.release(&mut self.txn, savepoint);
+            states.push(self.net());
+            // Until it is one, with all tables: what is undone is kept for it.
+            self.savepoints[at].at = At::Part(0, snapshot.clone());
+        }
+        if states.len() == 1 {
+            return Ok(());
+        }
+        states.reverse();
+        for at in 0..states.len() {
+            if at > 0 {
+                self.engine.protocol.begin(&mut self.txn);
+                put_in_place(self, &difference(&states[at - 1], &states[at]))?;
+            }
+            self.end_part()?;
+            let parts = self.changing.as_ref().map_or(0, |block| block.parts.len());
+            if let Some(mark) = self.savepoints.get_mut(at) {
+                mark.at = At::Part(parts, snapshot.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// What the transaction has done so far.
+    fn net(&self) -> Net {
+        let mut net = Net::new();
+        let mut key = KeyBuf::new();
+        let snapshot = &self.snapshot;
+        self.engine.protocol.writes(&self.txn, &mut |write| {
+            let codec = snapshot.tables.get(write.table).index(IndexId::PRIMARY).codec();
+            codec.encode_row(write.image, &mut key).expect("a row's key was encoded when it was stored");
+            let (before, after) = net.entry((write.table, key.bytes().collect())).or_default();
+            match write.kind {
+                WriteKind::Insert => *after = Some(write.image.into()),
+                WriteKind::Update => {
+                    (*before, *after) = (Some(write.before.into()), Some(write.image.into()))
+                }
+                // Its image may be that of an update before.
+                WriteKind::Delete => *before = Some(write.before.into()),
+            }
+        });
+        net
+    }
+
+    /// A savepoint in a block that has changed the schema.
+    pub(super) fn savepoint_of_part(&mut self) -> Result<At<P>> {
+        self.end_part()?;
+        self.engine.protocol.begin(&mut self.txn);
+        let parts = self.changing.as_ref().map_or(0, |block| block.parts.len());
+        Ok(At::Part(parts, self.snapshot.clone()))
+    }
+
+    /// Installs what the transaction has done since the last part, as a part. No transaction is open afterwards.
+    fn end_part(&mut self) -> Result<()> {
+        let snapshot = self.snapshot.clone();
+        let Some(block) = &mut self.changing else { return Err(Error::internal("a part of no block")) };
+        let engine = &*self.engine;
+        let (schema, sequences) = (block.schema.take(), std::mem::take(&mut self.effects));
+        let mut part = Part { snapshot, schema, sequences, rows: Vec::new(), undo: Vec::new() };
+        let tables = &part.snapshot.tables;
+        if engine.protocol.is_read_only(&self.txn) {
+            engine.protocol.abort(&mut self.txn, tables);
+        } else {
+            if self.log.is_some() {
+                let form = RowForm::of(engine.log_kind);
+                let write = |w: &mut EffectWriter<'_>| {
+                    record::write_rows(w, form, &part.snapshot, &engine.protocol, &self.txn);
+                };
+                part.rows = encode_effects(write);
+            }
+            part.undo = undo(&engine.protocol, &self.txn, &part.snapshot, &block.base, &self.savepoints);
+            let commit = engine.protocol.commit(&mut self.txn, tables, &engine.clock, |_, _| {});
+            commit.map_err(Error::from)?;
+            // Its rows are among the tables' bytes now.
+            self.share.end_transaction(&engine.meter);
+        }
+        if !part.is_empty() {
+            block.parts.push(part);
+        }
+        Ok(())
+    }
+
+    /// Back to a savepoint of a block that has changed the schema.
+    pub(super) fn back_to_part(&mut self, parts: usize, snapshot: &Shared<P>) -> Result<()> {
+        self.undo_parts(parts, snapshot)?;
+        self.engine.protocol.begin(&mut self.txn);
+        Ok(())
+    }
+
+    /// Undoes all but the first parts, and what was done since; the schema becomes `target`, that of then. What
+    /// was drawn from sequences stays drawn. No transaction is open afterwards.
+    fn undo_parts(&mut self, parts: usize, target: &Shared<P>) -> Result<()> {
+        let snapshot = self.snapshot.clone();
+        self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+        let mut sequences = std::mem::take(&mut self.effects);
+        sequences.retain(|effect| target.shares_sequence(&snapshot, effect.sequence()));
+        self.sequences.forget_runs();
+        while let Some(block) = &mut self.changing
+            && block.parts.len() > parts
+        {
+            block.schema = None;
+            let Some(mut part) = block.parts.pop() else { break };
+            let kept = part.sequences.iter().copied();
+            let kept = kept.filter(|effect| target.shares_sequence(&part.snapshot, effect.sequence()));
+            sequences.splice(0..0, kept);
+            part.undo.retain(|effect| {
+                let table = effect.logical().map(|change| change.table());
+                table.is_some_and(|table| target.shares_table(&part.snapshot, table))
+            });
+            if part.undo.is_empty() {
+                continue;
+            }
+            self.snapshot = part.snapshot.clone();
+            self.engine.protocol.begin(&mut self.txn);
+            let undone = put_in_place(self, &part.undo);
+            let undone = undone.and_then(|()| self.commit_unlogged(&part.snapshot).map_err(alone));
+            if undone.is_err() {
+                self.engine.protocol.abort(&mut self.txn, &part.snapshot.tables);
+            }
+            undone?;
+        }
+        if let Some(block) = &mut self.changing {
+            block.schema = None;
+        }
+        self.effects = sequences;
+        self.snapshot = target.clone();
+        Ok(())
+    }
+
+    /// Rolls the block back, as far as there is anything to be undone, and opens the gate.
+    pub(super) fn undo_schema(&mut self) {
+        let Some(block) = &self.changing else { return };
+        let base = block.base.clone();
+        let installed = block.parts.iter().any(|part| !part.undo.is_empty());
+        if let Err(error) = self.undo_parts(0, &base)
+            && let Some(log) = self.engine.log.get()
+        {
+            log.fail(error.context("rolling back changes of the schema"));
+        }
+        self.snapshot = base.clone();
+        self.effects.clear();
+        if installed && self.engine.log_kind == LogKind::Physical {
+            self.log_moved_rows();
+        }
+        self.sequences.forget_unknown(|id| base.sequences.get(id.index()).is_some_and(Option::is_some));
+        self.end_schema_block();
+    }
+
+    /// Rows that were deleted are at other places now: whoever replays by location must look them up anew.
+    fn log_moved_rows(&mut self) {
+        let Some(log) = &mut self.log else { return };
+        // Where the log has failed, nothing will be replayed that comes after it.
+        let Ok(commit) = log.enter() else { return };
+        self.engine.counters.committing(self.worker);
+        let epoch = commit.effects(self.engine.clock.draw(), |w| w.part());
+        self.engine.counters.committed(self.worker, epoch);
+    }
+
+    /// Opens the gate.
+    fn end_schema_block(&mut self) {
+        let keeps = self.log.is_some() && RowForm::of(self.engine.log_kind) == RowForm::Physiological;
+        self.engine.protocol.keep_before_images(&mut self.txn, keeps);
+        self.engine.protocol.alone(&mut self.txn, false);
+        self.changing = None;
+    }
+
+    /// Commits a block that has changed the schema. After an error it has been rolled back.
+    pub(super) fn commit_schema_block(&mut self) -> Result<(CommitTs, bool)> {
+        match self.log_schema_block() {
+            Ok(done) => {
+                let engine = self.engine.clone();
+                if self.changing.as_ref().is_some_and(|b| b.base.version() != self.snapshot.version()) {
+                    engine.install((*self.snapshot).clone());
+                }
+                self.end_schema_block();
+                engine.counters.commit(self.worker);
+                Ok(done)
+            }
+            Err(error) => {
+                self.undo_schema();
+                Err(error)
+            }
+        }
+    }
+
+    fn log_schema_block(&mut self) -> Result<(CommitTs, bool)> {
+        let (engine, snapshot) = (&*self.engine, &self.snapshot);
+        let Some(block) = &self.changing else { return Err(Error::internal("a commit of no block")) };
+        let (parts, schema, effects) = (&block.parts, block.schema.as_deref(), &self.effects);
+        let read_only = engine.protocol.is_read_only(&self.txn);
+        let nothing = read_only && parts.is_empty() && schema.is_none() && effects.is_empty();
+        let Some(log) = self.log.as_mut().filter(|_| !nothing) else {
+            let commit = engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, |_, _| {});
+            return Ok((commit.map_err(Error::from)?, false));
+        };
+        let write = |w: &mut EffectWriter<'_>, txn: &P::Txn| {
+            for part in parts {
+                part.write(w);
+                w.part();
+            }
+            match schema {
+                Some(change) => w.schema(change),
+                // Rows may have been taken back, and be at other places.
+                None if parts.is_empty() => w.part(),
+                None => {}
+            }
+            record::write_sequences(w, effects, snapshot);
+            record::write_rows(w, RowForm::of(engine.log_kind), snapshot, &engine.protocol, txn);
+        };
+        let commit = log.enter()?;
+        engine.counters.committing(self.worker);
+        let outcome = if read_only {
+            let ts = engine.clock.draw();
+            commit.effects(ts, |w| write(w, &self.txn));
+            engine.protocol.abort(&mut self.txn, &snapshot.tables);
+            Ok(ts)
+        } else {
+            let append = |ts: CommitTs, txn: &P::Txn| {
+                commit.effects(ts, |w| write(w, txn));
+            };
+            engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, append)
+        };
+        engine.counters.committed(self.worker, log.newest());
+        Ok((outcome.map_err(Error::from)?, true))
+    }
+}
+
+/// What takes back what a transaction has written, where something could come back to it: to the schema of before
+/// the block, or to that of a savepoint.
+fn undo<P: Protocol>(
+    protocol: &P,
+    txn: &P::Txn,
+    snapshot: &Snapshot<P::Header>,
+    base: &Snapshot<P::Header>,
+    savepoints: &[Mark<P>],
+) -> Vec<Effect> {
+    let mut needed: BTreeMap<TableId, bool> = BTreeMap::new();
+    let mut is_needed = |table| {
+        *needed.entry(table).or_insert_with(|| {
+            base.shares_table(snapshot, table)
+                || savepoints.iter().any(|mark| match &mark.at {
+                    At::Part(_, then) => then.shares_table(snapshot, table),
+                    At::Transaction(_) => false,
+                })
+        })
+    };
+    let (mut key, mut undo) = (KeyBuf::new(), Vec::new());
+    protocol.writes(txn, &mut |write| {
+        let table = write.table;
+        if !is_needed(table) {
+            return;
+        }
+        undo.push(match write.kind {
+            WriteKind::Insert => {
+                let codec = snapshot.tables.get(table).index(IndexId::PRIMARY).codec();
+                codec.encode_row(write.image, &mut key).expect("a row's key was encoded when it was stored");
+                Effect::Delete { table, key: key.bytes().collect() }
+            }
+            WriteKind::Update => Effect::Update { table, row: write.before.to_vec() },
+            WriteKind::Delete => Effect::Insert { table, row: write.before.to_vec() },
+        });
+    });
+    undo
+}
