@@ -56,7 +56,15 @@ impl<const W: usize, const N: usize> Node<W, N> {
                 slots: std::array::from_fn(|_| AtomicU64::new(0)),
             });
         }
+        node.expose_provenance();
         node
+    }
+
+    /// The node that begins with a header. A reference to the header may not be used for what lies behind it, so
+    /// the pointer is made of the address: [`allocate`](Self::allocate) exposed the whole node.
+    #[inline]
+    pub(super) fn around(header: *const Header) -> *mut Self {
+        std::ptr::with_exposed_provenance_mut(header.addr())
     }
 
     /// Frees a node, not what it points to.

@@ -147,7 +147,7 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
     unsafe fn retire_node(&self, node: &Header, pin: Pinned<'_>) {
         let free = if node.level == 0 { Node::<W, L>::free } else { Node::<W, I>::free };
         // SAFETY: as promised by the caller.
-        unsafe { pin.retire((&raw const *node).cast_mut().cast(), free) }
+        unsafe { pin.retire(Node::<W, L>::around(node).cast(), free) }
     }
 
     /// Replaces the whole content by an empty leaf. The insert versions of all leaves move.
@@ -259,12 +259,12 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
                 Rest::free(rest_of::<W, LONG>(&cell));
             }
             if (*node).level == 0 {
-                Node::<W, L>::free(node.cast_mut().cast());
+                Node::<W, L>::free(Node::<W, L>::around(node).cast());
             } else {
                 for child in self.children(&*node) {
                     self.free_subtree(child);
                 }
-                Node::<W, I>::free(node.cast_mut().cast());
+                Node::<W, I>::free(Node::<W, I>::around(node).cast());
             }
         }
     }

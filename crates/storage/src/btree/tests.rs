@@ -62,7 +62,7 @@ fn ops(keys: impl Strategy<Value = Vec<u64>> + Clone + 'static) -> impl Strategy
         3 => (keys.clone(), keys).prop_map(|(a, b)| Op::RemoveRange(a.clone().min(b.clone()), a.max(b))),
         1 => Just(Op::Clear),
     ];
-    proptest::collection::vec(op, 1..400)
+    proptest::collection::vec(op, 1..if cfg!(miri) { 40 } else { 400 })
 }
 
 /// Runs the operations on the tree and on a `BTreeMap`.
@@ -234,7 +234,7 @@ fn fingers_lead_where_descents_lead() {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         state >> 33
     };
-    for round in 0..40 {
+    for round in 0..if cfg!(miri) { 1 } else { 40 } {
         let guard = participant.guard();
         let pin = guard.pinned();
         let mut at = next() % 3000;

@@ -57,7 +57,7 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
     #[inline]
     pub(super) unsafe fn leaf(&self, node: *const Header) -> &Node<W, L> {
         // SAFETY: as promised by the caller; nodes outlive every pin that can reach them.
-        unsafe { &*node.cast() }
+        unsafe { &*Node::around(node) }
     }
 
     /// # Safety
@@ -65,7 +65,7 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
     #[inline]
     pub(super) unsafe fn inner(&self, node: *const Header) -> &Node<W, I> {
         // SAFETY: as promised by the caller.
-        unsafe { &*node.cast() }
+        unsafe { &*Node::around(node) }
     }
 
     /// The root and a version at which it was the root.

@@ -41,6 +41,12 @@ fn key(table: &Table<Flag>, index: u16, image: &[u64]) -> KeyBuf {
     key
 }
 
+/// Rows that one thread puts into indexes.
+const ROWS: usize = if cfg!(miri) { 60 } else { 3000 };
+
+/// Rows that several threads link; Miri is patient, people are not.
+const LINKED: i64 = if cfg!(miri) { 20 } else { 500 };
+
 #[test]
 fn rows_written_before_any_index_knows_them_come_in_sorted() {
     let (table, expected) = (table(), table());
@@ -50,7 +56,7 @@ fn rows_written_before_any_index_knows_them_come_in_sorted() {
     assert!(table.is_empty(pin));
     let mut entries = [Entries::new(), Entries::new()];
     let mut others = [Entries::new(), Entries::new()];
-    for i in 0..3000 {
+    for i in 0..ROWS as i64 {
         // Texts beyond what a node holds of a key, of different lengths.
         let row = image(&table, i * 7919 % 3001, &format!("{}{i}", "text ".repeat(i as usize % 30)));
         expected.load(&row, 0, pin).unwrap();
@@ -66,7 +72,7 @@ fn rows_written_before_any_index_knows_them_come_in_sorted() {
     for (index, (mut entries, others)) in (0u16..).zip(entries.into_iter().zip(others)) {
         entries.append(others);
         entries.sort();
-        assert_eq!(entries.len(), 3000);
+        assert_eq!(entries.len(), ROWS);
         let index = table.index(IndexId(index));
         std::thread::scope(|s| {
             for part in 0..3 {
@@ -74,7 +80,9 @@ fn rows_written_before_any_index_knows_them_come_in_sorted() {
                 s.spawn(move || {
                     let mut participant = Participant::new();
                     let guard = participant.guard();
-                    entries.insert_into(index, part * 1000..(part + 1) * 1000, guard.pinned()).unwrap();
+                    entries
+                        .insert_into(index, part * ROWS / 3..(part + 1) * ROWS / 3, guard.pinned())
+                        .unwrap();
                 });
             }
         });
@@ -122,14 +130,14 @@ fn threads_that_restore_the_same_keys_meet_at_one_record() {
                 };
                 record.ptr().to_word() as usize
             };
-            (0..500).map(link).collect()
+            (0..LINKED).map(link).collect()
         };
         let threads: Vec<_> = (0..4).map(|_| s.spawn(restore)).collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     });
     assert!(found.iter().all(|f| *f == found[0]));
     let pin = guard.pinned();
-    for id in 0..500 {
+    for id in 0..LINKED {
         let key = key(&table, 0, &image(&table, id, ""));
         let record = table.find(key.words(), pin, lasting).unwrap();
         assert!(table.remove(key.words(), record, pin));
