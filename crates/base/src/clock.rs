@@ -24,6 +24,10 @@ const SEQUENCE_MASK: u64 = (1 << SEQUENCE_BITS) - 1;
 pub struct Epoch(pub u64);
 
 impl Epoch {
+    /// The largest that a file may name: half of what fits beside a sequence number, so that there is room to go on
+    /// (a hundred years of epochs of 10 ms).
+    pub const MAX: Epoch = Epoch((1 << (63 - SEQUENCE_BITS)) - 1);
+
     /// The epoch after this one.
     pub const fn next(self) -> Epoch {
         Epoch(self.0 + 1)

@@ -51,7 +51,8 @@ impl Frame {
 
     /// Bytes of it, padding included.
     pub(crate) fn size(&self) -> u64 {
-        (self.header_len() as u64).saturating_add(self.length).next_multiple_of(ALIGN as u64)
+        let bytes = (self.header_len() as u64).saturating_add(self.length);
+        bytes.checked_next_multiple_of(ALIGN as u64).unwrap_or(u64::MAX)
     }
 
     fn header(&self) -> [u8; HEADER] {
@@ -88,10 +89,14 @@ impl Frame {
             _ => return None,
         };
         let tail = u32_at(h, 44);
+        let (epoch, prior) = (Epoch(u64_at(h, 16)), Epoch(u64_at(h, 24)));
+        if epoch > Epoch::MAX || prior > Epoch::MAX {
+            return None;
+        }
         Some(Frame {
             length: u64_at(h, 8),
-            epoch: Epoch(u64_at(h, 16)),
-            prior: Epoch(u64_at(h, 24)),
+            epoch,
+            prior,
             loggers: u64_at(h, 32),
             records: u32_at(h, 40),
             ordinal: tail >> 1,

@@ -5,6 +5,7 @@
 //! torn tail is cut: epochs of a run beyond its `last` are as if they had never been written, those up
 //! to it must be readable.
 
+use crate::LOGGERS_MAX;
 use crate::device::{self, Device};
 use crate::frame::{u32_at, u64_at};
 use crate::segment::{FORMAT, FORMAT_MIN};
@@ -84,7 +85,19 @@ impl Manifest {
             next_run: u32_at(m, 40),
             runs: runs.collect(),
         };
-        (manifest.runs.len() == u32_at(m, 44) as usize).then_some(Ok(manifest))
+        (manifest.runs.len() == u32_at(m, 44) as usize && manifest.is_possible()).then_some(Ok(manifest))
+    }
+
+    /// Numbers that a manifest can have: room is made for so many loggers, and clocks go on from these epochs.
+    fn is_possible(&self) -> bool {
+        self.base <= Epoch::MAX
+            && self.runs.iter().all(|run| {
+                (1..=LOGGERS_MAX as u32).contains(&run.loggers)
+                    && run.number < self.next_run
+                    && run.first <= Epoch::MAX
+                    && run.last.is_none_or(|last| last <= Epoch::MAX)
+            })
+            && self.runs.is_sorted_by(|a, b| a.number < b.number)
     }
 
     /// Reads it, or `None` from a directory without one.
