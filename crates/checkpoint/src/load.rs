@@ -134,6 +134,7 @@ impl<H: Header> Taker for Filler<'_, H> {
         let mut entries: Vec<Entries> = table.secondary().map(|_| Entries::new()).collect();
         let long = |_| "a key of a row is too long".to_owned();
         rows(&mut |image| {
+            table.expect_image(image).map_err(|error| error.message().to_owned())?;
             let mut record = table.unlinked(image.len(), worker);
             record.write(image, worker, pin);
             primary.codec().encode_row(image, &mut key).map_err(long)?;

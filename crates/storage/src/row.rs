@@ -392,6 +392,8 @@ pub struct RowLayout {
     fixed: Box<[ColumnId]>,
     /// Variable-length columns, in column order.
     variable: Box<[ColumnId]>,
+    /// Those of them that are UTF-8.
+    texts: Box<[ColumnId]>,
     /// Bytes of the fixed part; variable-length data begin here.
     fixed_bytes: u32,
 }
@@ -436,6 +438,8 @@ impl RowLayout {
         end += (specs.iter().filter(|spec| spec.nullable).count() as u32).div_ceil(8);
         let variable: Vec<ColumnId> =
             (0..specs.len()).filter(|i| kinds[*i] == ColumnKind::Bytes).map(ColumnId::from).collect();
+        let is_text = |id: &ColumnId| specs[id.index()].ty != Type::Bytea;
+        let texts = variable.iter().copied().filter(is_text).collect();
         let fixed_bytes = end + 4 * variable.len() as u32;
         for (nth, id) in variable.iter().enumerate() {
             let column = &mut columns[id.index()];
@@ -448,6 +452,7 @@ impl RowLayout {
             specs: specs.into(),
             fixed: fixed.into(),
             variable: variable.into(),
+            texts,
             fixed_bytes,
         })
     }
@@ -484,8 +489,8 @@ impl RowLayout {
     pub fn variable_from(&self) -> Option<usize> {
         self.variable.first().map(|first| self.column(*first).offset as usize)
     }
-    /// Whether words that come from elsewhere can be read as an image: long enough, and the
-    /// variable-length columns one after the other within them.
+    /// Whether words that come from elsewhere can be read as an image: long enough, the variable-length columns
+    /// one after the other within them, and texts UTF-8.
     pub fn is_image(&self, words: &[u64]) -> bool {
         let mut end = self.fixed_bytes as usize;
         words.len() >= self.fixed_words()
@@ -494,6 +499,7 @@ impl RowLayout {
                 end = u32::from_le_bytes(words.load(self.column(*id).offset)) as usize;
                 begin <= end && end <= words.len() * 8
             })
+            && self.texts.iter().all(|id| std::str::from_utf8(self.bytes(words, *id)).is_ok())
     }
 
     /// Whether a column is NULL.

@@ -298,6 +298,17 @@ impl<H: Header> Table<H> {
         digest
     }
 
+    /// XX001 unless words that come from a file are an image of a row: see [`RowLayout::is_image`].
+    #[inline]
+    pub fn expect_image(&self, words: &[u64]) -> Result<()> {
+        if self.layout().is_image(words) { Ok(()) } else { Err(self.no_image()) }
+    }
+
+    #[cold]
+    fn no_image(&self) -> Error {
+        Error::new(SqlState::DATA_CORRUPTED, format!("what is to be a row of table {} is none", self.id()))
+    }
+
     /// Adds a row, present at once. For whoever is alone with the table. `Err` names an index that
     /// has its key already, or none if a key is too long; the row is not added then.
     pub fn load(&self, image: &[u64], worker: usize, pin: Pinned<'_>) -> Result<(), Option<IndexId>> {

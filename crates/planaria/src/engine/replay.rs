@@ -185,6 +185,7 @@ pub(super) fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effec
         let what = match change {
             RowChange::Insert { .. } => continue,
             RowChange::Update { row, .. } => {
+                storage.expect_image(row)?;
                 let codec = storage.index(IndexId::PRIMARY).codec();
                 codec.encode_row(row, &mut key).map_err(|_| Error::internal("a logged key is too long"))?;
                 "updates"
@@ -208,6 +209,7 @@ pub(super) fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effec
             RowChange::Patch { patch, .. } => {
                 let mut image = row.image.words(arena).to_vec();
                 patch.redo(&mut image)?;
+                storage.expect_image(&image)?;
                 patched = image;
                 Some(&patched[..])
             }
@@ -229,6 +231,7 @@ pub(super) fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effec
         arena.truncate(mark);
     }
     let mut insert = |storage: &Table<P::Header>, row: &[u64]| {
+        storage.expect_image(row)?;
         snapshot.observe_row_id(storage.id(), row);
         if protocol.insert(&mut s.txn, storage, row)?.is_err() {
             let id = storage.id();

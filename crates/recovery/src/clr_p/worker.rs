@@ -334,8 +334,10 @@ impl<H: Header> Worker<H> {
         }
         for change in changes() {
             if let RowChange::Insert { table, row } = change {
+                let stored = batch.world.tables.get(table);
+                stored.expect_image(row)?;
                 batch.world.routines.observe_row(table, row);
-                self.add(batch.world.tables.get(table), row)?;
+                self.add(stored, row)?;
             }
         }
         Ok(())
@@ -355,6 +357,7 @@ impl<H: Header> Worker<H> {
         match change {
             RowChange::Insert { .. } => return Ok(None),
             RowChange::Update { row, .. } => {
+                table.expect_image(row)?;
                 table.index(IndexId::PRIMARY).codec().encode_row(row, &mut self.key).map_err(too_long)?;
             }
             RowChange::Patch { key, .. } | RowChange::Delete { key, .. } => {
@@ -372,6 +375,7 @@ impl<H: Header> Worker<H> {
             RowChange::Patch { patch, .. } => {
                 self.image.extend_from_slice(row.image.words(arena));
                 patch.redo(&mut self.image)?;
+                table.expect_image(&self.image)?;
             }
             _ => {}
         }

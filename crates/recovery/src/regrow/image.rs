@@ -39,6 +39,7 @@ pub(super) fn put_in_place<H: Header>(
     let what = match change {
         RowChange::Insert { row, .. } => return insert(protocol, txn, table, row),
         RowChange::Update { row, .. } => {
+            table.expect_image(row)?;
             codec.encode_row(row, key).map_err(|_| Error::internal("a logged key is too long"))?;
             "updates"
         }
@@ -58,6 +59,7 @@ pub(super) fn put_in_place<H: Header>(
             image.clear();
             image.extend_from_slice(row.image.words(arena));
             patch.redo(image)?;
+            table.expect_image(image)?;
             if piece == TAKE {
                 taken.push_back(image.clone());
             }
@@ -85,6 +87,7 @@ fn insert<H: Header, P: Protocol<Header = H>>(
     table: &Table<H>,
     row: &[u64],
 ) -> Result<()> {
+    table.expect_image(row)?;
     let inserted = protocol.insert(txn, table, row).map_err(|c| stopped(c.into()))?;
     inserted.map(drop).map_err(|_| {
         let id = table.id();

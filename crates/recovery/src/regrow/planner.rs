@@ -174,15 +174,18 @@ fn plan_effects<H: Header>(
                 continue;
             }
             let class = &layout.classes[usize::from(info.class)];
-            let codec = layout.world.tables.get(table).index(IndexId::PRIMARY).codec();
+            let stored = layout.world.tables.get(table);
+            let codec = stored.index(IndexId::PRIMARY).codec();
             queues.key.clear();
             if class.prefix > 0 || effect.is_insert() {
                 match effect.change(buf).ok_or_else(unreadable)? {
                     RowChange::Insert { row, .. } => {
+                        stored.expect_image(row)?;
                         layout.world.routines.observe_row(table, row);
                         codec.encode_row_prefix(row, class.prefix, &mut queues.key);
                     }
                     RowChange::Update { row, .. } => {
+                        stored.expect_image(row)?;
                         codec.encode_row_prefix(row, class.prefix, &mut queues.key);
                     }
                     RowChange::Delete { key, .. } | RowChange::Patch { key, .. } => {

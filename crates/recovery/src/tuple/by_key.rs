@@ -110,6 +110,7 @@ impl<'w, H: Header> ByKey<'w, H> {
                 image.clear();
                 record.read_to_vec(image);
                 patch.redo(image)?;
+                table.expect_image(image)?;
                 table.write(record, image, *number, pin);
             }
         }

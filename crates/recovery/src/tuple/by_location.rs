@@ -78,6 +78,7 @@ impl<'w, H: Header> ByLocation<'w, H> {
         if effect.is_insert()
             && let RowChange::Insert { row, .. } = decoded(effect, &mut worker.buf)?
         {
+            table.expect_image(row)?;
             self.world.routines.observe_row(table.id(), row);
         }
         let stamp = stamp(ts, effect.is_insert());
@@ -132,6 +133,7 @@ impl<'w, H: Header> ByLocation<'w, H> {
                 if record.table().id() != table.id() {
                     return Err(damaged(format!("rows of two tables have the location {location:#x}")));
                 }
+                table.expect_image(image)?;
                 record.write(image, *number, pin);
             }
             _ => {

@@ -25,6 +25,7 @@ pub(super) fn primary_key<H: Header>(
 ) -> Result<()> {
     match change {
         RowChange::Insert { row, .. } | RowChange::Update { row, .. } => {
+            table.expect_image(row)?;
             index_key(table, IndexId::PRIMARY, row, key)
         }
         RowChange::Patch { key: bytes, .. } | RowChange::Delete { key: bytes, .. } => {
