@@ -79,6 +79,7 @@ const ROOMS: &[Room] = &[
         unsafe_in: &[],
     },
     Room { name: "server", knows: &["base", "planaria"], tests_know: &[], unsafe_in: &[] },
+    Room { name: "fuzz", knows: &["planaria", "server", "sim"], tests_know: &[], unsafe_in: &[] },
     Room { name: "differential", knows: &["planaria"], tests_know: &[], unsafe_in: &[] },
     Room {
         name: "cli",

@@ -1,0 +1,258 @@
+//! Messages: whatever a client sends, it gets answers in the protocol's form or is let go, and others are served on.
+
+use crate::chance::Chance;
+use planaria::Database;
+use planaria_server::{Config, Server, Stopper};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// A client hears something within this time.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server to talk to.
+pub struct Subject {
+    address: SocketAddr,
+    stopper: Stopper,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Subject {
+    /// A server of a small database, on a free port.
+    pub fn new() -> Subject {
+        let db = Database::in_memory().expect("a database");
+        db.execute_script(
+            "CREATE TABLE t (id int PRIMARY KEY, name text, x float8);
+             INSERT INTO t SELECT i, 'n' || i, i / 2.0 FROM generate_series(1, 50) i;
+             CREATE PROCEDURE p(a int, INOUT b text DEFAULT 'x') LANGUAGE plpgsql AS $$ BEGIN b := b || a; END $$;",
+        )
+        .expect("a schema");
+        let config = Config {
+            listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
+            drain_timeout: Duration::from_millis(200),
+            startup_timeout: Duration::from_secs(5),
+            max_message_bytes: 1 << 20,
+            threads: Some(2),
+            ..Config::default()
+        };
+        let server = Server::bind(Arc::new(db), config).expect("a free port");
+        let (address, stopper) = (server.addresses()[0], server.stopper());
+        let thread = std::thread::spawn(move || server.run().expect("it runs"));
+        Subject { address, stopper, thread: Some(thread) }
+    }
+
+    /// Says `bytes` and hangs up; what the server said until then.
+    pub fn say(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut stream = TcpStream::connect(self.address).expect("the server accepts");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        let mut writer = stream.try_clone().expect("a second handle");
+        let said = bytes.to_vec();
+        let speaking = std::thread::spawn(move || {
+            // It may be let go in the middle of it.
+            let _ = writer.write_all(&said);
+            let _ = writer.shutdown(Shutdown::Write);
+        });
+        let mut heard = Vec::new();
+        match stream.read_to_end(&mut heard) {
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                panic!("no end after {PATIENCE:?} of {bytes:?}; heard {:?}", String::from_utf8_lossy(&heard))
+            }
+            _ => {}
+        }
+        let _ = speaking.join();
+        heard
+    }
+
+    /// Lets a client in, which says `bytes` then.
+    pub fn run(&self, bytes: &[u8]) {
+        let mut said =
+            startup(&[("user", "postgres"), ("database", "x"), ("options", "-c statement_timeout=100")]);
+        said.extend_from_slice(bytes);
+        check(&self.say(&said), bytes);
+    }
+
+    /// Says `bytes` from the first on.
+    pub fn run_raw(&self, bytes: &[u8]) {
+        check(&self.say(bytes), bytes);
+    }
+
+    /// Others are served.
+    pub fn serves(&self) {
+        let mut said = startup(&[("user", "postgres"), ("database", "x")]);
+        said.extend(message(b'Q', b"SELECT 'still ' || 'here'\0"));
+        let heard = self.say(&said);
+        assert!(heard.windows(10).any(|w| w == b"still here"), "{:?}", String::from_utf8_lossy(&heard));
+    }
+}
+
+impl Default for Subject {
+    fn default() -> Subject {
+        Subject::new()
+    }
+}
+
+impl Drop for Subject {
+    fn drop(&mut self) {
+        self.stopper.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What a server says is messages, whole but for the last, and none of them an internal error.
+fn check(heard: &[u8], said: &[u8]) {
+    let mut rest = heard;
+    while let [tag, a, b, c, d, ..] = *rest {
+        let length = i32::from_be_bytes([a, b, c, d]);
+        // 'N' alone answers the question for encryption.
+        if tag == b'N' && !(4..1 << 20).contains(&length) {
+            rest = &rest[1..];
+            continue;
+        }
+        assert!(tag.is_ascii_alphanumeric() && length >= 4, "not a message: {:?} after {said:?}", &rest[..5]);
+        let Some(body) = rest.get(5..1 + length as usize) else { return };
+        if tag == b'E' {
+            let internal = body.split(|b| *b == 0).any(|field| field == b"CXX000");
+            assert!(!internal, "{:?} after {said:?}", String::from_utf8_lossy(body));
+        }
+        rest = &rest[1 + length as usize..];
+    }
+}
+
+/// The first message of a client.
+pub fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
+    let mut body = 196_608u32.to_be_bytes().to_vec();
+    for (name, value) in parameters {
+        for word in [name, value] {
+            body.extend_from_slice(word.as_bytes());
+            body.push(0);
+        }
+    }
+    body.push(0);
+    let mut all = (body.len() as u32 + 4).to_be_bytes().to_vec();
+    all.extend(body);
+    all
+}
+
+/// Any other one.
+pub fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    let mut all = vec![tag];
+    all.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
+    all.extend_from_slice(body);
+    all
+}
+
+/// A conversation by chance: messages that could be meant, with bodies that nearly are.
+pub fn conversation(chance: &mut Chance) -> Vec<u8> {
+    const NAMES: &[&str] = &["", "", "", "a", "b", "ü"];
+    const TEXTS: &[&str] = &[
+        "SELECT 1",
+        "SELECT $1::int + id, name FROM t WHERE id < $2 ORDER BY id",
+        "INSERT INTO t VALUES ($1, $2, $3)",
+        "UPDATE t SET name = $1 WHERE id = 3 RETURNING *",
+        "BEGIN",
+        "COMMIT",
+        "ROLLBACK",
+        "SAVEPOINT a",
+        "CALL p($1, $2)",
+        "COPY t FROM STDIN",
+        "COPY t FROM STDIN WITH (FORMAT csv, HEADER)",
+        "COPY t TO STDOUT",
+        "COPY t TO STDOUT (FORMAT binary)",
+        "COPY t FROM STDIN (FORMAT binary)",
+        "SELECT 1; SELECT 1/0; SELECT 2",
+        "",
+        "SET client_encoding = 'UTF8'",
+        "SHOW ALL",
+        "DECLARE c CURSOR FOR SELECT * FROM t",
+        "FETCH 3 FROM c",
+        "DEALLOCATE ALL",
+        "DISCARD ALL",
+        "SELECT repeat('x', 5000) FROM generate_series(1, 100)",
+        "SELECT pg_sleep(1)",
+        "LISTEN x",
+        "SELECT * FROM pg_class",
+    ];
+    fn name(chance: &mut Chance, body: &mut Vec<u8>) {
+        body.extend_from_slice(chance.of(NAMES).as_bytes());
+        body.push(0);
+    }
+    fn short(chance: &mut Chance, body: &mut Vec<u8>, few: usize) -> usize {
+        let n = chance.below(few);
+        body.extend_from_slice(&(n as u16).to_be_bytes());
+        n
+    }
+    let mut all = Vec::new();
+    for _ in 0..1 + chance.below(12) {
+        let mut body = Vec::new();
+        let tag = *chance.of(b"QQPPBBBDEEESSSCHHXFdcfp");
+        match tag {
+            b'Q' => {
+                body.extend_from_slice(chance.of(TEXTS).as_bytes());
+                body.push(0);
+            }
+            b'P' => {
+                name(chance, &mut body);
+                body.extend_from_slice(chance.of(TEXTS).as_bytes());
+                body.push(0);
+                for _ in 0..short(chance, &mut body, 3) {
+                    body.extend_from_slice(
+                        &chance.of(&[0u32, 23, 25, 20, 701, 1700, 17, 1184, 99_999]).to_be_bytes(),
+                    );
+                }
+            }
+            b'B' => {
+                name(chance, &mut body);
+                name(chance, &mut body);
+                for _ in 0..short(chance, &mut body, 3) {
+                    short(chance, &mut body, 3);
+                }
+                for _ in 0..short(chance, &mut body, 4) {
+                    let value = *chance.of::<&[u8]>(&[
+                        b"1",
+                        b"x",
+                        b"",
+                        b"\0\0\0\x05",
+                        b"2024-01-01",
+                        b"\xff\xfe",
+                        b"-1.5e3",
+                    ]);
+                    let length = if chance.once_in(8) { -1 } else { value.len() as i32 };
+                    body.extend_from_slice(&length.to_be_bytes());
+                    if length >= 0 {
+                        body.extend_from_slice(value);
+                    }
+                }
+                for _ in 0..short(chance, &mut body, 3) {
+                    short(chance, &mut body, 3);
+                }
+            }
+            b'D' | b'C' => {
+                body.push(*chance.of(b"SPSPx"));
+                name(chance, &mut body);
+            }
+            b'E' => {
+                name(chance, &mut body);
+                body.extend_from_slice(&chance.of(&[0u32, 1, 7, u32::MAX]).to_be_bytes());
+            }
+            b'd' => body.extend_from_slice(
+                chance.of(&["900\tn\t1.5\n", "901,n,2\n", "\\.\n", "x", "PGCOPY\n"]).as_bytes(),
+            ),
+            b'F' | b'f' | b'p' => (0..chance.below(20)).for_each(|_| body.push(chance.number() as u8)),
+            _ => {}
+        }
+        if chance.once_in(6) {
+            let other = body.clone();
+            chance.change(&mut body, &other);
+        }
+        all.extend(message(tag, &body));
+    }
+    if chance.once_in(8) {
+        let other = all.clone();
+        chance.change(&mut all, &other);
+    }
+    all
+}

@@ -1,0 +1,131 @@
+//! Each kind of input: what was found before, then so many by a seed. A failure names its seed:
+//! `PLANARIA_SEED=S PLANARIA_CASES=1 cargo test -p planaria-fuzz NAME`. More of them: `PLANARIA_CASES=100000`.
+//! What kills the whole process leaves its seed in `target/tmp/NAME.seed`.
+
+use planaria::{LogKind, Scheme};
+use planaria_fuzz::chance::Chance;
+use planaria_fuzz::{files, sql, wire};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+
+/// Runs one case for each seed; names the seed of the one that fails.
+fn cases(name: &str, few: u64, mut case: impl FnMut(&mut Chance)) {
+    let trace = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name).with_extension("seed");
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let first = number("PLANARIA_SEED").unwrap_or(1);
+    for seed in first..first + number("PLANARIA_CASES").unwrap_or(few) {
+        std::fs::write(&trace, seed.to_string()).expect("a trace");
+        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9));
+        if let Err(cause) = catch_unwind(AssertUnwindSafe(|| case(&mut chance))) {
+            eprintln!("seed {seed}");
+            resume_unwind(cause);
+        }
+    }
+}
+
+/// What was found before.
+fn found(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
+    let mut found: Vec<_> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| (entry.path(), std::fs::read(entry.path()).expect("a file of the corpus")))
+        .collect();
+    found.sort();
+    found
+}
+
+/// The statements of the workloads.
+fn statements() -> Vec<String> {
+    let mut files = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../workload/sql")];
+    let mut all = Vec::new();
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            files.extend(std::fs::read_dir(&path).expect("a folder").flatten().map(|entry| entry.path()));
+        } else if path.extension().is_some_and(|extension| extension == "sql") {
+            let text = std::fs::read_to_string(&path).expect("a script");
+            all.extend(planaria::parse(&text).into_iter().flatten().map(|s| s.text().to_owned()));
+        }
+    }
+    all.sort();
+    all.retain(|text| text.len() < 3000);
+    assert!(all.len() > 50, "the scripts of the workloads are found");
+    all
+}
+
+#[test]
+fn sql_text() {
+    let corpus = statements();
+    let mut subject = sql::Subject::new();
+    for (path, content) in found("sql") {
+        eprintln!("{}", path.display());
+        subject.run(&String::from_utf8_lossy(&content));
+    }
+    let mut run = 0;
+    cases("sql_text", 1500, |chance| {
+        if run % 300 == 299 {
+            subject = sql::Subject::new();
+        }
+        run += 1;
+        subject.run(&sql::text(chance, &corpus));
+    });
+}
+
+#[test]
+fn wire_messages() {
+    let subject = wire::Subject::new();
+    for (path, content) in found("wire") {
+        eprintln!("{}", path.display());
+        subject.run(&content);
+    }
+    cases("wire_messages", 400, |chance| {
+        if chance.once_in(10) {
+            let mut said =
+                wire::startup(&[("user", "postgres"), ("database", "x"), ("options", "-c geqo=off")]);
+            let other = wire::conversation(chance);
+            chance.change(&mut said, &other);
+            said.extend(other);
+            subject.run_raw(&said);
+        } else {
+            subject.run(&wire::conversation(chance));
+        }
+    });
+    subject.serves();
+}
+
+/// Directories in which one file is forged.
+fn forged(name: &str, few: u64, wanted: impl Fn(&str) -> bool) {
+    let kinds = [LogKind::Command, LogKind::Logical, LogKind::Physical];
+    let templates: Vec<Vec<files::File>> = kinds
+        .iter()
+        .map(|kind| {
+            let mut template = files::template(*kind);
+            template.iter_mut().for_each(|(_, content)| *content = files::unpacked(content));
+            template
+        })
+        .collect();
+    for (template, kind) in templates.iter().zip(kinds) {
+        files::open(template, Scheme::Clr);
+        assert!(template.iter().any(|(name, _)| wanted(name)), "{kind}");
+    }
+    let schemes = [Scheme::Clr, Scheme::Regrow, Scheme::Clr, Scheme::Llr, Scheme::Aries];
+    cases(name, few, |chance| {
+        let mut files = chance.of(&templates).clone();
+        let candidates: Vec<usize> = (0..files.len()).filter(|i| wanted(&files[*i].0)).collect();
+        let (at, other) = (*chance.of(&candidates), chance.below(files.len()));
+        let other = files[other].1.clone();
+        files::change(chance, &mut files[at].1, &other);
+        files::open(&files, *chance.of(&schemes));
+    });
+}
+
+#[test]
+fn log_files() {
+    forged("log_files", 400, |name| name.ends_with(".log") || name == "manifest");
+}
+
+#[test]
+fn checkpoint_files() {
+    forged("checkpoint_files", 400, |name| name.starts_with("checkpoint"));
+}
