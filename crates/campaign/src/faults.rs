@@ -19,7 +19,7 @@ mod io_errors;
 mod setting;
 mod storm;
 
-use crate::dice::Dice;
+use planaria_sim::dice::Dice;
 use serde::Serialize;
 use setting::Prepared;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -16,9 +16,9 @@
 mod client;
 mod program;
 
-use crate::dice::Dice;
 use client::Client;
 use planaria::{Database, LogKind, Options, ProtocolKind, Result, Scheme};
+use planaria_sim::dice::Dice;
 use planaria_sim::disk::{SimDisk, Survival};
 use planaria_sim::history::{History, Model, RowState, Transaction, Version};
 use serde::Serialize;

@@ -7,7 +7,6 @@
 //! repeat it. A few cases of each kind are tests; `planaria lab faults` and `planaria lab histories` run as
 //! many as one likes. What the promises are: `docs/reliability.md`.
 
-pub mod dice;
 pub mod faults;
 
 pub mod histories;

@@ -1,7 +1,7 @@
 //! What a scripted run does: steps of one session, drawn by seed, each at most one commit.
 
-use crate::dice::Dice;
 use planaria::{Database, Error, Result, Session};
+use planaria_sim::dice::Dice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 

@@ -3,8 +3,8 @@
 //! that they meet.
 
 use planaria::{Database, Error, Options, ProtocolKind, Session};
-use planaria_campaign::dice::Dice;
 use planaria_protocol::silo::SiloWith;
+use planaria_sim::dice::Dice;
 
 const SCHEMA: &str = "
     CREATE TABLE parent (id int PRIMARY KEY, name text UNIQUE);

@@ -5,9 +5,10 @@
 //! made to fit ([`seal`]), so that what lies behind them is reached: lengths, numbers of tables and rows, values,
 //! catalogs, texts of statements.
 
-use crate::chance::Chance;
+use crate::chance::{below, change as changed};
 use planaria::log::LogView;
 use planaria::{Database, LogKind, Options, Scheme, SqlState};
+use planaria_sim::dice::Dice;
 use planaria_sim::disk::{SimDisk, Survival};
 
 /// A file's name and content.
@@ -137,18 +138,18 @@ pub fn unpacked(file: &[u8]) -> Vec<u8> {
 }
 
 /// Changes numbers and bytes of a file, behind what says what it is.
-pub fn change(chance: &mut Chance, file: &mut Vec<u8>, other: &[u8]) {
+pub fn change(dice: &mut Dice, file: &mut Vec<u8>, other: &[u8]) {
     let kept = 16.min(file.len());
-    match chance.below(4) {
+    match below(dice, 4) {
         // Lengths stay as they are: what is read is what was meant to be read.
         0..=2 if file.len() > kept => {
-            for _ in 0..1 + chance.below(4) {
-                let at = kept + chance.below(file.len() - kept);
-                match chance.below(3) {
-                    0 => file[at] ^= 1 << chance.below(8),
-                    1 => file[at] = *chance.of(&[0, 1, 2, 3, 7, 0x7f, 0x80, 0xff]),
+            for _ in 0..1 + below(dice, 4) {
+                let at = kept + below(dice, file.len() - kept);
+                match below(dice, 3) {
+                    0 => file[at] ^= 1 << below(dice, 8),
+                    1 => file[at] = dice.of(&[0, 1, 2, 3, 7, 0x7f, 0x80, 0xff]),
                     _ if at + 8 <= file.len() => {
-                        let number = *chance.of(&[0, 1, u64::MAX, 1 << 31, 1 << 32, 1 << 63, 0xffff_ffff]);
+                        let number = dice.of(&[0, 1, u64::MAX, 1 << 31, 1 << 32, 1 << 63, 0xffff_ffff]);
                         file[at..at + 8].copy_from_slice(&number.to_le_bytes());
                     }
                     _ => {}
@@ -157,11 +158,11 @@ pub fn change(chance: &mut Chance, file: &mut Vec<u8>, other: &[u8]) {
         }
         _ => {
             let mut rest = file.split_off(kept);
-            chance.change(&mut rest, other);
+            changed(dice, &mut rest, other);
             file.extend_from_slice(&rest);
         }
     }
-    if file.starts_with(b"PLANCKP\0") && chance.below(8) > 0 && file.len() >= 64 {
+    if file.starts_with(b"PLANCKP\0") && below(dice, 8) > 0 && file.len() >= 64 {
         let length = file.len() as u64;
         file[48..56].copy_from_slice(&length.to_le_bytes());
     }

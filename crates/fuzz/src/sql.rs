@@ -1,7 +1,8 @@
 //! SQL text: whatever it says, it is carried out or refused; the session goes on, and no error is an internal one.
 
-use crate::chance::Chance;
+use crate::chance::{below, once_in};
 use planaria::{Database, Session, SqlState};
+use planaria_sim::dice::Dice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -186,22 +187,22 @@ impl Default for Subject {
 }
 
 /// A text by chance.
-pub fn text(chance: &mut Chance, corpus: &[String]) -> String {
-    let mut text = if chance.once_in(4) { String::new() } else { chance.of(corpus).clone() };
-    for _ in 0..1 + chance.below(6) {
-        let word = if chance.once_in(3) {
-            let other = chance.of(corpus);
-            let from = other.floor_char_boundary(chance.below(other.len()));
-            let to = other.floor_char_boundary((from + 1 + chance.below(40)).min(other.len()));
+pub fn text(dice: &mut Dice, corpus: &[String]) -> String {
+    let mut text = if once_in(dice, 4) { String::new() } else { corpus[below(dice, corpus.len())].clone() };
+    for _ in 0..1 + below(dice, 6) {
+        let word = if once_in(dice, 3) {
+            let other = &corpus[below(dice, corpus.len())];
+            let from = other.floor_char_boundary(below(dice, other.len()));
+            let to = other.floor_char_boundary((from + 1 + below(dice, 40)).min(other.len()));
             other[from..to].to_owned()
         } else {
-            (*chance.of(WORDS)).to_owned()
+            dice.of(WORDS).to_owned()
         };
-        let at = text.floor_char_boundary(chance.below(text.len() + 1));
-        let end = if chance.once_in(2) {
+        let at = text.floor_char_boundary(below(dice, text.len() + 1));
+        let end = if once_in(dice, 2) {
             at
         } else {
-            text.floor_char_boundary((at + chance.below(12)).min(text.len()))
+            text.floor_char_boundary((at + below(dice, 12)).min(text.len()))
         };
         text.replace_range(at..end, &word);
     }

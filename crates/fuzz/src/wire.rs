@@ -1,8 +1,9 @@
 //! Messages: whatever a client sends, it gets answers in the protocol's form or is let go, and others are served on.
 
-use crate::chance::Chance;
+use crate::chance::{below, change as changed, once_in};
 use planaria::Database;
 use planaria_server::{Config, Server, Stopper};
+use planaria_sim::dice::Dice;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -145,8 +146,8 @@ pub fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     all
 }
 
-/// A conversation by chance: messages that could be meant, with bodies that nearly are.
-pub fn conversation(chance: &mut Chance) -> Vec<u8> {
+/// A conversation by dice: messages that could be meant, with bodies that nearly are.
+pub fn conversation(dice: &mut Dice) -> Vec<u8> {
     const NAMES: &[&str] = &["", "", "", "a", "b", "ü"];
     const TEXTS: &[&str] = &[
         "SELECT 1",
@@ -176,42 +177,42 @@ pub fn conversation(chance: &mut Chance) -> Vec<u8> {
         "LISTEN x",
         "SELECT * FROM pg_class",
     ];
-    fn name(chance: &mut Chance, body: &mut Vec<u8>) {
-        body.extend_from_slice(chance.of(NAMES).as_bytes());
+    fn name(dice: &mut Dice, body: &mut Vec<u8>) {
+        body.extend_from_slice(dice.of(NAMES).as_bytes());
         body.push(0);
     }
-    fn short(chance: &mut Chance, body: &mut Vec<u8>, few: usize) -> usize {
-        let n = chance.below(few);
+    fn short(dice: &mut Dice, body: &mut Vec<u8>, few: usize) -> usize {
+        let n = below(dice, few);
         body.extend_from_slice(&(n as u16).to_be_bytes());
         n
     }
     let mut all = Vec::new();
-    for _ in 0..1 + chance.below(12) {
+    for _ in 0..1 + below(dice, 12) {
         let mut body = Vec::new();
-        let tag = *chance.of(b"QQPPBBBDEEESSSCHHXFdcfp");
+        let tag = dice.of(b"QQPPBBBDEEESSSCHHXFdcfp");
         match tag {
             b'Q' => {
-                body.extend_from_slice(chance.of(TEXTS).as_bytes());
+                body.extend_from_slice(dice.of(TEXTS).as_bytes());
                 body.push(0);
             }
             b'P' => {
-                name(chance, &mut body);
-                body.extend_from_slice(chance.of(TEXTS).as_bytes());
+                name(dice, &mut body);
+                body.extend_from_slice(dice.of(TEXTS).as_bytes());
                 body.push(0);
-                for _ in 0..short(chance, &mut body, 3) {
+                for _ in 0..short(dice, &mut body, 3) {
                     body.extend_from_slice(
-                        &chance.of(&[0u32, 23, 25, 20, 701, 1700, 17, 1184, 99_999]).to_be_bytes(),
+                        &dice.of(&[0u32, 23, 25, 20, 701, 1700, 17, 1184, 99_999]).to_be_bytes(),
                     );
                 }
             }
             b'B' => {
-                name(chance, &mut body);
-                name(chance, &mut body);
-                for _ in 0..short(chance, &mut body, 3) {
-                    short(chance, &mut body, 3);
+                name(dice, &mut body);
+                name(dice, &mut body);
+                for _ in 0..short(dice, &mut body, 3) {
+                    short(dice, &mut body, 3);
                 }
-                for _ in 0..short(chance, &mut body, 4) {
-                    let value = *chance.of::<&[u8]>(&[
+                for _ in 0..short(dice, &mut body, 4) {
+                    let value = dice.of::<&[u8]>(&[
                         b"1",
                         b"x",
                         b"",
@@ -220,39 +221,39 @@ pub fn conversation(chance: &mut Chance) -> Vec<u8> {
                         b"\xff\xfe",
                         b"-1.5e3",
                     ]);
-                    let length = if chance.once_in(8) { -1 } else { value.len() as i32 };
+                    let length = if once_in(dice, 8) { -1 } else { value.len() as i32 };
                     body.extend_from_slice(&length.to_be_bytes());
                     if length >= 0 {
                         body.extend_from_slice(value);
                     }
                 }
-                for _ in 0..short(chance, &mut body, 3) {
-                    short(chance, &mut body, 3);
+                for _ in 0..short(dice, &mut body, 3) {
+                    short(dice, &mut body, 3);
                 }
             }
             b'D' | b'C' => {
-                body.push(*chance.of(b"SPSPx"));
-                name(chance, &mut body);
+                body.push(dice.of(b"SPSPx"));
+                name(dice, &mut body);
             }
             b'E' => {
-                name(chance, &mut body);
-                body.extend_from_slice(&chance.of(&[0u32, 1, 7, u32::MAX]).to_be_bytes());
+                name(dice, &mut body);
+                body.extend_from_slice(&dice.of(&[0u32, 1, 7, u32::MAX]).to_be_bytes());
             }
             b'd' => body.extend_from_slice(
-                chance.of(&["900\tn\t1.5\n", "901,n,2\n", "\\.\n", "x", "PGCOPY\n"]).as_bytes(),
+                dice.of(&["900\tn\t1.5\n", "901,n,2\n", "\\.\n", "x", "PGCOPY\n"]).as_bytes(),
             ),
-            b'F' | b'f' | b'p' => (0..chance.below(20)).for_each(|_| body.push(chance.number() as u8)),
+            b'F' | b'f' | b'p' => (0..below(dice, 20)).for_each(|_| body.push(dice.draw() as u8)),
             _ => {}
         }
-        if chance.once_in(6) {
+        if once_in(dice, 6) {
             let other = body.clone();
-            chance.change(&mut body, &other);
+            changed(dice, &mut body, &other);
         }
         all.extend(message(tag, &body));
     }
-    if chance.once_in(8) {
+    if once_in(dice, 8) {
         let other = all.clone();
-        chance.change(&mut all, &other);
+        changed(dice, &mut all, &other);
     }
     all
 }

@@ -3,20 +3,21 @@
 //! What kills the whole process leaves its seed in `target/tmp/NAME.seed`.
 
 use planaria::{LogKind, Scheme};
-use planaria_fuzz::chance::Chance;
+use planaria_fuzz::chance::{below, change, once_in};
 use planaria_fuzz::{files, sql, wire};
+use planaria_sim::dice::Dice;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 
 /// Runs one case for each seed; names the seed of the one that fails.
-fn cases(name: &str, few: u64, mut case: impl FnMut(&mut Chance)) {
+fn cases(name: &str, few: u64, mut case: impl FnMut(&mut Dice)) {
     let trace = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name).with_extension("seed");
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let first = number("PLANARIA_SEED").unwrap_or(1);
     for seed in first..first + number("PLANARIA_CASES").unwrap_or(few) {
         std::fs::write(&trace, seed.to_string()).expect("a trace");
-        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9));
-        if let Err(cause) = catch_unwind(AssertUnwindSafe(|| case(&mut chance))) {
+        let mut dice = Dice::new(seed, 0);
+        if let Err(cause) = catch_unwind(AssertUnwindSafe(|| case(&mut dice))) {
             eprintln!("seed {seed}");
             resume_unwind(cause);
         }
@@ -63,12 +64,12 @@ fn sql_text() {
         subject.run(&String::from_utf8_lossy(&content));
     }
     let mut run = 0;
-    cases("sql_text", 1500, |chance| {
+    cases("sql_text", 1500, |dice| {
         if run % 300 == 299 {
             subject = sql::Subject::new();
         }
         run += 1;
-        subject.run(&sql::text(chance, &corpus));
+        subject.run(&sql::text(dice, &corpus));
     });
 }
 
@@ -79,16 +80,16 @@ fn wire_messages() {
         eprintln!("{}", path.display());
         subject.run(&content);
     }
-    cases("wire_messages", 400, |chance| {
-        if chance.once_in(10) {
+    cases("wire_messages", 400, |dice| {
+        if once_in(dice, 10) {
             let mut said =
                 wire::startup(&[("user", "postgres"), ("database", "x"), ("options", "-c geqo=off")]);
-            let other = wire::conversation(chance);
-            chance.change(&mut said, &other);
+            let other = wire::conversation(dice);
+            change(dice, &mut said, &other);
             said.extend(other);
             subject.run_raw(&said);
         } else {
-            subject.run(&wire::conversation(chance));
+            subject.run(&wire::conversation(dice));
         }
     });
     subject.serves();
@@ -110,13 +111,13 @@ fn forged(name: &str, few: u64, wanted: impl Fn(&str) -> bool) {
         assert!(template.iter().any(|(name, _)| wanted(name)), "{kind}");
     }
     let schemes = [Scheme::Clr, Scheme::Regrow, Scheme::Clr, Scheme::Llr, Scheme::Aries];
-    cases(name, few, |chance| {
-        let mut files = chance.of(&templates).clone();
+    cases(name, few, |dice| {
+        let mut files = templates[below(dice, templates.len())].clone();
         let candidates: Vec<usize> = (0..files.len()).filter(|i| wanted(&files[*i].0)).collect();
-        let (at, other) = (*chance.of(&candidates), chance.below(files.len()));
+        let (at, other) = (dice.of(&candidates), below(dice, files.len()));
         let other = files[other].1.clone();
-        files::change(chance, &mut files[at].1, &other);
-        files::open(&files, *chance.of(&schemes));
+        files::change(dice, &mut files[at].1, &other);
+        files::open(&files, dice.of(&schemes));
     });
 }
 

@@ -16,6 +16,7 @@
 //! A disk may also lie: a write goes elsewhere ([`SimDisk::misdirect_write_at`]) or nowhere, bits flip
 //! ([`SimDisk::flip_bit`]), and a read fails ([`SimDisk::fail_read_at`]).
 
+use crate::dice::Dice;
 use planaria_log::{Device, DeviceFile, DeviceLock};
 use std::collections::BTreeMap;
 use std::io;
@@ -43,7 +44,7 @@ struct State {
     reads: u64,
     struck: bool,
     faults: Faults,
-    chance: Chance,
+    chance: Dice,
 }
 
 #[derive(Default)]
@@ -117,7 +118,7 @@ impl SimDisk {
     /// An empty disk; `seed` decides what chance decides.
     pub fn new(seed: u64) -> SimDisk {
         let disk = SimDisk::default();
-        disk.state().chance = Chance(seed);
+        disk.state().chance = Dice::of_seed(seed);
         disk
     }
 
@@ -197,7 +198,7 @@ impl SimDisk {
         let mut survives = move || match survival {
             Survival::Nothing => false,
             Survival::Everything => true,
-            Survival::Chance => chance.next().is_multiple_of(2),
+            Survival::Chance => chance.draw().is_multiple_of(2),
         };
         for change in state.pending_names.drain(..) {
             if survives() {
@@ -266,7 +267,7 @@ impl State {
         self.operations += 1;
         if self.faults.power_at == Some(number) {
             (self.power_failed, self.struck) = (true, true);
-            return Ok(self.chance.next().is_multiple_of(2));
+            return Ok(self.chance.draw().is_multiple_of(2));
         }
         Ok(true)
     }
@@ -530,18 +531,5 @@ impl DeviceFile for SimFile {
             }
         }
         state.done()
-    }
-}
-
-/// SplitMix64.
-#[derive(Default)]
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
     }
 }

@@ -1,7 +1,9 @@
 //! Simulation: what the tests of durability and isolation stand on.
 //!
+//! * [`dice`]: chance, by seed.
 //! * [`disk`]: a disk that loses what was not synced.
 //! * [`history`]: what transactions saw, and whether one order explains it.
 
+pub mod dice;
 pub mod disk;
 pub mod history;

@@ -2,7 +2,7 @@
 
 use super::setting::Prepared;
 use super::{Outcome, Verdict};
-use crate::dice::Dice;
+use planaria_sim::dice::Dice;
 use planaria_sim::disk::{SimDisk, Survival};
 
 /// What a crash lets through: the three ways in turn for successive numbers.

@@ -3,9 +3,9 @@
 use super::crash::survival;
 use super::setting::{Prepared, text};
 use super::{Outcome, Verdict};
-use crate::dice::Dice;
 use crate::script::StepClock;
 use planaria::SqlState;
+use planaria_sim::dice::Dice;
 use planaria_sim::disk::{Astray, SECTOR, SimDisk};
 
 /// A directory as a run leaves it, ended cleanly or by a crash, and the steps that were answered.

@@ -1,9 +1,9 @@
 //! What a seed decides once: how the database works, and what is done with it.
 
-use crate::dice::Dice;
 use crate::model::{Model, State};
 use crate::script::{Script, StepClock};
 use planaria::{Database, Error, LogKind, Options, ProtocolKind, Scheme};
+use planaria_sim::dice::Dice;
 use planaria_sim::disk::SimDisk;
 
 /// How a database works.

@@ -7,8 +7,8 @@
 use super::crash::survival;
 use super::setting::{Prepared, text};
 use super::{Outcome, Verdict};
-use crate::dice::Dice;
 use planaria::{Database, Durability, LogKind, Options, Result, Scheme, Session};
+use planaria_sim::dice::Dice;
 use planaria_sim::disk::SimDisk;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! A client that writes down what it does and what it is answered.
 
 use super::program::{Do, Operation};
-use crate::dice::Dice;
 use planaria::{Error, Result, Rows, Session, SqlState};
+use planaria_sim::dice::Dice;
 use planaria_sim::history::{By, Op, RowState, Transaction, Version};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Operations of a transaction, as numbers, and a procedure that does them.
 
 use super::KEYS;
-use crate::dice::Dice;
+use planaria_sim::dice::Dice;
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

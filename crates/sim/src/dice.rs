@@ -1,10 +1,15 @@
 //! Chance, by seed.
 
-/// SplitMix64: the same numbers from the same seed, whatever the machine.
-#[derive(Clone, Debug)]
+/// SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA 2014): the same numbers from the same seed, whatever the machine.
+#[derive(Clone, Default, Debug)]
 pub struct Dice(u64);
 
 impl Dice {
+    /// From a seed alone.
+    pub fn of_seed(seed: u64) -> Dice {
+        Dice(seed)
+    }
+
     /// From a seed and a number within what it is for.
     pub fn new(seed: u64, number: u64) -> Dice {
         let mut dice = Dice(seed ^ number.wrapping_mul(0xd134_2543_de82_ef95));
