@@ -221,6 +221,11 @@ impl Error {
     pub fn unsupported(what: impl Into<String>, hint: impl Into<String>) -> Error {
         Error::new(SqlState::FEATURE_NOT_SUPPORTED, what).hint(hint)
     }
+    /// `XX001`: what a file says cannot be. Its checksums may fit nevertheless.
+    #[cold]
+    pub fn corrupted(what: impl Into<String>) -> Error {
+        Error::new(SqlState::DATA_CORRUPTED, what)
+    }
     /// `XX000`: a bug of ours.
     #[cold]
     pub fn internal(what: impl Into<String>) -> Error {

@@ -181,13 +181,13 @@ pub(super) fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effec
     // After-images of updates that could not be made in place.
     let mut moved: Vec<(&Table<P::Header>, Vec<u64>)> = Vec::new();
     for change in effects.iter().filter_map(Effect::logical) {
-        let storage = snapshot.table(change.table())?;
+        let storage = snapshot.logged_table(change.table())?;
         let what = match change {
             RowChange::Insert { .. } => continue,
             RowChange::Update { row, .. } => {
                 storage.expect_image(row)?;
                 let codec = storage.index(IndexId::PRIMARY).codec();
-                codec.encode_row(row, &mut key).map_err(|_| Error::internal("a logged key is too long"))?;
+                codec.encode_row(row, &mut key).map_err(|_| Error::corrupted("a logged key is too long"))?;
                 "updates"
             }
             RowChange::Patch { key: bytes, .. } => {
@@ -222,7 +222,7 @@ pub(super) fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effec
             let mut touched = IndexSet::EMPTY;
             storage.secondary().for_each(|(id, _)| touched.insert(id));
             if protocol.update(&mut s.txn, storage, row.handle, image, touched)?.is_err() {
-                return Err(Error::internal("a logged update was refused"));
+                return Err(Error::corrupted("a logged update meets another row with its key"));
             }
         } else {
             protocol.delete(&mut s.txn, storage, row.handle)?;
@@ -247,7 +247,7 @@ pub(super) fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effec
     }
     for effect in effects {
         if let Some(RowChange::Insert { table, row }) = effect.logical() {
-            insert(snapshot.table(table)?, row)?;
+            insert(snapshot.logged_table(table)?, row)?;
         }
         if let Effect::Sequence { sequence, last, called } = effect
             && let Some(Some(state)) = snapshot.sequences.get(sequence.index())

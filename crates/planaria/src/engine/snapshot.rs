@@ -104,6 +104,12 @@ impl<H: Header> Snapshot<H> {
         table.map(|t| &**t).ok_or_else(|| Error::internal(format!("there is no table {id}")))
     }
 
+    /// A table that the log names.
+    pub(crate) fn logged_table(&self, id: TableId) -> Result<&Table<H>> {
+        self.table(id)
+            .map_err(|_| Error::corrupted(format!("the log changes table {id}, which there is not")))
+    }
+
     /// The program of a routine, lowered when first asked for.
     pub(crate) fn program(&self, id: ProcedureId) -> Result<&Program> {
         self.lowered(id).map(|l| &l.program)

@@ -353,7 +353,7 @@ impl<H: Header> Worker<H> {
     /// Deletes or updates a row. A row that may exchange a unique key with others is taken out, and its new
     /// image handed back.
     fn take(&mut self, table: &Table<H>, change: RowChange<'_>) -> Result<Option<Vec<u64>>> {
-        let too_long = |_| Error::internal("a logged key is too long");
+        let too_long = |_| Error::corrupted("a logged key is too long");
         match change {
             RowChange::Insert { .. } => return Ok(None),
             RowChange::Update { row, .. } => {

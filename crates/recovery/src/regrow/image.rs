@@ -40,7 +40,7 @@ pub(super) fn put_in_place<H: Header>(
         RowChange::Insert { row, .. } => return insert(protocol, txn, table, row),
         RowChange::Update { row, .. } => {
             table.expect_image(row)?;
-            codec.encode_row(row, key).map_err(|_| Error::internal("a logged key is too long"))?;
+            codec.encode_row(row, key).map_err(|_| Error::corrupted("a logged key is too long"))?;
             "updates"
         }
         RowChange::Patch { key: bytes, .. } | RowChange::Delete { key: bytes, .. } => {
@@ -75,7 +75,7 @@ pub(super) fn put_in_place<H: Header>(
             let updated = protocol.update(txn, table, row.handle, after, touched);
             updated
                 .map_err(|c| stopped(c.into()))?
-                .map_err(|_| Error::internal("a logged update was refused"))
+                .map_err(|_| Error::corrupted("a logged update meets another row with its key"))
         }
         _ => protocol.delete(txn, table, row.handle).map(drop).map_err(|c| stopped(c.into())),
     }
