@@ -1,11 +1,14 @@
 //! The thread that writes checkpoints by itself: after some time, after so much log, or when a restart
 //! would take too long.
+//!
+//! Those take their time: see [`pace`]. What a person asks for (`CHECKPOINT`, a backup) is written at full speed.
 
 use super::Engine;
 use crate::options::CheckpointPolicy;
 use crate::stats::CheckpointStats;
 use planaria_base::Result;
 use planaria_protocol::Protocol;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -15,6 +18,12 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_millis(100);
 /// How long it waits after a checkpoint that could not be written.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
+
+/// Of so many parts of its time a writing thread works in one: together, on all cores, less than a tenth of the
+/// machine.
+const PACE: u32 = 12;
+/// Longest pause.
+const PAUSE_MAX: Duration = Duration::from_millis(250);
 
 /// The thread; ends when this is dropped, with the checkpoint under way given up.
 pub(super) struct Checkpointer {
@@ -40,6 +49,15 @@ impl CheckpointPolicy {
         let room = target.mul_f64(0.8).saturating_sub(now.restart.load).max(target.mul_f64(0.1));
         let by_target = !target.is_zero() && now.restart.replay >= room;
         by_time || by_size || by_target
+    }
+
+    /// Whether one that is under way has taken all the time that there is for it: twice what calls for one, or the
+    /// whole of the target.
+    fn is_late(&self, now: &CheckpointStats) -> bool {
+        let CheckpointPolicy { timeout, log_bytes_max, restart_target } = *self;
+        !timeout.is_zero() && now.age >= 2 * timeout
+            || log_bytes_max > 0 && now.log_bytes >= log_bytes_max.saturating_mul(2)
+            || !restart_target.is_zero() && now.restart.load + now.restart.replay >= restart_target
     }
 }
 
@@ -82,11 +100,26 @@ fn run<P: Protocol>(engine: &Weak<Engine<P>>, policy: &CheckpointPolicy, stoppin
         // A failure is counted, and its cause kept.
         if Instant::now() >= not_before
             && policy.is_due(&engine.checkpoint_stats())
-            && engine.checkpoint(&|| Ok(())).is_err()
+            && engine.checkpoint(&|| pace(&engine, policy, stopping)).is_err()
         {
             not_before = Instant::now() + AFTER_FAILURE;
         }
     }
+}
+
+/// Leaves the cores to transactions: a thread that writes works one part of its time in [`PACE`], until the
+/// checkpoint is late. Called after each block. Where readers keep writers waiting there is nothing to leave.
+fn pace<P: Protocol>(engine: &Engine<P>, policy: &CheckpointPolicy, stopping: &AtomicBool) -> Result<()> {
+    thread_local!(static SINCE: Cell<Option<Instant>> = const { Cell::new(None) });
+    if let Some(since) = SINCE.get()
+        && P::CONCURRENT
+        && !stopping.load(Ordering::Relaxed)
+        && !policy.is_late(&engine.checkpoint_stats())
+    {
+        std::thread::sleep((since.elapsed() * (PACE - 1)).min(PAUSE_MAX));
+    }
+    SINCE.set(Some(Instant::now()));
+    Ok(())
 }
 
 #[cfg(test)]
@@ -115,5 +148,20 @@ mod tests {
         assert!(by_target.is_due(&now(1, 0, 4, 4)) && !by_target.is_due(&now(1, 0, 4, 3)));
         // Loading alone takes too long.
         assert!(by_target.is_due(&now(1, 0, 40, 1)) && !by_target.is_due(&now(1, 0, 40, 0)));
+    }
+
+    #[test]
+    fn one_that_is_late_is_given_no_more_time() {
+        let seconds = Duration::from_secs;
+        let policy =
+            CheckpointPolicy { timeout: seconds(300), log_bytes_max: 100, restart_target: seconds(10) };
+        let late = |log_bytes, age, load, replay| {
+            let restart = Restart { load: seconds(load), replay: seconds(replay), measured: true };
+            let stats = CheckpointStats { log_bytes, age: seconds(age), restart, ..Default::default() };
+            policy.is_late(&stats)
+        };
+        assert!(!late(199, 599, 4, 5));
+        assert!(late(200, 0, 0, 0) && late(0, 600, 0, 0) && late(0, 0, 4, 6));
+        assert!(!CheckpointPolicy::default().is_late(&CheckpointStats::default()));
     }
 }
