@@ -170,7 +170,9 @@ fn one(session: &mut Session, call: (i64, i64, i64, i64), block: bool) -> Result
     let (thread, n, a, b) = call;
     loop {
         match session.execute_script(&format!("BEGIN; CALL work({thread}, {n}, {a}, {b}); COMMIT")) {
-            Err(e) if e.sqlstate().as_str() == "40001" => session.execute("ROLLBACK", ()).map(drop)?,
+            Err(e) if matches!(e.sqlstate().as_str(), "40001" | "40P01") => {
+                session.execute("ROLLBACK", ()).map(drop)?
+            }
             other => return other,
         }
     }
