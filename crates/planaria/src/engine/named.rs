@@ -54,16 +54,7 @@ impl<P: Protocol> SessionCore<P> {
         if !args.is_empty() {
             let items = args.iter().map(|e| ast::SelectItem { expr: e.clone(), alias: None }).collect();
             let select = ast::Select { items, ..Default::default() };
-            let query = ast::Query {
-                with: Vec::new(),
-                recursive: false,
-                body: ast::QueryBody::Select(Box::new(select)),
-                order_by: Vec::new(),
-                limit: None,
-                offset: None,
-                locking: Vec::new(),
-                position: 0,
-            };
+            let query = ast::Query::new(ast::QueryBody::Select(Box::new(select)), 0);
             let kind = StatementKind::Query(Box::new(query));
             let select = self.analyse(Statement { position: 0, end: 0, kind }, text, &())?;
             let answer = self.run_program(&select, &())?;

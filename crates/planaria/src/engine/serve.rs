@@ -95,16 +95,7 @@ fn rows_of(position: u32, table: &ast::Name, columns: &[(String, u32)]) -> State
     };
     let from = vec![ast::TableRef::Relation { name: table.clone(), alias: None }];
     let select = ast::Select { items, from, ..Default::default() };
-    let query = ast::Query {
-        with: Vec::new(),
-        recursive: false,
-        body: ast::QueryBody::Select(Box::new(select)),
-        order_by: Vec::new(),
-        limit: None,
-        offset: None,
-        locking: Vec::new(),
-        position,
-    };
+    let query = ast::Query::new(ast::QueryBody::Select(Box::new(select)), position);
     Statement { position, end: position, kind: StatementKind::Query(Box::new(query)) }
 }
 

@@ -339,6 +339,22 @@ pub struct Query {
     pub position: Position,
 }
 
+impl Query {
+    /// Nothing but a body.
+    pub fn new(body: QueryBody, position: Position) -> Query {
+        Query {
+            with: Vec::new(),
+            recursive: false,
+            body,
+            order_by: Vec::new(),
+            limit: None,
+            offset: None,
+            locking: Vec::new(),
+            position,
+        }
+    }
+}
+
 /// A common table expression.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cte {

@@ -176,16 +176,8 @@ fn select(item: Expr, from: TableRef, filter: Expr, limit: Option<u32>) -> Query
         filter: Some(filter),
         ..Select::default()
     };
-    Query {
-        with: Vec::new(),
-        recursive: false,
-        body: QueryBody::Select(Box::new(select)),
-        order_by: Vec::new(),
-        limit: limit.map(|n| node(ExprKind::Integer(n.to_string()))),
-        offset: None,
-        locking: Vec::new(),
-        position: 0,
-    }
+    let limit = limit.map(|n| node(ExprKind::Integer(n.to_string())));
+    Query { limit, ..Query::new(QueryBody::Select(Box::new(select)), 0) }
 }
 
 fn relation(name: &str, alias: &str) -> TableRef {

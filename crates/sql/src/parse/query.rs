@@ -130,7 +130,7 @@ impl Parser<'_> {
             let right = self.set_operations(right, level + 1)?;
             let position = left.position;
             let body = QueryBody::SetOp { op, all, left: Box::new(left), right: Box::new(right) };
-            left = new_query(body, position);
+            left = Query::new(body, position);
             self.grow()?;
         }
     }
@@ -156,20 +156,20 @@ impl Parser<'_> {
         } else {
             return self.fail();
         };
-        Ok(new_query(body, position))
+        Ok(Query::new(body, position))
     }
 
     /// A query whose SELECT was taken, or is called PERFORM.
     pub(crate) fn query_behind_select(&mut self, position: Position) -> Result<Query> {
         self.nested(|p| {
             let body = QueryBody::Select(Box::new(p.select()?));
-            p.query_rest(new_query(body, position))
+            p.query_rest(Query::new(body, position))
         })
     }
 
     /// Rows of a VALUES that is followed by more of a query.
     pub(crate) fn query_of_values(&mut self, rows: Vec<Vec<Expr>>, position: Position) -> Result<Query> {
-        self.query_rest(new_query(QueryBody::Values(rows), position))
+        self.query_rest(Query::new(QueryBody::Values(rows), position))
     }
 
     /// Whether a set operation or a tail comes next.
@@ -407,19 +407,5 @@ impl Parser<'_> {
             return self.unsupported("SEARCH or CYCLE of a recursive query", self.position());
         }
         Ok(Cte { name, columns, statement })
-    }
-}
-
-/// A query with nothing but a body.
-pub(crate) fn new_query(body: QueryBody, position: Position) -> Query {
-    Query {
-        with: Vec::new(),
-        recursive: false,
-        body,
-        order_by: Vec::new(),
-        limit: None,
-        offset: None,
-        locking: Vec::new(),
-        position,
     }
 }

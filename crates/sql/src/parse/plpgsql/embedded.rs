@@ -8,7 +8,6 @@ use planaria_base::Result;
 
 use super::super::lex::{Kind, Token};
 use super::super::parser::Parser;
-use super::super::query::new_query;
 use crate::ast::{
     Expr, ExprKind, Into, Position, Query, QueryBody, Select, SelectItem, Statement, StatementKind,
     TableAlias, TableRef,
@@ -212,7 +211,7 @@ fn put_into_query(query: &mut Query, into: Into) {
         return;
     }
     let position: Position = query.position;
-    let empty = new_query(QueryBody::Values(Vec::new()), position);
+    let empty = Query::new(QueryBody::Values(Vec::new()), position);
     let inner = std::mem::replace(query, empty);
     let alias = TableAlias { name: "unnamed_subquery".to_owned(), columns: Vec::new() };
     let star = Expr { position, kind: ExprKind::Star(None) };
