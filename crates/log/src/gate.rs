@@ -10,9 +10,9 @@
 //!
 //! No record of epoch E is missed: a worker that drew a timestamp of E did so before (a), which is a
 //! read-modify-write of the same word; so (1) happens before (b), which then sees E (and waits) or
-//! what came later, the idle of (4), behind which the record stands in the buffer. A worker that drew
-//! after (a) has a later epoch and may at most delay (b). Silo §4.10 has the same rule per worker
-//! thread (`e_w`); here a session that does nothing holds nothing.
+//! what came later, the idle of (4) or the next (1), before which the record was put into the buffer. A
+//! worker that drew after (a) has a later epoch and may at most delay (b). Silo §4.10 has the same rule per
+//! worker thread (`e_w`); here a session that does nothing holds nothing.
 
 use planaria_base::Epoch;
 use planaria_base::clock::CommitClock;
@@ -30,8 +30,9 @@ impl Gate {
     /// Holds the open epoch, and thereby all later ones, open. Call before drawing.
     #[inline]
     pub(crate) fn enter(&self, clock: &CommitClock) {
-        // Relaxed suffices: drawing releases it through the clock's word, see the head.
-        self.published.store(clock.epoch().0, Ordering::Relaxed);
+        // Release, for whoever sees this and not the idle before it: a store that follows a release in the
+        // same thread does not carry it on.
+        self.published.store(clock.epoch().0, Ordering::Release);
     }
 
     /// Holds nothing any more. Call with the record in the buffer.

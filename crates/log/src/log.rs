@@ -214,6 +214,8 @@ impl Log {
             files.await_spares();
         }
         self.shared.closer.lock().end_segments();
+        // Who found the closer taken waits for the end of a round, and none has been under way.
+        self.shared.end_of_round();
     }
 
     /// Identity of the database; `None` where nothing is written.

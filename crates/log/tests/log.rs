@@ -119,3 +119,27 @@ fn off_and_async_do_not_wait() {
         assert_eq!(read(&reader(dir.path())).len(), kept);
     }
 }
+
+/// Ending segments takes what whoever waits for a commit finds taken, and must tell it so.
+#[test]
+fn who_waits_while_segments_end_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    // No thread but these two: nobody else's round wakes who waits.
+    let (log, clock) = open(dir.path(), Options { threads: false, ..Options::default() });
+    std::thread::scope(|scope| {
+        let commits = scope.spawn(|| {
+            let mut worker = log.worker().unwrap();
+            for n in 0..100 {
+                let ts = commit(&mut worker, &clock, n);
+                log.wait(ts.epoch()).unwrap();
+            }
+        });
+        // Each of these may be the last one.
+        while !commits.is_finished() {
+            log.end_segments();
+            std::thread::sleep(std::time::Duration::from_micros(100));
+        }
+    });
+    drop(log);
+    assert_eq!(read(&reader(dir.path())).len(), 100);
+}
