@@ -384,3 +384,6 @@ mod tests {
         assert_eq!(old.memory().versions, KEYS / 10);
     }
 }
+
+#[cfg(all(test, loom))]
+mod model;

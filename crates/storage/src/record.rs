@@ -67,6 +67,9 @@ struct Head<H> {
     descriptor: AtomicU64,
 }
 
+// Blocks are counted in words and accessed as atomics.
+const _: () = assert!(size_of::<AtomicU64>() == 8);
+
 const CLASS_MASK: u64 = 0xff;
 const OVERFLOW: u64 = 0x100;
 const SHIFT: u32 = 16;
@@ -232,6 +235,11 @@ pub(crate) fn allocate<H: Header>(heap: &Heap, worker: usize, words: usize) -> R
     // SAFETY: the block is ours, aligned to words, and has room for the head. Payload words are
     // atomics that nobody reads before they are written: the length is 0.
     unsafe { head.write(Head { header: H::absent(), descriptor: AtomicU64::new(u64::from(class)) }) };
+    // SAFETY: that many words follow the head.
+    #[cfg(loom)]
+    unsafe {
+        make_atomics(start.add(head_words), payload)
+    };
     RecordPtr(NonNull::new(head).expect("an allocation"))
 }
 
@@ -427,6 +435,8 @@ impl<'p, H> RecordRef<'p, H> {
         unsafe {
             let head = u64::from(class) | (image.len() as u64) << SHIFT;
             start.cast::<OverflowHead>().write(AtomicU64::new(head));
+            #[cfg(loom)]
+            make_atomics(start.add(1), image.len() + image.len() / 4);
             store(start.cast::<AtomicU64>().add(1), image);
         }
         let address = start.expose_provenance() as u64;
@@ -451,6 +461,18 @@ unsafe fn store(to: *mut AtomicU64, words: &[u64]) {
     }
 }
 
+/// The model checker's atomics are no mere words: they have to be made.
+///
+/// # Safety
+/// That many words from `start` on are the caller's alone.
+#[cfg(loom)]
+unsafe fn make_atomics(start: *mut u64, words: usize) {
+    for i in 0..words {
+        // SAFETY: as promised.
+        unsafe { start.add(i).cast::<AtomicU64>().write(AtomicU64::new(0)) };
+    }
+}
+
 /// Asks for so many lines of memory from where these bytes begin: for buffers that are walked in no order.
 #[inline]
 pub fn prefetch_bytes(bytes: &[u8], lines: usize) {
@@ -463,3 +485,6 @@ pub fn prefetch_bytes(bytes: &[u8], lines: usize) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (bytes, lines);
 }
+
+#[cfg(all(test, loom))]
+mod model;

@@ -313,3 +313,47 @@ fn orphans_wait_too() {
         }
     });
 }
+
+/// An object retired late may be led to by who was pinned then, as long as that lasts: whoever is led to it so
+/// does not see it freed either.
+#[test]
+fn what_is_retired_late_may_be_shown_on() {
+    model(2, || {
+        let subject = object();
+        // Where the one that is pinned at the retirement has it, until it unpins.
+        let shown = Arc::new(AtomicPtr::new(subject));
+        let mut holder = Participant::new();
+        holder.pin();
+        let reader = {
+            let shown = shown.clone();
+            thread::spawn(move || {
+                let mut participant = Participant::new();
+                let guard = participant.guard();
+                // SAFETY: leaked until the end of the test.
+                if let Some(object) = unsafe { shown.load(Ordering::Acquire).as_ref() } {
+                    thread::yield_now();
+                    assert!(!object.freed.load(Ordering::Relaxed), "freed under a pin");
+                }
+                drop(guard);
+            })
+        };
+        let mut writer = Participant::new();
+        // SAFETY: reached only by what the holder shows, which it takes away before it unpins.
+        unsafe { writer.guard().pinned().retire_late(subject.cast(), free) };
+        writer.flush();
+        shown.store(std::ptr::null_mut(), Ordering::Release);
+        holder.unpin();
+        for _ in 0..3 {
+            writer.flush();
+        }
+        reader.join().unwrap();
+        for _ in 0..4 {
+            writer.flush();
+        }
+        // SAFETY: boxed above; the reader is gone.
+        unsafe {
+            assert!((*subject).freed.load(Ordering::Relaxed), "never freed");
+            drop(Box::from_raw(subject));
+        }
+    });
+}

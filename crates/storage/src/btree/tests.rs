@@ -160,6 +160,11 @@ fn check(tree: impl OrderedIndex, ops: Vec<Op>) {
     }
     assert_eq!(tree.entries(), 0);
     assert!(scan(&tree, pin, Bound::Unbounded, Bound::Unbounded, false).is_empty());
+    drop((guard, tree));
+    // Nothing is left to those who come later: Miri takes that for a leak.
+    for _ in 0..4 {
+        participant.flush();
+    }
 }
 
 fn one_word() -> impl Strategy<Value = Vec<u64>> + Clone {

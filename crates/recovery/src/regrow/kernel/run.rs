@@ -3,6 +3,7 @@
 use super::super::operands::{self, Packing};
 use super::super::worker::Sweep;
 use super::*;
+use planaria_base::sync::atomic::AtomicU64;
 use planaria_base::{Error, Result, SqlState};
 use planaria_exec::functions::{self, fast};
 use planaria_exec::{Heap, Host};
@@ -10,7 +11,6 @@ use planaria_log::ValueReader;
 use planaria_protocol::serial::SerialTxn;
 use planaria_protocol::{Conflict, CursorId, Protocol, RowHandle};
 use planaria_storage::{ColumnKind, Header, InPlace, KeyBound, KeyBuf, KeyRange, TableSet, WordsMut};
-use std::sync::atomic::AtomicU64;
 
 /// What a kernel runs in, beside its [`Bank`].
 pub(in super::super) struct Surroundings<'s, H: Header> {

@@ -1,0 +1,113 @@
+//! Every interleaving of who puts old versions, who reads them, and who forgets them.
+
+use super::*;
+use loom::thread;
+
+const KEY: &[u64] = &[7];
+const OTHER: &[u64] = &[8];
+
+fn model(f: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(2);
+    builder.max_branches = 50_000;
+    builder.check(f);
+}
+
+/// With a version of another key in it, so that the tree is there: how it is made once is the standard library's.
+fn versions() -> loom::sync::Arc<OldVersions> {
+    let old = OldVersions::new(1, true);
+    put(&old, &mut Participant::new(), OTHER, 0, 9);
+    loom::sync::Arc::new(old)
+}
+
+/// The image is the epoch of its begin.
+fn put(old: &OldVersions, participant: &mut Participant, key: &[u64], begin: u64, end: u64) {
+    old.put(participant.guard().pinned(), key, Epoch(begin), Epoch(end), &Arc::from([begin]));
+}
+
+fn find(old: &OldVersions, participant: &mut Participant, at: u64) -> Option<u64> {
+    old.find(participant.guard().pinned(), KEY, Epoch(at)).map(|image| image[0])
+}
+
+/// What was freed is freed before the heap of the model goes.
+fn end(mut participant: Participant) {
+    for _ in 0..4 {
+        participant.flush();
+    }
+}
+
+/// A row as its record says it: since when it is as it is.
+struct Record(planaria_base::sync::atomic::AtomicU64);
+
+/// Who looks at the record first, and here afterwards, misses nothing: a writer puts the version before.
+#[test]
+fn a_reader_finds_what_the_record_has_no_more() {
+    model(|| {
+        let shared = loom::sync::Arc::new((versions(), Record(1.into())));
+        let writer = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let mut participant = Participant::new();
+                for (begin, end) in [(1, 3), (3, 4)] {
+                    put(&shared.0, &mut participant, KEY, begin, end);
+                    shared.1.0.store(end, Ordering::Release);
+                }
+            })
+        };
+        let mut participant = Participant::new();
+        let since = shared.1.0.load(Ordering::Acquire);
+        // The snapshot of epoch 2 sees what came in epoch 1.
+        let seen = if since <= 2 { Some(since) } else { find(&shared.0, &mut participant, 2) };
+        assert_eq!(seen, Some(1));
+        writer.join().unwrap();
+        assert_eq!(
+            (find(&shared.0, &mut participant, 2), find(&shared.0, &mut participant, 3)),
+            (Some(1), Some(3))
+        );
+        drop(shared);
+        end(participant);
+    });
+}
+
+/// Chains are made anew without what nobody needs: a reader beside it finds what is needed, and so does one
+/// that walks on the old chain.
+#[test]
+fn a_reader_beside_a_sweep_finds_what_is_needed() {
+    model(|| {
+        let old = versions();
+        let mut participant = Participant::new();
+        for (begin, end) in [(1, 2), (2, 3), (3, 4)] {
+            put(&old, &mut participant, KEY, begin, end);
+        }
+        let sweeper = {
+            let old = old.clone();
+            thread::spawn(move || old.sweep(&mut Participant::new(), &|begin, _| begin != Epoch(2)))
+        };
+        assert_eq!(find(&old, &mut participant, 1), Some(1));
+        sweeper.join().unwrap();
+        assert_eq!([1, 2, 3].map(|at| find(&old, &mut participant, at)), [Some(1), None, Some(3)]);
+        assert_eq!(old.memory().versions, 3);
+        drop(old);
+        end(participant);
+    });
+}
+
+/// A version that comes while its key's chain is swept is not lost, nor what stands in it counted wrong.
+#[test]
+fn a_version_that_comes_during_a_sweep_stays() {
+    model(|| {
+        let old = versions();
+        let mut participant = Participant::new();
+        put(&old, &mut participant, KEY, 1, 2);
+        let writer = {
+            let old = old.clone();
+            thread::spawn(move || put(&old, &mut Participant::new(), KEY, 2, 3))
+        };
+        old.sweep(&mut participant, &|begin, _| begin != Epoch(1));
+        writer.join().unwrap();
+        assert_eq!([1, 2].map(|at| find(&old, &mut participant, at)), [None, Some(2)]);
+        assert_eq!(old.memory().versions, 2);
+        drop(old);
+        end(participant);
+    });
+}
