@@ -102,7 +102,7 @@ impl VersionWord {
 }
 
 #[cfg(all(test, loom))]
-mod tests {
+mod model {
     use super::*;
     use loom::sync::Arc;
     use loom::thread;
