@@ -10,12 +10,16 @@ pub mod locking;
 pub mod plpgsql;
 mod rights;
 mod routine;
+mod rows;
 pub(crate) mod visit;
 
 pub use rights::{
     GrantStatement, GrantTarget, OwnedObject, RoleChange, RoleName, RoleOption, RoleSpec, RoutineRef,
 };
 pub use routine::{CreateRoutine, RoutineParameter, RoutineReturns};
+pub use rows::{
+    Assignment, ConflictTarget, ConflictUpdate, Delete, Insert, InsertSource, OnConflict, Update,
+};
 
 use planaria_base::Type;
 
@@ -655,119 +659,6 @@ pub enum Transaction {
     Release(String),
     /// ROLLBACK TO [SAVEPOINT]
     RollbackTo(String),
-}
-
-/// INSERT
-#[derive(Clone, PartialEq, Debug)]
-pub struct Insert {
-    /// WITH
-    pub with: Vec<Cte>,
-    /// Table.
-    pub table: Name,
-    /// AS alias
-    pub alias: Option<String>,
-    /// Columns; empty: all in order.
-    pub columns: Vec<(String, Position)>,
-    /// OVERRIDING SYSTEM VALUE (`true`) / USER VALUE (`false`)
-    pub overriding: Option<bool>,
-    /// Rows.
-    pub source: InsertSource,
-    /// ON CONFLICT
-    pub on_conflict: Option<OnConflict>,
-    /// RETURNING
-    pub returning: Vec<SelectItem>,
-    /// PL/pgSQL: INTO of RETURNING
-    pub into: Option<Into>,
-}
-
-/// Where the rows of an INSERT come from. In VALUES, `None` is DEFAULT.
-#[derive(Clone, PartialEq, Debug)]
-pub enum InsertSource {
-    /// VALUES lists
-    Values(Vec<Vec<Option<Expr>>>),
-    /// A query.
-    Query(Box<Query>),
-    /// DEFAULT VALUES
-    Default,
-}
-
-/// ON CONFLICT
-#[derive(Clone, PartialEq, Debug)]
-pub struct OnConflict {
-    /// Target.
-    pub target: Option<ConflictTarget>,
-    /// DO UPDATE SET ..; `None` is DO NOTHING.
-    pub update: Option<ConflictUpdate>,
-    /// Where it stands.
-    pub position: Position,
-}
-
-/// Target of ON CONFLICT.
-#[derive(Clone, PartialEq, Debug)]
-pub enum ConflictTarget {
-    /// (columns)
-    Columns(Vec<String>),
-    /// ON CONSTRAINT name
-    Constraint(String),
-}
-
-/// DO UPDATE
-#[derive(Clone, PartialEq, Debug)]
-pub struct ConflictUpdate {
-    /// SET
-    pub set: Vec<Assignment>,
-    /// WHERE
-    pub filter: Option<Expr>,
-}
-
-/// `column = value` of SET; `None` is DEFAULT. `(a, b) = (1, 2)` becomes two; `(a, b) = (SELECT ..)` keeps
-/// both columns.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Assignment {
-    /// Columns with positions.
-    pub columns: Vec<(String, Position)>,
-    /// Value: one expression for one column, a Subquery for several.
-    pub value: Option<Expr>,
-}
-
-/// UPDATE
-#[derive(Clone, PartialEq, Debug)]
-pub struct Update {
-    /// WITH
-    pub with: Vec<Cte>,
-    /// Table.
-    pub table: Name,
-    /// AS alias
-    pub alias: Option<String>,
-    /// SET
-    pub set: Vec<Assignment>,
-    /// FROM
-    pub from: Vec<TableRef>,
-    /// WHERE
-    pub filter: Option<Expr>,
-    /// RETURNING
-    pub returning: Vec<SelectItem>,
-    /// PL/pgSQL: INTO of RETURNING
-    pub into: Option<Into>,
-}
-
-/// DELETE
-#[derive(Clone, PartialEq, Debug)]
-pub struct Delete {
-    /// WITH
-    pub with: Vec<Cte>,
-    /// Table.
-    pub table: Name,
-    /// AS alias
-    pub alias: Option<String>,
-    /// USING
-    pub using: Vec<TableRef>,
-    /// WHERE
-    pub filter: Option<Expr>,
-    /// RETURNING
-    pub returning: Vec<SelectItem>,
-    /// PL/pgSQL: INTO of RETURNING
-    pub into: Option<Into>,
 }
 
 /// CREATE TABLE
