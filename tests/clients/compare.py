@@ -82,6 +82,7 @@ def arguments():
     p.add_argument("--customers", type=int, default=100_000, help="of SmallBank")
     p.add_argument("--warehouses", type=int, default=4, help="of TPC-C")
     p.add_argument("--threads", type=int, default=2, help="of pgbench")
+    p.add_argument("--via", default="tcp", choices=["tcp", "socket"], help="how pgbench connects: loopback, or Unix domain sockets")
     p.add_argument("--sampling", type=float, default=0.1, help="share of the transactions whose latency is noted")
     p.add_argument("--isolation", default="read committed", help="PostgreSQL's default_transaction_isolation")
     p.add_argument("--shared-buffers", default="2GB")
@@ -106,9 +107,19 @@ class System:
 
     def __init__(self, o, name, port):
         self.o, self.name, self.port, self.process = o, name, port, None
+        self.host = "127.0.0.1"
+
+    def reached(self, directory):
+        """Where Unix domain sockets are made, for everybody."""
+        sockets = directory / "sockets"
+        sockets.mkdir(exist_ok=True)
+        sockets.chmod(0o1777)
+        if self.o.via == "socket":
+            self.host = sockets
+        return sockets
 
     def environment(self):
-        return {**os.environ, "PGHOST": "127.0.0.1", "PGPORT": str(self.port), "PGUSER": "postgres", "PGDATABASE": "postgres"}
+        return {**os.environ, "PGHOST": str(self.host), "PGPORT": str(self.port), "PGUSER": "postgres", "PGDATABASE": "postgres"}
 
     def program(self, name, *args, **kwargs):
         return subprocess.run(
@@ -202,6 +213,7 @@ class Planaria(System):
         self.log = directory / "planaria.log"
         self.process = subprocess.Popen(
             [self.o.planaria, "serve", str(directory / "planaria"), "--listen", f"127.0.0.1:{self.port}"]
+            + ["--socket-dir", str(self.reached(directory))]
             + self.o.planaria_option,
             stderr=self.log.open("w"),
         )
@@ -235,7 +247,7 @@ class PostgreSQL(System):
             "shared_buffers": self.o.shared_buffers,
             "default_transaction_isolation": self.o.isolation,
             "listen_addresses": "127.0.0.1",
-            "unix_socket_directories": "",
+            "unix_socket_directories": str(self.reached(directory)),
             "port": str(self.port),
             **dict(s.split("=", 1) for s in self.o.pg_setting),
         }

@@ -32,6 +32,8 @@ impl KeyRange {
 pub struct SourceTable {
     /// Which.
     pub id: TableId,
+    /// About how many rows it has.
+    pub rows: u64,
     /// About how many bytes its rows have.
     pub bytes: u64,
 }

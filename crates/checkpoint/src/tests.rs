@@ -77,7 +77,11 @@ impl Source for Tables {
         ]
     }
     fn tables(&self) -> Vec<SourceTable> {
-        self.tables.iter().map(|t| SourceTable { id: t.id(), bytes: t.memory().row_bytes }).collect()
+        let table = |t: &Table<SiloHeader>| {
+            let used = t.memory();
+            SourceTable { id: t.id(), rows: used.rows, bytes: used.row_bytes }
+        };
+        self.tables.iter().map(table).collect()
     }
     fn ranges(&self, table: TableId, wanted: usize) -> Vec<KeyRange> {
         let mut participant = Participant::new();

@@ -50,8 +50,17 @@ impl Default for WriteOptions {
 pub struct WriteProgress {
     /// Rows written.
     pub rows: u64,
+    /// About how many there are.
+    pub of_rows: u64,
     /// Bytes written.
     pub bytes: u64,
+}
+
+impl WriteProgress {
+    /// The share that is written, 0 to 1.
+    pub fn share(&self) -> f64 {
+        (self.rows as f64 / self.of_rows.max(1) as f64).min(1.0)
+    }
 }
 
 /// Hears of progress; an error of it ends the writing.
@@ -89,6 +98,7 @@ pub fn write(
         next: AtomicUsize::new(0),
         failed: OnceLock::new(),
         rows: AtomicU64::new(0),
+        of_rows: source.tables().iter().map(|t| t.rows).sum(),
         bytes: AtomicU64::new(0),
         tell,
     };
@@ -170,6 +180,7 @@ struct Job<'j> {
     /// The first error of any thread: all end with it.
     failed: OnceLock<Error>,
     rows: AtomicU64,
+    of_rows: u64,
     bytes: AtomicU64,
     tell: Tell<'j>,
 }
@@ -313,7 +324,7 @@ impl<'j> Writer<'j> {
         }
         let rows = self.job.rows.fetch_add(rows, Ordering::Relaxed) + rows;
         let bytes = self.job.bytes.fetch_add(size, Ordering::Relaxed) + size;
-        (self.job.tell)(WriteProgress { rows, bytes })
+        (self.job.tell)(WriteProgress { rows, of_rows: self.job.of_rows, bytes })
     }
 
     fn end_part(&mut self) {

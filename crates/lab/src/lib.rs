@@ -1,5 +1,6 @@
 //! The laboratory: experiments of the papers, as one would want to repeat them.
 //!
+//! * [`checkpoint`]: what a checkpoint costs those who work meanwhile, the disk, and a restart from it.
 //! * [`costs`]: what the operations of a procedure cost, for the log kind `adaptive`.
 //! * [`recovery`]: a workload is run, crashes, and is recovered by each scheme of the shelf (PACMAN §6.2).
 //! * [`restart`]: what a database says a restart would take, and what it takes.
@@ -8,6 +9,7 @@
 //! Every experiment checks its own results: a recovery that does not end in the rows that were
 //! there before the crash is no result.
 
+pub mod checkpoint;
 pub mod costs;
 pub mod recovery;
 pub mod restart;

@@ -13,6 +13,7 @@ use planaria_base::{Error, Result, SqlState};
 use planaria_protocol::Protocol;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A database. Cheap to share: give each thread its own [`Session`], or call it directly, which
 /// borrows a session from a pool.
@@ -191,10 +192,16 @@ impl Database {
     }
 
     /// Writes a checkpoint: all rows as of now, from which a recovery begins from then on; then deletes the
-    /// log before it. Transactions go on meanwhile (under protocol `serial` they wait). After an error the checkpoint before, and the log after
-    /// it, are as they were: 53100 where the disk is full.
+    /// log before it. Transactions go on meanwhile (under protocol `serial` they wait). After an error the
+    /// checkpoint before, and the log after it, are as they were: 53100 where the disk is full.
     pub fn checkpoint(&self) -> Result<CheckpointReport> {
-        self.engine.checkpoint()
+        self.engine.checkpoint(Duration::ZERO)
+    }
+
+    /// The same, spread over about so much time, so that the cores are left to transactions, as they are by
+    /// checkpoints that come by themselves. At full speed from when somebody else asks for a checkpoint.
+    pub fn checkpoint_over(&self, time: Duration) -> Result<CheckpointReport> {
+        self.engine.checkpoint(time)
     }
 
     /// Writes all rows as of now into another directory, empty or not there yet, from which they can be

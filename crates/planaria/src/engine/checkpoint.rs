@@ -22,7 +22,8 @@ use parking_lot::MutexGuard;
 use planaria_base::{Epoch, Error, Result, SequenceId, SqlState, TableId, WorkerId};
 use planaria_catalog::Catalog;
 use planaria_checkpoint::{
-    Found, KeyRange, LoadOptions, Manifest, Notes, SequenceMark, Source, SourceTable, WriteOptions, Written,
+    Found, KeyRange, LoadOptions, Manifest, Notes, SequenceMark, Source, SourceTable, WriteOptions,
+    WriteProgress, Written,
 };
 use planaria_log::{Device, LogReader};
 use planaria_protocol::Protocol;
@@ -88,6 +89,15 @@ impl Restored {
 /// Whether to go on; an error ends what takes long.
 pub(super) type GoesOn<'g> = &'g (dyn Fn() -> Result<()> + Sync);
 
+/// Called after each block with the share of the rows that is written: pauses as it likes.
+pub(super) type Pace<'p> = &'p (dyn Fn(f64) + Sync);
+
+/// Without pauses.
+pub(super) const FULL_SPEED: Pace<'static> = &|_| ();
+
+/// Longest pause of who leaves the cores to transactions.
+const PAUSE_MAX: Duration = Duration::from_millis(20);
+
 /// How often whoever waits for a checkpoint under way looks whether to go on.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -130,7 +140,11 @@ impl<P: Protocol> Source for Live<P> {
 
     fn tables(&self) -> Vec<SourceTable> {
         let tables = self.open.schema.tables.iter();
-        tables.map(|t| SourceTable { id: t.id(), bytes: t.memory().row_bytes }).collect()
+        let table = |t: &Arc<Table<P::Header>>| {
+            let used = t.memory();
+            SourceTable { id: t.id(), rows: used.rows, bytes: used.row_bytes }
+        };
+        tables.map(table).collect()
     }
 
     fn ranges(&self, table: TableId, wanted: usize) -> Vec<KeyRange> {
@@ -199,8 +213,12 @@ fn random_id() -> Result<[u8; 16]> {
 impl<P: Protocol> Engine<P> {
     /// Writes a checkpoint and deletes what it makes unnecessary. Without a log there is nothing to do.
     /// It is given up where `goes_on` says so, and where the database is being closed.
-    pub(super) fn checkpoint(self: &Arc<Self>, goes_on: GoesOn<'_>) -> Result<CheckpointReport> {
-        let outcome = self.write_checkpoint(goes_on);
+    pub(super) fn checkpoint(
+        self: &Arc<Self>,
+        goes_on: GoesOn<'_>,
+        pace: Pace<'_>,
+    ) -> Result<CheckpointReport> {
+        let outcome = self.write_checkpoint(goes_on, pace);
         if let Err(error) = &outcome
             && !matches!(error.sqlstate(), SqlState::ADMIN_SHUTDOWN | SqlState::QUERY_CANCELED)
         {
@@ -209,17 +227,34 @@ impl<P: Protocol> Engine<P> {
         outcome
     }
 
-    /// Waits for whoever is writing one.
-    fn checkpoints(&self, goes_on: GoesOn<'_>) -> Result<MutexGuard<'_, Checkpoints>> {
-        loop {
-            if let Some(checkpoints) = self.checkpoints.try_lock_for(LOOK) {
-                return Ok(checkpoints);
-            }
-            goes_on()?;
+    /// Leaves the cores to transactions while a share is written that is more than is due. Where readers keep
+    /// writers waiting there is nothing to leave, and whoever waits for a checkpoint wants it soon.
+    pub(super) fn leave_cores(&self, share: f64, due: &dyn Fn() -> f64) {
+        while P::CONCURRENT
+            && !self.stopping.load(Ordering::Relaxed)
+            && self.checkpoints_awaited.load(Ordering::Relaxed) == 0
+            && due() < share
+        {
+            std::thread::sleep(PAUSE_MAX);
         }
     }
 
-    fn write_checkpoint(self: &Arc<Self>, goes_on: GoesOn<'_>) -> Result<CheckpointReport> {
+    /// Waits for whoever is writing one; who takes his time over it hurries up.
+    fn checkpoints(&self, goes_on: GoesOn<'_>) -> Result<MutexGuard<'_, Checkpoints>> {
+        self.checkpoints_awaited.fetch_add(1, Ordering::Relaxed);
+        let outcome = loop {
+            if let Some(checkpoints) = self.checkpoints.try_lock_for(LOOK) {
+                break Ok(checkpoints);
+            }
+            if let Err(error) = goes_on() {
+                break Err(error);
+            }
+        };
+        self.checkpoints_awaited.fetch_sub(1, Ordering::Relaxed);
+        outcome
+    }
+
+    fn write_checkpoint(self: &Arc<Self>, goes_on: GoesOn<'_>, pace: Pace<'_>) -> Result<CheckpointReport> {
         let Some(log) = self.log.get() else { return Ok(CheckpointReport::default()) };
         let (Some(device), Some(database)) = (log.device(), log.database()) else {
             return Ok(CheckpointReport::default());
@@ -232,7 +267,7 @@ impl<P: Protocol> Engine<P> {
         log.end_segments();
         let source = self.source(goes_on)?;
         let (epoch, log_bytes) = (source.epoch, log.stats().bytes);
-        let written = self.write_source(&*device, database, number, source, self.checkpoint_threads, goes_on);
+        let written = self.write_source(&*device, database, number, source, goes_on, pace);
         let written = written.map_err(|e| e.context(format!("checkpoint {number}")))?;
         let mut report = report(&written);
         self.budget.lock().installed(report, log_bytes);
@@ -266,7 +301,7 @@ impl<P: Protocol> Engine<P> {
             None => self.log.get().and_then(|log| log.database()),
         };
         let database = known.map_or_else(random_id, Ok)?;
-        let written = self.write_source(device, database, 1, source, self.checkpoint_threads, goes_on);
+        let written = self.write_source(device, database, 1, source, goes_on, FULL_SPEED);
         written.map(|w| report(&w)).map_err(|e| e.context("backup"))
     }
 
@@ -295,12 +330,17 @@ impl<P: Protocol> Engine<P> {
         database: [u8; 16],
         number: u32,
         source: Live<P>,
-        threads: usize,
         goes_on: GoesOn<'_>,
+        pace: Pace<'_>,
     ) -> Result<Written> {
         let notes = Notes { began_micros: self.wall_clock.micros(), ..self.budget.lock().notes() };
-        let options = WriteOptions { threads, notes, ..Default::default() };
-        planaria_checkpoint::write(device, database, number, source, &options, &|_| self.goes_on(goes_on))
+        let options = WriteOptions { threads: self.checkpoint_threads, notes, ..Default::default() };
+        let tell = |progress: WriteProgress| {
+            self.goes_on(goes_on)?;
+            pace(progress.share());
+            Ok(())
+        };
+        planaria_checkpoint::write(device, database, number, source, &options, &tell)
     }
 
     /// Checkpoints, and what a restart would take.

@@ -1,14 +1,13 @@
 //! The thread that writes checkpoints by itself: after some time, after so much log, or when a restart
 //! would take too long.
 //!
-//! Those take their time: see [`pace`]. What a person asks for (`CHECKPOINT`, a backup) is written at full speed.
+//! Those take their time, as PostgreSQL's do: see [`COMPLETION_TARGET`]. What a person asks for (`CHECKPOINT`, a backup) is written at full speed.
 
 use super::Engine;
 use crate::options::CheckpointPolicy;
 use crate::stats::CheckpointStats;
 use planaria_base::Result;
 use planaria_protocol::Protocol;
-use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -19,11 +18,9 @@ const EVERY: Duration = Duration::from_millis(100);
 /// How long it waits after a checkpoint that could not be written.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
 
-/// Of so many parts of its time a writing thread works in one: together, on all cores, less than a tenth of the
-/// machine.
-const PACE: u32 = 12;
-/// Longest pause.
-const PAUSE_MAX: Duration = Duration::from_millis(250);
+/// Of the time until the next one is due, the share over which one is spread: PostgreSQL's
+/// `checkpoint_completion_target`.
+const COMPLETION_TARGET: f64 = 0.9;
 
 /// The thread; ends when this is dropped, with the checkpoint under way given up.
 pub(super) struct Checkpointer {
@@ -43,21 +40,37 @@ impl CheckpointPolicy {
         }
         let by_time = !self.timeout.is_zero() && now.age >= self.timeout;
         let by_size = self.log_bytes_max > 0 && now.log_bytes >= self.log_bytes_max;
-        // The next one must be written before the target is missed. Where loading alone takes that long,
-        // a checkpoint helps only if there is something to replay.
-        let target = self.restart_target;
-        let room = target.mul_f64(0.8).saturating_sub(now.restart.load).max(target.mul_f64(0.1));
-        let by_target = !target.is_zero() && now.restart.replay >= room;
+        let by_target = !self.restart_target.is_zero() && now.restart.replay >= self.room(now);
         by_time || by_size || by_target
     }
 
-    /// Whether one that is under way has taken all the time that there is for it: twice what calls for one, or the
-    /// whole of the target.
-    fn is_late(&self, now: &CheckpointStats) -> bool {
+    /// How long replay may take before the next one is called for, which must be written before the target is
+    /// missed. Where loading alone takes that long, a checkpoint helps only if there is something to replay.
+    fn room(&self, now: &CheckpointStats) -> Duration {
+        let target = self.restart_target;
+        target.mul_f64(0.8).saturating_sub(now.restart.load).max(target.mul_f64(0.1))
+    }
+
+    /// The share of one under way that should be written by now: it has [`COMPLETION_TARGET`] of the time, or the
+    /// log, that calls for the next one, or of what is left of the target.
+    fn due_share(&self, now: &CheckpointStats) -> f64 {
         let CheckpointPolicy { timeout, log_bytes_max, restart_target } = *self;
-        !timeout.is_zero() && now.age >= 2 * timeout
-            || log_bytes_max > 0 && now.log_bytes >= log_bytes_max.saturating_mul(2)
-            || !restart_target.is_zero() && now.restart.load + now.restart.replay >= restart_target
+        let seconds = |d: Duration| d.as_secs_f64();
+        let room = self.room(now);
+        let rooms = [
+            (seconds(now.age), seconds(timeout), seconds(timeout)),
+            (now.log_bytes as f64, log_bytes_max as f64, log_bytes_max as f64),
+            (
+                seconds(now.restart.replay),
+                if restart_target.is_zero() { 0.0 } else { seconds(room) },
+                seconds(restart_target.saturating_sub(now.restart.load + room)),
+            ),
+        ];
+        // What called for it, and how much further it may go.
+        let share = |&(is, began, room): &(f64, f64, f64)| {
+            if began == 0.0 { 0.0 } else { (is - began) / (room * COMPLETION_TARGET).max(f64::MIN_POSITIVE) }
+        };
+        rooms.iter().map(share).fold(0.0, f64::max)
     }
 }
 
@@ -98,28 +111,13 @@ fn run<P: Protocol>(engine: &Weak<Engine<P>>, policy: &CheckpointPolicy, stoppin
         }
         let Some(engine) = engine.upgrade() else { return };
         // A failure is counted, and its cause kept.
-        if Instant::now() >= not_before
-            && policy.is_due(&engine.checkpoint_stats())
-            && engine.checkpoint(&|| pace(&engine, policy, stopping)).is_err()
-        {
-            not_before = Instant::now() + AFTER_FAILURE;
+        if Instant::now() >= not_before && policy.is_due(&engine.checkpoint_stats()) {
+            let due = || policy.due_share(&engine.checkpoint_stats());
+            if engine.checkpoint(&|| Ok(()), &|share| engine.leave_cores(share, &due)).is_err() {
+                not_before = Instant::now() + AFTER_FAILURE;
+            }
         }
     }
-}
-
-/// Leaves the cores to transactions: a thread that writes works one part of its time in [`PACE`], until the
-/// checkpoint is late. Called after each block. Where readers keep writers waiting there is nothing to leave.
-fn pace<P: Protocol>(engine: &Engine<P>, policy: &CheckpointPolicy, stopping: &AtomicBool) -> Result<()> {
-    thread_local!(static SINCE: Cell<Option<Instant>> = const { Cell::new(None) });
-    if let Some(since) = SINCE.get()
-        && P::CONCURRENT
-        && !stopping.load(Ordering::Relaxed)
-        && !policy.is_late(&engine.checkpoint_stats())
-    {
-        std::thread::sleep((since.elapsed() * (PACE - 1)).min(PAUSE_MAX));
-    }
-    SINCE.set(Some(Instant::now()));
-    Ok(())
 }
 
 #[cfg(test)]
@@ -151,17 +149,24 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_late_is_given_no_more_time() {
+    fn one_under_way_is_spread_over_the_time_until_the_next() {
         let seconds = Duration::from_secs;
         let policy =
-            CheckpointPolicy { timeout: seconds(300), log_bytes_max: 100, restart_target: seconds(10) };
-        let late = |log_bytes, age, load, replay| {
+            CheckpointPolicy { timeout: seconds(300), log_bytes_max: 1000, restart_target: seconds(100) };
+        let share = |policy: &CheckpointPolicy, log_bytes, age, load, replay| {
             let restart = Restart { load: seconds(load), replay: seconds(replay), measured: true };
             let stats = CheckpointStats { log_bytes, age: seconds(age), restart, ..Default::default() };
-            policy.is_late(&stats)
+            (policy.due_share(&stats) * 100.0).round()
         };
-        assert!(!late(199, 599, 4, 5));
-        assert!(late(200, 0, 0, 0) && late(0, 600, 0, 0) && late(0, 0, 4, 6));
-        assert!(!CheckpointPolicy::default().is_late(&CheckpointStats::default()));
+        // Just called for, by each of the three.
+        assert_eq!(share(&policy, 1000, 300, 20, 60), 0.0);
+        // Half of what is left, and all of it.
+        assert_eq!(share(&policy, 0, 300 + 135, 0, 0), 50.0);
+        assert_eq!(share(&policy, 1900, 300, 0, 0), 100.0);
+        assert_eq!(share(&policy, 1000, 300, 20, 60 + 9), 50.0);
+        assert_eq!(share(&policy, 1000, 300, 20, 60 + 18), 100.0);
+        // Loading alone takes all of the target: no time is left.
+        assert!(share(&policy, 1000, 300, 100, 11) > 100.0);
+        assert_eq!(share(&CheckpointPolicy::default(), 1 << 40, 1 << 30, 100, 100), 0.0);
     }
 }

@@ -67,6 +67,7 @@ use crate::system::{Stock, Vitals};
 use crate::ticket::Ticket;
 use crate::{Durability, LogKind, Scheme};
 use arc_swap::ArcSwap;
+use checkpoint::FULL_SPEED;
 use checkpointer::Checkpointer;
 use parking_lot::Mutex;
 use planaria_base::clock::CommitClock;
@@ -81,7 +82,7 @@ use planaria_storage::TableSet;
 use planaria_storage::reclaim::Participant;
 use session::SessionCore;
 use snapshot::Snapshot;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -125,7 +126,8 @@ pub(crate) trait EngineApi: Send + Sync {
     fn open_on_copy(&self, device: Option<Arc<dyn Device>>, options: &Options) -> Result<Arc<dyn EngineApi>>;
     fn flush(&self) -> Result<()>;
     fn served_to(&self, clients: &Arc<dyn Clients>);
-    fn checkpoint(&self) -> Result<CheckpointReport>;
+    /// Spread over about so much time.
+    fn checkpoint(&self, time: Duration) -> Result<CheckpointReport>;
     fn close(&self) -> Result<()>;
     /// Writes the database into an empty directory. Of one that was replayed to be restored: the identity the
     /// copy gets, a new one without, and the epoch it shows at least.
@@ -219,6 +221,8 @@ pub(crate) struct Engine<P: Protocol> {
     open_snapshots: reading::SnapshotList,
     /// Held by who writes a checkpoint.
     checkpoints: Mutex<checkpoint::Checkpoints>,
+    /// How many wait for the one that is being written.
+    checkpoints_awaited: AtomicUsize,
     /// Threads that write a checkpoint or backup.
     checkpoint_threads: usize,
     sweeper: sweeper::Sweeper<P::Header>,
@@ -300,6 +304,7 @@ impl<P: Protocol> Engine<P> {
             clients: crate::clients::Lent::default(),
             open_snapshots: Default::default(),
             checkpoints: Mutex::new(checkpoint::Checkpoints::new(options)),
+            checkpoints_awaited: AtomicUsize::new(0),
             checkpoint_threads: options.checkpoint_threads,
             sweeper: sweeper::Sweeper::default(),
             budget: Mutex::default(),
@@ -535,14 +540,17 @@ impl<P: Protocol> EngineApi for Handle<P> {
         Handle::open(copy.start(device, options)?, options)
     }
 
-    fn checkpoint(&self) -> Result<CheckpointReport> {
-        self.0.checkpoint(&|| Ok(()))
+    fn checkpoint(&self, time: Duration) -> Result<CheckpointReport> {
+        let start = Instant::now();
+        // The last blocks have to be on disk in time, too.
+        let due = || start.elapsed().as_secs_f64() / time.as_secs_f64().max(f64::MIN_POSITIVE);
+        self.0.checkpoint(&|| Ok(()), &|share| self.0.leave_cores(share, &due))
     }
 
     fn close(&self) -> Result<()> {
         // A block that is changing the schema will not be committed any more, and must not be waited for.
         if self.0.checkpoint_on_close && !self.0.gate.is_held() {
-            self.0.checkpoint(&|| Ok(()))?;
+            self.0.checkpoint(&|| Ok(()), FULL_SPEED)?;
         }
         self.flush()
     }

@@ -1,6 +1,7 @@
 //! Statements: from the syntax tree to the part of the engine that does it.
 
 use super::Resolved;
+use super::checkpoint::FULL_SPEED;
 use super::origin::origins;
 use super::reading::read_only;
 use super::session::{Block, LogAs, SessionCore, reborrow};
@@ -386,7 +387,7 @@ impl<P: Protocol> SessionCore<P> {
                 }
                 self.refuse_in_serial_block("CHECKPOINT")?;
                 let engine = self.engine.clone();
-                self.asleep(&|goes_on| engine.checkpoint(goes_on))?;
+                self.asleep(&|goes_on| engine.checkpoint(goes_on, FULL_SPEED))?;
                 done("CHECKPOINT")
             }
             StatementKind::Unsupported(what) => {

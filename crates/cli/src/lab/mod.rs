@@ -1,5 +1,7 @@
 //! `planaria lab`: the experiments of the laboratory, with their tables.
 
+mod checkpoint;
+
 use crate::arguments::positive;
 use crate::campaign;
 use crate::print;
@@ -23,6 +25,8 @@ pub enum Experiments {
     Recovery(RecoveryOptions),
     /// Replays recorded tasks on more workers than there are.
     SimulateRecovery(SimulateOptions),
+    /// Measures what a checkpoint costs: transactions meanwhile, the disk, a restart from it.
+    Checkpoint(checkpoint::CheckpointOptions),
     /// Compares what a database says a restart would take with what it takes.
     Restart(RestartOptions),
     /// Lets faults of disk, power and clock strike a database, and looks whether it keeps its promises.
@@ -39,6 +43,7 @@ pub fn lab(experiment: &Experiments) -> Result<()> {
         Experiments::Recovery(options) => recovery(options),
         Experiments::SimulateRecovery(options) => simulate(options),
         Experiments::Costs(options) => costs(options),
+        Experiments::Checkpoint(options) => checkpoint::run(options),
         Experiments::Restart(options) => restart(options),
         Experiments::Faults(options) => campaign::faults(options),
         Experiments::Histories(options) => campaign::histories(options),

@@ -1,0 +1,398 @@
+//! What a checkpoint costs: those who work meanwhile, the disk, and a restart from it.
+//!
+//! Rows are loaded and written, the disk and the memory having been measured first. Then, turn by turn, workers
+//! run transactions while no checkpoint is written, while one after the other is at full speed, and while one is
+//! spread over the whole time; a call counts when it is on disk. In the end the database is closed and opened
+//! again, several times.
+
+use crate::machine::Machine;
+use crate::recovery::Watch;
+use hdrhistogram::Histogram;
+use planaria::{CheckpointReport, Database, Durability, Error, Options, Result, SqlState, Ticket};
+use planaria_workload::Suite;
+use serde::Serialize;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// The experiment.
+pub struct Checkpoints<'a> {
+    /// The workload.
+    pub suite: &'a Suite,
+    /// Its size, in the workload's unit.
+    pub size: u64,
+    /// Length of each part of a turn.
+    pub part: Duration,
+    /// Turns.
+    pub turns: usize,
+    /// Workers.
+    pub workers: usize,
+    /// Calls a worker has on the way to the disk.
+    pub in_flight: usize,
+    /// Threads that write and load.
+    pub threads: usize,
+    /// Seed of the inputs.
+    pub seed: u64,
+}
+
+/// What is written while transactions run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Writing {
+    /// No checkpoint.
+    None,
+    /// One after the other, at full speed.
+    FullSpeed,
+    /// One, spread over the part.
+    Spread,
+}
+
+const PARTS: [Writing; 3] = [Writing::None, Writing::FullSpeed, Writing::Spread];
+
+/// What the machine can do at best, with as many threads as write and load.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Yardsticks {
+    /// Bytes a second, written to files one after the other, and synced.
+    pub disk_write: f64,
+    /// Bytes a second, copied in memory.
+    pub memory_copy: f64,
+}
+
+/// A checkpoint with nobody else at work; medians of the turns.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Written {
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of the rows.
+    pub raw_bytes: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+/// Transactions while something is written; medians of the turns.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    /// What.
+    pub writing: Writing,
+    /// Transactions a second.
+    pub txn_per_s: f64,
+    /// The same, of that without a checkpoint in the same turn.
+    pub of_none: f64,
+    /// Latency until on disk, in microseconds.
+    pub p50_us: f64,
+    /// The same.
+    pub p99_us: f64,
+    /// Most bytes that old versions of rows took.
+    pub old_version_bytes: u64,
+    /// Checkpoints written in all turns.
+    pub checkpoints: usize,
+}
+
+/// Opening the database; medians of the turns.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Restart {
+    /// Seconds, all of it.
+    pub seconds: f64,
+    /// Of these, loading the checkpoint.
+    pub load_seconds: f64,
+    /// Reading and replaying the log.
+    pub replay_seconds: f64,
+    /// Rows loaded.
+    pub rows: u64,
+    /// Bytes of them on disk.
+    pub bytes: u64,
+    /// Bytes of log.
+    pub log_bytes: u64,
+    /// Transactions replayed.
+    pub transactions: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// Where it was measured.
+    pub machine: Machine,
+    /// What that can do.
+    pub yardsticks: Yardsticks,
+    /// Bytes of rows and indexes in memory.
+    pub memory_bytes: u64,
+    /// Seconds that loading the workload took.
+    pub install_seconds: f64,
+    /// Writing a checkpoint.
+    pub written: Written,
+    /// Transactions meanwhile.
+    pub parts: Vec<Part>,
+    /// Opening again.
+    pub restart: Restart,
+}
+
+/// Bytes for the yardsticks.
+const YARDSTICK_BYTES: usize = 512 << 20;
+/// A file is synced after so many, as a checkpoint's are.
+const SYNC_BYTES: usize = 32 << 20;
+/// Before a part is measured.
+const SETTLE: Duration = Duration::from_millis(500);
+/// How often the old versions are looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+impl Checkpoints<'_> {
+    /// Runs it in a new directory under `dir`, which is removed again.
+    pub fn run(&self, dir: &Path, watch: &dyn Watch) -> Result<Outcome> {
+        let place = tempfile::tempdir_in(dir).map_err(io)?;
+        watch.step("measuring disk and memory", 0);
+        let yardsticks = yardsticks(place.path(), self.threads)?;
+        let place = place.path().join("database");
+        let open = || -> Result<(Database, f64)> {
+            let start = Instant::now();
+            let options = Options::new().durability(Durability::Fsync).recovery_threads(self.threads);
+            Ok((options.open(&place)?, start.elapsed().as_secs_f64()))
+        };
+        let (mut db, _) = open()?;
+        watch.step(&format!("loading {} {}", self.size, self.suite.unit), 0);
+        let start = Instant::now();
+        self.suite.install_parallel(&db, self.size, self.workers, &|done, _| watch.at(done as u64))?;
+        let install_seconds = start.elapsed().as_secs_f64();
+        let memory = db.stats().memory;
+        let memory_bytes = memory.row_bytes + memory.index_bytes;
+        watch.step("writing checkpoints", self.turns as u64);
+        let reports: Vec<CheckpointReport> =
+            (0..self.turns).map(|_| db.checkpoint()).collect::<Result<_>>()?;
+        let written = Written {
+            rows: reports[0].rows,
+            raw_bytes: reports[0].raw_bytes,
+            bytes: reports[0].bytes,
+            seconds: median(reports.iter().map(|r| r.took.as_secs_f64())),
+        };
+        let parts = self.work(&db, watch)?;
+        let digests = db.digests()?;
+        let mut restarts = Vec::new();
+        for turn in 0..self.turns {
+            watch.step(&format!("restart {}", turn + 1), 0);
+            db.close()?;
+            let seconds;
+            (db, seconds) = open()?;
+            let report = db.recovery().unwrap_or_default();
+            let load = report.checkpoint.as_ref().map_or(0.0, |c| c.took.as_secs_f64());
+            restarts.push((seconds, load, report));
+        }
+        if db.digests()? != digests {
+            return Err(Error::new(SqlState::DATA_CORRUPTED, "after the restart the rows are other ones"));
+        }
+        let (_, _, last) = &restarts[0];
+        let restart = Restart {
+            seconds: median(restarts.iter().map(|(seconds, ..)| *seconds)),
+            load_seconds: median(restarts.iter().map(|(_, load, _)| *load)),
+            replay_seconds: median(restarts.iter().map(|(.., r)| r.replay.as_secs_f64())),
+            rows: last.checkpoint.as_ref().map_or(0, |c| c.rows),
+            bytes: last.checkpoint.as_ref().map_or(0, |c| c.bytes),
+            log_bytes: last.log_bytes,
+            transactions: last.transactions,
+        };
+        let machine = Machine::this();
+        Ok(Outcome { machine, yardsticks, memory_bytes, install_seconds, written, parts, restart })
+    }
+
+    /// All turns, with the same workers throughout.
+    fn work(&self, db: &Database, watch: &dyn Watch) -> Result<Vec<Part>> {
+        let bench = Bench { part: AtomicUsize::new(NOT_MEASURED), stop: AtomicBool::new(false) };
+        let latencies: Vec<Mutex<Histogram<u64>>> =
+            (0..PARTS.len() * self.turns).map(|_| histogram()).collect();
+        let mut old_bytes = [0u64; PARTS.len()];
+        let mut checkpoints = [0; PARTS.len()];
+        let mut seconds = vec![0.0; latencies.len()];
+        std::thread::scope(|scope| {
+            let (bench, latencies) = (&bench, &latencies[..]);
+            let workers: Vec<_> = (0..self.workers)
+                .map(|i| scope.spawn(move || self.worker(db, bench, latencies, i)))
+                .collect();
+            let mut outcome = Ok(());
+            'turns: for turn in 0..self.turns {
+                for (kind, writing) in PARTS.into_iter().enumerate() {
+                    watch.step(&format!("turn {}, checkpoint: {writing:?}", turn + 1), 0);
+                    std::thread::sleep(SETTLE);
+                    let at = turn * PARTS.len() + kind;
+                    let start = Instant::now();
+                    bench.part.store(at, Ordering::SeqCst);
+                    let part = self.part(db, writing, &mut old_bytes[kind]);
+                    bench.part.store(NOT_MEASURED, Ordering::SeqCst);
+                    seconds[at] = start.elapsed().as_secs_f64();
+                    match part {
+                        Ok(n) => checkpoints[kind] += n,
+                        Err(error) => {
+                            outcome = Err(error);
+                            break 'turns;
+                        }
+                    }
+                }
+            }
+            bench.stop.store(true, Ordering::SeqCst);
+            let panicked = || Err(Error::new(SqlState::INTERNAL_ERROR, "a worker panicked"));
+            workers.into_iter().try_for_each(|w| w.join().unwrap_or_else(|_| panicked()))?;
+            outcome
+        })?;
+        let of = |turn: usize, kind: usize| turn * PARTS.len() + kind;
+        let latencies: Vec<Histogram<u64>> =
+            latencies.into_iter().map(|h| h.into_inner().unwrap_or_else(|e| e.into_inner())).collect();
+        let rate =
+            |turn: usize, kind: usize| latencies[of(turn, kind)].len() as f64 / seconds[of(turn, kind)];
+        let turns = || 0..self.turns;
+        let quantile =
+            |kind, q| median(turns().map(|t| latencies[of(t, kind)].value_at_quantile(q) as f64 / 1e3));
+        Ok(PARTS
+            .into_iter()
+            .enumerate()
+            .map(|(kind, writing)| Part {
+                writing,
+                txn_per_s: median(turns().map(|t| rate(t, kind))),
+                of_none: median(turns().map(|t| rate(t, kind) / rate(t, 0))),
+                p50_us: quantile(kind, 0.5),
+                p99_us: quantile(kind, 0.99),
+                old_version_bytes: old_bytes[kind],
+                checkpoints: checkpoints[kind],
+            })
+            .collect())
+    }
+
+    /// One part of a turn; returns how many checkpoints were written.
+    fn part(&self, db: &Database, writing: Writing, old_bytes: &mut u64) -> Result<usize> {
+        let start = Instant::now();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let mut written = 0;
+                let outcome = loop {
+                    let report = match writing {
+                        Writing::None => break Ok(written),
+                        Writing::FullSpeed => db.checkpoint(),
+                        Writing::Spread => db.checkpoint_over(self.part),
+                    };
+                    if let Err(error) = report {
+                        break Err(error);
+                    }
+                    written += 1;
+                    if start.elapsed() >= self.part.mul_f64(0.9) {
+                        break Ok(written);
+                    }
+                };
+                done.store(true, Ordering::SeqCst);
+                outcome
+            });
+            while !done.load(Ordering::SeqCst) || writing == Writing::None && start.elapsed() < self.part {
+                *old_bytes = (*old_bytes).max(db.stats().memory.old_version_bytes);
+                std::thread::sleep(LOOK);
+            }
+            let panicked = || Err(Error::new(SqlState::INTERNAL_ERROR, "a checkpoint panicked"));
+            writer.join().unwrap_or_else(|_| panicked())
+        })
+    }
+
+    fn worker(
+        &self,
+        db: &Database,
+        bench: &Bench,
+        latencies: &[Mutex<Histogram<u64>>],
+        worker: usize,
+    ) -> Result<()> {
+        let mut session = db.session()?;
+        let seed = self.seed.wrapping_mul(1000) + worker as u64;
+        let mut driver = self.suite.driver(&mut session, self.size, seed)?;
+        let mut on_the_way: VecDeque<(Instant, Ticket)> = VecDeque::new();
+        let (mut part, mut mine) =
+            (NOT_MEASURED, histogram().into_inner().unwrap_or_else(|e| e.into_inner()));
+        while !bench.stop.load(Ordering::Relaxed) {
+            let now = bench.part.load(Ordering::Relaxed);
+            if now != part {
+                if let Some(all) = latencies.get(part) {
+                    let mut all = all.lock().unwrap_or_else(|e| e.into_inner());
+                    all.add(&mine).map_err(|e| Error::new(SqlState::INTERNAL_ERROR, e.to_string()))?;
+                }
+                mine.reset();
+                part = now;
+            }
+            let start = Instant::now();
+            // What is refused, such as an order of an unknown item, counts: it was answered.
+            if let Ok(submitted) = driver.next(&mut session).1 {
+                on_the_way.push_back((start, submitted.ticket));
+            }
+            while let Some((start, ticket)) = on_the_way.front() {
+                if on_the_way.len() > self.in_flight {
+                    ticket.wait()?;
+                } else if !ticket.is_durable() {
+                    break;
+                }
+                mine.saturating_record(start.elapsed().as_nanos() as u64);
+                on_the_way.pop_front();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What workers are told: the part that is being measured.
+struct Bench {
+    part: AtomicUsize,
+    stop: AtomicBool,
+}
+
+const NOT_MEASURED: usize = usize::MAX;
+
+fn histogram() -> Mutex<Histogram<u64>> {
+    Mutex::new(Histogram::new_with_bounds(1, 60_000_000_000, 2).expect("the bounds are in order"))
+}
+
+/// Of an odd number the one in the middle.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+fn io(error: std::io::Error) -> Error {
+    Error::new(SqlState::IO_ERROR, error.to_string())
+}
+
+fn yardsticks(dir: &Path, threads: usize) -> Result<Yardsticks> {
+    let share = YARDSTICK_BYTES / threads.max(1);
+    // What compresses and what does not is the same to a disk, mostly; zeros may not be.
+    let bytes: Vec<u8> =
+        (0..share as u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect();
+    let write = |thread: usize| -> std::io::Result<()> {
+        let path = dir.join(format!("yardstick-{thread}"));
+        let mut file = File::create(&path)?;
+        for chunk in bytes.chunks(SYNC_BYTES) {
+            file.write_all(chunk)?;
+            file.sync_data()?;
+        }
+        std::fs::remove_file(&path)
+    };
+    let disk = in_parallel(threads, &write).map_err(io)?;
+    let copy = |_| {
+        let mut to = vec![0u8; share];
+        // The second copy finds the pages in place.
+        for _ in 0..2 {
+            to.copy_from_slice(std::hint::black_box(&bytes));
+            std::hint::black_box(&mut to);
+        }
+        Ok(())
+    };
+    let memory = in_parallel(threads, &copy).map_err(io)?;
+    let total = (share * threads.max(1)) as f64;
+    Ok(Yardsticks { disk_write: total / disk, memory_copy: 2.0 * total / memory })
+}
+
+/// Seconds that all threads took together.
+fn in_parallel(threads: usize, f: &(dyn Fn(usize) -> std::io::Result<()> + Sync)) -> std::io::Result<f64> {
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..threads.max(1)).map(|i| scope.spawn(move || f(i))).collect();
+        let panicked = || Err(std::io::Error::other("a thread panicked"));
+        all.into_iter().try_for_each(|t| t.join().unwrap_or_else(|_| panicked()))
+    })?;
+    Ok(start.elapsed().as_secs_f64())
+}
