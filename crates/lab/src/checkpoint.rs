@@ -133,7 +133,7 @@ pub struct Outcome {
 }
 
 /// Bytes for the yardsticks.
-const YARDSTICK_BYTES: usize = 512 << 20;
+const YARDSTICK_BYTES: usize = 256 << 20;
 /// A file is synced after so many, as a checkpoint's are.
 const SYNC_BYTES: usize = 32 << 20;
 /// Before a part is measured.
@@ -305,8 +305,9 @@ impl Checkpoints<'_> {
         let mut on_the_way: VecDeque<(Instant, Ticket)> = VecDeque::new();
         let (mut part, mut mine) =
             (NOT_MEASURED, histogram().into_inner().unwrap_or_else(|e| e.into_inner()));
-        while !bench.stop.load(Ordering::Relaxed) {
-            let now = bench.part.load(Ordering::Relaxed);
+        loop {
+            let stop = bench.stop.load(Ordering::SeqCst);
+            let now = bench.part.load(Ordering::SeqCst);
             if now != part {
                 if let Some(all) = latencies.get(part) {
                     let mut all = all.lock().unwrap_or_else(|e| e.into_inner());
@@ -314,6 +315,10 @@ impl Checkpoints<'_> {
                 }
                 mine.reset();
                 part = now;
+            }
+            // After the last part has been added.
+            if stop {
+                return Ok(());
             }
             let start = Instant::now();
             // What is refused, such as an order of an unknown item, counts: it was answered.
@@ -330,7 +335,6 @@ impl Checkpoints<'_> {
                 on_the_way.pop_front();
             }
         }
-        Ok(())
     }
 }
 
