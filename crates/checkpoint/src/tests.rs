@@ -77,7 +77,7 @@ impl Source for Tables {
         ]
     }
     fn tables(&self) -> Vec<SourceTable> {
-        let table = |t: &Table<SiloHeader>| {
+        let table = |t: &Arc<Table<Flag>>| {
             let used = t.memory();
             SourceTable { id: t.id(), rows: used.rows, bytes: used.row_bytes }
         };
