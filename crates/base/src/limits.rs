@@ -25,6 +25,8 @@ pub const NESTING_MAX: usize = 256;
 pub const BLOCKS_MAX: usize = 2000;
 /// Longest SQL text, in bytes.
 pub const SQL_TEXT_BYTES_MAX: usize = 64 << 20;
+/// Longest text or bytea, in bytes, as in PostgreSQL.
+pub const TEXT_BYTES_MAX: usize = (1 << 30) - 1;
 /// Elements of an array.
 pub const ARRAY_ELEMENTS_MAX: usize = 1 << 27;
 /// Roles that a database ever had; a power of two.
@@ -42,6 +44,7 @@ pub const NUMERIC_DIGITS_WORD: u32 = 18;
 /// Attempts of a transaction before the caller hears of 40001.
 pub const ATTEMPTS_MAX: u32 = 1_000;
 
+const _: () = assert!(4 * TEXT_BYTES_MAX <= ARENA_BYTES_MAX, "a text and a copy with room to grow");
 const _: () = assert!(NUMERIC_SCALE_MAX < 256, "a packed numeric keeps its scale in 8 bits");
 const _: () = assert!(WORKERS_MAX <= u16::MAX as usize, "a worker id is 16 bits");
 const _: () = assert!(INDEX_KEY_BYTES_MAX < u16::MAX as usize, "a key length is 16 bits");

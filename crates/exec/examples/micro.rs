@@ -55,6 +55,9 @@ fn measure<P: Protocol>(rows: i64) {
     time(&mut db, "instruction (int loop, 5 a turn)", 5e4, 200, &count, |_| vec![int(10_000)]);
     let calls = db.compile(bank::CALLS);
     time(&mut db, "nested call (loop of 3, callee of 2)", 1e4, 200, &calls, |_| vec![int(10_000)]);
+    let append = db.compile(bank::APPEND);
+    time(&mut db, "append to a text of 10 KB", 1e3, 500, &append, |_| vec![int(1_000)]);
+    time(&mut db, "append to a text of 1 MB", 1e5, 5, &append, |_| vec![int(100_000)]);
     let balance = db.compile(bank::BALANCE);
     time(&mut db, "transaction of one Get", 1.0, 200_000, &balance, |_| vec![int(key())]);
     let add = db.compile(bank::ADD);

@@ -2,7 +2,8 @@
 //!
 //! Nothing is freed one by one. Texts lie in an [`Arena`], array elements in a side vector of
 //! [`Slot`]s. Everything is immutable once made (but for [`Heap::array_set_in_place`], whose caller
-//! owns the array), so slots share freely and a copy of a register is a copy of three words.
+//! owns the array), so slots share freely and a copy of a register is a copy of three words. What is appended to
+//! grows in place all the same, behind what others see of it ([`planaria_storage::arena::growing`]).
 //!
 //! When a long-running program has made much garbage, the machine compacts at a safe point: it
 //! copies every live slot with [`Heap::relocate`] into a second heap, swaps the two and clears the
@@ -11,6 +12,7 @@
 use crate::slot::{ArrayRef, Slot};
 use planaria_base::{Datum, Error, Result, SqlState, limits};
 use planaria_storage::Field;
+use planaria_storage::arena::growing::{Growing, room_for};
 use planaria_storage::arena::{Arena, ArenaFull, Bytes};
 
 /// Texts, byteas and arrays of one worker. See the module's head.
@@ -19,6 +21,8 @@ pub struct Heap {
     /// Texts and byteas (and row images, which the machine copies here).
     pub arena: Arena,
     elements: Vec<Slot>,
+    /// Arrays with room behind them; positions and lengths in elements.
+    growing: Growing,
     /// Where functions build a result before it is pushed; empty between calls.
     scratch: Vec<u8>,
 }
@@ -33,6 +37,7 @@ impl Heap {
     pub fn clear(&mut self) {
         self.arena.reset();
         self.elements.clear();
+        self.growing.truncate(0);
         // As the arena does: one giant transaction must not pin its memory.
         if self.elements.capacity() > ELEMENTS_KEPT_MAX {
             self.elements = Vec::new();
@@ -74,12 +79,14 @@ impl Heap {
     /// Copies a text in.
     #[inline]
     pub fn text(&mut self, s: &str) -> Result<Slot> {
+        check_length(s.len())?;
         Ok(Slot::Text(self.arena.push_bytes(s.as_bytes())?))
     }
 
     /// Copies a bytea in.
     #[inline]
     pub fn bytea(&mut self, b: &[u8]) -> Result<Slot> {
+        check_length(b.len())?;
         Ok(Slot::Bytea(self.arena.push_bytes(b)?))
     }
 
@@ -89,7 +96,7 @@ impl Heap {
         let mut buffer = std::mem::take(&mut self.scratch);
         buffer.clear();
         let built = match fill(self, &mut buffer) {
-            Ok(()) => self.arena.push_bytes(&buffer).map_err(Error::from),
+            Ok(()) => check_length(buffer.len()).and_then(|()| Ok(self.arena.push_bytes(&buffer)?)),
             Err(e) => Err(e),
         };
         // A giant is not kept: the scratch is the worker's, for good.
@@ -97,6 +104,14 @@ impl Heap {
             self.scratch = buffer;
         }
         built
+    }
+
+    /// Texts or byteas of this heap, one behind the other. Appending to what was put together before takes the
+    /// time of what is appended.
+    #[inline]
+    pub fn concat(&mut self, first: Bytes, others: impl Iterator<Item = Bytes> + Clone) -> Result<Bytes> {
+        check_length(others.clone().fold(first.len as usize, |len, part| len + part.len as usize))?;
+        Ok(self.arena.concat(first, others)?)
     }
 
     /// [`Heap::build`] of a text out of steps that cannot fail.
@@ -152,19 +167,57 @@ impl Heap {
         Slot::Array(ArrayRef { offset: array.offset + from as u32, len: (to - from) as u32 })
     }
 
-    /// The array with one element more. Costs no copy when the array is the newest in the heap,
-    /// which makes a loop of appends linear; others who hold the shorter array do not notice.
+    /// The array with one element more. Appending to what was put together before takes the time of what is
+    /// appended; others who hold the shorter array do not notice.
     pub fn append(&mut self, array: ArrayRef, element: Slot) -> Result<Slot> {
-        let end = array.offset as usize + array.len as usize;
-        if end == self.elements.len() && array.len > 0 {
-            self.room_for(1)?;
-            self.elements.push(element);
-            return Ok(Slot::Array(ArrayRef { offset: array.offset, len: array.len + 1 }));
+        let grown = self.longer(array, array.len as usize + 1)?;
+        self.elements[grown.offset as usize + array.len as usize] = element;
+        Ok(Slot::Array(grown))
+    }
+
+    /// The same with all elements of another array.
+    pub fn append_all(&mut self, array: ArrayRef, others: ArrayRef) -> Result<Slot> {
+        let grown = self.longer(array, array.len as usize + others.len as usize)?;
+        let from = others.offset as usize;
+        let to = grown.offset as usize + array.len as usize;
+        self.elements.copy_within(from..from + others.len as usize, to);
+        Ok(Slot::Array(grown))
+    }
+
+    /// An array that begins with the elements of this one; those behind them are arbitrary. `array` may be in
+    /// any state, also empty.
+    fn longer(&mut self, array: ArrayRef, len: usize) -> Result<ArrayRef> {
+        let (old, end) = (array.len as usize, self.elements.len());
+        if len > limits::ARRAY_ELEMENTS_MAX {
+            return Err(too_large());
         }
-        let offset = self.room_for(array.len as usize + 1)?;
-        self.elements.extend_from_within(array.offset as usize..end);
-        self.elements.push(element);
-        Ok(Slot::Array(ArrayRef { offset, len: array.len + 1 }))
+        let grown = ArrayRef { offset: array.offset, len: len as u32 };
+        if old >= GROWING_ELEMENTS_MIN && self.growing.extend(array.offset, old, len) {
+            return Ok(grown);
+        }
+        if old > 0 && array.offset as usize + old == end {
+            // The newest of the heap needs no room but what comes.
+            self.room_for(len - old)?;
+            self.elements.resize(end + len - old, Slot::Null);
+            return Ok(grown);
+        }
+        let room = if len < GROWING_ELEMENTS_MIN { len } else { room_for(len, limits::ARRAY_ELEMENTS_MAX) };
+        let new = self.alloc_elements(len, room)?;
+        self.elements.copy_within(array.offset as usize..array.offset as usize + old, new.offset as usize);
+        Ok(new)
+    }
+
+    /// An array of arbitrary elements with room to grow, if there is any.
+    fn alloc_elements(&mut self, len: usize, room: usize) -> Result<ArrayRef> {
+        let (offset, room) = match self.room_for(room) {
+            Ok(offset) => (offset, room),
+            Err(_) => (self.room_for(len)?, len),
+        };
+        self.elements.resize(offset as usize + room, Slot::Null);
+        if room > len {
+            self.growing.remember(offset, len, room);
+        }
+        Ok(ArrayRef { offset, len: len as u32 })
     }
 
     /// `array[index] = value` (1-based) as a new array: for `array` NULL or empty, one that has
@@ -175,13 +228,15 @@ impl Heap {
             _ => ArrayRef { offset: 0, len: 0 },
         };
         let len = self.check_index(old, index)?;
-        if index as usize == old.len as usize + 1 {
-            return self.append(old, value);
+        if index as usize > old.len as usize {
+            let grown = self.longer(old, len)?;
+            let gap = grown.offset as usize + old.len as usize..grown.offset as usize + len - 1;
+            self.elements[gap].fill(Slot::Null);
+            self.elements[grown.offset as usize + len - 1] = value;
+            return Ok(Slot::Array(grown));
         }
         let offset = self.room_for(len)?;
-        let end = (old.offset + old.len) as usize;
-        self.elements.extend_from_within(old.offset as usize..end);
-        self.elements.resize(offset as usize + len, Slot::Null);
+        self.elements.extend_from_within(old.offset as usize..old.offset as usize + len);
         self.elements[offset as usize + index as usize - 1] = value;
         Ok(Slot::Array(ArrayRef { offset, len: len as u32 }))
     }
@@ -225,12 +280,14 @@ impl Heap {
     /// Copies a slot of `from`, with everything it points to, into `to`.
     pub fn relocate(slot: Slot, from: &Heap, to: &mut Heap) -> Result<Slot> {
         Ok(match slot {
-            Slot::Text(b) => Slot::Text(to.arena.push_bytes(from.bytes(b))?),
-            Slot::Bytea(b) => Slot::Bytea(to.arena.push_bytes(from.bytes(b))?),
+            Slot::Text(b) => Slot::Text(to.arena.push_from(&from.arena, b)?),
+            Slot::Bytea(b) => Slot::Bytea(to.arena.push_from(&from.arena, b)?),
             Slot::Array(a) => {
                 // The room is taken first: elements that are arrays themselves push behind it.
-                let offset = to.room_for(a.len as usize)? as usize;
-                to.elements.extend_from_slice(from.elements(a));
+                let len = a.len as usize;
+                let room = from.growing.room(a.offset, len).unwrap_or(len);
+                let offset = to.alloc_elements(len, room)?.offset as usize;
+                to.elements[offset..offset + len].copy_from_slice(from.elements(a));
                 for i in offset..offset + a.len as usize {
                     to.elements[i] = Heap::relocate(to.elements[i], from, to)?;
                 }
@@ -279,10 +336,23 @@ impl Heap {
     }
 }
 
+/// Arrays that are shorter get no room.
+const GROWING_ELEMENTS_MIN: usize = 8;
 const SCRATCH_KEPT_BYTES_MAX: usize = 1 << 20;
 const ELEMENTS_KEPT_MAX: usize = 1 << 19;
 const _: () =
     assert!(limits::ARENA_BYTES_MAX / size_of::<Slot>() <= u32::MAX as usize, "positions are 32 bits");
+
+/// 54000 for what is longer than a text or bytea may be.
+#[inline]
+pub(crate) fn check_length(bytes: usize) -> Result<()> {
+    if bytes > limits::TEXT_BYTES_MAX { Err(text_too_large()) } else { Ok(()) }
+}
+
+#[cold]
+fn text_too_large() -> Error {
+    Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "requested length too large")
+}
 
 #[cold]
 fn too_large() -> Error {

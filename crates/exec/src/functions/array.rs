@@ -1,7 +1,7 @@
 //! Array functions: one-dimensional, 1-based.
 
 use super::order::{compare, eq, sql_eq};
-use crate::heap::Heap;
+use crate::heap::{Heap, check_length};
 use crate::slot::{ArrayRef, Slot};
 use memchr::memmem;
 use planaria_base::Result;
@@ -51,11 +51,7 @@ pub fn prepend(heap: &mut Heap, element: Slot, array: Slot) -> Result<Slot> {
 pub fn concat(heap: &mut Heap, a: Slot, b: Slot) -> Result<Slot> {
     match (a, b) {
         (Slot::Null, other) | (other, Slot::Null) => Ok(other),
-        (a, b) => {
-            let elements = heap.elements(a.array()).iter().chain(heap.elements(b.array()));
-            let elements: Vec<Slot> = elements.copied().collect();
-            heap.array(&elements)
-        }
+        (a, b) => heap.append_all(a.array(), b.array()),
     }
 }
 
@@ -117,6 +113,8 @@ pub fn contains(heap: &Heap, a: ArrayRef, b: ArrayRef) -> bool {
 
 /// `array_to_string` of an array of texts; NULLs are left out.
 pub fn to_string(heap: &mut Heap, array: ArrayRef, delimiter: Bytes) -> Result<Slot> {
+    let texts = heap.elements(array).iter().filter(|e| !e.is_null());
+    check_length(texts.map(|e| e.bytes().len as usize + delimiter.len as usize).sum())?;
     heap.build_text(|heap, out| {
         let mut first = true;
         for element in heap.elements(array).iter().filter(|e| !e.is_null()) {

@@ -140,9 +140,5 @@ pub(super) fn concat(heap: &mut Heap, a: Bytes, b: Bytes) -> Result<Bytes> {
     if a.len == 0 {
         return Ok(b);
     }
-    heap.build(|heap, out| {
-        out.extend_from_slice(heap.bytes(a));
-        out.extend_from_slice(heap.bytes(b));
-        Ok(())
-    })
+    heap.concat(a, std::iter::once(b))
 }

@@ -4,7 +4,7 @@
 //! is copied.
 
 use super::like::char_len;
-use crate::heap::Heap;
+use crate::heap::{Heap, check_length};
 use crate::slot::Slot;
 use memchr::memmem;
 use planaria_base::text_io::count_chars;
@@ -77,14 +77,6 @@ fn from_either_end(text: &[u8], n: i64) -> usize {
     if n >= 0 { clamp(n as u64) } else { length(text).saturating_add(n).max(0) as usize }
 }
 
-/// Largest text a function makes, in bytes (PostgreSQL's limit of an allocation).
-const TEXT_BYTES_MAX: usize = (1 << 30) - 1;
-
-#[cold]
-fn too_large() -> Error {
-    Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "requested length too large")
-}
-
 pub fn pad(heap: &mut Heap, at: Bytes, length: i64, fill: Bytes, on_left: bool) -> Result<Slot> {
     let text = heap.bytes(at);
     let wanted = clamp(length.max(0) as u64);
@@ -96,9 +88,7 @@ pub fn pad(heap: &mut Heap, at: Bytes, length: i64, fill: Bytes, on_left: bool) 
         return Ok(Slot::Text(at));
     }
     let missing = wanted - have;
-    if missing.saturating_mul(4).saturating_add(text.len()) > TEXT_BYTES_MAX {
-        return Err(too_large());
-    }
+    check_length(missing.saturating_mul(4).saturating_add(text.len()))?;
     heap.build_text(|heap, out| {
         let (text, fill) = (heap.bytes(at), heap.bytes(fill));
         if !on_left {
@@ -119,9 +109,7 @@ pub fn pad(heap: &mut Heap, at: Bytes, length: i64, fill: Bytes, on_left: bool) 
 
 pub fn repeat(heap: &mut Heap, at: Bytes, times: i64) -> Result<Slot> {
     let times = clamp(times.max(0) as u64);
-    if times.saturating_mul(at.len as usize) > TEXT_BYTES_MAX {
-        return Err(too_large());
-    }
+    check_length(times.saturating_mul(at.len as usize))?;
     heap.build_text(|heap, out| {
         for _ in 0..if at.len == 0 { 0 } else { times } {
             out.extend_from_slice(heap.bytes(at));
@@ -181,24 +169,21 @@ fn chars(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 pub fn replace(heap: &mut Heap, at: Bytes, from: Bytes, to: Bytes) -> Result<Slot> {
     let (text, needle) = (heap.bytes(at), heap.bytes(from));
-    if needle.is_empty() || memmem::find(text, needle).is_none() {
+    let found = if needle.is_empty() { 0 } else { memmem::find_iter(text, needle).count() };
+    if found == 0 {
         return Ok(Slot::Text(at));
     }
-    let built = heap.build(|heap, out| {
+    check_length((text.len() - found * needle.len()).saturating_add(found.saturating_mul(to.len as usize)))?;
+    heap.build_text(|heap, out| {
         let (text, needle, to) = (heap.bytes(at), heap.bytes(from), heap.bytes(to));
         let mut copied = 0;
         for found in memmem::find_iter(text, needle) {
             out.extend_from_slice(&text[copied..found]);
             out.extend_from_slice(to);
             copied = found + needle.len();
-            if out.len() > TEXT_BYTES_MAX {
-                return Err(too_large());
-            }
         }
         out.extend_from_slice(&text[copied..]);
-        Ok(())
-    });
-    built.map(Slot::Text)
+    })
 }
 
 pub fn translate(heap: &mut Heap, at: Bytes, from: Bytes, to: Bytes) -> Result<Slot> {
@@ -347,18 +332,10 @@ pub fn chr(heap: &mut Heap, code: i64) -> Result<Slot> {
 
 /// `concat` and `concat_ws`: NULLs are left out.
 pub fn concat_all(heap: &mut Heap, separator: Option<Bytes>, args: &[Slot]) -> Result<Slot> {
-    heap.build_text(|heap, out| {
-        let mut first = true;
-        for arg in args.iter().filter(|a| !a.is_null()) {
-            if let Some(separator) = separator
-                && !first
-            {
-                out.extend_from_slice(heap.bytes(separator));
-            }
-            first = false;
-            out.extend_from_slice(heap.bytes(arg.bytes()));
-        }
-    })
+    let there = args.iter().filter(|a| !a.is_null()).map(|a| a.bytes());
+    let Some(first) = there.clone().next() else { return Ok(Slot::Text(Bytes::default())) };
+    let others = there.skip(1).flat_map(|part| separator.into_iter().chain([part]));
+    Ok(Slot::Text(heap.concat(first, others)?))
 }
 
 /// `char(n)` as it prints.

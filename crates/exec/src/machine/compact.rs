@@ -35,14 +35,14 @@ impl Relocation<'_> {
 
     fn bytes(&mut self, old: Bytes) -> Result<Bytes> {
         if old.len < SHARED_BYTES_MIN {
-            return Ok(self.to.arena.push_bytes(self.from.bytes(old))?);
+            return Ok(self.to.arena.push_from(&self.from.arena, old)?);
         }
         let at = (old.offset.wrapping_mul(0x9e37_79b1) >> 24) as usize % RECENT;
         let (known, new) = self.recent[at];
         if known == old {
             return Ok(new);
         }
-        let new = self.to.arena.push_bytes(self.from.bytes(old))?;
+        let new = self.to.arena.push_from(&self.from.arena, old)?;
         self.recent[at] = (old, new);
         Ok(new)
     }

@@ -101,6 +101,37 @@ begin
 end
 ";
 
+/// Appends to a text `n` times.
+#[allow(dead_code, reason = "of the benchmark")]
+pub const APPEND: &str = "
+procedure append
+  reg n: int8
+  reg i: int8
+  reg s: text
+  reg r3: bool
+  reg r4: int8
+  reg r5: text
+  param in n: int8 = n
+  output s: text
+  outs (s)
+  labels 1
+begin
+  r4 = const 1
+  r5 = const '0123456789'
+  i = const 0
+  s = const ''
+  loop l0 {
+    r3 = int.ge(i, n)
+    if r3 {
+      exit l0
+    }
+    s = text.concat(s, r5)
+    i = int8.add(i, r4)
+  }
+end
+";
+
+/// Counts, five instructions a turn.
 pub const COUNT: &str = "
 procedure count
   reg n: int8
