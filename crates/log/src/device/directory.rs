@@ -63,9 +63,20 @@ impl DirectoryDevice {
     }
 }
 
+/// A lock file that is locked, until this is dropped. Closing it alone would not do: a process that is just being
+/// started has a copy of every open file until it runs its program, and the lock would last as long.
+struct Locked(File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // An error would leave it to the closing of the file.
+        let _ = self.0.unlock();
+    }
+}
+
 fn locked(outcome: Result<(), TryLockError>, file: File) -> io::Result<DeviceLock> {
     match outcome {
-        Ok(()) => Ok(DeviceLock::new(file)),
+        Ok(()) => Ok(DeviceLock::new(Locked(file))),
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::ResourceBusy.into()),
         Err(TryLockError::Error(e)) => Err(e),
     }
@@ -188,5 +199,25 @@ impl DeviceFile for DirectoryFile {
             return Err(naming("keep file", &self.path)(io::Error::other("it has been removed")));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_ends_while_others_have_the_file_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(LOCK_FILE);
+        let file = DirectoryDevice::options().create(true).truncate(false).open(&path).unwrap();
+        // What a process has that is being started.
+        let copy = file.try_clone().unwrap();
+        let lock = locked(file.try_lock(), file).unwrap();
+        let device = DirectoryDevice::open(dir.path()).unwrap();
+        assert_eq!(device.lock().err().map(|e| e.kind()), Some(io::ErrorKind::ResourceBusy));
+        drop(lock);
+        drop(device.lock().unwrap());
+        drop(copy);
     }
 }
