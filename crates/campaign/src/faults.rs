@@ -86,6 +86,8 @@ kinds! {
     Full "full" full::fill, any;
     /// A bit of any file flips while the database is closed.
     Flip "flip" damage::flip, any;
+    /// Each byte of each file in turn becomes another while the database is closed.
+    Byte "byte" damage::byte, damage::bytes;
     /// A file is removed, cut, replaced by another or by what it once was, or loses a sector, while the
     /// database is closed.
     File "file" damage::file, any;
@@ -156,6 +158,8 @@ pub struct Extent {
     pub cases: u64,
     /// At most so many of one seed, spread over all it has; all of them with 0.
     pub per_seed: u64,
+    /// At most so many seeds; as many as it takes with 0.
+    pub seeds: u64,
 }
 
 /// Strikes so often; `told` hears of each case as it ends.
@@ -163,7 +167,7 @@ pub fn run(kind: Kind, extent: Extent, told: &mut dyn FnMut(&Tally)) -> Tally {
     let mut tally = Tally { kind: kind.name().to_owned(), ..Tally::default() };
     let mut left = extent.cases;
     let mut seed = extent.seed;
-    while left > 0 {
+    while left > 0 && (extent.seeds == 0 || tally.seeds < extent.seeds) {
         tally.seeds += 1;
         match prepare(seed, extent.steps) {
             Err(what) => {

@@ -23,7 +23,7 @@ fn strike(kind: Kind, extent: Extent) {
     assert!(tally.cases > 0);
 }
 
-const SPREAD: Extent = Extent { seed: 1, steps: 30, cases: 40, per_seed: 10 };
+const SPREAD: Extent = Extent { seed: 1, steps: 30, cases: 40, per_seed: 10, seeds: 0 };
 
 #[test]
 fn power_fails_at_any_operation() {
@@ -58,6 +58,12 @@ fn the_disk_is_full() {
 #[test]
 fn a_bit_flips() {
     strike(Kind::Flip, Extent { cases: 200, per_seed: 50, ..SPREAD });
+}
+
+/// `planaria lab faults --kind byte --steps 6 --seeds 1 --cases 10000000` changes all of them.
+#[test]
+fn a_byte_is_another() {
+    strike(Kind::Byte, Extent { steps: 6, cases: 300, per_seed: 100, ..SPREAD });
 }
 
 #[test]

@@ -25,6 +25,9 @@ pub struct FaultsOptions {
     /// The first seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// At most so many seeds; 0: as many as the cases take
+    #[arg(long, default_value_t = 0)]
+    seeds: u64,
     /// Steps of a script after its schema
     #[arg(long, default_value_t = 40, value_parser = positive())]
     steps: usize,
@@ -75,8 +78,13 @@ pub fn faults(o: &FaultsOptions) -> Result<()> {
             Some(case) => faults::repeat(kind, o.seed, o.steps, case),
             None => {
                 steps.step(kind.name(), o.cases);
-                let extent =
-                    faults::Extent { seed: o.seed, steps: o.steps, cases: o.cases, per_seed: o.per_seed };
+                let extent = faults::Extent {
+                    seed: o.seed,
+                    steps: o.steps,
+                    cases: o.cases,
+                    per_seed: o.per_seed,
+                    seeds: o.seeds,
+                };
                 faults::run(kind, extent, &mut |tally| steps.at(tally.cases))
             }
         })

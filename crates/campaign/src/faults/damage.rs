@@ -7,6 +7,7 @@ use crate::script::StepClock;
 use planaria::SqlState;
 use planaria_sim::dice::Dice;
 use planaria_sim::disk::{Astray, SECTOR, SimDisk};
+use std::collections::BTreeMap;
 
 /// A directory as a run leaves it, ended cleanly or by a crash, and the steps that were answered.
 fn left(prepared: &Prepared, dice: &mut Dice) -> (SimDisk, usize, bool) {
@@ -35,6 +36,46 @@ pub fn flip(prepared: &Prepared, number: u64) -> Verdict {
     let bit = dice.below(bytes as u64 * 8);
     disk.flip_bit(name, bit);
     judge(prepared, &disk, done, clean, &mut dice).map_err(|e| format!("bit {bit} of {name}: {e}"))
+}
+
+/// The directory that a run of a seed leaves, for what is done to it in many cases.
+pub struct Left {
+    files: BTreeMap<String, Vec<u8>>,
+    done: usize,
+    clean: bool,
+}
+
+impl Left {
+    pub fn of(prepared: &Prepared) -> Left {
+        let (disk, done, clean) = left(prepared, &mut prepared.dice(0));
+        Left { files: disk.files(), done, clean }
+    }
+}
+
+/// Each byte of each file.
+pub fn bytes(prepared: &Prepared) -> Option<u64> {
+    Some(prepared.left().files.values().map(|content| content.len() as u64).sum())
+}
+
+/// The byte of this number, counted over all files, becomes another.
+pub fn byte(prepared: &Prepared, number: u64) -> Verdict {
+    let left = prepared.left();
+    let mut dice = prepared.dice(number);
+    let mut files = left.files.clone();
+    let mut at = number as usize;
+    let found = files.iter_mut().find(|(_, content)| {
+        let here = at < content.len();
+        if !here {
+            at -= content.len();
+        }
+        here
+    });
+    let Some((name, content)) = found else { return Ok(Outcome::Missed) };
+    let (name, mask) = (name.clone(), 1 + dice.below(255) as u8);
+    content[at] ^= mask;
+    let disk = SimDisk::with_files(&files, dice.draw());
+    judge(prepared, &disk, left.done, left.clean, &mut dice)
+        .map_err(|e| format!("byte {at} of {name}, changed by {mask:#04x}: {e}"))
 }
 
 /// One of the files is no longer what it was.

@@ -1,10 +1,12 @@
 //! What a seed decides once: how the database works, and what is done with it.
 
+use super::damage::Left;
 use crate::model::{Model, State};
 use crate::script::{Script, StepClock};
 use planaria::{Database, Error, LogKind, Options, ProtocolKind, Scheme};
 use planaria_sim::dice::Dice;
 use planaria_sim::disk::SimDisk;
+use std::cell::OnceCell;
 
 /// How a database works.
 #[derive(Clone, Debug)]
@@ -61,6 +63,7 @@ pub struct Prepared {
     /// Operations and syncs of the disk in an undisturbed run, and operations when the schema was there.
     pub operations: u64,
     pub syncs: u64,
+    left: OnceCell<Left>,
 }
 
 /// A run that may not have come to its end.
@@ -81,7 +84,8 @@ impl Prepared {
         let script = Script::draw(seed, steps, jumps);
         let model = Model::of(&script).map_err(|e| format!("the script, in memory: {}", text(&e)))?;
         let setting = Setting::draw(seed);
-        let mut prepared = Prepared { seed, steps, setting, script, model, operations: 0, syncs: 0 };
+        let mut prepared =
+            Prepared { seed, steps, setting, script, model, operations: 0, syncs: 0, left: OnceCell::new() };
         let disk = SimDisk::new(seed);
         let run = prepared.run(&disk, &mut Dice::new(seed, 3), true);
         if let Some(error) = run.error {
@@ -90,6 +94,11 @@ impl Prepared {
         (prepared.operations, prepared.syncs) = (disk.operations(), disk.syncs());
         prepared.expect(&disk, run.done..=run.done, &mut Dice::new(seed, 4))?;
         Ok(prepared)
+    }
+
+    /// The directory that is left by a run that is a function of the seed.
+    pub fn left(&self) -> &Left {
+        self.left.get_or_init(|| Left::of(self))
     }
 
     /// All steps.
