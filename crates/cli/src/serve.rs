@@ -352,6 +352,11 @@ pub struct StatusOptions {
 pub fn status(options: &StatusOptions) -> Result<()> {
     use std::io::{Read, Write};
     let timeout = Duration::from_secs(10);
+    if Path::new(&options.address).is_dir() {
+        let message = format!("\"{}\" is a directory, not the address of a server", options.address);
+        return Err(invalid(message)
+            .hint("planaria checkpoint inspect and planaria log inspect look at directories."));
+    }
     let address = addresses(std::slice::from_ref(&options.address))?[0];
     let mut answer = String::new();
     let mut ask = || -> std::io::Result<()> {
