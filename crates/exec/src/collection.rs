@@ -20,6 +20,8 @@ use std::cmp::Ordering;
 const KEPT_SLOTS_MAX: usize = 1 << 16;
 const END: u32 = u32::MAX;
 const BUCKETS_MIN: usize = 16;
+/// Rows that are sorted, or merged, without asking whether to go on.
+const RUN_ROWS: usize = 1 << 16;
 
 /// A list, map or multimap.
 pub(crate) struct Collection {
@@ -36,6 +38,8 @@ pub(crate) struct Collection {
     /// Multimap: for the first row of a key, the last one.
     last: Vec<u32>,
     order: Vec<u32>,
+    /// Where runs of `order` are merged.
+    merged: Vec<u32>,
     sorted: Vec<Slot>,
 }
 
@@ -52,6 +56,7 @@ impl Default for Collection {
             next: Vec::new(),
             last: Vec::new(),
             order: Vec::new(),
+            merged: Vec::new(),
             sorted: Vec::new(),
         }
     }
@@ -85,8 +90,9 @@ impl Collection {
 
     /// Bytes of the rows and of what finds them; what they point to is the heap's.
     pub fn bytes(&self) -> usize {
-        let places = self.buckets.len() + self.next.len() + self.last.len() + self.order.len();
-        (self.rows.len() + self.sorted.len()) * size_of::<Slot>() + places * size_of::<u32>()
+        let places = self.next.len() + self.last.len() + self.order.len() + self.merged.len();
+        let slots = self.rows.len() + self.sorted.len();
+        slots * size_of::<Slot>() + self.buckets.len() * size_of::<u64>() + places * size_of::<u32>()
     }
 
     /// Number of rows.
@@ -224,28 +230,92 @@ impl Collection {
         self.buckets.truncate(size);
     }
 
-    /// Sorts the rows, stably; `keys` count from the first column.
-    pub fn sort(&mut self, keys: &[SortKey], heap: &Heap) {
+    /// Bytes that [`Collection::sort`] takes for the time of it.
+    pub fn sort_bytes(&self) -> usize {
+        self.rows.len() * size_of::<Slot>() + 2 * self.len * size_of::<u32>()
+    }
+
+    /// Sorts the rows, stably; `keys` count from the first column. Runs of a bounded length are sorted and then
+    /// merged, and between `goes_on` is asked: after an error of it the rows are in the order they were.
+    pub fn sort(
+        &mut self,
+        keys: &[SortKey],
+        heap: &Heap,
+        goes_on: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
         if self.len < 2 {
-            return;
+            return Ok(());
         }
         self.order.clear();
         self.order.extend(0..self.len as u32);
         let (rows, width) = (&self.rows, self.width);
         let row = |at: u32| &rows[at as usize * width..][..width];
         // The number of the row decides last: stable, and unlike the stable sort of std without memory.
-        self.order.sort_unstable_by(|a, b| compare_rows(row(*a), row(*b), keys, heap).then_with(|| a.cmp(b)));
+        let compare = |a: &u32, b: &u32| compare_rows(row(*a), row(*b), keys, heap).then_with(|| a.cmp(b));
+        for run in self.order.chunks_mut(RUN_ROWS) {
+            run.sort_unstable_by(compare);
+            goes_on()?;
+        }
+        let mut sorted = RUN_ROWS;
+        while sorted < self.len {
+            self.merged.clear();
+            for pair in self.order.chunks(2 * sorted) {
+                let (a, b) = pair.split_at(sorted.min(pair.len()));
+                merge(a, b, compare, &mut self.merged, goes_on)?;
+            }
+            std::mem::swap(&mut self.order, &mut self.merged);
+            sorted *= 2;
+        }
         self.sorted.clear();
-        for at in &self.order {
-            self.sorted.extend_from_slice(row(*at));
+        for places in self.order.chunks(RUN_ROWS) {
+            for at in places {
+                self.sorted.extend_from_slice(row(*at));
+            }
+            goes_on()?;
         }
         std::mem::swap(&mut self.rows, &mut self.sorted);
         self.sorted.clear();
         if self.sorted.capacity() > KEPT_SLOTS_MAX {
-            self.sorted = Vec::new();
-            self.order = Vec::new();
+            (self.sorted, self.order, self.merged) = (Vec::new(), Vec::new(), Vec::new());
+        }
+        Ok(())
+    }
+}
+
+/// Appends two sorted runs to `out` as one.
+fn merge(
+    mut a: &[u32],
+    mut b: &[u32],
+    compare: impl Fn(&u32, &u32) -> Ordering,
+    out: &mut Vec<u32>,
+    goes_on: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
+    let in_order = match (a.last(), b.first()) {
+        (Some(last), Some(first)) => compare(last, first).is_lt(),
+        _ => true,
+    };
+    if in_order {
+        out.extend_from_slice(a);
+        a = &[];
+    }
+    let mut left = RUN_ROWS;
+    while let ([x, after_a @ ..], [y, after_b @ ..]) = (a, b) {
+        if compare(x, y).is_lt() {
+            out.push(*x);
+            a = after_a;
+        } else {
+            out.push(*y);
+            b = after_b;
+        }
+        left -= 1;
+        if left == 0 {
+            left = RUN_ROWS;
+            goes_on()?;
         }
     }
+    out.extend_from_slice(a);
+    out.extend_from_slice(b);
+    Ok(())
 }
 
 fn compare_rows(a: &[Slot], b: &[Slot], keys: &[SortKey], heap: &Heap) -> Ordering {
@@ -296,4 +366,61 @@ fn hash_key(key: &[Slot], heap: &Heap) -> u32 {
 fn too_large() -> Error {
     Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "intermediate result exceeds 4 GiB")
         .hint("Split the work into smaller statements.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(n: usize) -> Collection {
+        let mut list = Collection::default();
+        list.open(CollKind::List, 0, 2);
+        for i in 0..n as i64 {
+            let key = (i * 7919) % 1000;
+            list.push([Slot::Int(key), Slot::Int(i)].into_iter()).unwrap();
+        }
+        list
+    }
+
+    #[test]
+    fn long_lists_are_sorted_stably_run_by_run() {
+        let heap = Heap::new();
+        let key = |descending| [SortKey { column: 0, descending, nulls_first: false }];
+        for n in [0, 1, 2, RUN_ROWS - 1, RUN_ROWS + 1, 3 * RUN_ROWS, 5 * RUN_ROWS + 17] {
+            let mut list = list(n);
+            for descending in [false, true, true] {
+                let mut asked = 0;
+                let mut goes_on = || {
+                    asked += 1;
+                    Ok(())
+                };
+                list.sort(&key(descending), &heap, &mut goes_on).unwrap();
+                assert!(asked >= 2 * (n / RUN_ROWS), "{asked}");
+                let place = |at: usize| (list.row(at)[0].int(), list.row(at)[1].int());
+                for at in 1..n {
+                    let (before, this) = (place(at - 1), place(at));
+                    let in_order = if descending { before.0 > this.0 } else { before.0 < this.0 };
+                    assert!(in_order || before.0 == this.0 && before.1 < this.1, "{before:?} {this:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_sort_can_be_given_up() {
+        let heap = Heap::new();
+        let key = [SortKey { column: 0, descending: false, nulls_first: false }];
+        for n in 0..12 {
+            let mut list = list(3 * RUN_ROWS);
+            let mut left = n;
+            let outcome = list.sort(&key, &heap, &mut || {
+                left -= 1;
+                if left < 0 { Err(too_large()) } else { Ok(()) }
+            });
+            if outcome.is_err() {
+                assert!((0..list.len()).all(|at| list.row(at)[1].int() == at as i64), "as it was");
+            }
+            assert_eq!(list.len(), 3 * RUN_ROWS);
+        }
+    }
 }

@@ -109,8 +109,10 @@ pub trait Host {
     fn holds(&mut self, _bytes: usize) -> Result<()> {
         Ok(())
     }
-    /// Whether the statement was cancelled.
-    fn interrupted(&self) -> bool;
+    /// 57014 where the statement is to end: it was cancelled, or its time is over.
+    fn check_interrupt(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Finds the code of procedures.

@@ -231,8 +231,12 @@ impl Log {
 
     /// What it has done so far.
     pub fn stats(&self) -> LogStats {
-        let buffered = self.shared.seats.iter().map(|(_, seat)| seat.buffered()).sum();
-        self.shared.counters.read(buffered)
+        self.shared.counters.read(self.buffered_bytes())
+    }
+
+    /// Bytes of records that wait for being written.
+    pub fn buffered_bytes(&self) -> u64 {
+        self.shared.seats.iter().map(|(_, seat)| seat.buffered()).sum()
     }
 
     /// Where the log is kept, for people; `None` if nowhere.

@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use planaria_base::{Error, Result, SqlState};
 use planaria_sql::parse;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A message of RAISE NOTICE and the like, or of the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +54,32 @@ pub struct PreparedCall {
     pub(crate) name: String,
     pub(crate) arguments: usize,
     pub(crate) resolved: ArcSwap<crate::engine::Resolved>,
+}
+
+/// Cancels statements of one session, from any thread.
+///
+/// ```
+/// # fn main() -> planaria::Result<()> {
+/// let db = planaria::Database::in_memory()?;
+/// let mut session = db.session()?;
+/// let canceller = session.canceller();
+/// let soon = std::thread::spawn(move || {
+///     std::thread::sleep(std::time::Duration::from_millis(20));
+///     canceller.cancel();
+/// });
+/// let error = session.execute("DO $$ BEGIN LOOP NULL; END LOOP; END $$", ()).unwrap_err();
+/// assert_eq!(error.sqlstate(), planaria::SqlState::QUERY_CANCELED);
+/// # soon.join().unwrap();
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Canceller(Arc<AtomicBool>);
+
+impl Canceller {
+    /// The statement that the session runs now ends with 57014, soon; nothing happens where it runs none.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// A session. Not shared between threads; many sessions run at the same time.
@@ -173,6 +200,11 @@ impl Session {
         let submitted = self.api.submit(&call, &params)?;
         submitted.ticket.wait()?;
         Ok(submitted.rows)
+    }
+
+    /// What cancels the statements of this session from other threads.
+    pub fn canceller(&self) -> Canceller {
+        Canceller(self.api.cancel_flag())
     }
 
     /// Begins a transaction of several statements; it is rolled back when dropped.

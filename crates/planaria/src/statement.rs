@@ -16,6 +16,7 @@ pub use planaria_sql::ast::copy::{CopyColumns, CopyFormat, CopyHeader, CopyOptio
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// A statement of a text, not yet looked up in any catalog.
 #[derive(Clone, Debug)]
@@ -332,6 +333,17 @@ impl Session {
     /// Statements of this session end with 57014 soon after the flag was set. Who sets it clears it.
     pub fn cancelled_by(&mut self, flag: &Arc<AtomicBool>) {
         self.api.cancelled_by(flag);
+    }
+
+    /// When statements that are begun from now on end with 57014, whatever `statement_timeout` says; `None`: when
+    /// that says.
+    pub fn ends_by(&mut self, deadline: Option<Instant>) {
+        self.api.ends_by(deadline);
+    }
+
+    /// 57014 where the statement under way is to end: for whoever does a part of it.
+    pub fn check_cancelled(&self) -> Result<()> {
+        self.api.check_cancelled()
     }
 
     /// The number that `pg_backend_pid` answers from now on; part of the session's state.

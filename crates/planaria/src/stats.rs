@@ -103,8 +103,10 @@ pub struct Memory {
     /// Bytes of those.
     pub old_version_bytes: u64,
     /// Bytes that sessions take for what they compute with and have not committed yet, as far as they have
-    /// told.
+    /// told, and for rows of open cursors.
     pub session_bytes: u64,
+    /// Bytes of log records that wait for being written.
+    pub log_buffer_bytes: u64,
     /// What all of it may take ([`Options::memory_budget`](crate::Options::memory_budget)); `None`: no budget.
     pub budget: Option<u64>,
 }
@@ -112,6 +114,10 @@ pub struct Memory {
 impl Memory {
     /// All bytes: what counts against the budget.
     pub fn bytes(&self) -> u64 {
-        self.row_bytes + self.index_bytes + self.old_version_bytes + self.session_bytes
+        self.row_bytes
+            + self.index_bytes
+            + self.old_version_bytes
+            + self.session_bytes
+            + self.log_buffer_bytes
     }
 }

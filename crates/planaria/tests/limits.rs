@@ -335,7 +335,9 @@ fn what_statements_compute_with_is_bounded() {
         "SELECT count(*) FROM (SELECT DISTINCT a FROM generate_series(1, 100000000) AS a) AS d",
         "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r",
         "WITH RECURSIVE r AS (SELECT 1 AS n UNION SELECT n + 1 FROM r) SELECT count(*) FROM r",
+        "SELECT string_agg(repeat('x', 1000), ',') FROM generate_series(1, 100000000) AS a",
         "DO $$ DECLARE a int[]; BEGIN LOOP a := a || 1; END LOOP; END $$",
+        "DO $$ DECLARE s text := ''; BEGIN LOOP s := s || 'x'; END LOOP; END $$",
         "DO $$ DECLARE s text := 'x'; BEGIN LOOP s := s || s; END LOOP; END $$",
         "UPDATE t SET s = repeat('x', 60000000)",
     ];
@@ -346,6 +348,98 @@ fn what_statements_compute_with_is_bounded() {
         assert!(db.stats().memory.session_bytes == 0, "{sql}: what is over takes nothing");
     }
     db.check().expect("rows and indexes agree");
+}
+
+/// What a change of the schema makes beside what is there has to find memory, or nothing is changed.
+#[test]
+fn changes_of_the_schema_have_a_budget() {
+    let db = small();
+    db.execute("INSERT INTO t SELECT i, i, repeat('x', 300) FROM generate_series(1, 75000) AS i", ())
+        .expect("there is room");
+    let before = db.stats().memory;
+    assert!(before.bytes() < 40 << 20, "{before:?}");
+    let digests = db.digests().expect("reads");
+    let grows = [
+        "CREATE INDEX t_s ON t (s)",
+        "CREATE UNIQUE INDEX t_s ON t (s, id)",
+        "ALTER TABLE t ADD COLUMN w text DEFAULT 'nothing'",
+        "ALTER TABLE t ALTER COLUMN v TYPE bigint",
+        "ALTER TABLE t DROP CONSTRAINT t_pkey",
+        "ALTER TABLE t ADD UNIQUE (v)",
+        "CREATE TABLE u AS SELECT * FROM t",
+    ];
+    let mut session = db.session().expect("a session");
+    for sql in grows {
+        assert_eq!(state(session.execute(sql, ())), "53200", "{sql}");
+        assert_eq!(db.digests().expect("reads"), digests, "{sql}");
+        assert_eq!(db.stats().memory.session_bytes, 0, "{sql}");
+    }
+    for sql in grows {
+        session.execute_script("BEGIN; CREATE TABLE small_one (a int)").expect("there is room");
+        assert_eq!(state(session.execute(sql, ())), "53200", "{sql}");
+        assert_eq!(state(session.execute("SELECT 1", ())), "25P02", "{sql}");
+        session.execute("ROLLBACK", ()).expect("rolls back");
+        assert_eq!(db.digests().expect("reads"), digests, "{sql}");
+        assert_eq!(db.stats().memory.session_bytes, 0, "{sql}");
+    }
+    db.execute("DELETE FROM t WHERE id > 10000", ()).expect("deletes");
+    db.execute_script(
+        "TRUNCATE t; CREATE INDEX t_s ON t (s); ALTER TABLE t ADD COLUMN w text DEFAULT 'nothing'",
+    )
+    .expect("there is room");
+    db.check().expect("rows and indexes agree");
+}
+
+/// Rows of cursors count for as long as they are there.
+#[test]
+fn cursors_have_a_budget() {
+    let db = small();
+    let mut session = db.session().expect("a session");
+    let rows = "CURSOR WITH HOLD FOR SELECT i, repeat('x', 100) FROM generate_series(1, 20000) AS i";
+    let mut open = 0;
+    while state(session.execute(&format!("DECLARE c{open} {rows}"), ())) == "00000" {
+        open += 1;
+        assert!(open < 100, "there is a budget");
+    }
+    assert!(open > 3, "{open}");
+    assert_eq!(state(session.execute(&format!("DECLARE d {rows}"), ())), "53200");
+    let taken = db.stats().memory.session_bytes;
+    assert!((20 << 20..56 << 20).contains(&taken), "{taken}");
+    assert_eq!(session.query("FETCH 3 FROM c0", ()).expect("fetches").len(), 3);
+    // Little ones find a place.
+    session.execute_script("BEGIN; DECLARE few CURSOR FOR SELECT 1; FETCH few; COMMIT").expect("reads go on");
+    session.execute("CLOSE c1", ()).expect("closes");
+    session.execute(&format!("DECLARE c1 {rows}"), ()).expect("there is room again");
+    session.execute("CLOSE ALL", ()).expect("closes");
+    assert_eq!(db.stats().memory.session_bytes, 0);
+}
+
+/// What waits for the log to be written is memory, too.
+#[test]
+fn log_buffers_count() {
+    let disk = planaria_sim::disk::SimDisk::new(1);
+    let options = Options::new().memory_budget(48 << 20).durability(planaria::Durability::Async);
+    let db = options.open_device(disk.device()).expect("opens");
+    db.execute_script("CREATE TABLE t (id int PRIMARY KEY, s text)").expect("the schema");
+    assert_eq!(
+        number(&db, "SELECT (log_buffers >= 0 AND used >= log_buffers)::int::bigint FROM planaria_memory"),
+        1
+    );
+}
+
+#[test]
+fn sessions_have_seats() {
+    let db = Database::in_memory().expect("opens");
+    let mut sessions = Vec::new();
+    let refused = loop {
+        match db.session() {
+            Ok(session) => sessions.push(session),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!((sessions.len(), refused.sqlstate().as_str()), (4095, "53300"));
+    sessions.pop();
+    db.session().expect("there is a seat again").execute("SELECT 1", ()).expect("runs");
 }
 
 /// What is there is never refused: else nobody could delete it.
@@ -374,6 +468,8 @@ fn limits_have_their_errors() {
     let db = database();
     let columns: Vec<_> = (0..1601).map(|i| format!("c{i} int")).collect();
     let arguments: Vec<_> = (0..101).map(|i| format!("a{i} int")).collect();
+    let few: Vec<_> = (0..33).map(|i| format!("c{i}")).collect();
+    db.execute("INSERT INTO t VALUES (7, 7, 'x')", ()).expect("inserts");
     let cases = [
         ("SELECT repeat('x', 2000000000)".to_owned(), "54000"),
         ("SELECT repeat(repeat('x', 1000000), 2000)".to_owned(), "54000"),
@@ -384,6 +480,27 @@ fn limits_have_their_errors() {
             "54023",
         ),
         ("INSERT INTO t VALUES (1, 1, repeat('x', 70000000))".to_owned(), "54000"),
+        ("UPDATE t SET s = repeat('x', 70000000)".to_owned(), "54000"),
+        (
+            "CREATE TABLE p (s text PRIMARY KEY, t text); INSERT INTO p SELECT 'a', repeat('x', 60000000);
+             ALTER TABLE p ADD COLUMN u text DEFAULT repeat('y', 10000000)"
+                .to_owned(),
+            "54000",
+        ),
+        ("DO $$ DECLARE a int[]; BEGIN a[134217729] := 1; END $$".to_owned(), "54000"),
+        (
+            format!(
+                "CREATE TABLE i ({}); CREATE INDEX ON i ({})",
+                few.join(" int, ") + " int",
+                few.join(", ")
+            ),
+            "54011",
+        ),
+        (
+            "CREATE TABLE l (s text); INSERT INTO l VALUES (repeat('x', 3000)); CREATE INDEX ON l (s)"
+                .to_owned(),
+            "54000",
+        ),
         (format!("SELECT 1{}", " ".repeat(64 << 20)), "54000"),
         ("CREATE TABLE k (s text PRIMARY KEY); INSERT INTO k VALUES (repeat('x', 3000))".to_owned(), "54000"),
     ];
@@ -393,4 +510,6 @@ fn limits_have_their_errors() {
             assert_eq!(state(db.execute_script(sql)), *expected, "{shown}");
         }
     });
+    assert_eq!(number(&db, "SELECT count(*) FROM t WHERE s = 'x'"), 1);
+    db.check().expect("rows and indexes agree");
 }

@@ -372,3 +372,29 @@ fn a_failed_log_takes_the_block_back() {
     assert_eq!(state(db.query("SELECT * FROM n", ())), "42P01");
     assert!(!db.query("SELECT * FROM t", ()).expect("there").is_empty());
 }
+
+/// What takes the whole database waits for the block, but not for one of its own thread.
+#[test]
+fn nobody_waits_for_himself() {
+    let db = Options::new().open_device(SimDisk::new(3).device()).expect("opens");
+    let mut session = db.session().expect("a seat");
+    run(&mut session, "BEGIN; CREATE TABLE n (a int)");
+    for (what, outcome) in [
+        ("computing digests", db.digests().map(|_| ())),
+        ("a check", db.check()),
+        ("a checkpoint", db.checkpoint().map(|_| ())),
+        ("a backup", db.backup_device(SimDisk::new(4).device()).map(|_| ())),
+    ] {
+        let error = outcome.expect_err("it would wait for ever");
+        assert_eq!(error.sqlstate(), SqlState::ACTIVE_SQL_TRANSACTION);
+        assert_eq!(error.message(), format!("{what} cannot wait for a transaction block of its own thread"));
+    }
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| db.digests());
+        std::thread::sleep(Duration::from_millis(30));
+        run(&mut session, "COMMIT");
+        let digests = other.join().expect("no panic").expect("computes");
+        assert_eq!(digests.len(), 1, "the table of the block");
+    });
+    db.check().expect("rows and indexes agree");
+}

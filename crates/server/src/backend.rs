@@ -22,7 +22,6 @@ use crate::read::{Reader, violation};
 use crate::reply::{Reply, Severity};
 use crate::server::Shared;
 use crate::spool::Room;
-use crate::timer::Timer;
 use planaria::{
     ClientState, Column, Done, Error, Params, Result, RowRef, RowSink, Session, SessionState, SqlState,
     Statement, StatementKind, Ticket, TransactionStatus,
@@ -317,24 +316,37 @@ impl Backend {
         short: bool,
         f: impl FnOnce(&mut Session, &mut Reply) -> Result<T>,
     ) -> Result<T> {
+        let deadline = self.deadline()?;
+        self.with_session_until(deadline, short, f)
+    }
+
+    /// When a statement that begins now has taken as long as it may.
+    pub(crate) fn deadline(&mut self) -> Result<Option<Instant>> {
+        let limit = self.session()?.setting_milliseconds("statement_timeout");
+        Ok((limit > 0).then(|| Instant::now() + Duration::from_millis(limit)))
+    }
+
+    /// The same for a part of a statement that ends by then.
+    pub(crate) fn with_session_until<T>(
+        &mut self,
+        deadline: Option<Instant>,
+        short: bool,
+        f: impl FnOnce(&mut Session, &mut Reply) -> Result<T>,
+    ) -> Result<T> {
         self.session()?;
         let (Some(session), reply) = (&mut self.session, &mut self.reply) else {
             return Err(Error::internal("no session"));
         };
-        let limit = session.setting_milliseconds("statement_timeout");
-        let timer = (limit > 0).then(|| Timer::start(limit, &self.key.flag));
+        session.ends_by(deadline);
         let run = || catch_unwind(AssertUnwindSafe(|| f(session, reply)));
-        // Somebody must be left to look at the clock.
-        let outcome = if short && timer.is_none() { run() } else { tokio::task::block_in_place(run) };
+        let outcome = if short { run() } else { tokio::task::block_in_place(run) };
+        if let Some(session) = &mut self.session {
+            session.ends_by(None);
+        }
         match outcome {
             Ok(Err(error)) if error.sqlstate() == SqlState::QUERY_CANCELED && self.key.terminated() => {
                 self.closing = true;
                 Err(terminated())
-            }
-            Ok(Err(error)) if error.sqlstate() == SqlState::QUERY_CANCELED => {
-                let late = timer.is_some_and(|t| t.ran_out());
-                let why = if late { "statement timeout" } else { "user request" };
-                Err(Error::new(SqlState::QUERY_CANCELED, format!("canceling statement due to {why}")))
             }
             Ok(outcome) => outcome,
             Err(panic) => {

@@ -49,7 +49,6 @@ mod shapes;
 mod spool;
 mod startup;
 mod stream;
-mod timer;
 mod tls;
 
 pub use config::Config;

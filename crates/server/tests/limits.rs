@@ -238,6 +238,24 @@ fn a_statement_has_the_time_that_was_set() {
     assert_eq!(client.query("SELECT 1"), ["T", "D:1", "C:SELECT 1", "Z:I"]);
 }
 
+/// Of COPY, all of it counts, and each of its rows hears of a cancel request.
+#[test]
+fn a_copy_has_the_time_that_was_set() {
+    let running = with(Config { threads: Some(1), ..Config::default() });
+    let mut client = running.client();
+    client.query("CREATE TABLE t (a int PRIMARY KEY)");
+    client.query("SET statement_timeout = 100");
+    assert_eq!(client.query("COPY (SELECT a + b FROM generate_series(1, 1000000) AS a, generate_series(1, 1000000) AS b WHERE a + b < 0) TO STDOUT"), ["E:57014", "Z:I"]);
+    client.message('Q', b"COPY t FROM STDIN\0").send();
+    assert_eq!(client.next().expect("a word").tag, 'G');
+    client.message('d', b"1\n").send();
+    std::thread::sleep(Duration::from_millis(150));
+    client.message('d', b"2\n").message('c', b"").send();
+    assert_eq!(shown(&client.until_ready()), ["E:57014", "Z:I"]);
+    client.query("SET statement_timeout = 0");
+    assert_eq!(client.query("SELECT count(*) FROM t"), ["T", "D:0", "C:SELECT 1", "Z:I"]);
+}
+
 #[test]
 fn health_and_metrics_answer_over_http() {
     let monitor = Monitor::bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");

@@ -16,6 +16,7 @@ use crate::reclaim::{Participant, Pinned};
 use crate::record::{self, Header, RecordPtr, RecordRef};
 use crate::row::{ColumnSpec, RowLayout};
 use planaria_base::{ColumnId, Epoch, Error, IndexId, Result, SqlState, TableId};
+use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::Bound;
@@ -268,24 +269,52 @@ impl<H: Header> Table<H> {
     /// Calls `f` with every row, in order of the primary key. For whoever is alone with the table: of
     /// rows changed meanwhile it shows anything.
     pub fn for_each_row(&self, pin: Pinned<'_>, mut f: impl FnMut(&[u64])) {
-        let mut image = Vec::new();
-        self.for_each_entry(IndexId::PRIMARY, pin, |_, record| {
-            if record.header().is_present() {
-                image.clear();
-                record.read_to_vec(&mut image);
-                f(&image);
-            }
+        let done = self.try_for_each_row(pin, |image| {
+            f(image);
+            Ok::<(), Infallible>(())
         });
+        let Ok(()) = done;
+    }
+
+    /// The same until the first error.
+    pub fn try_for_each_row<E>(
+        &self,
+        pin: Pinned<'_>,
+        mut f: impl FnMut(&[u64]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut image = Vec::new();
+        self.try_for_each_entry(IndexId::PRIMARY, pin, |_, record| {
+            if !record.header().is_present() {
+                return Ok(());
+            }
+            image.clear();
+            record.read_to_vec(&mut image);
+            f(&image)
+        })
     }
 
     fn for_each_entry(&self, index: IndexId, pin: Pinned<'_>, mut f: impl FnMut(&[u64], RecordRef<'_, H>)) {
+        let done = self.try_for_each_entry(index, pin, |key, record| {
+            f(key, record);
+            Ok::<(), Infallible>(())
+        });
+        let Ok(()) = done;
+    }
+
+    fn try_for_each_entry<E>(
+        &self,
+        index: IndexId,
+        pin: Pinned<'_>,
+        mut f: impl FnMut(&[u64], RecordRef<'_, H>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let tree = &self.index(index).tree;
         let mut cursor = Cursor::new();
         cursor.open(Bound::Unbounded, Bound::Unbounded, false);
         while let Some((key, word)) = cursor.next(tree, pin, |_| ()) {
             // SAFETY: found in an index of this table under this pin.
-            f(key, unsafe { RecordPtr::<H>::from_word(word).deref(pin) });
+            f(key, unsafe { RecordPtr::<H>::from_word(word).deref(pin) })?;
         }
+        Ok(())
     }
 
     /// A fingerprint of its rows. For whoever is alone with the table.

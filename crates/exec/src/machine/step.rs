@@ -12,7 +12,7 @@ use crate::code::*;
 use crate::functions::{self, fast};
 use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
-use planaria_base::{Error, SqlState, limits};
+use planaria_base::limits;
 use planaria_protocol::{Conflict, Protocol};
 
 /// Why the hot loop stopped.
@@ -232,7 +232,6 @@ impl Machine {
                 | Inst::Clear { .. }
                 | Inst::Push { .. }
                 | Inst::Len { .. }
-                | Inst::Sort { .. }
                 | Inst::MapGet { .. }
                 | Inst::MapPut { .. }
                 | Inst::MatchFirst { .. }
@@ -241,6 +240,9 @@ impl Machine {
                 }
                 Inst::EachNext { end, .. } | Inst::MatchNext { end, .. } => {
                     jump_if!(end, !attempt!(self.common(*inst, code, frame, base)));
+                }
+                Inst::Sort { coll, keys } => {
+                    attempt!(self.sort(code, coll, keys, base, ctx.host));
                 }
                 Inst::Draw { dst, input } => reg!(dst) = attempt!(ctx.host.draw(input)),
                 Inst::User { dst, session } => {
@@ -363,11 +365,9 @@ impl Machine {
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        ctx.host.check_interrupt()?;
         if self.turns == 0 {
             self.turns = limits::TURNS_PER_CHECK;
-            if ctx.host.interrupted() {
-                return Err(canceled().into());
-            }
             self.checks += 1;
             if self.checks == limits::CHECKS_BEFORE_SNAPSHOT && ctx.host.may_change_over() {
                 return Err(Conflict::Long.into());
@@ -394,9 +394,4 @@ fn mul_num(
     b: planaria_base::numeric::PackedNumeric,
 ) -> planaria_base::Result<planaria_base::numeric::PackedNumeric> {
     fast::num_mul(a, b)
-}
-
-#[cold]
-fn canceled() -> Error {
-    Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request")
 }

@@ -3,6 +3,7 @@
 use super::{Base, Machine};
 use crate::code::*;
 use crate::functions;
+use crate::host::Host;
 use crate::slot::Slot;
 use planaria_base::{Error, Result, SqlState};
 
@@ -39,9 +40,6 @@ impl Machine {
             }
             Inst::Len { coll: number, dst } => {
                 frame[usize::from(dst)] = Slot::Int(self.colls[coll(number)].len() as i64);
-            }
-            Inst::Sort { coll: number, keys } => {
-                self.colls[coll(number)].sort(&code.sorts[usize::from(keys)], &self.heap);
             }
             Inst::MapGet { map } => self.map_get(&code.maps[usize::from(map)], frame, base),
             Inst::MapPut { coll: number, row } => {
@@ -102,6 +100,22 @@ impl Machine {
         let result = functions::call(func, &gathered, &mut self.heap);
         self.row = gathered;
         result
+    }
+
+    /// Sorts a list, if there is memory for it, as long as the statement goes on.
+    #[inline(never)]
+    pub(super) fn sort<H: Host + ?Sized>(
+        &mut self,
+        code: &Code,
+        coll: u16,
+        keys: u16,
+        base: Base,
+        host: &mut H,
+    ) -> Result<()> {
+        let coll = base.colls + usize::from(coll);
+        host.holds(self.held_bytes() + self.colls[coll].sort_bytes())?;
+        let keys = &code.sorts[usize::from(keys)];
+        self.colls[coll].sort(keys, &self.heap, &mut || host.check_interrupt())
     }
 
     /// `array[index] = value`; in place once the array is this register's alone.

@@ -178,8 +178,11 @@ impl Host for TestHost {
         self.pieces.push((piece, args.iter().map(|s| heap.to_datum(*s)).collect()));
         Ok(())
     }
-    fn interrupted(&self) -> bool {
-        self.interrupted
+    fn check_interrupt(&self) -> Result<()> {
+        if self.interrupted {
+            return Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
+        }
+        Ok(())
     }
 }
 

@@ -317,6 +317,8 @@ impl<P: Protocol> SessionCore<P> {
                     Ok(Err(ring)) => break Err(self.deadlock(&ring)),
                     Err(error) => break Err(error),
                 }
+            } else if let Err(error) = self.check_cancelled() {
+                break Err(error);
             } else {
                 backoff.wait();
             }

@@ -2,12 +2,13 @@
 //!
 //! A cursor ends with its transaction, one WITH HOLD with its session, or when its transaction is rolled back.
 
+use super::memory::Kept;
 use super::session::{Block, SessionCore};
 use super::statement::done;
 use crate::params::Params;
 use crate::row::{Column, Row, Rows};
 use crate::session::StatementResult;
-use planaria_base::{Error, Result, SqlState, Type};
+use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_protocol::Protocol;
 use planaria_sql::ast::cursor::{DeclareCursor, Direction};
 use planaria_sql::lower::ParamTypes;
@@ -24,6 +25,8 @@ pub(crate) struct Cursor {
     hold: bool,
     /// The transaction that declared it is still open.
     fresh: bool,
+    /// The memory of its rows.
+    _kept: Kept,
 }
 
 pub(crate) type Cursors = HashMap<String, Cursor>;
@@ -67,6 +70,20 @@ impl Cursor {
     }
 }
 
+/// What a row takes.
+fn row_bytes(row: &Row) -> usize {
+    fn of(value: &Datum) -> usize {
+        size_of::<Datum>()
+            + match value {
+                Datum::Text(s) | Datum::Reg(_, s) => s.len(),
+                Datum::Bytea(b) => b.len(),
+                Datum::Array(items) => items.iter().map(of).sum(),
+                _ => 0,
+            }
+    }
+    size_of::<Row>() + row.values.iter().map(of).sum::<usize>()
+}
+
 /// 34000
 fn no_cursor(name: &str) -> Error {
     Error::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
@@ -96,7 +113,9 @@ impl<P: Protocol> SessionCore<P> {
         let query = self.analyse_declared((*declare.query).clone(), text, types)?;
         let answer = self.run_program(&query, params)?;
         let rows = answer.rows.unwrap_or_else(Rows::empty);
+        let bytes: usize = rows.rows.iter().map(row_bytes).sum();
         let cursor = Cursor {
+            _kept: self.engine.meter.keep(bytes as u64, &self.snapshot)?,
             columns: rows.columns.clone(),
             rows: rows.rows,
             at: 0,
@@ -157,12 +176,21 @@ impl<P: Protocol> SessionCore<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::memory::Meter;
     use Direction::{Absolute, BackwardAll, Forward, ForwardAll, Relative};
 
     fn cursor(rows: usize) -> Cursor {
         let columns: Arc<[Column]> = Arc::from([]);
         let rows = (0..rows).map(|_| Row { columns: columns.clone(), values: Vec::new() }).collect();
-        Cursor { columns, rows, at: 0, forward_only: false, hold: false, fresh: true }
+        Cursor {
+            columns,
+            rows,
+            at: 0,
+            forward_only: false,
+            hold: false,
+            fresh: true,
+            _kept: Meter::new(0).keep_untold(0),
+        }
     }
 
     /// As PostgreSQL 15 answers to the same moves over generate_series(1, 5), less one.

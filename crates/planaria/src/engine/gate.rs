@@ -21,6 +21,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::{Error, Result, SqlState, WorkerId};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 /// How often whoever waits is asked whether it goes on waiting.
@@ -45,6 +46,8 @@ pub(crate) struct Gate {
     closed: AtomicBool,
     /// A transaction block has closed it, and keeps it so until its end.
     held: AtomicBool,
+    /// The thread that ran the block's first change.
+    holder: Mutex<Option<ThreadId>>,
     /// Whether a schema change is under way, or about to be.
     taken: Mutex<bool>,
     reopened: Condvar,
@@ -80,6 +83,7 @@ impl Gate {
             seats: (0..WORKERS_MAX).map(|_| Seat::default()).collect(),
             closed: AtomicBool::new(false),
             held: AtomicBool::new(false),
+            holder: Mutex::new(None),
             taken: Mutex::new(false),
             reopened: Condvar::new(),
             free: Mutex::new((0..SESSIONS_MAX as u16).rev().collect()),
@@ -188,6 +192,7 @@ impl Gate {
 
     /// Whoever has closed it keeps it closed beyond the statement.
     pub(crate) fn hold(&self) {
+        *self.holder.lock() = Some(std::thread::current().id());
         self.held.store(true, Ordering::SeqCst);
     }
 
@@ -196,11 +201,24 @@ impl Gate {
         self.held.load(Ordering::SeqCst)
     }
 
+    /// 25001 where this thread would wait for itself to end a block: what takes the whole database is none of the
+    /// block's statements.
+    pub(crate) fn check_not_own(&self, what: &str) -> Result<()> {
+        if *self.holder.lock() != Some(std::thread::current().id()) {
+            return Ok(());
+        }
+        let message = format!("{what} cannot wait for a transaction block of its own thread");
+        Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message)
+            .detail("The block has changed the schema, and has the database for itself until it ends.")
+            .hint("Commit it or roll it back first."))
+    }
+
     /// Opens the gate, by who closed it.
     pub(crate) fn open(&self) {
         let mut taken = self.taken.lock();
         debug_assert!(*taken, "a gate is opened by who closed it");
         *taken = false;
+        *self.holder.lock() = None;
         self.held.store(false, Ordering::SeqCst);
         self.closed.store(false, Ordering::SeqCst);
         self.reopened.notify_all();

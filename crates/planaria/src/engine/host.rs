@@ -3,6 +3,7 @@
 //! Inputs are drawn once and recorded for the log; replay hands the recorded ones out again, in the
 //! same order, to the same program.
 
+use super::cancel::Cancel;
 use super::memory::{Meter, Share};
 use super::reading::read_only;
 use super::sequence::SessionSequences;
@@ -24,7 +25,6 @@ use planaria_exec::{Dynamic, Host};
 use planaria_ir::{Draw, Level, Question};
 use planaria_storage::Header;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The inputs of a call that is replayed.
 pub(crate) struct Recorded {
@@ -199,7 +199,7 @@ pub(crate) struct SessionHost<'a, H: Header> {
     pub(crate) sink: Option<&'a mut dyn RowSink>,
     /// Rows given to the sink.
     pub(crate) sunk: &'a mut u64,
-    pub(crate) cancelled: &'a AtomicBool,
+    pub(super) cancel: &'a Cancel,
     /// Whether the program answers: replay does not collect rows.
     pub(crate) quiet: bool,
     /// What the session has set.
@@ -468,8 +468,8 @@ impl<H: Header> Host for SessionHost<'_, H> {
         if self.share.is_due(self.meter) { self.meter.weigh(self.share, self.snapshot) } else { Ok(()) }
     }
 
-    fn interrupted(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+    fn check_interrupt(&self) -> Result<()> {
+        self.cancel.check()
     }
 }
 

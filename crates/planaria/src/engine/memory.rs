@@ -4,7 +4,8 @@
 //!    shares. Adding them up costs some microseconds.
 //! 2. Each session counts what it adds ([`Share`]): bytes of rows that it stores, of what its statement
 //!    computes with, of the answer that it collects. When that has grown by a step, it says how much it is, has
-//!    everything added up ([`Meter::weigh`]), and fails with 53200 where the sum is above the budget.
+//!    everything added up ([`Meter::weigh`]), and fails with 53200 where the sum is above the budget. Rows of open
+//!    cursors count for as long as they are there ([`Kept`]), and what waits for the log to be written.
 //! 3. The last sum is there for all: when it is above the budget, everybody who is to store a row looks again.
 //!
 //! So the budget may be passed by a step for each session, and by what one instruction takes. Deletes and
@@ -15,8 +16,10 @@ use super::snapshot::Snapshot;
 use crate::system::Stock;
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::{Error, Result, SqlState, WorkerId};
+use planaria_log::Log;
 use planaria_storage::Header;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Bytes that a session takes before it looks again, at most.
 const STEP_MAX: u64 = 1 << 20;
@@ -33,6 +36,22 @@ pub(super) struct Meter {
     used: AtomicU64,
     /// What sessions take, by worker.
     sessions: Box<[AtomicU64]>,
+    /// What they keep beyond statements.
+    kept: Arc<AtomicU64>,
+    /// Whose buffers count, too.
+    log: OnceLock<Arc<Log>>,
+}
+
+/// Memory that is taken for as long as this lives.
+pub(super) struct Kept {
+    all: Arc<AtomicU64>,
+    bytes: u64,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 /// What one session takes.
@@ -105,6 +124,8 @@ impl Meter {
             step: (budget / STEPS).clamp(1, STEP_MAX),
             used: AtomicU64::new(0),
             sessions: (0..WORKERS_MAX).map(|_| AtomicU64::new(0)).collect(),
+            kept: Arc::default(),
+            log: OnceLock::new(),
         }
     }
 
@@ -113,9 +134,38 @@ impl Meter {
         (self.budget < u64::MAX).then_some(self.budget)
     }
 
-    /// What sessions take, as far as they have told.
+    /// What sessions take, as far as they have told, and keep.
     pub(super) fn sessions(&self) -> u64 {
-        self.sessions.iter().map(|s| s.load(Ordering::Relaxed)).sum()
+        let now: u64 = self.sessions.iter().map(|s| s.load(Ordering::Relaxed)).sum();
+        now + self.kept.load(Ordering::Relaxed)
+    }
+
+    /// Takes memory beyond a statement. 53200 where all of it is above the budget, and what is kept so not little.
+    pub(super) fn keep<H: Header>(&self, bytes: u64, tables: &Snapshot<H>) -> Result<Kept> {
+        let kept = self.kept.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let taken = Kept { all: self.kept.clone(), bytes };
+        let used = self.sum(tables);
+        if used > self.budget && kept > self.budget / FREE {
+            Err(self.out_of_memory(used))
+        } else {
+            Ok(taken)
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn keep_untold(&self, bytes: u64) -> Kept {
+        self.kept.fetch_add(bytes, Ordering::Relaxed);
+        Kept { all: self.kept.clone(), bytes }
+    }
+
+    /// What this log has in memory counts from now on.
+    pub(super) fn count_log(&self, log: &Arc<Log>) {
+        let _ = self.log.set(log.clone());
+    }
+
+    /// What has not been written to the log yet.
+    pub(super) fn log_buffers(&self) -> u64 {
+        self.log.get().map_or(0, |log| log.buffered_bytes())
     }
 
     /// Whether there was nothing left when somebody looked last.
@@ -126,7 +176,7 @@ impl Meter {
 
     /// Adds up what everything takes.
     pub(super) fn sum<H: Header>(&self, tables: &Snapshot<H>) -> u64 {
-        let used = tables.memory().bytes() + self.sessions();
+        let used = tables.memory().bytes() + self.sessions() + self.log_buffers();
         self.used.store(used, Ordering::Relaxed);
         used
     }
@@ -212,6 +262,17 @@ mod tests {
         share.end_transaction(&meter);
         share.stores(1);
         assert!(share.is_due(&meter), "make a step, too");
+    }
+
+    #[test]
+    fn what_is_kept_counts_until_it_is_let_go() {
+        let meter = Meter::new(1 << 20);
+        let (first, second) = (meter.keep_untold(300), meter.keep_untold(7));
+        assert_eq!(meter.sessions(), 307);
+        drop(first);
+        assert_eq!(meter.sessions(), 7);
+        drop(second);
+        assert_eq!((meter.sessions(), meter.log_buffers()), (0, 0));
     }
 
     #[test]

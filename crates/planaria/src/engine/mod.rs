@@ -21,6 +21,7 @@
 mod bind;
 mod block;
 mod budget;
+mod cancel;
 mod checkpoint;
 mod checkpointer;
 mod copy;
@@ -180,6 +181,12 @@ pub(crate) trait SessionApi: Send {
     /// Becomes the session of a role, as if it had logged in.
     fn log_in_as(&mut self, role: &str) -> Result<()>;
     fn cancelled_by(&mut self, flag: &Arc<AtomicBool>);
+    /// What cancels this session's statements.
+    fn cancel_flag(&self) -> Arc<AtomicBool>;
+    /// When statements end that are begun from now on; `None`: when `statement_timeout` says.
+    fn ends_by(&mut self, deadline: Option<Instant>);
+    /// 57014 where a statement that is under way is to end.
+    fn check_cancelled(&self) -> Result<()>;
     fn numbered(&mut self, number: i32);
     fn role(&self) -> RoleId;
     fn sleeps_by(&mut self, sleeper: Sleeper);
@@ -370,7 +377,9 @@ impl<P: Protocol> Engine<P> {
         if let Some(loaded) = loaded {
             engine.recovery.lock().get_or_insert_default().checkpoint = Some(loaded);
         }
-        engine.log.set(Arc::new(log)).map_err(|_| Error::internal("two logs"))?;
+        let log = Arc::new(log);
+        engine.meter.count_log(&log);
+        engine.log.set(log).map_err(|_| Error::internal("two logs"))?;
         Ok(engine)
     }
 
@@ -429,8 +438,8 @@ impl<P: Protocol> Vitals for Engine<P> {
         self.open_snapshots.all()
     }
 
-    fn budget(&self) -> (Option<u64>, u64) {
-        (self.meter.budget(), self.meter.sessions())
+    fn budget(&self) -> (Option<u64>, u64, u64) {
+        (self.meter.budget(), self.meter.sessions(), self.meter.log_buffers())
     }
 
     fn restart(&self) -> RestartFacts {
@@ -471,6 +480,7 @@ impl<P: Protocol> EngineApi for Handle<P> {
         let engine = &*self.0;
         let memory = Memory {
             session_bytes: engine.meter.sessions(),
+            log_buffer_bytes: engine.meter.log_buffers(),
             budget: engine.meter.budget(),
             ..engine.snapshot.load().memory()
         };
@@ -499,6 +509,7 @@ impl<P: Protocol> EngineApi for Handle<P> {
 
     fn digests(&self) -> Result<Vec<(String, u128)>> {
         let engine = &*self.0;
+        engine.gate.check_not_own("computing digests")?;
         let _alone = engine.gate.close();
         let snapshot = engine.snapshot.load_full();
         let mut participant = Participant::new();
@@ -517,6 +528,7 @@ impl<P: Protocol> EngineApi for Handle<P> {
     }
 
     fn check(&self) -> Result<()> {
+        self.0.gate.check_not_own("a check")?;
         let _alone = self.0.gate.close();
         let snapshot = self.0.snapshot.load_full();
         let mut participant = Participant::new();
@@ -541,6 +553,7 @@ impl<P: Protocol> EngineApi for Handle<P> {
     }
 
     fn checkpoint(&self, time: Duration) -> Result<CheckpointReport> {
+        self.0.gate.check_not_own("a checkpoint")?;
         let start = Instant::now();
         // The last blocks have to be on disk in time, too.
         let due = || start.elapsed().as_secs_f64() / time.as_secs_f64().max(f64::MIN_POSITIVE);
@@ -560,6 +573,7 @@ impl<P: Protocol> EngineApi for Handle<P> {
         device: Arc<dyn Device>,
         restored: Option<(Option<[u8; 16]>, Epoch)>,
     ) -> Result<CheckpointReport> {
+        self.0.gate.check_not_own("a backup")?;
         self.0.backup(&*device, restored, &|| Ok(()))
     }
 
@@ -575,26 +589,32 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
         text: &str,
         params: &dyn Params,
     ) -> Result<StatementResult> {
-        let outcome = self.run_statement(statement, text, params);
-        self.finish(outcome)
+        self.in_time(|s| {
+            let outcome = s.run_statement(statement, text, params);
+            s.finish(outcome)
+        })
     }
     fn statement_text(&mut self, text: &str, params: &dyn Params) -> Result<StatementResult> {
-        let outcome = self.prepare_text(text, params).and_then(|p| self.run_prepared_statement(&p, params));
-        self.finish(outcome)
+        self.in_time(|s| {
+            let outcome = s.prepare_text(text, params).and_then(|p| s.run_prepared_statement(&p, params));
+            s.finish(outcome)
+        })
     }
     fn prepare(&mut self, text: &str) -> Result<Arc<PreparedStatement>> {
-        self.prepare_text(text, &())
+        self.in_time(|s| s.prepare_text(text, &()))
     }
     fn run_prepared(
         &mut self,
         statement: &PreparedStatement,
         params: &dyn Params,
     ) -> Result<StatementResult> {
-        let outcome = self.run_prepared_statement(statement, params);
-        self.finish(outcome)
+        self.in_time(|s| {
+            let outcome = s.run_prepared_statement(statement, params);
+            s.finish(outcome)
+        })
     }
     fn prepare_parsed(&mut self, parsed: &Parsed, types: &[Option<Type>]) -> Result<Arc<PreparedStatement>> {
-        let outcome = self.prepare_statement(parsed, types);
+        let outcome = self.in_time(|s| s.prepare_statement(parsed, types));
         self.fail_block_on_error(outcome)
     }
     fn start(
@@ -603,7 +623,7 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
         params: &dyn Params,
         sink: &mut dyn RowSink,
     ) -> Result<Done> {
-        let outcome = self.start_statement(statement, params, sink);
+        let outcome = self.in_time(|s| s.start_statement(statement, params, sink));
         self.fail_block_on_error(outcome)
     }
     fn log_in_as(&mut self, role: &str) -> Result<()> {
@@ -616,7 +636,7 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
     }
     fn control(&mut self, transaction: &ast::Transaction) -> Result<(String, Ticket)> {
         self.notices.clear();
-        let tag = self.transaction_control(transaction)?.tag;
+        let tag = self.in_time(|s| s.transaction_control(transaction))?.tag;
         Ok((tag, std::mem::replace(&mut self.pending, Ticket::done())))
     }
     fn recall(&mut self, text: &str, types: &[Option<Type>]) -> Option<Arc<PreparedStatement>> {
@@ -638,7 +658,16 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
         self.exchange_state(state);
     }
     fn cancelled_by(&mut self, flag: &Arc<AtomicBool>) {
-        self.cancelled.clone_from(flag);
+        self.cancel.listen_to(flag);
+    }
+    fn cancel_flag(&self) -> Arc<AtomicBool> {
+        self.cancel.flag().clone()
+    }
+    fn ends_by(&mut self, deadline: Option<Instant>) {
+        self.cancel.ends_by(deadline);
+    }
+    fn check_cancelled(&self) -> Result<()> {
+        self.cancel.check()
     }
     fn cursor(&self, name: &str) -> Option<Arc<[Column]>> {
         self.cursor_columns(name)
@@ -675,10 +704,10 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
         self.settings.milliseconds(name)
     }
     fn resolve_call(&mut self, name: &str, arguments: usize) -> Result<Arc<Resolved>> {
-        self.resolve(name, arguments).map(Arc::new)
+        self.in_time(|s| s.resolve(name, arguments)).map(Arc::new)
     }
     fn submit(&mut self, call: &PreparedCall, params: &dyn Params) -> Result<Submitted> {
-        let outcome = self.submit_call(call, params);
+        let outcome = self.in_time(|s| s.submit_call(call, params));
         self.fail_block_on_error(outcome)
     }
     fn transaction_status(&self) -> TransactionStatus {

@@ -20,9 +20,12 @@ use planaria_storage::reclaim::Participant;
 use planaria_storage::{Field, Table, TableSet};
 use std::sync::Arc;
 
+/// Rows that are copied between two looks whether to go on.
+const ROWS_PER_CHECK: u64 = 1024;
+
 impl<P: Protocol> SessionCore<P> {
     /// Work on storage that needs no transaction.
-    pub(super) fn store(&mut self, draft: &mut Draft<P>, work: Work) -> Result<()> {
+    pub(super) fn store(&mut self, draft: &mut Draft<'_, P>, work: Work) -> Result<()> {
         match work {
             Work::CreateTable(id) | Work::Truncate(id) => {
                 draft.tables.insert(Arc::new(Snapshot::new_table(&draft.catalog, id)?));
@@ -48,19 +51,43 @@ impl<P: Protocol> SessionCore<P> {
     }
 
     /// The same rows in storage with other indexes.
-    fn reindex(&mut self, draft: &mut Draft<P>, id: TableId) -> Result<()> {
+    fn reindex(&mut self, draft: &mut Draft<'_, P>, id: TableId) -> Result<()> {
         let Some(old) = draft.tables.try_get(id).cloned() else { return Ok(()) };
         let new = Snapshot::new_table(&draft.catalog, id)?;
         let mut loader = Loader::new(&draft.catalog, &new, self.worker.0 as usize);
         let mut reading = Participant::new();
-        old.for_each_row(reading.guard().pinned(), |image| loader.load(image));
-        loader.finish()?;
+        old.try_for_each_row(reading.guard().pinned(), |image| {
+            if loader.rows.is_multiple_of(ROWS_PER_CHECK) {
+                self.go_on_with(draft, &new)?;
+            }
+            loader.load(image)
+        })?;
         draft.tables.insert(Arc::new(new));
         Ok(())
     }
 
+    /// Whether a change that is filling this table may go on: 57014 where it is cancelled, 53200 where there is no
+    /// memory for what it makes beside what is there.
+    fn go_on_with(&mut self, draft: &Draft<'_, P>, table: &Table<P::Header>) -> Result<()> {
+        self.check_cancelled()?;
+        if !draft.bounded {
+            return Ok(());
+        }
+        let bytes = |table: &Table<P::Header>| {
+            let memory = table.memory();
+            (memory.row_bytes + memory.index_bytes) as usize
+        };
+        let is_new = |t: &&Arc<Table<P::Header>>| {
+            draft.before.tables.try_get(t.id()).is_none_or(|before| !Arc::ptr_eq(before, t))
+        };
+        let made: usize = draft.tables.iter().filter(is_new).map(|t| bytes(t)).sum();
+        self.share.holds(made + bytes(table));
+        let meter = &self.engine.meter;
+        if self.share.is_due(meter) { meter.weigh_stored(&mut self.share, draft.before) } else { Ok(()) }
+    }
+
     /// New rows, computed from the old ones.
-    fn rebuild(&mut self, draft: &mut Draft<P>, rebuild: &Rebuild) -> Result<()> {
+    fn rebuild(&mut self, draft: &mut Draft<'_, P>, rebuild: &Rebuild) -> Result<()> {
         let id = rebuild.table;
         let Some(old) = draft.tables.try_get(id).cloned() else { return Ok(()) };
         let new: Table<P::Header> = Snapshot::new_table(&draft.catalog, id)?;
@@ -68,53 +95,42 @@ impl<P: Protocol> SessionCore<P> {
         let snapshot =
             Arc::new(Snapshot::new(draft.catalog.clone(), draft.tables.clone(), draft.sequences.clone())?);
         let code = rebuild.compute.as_ref().map(|p| snapshot.compile(p, None)).transpose()?;
-        let mut images: Vec<Vec<u64>> = Vec::new();
-        let mut reading = Participant::new();
-        old.for_each_row(reading.guard().pinned(), |image| images.push(image.to_vec()));
         let mut loader = Loader::new(&draft.catalog, &new, self.worker.0 as usize);
         let mut image = Vec::new();
         let mut row_id = 0i64;
         self.engine.protocol.begin(&mut self.txn);
-        let mut failed = None;
-        for from in &images {
-            row_id += 1;
-            let outcome = self.compute(&snapshot, code.as_ref(), &old, from).and_then(|computed| {
-                let heap = self.machine.heap();
-                let fields: Vec<Field<'_>> = rebuild
-                    .columns
-                    .iter()
-                    .zip(&table.columns)
-                    .map(|(from_old, column)| match from_old {
-                        // Numbered anew: see the head.
-                        _ if column.hidden => Field::Int(row_id),
-                        NewColumn::Keep(c) => old.layout().field(from, *c),
-                        NewColumn::Computed(i) => field(computed[*i], heap),
-                        NewColumn::Sequence(sequence) => Field::Int(drawn(&draft.catalog, *sequence, row_id)),
-                    })
-                    .collect();
-                let null = fields
-                    .iter()
-                    .zip(&table.columns)
-                    .position(|(f, c)| c.not_null && matches!(f, Field::Null));
-                if let Some(i) = null {
-                    return Err(ddl::null_in_column(table, ColumnId::from(i)));
-                }
-                image.clear();
-                new.layout().encode(&fields, &mut image)
-            });
-            match outcome {
-                Ok(()) => loader.load(&image),
-                Err(error) => {
-                    failed = Some(error);
-                    break;
-                }
+        let mut reading = Participant::new();
+        let outcome = old.try_for_each_row(reading.guard().pinned(), |from| {
+            if loader.rows.is_multiple_of(ROWS_PER_CHECK) {
+                self.go_on_with(draft, &new)?;
             }
-        }
+            row_id += 1;
+            let computed = self.compute(&snapshot, code.as_ref(), &old, from)?;
+            let heap = self.machine.heap();
+            let fields: Vec<Field<'_>> = rebuild
+                .columns
+                .iter()
+                .zip(&table.columns)
+                .map(|(from_old, column)| match from_old {
+                    // Numbered anew: see the head.
+                    _ if column.hidden => Field::Int(row_id),
+                    NewColumn::Keep(c) => old.layout().field(from, *c),
+                    NewColumn::Computed(i) => field(computed[*i], heap),
+                    NewColumn::Sequence(sequence) => Field::Int(drawn(&draft.catalog, *sequence, row_id)),
+                })
+                .collect();
+            let null =
+                fields.iter().zip(&table.columns).position(|(f, c)| c.not_null && matches!(f, Field::Null));
+            if let Some(i) = null {
+                return Err(ddl::null_in_column(table, ColumnId::from(i)));
+            }
+            image.clear();
+            new.layout().encode(&fields, &mut image)?;
+            loader.load(&image)
+        });
+        drop(reading);
         self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        loader.finish()?;
+        outcome?;
         // Sequences that gave values, that of the row ids among them, go on behind them.
         let hidden = table.columns.last().filter(|c| c.hidden).and_then(|c| match &c.default {
             ColumnDefault::Sequence(sequence) => Some(*sequence),
@@ -160,17 +176,27 @@ impl<P: Protocol> SessionCore<P> {
 }
 
 /// Storage of the schema to be.
-pub(super) struct Draft<P: Protocol> {
+pub(super) struct Draft<'o, P: Protocol> {
+    /// The schema that it is a change of.
+    before: &'o Snapshot<P::Header>,
+    /// Whether what it makes has to find memory; what was there before must find its place again.
+    bounded: bool,
     pub(super) catalog: Arc<Catalog>,
     pub(super) tables: TableSet<P::Header>,
     pub(super) sequences: Vec<Option<Arc<SequenceState>>>,
 }
 
-impl<P: Protocol> Draft<P> {
+impl<'o, P: Protocol> Draft<'o, P> {
     /// The schema of `old` with another catalog, before anything has been done to stored rows.
-    pub(super) fn new(old: &Snapshot<P::Header>, catalog: Catalog) -> Draft<P> {
+    pub(super) fn new(before: &'o Snapshot<P::Header>, catalog: Catalog, bounded: bool) -> Draft<'o, P> {
         let catalog = Arc::new(catalog);
-        Draft { sequences: sequences(old, &catalog), tables: old.tables.clone(), catalog }
+        Draft {
+            sequences: sequences(before, &catalog),
+            tables: before.tables.clone(),
+            catalog,
+            before,
+            bounded,
+        }
     }
 
     /// The state of a sequence, the draft's own: where it is moved, the schema of before stays where it is.
@@ -208,7 +234,8 @@ struct Loader<'t, H: planaria_storage::Header> {
     table_name: String,
     worker: usize,
     participant: Participant,
-    failed: Option<Error>,
+    /// Loaded so far.
+    rows: u64,
 }
 
 impl<'t, H: planaria_storage::Header> Loader<'t, H> {
@@ -221,18 +248,14 @@ impl<'t, H: planaria_storage::Header> Loader<'t, H> {
             table_name: definition.name.clone(),
             worker,
             participant: Participant::new(),
-            failed: None,
+            rows: 0,
         }
     }
 
-    fn load(&mut self, image: &[u64]) {
-        if self.failed.is_some() {
-            return;
-        }
+    fn load(&mut self, image: &[u64]) -> Result<()> {
+        self.rows += 1;
         let refused = self.table.load(image, self.worker, self.participant.guard().pinned());
-        if let Err(index) = refused {
-            self.failed = Some(self.refused(index, image));
-        }
+        refused.map_err(|index| self.refused(index, image))
     }
 
     #[cold]
@@ -264,10 +287,6 @@ impl<'t, H: planaria_storage::Header> Loader<'t, H> {
             });
         }
         format!("Key ({})=({}) is duplicated.", names.join(", "), values.join(", "))
-    }
-
-    fn finish(self) -> Result<()> {
-        self.failed.map_or(Ok(()), Err)
     }
 }
 

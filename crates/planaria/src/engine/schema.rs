@@ -111,6 +111,12 @@ impl<P: Protocol> SessionCore<P> {
     }
 
     fn apply_change(&mut self, change: Change<'_>) -> Result<(DdlOutcome, u64, CommitTs)> {
+        let outcome = self.apply_change_alone(change);
+        self.share.end_transaction(&self.engine.meter);
+        outcome
+    }
+
+    fn apply_change_alone(&mut self, change: Change<'_>) -> Result<(DdlOutcome, u64, CommitTs)> {
         self.close_gate_alone()?;
         let engine = self.engine.clone();
         let alone = Exclusive::closed(&engine.gate);
@@ -158,7 +164,7 @@ impl<P: Protocol> SessionCore<P> {
             Change::Logged(_) => None,
         };
         self.sequences.forget_runs();
-        let mut draft = Draft::new(old, catalog);
+        let mut draft = Draft::new(old, catalog, record.is_some());
         let mut later = Vec::new();
         for work in std::mem::take(&mut outcome.work) {
             match work {
@@ -183,6 +189,8 @@ impl<P: Protocol> SessionCore<P> {
             Interrupt::Conflict(c) => Error::from(c),
         };
         let no_columns = self.no_columns.clone();
+        // Not what ran before: nothing of this could begin anew in a snapshot.
+        self.pure = false;
         // What computed rewritten rows has answered with stays there otherwise.
         self.machine.reset();
         self.rows.clear();

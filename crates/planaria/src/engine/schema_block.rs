@@ -154,6 +154,7 @@ impl<P: Protocol> SessionCore<P> {
         }
         self.used = true;
         self.end_part()?;
+        self.share.begin_statement();
         let old = self.snapshot.clone();
         let Prepared { outcome, new, later, record } = self.prepare_change(&old, Change::New(text))?;
         self.engine.protocol.begin(&mut self.txn);

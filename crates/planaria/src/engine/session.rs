@@ -10,6 +10,7 @@
 //!    if what was read is consistent (validates), else it is a conflict too. What only reads, and conflicts
 //!    often or takes long, goes on in a [snapshot](super::reading).
 
+use super::cancel::Cancel;
 use super::host::{Inputs, SequenceEffect, SessionHost};
 use super::memory::Share;
 use super::reading::{Reading, TRIES};
@@ -36,7 +37,7 @@ use planaria_log::{ValueWriter, WorkerLog};
 use planaria_protocol::{Backoff, Conflict, Protocol};
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// How a transaction that is one program is logged.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -99,7 +100,7 @@ pub(crate) struct SessionCore<P: Protocol> {
     pub(super) savepoints: Vec<super::block::Mark<P>>,
     /// What the open block has done to the schema.
     pub(super) changing: Option<Box<super::schema_block::SchemaBlock<P>>>,
-    pub(super) cancelled: Arc<AtomicBool>,
+    pub(super) cancel: Cancel,
     pub(super) sleeps_by: super::Sleeper,
     pub(super) no_columns: Arc<[Column]>,
     pub(super) statements: super::statement::StatementCache,
@@ -147,7 +148,7 @@ impl<P: Protocol> SessionCore<P> {
             doomed: false,
             savepoints: Vec::new(),
             changing: None,
-            cancelled: Arc::new(AtomicBool::new(false)),
+            cancel: Cancel::default(),
             sleeps_by: |sleep| sleep(),
             no_columns: Arc::from([]),
             statements: Default::default(),
@@ -218,7 +219,9 @@ impl<P: Protocol> SessionCore<P> {
         #[allow(clippy::redundant_allocation, reason = "it is the session's")]
         let mut last: Option<Arc<Arc<Snapshot<P::Header>>>> = None;
         for attempt in 1..=ATTEMPTS_MAX {
-            if let Err(error) = self.enter() {
+            // Who meets others again and again is cancelled here.
+            let goes_on = if attempt > 1 { self.check_cancelled() } else { Ok(()) };
+            if let Err(error) = goes_on.and_then(|()| self.enter()) {
                 last.inspect(|last| self.abandon(last));
                 return Err(error);
             }
@@ -329,11 +332,6 @@ impl<P: Protocol> SessionCore<P> {
                 return Ok(());
             }
         }
-    }
-
-    /// 57014 where the statement has been cancelled.
-    pub(super) fn check_cancelled(&self) -> Result<()> {
-        if self.cancelled.load(Ordering::Relaxed) { Err(super::waiting::canceled()) } else { Ok(()) }
     }
 
     /// The same but for the protocol's part.
@@ -458,7 +456,7 @@ impl<P: Protocol> SessionCore<P> {
             sink.restart();
         }
         let engine = &*self.engine;
-        let nap = Nap { sleeps_by: self.sleeps_by, cancelled: &self.cancelled, code, snapshot };
+        let nap = Nap { sleeps_by: self.sleeps_by, cancel: &self.cancel, code, snapshot };
         let (worker, reads) = (self.worker, self.reading.is_some());
         let sleep = |seconds| engine.sleep(worker, &nap, reads, seconds);
         let mut host = SessionHost {
@@ -474,7 +472,7 @@ impl<P: Protocol> SessionCore<P> {
             rows: &mut self.rows,
             sink: reborrow(&mut sink),
             sunk: &mut self.sunk,
-            cancelled: &self.cancelled,
+            cancel: &self.cancel,
             quiet,
             settings: &mut self.settings,
             session: self.number.unwrap_or(i32::from(self.worker.0) + 1),

@@ -278,7 +278,11 @@ impl Settings {
     }
 
     /// A time in milliseconds; 0 where it is off.
+    #[inline]
     pub(crate) fn milliseconds(&self, name: &str) -> u64 {
+        if self.values.is_empty() {
+            return 0;
+        }
         self.values.get(name).and_then(|v| milliseconds(v)).unwrap_or(0)
     }
 

@@ -7,7 +7,6 @@ use super::reading::read_only;
 use super::session::{Block, LogAs, SessionCore, reborrow};
 use super::snapshot::Snapshot;
 use super::user::stamp;
-use super::waiting::canceled;
 use crate::params::{ParamRef, Params};
 use crate::row::Column;
 use crate::session::{PreparedCall, StatementResult, Submitted};
@@ -284,8 +283,8 @@ impl<P: Protocol> SessionCore<P> {
 
     /// Runs what takes long and can be cancelled, with others of this thread handed on before.
     fn asleep<T>(&self, f: &dyn Fn(&(dyn Fn() -> Result<()> + Sync)) -> Result<T>) -> Result<T> {
-        let cancelled = &*self.cancelled;
-        let goes_on = || if cancelled.load(Ordering::Relaxed) { Err(canceled()) } else { Ok(()) };
+        let cancel = &self.cancel;
+        let goes_on = || cancel.check();
         let mut outcome = None;
         (self.sleeps_by)(&mut || outcome = Some(f(&goes_on)));
         outcome.unwrap_or_else(|| Err(Error::internal("nothing was run")))

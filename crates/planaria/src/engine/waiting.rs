@@ -16,6 +16,7 @@
 //! is told before it sleeps ([`SessionCore::sleeps_by`]).
 
 use super::Engine;
+use super::cancel::Cancel;
 use super::gate::{Gate, Patience};
 use super::session::{SessionCore, schema_changed};
 use super::snapshot::Snapshot;
@@ -23,17 +24,11 @@ use planaria_base::{Error, Result, SqlState, WorkerId};
 use planaria_exec::Code;
 use planaria_protocol::{Protocol, Unclaimed, Wait};
 use planaria_storage::Header;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How a thread says that it is going to sleep: it runs what it is given.
 pub(crate) type Sleeper = fn(&mut dyn FnMut());
-
-/// 57014
-#[cold]
-pub(super) fn canceled() -> Error {
-    Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request")
-}
 
 /// How often whoever waits looks whether it has been cancelled.
 const LOOK: Duration = Duration::from_millis(20);
@@ -43,7 +38,7 @@ const TICK: Duration = Duration::from_millis(5);
 /// Who sleeps by `pg_sleep`, and in what.
 pub(super) struct Nap<'a, H: Header> {
     pub(super) sleeps_by: Sleeper,
-    pub(super) cancelled: &'a AtomicBool,
+    pub(super) cancel: &'a Cancel,
     pub(super) code: &'a Code,
     pub(super) snapshot: &'a Snapshot<H>,
 }
@@ -69,17 +64,16 @@ impl<P: Protocol> Engine<P> {
         (nap.sleeps_by)(&mut || {
             let start = Instant::now();
             while let Some(left) = time.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
-                cancelled = nap.cancelled.load(Ordering::Relaxed);
+                cancelled = nap.cancel.is_due();
                 if cancelled {
                     return;
                 }
                 std::thread::sleep(left.min(TICK));
             }
-            cancelled =
-                inside && !self.gate.enter_patiently(worker, &mut || !nap.cancelled.load(Ordering::Relaxed));
+            cancelled = inside && !self.gate.enter_patiently(worker, &mut || !nap.cancel.is_due());
         });
         if cancelled {
-            return Err(canceled());
+            return Err(nap.cancel.error());
         }
         let stale = self.version.load(Ordering::Acquire) != nap.snapshot.version();
         if inside && stale && !reads && nap.code.touches_tables() {
@@ -90,11 +84,11 @@ impl<P: Protocol> Engine<P> {
 }
 
 /// The end of a wait that was in vain.
-fn gave_up(out_of_time: bool) -> Error {
+fn gave_up(out_of_time: bool, cancel: &Cancel) -> Error {
     if out_of_time {
         return Error::new(SqlState::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout");
     }
-    canceled()
+    cancel.error()
 }
 
 impl<P: Protocol> SessionCore<P> {
@@ -103,12 +97,11 @@ impl<P: Protocol> SessionCore<P> {
     pub(super) fn await_claim(&mut self) -> Result<Result<(), Vec<Wait>>> {
         self.show_process();
         let deadline = self.lock_deadline();
-        let cancelled = self.cancelled.clone();
         let (mut out_of_time, mut outcome) = (false, Ok(()));
-        let (protocol, txn) = (&self.engine.protocol, &mut self.txn);
+        let (protocol, txn, cancel) = (&self.engine.protocol, &mut self.txn, &self.cancel);
         (self.sleeps_by)(&mut || {
             outcome = protocol.await_claim(txn, &mut || {
-                if cancelled.load(Ordering::Relaxed) {
+                if cancel.is_due() {
                     return None;
                 }
                 let Some(deadline) = deadline else { return Some(LOOK) };
@@ -120,7 +113,7 @@ impl<P: Protocol> SessionCore<P> {
         match outcome {
             Ok(()) => Ok(Ok(())),
             Err(Unclaimed::Deadlock(ring)) => Ok(Err(ring)),
-            Err(Unclaimed::GivenUp) => Err(gave_up(out_of_time)),
+            Err(Unclaimed::GivenUp) => Err(gave_up(out_of_time, cancel)),
         }
     }
 
@@ -147,15 +140,15 @@ impl<P: Protocol> SessionCore<P> {
     fn at_gate(&mut self, wait: &mut dyn FnMut(&Gate, Patience<'_>) -> bool) -> Result<()> {
         self.show_process();
         let deadline = self.lock_deadline();
-        let (cancelled, gate) = (&*self.cancelled, &self.engine.gate);
+        let (cancel, gate) = (&self.cancel, &self.engine.gate);
         let (mut out_of_time, mut came) = (false, false);
         (self.sleeps_by)(&mut || {
             came = wait(gate, &mut || {
                 out_of_time = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-                !out_of_time && !cancelled.load(Ordering::Relaxed)
+                !out_of_time && !cancel.is_due()
             });
         });
-        if came { Ok(()) } else { Err(gave_up(out_of_time)) }
+        if came { Ok(()) } else { Err(gave_up(out_of_time, cancel)) }
     }
 
     /// Whoever waits for this session's transaction can be told of it by the number that clients know.

@@ -79,8 +79,8 @@ pub(crate) trait Vitals {
     fn snapshots(&self) -> Vec<SnapshotInfo>;
     /// What a restart would take.
     fn restart(&self) -> RestartFacts;
-    /// The memory budget, if there is one, and what sessions take.
-    fn budget(&self) -> (Option<u64>, u64);
+    /// The memory budget, if there is one, what sessions take, and what the log has not written yet.
+    fn budget(&self) -> (Option<u64>, u64, u64);
     /// Rows that transactions have claimed or wait for, with the numbers of the sessions.
     fn claims(&self) -> Vec<(i32, ClaimInfo)>;
 }

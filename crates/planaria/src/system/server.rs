@@ -225,14 +225,15 @@ pub(super) fn restart(facts: &Facts<'_>, rows: &mut Rows) {
 /// `planaria_memory`: what the database takes of its memory budget.
 pub(super) fn memory(facts: &Facts<'_>, rows: &mut Rows) {
     let m = facts.stock.memory();
-    let (budget, sessions) = facts.vitals.budget();
+    let (budget, sessions, log_buffers) = facts.vitals.budget();
     rows.add(|r| {
         r.set("budget", budget.map(|b| b as i64))
-            .set("used", (m.bytes() + sessions) as i64)
+            .set("used", (m.bytes() + sessions + log_buffers) as i64)
             .set("rows", m.row_bytes as i64)
             .set("indexes", m.index_bytes as i64)
             .set("old_versions", m.old_version_bytes as i64)
-            .set("sessions", sessions as i64);
+            .set("sessions", sessions as i64)
+            .set("log_buffers", log_buffers as i64);
     });
 }
 

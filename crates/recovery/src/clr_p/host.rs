@@ -150,8 +150,4 @@ impl Host for SliceHost<'_> {
         self.hashes.extend(args.iter().filter_map(|slot| hash_slot(*slot, heap)));
         Ok(())
     }
-
-    fn interrupted(&self) -> bool {
-        false
-    }
 }

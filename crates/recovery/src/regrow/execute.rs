@@ -261,7 +261,4 @@ impl<H: Header> Host for Executor<'_, H> {
     fn piece(&mut self, piece: u32, args: &[Slot], heap: &Heap) -> Result<()> {
         self.give(piece, |i| args[i], heap)
     }
-    fn interrupted(&self) -> bool {
-        false
-    }
 }

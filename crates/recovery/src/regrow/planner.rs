@@ -365,7 +365,4 @@ impl<H: Header> Host for Planner<'_, '_, H> {
         let number = self.number(piece)?;
         self.queues.push_piece(number, |i| args[i], heap)
     }
-    fn interrupted(&self) -> bool {
-        false
-    }
 }

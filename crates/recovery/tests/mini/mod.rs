@@ -361,9 +361,6 @@ impl Host for Forward<'_> {
         }
         Ok(())
     }
-    fn interrupted(&self) -> bool {
-        false
-    }
 }
 
 fn failed(interrupt: Interrupt) -> Error {

@@ -45,6 +45,8 @@ pub(crate) struct CopyIn {
     /// Lines seen, the header too.
     line: u64,
     rows: u64,
+    /// When it has taken as long as a statement may.
+    deadline: Option<Instant>,
     begun: bool,
     /// The end of the data was said within it.
     ended: bool,
@@ -84,6 +86,7 @@ impl CopyIn {
             data: Vec::new(),
             line: 0,
             rows: 0,
+            deadline: None,
             begun: false,
             ended: false,
             fields: Fields::default(),
@@ -302,7 +305,7 @@ impl Backend {
             self.copy_out(statement, &form)?;
             return Ok(Some(Started::Out));
         }
-        let copy = CopyIn::new(statement, &form)?;
+        let copy = CopyIn { deadline: self.deadline()?, ..CopyIn::new(statement, &form)? };
         self.begin_implicit()?;
         let binary = form.options.format == CopyFormat::Binary;
         self.reply.copy_response(b'G', form.columns.len(), binary);
@@ -428,8 +431,9 @@ impl Backend {
     }
 
     fn work_on(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
-        self.with_session(false, |session, _| {
+        self.with_session_until(copy.deadline, false, |session, _| {
             copy.work(last, &mut |statement, fields| {
+                session.check_cancelled()?;
                 session.start(statement, fields, &mut Nothing).map(|_| ())
             })
         })

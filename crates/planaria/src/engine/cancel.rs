@@ -1,0 +1,90 @@
+//! What ends a statement before its time: a cancel request, and `statement_timeout`.
+//!
+//! A statement that goes on for long asks now and then ([`Cancel::check`]): programs at jumps backwards and calls,
+//! sorts between their runs, whoever waits, and whoever copies rows for a change of the schema. Time is counted
+//! from where the statement came in ([`SessionCore::in_time`]), or from where the caller says, whose the time is
+//! then ([`Session::ends_by`](crate::Session::ends_by)).
+
+use super::session::SessionCore;
+use planaria_base::{Error, Result, SqlState};
+use planaria_protocol::Protocol;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// See the module's head.
+pub(super) struct Cancel {
+    flag: Arc<AtomicBool>,
+    /// A request means the statement under way: one that came before is forgotten when a statement begins.
+    forgets: bool,
+    deadline: Option<Instant>,
+}
+
+impl Default for Cancel {
+    fn default() -> Cancel {
+        Cancel { flag: Arc::default(), forgets: true, deadline: None }
+    }
+}
+
+/// 57014
+#[cold]
+pub(super) fn canceled(why: &str) -> Error {
+    Error::new(SqlState::QUERY_CANCELED, format!("canceling statement due to {why}"))
+}
+
+impl Cancel {
+    /// Another's flag, who clears it.
+    pub(super) fn listen_to(&mut self, flag: &Arc<AtomicBool>) {
+        (self.flag, self.forgets) = (flag.clone(), false);
+    }
+
+    /// What a request raises.
+    pub(super) fn flag(&self) -> &Arc<AtomicBool> {
+        &self.flag
+    }
+
+    pub(super) fn ends_by(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
+    }
+
+    /// Whether the statement is to end.
+    #[inline]
+    pub(super) fn is_due(&self) -> bool {
+        self.flag.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// 57014 where the statement is to end.
+    #[inline]
+    pub(super) fn check(&self) -> Result<()> {
+        if self.is_due() { Err(self.error()) } else { Ok(()) }
+    }
+
+    /// Why it is to end.
+    #[cold]
+    pub(super) fn error(&self) -> Error {
+        canceled(if self.flag.load(Ordering::Relaxed) { "user request" } else { "statement timeout" })
+    }
+}
+
+impl<P: Protocol> SessionCore<P> {
+    /// Runs a statement in the time that it may take.
+    #[inline]
+    pub(super) fn in_time<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        if self.cancel.forgets && self.cancel.flag.load(Ordering::Relaxed) {
+            self.cancel.flag.store(false, Ordering::Relaxed);
+        }
+        let limit = self.settings.milliseconds("statement_timeout");
+        if limit == 0 || self.cancel.deadline.is_some() {
+            return run(self);
+        }
+        self.cancel.deadline = Some(Instant::now() + Duration::from_millis(limit));
+        let outcome = run(self);
+        self.cancel.deadline = None;
+        outcome
+    }
+
+    /// 57014 where the statement is to end.
+    pub(super) fn check_cancelled(&self) -> Result<()> {
+        self.cancel.check()
+    }
+}
