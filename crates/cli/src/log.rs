@@ -26,6 +26,9 @@ pub enum Command {
 pub struct InspectOptions {
     /// Directory of the database
     dir: PathBuf,
+    /// Directory of a backup of the database: begins where that ends, also before the newest checkpoint (keep_log)
+    #[arg(long, value_name = "DIR")]
+    backup: Option<PathBuf>,
     /// From this epoch, or transaction EPOCH:NUMBER, on
     #[arg(long, value_parser = first_of)]
     from: Option<(u64, u32)>,
@@ -98,7 +101,10 @@ pub fn log(command: &Command) -> ExitCode {
 }
 
 fn inspect(o: &InspectOptions) -> Result<()> {
-    let view = LogView::open(&o.dir)?;
+    let view = match &o.backup {
+        Some(backup) => LogView::open_behind(&o.dir, backup)?,
+        None => LogView::open(&o.dir)?,
+    };
     let filter = Filter { from: o.from, to: o.to, table: o.table.clone(), procedure: o.procedure.clone() };
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     // What a closed pipe does not take is not wanted.

@@ -160,7 +160,7 @@ fn a_server_is_looked_at_backed_up_and_restored_to_any_moment() {
     assert_eq!(ask(&restored, "SELECT count(*), min(a), max(a) FROM t"), "53|51|103\n");
     // Up to a transaction, and without any log.
     let json: serde_json::Value =
-        serde_json::from_str(&done(&["log", "inspect", &data, "--json"])).expect("JSON");
+        serde_json::from_str(&done(&["log", "inspect", &data, "--backup", &backup, "--json"])).expect("JSON");
     let entries = json["entries"].as_array().expect("entries");
     let deleting = entries.iter().find(|e| e.to_string().contains("delete")).expect("the DELETE is there");
     let commit = format!("{}:{}", deleting["epoch"], deleting["sequence"]);
@@ -210,6 +210,8 @@ fn mistakes_are_named_and_leave_nothing() {
     restore(&["--until-time", "2001-01-01"], &["22023", "taken after the time", "HINT:  Take an older one"]);
     restore(&["--until", "1:0", "--until-time", "2001-01-01"], &["cannot be used with"]);
     fails(&["restore", &backup, "--log", &other, "--to", &none], &["22023", "not that of the database"]);
+    fails(&["log", "inspect", &other, "--backup", &backup], &["22023", "not that of the database"]);
+    fails(&["log", "inspect", &data, "--backup", &empty], &["58P01", "there is no backup"]);
     fails(&["restore", &backup, "--log", &path("nowhere"), "--to", &none], &["58P01", "nowhere"]);
     for (from, part) in [
         (&empty, "there is no database in"),

@@ -286,12 +286,10 @@ impl<P: Protocol> Engine<P> {
         restored: Option<(Option<[u8; 16]>, Epoch)>,
         goes_on: GoesOn<'_>,
     ) -> Result<CheckpointReport> {
+        // Before the lock, which is a file: nothing is put among those of others.
+        check_empty(device)?;
         let _lock = LogReader::lock(device)?;
-        if device.list()?.iter().any(|name| name != "lock") {
-            let message = format!("directory \"{}\" exists but is not empty", device.describe(""));
-            return Err(Error::new(SqlState::DUPLICATE_FILE, message)
-                .hint("Name a directory that is empty, or is not there yet."));
-        }
+        check_empty(device)?;
         let mut source = self.source(goes_on)?;
         let known = match restored {
             Some((identity, epoch)) => {
@@ -418,4 +416,14 @@ impl<P: Protocol> Engine<P> {
             passed_over: Vec::new(),
         })
     }
+}
+
+/// 58P02 where a directory has files already.
+fn check_empty(device: &dyn Device) -> Result<()> {
+    if device.list()?.iter().all(|name| name == "lock") {
+        return Ok(());
+    }
+    let message = format!("directory \"{}\" exists but is not empty", device.describe(""));
+    Err(Error::new(SqlState::DUPLICATE_FILE, message)
+        .hint("Name a directory that is empty, or is not there yet."))
 }

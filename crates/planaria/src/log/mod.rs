@@ -146,10 +146,33 @@ impl LogView {
     /// The same on any device: for tests on a simulated disk.
     #[doc(hidden)]
     pub fn open_device(device: Arc<dyn Device>) -> Result<LogView> {
-        let place = device.describe("");
+        LogView::open_from(device.clone(), device)
+    }
+
+    /// Opens the log in a directory from where a backup of its database ends, also that before the newest
+    /// checkpoint, which [`Options::keep_log`](crate::Options::keep_log) keeps. 22023 where the backup is of another
+    /// database, 58P01 where the backup is missing.
+    pub fn open_behind(path: impl AsRef<Path>, backup: impl AsRef<Path>) -> Result<LogView> {
+        let from = Arc::new(device(backup.as_ref())?);
+        if planaria_checkpoint::open(&*from)?.is_none() {
+            let message = format!("there is no backup in \"{}\"", from.describe(""));
+            return Err(Error::new(SqlState::UNDEFINED_FILE, message));
+        }
+        LogView::open_from(Arc::new(device(path.as_ref())?), from)
+    }
+
+    /// The log on one device behind the checkpoint on another.
+    fn open_from(log: Arc<dyn Device>, device: Arc<dyn Device>) -> Result<LogView> {
+        let place = log.describe("");
         let checkpoint = planaria_checkpoint::open(&*device)?;
         let after = checkpoint.as_ref().map_or(Epoch(0), |c| c.epoch);
-        let reader = LogReader::inspect_after(device.clone(), after)?;
+        let reader = LogReader::inspect_after(log, after)?;
+        if let (Some(backup), Some(database)) = (&checkpoint, reader.database())
+            && backup.database != database
+        {
+            let message = "the log is not that of the database that the backup was taken of";
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
         let Some(database) = reader.database().or(checkpoint.as_ref().map(|c| c.database)) else {
             return Err(no_log(&place));
         };
