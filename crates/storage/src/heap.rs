@@ -28,6 +28,9 @@ const CLASSES: usize = 32 + 8 * 8;
 const HUGE: u8 = u8::MAX;
 const CHUNK: usize = 2 << 20;
 const SHARDS_MAX: usize = 32;
+/// Every block comes from the global allocator (`--cfg blocks_apart`): then Miri and AddressSanitizer know where
+/// each ends, and when it was freed.
+const APART: bool = cfg!(blocks_apart);
 
 const _: () = assert!(class_words(CLASSES as u8) == CLASS_WORDS_MAX);
 const _: () = assert!(CLASSES < HUGE as usize);
@@ -234,7 +237,7 @@ impl Heap {
     #[inline]
     pub(crate) fn allocate(&self, worker: usize, words: usize) -> Block {
         let shard = self.shard(worker);
-        if words > CLASS_WORDS_MAX {
+        if words > CLASS_WORDS_MAX || APART {
             return Self::allocate_huge(shard, words);
         }
         let class = class_of(words);
@@ -434,6 +437,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(not(blocks_apart))]
     fn blocks_are_disjoint_recycled_and_accounted() {
         let heap = Heap::new();
         let blocks: Vec<Block> = (1..3000).map(|n| heap.allocate(0, n % 700 + 1)).collect();

@@ -357,3 +357,52 @@ fn what_is_retired_late_may_be_shown_on() {
         }
     });
 }
+
+/// What a participant reads under one pin comes before what is freed when it is pinned again: the model checker
+/// looks at the cell.
+#[test]
+fn reads_under_an_earlier_pin_come_before_the_freeing() {
+    struct Read(loom::cell::UnsafeCell<u64>);
+    // SAFETY: the model checker looks at each access.
+    unsafe impl Sync for Read {}
+    // SAFETY: as above.
+    unsafe impl Send for Read {}
+    unsafe fn overwrite(object: *mut u8) {
+        // SAFETY: leaked until the end of the test, and the model checker looks.
+        unsafe { &*object.cast::<Read>() }.0.with_mut(|value| unsafe { *value = 0 });
+    }
+    model(3, || {
+        let object = Box::into_raw(Box::new(Read(loom::cell::UnsafeCell::new(7))));
+        let shared = Arc::new(AtomicPtr::new(object));
+        let reader = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let mut participant = Participant::new();
+                for _ in 0..2 {
+                    let _guard = participant.guard();
+                    // SAFETY: leaked until the end of the test.
+                    if let Some(object) = unsafe { shared.load(Ordering::Acquire).as_ref() } {
+                        // SAFETY: the model checker looks.
+                        assert_eq!(object.0.with(|value| unsafe { *value }), 7);
+                    }
+                }
+            })
+        };
+        let mut writer = Participant::new();
+        {
+            let guard = writer.guard();
+            shared.store(std::ptr::null_mut(), Ordering::Release);
+            // SAFETY: unlinked above.
+            unsafe { guard.pinned().retire(object.cast(), overwrite) };
+        }
+        for _ in 0..3 {
+            writer.flush();
+        }
+        reader.join().unwrap();
+        for _ in 0..4 {
+            writer.flush();
+        }
+        // SAFETY: boxed above; the reader is gone.
+        drop(unsafe { Box::from_raw(object) });
+    });
+}

@@ -29,6 +29,7 @@ pub(super) struct Node<const W: usize, const N: usize> {
 }
 
 /// Lines of a node asked for at once: more than the processor has buffers for only waits.
+#[cfg(all(target_arch = "x86_64", not(loom)))]
 const PREFETCH_LINES_MAX: usize = 16;
 
 /// A cell's words, each of them read for itself.
