@@ -232,7 +232,9 @@ mod model {
             // The epoch clock, which knows nothing of snapshots.
             let ticker = thread::spawn({
                 let shared = shared.clone();
-                move || drop(shared.0.advance())
+                move || {
+                    shared.0.advance();
+                }
             });
             let (clock, snapshots, row) = &*shared;
             let at = snapshots.announce(clock);

@@ -211,4 +211,43 @@ mod model {
             }
         });
     }
+
+    /// Once somebody has claimed a row and has seen it as it was read, nobody else's commit changes it.
+    #[test]
+    fn a_claimed_row_is_changed_by_who_claimed_it_alone() {
+        loom::model(|| {
+            let shared = Arc::new((CommitClock::new(Epoch(1)), Cell::new()));
+            let install = |(clock, cell): &(CommitClock, Cell), claim: u64| {
+                let ts = clock.draw();
+                VersionWord::before_images();
+                cell.write(ts.0);
+                cell.word.publish(ts.0 | claim);
+                ts
+            };
+            let optimist = thread::spawn({
+                let shared = shared.clone();
+                move || {
+                    let (version, value) = shared.1.read()?;
+                    let locking = shared.1.word.try_lock(version & !CLAIMED);
+                    (locking == Locking::Done).then(|| (value, install(&shared, 0)))
+                }
+            });
+            let cell = &shared.1;
+            cell.word.mark();
+            // Nobody else commits from here on, so this is never torn.
+            let (version, value) = cell.read().expect("a claimed row is not locked by others");
+            assert_eq!(version & CLAIMED, CLAIMED);
+            assert_eq!(cell.word.try_lock(version), Locking::Done);
+            let ts = install(&shared, CLAIMED);
+            cell.word.unmark();
+            match optimist.join().unwrap() {
+                Some((read, other)) if other < ts => assert_eq!((read, value), (0, other.0)),
+                Some((read, other)) => {
+                    assert_eq!((read, value), (ts.0, 0));
+                    assert_eq!(cell.word.load(), other.0);
+                }
+                None => assert_eq!(cell.word.load(), ts.0),
+            }
+        });
+    }
 }

@@ -1,0 +1,220 @@
+//! Models of what the engine and replay do with a few words and no lock. They are written down here once more,
+//! step by step as they stand there, since those rooms are too big for the model checker: who changes one changes
+//! the other.
+//!
+//! loom takes sequentially consistent loads and stores for acquire and release, but knows fences: where the rooms
+//! rely on the order of a store and a load of another word, a fence stands between them here.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test -p planaria-sim --release --test loom_engine`
+#![cfg(loom)]
+#![allow(unsafe_code)] // what the rooms guard is a cell, and the model checker looks at each access
+
+use loom::cell::UnsafeCell;
+use loom::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+use loom::sync::{Arc, Condvar, Mutex};
+use loom::thread;
+
+fn model(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(f);
+}
+
+/// `planaria::engine::gate`: what transactions read, a schema change writes with nobody inside.
+#[test]
+fn a_schema_change_is_alone() {
+    struct Gate {
+        inside: [AtomicBool; 2],
+        closed: AtomicBool,
+        catalog: UnsafeCell<u32>,
+    }
+    impl Gate {
+        /// `try_enter`, a look at the catalog, `leave`.
+        fn transaction(&self, worker: usize) -> Option<u32> {
+            self.inside[worker].store(true, Ordering::SeqCst);
+            fence(Ordering::SeqCst);
+            let open = !self.closed.load(Ordering::SeqCst);
+            // SAFETY: nobody writes while somebody is inside, or the model checker says so.
+            let seen = open.then(|| self.catalog.with(|catalog| unsafe { *catalog }));
+            self.inside[worker].store(false, Ordering::Release);
+            seen
+        }
+        /// `close_patiently`, a change, `open`.
+        fn change(&self) {
+            self.closed.store(true, Ordering::SeqCst);
+            fence(Ordering::SeqCst);
+            for inside in &self.inside {
+                while inside.load(Ordering::SeqCst) {
+                    thread::yield_now();
+                }
+            }
+            // SAFETY: as above.
+            self.catalog.with_mut(|catalog| unsafe { *catalog += 1 });
+            self.closed.store(false, Ordering::SeqCst);
+        }
+    }
+
+    model(3, || {
+        let gate = Arc::new(Gate {
+            inside: [AtomicBool::new(false), AtomicBool::new(false)],
+            closed: AtomicBool::new(false),
+            catalog: UnsafeCell::new(0),
+        });
+        let workers: Vec<_> = (0..2)
+            .map(|worker| {
+                let gate = gate.clone();
+                thread::spawn(move || [(); 2].map(|()| gate.transaction(worker)))
+            })
+            .collect();
+        gate.change();
+        for worker in workers {
+            let seen = worker.join().unwrap();
+            assert!(seen.iter().flatten().is_sorted(), "an old catalog after a new one: {seen:?}");
+        }
+        assert_eq!(gate.transaction(0), Some(1));
+    });
+}
+
+/// `planaria::engine::counters`: who has seen a commit's rows finds its worker marked, or its epoch.
+#[test]
+fn whoever_saw_rows_finds_the_mark_of_their_commit() {
+    const COMMITTING: u64 = u64::MAX;
+    model(3, || {
+        let shared = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
+        let worker = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (newest, row) = &*shared;
+                for epoch in 1..=2 {
+                    newest.store(COMMITTING, Ordering::Release);
+                    row.store(epoch, Ordering::Release);
+                    newest.store(epoch, Ordering::Release);
+                }
+            })
+        };
+        let (newest, row) = &*shared;
+        let seen = row.load(Ordering::Acquire);
+        assert!(newest.load(Ordering::Acquire) >= seen);
+        worker.join().unwrap();
+    });
+}
+
+/// `planaria::engine::sequence`: values that are drawn at once where a cycle ends are different ones.
+#[test]
+fn no_value_of_a_sequence_is_given_twice_in_a_cycle() {
+    const LAST: i64 = 3;
+    struct Sequence {
+        next: AtomicI64,
+        exhausted: AtomicBool,
+        turning: Mutex<()>,
+    }
+    impl Sequence {
+        fn next(&self) -> i64 {
+            loop {
+                let value = self.next.load(Ordering::SeqCst);
+                if self.exhausted.load(Ordering::SeqCst) {
+                    let turning = self.turning.lock().unwrap();
+                    if self.exhausted.load(Ordering::SeqCst) {
+                        self.next.store(1, Ordering::SeqCst);
+                        self.exhausted.store(false, Ordering::SeqCst);
+                    }
+                    drop(turning);
+                    continue;
+                }
+                if value < LAST {
+                    let weak = (Ordering::SeqCst, Ordering::SeqCst);
+                    if self.next.compare_exchange(value, value + 1, weak.0, weak.1).is_ok() {
+                        return value;
+                    }
+                } else {
+                    let _turning = self.turning.lock().unwrap();
+                    if self.next.load(Ordering::SeqCst) == value
+                        && !self.exhausted.swap(true, Ordering::SeqCst)
+                    {
+                        return value;
+                    }
+                }
+            }
+        }
+    }
+    model(3, || {
+        let sequence = Arc::new(Sequence {
+            next: AtomicI64::new(LAST - 1),
+            exhausted: AtomicBool::new(false),
+            turning: Mutex::new(()),
+        });
+        let other = {
+            let sequence = sequence.clone();
+            thread::spawn(move || [sequence.next(), sequence.next()])
+        };
+        let mut values = vec![sequence.next(), sequence.next()];
+        values.extend(other.join().unwrap());
+        values.sort_unstable();
+        assert_eq!(values, [1, 2, 2, 3], "two of this cycle, two of the next");
+    });
+}
+
+/// `planaria_recovery::clr_p`: the parts of a piece meet; the last to come runs it, and none of the others sleeps on.
+#[test]
+fn parts_that_meet_all_go_on() {
+    struct Meeting {
+        came: AtomicU32,
+        done: AtomicU32,
+        waiting: AtomicUsize,
+        /// Of the schedule, by part: whether it waits.
+        parts: Mutex<[bool; 2]>,
+        changed: Condvar,
+        piece: UnsafeCell<u32>,
+    }
+    impl Meeting {
+        fn wake(&self, parts: &mut [bool; 2]) {
+            *parts = [false; 2];
+            self.waiting.store(0, Ordering::SeqCst);
+            self.changed.notify_all();
+        }
+        fn part(&self, part: usize) {
+            // `Worker::pieces`
+            if self.came.fetch_add(1, Ordering::AcqRel) + 1 == 2 {
+                // SAFETY: as above.
+                self.piece.with_mut(|piece| unsafe { *piece += 1 });
+                self.done.store(1, Ordering::SeqCst);
+                fence(Ordering::SeqCst);
+                // `Shared::run`: met
+                if self.waiting.load(Ordering::SeqCst) > 0 {
+                    self.wake(&mut self.parts.lock().unwrap());
+                }
+            }
+            while self.done.load(Ordering::SeqCst) == 0 {
+                // `Schedule::waits`
+                let mut parts = self.parts.lock().unwrap();
+                self.waiting.fetch_add(1, Ordering::SeqCst);
+                parts[part] = true;
+                fence(Ordering::SeqCst);
+                if self.done.load(Ordering::SeqCst) > 0 {
+                    self.wake(&mut parts);
+                }
+                while parts[part] {
+                    parts = self.changed.wait(parts).unwrap();
+                }
+            }
+            // SAFETY: as above.
+            assert_eq!(self.piece.with(|piece| unsafe { *piece }), 1);
+        }
+    }
+    model(3, || {
+        let meeting = Arc::new(Meeting {
+            came: AtomicU32::new(0),
+            done: AtomicU32::new(0),
+            waiting: AtomicUsize::new(0),
+            parts: Mutex::new([false; 2]),
+            changed: Condvar::new(),
+            piece: UnsafeCell::new(0),
+        });
+        let other = {
+            let meeting = meeting.clone();
+            thread::spawn(move || meeting.part(1))
+        };
+        meeting.part(0);
+        other.join().unwrap();
+    });
+}
