@@ -7,9 +7,7 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p planaria-sim --release --test loom_engine`
 #![cfg(loom)]
-#![allow(unsafe_code)] // what the rooms guard is a cell, and the model checker looks at each access
 
-use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
@@ -26,7 +24,9 @@ fn a_schema_change_is_alone() {
     struct Gate {
         inside: [AtomicBool; 2],
         closed: AtomicBool,
-        catalog: UnsafeCell<u32>,
+        /// Relaxed: who misses a change that he should have seen reads the old value.
+        catalog: AtomicU32,
+        changing: AtomicBool,
     }
     impl Gate {
         /// `try_enter`, a look at the catalog, `leave`.
@@ -34,8 +34,10 @@ fn a_schema_change_is_alone() {
             self.inside[worker].store(true, Ordering::SeqCst);
             fence(Ordering::SeqCst);
             let open = !self.closed.load(Ordering::SeqCst);
-            // SAFETY: nobody writes while somebody is inside, or the model checker says so.
-            let seen = open.then(|| self.catalog.with(|catalog| unsafe { *catalog }));
+            let seen = open.then(|| {
+                assert!(!self.changing.load(Ordering::Relaxed), "not alone");
+                self.catalog.load(Ordering::Relaxed)
+            });
             self.inside[worker].store(false, Ordering::Release);
             seen
         }
@@ -48,8 +50,9 @@ fn a_schema_change_is_alone() {
                     thread::yield_now();
                 }
             }
-            // SAFETY: as above.
-            self.catalog.with_mut(|catalog| unsafe { *catalog += 1 });
+            self.changing.store(true, Ordering::Relaxed);
+            self.catalog.store(self.catalog.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            self.changing.store(false, Ordering::Relaxed);
             self.closed.store(false, Ordering::SeqCst);
         }
     }
@@ -58,7 +61,8 @@ fn a_schema_change_is_alone() {
         let gate = Arc::new(Gate {
             inside: [AtomicBool::new(false), AtomicBool::new(false)],
             closed: AtomicBool::new(false),
-            catalog: UnsafeCell::new(0),
+            catalog: AtomicU32::new(0),
+            changing: AtomicBool::new(false),
         });
         let workers: Vec<_> = (0..2)
             .map(|worker| {
@@ -164,7 +168,8 @@ fn parts_that_meet_all_go_on() {
         /// Of the schedule, by part: whether it waits.
         parts: Mutex<[bool; 2]>,
         changed: Condvar,
-        piece: UnsafeCell<u32>,
+        /// How often it ran; relaxed, as above.
+        piece: AtomicU32,
     }
     impl Meeting {
         fn wake(&self, parts: &mut [bool; 2]) {
@@ -175,8 +180,7 @@ fn parts_that_meet_all_go_on() {
         fn part(&self, part: usize) {
             // `Worker::pieces`
             if self.came.fetch_add(1, Ordering::AcqRel) + 1 == 2 {
-                // SAFETY: as above.
-                self.piece.with_mut(|piece| unsafe { *piece += 1 });
+                self.piece.fetch_add(1, Ordering::Relaxed);
                 self.done.store(1, Ordering::SeqCst);
                 fence(Ordering::SeqCst);
                 // `Shared::run`: met
@@ -197,8 +201,7 @@ fn parts_that_meet_all_go_on() {
                     parts = self.changed.wait(parts).unwrap();
                 }
             }
-            // SAFETY: as above.
-            assert_eq!(self.piece.with(|piece| unsafe { *piece }), 1);
+            assert_eq!(self.piece.load(Ordering::Relaxed), 1);
         }
     }
     model(3, || {
@@ -208,7 +211,7 @@ fn parts_that_meet_all_go_on() {
             waiting: AtomicUsize::new(0),
             parts: Mutex::new([false; 2]),
             changed: Condvar::new(),
-            piece: UnsafeCell::new(0),
+            piece: AtomicU32::new(0),
         });
         let other = {
             let meeting = meeting.clone();
