@@ -392,6 +392,32 @@ fn changes_of_the_schema_have_a_budget() {
     db.check().expect("rows and indexes agree");
 }
 
+/// What a block that changes the schema keeps, to take rows back and for the log, counts until it ends.
+#[test]
+fn schema_blocks_have_a_budget() {
+    let disk = planaria_sim::disk::SimDisk::new(1);
+    let db = Options::new().memory_budget(48 << 20).open_device(disk.device()).expect("opens");
+    db.execute_script("CREATE TABLE t (id int PRIMARY KEY, s text)").expect("the schema");
+    let mut session = db.session().expect("a session");
+    session.execute_script("BEGIN; CREATE TABLE u (a int)").expect("begins");
+    let (mut n, mut kept) = (0, 0);
+    while state(session.execute(
+        "INSERT INTO t SELECT $1 + i, repeat('x', 300) FROM generate_series(1, 10000) AS i",
+        (10_000 * n,),
+    )) == "00000"
+    {
+        session.execute("SAVEPOINT s", ()).expect("a part ends");
+        n += 1;
+        assert!(db.stats().memory.session_bytes > kept, "{n}");
+        kept = db.stats().memory.session_bytes;
+        assert!(n < 20, "there is a budget");
+    }
+    assert!((3..12).contains(&n), "{n}");
+    session.execute("ROLLBACK", ()).expect("rolls back");
+    assert_eq!((db.stats().memory.session_bytes, number(&db, "SELECT count(*) FROM t")), (0, 0));
+    db.check().expect("rows and indexes agree");
+}
+
 /// Rows of cursors count for as long as they are there.
 #[test]
 fn cursors_have_a_budget() {

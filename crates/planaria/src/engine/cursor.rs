@@ -189,7 +189,7 @@ mod tests {
             forward_only: false,
             hold: false,
             fresh: true,
-            _kept: Meter::new(0).keep_untold(0),
+            _kept: Meter::new(0).keep_anyway(0),
         }
     }
 

@@ -142,9 +142,8 @@ impl Meter {
 
     /// Takes memory beyond a statement. 53200 where all of it is above the budget, and what is kept so not little.
     pub(super) fn keep<H: Header>(&self, bytes: u64, tables: &Snapshot<H>) -> Result<Kept> {
-        let kept = self.kept.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let taken = Kept { all: self.kept.clone(), bytes };
-        let used = self.sum(tables);
+        let taken = self.keep_anyway(bytes);
+        let (kept, used) = (self.kept.load(Ordering::Relaxed), self.sum(tables));
         if used > self.budget && kept > self.budget / FREE {
             Err(self.out_of_memory(used))
         } else {
@@ -152,8 +151,8 @@ impl Meter {
         }
     }
 
-    #[cfg(test)]
-    pub(super) fn keep_untold(&self, bytes: u64) -> Kept {
+    /// The same for what cannot be refused any more: whoever comes next finds it taken.
+    pub(super) fn keep_anyway(&self, bytes: u64) -> Kept {
         self.kept.fetch_add(bytes, Ordering::Relaxed);
         Kept { all: self.kept.clone(), bytes }
     }
@@ -267,7 +266,7 @@ mod tests {
     #[test]
     fn what_is_kept_counts_until_it_is_let_go() {
         let meter = Meter::new(1 << 20);
-        let (first, second) = (meter.keep_untold(300), meter.keep_untold(7));
+        let (first, second) = (meter.keep_anyway(300), meter.keep_anyway(7));
         assert_eq!(meter.sessions(), 307);
         drop(first);
         assert_eq!(meter.sessions(), 7);

@@ -33,6 +33,7 @@
 use super::Engine;
 use super::block::{At, Mark};
 use super::host::SequenceEffect;
+use super::memory::Kept;
 use super::record::{self, RowForm};
 use super::replay::put_in_place;
 use super::schema::{Change, Prepared};
@@ -82,6 +83,19 @@ struct Part<P: Protocol> {
     rows: Vec<u8>,
     /// What takes the rows back, of tables that something could come back to.
     undo: Vec<Effect>,
+    /// The memory of both.
+    _kept: Option<Kept>,
+}
+
+/// What an effect takes.
+fn effect_bytes(effect: &Effect) -> usize {
+    let more = match effect {
+        Effect::Insert { row, .. } | Effect::Update { row, .. } => size_of_val(&row[..]),
+        Effect::Delete { key, .. } => key.len(),
+        // Nothing is undone by others.
+        _ => 0,
+    };
+    size_of::<Effect>() + more
 }
 
 impl<P: Protocol> Part<P> {
@@ -267,7 +281,7 @@ impl<P: Protocol> SessionCore<P> {
         let Some(block) = &mut self.changing else { return Err(Error::internal("a part of no block")) };
         let engine = &*self.engine;
         let (schema, sequences) = (block.schema.take(), std::mem::take(&mut self.effects));
-        let mut part = Part { snapshot, schema, sequences, rows: Vec::new(), undo: Vec::new() };
+        let mut part = Part { snapshot, schema, sequences, rows: Vec::new(), undo: Vec::new(), _kept: None };
         let tables = &part.snapshot.tables;
         if engine.protocol.is_read_only(&self.txn) {
             engine.protocol.abort(&mut self.txn, tables);
@@ -284,6 +298,8 @@ impl<P: Protocol> SessionCore<P> {
             commit.map_err(Error::from)?;
             // Its rows are among the tables' bytes now.
             self.share.end_transaction(&engine.meter);
+            let undo: usize = part.undo.iter().map(effect_bytes).sum();
+            part._kept = Some(engine.meter.keep_anyway((part.rows.len() + undo) as u64));
         }
         if !part.is_empty() {
             block.parts.push(part);
