@@ -1,5 +1,6 @@
 //! The time of day, and who says it.
 
+use crate::sync::simulation;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -34,8 +35,11 @@ impl fmt::Debug for WallClock {
     }
 }
 
-/// What the system's clock says: microseconds since 2000-01-01 UTC.
+/// What the system's clock says: microseconds since 2000-01-01 UTC. Simulations begin at that time.
 pub fn system_micros() -> i64 {
+    if let Some(simulation) = simulation::current() {
+        return simulation.now().as_micros() as i64;
+    }
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (since_1970.as_secs() as i64 - EPOCH_2000_SECONDS) * 1_000_000 + i64::from(since_1970.subsec_micros())
 }

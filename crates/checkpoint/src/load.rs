@@ -8,6 +8,7 @@ use crate::block::Blocks;
 use crate::format::{FileHeader, HEADER, Kind, damaged};
 use crate::manifest::{Manifest, Part};
 use crate::store::rows_name;
+use planaria_base::sync::{Instant, thread};
 use planaria_base::{Error, IndexId, Result, SqlState, TableId};
 use planaria_log::{Device, DeviceFile};
 use planaria_storage::btree::Finger;
@@ -17,7 +18,7 @@ use planaria_storage::table::hash_image;
 use planaria_storage::{Header, KeyBuf, TableSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How a checkpoint is loaded.
 #[derive(Clone, Copy, Debug)]
@@ -168,7 +169,7 @@ fn read<T: Taker>(
     let start = Instant::now();
     let job = Job::new(device, manifest)?;
     let threads = threads.clamp(1, manifest.parts.len().max(1));
-    let outcomes: Vec<Result<()>> = std::thread::scope(|scope| {
+    let outcomes: Vec<Result<()>> = thread::scope(|scope| {
         let (job, taker) = (&job, &taker);
         let others: Vec<_> =
             (1..threads).map(|number| scope.spawn(move || job.work(taker(number), &mut |_| ()))).collect();

@@ -6,13 +6,14 @@ use crate::manifest::{FileMark, Manifest, Part, TableMark};
 use crate::notes::Notes;
 use crate::source::{KeyRange, Source, SourceTable};
 use crate::store::{draft_name, manifest_name, rows_name};
+use planaria_base::sync::{Instant, OnceLock, thread};
 use planaria_base::{Error, Result, TableId};
 use planaria_log::{Device, DeviceFile};
 use planaria_storage::table::hash_image;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A file is synced each time so many bytes have been written: what waits in memory for the disk stays
 /// bounded, and a commit's sync does not wait behind all of it.
@@ -40,7 +41,7 @@ pub struct WriteOptions {
 impl Default for WriteOptions {
     /// A thread a core, blocks of 256 KiB, parts of 8 MiB.
     fn default() -> WriteOptions {
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let threads = thread::available_parallelism().map_or(1, |n| n.get());
         WriteOptions { threads, block_bytes: 256 << 10, part_bytes: 8 << 20, notes: Notes::default() }
     }
 }
@@ -199,7 +200,7 @@ type Sums = BTreeMap<TableId, (u64, u64)>;
 impl Job<'_> {
     fn run(&self) -> Result<Rows> {
         let threads = self.options.threads.clamp(1, self.tasks.len().max(1));
-        let done: Vec<Result<Writer<'_>>> = std::thread::scope(|scope| {
+        let done: Vec<Result<Writer<'_>>> = thread::scope(|scope| {
             let others: Vec<_> =
                 (1..threads as u32).map(|file| scope.spawn(move || self.write_file(file))).collect();
             let mine = self.write_file(0);

@@ -3,14 +3,13 @@
 use crate::logger::{EpochMark, Logger};
 use crate::seat::Seats;
 use crate::stats::Counters;
-use crossbeam_utils::Backoff;
-use parking_lot::{Condvar, Mutex};
 use planaria_base::clock::CommitClock;
+use planaria_base::sync::thread::JoinHandle;
+use planaria_base::sync::{Condvar, Instant, Mutex, spin_hint, thread};
 use planaria_base::{Epoch, Result, WallClock};
 use std::io;
 use std::sync::Arc;
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long nobody must have committed before the newest epoch gets an empty one behind it.
 const IDLE_MARK: Duration = Duration::from_secs(1);
@@ -67,7 +66,7 @@ impl Closer {
             let desk = Arc::new(Desk { logger: Mutex::new(logger), task, changed: Condvar::new() });
             closer.loggers.push(desk.clone());
             if threads && i > 0 {
-                let thread = std::thread::Builder::new().name(format!("log-{i}"));
+                let thread = thread::Builder::new().name(format!("log-{i}"));
                 closer.threads.push(thread.spawn(move || desk.run())?);
             }
         }
@@ -216,14 +215,15 @@ impl Desk {
 /// Waits until no worker holds `epoch` or one before it open.
 fn wait_for_workers(seats: &Seats, epoch: Epoch) {
     for (_, seat) in seats.iter() {
-        let backoff = Backoff::new();
+        let mut looks = 0;
         while seat.gate.holds(epoch) {
-            if backoff.is_completed() {
+            match looks {
+                0..=6 => (0..1 << looks).for_each(|_| spin_hint()),
+                7..=10 => thread::yield_now(),
                 // Its thread does not run: let others have the processor.
-                std::thread::sleep(Duration::from_micros(20));
-            } else {
-                backoff.snooze();
+                _ => thread::sleep(Duration::from_micros(20)),
             }
+            looks += 1;
         }
     }
 }

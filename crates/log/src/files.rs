@@ -8,12 +8,12 @@
 use crate::device::{Device, DeviceFile, DeviceLock};
 use crate::manifest::Manifest;
 use crate::segment::{self, SegmentHeader, SegmentId};
-use parking_lot::{Condvar, Mutex};
+use planaria_base::sync::channel::{Sender, unbounded};
+use planaria_base::sync::thread::JoinHandle;
+use planaria_base::sync::{Condvar, Mutex, thread};
 use planaria_base::{Epoch, Result};
 use std::io;
-use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 
 /// Size of the first segment of a run.
 const FIRST_BYTES: u64 = 1 << 20;
@@ -243,13 +243,13 @@ impl SegmentFiles {
 }
 
 fn spawn(files: Weak<SegmentFiles>) -> io::Result<(Sender<Job>, JoinHandle<()>)> {
-    let (sender, jobs) = channel();
+    let (sender, jobs) = unbounded();
     let work = move || {
         while let (Ok(job), Some(files)) = (jobs.recv(), files.upgrade()) {
             files.run(job);
         }
     };
-    Ok((sender, std::thread::Builder::new().name("log-files".into()).spawn(work)?))
+    Ok((sender, thread::Builder::new().name("log-files".into()).spawn(work)?))
 }
 
 /// Name of the spare of a logger.

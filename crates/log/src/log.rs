@@ -25,15 +25,15 @@ use crate::waiters::{Waiter, Waiters};
 use crate::worker::WorkerLog;
 use crate::{Durability, Options};
 use crossbeam_utils::CachePadded;
-use parking_lot::{Condvar, Mutex};
 use planaria_base::clock::CommitClock;
+use planaria_base::sync::thread::JoinHandle;
+use planaria_base::sync::{Condvar, Instant, Mutex, OnceLock, thread};
 use planaria_base::{Epoch, Error, Result, SqlState};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How whoever waits for the end of an epoch does so: a round begins at once unless one is under way.
 const LOOKS_AT_THE_CLOCK: u32 = 20;
@@ -76,7 +76,7 @@ pub(crate) struct Shared {
     round_over: Condvar,
     waiters: Waiters,
     counters: Arc<Counters>,
-    clock_thread: OnceLock<std::thread::Thread>,
+    clock_thread: OnceLock<thread::Thread>,
     files: Option<Arc<SegmentFiles>>,
 }
 
@@ -134,7 +134,7 @@ impl Log {
         if options.threads {
             let interval = options.epoch_interval;
             let run = move || shared.run_clock(interval);
-            let thread = std::thread::Builder::new().name("log-clock".into()).spawn(run)?;
+            let thread = thread::Builder::new().name("log-clock".into()).spawn(run)?;
             let _ = log.shared.clock_thread.set(thread.thread().clone());
             log.clock_thread = Some(thread);
         }
@@ -361,9 +361,9 @@ impl Shared {
             }
             looks += 1;
             if looks < LOOKS_AT_THE_CLOCK {
-                std::thread::yield_now();
+                thread::yield_now();
             } else {
-                std::thread::sleep(CLOCK_PAUSE);
+                thread::sleep(CLOCK_PAUSE);
             }
         }
     }
@@ -456,7 +456,7 @@ impl Shared {
             let now = Instant::now();
             let wanted = self.wanted.load(Ordering::SeqCst) > self.durable().0;
             if !wanted && now < due {
-                std::thread::park_timeout(due - now);
+                thread::park_timeout(due - now);
                 continue;
             }
             let mut closer = self.closer.lock();

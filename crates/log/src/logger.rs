@@ -8,9 +8,9 @@ use crate::seat::{Buffer, Seats};
 use crate::segment::{self, SegmentId};
 use crate::stats::Counters;
 use planaria_base::Epoch;
+use planaria_base::sync::Instant;
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// A frame is closed when its records reach this size.
 const FRAME_BYTES: usize = 1 << 20;

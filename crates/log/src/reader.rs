@@ -19,6 +19,7 @@ use crate::segment::SegmentId;
 use crate::stats::Counters;
 use crate::{Durability, LOGGERS_MAX, Log, Options};
 use planaria_base::clock::CommitClock;
+use planaria_base::sync::entropy;
 use planaria_base::{Epoch, Error, Result, SqlState};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -327,7 +328,8 @@ fn random_id() -> [u8; 16] {
     let mut id = [0; 16];
     for half in id.chunks_mut(8) {
         // The keys of a `RandomState` come from the operating system.
-        half.copy_from_slice(&RandomState::new().hash_one(std::process::id()).to_le_bytes());
+        let random = entropy(|| RandomState::new().hash_one(std::process::id()));
+        half.copy_from_slice(&random.to_le_bytes());
     }
     id[6] = id[6] & 0x0f | 0x40;
     id[8] = id[8] & 0x3f | 0x80;

@@ -2,16 +2,16 @@
 
 use crate::gate::Gate;
 use crossbeam_utils::CachePadded;
-#[cfg(not(loom))]
-use parking_lot::Mutex;
 use planaria_base::limits::WORKERS_MAX;
+#[cfg(not(loom))]
+use planaria_base::sync::Mutex;
+use planaria_base::sync::OnceLock;
 use planaria_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 #[cfg(loom)]
 use planaria_base::sync::unpoisoned::Mutex;
 use planaria_base::{CommitTs, Epoch, Error, Result, SqlState, WorkerId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::OnceLock;
 
 const CHUNK: usize = if cfg!(loom) { 2 } else { 64 };
 /// A run of records ends at this many bytes, so that frames can be cut between runs.

@@ -1,6 +1,6 @@
 //! Who waits for an epoch to be on disk without blocking: callbacks and futures.
 
-use parking_lot::Mutex;
+use planaria_base::sync::Mutex;
 use planaria_base::{Epoch, Result};
 use std::collections::BTreeMap;
 use std::task::Waker;

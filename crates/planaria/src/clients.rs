@@ -3,7 +3,7 @@
 //! The engine knows sessions, and only while they have something to do; who is connected is known to the
 //! server. So the server lends the engine a [`Clients`], see [`crate::Database::served_to`].
 
-use parking_lot::RwLock;
+use planaria_base::sync::RwLock;
 use planaria_base::{Error, Result, RoleId, SqlState};
 use planaria_catalog::Catalog;
 use std::net::SocketAddr;

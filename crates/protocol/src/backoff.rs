@@ -1,6 +1,7 @@
 //! Waiting between attempts of a transaction.
 
 use planaria_base::sync::spin_hint;
+use planaria_base::sync::thread;
 use std::time::Duration;
 
 /// Randomised exponential back-off: the first attempts spin, later ones yield, then sleep.
@@ -40,9 +41,9 @@ impl Backoff {
         self.attempt += 1;
         match self.attempt {
             0..=4 => (0..wait).for_each(|_| spin_hint()),
-            5..=7 => std::thread::yield_now(),
+            5..=7 => thread::yield_now(),
             // Up to 130 microseconds, and the time it takes to wake up.
-            _ => std::thread::sleep(Duration::from_nanos(wait)),
+            _ => thread::sleep(Duration::from_nanos(wait)),
         }
     }
 }

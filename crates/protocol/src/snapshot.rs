@@ -41,7 +41,7 @@ use crossbeam_utils::CachePadded;
 use planaria_base::Epoch;
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
-use planaria_base::sync::{RwLock, RwLockReadGuard};
+use planaria_base::sync::model::{RwLock, RwLockReadGuard};
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{Header, TableSet};
 

@@ -23,9 +23,9 @@
 
 use crate::tuple::{self, Style};
 use crate::{Options, Report, Target, at};
+use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Result, SqlState};
 use planaria_log::{Batch, Batches, Effect, RecordBody};
-use std::time::Instant;
 
 /// Replays `batches`, which hold `bytes_total` bytes of records.
 pub fn replay<T: Target>(

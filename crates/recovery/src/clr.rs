@@ -11,8 +11,8 @@
 use crate::record::Recorder;
 use crate::{Options, Progress, Report, Target, TaskKind, at};
 use planaria_base::Result;
+use planaria_base::sync::Instant;
 use planaria_log::{Batches, RecordBody};
-use std::time::Instant;
 
 /// Transactions between two reports of progress.
 const PROGRESS_EVERY: u64 = 256;

@@ -10,7 +10,7 @@
 //! waits for. It does not know how long tasks wait for each other's latches.
 
 use crate::{TaskKind, TaskRecord};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use planaria_base::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// Cores that work is cut for when tasks are recorded: those of the paper's machine, for simulations of as
@@ -50,7 +50,7 @@ impl Recorder {
     }
 
     fn records(&self) -> Option<MutexGuard<'_, Records>> {
-        Some(self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(self.0.as_ref()?.lock())
     }
 
     /// A batch was read and is taken now; reading was at most `ahead` batches ahead of that.
@@ -92,7 +92,7 @@ impl Recorder {
 
     /// Every record, by id.
     pub(crate) fn into_tasks(self) -> Vec<TaskRecord> {
-        self.0.map_or(Vec::new(), |r| r.into_inner().unwrap_or_else(PoisonError::into_inner).tasks)
+        self.0.map_or(Vec::new(), |r| r.into_inner().tasks)
     }
 }
 

@@ -34,14 +34,14 @@ use crate::record::Recorder;
 use crate::{Options, Progress, Report, Target, World, at};
 use by_key::ByKey;
 use by_location::ByLocation;
+use planaria_base::sync::{Instant, channel, thread};
 use planaria_base::{CommitTs, Error, Result, SqlState, TableId};
 use planaria_log::{Batch, Batches, ChangeBuf, Effect, RawEffect, RecordBody};
 use planaria_storage::reclaim::{Lasting, Participant};
 use planaria_storage::{Header, KeyBuf, Table};
 use shape::Shape;
 use std::ops::Range;
-use std::sync::mpsc::{Receiver, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use threads::Team;
 
 pub(crate) use undo::inverse;
@@ -103,7 +103,7 @@ impl Worker {
 
 /// The batch at work, and where in it.
 struct Source {
-    batches: Receiver<(Result<Batch>, Duration)>,
+    batches: channel::Receiver<(Result<Batch>, Duration)>,
     batch: Option<(Batch, Vec<Shape>)>,
     at: usize,
 }
@@ -121,8 +121,8 @@ pub(crate) fn replay<T: Target>(
     let mut report = Report { threads, ..Report::default() };
     let recorder = Recorder::new(options.record_tasks);
     let team = Team { threads, recorder: &recorder };
-    std::thread::scope(|scope| {
-        let (sender, receiver) = sync_channel(AHEAD);
+    thread::scope(|scope| {
+        let (sender, receiver) = channel::bounded(AHEAD);
         scope.spawn(move || {
             loop {
                 let began = Instant::now();

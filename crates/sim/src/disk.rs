@@ -17,10 +17,13 @@
 //! ([`SimDisk::flip_bit`]), and a read fails ([`SimDisk::fail_read_at`]).
 
 use crate::dice::Dice;
+use planaria_base::sync::simulation::note;
+use planaria_base::sync::{Mutex, MutexGuard, thread};
 use planaria_log::{Device, DeviceFile, DeviceLock};
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes that are written whole or not at all.
@@ -123,7 +126,7 @@ impl SimDisk {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(|e| e.into_inner())
+        self.0.lock()
     }
 
     /// Operations that changed or synced something, so far.
@@ -265,6 +268,7 @@ impl State {
         self.alive(boot)?;
         let number = self.operations;
         self.operations += 1;
+        note(|| number);
         if self.faults.power_at == Some(number) {
             (self.power_failed, self.struck) = (true, true);
             return Ok(self.chance.draw().is_multiple_of(2));
@@ -465,6 +469,11 @@ impl DeviceFile for SimFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let state = &mut *self.disk.state();
         let number = state.operations;
+        note(|| {
+            let mut hash = DefaultHasher::new();
+            (self.file, offset, bytes).hash(&mut hash);
+            hash.finish()
+        });
         if state.begin(self.boot)? {
             if state.faults.write_at == Some(number) {
                 state.struck = true;
@@ -514,7 +523,7 @@ impl DeviceFile for SimFile {
     fn sync_data(&self) -> io::Result<()> {
         let delay = self.disk.state().faults.sync_delay;
         if !delay.is_zero() {
-            std::thread::sleep(delay);
+            thread::sleep(delay);
         }
         let state = &mut *self.disk.state();
         if state.begin(self.boot)? {

@@ -27,8 +27,8 @@
 #![allow(unsafe_code)] // runs deleters on retired pointers; see `Pinned::retire`
 
 use crossbeam_utils::CachePadded;
-use planaria_base::sync::Mutex;
 use planaria_base::sync::atomic::{AtomicU64, Ordering, fence};
+use planaria_base::sync::model::Mutex;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::marker::PhantomData;

@@ -8,6 +8,7 @@ use super::crash::survival;
 use super::setting::{Prepared, text};
 use super::{Outcome, Verdict};
 use planaria::{Database, Durability, LogKind, Options, Result, Scheme, Session};
+use planaria_base::sync::thread;
 use planaria_sim::dice::Dice;
 use planaria_sim::disk::SimDisk;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -103,7 +104,7 @@ fn strike(
     seed: u64,
 ) -> std::result::Result<(), String> {
     let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let workers: Vec<_> = acknowledged
             .iter()
             .enumerate()
@@ -116,7 +117,7 @@ fn strike(
         let checkpoints = scope.spawn(|| {
             let mut dice = Dice::new(seed, 99);
             while !stop.load(Ordering::Relaxed) && !disk.power_failed() {
-                std::thread::sleep(Duration::from_micros(200 + dice.below(3000)));
+                thread::sleep(Duration::from_micros(200 + dice.below(3000)));
                 if let Err(e) = db.checkpoint()
                     && !disk.power_failed()
                 {

@@ -10,8 +10,9 @@
 
 use crate::stats::{CheckpointReport, CheckpointStats, Restart};
 use planaria_base::Error;
+use planaria_base::sync::Instant;
 use planaria_checkpoint::Notes;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What takes less than this says nothing about a rate.
 const WORTH_MEASURING: Duration = Duration::from_millis(50);

@@ -18,7 +18,7 @@ use super::sequence::SequenceState;
 use super::snapshot::Snapshot;
 use crate::options::{LoadedCheckpoint, Options};
 use crate::stats::{CheckpointReport, CheckpointStats};
-use parking_lot::MutexGuard;
+use planaria_base::sync::MutexGuard;
 use planaria_base::{Epoch, Error, Result, SequenceId, SqlState, TableId, WorkerId};
 use planaria_catalog::Catalog;
 use planaria_checkpoint::{
@@ -205,6 +205,10 @@ fn report(written: &Written) -> CheckpointReport {
 fn random_id() -> Result<[u8; 16]> {
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|e| Error::internal(format!("no random numbers: {e}")))?;
+    for half in id.chunks_exact_mut(8) {
+        let drawn = u64::from_le_bytes(half.try_into().expect("eight bytes"));
+        half.copy_from_slice(&planaria_base::sync::entropy(|| drawn).to_le_bytes());
+    }
     id[6] = id[6] & 0x0f | 0x40;
     id[8] = id[8] & 0x3f | 0x80;
     Ok(id)

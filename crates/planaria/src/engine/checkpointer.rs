@@ -7,11 +7,12 @@ use super::Engine;
 use crate::options::CheckpointPolicy;
 use crate::stats::CheckpointStats;
 use planaria_base::Result;
+use planaria_base::sync::thread::JoinHandle;
+use planaria_base::sync::{Instant, thread};
 use planaria_protocol::Protocol;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often it looks.
 const EVERY: Duration = Duration::from_millis(100);
@@ -86,7 +87,7 @@ impl Checkpointer {
         let stopping = engine.stopping.clone();
         let weak = Arc::downgrade(engine);
         let stop = stopping.clone();
-        let thread = std::thread::Builder::new().name("checkpointer".into());
+        let thread = thread::Builder::new().name("checkpointer".into());
         let thread = thread.spawn(move || run(&weak, &policy, &stop))?;
         Ok(Some(Checkpointer { stopping, thread: Some(thread) }))
     }
@@ -105,7 +106,7 @@ impl Drop for Checkpointer {
 fn run<P: Protocol>(engine: &Weak<Engine<P>>, policy: &CheckpointPolicy, stopping: &AtomicBool) {
     let mut not_before = Instant::now();
     loop {
-        std::thread::park_timeout(EVERY);
+        thread::park_timeout(EVERY);
         if stopping.load(Ordering::SeqCst) {
             return;
         }

@@ -6,6 +6,7 @@
 use super::Engine;
 use super::sequence::SequenceState;
 use super::snapshot::Snapshot;
+use planaria_base::sync::thread;
 use planaria_base::{Error, Result};
 use planaria_protocol::Protocol;
 use planaria_storage::reclaim::Participant;
@@ -21,7 +22,7 @@ impl<P: Protocol> Engine<P> {
         let mut sources: Vec<&Arc<Table<P::Header>>> = old.tables.iter().collect();
         // The largest first, so that the last thread to end ends early.
         sources.sort_by_key(|table| std::cmp::Reverse(table.memory().rows));
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let cores = thread::available_parallelism().map_or(1, |n| n.get());
         let next = AtomicUsize::new(0);
         let copy_some = || -> Result<Vec<Arc<Table<P::Header>>>> {
             let mut copies = Vec::new();
@@ -32,7 +33,7 @@ impl<P: Protocol> Engine<P> {
             }
             Ok(copies)
         };
-        let copies: Vec<Result<Vec<_>>> = std::thread::scope(|scope| {
+        let copies: Vec<Result<Vec<_>>> = thread::scope(|scope| {
             let threads: Vec<_> = (0..cores.min(sources.len())).map(|_| scope.spawn(copy_some)).collect();
             threads
                 .into_iter()

@@ -17,8 +17,8 @@
 //! ([`schema_block`](super::schema_block)), which may be long: who waits at the gate does so with patience that
 //! can end. What takes a transaction back does not wait: nothing of it was there for others.
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use planaria_base::limits::WORKERS_MAX;
+use planaria_base::sync::{Condvar, Mutex, MutexGuard, thread};
 use planaria_base::{Error, Result, SqlState, WorkerId};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::ThreadId;
@@ -178,9 +178,9 @@ impl Gate {
             while seat.inside.load(Ordering::SeqCst) {
                 looks += 1;
                 if looks < LOOKS_AWAKE {
-                    std::thread::yield_now();
+                    thread::yield_now();
                 } else if patience() {
-                    std::thread::sleep(NAP);
+                    thread::sleep(NAP);
                 } else {
                     self.open();
                     return false;
@@ -247,7 +247,7 @@ mod tests {
     fn a_schema_change_is_alone() {
         let gate = Gate::new();
         let (inside, changing, changes) = (AtomicU32::new(0), AtomicBool::new(false), AtomicU32::new(0));
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
                     let worker = gate.sit_down().expect("a seat");

@@ -138,7 +138,8 @@ impl Inputs {
     fn next_random(&mut self) -> u64 {
         if self.random == 0 {
             use std::hash::{BuildHasher, Hasher};
-            self.random = std::collections::hash_map::RandomState::new().build_hasher().finish() | 1;
+            let system = || std::collections::hash_map::RandomState::new().build_hasher().finish();
+            self.random = planaria_base::sync::entropy(system) | 1;
         }
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.random;

@@ -11,7 +11,7 @@
 //! checked under the old one is not looked at again.
 
 use super::snapshot::{Env, Routine, Snapshot};
-use parking_lot::Mutex;
+use planaria_base::sync::{Mutex, OnceLock};
 use planaria_base::{Error, ProcedureId, Result, RoleId};
 use planaria_catalog::{Object, Privileges, Requirement};
 use planaria_exec::Code;
@@ -19,7 +19,6 @@ use planaria_ir::{OpKind, Program};
 use planaria_sql::lower::{self, Lowered, ParamTypes};
 use planaria_storage::Header;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::OnceLock;
 
 /// What was found out about rights in one catalog version.
 pub(super) struct Permits {

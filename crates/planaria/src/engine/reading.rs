@@ -21,12 +21,12 @@
 use super::Engine;
 use super::session::{Block, LogAs, SessionCore};
 use super::snapshot::Snapshot;
+use planaria_base::sync::Mutex;
 use planaria_base::{CommitTs, Epoch, Error, Result, SqlState, WorkerId};
 use planaria_exec::Interrupt;
 use planaria_protocol::snapshot::ReaderTxn;
 use planaria_protocol::{Backoff, Conflict, Protocol, SnapshotReader};
 
-use parking_lot::Mutex;
 use planaria_sql::ast::{ObjectKind, OwnedObject, Statement, StatementKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;

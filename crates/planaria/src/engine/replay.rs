@@ -8,6 +8,7 @@ use super::Engine;
 use super::host::{Inputs, Recorded};
 use super::session::SessionCore;
 use crate::options::{OnRecovery, RecoveryProgress, RecoveryStage};
+use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
 use planaria_checkpoint::LoadProgress;
 use planaria_exec::Interrupt;
@@ -16,7 +17,7 @@ use planaria_protocol::Protocol;
 use planaria_recovery::{Progress, Replayer, Target, World};
 use planaria_storage::{IndexSet, KeyBuf, Table};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often the caller hears of progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(50);

@@ -8,7 +8,7 @@
 //! a run of [`RUN`] at a time: nobody sees them, so they need not be dense, and cores need not
 //! share the counter's cache line at every insert.
 
-use parking_lot::Mutex;
+use planaria_base::sync::Mutex;
 use planaria_base::{Error, Result, SequenceId, SqlState};
 use planaria_catalog::Sequence;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};

@@ -12,7 +12,7 @@ use crate::session::StatementResult;
 use crate::sink::RowSink;
 use crate::statement::{Done, Parsed};
 use crate::ticket::Ticket;
-use parking_lot::Mutex;
+use planaria_base::sync::Mutex;
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_protocol::Protocol;
 use planaria_sql::ast::copy::{Copy, CopySource};

@@ -11,6 +11,7 @@ use crate::stats::Memory;
 use crate::system::{Amount, Stock};
 use planaria_analysis::logging::{self, Logging};
 use planaria_analysis::regrow::Facts;
+use planaria_base::sync::OnceLock;
 use planaria_base::{ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, TableId};
 use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Procedure};
 use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta};
@@ -20,8 +21,8 @@ use planaria_sql::lower::{self, Lowered};
 use planaria_storage::table::{Table, TableSet};
 use planaria_storage::{ColumnSpec, Header, IndexSpec, OldUse, TableSpec};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 /// Snapshots made so far in this process.
 static MADE: AtomicU64 = AtomicU64::new(0);

@@ -12,7 +12,7 @@ use crate::row::Column;
 use crate::session::{PreparedCall, StatementResult, Submitted};
 use crate::sink::RowSink;
 use crate::ticket::Ticket;
-use parking_lot::Mutex;
+use planaria_base::sync::Mutex;
 use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, RoleId, SqlState, Type};
 use planaria_exec::Code;
 use planaria_ir::{OpKind, Program};

@@ -5,7 +5,7 @@
 //! database can be closed meanwhile.
 
 use super::snapshot::Snapshot;
-use parking_lot::Mutex;
+use planaria_base::sync::{Mutex, thread};
 use planaria_protocol::Closed;
 use planaria_storage::Header;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl<H: Header> Sweeper<H> {
         }
         drop(queue);
         let tasks = self.0.clone();
-        let thread = std::thread::Builder::new().name("sweeper".into());
+        let thread = thread::Builder::new().name("sweeper".into());
         if thread.spawn(move || work(&tasks)).is_err() {
             work(&self.0);
         }

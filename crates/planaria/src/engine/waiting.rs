@@ -20,12 +20,13 @@ use super::cancel::Cancel;
 use super::gate::{Gate, Patience};
 use super::session::{SessionCore, schema_changed};
 use super::snapshot::Snapshot;
+use planaria_base::sync::{Instant, thread};
 use planaria_base::{Error, Result, SqlState, WorkerId};
 use planaria_exec::Code;
 use planaria_protocol::{Protocol, Unclaimed, Wait};
 use planaria_storage::Header;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How a thread says that it is going to sleep: it runs what it is given.
 pub(crate) type Sleeper = fn(&mut dyn FnMut());
@@ -68,7 +69,7 @@ impl<P: Protocol> Engine<P> {
                 if cancelled {
                     return;
                 }
-                std::thread::sleep(left.min(TICK));
+                thread::sleep(left.min(TICK));
             }
             cancelled = inside && !self.gate.enter_patiently(worker, &mut || !nap.cancel.is_due());
         });

@@ -3,12 +3,12 @@
 use super::{LogView, Overview, device};
 use crate::engine::replay_engine;
 use crate::options::{Options, Scheme};
+use planaria_base::sync::Instant;
 use planaria_base::{Error, Result, SqlState};
 use planaria_log::Device;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// What [`verify`] found in a log that could be replayed.
 #[derive(Clone, Debug, Serialize)]

@@ -8,6 +8,7 @@
 
 use planaria_base::sync::atomic::{AtomicU64, Ordering, fence};
 use planaria_base::sync::spin_hint;
+use planaria_base::sync::thread;
 
 pub(super) const LOCKED: u64 = 1 << 63;
 pub(super) const ABSENT: u64 = 1 << 62;
@@ -72,7 +73,7 @@ impl VersionWord {
                 return;
             }
             looks += 1;
-            if looks > super::SPINS_MAX { std::thread::yield_now() } else { spin_hint() }
+            if looks > super::SPINS_MAX { thread::yield_now() } else { spin_hint() }
         }
     }
 

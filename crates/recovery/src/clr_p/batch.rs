@@ -2,13 +2,14 @@
 
 use super::graph::Graph;
 use crate::World;
+use planaria_base::sync::{Mutex, OnceLock};
 use planaria_base::{CommitTs, Datum, ProcedureId, Result, TableId};
 use planaria_log::{Batch as LogBatch, Effect, Keeping, RecordBody};
 use planaria_storage::Header;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
-use std::sync::{Arc, Mutex, OnceLock};
 
 /// Transactions that are decoded, prepared and dispatched at a time.
 pub(super) const CHUNK: usize = 1024;
@@ -92,13 +93,13 @@ impl Decode {
             };
             txns.push(Txn { ts: record.commit_ts, work, bytes });
         }
-        *self.done[chunk].lock().unwrap_or_else(|e| e.into_inner()) = txns;
+        *self.done[chunk].lock() = txns;
         Ok(())
     }
 
     /// All of them, in order.
     pub(super) fn take(&self) -> impl Iterator<Item = Txn> + '_ {
-        self.done.iter().flat_map(|d| std::mem::take(&mut *d.lock().unwrap_or_else(|e| e.into_inner())))
+        self.done.iter().flat_map(|d| std::mem::take(&mut *d.lock()))
     }
 }
 

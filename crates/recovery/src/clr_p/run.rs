@@ -8,13 +8,14 @@ use super::worker::{Ran, Worker};
 use crate::record::RECORDED_CORES;
 use crate::{Options, Progress, Report, Target, TaskKind, at};
 use planaria_analysis::paper::schedule::{Load, cores};
+use planaria_base::sync::{Condvar, Instant, Mutex, MutexGuard, thread};
 use planaria_base::{CommitTs, Error, Result};
 use planaria_log::{Batch as LogBatch, Batches, Call};
 use planaria_storage::Header;
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Batches under way at a time.
 const LIVE_MAX: usize = 3;
@@ -55,7 +56,7 @@ impl Phases {
 
 impl<H: Header> Shared<H> {
     fn lock(&self) -> MutexGuard<'_, State<H>> {
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
+        self.state.lock()
     }
 
     /// Works until `enough`, or an error; then answers with the state as it is.
@@ -74,7 +75,7 @@ impl<H: Header> Shared<H> {
             }
             let Some(task) = state.schedule.take() else {
                 let began = Instant::now();
-                state = self.changed.wait(state).unwrap_or_else(|e| e.into_inner());
+                self.changed.wait(&mut state);
                 state.phases.wait += began.elapsed();
                 continue;
             };
@@ -131,7 +132,7 @@ struct Stop<'a, H: Header>(&'a Shared<H>);
 
 impl<H: Header> Drop for Stop<'_, H> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if thread::panicking() {
             self.0.lock().error.get_or_insert_with(|| Error::internal("a thread of replay panicked"));
             self.0.changed.notify_all();
         }
@@ -155,7 +156,7 @@ pub(super) fn replay<T: Target>(
         phases: Phases::default(),
     };
     let shared = Shared { state: Mutex::new(state), changed: Condvar::new() };
-    let mut report = std::thread::scope(|scope| {
+    let mut report = thread::scope(|scope| {
         let shared = &shared;
         let _end = End(shared);
         for number in 1..threads {
@@ -187,7 +188,7 @@ pub(super) fn replay<T: Target>(
         }
         Ok::<Report, Error>(feed.report)
     })?;
-    let state = shared.state.into_inner().unwrap_or_else(|e| e.into_inner());
+    let state = shared.state.into_inner();
     report.load += state.phases.load;
     report.plan += state.phases.plan;
     report.execute += state.phases.execute;

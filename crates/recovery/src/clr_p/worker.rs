@@ -6,13 +6,13 @@ use super::host::{PartitionHash, SliceHost, hash_field, hash_int};
 use crate::at;
 use planaria_analysis::paper::slicing::Input;
 use planaria_base::clock::CommitClock;
+use planaria_base::sync::MutexGuard;
 use planaria_base::{Epoch, Error, IndexId, Result, SqlState, TableId, Type, WorkerId};
 use planaria_exec::{Context, Interrupt, Link, Machine, Slot};
 use planaria_log::{Effect, RowChange};
 use planaria_protocol::Protocol;
 use planaria_protocol::serial::SerialOn;
 use planaria_storage::{Header, IndexSet, KeyBuf, Table};
-use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Pieces between two commits: what was deleted is let go, and the reclaiming epoch may move on.
@@ -219,7 +219,7 @@ impl<H: Header> Worker<H> {
         met: &mut dyn FnMut(),
     ) -> Result<Ran> {
         let set = &batch.sets[block];
-        let cursor = set.cursors[part].lock().unwrap_or_else(|e| e.into_inner());
+        let cursor = set.cursors[part].lock();
         self.protocol.begin(&mut self.txn);
         self.clock.reset(Epoch(1));
         let ran = self.pieces(batch, block, part, cursor, met);
@@ -424,7 +424,7 @@ fn hash_change<H: Header>(batch: &Batch<H>, change: RowChange<'_>) -> Option<Par
 /// Where a part waits: whether what it waits for is done.
 pub(super) fn has_met<H: Header>(batch: &Batch<H>, block: usize, part: usize) -> bool {
     let set = &batch.sets[block];
-    let cursor = set.cursors[part].lock().unwrap_or_else(|e| e.into_inner());
+    let cursor = set.cursors[part].lock();
     let Some(split) = set.split.get(cursor.chunk).and_then(|s| s.get()) else { return true };
     match split.queues[part].get(cursor.next) {
         Some(entry) if entry.meet > 0 => split.meets[entry.meet as usize - 1].done.load(Ordering::SeqCst) > 0,

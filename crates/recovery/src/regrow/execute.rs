@@ -6,11 +6,12 @@
 
 use super::kernel::{Bank, HandsOver, Register, Surroundings};
 use super::layout::{Class, Layout};
-use super::planner::{Queues, out_of_place, poisoned};
+use super::planner::{Queues, out_of_place};
 use super::segment::{CHANGE, Chunk, Descriptor, PIECES_MAX, PUT, Segment, TAKE};
 use super::worker::{Worker, stopped};
 use super::{feed::unreadable, image};
 use crate::CompiledPiece;
+use planaria_base::sync::RwLockReadGuard;
 use planaria_base::{Error, IndexId, Result, SequenceId, Type};
 use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
 use planaria_ir::{Draw, Level};
@@ -18,7 +19,6 @@ use planaria_protocol::{Protocol, RowHandle};
 use planaria_storage::record::prefetch_bytes;
 use planaria_storage::{Header, KeyBuf};
 use std::ops::Range;
-use std::sync::RwLockReadGuard;
 
 /// How many pieces ahead operands are fetched.
 const OPERANDS_AHEAD: usize = 8;
@@ -39,10 +39,10 @@ pub(super) fn run<H: Header>(
     let class = layout.class_of(queues.start);
     let mut chunks = Vec::with_capacity(segment.parts.len());
     for part in &segment.parts {
-        chunks.push(part.chunk.read().map_err(|_| poisoned())?);
+        chunks.push(part.chunk.read());
     }
     for giver in segment.givers(class) {
-        chunks.push(segment.handed[giver].read().map_err(|_| poisoned())?);
+        chunks.push(segment.handed[giver].read());
     }
     let mut order = std::mem::take(&mut worker.order);
     order.clear();
@@ -61,7 +61,7 @@ pub(super) fn run<H: Header>(
         worker.sorter.sort(&mut order, sorted, in_order, place);
     }
     let mut handed = match layout.classes[class].gives {
-        true => Some(segment.handed[queues.start].write().map_err(|_| poisoned())?),
+        true => Some(segment.handed[queues.start].write()),
         false => None,
     };
     if let Some(chunk) = &mut handed {

@@ -7,12 +7,13 @@
 use super::layout::{Layout, SortKey};
 use super::segment::{Known, PIECES_MAX, Part, Segment};
 use crate::{World, at};
+use planaria_base::sync::RwLock;
 use planaria_base::{CommitTs, Error, ProcedureId, Result, SqlState, TableId};
 use planaria_log::{Batch, Batches, RawRecord};
 use planaria_storage::Header;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, RwLock};
 
 /// Transactions of the first segment after a new layout: the next ones are four times larger each, up
 /// to the size asked for. The first ones give the samples by which classes are divided.

@@ -34,13 +34,13 @@ mod worker;
 
 use crate::{Options, Progress, Report, Target, at};
 use feed::{Fed, Feed};
+use planaria_base::sync::{Instant, thread};
 use planaria_base::{CommitTs, Error, Result};
 use planaria_log::{Batch, Batches, RecordBody};
 use planaria_storage::Header;
 use schedule::{Schedule, Task};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
 use worker::{Times, Worker};
 
 /// Partitions of a class at most: enough for the threads there are, and for those of a simulation.
@@ -68,7 +68,7 @@ pub(crate) fn run<T: Target>(
     let threads = options.threads.max(1);
     let feed = Feed::new(batches, target.world(), plans, options.batch, threads)?;
     let schedule = Schedule::new(feed, threads, PARTITIONS, options.record_tasks);
-    let times = std::thread::scope(|scope| {
+    let times = thread::scope(|scope| {
         let others: Vec<_> = (1..threads)
             .map(|number| {
                 let schedule = &schedule;

@@ -38,7 +38,7 @@ pub(super) fn plan_part<H: Header>(worker: &mut Worker<H>, segment: &Segment<H>,
         numbers.resize(numbers.len().max(at + 1), usize::MAX);
         numbers[at] = number;
     }
-    let mut chunk = part.chunk.write().map_err(|_| poisoned())?;
+    let mut chunk = part.chunk.write();
     chunk.begin(layout.classes.len());
     let (pieces, bytes) = segment.so_far.expect(part.records.len());
     chunk.reserve(pieces, bytes);
@@ -70,11 +70,6 @@ pub(super) fn plan_part<H: Header>(worker: &mut Worker<H>, segment: &Segment<H>,
     worker.end_transaction(&layout.world.tables);
     chunk.divide(layout.queues, &mut worker.spare);
     Ok(())
-}
-
-#[cold]
-pub(super) fn poisoned() -> Error {
-    Error::internal("another thread of the recovery panicked")
 }
 
 /// Where pieces go.

@@ -18,14 +18,14 @@ use super::feed::{Fed, Feed};
 use super::layout::SortKey;
 use super::segment::{Chunk, Known, Segment};
 use crate::{Report, TaskKind, TaskRecord};
+use planaria_base::sync::{Condvar, Instant, Mutex, MutexGuard};
 use planaria_base::{CommitTs, Error};
 use planaria_log::Batch;
 use planaria_storage::Header;
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 /// Segments under way: one being executed, one being planned, one waiting. A thread alone gains nothing by
 /// planning ahead, and touches more memory.
@@ -153,7 +153,7 @@ impl<H: Header> Schedule<H> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<H>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// The first task that is ready, waiting for one if need be. `main`: the caller has the target.
@@ -168,7 +168,7 @@ impl<H: Header> Schedule<H> {
                 // Others may find one, too.
                 return (task, id);
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut state);
         }
     }
 
@@ -194,16 +194,16 @@ impl<H: Header> Schedule<H> {
             Fed::Barrier(batch, at) => state.barrier = Some((batch, at)),
             Fed::Segment(segment) => {
                 for part in &segment.parts {
-                    if let (Some(chunk), Ok(mut slot)) = (state.spare.pop(), part.chunk.write()) {
-                        *slot = chunk;
+                    if let Some(chunk) = state.spare.pop() {
+                        *part.chunk.write() = chunk;
                     }
                 }
                 for class in segment.layout.classes.iter().filter(|c| c.gives) {
                     for slot in &segment.handed[class.first_queue..][..class.partitions()] {
-                        if let (Some(mut chunk), Ok(mut slot)) = (state.spare_handed.pop(), slot.write()) {
+                        if let Some(mut chunk) = state.spare_handed.pop() {
                             // A queue without pieces is not executed, and hands over nothing.
                             chunk.begin(0);
-                            *slot = chunk;
+                            *slot.write() = chunk;
                         }
                     }
                 }
@@ -226,14 +226,15 @@ impl<H: Header> Schedule<H> {
 
     /// A part is planned.
     pub(super) fn planned(&self, segment: &Segment<H>, part: usize, id: Option<u32>, began: Instant) {
-        let (mut sizes, mut samples, mut pieces, mut operands) = (Vec::new(), Vec::new(), 0, 0);
-        if let Ok(mut chunk) = segment.parts[part].chunk.write() {
-            (pieces, operands) = (chunk.pieces.len() as u64, chunk.operands.len() as u64);
-            sizes.extend((0..segment.layout.queues).map(|queue| chunk.in_queues(queue..queue + 1).len()));
-            if segment.layout.samples {
-                samples.extend(chunk.samples[..segment.layout.classes.len()].iter_mut().map(std::mem::take));
-            }
+        let mut samples = Vec::new();
+        let mut chunk = segment.parts[part].chunk.write();
+        let (pieces, operands) = (chunk.pieces.len() as u64, chunk.operands.len() as u64);
+        let size = |queue| chunk.in_queues(queue..queue + 1).len();
+        let sizes: Vec<_> = (0..segment.layout.queues).map(size).collect();
+        if segment.layout.samples {
+            samples.extend(chunk.samples[..segment.layout.classes.len()].iter_mut().map(std::mem::take));
         }
+        drop(chunk);
         let mut state = self.lock();
         state.finish_record(id, began);
         let transactions = segment.parts[part].records.len() as u64;
@@ -269,9 +270,8 @@ impl<H: Header> Schedule<H> {
         began: Instant,
     ) {
         let mut samples = Vec::new();
-        if segment.layout.samples
-            && let Ok(mut chunk) = segment.handed[queues.start].write()
-        {
+        if segment.layout.samples {
+            let mut chunk = segment.handed[queues.start].write();
             samples.extend(chunk.samples.iter_mut().map(std::mem::take));
         }
         let mut state = self.lock();
@@ -320,7 +320,7 @@ impl<H: Header> Schedule<H> {
 
     /// What came of it, once every thread has stopped.
     pub(super) fn end(self) -> Result<(Report, CommitTs), (CommitTs, Error)> {
-        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.into_inner();
         match state.failure {
             Some(failure) => Err(failure),
             None => Ok((state.report, state.last)),
@@ -476,15 +476,11 @@ impl<H: Header> State<H> {
         while let Some(done) = self.under_way.pop_front_if(|u| u.is_done()) {
             let segment = &done.segment;
             for part in &segment.parts {
-                if let Ok(mut chunk) = part.chunk.write() {
-                    self.spare.push(std::mem::take(&mut chunk));
-                }
+                self.spare.push(std::mem::take(&mut part.chunk.write()));
             }
             for class in segment.layout.classes.iter().filter(|c| c.gives) {
                 for slot in &segment.handed[class.first_queue..][..class.partitions()] {
-                    if let Ok(mut chunk) = slot.write() {
-                        self.spare_handed.push(std::mem::take(&mut chunk));
-                    }
+                    self.spare_handed.push(std::mem::take(&mut slot.write()));
                 }
             }
             self.report.transactions += segment.transactions;

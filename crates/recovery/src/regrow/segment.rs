@@ -2,11 +2,11 @@
 
 use super::layout::{Layout, SortKey};
 use planaria_base::CommitTs;
+use planaria_base::sync::RwLock;
 use planaria_log::Batch;
 use planaria_storage::Header;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A piece, or an after-image, in a queue. What it needs lies in the chunk that it is of.

@@ -3,12 +3,12 @@
 use super::damaged;
 use super::threads::Team;
 use crate::{TaskKind, World};
+use planaria_base::sync::{Mutex, MutexGuard};
 use planaria_base::{IndexId, Result, TableId};
 use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::restore::Entries;
 use planaria_storage::{Header, KeyBuf};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 /// Entries that a thread puts in at a time.
 const PART: usize = 1 << 14;
@@ -70,10 +70,7 @@ pub(super) fn settle_and_build<H: Header>(
             Ok(())
         },
     )?;
-    let lists: Vec<_> = lists
-        .into_iter()
-        .map(|(index, list)| (index, list.into_inner().unwrap_or_else(PoisonError::into_inner)))
-        .collect();
+    let lists: Vec<_> = lists.into_iter().map(|(index, list)| (index, list.into_inner())).collect();
     let part = |(i, (_, list)): (usize, &(_, Entries))| {
         let len = list.len();
         (0..len).step_by(PART).map(move |from| (i, from..len.min(from + PART)))
@@ -103,6 +100,6 @@ pub(super) fn settle_and_build<H: Header>(
     Ok(())
 }
 
-fn lock(list: &Mutex<Entries>) -> std::sync::MutexGuard<'_, Entries> {
-    list.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(list: &Mutex<Entries>) -> MutexGuard<'_, Entries> {
+    list.lock()
 }

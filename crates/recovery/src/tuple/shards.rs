@@ -3,9 +3,9 @@
 //! Rows go by a word (the address of a record, or a location in the log). A row's latch is that of its
 //! shard: there are many more shards than threads, and a latch is held for the writing of one row.
 
+use planaria_base::sync::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const SHARDS: usize = 1 << 10;
 
@@ -25,7 +25,7 @@ impl<V> Shards<V> {
     #[inline]
     pub(super) fn latch(&self, word: u64) -> MutexGuard<'_, Rows<V>> {
         let shard = mixed(word) as usize & (SHARDS - 1);
-        self.0[shard].lock().unwrap_or_else(PoisonError::into_inner)
+        self.0[shard].lock()
     }
 
     /// Number of shards.
@@ -35,7 +35,7 @@ impl<V> Shards<V> {
 
     /// Takes the rows of a shard out.
     pub(super) fn take(&self, shard: usize) -> Rows<V> {
-        std::mem::take(&mut *self.0[shard].lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.0[shard].lock())
     }
 }
 

@@ -6,14 +6,14 @@ use super::shards::mixed;
 use super::{Worker, table};
 use crate::record::Recorder;
 use crate::{TaskKind, World, at};
+use planaria_base::sync::{Instant, Mutex, thread};
 use planaria_base::{CommitTs, Result};
 use planaria_log::{Batch, RawEffect};
 use planaria_storage::Header;
 use planaria_storage::reclaim::{Participant, Pinned};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Transactions that a thread takes at a time, at most.
 const CHUNK: usize = 256;
@@ -93,7 +93,7 @@ impl Team<'_> {
             }
             let began = Instant::now();
             work(state, i)?;
-            taken.lock().unwrap_or_else(PoisonError::into_inner).push((i, began.elapsed()));
+            taken.lock().push((i, began.elapsed()));
             Ok(())
         };
         let run = |number: usize, tell: &mut dyn FnMut(usize)| {
@@ -111,7 +111,7 @@ impl Team<'_> {
             }
         };
         let threads = self.threads.min(count).max(1);
-        let states = std::thread::scope(|scope| {
+        let states = thread::scope(|scope| {
             let run = &run;
             let others: Vec<_> = (1..threads).map(|n| scope.spawn(move || run(n, &mut |_| ()))).collect();
             let mine = run(0, tell);
@@ -119,7 +119,7 @@ impl Team<'_> {
                 others.into_iter().map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p)));
             std::iter::once(mine).chain(joined.collect::<Vec<_>>()).collect()
         });
-        let mut taken = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = taken.into_inner();
         taken.sort_unstable();
         self.recorder.stage(kind, taken.into_iter().map(|(_, took)| took));
         states
@@ -140,7 +140,7 @@ impl Team<'_> {
             chunks.len(),
             |_| (),
             |(), i| {
-                let mut shapes = chunks[i].lock().unwrap_or_else(PoisonError::into_inner);
+                let mut shapes = chunks[i].lock();
                 for (shape, record) in shapes.iter_mut().zip(i * chunk..) {
                     *shape = Shape::of(&batch.get(record))?;
                 }
@@ -202,12 +202,11 @@ impl Team<'_> {
                         mine[group as usize % groups].push((ts, batch.place_of(&effect)));
                     }
                 }
-                *dealt[i].lock().unwrap_or_else(PoisonError::into_inner) = mine;
+                *dealt[i].lock() = mine;
                 Ok(())
             })
         })?;
-        let dealt: Vec<Dealt> =
-            dealt.into_iter().map(|d| d.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
+        let dealt: Vec<Dealt> = dealt.into_iter().map(|d| d.into_inner()).collect();
         let done = self.each(TaskKind::Execute, groups, Busy::new, |busy, group| {
             busy.timed(|worker, pin| {
                 for &(ts, place) in dealt.iter().flat_map(|chunk| &chunk[group]) {

@@ -16,7 +16,7 @@
 //! memory models?*, MSPC 2012), so a reader that saw any store of a writer sees its lock too.
 
 use planaria_base::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-use planaria_base::sync::spin_hint;
+use planaria_base::sync::{spin_hint, thread};
 
 /// The attempt met a concurrent change: begin again at the root.
 #[derive(Debug)]
@@ -202,7 +202,7 @@ impl Backoff {
             }
             self.0 += 1;
         } else {
-            std::thread::yield_now();
+            thread::yield_now();
         }
     }
 }
