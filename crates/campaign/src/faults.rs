@@ -12,11 +12,11 @@
 //! newest group of commits before a crash, of which nothing else on disk says that it was complete.
 
 mod backup;
-mod crash;
+pub(crate) mod crash;
 mod damage;
 mod full;
 mod io_errors;
-mod setting;
+pub(crate) mod setting;
 mod storm;
 
 use planaria_sim::dice::Dice;
@@ -37,7 +37,7 @@ pub enum Outcome {
     Missed,
 }
 
-type Verdict = Result<Outcome, String>;
+pub(crate) type Verdict = Result<Outcome, String>;
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $variant:ident $name:literal $run:path, $cases:path;)*) => {
@@ -99,6 +99,8 @@ kinds! {
     Backup "backup" backup::backup, backup::cases;
     /// Power fails again and again under threads, with checkpoints, on a slow disk.
     Storm "storm" storm::storm, any;
+    /// Power fails under threads that take turns by seed.
+    Schedule "schedule" crate::schedule::strike, any;
 }
 
 impl std::fmt::Display for Kind {

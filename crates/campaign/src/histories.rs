@@ -13,11 +13,12 @@
 //! Half of the batches log to a simulated disk: after those the log is replayed, by a scheme drawn, and must
 //! lead to the same digests.
 
-mod client;
-mod program;
+pub(crate) mod client;
+pub(crate) mod program;
 
 use client::Client;
 use planaria::{Database, LogKind, Options, ProtocolKind, Result, Scheme};
+use planaria_base::sync::thread;
 use planaria_sim::dice::Dice;
 use planaria_sim::disk::{SimDisk, Survival};
 use planaria_sim::history::{History, Model, RowState, Transaction, Version};
@@ -136,7 +137,7 @@ struct Recorded {
 }
 
 /// The rows that a history begins with, written by transaction 1.
-fn fresh(db: &Database) -> Result<Model> {
+pub(crate) fn fresh(db: &Database) -> Result<Model> {
     db.execute_script(&format!(
         "BEGIN; DELETE FROM t;
          INSERT INTO t SELECT i, 65536 + i, i % 3, CASE WHEN i % 4 = 0 THEN i END
@@ -158,7 +159,7 @@ fn record(db: &Database, seed: u64, number: u64, threads: u64) -> Result<Recorde
     let each = 2 + dice.below(4);
     let ids = AtomicU32::new(2);
     let barrier = Barrier::new(threads as usize);
-    let outcomes: Vec<Result<(Vec<Transaction>, u64)>> = std::thread::scope(|scope| {
+    let outcomes: Vec<Result<(Vec<Transaction>, u64)>> = thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
             .map(|_| {
                 let (ids, barrier, seed) = (&ids, &barrier, dice.draw());
@@ -172,7 +173,7 @@ fn record(db: &Database, seed: u64, number: u64, threads: u64) -> Result<Recorde
                 })
             })
             .collect();
-        let join = |w: std::thread::ScopedJoinHandle<'_, _>| {
+        let join = |w: thread::ScopedJoinHandle<'_, _>| {
             w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         workers.into_iter().map(join).collect()
@@ -190,6 +191,15 @@ fn record(db: &Database, seed: u64, number: u64, threads: u64) -> Result<Recorde
 /// Checks one history, and what it left.
 fn check(db: &Database, recorded: Recorded) -> std::result::Result<(), String> {
     let Recorded { initial, history, .. } = recorded;
+    explain(db, initial, &history).map(drop)
+}
+
+/// One order explains a history that began with these rows, and leads to those that are there; which these are.
+pub(crate) fn explain(
+    db: &Database,
+    initial: Model,
+    history: &History,
+) -> std::result::Result<Model, String> {
     let model = history.check(initial).map_err(|violation| {
         let all: String = history.transactions().iter().map(|t| format!("\n  {t:?}")).collect();
         format!("{violation}\nall of it:{all}")
@@ -204,7 +214,7 @@ fn check(db: &Database, recorded: Recorded) -> std::result::Result<(), String> {
     }
     let expected: Vec<_> = model.rows().iter().map(|(key, row)| (*key, *row)).collect();
     match there == expected {
-        true => db.check().map_err(say),
+        true => db.check().map(|()| model).map_err(say),
         false => Err(format!("it leaves {there:?}, its transactions one after the other {expected:?}")),
     }
 }

@@ -1,6 +1,7 @@
 //! The campaign: faults strike a whole database, by seed, and what it promises is held against it.
 //!
 //! * [`faults`]: scripted and concurrent runs on a simulated disk that fails in every way the list there has.
+//! * [`schedule`]: threads that take turns by seed, on a disk that fails.
 //! * [`histories`]: random transactions on several threads, and whether one order explains what they saw.
 //!
 //! A case is a function of its kind, its seed and its number: what is printed of one that fails suffices to
@@ -11,4 +12,5 @@ pub mod faults;
 
 pub mod histories;
 mod model;
+pub mod schedule;
 mod script;

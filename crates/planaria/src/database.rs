@@ -8,7 +8,7 @@ use crate::role::Role;
 use crate::row::Rows;
 use crate::session::Session;
 use crate::stats::{CheckpointReport, Stats};
-use parking_lot::Mutex;
+use planaria_base::sync::Mutex;
 use planaria_base::{Error, Result, SqlState};
 use planaria_protocol::Protocol;
 use std::path::Path;
@@ -78,6 +78,13 @@ impl Database {
 
     pub(crate) fn in_memory_over<P: Protocol>(options: Options) -> Result<Database> {
         Ok(Database { engine: open_engine_over::<P>(None, options)?, pool: Mutex::new(Vec::new()) })
+    }
+
+    pub(crate) fn open_device_over<P: Protocol>(
+        device: Arc<dyn planaria_log::Device>,
+        options: Options,
+    ) -> Result<Database> {
+        Ok(Database { engine: open_engine_over::<P>(Some(device), options)?, pool: Mutex::new(Vec::new()) })
     }
 
     /// A database with this one's schema and rows, in memory of its own, that logs to a directory.

@@ -409,6 +409,14 @@ impl Options {
     pub fn in_memory_over<P: planaria_protocol::Protocol>(self) -> Result<Database> {
         Database::in_memory_over::<P>(self)
     }
+    /// The same on a device.
+    #[doc(hidden)]
+    pub fn open_device_over<P: planaria_protocol::Protocol>(
+        self,
+        device: Arc<dyn planaria_log::Device>,
+    ) -> Result<Database> {
+        Database::open_device_over::<P>(device, self)
+    }
     /// A database without a directory; gone when dropped.
     pub fn in_memory(self) -> Result<Database> {
         Database::in_memory_with(self)

@@ -137,6 +137,18 @@ pub struct Transaction {
     pub ops: Vec<Op>,
 }
 
+impl Transaction {
+    /// Whether it tried to write.
+    pub fn writes(&self) -> bool {
+        writes(&self.ops)
+    }
+}
+
+/// Whether one of these tries to write.
+pub fn writes(ops: &[Op]) -> bool {
+    !ops.iter().all(|op| matches!(op, Op::Get { .. } | Op::Scan { .. }))
+}
+
 /// The committed transactions of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct History {

@@ -2,8 +2,10 @@
 
 use super::program::{Do, Operation};
 use planaria::{Error, Result, Rows, Session, SqlState};
+use planaria_base::CommitTs;
+use planaria_base::sync::thread;
 use planaria_sim::dice::Dice;
-use planaria_sim::history::{By, Op, RowState, Transaction, Version};
+use planaria_sim::history::{By, Op, RowState, Transaction, Version, writes};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -14,6 +16,53 @@ pub struct Client<'a> {
     ids: &'a AtomicU32,
     committed: Vec<Transaction>,
     conflicts: u64,
+    /// It runs against [`SAID`](super::program::SAID), and may be cut short.
+    says: bool,
+    /// What was committed but not acknowledged when it was cut short.
+    doubt: Option<Doubt>,
+    /// What the transaction under way does.
+    under_way: Known,
+}
+
+/// A transaction that was committed in memory, and not acknowledged.
+pub struct Doubt {
+    id: u32,
+    ts: CommitTs,
+    drew: bool,
+    known: Known,
+}
+
+/// What is known of a transaction without its answer.
+#[derive(Default)]
+enum Known {
+    /// That it changes nothing.
+    #[default]
+    Nothing,
+    /// The operations of a call.
+    Program(Vec<Operation>, Version),
+    /// The keys of a call.
+    Copy(i64, i64, Version),
+    /// All of it.
+    All(Vec<Op>),
+}
+
+impl Doubt {
+    /// The number of the transaction.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// The transaction, which turned out to be there; `said` is what it wrote down. Nothing if it changed nothing.
+    pub fn resolve(self, said: &[i64]) -> Result<Option<Transaction>> {
+        let Doubt { id, ts, drew, known } = self;
+        let ops = match known {
+            Known::Nothing => return Ok(None),
+            Known::Program(program, version) => answers(&program, version, said)?,
+            Known::Copy(from, to, version) => copied(from, to, version, said.first().copied()),
+            Known::All(ops) => ops,
+        };
+        Ok(Some(Transaction { id, ts, drew, ops }))
+    }
 }
 
 /// Rows as (key, version).
@@ -26,8 +75,8 @@ fn pairs(rows: &Rows) -> Result<Seen> {
 fn pause(micros: i64) {
     match micros {
         0 => {}
-        1..20 => std::thread::yield_now(),
-        _ => std::thread::sleep(Duration::from_micros(micros as u64)),
+        1..20 => thread::yield_now(),
+        _ => thread::sleep(Duration::from_micros(micros as u64)),
     }
 }
 
@@ -80,7 +129,27 @@ fn is_conflict(error: &Error) -> bool {
 
 impl<'a> Client<'a> {
     pub fn new(session: Session, dice: Dice, ids: &'a AtomicU32) -> Client<'a> {
-        Client { session, dice, ids, committed: Vec::new(), conflicts: 0 }
+        let (committed, doubt, under_way) = (Vec::new(), None, Known::Nothing);
+        Client { session, dice, ids, committed, conflicts: 0, says: false, doubt, under_way }
+    }
+
+    /// Of a database that has [`SAID`](super::program::SAID), and may fail at any time. There is a pause behind each
+    /// operation.
+    pub fn saying(self) -> Client<'a> {
+        Client { says: true, ..self }
+    }
+
+    /// What is in doubt.
+    pub fn doubt(&mut self) -> Option<Doubt> {
+        self.doubt.take()
+    }
+
+    fn draw_some(&mut self, writes: bool) -> Vec<Operation> {
+        let mut program = Operation::draw_some(&mut self.dice, writes);
+        if self.says {
+            program.iter_mut().for_each(|op| op.pause = op.pause.max(1));
+        }
+        program
     }
 
     /// What was committed, and how many attempts were not.
@@ -91,10 +160,13 @@ impl<'a> Client<'a> {
     /// Runs one; an error is one that nobody expects.
     pub fn transaction(&mut self) -> Result<()> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        let before = self.session.last_commit();
+        self.under_way = Known::Nothing;
         let ops = match self.dice.below(100) {
             0..32 => self.program(id).map(Some),
             32..45 => self.copy(id).map(Some),
-            45..56 => self.single(id),
+            // It could not be said what became of it.
+            45..56 if !self.says => self.single(id),
             56..88 => self.block(id).map(Some),
             _ => self.reader().map(Some),
         };
@@ -113,65 +185,34 @@ impl<'a> Client<'a> {
                     self.session.execute("ROLLBACK", ())?;
                 }
             }
-            Err(error) => return Err(error),
+            Err(error) => {
+                if let Some((ts, drew)) = self.session.last_commit().filter(|now| before != Some(*now)) {
+                    self.doubt = Some(Doubt { id, ts, drew, known: std::mem::take(&mut self.under_way) });
+                }
+                return Err(error);
+            }
         }
         Ok(())
     }
 
     /// A call of the procedure that does anything.
     fn program(&mut self, id: u32) -> Result<Vec<Op>> {
-        let program = Operation::draw_some(&mut self.dice, true);
+        let program = self.draw_some(true);
         let numbers: Vec<i64> = program.iter().flat_map(Operation::numbers).collect();
-        let version = Version::new(id, 0).0;
-        let rows = self.session.call("program", (version as i64, numbers))?;
+        let version = Version::new(id, 0);
+        self.under_way = Known::Program(program.clone(), version);
+        let rows = self.session.call("program", (version.0 as i64, numbers))?;
         let log: Vec<i64> = rows[0].get(0)?;
-        let mut log = log.into_iter();
-        let mut ops = Vec::new();
-        for (n, op) in program.iter().enumerate() {
-            let version = Version(version + (n as u64 + 1) * 64);
-            let mut next = || log.next().ok_or_else(|| Error::internal("the answer is too short"));
-            let k = next()?;
-            let mut seen = Vec::new();
-            let is_one = matches!(op.what, Do::Insert | Do::Update | Do::Delete | Do::UpdateUndone);
-            for _ in 0..if is_one { 0 } else { k } {
-                seen.push((next()?, next()?));
-            }
-            let rows = || seen.iter().map(|(key, v)| (*key, Version(*v as u64))).collect::<Seen>();
-            match op.what {
-                Do::Insert | Do::Update | Do::Delete => one(op, version, k, &mut ops),
-                // Whether there was a row to update is not said, and nothing is left of it.
-                Do::UpdateUndone => {}
-                Do::UpdateGroups => {
-                    for (i, (key, tag)) in seen.iter().enumerate() {
-                        let version = Version(version.0 + i as u64);
-                        let row = RowState { version, group: op.group, tag: Some(*tag).filter(|t| *t >= 0) };
-                        ops.push(Op::Put { table: 0, key: *key, row });
-                    }
-                }
-                Do::DeleteGroups => {
-                    // In the order of the keys: none was shown twice.
-                    for (key, version) in rows() {
-                        ops.push(Op::Get { table: 0, by: By::Key, value: key, found: Some((key, version)) });
-                        ops.push(Op::Remove { table: 0, key });
-                    }
-                }
-                _ => ops.push(read(op, rows())),
-            }
-        }
-        Ok(ops)
+        answers(&program, version, &log)
     }
 
     /// A call whose effects a parallel replay can foresee.
     fn copy(&mut self, id: u32) -> Result<Vec<Op>> {
         let (from, to) = (self.dice.below(10) as i64, self.dice.below(10) as i64);
         let version = Version::new(id, 1);
+        self.under_way = Known::Copy(from, to, version);
         let rows = self.session.call("copy_row", (from, to, version.0 as i64))?;
-        let seen: Option<i64> = rows[0].get(0)?;
-        let found = seen.map(|v| (from, Version(v as u64)));
-        Ok(vec![
-            Op::Get { table: 0, by: By::Key, value: from, found },
-            Op::Put { table: 0, key: to, row: RowState { version, group: 1, tag: None } },
-        ])
+        Ok(copied(from, to, version, rows[0].get(0)?))
     }
 
     /// A statement of its own; none where it is refused.
@@ -192,7 +233,7 @@ impl<'a> Client<'a> {
 
     /// A transaction block.
     fn block(&mut self, id: u32) -> Result<Vec<Op>> {
-        let program = Operation::draw_some(&mut self.dice, true);
+        let program = self.draw_some(true);
         let mut ops = Vec::new();
         self.session.execute("BEGIN", ())?;
         for (n, op) in program.iter().enumerate() {
@@ -220,6 +261,10 @@ impl<'a> Client<'a> {
                 self.session.execute("RELEASE s", ())?;
             }
             pause(op.pause);
+        }
+        if self.says && writes(&ops) {
+            self.session.execute("INSERT INTO said VALUES ($1, '')", (i64::from(id),))?;
+            self.under_way = Known::All(ops.clone());
         }
         self.session.execute("COMMIT", ())?;
         Ok(ops)
@@ -254,7 +299,7 @@ impl<'a> Client<'a> {
 
     /// A block that reads a snapshot.
     fn reader(&mut self) -> Result<Vec<Op>> {
-        let program = Operation::draw_some(&mut self.dice, false);
+        let program = self.draw_some(false);
         let mut ops = Vec::new();
         self.session.execute("BEGIN READ ONLY", ())?;
         for op in &program {
@@ -280,4 +325,51 @@ fn one(op: &Operation, version: Version, answer: i64, ops: &mut Vec<Op>) {
             Op::Put { table: 0, key: op.a, row }
         }
     });
+}
+
+/// What a copy did that saw this version.
+fn copied(from: i64, to: i64, version: Version, seen: Option<i64>) -> Vec<Op> {
+    let found = seen.map(|v| (from, Version(v as u64)));
+    vec![
+        Op::Get { table: 0, by: By::Key, value: from, found },
+        Op::Put { table: 0, key: to, row: RowState { version, group: 1, tag: None } },
+    ]
+}
+
+/// What a program did that answered so.
+fn answers(program: &[Operation], version: Version, log: &[i64]) -> Result<Vec<Op>> {
+    let mut log = log.iter().copied();
+    let mut ops = Vec::new();
+    for (n, op) in program.iter().enumerate() {
+        let version = Version(version.0 + (n as u64 + 1) * 64);
+        let mut next = || log.next().ok_or_else(|| Error::internal("the answer is too short"));
+        let k = next()?;
+        let mut seen = Vec::new();
+        let is_one = matches!(op.what, Do::Insert | Do::Update | Do::Delete | Do::UpdateUndone);
+        for _ in 0..if is_one { 0 } else { k } {
+            seen.push((next()?, next()?));
+        }
+        let rows = || seen.iter().map(|(key, v)| (*key, Version(*v as u64))).collect::<Seen>();
+        match op.what {
+            Do::Insert | Do::Update | Do::Delete => one(op, version, k, &mut ops),
+            // Whether there was a row to update is not said, and nothing is left of it.
+            Do::UpdateUndone => {}
+            Do::UpdateGroups => {
+                for (i, (key, tag)) in seen.iter().enumerate() {
+                    let version = Version(version.0 + i as u64);
+                    let row = RowState { version, group: op.group, tag: Some(*tag).filter(|t| *t >= 0) };
+                    ops.push(Op::Put { table: 0, key: *key, row });
+                }
+            }
+            Do::DeleteGroups => {
+                // In the order of the keys: none was shown twice.
+                for (key, version) in rows() {
+                    ops.push(Op::Get { table: 0, by: By::Key, value: key, found: Some((key, version)) });
+                    ops.push(Op::Remove { table: 0, key });
+                }
+            }
+            _ => ops.push(read(op, rows())),
+        }
+    }
+    Ok(ops)
 }

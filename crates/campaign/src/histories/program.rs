@@ -205,6 +205,7 @@ pub const PROGRAM: &str = "
                 PERFORM pg_sleep(p_ops[n * 6] / 1000000.0);
             END IF;
         END LOOP;
+        -- said: array_to_string(p_log, ' ')
     END $$;
     CREATE PROCEDURE copy_row(p_from bigint, p_to bigint, p_version bigint, INOUT p_seen bigint DEFAULT NULL)
     LANGUAGE plpgsql AS $$
@@ -214,4 +215,19 @@ pub const PROGRAM: &str = "
         IF NOT FOUND THEN
             INSERT INTO t VALUES (p_to, p_version, 1, NULL);
         END IF;
+        -- said: coalesce(p_seen::text, '')
     END $$;";
+
+/// The same procedures, which also write down their answers. So after a crash that came before a client had its
+/// answer, it is known whether the transaction is there, and what it saw.
+pub fn saying() -> String {
+    let said = "INSERT INTO said VALUES (p_version / 65536, $1);";
+    let program = PROGRAM.lines().map(|line| match line.trim().strip_prefix("-- said: ") {
+        Some(answer) => said.replace("$1", answer) + "\n",
+        None => line.to_owned() + "\n",
+    });
+    SAID.to_owned() + &program.collect::<String>()
+}
+
+/// By the number of a transaction: numbers of its answer.
+pub const SAID: &str = "CREATE TABLE said (id bigint PRIMARY KEY, answer text NOT NULL);\n";
