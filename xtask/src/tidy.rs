@@ -89,6 +89,35 @@ const ROOMS: &[Room] = &[
     },
 ];
 
+/// What a simulation does not see (see `planaria_base::sync`), and must, where the engine waits.
+const WAITS: &[&str] = &[
+    "std::thread::spawn",
+    "std::thread::scope",
+    "std::thread::Builder",
+    "std::thread::sleep",
+    "std::thread::yield_now",
+    "std::thread::park",
+    "std::sync::Mutex",
+    "std::sync::RwLock",
+    "std::sync::Condvar",
+    "std::sync::OnceLock",
+    "std::sync::Barrier",
+    "std::sync::mpsc",
+    "std::time::Instant",
+    "std::time::{Duration, Instant",
+    "SystemTime::now",
+    "parking_lot::",
+];
+
+/// Whether the threads of a file are to be those of a simulation. (The locks of `storage` are held for moments in
+/// which nobody waits.)
+fn waits_simulated(path: &str) -> bool {
+    let rooms = ["log", "protocol", "checkpoint", "recovery", "planaria"];
+    rooms.iter().any(|room| path.starts_with(&format!("crates/{room}/src/")))
+        && !path.ends_with("tests.rs")
+        && !path.contains("/tests/")
+}
+
 const LINES_MAX: usize = 900;
 /// Files that may be longer, with the reason.
 const LONG_FILES: &[(&str, &str)] = &[];
@@ -205,6 +234,9 @@ fn sources(root: &Path, wrong: &mut Vec<String>) {
                 if !declared {
                     wrong.push(say("unsafe code in a room that does not declare it"));
                 }
+            }
+            if waits_simulated(&path) && WAITS.iter().any(|w| code.contains(w)) {
+                wrong.push(say("waits or asks for the time elsewhere than by planaria_base::sync"));
             }
             if code.contains("todo!(") || code.contains("unimplemented!(") {
                 wrong.push(say("unfinished"));

@@ -203,6 +203,8 @@ impl Case {
         let clients = 2 + self.dice.below(3);
         let checkpoints = self.dice.chance(60);
         let (ids, dice) = (&*self.ids, &mut self.dice);
+        let power_failed = || disk.power_failed();
+        let power_failed = &power_failed;
         thread::scope(|scope| {
             let clients: Vec<_> = (0..clients)
                 .map(|number| {
@@ -212,7 +214,7 @@ impl Case {
                             Ok(session) => session,
                             Err(error) => return (Vec::new(), None, Some(error)),
                         };
-                        let mut client = Client::new(session, dice, ids).saying();
+                        let mut client = Client::new(session, dice, ids).saying(power_failed);
                         let error = (0..each).find_map(|_| client.transaction().err());
                         let doubt = client.doubt();
                         (client.end().0, doubt, error)
@@ -260,7 +262,8 @@ impl Case {
 fn check(db: &Database, initial: &Model, seen: Seen) -> Checked<(Model, u64)> {
     db.check().map_err(say)?;
     let mut said = BTreeMap::new();
-    for row in &db.query("SELECT id, answer FROM said", ()).map_err(say)? {
+    let lost = |e| format!("the schema was acknowledged, and is lost: {}", say(e));
+    for row in &db.query("SELECT id, answer FROM said", ()).map_err(lost)? {
         let answer: String = row.get(1).map_err(say)?;
         let numbers =
             answer.split_whitespace().map(str::parse::<i64>).collect::<std::result::Result<Vec<_>, _>>();

@@ -87,6 +87,11 @@ fn a_backup_is_cut_short() {
 }
 
 #[test]
+fn power_fails_under_threads_that_take_turns() {
+    strike(Kind::Schedule, Extent { cases: 60, per_seed: 30, ..SPREAD });
+}
+
+#[test]
 fn power_fails_under_threads() {
     strike(Kind::Storm, Extent { cases: 12, per_seed: 4, ..SPREAD });
 }

@@ -16,6 +16,26 @@ fn a_seed_is_a_run() {
     }
 }
 
+/// As many cases as one likes: `PLANARIA_CASES=100000 cargo test -p planaria-campaign --test schedule`.
+#[test]
+fn what_is_acknowledged_stays_and_has_an_order() {
+    let cases = std::env::var("PLANARIA_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let (mut points, mut switches, mut transactions, mut wrong) = (0, 0, 0, 0);
+    for seed in 100..100 + cases {
+        let report = case(Subject::default(), seed);
+        (points, switches) = (points + report.points, switches + report.switches);
+        transactions += report.transactions;
+        if let Some(what) = report.violation {
+            println!("seed {seed}: {what} (trace {:016x})", report.trace);
+            wrong += 1;
+        }
+    }
+    println!(
+        "{cases} cases, {transactions} transactions, {points} points, {switches} switches, {wrong} wrong"
+    );
+    assert_eq!(wrong, 0);
+}
+
 /// The first seed that finds something, which has to find the same again.
 fn found(subject: Subject, cases: u64) -> Report {
     let wrong = |seed: &u64| case(subject, *seed).violation.is_some();

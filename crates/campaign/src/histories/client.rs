@@ -16,8 +16,8 @@ pub struct Client<'a> {
     ids: &'a AtomicU32,
     committed: Vec<Transaction>,
     conflicts: u64,
-    /// It runs against [`SAID`](super::program::SAID), and may be cut short.
-    says: bool,
+    /// It runs against [`SAID`](super::program::SAID), and may be cut short: whether it was.
+    says: Option<&'a (dyn Fn() -> bool + Sync)>,
     /// What was committed but not acknowledged when it was cut short.
     doubt: Option<Doubt>,
     /// What the transaction under way does.
@@ -130,13 +130,13 @@ fn is_conflict(error: &Error) -> bool {
 impl<'a> Client<'a> {
     pub fn new(session: Session, dice: Dice, ids: &'a AtomicU32) -> Client<'a> {
         let (committed, doubt, under_way) = (Vec::new(), None, Known::Nothing);
-        Client { session, dice, ids, committed, conflicts: 0, says: false, doubt, under_way }
+        Client { session, dice, ids, committed, conflicts: 0, says: None, doubt, under_way }
     }
 
-    /// Of a database that has [`SAID`](super::program::SAID), and may fail at any time. There is a pause behind each
-    /// operation.
-    pub fn saying(self) -> Client<'a> {
-        Client { says: true, ..self }
+    /// Of a database that has [`SAID`](super::program::SAID), and may fail at any time: whether it has. There is a
+    /// pause behind each operation.
+    pub fn saying(self, failed: &'a (dyn Fn() -> bool + Sync)) -> Client<'a> {
+        Client { says: Some(failed), ..self }
     }
 
     /// What is in doubt.
@@ -146,7 +146,7 @@ impl<'a> Client<'a> {
 
     fn draw_some(&mut self, writes: bool) -> Vec<Operation> {
         let mut program = Operation::draw_some(&mut self.dice, writes);
-        if self.says {
+        if self.says.is_some() {
             program.iter_mut().for_each(|op| op.pause = op.pause.max(1));
         }
         program
@@ -166,7 +166,7 @@ impl<'a> Client<'a> {
             0..32 => self.program(id).map(Some),
             32..45 => self.copy(id).map(Some),
             // It could not be said what became of it.
-            45..56 if !self.says => self.single(id),
+            45..56 if self.says.is_none() => self.single(id),
             56..88 => self.block(id).map(Some),
             _ => self.reader().map(Some),
         };
@@ -177,6 +177,10 @@ impl<'a> Client<'a> {
                 let Some((ts, drew)) = self.session.last_commit() else {
                     return Err(Error::internal("a commit without a place"));
                 };
+                // Reads go on when nothing can be written any more; what they saw then need not stay.
+                if matches!(self.under_way, Known::Nothing) && self.says.is_some_and(|failed| failed()) {
+                    return Ok(());
+                }
                 self.committed.push(Transaction { id, ts, drew, ops });
             }
             Err(error) if is_conflict(&error) => {
@@ -262,7 +266,7 @@ impl<'a> Client<'a> {
             }
             pause(op.pause);
         }
-        if self.says && writes(&ops) {
+        if self.says.is_some() && writes(&ops) {
             self.session.execute("INSERT INTO said VALUES ($1, '')", (i64::from(id),))?;
             self.under_way = Known::All(ops.clone());
         }

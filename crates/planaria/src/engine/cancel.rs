@@ -6,11 +6,12 @@
 //! then ([`Session::ends_by`](crate::Session::ends_by)).
 
 use super::session::SessionCore;
+use planaria_base::sync::Instant;
 use planaria_base::{Error, Result, SqlState};
 use planaria_protocol::Protocol;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// See the module's head.
 pub(super) struct Cancel {

@@ -18,7 +18,7 @@ use super::sequence::SequenceState;
 use super::snapshot::Snapshot;
 use crate::options::{LoadedCheckpoint, Options};
 use crate::stats::{CheckpointReport, CheckpointStats};
-use planaria_base::sync::MutexGuard;
+use planaria_base::sync::{MutexGuard, thread};
 use planaria_base::{Epoch, Error, Result, SequenceId, SqlState, TableId, WorkerId};
 use planaria_catalog::Catalog;
 use planaria_checkpoint::{
@@ -239,7 +239,7 @@ impl<P: Protocol> Engine<P> {
             && self.checkpoints_awaited.load(Ordering::Relaxed) == 0
             && due() < share
         {
-            std::thread::sleep(PAUSE_MAX);
+            thread::sleep(PAUSE_MAX);
         }
     }
 

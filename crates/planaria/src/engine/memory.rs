@@ -15,11 +15,12 @@
 use super::snapshot::Snapshot;
 use crate::system::Stock;
 use planaria_base::limits::WORKERS_MAX;
+use planaria_base::sync::OnceLock;
 use planaria_base::{Error, Result, SqlState, WorkerId};
 use planaria_log::Log;
 use planaria_storage::Header;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 /// Bytes that a session takes before it looks again, at most.
 const STEP_MAX: u64 = 1 << 20;
