@@ -338,7 +338,7 @@ impl Session {
     /// When statements that are begun from now on end with 57014, whatever `statement_timeout` says; `None`: when
     /// that says.
     pub fn ends_by(&mut self, deadline: Option<Instant>) {
-        self.api.ends_by(deadline);
+        self.api.ends_by(deadline.map(Into::into));
     }
 
     /// 57014 where the statement under way is to end: for whoever does a part of it.
