@@ -5,7 +5,7 @@
 #   tests/sanitizers/run.sh miri       the unsafe room (storage) under Miri: Stacked Borrows, uninitialised memory, races
 #   tests/sanitizers/run.sh address    AddressSanitizer: storage, protocol, exec, recovery, log
 #   tests/sanitizers/run.sh thread     ThreadSanitizer: the stress tests of storage, protocol, log, and the engine
-#   tests/sanitizers/run.sh memcheck   valgrind's memcheck, with the stable toolchain: storage
+#   tests/sanitizers/run.sh memcheck   valgrind's memcheck, with the stable toolchain: storage, protocol
 #   tests/sanitizers/run.sh fuzz [SECONDS]  libFuzzer on SQL text, messages, files
 #
 # Miri, the sanitizers and libFuzzer need a nightly toolchain: `rustup toolchain install nightly -c miri -c rust-src`,
@@ -63,9 +63,13 @@ under() { # SANITIZER ROOMS...
 
 under_memcheck() {
     command -v valgrind >/dev/null || { skipped+=("memcheck: no valgrind"); return; }
-    check "storage under memcheck" env PROPTEST_CASES=8 \
-        CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=9 --fair-sched=yes" \
-        cargo test --target "$target" -p planaria-storage --lib
+    local memcheck=(env PROPTEST_CASES=8 RUSTFLAGS="--cfg blocks_apart"
+        CARGO_INCREMENTAL=0 CARGO_TARGET_DIR="$targets/memcheck"
+        CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=9 --fair-sched=yes"
+        cargo test --target "$target")
+    check "storage under memcheck" "${memcheck[@]}" -p planaria-storage --lib
+    # The stress tests are for ThreadSanitizer: memcheck runs one thread at a time.
+    check "protocol under memcheck" "${memcheck[@]}" -p planaria-protocol --lib --tests -- --skip stress
 }
 
 fuzzed() { # SECONDS
