@@ -105,7 +105,7 @@ impl Shard {
     }
 
     #[inline]
-    fn allocate(&self, class: u8) -> *mut u64 {
+    fn allocate(self: &Arc<Self>, class: u8) -> *mut u64 {
         let mut inner = self.lock();
         let bytes = class_words(class) * 8;
         self.account(&inner, bytes as i64);
@@ -127,7 +127,7 @@ impl Shard {
 
     #[cold]
     #[inline(never)]
-    fn open_chunk(&self, inner: &mut ShardInner) {
+    fn open_chunk(self: &Arc<Self>, inner: &mut ShardInner) {
         // What is left of the old chunk (less than the largest class) serves smaller classes.
         while inner.fresh_bytes >= 8 {
             let mut class = class_of((inner.fresh_bytes / 8).min(CLASS_WORDS_MAX));
@@ -144,8 +144,10 @@ impl Shard {
             inner.fresh_bytes -= class_words(class) * 8;
         }
         let chunk = chunk::map(!inner.chunks.is_empty());
+        // A pointer of the count's, not of a reference to what is counted: `retire` counts by it.
+        let shard = Arc::as_ptr(self);
         // SAFETY: a fresh chunk, large enough and aligned for its head.
-        unsafe { chunk.cast::<ChunkHead>().write(ChunkHead { shard: self }) };
+        unsafe { chunk.cast::<ChunkHead>().write(ChunkHead { shard }) };
         inner.chunks.push(chunk);
         // SAFETY: the head is smaller than the chunk.
         inner.fresh = unsafe { chunk.add(size_of::<ChunkHead>()) };
