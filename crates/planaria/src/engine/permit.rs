@@ -10,7 +10,7 @@
 //! So rights are data that belongs to a catalog version: a GRANT makes a new one, and what was compiled and
 //! checked under the old one is not looked at again.
 
-use super::snapshot::{Env, Routine, Snapshot};
+use super::snapshot::{Env, Routine, Snapshot, no_procedure};
 use planaria_base::sync::{Mutex, OnceLock};
 use planaria_base::{Error, ProcedureId, Result, RoleId};
 use planaria_catalog::{Object, Privileges, Requirement};
@@ -131,7 +131,7 @@ impl<H: Header> Snapshot<H> {
     /// A routine that asks for its rights, compiled when first asked for.
     pub(super) fn guarded_routine(&self, id: ProcedureId) -> Result<&Routine> {
         let cell = self.permits.guarded.get(id.index());
-        let cell = cell.ok_or_else(|| Error::internal(format!("there is no procedure {id}")))?;
+        let cell = cell.ok_or_else(|| no_procedure(id))?;
         let make = || {
             let plain = self.routine(id)?;
             let number = |r: &Requirement| self.number(r);

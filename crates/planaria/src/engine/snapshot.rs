@@ -260,9 +260,10 @@ fn table_meta(table: &planaria_catalog::Table) -> Result<Arc<TableMeta>> {
     Ok(Arc::new(TableMeta::new(table.name.clone(), columns, indexes)?))
 }
 
+/// Definitions name none that is not there; a log that was forged may.
 #[cold]
-fn no_procedure(id: ProcedureId) -> Error {
-    Error::internal(format!("there is no procedure {id}"))
+pub(super) fn no_procedure(id: ProcedureId) -> Error {
+    Error::corrupted(format!("the log calls procedure {id}, which there is not"))
 }
 
 /// `name(integer,text)`, as PostgreSQL names a routine in contexts.

@@ -76,7 +76,7 @@ impl SiloTxn {
             self.nodes.add(node);
             return Ok(None);
         };
-        match self.follow(index, id, key.words(), Ptr::from_word(word), arena)? {
+        match self.follow(index, id, key.words(), Ptr::from_word(word), false, arena)? {
             Followed::Row(row) => Ok(Some(row)),
             Followed::Nothing => Ok(None),
             // It holds the entry until commit, unless that was an early one of somebody who aborts:
@@ -85,11 +85,12 @@ impl SiloTxn {
                 self.nodes.add(node);
                 Ok(None)
             }
-            Followed::Stale => self.look_again(index, id, key.words(), word, arena),
+            Followed::Stale => self.look_again(index, id, key.words(), word, false, arena),
         }
     }
 
-    /// The row that an entry leads to.
+    /// The row that an entry leads to. `lenient`: as [`Protocol::scan_leniently`](crate::Protocol::scan_leniently)
+    /// says.
     #[inline]
     fn follow(
         &mut self,
@@ -97,6 +98,7 @@ impl SiloTxn {
         id: IndexId,
         key: &[u64],
         record: Ptr,
+        lenient: bool,
         arena: &mut Arena,
     ) -> Result<Followed, Conflict> {
         if !self.writes.is_empty()
@@ -111,11 +113,13 @@ impl SiloTxn {
         match read_record(record, self.participant.pinned(), arena)? {
             Seen::Row(version, image) => {
                 let matches = has_key(index, id, image.words(arena), key, &mut self.other_key);
-                let handle = self.push_access(record, version);
+                let handle = self.push_access(record, if lenient { version | LENIENT } else { version });
                 Ok(if matches { Followed::Row(Row { handle, image }) } else { Followed::Stale })
             }
             Seen::Placeholder(version) => {
-                self.push_access(record, version);
+                if !lenient {
+                    self.push_access(record, version);
+                }
                 Ok(Followed::Nothing)
             }
             Seen::Dead => Ok(Followed::Stale),
@@ -157,20 +161,25 @@ impl SiloTxn {
         id: IndexId,
         key: &[u64],
         mut stale: u64,
+        lenient: bool,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
         loop {
             let (found, node) = index.tree().get(self.participant.pinned(), key);
             match found.filter(|word| *word != stale) {
                 None => {
-                    self.nodes.add(node);
+                    if !lenient {
+                        self.nodes.add(node);
+                    }
                     return Ok(None);
                 }
-                Some(word) => match self.follow(index, id, key, Ptr::from_word(word), arena)? {
+                Some(word) => match self.follow(index, id, key, Ptr::from_word(word), lenient, arena)? {
                     Followed::Row(row) => return Ok(Some(row)),
                     Followed::Nothing => return Ok(None),
                     Followed::GivenUp => {
-                        self.nodes.add(node);
+                        if !lenient {
+                            self.nodes.add(node);
+                        }
                         return Ok(None);
                     }
                     // Each turn means that another transaction committed in between.
@@ -260,7 +269,7 @@ impl SiloTxn {
             }
             key.set_words(words);
             let key = std::mem::take(key);
-            let found = self.look_again(index, id, key.words(), word, arena);
+            let found = self.look_again(index, id, key.words(), word, lenient, arena);
             self.key = key;
             if let Some(row) = found? {
                 return Ok(Some(row));
