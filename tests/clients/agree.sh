@@ -30,8 +30,8 @@ agree() { # NAME COMMAND...
 
 [ "${1:-}" = bless ] && bless=yes
 python=${PYTHON:-python3}
-for driver in psycopg sqlalchemy asyncpg; do
-    "$python" -c "import $driver" 2>/dev/null && agree $driver "$python" "$here/${driver}_agree.py"
+for script in psycopg sqlalchemy sqlalchemy_schema alembic django asyncpg; do
+    "$python" -c "import ${script%_schema}" 2>/dev/null && agree $script "$python" "$here/${script}_agree.py"
 done
 "$python" -c "import psycopg" 2>/dev/null && agree psql_completion "$python" "$here/psql_completion.py"
 # Sizes, names, ports and the widths that follow from them are each server's own.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Drivers and tools of PostgreSQL against a server of this build: psql, pgbench, psycopg, asyncpg, SQLAlchemy,
-# node-postgres, JDBC; in the clear and encrypted, with passwords; their answers held against PostgreSQL's
+# Alembic, Django, node-postgres, JDBC; in the clear and encrypted, with passwords; their answers held against PostgreSQL's
 # (agree/). What is not installed is fetched by its own package manager into a directory that is thrown away;
 # what cannot be had is named.
 set -uo pipefail
@@ -68,11 +68,13 @@ else
     skipped+=(pgbench)
 fi
 if command -v python3 >/dev/null && python3 -m venv "$work/venv" >/dev/null 2>&1; then
-    for driver in psycopg asyncpg sqlalchemy; do
+    for driver in psycopg asyncpg sqlalchemy alembic django; do
         package=$driver
         [ $driver = psycopg ] && package="psycopg[binary]"
+        # What inspectdb prints differs between versions.
+        [ $driver = django ] && package="django==5.2.*"
         if "$work/venv/bin/pip" install -q "$package" >/dev/null 2>&1; then
-            [ $driver = sqlalchemy ] || run $driver "$work/venv/bin/python" "$here/${driver}_client.py"
+            [ -f "$here/${driver}_client.py" ] && run $driver "$work/venv/bin/python" "$here/${driver}_client.py"
         else
             skipped+=($driver)
         fi

@@ -20,6 +20,11 @@ pub const TURNS_PER_CHECK: u32 = 4096;
 pub const CHECKS_BEFORE_SNAPSHOT: u32 = 16;
 /// Deepest nesting of expressions and blocks in a SQL text.
 pub const NESTING_MAX: usize = 256;
+/// Operands up to which a chain of one operator (`a + b + ...`), or of UNION, nests to the left. What follows is a
+/// list beside it: nobody recurses over it.
+pub const CHAIN_NESTING_MAX: usize = 32;
+/// Operands of a chain, of operators other than AND and OR, or of UNION.
+pub const CHAIN_OPERANDS_MAX: usize = 16_384;
 /// Deepest nesting of the blocks of a program: of conditions, loops and what expressions and conjuncts become.
 /// Whoever walks a program recurses, on stacks of 2 MiB at least.
 pub const BLOCKS_MAX: usize = 2000;
@@ -45,6 +50,7 @@ pub const NUMERIC_DIGITS_WORD: u32 = 18;
 pub const ATTEMPTS_MAX: u32 = 1_000;
 
 const _: () = assert!(4 * TEXT_BYTES_MAX <= ARENA_BYTES_MAX, "a text and a copy with room to grow");
+const _: () = assert!(CHAIN_NESTING_MAX < NESTING_MAX, "a chain is no reason to nest too deeply");
 const _: () = assert!(NUMERIC_SCALE_MAX < 256, "a packed numeric keeps its scale in 8 bits");
 const _: () = assert!(WORKERS_MAX <= u16::MAX as usize, "a worker id is 16 bits");
 const _: () = assert!(INDEX_KEY_BYTES_MAX < u16::MAX as usize, "a key length is 16 bits");

@@ -10,12 +10,14 @@
 //! replaced procedure is a new id under the old name, so that a log entry names the definition it
 //! ran with. Replaced procedure versions stay in `procedures` with `current = false`.
 
+mod comments;
 pub mod oids;
 pub mod reg;
 mod rights;
 mod role;
 pub mod system;
 
+pub use comments::{Comment, Commented};
 pub use oids::Oids;
 pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights};
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
@@ -54,6 +56,12 @@ pub struct Catalog {
     /// Rights on the database.
     #[serde(default)]
     pub database_rights: Rights,
+    /// COMMENT ON SCHEMA public
+    #[serde(default = "Catalog::first_schema_comment")]
+    pub schema_comment: Option<String>,
+    /// COMMENT ON DATABASE
+    #[serde(default)]
+    pub database_comment: Option<String>,
     /// OIDs of what is above.
     #[serde(default)]
     pub oids: Oids,
@@ -72,6 +80,8 @@ impl Default for Catalog {
             roles: Catalog::first_roles(),
             schema_rights: Rights::default(),
             database_rights: Rights::default(),
+            schema_comment: Catalog::first_schema_comment(),
+            database_comment: None,
             oids: Oids::default(),
         }
     }
@@ -99,6 +109,9 @@ pub struct Table {
     /// Owner, and what was granted.
     #[serde(default)]
     pub rights: Rights,
+    /// COMMENT ON
+    #[serde(default)]
+    pub comment: Option<String>,
 }
 
 /// A column.
@@ -114,6 +127,9 @@ pub struct Column {
     pub default: ColumnDefault,
     /// The hidden row id: not part of `*`, cannot be named.
     pub hidden: bool,
+    /// COMMENT ON
+    #[serde(default)]
+    pub comment: Option<String>,
 }
 
 /// What a missing value becomes.
@@ -145,6 +161,35 @@ pub struct Index {
     pub unique: bool,
     /// Made by a UNIQUE or PRIMARY KEY constraint of the same name.
     pub constraint: bool,
+    /// How the columns were said to be ordered; empty where nothing was said. Shown, and of no other
+    /// consequence: an index is read in both directions.
+    #[serde(default)]
+    pub orders: Vec<KeyOrder>,
+    /// COMMENT ON INDEX
+    #[serde(default)]
+    pub comment: Option<String>,
+    /// COMMENT ON CONSTRAINT
+    #[serde(default)]
+    pub constraint_comment: Option<String>,
+}
+
+/// How a column of an index was said to be ordered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyOrder {
+    /// The operator class, if it is not the type's own.
+    pub class: Option<String>,
+    /// DESC
+    pub descending: bool,
+    /// NULLS FIRST
+    pub nulls_first: bool,
+}
+
+impl Index {
+    /// An index without a comment, its columns in ascending order.
+    pub fn new(name: String, columns: Vec<ColumnId>, unique: bool, constraint: bool) -> Index {
+        let (comment, constraint_comment) = (None, None);
+        Index { name, columns, unique, constraint, orders: Vec::new(), comment, constraint_comment }
+    }
 }
 
 /// A CHECK constraint.
@@ -154,6 +199,9 @@ pub struct Check {
     pub name: String,
     /// Expression over the table's columns, as text.
     pub expression: String,
+    /// COMMENT ON
+    #[serde(default)]
+    pub comment: Option<String>,
 }
 
 /// What happens to referencing rows.
@@ -186,6 +234,24 @@ pub struct ForeignKey {
     pub on_delete: ReferentialAction,
     /// ON UPDATE
     pub on_update: ReferentialAction,
+    /// Whether its check can wait.
+    #[serde(default)]
+    pub check: CheckTime,
+    /// COMMENT ON
+    #[serde(default)]
+    pub comment: Option<String>,
+}
+
+/// When a foreign key is checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CheckTime {
+    /// At the end of each statement.
+    #[default]
+    NotDeferrable,
+    /// The same: DEFERRABLE INITIALLY IMMEDIATE. `SET CONSTRAINTS .. DEFERRED` is refused for it.
+    Deferrable,
+    /// When the transaction commits, unless SET CONSTRAINTS says otherwise: DEFERRABLE INITIALLY DEFERRED.
+    Deferred,
 }
 
 /// A sequence. Its current value is not a definition; the engine keeps it.
@@ -212,6 +278,9 @@ pub struct Sequence {
     /// Owner, and what was granted.
     #[serde(default)]
     pub rights: Rights,
+    /// COMMENT ON
+    #[serde(default)]
+    pub comment: Option<String>,
 }
 
 /// A view.
@@ -226,6 +295,12 @@ pub struct View {
     /// Owner, and what was granted.
     #[serde(default)]
     pub rights: Rights,
+    /// COMMENT ON
+    #[serde(default)]
+    pub comment: Option<String>,
+    /// COMMENT ON COLUMN, by name.
+    #[serde(default)]
+    pub column_comments: BTreeMap<String, String>,
 }
 
 /// Language of a routine's body.
@@ -326,6 +401,9 @@ pub struct Procedure {
     /// Owner, and what was granted.
     #[serde(default)]
     pub rights: Rights,
+    /// COMMENT ON
+    #[serde(default)]
+    pub comment: Option<String>,
 }
 
 impl Catalog {

@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, HashSet};
 /// OID of the role that a database is made with.
 pub const SUPERUSER_OID: Oid = 10;
 
+/// OID of the database: that of `postgres` in PostgreSQL.
+pub const DATABASE_OID: Oid = 5;
+
 /// Something that has an OID.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Object {

@@ -44,6 +44,9 @@ pub struct Role {
     pub valid_until: Option<i64>,
     /// Roles it is a member of.
     pub member_of: Vec<Membership>,
+    /// COMMENT ON
+    #[serde(default)]
+    pub comment: Option<String>,
 }
 
 /// A role's membership in another.
@@ -74,6 +77,7 @@ impl Role {
             verifier: None,
             valid_until: None,
             member_of: Vec::new(),
+            comment: None,
         }
     }
 

@@ -62,6 +62,11 @@ questions! {
     RuleDef "rule.def" (I) -> T;
     /// Whether an object is found by its bare name; the second argument says which catalog it is in.
     IsVisible "visible" (I, I) -> B;
+    /// The comment on an object: its oid, the name of the catalog that it is in (empty: any), the
+    /// number of a column or 0.
+    Comment "comment" (I, T, I) -> T;
+    /// What an object is, in words: the oid of its catalog, its own, the number of a column or 0.
+    Describe "describe" (I, I, I) -> T;
     /// Name of a role.
     RoleName "role.name" (I) -> T;
     /// The sequence behind a column, as a qualified name.

@@ -10,7 +10,7 @@ use crate::row::{Column, Rows};
 use crate::session::Session;
 use crate::sink::RowSink;
 use crate::ticket::Ticket;
-use planaria_base::{Result, RoleId, Type};
+use planaria_base::{Error, Result, RoleId, SqlState, Type};
 use planaria_sql::ast;
 pub use planaria_sql::ast::copy::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};
 use std::borrow::Cow;
@@ -84,6 +84,11 @@ impl Parsed {
     /// Where it begins in its text, in bytes.
     pub fn position(&self) -> usize {
         self.statement.position as usize
+    }
+    /// 42P02 for who has no parameters to give it: of the first `$n` in it.
+    pub fn without_parameters(&self) -> Error {
+        let (n, position) = self.statement.first_parameter().unwrap_or((1, self.statement.position));
+        Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${n}")).at(position)
     }
 }
 

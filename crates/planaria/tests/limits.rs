@@ -34,7 +34,6 @@ fn deep(n: usize) -> Vec<(&'static str, String)> {
         ("NOT", format!("SELECT {}", nest(n, "NOT ", "true", ""))),
         ("signs", format!("SELECT {}", nest(n, "- ", "1", ""))),
         ("casts", format!("SELECT 1{}", "::int".repeat(n))),
-        ("sums", format!("SELECT 1{}", " + 1".repeat(n))),
         ("IS NULL", format!("SELECT 1{}", " IS NULL".repeat(n))),
         ("COLLATE", format!("SELECT 'a'{}", " COLLATE \"C\"".repeat(n))),
         ("functions", format!("SELECT {}", nest(n, "abs(", "1", ")"))),
@@ -46,8 +45,7 @@ fn deep(n: usize) -> Vec<(&'static str, String)> {
         ("FROM", format!("SELECT * FROM {}", nest(n, "(SELECT * FROM ", "t", ") AS x"))),
         ("joins", format!("SELECT 1 FROM t{}", " CROSS JOIN t AS t".repeat(n))),
         ("joins in parentheses", format!("SELECT 1 FROM {}", nest(n, "(", "t", " CROSS JOIN t AS u)"))),
-        ("UNION", format!("SELECT 1{}", " UNION SELECT 1".repeat(n))),
-        ("UNION ALL", format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(n))),
+        ("EXCEPT", format!("SELECT 1{}", " EXCEPT SELECT 1".repeat(n))),
         ("UNION in parentheses", nest(n, "(SELECT 1 UNION ALL ", "SELECT 1", ")")),
         ("WITH", nest(n, "WITH a AS (", "SELECT 1", ") SELECT * FROM a")),
         ("ARRAY", format!("SELECT {}", nest(n, "ARRAY[", "1", "]"))),
@@ -74,6 +72,17 @@ fn wide(n: usize) -> Vec<(&'static str, String)> {
     let plpgsql = |body: String| format!("DO $$ BEGIN {body} END $$");
     let list = |one: &str| vec![one; n].join(", ");
     vec![
+        ("sums", format!("SELECT 1{}", " + 1".repeat(n))),
+        ("sums and products", format!("SELECT 1{}", " - 2 * 3".repeat(n))),
+        ("products", format!("SELECT 1{}", " * 1".repeat(n))),
+        ("sums of columns", format!("SELECT sum(v{}) FROM t", " + id".repeat(n))),
+        ("||", format!("SELECT length('a'{}) FROM t", " || 'b' || v".repeat(n))),
+        ("UNION", format!("SELECT 1{}", " UNION SELECT 1".repeat(n))),
+        ("UNION ALL", format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(n))),
+        (
+            "UNION ALL of queries",
+            format!("SELECT v FROM t{} ORDER BY 1", " UNION ALL SELECT id FROM t".repeat(n)),
+        ),
         ("OR", format!("SELECT count(*) FROM t WHERE false{}", " OR v = 1".repeat(n))),
         ("AND", format!("SELECT count(*) FROM t WHERE true{}", " AND v = 1".repeat(n))),
         ("OR AND", format!("SELECT count(*) FROM t WHERE false{}", " OR (v = 1 AND id = 2)".repeat(n))),
@@ -181,6 +190,32 @@ fn what_is_long_runs_or_is_refused() {
             }
         }
         // What machines write.
+        for (what, sql) in wide(6_000) {
+            let chains = [
+                "sums",
+                "sums and products",
+                "products",
+                "sums of columns",
+                "||",
+                "UNION",
+                "UNION ALL",
+                "UNION ALL of queries",
+                "OR",
+                "AND",
+                "OR AND",
+                "IN",
+                "IN key",
+                "NOT IN",
+            ];
+            if chains.contains(&what) {
+                assert_eq!(tried(&mut session, what, 6_000, &sql), "00000", "{what}");
+            }
+        }
+        for (what, sql) in wide(20_000) {
+            if ["sums", "||", "UNION ALL"].contains(&what) {
+                assert_eq!(tried(&mut session, what, 20_000, &sql), "54001", "{what}");
+            }
+        }
         for (what, sql) in wide(1_500) {
             if [
                 "OR",
@@ -219,6 +254,52 @@ fn what_is_nested_too_deeply_is_refused() {
             }
         }
     });
+}
+
+/// A chain means what it means when it nests: from left to right, types and errors as well.
+#[test]
+fn long_chains_compute_from_left_to_right() {
+    let db = database();
+    db.execute_script("INSERT INTO t VALUES (1, 2, 'x')").expect("a row");
+    let one = |sql: &str, params: &[i64]| -> Result<Option<String>, Error> {
+        let rows = match params {
+            [] => db.query(sql, ())?,
+            [a] => db.query(sql, (*a,))?,
+            _ => unreachable!("one parameter at most"),
+        };
+        Ok(rows[0].text(0))
+    };
+    let sum = |n: usize| format!("SELECT 100{} FROM t", " - v + id".repeat(n));
+    for n in [5, 15, 16, 17, 31, 32, 33, 64, 100] {
+        assert_eq!(one(&sum(n), &[]).expect("a sum"), Some((100 - n as i64).to_string()), "{n}");
+        let text = format!("SELECT s{} FROM t", " || v || '.'".repeat(n));
+        assert_eq!(one(&text, &[]).expect("a text"), Some(format!("x{}", "2.".repeat(n))), "{n}");
+        let null = format!("SELECT s{} || NULL || 'y' FROM t", " || v".repeat(n));
+        assert_eq!(one(&null, &[]).expect("NULL"), None);
+        let all = format!("SELECT count(*) FROM (SELECT 1{}) AS u", " UNION ALL SELECT 1".repeat(n));
+        assert_eq!(one(&all, &[]).expect("a count"), Some((n + 1).to_string()));
+        let some =
+            format!("SELECT count(*) FROM (SELECT 1{} UNION SELECT 2) AS u", " UNION SELECT 1".repeat(n));
+        assert_eq!(one(&some, &[]).expect("a count"), Some("2".to_owned()));
+        // The order of an append is that of its parts, and its type that of all of them.
+        let mixed = format!(
+            "SELECT x FROM (SELECT 1 AS x{} UNION ALL SELECT 2.5) AS u LIMIT 1",
+            " UNION ALL SELECT '7'".repeat(n)
+        );
+        assert_eq!(one(&mixed, &[]).expect("a number"), Some("1".to_owned()));
+    }
+    // Half of it would not fail.
+    let over = format!("SELECT 2147483000{}", " + 100 - 1".repeat(60));
+    assert_eq!(state(one(&over, &[])), "22003");
+    let wide = format!("SELECT 2147483000{} + 5000000000", " + 1".repeat(60));
+    assert_eq!(one(&wide, &[]).expect("a bigint"), Some("7147483060".to_owned()));
+    // Parameters get their types from their neighbours.
+    let asked = format!("SELECT $1{}", " + $1".repeat(60) + " + 1::bigint");
+    assert_eq!(one(&asked, &[2]).expect("a bigint"), Some("123".to_owned()));
+    let error = one(&format!("SELECT 1{} + true", " + 1".repeat(60)), &[]).expect_err("no operator");
+    assert_eq!((error.sqlstate().as_str(), error.fields().position), ("42883", Some(249)));
+    let width = format!("SELECT 1{} UNION ALL SELECT 1, 2", " UNION ALL SELECT 1".repeat(60));
+    assert_eq!(state(one(&width, &[])), "42601");
 }
 
 /// The deepest there may be, of each shape, gets through all that walks it, down to being dropped.

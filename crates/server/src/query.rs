@@ -7,7 +7,7 @@ use crate::backend::{Backend, How};
 use crate::copy;
 use crate::read::{Reader, violation};
 use crate::shapes::shape;
-use planaria::{Done, Error, Parsed, Result, SqlState, Statement, StatementKind};
+use planaria::{Done, Parsed, Result, Statement, StatementKind};
 
 /// Longer texts are parsed away from the others that a thread serves.
 const SHORT_TEXT_BYTES: usize = 4 << 10;
@@ -123,7 +123,7 @@ impl Backend {
         }
         let statement = self.with_session(short, |session, _| session.prepare_parsed(parsed, &[]))?;
         if !statement.parameters().is_empty() {
-            return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
+            return Err(parsed.without_parameters());
         }
         if let Some(copy) = self.start_copy(&statement)? {
             return Ok(match copy {

@@ -115,7 +115,7 @@ fn unsupported_constructs() {
         ("UPDATE t SET ^a[1] = 2", "assigning to a part of a column"),
         ("UPDATE t SET a = 1 WHERE ^CURRENT OF c", "WHERE CURRENT OF"),
         ("COMMIT ^AND CHAIN", "AND CHAIN"),
-        ("CREATE TABLE t (a int UNIQUE ^DEFERRABLE)", "a deferrable constraint"),
+        ("CREATE TABLE t (a int UNIQUE ^DEFERRABLE)", "a deferrable constraint other than a foreign key"),
         ("CREATE TABLE t (a text COLLATE ^\"de_DE\")", "collation \"de_DE\""),
         ("^WITH RECURSIVE a AS (SELECT 1) DELETE FROM t", "WITH RECURSIVE in front of DELETE"),
         ("^CREATE TEMP VIEW v AS SELECT 1", "a temporary view"),

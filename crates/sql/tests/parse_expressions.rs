@@ -1,6 +1,8 @@
 //! What binds tighter, and how each notation is read: expressions printed as s-expressions.
 
-use planaria_sql::ast::{BinaryOp, Expr, ExprKind, FunctionCall, IsWhat, OrderItem, TypeName, UnaryOp};
+use planaria_sql::ast::{
+    BinaryOp, Expr, ExprKind, FunctionCall, IsWhat, OrderItem, Position, QueryBody, SetOp, TypeName, UnaryOp,
+};
 use planaria_sql::parse;
 
 fn list<'a>(items: impl IntoIterator<Item = &'a Expr>) -> String {
@@ -91,6 +93,12 @@ fn show(e: &Expr) -> String {
             UnaryOp::Abs => format!("@ {}", show(e)),
         },
         ExprKind::Binary(op, a, b) => format!("{} {} {}", binary(*op), show(a), show(b)),
+        ExprKind::Chain(first, rest) => {
+            let apply = |left: String, (op, _, right): &(BinaryOp, Position, Expr)| {
+                format!("({} {left} {})", binary(*op), show(right))
+            };
+            return rest.iter().fold(show(first), apply);
+        }
         ExprKind::Is { expr, what, negated } => {
             let what = match what {
                 IsWhat::Null => "null",
@@ -378,6 +386,30 @@ fn long_chains_are_balanced() {
     let mut found = Vec::new();
     leaves(&e, &mut found);
     assert_eq!(found, names);
+}
+
+/// Others nest to the left at first, and are a list from there on; they mean the same.
+#[test]
+fn long_chains_of_other_operators_are_lists() {
+    for n in [3, 31, 32, 33, 200, 5000] {
+        let chain: String = (1..n).map(|i| format!(" {} a{i} * b", ["+", "-"][i % 2])).collect();
+        let e = parse::expression(&format!("a0{chain} || x")).expect("a chain");
+        let ExprKind::Binary(BinaryOp::Concat, sum, _) = &e.kind else { panic!("not a text") };
+        let mut wanted = "a0".to_owned();
+        if n <= 200 {
+            for i in 1..n {
+                wanted = format!("({} {wanted} (mul a{i} b))", ["add", "sub"][i % 2]);
+            }
+            assert_eq!(show(sum), wanted);
+        }
+    }
+    let unions = format!("SELECT 1{} EXCEPT SELECT 2", " UNION ALL SELECT 1".repeat(100));
+    let q = parse::query(&unions).expect("a query");
+    let QueryBody::SetOp { op: SetOp::Except, left, .. } = q.body else { panic!("not EXCEPT") };
+    let QueryBody::SetOp { op: SetOp::Union, all: true, more, .. } = left.body else {
+        panic!("not UNION ALL")
+    };
+    assert_eq!(more.len(), 68);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Statements: what their trees say, and what is refused.
 
 use planaria_base::Type;
-use planaria_catalog::{Mode, ReferentialAction, Volatility};
+use planaria_catalog::{CheckTime, Mode, ReferentialAction, Volatility};
 use planaria_sql::ast::*;
 use planaria_sql::parse;
 
@@ -93,7 +93,7 @@ fn notations_that_mean_the_same() {
     same("DEALLOCATE PREPARE p", "DEALLOCATE p");
     same("CREATE TABLE t (a int) WITH (fillfactor=90)", "CREATE TABLE t (a integer)");
     same(
-        "CREATE INDEX i ON t USING btree (a DESC NULLS LAST, b text_ops)",
+        "CREATE INDEX i ON t USING btree (a ASC NULLS LAST, b text_ops)",
         "CREATE INDEX CONCURRENTLY i ON t (a, b)",
     );
     same("TRUNCATE t CONTINUE IDENTITY RESTRICT", "TRUNCATE TABLE ONLY t");
@@ -250,6 +250,17 @@ fn tables() {
             ..
         }
     ));
+    let check = |attributes: &str| match one(&format!("CREATE TABLE t (a int REFERENCES p {attributes})")) {
+        StatementKind::CreateTable(t) => match &t.columns[0].constraints[0].kind {
+            ConstraintKind::ForeignKey { check, .. } => *check,
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(check("NOT DEFERRABLE INITIALLY IMMEDIATE"), CheckTime::NotDeferrable);
+    assert_eq!(check("DEFERRABLE"), CheckTime::Deferrable);
+    assert_eq!(check("INITIALLY DEFERRED"), CheckTime::Deferred);
+    assert_eq!(check("DEFERRABLE INITIALLY DEFERRED"), CheckTime::Deferred);
     assert!(matches!(
         one("CREATE TABLE t AS SELECT 1 WITH NO DATA"),
         StatementKind::CreateTableAs { with_data: false, .. }
@@ -448,7 +459,20 @@ fn other_statements() {
     assert_eq!(one("checkpoint"), StatementKind::Checkpoint);
     assert_eq!(one("BACKUP TO '/tmp/b'"), StatementKind::Backup("/tmp/b".into()));
     assert_eq!(one("VACUUM (ANALYZE) t"), StatementKind::NoOperation("VACUUM".into()));
-    assert_eq!(one("COMMENT ON TABLE t IS 'it''s; mine'"), StatementKind::NoOperation("COMMENT".into()));
+    let comment = one("COMMENT ON COLUMN a.b.c IS 'it''s; mine'");
+    let StatementKind::Comment { on: CommentTarget::Column(name), text } = comment else { panic!("another") };
+    assert_eq!((name.parts.join("."), text.as_deref()), ("a.b.c".to_owned(), Some("it's; mine")));
+    for nothing in ["NULL", "''"] {
+        let comment = one(&format!("COMMENT ON FUNCTION f(int, text) IS {nothing}"));
+        assert!(matches!(comment, StatementKind::Comment { on: CommentTarget::Routine(_), text: None }));
+    }
+    assert_eq!(one("COMMENT ON TYPE t IS 'x'"), StatementKind::Unsupported("COMMENT ON TYPE".into()));
+    let constraints = |text| match one(text) {
+        StatementKind::SetConstraints { names, deferred } => (names.map(|n| n.len()), deferred),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(constraints("SET CONSTRAINTS ALL IMMEDIATE"), (None, false));
+    assert_eq!(constraints("SET CONSTRAINTS a, b.c DEFERRED"), (Some(2), true));
     assert_eq!(one("LISTEN t"), StatementKind::Unsupported("LISTEN".into()));
     assert_eq!(
         one("CREATE MATERIALIZED VIEW v AS SELECT 1"),

@@ -129,7 +129,8 @@ SELECT current_database() AS constraint_catalog, n.nspname AS constraint_schema,
        c.relname AS table_name,
        CASE k.contype WHEN 'c' THEN 'CHECK' WHEN 'f' THEN 'FOREIGN KEY' WHEN 'p' THEN 'PRIMARY KEY'
                       WHEN 'u' THEN 'UNIQUE' END AS constraint_type,
-       'NO' AS is_deferrable, 'NO' AS initially_deferred, 'YES' AS enforced,
+       CASE WHEN k.condeferrable THEN 'YES' ELSE 'NO' END AS is_deferrable,
+       CASE WHEN k.condeferred THEN 'YES' ELSE 'NO' END AS initially_deferred, 'YES' AS enforced,
        CASE WHEN k.contype = 'u' THEN 'YES' END AS nulls_distinct
 FROM pg_catalog.pg_constraint k
 JOIN pg_catalog.pg_class c ON c.oid = k.conrelid

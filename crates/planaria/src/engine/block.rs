@@ -119,7 +119,11 @@ impl<P: Protocol> SessionCore<P> {
         }
     }
 
-    fn warn(&mut self, message: &str) {
+    pub(super) fn is_in_block(&self) -> bool {
+        !matches!(self.block, Block::None)
+    }
+
+    pub(super) fn warn(&mut self, message: &str) {
         self.notices.push(crate::session::Notice {
             severity: "WARNING",
             message: message.to_owned(),
@@ -170,6 +174,7 @@ impl<P: Protocol> SessionCore<P> {
         self.end_cursors(committed);
         self.end_user(committed);
         self.savepoints.clear();
+        self.modes = Default::default();
         self.share.end_transaction(&self.engine.meter);
     }
 
@@ -184,6 +189,15 @@ impl<P: Protocol> SessionCore<P> {
             self.end_block(outcome.is_ok());
             let (ts, logged) = outcome?;
             self.pending = self.ticket(ts, logged);
+            return Ok(done("COMMIT"));
+        }
+        if !self.used {
+            // It has neither read nor written: it need not wait for a change of the schema.
+            let snapshot = self.snapshot.clone();
+            self.release_to(0);
+            self.abandon(&snapshot);
+            self.engine.counters.commit(self.worker);
+            self.end_block(true);
             return Ok(done("COMMIT"));
         }
         let mut outcome = Ok(());
@@ -284,7 +298,8 @@ impl<P: Protocol> SessionCore<P> {
                 break Err(schema_changed());
             }
             let point = self.engine.protocol.point(&mut self.txn);
-            let cause = match f(self).map_err(|i| self.believable(i)) {
+            let done = f(self).and_then(|()| self.check_immediate(&snapshot));
+            let cause = match done.map_err(|i| self.believable(i)) {
                 Ok(()) => {
                     self.engine.protocol.pass(&mut self.txn, point);
                     break Ok(());

@@ -20,7 +20,7 @@
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::{Condvar, Mutex, MutexGuard, thread};
 use planaria_base::{Error, Result, SqlState, WorkerId};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::ThreadId;
 use std::time::Duration;
 
@@ -38,14 +38,24 @@ pub(crate) type Patience<'p> = &'p mut dyn FnMut() -> bool;
 #[derive(Default)]
 struct Seat {
     inside: AtomicBool,
+    /// Waits at the gate, to be seen by others.
+    waits: AtomicBool,
+}
+
+/// A worker at the gate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AtGate {
+    pub(crate) worker: WorkerId,
+    /// It keeps the gate closed; else it waits.
+    pub(crate) holds: bool,
 }
 
 /// See the module's head.
 pub(crate) struct Gate {
     seats: Box<[Seat]>,
     closed: AtomicBool,
-    /// A transaction block has closed it, and keeps it so until its end.
-    held: AtomicBool,
+    /// A transaction block has closed it, and keeps it so until its end: its seat, from 1; 0 where none does.
+    held: AtomicU32,
     /// The thread that ran the block's first change.
     holder: Mutex<Option<ThreadId>>,
     /// Whether a schema change is under way, or about to be.
@@ -82,7 +92,7 @@ impl Gate {
         Gate {
             seats: (0..WORKERS_MAX).map(|_| Seat::default()).collect(),
             closed: AtomicBool::new(false),
-            held: AtomicBool::new(false),
+            held: AtomicU32::new(0),
             holder: Mutex::new(None),
             taken: Mutex::new(false),
             reopened: Condvar::new(),
@@ -191,14 +201,33 @@ impl Gate {
     }
 
     /// Whoever has closed it keeps it closed beyond the statement.
-    pub(crate) fn hold(&self) {
+    pub(crate) fn hold(&self, worker: WorkerId) {
         *self.holder.lock() = Some(std::thread::current().id());
-        self.held.store(true, Ordering::SeqCst);
+        self.held.store(u32::from(worker.0) + 1, Ordering::SeqCst);
     }
 
     /// Whether a transaction block keeps it closed.
     pub(crate) fn is_held(&self) -> bool {
-        self.held.load(Ordering::SeqCst)
+        self.held.load(Ordering::SeqCst) != 0
+    }
+
+    /// Runs what waits at the gate so that others see that this worker does.
+    pub(crate) fn seen_waiting<T>(&self, worker: WorkerId, wait: impl FnOnce() -> T) -> T {
+        let seat = &self.seats[usize::from(worker.0)];
+        seat.waits.store(true, Ordering::Relaxed);
+        let done = wait();
+        seat.waits.store(false, Ordering::Relaxed);
+        done
+    }
+
+    /// Who holds it, and who waits at it: sessions alone.
+    pub(crate) fn at_gate(&self) -> Vec<AtGate> {
+        let holder = self.held.load(Ordering::SeqCst).checked_sub(1);
+        let holder = holder.map(|seat| AtGate { worker: WorkerId(seat as u16), holds: true });
+        let used = &self.seats[..self.seats_used.load(Ordering::SeqCst) as usize];
+        let waits = used.iter().enumerate().filter(|(_, seat)| seat.waits.load(Ordering::Relaxed));
+        let waiting = waits.map(|(seat, _)| AtGate { worker: WorkerId(seat as u16), holds: false });
+        holder.into_iter().chain(waiting).collect()
     }
 
     /// 25001 where this thread would wait for itself to end a block: what takes the whole database is none of the
@@ -219,7 +248,7 @@ impl Gate {
         debug_assert!(*taken, "a gate is opened by who closed it");
         *taken = false;
         *self.holder.lock() = None;
-        self.held.store(false, Ordering::SeqCst);
+        self.held.store(0, Ordering::SeqCst);
         self.closed.store(false, Ordering::SeqCst);
         self.reopened.notify_all();
     }
@@ -241,7 +270,6 @@ impl Drop for Exclusive<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicU32;
 
     #[test]
     fn a_schema_change_is_alone() {

@@ -27,6 +27,7 @@ mod checkpointer;
 mod copy;
 mod counters;
 mod cursor;
+mod deferred;
 mod explain;
 mod explain_recovery;
 mod gate;
@@ -445,6 +446,11 @@ impl<P: Protocol> Vitals for Engine<P> {
     fn restart(&self) -> RestartFacts {
         let log_bytes = self.log.get().map_or(0, |log| log.stats().bytes);
         self.budget.lock().facts(log_bytes, self.restart_target)
+    }
+
+    fn at_gate(&self) -> Vec<(i32, bool)> {
+        let process = |w: planaria_base::WorkerId| self.processes[usize::from(w.0)].load(Ordering::Relaxed);
+        self.gate.at_gate().into_iter().map(|at| (process(at.worker), at.holds)).collect()
     }
 
     fn claims(&self) -> Vec<(i32, ClaimInfo)> {

@@ -93,7 +93,9 @@ impl<P: Protocol> OpenSnapshot<P> {
         let mut backoff = Backoff::new(u64::from(worker.0) + 1);
         let epoch = loop {
             // A change of the schema may be under way for long.
-            if !engine.gate.enter_patiently(worker, &mut || goes_on().is_ok()) {
+            let gate = &engine.gate;
+            let wait = || gate.enter_patiently(worker, &mut || goes_on().is_ok());
+            if !gate.try_enter(worker) && !gate.seen_waiting(worker, wait) {
                 goes_on()?;
                 continue;
             }
@@ -382,6 +384,7 @@ fn writes_as(kind: &StatementKind) -> Option<&'static str> {
             OwnedObject::Schema(..) => "ALTER SCHEMA",
             OwnedObject::Database(..) => "ALTER DATABASE",
         },
+        StatementKind::Comment { .. } => "COMMENT",
         StatementKind::ReassignOwned { .. } => "REASSIGN OWNED",
         StatementKind::DropOwned { .. } => "DROP OWNED",
         _ => return None,

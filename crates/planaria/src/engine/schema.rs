@@ -132,6 +132,7 @@ impl<P: Protocol> SessionCore<P> {
         let (count, ts) = done?;
         engine.install(new);
         self.snapshot = Arc::new(engine.snapshot.load_full());
+        self.keep_before_images();
         drop(alone);
         Ok((outcome, count, ts))
     }

@@ -32,6 +32,7 @@
 
 use super::Engine;
 use super::block::{At, Mark};
+use super::deferred::KeyToCheck;
 use super::host::SequenceEffect;
 use super::memory::Kept;
 use super::record::{self, RowForm};
@@ -83,6 +84,8 @@ struct Part<P: Protocol> {
     rows: Vec<u8>,
     /// What takes the rows back, of tables that something could come back to.
     undo: Vec<Effect>,
+    /// Keys of deferred foreign keys, to be looked at by COMMIT.
+    keys: Vec<KeyToCheck>,
     /// The memory of both.
     _kept: Option<Kept>,
 }
@@ -100,7 +103,11 @@ fn effect_bytes(effect: &Effect) -> usize {
 
 impl<P: Protocol> Part<P> {
     fn is_empty(&self) -> bool {
-        self.schema.is_none() && self.sequences.is_empty() && self.rows.is_empty() && self.undo.is_empty()
+        self.schema.is_none()
+            && self.sequences.is_empty()
+            && self.rows.is_empty()
+            && self.undo.is_empty()
+            && self.keys.is_empty()
     }
 
     fn write(&self, w: &mut EffectWriter<'_>) {
@@ -194,7 +201,7 @@ impl<P: Protocol> SessionCore<P> {
         self.close_gate()?;
         let alone = Alone(self.engine.clone());
         let engine = self.engine.clone();
-        engine.gate.hold();
+        engine.gate.hold(self.worker);
         if self.is_stale() {
             if self.used || !self.savepoints.is_empty() {
                 return Err(schema_changed());
@@ -278,10 +285,12 @@ impl<P: Protocol> SessionCore<P> {
     /// Installs what the transaction has done since the last part, as a part. No transaction is open afterwards.
     fn end_part(&mut self) -> Result<()> {
         let snapshot = self.snapshot.clone();
+        let keys = self.keys_to_check(&snapshot)?;
         let Some(block) = &mut self.changing else { return Err(Error::internal("a part of no block")) };
         let engine = &*self.engine;
         let (schema, sequences) = (block.schema.take(), std::mem::take(&mut self.effects));
-        let mut part = Part { snapshot, schema, sequences, rows: Vec::new(), undo: Vec::new(), _kept: None };
+        let rows = Vec::new();
+        let mut part = Part { snapshot, schema, sequences, rows, undo: Vec::new(), _kept: None, keys };
         let tables = &part.snapshot.tables;
         if engine.protocol.is_read_only(&self.txn) {
             engine.protocol.abort(&mut self.txn, tables);
@@ -385,15 +394,22 @@ impl<P: Protocol> SessionCore<P> {
 
     /// Opens the gate.
     fn end_schema_block(&mut self) {
-        let keeps = self.log.is_some() && RowForm::of(self.engine.log_kind) == RowForm::Physiological;
-        self.engine.protocol.keep_before_images(&mut self.txn, keeps);
+        self.keep_before_images();
         self.engine.protocol.alone(&mut self.txn, false);
         self.changing = None;
     }
 
+    /// What the parts of the block have put off.
+    pub(super) fn keys_of_parts(&self) -> Vec<KeyToCheck> {
+        let parts = self.changing.iter().flat_map(|block| &block.parts);
+        parts.flat_map(|part| part.keys.iter().cloned()).collect()
+    }
+
     /// Commits a block that has changed the schema. After an error it has been rolled back.
     pub(super) fn commit_schema_block(&mut self) -> Result<(CommitTs, bool)> {
-        match self.log_schema_block() {
+        let snapshot = self.snapshot.clone();
+        let checked = self.check_deferred(&snapshot).map_err(alone);
+        match checked.and_then(|()| self.log_schema_block()) {
             Ok(done) => {
                 let engine = self.engine.clone();
                 if self.changing.as_ref().is_some_and(|b| b.base.version() != self.snapshot.version()) {

@@ -251,6 +251,7 @@ mod tests {
             owner: None,
             hidden: false,
             rights: planaria_catalog::Rights::default(),
+            comment: None,
         })
     }
 

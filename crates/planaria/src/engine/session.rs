@@ -98,6 +98,8 @@ pub(crate) struct SessionCore<P: Protocol> {
     /// The open transaction cannot be committed any more, whatever is rolled back in it.
     pub(super) doomed: bool,
     pub(super) savepoints: Vec<super::block::Mark<P>>,
+    /// What SET CONSTRAINTS has said.
+    pub(super) modes: super::deferred::Modes,
     /// What the open block has done to the schema.
     pub(super) changing: Option<Box<super::schema_block::SchemaBlock<P>>>,
     pub(super) cancel: Cancel,
@@ -121,11 +123,11 @@ impl<P: Protocol> SessionCore<P> {
         engine.counters.open(worker);
         let log = engine.log.get().map(|l| l.worker()).transpose()?;
         let mut txn = engine.protocol.worker(worker);
-        let physiological = RowForm::of(engine.log_kind) == RowForm::Physiological;
-        engine.protocol.keep_before_images(&mut txn, physiological && log.is_some());
+        let snapshot = Arc::new(engine.snapshot.load_full());
+        engine.protocol.keep_before_images(&mut txn, keeps_before_images(&engine, log.is_some(), &snapshot));
         Ok(SessionCore {
             worker,
-            snapshot: Arc::new(engine.snapshot.load_full()),
+            snapshot,
             txn,
             machine: Machine::new(),
             log,
@@ -147,6 +149,7 @@ impl<P: Protocol> SessionCore<P> {
             pure: false,
             doomed: false,
             savepoints: Vec::new(),
+            modes: Default::default(),
             changing: None,
             cancel: Cancel::default(),
             sleeps_by: |sleep| sleep(),
@@ -186,6 +189,13 @@ impl<P: Protocol> SessionCore<P> {
     pub(super) fn refresh(&mut self) {
         self.snapshot = Arc::new(self.engine.snapshot.load_full());
         self.sequences.forget_runs();
+        self.keep_before_images();
+    }
+
+    /// Before-images are kept where the log or a deferred foreign key asks for them.
+    pub(super) fn keep_before_images(&mut self) {
+        let keeps = keeps_before_images(&self.engine, self.log.is_some(), &self.snapshot);
+        self.engine.protocol.keep_before_images(&mut self.txn, keeps);
     }
 
     /// Whether the schema has changed since this session last looked.
@@ -526,6 +536,9 @@ impl<P: Protocol> SessionCore<P> {
         snapshot: &Snapshot<P::Header>,
         log_as: LogAs,
     ) -> Result<(CommitTs, bool), Interrupt> {
+        if snapshot.has_deferred {
+            self.check_deferred(snapshot).map_err(|interrupt| self.believable(interrupt))?;
+        }
         let engine = &*self.engine;
         let read_only = engine.protocol.is_read_only(&self.txn);
         let Some(log) = self.log.as_mut().filter(|_| !(read_only && self.effects.is_empty())) else {
@@ -600,6 +613,10 @@ impl<P: Protocol> SessionCore<P> {
     pub(super) fn take_rows(&mut self, columns: &Arc<[Column]>) -> Rows {
         Rows { columns: columns.clone(), rows: std::mem::take(&mut self.rows) }
     }
+}
+
+fn keeps_before_images<P: Protocol>(engine: &Engine<P>, logs: bool, snapshot: &Snapshot<P::Header>) -> bool {
+    logs && RowForm::of(engine.log_kind) == RowForm::Physiological || snapshot.has_deferred
 }
 
 /// Lends a sink on, for a shorter time.

@@ -3,6 +3,7 @@
 //! Immutable but for procedures being compiled when first called. Sessions hold an `Arc` of one and
 //! look for a newer one between transactions; so nothing is counted or locked on the way of a call.
 
+use super::deferred::{self, DeferredKey};
 use super::permit::Permits;
 use super::plan::Planned;
 use super::sequence::SequenceState;
@@ -41,6 +42,9 @@ pub(crate) struct Snapshot<H: Header> {
     pub(super) plans: Box<[OnceLock<Result<Planned, String>>]>,
     pub(super) facts: OnceLock<Facts>,
     pub(super) permits: Permits,
+    /// Some foreign keys are checked at commit alone.
+    pub(super) has_deferred: bool,
+    pub(super) deferred: OnceLock<Result<Vec<DeferredKey>>>,
 }
 
 /// A procedure, compiled.
@@ -70,7 +74,21 @@ impl<H: Header> Snapshot<H> {
         let facts = OnceLock::new();
         let permits = Permits::new(&catalog);
         let version = MADE.fetch_add(1, Ordering::Relaxed) + 1;
-        Ok(Snapshot { version, catalog, tables, sequences, metas, programs, routines, plans, facts, permits })
+        let (has_deferred, deferred) = (deferred::any(&catalog), OnceLock::new());
+        Ok(Snapshot {
+            version,
+            catalog,
+            tables,
+            sequences,
+            metas,
+            programs,
+            routines,
+            plans,
+            facts,
+            permits,
+            has_deferred,
+            deferred,
+        })
     }
 
     /// Tells snapshots apart: what was compiled under one belongs to it.

@@ -361,6 +361,9 @@ impl<P: Protocol> SessionCore<P> {
                 )
                 .at(statement.position));
             }
+            StatementKind::SetConstraints { names, deferred } => {
+                self.set_constraints(names.as_deref(), *deferred)?
+            }
             StatementKind::NoOperation(tag) => done(tag),
             StatementKind::Backup(directory) => {
                 if !self.newest_catalog().is_superuser(self.user.current()) {

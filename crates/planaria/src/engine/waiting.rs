@@ -141,13 +141,14 @@ impl<P: Protocol> SessionCore<P> {
     fn at_gate(&mut self, wait: &mut dyn FnMut(&Gate, Patience<'_>) -> bool) -> Result<()> {
         self.show_process();
         let deadline = self.lock_deadline();
-        let (cancel, gate) = (&self.cancel, &self.engine.gate);
+        let (cancel, gate, worker) = (&self.cancel, &self.engine.gate, self.worker);
         let (mut out_of_time, mut came) = (false, false);
         (self.sleeps_by)(&mut || {
-            came = wait(gate, &mut || {
+            let patience: Patience<'_> = &mut || {
                 out_of_time = deadline.is_some_and(|deadline| Instant::now() >= deadline);
                 !out_of_time && !cancel.is_due()
-            });
+            };
+            came = gate.seen_waiting(worker, || wait(gate, patience));
         });
         if came { Ok(()) } else { Err(gave_up(out_of_time, cancel)) }
     }

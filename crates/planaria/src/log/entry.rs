@@ -542,7 +542,7 @@ fn field(name: &str, value: &Datum, ty: &Type) -> Field {
 }
 
 /// A stored value.
-fn datum(field: planaria_storage::Field<'_>, ty: &Type) -> Datum {
+pub(crate) fn datum(field: planaria_storage::Field<'_>, ty: &Type) -> Datum {
     use planaria_storage::Field as F;
     match field {
         F::Null => Datum::Null,

@@ -20,6 +20,7 @@ mod entry;
 mod summary;
 mod verify;
 
+pub(crate) use entry::datum;
 pub use entry::{Body, Change, ChangeKind, Entry, Field};
 pub use summary::{ChangeTotal, KindTotal, ProcedureTotal, Summary};
 pub use verify::{Replayed, TableVerdict, Verification, verify, verify_device};

@@ -1,7 +1,7 @@
 //! Questions and their answers.
 
 use super::relations::system_relation;
-use super::{Amount, Facts, definitions, privileges};
+use super::{Amount, Facts, definitions, describe, privileges};
 use crate::clients::{Signal, signal};
 use planaria_base::oid::Oid;
 use planaria_base::types::SystemType;
@@ -103,6 +103,23 @@ pub(crate) fn answer(
         Question::IsVisible => {
             let visible = is_visible(catalog, oid_of(args[0]), args[1].int() as Oid);
             Ok(visible.map_or(Slot::Null, Slot::Bool))
+        }
+        Question::Describe => {
+            let (class, object) = (oid_of(args[0]), oid_of(args[1]));
+            text(heap, describe::describe(catalog, class, object, args[2].int()))
+        }
+        Question::Comment => {
+            let (object, class) = (oid_of(args[0]), read(heap, args[1]));
+            let column = usize::try_from(args[2].int()).unwrap_or(usize::MAX);
+            let class_oid = |name: &str| system::unqualified(name).map_or(0, |relation| relation.oid);
+            // Whoever does not say where the object is means any of that OID.
+            let any = ["pg_class", "pg_proc", "pg_constraint", "pg_namespace", "pg_type", "pg_language"];
+            let classes = if class.is_empty() { &any[..] } else { &[class.as_str()][..] };
+            let comment = classes.iter().map(|name| class_oid(name)).find_map(|class| {
+                let own = catalog.comment(class, object, column).map(str::to_owned);
+                own.or_else(|| built_in_comment(class, object, column))
+            });
+            text(heap, comment)
         }
         Question::RoleName => {
             let oid = oid_of(args[0]);
@@ -257,6 +274,19 @@ fn relation_size(facts: &Facts<'_>, oid: Oid, what: &str) -> Option<i64> {
         ("pg_total_relation_size", false) => amount.row_bytes + amount.index_bytes,
         _ => amount.row_bytes,
     } as i64)
+}
+
+/// The comment on an object that every database has.
+fn built_in_comment(class: Oid, object: Oid, column: usize) -> Option<String> {
+    let row = super::rows::fixed("pg_description").find(|row| {
+        row.int("objoid") == i64::from(object)
+            && row.int("classoid") == i64::from(class)
+            && row.int("objsubid") == column as i64
+    })?;
+    match row.value("description") {
+        planaria_base::Datum::Text(text) => Some(text),
+        _ => None,
+    }
 }
 
 fn built_in_result(catalog: &Catalog, oid: Oid) -> Option<String> {

@@ -6,7 +6,7 @@ use super::rows::Rows;
 use planaria_base::ColumnId;
 use planaria_base::oid::Oid;
 use planaria_catalog::oids::Object;
-use planaria_catalog::{ColumnDefault, ReferentialAction, Table};
+use planaria_catalog::{CheckTime, ColumnDefault, ReferentialAction, Table};
 
 /// OIDs of catalogs that `pg_depend` speaks of.
 const PG_CLASS: Oid = 1259;
@@ -74,6 +74,8 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("conrelid", relation)
                     .set("conindid", catalog.index_oid(parent, &parent.indexes[key.parent_index.index()]))
                     .set("confrelid", catalog.table_oid(parent.id))
+                    .set("condeferrable", key.check != CheckTime::NotDeferrable)
+                    .set("condeferred", key.check == CheckTime::Deferred)
                     .set("confupdtype", action(key.on_update))
                     .set("confdeltype", action(key.on_delete))
                     .set("confmatchtype", 's')

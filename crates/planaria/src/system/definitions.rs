@@ -3,15 +3,15 @@
 //! Expressions and queries are shown as they were written: the catalog keeps their text. PostgreSQL
 //! shows them as it understood them, with casts and parentheses of its own.
 
-use planaria_base::Type;
 use planaria_base::oid::Oid;
 use planaria_base::text_io::quote_ident;
+use planaria_base::{Datum, Type};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{
-    Catalog, Column, ColumnDefault, Index, Language, Mode, Parameter, Procedure, ReferentialAction, Returns,
-    Table, View, Volatility,
+    Catalog, CheckTime, Column, ColumnDefault, Index, Language, Mode, Parameter, Procedure,
+    ReferentialAction, Returns, Table, View, Volatility,
 };
-use planaria_sql::ast::ExprKind;
+use planaria_sql::ast::{Argument, Expr, ExprKind};
 use std::fmt::Write;
 
 /// A language's name.
@@ -29,9 +29,28 @@ fn names(table: &Table, columns: &[planaria_base::ColumnId]) -> String {
 
 /// An expression's text; a bare string literal with the type it stands for.
 fn typed(text: &str, ty: &Type) -> String {
-    match planaria_sql::parse::expression(text).map(|e| e.kind) {
-        Ok(ExprKind::String(_) | ExprKind::Null) => format!("{text}::{}", ty.base()),
-        Ok(ExprKind::SqlValue(keyword, None)) => keyword.to_uppercase(),
+    let Ok(expr) = planaria_sql::parse::expression(text) else { return text.to_owned() };
+    match expr.kind {
+        // PostgreSQL keeps the value: what is read back as the same needs no type.
+        ExprKind::String(value)
+            if *ty == Type::Int4 && value.parse::<u32>().is_ok_and(|n| n <= i32::MAX as u32) =>
+        {
+            value
+        }
+        ExprKind::String(value) if *ty == Type::Bool => {
+            Datum::parse(ty, &value).map_or_else(|_| format!("{text}::{ty}"), |d| d.display(ty))
+        }
+        ExprKind::String(_) | ExprKind::Null => format!("{text}::{}", ty.base()),
+        ExprKind::SqlValue(keyword, None) => keyword.to_uppercase(),
+        ExprKind::Call(call)
+            if call.name.parts.last().is_some_and(|name| name == "nextval")
+                && matches!(
+                    &call.args[..],
+                    [Argument { value: Expr { kind: ExprKind::String(_), .. }, .. }]
+                ) =>
+        {
+            text.strip_suffix(')').map_or_else(|| text.to_owned(), |call| format!("{call}::regclass)"))
+        }
         _ => text.to_owned(),
     }
 }
@@ -69,8 +88,28 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
         "CREATE {unique}INDEX {} ON {schema}{} USING btree ({})",
         quote_ident(&index.name),
         quote_ident(&table.name),
-        names(table, &index.columns)
+        keys(table, index)
     ))
+}
+
+/// The columns of an index with their order.
+fn keys(table: &Table, index: &Index) -> String {
+    let key = |(at, column): (usize, &planaria_base::ColumnId)| {
+        let mut text = quote_ident(&table.columns[column.index()].name);
+        if let Some(order) = index.orders.get(at) {
+            if let Some(class) = &order.class {
+                let _ = write!(text, " {class}");
+            }
+            text.push_str(match (order.descending, order.nulls_first) {
+                (false, false) => "",
+                (false, true) => " NULLS FIRST",
+                (true, true) => " DESC",
+                (true, false) => " DESC NULLS LAST",
+            });
+        }
+        text
+    };
+    index.columns.iter().enumerate().map(key).collect::<Vec<_>>().join(", ")
 }
 
 /// `pg_get_constraintdef`
@@ -102,6 +141,11 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
         };
         let _ = write!(text, " ON {event} {action}");
     }
+    text.push_str(match key.check {
+        CheckTime::NotDeferrable => "",
+        CheckTime::Deferrable => " DEFERRABLE",
+        CheckTime::Deferred => " DEFERRABLE INITIALLY DEFERRED",
+    });
     Some(text)
 }
 

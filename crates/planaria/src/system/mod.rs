@@ -11,7 +11,7 @@
 //! | `constraints` | `pg_constraint`, `pg_depend` |
 //! | `routines` | `pg_proc` |
 //! | `server` | databases, schemas, roles, settings, activity, statistics |
-//! | `definitions` | texts: `pg_get_indexdef` and its like |
+//! | `definitions`, `describe` | texts: `pg_get_indexdef` and its like |
 //! | `privileges` | `has_table_privilege` and its like |
 //! | `answers` | a [`planaria_ir::Question`] and its arguments to a value |
 //!
@@ -21,6 +21,7 @@
 mod answers;
 mod constraints;
 mod definitions;
+mod describe;
 mod privileges;
 mod relations;
 mod routines;
@@ -83,6 +84,8 @@ pub(crate) trait Vitals {
     fn budget(&self) -> (Option<u64>, u64, u64);
     /// Rows that transactions have claimed or wait for, with the numbers of the sessions.
     fn claims(&self) -> Vec<(i32, ClaimInfo)>;
+    /// Sessions at the gate of schema changes, by number: who holds it (`true`), and who waits.
+    fn at_gate(&self) -> Vec<(i32, bool)>;
 }
 
 /// Storage as the catalogs speak of it.

@@ -5,10 +5,10 @@ use super::rows::{Row, Rows, fixed};
 use super::types::{Shape, shapes};
 use super::{Facts, definitions};
 use planaria_base::oid::{self, Oid};
-use planaria_base::{ColumnId, Type};
+use planaria_base::{ColumnId, Datum, Type};
 use planaria_catalog::oids::Object;
 use planaria_catalog::system::{self, SystemRelation};
-use planaria_catalog::{Catalog, ColumnDefault, Index, Rights, Sequence, Table, View};
+use planaria_catalog::{Catalog, ColumnDefault, Index, KeyOrder, Rights, Sequence, Table, View};
 use std::collections::HashMap;
 
 /// Access methods: of tables and of indexes.
@@ -205,19 +205,40 @@ pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
 
 /// The operator class of an index column, by the type's OID.
 fn operator_classes() -> HashMap<Oid, Oid> {
-    fixed("pg_opclass").map(|c| (c.int("opcintype") as Oid, c.int("oid") as Oid)).collect()
+    let own = fixed("pg_opclass").filter(|c| c.value("opcdefault") == Datum::Bool(true));
+    own.map(|c| (c.int("opcintype") as Oid, c.int("oid") as Oid)).collect()
+}
+
+/// The operator classes that an index names.
+fn named_classes() -> HashMap<String, Oid> {
+    let classes = fixed("pg_opclass").filter_map(|c| match c.value("opcname") {
+        Datum::Text(name) => Some((name, c.int("oid") as Oid)),
+        _ => None,
+    });
+    classes.collect()
+}
+
+/// `indoption`: 1 for DESC, 2 for NULLS FIRST.
+fn options(index: &Index) -> Vec<i16> {
+    let order = |at: usize| index.orders.get(at).cloned().unwrap_or_default();
+    let option = |o: KeyOrder| i16::from(o.descending) + 2 * i16::from(o.nulls_first);
+    (0..index.columns.len()).map(|at| option(order(at))).collect()
 }
 
 /// `pg_index`
 pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
     let catalog = facts.catalog;
-    let (classes, shapes) = (operator_classes(), shapes());
+    let (classes, named, shapes) = (operator_classes(), named_classes(), shapes());
     for table in catalog.tables.iter().flatten() {
         for index in table.shown_indexes() {
             rows.add(|r| {
                 let types = || index.columns.iter().map(|c| oid::of(&table.columns[c.index()].ty));
                 // varchar has the operators of text.
-                let class = |ty: Oid| classes.get(&if ty == 1043 { 25 } else { ty }).copied().unwrap_or(0);
+                let own = |ty: Oid| classes.get(&if ty == 1043 { 25 } else { ty }).copied().unwrap_or(0);
+                let class = |(at, ty): (usize, Oid)| {
+                    let name = index.orders.get(at).and_then(|o| o.class.as_ref());
+                    name.and_then(|name| named.get(name).copied()).unwrap_or_else(|| own(ty))
+                };
                 r.set("indexrelid", catalog.index_oid(table, index))
                     .set("indrelid", catalog.table_oid(table.id))
                     .set("indnatts", index.columns.len())
@@ -225,8 +246,8 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("indisunique", index.unique)
                     .set("indisprimary", is_primary(table, index))
                     .set("indkey", index.columns.iter().map(|c| number(*c)).collect::<Vec<_>>())
-                    .set("indclass", types().map(class).collect::<Vec<_>>())
-                    .set("indoption", vec![0i16; index.columns.len()])
+                    .set("indclass", types().enumerate().map(class).collect::<Vec<_>>())
+                    .set("indoption", options(index))
                     .set(
                         "indcollation",
                         types().map(|t| shapes.get(&t).map_or(0, |s| s.collation)).collect::<Vec<_>>(),

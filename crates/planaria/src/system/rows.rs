@@ -2,6 +2,7 @@
 
 use super::{Facts, constraints, relations, routines, server, types};
 use planaria_base::{ColumnId, Datum, Result, SystemId};
+use planaria_catalog::Comment;
 use planaria_catalog::system::{self, SystemRelation};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
@@ -141,6 +142,8 @@ fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
         (system::PG_CATALOG, "pg_type") => types::types(facts, out),
         (system::PG_CATALOG, "pg_constraint") => constraints::constraints(facts, out),
         (system::PG_CATALOG, "pg_depend") => constraints::depends(facts, out),
+        (system::PG_CATALOG, "pg_description") => comments(&facts.catalog.comments(), false, out),
+        (system::PG_CATALOG, "pg_shdescription") => comments(&facts.catalog.shared_comments(), true, out),
         (system::PG_CATALOG, "pg_proc") => routines::routines(facts, out),
         (system::PG_CATALOG, "pg_namespace") => server::namespaces(facts, out),
         (system::PG_CATALOG, "pg_database") => server::databases(facts, out),
@@ -156,6 +159,18 @@ fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
         _ => {}
     }
     rows
+}
+
+/// `pg_description`, or `pg_shdescription`, which knows no columns.
+fn comments(comments: &[Comment<'_>], shared: bool, rows: &mut Rows) {
+    for comment in comments {
+        rows.add(|r| {
+            r.set("classoid", comment.class).set("objoid", comment.object).set("description", comment.text);
+            if !shared {
+                r.set("objsubid", comment.column);
+            }
+        });
+    }
 }
 
 /// Hands on the rows of a relation, of each the columns that are wanted.

@@ -5,14 +5,14 @@ use super::rows::Rows;
 use crate::engine::RestartFacts;
 use planaria_base::oid::{self, Oid};
 use planaria_base::{Datum, TableId};
-use planaria_catalog::oids::SUPERUSER_OID;
+use planaria_catalog::oids::{DATABASE_OID, SUPERUSER_OID};
 use planaria_catalog::system::{INFORMATION_SCHEMA, INFORMATION_SCHEMA_OID, PG_CATALOG};
 use planaria_protocol::ClaimInfo;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// The OID of the database.
-const DATABASE_OID: Oid = 5;
+/// OID of the catalog of databases.
+const PG_DATABASE: Oid = 1262;
 
 /// `pg_namespace`
 pub(super) fn namespaces(facts: &Facts<'_>, rows: &mut Rows) {
@@ -116,7 +116,9 @@ pub(super) fn activity(facts: &Facts<'_>, rows: &mut Rows) {
     let Some(clients) = &facts.clients else { return own_activity(facts, rows) };
     let catalog = facts.catalog;
     let blocked = facts.vitals.claims().into_iter().filter(|(_, claim)| !claim.granted);
-    let blocked: HashMap<i32, &str> = blocked.map(|(process, c)| (process, lock_type(&c))).collect();
+    let mut blocked: HashMap<i32, &str> = blocked.map(|(process, c)| (process, lock_type(&c))).collect();
+    let at_gate = facts.vitals.at_gate().into_iter().filter(|(_, holds)| !holds);
+    blocked.extend(at_gate.map(|(process, _)| (process, "object")));
     for client in clients.list() {
         let visible = catalog.has_privileges_of(facts.role, client.role);
         rows.add(|r| {
@@ -168,8 +170,9 @@ fn lock_type(claim: &ClaimInfo) -> &'static str {
     if claim.table.is_some() { "tuple" } else { "transactionid" }
 }
 
-/// `pg_locks`: rows that transactions have claimed or wait for, and transactions whose end is waited for. What else
-/// PostgreSQL locks is not locked here.
+/// `pg_locks`: rows that transactions have claimed or wait for, transactions whose end is waited for, and the gate that
+/// a block has closed which changes the schema: a lock on the whole database. What else PostgreSQL locks is not
+/// locked here.
 pub(super) fn locks(facts: &Facts<'_>, rows: &mut Rows) {
     // The table may be one of another catalog version.
     let exists = |t: &TableId| facts.catalog.tables.get(t.index()).is_some_and(Option::is_some);
@@ -181,6 +184,19 @@ pub(super) fn locks(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("pid", process)
                 .set("mode", if claim.table.is_some() { "ExclusiveLock" } else { "ShareLock" })
                 .set("granted", claim.granted)
+                .set("fastpath", false);
+        });
+    }
+    for (process, holds) in facts.vitals.at_gate() {
+        rows.add(|r| {
+            r.set("locktype", "object")
+                .set("database", DATABASE_OID)
+                .set("classid", PG_DATABASE)
+                .set("objid", DATABASE_OID)
+                .set("objsubid", 0)
+                .set("pid", process)
+                .set("mode", if holds { "AccessExclusiveLock" } else { "AccessShareLock" })
+                .set("granted", holds)
                 .set("fastpath", false);
         });
     }

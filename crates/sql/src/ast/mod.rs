@@ -4,6 +4,7 @@
 //! error can point at carries its byte position in the text. Names are folded
 //! already: lower case unless they were quoted.
 
+mod comment;
 pub mod copy;
 pub mod cursor;
 pub mod locking;
@@ -13,6 +14,7 @@ mod routine;
 mod rows;
 pub(crate) mod visit;
 
+pub use comment::CommentTarget;
 pub use rights::{
     GrantStatement, GrantTarget, OwnedObject, RoleChange, RoleName, RoleOption, RoleSpec, RoutineRef,
 };
@@ -71,6 +73,21 @@ impl Expr {
     }
 }
 
+impl Statement {
+    /// The first `$n` in it, and where it stands.
+    pub fn first_parameter(&self) -> Option<(u32, Position)> {
+        let mut first: Option<(u32, Position)> = None;
+        visit::statement(self, &mut |node| {
+            if let visit::Node::Expr(Expr { kind: ExprKind::Parameter(n), position }) = node
+                && first.is_none_or(|(_, before)| *position < before)
+            {
+                first = Some((*n, *position));
+            }
+        });
+        first
+    }
+}
+
 /// Expressions.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
@@ -97,6 +114,8 @@ pub enum ExprKind {
     Unary(UnaryOp, Box<Expr>),
     /// Infix operator.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// The rest of a long chain of operators of one precedence, applied from left to right
+    Chain(Box<Expr>, Vec<(BinaryOp, Position, Expr)>),
     /// `e IS [NOT] NULL | TRUE | FALSE | UNKNOWN`
     Is { expr: Box<Expr>, what: IsWhat, negated: bool },
     /// `a IS [NOT] DISTINCT FROM b`
@@ -379,7 +398,8 @@ pub enum QueryBody {
     /// VALUES
     Values(Vec<Vec<Expr>>),
     /// `a UNION [ALL] b` and so on; operands may carry their own ORDER BY / LIMIT in parentheses
-    SetOp { op: SetOp, all: bool, left: Box<Query>, right: Box<Query> },
+    /// `more`: further operands of a long chain of the same UNION
+    SetOp { op: SetOp, all: bool, left: Box<Query>, right: Box<Query>, more: Vec<Query> },
 }
 
 /// Set operators.
@@ -614,6 +634,10 @@ pub enum StatementKind {
     },
     /// ALTER .. OWNER TO of anything but a table (which is an action of ALTER TABLE)
     AlterOwner { object: OwnedObject, owner: RoleSpec },
+    /// COMMENT ON; `None`: IS NULL
+    Comment { on: CommentTarget, text: Option<String> },
+    /// SET CONSTRAINTS; `None`: ALL
+    SetConstraints { names: Option<Vec<Name>>, deferred: bool },
     /// REASSIGN OWNED BY .. TO ..
     ReassignOwned { from: Vec<RoleSpec>, to: RoleSpec },
     /// DROP OWNED BY ..
@@ -729,6 +753,7 @@ pub enum ConstraintKind {
         parent_columns: Vec<String>,
         on_delete: Option<planaria_catalog::ReferentialAction>,
         on_update: Option<planaria_catalog::ReferentialAction>,
+        check: planaria_catalog::CheckTime,
     },
     /// EXCLUDE and others (refused)
     Unsupported(String),
@@ -766,8 +791,10 @@ pub struct CreateIndex {
     pub if_not_exists: bool,
     /// Table.
     pub table: Name,
-    /// Columns (expressions are refused); descending order is accepted and ignored.
+    /// Columns (expressions are refused).
     pub columns: Vec<(String, Position)>,
+    /// How each of them is ordered.
+    pub orders: Vec<planaria_catalog::KeyOrder>,
     /// Expressions, WHERE, other methods ...: what is not supported, by name and place
     pub unsupported: Option<(String, Position)>,
 }

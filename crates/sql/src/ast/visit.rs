@@ -29,6 +29,11 @@ pub(crate) fn query(q: &Query, f: &mut Visit<'_>) {
     Walk { ctes: Vec::new(), f }.query(q);
 }
 
+/// Walks a query or a change of rows.
+pub(crate) fn statement(s: &Statement, f: &mut Visit<'_>) {
+    Walk { ctes: Vec::new(), f }.statement(s);
+}
+
 struct Walk<'v, 'f> {
     /// Names of CTEs in scope: they hide relations.
     ctes: Vec<String>,
@@ -88,6 +93,10 @@ impl Walk<'_, '_> {
                 self.expr(a);
                 self.expr(b);
             }
+            ExprKind::Chain(first, rest) => {
+                self.expr(first);
+                rest.iter().for_each(|(.., e)| self.expr(e));
+            }
             ExprKind::Between { expr, low, high, .. } => {
                 self.expr(expr);
                 self.expr(low);
@@ -141,9 +150,10 @@ impl Walk<'_, '_> {
         match &q.body {
             QueryBody::Select(s) => self.select(s),
             QueryBody::Values(rows) => rows.iter().for_each(|r| self.exprs(r)),
-            QueryBody::SetOp { left, right, .. } => {
+            QueryBody::SetOp { left, right, more, .. } => {
                 self.query(left);
                 self.query(right);
+                more.iter().for_each(|q| self.query(q));
             }
         }
         self.order(&q.order_by);
@@ -190,6 +200,7 @@ impl Walk<'_, '_> {
             StatementKind::Insert(i) => self.insert(i),
             StatementKind::Update(u) => self.update(u),
             StatementKind::Delete(d) => self.delete(d),
+            StatementKind::Call { call, .. } => self.call(call),
             _ => {}
         }
     }

@@ -5,7 +5,9 @@ use super::{Change, names};
 use crate::ast::{Constraint, ConstraintKind, Expr, Name, Position};
 use planaria_base::types::TypeClass;
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, TableId, Type, limits};
-use planaria_catalog::{ForeignKey, Index, Object, Privileges, ReferentialAction, Requirement, Table};
+use planaria_catalog::{
+    CheckTime, ForeignKey, Index, Object, Privileges, ReferentialAction, Requirement, Table,
+};
 
 /// A constraint that waits for the table's columns to be known.
 pub(super) enum Pending {
@@ -30,6 +32,7 @@ pub(super) struct ForeignKeyDef {
     pub parent_columns: Vec<String>,
     pub on_delete: ReferentialAction,
     pub on_update: ReferentialAction,
+    pub check: CheckTime,
     pub position: Position,
 }
 
@@ -51,7 +54,7 @@ impl Pending {
             ConstraintKind::Unique { columns } => {
                 Pending::Key(Key { name, columns: or_own(columns), primary: false, position })
             }
-            ConstraintKind::ForeignKey { columns, parent, parent_columns, on_delete, on_update } => {
+            ConstraintKind::ForeignKey { columns, parent, parent_columns, on_delete, on_update, check } => {
                 Pending::ForeignKey(ForeignKeyDef {
                     name,
                     columns: or_own(columns),
@@ -59,6 +62,7 @@ impl Pending {
                     parent_columns: parent_columns.clone(),
                     on_delete: on_delete.unwrap_or(ReferentialAction::Restrict),
                     on_update: on_update.unwrap_or(ReferentialAction::Restrict),
+                    check: *check,
                     position,
                 })
             }
@@ -127,7 +131,7 @@ impl Change {
             table.columns[c.index()].not_null = true;
         }
         table.has_primary_key = true;
-        table.indexes.insert(0, Index { name, columns, unique: true, constraint: true });
+        table.indexes.insert(0, Index::new(name, columns, true, true));
         Ok(())
     }
 
@@ -141,7 +145,7 @@ impl Change {
             return Ok(None);
         }
         let name = self.key_name(table, key)?;
-        Ok(Some(self.push_index(id, Index { name, columns, unique: true, constraint: true })?))
+        Ok(Some(self.push_index(id, Index::new(name, columns, true, true))?))
     }
 
     /// Appends an index to a table's.
@@ -192,6 +196,8 @@ impl Change {
             parent_columns,
             on_delete: def.on_delete,
             on_update: def.on_update,
+            check: def.check,
+            comment: None,
         };
         self.table_mut(id).foreign_keys.push(key);
         Ok(Promise::ForeignKey { table: id, name })

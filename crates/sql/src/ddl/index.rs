@@ -4,7 +4,7 @@ use super::constraint::check_width;
 use super::{Change, Work, names};
 use crate::ast::CreateIndex;
 use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::{Index, Object};
+use planaria_catalog::{Index, KeyOrder, Object};
 
 impl Change {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str> {
@@ -39,7 +39,10 @@ impl Change {
             }
         };
         let table = table.id;
-        let index = Index { name, columns, unique: create.unique, constraint: false };
+        let mut index = Index::new(name, columns, create.unique, false);
+        if create.orders.iter().any(|o| *o != KeyOrder::default()) {
+            index.orders.clone_from(&create.orders);
+        }
         let position = self.push_index(table, index)?;
         self.out.work.push(Work::CreateIndex(table, position));
         Ok("CREATE INDEX")

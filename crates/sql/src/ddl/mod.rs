@@ -21,6 +21,7 @@
 //! | `index`, `view`, `sequence`, `routine` | CREATE of those |
 //! | `drop`, `depend` | DROP and what depends on what |
 //! | `truncate` | TRUNCATE |
+//! | `comment` | COMMENT ON |
 //! | `role`, `grant`, `owner` | CREATE ROLE, GRANT, OWNER TO |
 //!
 //! Who carries a change out is its [`Actor`]: what is made belongs to it, and what it may not do is
@@ -30,6 +31,7 @@
 //! inheritance, partitions, triggers and temporary tables give 0A000.
 
 mod alter;
+mod comment;
 mod constraint;
 mod depend;
 mod drop;
@@ -173,6 +175,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::Grant(_)
             | StatementKind::GrantRole { .. }
             | StatementKind::AlterOwner { .. }
+            | StatementKind::Comment { .. }
             | StatementKind::ReassignOwned { .. }
             | StatementKind::DropOwned { .. }
     )
@@ -265,6 +268,7 @@ impl Change {
                 self.revoke_role(roles, members, *admin)
             }
             StatementKind::AlterOwner { object, owner } => self.alter_owner(object, owner),
+            StatementKind::Comment { on, text } => self.comment(on, text.as_deref()),
             StatementKind::ReassignOwned { from, to } => self.reassign_owned(from, to),
             StatementKind::DropOwned { roles, cascade } => self.drop_owned(roles, *cascade),
             _ => Err(Error::internal("not a schema change")),

@@ -136,6 +136,7 @@ impl Change {
             current: true,
             security_definer: create.security_definer,
             rights: Rights::of(self.actor.user),
+            comment: None,
         };
         if let Some(old) = self.same_inputs(&procedure) {
             if !create.or_replace {
@@ -146,6 +147,7 @@ impl Change {
             replaceable(old, &procedure)?;
             let old = old.id;
             procedure.rights = self.catalog.procedure(old).rights.clone();
+            procedure.comment.clone_from(&self.catalog.procedure(old).comment);
             self.catalog.procedures[old.index()].current = false;
         }
         self.out.routine = Some(procedure.id);

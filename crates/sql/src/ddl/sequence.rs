@@ -85,7 +85,9 @@ impl Change {
         let table = owner.and_then(|(table, _)| self.catalog.rights(&Object::Table(table)));
         let rights = Rights::of(table.map_or(self.actor.user, |rights| rights.owner));
         let (start, increment, min, max, cycle) = (1, 1, 1, 1, false);
-        let mut sequence = Sequence { id, name, start, increment, min, max, cycle, owner, hidden, rights };
+        let comment = None;
+        let mut sequence =
+            Sequence { id, name, start, increment, min, max, cycle, owner, hidden, rights, comment };
         configure(&mut sequence, options, ty, true)?;
         self.catalog.sequences.push(Some(sequence));
         self.out.work.push(Work::CreateSequence(id));

@@ -119,6 +119,7 @@ impl Change {
             foreign_keys: Vec::new(),
             generation: 0,
             rights: Rights::of(self.actor.user),
+            comment: None,
         }));
         id
     }
@@ -183,14 +184,9 @@ impl Change {
             not_null: true,
             default: ColumnDefault::Sequence(sequence),
             hidden: true,
+            comment: None,
         });
-        let index = Index {
-            name: format!("{name} row id key"),
-            columns: vec![place],
-            unique: true,
-            constraint: false,
-        };
-        table.indexes.insert(0, index);
+        table.indexes.insert(0, Index::new(format!("{name} row id key"), vec![place], true, false));
         Ok(sequence)
     }
 
@@ -205,6 +201,7 @@ impl Change {
             not_null: facts.not_null,
             default: ColumnDefault::None,
             hidden: false,
+            comment: None,
         };
         Ok((column, facts))
     }
@@ -316,7 +313,8 @@ impl Change {
                 names::constraint(&self.catalog, table, &column, "check")
             }
         };
-        let check = planaria_catalog::Check { name: name.clone(), expression: text.to_owned() };
+        let check =
+            planaria_catalog::Check { name: name.clone(), expression: text.to_owned(), comment: None };
         self.table_mut(id).checks.push(check);
         Ok(Promise::Check { table: id, name, expr: expr.clone() })
     }

@@ -44,8 +44,8 @@ impl Change {
                 }
                 ty => ty,
             };
-            let column =
-                Column { name: column, ty, not_null: false, default: ColumnDefault::None, hidden: false };
+            let default = ColumnDefault::None;
+            let column = Column { name: column, ty, not_null: false, default, hidden: false, comment: None };
             self.table_mut(id).columns.push(column);
         }
         self.finish_table(id, Vec::new())?;

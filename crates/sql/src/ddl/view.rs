@@ -7,6 +7,7 @@ use crate::lower::{Lowerer, Scope};
 use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::{Object, Rights, View};
 use planaria_ir::{Output, ProgramKind};
+use std::collections::BTreeMap;
 
 fn invalid(message: String) -> Error {
     Error::new(SqlState::INVALID_TABLE_DEFINITION, message)
@@ -55,9 +56,17 @@ impl Change {
                 names::relation_exists(local)
             });
         }
-        let kept = self.catalog.views.get(local).map(|old| old.rights.clone());
-        let rights = kept.unwrap_or_else(|| Rights::of(self.actor.user));
-        let view = View { name: local.to_owned(), columns: all, query: query_text.to_owned(), rights };
+        let new = || View {
+            name: local.to_owned(),
+            columns: Vec::new(),
+            query: String::new(),
+            rights: Rights::of(self.actor.user),
+            comment: None,
+            column_comments: BTreeMap::new(),
+        };
+        // Rights and comments stay with the name.
+        let kept = self.catalog.views.get(local).cloned().unwrap_or_else(new);
+        let view = View { columns: all, query: query_text.to_owned(), ..kept };
         self.catalog.views.insert(local.to_owned(), view);
         Ok("CREATE VIEW")
     }

@@ -6,7 +6,8 @@ use super::functions::DATABASE;
 use super::names::Names;
 use super::operators::comparison;
 use super::types::{CastContext, unmodified};
-use crate::ast::{BinaryOp, Expr, ExprKind, IsWhat};
+use crate::ast::{BinaryOp, Expr, ExprKind, IsWhat, Position};
+use planaria_base::limits::CHAIN_NESTING_MAX;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, text_io};
 use planaria_ir::{Draw, Func};
 
@@ -47,7 +48,7 @@ impl Lowerer<'_> {
         let reference = Bound::new(BoundKind::LetRef(id), e.ty.clone(), e.position);
         let body = body(self, reference)?;
         let (ty, position) = (body.ty.clone(), body.position);
-        Ok(Bound::new(BoundKind::Let(id, Box::new(e), Box::new(body)), ty, position))
+        Ok(Bound::new(BoundKind::Let(vec![(id, e)], Box::new(body)), ty, position))
     }
 
     fn bind_kind(&mut self, names: &Names<'_>, e: &Expr) -> Result<Bound> {
@@ -112,6 +113,7 @@ impl Lowerer<'_> {
                 let right = self.bind_operand(names, right)?;
                 self.compare(*op, left, right, position)
             }
+            ExprKind::Chain(first, rest) => self.bind_chain(names, first, rest),
             ExprKind::Is { expr, what, negated } => self.bind_is(names, expr, *what, *negated, position),
             ExprKind::IsDistinctFrom { left, right, negated } => {
                 let left = self.bind(names, left)?;
@@ -400,6 +402,32 @@ impl Lowerer<'_> {
     }
 
     /// Like [`Lowerer::bind`], but rows are allowed.
+    /// A long chain of operators: every so often its value so far gets a name, so that nothing nests deeply.
+    fn bind_chain(
+        &mut self,
+        names: &Names<'_>,
+        first: &Expr,
+        rest: &[(BinaryOp, Position, Expr)],
+    ) -> Result<Bound> {
+        let mut values = Vec::new();
+        let mut left = self.bind_operand(names, first)?;
+        for (i, (op, position, right)) in rest.iter().enumerate() {
+            // What has no type yet gets it from its neighbour.
+            if i % CHAIN_NESTING_MAX == 0
+                && left.ty != Type::Unknown
+                && !matches!(left.kind, BoundKind::Row(_))
+            {
+                let id = self.new_let();
+                let reference = Bound::new(BoundKind::LetRef(id), left.ty.clone(), left.position);
+                values.push((id, std::mem::replace(&mut left, reference)));
+            }
+            let right = self.bind_operand(names, right)?;
+            left = self.compare(*op, left, right, *position).map_err(|e| e.at(*position))?;
+        }
+        let (ty, position) = (left.ty.clone(), left.position);
+        Ok(Bound::new(BoundKind::Let(values, Box::new(left)), ty, position))
+    }
+
     fn bind_operand(&mut self, names: &Names<'_>, e: &Expr) -> Result<Bound> {
         match &e.kind {
             ExprKind::Row(fields) => {

@@ -10,7 +10,10 @@ use super::bind_call::{Clause, plain_name};
 use super::bind_query::rename;
 use super::bound::{Body, Bound, BoundKind, BoundQuery, Distinct, Item, RelId, RelKind};
 use super::names::{Names, Source, SourceColumn};
-use crate::ast::{BinaryOp, FunctionCall, JoinCondition, JoinKind, Name, Query, TableAlias, TableRef};
+use crate::ast::{
+    Argument, BinaryOp, Expr, ExprKind, FunctionCall, JoinCondition, JoinKind, Name, Query, QueryBody,
+    Select, SelectItem, TableAlias, TableRef, Window,
+};
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_catalog::{Object, Returns};
 
@@ -57,6 +60,15 @@ impl Lowerer<'_> {
                     None => ("", &[][..]),
                 };
                 self.add_query(level, bound, name, columns, nullable, query.position)
+            }
+            TableRef::Function { call, alias, ordinality, position, .. }
+                if call.args.len() > 1 && plain_name(&call.name)? == "unnest" =>
+            {
+                let query = Box::new(unnest_side_by_side(call, *ordinality, *position));
+                let unnamed = || TableAlias { name: "unnest".to_owned(), columns: Vec::new() };
+                let alias = Some(alias.clone().unwrap_or_else(unnamed));
+                let derived = TableRef::Derived { query, alias, lateral: true };
+                self.bind_table(level, &derived, nullable)
             }
             TableRef::Function { call, alias, lateral: _, ordinality, position } => {
                 self.bind_function(level, call, alias.as_ref(), *ordinality, *position)
@@ -498,4 +510,33 @@ fn dissolves(query: &BoundQuery, nullable: bool) -> bool {
         && select.visible == select.outputs.len()
         && !select.from.is_empty()
         && select.outputs.iter().all(|e| if nullable { e.as_column().is_some() } else { e.is_cheap() })
+}
+
+/// `unnest(a, b, ..) [WITH ORDINALITY]` as the query that it stands for:
+/// `SELECT unnest(a), unnest(b)`, and around it `SELECT *, row_number() OVER ()`.
+fn unnest_side_by_side(call: &FunctionCall, ordinality: bool, position: u32) -> Query {
+    let named = |e: Expr, name: &str| SelectItem { expr: e, alias: Some(name.to_owned()) };
+    let expr = |kind| Expr { position, kind };
+    let query = |items, from| {
+        let select = Select { items, from, ..Select::default() };
+        Query::new(QueryBody::Select(Box::new(select)), position)
+    };
+    let one = |argument: &Argument| {
+        let call = FunctionCall { args: vec![argument.clone()], ..call.clone() };
+        named(expr(ExprKind::Call(Box::new(call))), "unnest")
+    };
+    let inner = query(call.args.iter().map(one).collect(), Vec::new());
+    if !ordinality {
+        return inner;
+    }
+    let alias = Some(TableAlias { name: "arrays".to_owned(), columns: Vec::new() });
+    let number = FunctionCall {
+        name: Name { parts: vec!["row_number".to_owned()], position },
+        args: Vec::new(),
+        over: Some(Window::default()),
+        ..call.clone()
+    };
+    let all = SelectItem { expr: expr(ExprKind::Star(None)), alias: None };
+    let number = named(expr(ExprKind::Call(Box::new(number))), "ordinality");
+    query(vec![all, number], vec![TableRef::Derived { query: Box::new(inner), alias, lateral: true }])
 }

@@ -66,8 +66,9 @@ impl Lowerer<'_> {
                 query.order = self.output_order(&query.columns, &q.order_by)?;
                 query
             }
-            QueryBody::SetOp { op, all, left, right } => {
-                let mut query = self.bind_set_op(&level, *op, *all, left, right, q.position)?;
+            QueryBody::SetOp { op, all, left, right, more } => {
+                let sides: Vec<&Query> = [&**left, &**right].into_iter().chain(more).collect();
+                let mut query = self.bind_set_op(&level, *op, *all, &sides, q.position)?;
                 query.order = self.output_order(&query.columns, &q.order_by)?;
                 query
             }
@@ -228,8 +229,7 @@ impl Lowerer<'_> {
         level: &Names<'_>,
         op: SetOp,
         all: bool,
-        left: &Query,
-        right: &Query,
+        sides: &[&Query],
         position: u32,
     ) -> Result<BoundQuery> {
         let what = match op {
@@ -237,21 +237,32 @@ impl Lowerer<'_> {
             SetOp::Except => "EXCEPT",
             SetOp::Intersect => "INTERSECT",
         };
-        let place = first_item(right);
-        let mut left = self.bind_level(level.inner(), left, true)?;
-        let mut right = self.bind_level(level.inner(), right, true)?;
-        if left.columns.len() != right.columns.len() {
-            let message = format!("each {what} query must have the same number of columns");
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(place));
+        // The types are worked out from left to right, as if the operations nested.
+        let mut types: Option<Vec<Type>> = None;
+        let mut bound = Vec::with_capacity(sides.len());
+        for side in sides {
+            let query = self.bind_level(level.inner(), side, true)?;
+            let own: Vec<Type> = query.columns.iter().map(|c| c.ty.clone()).collect();
+            bound.push(query);
+            let Some(before) = types.replace(own) else { continue };
+            let own = types.take().unwrap_or_default();
+            if before.len() != own.len() {
+                let message = format!("each {what} query must have the same number of columns");
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(first_item(side)));
+            }
+            let pairs = before.iter().zip(&own);
+            let common = pairs.map(|(l, r)| self.common_type(what, &[(l, position), (r, position)]));
+            types = Some(common.collect::<Result<_>>()?);
         }
-        for i in 0..left.columns.len() {
-            let (l, r) = (left.columns[i].ty.clone(), right.columns[i].ty.clone());
-            let ty = self.common_type(what, &[(&l, position), (&r, position)])?;
-            self.coerce_output(&mut left, i, &ty)?;
-            self.coerce_output(&mut right, i, &ty)?;
+        for (i, ty) in types.unwrap_or_default().iter().enumerate() {
+            bound.iter_mut().try_for_each(|side| self.coerce_output(side, i, ty))?;
         }
+        let mut bound = bound.into_iter();
+        let (Some(left), Some(right)) = (bound.next(), bound.next()) else {
+            return Err(Error::internal("a set operation of one query"));
+        };
         let columns = left.columns.clone();
-        let body = Body::SetOp(Box::new(BoundSetOp { op, all, left, right }));
+        let body = Body::SetOp(Box::new(BoundSetOp { op, all, left, right, more: bound.collect() }));
         Ok(BoundQuery { body, columns, order: Vec::new(), limit: None, offset: None, locks: Vec::new() })
     }
 
@@ -269,8 +280,7 @@ impl Lowerer<'_> {
             Body::Select(select) => convert(self, &mut select.outputs[column])?,
             Body::Values(rows) => rows.iter_mut().try_for_each(|row| convert(self, &mut row[column]))?,
             Body::SetOp(set) => {
-                self.coerce_output(&mut set.left, column, ty)?;
-                self.coerce_output(&mut set.right, column, ty)?;
+                set.sides_mut().try_for_each(|side| self.coerce_output(side, column, ty))?;
             }
         }
         query.columns[column].ty = ty.clone();
@@ -530,8 +540,12 @@ impl Lowerer<'_> {
 
 /// The two terms of a CTE that refers to itself.
 fn recursive_terms<'q>(cte: &Cte, q: &'q Query, recursive: bool) -> Option<(&'q Query, &'q Query, bool)> {
-    let QueryBody::SetOp { op: SetOp::Union, all, left, right } = &q.body else { return None };
-    let plain = q.with.is_empty() && q.order_by.is_empty() && q.limit.is_none() && q.offset.is_none();
+    let QueryBody::SetOp { op: SetOp::Union, all, left, right, more } = &q.body else { return None };
+    let plain = more.is_empty()
+        && q.with.is_empty()
+        && q.order_by.is_empty()
+        && q.limit.is_none()
+        && q.offset.is_none();
     (recursive && plain && right.mentions(&cte.name)).then_some((&**left, &**right, *all))
 }
 

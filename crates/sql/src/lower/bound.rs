@@ -50,8 +50,8 @@ pub(super) enum BoundKind {
     /// Searched CASE.
     Case(Vec<(Bound, Bound)>, Box<Bound>),
     Coalesce(Vec<Bound>),
-    /// Evaluates the first once; the second refers to it by `LetRef`.
-    Let(u32, Box<Bound>, Box<Bound>),
+    /// Evaluates values in turn, each once; those behind, and the body, refer to them by `LetRef`.
+    Let(Vec<(u32, Bound)>, Box<Bound>),
     LetRef(u32),
     Draw(Draw),
     NextValue(SequenceId),
@@ -113,9 +113,22 @@ pub(super) enum Body {
 pub(super) struct BoundSetOp {
     pub op: crate::ast::SetOp,
     pub all: bool,
-    /// Both sides' outputs are of the same types.
+    /// All sides' outputs are of the same types.
     pub left: BoundQuery,
     pub right: BoundQuery,
+    /// Further sides of a long UNION.
+    pub more: Vec<BoundQuery>,
+}
+
+impl BoundSetOp {
+    /// All sides, from left to right.
+    pub fn sides(&self) -> impl Iterator<Item = &BoundQuery> {
+        [&self.left, &self.right].into_iter().chain(&self.more)
+    }
+    /// The same to be changed.
+    pub fn sides_mut(&mut self) -> impl Iterator<Item = &mut BoundQuery> {
+        [&mut self.left, &mut self.right].into_iter().chain(&mut self.more)
+    }
 }
 
 /// A sort key.
@@ -406,11 +419,14 @@ impl Bound {
             BoundKind::Cast(e, _) | BoundKind::Relabel(e) => f(e),
             BoundKind::And(a, b)
             | BoundKind::Or(a, b)
-            | BoundKind::Let(_, a, b)
             | BoundKind::SetValue(_, a, b)
             | BoundKind::Quantified(a, b, ..) => {
                 f(a);
                 f(b);
+            }
+            BoundKind::Let(values, body) => {
+                values.iter().for_each(|(_, e)| f(e));
+                f(body);
             }
             BoundKind::Case(whens, otherwise) => {
                 for (when, then) in whens {

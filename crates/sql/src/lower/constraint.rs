@@ -6,7 +6,7 @@ use super::bound::{Bound, BoundKind, Item, RelId};
 use super::names::Names;
 use crate::ast::BinaryOp;
 use planaria_base::{ColumnId, Datum, Error, Result, SqlState, TableId, Type};
-use planaria_catalog::{ForeignKey, ReferentialAction, Table};
+use planaria_catalog::{CheckTime, ForeignKey, ReferentialAction, Table};
 use planaria_ir::{Coll, CollKind, ErrorFields, Func, OpKind, Reg, RegKind};
 
 /// A row's values by column, where they are known.
@@ -125,7 +125,8 @@ impl<'c> Lowerer<'c> {
         Ok(())
     }
 
-    /// The foreign key's parent must be there, unless a column is NULL.
+    /// The foreign key's parent must be there, unless a column is NULL. One that is deferred is looked at when the
+    /// transaction commits ([`deferred_key`](super::deferred_key)).
     pub(super) fn check_parent(
         &mut self,
         child: &Table,
@@ -133,53 +134,63 @@ impl<'c> Lowerer<'c> {
         values: &[Reg],
         maybe_null: &[Reg],
     ) -> Result<()> {
-        let catalog = self.catalog;
-        let parent = catalog.table_by_id(key.parent);
+        if key.check == CheckTime::Deferred {
+            return Ok(());
+        }
         let look = |l: &mut Self| -> Result<()> {
-            let index = &parent.indexes[key.parent_index.index()];
-            let mut regs = Vec::with_capacity(values.len());
-            for column in &index.columns {
-                let at = key.parent_columns.iter().position(|c| c == column);
-                let at = at.ok_or_else(|| Error::internal("a foreign key that misses an index column"))?;
-                let from = &child.columns[key.columns[at].index()].ty;
-                let to = &parent.columns[column.index()].ty;
-                let reg = values[at];
-                regs.push(if from.class() == to.class() { reg } else { l.exactly(reg, &to.base()) });
-            }
-            let row = l.program.reg(RegKind::Row(parent.id), None);
-            l.emit(OpKind::Get {
-                table: parent.id,
-                index: key.parent_index,
-                key: regs,
-                row,
-                columns: Vec::new(),
-            });
-            let missing = l.apply(Func::IsNull, vec![row], Type::Bool);
-            l.raising(missing, |l| {
-                let columns: Vec<(&str, &Type)> = key
-                    .columns
-                    .iter()
-                    .map(|c| (child.columns[c.index()].name.as_str(), &child.columns[c.index()].ty))
-                    .collect();
-                let tail = format!(" is not present in table \"{}\".", parent.name);
-                let detail = l.key_detail(&columns, values, &tail)?;
-                let message = format!(
-                    "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
-                    child.name, key.name
-                );
-                l.raise(
-                    SqlState::FOREIGN_KEY_VIOLATION,
-                    message,
-                    foreign_fields(&key.name, &child.name, detail),
-                );
-                Ok(())
-            })
+            let values_there = l.parent_values(child, key, values);
+            let missing = l.parent_missing(key, &values_there)?;
+            l.raising(missing, |l| l.raise_orphan(child, key, values))
         };
         if maybe_null.is_empty() {
             return look(self);
         }
         let null = self.any_null(maybe_null);
         self.unless(null, |l| look(l))
+    }
+
+    /// A child's key as the parent's types have it.
+    pub(super) fn parent_values(&mut self, child: &Table, key: &ForeignKey, values: &[Reg]) -> Vec<Reg> {
+        let parent = self.catalog.table_by_id(key.parent);
+        let columns = key.columns.iter().zip(&key.parent_columns).zip(values);
+        let mut converted = Vec::with_capacity(values.len());
+        for ((from, to), reg) in columns {
+            let (from, to) = (&child.columns[from.index()].ty, &parent.columns[to.index()].ty);
+            converted.push(if from.class() == to.class() { *reg } else { self.exactly(*reg, &to.base()) });
+        }
+        converted
+    }
+
+    /// Whether there is no parent of this key, in the order of the foreign key's columns.
+    pub(super) fn parent_missing(&mut self, key: &ForeignKey, values: &[Reg]) -> Result<Reg> {
+        let parent = self.catalog.table_by_id(key.parent);
+        let index = &parent.indexes[key.parent_index.index()];
+        let mut regs = Vec::with_capacity(values.len());
+        for column in &index.columns {
+            let at = key.parent_columns.iter().position(|c| c == column);
+            regs.push(
+                values[at.ok_or_else(|| Error::internal("a foreign key that misses an index column"))?],
+            );
+        }
+        let row = self.program.reg(RegKind::Row(parent.id), None);
+        let (table, index) = (parent.id, key.parent_index);
+        self.emit(OpKind::Get { table, index, key: regs, row, columns: Vec::new() });
+        Ok(self.apply(Func::IsNull, vec![row], Type::Bool))
+    }
+
+    /// 23503 for a child without a parent.
+    pub(super) fn raise_orphan(&mut self, child: &Table, key: &ForeignKey, values: &[Reg]) -> Result<()> {
+        let named = key.columns.iter().map(|c| &child.columns[c.index()]);
+        let columns: Vec<(&str, &Type)> = named.map(|c| (c.name.as_str(), &c.ty)).collect();
+        let parent = self.catalog.table_by_id(key.parent);
+        let tail = format!(" is not present in table \"{}\".", parent.name);
+        let detail = self.key_detail(&columns, values, &tail)?;
+        let message = format!(
+            "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+            child.name, key.name
+        );
+        self.raise(SqlState::FOREIGN_KEY_VIOLATION, message, foreign_fields(&key.name, &child.name, detail));
+        Ok(())
     }
 
     /// `Key (a, b)=(1, 2)` and a tail.
@@ -315,6 +326,15 @@ impl<'c> Lowerer<'c> {
     }
 
     fn refuse_references(&mut self, child: TableId, key: &ForeignKey, values: &[Reg]) -> Result<()> {
+        if key.check == CheckTime::Deferred {
+            return Ok(());
+        }
+        let found = self.child_found(child, key, values)?;
+        self.raising(found, |l| l.raise_referenced(child, key, values))
+    }
+
+    /// Whether a row refers to a parent of this key.
+    pub(super) fn child_found(&mut self, child: TableId, key: &ForeignKey, values: &[Reg]) -> Result<Reg> {
         let found = self.temp(Type::Bool);
         let (no, yes) = (self.truth(false), self.truth(true));
         self.copy(found, no);
@@ -327,23 +347,28 @@ impl<'c> Lowerer<'c> {
             })
         })?;
         self.emit(OpKind::Block { label, body });
+        Ok(found)
+    }
+
+    /// 23503 for a parent that is referred to.
+    pub(super) fn raise_referenced(
+        &mut self,
+        child: TableId,
+        key: &ForeignKey,
+        values: &[Reg],
+    ) -> Result<()> {
         let catalog = self.catalog;
         let (parent, child) = (catalog.table_by_id(key.parent), catalog.table_by_id(child));
-        self.raising(found, |l| {
-            let columns: Vec<(&str, &Type)> = key
-                .parent_columns
-                .iter()
-                .map(|c| (parent.columns[c.index()].name.as_str(), &parent.columns[c.index()].ty))
-                .collect();
-            let tail = format!(" is still referenced from table \"{}\".", child.name);
-            let detail = l.key_detail(&columns, values, &tail)?;
-            let message = format!(
-                "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
-                parent.name, key.name, child.name
-            );
-            l.raise(SqlState::FOREIGN_KEY_VIOLATION, message, foreign_fields(&key.name, &child.name, detail));
-            Ok(())
-        })
+        let named = key.parent_columns.iter().map(|c| &parent.columns[c.index()]);
+        let columns: Vec<(&str, &Type)> = named.map(|c| (c.name.as_str(), &c.ty)).collect();
+        let tail = format!(" is still referenced from table \"{}\".", child.name);
+        let detail = self.key_detail(&columns, values, &tail)?;
+        let message = format!(
+            "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
+            parent.name, key.name, child.name
+        );
+        self.raise(SqlState::FOREIGN_KEY_VIOLATION, message, foreign_fields(&key.name, &child.name, detail));
+        Ok(())
     }
 
     fn cascade_delete(
@@ -500,6 +525,9 @@ impl<'c> Lowerer<'c> {
     // ---- checks at the end of the statement ----
 
     fn defer_reference(&mut self, child: TableId, key: &ForeignKey, values: &[Reg], deferred: &mut Deferred) {
+        if key.check == CheckTime::Deferred {
+            return;
+        }
         let coll = self.deferred_list(child, key, true, deferred);
         self.emit(OpKind::Push { coll, values: values.to_vec() });
     }
@@ -512,6 +540,9 @@ impl<'c> Lowerer<'c> {
         values: &[Reg],
         deferred: &mut Deferred,
     ) {
+        if key.check == CheckTime::Deferred {
+            return;
+        }
         let coll = self.deferred_list(child.id, key, false, deferred);
         self.emit(OpKind::Push { coll, values: values.to_vec() });
     }
@@ -565,18 +596,7 @@ impl<'c> Lowerer<'c> {
                     return l.check_parent(table, &key, &regs, &regs);
                 }
                 // The key may be there again.
-                let index = &parent.indexes[key.parent_index.index()];
-                let at = |c: &ColumnId| key.parent_columns.iter().position(|p| p == c).unwrap_or(0);
-                let full: Vec<Reg> = index.columns.iter().map(|c| regs[at(c)]).collect();
-                let row = l.program.reg(RegKind::Row(parent.id), None);
-                l.emit(OpKind::Get {
-                    table: parent.id,
-                    index: key.parent_index,
-                    key: full,
-                    row,
-                    columns: Vec::new(),
-                });
-                let gone = l.apply(Func::IsNull, vec![row], Type::Bool);
+                let gone = l.parent_missing(&key, &regs)?;
                 l.when(gone, |l| l.refuse_references(child, &key, &regs))
             })?;
             self.emit(OpKind::ForEach { coll: list, columns: regs, entry: None, label, body });

@@ -137,9 +137,11 @@ impl Lowerer<'_> {
                 self.eval_coalesce(list, dst)?;
                 Ok(dst)
             }
-            BoundKind::Let(id, value, body) => {
-                let reg = self.value(value)?;
-                self.lets[*id as usize] = Some(reg);
+            BoundKind::Let(values, body) => {
+                for (id, value) in values {
+                    let reg = self.value(value)?;
+                    self.lets[*id as usize] = Some(reg);
+                }
                 self.eval(body, dst)
             }
             BoundKind::Draw(input) => {

@@ -4,6 +4,7 @@ use super::bound::{Bound, BoundKind, BoundQuery, RelId, RelKind};
 use super::path::{Key, Path, Values};
 use super::plan::{Plan, Source, Step};
 use super::{Lowerer, Typed};
+use planaria_base::limits::CHAIN_NESTING_MAX;
 use planaria_base::{ColumnId, Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Block, Coll, CollDecl, CollKind, ErrorFields, Func, OpKind, Range, Reg, RegKind, SortKey};
 
@@ -48,6 +49,9 @@ impl Lowerer<'_> {
 
     /// Runs `then` where all conditions are true.
     pub(super) fn filtered(&mut self, filter: &[Bound], then: &mut Then<'_>) -> Result<()> {
+        if filter.len() > CHAIN_NESTING_MAX {
+            return self.filtered_in_a_row(filter, then);
+        }
         let Some((first, rest)) = filter.split_first() else { return then(self) };
         let before = self.at(first.position);
         let cond = self.truth_of(first)?;
@@ -55,6 +59,29 @@ impl Lowerer<'_> {
         self.emit(OpKind::If { cond, then: body, otherwise: Block::default() });
         self.at(before);
         Ok(())
+    }
+
+    /// The same for so many conditions that they must not nest: a block is left at the first that does not hold.
+    fn filtered_in_a_row(&mut self, filter: &[Bound], then: &mut Then<'_>) -> Result<()> {
+        let holds = self.temp(Type::Bool);
+        let (no, yes) = (self.truth(false), self.truth(true));
+        self.copy(holds, no);
+        let label = self.label();
+        let body = self.block(|l| {
+            for condition in filter {
+                let before = l.at(condition.position);
+                let cond = l.truth_of(condition)?;
+                l.unless(cond, |l| {
+                    l.emit(OpKind::Exit { label });
+                    Ok(())
+                })?;
+                l.at(before);
+            }
+            l.copy(holds, yes);
+            Ok(())
+        })?;
+        self.emit(OpKind::Block { label, body });
+        self.when(holds, |l| then(l))
     }
 
     /// Makes relations available to what `then` emits.

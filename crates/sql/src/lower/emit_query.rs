@@ -460,7 +460,7 @@ impl Lowerer<'_> {
             } else {
                 self.coll(CollKind::Map, kinds, Vec::new())
             };
-            for side in [&set.left, &set.right] {
+            for side in set.sides() {
                 self.emit_query(side, None, &mut |l, row| {
                     let values = exact(l, row);
                     l.emit(match set.all {

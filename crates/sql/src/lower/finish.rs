@@ -146,8 +146,7 @@ impl Lowerer<'_> {
             }
             Body::Values(rows) => rows.iter_mut().flatten().for_each(|e| self.visit(e, f)),
             Body::SetOp(set) => {
-                self.visit_query(&mut set.left, f);
-                self.visit_query(&mut set.right, f);
+                set.sides_mut().for_each(|side| self.visit_query(side, f));
             }
         }
     }
@@ -347,9 +346,7 @@ impl Lowerer<'_> {
         let used = self.columns_of(condition);
         match &query.body {
             Body::Values(_) => false,
-            Body::SetOp(set) => {
-                self.can_push(&set.left, rel, condition) && self.can_push(&set.right, rel, condition)
-            }
+            Body::SetOp(set) => set.sides().all(|side| self.can_push(side, rel, condition)),
             Body::Select(select) => {
                 if select.windows.is_some() || matches!(select.distinct, Distinct::On(_)) {
                     return false;
@@ -377,8 +374,7 @@ impl Lowerer<'_> {
         match &mut query.body {
             Body::Values(_) => {}
             Body::SetOp(set) => {
-                self.do_push(&mut set.left, rel, condition);
-                self.do_push(&mut set.right, rel, condition);
+                set.sides_mut().for_each(|side| self.do_push(side, rel, condition));
             }
             Body::Select(select) => {
                 let mut condition = condition.clone();
@@ -425,8 +421,7 @@ impl Lowerer<'_> {
                 } else {
                     &all
                 };
-                self.count_query(&mut set.left, needed);
-                self.count_query(&mut set.right, needed);
+                set.sides_mut().for_each(|side| self.count_query(side, needed));
             }
             Body::Select(select) => {
                 if select.distinct == Distinct::No {
@@ -524,9 +519,12 @@ fn collect<'a>(e: &'a mut Bound, children: &mut Vec<&'a mut Bound>, queries: &mu
         BoundKind::Cast(e, _) | BoundKind::Relabel(e) => children.push(e),
         BoundKind::And(a, b)
         | BoundKind::Or(a, b)
-        | BoundKind::Let(_, a, b)
         | BoundKind::SetValue(_, a, b)
         | BoundKind::Quantified(a, b, ..) => children.extend([&mut **a, &mut **b]),
+        BoundKind::Let(values, body) => {
+            children.extend(values.iter_mut().map(|(_, e)| e));
+            children.push(body);
+        }
         BoundKind::Case(whens, otherwise) => {
             for (when, then) in whens {
                 children.extend([when, then]);

@@ -21,6 +21,7 @@ mod bind_from;
 mod bind_query;
 mod bound;
 mod constraint;
+mod deferred;
 mod delete;
 mod dml;
 mod emit_expr;
@@ -52,6 +53,7 @@ mod update;
 #[cfg(test)]
 mod tests;
 
+pub use deferred::deferred_key;
 pub use env::CatalogEnv;
 pub use rights::{Guard, Lowered};
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};

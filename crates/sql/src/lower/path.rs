@@ -198,8 +198,7 @@ impl Lowerer<'_> {
         match &query.body {
             super::bound::Body::Values(_) => {}
             super::bound::Body::SetOp(set) => {
-                self.query_rels(&set.left, rels);
-                self.query_rels(&set.right, rels);
+                set.sides().for_each(|side| self.query_rels(side, rels));
             }
             super::bound::Body::Select(select) => {
                 for rel in self.rels_of(&select.from) {

@@ -59,6 +59,7 @@ static TABLE: &[Line] = &[
     line("pg_get_function_arg_default", &[OID, Int4], &[], Question::ArgumentDefault, Text),
     line("pg_get_viewdef", &[OID], &[], Question::ViewDef, Text),
     line("pg_get_ruledef", &[OID], &[], Question::RuleDef, Text),
+    line("pg_describe_object", &[OID, OID, Int4], &[], Question::Describe, Text),
     line("pg_get_userbyid", &[OID], &[], Question::RoleName, Type::NAME),
     line("pg_get_serial_sequence", &[Text, Text], &[], Question::SerialSequence, Text),
     line("pg_table_is_visible", &[OID], CLASS, Question::IsVisible, Bool),
@@ -88,13 +89,9 @@ static TABLE: &[Line] = &[
     line("pg_database_size", &[OID], &[], Question::DatabaseSize, Int8),
 ];
 
-/// Functions of which nothing has an answer here (there are no comments, triggers, partitions, ...), by
+/// Functions of which nothing has an answer here (there are no triggers, partitions, ...), by
 /// name and number of arguments.
 const NOTHING: &[(&str, usize)] = &[
-    ("obj_description", 1),
-    ("obj_description", 2),
-    ("col_description", 2),
-    ("shobj_description", 2),
     ("pg_get_partkeydef", 1),
     ("pg_get_partition_constraintdef", 1),
     ("pg_get_triggerdef", 1),
@@ -171,6 +168,25 @@ impl Lowerer<'_> {
             }
             ("pg_get_expr", [e, _] | [e, _, _]) => {
                 return self.coerce(e.clone(), &Type::Text, CastContext::Implicit).map(Some);
+            }
+            ("obj_description", [object]) => {
+                let object = self.operand(object.clone(), &OID)?;
+                let none = Bound::constant(Datum::Int(0), Int4, position);
+                let args = vec![object, text("", position), none];
+                return Ok(Some(ask(Question::Comment, args, Text, position)));
+            }
+            ("obj_description" | "shobj_description", [object, class]) => {
+                let (object, class) =
+                    (self.operand(object.clone(), &OID)?, self.operand(class.clone(), &Type::NAME)?);
+                let class = self.coerce(class, &Text, CastContext::Implicit)?;
+                let none = Bound::constant(Datum::Int(0), Int4, position);
+                return Ok(Some(ask(Question::Comment, vec![object, class, none], Text, position)));
+            }
+            ("col_description", [relation, column]) => {
+                let (relation, column) =
+                    (self.operand(relation.clone(), &OID)?, self.operand(column.clone(), &Int4)?);
+                let args = vec![relation, text("pg_class", position), column];
+                return Ok(Some(ask(Question::Comment, args, Text, position)));
             }
             ("pg_get_viewdef", [view, _]) => {
                 let view =

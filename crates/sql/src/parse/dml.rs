@@ -94,7 +94,7 @@ impl Parser<'_> {
             Some(ConflictTarget::Constraint(self.name()?))
         } else if self.at_kind(Kind::LeftParen) {
             let columns = self.paren_list(|p| {
-                let (name, at) = p.index_column()?;
+                let (name, at, _) = p.index_column()?;
                 match name {
                     Some(name) => Ok(name),
                     None => p.unsupported("an expression in ON CONFLICT", at),

@@ -15,10 +15,11 @@
 //! precedence wherever it stands: `a * - b` and `a = NOT b = c` are legal. The low bound of BETWEEN
 //! and column defaults are *restricted* (`b_expr`): no AND, OR, NOT, IN, LIKE, IS NULL.
 //!
-//! Long chains of AND or OR become balanced trees: they are associative, and machines write them
-//! with thousands of operands.
+//! Machines write chains with thousands of operands. Long ones of AND or OR become balanced trees: they are
+//! associative. Others nest to the left at first; what is left of them is a list ([`ExprKind::Chain`]).
 
 use planaria_base::Result;
+use planaria_base::limits::{CHAIN_NESTING_MAX, CHAIN_OPERANDS_MAX};
 
 use super::lex::Kind;
 use super::parser::Parser;
@@ -40,9 +41,6 @@ mod level {
     pub(super) const COLLATE: u8 = 12;
     pub(super) const SIGN: u8 = 13;
 }
-
-/// Operands up to which a chain of AND or OR nests to the left.
-const CHAIN_MAX: usize = 32;
 
 /// What may follow an operand.
 #[derive(Clone, Copy, PartialEq)]
@@ -84,6 +82,8 @@ impl Parser<'_> {
             let mut left = p.prefix(restricted)?;
             // The level of the operator that was just applied, if it cannot be chained.
             let mut closed = None;
+            // How many operators of one level have been applied one after the other.
+            let (mut chained, mut times) = (0, 0);
             while let Some((infix, level)) = p.infix(restricted) {
                 if level < min {
                     break;
@@ -91,7 +91,15 @@ impl Parser<'_> {
                 if closed == Some(level) {
                     return p.fail();
                 }
-                left = p.apply(left, infix, level, restricted, &mut closed)?;
+                let in_chain = matches!(infix, Infix::Binary(_)) && level != level::COMPARISON;
+                times = if in_chain && chained == level { times + 1 } else { 1 };
+                chained = if in_chain { level } else { 0 };
+                if times >= CHAIN_NESTING_MAX {
+                    left = p.rest_of_chain(left, level, restricted)?;
+                    (chained, times) = (0, 0);
+                } else {
+                    left = p.apply(left, infix, level, restricted, &mut closed)?;
+                }
                 p.grow()?;
             }
             Ok(left)
@@ -233,6 +241,29 @@ impl Parser<'_> {
         Ok(Expr { position, kind })
     }
 
+    /// `left + b - c ...` where `left` is a long chain already: operators of one level.
+    fn rest_of_chain(&mut self, left: Expr, level: u8, restricted: bool) -> Result<Expr> {
+        let position = left.position;
+        let mut rest = Vec::new();
+        while let Some((Infix::Binary(op), at)) = self.infix(restricted)
+            && at == level
+            && !(matches!(self.word_at(1).as_str(), "any" | "some" | "all")
+                && self.peek_at(2).kind == Kind::LeftParen)
+        {
+            if rest.len() + CHAIN_NESTING_MAX >= CHAIN_OPERANDS_MAX {
+                return Err(self.too_long());
+            }
+            let position = self.bump().start;
+            rest.push((op, position, self.climb(level + 1, restricted)?));
+        }
+        if rest.is_empty() {
+            // An operator with ANY or ALL: it closes the chain.
+            let Some((infix, _)) = self.infix(restricted) else { return self.fail() };
+            return self.apply(left, infix, level, restricted, &mut None);
+        }
+        Ok(Expr { position, kind: ExprKind::Chain(Box::new(left), rest) })
+    }
+
     /// `left AND b AND c ...` (or OR): all operands of the chain.
     fn chain(&mut self, left: Expr, op: BinaryOp, level: u8) -> Result<Expr> {
         let word = if op == BinaryOp::And { "and" } else { "or" };
@@ -241,11 +272,11 @@ impl Parser<'_> {
         while self.at_word(word) {
             positions.push(self.bump().start);
             operands.push(self.climb(level + 1, false)?);
-            if operands.len() <= CHAIN_MAX {
+            if operands.len() <= CHAIN_NESTING_MAX {
                 self.grow()?;
             }
         }
-        if operands.len() > CHAIN_MAX {
+        if operands.len() > CHAIN_NESTING_MAX {
             return Ok(balanced(op, &mut operands.into_iter(), &positions));
         }
         let mut operands = operands.into_iter();

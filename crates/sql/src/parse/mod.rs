@@ -19,6 +19,7 @@
 
 mod alter;
 mod call;
+mod comment;
 mod copy;
 mod cursor;
 mod dml;

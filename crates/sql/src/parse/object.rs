@@ -1,6 +1,7 @@
 //! Indexes, views, sequences, schemas; DROP and TRUNCATE.
 
 use planaria_base::{Result, Type};
+use planaria_catalog::KeyOrder;
 
 use super::lex::Kind;
 use super::parser::Parser;
@@ -30,7 +31,9 @@ impl Parser<'_> {
         }
         let items = self.paren_list(Self::index_column)?;
         let mut columns = Vec::with_capacity(items.len());
-        for (column, position) in items {
+        let mut orders = Vec::with_capacity(items.len());
+        for (column, position, order) in items {
+            orders.push(order);
             match column {
                 Some(column) => columns.push((column, position)),
                 None => drop(unsupported.get_or_insert(("an index on an expression".to_owned(), position))),
@@ -61,12 +64,12 @@ impl Parser<'_> {
                 _ => return self.fail(),
             }
         }
-        let index = CreateIndex { name, unique, if_not_exists, table, columns, unsupported };
+        let index = CreateIndex { name, unique, if_not_exists, table, columns, orders, unsupported };
         Ok(StatementKind::CreateIndex(Box::new(index)))
     }
 
-    /// A column of an index, with its order; `None` for an expression.
-    pub(crate) fn index_column(&mut self) -> Result<(Option<String>, Position)> {
+    /// A column of an index with its order; `None` for an expression.
+    pub(crate) fn index_column(&mut self) -> Result<(Option<String>, Position, KeyOrder)> {
         let position = self.position();
         let mut column = None;
         if self.at_kind(Kind::LeftParen) {
@@ -82,19 +85,19 @@ impl Parser<'_> {
         if self.eat_word("collate") {
             self.byte_collation()?;
         }
-        // An operator class
+        // An operator class: all of them order by bytes, as the collation does.
+        let mut class = None;
         if self.at_name() && !self.at_any(&["asc", "desc", "nulls"]) {
-            let class = self.qualified_name()?;
-            let last = class.parts.last().map(String::as_str).unwrap_or_default();
-            if !last.ends_with("_ops") || last.contains("pattern") {
-                return self.unsupported(&format!("operator class {last}"), class.position);
+            let name = self.qualified_name()?;
+            let last = name.parts.last().map(String::as_str).unwrap_or_default();
+            if !last.ends_with("_ops") {
+                return self.unsupported(&format!("operator class {last}"), name.position);
             }
+            class = last.ends_with("_pattern_ops").then(|| last.to_owned());
         }
-        if !self.eat_word("asc") {
-            self.eat_word("desc");
-        }
-        self.nulls_order()?;
-        Ok((column, position))
+        let descending = !self.eat_word("asc") && self.eat_word("desc");
+        let nulls_first = self.nulls_order()?.unwrap_or(descending);
+        Ok((column, position, KeyOrder { class, descending, nulls_first }))
     }
 
     /// `CREATE [OR REPLACE] VIEW ..`

@@ -288,6 +288,14 @@ impl<'a> Parser<'a> {
         if self.height > limits::NESTING_MAX { Err(self.too_deep()) } else { Ok(()) }
     }
 
+    /// 54001 for a chain of too many operands.
+    #[cold]
+    pub(crate) fn too_long(&self) -> Error {
+        Error::new(SqlState::STATEMENT_TOO_COMPLEX, "a chain of operators is too long")
+            .detail(format!("The limit is {} operands.", limits::CHAIN_OPERANDS_MAX))
+            .at(self.position())
+    }
+
     #[cold]
     fn too_deep(&self) -> Error {
         Error::new(SqlState::STATEMENT_TOO_COMPLEX, "statement is nested too deeply")

@@ -1,6 +1,6 @@
 //! Queries: SELECT, VALUES, TABLE, set operations, WITH, and their tails.
 
-use planaria_base::Result;
+use planaria_base::{Result, limits};
 
 use super::lex::Kind;
 use super::parser::Parser;
@@ -111,6 +111,8 @@ impl Parser<'_> {
 
     /// Set operations of at least that precedence behind `left`; INTERSECT binds tighter.
     fn set_operations(&mut self, mut left: Query, min: u8) -> Result<Query> {
+        // How often the operation that was applied last has been, without another between.
+        let (mut before, mut times) = (None, 0);
         loop {
             let (op, level) = match self.word().as_str() {
                 "union" => (SetOp::Union, 1),
@@ -128,8 +130,20 @@ impl Parser<'_> {
             }
             let right = self.query_operand()?;
             let right = self.set_operations(right, level + 1)?;
-            let position = left.position;
-            let body = QueryBody::SetOp { op, all, left: Box::new(left), right: Box::new(right) };
+            times = if before == Some((op, all)) { times + 1 } else { 1 };
+            before = Some((op, all));
+            if times > limits::CHAIN_OPERANDS_MAX {
+                return Err(self.too_long());
+            }
+            if op == SetOp::Union
+                && times > limits::CHAIN_NESTING_MAX
+                && let QueryBody::SetOp { more, .. } = &mut left.body
+            {
+                more.push(right);
+                continue;
+            }
+            let (position, more) = (left.position, Vec::new());
+            let body = QueryBody::SetOp { op, all, left: Box::new(left), right: Box::new(right), more };
             left = Query::new(body, position);
             self.grow()?;
         }

@@ -207,17 +207,18 @@ impl Parser<'_> {
         Ok(StatementKind::Set { name: name.to_owned(), value: Some(vec![value.to_owned()]), local })
     }
 
-    /// `SET CONSTRAINTS`: none is deferrable, so all are immediate already.
+    /// `SET CONSTRAINTS ALL | name, .. DEFERRED | IMMEDIATE`
     fn set_constraints(&mut self) -> Result<StatementKind> {
         self.bump();
-        if !self.eat_word("all") {
-            self.list(Self::qualified_name)?;
+        let names = match self.eat_word("all") {
+            true => None,
+            false => Some(self.list(Self::qualified_name)?),
+        };
+        let deferred = self.eat_word("deferred");
+        if !deferred {
+            self.expect_word("immediate")?;
         }
-        if self.at_word("deferred") {
-            return self.unsupported("a deferred constraint", self.position());
-        }
-        self.expect_word("immediate")?;
-        Ok(StatementKind::NoOperation("SET CONSTRAINTS".to_owned()))
+        Ok(StatementKind::SetConstraints { names, deferred })
     }
 
     fn setting_name(&mut self) -> Result<String> {

@@ -58,7 +58,7 @@ impl Parser<'_> {
             "vacuum" => self.skip("VACUUM"),
             "grant" | "revoke" => self.grant(),
             "reassign" => self.reassign_owned(),
-            "comment" => self.skip("COMMENT"),
+            "comment" => self.comment(),
             "lock" => self.skip("LOCK TABLE"),
             "cluster" => self.skip("CLUSTER"),
             "unlisten" => self.skip("UNLISTEN"),

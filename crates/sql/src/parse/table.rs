@@ -1,7 +1,7 @@
 //! CREATE TABLE: columns, constraints, and what tables of PostgreSQL have besides.
 
 use planaria_base::Result;
-use planaria_catalog::ReferentialAction;
+use planaria_catalog::{CheckTime, ReferentialAction};
 
 use super::lex::Kind;
 use super::parser::Parser;
@@ -238,7 +238,7 @@ impl Parser<'_> {
             _ if name.is_some() => return self.fail(),
             _ => return Ok(None),
         };
-        self.constraint_attributes()?;
+        let kind = self.constraint_attributes(kind)?;
         Ok(Some(Constraint { name, kind, position }))
     }
 
@@ -333,7 +333,8 @@ impl Parser<'_> {
             };
             *rule = Some(self.referential_action()?);
         }
-        Ok(ConstraintKind::ForeignKey { columns, parent, parent_columns, on_delete, on_update })
+        let check = CheckTime::NotDeferrable;
+        Ok(ConstraintKind::ForeignKey { columns, parent, parent_columns, on_delete, on_update, check })
     }
 
     fn referential_action(&mut self) -> Result<ReferentialAction> {
@@ -354,24 +355,46 @@ impl Parser<'_> {
         Ok(action)
     }
 
-    /// Constraints are checked at once and at all times: attributes that say so are accepted.
-    fn constraint_attributes(&mut self) -> Result<()> {
+    /// When a constraint is checked: only foreign keys can wait.
+    fn constraint_attributes(&mut self, mut kind: ConstraintKind) -> Result<ConstraintKind> {
+        let (mut deferrable, mut deferred) = (None, None);
+        let begin = self.position();
         loop {
             let position = self.position();
-            if self.eat_words(&["not", "deferrable"]) || self.eat_words(&["initially", "immediate"]) {
-                continue;
-            }
-            if self.at_word("deferrable") || self.at_words(&["initially", "deferred"]) {
-                return self.unsupported("a deferrable constraint", position);
-            }
-            if self.at_words(&["not", "valid"]) {
+            let (slot, value) = if self.eat_words(&["not", "deferrable"]) {
+                (&mut deferrable, false)
+            } else if self.eat_word("deferrable") {
+                (&mut deferrable, true)
+            } else if self.eat_words(&["initially", "immediate"]) {
+                (&mut deferred, false)
+            } else if self.eat_words(&["initially", "deferred"]) {
+                (&mut deferred, true)
+            } else if self.at_words(&["not", "valid"]) {
                 return self.unsupported("NOT VALID", position);
-            }
-            if self.at_words(&["not", "enforced"]) {
+            } else if self.at_words(&["not", "enforced"]) {
                 return self.unsupported("NOT ENFORCED", position);
+            } else {
+                break;
+            };
+            if slot.replace(value).is_some() {
+                return Err(self.syntax_error("conflicting constraint properties", position));
             }
-            return Ok(());
         }
+        let wanted = match (deferrable, deferred) {
+            (Some(false), Some(true)) => {
+                let message = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
+                return Err(self.syntax_error(message, begin));
+            }
+            (_, Some(true)) => CheckTime::Deferred,
+            (Some(true), _) => CheckTime::Deferrable,
+            _ => CheckTime::NotDeferrable,
+        };
+        match &mut kind {
+            ConstraintKind::ForeignKey { check, .. } => *check = wanted,
+            _ if wanted == CheckTime::NotDeferrable => {}
+            _ => return self.unsupported("a deferrable constraint other than a foreign key", begin),
+        }
+        Ok(kind)
     }
 
     /// Whether a constraint of the table comes next, not a column.
@@ -420,7 +443,7 @@ impl Parser<'_> {
             }
             _ => return self.fail(),
         };
-        self.constraint_attributes()?;
+        let kind = self.constraint_attributes(kind)?;
         Ok(Constraint { name, kind, position })
     }
 

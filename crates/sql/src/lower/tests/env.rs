@@ -33,6 +33,7 @@ fn sequence(catalog: &mut Catalog, name: String, hidden: bool) -> SequenceId {
         owner: None,
         hidden,
         rights: Rights::default(),
+        comment: None,
     }));
     id
 }
@@ -52,6 +53,7 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
                 foreign_keys: Vec::new(),
                 generation: 0,
                 rights: Rights::default(),
+                comment: None,
             };
             for column in &create.columns {
                 add_column(catalog, &mut table, column);
@@ -72,12 +74,10 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
                     not_null: true,
                     default: ColumnDefault::Sequence(rows),
                     hidden: true,
+                    comment: None,
                 });
                 let columns = vec![ColumnId::from(table.columns.len() - 1)];
-                table.indexes.insert(
-                    0,
-                    Index { name: format!("{name}_rowid"), columns, unique: true, constraint: false },
-                );
+                table.indexes.insert(0, Index::new(format!("{name}_rowid"), columns, true, false));
             }
             catalog.tables.push(Some(table));
         }
@@ -85,19 +85,16 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
             let name = create.table.parts.last().expect("a name");
             let table = catalog.table(name).expect("the table").clone();
             let columns = create.columns.iter().map(|(c, _)| table.column(c).expect("a column").0).collect();
-            let index = Index {
-                name: create.name.clone().unwrap_or_default(),
-                columns,
-                unique: create.unique,
-                constraint: false,
-            };
+            let index = Index::new(create.name.clone().unwrap_or_default(), columns, create.unique, false);
             let table = catalog.tables[table.id.index()].as_mut().expect("the table");
             table.indexes.push(index);
         }
         StatementKind::CreateView { name, columns, query_text, .. } => {
             let name = name.parts.last().expect("a name").clone();
             let (query, rights) = (query_text.clone(), Rights::default());
-            let view = View { name: name.clone(), columns: columns.clone(), query, rights };
+            let (comment, column_comments) = (None, Default::default());
+            let (name, columns) = (name.clone(), columns.clone());
+            let view = View { name: name.clone(), columns, query, rights, comment, column_comments };
             catalog.views.insert(name, view);
         }
         StatementKind::CreateRoutine(create) => routine(catalog, create),
@@ -107,8 +104,8 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
 
 fn add_column(catalog: &mut Catalog, table: &mut Table, def: &ColumnDef) {
     let ty = types::resolve(catalog, &def.ty).expect("a type");
-    let mut column =
-        Column { name: def.name.clone(), ty, not_null: false, default: ColumnDefault::None, hidden: false };
+    let (name, default) = (def.name.clone(), ColumnDefault::None);
+    let mut column = Column { name, ty, not_null: false, default, hidden: false, comment: None };
     if matches!(def.ty.kind, TypeNameKind::Serial(_)) {
         let s = sequence(catalog, format!("{}_{}_seq", table.name, def.name), false);
         column.default = ColumnDefault::Sequence(s);
@@ -143,18 +140,18 @@ fn constraint(catalog: &Catalog, table: &mut Table, own: Option<&String>, kind: 
             }
             table.has_primary_key = true;
             let name = format!("{}_pkey", table.name);
-            table.indexes.insert(0, Index { name, columns, unique: true, constraint: true });
+            table.indexes.insert(0, Index::new(name, columns, true, true));
         }
         ConstraintKind::Unique { columns } => {
             let columns = ids(table, columns);
             let name = format!("{}_key{}", table.name, table.indexes.len());
-            table.indexes.push(Index { name, columns, unique: true, constraint: true });
+            table.indexes.push(Index::new(name, columns, true, true));
         }
         ConstraintKind::Check { text, .. } => {
             let name = format!("{}_check{}", table.name, table.checks.len());
-            table.checks.push(Check { name, expression: text.clone() });
+            table.checks.push(Check { name, expression: text.clone(), comment: None });
         }
-        ConstraintKind::ForeignKey { columns, parent, parent_columns, on_delete, on_update } => {
+        ConstraintKind::ForeignKey { columns, parent, parent_columns, on_delete, on_update, check } => {
             let columns = ids(table, columns);
             let name = parent.parts.last().expect("a name");
             let parent = if *name == table.name { &*table } else { catalog.table(name).expect("a parent") };
@@ -171,6 +168,8 @@ fn constraint(catalog: &Catalog, table: &mut Table, own: Option<&String>, kind: 
                 parent_columns,
                 on_delete: on_delete.unwrap_or(ReferentialAction::Restrict),
                 on_update: on_update.unwrap_or(ReferentialAction::Restrict),
+                check: *check,
+                comment: None,
             };
             table.foreign_keys.push(key);
         }
@@ -217,5 +216,6 @@ fn routine(catalog: &mut Catalog, create: &CreateRoutine) {
         current: true,
         security_definer: false,
         rights: Rights::default(),
+        comment: None,
     });
 }

@@ -1,0 +1,189 @@
+//! Comments on objects: COMMENT ON, `pg_description`, `pg_shdescription`.
+//!
+//! A comment stands in the definition of what it is about, so it is renamed, replaced and dropped with it.
+
+use crate::Catalog;
+use crate::oids::{DATABASE_OID, Object};
+use planaria_base::oid::{Oid, PUBLIC};
+use planaria_base::{ColumnId, IndexId, ProcedureId, RoleId, SequenceId, TableId};
+
+/// Catalogs that objects with comments are in.
+const PG_CLASS: Oid = 1259;
+const PG_PROC: Oid = 1255;
+const PG_CONSTRAINT: Oid = 2606;
+const PG_NAMESPACE: Oid = 2615;
+const PG_DATABASE: Oid = 1262;
+const PG_AUTHID: Oid = 1260;
+
+/// What a comment can be about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Commented {
+    /// A table.
+    Table(TableId),
+    /// A column of a table.
+    Column(TableId, ColumnId),
+    /// A view, by name.
+    View(String),
+    /// A column of a view, by names.
+    ViewColumn(String, String),
+    /// An index.
+    Index(TableId, IndexId),
+    /// A constraint, by name.
+    Constraint(TableId, String),
+    /// A sequence.
+    Sequence(SequenceId),
+    /// A procedure or function.
+    Routine(ProcedureId),
+    /// A role.
+    Role(RoleId),
+    /// The schema `public`.
+    Schema,
+    /// The database.
+    Database,
+}
+
+/// A comment as the catalogs have it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Comment<'c> {
+    /// OID of the catalog that the object is in.
+    pub class: Oid,
+    /// OID of the object.
+    pub object: Oid,
+    /// Number of the column, from 1; 0 where it is about the object itself.
+    pub column: i32,
+    /// What it says.
+    pub text: &'c str,
+}
+
+impl Catalog {
+    pub(crate) fn first_schema_comment() -> Option<String> {
+        Some("standard public schema".to_owned())
+    }
+
+    /// Sets or, with `None`, removes a comment. Does nothing where there is no such object.
+    pub fn set_comment(&mut self, of: &Commented, comment: Option<String>) {
+        let place = match of {
+            Commented::Table(id) => self.tables[id.index()].as_mut().map(|t| &mut t.comment),
+            Commented::Column(id, column) => {
+                self.tables[id.index()].as_mut().map(|t| &mut t.columns[column.index()].comment)
+            }
+            Commented::View(name) => self.views.get_mut(name).map(|v| &mut v.comment),
+            Commented::ViewColumn(name, column) => {
+                if let Some(view) = self.views.get_mut(name) {
+                    match comment {
+                        Some(text) => drop(view.column_comments.insert(column.clone(), text)),
+                        None => drop(view.column_comments.remove(column)),
+                    }
+                }
+                return;
+            }
+            Commented::Index(id, index) => {
+                self.tables[id.index()].as_mut().map(|t| &mut t.indexes[index.index()].comment)
+            }
+            Commented::Constraint(id, name) => self.tables[id.index()].as_mut().and_then(|t| {
+                let checks = t.checks.iter_mut().map(|c| (&c.name, &mut c.comment));
+                let keys = t.foreign_keys.iter_mut().map(|k| (&k.name, &mut k.comment));
+                let indexes = t.indexes.iter_mut().filter(|i| i.constraint);
+                let indexes = indexes.map(|i| (&i.name, &mut i.constraint_comment));
+                checks.chain(keys).chain(indexes).find(|(n, _)| *n == name).map(|(_, place)| place)
+            }),
+            Commented::Sequence(id) => self.sequences[id.index()].as_mut().map(|s| &mut s.comment),
+            Commented::Routine(id) => Some(&mut self.procedures[id.index()].comment),
+            Commented::Role(id) => self.roles[id.index()].as_mut().map(|r| &mut r.comment),
+            Commented::Schema => Some(&mut self.schema_comment),
+            Commented::Database => Some(&mut self.database_comment),
+        };
+        if let Some(place) = place {
+            *place = comment;
+        }
+    }
+
+    /// The comments of `pg_description`: on everything but roles and databases.
+    pub fn comments(&self) -> Vec<Comment<'_>> {
+        let mut all: Vec<Comment<'_>> = Vec::new();
+        for table in self.tables.iter().flatten() {
+            let oid = self.table_oid(table.id);
+            all.extend(comment(PG_CLASS, oid, 0, &table.comment));
+            for (id, column) in table.visible() {
+                all.extend(comment(PG_CLASS, oid, id.index() + 1, &column.comment));
+            }
+            let constraint = |name: &String| self.oids.of(&Object::Constraint(table.id, name.clone()));
+            for index in table.shown_indexes() {
+                all.extend(comment(PG_CLASS, self.index_oid(table, index), 0, &index.comment));
+                all.extend(comment(PG_CONSTRAINT, constraint(&index.name), 0, &index.constraint_comment));
+            }
+            let checks = table.checks.iter().map(|c| (&c.name, &c.comment));
+            let keys = table.foreign_keys.iter().map(|k| (&k.name, &k.comment));
+            all.extend(
+                checks.chain(keys).filter_map(|(n, text)| comment(PG_CONSTRAINT, constraint(n), 0, text)),
+            );
+        }
+        for view in self.views.values() {
+            let oid = self.view_oid(view);
+            all.extend(comment(PG_CLASS, oid, 0, &view.comment));
+            for (i, column) in view.columns.iter().enumerate() {
+                let text = view.column_comments.get(column);
+                all.extend(text.map(|text| Comment {
+                    class: PG_CLASS,
+                    object: oid,
+                    column: i as i32 + 1,
+                    text,
+                }));
+            }
+        }
+        for sequence in self.sequences.iter().flatten().filter(|s| !s.hidden) {
+            all.extend(comment(PG_CLASS, self.sequence_oid(sequence.id), 0, &sequence.comment));
+        }
+        for routine in self.procedures.iter().filter(|p| p.current) {
+            all.extend(comment(PG_PROC, self.routine_oid(routine), 0, &routine.comment));
+        }
+        all.extend(comment(PG_NAMESPACE, PUBLIC, 0, &self.schema_comment));
+        all
+    }
+
+    /// The comments of `pg_shdescription`: on roles and the database.
+    pub fn shared_comments(&self) -> Vec<Comment<'_>> {
+        let roles = self.roles.iter().flatten();
+        let roles = roles.filter_map(|r| comment(PG_AUTHID, self.role_oid(r.id), 0, &r.comment));
+        roles.chain(comment(PG_DATABASE, DATABASE_OID, 0, &self.database_comment)).collect()
+    }
+
+    /// The comment on an object of a catalog by its OID, or on the n-th column of it, from 1.
+    pub fn comment(&self, class: Oid, oid: Oid, column: usize) -> Option<&str> {
+        let comment = match (class, column) {
+            (PG_NAMESPACE, 0) if oid == PUBLIC => &self.schema_comment,
+            (PG_DATABASE, 0) if oid == DATABASE_OID => &self.database_comment,
+            (PG_AUTHID, 0) => &self.role_of_oid(oid)?.comment,
+            (PG_PROC | PG_CLASS | PG_CONSTRAINT, _) => match (self.oids.object(oid)?, class, column) {
+                (Object::Table(id), PG_CLASS, 0) => &self.table_by_id(*id).comment,
+                (Object::Table(id), PG_CLASS, n) => &self.table_by_id(*id).columns.get(n - 1)?.comment,
+                (Object::View(name), PG_CLASS, 0) => &self.views.get(name)?.comment,
+                (Object::View(name), PG_CLASS, n) => {
+                    let view = self.views.get(name)?;
+                    return view.column_comments.get(view.columns.get(n - 1)?).map(String::as_str);
+                }
+                (Object::Index(id, name), PG_CLASS, 0) => {
+                    &self.table_by_id(*id).indexes.iter().find(|i| i.name == *name)?.comment
+                }
+                (Object::Sequence(id), PG_CLASS, 0) => &self.sequences[id.index()].as_ref()?.comment,
+                (Object::Routine(signature), PG_PROC, 0) => &self.routine_by_signature(signature)?.comment,
+                (Object::Constraint(id, name), PG_CONSTRAINT, 0) => {
+                    let table = self.table_by_id(*id);
+                    let checks = table.checks.iter().map(|c| (&c.name, &c.comment));
+                    let keys = table.foreign_keys.iter().map(|k| (&k.name, &k.comment));
+                    let indexes = table.indexes.iter().filter(|i| i.constraint);
+                    let indexes = indexes.map(|i| (&i.name, &i.constraint_comment));
+                    checks.chain(keys).chain(indexes).find(|(n, _)| *n == name)?.1
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        comment.as_deref()
+    }
+}
+
+/// A comment, if there is one.
+fn comment(class: Oid, object: Oid, column: usize, text: &Option<String>) -> Option<Comment<'_>> {
+    text.as_deref().map(|text| Comment { class, object, column: column as i32, text })
+}

@@ -1,0 +1,268 @@
+//! Foreign keys that are checked when the transaction commits: `DEFERRABLE INITIALLY DEFERRED`.
+//!
+//! 1. Programs do not look at them at all; so a logged call is replayed without them, like every check that was
+//!    passed before the commit.
+//! 2. A commit asks the protocol what the transaction has written, row by row, and takes from it the *keys to look
+//!    at*: of rows of child tables that are new or have another key, and of rows of parent tables that are gone or
+//!    have lost their key.
+//! 3. For each a program looks whether there is a child with it and no parent ([`lower::deferred_key`]), in the
+//!    transaction itself: so what it sees is validated with the rest.
+//!
+//! In a block that changes the schema the keys of a part are kept with the part. `SET CONSTRAINTS .. IMMEDIATE` does
+//! 2 and 3 at once and after every statement until the end of the block.
+
+use super::session::SessionCore;
+use super::snapshot::Snapshot;
+use crate::session::StatementResult;
+use planaria_base::{ColumnId, Datum, Error, Result, SqlState, TableId, Type};
+use planaria_catalog::{Catalog, CheckTime, ForeignKey};
+use planaria_exec::{Code, Interrupt, Machine};
+use planaria_protocol::{Protocol, Write, WriteKind};
+use planaria_sql::ast::Name;
+use planaria_sql::lower;
+use planaria_storage::Header;
+use planaria_storage::table::TableSet;
+use std::collections::BTreeMap;
+
+/// A foreign key that is deferred, with the programs that look at one of its keys.
+pub(crate) struct DeferredKey {
+    child: TableId,
+    name: String,
+    /// For a new child.
+    child_side: Side,
+    /// For a parent that is gone.
+    parent_side: Side,
+}
+
+/// What a row of one side has of a key.
+struct Side {
+    table: TableId,
+    columns: Vec<ColumnId>,
+    types: Vec<Type>,
+    code: Code,
+}
+
+/// A key to look at.
+#[derive(Clone, PartialEq)]
+pub(super) struct KeyToCheck {
+    child: TableId,
+    constraint: String,
+    /// A parent is gone; else there is a new child.
+    referenced: bool,
+    types: Vec<Type>,
+    values: Vec<Datum>,
+}
+
+/// What SET CONSTRAINTS has said in the open block: `true` is IMMEDIATE.
+#[derive(Default)]
+pub(crate) struct Modes {
+    all: bool,
+    named: BTreeMap<(TableId, String), bool>,
+}
+
+impl Modes {
+    fn is_immediate(&self, child: TableId, constraint: &str) -> bool {
+        if self.named.is_empty() {
+            return self.all;
+        }
+        self.named.get(&(child, constraint.to_owned())).copied().unwrap_or(self.all)
+    }
+
+    /// Whether any constraint may be immediate.
+    pub(super) fn any_immediate(&self) -> bool {
+        self.all || self.named.values().any(|immediate| *immediate)
+    }
+}
+
+/// Whether a catalog has such keys.
+pub(super) fn any(catalog: &Catalog) -> bool {
+    let mut tables = catalog.tables.iter().flatten();
+    tables.any(|t| t.foreign_keys.iter().any(|k| k.check == CheckTime::Deferred))
+}
+
+impl<H: Header> Snapshot<H> {
+    /// The deferred keys, compiled when first asked for.
+    fn deferred_keys(&self) -> Result<&[DeferredKey]> {
+        let keys = self.deferred.get_or_init(|| {
+            let tables = self.catalog.tables.iter().flatten();
+            let keys = tables.flat_map(|t| t.foreign_keys.iter().map(move |k| (t.id, k)));
+            let deferred = keys.filter(|(_, k)| k.check == CheckTime::Deferred);
+            deferred.map(|(child, key)| self.deferred_key(child, key)).collect()
+        });
+        keys.as_deref().map_err(Clone::clone)
+    }
+
+    fn deferred_key(&self, child: TableId, key: &ForeignKey) -> Result<DeferredKey> {
+        let side = |referenced: bool| -> Result<Side> {
+            let (table, columns) =
+                if referenced { (key.parent, &key.parent_columns) } else { (child, &key.columns) };
+            let definition = self.catalog.table_by_id(table);
+            let types = columns.iter().map(|c| definition.columns[c.index()].ty.clone()).collect();
+            let code = self.compile(&lower::deferred_key(&self.catalog, child, key, referenced)?, None)?;
+            Ok(Side { table, columns: columns.clone(), types, code })
+        };
+        Ok(DeferredKey { child, name: key.name.clone(), child_side: side(false)?, parent_side: side(true)? })
+    }
+}
+
+impl Side {
+    /// The key that a row has; `None` where a part of it is NULL.
+    fn key<H: Header>(&self, tables: &TableSet<H>, row: &[u64]) -> Option<Vec<Datum>> {
+        let layout = tables.get(self.table).layout();
+        let values = self.columns.iter().zip(&self.types);
+        let values = values.map(|(c, ty)| crate::log::datum(layout.field(row, *c), ty));
+        let values: Vec<Datum> = values.collect();
+        (!values.iter().any(Datum::is_null)).then_some(values)
+    }
+}
+
+impl<P: Protocol> SessionCore<P> {
+    /// The keys that the open transaction's writes give to look at.
+    pub(super) fn keys_to_check(&self, snapshot: &Snapshot<P::Header>) -> Result<Vec<KeyToCheck>> {
+        let mut found: Vec<KeyToCheck> = Vec::new();
+        if !snapshot.has_deferred || self.engine.protocol.is_read_only(&self.txn) {
+            return Ok(found);
+        }
+        let keys = snapshot.deferred_keys()?;
+        self.engine.protocol.writes(&self.txn, &mut |write: Write<'_>| {
+            for key in keys {
+                for (side, referenced) in [(&key.child_side, false), (&key.parent_side, true)] {
+                    if side.table != write.table {
+                        continue;
+                    }
+                    let key_of = |row: &[u64]| side.key(&snapshot.tables, row);
+                    let before = || if write.kind == WriteKind::Insert { None } else { key_of(write.before) };
+                    let after = || if write.kind == WriteKind::Delete { None } else { key_of(write.image) };
+                    let (old, new) = (before(), after());
+                    let values = match (old == new, referenced) {
+                        (true, _) => None,
+                        (false, true) => old,
+                        (false, false) => new,
+                    };
+                    let Some(values) = values else { continue };
+                    let (child, constraint, types) = (key.child, key.name.clone(), side.types.clone());
+                    let one = KeyToCheck { child, constraint, referenced, types, values };
+                    if found.last() != Some(&one) {
+                        found.push(one);
+                    }
+                }
+            }
+        });
+        Ok(found)
+    }
+
+    /// Looks at keys: 23503 where one does not hold.
+    fn check_keys(&mut self, snapshot: &Snapshot<P::Header>, keys: &[KeyToCheck]) -> Result<(), Interrupt> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        // What the statement has answered with stays as it is.
+        let machine = std::mem::replace(&mut self.machine, Machine::new());
+        let rows = std::mem::take(&mut self.rows);
+        self.pure = false;
+        let outcome = keys.iter().try_for_each(|key| self.check_key(snapshot, key));
+        self.machine = machine;
+        self.rows = rows;
+        outcome
+    }
+
+    fn check_key(&mut self, snapshot: &Snapshot<P::Header>, key: &KeyToCheck) -> Result<(), Interrupt> {
+        let same = |k: &&DeferredKey| k.child == key.child && k.name == key.constraint;
+        // It was dropped in the same transaction.
+        let Some(deferred) = snapshot.deferred_keys()?.iter().find(same) else { return Ok(()) };
+        let side = if key.referenced { &deferred.parent_side } else { &deferred.child_side };
+        if side.types != key.types {
+            let table = &snapshot.catalog.table_by_id(side.table).name;
+            let message = format!("cannot ALTER TABLE \"{table}\" because it has pending trigger events");
+            return Err(Error::new(SqlState::OBJECT_IN_USE, message).into());
+        }
+        self.machine.reset();
+        self.run_datums(snapshot, &side.code, &key.values, true)
+    }
+
+    /// Looks at everything that the open transaction has put off, in its parts as well: before it commits.
+    pub(super) fn check_deferred(&mut self, snapshot: &Snapshot<P::Header>) -> Result<(), Interrupt> {
+        self.check_some(snapshot, |_, _| true)
+    }
+
+    /// The same for what is immediate: after each statement.
+    pub(super) fn check_immediate(&mut self, snapshot: &Snapshot<P::Header>) -> Result<(), Interrupt> {
+        if !self.modes.any_immediate() {
+            return Ok(());
+        }
+        self.check_some(snapshot, |modes, key| modes.is_immediate(key.child, &key.constraint))
+    }
+
+    fn check_some(
+        &mut self,
+        snapshot: &Snapshot<P::Header>,
+        wanted: impl Fn(&Modes, &KeyToCheck) -> bool,
+    ) -> Result<(), Interrupt> {
+        if !snapshot.has_deferred {
+            return Ok(());
+        }
+        let mut keys = self.keys_of_parts();
+        keys.extend(self.keys_to_check(snapshot)?);
+        keys.retain(|key| wanted(&self.modes, key));
+        self.check_keys(snapshot, &keys)
+    }
+
+    /// SET CONSTRAINTS; `None`: ALL.
+    pub(super) fn set_constraints(
+        &mut self,
+        names: Option<&[Name]>,
+        deferred: bool,
+    ) -> Result<StatementResult> {
+        if !self.is_in_block() {
+            self.warn("SET CONSTRAINTS can only be used in transaction blocks");
+            return Ok(super::statement::done("SET CONSTRAINTS"));
+        }
+        let catalog = self.newest_catalog();
+        let tables = || catalog.tables.iter().flatten();
+        let keys = || tables().flat_map(|t| t.foreign_keys.iter().map(move |k| (t.id, k)));
+        let refuse = |key: &ForeignKey| {
+            let message = format!("deferring constraint \"{}\" is not supported", key.name);
+            Error::unsupported(message, "It is INITIALLY IMMEDIATE; make it INITIALLY DEFERRED.")
+        };
+        let mut chosen = Vec::new();
+        match names {
+            None => chosen.extend(keys().filter(|(_, k)| k.check != CheckTime::NotDeferrable)),
+            Some(names) => {
+                for name in names {
+                    let local = name.parts.last().map(String::as_str).unwrap_or_default();
+                    let found: Vec<_> = keys().filter(|(_, k)| k.name == local).collect();
+                    let other = tables().any(|t| {
+                        t.checks.iter().any(|c| c.name == local)
+                            || t.indexes.iter().any(|i| i.constraint && i.name == local)
+                    });
+                    if found.is_empty() && !other {
+                        let message = format!("constraint \"{local}\" does not exist");
+                        return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+                    }
+                    if found.is_empty() || found.iter().any(|(_, k)| k.check == CheckTime::NotDeferrable) {
+                        let message = format!("constraint \"{local}\" is not deferrable");
+                        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+                    }
+                    chosen.extend(found);
+                }
+            }
+        }
+        if deferred && let Some((_, key)) = chosen.iter().find(|(_, k)| k.check == CheckTime::Deferrable) {
+            return Err(refuse(key));
+        }
+        match names {
+            None => self.modes = Modes { all: !deferred, named: BTreeMap::new() },
+            Some(_) => {
+                let named = chosen.into_iter().map(|(table, key)| ((table, key.name.clone()), !deferred));
+                self.modes.named.extend(named.collect::<Vec<_>>());
+            }
+        }
+        if !deferred && self.reading.is_none() {
+            self.in_block(|s| {
+                let snapshot = s.snapshot.clone();
+                s.check_immediate(&snapshot)
+            })?;
+        }
+        Ok(super::statement::done("SET CONSTRAINTS"))
+    }
+}

@@ -1,0 +1,22 @@
+//! COMMENT ON.
+
+use super::{Name, ObjectKind, Position, RoleSpec, RoutineRef};
+
+/// What a comment is to stand on.
+#[derive(Clone, PartialEq, Debug)]
+pub enum CommentTarget {
+    /// TABLE, INDEX, VIEW, SEQUENCE
+    Relation(ObjectKind, Name),
+    /// COLUMN relation.column
+    Column(Name),
+    /// CONSTRAINT name ON table
+    Constraint(String, Name),
+    /// FUNCTION, PROCEDURE, ROUTINE
+    Routine(RoutineRef),
+    /// ROLE
+    Role(RoleSpec),
+    /// SCHEMA
+    Schema(String, Position),
+    /// DATABASE
+    Database(String),
+}

@@ -1,0 +1,84 @@
+//! COMMENT ON.
+
+use planaria_base::Result;
+
+use super::parser::Parser;
+use crate::ast::{CommentTarget, ObjectKind, StatementKind};
+
+impl Parser<'_> {
+    /// `COMMENT ON object IS 'text' | NULL`
+    pub(crate) fn comment(&mut self) -> Result<StatementKind> {
+        self.bump();
+        self.expect_word("on")?;
+        let position = self.position();
+        let word = self.word();
+        let relation = match word.as_str() {
+            "table" => Some(ObjectKind::Table),
+            "index" => Some(ObjectKind::Index),
+            "view" => Some(ObjectKind::View),
+            "sequence" => Some(ObjectKind::Sequence),
+            _ => None,
+        };
+        if let Some(object) = relation {
+            self.bump();
+            let name = self.qualified_name()?;
+            return self.comment_text(CommentTarget::Relation(object, name));
+        }
+        let on = match word.as_str() {
+            "column" => {
+                self.bump();
+                CommentTarget::Column(self.qualified_name()?)
+            }
+            "constraint" => {
+                self.bump();
+                let name = self.name()?;
+                self.expect_word("on")?;
+                if self.at_word("domain") {
+                    return self.unsupported("COMMENT ON CONSTRAINT .. ON DOMAIN", position);
+                }
+                CommentTarget::Constraint(name, self.qualified_name()?)
+            }
+            "function" | "procedure" | "routine" => {
+                let procedure = match word.as_str() {
+                    "function" => Some(false),
+                    "procedure" => Some(true),
+                    _ => None,
+                };
+                self.bump();
+                CommentTarget::Routine(self.routine_ref(procedure)?)
+            }
+            "role" => {
+                self.bump();
+                CommentTarget::Role(self.role_spec()?)
+            }
+            "schema" => {
+                self.bump();
+                let position = self.position();
+                CommentTarget::Schema(self.name()?, position)
+            }
+            "database" => {
+                self.bump();
+                CommentTarget::Database(self.name()?)
+            }
+            "access" | "aggregate" | "cast" | "collation" | "conversion" | "domain" | "event"
+            | "extension" | "foreign" | "language" | "large" | "materialized" | "operator" | "policy"
+            | "procedural" | "publication" | "rule" | "server" | "statistics" | "subscription"
+            | "tablespace" | "text" | "transform" | "trigger" | "type" => {
+                let what = match word.as_str() {
+                    "materialized" => "MATERIALIZED VIEW".to_owned(),
+                    other => other.to_uppercase(),
+                };
+                return self.unsupported_statement(&format!("COMMENT ON {what}"));
+            }
+            _ => return self.fail(),
+        };
+        self.comment_text(on)
+    }
+
+    /// `IS 'text' | NULL`; an empty text is none.
+    fn comment_text(&mut self, on: CommentTarget) -> Result<StatementKind> {
+        self.expect_word("is")?;
+        let text = if self.eat_word("null") { None } else { Some(self.string()?) };
+        Ok(StatementKind::Comment { on, text: text.filter(|t| !t.is_empty()) })
+    }
+}
