@@ -12,7 +12,7 @@
 
 use super::snapshot::{Env, Routine, Snapshot, no_procedure};
 use planaria_base::sync::{Mutex, OnceLock};
-use planaria_base::{Error, ProcedureId, Result, RoleId};
+use planaria_base::{ProcedureId, Result, RoleId};
 use planaria_catalog::{Object, Privileges, Requirement};
 use planaria_exec::Code;
 use planaria_ir::{OpKind, Program};
