@@ -191,11 +191,15 @@ const SILENCE: u32 = 60;
 
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86400);
 
-/// Runs `f`, and the threads that it starts, to the end of all of them.
+/// What a process has once, reclamation and the pools of nodes, would let runs beside each other feel each other.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Runs `f`, and the threads that it starts, to the end of all of them; after any other run of this process.
 pub fn run<T: Send + 'static>(
     options: Options,
     f: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Outcome<T>, Stuck> {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
     let scheduler = Arc::new(Scheduler::new(options));
     let first = scheduler.enlist(Some("first"));
     scheduler.state().running = Some(first);
