@@ -50,9 +50,15 @@ pub fn run(o: &CheckpointOptions) -> Result<()> {
     let suite = Suite::find(&o.workload)?;
     let part = Duration::try_from_secs_f64(o.seconds)
         .map_err(|e| Error::new(SqlState::INVALID_PARAMETER_VALUE, e.to_string()))?;
+    let size = o.scale.unwrap_or(suite.default_size);
+    if part.is_zero() || size == 0 {
+        let message = "nothing can be measured in no time, or of a workload without rows";
+        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+            .hint("--seconds and --scale have to be more than 0."));
+    }
     let experiment = Checkpoints {
         suite,
-        size: o.scale.unwrap_or(suite.default_size),
+        size,
         part,
         turns: o.turns,
         workers: o.workers,

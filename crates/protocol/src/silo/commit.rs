@@ -258,6 +258,12 @@ impl SiloTxn {
             if write.origin == Origin::Insert {
                 continue;
             }
+            let begin = CommitTs(write.version).epoch();
+            let (seen, dead) = (older.see(begin), write.state == State::Dead);
+            // Most rows that change often have changed since, and keep their keys.
+            if !seen && !dead && write.touched.is_empty() {
+                continue;
+            }
             let table = tables.get(write.table);
             let primary = table.index(IndexId::PRIMARY);
             scratch.clear();
@@ -265,11 +271,9 @@ impl SiloTxn {
             if primary.codec().encode_row(scratch, key).is_err() {
                 continue;
             }
-            let begin = CommitTs(write.version).epoch();
-            if older.see(begin) {
+            if seen {
                 primary.old().put(pin, key.words(), begin, ts.epoch(), &Arc::from(&scratch[..]));
             }
-            let dead = write.state == State::Dead;
             if !dead && write.touched.is_empty() || primary.old().is_empty() {
                 continue;
             }

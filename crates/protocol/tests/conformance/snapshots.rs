@@ -401,7 +401,8 @@ fn against_model<P: Protocol>(plan: Plan) {
         // Up to three at a time, closed in no order; the clock goes on by itself now and then.
         let reader = scope.spawn(|| {
             let mut r = Random(plan.seed);
-            let mut open: Vec<Reading<'_, P>> = Vec::new();
+            // One at least, should the writers be done before this thread begins.
+            let mut open = vec![Reading::open(&db)];
             let mut read = Vec::new();
             while running.load(Ordering::SeqCst) > 0 {
                 match r.below(4) {
