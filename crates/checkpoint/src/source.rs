@@ -58,6 +58,13 @@ pub trait Source: Sync {
         range: &KeyRange,
         each: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()>;
+    /// Bytes that are kept of a table for readers' sake, because it changes meanwhile. Where they are many, the table
+    /// is written first.
+    fn kept_bytes(&self, _table: TableId) -> u64 {
+        0
+    }
+    /// Hears that a range has been read, which will not be asked for again; the `last` one of its table.
+    fn done(&self, _table: TableId, _range: &KeyRange, _last: bool) {}
 }
 
 impl<S: Source + ?Sized> Source for &S {
@@ -83,5 +90,11 @@ impl<S: Source + ?Sized> Source for &S {
         each: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
         (**self).rows(table, range, each)
+    }
+    fn kept_bytes(&self, table: TableId) -> u64 {
+        (**self).kept_bytes(table)
+    }
+    fn done(&self, table: TableId, range: &KeyRange, last: bool) {
+        (**self).done(table, range, last);
     }
 }

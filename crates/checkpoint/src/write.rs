@@ -6,13 +6,13 @@ use crate::manifest::{FileMark, Manifest, Part, TableMark};
 use crate::notes::Notes;
 use crate::source::{KeyRange, Source, SourceTable};
 use crate::store::{draft_name, manifest_name, rows_name};
-use planaria_base::sync::{Instant, OnceLock, thread};
+use planaria_base::sync::{Instant, Mutex, OnceLock, thread};
 use planaria_base::{Error, Result, TableId};
 use planaria_log::{Device, DeviceFile};
 use planaria_storage::table::hash_image;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A file is synced each time so many bytes have been written: what waits in memory for the disk stays
@@ -20,8 +20,9 @@ use std::time::Duration;
 const SYNC_BYTES: u64 = 32 << 20;
 /// Blocks are handed to the device in writes of about this size.
 const WRITE_BYTES: usize = 1 << 20;
-/// Ranges a thread is to find of a table, so that the last one to end ends early.
-const RANGES_PER_THREAD: u64 = 4;
+/// Ranges a thread is to find, so that the last one to end ends early, and the next one is of the table that changes
+/// most.
+const RANGES_PER_THREAD: u64 = 16;
 /// Tables smaller than this are not divided.
 const RANGE_BYTES_MIN: u64 = 1 << 20;
 
@@ -95,8 +96,7 @@ pub fn write(
         source: &source,
         options,
         header: FileHeader { kind: Kind::Rows, database, number, which: 0, epoch, size: 0 },
-        tasks: tasks(&source, options.threads.max(1)),
-        next: AtomicUsize::new(0),
+        todo: Todo::new(&source, options.threads.max(1)),
         failed: OnceLock::new(),
         rows: AtomicU64::new(0),
         of_rows: source.tables().iter().map(|t| t.rows).sum(),
@@ -158,17 +158,61 @@ fn discard(device: &dyn Device, number: u32) {
     let _ = device.sync_directory();
 }
 
-/// What there is to do: large tables first.
-fn tasks(source: &dyn Source, threads: usize) -> Vec<(TableId, KeyRange)> {
-    let mut tables = source.tables();
-    tables.sort_by_key(|t| std::cmp::Reverse(t.bytes));
-    let total: u64 = tables.iter().map(|t| t.bytes).sum();
-    let share = (total / (threads as u64 * RANGES_PER_THREAD)).max(RANGE_BYTES_MIN);
-    let ranges = |t: &SourceTable| {
-        let wanted = if threads == 1 { 1 } else { t.bytes.div_ceil(share).max(1) };
-        source.ranges(t.id, wanted as usize).into_iter().map(|range| (t.id, range)).collect::<Vec<_>>()
-    };
-    tables.iter().flat_map(ranges).collect()
+/// What there is to do.
+///
+/// What changes most for its size is written first (Smith's rule): as long as a table is not written, changes of it keep
+/// old versions. How much it changes is seen by what has been kept so far; to begin with, small tables are first.
+struct Todo(Mutex<Vec<TodoTable>>);
+
+struct TodoTable {
+    id: TableId,
+    /// To be written, backwards.
+    ranges: Vec<KeyRange>,
+    /// About how many bytes a range has.
+    range_bytes: u64,
+    /// Being written.
+    under_way: usize,
+}
+
+impl Todo {
+    fn new(source: &dyn Source, threads: usize) -> Todo {
+        let mut tables = source.tables();
+        tables.sort_by_key(|t| t.bytes);
+        let total: u64 = tables.iter().map(|t| t.bytes).sum();
+        let share = (total / (threads as u64 * RANGES_PER_THREAD)).max(RANGE_BYTES_MIN);
+        let table = |t: &SourceTable| {
+            let mut ranges = source.ranges(t.id, t.bytes.div_ceil(share).max(1) as usize);
+            ranges.reverse();
+            let range_bytes = t.bytes / ranges.len().max(1) as u64;
+            TodoTable { id: t.id, ranges, range_bytes, under_way: 0 }
+        };
+        Todo(Mutex::new(tables.iter().map(table).collect()))
+    }
+
+    fn len(&self) -> usize {
+        self.0.lock().iter().map(|t| t.ranges.len()).sum()
+    }
+
+    fn next(&self, source: &dyn Source) -> Option<(TableId, KeyRange)> {
+        let mut tables = self.0.lock();
+        let urgency = |t: &TodoTable| {
+            source.kept_bytes(t.id) as f64 / (t.range_bytes * t.ranges.len() as u64).max(1) as f64
+        };
+        let open = tables.iter_mut().filter(|t| !t.ranges.is_empty()).map(|t| (urgency(t), t));
+        // Of equals, the first.
+        let (_, table) = open.reduce(|best, other| if other.0 > best.0 { other } else { best })?;
+        table.under_way += 1;
+        table.ranges.pop().map(|range| (table.id, range))
+    }
+
+    /// A range has been written; whether it is the last one of its table.
+    fn done(&self, id: TableId) -> bool {
+        let mut tables = self.0.lock();
+        tables.iter_mut().filter(|t| t.id == id).any(|t| {
+            t.under_way -= 1;
+            t.under_way == 0 && t.ranges.is_empty()
+        })
+    }
 }
 
 struct Job<'j> {
@@ -176,8 +220,7 @@ struct Job<'j> {
     source: &'j dyn Source,
     options: &'j WriteOptions,
     header: FileHeader,
-    tasks: Vec<(TableId, KeyRange)>,
-    next: AtomicUsize,
+    todo: Todo,
     /// The first error of any thread: all end with it.
     failed: OnceLock<Error>,
     rows: AtomicU64,
@@ -199,7 +242,7 @@ type Sums = BTreeMap<TableId, (u64, u64)>;
 
 impl Job<'_> {
     fn run(&self) -> Result<Rows> {
-        let threads = self.options.threads.clamp(1, self.tasks.len().max(1));
+        let threads = self.options.threads.clamp(1, self.todo.len().max(1));
         let done: Vec<Result<Writer<'_>>> = thread::scope(|scope| {
             let others: Vec<_> =
                 (1..threads as u32).map(|file| scope.spawn(move || self.write_file(file))).collect();
@@ -227,8 +270,9 @@ impl Job<'_> {
 
     fn write_file(&self, number: u32) -> Result<Writer<'_>> {
         let outcome = Writer::begin(self, number).and_then(|mut writer| {
-            while let Some((table, range)) = self.tasks.get(self.next.fetch_add(1, Ordering::Relaxed)) {
-                writer.range(*table, range)?;
+            while let Some((table, range)) = self.todo.next(self.source) {
+                writer.range(table, &range)?;
+                self.source.done(table, &range, self.todo.done(table));
             }
             writer.flush()?;
             Ok(writer)

@@ -1,9 +1,10 @@
 //! What a checkpoint costs: those who work meanwhile, the disk, and a restart from it.
 //!
 //! Rows are loaded and written, the disk and the memory having been measured first. Then, turn by turn, workers
-//! run transactions while no checkpoint is written, while one after the other is at full speed, and while one is
-//! spread over the whole time; a call counts when it is on disk. In the end the database is closed and opened
-//! again, several times.
+//! run transactions while one checkpoint after the other is written at full speed, and while one is spread over the
+//! whole time; before, between and after, none is, so that each is compared with what was right before and right
+//! after it: a database that grows gets slower by itself. A call counts when it is on disk. In the end the
+//! database is closed and opened again, several times.
 
 use crate::machine::Machine;
 use crate::recovery::Watch;
@@ -16,7 +17,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// The experiment.
@@ -27,6 +28,8 @@ pub struct Checkpoints<'a> {
     pub size: u64,
     /// Length of each part of a turn.
     pub part: Duration,
+    /// What is written while transactions run, in turn.
+    pub writing: &'a [Writing],
     /// Turns.
     pub turns: usize,
     /// Workers.
@@ -50,8 +53,6 @@ pub enum Writing {
     /// One, spread over the part.
     Spread,
 }
-
-const PARTS: [Writing; 3] = [Writing::None, Writing::FullSpeed, Writing::Spread];
 
 /// What the machine can do at best, with as many threads as write and load.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -82,7 +83,7 @@ pub struct Part {
     pub writing: Writing,
     /// Transactions a second.
     pub txn_per_s: f64,
-    /// The same, of that without a checkpoint in the same turn.
+    /// The same, of that right before and right after it without a checkpoint.
     pub of_none: f64,
     /// Latency until on disk, in microseconds.
     pub p50_us: f64,
@@ -140,6 +141,10 @@ const SYNC_BYTES: usize = 32 << 20;
 const SETTLE: Duration = Duration::from_millis(500);
 /// How often the old versions are looked at.
 const LOOK: Duration = Duration::from_millis(50);
+/// Old versions that may be left of a checkpoint when its part ends: forgetting them is part of what it costs.
+const OLD_BYTES_LEFT: u64 = 1 << 20;
+/// How long that is waited for: others may read snapshots.
+const FORGET: Duration = Duration::from_secs(20);
 
 impl Checkpoints<'_> {
     /// Runs it in a new directory under `dir`, which is removed again.
@@ -201,33 +206,29 @@ impl Checkpoints<'_> {
     /// All turns, with the same workers throughout.
     fn work(&self, db: &Database, watch: &dyn Watch) -> Result<Vec<Part>> {
         let bench = Bench { part: AtomicUsize::new(NOT_MEASURED), stop: AtomicBool::new(false) };
-        let latencies: Vec<Mutex<Histogram<u64>>> =
-            (0..PARTS.len() * self.turns).map(|_| histogram()).collect();
-        let mut old_bytes = [0u64; PARTS.len()];
-        let mut checkpoints = [0; PARTS.len()];
-        let mut seconds = vec![0.0; latencies.len()];
+        let turn = self.writing.iter().flat_map(|writing| [Writing::None, *writing]);
+        let plan: Vec<Writing> =
+            std::iter::repeat_n(turn, self.turns).flatten().chain([Writing::None]).collect();
+        let latencies: Vec<Mutex<Histogram<u64>>> = plan.iter().map(|_| histogram()).collect();
+        let mut done: Vec<Done> = Vec::new();
         std::thread::scope(|scope| {
             let (bench, latencies) = (&bench, &latencies[..]);
             let workers: Vec<_> = (0..self.workers)
                 .map(|i| scope.spawn(move || self.worker(db, bench, latencies, i)))
                 .collect();
             let mut outcome = Ok(());
-            'turns: for turn in 0..self.turns {
-                for (kind, writing) in PARTS.into_iter().enumerate() {
-                    watch.step(&format!("turn {}, checkpoint: {writing:?}", turn + 1), 0);
-                    std::thread::sleep(SETTLE);
-                    let at = turn * PARTS.len() + kind;
-                    let start = Instant::now();
-                    bench.part.store(at, Ordering::SeqCst);
-                    let part = self.part(db, writing, &mut old_bytes[kind]);
-                    bench.part.store(NOT_MEASURED, Ordering::SeqCst);
-                    seconds[at] = start.elapsed().as_secs_f64();
-                    match part {
-                        Ok(n) => checkpoints[kind] += n,
-                        Err(error) => {
-                            outcome = Err(error);
-                            break 'turns;
-                        }
+            for (at, writing) in plan.iter().enumerate() {
+                watch.step(&format!("part {} of {}, checkpoint: {writing:?}", at + 1, plan.len()), 0);
+                std::thread::sleep(SETTLE);
+                let start = Instant::now();
+                bench.part.store(at, Ordering::SeqCst);
+                let part = self.part(db, *writing);
+                bench.part.store(NOT_MEASURED, Ordering::SeqCst);
+                match part {
+                    Ok(part) => done.push(Done { seconds: start.elapsed().as_secs_f64(), ..part }),
+                    Err(error) => {
+                        outcome = Err(error);
+                        break;
                     }
                 }
             }
@@ -236,60 +237,66 @@ impl Checkpoints<'_> {
             workers.into_iter().try_for_each(|w| w.join().unwrap_or_else(|_| panicked()))?;
             outcome
         })?;
-        let of = |turn: usize, kind: usize| turn * PARTS.len() + kind;
         let latencies: Vec<Histogram<u64>> =
             latencies.into_iter().map(|h| h.into_inner().unwrap_or_else(|e| e.into_inner())).collect();
-        let rate =
-            |turn: usize, kind: usize| latencies[of(turn, kind)].len() as f64 / seconds[of(turn, kind)];
-        let turns = || 0..self.turns;
-        let quantile =
-            |kind, q| median(turns().map(|t| latencies[of(t, kind)].value_at_quantile(q) as f64 / 1e3));
-        Ok(PARTS
-            .into_iter()
-            .enumerate()
-            .map(|(kind, writing)| Part {
+        let rate = |at: usize| latencies[at].len() as f64 / done[at].seconds;
+        let part = |writing: Writing| {
+            let all = || (0..plan.len()).filter(|at| plan[*at] == writing);
+            // Every second part is without one, the first and the last among them.
+            let beside = |at: usize| (rate(at - 1) + rate(at + 1)) / 2.0;
+            let of_none = |at: usize| if writing == Writing::None { 1.0 } else { rate(at) / beside(at) };
+            let quantile = |q| median(all().map(|at| latencies[at].value_at_quantile(q) as f64 / 1e3));
+            Part {
                 writing,
-                txn_per_s: median(turns().map(|t| rate(t, kind))),
-                of_none: median(turns().map(|t| rate(t, kind) / rate(t, 0))),
-                p50_us: quantile(kind, 0.5),
-                p99_us: quantile(kind, 0.99),
-                old_version_bytes: old_bytes[kind],
-                checkpoints: checkpoints[kind],
-            })
-            .collect())
+                txn_per_s: median(all().map(rate)),
+                of_none: median(all().map(of_none)),
+                p50_us: quantile(0.5),
+                p99_us: quantile(0.99),
+                old_version_bytes: all().map(|at| done[at].old_bytes).max().unwrap_or(0),
+                checkpoints: all().map(|at| done[at].checkpoints).sum(),
+            }
+        };
+        Ok([Writing::None].iter().chain(self.writing).map(|writing| part(*writing)).collect())
     }
 
-    /// One part of a turn; returns how many checkpoints were written.
-    fn part(&self, db: &Database, writing: Writing, old_bytes: &mut u64) -> Result<usize> {
+    /// One part of a turn.
+    fn part(&self, db: &Database, writing: Writing) -> Result<Done> {
         let start = Instant::now();
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
+        let (written, old_bytes) = (AtomicBool::new(false), AtomicU64::new(0));
+        let look = || {
+            let bytes = db.stats().memory.old_version_bytes;
+            old_bytes.fetch_max(bytes, Ordering::Relaxed);
+            std::thread::sleep(LOOK);
+            bytes
+        };
+        let checkpoints = std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
-                let mut written = 0;
-                let outcome = loop {
-                    let report = match writing {
-                        Writing::None => break Ok(written),
-                        Writing::FullSpeed => db.checkpoint(),
-                        Writing::Spread => db.checkpoint_over(self.part),
-                    };
-                    if let Err(error) = report {
-                        break Err(error);
-                    }
-                    written += 1;
-                    if start.elapsed() >= self.part.mul_f64(0.9) {
-                        break Ok(written);
-                    }
-                };
-                done.store(true, Ordering::SeqCst);
+                let outcome = self.write(db, writing);
+                written.store(true, Ordering::SeqCst);
                 outcome
             });
-            while !done.load(Ordering::SeqCst) || writing == Writing::None && start.elapsed() < self.part {
-                *old_bytes = (*old_bytes).max(db.stats().memory.old_version_bytes);
-                std::thread::sleep(LOOK);
+            while !written.load(Ordering::SeqCst) || writing == Writing::None && start.elapsed() < self.part {
+                look();
             }
             let panicked = || Err(Error::new(SqlState::INTERNAL_ERROR, "a checkpoint panicked"));
             writer.join().unwrap_or_else(|_| panicked())
-        })
+        })?;
+        let start = Instant::now();
+        while checkpoints > 0 && look() > OLD_BYTES_LEFT && start.elapsed() < FORGET {}
+        Ok(Done { seconds: 0.0, checkpoints, old_bytes: old_bytes.into_inner() })
+    }
+
+    /// Writes checkpoints for the length of a part; returns how many.
+    fn write(&self, db: &Database, writing: Writing) -> Result<usize> {
+        let (start, mut written) = (Instant::now(), 0);
+        while writing != Writing::None && (written == 0 || start.elapsed() < self.part.mul_f64(0.9)) {
+            match writing {
+                Writing::Spread => db.checkpoint_over(self.part)?,
+                Writing::FullSpeed | Writing::None => db.checkpoint()?,
+            };
+            written += 1;
+        }
+        Ok(written)
     }
 
     fn worker(
@@ -336,6 +343,14 @@ impl Checkpoints<'_> {
             }
         }
     }
+}
+
+/// A part of a turn.
+struct Done {
+    seconds: f64,
+    checkpoints: usize,
+    /// Most bytes that old versions took.
+    old_bytes: u64,
 }
 
 /// What workers are told: the part that is being measured.

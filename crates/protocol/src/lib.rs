@@ -41,10 +41,10 @@ pub use claim::{ClaimInfo, Unclaimed, Wait};
 pub use serial::Serial;
 pub use shelf::{ProtocolJob, ProtocolKind};
 pub use silo::Silo;
-pub use snapshot::{Closed, SnapshotReader, Snapshots};
+pub use snapshot::{Closed, Opened, SnapshotReader, Snapshots, Tables};
 
 use planaria_base::clock::CommitClock;
-use planaria_base::{CommitTs, Epoch, Error, IndexId, SqlState, TableId, WorkerId};
+use planaria_base::{CommitTs, Error, IndexId, SqlState, TableId, WorkerId};
 use planaria_storage::{Arena, ArenaFull, Header, Image, IndexSet, KeyBuf, KeyRange, Table, TableSet};
 use std::time::Duration;
 
@@ -441,10 +441,30 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Opens a snapshot of the open epoch, which it returns: once that epoch has ended, it can be read by
     /// [`SnapshotReader`]s, until it is closed. Where transactions do not overlap, they wait for that, and
     /// there is none while one of them runs.
-    fn open_snapshot(&self, clock: &CommitClock) -> Option<Epoch>;
+    fn open_snapshot(&self, clock: &CommitClock) -> Option<Opened>;
 
-    /// Closes a snapshot: which old versions are needed no more ([`Closed::sweep`]).
-    fn close_snapshot(&self, epoch: Epoch, clock: &CommitClock) -> Closed;
+    /// A snapshot is not read any more at the keys of a table from the first, below the second, in words of the
+    /// primary index.
+    fn leave_range(&self, _id: Opened, _table: TableId, _from: Option<&[u64]>, _to: Option<&[u64]>) {}
+
+    /// A snapshot is not read any more in a table: see [`Snapshots::leave_table`].
+    fn leave_table(
+        &self,
+        _id: Opened,
+        _table: TableId,
+        _clock: &CommitClock,
+        _tables: Tables<'_, Self::Header>,
+    ) -> Closed<Self::Header> {
+        Closed::default()
+    }
+
+    /// Closes a snapshot: see [`Snapshots::close`].
+    fn close_snapshot(
+        &self,
+        id: Opened,
+        clock: &CommitClock,
+        tables: Tables<'_, Self::Header>,
+    ) -> Closed<Self::Header>;
 }
 
 /// A point in a transaction to which its writes can return.

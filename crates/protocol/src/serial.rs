@@ -24,11 +24,11 @@
 mod write;
 
 use crate::door::look;
-use crate::snapshot::Closed;
+use crate::snapshot::{Closed, Opened, Tables};
 use crate::{Backoff, Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Write, WriteKind};
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use planaria_base::{CommitTs, Epoch, IndexId, TableId, WorkerId};
+use planaria_base::{CommitTs, IndexId, TableId, WorkerId};
 use planaria_storage::btree::{Cursor, Finger};
 use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::{Arena, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet};
@@ -479,11 +479,11 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
         txn.participant.flush();
     }
 
-    fn open_snapshot(&self, clock: &CommitClock) -> Option<Epoch> {
-        (!self.busy.swap(true, Ordering::Acquire)).then(|| clock.epoch())
+    fn open_snapshot(&self, clock: &CommitClock) -> Option<Opened> {
+        (!self.busy.swap(true, Ordering::Acquire)).then(|| Opened { epoch: clock.epoch(), number: 0 })
     }
 
-    fn close_snapshot(&self, _epoch: Epoch, _clock: &CommitClock) -> Closed {
+    fn close_snapshot(&self, _id: Opened, _clock: &CommitClock, _tables: Tables<'_, H>) -> Closed<H> {
         self.busy.store(false, Ordering::Release);
         Closed::default()
     }

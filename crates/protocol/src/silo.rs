@@ -65,7 +65,7 @@ mod word;
 mod write;
 
 use crate::claim::{ClaimInfo, Claims, Unclaimed};
-use crate::snapshot::Closed;
+use crate::snapshot::{Closed, Opened, Tables};
 use crate::{
     Conflict, CursorId, IfClaimed, Point, Protocol, Refused, Row, RowHandle, Savepoint, Snapshots, Write,
     WriteKind,
@@ -617,11 +617,30 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
         txn.participant.flush();
     }
 
-    fn open_snapshot(&self, clock: &CommitClock) -> Option<Epoch> {
+    fn open_snapshot(&self, clock: &CommitClock) -> Option<Opened> {
         Some(self.snapshots.announce(clock))
     }
 
-    fn close_snapshot(&self, epoch: Epoch, clock: &CommitClock) -> Closed {
-        self.snapshots.close(epoch, clock)
+    fn leave_range(&self, id: Opened, table: TableId, from: Option<&[u64]>, to: Option<&[u64]>) {
+        self.snapshots.leave_range(id, table, from, to);
+    }
+
+    fn leave_table(
+        &self,
+        id: Opened,
+        table: TableId,
+        clock: &CommitClock,
+        tables: Tables<'_, SiloHeader>,
+    ) -> Closed<SiloHeader> {
+        self.snapshots.leave_table(id, table, clock, tables)
+    }
+
+    fn close_snapshot(
+        &self,
+        id: Opened,
+        clock: &CommitClock,
+        tables: Tables<'_, SiloHeader>,
+    ) -> Closed<SiloHeader> {
+        self.snapshots.close(id, clock, tables)
     }
 }

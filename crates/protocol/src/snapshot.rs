@@ -25,10 +25,14 @@
 //! word, drawing is one of the same word, all steps of the word are; so whoever draws after the epoch has
 //! ended synchronizes with (1), and sees list and count. Loom checks it, below.
 //!
-//! **Closing** takes S from the list; then, at once or later, the versions that no other open snapshot sees are
-//! forgotten ([`Closed::sweep`]). Nobody
-//! puts one for S afterwards: putting holds the list. A version that ended after the moment of closing is
-//! left alone, as a snapshot that was opened since may need it.
+//! **Leaving.** Who reads everything once, as a checkpoint does, is through with one range of keys after the other
+//! ([`Snapshots::leave_range`]), and with one table after the other ([`Snapshots::leave_table`]); writers keep nothing for
+//! it there any more.
+//!
+//! **Closing** takes S from the list. Of a table that nobody reads any more, for it is closed or was left, all old
+//! versions are taken out at once: putting holds the list, so nobody puts one meanwhile. Where somebody else reads it,
+//! the versions that no open snapshot sees are picked out afterwards; one that ended after the moment of closing
+//! is left alone, as a snapshot that was opened since may need it. Either takes some time, which [`Closed`] takes.
 //!
 //! **Reading** ([`SnapshotReader`]) takes no read set and no node set, validates nothing, never fails for
 //! another transaction's sake, and makes none fail.
@@ -38,19 +42,87 @@ mod reader;
 pub use reader::{ReaderTxn, SnapshotReader};
 
 use crossbeam_utils::CachePadded;
-use planaria_base::Epoch;
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use planaria_base::sync::model::{RwLock, RwLockReadGuard};
+use planaria_base::sync::thread;
+use planaria_base::{Epoch, TableId};
+use planaria_storage::btree::compare_keys;
 use planaria_storage::reclaim::Participant;
-use planaria_storage::{Header, TableSet};
+use planaria_storage::{Header, Table, Taken};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The open snapshots of a database. See the module's head.
 pub struct Snapshots {
     /// How many are open. Read by every commit.
     count: CachePadded<AtomicU64>,
-    /// Epochs, as often as they are open.
-    open: RwLock<Vec<Epoch>>,
+    open: RwLock<List>,
+}
+
+#[derive(Default)]
+struct List {
+    open: Vec<Open>,
+    /// How many there have been.
+    opened: u64,
+}
+
+/// An open snapshot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Opened {
+    /// Whose end it shows.
+    pub epoch: Epoch,
+    /// Which one it is.
+    pub(crate) number: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Open {
+    id: Opened,
+    /// What is not read any more, by table.
+    left: Vec<Left>,
+}
+
+/// What of a table is not read any more.
+#[derive(Clone, Default, Debug)]
+enum Left {
+    #[default]
+    Nothing,
+    /// Keys from the first, below the second, in words of the primary index.
+    Ranges(Vec<(Option<Vec<u64>>, Option<Vec<u64>>)>),
+    Everything,
+}
+
+impl Open {
+    fn sees(&self, begin: Epoch, end: Epoch) -> bool {
+        begin <= self.id.epoch && self.id.epoch < end
+    }
+
+    fn left(&self, table: TableId) -> &Left {
+        self.left.get(table.index()).unwrap_or(&Left::Nothing)
+    }
+
+    fn left_mut(&mut self, table: TableId) -> &mut Left {
+        if self.left.len() <= table.index() {
+            self.left.resize_with(table.index() + 1, Left::default);
+        }
+        &mut self.left[table.index()]
+    }
+
+    fn reads(&self, table: TableId) -> bool {
+        !matches!(self.left(table), Left::Everything)
+    }
+
+    fn reads_key(&self, table: TableId, key: &[u64]) -> bool {
+        match self.left(table) {
+            Left::Nothing => true,
+            Left::Ranges(ranges) => !ranges.iter().any(|(from, to)| {
+                from.as_deref().is_none_or(|from| compare_keys(from, key).is_le())
+                    && to.as_deref().is_none_or(|to| compare_keys(key, to).is_lt())
+            }),
+            Left::Everything => false,
+        }
+    }
 }
 
 impl Default for Snapshots {
@@ -59,39 +131,74 @@ impl Default for Snapshots {
     }
 }
 
+const UNHARMED: &str = "nobody panics with the list";
+/// How often it is looked whether somebody still looks at what was taken out, and how long is waited in between; then
+/// it is left to be freed at one go.
+const LOOKS: u32 = 1000;
+const LOOK: Duration = Duration::from_millis(1);
+
 impl Snapshots {
     /// None open.
     pub fn new() -> Snapshots {
-        Snapshots { count: CachePadded::new(AtomicU64::new(0)), open: RwLock::new(Vec::new()) }
+        Snapshots { count: CachePadded::new(AtomicU64::new(0)), open: RwLock::new(List::default()) }
     }
 
-    fn tell(&self, open: &[Epoch]) {
-        self.count.store(open.len() as u64, Ordering::Relaxed);
+    fn tell(&self, list: &List) {
+        self.count.store(list.open.len() as u64, Ordering::Relaxed);
     }
 
     /// Announces a snapshot of the open epoch. It can be read once that epoch has ended.
-    pub fn announce(&self, clock: &CommitClock) -> Epoch {
-        let mut open = self.open.write().expect("nobody panics with the list");
+    pub fn announce(&self, clock: &CommitClock) -> Opened {
+        let mut list = self.open.write().expect(UNHARMED);
+        list.opened += 1;
         loop {
-            let epoch = clock.epoch();
-            open.push(epoch);
-            self.tell(&open);
-            if clock.witness() == epoch {
-                return epoch;
+            let id = Opened { epoch: clock.epoch(), number: list.opened };
+            list.open.push(Open { id, left: Vec::new() });
+            self.tell(&list);
+            if clock.witness() == id.epoch {
+                return id;
             }
             // It had ended before it was announced.
-            open.pop();
-            self.tell(&open);
+            list.open.pop();
+            self.tell(&list);
         }
     }
 
-    /// Closes a snapshot. What only it has seen is to be forgotten, by [`Closed::sweep`].
-    pub fn close(&self, epoch: Epoch, clock: &CommitClock) -> Closed {
-        let mut open = self.open.write().expect("nobody panics with the list");
-        let at = open.iter().position(|other| *other == epoch).expect("a snapshot is closed once");
-        open.swap_remove(at);
-        self.tell(&open);
-        Closed { open: open.clone(), until: clock.epoch() }
+    /// A snapshot is not read any more at the keys of a table from the first, below the second, in words of the
+    /// primary index.
+    pub fn leave_range(&self, id: Opened, table: TableId, from: Option<&[u64]>, to: Option<&[u64]>) {
+        let mut list = self.open.write().expect(UNHARMED);
+        let left = list.find(id).left_mut(table);
+        let range = (from.map(<[u64]>::to_vec), to.map(<[u64]>::to_vec));
+        match left {
+            Left::Nothing => *left = Left::Ranges(vec![range]),
+            Left::Ranges(ranges) => ranges.push(range),
+            Left::Everything => {}
+        }
+    }
+
+    /// A snapshot is not read any more in a table. `tables` are those with its id: see [`Snapshots::close`].
+    pub fn leave_table<H: Header>(
+        &self,
+        id: Opened,
+        table: TableId,
+        clock: &CommitClock,
+        tables: Tables<'_, H>,
+    ) -> Closed<H> {
+        let mut list = self.open.write().expect(UNHARMED);
+        *list.find(id).left_mut(table) = Left::Everything;
+        list.forget(id.epoch, clock, tables())
+    }
+
+    /// Closes a snapshot. `tables` are those that it could read, and those that have taken their place since: rows
+    /// that are changed there may have been kept for it, too. It is called when nothing is kept for the snapshot
+    /// any more.
+    pub fn close<H: Header>(&self, id: Opened, clock: &CommitClock, tables: Tables<'_, H>) -> Closed<H> {
+        let mut list = self.open.write().expect(UNHARMED);
+        let at = list.position(id);
+        list.open.swap_remove(at);
+        self.tell(&list);
+        list.forget(id.epoch, clock, tables())
     }
 
     /// For a commit of `epoch`: the open snapshots, if one of them is older.
@@ -106,77 +213,211 @@ impl Snapshots {
 
     #[cold]
     fn older_open(&self, epoch: Epoch) -> Option<Older<'_>> {
-        let open = self.open.read().expect("nobody panics with the list");
-        open.iter().any(|s| *s < epoch).then_some(Older { open, end: epoch })
+        let list = self.open.read().expect(UNHARMED);
+        list.open.iter().any(|s| s.id.epoch < epoch).then_some(Older { list, end: epoch })
+    }
+}
+
+/// Says which tables to look at for old versions.
+pub type Tables<'t, H> = &'t mut dyn FnMut() -> Vec<Arc<Table<H>>>;
+
+impl List {
+    /// While nobody can put a version; `gone` reads these tables no more.
+    fn forget<H: Header>(&self, gone: Epoch, clock: &CommitClock, tables: Vec<Arc<Table<H>>>) -> Closed<H> {
+        let mut participant = Participant::new();
+        let guard = participant.guard();
+        let (open, until) = (self.open.clone(), clock.epoch());
+        let mut closed = Closed { taken: Vec::new(), shared: Vec::new(), open, until };
+        for table in tables.into_iter().filter(|table| table.has_old_versions()) {
+            let readers = self.open.iter().filter(|s| s.reads(table.id()));
+            let oldest = readers.map(|s| s.id.epoch).min();
+            if oldest.is_none() {
+                closed.taken.extend(table.take_old_versions(guard.pinned()));
+            }
+            // Most of what there is was kept for the oldest reader: if that goes on, it is not worth a look each time
+            // another one goes. (Nobody reads it, and there are some: they are being swept.)
+            if table.has_old_versions()
+                && (oldest.is_none_or(|oldest| gone < oldest) || table.has_many_young_versions())
+            {
+                closed.shared.push(table);
+            }
+        }
+        closed
+    }
+
+    fn position(&self, id: Opened) -> usize {
+        self.open.iter().position(|open| open.id == id).expect("a snapshot is closed once")
+    }
+
+    fn find(&mut self, id: Opened) -> &mut Open {
+        let at = self.position(id);
+        &mut self.open[at]
     }
 }
 
 /// The open snapshots, for a commit that changes rows; none can be closed meanwhile.
 pub(crate) struct Older<'s> {
-    open: RwLockReadGuard<'s, Vec<Epoch>>,
+    list: RwLockReadGuard<'s, List>,
     end: Epoch,
 }
 
 impl Older<'_> {
-    /// Whether one of them sees a row that is as it is since `begin`, and that the commit changes.
-    pub(crate) fn see(&self, begin: Epoch) -> bool {
-        self.see_until(begin, self.end)
+    /// Whether one of them sees a row of a table that is as it is since `begin`, and that the commit changes, by all
+    /// that can be said without its key.
+    #[inline]
+    pub(crate) fn may_see(&self, table: TableId, begin: Epoch) -> bool {
+        self.list.open.iter().any(|s| s.sees(begin, self.end) && s.reads(table))
     }
 
-    /// Whether one of them sees a version of a row.
-    pub(crate) fn see_until(&self, begin: Epoch, end: Epoch) -> bool {
-        self.open.iter().any(|s| begin <= *s && *s < end)
+    /// The same of the row with a key.
+    #[inline]
+    pub(crate) fn see(&self, table: TableId, key: &[u64], begin: Epoch) -> bool {
+        self.see_until(table, key, begin, self.end)
+    }
+
+    /// Whether the oldest of those that read the row with a key sees it as it is since `begin`.
+    pub(crate) fn oldest_sees(&self, table: TableId, key: &[u64], begin: Epoch) -> bool {
+        let readers = self.list.open.iter().filter(|s| s.reads_key(table, key));
+        readers.map(|s| s.id.epoch).min().is_some_and(|oldest| begin <= oldest)
+    }
+
+    /// Whether one of them sees a version of the row with a key.
+    pub(crate) fn see_until(&self, table: TableId, key: &[u64], begin: Epoch, end: Epoch) -> bool {
+        self.list.open.iter().any(|s| s.sees(begin, end) && s.reads_key(table, key))
     }
 }
 
-/// What is needed after a snapshot was closed. That stays so, whatever is opened later.
-#[derive(Clone, Default, Debug)]
-pub struct Closed {
-    open: Vec<Epoch>,
+/// What is to be forgotten after a snapshot was closed, or a table was left. Whoever drops it without a sweep leaves
+/// what others need part of to them.
+#[must_use]
+pub struct Closed<H: Header> {
+    taken: Vec<Taken>,
+    /// Tables that others read.
+    shared: Vec<Arc<Table<H>>>,
+    open: Vec<Open>,
     /// The epoch that was open at that moment.
     until: Epoch,
 }
 
-impl Closed {
-    /// Forgets what nobody needs any more. `tables` are those that the snapshot could read, and those that
-    /// have taken their place since: rows that are changed there may have been kept for it, too.
-    pub fn sweep<H: Header>(&self, tables: &TableSet<H>) {
+impl<H: Header> Default for Closed<H> {
+    fn default() -> Self {
+        Closed { taken: Vec::new(), shared: Vec::new(), open: Vec::new(), until: Epoch(0) }
+    }
+}
+
+impl<H: Header> Closed<H> {
+    /// About how many versions there are to look at.
+    pub fn versions(&self) -> u64 {
+        let taken = self.taken.iter().map(Taken::versions);
+        taken.chain(self.shared.iter().map(|table| table.old_versions().versions)).sum()
+    }
+
+    /// Forgets at once what nobody needs any more.
+    pub fn sweep(mut self) {
+        self.taken.clear();
+        self.sweep_shared(&mut |_| true);
+    }
+
+    /// The same, by and by. Calls `rest` now and then, with nothing pinned, while it frees what was taken out, and
+    /// `goes_on` while it looks through a table that others read, which it gives up where that says `false`.
+    pub fn sweep_resting(mut self, rest: &mut dyn FnMut(), goes_on: &mut dyn FnMut(&Table<H>) -> bool) {
         let mut participant = Participant::new();
-        for table in tables.iter() {
-            table.sweep_old_versions(&mut participant, &|begin, end| self.needs(begin, end));
+        for mut taken in std::mem::take(&mut self.taken) {
+            for _ in 0..LOOKS {
+                participant.flush();
+                match taken.free(rest) {
+                    Ok(()) => break,
+                    Err(not_yet) => taken = not_yet,
+                }
+                thread::sleep(LOOK);
+            }
+        }
+        self.sweep_shared(goes_on);
+    }
+
+    fn sweep_shared(&self, goes_on: &mut dyn FnMut(&Table<H>) -> bool) {
+        let mut participant = Participant::new();
+        for table in &self.shared {
+            let needed = |begin, end| self.needs(table.id(), begin, end);
+            table.sweep_old_versions(&mut participant, &needed, &mut || goes_on(table));
         }
         participant.flush();
     }
 
-    fn needs(&self, begin: Epoch, end: Epoch) -> bool {
-        end > self.until || self.open.iter().any(|s| begin <= *s && *s < end)
+    /// Leaves to `later`, of a snapshot that was closed later, the tables that both are to look through: it finds
+    /// less that is needed.
+    pub fn leave_to(&mut self, later: &Closed<H>) {
+        self.shared.retain(|table| !later.shared.iter().any(|other| Arc::ptr_eq(other, table)));
+    }
+
+    fn needs(&self, table: TableId, begin: Epoch, end: Epoch) -> bool {
+        end > self.until || self.open.iter().any(|s| s.sees(begin, end) && s.reads(table))
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::silo::SiloHeader;
+
+    fn none<'t>() -> Tables<'t, SiloHeader> {
+        Box::leak(Box::new(Vec::new))
+    }
+
+    const TABLE: TableId = TableId(1);
+    const OTHER: TableId = TableId(2);
+    const KEY: &[u64] = &[5];
 
     #[test]
     fn versions_are_needed_as_long_as_a_snapshot_sees_them() {
         let (clock, snapshots) = (CommitClock::new(Epoch(5)), Snapshots::new());
         assert!(snapshots.older_than(Epoch(5)).is_none());
         let first = snapshots.announce(&clock);
-        assert_eq!(first, Epoch(5));
+        assert_eq!(first.epoch, Epoch(5));
         assert!(snapshots.older_than(Epoch(5)).is_none(), "a commit that the snapshot sees");
         clock.advance();
-        assert!(snapshots.older_than(Epoch(6)).is_some_and(|o| o.see(Epoch(5)) && !o.see(Epoch(6))));
+        let see = |at, begin| {
+            let older = snapshots.older_than(Epoch(at))?;
+            assert_eq!(older.see(TABLE, KEY, Epoch(begin)), older.may_see(TABLE, Epoch(begin)));
+            Some(older.see(TABLE, KEY, Epoch(begin)))
+        };
+        assert_eq!([see(6, 5), see(6, 6)], [Some(true), Some(false)]);
         clock.advance();
         let second = snapshots.announce(&clock);
-        assert_eq!(second, Epoch(7));
+        assert_eq!(second.epoch, Epoch(7));
         clock.advance();
-        let closed = snapshots.close(first, &clock);
-        assert!(!closed.needs(Epoch(3), Epoch(6)), "seen by the first alone");
-        assert!(closed.needs(Epoch(3), Epoch(8)), "seen by both");
-        assert!(closed.needs(Epoch(9), Epoch(10)), "ended since");
+        let closed = snapshots.close(first, &clock, none());
+        assert!(!closed.needs(TABLE, Epoch(3), Epoch(6)), "seen by the first alone");
+        assert!(closed.needs(TABLE, Epoch(3), Epoch(8)), "seen by both");
+        assert!(closed.needs(TABLE, Epoch(9), Epoch(10)), "ended since");
         assert!(snapshots.older_than(Epoch(8)).is_some());
-        snapshots.close(second, &clock);
+        snapshots.close(second, &clock, none()).sweep();
         assert!(snapshots.older_than(Epoch(9)).is_none());
+    }
+
+    #[test]
+    fn what_was_left_is_not_kept_any_more() {
+        let (clock, snapshots) = (CommitClock::new(Epoch(5)), Snapshots::new());
+        // Two of the same epoch, which are told apart.
+        let (first, second) = (snapshots.announce(&clock), snapshots.announce(&clock));
+        clock.advance();
+        let see = |table, key: u64| {
+            let older = snapshots.older_than(Epoch(6))?;
+            Some((older.may_see(table, Epoch(5)), older.see(table, &[key], Epoch(5))))
+        };
+        snapshots.leave_range(first, TABLE, None, Some(&[3]));
+        snapshots.leave_range(second, TABLE, Some(&[2]), Some(&[4]));
+        let seen: Vec<bool> = (0..6).map(|key| see(TABLE, key).is_some_and(|(_, see)| see)).collect();
+        assert_eq!(seen, [true, true, false, true, true, true], "neither reads 2");
+        assert_eq!(see(OTHER, 2), Some((true, true)));
+        let left = snapshots.leave_table(first, TABLE, &clock, none());
+        assert!(left.needs(TABLE, Epoch(5), Epoch(6)), "the second reads it");
+        let left = snapshots.leave_table(second, TABLE, &clock, none());
+        assert!(!left.needs(TABLE, Epoch(5), Epoch(6)) && left.needs(OTHER, Epoch(5), Epoch(6)));
+        assert_eq!(see(TABLE, 5), Some((false, false)));
+        let closed = snapshots.close(first, &clock, none());
+        assert!(!closed.needs(TABLE, Epoch(5), Epoch(6)) && closed.needs(OTHER, Epoch(5), Epoch(6)));
+        assert!(!snapshots.close(second, &clock, none()).needs(OTHER, Epoch(5), Epoch(6)));
     }
 }
 
@@ -199,7 +440,7 @@ mod model {
         let mut now = row.now.lock().unwrap();
         let ts = clock.draw();
         if let Some(older) = snapshots.older_than(ts.epoch())
-            && older.see(now.1.epoch())
+            && older.see(TableId(0), &[], now.1.epoch())
         {
             row.old.lock().unwrap().push((now.0, now.1.epoch(), ts.epoch()));
         }
@@ -237,7 +478,7 @@ mod model {
                 }
             });
             let (clock, snapshots, row) = &*shared;
-            let at = snapshots.announce(clock);
+            let at = snapshots.announce(clock).epoch;
             clock.end_epoch(at);
             let seen = read(row, at).expect("the row was always there");
             ticker.join().unwrap();

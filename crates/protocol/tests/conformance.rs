@@ -60,8 +60,8 @@ macro_rules! suite {
                     lenient_scans_answer_for_what_is_claimed;
                 random: histories_are_serializable_in_commit_order hot_keys
                     long_scans_against_writers stress;
-                snapshots: rows_are_as_they_were nothing_is_kept_for_nobody a_snapshot_of_one_at_a_time
-                    a_table_in_parts
+                snapshots: rows_are_as_they_were nothing_is_kept_for_nobody nothing_is_kept_of_what_was_left
+                    a_snapshot_of_one_at_a_time short_readers_beside_a_long_one a_table_in_parts
                     a_long_reader_of_rows_that_come_and_go snapshots_equal_the_model;
             }
         })*

@@ -31,7 +31,7 @@ pub mod table;
 
 pub use arena::{Arena, ArenaFull, Bytes};
 pub use key::{KeyBound, KeyBuf, KeyCodec, KeyRange, KeyTooLong};
-pub use old::{OldUse, OldVersions};
+pub use old::{OldUse, OldVersions, Taken};
 pub use record::{Glance, Header, Image, RecordPtr, RecordRef};
 pub use row::{Column, ColumnKind, ColumnSpec, Field, InPlace, RowLayout, Words, WordsMut};
 pub use table::{Index, IndexSet, IndexSpec, MemoryUse, Table, TableDigest, TableSet, TableSpec};

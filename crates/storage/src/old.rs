@@ -16,6 +16,10 @@
 //! 3. *Order of looking.* A writer puts a version here before it changes the record or the index. So who
 //!    looked into the index (or the record) first, and here afterwards, misses nothing.
 //!
+//! 4. *Forgetting.* What somebody still needs is picked out of the rest key by key ([`OldVersions::sweep`]). Where
+//!    nobody needs anything the whole tree goes at once ([`OldVersions::take`]); it is freed when nobody can look
+//!    at it any more, by whoever has the time.
+//!
 //! There is no tree until the first version comes; a count of zero answers most questions.
 
 #![allow(unsafe_code)] // chains of versions behind the tree's values
@@ -23,12 +27,17 @@
 use crate::btree::{BTree, Cursor, Insert};
 use crate::reclaim::{Participant, Pinned};
 use planaria_base::Epoch;
-use planaria_base::sync::atomic::{AtomicU64, Ordering};
+use planaria_base::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use planaria_base::sync::model::Mutex;
 use std::ops::Bound;
-use std::sync::{Arc, OnceLock};
+use std::ptr;
+use std::sync::Arc;
 
-/// Keys swept under one pin: a long sweep must not hold back reclamation.
-const SWEPT_PER_PIN: usize = 1024;
+/// So many versions do no harm.
+const YOUNG_MIN: u64 = 2000;
+const UNHARMED: &str = "nobody panics while sweeping";
+/// Keys swept under one pin, and versions freed without a rest: a long sweep must not hold back reclamation.
+const AT_A_TIME: usize = 256;
 
 /// One version of a row.
 struct Version {
@@ -60,13 +69,19 @@ pub struct OldUse {
 
 /// The old versions of one index.
 pub struct OldVersions {
-    tree: OnceLock<BTree>,
+    /// Null until the first version comes, and after they were taken.
+    tree: AtomicPtr<BTree>,
+    /// Who takes the tree has it, and so has who sweeps a few keys: what is taken is not swept.
+    sweeping: Mutex<()>,
     key_words_max: usize,
     /// Images count here: in the primary index alone.
     owns_images: bool,
     /// Versions that are in, or just coming.
     versions: AtomicU64,
     image_bytes: AtomicU64,
+    tree_bytes: AtomicU64,
+    /// Versions put since the last sweep that the oldest reader does not see.
+    young: AtomicU64,
 }
 
 /// # Safety
@@ -91,11 +106,14 @@ unsafe fn free(version: *mut u8) {
 impl OldVersions {
     pub(crate) fn new(key_words_max: usize, owns_images: bool) -> OldVersions {
         OldVersions {
-            tree: OnceLock::new(),
+            tree: AtomicPtr::new(ptr::null_mut()),
+            sweeping: Mutex::new(()),
             key_words_max,
             owns_images,
             versions: AtomicU64::new(0),
             image_bytes: AtomicU64::new(0),
+            tree_bytes: AtomicU64::new(0),
+            young: AtomicU64::new(0),
         }
     }
 
@@ -106,25 +124,63 @@ impl OldVersions {
         self.versions.load(Ordering::Acquire) == 0
     }
 
-    /// What it takes; images are counted in the primary index alone.
+    /// What it takes; images are counted in the primary index alone. What was taken away is not counted any more.
     pub fn memory(&self) -> OldUse {
         let versions = self.versions.load(Ordering::Relaxed);
-        let tree = if versions == 0 { 0 } else { self.tree.get().map_or(0, BTree::bytes) };
+        let tree = if versions == 0 { 0 } else { self.tree_bytes.load(Ordering::Relaxed) };
         let bytes = versions * Version::BYTES + self.image_bytes.load(Ordering::Relaxed) + tree;
         OldUse { versions, bytes }
+    }
+
+    /// Whether it pays to look for versions that were kept for young readers, who have gone, while an older one goes on
+    /// reading: they may be a third of all, if they are many.
+    pub fn has_many_young(&self) -> bool {
+        let (young, all) = (self.young.load(Ordering::Relaxed), self.versions.load(Ordering::Relaxed));
+        young > YOUNG_MIN && young > all / 3
+    }
+
+    #[inline]
+    fn tree<'p>(&self, _pin: Pinned<'p>) -> Option<&'p BTree> {
+        // SAFETY: found under this pin; after it was taken it is freed when all pins of now are gone.
+        unsafe { self.tree.load(Ordering::Acquire).as_ref() }
+    }
+
+    #[cold]
+    fn new_tree<'p>(&self, pin: Pinned<'p>) -> &'p BTree {
+        let new = Box::into_raw(Box::new(BTree::new(self.key_words_max)));
+        match self.tree.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: as in `tree`.
+            Ok(_) => unsafe { &*new },
+            Err(_) => {
+                // SAFETY: nobody has seen it.
+                drop(unsafe { Box::from_raw(new) });
+                self.tree(pin).unwrap_or_else(|| self.new_tree(pin))
+            }
+        }
     }
 
     fn bytes_of(&self, image: &Arc<[u64]>) -> u64 {
         if self.owns_images { size_of_val(&**image) as u64 } else { 0 }
     }
 
-    /// Adds a version. Call before the row or its index entries change.
-    pub fn put(&self, pin: Pinned<'_>, key: &[u64], begin: Epoch, end: Epoch, image: &Arc<[u64]>) {
+    /// Adds a version; `young` if the oldest of those that read the row does not see it. Call before the row or its
+    /// index entries change.
+    pub fn put(
+        &self,
+        pin: Pinned<'_>,
+        key: &[u64],
+        (begin, end): (Epoch, Epoch),
+        image: &Arc<[u64]>,
+        young: bool,
+    ) {
         debug_assert!(begin < end);
         // Before it can be found, so that it never finds the count at zero.
         self.versions.fetch_add(1, Ordering::AcqRel);
+        if young {
+            self.young.fetch_add(1, Ordering::Relaxed);
+        }
         self.image_bytes.fetch_add(self.bytes_of(image), Ordering::Relaxed);
-        let tree = self.tree.get_or_init(|| BTree::new(self.key_words_max));
+        let tree = self.tree(pin).unwrap_or_else(|| self.new_tree(pin));
         let new =
             Box::into_raw(Box::new(Version { begin, end, image: image.clone(), next: std::ptr::null() }));
         loop {
@@ -132,7 +188,10 @@ impl OldVersions {
             // SAFETY: not in the tree yet, so it is ours alone.
             unsafe { (*new).next = std::ptr::with_exposed_provenance(head.unwrap_or(0) as usize) };
             let done = match head {
-                None => matches!(tree.insert(pin, key, address(new)), Insert::Done(_)),
+                None => {
+                    self.tree_bytes.store(tree.bytes(), Ordering::Relaxed);
+                    matches!(tree.insert(pin, key, address(new)), Insert::Done(_))
+                }
                 Some(old) => tree.replace(pin, key, old, address(new)),
             };
             if done {
@@ -147,7 +206,7 @@ impl OldVersions {
         if self.is_empty() {
             return None;
         }
-        let word = self.tree.get()?.get(pin, key).0?;
+        let word = self.tree(pin)?.get(pin, key).0?;
         Self::seen(pin, word, at)
     }
 
@@ -156,7 +215,7 @@ impl OldVersions {
         if self.is_empty() {
             return;
         }
-        let Some(word) = self.tree.get().and_then(|tree| tree.get(pin, key).0) else { return };
+        let Some(word) = self.tree(pin).and_then(|tree| tree.get(pin, key).0) else { return };
         // SAFETY: found in the tree under this pin; what is unlinked from a chain is retired.
         let mut next = unsafe { chain(word) };
         while let Some(version) = next {
@@ -186,7 +245,7 @@ impl OldVersions {
         pin: Pinned<'p>,
         at: Epoch,
     ) -> Option<(&'c [u64], &'p [u64])> {
-        let tree = self.tree.get()?;
+        let tree = self.tree(pin)?;
         loop {
             let (_, word) = cursor.next(tree, pin, |_| ())?;
             if let Some(image) = Self::seen(pin, word, at) {
@@ -195,22 +254,52 @@ impl OldVersions {
         }
     }
 
-    /// Forgets the versions that `needed(begin, end)` refuses.
-    pub fn sweep(&self, participant: &mut Participant, needed: &dyn Fn(Epoch, Epoch) -> bool) {
-        let Some(tree) = self.tree.get().filter(|_| !self.is_empty()) else { return };
+    /// Forgets the versions that `needed(begin, end)` refuses. Calls `rest` now and then, with nothing pinned, and
+    /// ends where that says `false`; whether it came to the end.
+    pub fn sweep(
+        &self,
+        participant: &mut Participant,
+        needed: &dyn Fn(Epoch, Epoch) -> bool,
+        rest: &mut dyn FnMut() -> bool,
+    ) -> bool {
         let mut cursor = Cursor::new();
         cursor.open(Bound::Unbounded, Bound::Unbounded, false);
-        let mut more = true;
-        while more {
-            let guard = participant.guard();
-            for _ in 0..SWEPT_PER_PIN {
-                more = cursor.next(tree, guard.pinned(), |_| ()).is_some();
-                if !more {
-                    break;
+        self.young.store(0, Ordering::Relaxed);
+        while !self.is_empty() {
+            {
+                let guard = participant.guard();
+                let _here = self.sweeping.lock().expect(UNHARMED);
+                let Some(tree) = self.tree(guard.pinned()) else { break };
+                for _ in 0..AT_A_TIME {
+                    if cursor.next(tree, guard.pinned(), |_| ()).is_none() {
+                        return true;
+                    }
+                    self.sweep_key(tree, guard.pinned(), cursor.last_key(), needed);
                 }
-                self.sweep_key(tree, guard.pinned(), cursor.last_key(), needed);
+            }
+            if !rest() {
+                return false;
             }
         }
+        true
+    }
+
+    /// Takes all versions out at once, but where they are being swept. For whoever knows that nobody needs any of
+    /// them, and that nobody puts one meanwhile.
+    pub fn take(&self, pin: Pinned<'_>) -> Option<Taken> {
+        let _here = self.sweeping.try_lock().ok()?;
+        let tree = self.tree.swap(ptr::null_mut(), Ordering::AcqRel);
+        if tree.is_null() {
+            return None;
+        }
+        let versions = self.versions.swap(0, Ordering::AcqRel);
+        self.image_bytes.store(0, Ordering::Relaxed);
+        self.young.store(0, Ordering::Relaxed);
+        let unseen = Arc::new(AtomicBool::new(false));
+        let flag = Arc::into_raw(unseen.clone()).cast_mut();
+        // SAFETY: a count of the flag of its own, given back once. Who pins from now on does not find the tree.
+        unsafe { pin.retire(flag.cast(), raise) };
+        Some(Taken { tree, unseen, versions })
     }
 
     fn sweep_key(&self, tree: &BTree, pin: Pinned<'_>, key: &[u64], needed: &dyn Fn(Epoch, Epoch) -> bool) {
@@ -271,17 +360,90 @@ unsafe fn retire_chain(word: u64, pin: Pinned<'_>) {
 
 impl Drop for OldVersions {
     fn drop(&mut self) {
-        let Some(tree) = self.tree.get_mut() else { return };
-        tree.values(&mut |word| {
-            let mut next = std::ptr::with_exposed_provenance_mut::<Version>(word as usize);
-            while !next.is_null() {
-                // SAFETY: nobody else can reach the tree's chains any more; each version is in one.
-                let version = unsafe { Box::from_raw(next) };
-                next = version.next.cast_mut();
-            }
-        });
+        // By a swap, as loom's cells have no `get_mut`.
+        let tree = self.tree.swap(ptr::null_mut(), Ordering::AcqRel);
+        if !tree.is_null() {
+            // SAFETY: nobody else can reach it any more.
+            unsafe { free_tree(Box::from_raw(tree), &mut || {}) };
+        }
     }
 }
+
+/// # Safety
+/// Nobody else can reach the tree's chains any more; each version is in one.
+unsafe fn free_tree(mut tree: Box<BTree>, rest: &mut dyn FnMut()) {
+    let mut freed = 0;
+    tree.values(&mut |word| {
+        let mut next = ptr::with_exposed_provenance_mut::<Version>(word as usize);
+        while !next.is_null() {
+            // SAFETY: as promised.
+            let version = unsafe { Box::from_raw(next) };
+            next = version.next.cast_mut();
+            freed += 1;
+            if freed % AT_A_TIME == 0 {
+                rest();
+            }
+        }
+    });
+}
+
+/// # Safety
+/// `flag` has been made by `Arc::into_raw`, for this.
+unsafe fn raise(flag: *mut u8) {
+    // SAFETY: as promised.
+    let flag = unsafe { Arc::from_raw(flag.cast::<AtomicBool>()) };
+    flag.store(true, Ordering::Release);
+}
+
+/// # Safety
+/// `tree` was made by `Box::into_raw`, and nobody can reach it any more, nor its chains.
+unsafe fn free_at_once(tree: *mut u8) {
+    // SAFETY: as promised.
+    unsafe { free_tree(Box::from_raw(tree.cast()), &mut || {}) };
+}
+
+/// Old versions that nobody needs, out of their index. Dropped, it is freed as soon as nobody can look at it any
+/// more, at one go, by any thread.
+#[derive(Debug)]
+pub struct Taken {
+    tree: *mut BTree,
+    /// Nobody can look at it any more.
+    unseen: Arc<AtomicBool>,
+    versions: u64,
+}
+
+impl Taken {
+    /// How many there are.
+    pub fn versions(&self) -> u64 {
+        self.versions
+    }
+
+    /// Frees it if nobody can look at it any more, calling `rest` now and then; else gives it back. Who calls again
+    /// and again lets go of pins, and [flushes](Participant::flush), in between.
+    pub fn free(mut self, rest: &mut dyn FnMut()) -> Result<(), Taken> {
+        if !self.unseen.load(Ordering::Acquire) {
+            return Err(self);
+        }
+        let tree = std::mem::replace(&mut self.tree, ptr::null_mut());
+        // SAFETY: all who were pinned when it was taken are gone, and it is freed once.
+        unsafe { free_tree(Box::from_raw(tree), rest) };
+        Ok(())
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        if !self.tree.is_null() {
+            let mut participant = Participant::new();
+            let guard = participant.guard();
+            // SAFETY: nobody who pins from now on finds it, and it is freed once.
+            unsafe { guard.pinned().retire(self.tree.cast(), free_at_once) };
+        }
+    }
+}
+
+// SAFETY: nobody else will free what it points at.
+unsafe impl Send for Taken {}
 
 // SAFETY: versions are immutable once they can be found, and freed by the rules of `reclaim`.
 unsafe impl Send for Version {}
@@ -314,9 +476,9 @@ mod tests {
         let pin = guard.pinned();
         assert!(old.is_empty());
         assert_eq!(old.find(pin, &[7], Epoch(1)), None);
-        old.put(pin, &[7], Epoch(1), Epoch(3), &image(70));
-        old.put(pin, &[7], Epoch(3), Epoch(4), &image(71));
-        old.put(pin, &[9], Epoch(0), Epoch(2), &image(90));
+        old.put(pin, &[7], (Epoch(1), Epoch(3)), &image(70), false);
+        old.put(pin, &[7], (Epoch(3), Epoch(4)), &image(71), false);
+        old.put(pin, &[9], (Epoch(0), Epoch(2)), &image(90), false);
         let find = |key: u64, at: u64| old.find(pin, &[key], Epoch(at)).map(|image| image[0]);
         assert_eq!([0, 1, 2, 3, 4].map(|at| find(7, at)), [None, Some(70), Some(70), Some(71), None]);
         assert_eq!([1, 2].map(|at| find(9, at)), [Some(90), None]);
@@ -342,22 +504,58 @@ mod tests {
             let long = [key, 1, 2, 3, 4, 5, 6, 7, 8];
             let key = if key % 2 == 0 { &long[..1] } else { &long[..] };
             for begin in 1..=3 {
-                old.put(guard.pinned(), key, Epoch(begin), Epoch(begin + 1), &image(begin));
+                old.put(guard.pinned(), key, (Epoch(begin), Epoch(begin + 1)), &image(begin), false);
             }
         }
         assert_eq!(old.memory().versions, 3 * KEYS);
-        old.sweep(&mut participant, &|begin, _| begin != Epoch(2));
+        old.sweep(&mut participant, &|begin, _| begin != Epoch(2), &mut || true);
         assert_eq!(old.memory().versions, 2 * KEYS);
         assert_eq!(all(&old, participant.guard().pinned(), 2, false), []);
         assert_eq!(all(&old, participant.guard().pinned(), 3, false).len() as u64, KEYS);
-        old.sweep(&mut participant, &|_, end| end == Epoch(2));
+        old.sweep(&mut participant, &|_, end| end == Epoch(2), &mut || true);
         assert_eq!(all(&old, participant.guard().pinned(), 1, true).len() as u64, KEYS);
-        old.sweep(&mut participant, &|_, _| false);
+        old.sweep(&mut participant, &|_, _| false, &mut || true);
         assert_eq!(old.memory(), OldUse::default());
         // Used again, and dropped with something in it.
-        old.put(participant.guard().pinned(), &[1], Epoch(1), Epoch(2), &image(1));
+        old.put(participant.guard().pinned(), &[1], (Epoch(1), Epoch(2)), &image(1), false);
         assert_eq!(old.memory().versions, 1);
         drop((old, participant));
+        crate::reclaim::free_what_is_left();
+    }
+
+    #[test]
+    fn what_nobody_needs_is_taken_at_once() {
+        let old = OldVersions::new(1, true);
+        let (mut reader, mut other) = (Participant::new(), Participant::new());
+        assert!(old.take(reader.guard().pinned()).is_none());
+        for key in 0..KEYS {
+            let guard = reader.guard();
+            old.put(guard.pinned(), &[key], (Epoch(1), Epoch(3)), &image(key), false);
+            old.put(guard.pinned(), &[key], (Epoch(3), Epoch(4)), &image(key), false);
+        }
+        let guard = reader.guard();
+        let seen = old.find(guard.pinned(), &[1], Epoch(2));
+        let mut taken = old.take(other.guard().pinned()).expect("there are some");
+        assert_eq!((taken.versions(), old.memory()), (2 * KEYS, OldUse::default()));
+        assert_eq!(old.find(guard.pinned(), &[1], Epoch(2)), None);
+        other.flush();
+        taken = taken.free(&mut || {}).expect_err("somebody looks at it");
+        assert_eq!(seen, Some(&[1, 1][..]));
+        drop(guard);
+        // New ones, beside those taken.
+        old.put(reader.guard().pinned(), &[1], (Epoch(5), Epoch(6)), &image(7), false);
+        let mut rests = 0;
+        while let Err(not_yet) = taken.free(&mut || rests += 1) {
+            taken = not_yet;
+            other.flush();
+            // Other tests pin, too.
+            std::thread::yield_now();
+        }
+        assert_eq!(rests, 2 * KEYS / AT_A_TIME as u64);
+        assert_eq!(old.memory().versions, 1);
+        // One that nobody frees.
+        drop(old.take(reader.guard().pinned()));
+        drop((old, reader, other));
         crate::reclaim::free_what_is_left();
     }
 
@@ -372,18 +570,18 @@ mod tests {
                     for n in 1..=VERSIONS {
                         let guard = participant.guard();
                         let begin = Epoch(10 * n + thread);
-                        old.put(guard.pinned(), &[n % 7], begin, begin.next(), &image(begin.0));
+                        old.put(guard.pinned(), &[n % 7], (begin, begin.next()), &image(begin.0), false);
                         assert_eq!(old.find(guard.pinned(), &[n % 7], begin), Some(&[begin.0; 2][..]));
                     }
                 });
             }
             let mut participant = Participant::new();
             for _ in 0..if cfg!(miri) { 5 } else { 50 } {
-                old.sweep(&mut participant, &|begin, _| begin.0 % 2 == 0 || begin.0 % 10 == 3);
+                old.sweep(&mut participant, &|begin, _| begin.0 % 2 == 0 || begin.0 % 10 == 3, &mut || true);
                 std::thread::yield_now();
             }
         });
-        old.sweep(&mut Participant::new(), &|begin, _| begin.0 % 10 == 3);
+        old.sweep(&mut Participant::new(), &|begin, _| begin.0 % 10 == 3, &mut || true);
         assert_eq!(old.memory().versions, VERSIONS);
         drop(old);
         crate::reclaim::free_what_is_left();

@@ -11,7 +11,7 @@
 use crate::btree::{BTree, Cursor, Insert};
 use crate::heap::Heap;
 use crate::key::{KeyBuf, KeyCodec};
-use crate::old::{OldUse, OldVersions};
+use crate::old::{OldUse, OldVersions, Taken};
 use crate::reclaim::{Participant, Pinned};
 use crate::record::{self, Header, RecordPtr, RecordRef};
 use crate::row::{ColumnSpec, RowLayout};
@@ -261,9 +261,29 @@ impl<H: Header> Table<H> {
         all
     }
 
-    /// Forgets the old versions that `needed(begin, end)` refuses.
-    pub fn sweep_old_versions(&self, participant: &mut Participant, needed: &dyn Fn(Epoch, Epoch) -> bool) {
-        self.indexes().iter().for_each(|index| index.old.sweep(participant, needed));
+    /// Whether there is any old version.
+    pub fn has_old_versions(&self) -> bool {
+        self.indexes().iter().any(|index| !index.old.is_empty())
+    }
+
+    /// See [`OldVersions::has_many_young`].
+    pub fn has_many_young_versions(&self) -> bool {
+        self.indexes()[0].old.has_many_young()
+    }
+
+    /// Takes all old versions out, as [`OldVersions::take`] does, and under its conditions.
+    pub fn take_old_versions(&self, pin: Pinned<'_>) -> impl Iterator<Item = Taken> {
+        self.indexes().iter().filter_map(move |index| index.old.take(pin))
+    }
+
+    /// Forgets the old versions that `needed(begin, end)` refuses, as [`OldVersions::sweep`] does.
+    pub fn sweep_old_versions(
+        &self,
+        participant: &mut Participant,
+        needed: &dyn Fn(Epoch, Epoch) -> bool,
+        rest: &mut dyn FnMut() -> bool,
+    ) {
+        let _all = self.indexes().iter().all(|index| index.old.sweep(participant, needed, rest));
     }
 
     /// Calls `f` with every row, in order of the primary key. For whoever is alone with the table: of

@@ -4,6 +4,7 @@ use super::Steps;
 use crate::arguments::positive;
 use crate::print;
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use planaria::{Error, Result, SqlState};
 use planaria_lab::checkpoint::{Checkpoints, Outcome, Writing};
 use planaria_workload::Suite;
@@ -19,9 +20,12 @@ pub struct CheckpointOptions {
     /// Size, in the workload's unit (warehouses, customers, records, contestants, branches)
     #[arg(long, visible_aliases = ["warehouses", "customers", "records"])]
     scale: Option<u64>,
-    /// Seconds of each part of a turn: without a checkpoint, with them at full speed, with one spread over it
+    /// Seconds of each part of a turn
     #[arg(long, default_value_t = 20.0)]
     seconds: f64,
+    /// What is written in the parts of a turn, beside none before and after each
+    #[arg(long, value_parser = writing(), value_delimiter = ',', default_value = "full-speed,spread")]
+    writing: Vec<Writing>,
     /// Turns; medians are shown
     #[arg(long, default_value_t = 3, value_parser = positive())]
     turns: usize,
@@ -45,6 +49,11 @@ pub struct CheckpointOptions {
     json: bool,
 }
 
+fn writing() -> impl TypedValueParser<Value = Writing> {
+    PossibleValuesParser::new(["full-speed", "spread"])
+        .map(|name| if name == "spread" { Writing::Spread } else { Writing::FullSpeed })
+}
+
 /// Runs the experiment and prints what came of it.
 pub fn run(o: &CheckpointOptions) -> Result<()> {
     let suite = Suite::find(&o.workload)?;
@@ -60,6 +69,7 @@ pub fn run(o: &CheckpointOptions) -> Result<()> {
         suite,
         size,
         part,
+        writing: &o.writing,
         turns: o.turns,
         workers: o.workers,
         in_flight: o.in_flight,

@@ -4,7 +4,7 @@
 //!
 //! 1. open a snapshot of the epoch S ([`reading`](super::reading)), which ends S, and wait until S is on disk;
 //! 2. write tables and catalog as of the end of S, and where sequences stand, while transactions go on (under
-//!    protocol `serial` they wait);
+//!    protocol `serial` they wait); what has been written of a table is left, so that nothing is kept for it any more;
 //! 3. close the snapshot;
 //! 4. older checkpoints go, then the log up to S.
 //!
@@ -163,6 +163,18 @@ impl<P: Protocol> Source for Live<P> {
         let (reader, mut txn) = self.open.reader(WorkerId(0));
         let (from, to) = (range.from.as_deref(), range.to.as_deref());
         reader.for_each_row(&mut txn, self.table(table), from, to, each)
+    }
+
+    fn kept_bytes(&self, table: TableId) -> u64 {
+        self.table(table).old_versions().bytes
+    }
+
+    fn done(&self, table: TableId, range: &KeyRange, last: bool) {
+        if last {
+            self.open.leave_table(table);
+        } else {
+            self.open.leave_range(table, range.from.as_deref(), range.to.as_deref());
+        }
     }
 }
 

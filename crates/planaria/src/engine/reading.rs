@@ -21,11 +21,12 @@
 use super::Engine;
 use super::session::{Block, LogAs, SessionCore};
 use super::snapshot::Snapshot;
-use planaria_base::sync::Mutex;
-use planaria_base::{CommitTs, Epoch, Error, Result, SqlState, WorkerId};
+use planaria_base::sync::{Instant, Mutex};
+use planaria_base::{CommitTs, Epoch, Error, Result, SqlState, TableId, WorkerId};
 use planaria_exec::Interrupt;
 use planaria_protocol::snapshot::ReaderTxn;
-use planaria_protocol::{Backoff, Conflict, Protocol, SnapshotReader};
+use planaria_protocol::{Backoff, Conflict, Opened, Protocol, SnapshotReader};
+use planaria_storage::Table;
 
 use planaria_sql::ast::{ObjectKind, OwnedObject, Statement, StatementKind};
 use std::collections::BTreeMap;
@@ -76,7 +77,9 @@ pub(crate) struct OpenSnapshot<P: Protocol> {
     /// Catalog and tables as of its epoch.
     pub(crate) schema: Arc<Arc<Snapshot<P::Header>>>,
     pub(crate) epoch: Epoch,
+    id: Opened,
     number: u64,
+    since: Instant,
 }
 
 impl<P: Protocol> OpenSnapshot<P> {
@@ -91,7 +94,7 @@ impl<P: Protocol> OpenSnapshot<P> {
         inside: impl FnOnce(&Snapshot<P::Header>) -> T,
     ) -> Result<(OpenSnapshot<P>, T)> {
         let mut backoff = Backoff::new(u64::from(worker.0) + 1);
-        let epoch = loop {
+        let id = loop {
             // A change of the schema may be under way for long.
             let gate = &engine.gate;
             let wait = || gate.enter_patiently(worker, &mut || goes_on().is_ok());
@@ -99,14 +102,15 @@ impl<P: Protocol> OpenSnapshot<P> {
                 goes_on()?;
                 continue;
             }
-            if let Some(epoch) = engine.protocol.open_snapshot(&engine.clock) {
-                break epoch;
+            if let Some(id) = engine.protocol.open_snapshot(&engine.clock) {
+                break id;
             }
             // Not inside: whose turn it is may be waiting for a schema change, which waits for all inside.
             engine.gate.leave(worker);
             goes_on()?;
             backoff.wait();
         };
+        let (epoch, since) = (id.epoch, Instant::now());
         let schema = Arc::new(engine.snapshot.load_full());
         match engine.log.get() {
             Some(log) => log.end_epoch(epoch),
@@ -116,7 +120,7 @@ impl<P: Protocol> OpenSnapshot<P> {
         engine.gate.leave(worker);
         let info = SnapshotInfo { epoch, opened: engine.wall_clock.micros(), session };
         let number = engine.open_snapshots.add(info);
-        Ok((OpenSnapshot { engine: engine.clone(), schema, epoch, number }, seen))
+        Ok((OpenSnapshot { engine: engine.clone(), schema, epoch, id, number, since }, seen))
     }
 
     /// A transaction that reads it.
@@ -126,19 +130,41 @@ impl<P: Protocol> OpenSnapshot<P> {
         txn.read_at(self.epoch);
         (reader, txn)
     }
+
+    /// It is not read any more at these keys of a table.
+    pub(crate) fn leave_range(&self, table: TableId, from: Option<&[u64]>, to: Option<&[u64]>) {
+        self.engine.protocol.leave_range(self.id, table, from, to);
+    }
+
+    /// It is not read any more in a table.
+    pub(crate) fn leave_table(&self, table: TableId) {
+        let Engine { protocol, clock, sweeper, .. } = &*self.engine;
+        let mut tables = || self.tables(|other| other == table);
+        sweeper.sweep(protocol.leave_table(self.id, table, clock, &mut tables), self.since.elapsed());
+    }
+
+    /// Tables of the snapshot; and those of today: where one has been rewritten meanwhile, old versions are kept for
+    /// it, too.
+    fn tables(&self, which: impl Fn(TableId) -> bool) -> Vec<Arc<Table<P::Header>>> {
+        let newest = self.engine.snapshot.load();
+        let of = |schema: &Snapshot<P::Header>| -> Vec<Arc<Table<P::Header>>> {
+            schema.tables.iter().filter(|table| which(table.id())).cloned().collect()
+        };
+        let mut all = of(&self.schema);
+        if newest.version() != self.schema.version() {
+            let new = of(&newest).into_iter().filter(|table| !all.iter().any(|old| Arc::ptr_eq(old, table)));
+            all.extend(new.collect::<Vec<_>>());
+        }
+        all
+    }
 }
 
 impl<P: Protocol> Drop for OpenSnapshot<P> {
     fn drop(&mut self) {
-        let engine = &*self.engine;
-        engine.open_snapshots.remove(self.number);
-        let closed = engine.protocol.close_snapshot(self.epoch, &engine.clock);
-        // Tables that have been rewritten meanwhile keep old versions for it, too.
-        let newest = engine.snapshot.load_full();
-        if newest.version() != self.schema.version() {
-            engine.sweeper.sweep(closed.clone(), newest);
-        }
-        engine.sweeper.sweep(closed, Arc::clone(&self.schema));
+        let Engine { protocol, clock, sweeper, open_snapshots, .. } = &*self.engine;
+        open_snapshots.remove(self.number);
+        let mut tables = || self.tables(|_| true);
+        sweeper.sweep(protocol.close_snapshot(self.id, clock, &mut tables), self.since.elapsed());
     }
 }
 

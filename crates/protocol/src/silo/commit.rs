@@ -259,9 +259,9 @@ impl SiloTxn {
                 continue;
             }
             let begin = CommitTs(write.version).epoch();
-            let (seen, dead) = (older.see(begin), write.state == State::Dead);
+            let (may_see, dead) = (older.may_see(write.table, begin), write.state == State::Dead);
             // Most rows that change often have changed since, and keep their keys.
-            if !seen && !dead && write.touched.is_empty() {
+            if !may_see && !dead && write.touched.is_empty() {
                 continue;
             }
             let table = tables.get(write.table);
@@ -271,8 +271,9 @@ impl SiloTxn {
             if primary.codec().encode_row(scratch, key).is_err() {
                 continue;
             }
-            if seen {
-                primary.old().put(pin, key.words(), begin, ts.epoch(), &Arc::from(&scratch[..]));
+            if may_see && older.see(write.table, key.words(), begin) {
+                let young = !older.oldest_sees(write.table, key.words(), begin);
+                primary.old().put(pin, key.words(), (begin, ts.epoch()), &Arc::from(&scratch[..]), young);
             }
             if !dead && write.touched.is_empty() || primary.old().is_empty() {
                 continue;
@@ -280,7 +281,7 @@ impl SiloTxn {
             // All of the row's, not the last one alone: those before it may have had its keys.
             let mut versions: Vec<(Epoch, Epoch, Arc<[u64]>)> = Vec::new();
             primary.old().for_each(pin, key.words(), |begin, end, image| {
-                if older.see_until(begin, end) {
+                if older.see_until(write.table, key.words(), begin, end) {
                     versions.push((begin, end, image.clone()));
                 }
             });
@@ -296,7 +297,7 @@ impl SiloTxn {
                     // It may have given the key up before, and taken it again.
                     index.old().for_each(pin, key.words(), |since, _, _| had &= since != *begin);
                     if had {
-                        index.old().put(pin, key.words(), *begin, *end, image);
+                        index.old().put(pin, key.words(), (*begin, *end), image, false);
                     }
                 }
             }

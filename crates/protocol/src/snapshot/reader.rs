@@ -21,7 +21,7 @@
 //! chunk of the index, the second begins anew behind the last key; so it misses none that had been taken
 //! out of the chunk by then.
 
-use super::Closed;
+use super::{Closed, Opened, Tables};
 use crate::door::look;
 use crate::{Backoff, Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Write};
 use planaria_base::clock::CommitClock;
@@ -538,11 +538,11 @@ impl<H: Header> Protocol for SnapshotReader<H> {
     }
 
     /// What is a snapshot already needs none.
-    fn open_snapshot(&self, clock: &CommitClock) -> Option<Epoch> {
-        Some(clock.epoch())
+    fn open_snapshot(&self, clock: &CommitClock) -> Option<Opened> {
+        Some(Opened { epoch: clock.epoch(), number: 0 })
     }
 
-    fn close_snapshot(&self, _epoch: Epoch, _clock: &CommitClock) -> Closed {
+    fn close_snapshot(&self, _id: Opened, _clock: &CommitClock, _tables: Tables<'_, H>) -> Closed<H> {
         Closed::default()
     }
 }

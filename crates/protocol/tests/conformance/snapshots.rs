@@ -3,7 +3,7 @@
 use super::fixture::*;
 use super::random::{self, Plan};
 use planaria_base::{Epoch, WorkerId};
-use planaria_protocol::{Backoff, Protocol, SnapshotReader};
+use planaria_protocol::{Backoff, Opened, Protocol, SnapshotReader};
 use planaria_sim::history::{By, Model, Op, Transaction};
 use planaria_storage::{Arena, Field, KeyBound, KeyBuf, KeyRange};
 use std::sync::Mutex;
@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 /// An open snapshot and its reader.
 struct Reading<'d, P: Protocol> {
     db: &'d Db<P>,
+    id: Opened,
     at: Epoch,
     reader: SnapshotReader<P::Header>,
     txn: <SnapshotReader<P::Header> as Protocol>::Txn,
@@ -22,16 +23,64 @@ type RowsRead = Vec<(i64, u64)>;
 
 impl<'d, P: Protocol> Reading<'d, P> {
     fn open(db: &'d Db<P>) -> Self {
-        let at = db.protocol.open_snapshot(&db.clock).expect("nobody else is there");
+        let id = db.protocol.open_snapshot(&db.clock).expect("nobody else is there");
+        let at = id.epoch;
         db.clock.end_epoch(at);
         let reader = SnapshotReader::new();
         let mut txn = reader.worker(WorkerId(99));
         txn.read_at(at);
-        Reading { db, at, reader, txn, arena: Arena::new() }
+        Reading { db, id, at, reader, txn, arena: Arena::new() }
     }
 
     fn close(self) {
-        self.db.protocol.close_snapshot(self.at, &self.db.clock).sweep(&self.db.tables);
+        let mut all = || self.db.tables.iter().cloned().collect();
+        self.db.protocol.close_snapshot(self.id, &self.db.clock, &mut all).sweep();
+    }
+
+    fn key(&self, table: u32, key: i64) -> Vec<u64> {
+        let t = self.db.tables.get(planaria_base::TableId(table));
+        let mut words = KeyBuf::new();
+        assert!(t.index(index(By::Key)).codec().encode_key(&[Field::Int(key)], &mut words));
+        words.words().to_vec()
+    }
+
+    /// Does not read these keys of a table any more.
+    fn leave_keys_below(&self, table: u32, key: i64) {
+        let below = self.key(table, key);
+        self.db.protocol.leave_range(self.id, planaria_base::TableId(table), None, Some(&below));
+    }
+
+    /// Does not read a table any more.
+    fn leave(&self, table: u32) {
+        let id = planaria_base::TableId(table);
+        let mut one = || vec![self.db.tables.get(id).clone()];
+        let closed = self.db.protocol.leave_table(self.id, id, &self.db.clock, &mut one);
+        // By and by, too.
+        closed.sweep_resting(&mut || {}, &mut |_| true);
+    }
+
+    /// All rows by key, table after table, leaving behind what has been read, as a checkpoint does.
+    fn walk(&mut self, middle: i64) -> Vec<RowsRead> {
+        let read =
+            |reading: &mut Self, table, from: Option<&[u64]>, to: Option<&[u64]>, rows: &mut RowsRead| {
+                let id = planaria_base::TableId(table);
+                let mut each = |image: &[u64]| {
+                    rows.push(Self::words(image, reading.db, table));
+                    std::thread::yield_now();
+                    Ok(())
+                };
+                let t = reading.db.tables.get(id);
+                reading.reader.for_each_row(&mut reading.txn, t, from, to, &mut each).expect("never fails");
+                reading.db.protocol.leave_range(reading.id, id, from, to);
+            };
+        let all = (0..TABLES).map(|table| {
+            let (middle, mut low, mut high) = (self.key(table, middle), Vec::new(), Vec::new());
+            read(self, table, Some(&middle), None, &mut high);
+            read(self, table, None, Some(&middle), &mut low);
+            self.leave(table);
+            [low, high].concat()
+        });
+        all.collect()
     }
 
     fn begin(&mut self) {
@@ -89,12 +138,7 @@ impl<'d, P: Protocol> Reading<'d, P> {
     /// The rows of a table, in parts.
     fn parts(&mut self, table: u32, cuts: &[i64]) -> RowsRead {
         let t = self.db.tables.get(planaria_base::TableId(table));
-        let words = |cut: i64| {
-            let mut key = KeyBuf::new();
-            assert!(t.index(index(By::Key)).codec().encode_key(&[Field::Int(cut)], &mut key));
-            key.words().to_vec()
-        };
-        let cuts: Vec<Vec<u64>> = cuts.iter().map(|cut| words(*cut)).collect();
+        let cuts: Vec<Vec<u64>> = cuts.iter().map(|cut| self.key(table, *cut)).collect();
         let mut rows = Vec::new();
         for i in 0..=cuts.len() {
             let from = i.checked_sub(1).map(|i| &cuts[i][..]);
@@ -126,6 +170,9 @@ impl<'d, P: Protocol> Reading<'d, P> {
         all
     }
 }
+
+/// What `everything` has of each table, rows by key first.
+const KINDS: usize = 8;
 
 /// The same of a model.
 fn everything_of(model: &Model, keys: i64) -> Vec<RowsRead> {
@@ -245,16 +292,87 @@ pub fn nothing_is_kept_for_nobody<P: Protocol>() {
     change(3);
     assert_eq!(kept(&db), (0, 0));
     if P::CONCURRENT {
-        let at = db.protocol.open_snapshot(&db.clock).expect("nobody else is there");
+        let id = db.protocol.open_snapshot(&db.clock).expect("nobody else is there");
         change(4);
         assert_eq!(kept(&db).0, 0, "a commit that the snapshot sees");
-        db.clock.end_epoch(at);
+        db.clock.end_epoch(id.epoch);
         change(5);
         assert_eq!(kept(&db).0, 1);
         change(6);
         assert_eq!(kept(&db).0, 1, "the first change alone counts");
-        db.protocol.close_snapshot(at, &db.clock).sweep(&db.tables);
+        let mut all = || db.tables.iter().cloned().collect();
+        db.protocol.close_snapshot(id, &db.clock, &mut all).sweep();
     }
+    assert_eq!(kept(&db), (0, 0));
+}
+
+/// Who has read some keys, and then the whole table, has nothing kept for it there; others have.
+pub fn nothing_is_kept_of_what_was_left<P: Protocol>() {
+    if !P::CONCURRENT {
+        return;
+    }
+    let db: Db<P> = Db::new();
+    some_rows(&db);
+    let before = db.model();
+    let (mut walker, mut other) = (Reading::open(&db), Reading::open(&db));
+    let change = |id, key| {
+        db.client(1).run(id, |c| {
+            let seen = c.get(0, key)?.unwrap();
+            // Another key of an index, too.
+            let new = NewRow { value: i64::from(id), tag: Some(i64::from(id)), ..seen.row };
+            c.update(0, seen, new)?.unwrap();
+            Ok(())
+        });
+    };
+    walker.leave_keys_below(0, 2);
+    other.leave_keys_below(0, 1);
+    change(100, 0);
+    assert_eq!(kept(&db).0, 0, "neither reads it");
+    change(101, 1);
+    assert_eq!(kept(&db).0, 1, "the other one does");
+    change(102, 2);
+    assert_eq!(kept(&db).0, 2);
+    walker.leave(0);
+    assert_eq!(kept(&db).0, 2, "the other one needs both");
+    let mut rest = other.parts(0, &[1]);
+    rest.retain(|row| row.0 >= 1);
+    assert_eq!(rest, everything_of(&before, 100)[0][1..]);
+    other.leave(0);
+    assert_eq!(kept(&db), (0, 0));
+    change(103, 3);
+    assert_eq!(kept(&db), (0, 0));
+    // Another table is read on.
+    assert_eq!(walker.parts(1, &[]), everything_of(&before, 100)[KINDS]);
+    walker.close();
+    other.close();
+    db.check();
+}
+
+/// Readers that come and go beside a long one: what was kept for them alone goes soon.
+pub fn short_readers_beside_a_long_one<P: Protocol>() {
+    if !P::CONCURRENT {
+        return;
+    }
+    const KEYS: i64 = 200;
+    let db: Db<P> = Db::new();
+    db.load(1, 0, &(0..KEYS).map(row).collect::<Vec<_>>());
+    let before = everything_of(&db.model(), 0);
+    let mut long = Reading::open(&db);
+    for round in 0..50 {
+        let short = Reading::open(&db);
+        db.client(1).run(100 + round, |c| {
+            for key in 0..KEYS {
+                let seen = c.get(0, key)?.unwrap();
+                c.update(0, seen, NewRow { value: i64::from(round), ..seen.row })?.unwrap();
+            }
+            Ok(())
+        });
+        short.close();
+    }
+    let kept_now = kept(&db).0;
+    assert!((200..5000).contains(&kept_now), "{kept_now} of 10,000");
+    assert_eq!(long.parts(0, &[]), before[0]);
+    long.close();
     assert_eq!(kept(&db), (0, 0));
 }
 
@@ -371,8 +489,8 @@ fn against_model<P: Protocol>(plan: Plan) {
     let (ids, running) = (AtomicU32::new(100), AtomicU32::new(plan.threads as u32));
     let all: Mutex<Vec<Transaction>> = Mutex::new(Vec::new());
     let keys = plan.keys as i64;
-    let mut read: Vec<(Epoch, Vec<RowsRead>)> = Vec::new();
-    std::thread::scope(|scope| {
+    type Read = Vec<(Epoch, Vec<RowsRead>)>;
+    let (read, walked): (Read, Read) = std::thread::scope(|scope| {
         for thread in 0..plan.threads {
             let (db, ids, running, all) = (&db, &ids, &running, &all);
             scope.spawn(move || {
@@ -403,9 +521,14 @@ fn against_model<P: Protocol>(plan: Plan) {
             let mut r = Random(plan.seed);
             // One at least, should the writers be done before this thread begins.
             let mut open = vec![Reading::open(&db)];
-            let mut read = Vec::new();
+            let (mut read, mut walked) = (Vec::new(), Vec::new());
             while running.load(Ordering::SeqCst) > 0 {
-                match r.below(4) {
+                match r.below(5) {
+                    4 => {
+                        let mut walker = Reading::open(&db);
+                        walked.push((walker.at, walker.walk(r.below(plan.keys) as i64)));
+                        walker.close();
+                    }
                     0 if open.len() < 3 => open.push(Reading::open(&db)),
                     1 if open.len() > 1 => open.swap_remove(r.below(open.len() as u64) as usize).close(),
                     2 => drop(db.clock.advance()),
@@ -421,9 +544,9 @@ fn against_model<P: Protocol>(plan: Plan) {
                 read.push((reading.at, reading.everything(keys)));
                 reading.close();
             }
-            read
+            (read, walked)
         });
-        read = reader.join().unwrap();
+        reader.join().unwrap()
     });
     let mut committed = all.into_inner().unwrap();
     committed.sort_by_key(|t| (t.ts, t.drew));
@@ -431,6 +554,10 @@ fn against_model<P: Protocol>(plan: Plan) {
     for (at, seen) in read {
         let expected = everything_of(&model_at(&initial, &committed, at), keys);
         assert_eq!(seen, expected, "the snapshot of {at:?}; {plan:?}");
+    }
+    for (at, seen) in walked {
+        let expected = everything_of(&model_at(&initial, &committed, at), keys);
+        assert!(seen.iter().eq(expected.iter().step_by(KINDS)), "the walk of {at:?}; {plan:?}");
     }
     assert_eq!(kept(&db), (0, 0));
     db.check();

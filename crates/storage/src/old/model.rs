@@ -13,7 +13,7 @@ fn model(f: impl Fn() + Sync + Send + 'static) {
     builder.check(f);
 }
 
-/// With a version of another key in it, so that the tree is there: how it is made once is the standard library's.
+/// With a version of another key in it, so that the tree is there.
 fn versions() -> loom::sync::Arc<OldVersions> {
     let old = OldVersions::new(1, true);
     put(&old, &mut Participant::new(), OTHER, 0, 9);
@@ -22,7 +22,7 @@ fn versions() -> loom::sync::Arc<OldVersions> {
 
 /// The image is the epoch of its begin.
 fn put(old: &OldVersions, participant: &mut Participant, key: &[u64], begin: u64, end: u64) {
-    old.put(participant.guard().pinned(), key, Epoch(begin), Epoch(end), &Arc::from([begin]));
+    old.put(participant.guard().pinned(), key, (Epoch(begin), Epoch(end)), &Arc::from([begin]), false);
 }
 
 fn find(old: &OldVersions, participant: &mut Participant, at: u64) -> Option<u64> {
@@ -81,7 +81,9 @@ fn a_reader_beside_a_sweep_finds_what_is_needed() {
         }
         let sweeper = {
             let old = old.clone();
-            thread::spawn(move || old.sweep(&mut Participant::new(), &|begin, _| begin != Epoch(2)))
+            thread::spawn(move || {
+                old.sweep(&mut Participant::new(), &|begin, _| begin != Epoch(2), &mut || true)
+            })
         };
         assert_eq!(find(&old, &mut participant, 1), Some(1));
         sweeper.join().unwrap();
@@ -103,7 +105,37 @@ fn a_version_that_comes_during_a_sweep_stays() {
             let old = old.clone();
             thread::spawn(move || put(&old, &mut Participant::new(), KEY, 2, 3))
         };
-        old.sweep(&mut participant, &|begin, _| begin != Epoch(1));
+        old.sweep(&mut participant, &|begin, _| begin != Epoch(1), &mut || true);
+        writer.join().unwrap();
+        assert_eq!([1, 2].map(|at| find(&old, &mut participant, at)), [None, Some(2)]);
+        assert_eq!(old.memory().versions, 2);
+        drop(old);
+        end(participant);
+    });
+}
+
+/// All is taken at once: who looked before may go on, and the versions that come afterwards are in a new tree. Two
+/// threads may make it at a time.
+#[test]
+fn a_reader_beside_a_taker_looks_at_what_is_there() {
+    model(|| {
+        let old = versions();
+        let mut participant = Participant::new();
+        put(&old, &mut participant, KEY, 1, 2);
+        let reader = {
+            let old = old.clone();
+            thread::spawn(move || find(&old, &mut Participant::new(), 1))
+        };
+        let taken = old.take(participant.guard().pinned());
+        participant.flush();
+        drop(taken.expect("nobody sweeps").free(&mut || {}));
+        assert!(matches!(reader.join().unwrap(), None | Some(1)));
+        assert!(old.is_empty());
+        let writer = {
+            let old = old.clone();
+            thread::spawn(move || put(&old, &mut Participant::new(), OTHER, 2, 3))
+        };
+        put(&old, &mut participant, KEY, 2, 3);
         writer.join().unwrap();
         assert_eq!([1, 2].map(|at| find(&old, &mut participant, at)), [None, Some(2)]);
         assert_eq!(old.memory().versions, 2);
