@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A file is synced each time so many bytes have been written: what waits in memory for the disk stays
-/// bounded, and a commit's sync does not wait behind all of it.
-const SYNC_BYTES: u64 = 32 << 20;
+/// bounded, and a commit's sync waits behind no more than that.
+const SYNC_BYTES: u64 = 4 << 20;
 /// Blocks are handed to the device in writes of about this size.
 const WRITE_BYTES: usize = 1 << 20;
 /// Ranges a thread is to find, so that the last one to end ends early, and the next one is of the table that changes

@@ -19,6 +19,7 @@ fn every_part_is_measured() {
         suite: Suite::find("smallbank").expect("it is there"),
         size: 500,
         part: Duration::from_millis(200),
+        spread: Duration::from_millis(300),
         writing: &[Writing::FullSpeed, Writing::Spread],
         turns: 1,
         workers: 2,

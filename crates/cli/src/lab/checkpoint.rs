@@ -23,6 +23,9 @@ pub struct CheckpointOptions {
     /// Seconds of each part of a turn
     #[arg(long, default_value_t = 20.0)]
     seconds: f64,
+    /// Seconds over which a checkpoint is spread, where one is; as long as other parts without
+    #[arg(long)]
+    over: Option<f64>,
     /// What is written in the parts of a turn, beside none before and after each
     #[arg(long, value_parser = writing(), value_delimiter = ',', default_value = "full-speed,spread")]
     writing: Vec<Writing>,
@@ -57,8 +60,11 @@ fn writing() -> impl TypedValueParser<Value = Writing> {
 /// Runs the experiment and prints what came of it.
 pub fn run(o: &CheckpointOptions) -> Result<()> {
     let suite = Suite::find(&o.workload)?;
-    let part = Duration::try_from_secs_f64(o.seconds)
-        .map_err(|e| Error::new(SqlState::INVALID_PARAMETER_VALUE, e.to_string()))?;
+    let seconds = |seconds| {
+        Duration::try_from_secs_f64(seconds)
+            .map_err(|e| Error::new(SqlState::INVALID_PARAMETER_VALUE, e.to_string()))
+    };
+    let (part, spread) = (seconds(o.seconds)?, seconds(o.over.unwrap_or(o.seconds))?);
     let size = o.scale.unwrap_or(suite.default_size);
     if part.is_zero() || size == 0 {
         let message = "nothing can be measured in no time, or of a workload without rows";
@@ -69,6 +75,7 @@ pub fn run(o: &CheckpointOptions) -> Result<()> {
         suite,
         size,
         part,
+        spread,
         writing: &o.writing,
         turns: o.turns,
         workers: o.workers,
