@@ -118,7 +118,7 @@ pub fn batch_on(
 ) -> std::result::Result<(), String> {
     let say = |e: planaria::Error| format!("{} {e}", e.sqlstate().as_str());
     db.execute_script(SCHEMA).map_err(say)?;
-    db.execute_script(program::PROGRAM).map_err(say)?;
+    db.execute_script(&program::procedures()).map_err(say)?;
     for number in 0..count {
         let recorded = record(db, seed, number, threads).map_err(say)?;
         tally.histories += 1;

@@ -3,33 +3,58 @@
 //! A case is one simulation ([`planaria_sim::scheduler`]): the database, its clients, its logger, clock and
 //! checkpoint threads, and those that recover it, on a simulated disk.
 //!
-//! 1. Some clients run random transactions ([`crate::histories`]), another thread writes checkpoints. At one
-//!    operation of the disk the power fails, or, in a few cases, never.
+//! 1. Some clients run random transactions ([`crate::histories`]), others, in some of the cases, change the schema
+//!    ([`definer`]) or draw numbers from a sequence ([`drawer`]); somebody cancels statements, another thread writes
+//!    checkpoints, and one takes a backup ([`copies`]). At one operation of the disk the power fails, or, in a few
+//!    cases, never.
 //! 2. The database is opened again by a scheme drawn, with some threads; in some cases power fails within that, too.
-//! 3. What was acknowledged is there, whole: each procedure writes down its answer in a table of its own, so that
-//!    of transactions that were cut short it is known as well whether they are there and what they saw. All that is
-//!    there, in the order of the commit timestamps, gives the same answers and leads to the same rows, and the
-//!    direct serialization graph has no cycle ([`planaria_sim::history`]).
-//! 4. A copy of the disk is recovered by another scheme, and has the same digests.
+//! 3. What was acknowledged is there, whole ([`record`]): each procedure writes down its answer in a table of its own,
+//!    so that of transactions that were cut short it is known as well whether they are there and what they saw. All
+//!    that is there, in the order of the commit timestamps, gives the same answers and leads to the same rows, and
+//!    the direct serialization graph has no cycle ([`planaria_sim::history`]). The schema is what was acknowledged, a
+//!    change more at most; who called a procedure ran the one of then; no number was given twice; nothing is there
+//!    of what was cancelled.
+//! 4. A copy of the disk is recovered by another scheme, and is in the same state. A backup, and what is restored from
+//!    it and the log up to a commit, have just the commits up to there.
 //! 5. The recovered database goes on, and is held to the same.
 //!
 //! A run that gets stuck, in a deadlock or without an end, is a failure that says who waits for what.
 
+mod copies;
+mod definer;
+mod drawer;
+mod record;
+mod work;
+
 use crate::faults::setting::{Prepared, text};
 use crate::faults::{Outcome, Verdict, crash};
-use crate::histories::client::{Client, Doubt};
 use crate::histories::{self, program};
+use crate::model::State;
+use copies::Copy;
 use planaria::{Database, Durability, LogKind, Options, ProtocolKind, Result, Scheme};
-use planaria_base::sync::thread;
+use planaria_base::{CommitTs, Epoch};
 use planaria_log::Device;
 use planaria_sim::dice::Dice;
 use planaria_sim::disk::SimDisk;
-use planaria_sim::history::{History, Model, Transaction};
 use planaria_sim::scheduler;
-use std::collections::BTreeMap;
+use record::{Record, Until};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicU32;
+
+/// Something that a case does wrong on purpose: it has to be found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flaw {
+    /// Transaction blocks that change the schema are none.
+    BlocksInPieces,
+    /// What was committed counts as cancelled.
+    CancelledAnyway,
+    /// A sequence is set back after a crash.
+    NumbersAgain,
+    /// A backup counts as one of the epoch before.
+    BackupTooNew,
+    /// What is restored ends with the commit before.
+    RestoredTooOld,
+}
 
 /// What a case is done with.
 #[derive(Clone, Copy)]
@@ -38,12 +63,14 @@ pub struct Subject {
     pub durability: Durability,
     /// Opens a database.
     pub open: fn(Options, Arc<dyn Device>) -> Result<Database>,
+    /// What is wrong on purpose.
+    pub flaw: Option<Flaw>,
 }
 
 impl Default for Subject {
     /// The database as it should be.
     fn default() -> Subject {
-        Subject { durability: Durability::Fsync, open: Options::open_device }
+        Subject { durability: Durability::Fsync, open: Options::open_device, flaw: None }
     }
 }
 
@@ -104,14 +131,12 @@ struct Case {
     keep_log: bool,
     /// Numbers of transactions so far.
     ids: Arc<AtomicU32>,
+    /// Numbers of those who drew numbers so far.
+    drawers: i64,
 }
 
-/// What clients came to.
-#[derive(Default)]
-struct Seen {
-    committed: Vec<Transaction>,
-    doubts: Vec<Doubt>,
-}
+/// Definers at most.
+const DEFINERS: u64 = 2;
 
 impl Case {
     fn new(subject: Subject, seed: u64) -> Case {
@@ -124,9 +149,10 @@ impl Case {
             disk: SimDisk::new(dice.draw()),
             log: dice.of(&kinds),
             protocol: if dice.chance(85) { ProtocolKind::Silo } else { ProtocolKind::Serial },
-            keep_log: dice.chance(20),
+            keep_log: dice.chance(40),
             dice,
             ids: Arc::new(AtomicU32::new(2)),
+            drawers: 0,
         }
     }
 
@@ -151,10 +177,11 @@ impl Case {
         let db = self.open(&disk).map_err(say)?;
         db.execute_script(histories::SCHEMA).map_err(say)?;
         db.execute_script(&program::saying()).map_err(say)?;
-        let mut initial = histories::fresh(&db).map_err(say)?;
+        db.execute_script(drawer::SCHEMA).map_err(say)?;
+        let mut record = Record::new(histories::fresh(&db).map_err(say)?, DEFINERS);
         let mut open = Some(db);
         let mut transactions = 0;
-        for _ in 0..1 + self.dice.below(2) {
+        for round in 1..2 + self.dice.below(2) {
             let db = match open.take() {
                 Some(db) => db,
                 None => self.open(&disk).map_err(|e| format!("it does not open: {}", say(e)))?,
@@ -162,7 +189,7 @@ impl Case {
             if self.dice.chance(90) {
                 disk.fail_power_at(disk.operations() + self.dice.below(150));
             }
-            let seen = self.work(&db)?;
+            let (seen, copies) = self.work(&db, &record, round as i64)?;
             drop(db);
             self.lose_power();
             if self.dice.chance(30) {
@@ -176,17 +203,44 @@ impl Case {
                 self.lose_power();
             }
             let copy = SimDisk::with_files(&disk.files(), 0);
+            let log = SimDisk::with_files(&disk.files(), 0);
             let db = self.open(&disk).map_err(|e| format!("it does not open: {}", say(e)))?;
-            let (model, there) = check(&db, &initial, seen)?;
-            (initial, transactions) = (model, transactions + there);
+            let state = State::of(&db).map_err(say)?;
+            transactions += record.check(&db, seen, self.subject.flaw == Some(Flaw::NumbersAgain))?;
             let other = self.open(&copy).map_err(|e| format!("its copy does not open: {}", say(e)))?;
-            let (digests, others) = (db.digests().map_err(say)?, other.digests().map_err(say)?);
-            if digests != others {
-                return Err(format!("recovered twice it has {digests:?} and {others:?}"));
+            let other = State::of(&other).map_err(say)?;
+            if other != state {
+                return Err(format!("recovered twice: {}", state.difference(&other)));
             }
+            self.check_copies(&record, copies, &log)?;
+            record.end_life();
             open = Some(db);
         }
         Ok(transactions)
+    }
+
+    /// Checks copies that were made while clients worked, and what can be restored from them and the log.
+    fn check_copies(&mut self, record: &Record, mut copies: Vec<Copy>, log: &SimDisk) -> Checked<()> {
+        let Some(backup) = copies.first() else { return Ok(()) };
+        let later = |ts: CommitTs| matches!(backup.until, Until::Epoch(epoch) if ts.epoch() > epoch);
+        let later: Vec<_> = record.commits().filter(|ts| later(*ts)).collect();
+        if self.keep_log && !later.is_empty() {
+            let until = self.dice.of(&later);
+            let before = record.commits().filter(|ts| *ts < until).max();
+            let mut restored = copies::restore(backup, log, until, &mut self.dice)?;
+            if let (Some(Flaw::RestoredTooOld), Some(before)) = (self.subject.flaw, before) {
+                restored.until = Until::Commit(before);
+            }
+            copies.push(restored);
+        }
+        if let (Some(Flaw::BackupTooNew), Until::Epoch(epoch)) = (self.subject.flaw, copies[0].until) {
+            copies[0].until = Until::Epoch(Epoch(epoch.0 - 1));
+        }
+        for Copy { what, disk, until } in copies {
+            let db = self.open(&disk).map_err(|e| format!("{what} does not open: {}", say(e)))?;
+            record.check_copy(&db, until).map_err(|e| format!("{what}, {until:?}: {e}"))?;
+        }
+        Ok(())
     }
 
     fn lose_power(&mut self) {
@@ -195,93 +249,4 @@ impl Case {
             false => self.disk.crash(crash::survival(&mut self.dice)),
         }
     }
-
-    /// Clients work until the power fails, or they have done enough.
-    fn work(&mut self, db: &Database) -> Checked<Seen> {
-        let (disk, stop) = (&self.disk, AtomicBool::new(false));
-        let each = 2 + self.dice.below(6);
-        let clients = 2 + self.dice.below(3);
-        let checkpoints = self.dice.chance(60);
-        let (ids, dice) = (&*self.ids, &mut self.dice);
-        let power_failed = || disk.power_failed();
-        let power_failed = &power_failed;
-        thread::scope(|scope| {
-            let clients: Vec<_> = (0..clients)
-                .map(|number| {
-                    let dice = Dice::new(dice.draw(), 7);
-                    let client = move || {
-                        let session = match db.session() {
-                            Ok(session) => session,
-                            Err(error) => return (Vec::new(), None, Some(error)),
-                        };
-                        let mut client = Client::new(session, dice, ids).saying(power_failed);
-                        let error = (0..each).find_map(|_| client.transaction().err());
-                        let doubt = client.doubt();
-                        (client.end().0, doubt, error)
-                    };
-                    scope.spawn_by(thread::Builder::new().name(format!("client-{number}")), client)
-                })
-                .collect();
-            let mut dice = Dice::new(dice.draw(), 99);
-            let checkpoints = checkpoints.then(|| {
-                let stop = &stop;
-                scope.spawn(move || {
-                    while !stop.load(Ordering::Relaxed) && !disk.power_failed() {
-                        thread::sleep(Duration::from_micros(100 + dice.below(3000)));
-                        if let Err(error) = db.checkpoint()
-                            && !disk.power_failed()
-                        {
-                            return Err(format!("a checkpoint fails: {}", say(error)));
-                        }
-                    }
-                    Ok(())
-                })
-            });
-            let mut seen = Seen::default();
-            let mut failed = None;
-            for client in clients {
-                let client = client.map_err(|e| e.to_string())?;
-                let (committed, doubt, error) = client.join().map_err(|_| "a client panicked".to_owned())?;
-                seen.committed.extend(committed);
-                seen.doubts.extend(doubt);
-                failed = failed.or(error.filter(|_| !disk.power_failed()));
-            }
-            stop.store(true, Ordering::Relaxed);
-            if let Some(checkpoints) = checkpoints {
-                checkpoints.join().map_err(|_| "the thread of checkpoints panicked".to_owned())??;
-            }
-            match failed {
-                Some(error) => Err(format!("a client is told {}", say(error))),
-                None => Ok(seen),
-            }
-        })
-    }
-}
-
-/// What is there against what clients saw: the rows as a model, and the number of transactions.
-fn check(db: &Database, initial: &Model, seen: Seen) -> Checked<(Model, u64)> {
-    db.check().map_err(say)?;
-    let mut said = BTreeMap::new();
-    let lost = |e| format!("the schema was acknowledged, and is lost: {}", say(e));
-    for row in &db.query("SELECT id, answer FROM said", ()).map_err(lost)? {
-        let answer: String = row.get(1).map_err(say)?;
-        let numbers =
-            answer.split_whitespace().map(str::parse::<i64>).collect::<std::result::Result<Vec<_>, _>>();
-        let numbers = numbers.map_err(|e| format!("the answer {answer:?} is none: {e}"))?;
-        said.insert(row.get::<i64>(0).map_err(say)? as u32, numbers);
-    }
-    let mut transactions = seen.committed;
-    for doubt in seen.doubts {
-        if let Some(answer) = said.get(&doubt.id()) {
-            transactions.extend(doubt.resolve(answer).map_err(say)?);
-        }
-    }
-    let there = transactions.len() as u64;
-    let wrote = |t: &&Transaction| t.writes();
-    if let Some(lost) = transactions.iter().filter(wrote).find(|t| !said.contains_key(&t.id)) {
-        return Err(format!("transaction {} was acknowledged, and is lost", lost.id));
-    }
-    let history = History::new(transactions);
-    let model = histories::explain(db, initial.clone(), &history)?;
-    Ok((model, there))
 }

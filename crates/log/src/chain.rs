@@ -115,6 +115,38 @@ pub(crate) struct EpochFrames {
     places: Vec<Place>,
 }
 
+/// The newest epoch that was written, of those up to `bound`, which a checkpoint has: what a later reader, who begins
+/// with an older checkpoint, must find. `before` is that of earlier runs, `segments` are those of the run. `bound`
+/// where it cannot be said: then he is refused.
+pub(crate) fn newest_written(
+    device: &dyn Device,
+    segments: &[SegmentId],
+    before: Epoch,
+    bound: Epoch,
+) -> Result<Epoch> {
+    let (mut newest, mut prior) = (before, before);
+    let mut loggers: Vec<u32> = segments.iter().map(|s| s.logger).collect();
+    loggers.dedup();
+    for logger in loggers {
+        for id in segments.iter().rev().filter(|s| s.logger == logger) {
+            let mut scan = SegmentScan::open(device, *id)?;
+            let mut found = None;
+            while let Some((frame, _)) = scan.next()? {
+                match frame.epoch <= bound {
+                    true => found = Some(frame.epoch),
+                    false => prior = prior.max(frame.prior),
+                }
+            }
+            if let Some(found) = found {
+                newest = newest.max(found);
+                break;
+            }
+        }
+    }
+    // One that came after it and was torn says what was written before.
+    Ok(if prior > newest { bound } else { newest })
+}
+
 impl RunReader {
     /// Reads the run's epochs after `tail`, which is the newest epoch of the runs before, or the newest
     /// that a checkpoint has. `segments` are those of the run.
@@ -159,6 +191,11 @@ impl RunReader {
     /// The newest epoch that counts, of those read so far.
     pub(crate) fn tail(&self) -> Epoch {
         self.tail
+    }
+
+    /// Whether that is an epoch of this run, and not what it began with.
+    pub(crate) fn has_read(&self) -> bool {
+        self.linked
     }
 
     /// Where the frames of the newest epoch that counts stand.

@@ -7,7 +7,7 @@
 //!    after it leaves a log that opens with the same records.
 
 use crate::batch::{Batch, Batches};
-use crate::chain::{EpochFrames, Place, RunReader};
+use crate::chain::{EpochFrames, Place, RunReader, newest_written};
 use crate::closer::Closer;
 use crate::device::{Device, DeviceLock};
 use crate::files::{RunOptions, SegmentFiles};
@@ -49,6 +49,9 @@ pub struct LogReader {
     summary: LogSummary,
     /// The newest epoch of which there is any sign, counting or not.
     newest_seen: Epoch,
+    /// The newest epoch that was written and counts. A checkpoint may be of a later one, in which nothing was
+    /// committed: that was never written.
+    newest_written: Epoch,
     /// Where the newest epoch of a run stands that did not end cleanly.
     in_doubt: Vec<Place>,
     /// Records of the epoch after that, which was being written.
@@ -136,6 +139,7 @@ impl LogReader {
             segments,
             summary: LogSummary { base, pepoch: base, ..LogSummary::default() },
             newest_seen: base,
+            newest_written: Epoch(0),
             in_doubt: Vec::new(),
             torn: None,
         };
@@ -147,8 +151,10 @@ impl LogReader {
     fn verify(&mut self, tell: &mut dyn FnMut(&LogSummary)) -> Result<()> {
         let Some(manifest) = self.manifest.clone() else { return Ok(()) };
         let mut tail = self.summary.base;
+        self.newest_written = manifest.base;
         let mut frames = EpochFrames::default();
         for run in &manifest.runs {
+            self.newest_written = run.last.map_or(self.newest_written, |last| last.max(self.newest_written));
             if run.last.is_some_and(|last| last <= tail) {
                 continue;
             }
@@ -159,12 +165,19 @@ impl LogReader {
                 self.summary.bytes += frames.bytes.len() as u64;
                 tell(&self.summary);
             }
-            tail = reader.tail();
             if run.last.is_none() {
+                self.newest_written = if reader.has_read() {
+                    reader.tail()
+                } else {
+                    // It need not be readable, as a checkpoint has it.
+                    newest_written(&*self.device, &self.segments_of(*run), self.newest_written, tail)
+                        .unwrap_or(tail)
+                };
                 self.in_doubt = reader.tail_places().to_vec();
                 let torn = reader.take_torn();
                 self.torn = torn.and_then(|frames| Batch::of_epoch(run, &frames)).map(Arc::new);
             }
+            tail = reader.tail();
             self.newest_seen = self.newest_seen.max(reader.newest_seen()).max(run.first);
         }
         self.summary.pepoch = tail;
@@ -172,11 +185,15 @@ impl LogReader {
     }
 
     fn run(&self, run: Run, tail: Epoch) -> Result<RunReader> {
-        let segments: Vec<_> = self.segments.iter().copied().filter(|s| s.run == run.number).collect();
+        let segments = self.segments_of(run);
         let database = self.manifest.as_ref().map_or([0; 16], |m| m.database);
         let mut reader = RunReader::new(self.device.clone(), run, database, &segments, tail)?;
         reader.live = self.lock.is_none() && run.last.is_none();
         Ok(reader)
+    }
+
+    fn segments_of(&self, run: Run) -> Vec<SegmentId> {
+        self.segments.iter().copied().filter(|s| s.run == run.number).collect()
     }
 
     /// What is in it.
@@ -255,7 +272,7 @@ impl LogReader {
         let mut manifest =
             self.manifest.unwrap_or(Manifest { database, base: Epoch(0), next_run: 1, runs: Vec::new() });
         if let Some(run) = manifest.runs.last_mut() {
-            run.last.get_or_insert(self.summary.pepoch);
+            run.last.get_or_insert(self.newest_written);
         }
         // A run that wrote nothing that counts, or nothing that is still needed, is forgotten.
         if !options.keep {
@@ -294,7 +311,7 @@ impl LogReader {
             segment_epochs: options.segment_epochs_max,
             thread: options.threads,
         };
-        let prior = self.summary.pepoch;
+        let prior = self.newest_written;
         let files = SegmentFiles::new(self.device, lock, manifest, sealed, run_options)?;
         let counters = Arc::new(Counters::default());
         let loggers = (0..options.loggers as u32).map(|i| Logger::new(i, files.clone(), counters.clone()));

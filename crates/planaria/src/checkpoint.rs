@@ -138,11 +138,27 @@ fn overview(manifest: &Manifest) -> Result<Overview> {
     })
 }
 
+/// Where files are.
+#[derive(Clone)]
+enum Place {
+    Directory(PathBuf),
+    Device(Arc<dyn Device>),
+}
+
+impl Place {
+    fn device(&self) -> Result<Arc<dyn Device>> {
+        match self {
+            Place::Directory(path) => Ok(device(path)?),
+            Place::Device(device) => Ok(device.clone()),
+        }
+    }
+}
+
 /// A database to be restored: from a backup, or from the directory of a database nobody has open.
 #[derive(Clone)]
 pub struct Restore {
-    from: PathBuf,
-    log: Option<PathBuf>,
+    from: Place,
+    log: Option<Place>,
     until: Option<Until>,
     same_identity: bool,
     options: Options,
@@ -162,14 +178,32 @@ pub struct Restored {
 impl Restore {
     /// From a directory.
     pub fn new(from: impl Into<PathBuf>) -> Restore {
-        Restore { from: from.into(), log: None, until: None, same_identity: false, options: Options::new() }
+        Restore::of(Place::Directory(from.into()))
+    }
+
+    /// From any device: for tests on a simulated disk.
+    #[doc(hidden)]
+    pub fn from_device(from: Arc<dyn Device>) -> Restore {
+        Restore::of(Place::Device(from))
+    }
+
+    fn of(from: Place) -> Restore {
+        Restore { from, log: None, until: None, same_identity: false, options: Options::new() }
     }
 
     /// With the log that followed, from the directory of the database that the backup was taken of. It must
     /// still have all that was logged since: [`Options::keep_log`].
     #[must_use]
     pub fn log(mut self, path: impl Into<PathBuf>) -> Restore {
-        self.log = Some(path.into());
+        self.log = Some(Place::Directory(path.into()));
+        self
+    }
+
+    /// The same on any device: for tests on a simulated disk.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn log_device(mut self, log: Arc<dyn Device>) -> Restore {
+        self.log = Some(Place::Device(log));
         self
     }
 
@@ -207,11 +241,21 @@ impl Restore {
     /// 58P02 where the directory is not empty, 55006 where the source is open, XX001 with file and offset
     /// where the source is damaged, 22023 where it ends before the wanted transaction.
     pub fn to(&self, path: impl AsRef<Path>) -> Result<Restored> {
-        let from: Arc<dyn Device> = device(&self.from)?;
+        self.write(|| Ok(crate::database::directory(path.as_ref())?))
+    }
+
+    /// The same on any device: for tests on a simulated disk.
+    #[doc(hidden)]
+    pub fn to_device(&self, device: Arc<dyn Device>) -> Result<Restored> {
+        self.write(|| Ok(device))
+    }
+
+    fn write(&self, to: impl FnOnce() -> Result<Arc<dyn Device>>) -> Result<Restored> {
+        let from = self.from.device()?;
         let checkpoint = planaria_checkpoint::open(&*from)?;
         let after = checkpoint.as_ref().map_or(Epoch(0), |c| c.epoch);
         let reader = match &self.log {
-            Some(path) => LogReader::inspect_after(device(path)?, after)?,
+            Some(log) => LogReader::inspect_after(log.device()?, after)?,
             None => LogReader::inspect_after(from.clone(), after)?,
         };
         if self.log.is_none() && reader.is_live() {
@@ -250,7 +294,7 @@ impl Restore {
                 .hint("Take an older one."));
         }
         // Made when nothing is wrong with the source: no empty directory is left of a mistake.
-        let to: Arc<dyn Device> = crate::database::directory(path.as_ref())?;
+        let to = to()?;
         let options = self.options.clone();
         let engine = replay_engine(&*from, checkpoint.as_ref(), &reader, self.until, options)?;
         let known = reader.database().or(checkpoint.map(|c| c.database));

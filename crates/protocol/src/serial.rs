@@ -28,6 +28,7 @@ use crate::snapshot::{Closed, Opened, Tables};
 use crate::{Backoff, Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Write, WriteKind};
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use planaria_base::sync::point;
 use planaria_base::{CommitTs, IndexId, TableId, WorkerId};
 use planaria_storage::btree::{Cursor, Finger};
 use planaria_storage::reclaim::{Participant, Pinned};
@@ -456,8 +457,10 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
         committed: impl FnOnce(CommitTs, &SerialTxn<H>),
     ) -> Result<CommitTs, Conflict> {
         let ts = if txn.undo.is_empty() { clock.now() } else { clock.draw() };
+        point("has drawn its timestamp");
         txn.installed = true;
         committed(ts, txn);
+        point("has said what it committed");
         txn.retire_deleted(tables);
         self.end(txn);
         Ok(ts)

@@ -360,3 +360,48 @@ fn a_slow_disk_holds_writers_back() {
     log.shutdown().unwrap();
     assert_eq!(records(&LogReader::open(disk.device()).unwrap()).unwrap().len(), 200);
 }
+
+/// A checkpoint may be of an epoch in which nothing was committed, so that it was never written. Who reads the log
+/// after an older one finds all of it, whether the run ended in a crash or not.
+#[test]
+fn a_checkpoint_of_an_epoch_without_commits_leaves_the_log_whole() {
+    for (seed, clean) in [(1, true), (2, false), (3, false)] {
+        let disk = SimDisk::new(seed);
+        let mut commits = BTreeMap::new();
+        let mut checkpoint = Epoch(0);
+        for run in 0..4 {
+            let lock = LogReader::lock(&*disk.device()).unwrap();
+            let reader = LogReader::open_after(disk.device(), lock, checkpoint, &mut |_| ()).unwrap();
+            let clock = Arc::new(CommitClock::new(Epoch(1)));
+            let options = Options { loggers: 2, threads: false, keep: true, ..Options::default() };
+            let log = reader.resume(clock.clone(), options).unwrap();
+            let mut worker = log.worker().unwrap();
+            // In one of the runs nothing is committed at all.
+            for n in 0..if run == 2 { 0 } else { 3 } {
+                let ts = commit(&mut worker, &clock, &[n; 5]).unwrap();
+                commits.insert(ts, vec![n; 5]);
+                log.wait(ts.epoch()).unwrap();
+            }
+            for _ in 0..3 {
+                log.flush().unwrap();
+            }
+            checkpoint = log.durable_epoch();
+            if run == 1 {
+                // What is under way when power fails may be there.
+                let ts = commit(&mut worker, &clock, &[9; 3000]).unwrap();
+                disk.fail_power_at(disk.operations());
+                log.wait(ts.epoch()).unwrap_err();
+            }
+            drop(worker);
+            match clean && run != 1 {
+                true => log.shutdown().unwrap(),
+                false => drop(log),
+            }
+            disk.crash(if seed == 2 { Survival::Nothing } else { Survival::Chance });
+        }
+        let reader = LogReader::inspect(disk.device()).unwrap();
+        let mut found = records(&reader).unwrap();
+        found.retain(|_, bytes| bytes.len() < 3000);
+        assert_eq!(found, commits, "seed {seed}");
+    }
+}

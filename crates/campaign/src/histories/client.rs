@@ -22,6 +22,10 @@ pub struct Client<'a> {
     doubt: Option<Doubt>,
     /// What the transaction under way does.
     under_way: Known,
+    /// Of the procedure that it called, if it called that.
+    generation: Option<i64>,
+    /// Generations of the procedure that copies rows, by the commit of who called it.
+    copies: Vec<(CommitTs, i64)>,
 }
 
 /// A transaction that was committed in memory, and not acknowledged.
@@ -58,7 +62,10 @@ impl Doubt {
         let ops = match known {
             Known::Nothing => return Ok(None),
             Known::Program(program, version) => answers(&program, version, said)?,
-            Known::Copy(from, to, version) => copied(from, to, version, said.first().copied()),
+            Known::Copy(from, to, version) => {
+                let generation = said.first().copied().unwrap_or(1);
+                copied(from, to, version, said.get(1).copied(), generation)
+            }
             Known::All(ops) => ops,
         };
         Ok(Some(Transaction { id, ts, drew, ops }))
@@ -123,14 +130,27 @@ fn statement(op: &Operation, version: u64) -> String {
     }
 }
 
-fn is_conflict(error: &Error) -> bool {
-    matches!(error.sqlstate().as_str(), "40001" | "40P01")
+/// Whether an error says that the transaction met others, or was cancelled: then it has done nothing.
+pub fn nothing_came_of_it(error: &Error) -> bool {
+    matches!(error.sqlstate().as_str(), "40001" | "40P01" | "57014")
 }
 
 impl<'a> Client<'a> {
     pub fn new(session: Session, dice: Dice, ids: &'a AtomicU32) -> Client<'a> {
         let (committed, doubt, under_way) = (Vec::new(), None, Known::Nothing);
-        Client { session, dice, ids, committed, conflicts: 0, says: None, doubt, under_way }
+        let (generation, copies) = (None, Vec::new());
+        Client {
+            session,
+            dice,
+            ids,
+            committed,
+            conflicts: 0,
+            says: None,
+            doubt,
+            under_way,
+            generation,
+            copies,
+        }
     }
 
     /// Of a database that has [`SAID`](super::program::SAID), and may fail at any time: whether it has. There is a
@@ -142,6 +162,11 @@ impl<'a> Client<'a> {
     /// What is in doubt.
     pub fn doubt(&mut self) -> Option<Doubt> {
         self.doubt.take()
+    }
+
+    /// Which generation of the procedure that copies rows was called, by the commit of who called it.
+    pub fn copies(&mut self) -> Vec<(CommitTs, i64)> {
+        std::mem::take(&mut self.copies)
     }
 
     fn draw_some(&mut self, writes: bool) -> Vec<Operation> {
@@ -161,7 +186,7 @@ impl<'a> Client<'a> {
     pub fn transaction(&mut self) -> Result<()> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         let before = self.session.last_commit();
-        self.under_way = Known::Nothing;
+        (self.under_way, self.generation) = (Known::Nothing, None);
         let ops = match self.dice.below(100) {
             0..32 => self.program(id).map(Some),
             32..45 => self.copy(id).map(Some),
@@ -181,9 +206,13 @@ impl<'a> Client<'a> {
                 if matches!(self.under_way, Known::Nothing) && self.says.is_some_and(|failed| failed()) {
                     return Ok(());
                 }
+                self.copies.extend(self.generation.map(|generation| (ts, generation)));
                 self.committed.push(Transaction { id, ts, drew, ops });
             }
-            Err(error) if is_conflict(&error) => {
+            Err(error) if nothing_came_of_it(&error) => {
+                if self.session.last_commit() != before {
+                    return Err(error.context("a transaction that was committed"));
+                }
                 self.conflicts += 1;
                 if self.session.in_transaction() {
                     self.session.execute("ROLLBACK", ())?;
@@ -216,7 +245,9 @@ impl<'a> Client<'a> {
         let version = Version::new(id, 1);
         self.under_way = Known::Copy(from, to, version);
         let rows = self.session.call("copy_row", (from, to, version.0 as i64))?;
-        Ok(copied(from, to, version, rows[0].get(0)?))
+        let generation = rows[0].get(1)?;
+        self.generation = Some(generation);
+        Ok(copied(from, to, version, rows[0].get(0)?, generation))
     }
 
     /// A statement of its own; none where it is refused.
@@ -332,11 +363,11 @@ fn one(op: &Operation, version: Version, answer: i64, ops: &mut Vec<Op>) {
 }
 
 /// What a copy did that saw this version.
-fn copied(from: i64, to: i64, version: Version, seen: Option<i64>) -> Vec<Op> {
+fn copied(from: i64, to: i64, version: Version, seen: Option<i64>, group: i64) -> Vec<Op> {
     let found = seen.map(|v| (from, Version(v as u64)));
     vec![
         Op::Get { table: 0, by: By::Key, value: from, found },
-        Op::Put { table: 0, key: to, row: RowState { version, group: 1, tag: None } },
+        Op::Put { table: 0, key: to, row: RowState { version, group, tag: None } },
     ]
 }
 

@@ -206,27 +206,46 @@ pub const PROGRAM: &str = "
             END IF;
         END LOOP;
         -- said: array_to_string(p_log, ' ')
-    END $$;
-    CREATE PROCEDURE copy_row(p_from bigint, p_to bigint, p_version bigint, INOUT p_seen bigint DEFAULT NULL)
-    LANGUAGE plpgsql AS $$
+    END $$;\n";
+
+/// Copies a row: the copy is in the group that is the procedure's generation. Answers with the version that it
+/// copied, NULL where there was no row, and with its generation.
+const COPY: &str = "
+    CREATE OR REPLACE PROCEDURE copy_row(p_from bigint, p_to bigint, p_version bigint,
+        INOUT p_seen bigint DEFAULT NULL, INOUT p_generation bigint DEFAULT NULL) LANGUAGE plpgsql AS $$
     BEGIN
         SELECT version INTO p_seen FROM t WHERE id = p_from;
-        UPDATE t SET version = p_version, grp = 1, tag = NULL WHERE id = p_to;
+        p_generation := :generation;
+        UPDATE t SET version = p_version, grp = :generation, tag = NULL WHERE id = p_to;
         IF NOT FOUND THEN
-            INSERT INTO t VALUES (p_to, p_version, 1, NULL);
+            INSERT INTO t VALUES (p_to, p_version, :generation, NULL);
         END IF;
-        -- said: coalesce(p_seen::text, '')
-    END $$;";
+        -- said: p_generation || ' ' || coalesce(p_seen::text, '')
+    END $$;\n";
+
+/// The procedures that clients call.
+pub fn procedures() -> String {
+    PROGRAM.to_owned() + &COPY.replace(":generation", "1")
+}
 
 /// The same procedures, which also write down their answers. So after a crash that came before a client had its
 /// answer, it is known whether the transaction is there, and what it saw.
 pub fn saying() -> String {
+    SAID.to_owned() + &said(&procedures())
+}
+
+/// Puts the next generation of a procedure of [`saying`] in its place.
+pub fn saying_copy(generation: i64) -> String {
+    said(&COPY.replace(":generation", &generation.to_string()))
+}
+
+fn said(procedures: &str) -> String {
     let said = "INSERT INTO said VALUES (p_version / 65536, $1);";
-    let program = PROGRAM.lines().map(|line| match line.trim().strip_prefix("-- said: ") {
+    let line = |line: &str| match line.trim().strip_prefix("-- said: ") {
         Some(answer) => said.replace("$1", answer) + "\n",
         None => line.to_owned() + "\n",
-    });
-    SAID.to_owned() + &program.collect::<String>()
+    };
+    procedures.lines().map(line).collect()
 }
 
 /// By the number of a transaction: numbers of its answer.

@@ -188,6 +188,7 @@ impl<P: Protocol> SessionCore<P> {
             let outcome = self.commit_schema_block();
             self.end_block(outcome.is_ok());
             let (ts, logged) = outcome?;
+            self.last_commit = Some((ts, logged));
             self.pending = self.ticket(ts, logged);
             return Ok(done("COMMIT"));
         }

@@ -58,6 +58,7 @@ impl<P: Protocol> SessionCore<P> {
         };
         let (outcome, count) = if matches!(self.block, Block::None) {
             let (outcome, count, ts) = self.apply_change(Change::New(&own_text)).map_err(shifted)?;
+            self.last_commit = Some((ts, true));
             self.pending = self.ticket(ts, true);
             (outcome, count)
         } else {

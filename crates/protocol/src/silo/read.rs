@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::door::look;
+use planaria_base::sync::point;
 use planaria_storage::Index;
 use planaria_storage::reclaim::Pinned;
 use std::ops::Bound;
@@ -240,6 +241,7 @@ impl SiloTxn {
             });
             nodes.check()?;
             let Some((words, word)) = next else { return Ok(None) };
+            point("has come to the next row");
             let record = Ptr::from_word(word);
             if !self.writes.is_empty()
                 && let Some(write) = find_write(&self.write_map, &self.writes, record)
