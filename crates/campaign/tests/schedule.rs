@@ -19,7 +19,7 @@ fn a_seed_is_a_run() {
 /// As many cases as one likes: `PLANARIA_CASES=100000 cargo test -p planaria-campaign --test schedule`.
 #[test]
 fn what_is_acknowledged_stays_and_has_an_order() {
-    let cases = std::env::var("PLANARIA_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let cases = std::env::var("PLANARIA_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(200);
     let (mut points, mut switches, mut transactions, mut wrong) = (0, 0, 0, 0);
     for seed in 100..100 + cases {
         let report = case(Subject::default(), seed);

@@ -6,6 +6,7 @@ use crate::code::*;
 use crate::heap::Heap;
 use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
+use planaria_base::sync::point;
 use planaria_base::{Error, SqlState, TableId};
 use planaria_protocol::{IfClaimed, Protocol, Row, RowHandle};
 use planaria_storage::{Bytes, ColumnKind, Field, Image, IndexSet, KeyBound, KeyTooLong};
@@ -184,6 +185,9 @@ impl Machine {
         };
         match row {
             Some(row) => {
+                if !P::WRITES {
+                    point("has read a row of a snapshot");
+                }
                 desc.reads.decode(row.image, &self.heap, frame);
                 if !desc.reads.keeps_image {
                     self.heap.arena.truncate(mark);

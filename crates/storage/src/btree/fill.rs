@@ -10,7 +10,6 @@ use super::node::{Node, load};
 use super::tree::Tree;
 use crate::reclaim::Pinned;
 use planaria_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use planaria_base::sync::point;
 
 /// A leaf at a version, entered by a cursor.
 struct Entered<'t, const W: usize, const L: usize> {
@@ -39,7 +38,6 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
                 backoff.wait();
             }
         }
-        point("has copied entries of an index");
     }
 
     fn try_fill(
