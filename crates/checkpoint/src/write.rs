@@ -10,6 +10,7 @@ use planaria_base::sync::{Instant, Mutex, OnceLock, thread};
 use planaria_base::{Error, Result, TableId};
 use planaria_log::{Device, DeviceFile};
 use planaria_storage::table::hash_image;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -161,7 +162,7 @@ fn discard(device: &dyn Device, number: u32) {
 /// What there is to do.
 ///
 /// What changes most for its size is written first (Smith's rule): as long as a table is not written, changes of it keep
-/// old versions. How much it changes is seen by what has been kept so far; to begin with, small tables are first.
+/// old versions. How much it changes is seen by what has been kept so far; to begin with, large tables are first.
 struct Todo(Mutex<Vec<TodoTable>>);
 
 struct TodoTable {
@@ -177,7 +178,7 @@ struct TodoTable {
 impl Todo {
     fn new(source: &dyn Source, threads: usize) -> Todo {
         let mut tables = source.tables();
-        tables.sort_by_key(|t| t.bytes);
+        tables.sort_by_key(|t| Reverse(t.bytes));
         let total: u64 = tables.iter().map(|t| t.bytes).sum();
         let share = (total / (threads as u64 * RANGES_PER_THREAD)).max(RANGE_BYTES_MIN);
         let table = |t: &SourceTable| {
