@@ -323,6 +323,58 @@ fn a_source_that_fails_is_no_checkpoint() {
     assert!(disk.device().list().expect("lists").is_empty());
 }
 
+#[test]
+fn what_changes_is_written_first_and_each_table_is_left_once() {
+    /// Table 1 changes. Hears which tables were read, and left.
+    struct Heard(Tables, std::sync::Mutex<Vec<(u32, bool)>>);
+    impl Source for Heard {
+        fn epoch(&self) -> Epoch {
+            self.0.epoch()
+        }
+        fn catalog(&self) -> Result<Vec<u8>> {
+            self.0.catalog()
+        }
+        fn sequences(&self) -> Vec<SequenceMark> {
+            self.0.sequences()
+        }
+        fn tables(&self) -> Vec<SourceTable> {
+            self.0.tables()
+        }
+        fn ranges(&self, table: TableId, _wanted: usize) -> Vec<KeyRange> {
+            self.0.ranges(table, 3)
+        }
+        fn rows(
+            &self,
+            table: TableId,
+            range: &KeyRange,
+            each: &mut dyn FnMut(&[u64]) -> Result<()>,
+        ) -> Result<()> {
+            self.0.rows(table, range, each)
+        }
+        fn kept_bytes(&self, table: TableId) -> u64 {
+            u64::from(table == TableId(1))
+        }
+        fn done(&self, table: TableId, _range: &KeyRange, last: bool) {
+            self.1.lock().expect("nobody panics").push((table.0, last));
+        }
+    }
+    for threads in [1, 3] {
+        let disk = SimDisk::new(1);
+        let heard = Heard(source(2, 10), Default::default());
+        write(&*disk.device(), DATABASE, 1, &heard, &small(threads), &|_| Ok(())).expect("writes");
+        let done = heard.1.into_inner().expect("nobody panics");
+        for table in 0..3 {
+            let of_table: Vec<bool> = done.iter().filter(|d| d.0 == table).map(|d| d.1).collect();
+            assert_eq!(of_table.iter().filter(|last| **last).count(), 1, "{done:?}");
+            // Who is through last may not be the last to say so, with several threads.
+            assert!(threads > 1 || of_table.last() == Some(&true), "{done:?}");
+        }
+        let mut order: Vec<u32> = done.iter().map(|d| d.0).collect();
+        order.dedup();
+        assert!(threads > 1 || order == [1, 2, 0], "{order:?}");
+    }
+}
+
 /// The directory of old files, one a format.
 fn golden() -> std::path::PathBuf {
     std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats/v1")
