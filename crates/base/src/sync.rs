@@ -35,13 +35,12 @@ pub mod atomic {
     };
 }
 
-/// Locks of what loom goes through: held for a few instructions in which nobody waits for anything, so that a
-/// simulation need not know of them.
+/// Locks of what loom goes through: whoever has one waits for nothing, so that a simulation need not know of them.
 pub mod model {
     #[cfg(loom)]
-    pub use loom::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
+    pub use loom::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
     #[cfg(not(loom))]
-    pub use std::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
+    pub use std::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 }
 
 /// Loom's locks with the interface of parking_lot, for rooms that use that in the product.

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A file is synced each time so many bytes have been written: what waits in memory for the disk stays
-/// bounded, and a commit's sync waits behind no more than that.
+/// bounded, and a commit's sync waits behind about as much of each thread.
 const SYNC_BYTES: u64 = 4 << 20;
 /// Blocks are handed to the device in writes of about this size.
 const WRITE_BYTES: usize = 1 << 20;
@@ -173,6 +173,8 @@ struct TodoTable {
     range_bytes: u64,
     /// Being written.
     under_way: usize,
+    /// Bytes that had been kept of it before, for others.
+    kept_before: u64,
 }
 
 impl Todo {
@@ -185,7 +187,7 @@ impl Todo {
             let mut ranges = source.ranges(t.id, t.bytes.div_ceil(share).max(1) as usize);
             ranges.reverse();
             let range_bytes = t.bytes / ranges.len().max(1) as u64;
-            TodoTable { id: t.id, ranges, range_bytes, under_way: 0 }
+            TodoTable { id: t.id, ranges, range_bytes, under_way: 0, kept_before: source.kept_bytes(t.id) }
         };
         Todo(Mutex::new(tables.iter().map(table).collect()))
     }
@@ -197,7 +199,8 @@ impl Todo {
     fn next(&self, source: &dyn Source) -> Option<(TableId, KeyRange)> {
         let mut tables = self.0.lock();
         let urgency = |t: &TodoTable| {
-            source.kept_bytes(t.id) as f64 / (t.range_bytes * t.ranges.len() as u64).max(1) as f64
+            let kept = source.kept_bytes(t.id).saturating_sub(t.kept_before);
+            kept as f64 / (t.range_bytes * t.ranges.len() as u64).max(1) as f64
         };
         let open = tables.iter_mut().filter(|t| !t.ranges.is_empty()).map(|t| (urgency(t), t));
         // Of equals, the first.

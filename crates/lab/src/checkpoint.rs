@@ -26,9 +26,9 @@ pub struct Checkpoints<'a> {
     pub suite: &'a Suite,
     /// Its size, in the workload's unit.
     pub size: u64,
-    /// Length of each part of a turn,
+    /// Length of each part of a turn in which no checkpoint is spread.
     pub part: Duration,
-    /// but of one in which a checkpoint is spread, which is spread over this.
+    /// What a checkpoint is spread over.
     pub spread: Duration,
     /// What is written while transactions run, in turn.
     pub writing: &'a [Writing],

@@ -29,8 +29,9 @@
 //! ([`Snapshots::leave_range`]), and with one table after the other ([`Snapshots::leave_table`]); writers keep nothing for
 //! it there any more.
 //!
-//! **Closing** takes S from the list. Of a table that nobody reads any more, for it is closed or was left, all old
-//! versions are taken out at once: putting holds the list, so nobody puts one meanwhile. Where somebody else reads it,
+//! **Closing** takes S from the list. Of a table that nobody reads any more, because each reader has closed or left it,
+//! all old versions are taken out at once, unless a sweep is at work there: putting holds the list, so nobody puts one
+//! meanwhile. Where somebody else reads it,
 //! the versions that no open snapshot sees are picked out afterwards; one that ended after the moment of closing
 //! is left alone, as a snapshot that was opened since may need it. Either takes some time, which [`Closed`] takes.
 //!
@@ -41,17 +42,16 @@ mod reader;
 
 pub use reader::{ReaderTxn, SnapshotReader};
 
+use crate::Backoff;
 use crossbeam_utils::CachePadded;
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
-use planaria_base::sync::model::{RwLock, RwLockReadGuard};
-use planaria_base::sync::thread;
+use planaria_base::sync::model::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use planaria_base::{Epoch, TableId};
 use planaria_storage::btree::compare_keys;
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{Header, Table, Taken};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The open snapshots of a database. See the module's head.
 pub struct Snapshots {
@@ -65,6 +65,8 @@ struct List {
     open: Vec<Open>,
     /// How many there have been.
     opened: u64,
+    /// How often one was closed, or left a table.
+    closed: u64,
 }
 
 /// An open snapshot.
@@ -83,14 +85,39 @@ struct Open {
     left: Vec<Left>,
 }
 
+type KeyRange = (Option<Vec<u64>>, Option<Vec<u64>>);
+
 /// What of a table is not read any more.
 #[derive(Clone, Default, Debug)]
 enum Left {
     #[default]
     Nothing,
     /// Keys from the first, below the second, in words of the primary index.
-    Ranges(Vec<(Option<Vec<u64>>, Option<Vec<u64>>)>),
+    Ranges(Vec<KeyRange>),
     Everything,
+}
+
+impl Left {
+    fn add(&mut self, (mut from, mut to): KeyRange) {
+        match self {
+            Left::Nothing => *self = Left::Ranges(vec![(from, to)]),
+            Left::Ranges(ranges) => {
+                // Neighbours become one: they come nearly in the order of their keys.
+                while let Some(at) = ranges.iter().position(|(begin, end)| {
+                    (to.is_some() && *begin == to) || (from.is_some() && *end == from)
+                }) {
+                    let (begin, end) = ranges.swap_remove(at);
+                    if end == from {
+                        from = begin;
+                    } else {
+                        to = end;
+                    }
+                }
+                ranges.push((from, to));
+            }
+            Left::Everything => {}
+        }
+    }
 }
 
 impl Open {
@@ -132,10 +159,8 @@ impl Default for Snapshots {
 }
 
 const UNHARMED: &str = "nobody panics with the list";
-/// How often it is looked whether somebody still looks at what was taken out, and how long is waited in between; then
-/// it is left to be freed at one go.
-const LOOKS: u32 = 1000;
-const LOOK: Duration = Duration::from_millis(1);
+/// Tries before a change of the list that can wait waits in line.
+const TRIES: u32 = 1000;
 
 impl Snapshots {
     /// None open.
@@ -164,17 +189,24 @@ impl Snapshots {
         }
     }
 
+    /// The list, for a change that can wait. Who waits in line for it holds up all commits as long as one commit of
+    /// many rows has it; so this does not, at first.
+    fn patiently(&self) -> RwLockWriteGuard<'_, List> {
+        let mut backoff = Backoff::new(0);
+        for _ in 0..TRIES {
+            if let Ok(list) = self.open.try_write() {
+                return list;
+            }
+            backoff.wait();
+        }
+        self.open.write().expect(UNHARMED)
+    }
+
     /// A snapshot is not read any more at the keys of a table from the first, below the second, in words of the
     /// primary index.
     pub fn leave_range(&self, id: Opened, table: TableId, from: Option<&[u64]>, to: Option<&[u64]>) {
-        let mut list = self.open.write().expect(UNHARMED);
-        let left = list.find(id).left_mut(table);
         let range = (from.map(<[u64]>::to_vec), to.map(<[u64]>::to_vec));
-        match left {
-            Left::Nothing => *left = Left::Ranges(vec![range]),
-            Left::Ranges(ranges) => ranges.push(range),
-            Left::Everything => {}
-        }
+        self.patiently().find(id).left_mut(table).add(range);
     }
 
     /// A snapshot is not read any more in a table. `tables` are those with its id: see [`Snapshots::close`].
@@ -185,9 +217,13 @@ impl Snapshots {
         clock: &CommitClock,
         tables: Tables<'_, H>,
     ) -> Closed<H> {
-        let mut list = self.open.write().expect(UNHARMED);
-        *list.find(id).left_mut(table) = Left::Everything;
-        list.forget(id.epoch, clock, tables())
+        let mut list = self.patiently();
+        let left = std::mem::replace(list.find(id).left_mut(table), Left::Everything);
+        let tables = if matches!(left, Left::Everything) { Vec::new() } else { tables() };
+        let closed = list.forget(id.epoch, clock, &tables);
+        drop(list);
+        closed.expire();
+        closed
     }
 
     /// Closes a snapshot. `tables` are those that it could read, and those that have taken their place since: rows
@@ -196,9 +232,14 @@ impl Snapshots {
     pub fn close<H: Header>(&self, id: Opened, clock: &CommitClock, tables: Tables<'_, H>) -> Closed<H> {
         let mut list = self.open.write().expect(UNHARMED);
         let at = list.position(id);
-        list.open.swap_remove(at);
+        let gone = list.open.swap_remove(at);
         self.tell(&list);
-        list.forget(id.epoch, clock, tables())
+        let (tables, left): (Vec<_>, Vec<_>) = tables().into_iter().partition(|table| gone.reads(table.id()));
+        let closed = list.forget(id.epoch, clock, &tables);
+        drop(list);
+        drop(left);
+        closed.expire();
+        closed
     }
 
     /// For a commit of `epoch`: the open snapshots, if one of them is older.
@@ -222,24 +263,23 @@ impl Snapshots {
 pub type Tables<'t, H> = &'t mut dyn FnMut() -> Vec<Arc<Table<H>>>;
 
 impl List {
-    /// While nobody can put a version; `gone` reads these tables no more.
-    fn forget<H: Header>(&self, gone: Epoch, clock: &CommitClock, tables: Vec<Arc<Table<H>>>) -> Closed<H> {
-        let mut participant = Participant::new();
-        let guard = participant.guard();
-        let (open, until) = (self.open.clone(), clock.epoch());
-        let mut closed = Closed { taken: Vec::new(), shared: Vec::new(), open, until };
-        for table in tables.into_iter().filter(|table| table.has_old_versions()) {
+    /// While nobody can put a version; the snapshot of epoch `gone` reads these tables no more.
+    fn forget<H: Header>(&mut self, gone: Epoch, clock: &CommitClock, tables: &[Arc<Table<H>>]) -> Closed<H> {
+        self.closed += 1;
+        let (number, open, until) = (self.closed, self.open.clone(), clock.epoch());
+        let mut closed = Closed { number, taken: Vec::new(), shared: Vec::new(), open, until };
+        for table in tables.iter().filter(|table| table.has_old_versions()) {
             let readers = self.open.iter().filter(|s| s.reads(table.id()));
             let oldest = readers.map(|s| s.id.epoch).min();
             if oldest.is_none() {
-                closed.taken.extend(table.take_old_versions(guard.pinned()));
+                closed.taken.extend(table.take_old_versions());
             }
             // Most of what there is was kept for the oldest reader: if that goes on, it is not worth a look each time
             // another one goes. (Nobody reads it, and there are some: they are being swept.)
             if table.has_old_versions()
                 && (oldest.is_none_or(|oldest| gone < oldest) || table.has_many_young_versions())
             {
-                closed.shared.push(table);
+                closed.shared.push(table.clone());
             }
         }
         closed
@@ -275,10 +315,11 @@ impl Older<'_> {
         self.see_until(table, key, begin, self.end)
     }
 
-    /// Whether the oldest of those that read the row with a key sees it as it is since `begin`.
+    /// Whether the oldest of those that read a table needs its row with a key, which is as it is since `begin`.
     pub(crate) fn oldest_sees(&self, table: TableId, key: &[u64], begin: Epoch) -> bool {
-        let readers = self.list.open.iter().filter(|s| s.reads_key(table, key));
-        readers.map(|s| s.id.epoch).min().is_some_and(|oldest| begin <= oldest)
+        let readers = self.list.open.iter().filter(|s| s.reads(table));
+        let oldest = readers.min_by_key(|s| s.id.epoch);
+        oldest.is_some_and(|s| s.sees(begin, self.end) && s.reads_key(table, key))
     }
 
     /// Whether one of them sees a version of the row with a key.
@@ -288,9 +329,11 @@ impl Older<'_> {
 }
 
 /// What is to be forgotten after a snapshot was closed, or a table was left. Whoever drops it without a sweep leaves
-/// what others need part of to them.
+/// tables that others still read to whoever closes later.
 #[must_use]
 pub struct Closed<H: Header> {
+    /// In the order of closing and leaving.
+    number: u64,
     taken: Vec<Taken>,
     /// Tables that others read.
     shared: Vec<Arc<Table<H>>>,
@@ -301,53 +344,65 @@ pub struct Closed<H: Header> {
 
 impl<H: Header> Default for Closed<H> {
     fn default() -> Self {
-        Closed { taken: Vec::new(), shared: Vec::new(), open: Vec::new(), until: Epoch(0) }
+        Closed { number: 0, taken: Vec::new(), shared: Vec::new(), open: Vec::new(), until: Epoch(0) }
     }
 }
 
 impl<H: Header> Closed<H> {
+    /// Outside of all locks, as it may free what others have left.
+    fn expire(&self) {
+        if !self.taken.is_empty() {
+            let mut participant = Participant::new();
+            self.taken.iter().for_each(|taken| taken.expire(participant.guard().pinned()));
+        }
+    }
+
     /// About how many versions there are to look at.
     pub fn versions(&self) -> u64 {
         let taken = self.taken.iter().map(Taken::versions);
         taken.chain(self.shared.iter().map(|table| table.old_versions().versions)).sum()
     }
 
+    /// Whether nothing is left to do.
+    pub fn is_done(&self) -> bool {
+        self.taken.is_empty() && self.shared.is_empty()
+    }
+
     /// Forgets at once what nobody needs any more.
     pub fn sweep(mut self) {
         self.taken.clear();
-        self.sweep_shared(&mut |_| true);
+        self.sweep_shared(&mut || true);
     }
 
-    /// The same, by and by. Calls `rest` now and then, with nothing pinned, while it frees what was taken out, and
-    /// `goes_on` while it looks through a table that others read, which it gives up where that says `false`.
-    pub fn sweep_resting(mut self, rest: &mut dyn FnMut(), goes_on: &mut dyn FnMut(&Table<H>) -> bool) {
+    /// The same, by and by. Calls `rest` now and then, with nothing pinned, and gives up where that says `false`. What
+    /// somebody may still look at is left for another time.
+    pub fn sweep_resting(&mut self, rest: &mut dyn FnMut() -> bool) {
         let mut participant = Participant::new();
-        for mut taken in std::mem::take(&mut self.taken) {
-            for _ in 0..LOOKS {
-                participant.flush();
-                match taken.free(rest) {
-                    Ok(()) => break,
-                    Err(not_yet) => taken = not_yet,
-                }
-                thread::sleep(LOOK);
-            }
+        participant.flush();
+        for taken in std::mem::take(&mut self.taken) {
+            let left = taken.free(&mut || {
+                rest();
+            });
+            self.taken.extend(left.err());
         }
-        self.sweep_shared(goes_on);
+        self.sweep_shared(rest);
+        self.shared.clear();
     }
 
-    fn sweep_shared(&self, goes_on: &mut dyn FnMut(&Table<H>) -> bool) {
+    fn sweep_shared(&self, rest: &mut dyn FnMut() -> bool) {
         let mut participant = Participant::new();
         for table in &self.shared {
             let needed = |begin, end| self.needs(table.id(), begin, end);
-            table.sweep_old_versions(&mut participant, &needed, &mut || goes_on(table));
+            table.sweep_old_versions(&mut participant, &needed, rest);
         }
         participant.flush();
     }
 
-    /// Leaves to `later`, of a snapshot that was closed later, the tables that both are to look through: it finds
-    /// less that is needed.
-    pub fn leave_to(&mut self, later: &Closed<H>) {
-        self.shared.retain(|table| !later.shared.iter().any(|other| Arc::ptr_eq(other, table)));
+    /// Whichever was closed earlier leaves to the other the tables that both are to look through, which finds less
+    /// that is needed.
+    pub fn agree(&mut self, other: &mut Closed<H>) {
+        let (earlier, later) = if self.number < other.number { (self, other) } else { (other, self) };
+        earlier.shared.retain(|table| !later.shared.iter().any(|other| Arc::ptr_eq(other, table)));
     }
 
     fn needs(&self, table: TableId, begin: Epoch, end: Epoch) -> bool {

@@ -17,8 +17,8 @@
 //!    looked into the index (or the record) first, and here afterwards, misses nothing.
 //!
 //! 4. *Forgetting.* What somebody still needs is picked out of the rest key by key ([`OldVersions::sweep`]). Where
-//!    nobody needs anything the whole tree goes at once ([`OldVersions::take`]); it is freed when nobody can look
-//!    at it any more, by whoever has the time.
+//!    nobody needs anything the whole tree goes at once ([`OldVersions::take`]); it is freed later, when nobody can
+//!    look at it any more ([`Taken::free`]).
 //!
 //! There is no tree until the first version comes; a count of zero answers most questions.
 
@@ -33,7 +33,7 @@ use std::ops::Bound;
 use std::ptr;
 use std::sync::Arc;
 
-/// So many versions do no harm.
+/// Up to this many young versions are left alone.
 const YOUNG_MIN: u64 = 2000;
 const UNHARMED: &str = "nobody panics while sweeping";
 /// Keys swept under one pin, and versions freed without a rest: a long sweep must not hold back reclamation.
@@ -71,7 +71,7 @@ pub struct OldUse {
 pub struct OldVersions {
     /// Null until the first version comes, and after they were taken.
     tree: AtomicPtr<BTree>,
-    /// Who takes the tree has it, and so has who sweeps a few keys: what is taken is not swept.
+    /// Held by whoever takes the tree, and by whoever sweeps some keys: what is taken is not being swept.
     sweeping: Mutex<()>,
     key_words_max: usize,
     /// Images count here: in the primary index alone.
@@ -80,7 +80,9 @@ pub struct OldVersions {
     versions: AtomicU64,
     image_bytes: AtomicU64,
     tree_bytes: AtomicU64,
-    /// Versions put since the last sweep that the oldest reader does not see.
+    /// Bytes of what was taken out and is still there.
+    taken_bytes: Arc<std::sync::atomic::AtomicU64>,
+    /// Versions put since the last sweep that the oldest reader of the table does not need.
     young: AtomicU64,
 }
 
@@ -113,6 +115,7 @@ impl OldVersions {
             versions: AtomicU64::new(0),
             image_bytes: AtomicU64::new(0),
             tree_bytes: AtomicU64::new(0),
+            taken_bytes: Arc::default(),
             young: AtomicU64::new(0),
         }
     }
@@ -124,8 +127,15 @@ impl OldVersions {
         self.versions.load(Ordering::Acquire) == 0
     }
 
-    /// What it takes; images are counted in the primary index alone. What was taken away is not counted any more.
+    /// What it takes; images are counted in the primary index alone. Of what was taken out the bytes count until they
+    /// are free.
     pub fn memory(&self) -> OldUse {
+        let taken = self.taken_bytes.load(Ordering::Relaxed);
+        let here = self.here();
+        OldUse { bytes: here.bytes + taken, ..here }
+    }
+
+    fn here(&self) -> OldUse {
         let versions = self.versions.load(Ordering::Relaxed);
         let tree = if versions == 0 { 0 } else { self.tree_bytes.load(Ordering::Relaxed) };
         let bytes = versions * Version::BYTES + self.image_bytes.load(Ordering::Relaxed) + tree;
@@ -133,7 +143,7 @@ impl OldVersions {
     }
 
     /// Whether it pays to look for versions that were kept for young readers, who have gone, while an older one goes on
-    /// reading: they may be a third of all, if they are many.
+    /// reading: since the last sweep many were, and a third of all there are now.
     pub fn has_many_young(&self) -> bool {
         let (young, all) = (self.young.load(Ordering::Relaxed), self.versions.load(Ordering::Relaxed));
         young > YOUNG_MIN && young > all / 3
@@ -163,7 +173,7 @@ impl OldVersions {
         if self.owns_images { size_of_val(&**image) as u64 } else { 0 }
     }
 
-    /// Adds a version; `young` if the oldest of those that read the row does not see it. Call before the row or its
+    /// Adds a version; `young` if the oldest of those that read the table does not need it. Call before the row or its
     /// index entries change.
     pub fn put(
         &self,
@@ -174,13 +184,15 @@ impl OldVersions {
         young: bool,
     ) {
         debug_assert!(begin < end);
+        // Before anything is counted: where there are versions, there is a tree. A cursor that found none would begin
+        // at its beginning again.
+        let tree = self.tree(pin).unwrap_or_else(|| self.new_tree(pin));
         // Before it can be found, so that it never finds the count at zero.
         self.versions.fetch_add(1, Ordering::AcqRel);
         if young {
             self.young.fetch_add(1, Ordering::Relaxed);
         }
         self.image_bytes.fetch_add(self.bytes_of(image), Ordering::Relaxed);
-        let tree = self.tree(pin).unwrap_or_else(|| self.new_tree(pin));
         let new =
             Box::into_raw(Box::new(Version { begin, end, image: image.clone(), next: std::ptr::null() }));
         loop {
@@ -272,6 +284,7 @@ impl OldVersions {
                 let Some(tree) = self.tree(guard.pinned()) else { break };
                 for _ in 0..AT_A_TIME {
                     if cursor.next(tree, guard.pinned(), |_| ()).is_none() {
+                        self.tree_bytes.store(tree.bytes(), Ordering::Relaxed);
                         return true;
                     }
                     self.sweep_key(tree, guard.pinned(), cursor.last_key(), needed);
@@ -284,22 +297,22 @@ impl OldVersions {
         true
     }
 
-    /// Takes all versions out at once, but where they are being swept. For whoever knows that nobody needs any of
+    /// Takes all versions out at once, unless they are being swept. For whoever knows that nobody needs any of
     /// them, and that nobody puts one meanwhile.
-    pub fn take(&self, pin: Pinned<'_>) -> Option<Taken> {
+    pub fn take(&self) -> Option<Taken> {
         let _here = self.sweeping.try_lock().ok()?;
         let tree = self.tree.swap(ptr::null_mut(), Ordering::AcqRel);
         if tree.is_null() {
             return None;
         }
-        let versions = self.versions.swap(0, Ordering::AcqRel);
+        let OldUse { versions, bytes } = self.here();
+        self.versions.store(0, Ordering::Release);
         self.image_bytes.store(0, Ordering::Relaxed);
+        self.tree_bytes.store(0, Ordering::Relaxed);
         self.young.store(0, Ordering::Relaxed);
-        let unseen = Arc::new(AtomicBool::new(false));
-        let flag = Arc::into_raw(unseen.clone()).cast_mut();
-        // SAFETY: a count of the flag of its own, given back once. Who pins from now on does not find the tree.
-        unsafe { pin.retire(flag.cast(), raise) };
-        Some(Taken { tree, unseen, versions })
+        self.taken_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let counted = self.taken_bytes.clone();
+        Some(Taken { tree, unseen: Arc::default(), versions, bytes, counted })
     }
 
     fn sweep_key(&self, tree: &BTree, pin: Pinned<'_>, key: &[u64], needed: &dyn Fn(Epoch, Epoch) -> bool) {
@@ -364,14 +377,14 @@ impl Drop for OldVersions {
         let tree = self.tree.swap(ptr::null_mut(), Ordering::AcqRel);
         if !tree.is_null() {
             // SAFETY: nobody else can reach it any more.
-            unsafe { free_tree(Box::from_raw(tree), &mut || {}) };
+            unsafe { free_tree(*Box::from_raw(tree), &mut || {}) };
         }
     }
 }
 
 /// # Safety
 /// Nobody else can reach the tree's chains any more; each version is in one.
-unsafe fn free_tree(mut tree: Box<BTree>, rest: &mut dyn FnMut()) {
+unsafe fn free_tree(mut tree: BTree, rest: &mut dyn FnMut()) {
     let mut freed = 0;
     tree.values(&mut |word| {
         let mut next = ptr::with_exposed_provenance_mut::<Version>(word as usize);
@@ -399,17 +412,20 @@ unsafe fn raise(flag: *mut u8) {
 /// `tree` was made by `Box::into_raw`, and nobody can reach it any more, nor its chains.
 unsafe fn free_at_once(tree: *mut u8) {
     // SAFETY: as promised.
-    unsafe { free_tree(Box::from_raw(tree.cast()), &mut || {}) };
+    unsafe { free_tree(*Box::from_raw(tree.cast()), &mut || {}) };
 }
 
-/// Old versions that nobody needs, out of their index. Dropped, it is freed as soon as nobody can look at it any
-/// more, at one go, by any thread.
+/// Old versions that nobody needs, out of their index. If it is dropped, they are freed by any thread, at one go, as
+/// soon as nobody can look at them any more.
 #[derive(Debug)]
 pub struct Taken {
     tree: *mut BTree,
     /// Nobody can look at it any more.
     unseen: Arc<AtomicBool>,
     versions: u64,
+    bytes: u64,
+    /// Where the bytes count.
+    counted: Arc<std::sync::atomic::AtomicU64>,
 }
 
 impl Taken {
@@ -418,21 +434,29 @@ impl Taken {
         self.versions
     }
 
-    /// Frees it if nobody can look at it any more, calling `rest` now and then; else gives it back. Who calls again
-    /// and again lets go of pins, and [flushes](Participant::flush), in between.
+    /// Begins to wait until nobody can look at them any more. To be called once, or they are never free.
+    pub fn expire(&self, pin: Pinned<'_>) {
+        let flag = Arc::into_raw(self.unseen.clone()).cast_mut();
+        // SAFETY: a count of the flag of its own, given back once. Who pins from now on does not find the tree.
+        unsafe { pin.retire(flag.cast(), raise) };
+    }
+
+    /// Frees them if nobody can look at them any more, calling `rest` now and then; else gives them back. Who calls
+    /// again and again lets go of pins, and [flushes](Participant::flush), in between.
     pub fn free(mut self, rest: &mut dyn FnMut()) -> Result<(), Taken> {
         if !self.unseen.load(Ordering::Acquire) {
             return Err(self);
         }
         let tree = std::mem::replace(&mut self.tree, ptr::null_mut());
         // SAFETY: all who were pinned when it was taken are gone, and it is freed once.
-        unsafe { free_tree(Box::from_raw(tree), rest) };
+        unsafe { free_tree(*Box::from_raw(tree), rest) };
         Ok(())
     }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
+        self.counted.fetch_sub(self.bytes, Ordering::Relaxed);
         if !self.tree.is_null() {
             let mut participant = Participant::new();
             let guard = participant.guard();
@@ -527,7 +551,7 @@ mod tests {
     fn what_nobody_needs_is_taken_at_once() {
         let old = OldVersions::new(1, true);
         let (mut reader, mut other) = (Participant::new(), Participant::new());
-        assert!(old.take(reader.guard().pinned()).is_none());
+        assert!(old.take().is_none());
         for key in 0..KEYS {
             let guard = reader.guard();
             old.put(guard.pinned(), &[key], (Epoch(1), Epoch(3)), &image(key), false);
@@ -535,8 +559,11 @@ mod tests {
         }
         let guard = reader.guard();
         let seen = old.find(guard.pinned(), &[1], Epoch(2));
-        let mut taken = old.take(other.guard().pinned()).expect("there are some");
-        assert_eq!((taken.versions(), old.memory()), (2 * KEYS, OldUse::default()));
+        let before = old.memory();
+        let mut taken = old.take().expect("there are some");
+        taken.expire(other.guard().pinned());
+        assert_eq!((taken.versions(), before.versions), (2 * KEYS, 2 * KEYS));
+        assert_eq!(old.memory(), OldUse { versions: 0, ..before });
         assert_eq!(old.find(guard.pinned(), &[1], Epoch(2)), None);
         other.flush();
         taken = taken.free(&mut || {}).expect_err("somebody looks at it");
@@ -552,9 +579,10 @@ mod tests {
             std::thread::yield_now();
         }
         assert_eq!(rests, 2 * KEYS / AT_A_TIME as u64);
-        assert_eq!(old.memory().versions, 1);
+        assert!(old.memory().versions == 1 && old.memory().bytes < before.bytes);
         // One that nobody frees.
-        drop(old.take(reader.guard().pinned()));
+        drop(old.take());
+        assert_eq!(old.memory(), OldUse::default());
         drop((old, reader, other));
         crate::reclaim::free_what_is_left();
     }

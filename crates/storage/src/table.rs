@@ -272,8 +272,8 @@ impl<H: Header> Table<H> {
     }
 
     /// Takes all old versions out, as [`OldVersions::take`] does, and under its conditions.
-    pub fn take_old_versions(&self, pin: Pinned<'_>) -> impl Iterator<Item = Taken> {
-        self.indexes().iter().filter_map(move |index| index.old.take(pin))
+    pub fn take_old_versions(&self) -> impl Iterator<Item = Taken> {
+        self.indexes().iter().filter_map(|index| index.old.take())
     }
 
     /// Forgets the old versions that `needed(begin, end)` refuses, as [`OldVersions::sweep`] does.

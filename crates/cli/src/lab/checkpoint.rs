@@ -23,7 +23,7 @@ pub struct CheckpointOptions {
     /// Seconds of each part of a turn
     #[arg(long, default_value_t = 20.0)]
     seconds: f64,
-    /// Seconds over which a checkpoint is spread, where one is; as long as other parts without
+    /// Seconds over which a checkpoint is spread, where one is; by default as long as the other parts
     #[arg(long)]
     over: Option<f64>,
     /// What is written in the parts of a turn, beside none before and after each
@@ -66,10 +66,10 @@ pub fn run(o: &CheckpointOptions) -> Result<()> {
     };
     let (part, spread) = (seconds(o.seconds)?, seconds(o.over.unwrap_or(o.seconds))?);
     let size = o.scale.unwrap_or(suite.default_size);
-    if part.is_zero() || size == 0 {
+    if part.is_zero() || spread.is_zero() || size == 0 {
         let message = "nothing can be measured in no time, or of a workload without rows";
         return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
-            .hint("--seconds and --scale have to be more than 0."));
+            .hint("--seconds, --over and --scale have to be more than 0."));
     }
     let experiment = Checkpoints {
         suite,

@@ -21,7 +21,7 @@
 use super::Engine;
 use super::session::{Block, LogAs, SessionCore};
 use super::snapshot::Snapshot;
-use planaria_base::sync::{Instant, Mutex};
+use planaria_base::sync::Mutex;
 use planaria_base::{CommitTs, Epoch, Error, Result, SqlState, TableId, WorkerId};
 use planaria_exec::Interrupt;
 use planaria_protocol::snapshot::ReaderTxn;
@@ -79,7 +79,6 @@ pub(crate) struct OpenSnapshot<P: Protocol> {
     pub(crate) epoch: Epoch,
     id: Opened,
     number: u64,
-    since: Instant,
 }
 
 impl<P: Protocol> OpenSnapshot<P> {
@@ -110,7 +109,7 @@ impl<P: Protocol> OpenSnapshot<P> {
             goes_on()?;
             backoff.wait();
         };
-        let (epoch, since) = (id.epoch, Instant::now());
+        let epoch = id.epoch;
         let schema = Arc::new(engine.snapshot.load_full());
         match engine.log.get() {
             Some(log) => log.end_epoch(epoch),
@@ -120,7 +119,7 @@ impl<P: Protocol> OpenSnapshot<P> {
         engine.gate.leave(worker);
         let info = SnapshotInfo { epoch, opened: engine.wall_clock.micros(), session };
         let number = engine.open_snapshots.add(info);
-        Ok((OpenSnapshot { engine: engine.clone(), schema, epoch, id, number, since }, seen))
+        Ok((OpenSnapshot { engine: engine.clone(), schema, epoch, id, number }, seen))
     }
 
     /// A transaction that reads it.
@@ -140,7 +139,7 @@ impl<P: Protocol> OpenSnapshot<P> {
     pub(crate) fn leave_table(&self, table: TableId) {
         let Engine { protocol, clock, sweeper, .. } = &*self.engine;
         let mut tables = || self.tables(|other| other == table);
-        sweeper.sweep(protocol.leave_table(self.id, table, clock, &mut tables), self.since.elapsed());
+        sweeper.sweep(protocol.leave_table(self.id, table, clock, &mut tables));
     }
 
     /// Tables of the snapshot; and those of today: where one has been rewritten meanwhile, old versions are kept for
@@ -164,7 +163,7 @@ impl<P: Protocol> Drop for OpenSnapshot<P> {
         let Engine { protocol, clock, sweeper, open_snapshots, .. } = &*self.engine;
         open_snapshots.remove(self.number);
         let mut tables = || self.tables(|_| true);
-        sweeper.sweep(protocol.close_snapshot(self.id, clock, &mut tables), self.since.elapsed());
+        sweeper.sweep(protocol.close_snapshot(self.id, clock, &mut tables));
     }
 }
 

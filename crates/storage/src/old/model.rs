@@ -126,9 +126,10 @@ fn a_reader_beside_a_taker_looks_at_what_is_there() {
             let old = old.clone();
             thread::spawn(move || find(&old, &mut Participant::new(), 1))
         };
-        let taken = old.take(participant.guard().pinned());
+        let taken = old.take().expect("nobody sweeps");
+        taken.expire(participant.guard().pinned());
         participant.flush();
-        drop(taken.expect("nobody sweeps").free(&mut || {}));
+        drop(taken.free(&mut || {}));
         assert!(matches!(reader.join().unwrap(), None | Some(1)));
         assert!(old.is_empty());
         let writer = {
