@@ -21,13 +21,15 @@
 //! reads check nothing and writes go straight to the records and indexes. The undo log holds before-
 //! images; a savepoint is a position in it.
 
+mod gate;
 mod write;
 
 use crate::door::look;
 use crate::snapshot::{Closed, Opened, Tables};
-use crate::{Backoff, Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Write, WriteKind};
+use crate::{Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Write, WriteKind};
+use gate::Gate;
 use planaria_base::clock::CommitClock;
-use planaria_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use planaria_base::sync::point;
 use planaria_base::{CommitTs, IndexId, TableId, WorkerId};
 use planaria_storage::btree::{Cursor, Finger};
@@ -59,7 +61,7 @@ impl Header for SerialHeader {
 /// workers may then be at it at once, each with an instance of its own, on tables that they share: if no two
 /// touch the same row.
 pub struct SerialOn<H, const UNDO: bool = true> {
-    busy: AtomicBool,
+    gate: Gate,
     _header: PhantomData<fn() -> H>,
 }
 
@@ -214,16 +216,6 @@ impl<H: Header> SerialTxn<H> {
 }
 
 impl<H: Header, const UNDO: bool> SerialOn<H, UNDO> {
-    #[inline]
-    fn take_gate(&self, worker: usize) {
-        if self.busy.swap(true, Ordering::Acquire) {
-            let mut backoff = Backoff::new(worker as u64);
-            while self.busy.load(Ordering::Relaxed) || self.busy.swap(true, Ordering::Acquire) {
-                backoff.wait();
-            }
-        }
-    }
-
     fn end(&self, txn: &mut SerialTxn<H>) {
         txn.rows.clear();
         txn.undo.clear();
@@ -232,7 +224,7 @@ impl<H: Header, const UNDO: bool> SerialOn<H, UNDO> {
         txn.savepoints = 0;
         txn.installed = false;
         txn.participant.unpin();
-        self.busy.store(false, Ordering::Release);
+        self.gate.give_back();
     }
 }
 
@@ -244,7 +236,7 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
     const CONCURRENT: bool = false;
 
     fn new() -> Self {
-        SerialOn { busy: AtomicBool::new(false), _header: PhantomData }
+        SerialOn { gate: Gate::new(), _header: PhantomData }
     }
 
     fn worker(&self, id: WorkerId) -> SerialTxn<H> {
@@ -267,13 +259,13 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
 
     #[inline]
     fn begin(&self, txn: &mut SerialTxn<H>) {
-        self.take_gate(txn.worker);
+        self.gate.take(txn.worker);
         txn.participant.pin();
     }
 
     #[inline]
     fn try_begin(&self, txn: &mut SerialTxn<H>) -> bool {
-        if self.busy.swap(true, Ordering::Acquire) {
+        if !self.gate.try_take() {
             return false;
         }
         txn.participant.pin();
@@ -483,11 +475,11 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
     }
 
     fn open_snapshot(&self, clock: &CommitClock) -> Option<Opened> {
-        (!self.busy.swap(true, Ordering::Acquire)).then(|| Opened { epoch: clock.epoch(), number: 0 })
+        self.gate.try_take().then(|| Opened { epoch: clock.epoch(), number: 0 })
     }
 
     fn close_snapshot(&self, _id: Opened, _clock: &CommitClock, _tables: Tables<'_, H>) -> Closed<H> {
-        self.busy.store(false, Ordering::Release);
+        self.gate.give_back();
         Closed::default()
     }
 }
