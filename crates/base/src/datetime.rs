@@ -118,6 +118,16 @@ fn checked_timestamp(micros: Option<i64>) -> Result<i64> {
     }
 }
 
+/// A date that comes as its number of days; the infinities are dates, too.
+pub fn date_from_days(days: i64) -> Result<i64> {
+    if is_finite_date(days) { checked_date(Some(days)) } else { Ok(days) }
+}
+
+/// A timestamp that comes as its number of microseconds; the infinities are timestamps, too.
+pub fn timestamp_from_micros(micros: i64) -> Result<i64> {
+    if is_finite_timestamp(micros) { checked_timestamp(Some(micros)) } else { Ok(micros) }
+}
+
 fn interval_out_of_range() -> Error {
     out_of_range("interval out of range")
 }

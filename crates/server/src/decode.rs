@@ -3,6 +3,7 @@
 use crate::encode::Format;
 use crate::read::{Reader, text, violation};
 use planaria::{Datum, Error, Numeric, ParamRef, Params, Result, SqlState, Type};
+use planaria_base::datetime::{date_from_days, timestamp_from_micros};
 use planaria_base::oid;
 use planaria_base::types::TypeClass;
 use std::ops::Range;
@@ -122,12 +123,6 @@ impl Parameters {
 
     fn text(&mut self, bytes: &[u8], ty: &Type) -> Result<Value> {
         let text = text(bytes)?;
-        if text.contains('\0') {
-            return Err(Error::new(
-                crate::read::CHARACTER_NOT_IN_REPERTOIRE,
-                "invalid byte sequence for encoding \"UTF8\": 0x00",
-            ));
-        }
         // What is plain is read here: it need not be kept.
         if let Type::Int2 | Type::Int4 | Type::Int8 = ty
             && let Ok(n) = text.parse::<i64>()
@@ -199,11 +194,9 @@ pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
         Type::Bool => Datum::Bool(fixed::<1>(bytes)?[0] != 0),
         Type::Int2 => Datum::Int(i16::from_be_bytes(fixed(bytes)?).into()),
         Type::Int4 => Datum::Int(i32::from_be_bytes(fixed(bytes)?).into()),
-        Type::Date => {
-            Datum::Int(finite(i32::from_be_bytes(fixed(bytes)?).into(), i32::MIN.into(), i32::MAX.into())?)
-        }
+        Type::Date => Datum::Int(date_from_days(i32::from_be_bytes(fixed(bytes)?).into())?),
         Type::Timestamp | Type::TimestampTz => {
-            Datum::Int(finite(i64::from_be_bytes(fixed(bytes)?), i64::MIN, i64::MAX)?)
+            Datum::Int(timestamp_from_micros(i64::from_be_bytes(fixed(bytes)?))?)
         }
         Type::Int8 => Datum::Int(i64::from_be_bytes(fixed(bytes)?)),
         Type::Float8 => Datum::Float(f64::from_be_bytes(fixed(bytes)?)),
@@ -233,14 +226,6 @@ pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
             ));
         }
     })
-}
-
-/// Dates and times that are finite.
-fn finite(value: i64, low: i64, high: i64) -> Result<i64> {
-    if value == low || value == high {
-        return Err(Error::unsupported("infinite dates and times are not supported", "Use NULL."));
-    }
-    Ok(value)
 }
 
 /// See [`crate::encode`] for the form.
@@ -324,6 +309,8 @@ mod tests {
             (Datum::Int(1 << 30), Type::Int4),
             (Datum::Int(i64::MIN), Type::Int8),
             (Datum::Int(-3), Type::Date),
+            (Datum::Int(i32::MAX.into()), Type::Date),
+            (Datum::Int(i64::MIN), Type::Timestamp),
             (Datum::Int(86_400_000_001), Type::Interval),
             (Datum::Float(-0.1), Type::Float8),
             (Datum::Text("ä".into()), Type::Text),
@@ -357,6 +344,10 @@ mod tests {
                 Type::Array(Box::new(Type::Int4)),
             ),
             (&[0xff], Type::Text),
+            (b"a\0b", Type::Text),
+            // One day, and one microsecond, from the infinities.
+            (&(i32::MIN + 1).to_be_bytes(), Type::Date),
+            (&(i64::MAX - 1).to_be_bytes(), Type::TimestampTz),
         ] {
             assert!(binary_datum(bytes, &ty).is_err(), "{ty}");
         }

@@ -12,16 +12,23 @@ pub(crate) fn violation(what: impl Into<String>) -> Error {
     Error::new(PROTOCOL_VIOLATION, what)
 }
 
-/// Bytes as text; 22021 where they are not UTF-8.
+/// Bytes as text; 22021 where they are not UTF-8, or zero.
 pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|e| {
-        let at = e.valid_up_to();
-        let shown: Vec<String> = bytes[at..].iter().take(4).map(|b| format!("0x{b:02x}")).collect();
+    let invalid = |bytes: &[u8]| {
+        let shown: Vec<String> = bytes.iter().map(|b| format!("0x{b:02x}")).collect();
         Error::new(
             CHARACTER_NOT_IN_REPERTOIRE,
             format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" ")),
         )
-    })
+    };
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.contains('\0') => Err(invalid(&[0])),
+        Ok(text) => Ok(text),
+        Err(e) => {
+            let rest = &bytes[e.valid_up_to()..];
+            Err(invalid(&rest[..rest.len().min(4)]))
+        }
+    }
 }
 
 /// See the module's head.

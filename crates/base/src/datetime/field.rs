@@ -2,8 +2,8 @@
 
 use super::{
     JULIAN_OFFSET_DAYS, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND,
-    UNIX_EPOCH_OFFSET_SECONDS, civil_from_days, days_from_civil, is_finite_date, is_finite_timestamp,
-    time_of_day,
+    UNIX_EPOCH_OFFSET_SECONDS, checked_timestamp, civil_from_days, days_from_civil, is_finite_date,
+    is_finite_timestamp, time_of_day,
 };
 use crate::error::{Error, Result, SqlState};
 use crate::numeric::Numeric;
@@ -213,13 +213,14 @@ pub fn trunc(name: &str, timestamp: i64) -> Result<i64> {
     }
     let days = timestamp.div_euclid(MICROS_PER_DAY);
     let (year, month, _) = civil_from_days(days);
-    let day = |days: i64| days * MICROS_PER_DAY;
-    let down_to = |unit: i64| timestamp - timestamp.rem_euclid(unit);
+    let day = |days: i64| days.checked_mul(MICROS_PER_DAY);
+    let down_to = |unit: i64| timestamp.checked_sub(timestamp.rem_euclid(unit));
     // The first year of the span of that many years which contains this one; spans start with a
     // year 1 and, before Christ, are counted from there downwards.
     let first_of = |span: i64| day(days_from_civil((year - 1).div_euclid(span) * span + 1, 1, 1));
-    Ok(match field {
-        Field::Microseconds => timestamp,
+    // The first span of all begins before the first timestamp.
+    checked_timestamp(match field {
+        Field::Microseconds => Some(timestamp),
         Field::Milliseconds => down_to(1_000),
         Field::Second => down_to(MICROS_PER_SECOND),
         Field::Minute => down_to(MICROS_PER_MINUTE),

@@ -57,6 +57,42 @@ proptest! {
 }
 
 #[test]
+fn what_is_no_date_is_found_when_it_comes_as_a_number() {
+    for days in [DATE_MIN, 0, DATE_END - 1, DATE_INFINITY, DATE_MINUS_INFINITY] {
+        assert_eq!(date_from_days(days), Ok(days));
+    }
+    for days in [DATE_MIN - 1, DATE_END, DATE_INFINITY - 1, DATE_INFINITY + 1, i64::MAX, i64::MIN] {
+        assert_eq!(date_from_days(days).map_err(|e| e.sqlstate()), Err(SqlState::DATETIME_FIELD_OVERFLOW));
+    }
+    for micros in [TIMESTAMP_MIN, 0, TIMESTAMP_END - 1, TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY] {
+        assert_eq!(timestamp_from_micros(micros), Ok(micros));
+    }
+    for micros in [TIMESTAMP_MIN - 1, TIMESTAMP_END, i64::MAX - 1, i64::MIN + 1] {
+        let found = timestamp_from_micros(micros).map_err(|e| e.sqlstate());
+        assert_eq!(found, Err(SqlState::DATETIME_FIELD_OVERFLOW));
+    }
+}
+
+#[test]
+fn no_timestamp_is_truncated_to_what_is_none() {
+    assert_eq!(trunc("day", TIMESTAMP_MIN), Ok(TIMESTAMP_MIN));
+    // Julian day 0 was a Monday.
+    assert_eq!(trunc("week", TIMESTAMP_MIN), Ok(TIMESTAMP_MIN));
+    for (field, micros) in [
+        ("month", TIMESTAMP_MIN),
+        ("century", TIMESTAMP_MIN),
+        ("millennium", TIMESTAMP_MIN),
+        // No timestamps, but a forged file has no others.
+        ("hour", i64::MIN + 1),
+        ("week", i64::MIN + 1),
+        ("year", i64::MIN + 1),
+    ] {
+        let error = trunc(field, micros).expect_err(field);
+        assert_eq!(error.sqlstate(), SqlState::DATETIME_FIELD_OVERFLOW, "{field}");
+    }
+}
+
+#[test]
 fn what_depends_on_the_clock_is_refused() {
     for word in ["now", "today", "yesterday"] {
         assert_eq!(parse_date(word).unwrap_err().sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);

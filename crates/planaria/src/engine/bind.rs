@@ -1,6 +1,7 @@
 //! Parameters into registers, converted to their declared types.
 
 use crate::params::{ParamRef, Params};
+use planaria_base::datetime::{date_from_days, timestamp_from_micros};
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
 use planaria_exec::heap::Heap;
@@ -23,9 +24,11 @@ pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut H
         (ParamRef::Bytes(b), Type::Bytea) => heap.bytea(b),
         (ParamRef::Text(t), Type::Text | Type::Varchar(None) | Type::Unknown) => heap.text(t),
         // Dates and times travel as the integers they are kept as.
-        (ParamRef::Int(n), ty) if matches!(ty.class(), TypeClass::DateTime | TypeClass::Interval) => {
-            Ok(Slot::Int(n))
+        (ParamRef::Int(n), Type::Date) => date_from_days(n).map(Slot::Int).map_err(|e| at(e, position)),
+        (ParamRef::Int(n), Type::Timestamp | Type::TimestampTz) => {
+            timestamp_from_micros(n).map(Slot::Int).map_err(|e| at(e, position))
         }
+        (ParamRef::Int(n), Type::Interval) => Ok(Slot::Int(n)),
         (ParamRef::Array(items), Type::Array(of)) => bind_array(items, of, position, heap),
         (ParamRef::Text(t), ty) => heap.push_datum(&Datum::parse(ty, t).map_err(|e| at(e, position))?),
         (param, ty) => convert(param, ty, position, heap),

@@ -57,9 +57,10 @@ impl Fields {
         Some(std::str::from_utf8(&self.bytes[range]).unwrap_or_default())
     }
 
-    /// Whether all that was read is UTF-8: escapes may have made something else of it.
-    pub(super) fn is_utf8(&self) -> bool {
-        std::str::from_utf8(&self.bytes).is_ok()
+    /// Whether each value is UTF-8: escapes may have made something else of it, of which the rest stands in the next
+    /// value.
+    pub(super) fn are_utf8(&self) -> bool {
+        self.ranges.iter().flatten().all(|range| std::str::from_utf8(&self.bytes[range.clone()]).is_ok())
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn split(line: &[u8], options: &CopyOptions, fields: &mut Fields) -> 
         escaped |= unescape(raw, fields)?;
         fields.end(false);
     }
-    if escaped && !fields.is_utf8() {
+    if escaped && !fields.are_utf8() {
         return Err(Error::new(CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\""));
     }
     Ok(())
@@ -207,6 +207,15 @@ mod tests {
         assert_eq!(values("a\\tb\\\\c\\x41\\101\\q"), [some("a\tb\\cAAq")]);
         assert_eq!(values("x\\\ty"), [some("x\ty")]);
         assert_eq!(values(""), [some("")]);
+    }
+
+    #[test]
+    fn escapes_make_characters_within_a_value_alone() {
+        assert_eq!(values("\\xc3\\xa4\tb"), [Some("ä".to_owned()), Some("b".to_owned())]);
+        for line in ["\\xc3", "\\xc3\t\\xa4", "\\xc3\\0", "a\\400"] {
+            let error = split(line.as_bytes(), &options(), &mut Fields::default()).expect_err(line);
+            assert_eq!(error.sqlstate(), CHARACTER_NOT_IN_REPERTOIRE, "{line}");
+        }
     }
 
     #[test]
