@@ -1,4 +1,4 @@
-//! What a client says once it was let in.
+//! What a client says: see `planaria_fuzz::wire::Subject::hear`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,4 +7,4 @@ use std::sync::LazyLock;
 
 static SUBJECT: LazyLock<Subject> = LazyLock::new(Subject::new);
 
-fuzz_target!(|said: &[u8]| SUBJECT.run(said));
+fuzz_target!(|data: &[u8]| SUBJECT.hear(data));

@@ -14,7 +14,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 
 target=x86_64-unknown-linux-gnu
-targets=${CARGO_TARGET_DIR:-target}
+targets=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 passed=0 failed=0
 skipped=()
 
@@ -74,8 +74,15 @@ under_memcheck() {
 
 fuzzed() { # SECONDS
     command -v cargo-fuzz >/dev/null && nightly rustc || { skipped+=("libFuzzer: no cargo-fuzz, or no nightly toolchain"); return; }
+    # Texts of the golden scripts, messages, changes of files, and the words of SQL: what it finds by itself is slow to
+    # come. What it adds stays in fuzz/corpus, which is not checked in, for the next time.
+    check "seeds" cargo run --quiet -p planaria-fuzz --example seeds -- fuzz/corpus
     for kind in sql wire files; do
-        check "$1 seconds of $kind" cargo +nightly fuzz run "$kind" -- -max_total_time="$1" -timeout=30 -rss_limit_mb=6000
+        local words=()
+        [ -f "fuzz/corpus/$kind.dict" ] && words=(-dict="fuzz/corpus/$kind.dict")
+        # What is static, or a thread that waits, has its memory until the process ends: that is no leak.
+        check "$1 seconds of $kind" env CARGO_TARGET_DIR="$targets/fuzz" cargo +nightly fuzz run "$kind" -- \
+            -max_total_time="$1" -timeout=30 -rss_limit_mb=6000 -detect_leaks=0 -print_final_stats=1 "${words[@]}"
     done
 }
 

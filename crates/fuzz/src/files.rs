@@ -137,6 +137,71 @@ pub fn unpacked(file: &[u8]) -> Vec<u8> {
     plain
 }
 
+/// Templates of each kind of log, [`unpacked`].
+pub fn templates() -> Vec<Vec<File>> {
+    let of = |kind| template(kind).into_iter().map(|(name, file)| (name, unpacked(&file))).collect();
+    [LogKind::Command, LogKind::Logical, LogKind::Physical].map(of).into()
+}
+
+/// Numbers at which something ends.
+const BORDERS: [u64; 8] = [0, 1, 2, 1 << 31, 1 << 32, 1 << 63, 0xffff_ffff, u64::MAX];
+
+/// One of the `templates`, with a file changed as `data` says, and the scheme to recover it by: what libFuzzer makes is
+/// taken so. The first two bytes say the template and the scheme, and the file; each four after them a change: of
+/// what kind, where, and by how much.
+pub fn forged(templates: &[Vec<File>], data: &[u8]) -> Option<(Vec<File>, Scheme)> {
+    let [kind, which, changes @ ..] = data else { return None };
+    let schemes = [Scheme::Clr, Scheme::Regrow, Scheme::Llr, Scheme::Aries];
+    let mut files = templates[usize::from(*kind) % templates.len()].clone();
+    let at = usize::from(*which) % files.len();
+    let file = &mut files[at].1;
+    for change in changes.chunks_exact(4).take(16) {
+        // The header of a log file is a page, most of it empty.
+        let empty = if file.starts_with(b"PLANLOG\0") { 256..4096.min(file.len()) } else { 0..0 };
+        let places = file.len().saturating_sub(16 + empty.len());
+        if places == 0 {
+            break;
+        }
+        let mut place = 16 + usize::from(u16::from_le_bytes([change[1], change[2]])) % places;
+        if place >= 256 {
+            place += empty.len();
+        }
+        let amount = usize::from(change[3]);
+        let end = (place + 1 + amount % 64).min(file.len());
+        match change[0] % 7 {
+            0 => file[place] = change[3],
+            1 => file[place] ^= 1 << (amount % 8),
+            2 => file[place] = file[place].wrapping_add(change[3]),
+            3 if place + 8 <= file.len() => {
+                file[place..place + 8].copy_from_slice(&BORDERS[amount % BORDERS.len()].to_le_bytes());
+            }
+            4 => drop(file.drain(place..end)),
+            5 => {
+                let piece = file[place..end].to_vec();
+                file.splice(place..place, piece);
+            }
+            _ => {
+                // Something that stands elsewhere in the file.
+                let from = 16 + (amount * 64) % places;
+                let piece = file[from..(from + 8).min(file.len())].to_vec();
+                let end = (place + piece.len()).min(file.len());
+                file.splice(place..end, piece);
+            }
+        }
+    }
+    fit(file);
+    Some((files, schemes[usize::from(kind >> 6) % schemes.len()]))
+}
+
+/// Lets the length that a manifest of a checkpoint states, and all checksums, be those of the file.
+fn fit(file: &mut [u8]) {
+    if file.starts_with(b"PLANCKP\0") && file.len() >= 64 {
+        let length = file.len() as u64;
+        file[48..56].copy_from_slice(&length.to_le_bytes());
+    }
+    seal(file);
+}
+
 /// Changes numbers and bytes of a file, behind what says what it is.
 pub fn change(dice: &mut Dice, file: &mut Vec<u8>, other: &[u8]) {
     let kept = 16.min(file.len());
@@ -162,11 +227,11 @@ pub fn change(dice: &mut Dice, file: &mut Vec<u8>, other: &[u8]) {
             file.extend_from_slice(&rest);
         }
     }
-    if file.starts_with(b"PLANCKP\0") && below(dice, 8) > 0 && file.len() >= 64 {
-        let length = file.len() as u64;
-        file[48..56].copy_from_slice(&length.to_le_bytes());
+    if file.starts_with(b"PLANCKP\0") && below(dice, 8) == 0 {
+        seal(file);
+    } else {
+        fit(file);
     }
-    seal(file);
 }
 
 /// Opens a directory of such files by a scheme, and looks at it as the log viewer does.

@@ -3,6 +3,7 @@
 use crate::chance::{below, once_in};
 use planaria::{Database, Session, SqlState};
 use planaria_sim::dice::Dice;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ const SCHEMA: &str = "
     BEGIN IF a <= 1 THEN RETURN 1; END IF; RETURN a * f(a - 1); END $$;";
 
 /// Words to put into texts.
-const WORDS: &[&str] = &[
+pub const WORDS: &[&str] = &[
     " t ",
     " u ",
     " v ",
@@ -184,6 +185,29 @@ impl Default for Subject {
     fn default() -> Subject {
         Subject::new()
     }
+}
+
+/// The statements of the scripts in these folders of `crates/`.
+pub fn statements(folders: &[&str]) -> Vec<String> {
+    let rooms = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files: Vec<_> = folders.iter().map(|folder| rooms.join(folder)).collect();
+    let mut all = Vec::new();
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            files.extend(std::fs::read_dir(&path).expect("a folder").flatten().map(|entry| entry.path()));
+        } else if path.extension().is_some_and(|extension| extension == "sql") {
+            let text = std::fs::read_to_string(&path).expect("a script");
+            match planaria::parse(&text) {
+                Ok(statements) => all.extend(statements.iter().map(|s| s.text().to_owned())),
+                // One that is wrong on purpose.
+                Err(_) => all.extend(text.split(";\n").map(str::to_owned)),
+            }
+        }
+    }
+    all.sort();
+    all.retain(|text| text.len() < 3000);
+    assert!(all.len() > 50, "the scripts are found");
+    all
 }
 
 /// A text by chance.

@@ -79,6 +79,17 @@ impl Subject {
         check(&self.say(bytes), bytes);
     }
 
+    /// Says what libFuzzer makes: the first byte says whether it is all that is said (0), what is said by a client that
+    /// was let in (1), or its messages without their lengths (see [`framed`]), which then always fit.
+    pub fn hear(&self, data: &[u8]) {
+        match data {
+            [] => {}
+            [0, said @ ..] => self.run_raw(said),
+            [1, said @ ..] => self.run(said),
+            [_, pieces @ ..] => self.run(&framed(pieces)),
+        }
+    }
+
     /// Others are served.
     pub fn serves(&self) {
         let mut said = startup(&[("user", "postgres"), ("database", "x")]);
@@ -144,6 +155,35 @@ pub fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     all.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
     all.extend_from_slice(body);
     all
+}
+
+/// What stands between messages without lengths.
+pub const BETWEEN: &[u8] = &[0xfd, 0xfe];
+
+/// Messages whose tags and bodies are separated by [`BETWEEN`].
+pub fn framed(mut pieces: &[u8]) -> Vec<u8> {
+    let mut all = Vec::new();
+    while !pieces.is_empty() {
+        let end = pieces.windows(BETWEEN.len()).position(|w| w == BETWEEN);
+        if let Some((tag, body)) = pieces[..end.unwrap_or(pieces.len())].split_first() {
+            all.extend(message(*tag, body));
+        }
+        pieces = end.map_or(&[], |end| &pieces[end + BETWEEN.len()..]);
+    }
+    all
+}
+
+/// The other way: `said` as [`framed`] takes it, or `None` if its lengths do not fit.
+pub fn unframed(mut said: &[u8]) -> Option<Vec<u8>> {
+    let mut pieces = Vec::new();
+    while let [tag, a, b, c, d, rest @ ..] = said {
+        let length = (u32::from_be_bytes([*a, *b, *c, *d]) as usize).checked_sub(4)?;
+        pieces.push(*tag);
+        pieces.extend_from_slice(rest.get(..length)?);
+        pieces.extend_from_slice(BETWEEN);
+        said = &rest[length..];
+    }
+    Some(pieces)
 }
 
 /// A conversation by dice: messages that could be meant, with bodies that nearly are.

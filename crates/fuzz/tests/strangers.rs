@@ -2,7 +2,7 @@
 //! `PLANARIA_SEED=S PLANARIA_CASES=1 cargo test -p planaria-fuzz NAME`. More of them: `PLANARIA_CASES=100000`.
 //! What kills the whole process leaves its seed in `target/tmp/NAME.seed`.
 
-use planaria::{LogKind, Scheme};
+use planaria::Scheme;
 use planaria_fuzz::chance::{below, change, once_in};
 use planaria_fuzz::{files, sql, wire};
 use planaria_sim::dice::Dice;
@@ -38,27 +38,9 @@ fn found(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-/// The statements of the workloads.
-fn statements() -> Vec<String> {
-    let mut files = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../workload/sql")];
-    let mut all = Vec::new();
-    while let Some(path) = files.pop() {
-        if path.is_dir() {
-            files.extend(std::fs::read_dir(&path).expect("a folder").flatten().map(|entry| entry.path()));
-        } else if path.extension().is_some_and(|extension| extension == "sql") {
-            let text = std::fs::read_to_string(&path).expect("a script");
-            all.extend(planaria::parse(&text).into_iter().flatten().map(|s| s.text().to_owned()));
-        }
-    }
-    all.sort();
-    all.retain(|text| text.len() < 3000);
-    assert!(all.len() > 50, "the scripts of the workloads are found");
-    all
-}
-
 #[test]
 fn sql_text() {
-    let corpus = statements();
+    let corpus = sql::statements(&["workload/sql"]);
     let mut subject = sql::Subject::new();
     for (path, content) in found("sql") {
         eprintln!("{}", path.display());
@@ -79,7 +61,7 @@ fn wire_messages() {
     let subject = wire::Subject::new();
     for (path, content) in found("wire") {
         eprintln!("{}", path.display());
-        subject.run(&content);
+        subject.hear(&content);
     }
     cases("wire_messages", &[], 400, |dice| {
         if once_in(dice, 10) {
@@ -98,18 +80,10 @@ fn wire_messages() {
 
 /// Directories in which one file is forged.
 fn forged(name: &str, found: &[u64], few: u64, wanted: impl Fn(&str) -> bool) {
-    let kinds = [LogKind::Command, LogKind::Logical, LogKind::Physical];
-    let templates: Vec<Vec<files::File>> = kinds
-        .iter()
-        .map(|kind| {
-            let mut template = files::template(*kind);
-            template.iter_mut().for_each(|(_, content)| *content = files::unpacked(content));
-            template
-        })
-        .collect();
-    for (template, kind) in templates.iter().zip(kinds) {
+    let templates = files::templates();
+    for template in &templates {
         files::open(template, Scheme::Clr);
-        assert!(template.iter().any(|(name, _)| wanted(name)), "{kind}");
+        assert!(template.iter().any(|(name, _)| wanted(name)));
     }
     let schemes = [Scheme::Clr, Scheme::Regrow, Scheme::Clr, Scheme::Llr, Scheme::Aries];
     cases(name, found, few, |dice| {
@@ -131,4 +105,15 @@ fn log_files() {
 #[test]
 fn checkpoint_files() {
     forged("checkpoint_files", &[], 400, |name| name.starts_with("checkpoint"));
+}
+
+#[test]
+fn files_found_before() {
+    let templates = files::templates();
+    for (path, content) in found("files") {
+        eprintln!("{}", path.display());
+        if let Some((files, scheme)) = files::forged(&templates, &content) {
+            files::open(&files, scheme);
+        }
+    }
 }
