@@ -61,6 +61,13 @@ fn filled(n: i64) -> TableSet<Flag> {
 struct Tables {
     tables: TableSet<Flag>,
     epoch: Epoch,
+    /// The catalog cannot be had.
+    fails: bool,
+    /// A table of which more and more is kept. Then all are cut into several ranges.
+    changing: Option<TableId>,
+    kept: AtomicU64,
+    /// What was read, and whether it was the last of its table.
+    done: std::sync::Mutex<Vec<(u32, bool)>>,
 }
 
 impl Source for Tables {
@@ -68,7 +75,7 @@ impl Source for Tables {
         self.epoch
     }
     fn catalog(&self) -> Result<Vec<u8>> {
-        Ok(b"definitions".to_vec())
+        if self.fails { Err(Error::internal("no catalog")) } else { Ok(b"definitions".to_vec()) }
     }
     fn sequences(&self) -> Vec<SequenceMark> {
         vec![
@@ -86,7 +93,7 @@ impl Source for Tables {
     fn ranges(&self, table: TableId, wanted: usize) -> Vec<KeyRange> {
         let mut participant = Participant::new();
         // More than are wanted, so that small tables are divided, too.
-        let wanted = if wanted == 1 { 1 } else { wanted + 3 };
+        let wanted = if wanted == 1 && self.changing.is_none() { 1 } else { wanted + 3 };
         KeyRange::between(self.tables.get(table).separators(wanted, participant.guard().pinned()))
     }
     fn rows(
@@ -100,10 +107,23 @@ impl Source for Tables {
         let (from, to) = (range.from.as_deref(), range.to.as_deref());
         self.tables.get(table).for_each_row_in(from, to, guard.pinned(), each)
     }
+    fn kept_bytes(&self, table: TableId) -> u64 {
+        if self.changing == Some(table) { self.kept.fetch_add(1, Ordering::Relaxed) } else { 0 }
+    }
+    fn done(&self, table: TableId, _range: &KeyRange, last: bool) {
+        self.done.lock().expect("nobody panics").push((table.0, last));
+    }
 }
 
 fn source(n: i64, epoch: u64) -> Tables {
-    Tables { tables: filled(n), epoch: Epoch(epoch) }
+    Tables {
+        tables: filled(n),
+        epoch: Epoch(epoch),
+        fails: false,
+        changing: None,
+        kept: AtomicU64::new(0),
+        done: Default::default(),
+    }
 }
 
 /// Small blocks and parts, so that there are some.
@@ -153,7 +173,7 @@ fn rows_come_back_whatever_the_number_of_threads() {
 #[test]
 fn a_database_without_rows_has_a_checkpoint_too() {
     let disk = SimDisk::new(1);
-    let source = Tables { tables: empty(3), epoch: Epoch(2) };
+    let source = source(0, 2);
     write_one(&*disk.device(), 1, &source, 4).expect("writes");
     let manifest = open(&*disk.device()).expect("is whole").expect("is there");
     assert_eq!(manifest.rows(), 0);
@@ -291,78 +311,19 @@ fn a_failed_sync_is_no_checkpoint() {
 
 #[test]
 fn a_source_that_fails_is_no_checkpoint() {
-    struct Failing(Tables);
-    impl Source for Failing {
-        fn epoch(&self) -> Epoch {
-            self.0.epoch()
-        }
-        fn catalog(&self) -> Result<Vec<u8>> {
-            Err(Error::internal("no catalog"))
-        }
-        fn sequences(&self) -> Vec<SequenceMark> {
-            self.0.sequences()
-        }
-        fn tables(&self) -> Vec<SourceTable> {
-            self.0.tables()
-        }
-        fn ranges(&self, table: TableId, wanted: usize) -> Vec<KeyRange> {
-            self.0.ranges(table, wanted)
-        }
-        fn rows(
-            &self,
-            table: TableId,
-            range: &KeyRange,
-            each: &mut dyn FnMut(&[u64]) -> Result<()>,
-        ) -> Result<()> {
-            self.0.rows(table, range, each)
-        }
-    }
     let disk = SimDisk::new(1);
-    let source = Failing(source(1, 10));
+    let source = Tables { fails: true, ..source(1, 10) };
     write(&*disk.device(), DATABASE, 1, &source, &small(1), &|_| Ok(())).expect_err("fails");
     assert!(disk.device().list().expect("lists").is_empty());
 }
 
 #[test]
 fn what_changes_is_written_first_and_each_table_is_left_once() {
-    /// Table 1 changes. Hears which tables were read, and left.
-    struct Heard(Tables, std::sync::Mutex<Vec<(u32, bool)>>, AtomicU64);
-    impl Source for Heard {
-        fn epoch(&self) -> Epoch {
-            self.0.epoch()
-        }
-        fn catalog(&self) -> Result<Vec<u8>> {
-            self.0.catalog()
-        }
-        fn sequences(&self) -> Vec<SequenceMark> {
-            self.0.sequences()
-        }
-        fn tables(&self) -> Vec<SourceTable> {
-            self.0.tables()
-        }
-        fn ranges(&self, table: TableId, _wanted: usize) -> Vec<KeyRange> {
-            self.0.ranges(table, 3)
-        }
-        fn rows(
-            &self,
-            table: TableId,
-            range: &KeyRange,
-            each: &mut dyn FnMut(&[u64]) -> Result<()>,
-        ) -> Result<()> {
-            self.0.rows(table, range, each)
-        }
-        fn kept_bytes(&self, table: TableId) -> u64 {
-            if table == TableId(1) { self.2.fetch_add(1, Ordering::Relaxed) } else { 0 }
-        }
-        fn done(&self, table: TableId, _range: &KeyRange, last: bool) {
-            self.1.lock().expect("nobody panics").push((table.0, last));
-        }
-    }
     for threads in [1, 3] {
         let disk = SimDisk::new(1);
-        let heard = Heard(source(2, 10), Default::default(), AtomicU64::new(0));
-        write(&*disk.device(), DATABASE, 1, &heard, &small(threads), &|_| Ok(())).expect("writes");
-        let done = heard.1.into_inner().expect("nobody panics");
+        let changing = Tables { changing: Some(TableId(1)), ..source(2, 10) };
+        write(&*disk.device(), DATABASE, 1, &changing, &small(threads), &|_| Ok(())).expect("writes");
+        let done = changing.done.into_inner().expect("nobody panics");
         for table in 0..3 {
             let of_table: Vec<bool> = done.iter().filter(|d| d.0 == table).map(|d| d.1).collect();
             assert_eq!(of_table.iter().filter(|last| **last).count(), 1, "{done:?}");

@@ -222,12 +222,11 @@ impl Checkpoints<'_> {
             for (at, writing) in plan.iter().enumerate() {
                 watch.step(&format!("part {} of {}, checkpoint: {writing:?}", at + 1, plan.len()), 0);
                 std::thread::sleep(SETTLE);
-                let start = Instant::now();
                 bench.part.store(at, Ordering::SeqCst);
                 let part = self.part(db, *writing);
                 bench.part.store(NOT_MEASURED, Ordering::SeqCst);
                 match part {
-                    Ok(part) => done.push(Done { seconds: start.elapsed().as_secs_f64(), ..part }),
+                    Ok(part) => done.push(part),
                     Err(error) => {
                         outcome = Err(error);
                         break;
@@ -283,18 +282,20 @@ impl Checkpoints<'_> {
             let panicked = || Err(Error::new(SqlState::INTERNAL_ERROR, "a checkpoint panicked"));
             writer.join().unwrap_or_else(|_| panicked())
         })?;
-        let start = Instant::now();
-        while checkpoints > 0 && look() > OLD_BYTES_LEFT && start.elapsed() < FORGET {}
-        Ok(Done { seconds: 0.0, checkpoints, old_bytes: old_bytes.into_inner() })
+        let forgetting = Instant::now();
+        while checkpoints > 0 && look() > OLD_BYTES_LEFT && forgetting.elapsed() < FORGET {}
+        let seconds = start.elapsed().as_secs_f64();
+        Ok(Done { seconds, checkpoints, old_bytes: old_bytes.into_inner() })
     }
 
     /// Writes checkpoints for the length of a part; returns how many.
     fn write(&self, db: &Database, writing: Writing) -> Result<usize> {
         let (start, mut written) = (Instant::now(), 0);
         match writing {
-            Writing::None => return Ok(0),
+            Writing::None => {}
             Writing::Spread => {
                 db.checkpoint_over(self.spread)?;
+                written = 1;
             }
             Writing::FullSpeed => {
                 while written == 0 || start.elapsed() < self.part.mul_f64(0.9) {
@@ -303,7 +304,7 @@ impl Checkpoints<'_> {
                 }
             }
         }
-        Ok(written.max(1))
+        Ok(written)
     }
 
     fn worker(

@@ -218,17 +218,17 @@ impl Snapshots {
         tables: Tables<'_, H>,
     ) -> Closed<H> {
         let mut list = self.patiently();
-        let left = std::mem::replace(list.find(id).left_mut(table), Left::Everything);
-        let tables = if matches!(left, Left::Everything) { Vec::new() } else { tables() };
+        *list.find(id).left_mut(table) = Left::Everything;
+        let tables = tables();
         let closed = list.forget(id.epoch, clock, &tables);
         drop(list);
         closed.expire();
         closed
     }
 
-    /// Closes a snapshot. `tables` are those that it could read, and those that have taken their place since: rows
-    /// that are changed there may have been kept for it, too. It is called when nothing is kept for the snapshot
-    /// any more.
+    /// Closes a snapshot. `tables` are those that it could read, and those that have taken their place since (rows
+    /// that are changed there may have been kept for it, too), if they have old versions. It is called under the list's
+    /// lock, when nothing is kept for the snapshot any more.
     pub fn close<H: Header>(&self, id: Opened, clock: &CommitClock, tables: Tables<'_, H>) -> Closed<H> {
         let mut list = self.open.write().expect(UNHARMED);
         let at = list.position(id);
@@ -268,7 +268,7 @@ impl List {
         self.closed += 1;
         let (number, open, until) = (self.closed, self.open.clone(), clock.epoch());
         let mut closed = Closed { number, taken: Vec::new(), shared: Vec::new(), open, until };
-        for table in tables.iter().filter(|table| table.has_old_versions()) {
+        for table in tables {
             let readers = self.open.iter().filter(|s| s.reads(table.id()));
             let oldest = readers.map(|s| s.id.epoch).min();
             if oldest.is_none() {
@@ -415,9 +415,7 @@ mod tests {
     use super::*;
     use crate::silo::SiloHeader;
 
-    fn none<'t>() -> Tables<'t, SiloHeader> {
-        Box::leak(Box::new(Vec::new))
-    }
+    const NONE: fn() -> Vec<Arc<Table<SiloHeader>>> = Vec::new;
 
     const TABLE: TableId = TableId(1);
     const OTHER: TableId = TableId(2);
@@ -441,12 +439,12 @@ mod tests {
         let second = snapshots.announce(&clock);
         assert_eq!(second.epoch, Epoch(7));
         clock.advance();
-        let closed = snapshots.close(first, &clock, none());
+        let closed = snapshots.close(first, &clock, &mut { NONE });
         assert!(!closed.needs(TABLE, Epoch(3), Epoch(6)), "seen by the first alone");
         assert!(closed.needs(TABLE, Epoch(3), Epoch(8)), "seen by both");
         assert!(closed.needs(TABLE, Epoch(9), Epoch(10)), "ended since");
         assert!(snapshots.older_than(Epoch(8)).is_some());
-        snapshots.close(second, &clock, none()).sweep();
+        snapshots.close(second, &clock, &mut { NONE }).sweep();
         assert!(snapshots.older_than(Epoch(9)).is_none());
     }
 
@@ -465,14 +463,14 @@ mod tests {
         let seen: Vec<bool> = (0..6).map(|key| see(TABLE, key).is_some_and(|(_, see)| see)).collect();
         assert_eq!(seen, [true, true, false, true, true, true], "neither reads 2");
         assert_eq!(see(OTHER, 2), Some((true, true)));
-        let left = snapshots.leave_table(first, TABLE, &clock, none());
+        let left = snapshots.leave_table(first, TABLE, &clock, &mut { NONE });
         assert!(left.needs(TABLE, Epoch(5), Epoch(6)), "the second reads it");
-        let left = snapshots.leave_table(second, TABLE, &clock, none());
+        let left = snapshots.leave_table(second, TABLE, &clock, &mut { NONE });
         assert!(!left.needs(TABLE, Epoch(5), Epoch(6)) && left.needs(OTHER, Epoch(5), Epoch(6)));
         assert_eq!(see(TABLE, 5), Some((false, false)));
-        let closed = snapshots.close(first, &clock, none());
+        let closed = snapshots.close(first, &clock, &mut { NONE });
         assert!(!closed.needs(TABLE, Epoch(5), Epoch(6)) && closed.needs(OTHER, Epoch(5), Epoch(6)));
-        assert!(!snapshots.close(second, &clock, none()).needs(OTHER, Epoch(5), Epoch(6)));
+        assert!(!snapshots.close(second, &clock, &mut { NONE }).needs(OTHER, Epoch(5), Epoch(6)));
     }
 }
 

@@ -142,17 +142,21 @@ impl<P: Protocol> OpenSnapshot<P> {
         sweeper.sweep(protocol.leave_table(self.id, table, clock, &mut tables));
     }
 
-    /// Tables of the snapshot; and those of today: where one has been rewritten meanwhile, old versions are kept for
-    /// it, too.
+    /// Tables of the snapshot with old versions; and those of today: where one has been rewritten meanwhile, old versions
+    /// are kept for it, too.
     fn tables(&self, which: impl Fn(TableId) -> bool) -> Vec<Arc<Table<P::Header>>> {
         let newest = self.engine.snapshot.load();
-        let of = |schema: &Snapshot<P::Header>| -> Vec<Arc<Table<P::Header>>> {
-            schema.tables.iter().filter(|table| which(table.id())).cloned().collect()
+        let of = |schema: &Snapshot<P::Header>, all: &mut Vec<Arc<Table<P::Header>>>| {
+            for table in schema.tables.iter().filter(|table| which(table.id()) && table.has_old_versions()) {
+                if !all.iter().any(|known| Arc::ptr_eq(known, table)) {
+                    all.push(table.clone());
+                }
+            }
         };
-        let mut all = of(&self.schema);
+        let mut all = Vec::new();
+        of(&self.schema, &mut all);
         if newest.version() != self.schema.version() {
-            let new = of(&newest).into_iter().filter(|table| !all.iter().any(|old| Arc::ptr_eq(old, table)));
-            all.extend(new.collect::<Vec<_>>());
+            of(&newest, &mut all);
         }
         all
     }
