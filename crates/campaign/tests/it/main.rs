@@ -1,0 +1,6 @@
+//! The integration tests of the room in one binary, so that the engine is linked once.
+
+mod faults;
+mod histories;
+mod references;
+mod schedule;

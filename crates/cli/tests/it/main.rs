@@ -1,0 +1,5 @@
+//! The integration tests of the room in one binary, so that the engine is linked once.
+
+mod cli;
+mod directories;
+mod operations;

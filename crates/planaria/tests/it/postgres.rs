@@ -1,0 +1,107 @@
+//! Scripts that must print what PostgreSQL 15 printed: rows, notices, errors with SQLSTATE, detail and
+//! hint. `postgres/NAME.out` was made by `postgres/regenerate.sh`.
+
+use planaria::{Database, Error, Session};
+use std::fmt::Write;
+
+/// Runs a script as `psql -A -t` does, going on after errors.
+fn run(session: &mut Session, script: &str) -> String {
+    let mut out = String::new();
+    for statement in statements(script) {
+        let outcome = session.execute_each(statement, &mut |result| {
+            // How calls are logged is ours to say.
+            let own = result.tag.starts_with("CREATE ");
+            for n in result.notices.iter().filter(|n| !own || !n.message.starts_with("calls of")) {
+                report(&mut out, n.severity, &n.message, n.detail.as_deref(), n.hint.as_deref());
+            }
+            for row in result.rows.iter().flatten() {
+                let cells: Vec<String> =
+                    (0..row.values().len()).map(|i| row.text(i).unwrap_or_default()).collect();
+                let _ = writeln!(out, "{}", cells.join("|"));
+            }
+        });
+        let Err((error, _)) = outcome else { continue };
+        for n in session.take_notices() {
+            report(&mut out, n.severity, &n.message, n.detail.as_deref(), n.hint.as_deref());
+        }
+        failed(&mut out, &error);
+    }
+    out
+}
+
+/// Statements of these scripts end in a semicolon and a newline, outside of `$$`.
+fn statements(script: &str) -> Vec<&str> {
+    let mut all = Vec::new();
+    let mut rest = script;
+    while !rest.trim().is_empty() {
+        let ends = rest.match_indices(";\n").map(|(at, _)| at + 2);
+        let end = ends.into_iter().find(|end| rest[..*end].matches("$$").count().is_multiple_of(2));
+        let (statement, after) = rest.split_at(end.unwrap_or(rest.len()));
+        all.push(statement);
+        rest = after;
+    }
+    all
+}
+
+fn report(out: &mut String, severity: &str, message: &str, detail: Option<&str>, hint: Option<&str>) {
+    let _ = writeln!(out, "{severity}:  {message}");
+    for (what, text) in [("DETAIL", detail), ("HINT", hint)] {
+        if let Some(text) = text {
+            let _ = writeln!(out, "{what}:  {text}");
+        }
+    }
+}
+
+fn failed(out: &mut String, error: &Error) {
+    let f = error.fields();
+    let message = format!("{}: {}", f.sqlstate, f.message);
+    report(out, "ERROR", &message, f.detail.as_deref(), f.hint.as_deref());
+}
+
+fn compare(name: &str, script: &str, expected: &str) {
+    let db = Database::in_memory().expect("opens");
+    let got = run(&mut db.session().expect("a session"), script);
+    if got == expected {
+        return;
+    }
+    let (mut a, mut b): (Vec<&str>, Vec<&str>) = (got.lines().collect(), expected.lines().collect());
+    // The differences alone, by a longest common subsequence.
+    let mut table = vec![vec![0u32; b.len() + 1]; a.len() + 1];
+    for i in (0..a.len()).rev() {
+        for j in (0..b.len()).rev() {
+            table[i][j] =
+                if a[i] == b[j] { table[i + 1][j + 1] + 1 } else { table[i + 1][j].max(table[i][j + 1]) };
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    let mut shown = String::new();
+    a.push("");
+    b.push("");
+    while i + 1 < a.len() || j + 1 < b.len() {
+        if i + 1 < a.len() && j + 1 < b.len() && a[i] == b[j] {
+            (i, j) = (i + 1, j + 1);
+        } else if j + 1 >= b.len() || (i + 1 < a.len() && table[i + 1][j] >= table[i][j + 1]) {
+            let _ = writeln!(shown, "{:>5}  got        {}", j + 1, a[i]);
+            i += 1;
+        } else {
+            let _ = writeln!(shown, "{:>5}  PostgreSQL {}", j + 1, b[j]);
+            j += 1;
+        }
+    }
+    panic!("{name}:\n{shown}");
+}
+
+macro_rules! scripts {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            compare(
+                stringify!($name),
+                include_str!(concat!("../postgres/", stringify!($name), ".sql")),
+                include_str!(concat!("../postgres/", stringify!($name), ".out")),
+            );
+        })*
+    };
+}
+
+scripts! { ddl plpgsql read_only rights schema_blocks }
