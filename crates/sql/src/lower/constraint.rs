@@ -1,13 +1,12 @@
-//! Constraints of a row about to be stored: NOT NULL, CHECK, foreign keys; and what the change of a
-//! referenced row does to those that refer to it.
+//! Constraints of a row about to be stored: NOT NULL, CHECK, foreign keys. What the change of a referenced row does
+//! to those that refer to it is in [`referential`](super::referential).
 
 use super::Lowerer;
-use super::bound::{Bound, BoundKind, Item, RelId};
+use super::bound::{Bound, BoundKind, RelId};
 use super::names::Names;
-use crate::ast::BinaryOp;
 use planaria_base::{ColumnId, Datum, Error, Result, SqlState, TableId, Type};
-use planaria_catalog::{CheckTime, ForeignKey, ReferentialAction, Table};
-use planaria_ir::{Coll, CollKind, ErrorFields, Func, OpKind, Reg, RegKind};
+use planaria_catalog::{CheckTime, ForeignKey, Table};
+use planaria_ir::{ErrorFields, Func, OpKind, Reg, RegKind};
 
 /// A row's values by column, where they are known.
 pub(super) type Values = Vec<Option<Reg>>;
@@ -194,7 +193,12 @@ impl<'c> Lowerer<'c> {
     }
 
     /// `Key (a, b)=(1, 2)` and a tail.
-    fn key_detail(&mut self, columns: &[(&str, &Type)], values: &[Reg], tail: &str) -> Result<Reg> {
+    pub(super) fn key_detail(
+        &mut self,
+        columns: &[(&str, &Type)],
+        values: &[Reg],
+        tail: &str,
+    ) -> Result<Reg> {
         let text = |t: String| Bound::constant(Datum::Text(t), Type::Text, 0);
         let names: Vec<&str> = columns.iter().map(|(n, _)| *n).collect();
         let mut parts = vec![text(format!("Key ({})=(", names.join(", ")))];
@@ -221,285 +225,6 @@ impl<'c> Lowerer<'c> {
         columns
     }
 
-    /// What the rows that refer to a deleted row undergo. `old` has its referenced columns. Errors of
-    /// keys within one table are found at the end of the statement: `deferred` collects them.
-    pub(super) fn after_delete(
-        &mut self,
-        parent: TableId,
-        old: &Values,
-        deferred: &mut Deferred,
-    ) -> Result<()> {
-        let references: Vec<(TableId, ForeignKey)> =
-            self.catalog.references_to(parent).map(|(t, k)| (t.id, k.clone())).collect();
-        for (child, key) in references {
-            let values = key_values(&key, old)?;
-            match key.on_delete {
-                ReferentialAction::Restrict if child == parent => {
-                    self.defer_reference(child, &key, &values, deferred);
-                }
-                ReferentialAction::Restrict => self.refuse_references(child, &key, &values)?,
-                ReferentialAction::Cascade => self.cascade_delete(child, &key, &values, deferred)?,
-                ReferentialAction::SetNull | ReferentialAction::SetDefault => {
-                    self.reset_references(child, &key, key.on_delete, &values, deferred)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What the rows that refer to a row with a changed key undergo.
-    pub(super) fn after_update(
-        &mut self,
-        parent: TableId,
-        changed: &[usize],
-        old: &Values,
-        new: &Values,
-        deferred: &mut Deferred,
-    ) -> Result<()> {
-        let references: Vec<(TableId, ForeignKey)> =
-            self.catalog.references_to(parent).map(|(t, k)| (t.id, k.clone())).collect();
-        for (child, key) in references {
-            if !key.parent_columns.iter().any(|c| changed.contains(&c.index())) {
-                continue;
-            }
-            let before = key_values(&key, old)?;
-            let after = key_values(&key, new)?;
-            let mut differs: Option<Reg> = None;
-            for (a, b) in before.iter().zip(&after).filter(|(a, b)| a != b) {
-                let one = self.apply(Func::Distinct, vec![*a, *b], Type::Bool);
-                differs = Some(match differs {
-                    None => one,
-                    Some(any) => self.apply(Func::Or, vec![any, one], Type::Bool),
-                });
-            }
-            let Some(differs) = differs else { continue };
-            self.when(differs, |l| match key.on_update {
-                ReferentialAction::Restrict if child == parent => {
-                    l.defer_reference(child, &key, &before, deferred);
-                    Ok(())
-                }
-                ReferentialAction::Restrict => l.refuse_references(child, &key, &before),
-                ReferentialAction::Cascade => {
-                    let set = key.columns.iter().copied().zip(after.iter().copied()).collect();
-                    l.update_references(child, &key, &before, set, deferred)
-                }
-                ReferentialAction::SetNull | ReferentialAction::SetDefault => {
-                    l.reset_references(child, &key, key.on_update, &before, deferred)
-                }
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Runs `body` for each row of `child` whose key has these values.
-    fn for_references(
-        &mut self,
-        child: TableId,
-        key: &ForeignKey,
-        values: &[Reg],
-        wanted: &[usize],
-        body: &mut dyn FnMut(&mut Lowerer<'_>, RelId) -> Result<()>,
-    ) -> Result<()> {
-        let rel = self.table_rel(child, "");
-        let catalog = self.catalog;
-        let parent = catalog.table_by_id(key.parent);
-        let mut filter = Vec::with_capacity(values.len());
-        for ((column, value), parent_column) in key.columns.iter().zip(values).zip(&key.parent_columns) {
-            let ty = catalog.table_by_id(child).columns[column.index()].ty.clone();
-            let left = Bound::column(rel, column.index(), ty, self.position);
-            let ty = parent.columns[parent_column.index()].ty.clone();
-            let right = Bound::new(BoundKind::Reg(*value), ty, self.position);
-            let mut equal = self.binary(BinaryOp::Eq, left, right, self.position)?;
-            self.count(&mut equal);
-            filter.push(equal);
-        }
-        for column in wanted {
-            self.rel_mut(rel).uses[*column] += 1;
-        }
-        self.rel_mut(rel).row_used = true;
-        let items = [Item::Rel(rel)];
-        self.push_frame();
-        let plan = self.plan_group(&items, &filter, &[])?;
-        let done = self.emit_plan(&plan, &mut |l| body(l, rel));
-        self.pop_frame();
-        done
-    }
-
-    fn refuse_references(&mut self, child: TableId, key: &ForeignKey, values: &[Reg]) -> Result<()> {
-        if key.check == CheckTime::Deferred {
-            return Ok(());
-        }
-        let found = self.child_found(child, key, values)?;
-        self.raising(found, |l| l.raise_referenced(child, key, values))
-    }
-
-    /// Whether a row refers to a parent of this key.
-    pub(super) fn child_found(&mut self, child: TableId, key: &ForeignKey, values: &[Reg]) -> Result<Reg> {
-        let found = self.temp(Type::Bool);
-        let (no, yes) = (self.truth(false), self.truth(true));
-        self.copy(found, no);
-        let label = self.label();
-        let body = self.block(|l| {
-            l.for_references(child, key, values, &[], &mut |l, _| {
-                l.copy(found, yes);
-                l.emit(OpKind::Exit { label });
-                Ok(())
-            })
-        })?;
-        self.emit(OpKind::Block { label, body });
-        Ok(found)
-    }
-
-    /// 23503 for a parent that is referred to.
-    pub(super) fn raise_referenced(
-        &mut self,
-        child: TableId,
-        key: &ForeignKey,
-        values: &[Reg],
-    ) -> Result<()> {
-        let catalog = self.catalog;
-        let (parent, child) = (catalog.table_by_id(key.parent), catalog.table_by_id(child));
-        let named = key.parent_columns.iter().map(|c| &parent.columns[c.index()]);
-        let columns: Vec<(&str, &Type)> = named.map(|c| (c.name.as_str(), &c.ty)).collect();
-        let tail = format!(" is still referenced from table \"{}\".", child.name);
-        let detail = self.key_detail(&columns, values, &tail)?;
-        let message = format!(
-            "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
-            parent.name, key.name, child.name
-        );
-        self.raise(SqlState::FOREIGN_KEY_VIOLATION, message, foreign_fields(&key.name, &child.name, detail));
-        Ok(())
-    }
-
-    fn cascade_delete(
-        &mut self,
-        child: TableId,
-        key: &ForeignKey,
-        values: &[Reg],
-        deferred: &mut Deferred,
-    ) -> Result<()> {
-        self.cascading(child, key, |l| {
-            let wanted = l.referenced_columns(child);
-            l.for_references(child, key, values, &wanted, &mut |l, rel| {
-                let row = l.row_reg(rel);
-                l.emit(OpKind::Delete { table: child, row });
-                let old = l.row_values(rel, &wanted);
-                l.after_delete(child, &old, deferred)
-            })
-        })
-    }
-
-    /// Guards against foreign keys that cascade in a circle, which no finite program follows.
-    fn cascading(
-        &mut self,
-        child: TableId,
-        key: &ForeignKey,
-        f: impl FnOnce(&mut Self) -> Result<()>,
-    ) -> Result<()> {
-        if self.cascade.contains(&child) || child == key.parent {
-            return Err(Error::unsupported(
-                "a foreign key that cascades in a circle is not supported",
-                "change the rows from the last to the first in statements of their own",
-            ));
-        }
-        self.cascade.push(child);
-        let done = f(self);
-        self.cascade.pop();
-        done
-    }
-
-    fn reset_references(
-        &mut self,
-        child: TableId,
-        key: &ForeignKey,
-        action: ReferentialAction,
-        values: &[Reg],
-        deferred: &mut Deferred,
-    ) -> Result<()> {
-        let catalog = self.catalog;
-        let table = catalog.table_by_id(child);
-        let mut set = Vec::with_capacity(key.columns.len());
-        for column in &key.columns {
-            let value = if action == ReferentialAction::SetDefault {
-                self.default_value(table, column.index(), self.position)?
-            } else {
-                Bound::null(table.columns[column.index()].ty.clone(), self.position)
-            };
-            let reg = self.exact(&value)?;
-            set.push((*column, reg));
-        }
-        self.update_references(child, key, values, set, deferred)
-    }
-
-    /// Sets columns of the rows that refer to a key.
-    fn update_references(
-        &mut self,
-        child: TableId,
-        key: &ForeignKey,
-        values: &[Reg],
-        set: Vec<(ColumnId, Reg)>,
-        deferred: &mut Deferred,
-    ) -> Result<()> {
-        let catalog = self.catalog;
-        let table = catalog.table_by_id(child);
-        self.cascading(child, key, |l| {
-            let mut set = set.clone();
-            for (column, reg) in &mut set {
-                *reg = l.exactly(*reg, &table.columns[column.index()].ty);
-            }
-            let changed: Vec<usize> = set.iter().map(|(c, _)| c.index()).collect();
-            let wanted = l.referenced_columns(child);
-            // The rows first: changing them moves them within the index they are found by.
-            let list = l.coll(CollKind::List, Vec::new(), {
-                let mut kinds = vec![RegKind::Row(child)];
-                kinds.extend(wanted.iter().map(|c| RegKind::Value(table.columns[*c].ty.clone())));
-                kinds
-            });
-            l.for_references(child, key, values, &wanted, &mut |l, rel| {
-                let mut row = vec![l.row_reg(rel)];
-                row.extend(l.row_values(rel, &wanted).into_iter().flatten());
-                l.emit(OpKind::Push { coll: list, values: row });
-                Ok(())
-            })?;
-            let row = l.program.reg(RegKind::Row(child), None);
-            let regs: Vec<Reg> = wanted.iter().map(|c| l.temp(table.columns[*c].ty.clone())).collect();
-            let columns = [vec![row], regs.clone()].concat();
-            let label = l.label();
-            let body = l.block(|l| {
-                let nulls: Vec<(usize, Reg)> = set
-                    .iter()
-                    .filter(|(c, _)| table.columns[c.index()].not_null)
-                    .map(|(c, r)| (c.index(), *r))
-                    .collect();
-                l.check_not_null(table, &nulls, &mut |l| l.loaded_row(table, row, &set))?;
-                l.emit(OpKind::Update { table: child, row, set: set.clone() });
-                let mut old: Values = vec![None; table.columns.len()];
-                for (column, reg) in wanted.iter().zip(&regs) {
-                    old[*column] = Some(*reg);
-                }
-                let mut new = old.clone();
-                for (column, reg) in &set {
-                    new[column.index()] = Some(*reg);
-                }
-                l.after_update(child, &changed, &old, &new, deferred)?;
-                for other in &table.foreign_keys {
-                    let touched = other.columns.iter().any(|c| changed.contains(&c.index()));
-                    if touched
-                        && other.name != key.name
-                        && other.columns.iter().all(|c| new[c.index()].is_some())
-                    {
-                        let values: Vec<Reg> =
-                            other.columns.iter().map(|c| new[c.index()].expect("just seen")).collect();
-                        l.check_parent(table, other, &values, &values)?;
-                    }
-                }
-                Ok(())
-            })?;
-            l.emit(OpKind::ForEach { coll: list, columns, entry: None, label, body });
-            Ok(())
-        })
-    }
-
     /// The row as it would be, for the detail of an error: loaded anew, with what is set.
     pub(super) fn loaded_row(&mut self, table: &Table, row: Reg, set: &[(ColumnId, Reg)]) -> Values {
         let regs: Vec<Reg> = table.columns.iter().map(|c| self.temp(c.ty.clone())).collect();
@@ -522,114 +247,13 @@ impl<'c> Lowerer<'c> {
         values
     }
 
-    // ---- checks at the end of the statement ----
-
-    fn defer_reference(&mut self, child: TableId, key: &ForeignKey, values: &[Reg], deferred: &mut Deferred) {
-        if key.check == CheckTime::Deferred {
-            return;
-        }
-        let coll = self.deferred_list(child, key, true, deferred);
-        self.emit(OpKind::Push { coll, values: values.to_vec() });
-    }
-
-    /// One row of several: its parent is looked for when all are stored.
-    pub(super) fn defer_parent(
-        &mut self,
-        child: &Table,
-        key: &ForeignKey,
-        values: &[Reg],
-        deferred: &mut Deferred,
-    ) {
-        if key.check == CheckTime::Deferred {
-            return;
-        }
-        let coll = self.deferred_list(child.id, key, false, deferred);
-        self.emit(OpKind::Push { coll, values: values.to_vec() });
-    }
-
-    fn deferred_list(
-        &mut self,
-        child: TableId,
-        key: &ForeignKey,
-        referenced: bool,
-        deferred: &mut Deferred,
-    ) -> Coll {
-        let same =
-            |d: &&DeferredCheck| d.key.name == key.name && d.child == child && d.referenced == referenced;
-        if let Some(found) = deferred.0.iter().find(same) {
-            return found.list;
-        }
-        let catalog = self.catalog;
-        let (table, columns) = if referenced {
-            (catalog.table_by_id(key.parent), &key.parent_columns)
-        } else {
-            (catalog.table_by_id(child), &key.columns)
-        };
-        let kinds = columns.iter().map(|c| RegKind::Value(table.columns[c.index()].ty.clone())).collect();
-        let decl = planaria_ir::CollDecl { kind: CollKind::List, keys: Vec::new(), values: kinds };
-        let list = self.program.coll(decl);
-        // Emptied where the statement begins.
-        let cleared = self.at_frame(0, |l| {
-            l.emit(OpKind::Clear { coll: list });
-            Ok(())
-        });
-        debug_assert!(cleared.is_ok());
-        deferred.0.push(DeferredCheck { child, key: key.clone(), referenced, list });
-        list
-    }
-
-    /// Emits the checks that were put off.
-    pub(super) fn check_deferred(&mut self, deferred: Deferred) -> Result<()> {
-        let catalog = self.catalog;
-        for DeferredCheck { child, key, referenced, list } in deferred.0 {
-            let parent = catalog.table_by_id(key.parent);
-            let (table, columns) = if referenced {
-                (parent, &key.parent_columns)
-            } else {
-                (catalog.table_by_id(child), &key.columns)
-            };
-            let regs: Vec<Reg> =
-                columns.iter().map(|c| self.temp(table.columns[c.index()].ty.clone())).collect();
-            let label = self.label();
-            let body = self.block(|l| {
-                if !referenced {
-                    return l.check_parent(table, &key, &regs, &regs);
-                }
-                // The key may be there again.
-                let gone = l.parent_missing(&key, &regs)?;
-                l.when(gone, |l| l.refuse_references(child, &key, &regs))
-            })?;
-            self.emit(OpKind::ForEach { coll: list, columns: regs, entry: None, label, body });
-        }
-        Ok(())
-    }
-
     /// Whether changes of a table reach other rows by foreign keys within it.
     pub(super) fn refers_to_itself(&self, table: &Table) -> bool {
         table.foreign_keys.iter().any(|k| k.parent == table.id)
     }
 }
 
-/// Checks that wait for the end of the statement.
-#[derive(Default)]
-pub(super) struct Deferred(Vec<DeferredCheck>);
-
-struct DeferredCheck {
-    child: TableId,
-    key: ForeignKey,
-    /// The list holds keys of parents that are gone (else keys of children).
-    referenced: bool,
-    list: Coll,
-}
-
-fn key_values(key: &ForeignKey, row: &Values) -> Result<Vec<Reg>> {
-    key.parent_columns
-        .iter()
-        .map(|c| row[c.index()].ok_or_else(|| Error::internal("a referenced column was not loaded")))
-        .collect()
-}
-
-fn foreign_fields(key: &str, table: &str, detail: Reg) -> ErrorFields {
+pub(super) fn foreign_fields(key: &str, table: &str, detail: Reg) -> ErrorFields {
     ErrorFields {
         detail: Some(detail),
         constraint: Some(key.to_owned()),

@@ -2,8 +2,8 @@
 //! table; with USING, a row that joins several times is deleted once.
 
 use super::bound::{Bound, Item};
-use super::constraint::Deferred;
 use super::names::Names;
+use super::referential::Waiting;
 use super::update::once_each;
 use super::{Lowerer, Scope, Sink};
 use crate::ast::Delete;
@@ -59,13 +59,12 @@ impl Lowerer<'_> {
         self.plan_depth += 1;
         let count = self.counter();
         let before = std::mem::replace(&mut self.single_row, plan.single);
-        self.cascade.push(table.id);
-        let mut deferred = Deferred::default();
+        let mut waiting = Waiting::default();
         let mut apply = |l: &mut Lowerer<'_>| {
             let row = l.row_reg(target);
             l.emit(OpKind::Delete { table: table.id, row });
             let old = l.row_values(target, &referenced);
-            l.after_delete(table.id, &old, &mut deferred)?;
+            l.row_deleted(table.id, &old, &mut waiting)?;
             l.count_row(count, plan.single);
             l.give(&returning, sink)
         };
@@ -102,8 +101,7 @@ impl Lowerer<'_> {
             let body = self.block(|l| l.with_rels(&rels, &mut apply))?;
             self.emit(OpKind::ForEach { coll: list, columns, entry: None, label, body });
         }
-        self.check_deferred(deferred)?;
-        self.cascade.pop();
+        self.end_statement(waiting)?;
         self.single_row = before;
         self.plan_depth = depth;
         self.pop_frame();

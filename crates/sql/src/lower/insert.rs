@@ -9,9 +9,10 @@
 //! own rows.
 
 use super::bound::{Bound, BoundKind, BoundQuery, RelId};
-use super::constraint::{Deferred, Values};
+use super::constraint::Values;
 use super::dml::{Returning, mismatch};
 use super::names::{Names, Source};
+use super::referential::Waiting;
 use super::types::CastContext;
 use super::{Lowerer, Scope, Sink, Typed};
 use crate::ast::{ConflictTarget, Insert, InsertSource, OnConflict};
@@ -106,11 +107,11 @@ impl Lowerer<'_> {
         let certain = single && conflict.is_none();
         let count = if certain { self.int8(1) } else { self.counter() };
         let before = std::mem::replace(&mut self.single_row, single);
-        let mut deferred = Deferred::default();
+        let mut waiting = Waiting::default();
         let mut seen = None;
         let mut each = |l: &mut Lowerer<'_>, values: &[Typed]| {
             let row = Proposed { table, given: &given, values, shadow, single };
-            l.store(&row, conflict.as_ref(), &returning, count, &mut deferred, &mut seen, sink)
+            l.store(&row, conflict.as_ref(), &returning, count, &mut waiting, &mut seen, sink)
         };
         match &rows {
             Rows::One(row) => {
@@ -163,7 +164,7 @@ impl Lowerer<'_> {
                 }
             }
         }
-        self.check_deferred(deferred)?;
+        self.end_statement(waiting)?;
         self.single_row = before;
         self.plan_depth = depth;
         self.pop_frame();
@@ -384,7 +385,7 @@ impl Lowerer<'_> {
         conflict: Option<&Conflict>,
         returning: &Returning,
         count: Reg,
-        deferred: &mut Deferred,
+        waiting: &mut Waiting,
         seen: &mut Option<planaria_ir::Coll>,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
@@ -413,13 +414,13 @@ impl Lowerer<'_> {
         self.rel_mut(shadow).regs = values.clone();
         self.available.push(shadow);
         self.check_row(table, shadow, None, &mut |_, _| {}, &mut |_| values.clone())?;
-        let mut insert = |l: &mut Lowerer<'_>, deferred: &mut Deferred| -> Result<()> {
+        let mut insert = |l: &mut Lowerer<'_>, waiting: &mut Waiting| -> Result<()> {
             l.emit(OpKind::Insert { table: table.id, values: regs.clone(), row: None });
             for key in &table.foreign_keys {
                 let parents: Vec<Reg> = key.columns.iter().map(|c| regs[c.index()]).collect();
                 // As in PostgreSQL, when all rows are stored: a row's parent may come later.
                 if !row.single {
-                    l.defer_parent(table, key, &parents, deferred);
+                    l.parent_later(table, key, &parents, waiting);
                     continue;
                 }
                 let maybe_null: Vec<Reg> = key
@@ -434,7 +435,7 @@ impl Lowerer<'_> {
         };
         match conflict {
             None => {
-                insert(self, deferred)?;
+                insert(self, waiting)?;
                 if !row.single {
                     self.count_row(count, false);
                 }
@@ -442,14 +443,14 @@ impl Lowerer<'_> {
             }
             Some(Conflict { arbiters, update: None }) => {
                 self.unless_taken(table, arbiters, &regs, &mut |l| {
-                    insert(l, deferred)?;
+                    insert(l, waiting)?;
                     l.count_row(count, row.single);
                     l.give(returning, sink)
                 })?;
             }
             Some(Conflict { arbiters, update: Some(update) }) => {
                 let arbiter = arbiters[0];
-                self.upsert(row, &regs, arbiter, update, deferred, seen, &mut insert, &mut |l| {
+                self.upsert(row, &regs, arbiter, update, waiting, seen, &mut insert, &mut |l| {
                     l.count_row(count, row.single);
                     l.give(returning, sink)
                 })?;
@@ -487,9 +488,9 @@ impl Lowerer<'_> {
         regs: &[Reg],
         arbiter: IndexId,
         update: &ConflictSet,
-        deferred: &mut Deferred,
+        waiting: &mut Waiting,
         seen: &mut Option<planaria_ir::Coll>,
-        insert: &mut dyn FnMut(&mut Lowerer<'_>, &mut Deferred) -> Result<()>,
+        insert: &mut dyn FnMut(&mut Lowerer<'_>, &mut Waiting) -> Result<()>,
         done: &mut dyn FnMut(&mut Lowerer<'_>) -> Result<()>,
     ) -> Result<()> {
         let (table, shadow) = (proposed.table, proposed.shadow);
@@ -544,7 +545,7 @@ impl Lowerer<'_> {
         };
         let free = self.apply(Func::IsNull, vec![row], Type::Bool);
         let then = self.block(|l| {
-            insert(l, deferred)?;
+            insert(l, waiting)?;
             mark(l);
             for (column, reg) in &results {
                 l.copy(*reg, regs[*column]);
@@ -572,7 +573,7 @@ impl Lowerer<'_> {
                     for (column, e) in &update.set {
                         set.push((*column, l.exact(e)?, l.never_null(e)));
                     }
-                    let new = l.change_row(table, existing, &set, deferred)?;
+                    let new = l.change_row(table, existing, &set, waiting)?;
                     mark(l);
                     for (column, reg) in &results {
                         let src = match new[*column] {

@@ -42,6 +42,7 @@ mod path;
 mod plan;
 pub mod plpgsql;
 mod questions;
+mod referential;
 mod resolve;
 mod rights;
 mod scope;
@@ -65,7 +66,7 @@ use bind_call::Collector;
 use bind_query::BoundCte;
 use bound::{Bound, BoundKind, BoundQuery, Rel, RelId};
 use names::Names;
-use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, TableId, Type, limits};
+use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type, limits};
 use planaria_catalog::Catalog;
 use planaria_ir::{Block, Label, Op, OpId, OpKind, Output, Program, ProgramKind, Reg};
 use std::collections::HashMap;
@@ -104,8 +105,6 @@ pub struct Lowerer<'c> {
     available: Vec<RelId>,
     /// Places before the loops around, outer before inner.
     frames: Vec<emit_query::Frame>,
-    /// Tables whose rows a foreign key is changing, to find circles.
-    cascade: Vec<TableId>,
     /// The sink being emitted sees at most one row.
     single_row: bool,
     /// ... and no fewer.
@@ -158,7 +157,6 @@ impl<'c> Lowerer<'c> {
             depth: 0,
             available: Vec::new(),
             frames: Vec::new(),
-            cascade: Vec::new(),
             single_row: false,
             certain_row: false,
             cold: None,
@@ -269,7 +267,6 @@ impl<'c> Lowerer<'c> {
         let frames = std::mem::take(&mut self.frames);
         let available = std::mem::take(&mut self.available);
         let collectors = std::mem::take(&mut self.collectors);
-        let cascade = std::mem::take(&mut self.cascade);
         let (single, certain, depth) = (self.single_row, self.certain_row, self.plan_depth);
         self.certain_row = false;
         let (position, nesting) = (self.position, self.depth);
@@ -278,7 +275,6 @@ impl<'c> Lowerer<'c> {
         self.frames = frames;
         self.available = available;
         self.collectors = collectors;
-        self.cascade = cascade;
         self.single_row = single;
         self.certain_row = certain;
         self.plan_depth = depth;

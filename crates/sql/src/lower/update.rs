@@ -7,9 +7,10 @@
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, BoundQuery, Item, RelId, RelKind};
-use super::constraint::{Deferred, Values};
+use super::constraint::Values;
 use super::names::Names;
 use super::plan::{Plan, Source};
+use super::referential::Waiting;
 use super::{Scope, Sink};
 use crate::ast::{Assignment, ExprKind, Update};
 use planaria_base::{ColumnId, Error, Result, SqlState, Type};
@@ -79,10 +80,9 @@ impl Lowerer<'_> {
         self.plan_depth += 1;
         let count = self.counter();
         let before = std::mem::replace(&mut self.single_row, plan.single);
-        self.cascade.push(table.id);
-        let mut deferred = Deferred::default();
+        let mut waiting = Waiting::default();
         let mut apply = |l: &mut Lowerer<'_>, set: &[(usize, Reg, bool)]| {
-            let new = l.change_row(table, target, set, &mut deferred)?;
+            let new = l.change_row(table, target, set, &mut waiting)?;
             l.count_row(count, plan.single);
             if returning.values.is_empty() {
                 return Ok(());
@@ -115,8 +115,7 @@ impl Lowerer<'_> {
                 &mut apply,
             )?;
         }
-        self.check_deferred(deferred)?;
-        self.cascade.pop();
+        self.end_statement(waiting)?;
         self.single_row = before;
         self.plan_depth = depth;
         self.pop_frame();
@@ -344,7 +343,7 @@ impl Lowerer<'_> {
         table: &Table,
         target: RelId,
         set: &[(usize, Reg, bool)],
-        deferred: &mut Deferred,
+        waiting: &mut Waiting,
     ) -> Result<Values> {
         let row = self.row_reg(target);
         let mut new: Values = vec![None; table.columns.len()];
@@ -377,6 +376,7 @@ impl Lowerer<'_> {
             self.available.pop();
         }
         self.emit(OpKind::Update { table: table.id, row, set: ops });
+        let wait = self.keys_wait(table, &changed, waiting);
         for key in &table.foreign_keys {
             if !key.columns.iter().any(|c| changed.contains(&c.index())) {
                 continue;
@@ -386,8 +386,8 @@ impl Lowerer<'_> {
                 .iter()
                 .map(|c| merged[c.index()].ok_or_else(|| Error::internal("a key column was not loaded")))
                 .collect::<Result<_>>()?;
-            if key.parent == table.id {
-                self.defer_parent(table, key, &values, deferred);
+            if wait || key.parent == table.id {
+                self.parent_later(table, key, &values, waiting);
                 continue;
             }
             let maybe_null: Vec<Reg> = key
@@ -399,7 +399,7 @@ impl Lowerer<'_> {
                 .collect();
             self.check_parent(table, key, &values, &maybe_null)?;
         }
-        self.after_update(table.id, &changed, &old, &merged, deferred)?;
+        self.row_updated(table.id, &changed, &old, &merged, waiting)?;
         Ok(new)
     }
 

@@ -1,0 +1,105 @@
+-- A condition that calls a volatile function is computed for each row, in every clause, with a column or without.
+CREATE TABLE g (i int PRIMARY KEY, v int, x float8);
+INSERT INTO g SELECT i, 0 FROM generate_series(1, 1000) i;
+CREATE SEQUENCE s;
+CREATE FUNCTION every_second() RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$ BEGIN RETURN nextval('s') % 2 = 0; END $$;
+CREATE FUNCTION tick() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT nextval('s') $$;
+CREATE FUNCTION once() RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN true; END $$;
+CREATE FUNCTION restart() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT setval('s', 1, false) $$;
+SELECT count(*) BETWEEN 350 AND 650 FROM g WHERE random() < 0.5;
+SELECT count(*) BETWEEN 350 AND 650 FROM generate_series(1, 1000) WHERE random() < 0.5;
+SELECT count(*) FROM g WHERE every_second();
+SELECT count(*) FROM g WHERE nextval('s') % 4 = 0;
+SELECT count(*) FROM g WHERE once();
+SELECT count(*) FROM g WHERE i <= 100 AND every_second();
+SELECT count(*) FROM g WHERE every_second() AND i <= 100;
+SELECT count(*) FROM g WHERE CASE WHEN every_second() THEN true ELSE false END;
+SELECT count(*) FROM g WHERE coalesce(nullif(every_second(), false), false);
+SELECT count(*) FROM g WHERE tick() % 2 = 0 OR tick() % 2 = 0;
+SELECT count(*) BETWEEN 10 AND 90 FROM g WHERE i = 7 OR (i <= 100 AND random() < 0.5);
+SELECT count(*) BETWEEN 350 AND 650 FROM g WHERE random() BETWEEN 0.25 AND 0.75;
+SELECT count(*) BETWEEN 350 AND 650 FROM g WHERE NOT random() < 0.5;
+SELECT count(*) BETWEEN 350 AND 650 FROM g WHERE (random() < 0.5) IS TRUE;
+SELECT count(*) FROM g WHERE 1000 >= i AND clock_timestamp() > now() - interval '1 hour';
+-- Joins: ON and WHERE, inner and outer.
+SELECT count(*) FROM (SELECT * FROM g WHERE i <= 10) a, (SELECT * FROM g WHERE i <= 10) b WHERE every_second();
+SELECT count(*) FROM g a JOIN g b ON every_second() WHERE a.i <= 10 AND b.i <= 10;
+SELECT count(*) FROM g a JOIN g b ON a.i = b.i AND every_second();
+SELECT count(*), count(b.i) FROM g a LEFT JOIN g b ON a.i = b.i AND every_second();
+SELECT count(*), count(b.i) FROM g a LEFT JOIN g b ON a.i = b.v + a.i AND b.i <= 2 AND every_second() WHERE a.i <= 10;
+SELECT count(*) > 10, count(b.i) BETWEEN 20 AND 80 FROM g a LEFT JOIN g b ON b.i <= 10 AND random() < 0.5 WHERE a.i <= 10;
+SELECT count(*), count(a.i), count(b.i) FROM (SELECT i FROM g WHERE i <= 10) a FULL JOIN (SELECT i FROM g WHERE i <= 10) b ON a.i = b.i AND every_second();
+SELECT count(*) FROM (SELECT i FROM g WHERE every_second()) a;
+SELECT count(*) FROM (SELECT i FROM g WHERE i <= 10 AND every_second()) a, generate_series(1, 3);
+SELECT count(*) FROM (SELECT i FROM g WHERE i <= 10 AND every_second()) a JOIN g b ON b.i <= 4;
+CREATE VIEW half AS SELECT * FROM g WHERE every_second();
+SELECT count(*) FROM half;
+SELECT count(*) FROM half WHERE i <= 500;
+SELECT count(*) FROM g WHERE EXISTS (SELECT 1 FROM g b WHERE b.i = g.i AND every_second());
+-- HAVING, GROUP BY, DISTINCT, aggregates.
+SELECT count(*) FROM (SELECT i % 100 FROM g GROUP BY i % 100 HAVING every_second()) t;
+SELECT count(*) FROM (SELECT count(*) FROM g HAVING once()) t;
+SELECT count(*) FILTER (WHERE every_second()) FROM g;
+SELECT sum(CASE WHEN every_second() THEN 1 ELSE 0 END) FROM g;
+SELECT count(DISTINCT random()) > 900 FROM g;
+SELECT count(*) > 900 FROM (SELECT DISTINCT random() FROM g) t;
+SELECT count(*) > 900 FROM (SELECT random() r FROM g GROUP BY r) t;
+SELECT count(*) > 900 FROM (SELECT random() FROM g UNION SELECT random() FROM g WHERE i < 3) t;
+-- The select list, ORDER BY, VALUES, LIMIT.
+SELECT restart();
+SELECT tick(), tick() FROM g WHERE i <= 3;
+SELECT count(DISTINCT i) FROM (SELECT i FROM g ORDER BY random() LIMIT 20) t;
+SELECT bool_and(a = i) FROM (SELECT i, row_number() OVER () a FROM (SELECT i FROM g ORDER BY random()) u) t;
+SELECT count(DISTINCT r) FROM (VALUES (random()), (random()), (random())) v (r);
+SELECT restart();
+SELECT count(*) FROM (SELECT 1 FROM g LIMIT (SELECT tick() + 4)) t;
+SELECT tick();
+SELECT count(*) FROM (SELECT 1 FROM g LIMIT tick() OFFSET tick()) t;
+SELECT tick();
+-- Uncorrelated subqueries, CTEs and functions in FROM are computed once.
+SELECT count(DISTINCT r) FROM (SELECT (SELECT random()) r FROM g) t;
+SELECT count(DISTINCT r) > 900 FROM (SELECT (SELECT random() + g.i - g.i) r FROM g) t;
+SELECT count(*) IN (0, 1000) FROM g WHERE (SELECT random()) < 0.5;
+SELECT count(*) IN (0, 1000) FROM g WHERE EXISTS (SELECT 1 WHERE random() < 0.5);
+SELECT count(*) IN (0, 1000) FROM g WHERE true IN (SELECT random() < 0.5);
+SELECT count(DISTINCT a) FROM (SELECT ARRAY(SELECT random()) a FROM g) t;
+SELECT count(DISTINCT r) FROM g, (SELECT random() r) t;
+SELECT count(DISTINCT r) FROM generate_series(1, 50), (SELECT random() r) t;
+SELECT count(DISTINCT r) FROM generate_series(1, 50), random() r;
+SELECT count(DISTINCT r) FROM g, LATERAL (SELECT random() + g.i r) t WHERE i <= 50;
+WITH c AS (SELECT random() r) SELECT count(DISTINCT r) FROM generate_series(1, 50), c;
+WITH c AS (SELECT random() r) SELECT count(DISTINCT r) FROM (SELECT (SELECT c.r + g.v FROM c) r FROM g) t;
+WITH c AS (SELECT random() r) SELECT (SELECT r FROM c) = (SELECT r FROM c);
+WITH c AS (SELECT i, random() r FROM generate_series(1, 10) i) SELECT count(*) FROM c a JOIN c b USING (i, r);
+CREATE FUNCTION ticks(n int) RETURNS SETOF bigint LANGUAGE sql VOLATILE AS $$ SELECT nextval('s') FROM generate_series(1, n) $$;
+SELECT count(*), count(DISTINCT t) FROM generate_series(1, 4), ticks(3) t;
+SELECT count(*), count(DISTINCT t) FROM generate_series(1, 4) i, ticks(i) t;
+-- UPDATE, DELETE, INSERT.
+SELECT restart();
+UPDATE g SET v = tick() WHERE i <= 4;
+SELECT count(DISTINCT v) FROM g WHERE i <= 4;
+UPDATE g SET x = random();
+SELECT count(DISTINCT x) > 900 FROM g;
+UPDATE g SET x = (SELECT random());
+SELECT count(DISTINCT x) FROM g;
+UPDATE g SET v = -1 WHERE every_second();
+SELECT count(*) FROM g WHERE v = -1;
+UPDATE g SET v = -2 FROM generate_series(1, 1) k WHERE every_second();
+SELECT count(*) FROM g WHERE v = -2;
+DELETE FROM g WHERE random() < 0.5;
+SELECT count(*) BETWEEN 350 AND 650 FROM g;
+DELETE FROM g;
+INSERT INTO g SELECT i, tick(), random() FROM generate_series(1, 100) i WHERE every_second();
+SELECT count(*), count(DISTINCT v), count(DISTINCT x) FROM g;
+INSERT INTO g SELECT i, (SELECT tick()), (SELECT random()) FROM generate_series(201, 300) i;
+SELECT count(*), count(DISTINCT v), count(DISTINCT x) FROM g WHERE i > 200;
+-- In functions.
+CREATE FUNCTION thin() RETURNS int LANGUAGE plpgsql AS $$
+DECLARE n int;
+BEGIN
+  DELETE FROM g WHERE i > 200 AND every_second();
+  GET DIAGNOSTICS n = ROW_COUNT;
+  RETURN n;
+END $$;
+SELECT thin();
+SELECT thin();
