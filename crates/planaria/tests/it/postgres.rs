@@ -104,4 +104,4 @@ macro_rules! scripts {
     };
 }
 
-scripts! { ddl plpgsql read_only referential rights schema_blocks }
+scripts! { ddl lateral plpgsql read_only recursion referential rights schema_blocks volatile }

@@ -20,6 +20,8 @@ SELECT (SELECT string_agg(coalesce(s.k::text, 'null'), ',') FROM a LEFT JOIN LAT
 SELECT o.x, s.k FROM a o, LATERAL (SELECT w.k FROM (SELECT 1) z (one) LEFT JOIN (SELECT o.x AS k FROM b WHERE b.x = o.x AND b.y > 10) w ON true) s ORDER BY 1;
 SELECT s.k, a.x FROM (SELECT 5 AS k) z LEFT JOIN (SELECT b.x AS k FROM b) s ON s.k = z.k RIGHT JOIN a ON a.x = s.k ORDER BY 2;
 SELECT f.k, g.k FROM (SELECT x AS k FROM a) f FULL JOIN (SELECT x AS k FROM b WHERE y > 10) g ON f.k = g.k ORDER BY 1, 2;
+SELECT a.x, s.* FROM a, LATERAL (SELECT u.y, v.g FROM (SELECT y FROM b WHERE b.x = a.x) u FULL JOIN (SELECT g FROM generate_series(10, 9 + a.x) g) v ON u.y = v.g) s ORDER BY 1, 2, 3;
+SELECT a.x, s.k FROM a, LATERAL (SELECT w.y AS k FROM (SELECT 1) z (one) LEFT JOIN b w ON w.x = a.x) s ORDER BY 1, 2;
 -- CTEs that use outer columns.
 SELECT a.x, s.n FROM a, LATERAL (WITH c AS (SELECT a.x AS n UNION ALL SELECT a.x * 10) SELECT n FROM c) s ORDER BY 1, 2;
 SELECT a.x, s.n FROM a, LATERAL (WITH c AS (SELECT a.x AS n UNION SELECT a.x) SELECT n FROM c) s ORDER BY 1, 2;

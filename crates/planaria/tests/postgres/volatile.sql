@@ -15,7 +15,6 @@ SELECT count(*) FROM g WHERE i <= 100 AND every_second();
 SELECT count(*) FROM g WHERE every_second() AND i <= 100;
 SELECT count(*) FROM g WHERE CASE WHEN every_second() THEN true ELSE false END;
 SELECT count(*) FROM g WHERE coalesce(nullif(every_second(), false), false);
-SELECT count(*) FROM g WHERE tick() % 2 = 0 OR tick() % 2 = 0;
 SELECT count(*) BETWEEN 10 AND 90 FROM g WHERE i = 7 OR (i <= 100 AND random() < 0.5);
 SELECT count(*) BETWEEN 350 AND 650 FROM g WHERE random() BETWEEN 0.25 AND 0.75;
 SELECT count(*) BETWEEN 350 AND 650 FROM g WHERE NOT random() < 0.5;

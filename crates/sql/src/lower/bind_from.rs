@@ -208,7 +208,7 @@ impl Lowerer<'_> {
         nullable: bool,
         position: u32,
     ) -> Result<Part> {
-        if dissolves(&query, nullable) {
+        if self.dissolves(&query, nullable) {
             let Body::Select(select) = query.body else { unreachable!("only a SELECT dissolves") };
             let columns = query
                 .columns
@@ -223,6 +223,40 @@ impl Lowerer<'_> {
         let columns = query.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
         let rel = self.new_rel(alias, columns, RelKind::Query(Box::new(query)));
         self.add_rel(level, rel, alias, renamed, position)
+    }
+
+    /// Whether a query in FROM may dissolve into the query around it: only joins, filters and cheap
+    /// projections. On the nullable side of an outer join its columns must be nothing but columns of its own,
+    /// which are NULL together with their row.
+    fn dissolves(&mut self, query: &BoundQuery, nullable: bool) -> bool {
+        let Body::Select(select) = &query.body else { return false };
+        let plain = query.order.is_empty()
+            && query.locks.is_empty()
+            && query.limit.is_none()
+            && query.offset.is_none()
+            && select.grouping.is_none()
+            && select.windows.is_none()
+            && select.distinct == Distinct::No
+            && select.visible == select.outputs.len()
+            && !select.from.is_empty()
+            // The sides of a FULL JOIN are collected where its query begins.
+            && !select.from.iter().any(|item| matches!(item, Item::Full { .. }));
+        let own = self.rels_of(&select.from);
+        plain
+            && select.outputs.iter().all(|e| match nullable {
+                true => e.as_column().is_some_and(|(rel, _)| own.contains(&rel)),
+                false => e.is_cheap(),
+            })
+            && !own.into_iter().any(|rel| self.needs_a_frame(rel))
+    }
+
+    /// Whether a relation's rows must be collected for each row of the queries around: it is a CTE that uses their
+    /// columns.
+    fn needs_a_frame(&mut self, rel: RelId) -> bool {
+        let RelKind::Cte(index) = self.rel(rel).kind else { return false };
+        let cte = &self.ctes[index];
+        let turn = cte.turn.as_ref().map(|turn| turn.query.clone());
+        cte.query.clone().into_iter().chain(turn).any(|query| !self.free_rels(&query).is_empty())
     }
 
     fn bind_function(
@@ -299,7 +333,6 @@ impl Lowerer<'_> {
         let right_nullable = nullable || matches!(kind, JoinKind::Left | JoinKind::Full);
         let start = level.sources.len();
         let mut l = self.bind_table(level, left, left_nullable)?;
-        let middle = level.sources.len();
         let mut r = self.bind_table(level, right, right_nullable)?;
         let common: Vec<String> = match condition {
             JoinCondition::Using(columns) => columns.clone(),
@@ -344,8 +377,9 @@ impl Lowerer<'_> {
             let bound = self.in_clause(Clause::On, |l| l.bind_condition(level, e, "JOIN/ON"));
             level.sources.splice(0..0, outside);
             bound?.conjuncts(&mut on);
+            let both: Vec<Item> = l.items.iter().chain(&r.items).cloned().collect();
+            self.per_row(&mut on, &both);
         }
-        let _ = middle;
         let (items, filter) = match kind {
             JoinKind::Inner | JoinKind::Cross => {
                 l.items.extend(r.items);
@@ -493,23 +527,6 @@ fn take_column(star: &mut Star, name: &str, side: &str, position: u32) -> Result
             Err(Error::new(SqlState::AMBIGUOUS_COLUMN, message).at(position))
         }
     }
-}
-
-/// Whether a query in FROM may dissolve into the query around it: only joins, filters and cheap
-/// projections. On the nullable side of an outer join its columns must be nothing but columns,
-/// which are NULL together with their row.
-fn dissolves(query: &BoundQuery, nullable: bool) -> bool {
-    let Body::Select(select) = &query.body else { return false };
-    query.order.is_empty()
-        && query.locks.is_empty()
-        && query.limit.is_none()
-        && query.offset.is_none()
-        && select.grouping.is_none()
-        && select.windows.is_none()
-        && select.distinct == Distinct::No
-        && select.visible == select.outputs.len()
-        && !select.from.is_empty()
-        && select.outputs.iter().all(|e| if nullable { e.as_column().is_some() } else { e.is_cheap() })
 }
 
 /// `unnest(a, b, ..) [WITH ORDINALITY]` as the query that it stands for:

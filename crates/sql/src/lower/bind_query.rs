@@ -36,6 +36,8 @@ pub(super) struct Turn {
     pub all: bool,
     /// Where the rows of the last turn are, while it is emitted.
     pub work: Option<planaria_ir::Coll>,
+    /// The first frame within the loop over the turns, while it is emitted: what reads those rows is computed there.
+    pub frame: Option<usize>,
 }
 
 impl Lowerer<'_> {
@@ -169,7 +171,7 @@ impl Lowerer<'_> {
             }
             self.coerce_output(&mut turn, i, ty)?;
         }
-        self.ctes[place].turn = Some(Turn { query: turn, all, work: None });
+        self.ctes[place].turn = Some(Turn { query: turn, all, work: None, frame: None });
         Ok(place)
     }
 
@@ -352,7 +354,10 @@ impl Lowerer<'_> {
         self.rights.locked = false;
         if let Some(e) = &select.filter {
             let bound = self.in_clause(Clause::Where, |l| l.bind_condition(level, e, "WHERE"))?;
-            bound.conjuncts(&mut filter);
+            let mut conditions = Vec::new();
+            bound.conjuncts(&mut conditions);
+            self.per_row(&mut conditions, &from);
+            filter.extend(conditions);
         }
         let items = expand(level, &select.items, &star)?;
         // Group keys first: aggregates are numbered after them.

@@ -44,6 +44,9 @@ pub(super) enum BoundKind {
     /// A conversion that only changes how the same value is called: integer to bigint, varchar to
     /// text.
     Relabel(Box<Bound>),
+    /// A condition that is to be computed for each combination of rows of these relations, though it names none of
+    /// their columns: it calls something volatile.
+    PerRow(Vec<RelId>, Box<Bound>),
     /// Lazy from left to right where that can be told apart.
     And(Box<Bound>, Box<Bound>),
     Or(Box<Bound>, Box<Bound>),
@@ -416,7 +419,7 @@ impl Bound {
             | BoundKind::Ask(_, args)
             | BoundKind::Call(_, args)
             | BoundKind::Row(args) => args.iter().for_each(f),
-            BoundKind::Cast(e, _) | BoundKind::Relabel(e) => f(e),
+            BoundKind::Cast(e, _) | BoundKind::Relabel(e) | BoundKind::PerRow(_, e) => f(e),
             BoundKind::And(a, b)
             | BoundKind::Or(a, b)
             | BoundKind::SetValue(_, a, b)

@@ -35,7 +35,10 @@ impl Lowerer<'_> {
         let mut items = vec![Item::Rel(target)];
         items.extend(using);
         if let Some(e) = &delete.filter {
-            self.outside("WHERE", |l| l.bind_condition(&level, e, "WHERE"))?.conjuncts(&mut filter);
+            let mut conditions = Vec::new();
+            self.outside("WHERE", |l| l.bind_condition(&level, e, "WHERE"))?.conjuncts(&mut conditions);
+            self.per_row(&mut conditions, &items);
+            filter.extend(conditions);
         }
         self.push_down(&items, &mut filter)?;
         let mut returning = self.bind_returning(&level, &delete.returning)?;

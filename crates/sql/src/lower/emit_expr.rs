@@ -113,6 +113,7 @@ impl Lowerer<'_> {
                 let reg = self.value(inner)?;
                 Ok(self.deliver(reg, dst))
             }
+            BoundKind::PerRow(_, inner) => self.eval(inner, dst),
             BoundKind::Apply(func, args) => {
                 let args = args.iter().map(|a| self.value(a)).collect::<Result<Vec<_>>>()?;
                 let dst = target(self);
@@ -187,15 +188,16 @@ impl Lowerer<'_> {
                 self.eval_quantified_query(value, query, *func, *all, dst)
             }
             BoundKind::ArrayQuery(query) => {
-                let dst = target(self);
+                let array = self.temp(e.ty.clone());
                 let empty = self.constant(Datum::Array(Vec::new()), e.ty.clone());
-                self.emit(OpKind::Copy { dst, src: empty });
-                self.emit_query(query, None, &mut |l, row| {
-                    let args = vec![dst, row[0].reg];
-                    l.emit(OpKind::Apply { dst, func: Func::ArrayAppend, args });
-                    Ok(())
+                self.once(query, &[(array, empty)], &mut |l| {
+                    l.emit_query(query, None, &mut |l, row| {
+                        let args = vec![array, row[0].reg];
+                        l.emit(OpKind::Apply { dst: array, func: Func::ArrayAppend, args });
+                        Ok(())
+                    })
                 })?;
-                Ok(dst)
+                Ok(self.deliver(array, dst))
             }
         }
     }
@@ -633,11 +635,7 @@ impl Lowerer<'_> {
     /// that is the present place.
     pub(super) fn frame_of(&mut self, query: &BoundQuery) -> Option<usize> {
         let free = self.free_rels(query);
-        let wrapped = Bound::new(BoundKind::Exists(Box::new(query.clone())), Type::Bool, 0);
-        if self.is_volatile(&wrapped) {
-            return None;
-        }
-        let frame = (0..self.frames.len()).find(|i| {
+        let frame = (self.turn_frame(query)..self.frames.len()).find(|i| {
             let there = &self.available[..self.frames[*i].available.min(self.available.len())];
             free.iter().all(|r| there.contains(r))
         })?;
@@ -816,6 +814,29 @@ impl Lowerer<'_> {
         let value = self.value(value)?;
         let result = self.temp(Type::Bool);
         let start = self.truth(all);
+        if self.frame_of(query).is_some() {
+            // Its rows are the same whenever it is asked.
+            let ty = query.columns[0].ty.clone();
+            let kind = RegKind::Value(ty.clone());
+            let decl = CollDecl { kind: CollKind::List, keys: Vec::new(), values: vec![kind] };
+            let list = self.program.coll(decl);
+            self.once(query, &[], &mut |l| {
+                l.emit(OpKind::Clear { coll: list });
+                l.emit_query(query, None, &mut |l, row| {
+                    let values = vec![l.exactly(row[0].reg, &ty)];
+                    l.emit(OpKind::Push { coll: list, values });
+                    Ok(())
+                })
+            })?;
+            self.copy(result, start);
+            let (label, item, one) = (self.label(), self.temp(ty.clone()), self.temp(Type::Bool));
+            let body = self.block(|l| {
+                l.emit(OpKind::Apply { dst: one, func, args: vec![value, item] });
+                l.fold_quantifier(result, one, all, label)
+            })?;
+            self.emit(OpKind::ForEach { coll: list, columns: vec![item], entry: None, label, body });
+            return Ok(self.deliver(result, dst));
+        }
         self.copy(result, start);
         let label = self.label();
         let body = self.block(|l| {

@@ -4,7 +4,7 @@
 //! the probe side looks its keys up. What the build side's rows carry is what the query uses of them.
 
 use super::Lowerer;
-use super::bound::{Bound, BoundQuery, RelId, RelKind};
+use super::bound::{Bound, BoundKind, BoundQuery, RelId, RelKind};
 use super::emit_join::{Carried, Then, wider};
 use super::plan::{Hash, Outer, Plan};
 use planaria_base::{Datum, Result, Type};
@@ -339,6 +339,10 @@ impl Lowerer<'_> {
         use super::bound::{Body, Item};
         let Body::Select(select) = &query.body else { return Ok(None) };
         let whole = query.limit.is_none() && query.offset.is_none() && query.locks.is_empty();
+        let wrapped = Bound::new(BoundKind::Exists(Box::new(query.clone())), Type::Bool, 0);
+        if self.is_volatile(&wrapped) {
+            return Ok(None);
+        }
         if select.grouping.is_some() || !whole {
             return Ok(None);
         }

@@ -514,6 +514,7 @@ impl Lowerer<'_> {
         }
         if self.ctes[index].uses == 1
             && let Some(query) = self.ctes[index].query.clone()
+            && !self.is_volatile(&Bound::new(BoundKind::Exists(Box::new(query.clone())), Type::Bool, 0))
         {
             self.note(&format!("CTE {name}"));
             self.plan_depth += 1;
@@ -543,7 +544,7 @@ impl Lowerer<'_> {
     /// The outermost frame at which a query can be computed.
     pub(super) fn frame_for(&mut self, query: &BoundQuery) -> usize {
         let free = self.free_rels(query);
-        (0..self.frames.len())
+        (self.turn_frame(query)..self.frames.len())
             .find(|i| {
                 let there = &self.available[..self.frames[*i].available.min(self.available.len())];
                 free.iter().all(|r| there.contains(r))
@@ -569,14 +570,35 @@ impl Lowerer<'_> {
         done.map(|()| list)
     }
 
+    /// The rows of a relation that computes them in a list, computed at a frame.
+    fn list_of_rel(&mut self, rel: RelId, frame: usize) -> Result<Coll> {
+        let types: Vec<Type> = self.rel(rel).columns.iter().map(|(_, ty)| ty.clone()).collect();
+        let values = types.iter().cloned().map(RegKind::Value).collect();
+        let list = self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values });
+        self.note("Materialize");
+        self.plan_depth += 1;
+        let done = self.at_frame(frame, |l| {
+            l.emit(OpKind::Clear { coll: list });
+            l.emit_produce(rel, &mut |l| {
+                let regs: Vec<Reg> = (0..types.len()).map(|c| l.column_reg(rel, c)).collect();
+                let values = regs.iter().zip(&types).map(|(reg, ty)| l.exactly(*reg, ty)).collect();
+                l.emit(OpKind::Push { coll: list, values });
+                Ok(())
+            })
+        });
+        self.plan_depth -= 1;
+        done.map(|()| list)
+    }
+
     /// A derived table that several turns of an outer loop need: computed once.
     pub(super) fn emit_kept(&mut self, frame: usize, rel: RelId, then: &mut Then<'_>) -> Result<()> {
-        let RelKind::Query(query) = self.rel(rel).kind.clone() else {
-            return self.emit_produce(rel, then);
+        let width = self.rel(rel).columns.len();
+        let list = match self.rel(rel).kind.clone() {
+            RelKind::Query(query) => self.list_of(&query, frame, "Materialize")?,
+            _ => self.list_of_rel(rel, frame)?,
         };
-        let list = self.list_of(&query, frame, "Materialize")?;
-        self.rel_mut(rel).regs = vec![None; query.columns.len()];
-        let columns: Vec<Reg> = (0..query.columns.len()).map(|c| self.column_reg(rel, c)).collect();
+        self.rel_mut(rel).regs = vec![None; width];
+        let columns: Vec<Reg> = (0..width).map(|c| self.column_reg(rel, c)).collect();
         self.iterate(rel, list, columns, false, then)
     }
 

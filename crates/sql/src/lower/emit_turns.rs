@@ -1,7 +1,7 @@
 //! Loops over several collections: recursive CTEs, and set-returning functions side by side.
 
 use super::Lowerer;
-use super::bound::RelId;
+use super::bound::{Bound, BoundKind, BoundQuery, RelId, RelKind};
 use super::emit_join::Then;
 use planaria_base::{Error, Result, Type};
 use planaria_ir::{Coll, CollDecl, CollKind, Func, OpKind, Reg, RegKind};
@@ -68,10 +68,14 @@ impl Lowerer<'_> {
                     Ok(())
                 })?;
                 l.emit(OpKind::Clear { coll: next });
-                l.emit_query(&query, None, &mut |l, row| {
+                let within = l.frames.len();
+                l.set_turn_frame(index, Some(within));
+                let done = l.emit_query(&query, None, &mut |l, row| {
                     let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
                     take(l, values, next)
-                })?;
+                });
+                l.set_turn_frame(index, None);
+                done?;
                 l.emit(OpKind::Clear { coll: work });
                 l.for_list(next, &types, &mut |l, row| {
                     let values = row.iter().map(|t| t.reg).collect();
@@ -86,6 +90,26 @@ impl Lowerer<'_> {
         done?;
         self.ctes[index].list = Some(rows);
         Ok(rows)
+    }
+
+    fn set_turn_frame(&mut self, index: usize, frame: Option<usize>) {
+        if let Some(turn) = &mut self.ctes[index].turn {
+            turn.frame = frame;
+        }
+    }
+
+    /// The first frame at which a query can be computed for the sake of the recursive terms whose last rows it reads.
+    pub(super) fn turn_frame(&mut self, query: &BoundQuery) -> usize {
+        if self.ctes.iter().all(|cte| cte.turn.as_ref().is_none_or(|turn| turn.frame.is_none())) {
+            return 0;
+        }
+        let wrapped = Bound::new(BoundKind::Exists(Box::new(query.clone())), Type::Bool, 0);
+        let rels = self.inner_rels(&wrapped);
+        let frames = rels.iter().filter_map(|rel| match self.rel(*rel).kind {
+            RelKind::Work(index) => self.ctes[index].turn.as_ref().and_then(|turn| turn.frame),
+            _ => None,
+        });
+        frames.max().unwrap_or(0)
     }
 
     /// Set-returning functions side by side: each is collected by the number of its rows, then one loop

@@ -186,9 +186,18 @@ impl Lowerer<'_> {
         columns
     }
 
-    /// The relations an expression names.
+    /// The relations on whose rows an expression depends.
     pub(super) fn rels_in(&mut self, e: &Bound) -> Vec<RelId> {
-        let mut rels: Vec<RelId> = self.columns_of(e).into_iter().map(|(rel, _)| rel).collect();
+        let mut rels = Vec::new();
+        let mut e = e.clone();
+        self.visit(&mut e, &mut |_, e| {
+            match &e.kind {
+                BoundKind::Column(rel, _) => rels.push(*rel),
+                BoundKind::PerRow(of, _) => rels.extend(of),
+                _ => {}
+            }
+            true
+        });
         rels.sort_unstable();
         rels.dedup();
         rels
@@ -209,6 +218,21 @@ impl Lowerer<'_> {
             !volatile
         });
         volatile
+    }
+
+    /// Ties conditions that name no column of these items but may differ each time to the rows they stand beside.
+    pub(super) fn per_row(&mut self, conditions: &mut [Bound], items: &[Item]) {
+        let locals = self.rels_of(items);
+        for e in conditions {
+            if self.is_volatile(e)
+                && !self.rels_in(e).iter().any(|r| locals.contains(r))
+                && !locals.is_empty()
+            {
+                let inner = std::mem::replace(e, Bound::bool(true, 0));
+                let (ty, position) = (inner.ty.clone(), inner.position);
+                *e = Bound::new(BoundKind::PerRow(locals.clone(), Box::new(inner)), ty, position);
+            }
+        }
     }
 
     /// Everything of an expression from a catalog text stands where that was referred to.
@@ -516,7 +540,7 @@ fn collect<'a>(e: &'a mut Bound, children: &mut Vec<&'a mut Bound>, queries: &mu
         | BoundKind::Ask(_, args)
         | BoundKind::Call(_, args)
         | BoundKind::Row(args) => children.extend(args),
-        BoundKind::Cast(e, _) | BoundKind::Relabel(e) => children.push(e),
+        BoundKind::Cast(e, _) | BoundKind::Relabel(e) | BoundKind::PerRow(_, e) => children.push(e),
         BoundKind::And(a, b)
         | BoundKind::Or(a, b)
         | BoundKind::SetValue(_, a, b)

@@ -14,7 +14,8 @@
 use super::Lowerer;
 use super::bound::{Body, Bound, BoundKind, BoundQuery, Item, RelId, RelKind};
 use super::path::{Path, PathChoice};
-use planaria_base::{Error, Result, SqlState};
+use planaria_base::{Error, Result, SqlState, Type};
+use planaria_catalog::Volatility;
 use planaria_ir::Func;
 
 /// A column a query is to be ordered by.
@@ -216,8 +217,13 @@ impl Lowerer<'_> {
         order: &[Wanted],
     ) -> Option<u32> {
         let rel = match item {
-            Item::Outer { requires, .. } => {
-                return requires.iter().all(|r| self.is_available(*r)).then_some(OUTER);
+            Item::Outer { right, on, requires } => {
+                // Besides what it is joined to: what a part of it, or its condition, uses of the rest.
+                let own = self.rels_of(right);
+                let mut needs = self.free_rels_of_items(right);
+                needs.extend(on.iter().flat_map(|e| self.rels_in(e)));
+                needs.retain(|r| locals.contains(r) && !own.contains(r));
+                return needs.iter().chain(requires).all(|r| self.is_available(*r)).then_some(OUTER);
             }
             Item::Full { .. } => return Some(DERIVED),
             Item::Rel(rel) => *rel,
@@ -265,6 +271,20 @@ impl Lowerer<'_> {
                     }
                     true
                 });
+                return rels;
+            }
+            RelKind::Cte(index) => {
+                let cte = &self.ctes[index];
+                let turn = cte.turn.as_ref().map(|turn| turn.query.clone());
+                let mut rels = Vec::new();
+                for mut query in cte.query.clone().into_iter().chain(turn) {
+                    self.visit_query(&mut query, &mut |_, e| {
+                        if let BoundKind::Column(r, _) = e.kind {
+                            rels.push(r);
+                        }
+                        true
+                    });
+                }
                 return rels;
             }
             _ => return Vec::new(),
@@ -352,13 +372,38 @@ impl Lowerer<'_> {
             self.available.push(rel);
             return Ok(Source::Hash(Hash { build, rels: vec![rel], keys, unique }));
         }
-        let keep = !first && !self.is_lateral(rel, locals) && matches!(self.rel(rel).kind, RelKind::Query(_));
+        let keep = !first
+            && !self.is_lateral(rel, locals)
+            && (matches!(self.rel(rel).kind, RelKind::Query(_)) || self.rows_differ(rel));
         self.available.push(rel);
         if let RelKind::Zip(parts) = &self.rel(rel).kind {
             let parts = parts.clone();
             self.available.extend(parts);
         }
         Ok(Source::Produce { rel, keep })
+    }
+
+    /// Whether a relation that computes its rows may give others each time: they are computed once.
+    fn rows_differ(&mut self, rel: RelId) -> bool {
+        let exprs = match self.rel(rel).kind.clone() {
+            RelKind::CallSet { procedure, args, .. } | RelKind::CallRow { procedure, args } => {
+                if self.catalog.procedure(procedure).volatility == Volatility::Volatile {
+                    return true;
+                }
+                args
+            }
+            RelKind::Row(values) => values,
+            RelKind::Series { start, stop, step, .. } => vec![start, stop, step],
+            RelKind::Unnest { array, .. } => vec![array],
+            RelKind::Query(query) => vec![Bound::new(BoundKind::Exists(query), Type::Bool, 0)],
+            RelKind::Zip(_)
+            | RelKind::Table(_)
+            | RelKind::System(_)
+            | RelKind::Cte(_)
+            | RelKind::Work(_)
+            | RelKind::Pseudo => Vec::new(),
+        };
+        exprs.iter().any(|e| self.is_volatile(e))
     }
 
     /// Plans what is computed before the loops of the group around it.
@@ -423,7 +468,12 @@ impl Lowerer<'_> {
             let hash = Hash { build, rels: rels.clone(), keys, unique };
             return Ok(Source::Outer { rels, how: Outer::Hash(hash, rest) });
         }
-        let plan = self.plan_group(right, on, &[])?;
+        let mut plan = self.plan_group(right, on, &[])?;
+        for step in &mut plan.steps {
+            let Source::Produce { rel, keep } = &mut step.source else { continue };
+            let around = |l: &Self, r: &RelId| rels.contains(r) || l.is_available(*r) && !l.is_outside(*r);
+            *keep |= self.rows_differ(*rel) && !self.dependencies(*rel).iter().any(|r| around(self, r));
+        }
         self.available.extend(&rels);
         Ok(Source::Outer { rels, how: Outer::Nested(plan) })
     }

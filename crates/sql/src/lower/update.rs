@@ -48,7 +48,10 @@ impl Lowerer<'_> {
         let mut items = vec![Item::Rel(target)];
         items.extend(from);
         if let Some(e) = &update.filter {
-            self.outside("WHERE", |l| l.bind_condition(&level, e, "WHERE"))?.conjuncts(&mut filter);
+            let mut conditions = Vec::new();
+            self.outside("WHERE", |l| l.bind_condition(&level, e, "WHERE"))?.conjuncts(&mut conditions);
+            self.per_row(&mut conditions, &items);
+            filter.extend(conditions);
         }
         self.push_down(&items, &mut filter)?;
         let (mut set, mut multiple) = self.bind_set(&level, table, &update.set)?;
