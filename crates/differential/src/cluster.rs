@@ -50,8 +50,9 @@ impl Cluster {
         done(init)?;
         let socket = directory.path().display();
         let options = format!(
-            "-k {socket} -c listen_addresses= -c fsync=off -c timezone=UTC -c statement_timeout=10s \
-             -c max_connections=20 -c lc_messages=C"
+            "-k {socket} -c listen_addresses= -c fsync=off -c timezone=UTC -c statement_timeout=3s \
+             -c max_connections=20 -c lc_messages=C -c shared_buffers=16MB -c wal_level=minimal -c max_wal_senders=0 \
+             -c full_page_writes=off -c synchronous_commit=off -c jit=off -c max_wal_size=8GB"
         );
         let mut start = unprivileged(&bin.join("pg_ctl"));
         start.arg("-D").arg(&data).args(["-w", "-o", &options]);

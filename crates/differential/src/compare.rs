@@ -2,7 +2,7 @@
 
 use crate::cluster::Cluster;
 use crate::engines::{self, Outcome, Step};
-use crate::generate::{self, Statement};
+use crate::generate::{self, Kind, Statement};
 use std::io::{Error, Result};
 
 /// A statement to which the engines answered differently.
@@ -21,10 +21,18 @@ pub struct Difference {
 pub struct Compared {
     /// What both engines ran.
     pub steps: Vec<Step>,
+    /// Where each of these stands in the script.
+    places: Vec<usize>,
     /// The first difference.
     pub difference: Option<Difference>,
     /// Statements that Planaria refuses with 0A000, and its messages.
     pub unsupported: Vec<(String, String)>,
+    /// Statements that failed alike.
+    pub failed: usize,
+    /// Statements that failed in two ways, both of which are right.
+    pub excused: usize,
+    /// It ends early, as one of the engines gave up on a statement.
+    pub cut: bool,
 }
 
 /// What a difference means.
@@ -48,12 +56,21 @@ fn judge(text: &str, planaria: &Outcome, postgres: &Outcome) -> Verdict {
         // all are stored; Planaria computes all values, then looks at foreign keys row by row.
         (Some((ours, _)), Some((theirs, _)))
             if [ours, theirs].iter().all(|code| code.starts_with("22") || code.starts_with("23"))
-                && ["INSERT", "UPDATE", "DELETE"].iter().any(|word| text.starts_with(word)) =>
+                && ["INSERT", "UPDATE", "DELETE", "COMMIT", "SET CONSTRAINTS"]
+                    .iter()
+                    .any(|w| text.starts_with(w)) =>
         {
             Verdict::Same
         }
         // A numeric has at most 35 significant digits; beyond, an operation is refused rather than rounded.
         (Some((code, message)), None) if code == "22003" && message.contains("numeric") => Verdict::Known,
+        // PostgreSQL converts a key that cascades to the type of those that refer to it when it plans, even if none
+        // does.
+        (None, Some((code, _))) if postgres.in_action && ["22001", "22003"].contains(&code.as_str()) => {
+            Verdict::Known
+        }
+        // It took too long for one of them.
+        (Some((code, _)), _) | (_, Some((code, _))) if code == "57014" => Verdict::Known,
         _ => Verdict::Differs,
     }
 }
@@ -71,7 +88,7 @@ pub fn scripts(cluster: &Cluster, scripts: &[Vec<Step>]) -> Result<Vec<Compared>
         let mut compared = Compared::default();
         let mut kept = Vec::new();
         let mut open = false;
-        for (step, outcome) in script.iter().zip(outcomes) {
+        for (place, (step, outcome)) in script.iter().zip(outcomes).enumerate() {
             open = step.text == "BEGIN" || open && !matches!(step.text.as_str(), "COMMIT" | "ROLLBACK");
             if outcome.is_unsupported() {
                 let message = outcome.error.map(|(_, m)| m).unwrap_or_default();
@@ -82,6 +99,7 @@ pub fn scripts(cluster: &Cluster, scripts: &[Vec<Step>]) -> Result<Vec<Compared>
                 }
             } else {
                 compared.steps.push(step.clone());
+                compared.places.push(place);
                 kept.push(outcome);
             }
         }
@@ -93,9 +111,11 @@ pub fn scripts(cluster: &Cluster, scripts: &[Vec<Step>]) -> Result<Vec<Compared>
     for ((compared, ours), theirs) in all.iter_mut().zip(ours).zip(theirs) {
         let pairs = ours.into_iter().zip(theirs).enumerate();
         for (step, (planaria, postgres)) in pairs {
+            compared.failed += usize::from(planaria.error.is_some());
+            compared.excused += usize::from(planaria.error != postgres.error);
             match judge(&compared.steps[step].text, &planaria, &postgres) {
                 Verdict::Same => continue,
-                Verdict::Known => {}
+                Verdict::Known => compared.cut = true,
                 Verdict::Differs => compared.difference = Some(Difference { step, planaria, postgres }),
             }
             break;
@@ -105,8 +125,9 @@ pub fn scripts(cluster: &Cluster, scripts: &[Vec<Step>]) -> Result<Vec<Compared>
 }
 
 /// Runs random cases on both engines.
-pub fn cases(cluster: &Cluster, seed: u64, from: u64, count: u64) -> Result<Vec<Compared>> {
-    let all: Vec<Vec<Step>> = (from..from + count).map(|case| steps(&generate::script(seed, case))).collect();
+pub fn cases(cluster: &Cluster, kind: Kind, seed: u64, from: u64, count: u64) -> Result<Vec<Compared>> {
+    let all: Vec<Vec<Step>> =
+        (from..from + count).map(|case| steps(&generate::script(kind, seed, case))).collect();
     scripts(cluster, &all)
 }
 
@@ -117,17 +138,15 @@ fn kind(d: &Difference) -> (Option<String>, Option<String>, bool) {
 }
 
 /// The smallest script found that differs as that case does; `None` where it does not.
-pub fn shrink(cluster: &Cluster, seed: u64, case: u64) -> Result<Option<Compared>> {
-    let mut script = generate::script(seed, case);
+pub fn shrink(cluster: &Cluster, of: Kind, seed: u64, case: u64) -> Result<Option<Compared>> {
+    let mut script = generate::script(of, seed, case);
     let run = |script: &[Statement]| -> Result<Compared> {
         scripts(cluster, &[steps(script)])?.pop().ok_or_else(|| Error::other("no answer"))
     };
     let mut best = run(&script)?;
     let Some(difference) = &best.difference else { return Ok(None) };
     let wanted = kind(difference);
-    // 0A000 leaves gaps, so the step is found by its text.
-    let last = script.iter().position(|s| s.node.render() == best.steps[difference.step].text);
-    script.truncate(last.map_or(script.len(), |at| at + 1));
+    script.truncate(best.places[difference.step] + 1);
     let mut differs = |script: &[Statement]| -> Result<bool> {
         let compared = run(script)?;
         let same = compared.difference.as_ref().is_some_and(|d| kind(d) == wanted);

@@ -1,20 +1,27 @@
-//! Looks for differences: `planaria-differential [--seed N] [--cases M] [--from K] [--shrink N]
-//! [--unsupported]`.
+//! Looks for differences: `planaria-differential [--kind K] [--seed N] [--cases M] [--from K] [--shrink N]
+//! [--unsupported] [--file F]`.
 
 use planaria_differential::cluster::Cluster;
 use planaria_differential::compare::{self, Compared};
+use planaria_differential::engines::Step;
+use planaria_differential::generate::Kind;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-const USAGE: &str = "planaria-differential [--seed N] [--cases M] [--from K] [--shrink N] [--unsupported]
+const USAGE: &str = "planaria-differential [--kind K] [--seed N] [--cases M] [--from K] [--shrink N]
+                      [--unsupported] [--file F]
 
+  --kind K         mixed, actions, nested or volatile: what the scripts are about (default: all, in turn)
   --seed N         of the random scripts (default 1)
-  --cases M        scripts to run (default 200)
+  --cases M        scripts of each kind to run (default 200)
   --from K         number of the first (default 0)
   --shrink N       shrink no more than so many differences (default 5)
-  --unsupported    count what Planaria refuses with 0A000";
+  --unsupported    count what Planaria refuses with 0A000
+  --file F         run this script instead, its statements between lines of one semicolon";
 
 struct Args {
+    kinds: Vec<(&'static str, Kind)>,
+    file: Option<String>,
     seed: u64,
     cases: u64,
     from: u64,
@@ -23,11 +30,25 @@ struct Args {
 }
 
 fn args() -> Option<Args> {
-    let mut args = Args { seed: 1, cases: 200, from: 0, shrink: 5, unsupported: false };
+    let mut args = Args {
+        kinds: Kind::ALL.to_vec(),
+        file: None,
+        seed: 1,
+        cases: 200,
+        from: 0,
+        shrink: 5,
+        unsupported: false,
+    };
     let mut given = std::env::args().skip(1);
     while let Some(arg) = given.next() {
         let number = |given: &mut dyn Iterator<Item = String>| given.next().and_then(|n| n.parse().ok());
         match arg.as_str() {
+            "--kind" => {
+                let name = given.next()?;
+                args.kinds.retain(|(n, _)| *n == name);
+                args.kinds.first()?;
+            }
+            "--file" => args.file = Some(given.next()?),
             "--seed" => args.seed = number(&mut given)?,
             "--cases" => args.cases = number(&mut given)?,
             "--from" => args.from = number(&mut given)?,
@@ -48,34 +69,49 @@ fn show(compared: &Compared) {
     println!("-- Planaria:\n{}-- PostgreSQL:\n{}", difference.planaria, difference.postgres);
 }
 
-fn run(args: &Args) -> std::io::Result<bool> {
-    let Some(cluster) = Cluster::start()? else {
-        eprintln!(
-            "PostgreSQL 15 is not installed in /usr/lib/postgresql/15: there is nothing to compare with"
-        );
-        return Ok(false);
-    };
-    let (mut differing, mut statements) = (Vec::new(), 0);
-    let mut unsupported: BTreeMap<String, (usize, String)> = BTreeMap::new();
+/// What scripts of a kind came to.
+#[derive(Default)]
+struct Counts {
+    statements: usize,
+    failed: usize,
+    excused: usize,
+    refused: usize,
+    cut: usize,
+    unsupported: BTreeMap<String, (usize, String)>,
+    differing: Vec<(u64, Compared)>,
+}
+
+impl Counts {
+    fn take(&mut self, case: u64, compared: Compared) {
+        self.statements += compared.steps.len();
+        self.failed += compared.failed;
+        self.excused += compared.excused;
+        self.refused += compared.unsupported.len();
+        self.cut += usize::from(compared.cut);
+        for (text, message) in &compared.unsupported {
+            let entry = self.unsupported.entry(message.clone()).or_insert((0, text.clone()));
+            entry.0 += 1;
+        }
+        if compared.difference.is_some() {
+            self.differing.push((case, compared));
+        }
+    }
+}
+
+fn random(cluster: &Cluster, args: &Args, (name, kind): (&str, Kind)) -> std::io::Result<bool> {
+    let mut counts = Counts::default();
     let mut at = args.from;
     while at < args.from + args.cases {
         let count = 50.min(args.from + args.cases - at);
-        for (i, compared) in compare::cases(&cluster, args.seed, at, count)?.into_iter().enumerate() {
-            statements += compared.steps.len();
-            for (text, message) in &compared.unsupported {
-                let entry = unsupported.entry(message.clone()).or_insert((0, text.clone()));
-                entry.0 += 1;
-            }
-            if compared.difference.is_some() {
-                differing.push((at + i as u64, compared));
-            }
+        for (case, compared) in (at..).zip(compare::cases(cluster, kind, args.seed, at, count)?) {
+            counts.take(case, compared);
         }
         at += count;
     }
-    for (n, (case, compared)) in differing.iter().enumerate() {
-        println!("---- seed {} case {case}", args.seed);
+    for (n, (case, compared)) in counts.differing.iter().enumerate() {
+        println!("---- {name}, seed {} case {case}", args.seed);
         if (n as u64) < args.shrink {
-            match compare::shrink(&cluster, args.seed, *case)? {
+            match compare::shrink(cluster, kind, args.seed, *case)? {
                 Some(small) => show(&small),
                 None => println!("(not found again)"),
             }
@@ -87,12 +123,48 @@ fn run(args: &Args) -> std::io::Result<bool> {
         }
     }
     if args.unsupported {
-        for (message, (count, example)) in &unsupported {
+        for (message, (count, example)) in &counts.unsupported {
             println!("0A000 {count:>5}  {message}\n             {}", example.replace('\n', " "));
         }
     }
-    println!("{} cases, {statements} statements, {} differ", args.cases, differing.len());
+    let Counts { statements, failed, excused, refused, cut, differing, .. } = &counts;
+    println!(
+        "{name}: {} cases, {statements} statements ({failed} fail, {excused} of them in two ways; {refused} more \
+         are refused), {cut} cases end early, {} differ",
+        args.cases,
+        differing.len()
+    );
     Ok(differing.is_empty())
+}
+
+fn file(cluster: &Cluster, path: &str) -> std::io::Result<bool> {
+    let text = std::fs::read_to_string(path)?;
+    let steps = text.split("\n;\n").map(|s| Step { text: s.trim().to_owned(), ordered: false }).collect();
+    let all = compare::scripts(cluster, &[steps])?;
+    for compared in &all {
+        show(compared);
+        for (text, message) in &compared.unsupported {
+            println!("0A000  {message}\n       {text}");
+        }
+    }
+    Ok(all.iter().all(|c| c.difference.is_none()))
+}
+
+fn run(args: &Args) -> std::io::Result<bool> {
+    let Some(cluster) = Cluster::start()? else {
+        eprintln!(
+            "PostgreSQL 15 is not installed in /usr/lib/postgresql/15: there is nothing to compare with"
+        );
+        return Ok(false);
+    };
+    if let Some(path) = &args.file {
+        return file(&cluster, path);
+    }
+    let mut same = true;
+    for kind in &args.kinds {
+        same &= random(&cluster, args, *kind)?;
+    }
+    Ok(same)
 }
 
 fn main() -> ExitCode {

@@ -29,6 +29,13 @@ pub enum Node {
         /// A literal of that type.
         simple: &'static str,
     },
+    /// A query: one in it that has the same columns, or one of constants, can take its place.
+    Query {
+        /// Types of its columns.
+        types: Vec<Ty>,
+        /// What it is.
+        node: Box<Node>,
+    },
 }
 
 /// Text.
@@ -56,6 +63,18 @@ pub fn expr(ty: Ty, parts: impl IntoIterator<Item = Node>) -> Node {
     Node::Expr { ty, node: Box::new(seq(parts)), simple: ty.simple() }
 }
 
+/// A query.
+pub fn query(types: &[Ty], node: Node) -> Node {
+    Node::Query { types: types.to_vec(), node: Box::new(node) }
+}
+
+/// What a part may be replaced by.
+#[derive(Clone, Copy)]
+enum Wanted<'a> {
+    Value(Ty),
+    Rows(&'a [Ty]),
+}
+
 impl Node {
     /// Its text.
     pub fn render(&self) -> String {
@@ -68,7 +87,7 @@ impl Node {
         match self {
             Node::Text(s) => out.push_str(s),
             Node::Seq(parts) => parts.iter().for_each(|p| p.write(out)),
-            Node::Opt(node) | Node::Expr { node, .. } => node.write(out),
+            Node::Opt(node) | Node::Expr { node, .. } | Node::Query { node, .. } => node.write(out),
             Node::List { items, separator, .. } => {
                 for (i, item) in items.iter().enumerate() {
                     if i > 0 {
@@ -108,24 +127,38 @@ impl Node {
                 if node.render() != *simple {
                     all.push(text(*simple));
                 }
-                node.inner(*ty, &mut all);
+                node.inner(Wanted::Value(*ty), &mut all);
                 let again = |n| Node::Expr { ty: *ty, node: Box::new(n), simple };
                 all.extend(node.smaller().into_iter().map(again));
+                all
+            }
+            Node::Query { types, node } => {
+                let simple: Vec<&str> = types.iter().map(|ty| ty.simple()).collect();
+                let simple = format!("SELECT {}", simple.join(", "));
+                let mut all = Vec::new();
+                if node.render() != simple {
+                    all.push(text(simple));
+                }
+                node.inner(Wanted::Rows(types), &mut all);
+                all.extend(node.smaller().into_iter().map(|n| query(types, n)));
                 all
             }
         }
     }
 
-    /// The outermost expressions of a type in it.
-    fn inner(&self, wanted: Ty, all: &mut Vec<Node>) {
+    /// The outermost parts in it that are wanted.
+    fn inner(&self, wanted: Wanted<'_>, all: &mut Vec<Node>) {
         match self {
             Node::Text(_) => {}
             Node::Seq(parts) | Node::List { items: parts, .. } => {
                 parts.iter().for_each(|p| p.inner(wanted, all));
             }
             Node::Opt(node) => node.inner(wanted, all),
-            Node::Expr { ty, .. } if *ty == wanted => all.push(self.clone()),
-            Node::Expr { node, .. } => node.inner(wanted, all),
+            Node::Expr { ty, .. } if matches!(wanted, Wanted::Value(w) if w == *ty) => all.push(self.clone()),
+            Node::Query { types, .. } if matches!(wanted, Wanted::Rows(w) if w == types) => {
+                all.push(self.clone())
+            }
+            Node::Expr { node, .. } | Node::Query { node, .. } => node.inner(wanted, all),
         }
     }
 }

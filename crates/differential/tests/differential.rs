@@ -5,11 +5,12 @@
 use planaria_differential::cluster::Cluster;
 use planaria_differential::compare;
 use planaria_differential::engines::{self, Outcome, Step};
+use planaria_differential::generate::Kind;
 use std::path::PathBuf;
 
-/// Random scripts that every run compares: some 8000 statements.
+/// Random scripts that every run compares: some 12000 statements.
 const SEED: u64 = 20_261_121;
-const CASES: u64 = 240;
+const CASES: &[(&str, Kind, u64)] = &[("mixed", Kind::Mixed, 240), ("actions", Kind::Actions, 90)];
 
 fn scripts() -> Vec<PathBuf> {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
@@ -54,20 +55,22 @@ fn random_scripts_have_the_same_answers() {
         eprintln!("skipped: PostgreSQL 15 is not installed");
         return;
     };
-    let mut statements = 0;
-    for from in (0..CASES).step_by(60) {
-        let all = compare::cases(&cluster, SEED, from, 60.min(CASES - from)).expect("runs");
-        for (case, compared) in (from..).zip(all) {
-            statements += compared.steps.len();
-            if let Some(d) = &compared.difference {
-                let text = &compared.steps[d.step].text;
-                panic!(
-                    "{text};\n-- Planaria:\n{}-- PostgreSQL:\n{}-- cargo run -p planaria-differential -- --seed \
-                     {SEED} --from {case} --cases 1",
-                    d.planaria, d.postgres
-                );
+    for (name, kind, cases) in CASES {
+        let mut statements = 0;
+        for from in (0..*cases).step_by(60) {
+            let all = compare::cases(&cluster, *kind, SEED, from, 60.min(cases - from)).expect("runs");
+            for (case, compared) in (from..).zip(all) {
+                statements += compared.steps.len();
+                if let Some(d) = &compared.difference {
+                    let text = &compared.steps[d.step].text;
+                    panic!(
+                        "{text};\n-- Planaria:\n{}-- PostgreSQL:\n{}-- cargo run -p planaria-differential -- --kind \
+                         {name} --seed {SEED} --from {case} --cases 1",
+                        d.planaria, d.postgres
+                    );
+                }
             }
         }
+        assert!(statements as u64 > 15 * cases, "only {statements} statements of {name} were compared");
     }
-    assert!(statements > 5000, "only {statements} statements were compared");
 }

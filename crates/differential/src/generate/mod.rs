@@ -4,15 +4,41 @@
 //! that counts, errors that depend on which row is looked at first, sums of floats in any order, updates of
 //! unique columns row by row.
 
+mod actions;
 mod change;
 mod expression;
+mod nested;
 mod query;
 mod routine;
+mod volatile;
 
 use crate::rng::Rng;
 use crate::schema::{self, Table, Ty};
 use crate::tree::{Node, text};
 use routine::Routine;
+
+/// What a script is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Statements of all kinds, routines, transactions.
+    Mixed,
+    /// Referential actions.
+    Actions,
+    /// LATERAL, WITH, recursion, subqueries.
+    Nested,
+    /// How often volatile expressions are computed.
+    Volatile,
+}
+
+impl Kind {
+    /// All of them, by their names.
+    pub const ALL: &[(&str, Kind)] = &[
+        ("mixed", Kind::Mixed),
+        ("actions", Kind::Actions),
+        ("nested", Kind::Nested),
+        ("volatile", Kind::Volatile),
+    ];
+}
 
 /// A statement of a script.
 #[derive(Clone, Debug)]
@@ -39,6 +65,8 @@ pub struct Generator {
     /// Expressions may raise errors: where every row of a statement is computed whatever the plan.
     may_fail: bool,
     aliases: usize,
+    /// Subqueries may have aggregates of the query around them.
+    outer_aggregates: bool,
 }
 
 fn plain(node: Node) -> Statement {
@@ -46,11 +74,19 @@ fn plain(node: Node) -> Statement {
 }
 
 /// The script of a case.
-pub fn script(seed: u64, case: u64) -> Vec<Statement> {
-    let mut rng = Rng::new(seed, case);
+pub fn script(kind: Kind, seed: u64, case: u64) -> Vec<Statement> {
+    let rng = Rng::new(seed, case);
+    match kind {
+        Kind::Mixed => mixed(rng),
+        Kind::Actions => actions::script(rng),
+        Kind::Nested => nested::script(rng),
+        Kind::Volatile => volatile::script(rng),
+    }
+}
+
+fn mixed(mut rng: Rng) -> Vec<Statement> {
     let tables = schema::tables(&mut rng);
-    let mut g =
-        Generator { rng, tables, views: Vec::new(), routines: Vec::new(), may_fail: false, aliases: 0 };
+    let mut g = Generator::new(rng, tables);
     let mut all: Vec<Statement> = g.tables.iter().flat_map(|t| t.create.clone()).map(plain).collect();
     for _ in 0..g.rng.between(3, 7) {
         let insert = g.insert(true);
@@ -89,6 +125,18 @@ pub fn script(seed: u64, case: u64) -> Vec<Statement> {
 }
 
 impl Generator {
+    fn new(rng: Rng, tables: Vec<Table>) -> Generator {
+        Generator {
+            rng,
+            tables,
+            views: Vec::new(),
+            routines: Vec::new(),
+            may_fail: false,
+            aliases: 0,
+            outer_aggregates: false,
+        }
+    }
+
     fn statement(&mut self) -> Statement {
         match self.rng.below(100) {
             0..=44 => self.query(),
@@ -108,5 +156,23 @@ impl Generator {
     /// A table's columns, qualified.
     fn names(table: &Table, alias: &str) -> Vec<Name> {
         table.columns.iter().map(|c| Name { text: format!("{alias}.{}", c.name), ty: c.ty }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_same_script_again() {
+        for (name, kind) in Kind::ALL {
+            let render =
+                |case| -> Vec<String> { script(*kind, 7, case).iter().map(|s| s.node.render()).collect() };
+            for case in 0..50 {
+                let first = render(case);
+                assert_eq!(first, render(case), "{name} {case}");
+                assert!(first.len() > 8, "{name} {case}: {first:?}");
+            }
+        }
     }
 }

@@ -274,6 +274,10 @@ pub(super) fn check_reference(
     if references(&a.ty, &b.ty) {
         return Ok(());
     }
+    if (a.ty.class(), b.ty.class()) == (TypeClass::DateTime, TypeClass::DateTime) {
+        let what = format!("a foreign key of type {} that refers to a date is not supported", a.ty.base());
+        return Err(Error::unsupported(what, "make both columns dates"));
+    }
     let message = format!("foreign key constraint \"{name}\" cannot be implemented");
     let (of, to) = (a.ty.base(), b.ty.base());
     let detail =

@@ -6,6 +6,7 @@ use super::bound::{Bound, BoundKind, RelId};
 use super::names::Names;
 use planaria_base::{ColumnId, Datum, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{CheckTime, ForeignKey, Table};
+use planaria_ir::verify::comparable;
 use planaria_ir::{ErrorFields, Func, OpKind, Reg, RegKind};
 
 /// A row's values by column, where they are known.
@@ -155,7 +156,7 @@ impl<'c> Lowerer<'c> {
         let mut converted = Vec::with_capacity(values.len());
         for ((from, to), reg) in columns {
             let (from, to) = (&child.columns[from.index()].ty, &parent.columns[to.index()].ty);
-            converted.push(if from.class() == to.class() { *reg } else { self.exactly(*reg, &to.base()) });
+            converted.push(if comparable(from, to) { *reg } else { self.exactly(*reg, &to.base()) });
         }
         converted
     }

@@ -1,0 +1,27 @@
+CREATE TABLE p (id timestamp PRIMARY KEY, n integer)
+;
+CREATE TABLE c (d date REFERENCES p ON UPDATE CASCADE ON DELETE SET NULL, n integer)
+;
+CREATE TABLE later (d date REFERENCES p DEFERRABLE INITIALLY DEFERRED)
+;
+INSERT INTO p VALUES ('2024-01-01', 1), ('2024-01-02', 2), ('2024-01-03 12:00', 3)
+;
+INSERT INTO c VALUES ('2024-01-01', 1), (NULL, 2)
+;
+INSERT INTO c VALUES ('2024-01-03', 3)
+;
+INSERT INTO later VALUES ('2024-01-02')
+;
+INSERT INTO later VALUES ('2024-01-04')
+;
+UPDATE p SET id = id + interval '10 days' WHERE n = 1
+;
+SELECT * FROM c
+;
+UPDATE p SET id = id + interval '10 days' WHERE n = 2
+;
+DELETE FROM p WHERE n = 1
+;
+SELECT * FROM c
+;
+SELECT * FROM p
