@@ -262,7 +262,7 @@ impl<'p> Walk<'p> {
             OpKind::Push { coll, .. } | OpKind::MapPut { coll, .. } => {
                 *self.pushed.entry(*coll).or_default() += times;
             }
-            OpKind::Draw { input: Draw::TransactionTimestamp, .. } => {
+            OpKind::Draw { input: Draw::TransactionTimestamp | Draw::StatementTimestamp, .. } => {
                 let again = std::mem::replace(&mut self.draws_now, true);
                 self.cost.drawn_bytes += if again { 0.0 } else { value_bytes(&Type::Timestamp) };
             }

@@ -3,7 +3,7 @@
 use crate::format::{self, FileHeader, HEADER, Kind, checksum_at, damaged, pack, padding, u32_at, u64_at};
 use crate::notes::Notes;
 use crate::store;
-use planaria_base::{Epoch, Result, SequenceId, TableId};
+use planaria_base::{Epoch, Result, SequenceId, SequencePlace, TableId};
 use planaria_log::Device;
 
 const SECTION: usize = 32;
@@ -16,6 +16,7 @@ const TABLES: u32 = 3;
 const FILES: u32 = 4;
 const PARTS: u32 = 5;
 const NOTES: u32 = 6;
+const GENERATIONS: u32 = 7;
 
 /// Where a sequence stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +27,8 @@ pub struct SequenceMark {
     pub next: i64,
     /// Its last value was given.
     pub exhausted: bool,
+    /// Of the place it stands at; see [`planaria_base::SequencePlace`].
+    pub generation: u64,
 }
 
 /// What a table has.
@@ -106,12 +109,14 @@ impl Manifest {
 
     pub(crate) fn encode(&self) -> Vec<u8> {
         let notes = serde_json::to_vec(&self.notes).unwrap_or_default();
+        let set: Vec<SequenceMark> = self.sequences.iter().copied().filter(|s| s.generation > 0).collect();
         let sections = [
             (CATALOG, self.catalog.clone()),
             (
                 SEQUENCES,
                 numbers(&self.sequences, |s| [u64::from(s.id.0), u64::from(s.exhausted), s.next as u64]),
             ),
+            (GENERATIONS, numbers(&set, |s| [u64::from(s.id.0), s.generation])),
             (TABLES, numbers(&self.tables, |t| [u64::from(t.id.0), t.rows, t.hash])),
             (FILES, numbers(&self.files, |f| [f.size])),
             (
@@ -220,8 +225,16 @@ impl Manifest {
             SEQUENCES => {
                 self.sequences = items(raw, |[sequence, exhausted, next]: [u64; 3]| {
                     let exhausted = [false, true].get(usize::try_from(exhausted).ok()?).copied()?;
-                    Some(SequenceMark { id: SequenceId(id(sequence)?), next: next as i64, exhausted })
+                    let id = SequenceId(id(sequence)?);
+                    Some(SequenceMark { id, next: next as i64, exhausted, generation: 0 })
                 })?;
+            }
+            // Behind the sequences.
+            GENERATIONS => {
+                for (sequence, generation) in items(raw, |[s, g]: [u64; 2]| Some((id(s)?, g)))? {
+                    let mark = self.sequences.iter_mut().find(|mark| mark.id.0 == sequence)?;
+                    mark.generation = (generation <= SequencePlace::GENERATION_MAX).then_some(generation)?;
+                }
             }
             TABLES => {
                 self.tables = items(raw, |[table, rows, hash]: [u64; 3]| {

@@ -79,8 +79,8 @@ impl Source for Tables {
     }
     fn sequences(&self) -> Vec<SequenceMark> {
         vec![
-            SequenceMark { id: SequenceId(0), next: -7, exhausted: false },
-            SequenceMark { id: SequenceId(2), next: i64::MAX, exhausted: true },
+            SequenceMark { id: SequenceId(0), next: -7, exhausted: false, generation: 0 },
+            SequenceMark { id: SequenceId(2), next: i64::MAX, exhausted: true, generation: 300 },
         ]
     }
     fn tables(&self) -> Vec<SourceTable> {
@@ -337,32 +337,38 @@ fn what_changes_is_written_first_and_each_table_is_left_once() {
 }
 
 /// The directory of old files, one a format.
-fn golden() -> std::path::PathBuf {
-    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats/v1")
+fn golden(version: &str) -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats").join(version)
 }
 
 #[test]
-fn files_in_format_1_are_read() {
-    let device = DirectoryDevice::read_only(golden()).expect("old files");
-    let manifest = open(&device).expect("is whole").expect("is there");
-    let expected = source(1, 77);
-    assert_eq!((manifest.epoch, manifest.number, manifest.database), (Epoch(77), 1, DATABASE));
-    assert_eq!(manifest.sequences, expected.sequences());
-    assert_eq!(manifest.notes.began_micros, 815);
-    let tables = load_tables(&device, &manifest, 2).expect("loads");
-    assert_eq!(digest(&tables), digest(&expected.tables));
+fn files_in_every_format_are_read() {
+    for version in ["v1", "v2"] {
+        let device = DirectoryDevice::read_only(golden(version)).expect("old files");
+        let manifest = open(&device).expect("is whole").expect("is there");
+        let expected = source(1, 77);
+        assert_eq!((manifest.epoch, manifest.number, manifest.database), (Epoch(77), 1, DATABASE));
+        let mut sequences = expected.sequences();
+        if version == "v1" {
+            sequences.iter_mut().for_each(|mark| mark.generation = 0);
+        }
+        assert_eq!(manifest.sequences, sequences);
+        assert_eq!(manifest.notes.began_micros, 815);
+        let tables = load_tables(&device, &manifest, 2).expect("loads");
+        assert_eq!(digest(&tables), digest(&expected.tables));
+    }
 }
 
 /// Bytes that no version of the compressor decides: headers, and blocks stored as they are.
 #[test]
-fn format_1_is_written_as_it_was() {
+fn the_current_format_is_written_as_it_was() {
     if let Some(directory) = std::env::var_os("PLANARIA_WRITE_FORMATS") {
         let device = DirectoryDevice::open(directory).expect("a directory");
         let mut options = small(1);
         options.notes.began_micros = 815;
         write(&device, DATABASE, 1, source(1, 77), &options, &|_| Ok(())).expect("writes");
     }
-    let old = std::fs::read(golden().join("checkpoint-00000001-00.rows")).expect("old file");
+    let old = std::fs::read(golden("v2").join("checkpoint-00000001-00.rows")).expect("old file");
     let disk = SimDisk::new(1);
     write_one(&*disk.device(), 1, &source(1, 77), 1).expect("writes");
     let new = disk.content("checkpoint-00000001-00.rows").expect("is there");

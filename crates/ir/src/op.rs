@@ -55,6 +55,9 @@ pub struct SortKey {
 pub enum Draw {
     /// `now()`: microseconds since 2000-01-01 UTC, the same throughout the transaction.
     TransactionTimestamp,
+    /// `statement_timestamp()`: when the statement began that the client sent. Of a transaction that is one statement
+    /// the same as `now()`, and drawn with it.
+    StatementTimestamp,
     /// `clock_timestamp()`: anew at each call.
     ClockTimestamp,
     /// `random()`: a float8 in [0, 1).
@@ -78,7 +81,11 @@ impl Draw {
     pub fn is_stable(self) -> bool {
         matches!(
             self,
-            Draw::TransactionTimestamp | Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_)
+            Draw::TransactionTimestamp
+                | Draw::StatementTimestamp
+                | Draw::CurrentUser
+                | Draw::SessionUser
+                | Draw::Permitted(_)
         )
     }
     /// Whether it depends on who asks, which is not logged with a call.

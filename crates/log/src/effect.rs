@@ -17,7 +17,7 @@
 //! A scheme that does not care for the form asks for the [`RowChange`].
 
 use crate::{varint, words};
-use planaria_base::{Error, Result, SequenceId, SqlState, TableId};
+use planaria_base::{Error, Result, SequenceId, SequencePlace, SqlState, TableId};
 
 const INSERT: u8 = 1;
 const UPDATE: u8 = 2;
@@ -31,6 +31,7 @@ const PHYSICAL_DELETE: u8 = 9;
 const PATCH: u8 = 10;
 const DELETE_ROW: u8 = 11;
 const PART: u8 = 12;
+const PLACE: u8 = 13;
 
 /// One effect of a transaction that is logged by value.
 #[allow(missing_docs, reason = "the fields are what their names say")]
@@ -52,8 +53,8 @@ pub enum Effect {
     Patch { table: TableId, key: Vec<u8>, patch: Patch },
     /// A row that is gone: its encoded primary key and its before-image. Physiological.
     DeleteRow { table: TableId, key: Vec<u8>, row: Vec<u64> },
-    /// The state a sequence was left in, as `setval(sequence, last, called)` takes it.
-    Sequence { sequence: SequenceId, last: i64, called: bool },
+    /// A place that a sequence came to. The last of the newest generation holds, in whatever order they come.
+    Sequence { sequence: SequenceId, place: SequencePlace },
     /// All rows of a table are gone.
     Truncate { table: TableId },
     /// A change of the catalog, in the encoding of whoever made it.
@@ -312,11 +313,15 @@ impl EffectWriter<'_> {
         self.image(row);
     }
 
-    /// The state a sequence was left in.
-    pub fn sequence(&mut self, sequence: SequenceId, last: i64, called: bool) {
-        self.buf.push(SEQUENCE);
+    /// A place that a sequence came to.
+    pub fn sequence(&mut self, sequence: SequenceId, place: SequencePlace) {
+        let SequencePlace { generation, value, called } = place;
+        self.buf.push(if generation == 0 { SEQUENCE } else { PLACE });
         varint::put(self.buf, sequence.0 as u64);
-        varint::put(self.buf, varint::zigzag(last));
+        if generation > 0 {
+            varint::put(self.buf, generation);
+        }
+        varint::put(self.buf, varint::zigzag(value));
         self.buf.push(called as u8);
     }
 
@@ -419,9 +424,8 @@ impl<'a> RawEffect<'a> {
                 skip_run(&mut rest)?;
                 skip_image(&mut rest)?;
             }
-            SEQUENCE => {
-                varint::take(&mut rest)?;
-                rest = rest.get(1..)?;
+            SEQUENCE | PLACE => {
+                take_place(tag, &mut rest)?;
             }
             TRUNCATE | PART => {}
             _ => return None,
@@ -439,18 +443,16 @@ impl<'a> RawEffect<'a> {
     /// The table whose row it changes; `None` if it is not about a row.
     #[inline]
     pub fn table(&self) -> Option<TableId> {
-        (!matches!(self.tag, SEQUENCE | TRUNCATE | SCHEMA | PART)).then_some(TableId(self.id))
+        (!matches!(self.tag, SEQUENCE | PLACE | TRUNCATE | SCHEMA | PART)).then_some(TableId(self.id))
     }
 
-    /// The value a sequence was moved past; `None` if it is anything else, `setval` included.
-    pub fn advance(&self) -> Option<(SequenceId, i64)> {
-        if self.tag != SEQUENCE {
+    /// The place a sequence came to, if it is such an effect and may be taken in any order.
+    pub fn place(&self) -> Option<(SequenceId, SequencePlace)> {
+        if !matches!(self.tag, SEQUENCE | PLACE) {
             return None;
         }
-        match self.decode() {
-            Some(Effect::Sequence { sequence, last, called: true }) => Some((sequence, last)),
-            _ => None,
-        }
+        let place = take_place(self.tag, &mut { self.body })?;
+        (!place.is_in_commit_order()).then_some((SequenceId(self.id), place))
     }
 
     /// Whether the row was not there before.
@@ -604,11 +606,8 @@ pub(crate) fn decode_effects(mut bytes: &[u8]) -> Option<Vec<Effect>> {
                 let key = take_run(&mut bytes)?.to_vec();
                 Effect::DeleteRow { table, key, row: take_image(&mut bytes)? }
             }
-            SEQUENCE => {
-                let last = varint::unzigzag(varint::take(&mut bytes)?);
-                let (&called, rest) = bytes.split_first().filter(|(b, _)| **b <= 1)?;
-                bytes = rest;
-                Effect::Sequence { sequence: SequenceId(id), last, called: called == 1 }
+            SEQUENCE | PLACE => {
+                Effect::Sequence { sequence: SequenceId(id), place: take_place(tag, &mut bytes)? }
             }
             TRUNCATE => Effect::Truncate { table },
             SCHEMA => Effect::Schema(take_run(&mut bytes)?.to_vec()),
@@ -621,6 +620,18 @@ pub(crate) fn decode_effects(mut bytes: &[u8]) -> Option<Vec<Effect>> {
 
 pub(crate) fn take_id(bytes: &mut &[u8]) -> Option<u32> {
     u32::try_from(varint::take(bytes)?).ok()
+}
+
+/// A place of a sequence, after its number.
+fn take_place(tag: u8, bytes: &mut &[u8]) -> Option<SequencePlace> {
+    let generation = match tag {
+        PLACE => varint::take(bytes).filter(|g| (1..=SequencePlace::GENERATION_MAX).contains(g))?,
+        _ => 0,
+    };
+    let value = varint::unzigzag(varint::take(bytes)?);
+    let (&called, rest) = bytes.split_first().filter(|(b, _)| **b <= 1)?;
+    *bytes = rest;
+    Some(SequencePlace { generation, value, called: called == 1 })
 }
 
 /// Old and new location of an update.
@@ -683,7 +694,9 @@ mod tests {
         w.physical_delete(t, 32, b"key");
         w.patch(t, b"key", &row, &[1, 5, 2, 7]);
         w.delete_row(t, b"key", &row);
-        w.sequence(SequenceId(1), -5, true);
+        let places = [(0, true), (0, false), (3, true), (3, false)]
+            .map(|(generation, called)| SequencePlace { generation, value: -5, called });
+        places.iter().for_each(|place| w.sequence(SequenceId(1), *place));
         w.truncate(t);
         w.schema(b"create");
         let decoded = decode_effects(&buf).unwrap();
@@ -695,6 +708,11 @@ mod tests {
             assert_eq!(raw.change(&mut change), effect.logical());
             assert_eq!(raw.table(), effect.logical().map(|c| c.table()));
             assert_eq!(raw.is_patch(), matches!(effect, Effect::Patch { .. }));
+            let free = |(sequence, place): (SequenceId, SequencePlace)| {
+                assert_eq!(*effect, Effect::Sequence { sequence, place });
+                !place.is_in_commit_order()
+            };
+            assert!(raw.place().is_none_or(free));
             let locations = match *effect {
                 Effect::PhysicalInsert { new, .. } => Some((None, Some(new))),
                 Effect::PhysicalUpdate { old, new, .. } => Some((Some(old), Some(new))),

@@ -2,7 +2,7 @@
 
 use crate::effect::{Effect, Patch};
 use crate::record::{self, Call, Keeping, RawRecord, Record, RecordBody};
-use planaria_base::{CommitTs, Datum, Epoch, Numeric, ProcedureId, SequenceId, TableId};
+use planaria_base::{CommitTs, Datum, Epoch, Numeric, ProcedureId, SequenceId, SequencePlace, TableId};
 use proptest::prelude::*;
 
 fn datum() -> impl Strategy<Value = Datum> {
@@ -46,11 +46,12 @@ fn effect() -> impl Strategy<Value = Effect> {
             Effect::Patch { table, key, patch: Patch::between(&old, &new) }
         }),
         (table(), bytes(), row()).prop_map(|(table, key, row)| Effect::DeleteRow { table, key, row }),
-        (any::<u32>(), any::<i64>(), any::<bool>()).prop_map(|(s, last, called)| Effect::Sequence {
-            sequence: SequenceId(s),
-            last,
-            called
-        }),
+        (any::<u32>(), 0..=SequencePlace::GENERATION_MAX, any::<i64>(), any::<bool>()).prop_map(
+            |(s, generation, value, called)| Effect::Sequence {
+                sequence: SequenceId(s),
+                place: SequencePlace { generation, value, called },
+            }
+        ),
         table().prop_map(|table| Effect::Truncate { table }),
         bytes().prop_map(Effect::Schema),
         Just(Effect::Part),
@@ -89,7 +90,7 @@ fn put(buf: &mut Vec<u8>, record: &Record) {
                     Effect::PhysicalDelete { table, old, key } => w.physical_delete(*table, *old, key),
                     Effect::Patch { table, key, patch } => w.put_patch(*table, key, patch),
                     Effect::DeleteRow { table, key, row } => w.delete_row(*table, key, row),
-                    Effect::Sequence { sequence, last, called } => w.sequence(*sequence, *last, *called),
+                    Effect::Sequence { sequence, place } => w.sequence(*sequence, *place),
                     Effect::Truncate { table } => w.truncate(*table),
                     Effect::Schema(change) => w.schema(change),
                     Effect::Part => w.part(),

@@ -338,10 +338,10 @@ fn table<H: Header>(world: &World<H>, id: TableId) -> Result<&Table<H>> {
     world.tables.try_get(id).map(|table| &**table).ok_or_else(missing)
 }
 
-/// The table whose row an effect changes. A value drawn from a sequence is seen to here.
+/// The table whose row an effect changes. Where a sequence came to is seen to here.
 fn table_of<'w, H: Header>(world: &'w World<H>, effect: &RawEffect<'_>) -> Result<Option<&'w Table<H>>> {
-    if let Some((sequence, value)) = effect.advance() {
-        world.routines.observe_sequence(sequence, value);
+    if let Some((sequence, place)) = effect.place() {
+        world.routines.observe_sequence(sequence, place);
     }
     effect.table().map(|id| table(world, id)).transpose()
 }

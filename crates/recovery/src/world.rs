@@ -1,7 +1,7 @@
 //! The engine as replay sees it.
 
 use crate::{CompiledPlan, Progress};
-use planaria_base::{CommitTs, ProcedureId, Result, SequenceId, TableId};
+use planaria_base::{CommitTs, ProcedureId, Result, SequenceId, SequencePlace, TableId};
 use planaria_exec::{Code, Link};
 use planaria_ir::Program;
 use planaria_log::{Call, Effect};
@@ -58,8 +58,8 @@ pub trait Routines: Link + Send + Sync {
     fn compile(&self, program: &Program) -> Result<Code>;
     /// The row id in a row that the log has is not given again. Of tables without row ids nothing.
     fn observe_row(&self, table: TableId, row: &[u64]);
-    /// A value of a sequence that the log has is not given again. Order does not matter.
-    fn observe_sequence(&self, sequence: SequenceId, value: i64);
+    /// A sequence came to this place. Order does not matter.
+    fn observe_sequence(&self, sequence: SequenceId, place: SequencePlace);
     /// Its name, for people.
     fn table_name(&self, table: TableId) -> String;
 }

@@ -103,59 +103,84 @@ fn whoever_saw_rows_finds_the_mark_of_their_commit() {
     });
 }
 
-/// `planaria::engine::sequence`: values that are drawn at once where a cycle ends are different ones.
+/// `planaria::engine::sequence`: values that are drawn at once where a cycle ends, or another sets the sequence, are
+/// different ones of their generation.
 #[test]
 fn no_value_of_a_sequence_is_given_twice_in_a_cycle() {
     const LAST: i64 = 3;
     struct Sequence {
         next: AtomicI64,
         exhausted: AtomicBool,
+        version: AtomicU64,
         turning: Mutex<()>,
     }
     impl Sequence {
-        fn next(&self) -> i64 {
+        fn stand(&self, generation: u64, next: i64) {
+            self.version.store(generation * 2 + 1, Ordering::SeqCst);
+            self.next.store(next, Ordering::SeqCst);
+            self.exhausted.store(false, Ordering::SeqCst);
+            self.version.store(generation * 2, Ordering::SeqCst);
+        }
+        fn turn(&self) -> Option<(u64, i64)> {
+            let _turning = self.turning.lock().unwrap();
+            let generation = self.version.load(Ordering::SeqCst) / 2;
+            if self.exhausted.load(Ordering::SeqCst) {
+                self.stand(generation + 1, 1);
+                return None;
+            }
+            if self.next.load(Ordering::SeqCst) < LAST {
+                return None;
+            }
+            self.exhausted.store(true, Ordering::SeqCst);
+            Some((generation, LAST))
+        }
+        fn next(&self) -> (u64, i64) {
             loop {
+                let version = self.version.load(Ordering::SeqCst);
                 let value = self.next.load(Ordering::SeqCst);
-                if self.exhausted.load(Ordering::SeqCst) {
-                    let turning = self.turning.lock().unwrap();
-                    if self.exhausted.load(Ordering::SeqCst) {
-                        self.next.store(1, Ordering::SeqCst);
-                        self.exhausted.store(false, Ordering::SeqCst);
+                let plain = version % 2 == 0 && !self.exhausted.load(Ordering::SeqCst);
+                if value >= LAST || !plain {
+                    match self.turn() {
+                        Some(last) => return last,
+                        None => continue,
                     }
-                    drop(turning);
-                    continue;
                 }
-                if value < LAST {
-                    let weak = (Ordering::SeqCst, Ordering::SeqCst);
-                    if self.next.compare_exchange(value, value + 1, weak.0, weak.1).is_ok() {
-                        return value;
-                    }
-                } else {
-                    let _turning = self.turning.lock().unwrap();
-                    if self.next.load(Ordering::SeqCst) == value
-                        && !self.exhausted.swap(true, Ordering::SeqCst)
-                    {
-                        return value;
-                    }
+                let weak = (Ordering::SeqCst, Ordering::SeqCst);
+                if self.next.compare_exchange(value, value + 1, weak.0, weak.1).is_ok()
+                    && self.version.load(Ordering::SeqCst) == version
+                {
+                    return (version / 2, value);
                 }
             }
         }
+        fn set(&self, value: i64) {
+            let _turning = self.turning.lock().unwrap();
+            let generation = self.version.load(Ordering::SeqCst) / 2;
+            self.stand(generation + 1, value);
+        }
     }
-    model(3, || {
-        let sequence = Arc::new(Sequence {
-            next: AtomicI64::new(LAST - 1),
-            exhausted: AtomicBool::new(false),
-            turning: Mutex::new(()),
+    for sets in [false, true] {
+        model(if sets { 2 } else { 3 }, move || {
+            let sequence = Arc::new(Sequence {
+                next: AtomicI64::new(LAST - 1),
+                exhausted: AtomicBool::new(false),
+                version: AtomicU64::new(0),
+                turning: Mutex::new(()),
+            });
+            let other = {
+                let sequence = sequence.clone();
+                thread::spawn(move || [sequence.next(), sequence.next()])
+            };
+            let first = sequence.next();
+            if sets {
+                sequence.set(LAST - 1);
+            }
+            let mut values = vec![first, sequence.next()];
+            values.extend(other.join().unwrap());
+            values.sort_unstable();
+            assert!(values.windows(2).all(|two| two[0] != two[1]), "{values:?}");
         });
-        let other = {
-            let sequence = sequence.clone();
-            thread::spawn(move || [sequence.next(), sequence.next()])
-        };
-        let mut values = vec![sequence.next(), sequence.next()];
-        values.extend(other.join().unwrap());
-        values.sort_unstable();
-        assert_eq!(values, [1, 2, 2, 3], "two of this cycle, two of the next");
-    });
+    }
 }
 
 /// `planaria_recovery::clr_p`: the parts of a piece meet; the last to come runs it, and none of the others sleeps on.

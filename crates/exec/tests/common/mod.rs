@@ -131,7 +131,9 @@ pub struct TestHost {
 impl Host for TestHost {
     fn draw(&mut self, input: Draw) -> Result<Slot> {
         Ok(match input {
-            Draw::TransactionTimestamp | Draw::ClockTimestamp => Slot::Int(1_000_000),
+            Draw::TransactionTimestamp | Draw::StatementTimestamp | Draw::ClockTimestamp => {
+                Slot::Int(1_000_000)
+            }
             Draw::Random => Slot::Float(0.25),
             Draw::Uuid => Slot::Uuid([7; 16]),
             Draw::Kept => return Err(Error::internal("asked of kept()")),

@@ -498,13 +498,18 @@ impl Parser {
             "draw" => {
                 let input = match self.word()?.as_str() {
                     "now" => Draw::TransactionTimestamp,
+                    "statement" => Draw::StatementTimestamp,
                     "clock" => Draw::ClockTimestamp,
                     "random" => Draw::Random,
                     "uuid" => Draw::Uuid,
                     "user" => Draw::CurrentUser,
                     "session" => Draw::SessionUser,
                     "permitted" => Draw::Permitted(self.entity("n")?),
-                    _ => return self.fail("expected now, clock, random, uuid, user, session or permitted"),
+                    _ => {
+                        return self.fail(
+                            "expected now, statement, clock, random, uuid, user, session or permitted",
+                        );
+                    }
                 };
                 OpKind::Draw { dst, input }
             }

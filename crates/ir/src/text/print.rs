@@ -92,6 +92,7 @@ pub(super) fn level_text(level: Level) -> &'static str {
 pub(super) fn draw_text(draw: Draw) -> String {
     match draw {
         Draw::TransactionTimestamp => "now".to_owned(),
+        Draw::StatementTimestamp => "statement".to_owned(),
         Draw::ClockTimestamp => "clock".to_owned(),
         Draw::Random => "random".to_owned(),
         Draw::Uuid => "uuid".to_owned(),

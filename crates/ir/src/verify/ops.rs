@@ -213,7 +213,7 @@ impl Walk<'_> {
                 use crate::Draw::*;
                 let ty = self.value(*dst)?;
                 let fits = match input {
-                    TransactionTimestamp | ClockTimestamp => {
+                    TransactionTimestamp | StatementTimestamp | ClockTimestamp => {
                         matches!(ty, Type::Timestamp | Type::TimestampTz)
                     }
                     Random => *ty == Type::Float8,

@@ -1,11 +1,12 @@
 //! Logs of every format that was ever released can still be read, and the current format is written
 //! byte for byte as it is documented in `docs/formats/log.md`.
 //!
-//! `formats/v4` was made by `write_example` below, `formats/v3` by what it was before records had parts,
+//! `formats/v5` was made by `write_example` below, `formats/v4` by what it was before sequences had generations,
+//! `formats/v3` by what it was before records had parts,
 //! `formats/v2` before epochs had times, `formats/v1` before there were physical and physiological effects.
 
 use planaria_base::clock::CommitClock;
-use planaria_base::{Epoch, ProcedureId, SequenceId, TableId, WallClock};
+use planaria_base::{Epoch, ProcedureId, SequenceId, SequencePlace, TableId, WallClock};
 use planaria_log::{DirectoryDevice, LogReader, Options, PlannerVersion, Until, encode_effects};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -51,7 +52,8 @@ fn write_example(path: &Path) {
                 e.insert(TableId(1), &[1, u64::MAX, 0]);
                 e.update(TableId(300), &[0x1234, 7]);
                 e.delete(TableId(2), b"key");
-                e.sequence(SequenceId(9), -5, true);
+                e.sequence(SequenceId(9), SequencePlace::given(0, -5));
+                e.sequence(SequenceId(9), SequencePlace { generation: 200, value: 7, called: false });
                 e.truncate(TableId(3));
                 e.schema(&[0xee; 130]);
             });
@@ -109,13 +111,13 @@ fn the_current_format_is_written_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     write_example(dir.path());
     if std::env::var_os("PLANARIA_BLESS").is_some() {
-        std::fs::create_dir_all(golden("v4")).unwrap();
+        std::fs::create_dir_all(golden("v5")).unwrap();
         for (name, bytes) in files(dir.path()) {
-            std::fs::write(golden("v4").join(name), bytes).unwrap();
+            std::fs::write(golden("v5").join(name), bytes).unwrap();
         }
-        std::fs::write(golden("v4.txt"), text(dir.path())).unwrap();
+        std::fs::write(golden("v5.txt"), text(dir.path())).unwrap();
     }
-    assert!(files(dir.path()) == files(&golden("v4")), "the format changed: it needs a new version");
+    assert!(files(dir.path()) == files(&golden("v5")), "the format changed: it needs a new version");
 }
 
 fn copy_of(version: &str) -> tempfile::TempDir {
@@ -128,7 +130,7 @@ fn copy_of(version: &str) -> tempfile::TempDir {
 
 #[test]
 fn every_version_is_read() {
-    for version in ["v1", "v2", "v3", "v4"] {
+    for version in ["v1", "v2", "v3", "v4", "v5"] {
         let expected = std::fs::read_to_string(golden(&format!("{version}.txt"))).unwrap();
         assert_eq!(text(copy_of(version).path()), expected, "{version}");
     }
@@ -137,7 +139,7 @@ fn every_version_is_read() {
 #[test]
 fn epochs_have_times_from_version_3_on() {
     for (version, time) in
-        [("v2", None), ("v3", Some(815_000_000_000_000)), ("v4", Some(815_000_000_000_000))]
+        [("v2", None), ("v3", Some(815_000_000_000_000)), ("v5", Some(815_000_000_000_000))]
     {
         let dir = copy_of(version);
         let reader = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).unwrap();
@@ -180,9 +182,9 @@ fn a_log_of_version_1_is_gone_on_with() {
 #[test]
 fn a_later_version_is_refused_with_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
-    for (name, mut bytes) in files(&golden("v4")) {
+    for (name, mut bytes) in files(&golden("v5")) {
         if name == "manifest" {
-            bytes[12] = 5;
+            bytes[12] = 6;
             let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..8]), &bytes[12..]);
             bytes[8..12].copy_from_slice(&crc.to_le_bytes());
         }
@@ -190,6 +192,6 @@ fn a_later_version_is_refused_with_what_to_do() {
     }
     let error = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).err().unwrap();
     assert_eq!(error.sqlstate().as_str(), "0A000");
-    assert!(error.to_string().contains("has log format 5, this program reads formats 1 to 4"), "{error}");
+    assert!(error.to_string().contains("has log format 6, this program reads formats 1 to 5"), "{error}");
     assert!(error.fields().hint.is_some());
 }

@@ -3,6 +3,7 @@
 use super::reading::end_of;
 use super::schema_block::{Shared, key_of_another};
 use super::session::{Block, LogAs, SessionCore, not_serialized, schema_changed};
+use super::settings::Settings;
 use super::statement::done;
 use super::user::Identity;
 use crate::session::StatementResult;
@@ -18,6 +19,8 @@ pub(super) struct Mark<P: Protocol> {
     name: String,
     pub(super) at: At<P>,
     identity: Identity,
+    settings: Settings,
+    read_only: bool,
 }
 
 /// Where it goes back to.
@@ -81,7 +84,9 @@ impl<P: Protocol> SessionCore<P> {
                     None if self.changing.is_some() => self.savepoint_of_part()?,
                     None => At::Transaction(self.engine.protocol.savepoint(&mut self.txn)),
                 };
-                self.savepoints.push(Mark { name: name.clone(), at, identity: self.user.now });
+                let (identity, settings) = (self.user.now, self.settings.clone());
+                let read_only = self.read_only;
+                self.savepoints.push(Mark { name: name.clone(), at, identity, settings, read_only });
                 Ok(done("SAVEPOINT"))
             }
             Transaction::Release(name) => {
@@ -93,8 +98,11 @@ impl<P: Protocol> SessionCore<P> {
             Transaction::RollbackTo(name) => {
                 self.in_a_block("ROLLBACK TO SAVEPOINT")?;
                 let at = self.savepoint_at(name)?;
+                self.end_cursors_since(at);
                 self.release_to(at + 1);
-                let (at, identity) = (self.savepoints[at].at.clone(), self.savepoints[at].identity);
+                let mark = &self.savepoints[at];
+                (self.read_only, self.settings) = (mark.read_only, self.settings.back_to(&mark.settings));
+                let (at, identity) = (mark.at.clone(), mark.identity);
                 self.user.back_to(identity);
                 self.mirror_user();
                 // A transaction that cannot be serialized is not mended by going back.
@@ -148,6 +156,7 @@ impl<P: Protocol> SessionCore<P> {
 
     /// Releases the savepoints from number `len` on.
     fn release_to(&mut self, len: usize) {
+        self.cursors_belong_to(len);
         while self.savepoints.len() > len {
             if let Some(Mark { at: At::Transaction(savepoint), .. }) = self.savepoints.pop()
                 && self.reading.is_none()
@@ -169,6 +178,7 @@ impl<P: Protocol> SessionCore<P> {
 
     fn end_block(&mut self, committed: bool) {
         self.block = Block::None;
+        self.inputs.end_block();
         (self.doomed, self.reading, self.read_only) = (false, None, false);
         self.settings.end(committed);
         self.end_cursors(committed);
@@ -281,6 +291,7 @@ impl<P: Protocol> SessionCore<P> {
     pub(super) fn in_block(&mut self, mut f: impl FnMut(&mut Self) -> Result<(), Interrupt>) -> Result<()> {
         (self.used, self.pure) = (true, false);
         self.share.begin_statement();
+        self.inputs.begin_statement();
         if self.reading.is_some() {
             let outcome = self.in_snapshot(f).map_err(|interrupt| match interrupt {
                 Interrupt::Error(error) => error,
@@ -339,7 +350,9 @@ impl<P: Protocol> SessionCore<P> {
                 backoff.wait();
             }
         };
+        let base = self.changing.as_ref().map_or_else(|| snapshot.clone(), |block| block.base.clone());
+        let logged = self.log_sequences(&|sequence| base.shares_sequence(&snapshot, sequence));
         self.leave();
-        self.fail_block_on_error(outcome)
+        self.fail_block_on_error(outcome.and(logged))
     }
 }

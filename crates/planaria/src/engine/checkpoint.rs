@@ -14,7 +14,7 @@
 use super::Engine;
 use super::reading::OpenSnapshot;
 use super::replay::Teller;
-use super::sequence::SequenceState;
+use super::sequence::{SequenceState, Standing};
 use super::snapshot::Snapshot;
 use crate::options::{LoadedCheckpoint, Options};
 use crate::stats::{CheckpointReport, CheckpointStats};
@@ -104,8 +104,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Where sequences stand. Numbers that have been drawn since the epoch ended are in the log, too, or lost.
 fn sequence_marks<H: Header>(schema: &Snapshot<H>) -> Vec<SequenceMark> {
     let mark = |(i, state): (usize, &Option<Arc<SequenceState>>)| {
-        let (next, exhausted) = state.as_ref()?.position();
-        Some(SequenceMark { id: SequenceId(i as u32), next, exhausted })
+        let Standing { generation, next, exhausted } = state.as_ref()?.position();
+        Some(SequenceMark { id: SequenceId(i as u32), next, exhausted, generation })
     };
     schema.sequences.iter().enumerate().filter_map(mark).collect()
 }
@@ -406,7 +406,8 @@ impl<P: Protocol> Engine<P> {
         let state = |definition: &planaria_catalog::Sequence| {
             let state = SequenceState::new(definition.clone());
             if let Some(mark) = marks.iter().find(|mark| mark.id == definition.id) {
-                state.restore(mark.next, mark.exhausted);
+                let SequenceMark { next, exhausted, generation, .. } = *mark;
+                state.restore(Standing { generation, next, exhausted });
             }
             Arc::new(state)
         };

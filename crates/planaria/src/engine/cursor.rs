@@ -25,6 +25,8 @@ pub(crate) struct Cursor {
     hold: bool,
     /// The transaction that declared it is still open.
     fresh: bool,
+    /// Savepoints that were set when it was declared, and still are: going back to one of before ends it.
+    savepoints: usize,
     /// The memory of its rows.
     _kept: Kept,
 }
@@ -122,6 +124,7 @@ impl<P: Protocol> SessionCore<P> {
             forward_only: declare.scroll == Some(false),
             hold: declare.hold,
             fresh,
+            savepoints: self.savepoints.len(),
         };
         self.cursors.insert(declare.name.clone(), cursor);
         let mut result = done("DECLARE CURSOR");
@@ -166,6 +169,16 @@ impl<P: Protocol> SessionCore<P> {
         Ok(answer.rows.unwrap_or_else(Rows::empty))
     }
 
+    /// The transaction goes back to a savepoint, by its number.
+    pub(super) fn end_cursors_since(&mut self, savepoint: usize) {
+        self.cursors.retain(|_, c| !c.fresh || c.savepoints <= savepoint);
+    }
+
+    /// Savepoints from number `len` on are released.
+    pub(super) fn cursors_belong_to(&mut self, len: usize) {
+        self.cursors.values_mut().for_each(|c| c.savepoints = c.savepoints.min(len));
+    }
+
     /// The end of a transaction block.
     pub(super) fn end_cursors(&mut self, committed: bool) {
         self.cursors.retain(|_, c| c.hold && (committed || !c.fresh));
@@ -188,6 +201,7 @@ mod tests {
             at: 0,
             forward_only: false,
             hold: false,
+            savepoints: 0,
             fresh: true,
             _kept: Meter::new(0).keep_anyway(0),
         }

@@ -6,7 +6,7 @@
 use super::cancel::Cancel;
 use super::memory::{Meter, Share};
 use super::reading::read_only;
-use super::sequence::SessionSequences;
+use super::sequence::{self, SequenceEffect, SessionSequences};
 use super::settings::Settings;
 use super::snapshot::Snapshot;
 use super::statement::compile_dynamic;
@@ -17,7 +17,8 @@ use crate::sink::{RowRef, RowSink};
 use crate::system::{Facts, Vitals};
 use planaria_base::types::SystemType;
 use planaria_base::{
-    ColumnId, Datum, Error, ProcedureId, Result, RoleId, SequenceId, SqlState, SystemId, Type, WallClock,
+    ColumnId, Datum, Error, ProcedureId, Result, RoleId, SequenceId, SequencePlace, SqlState, SystemId, Type,
+    WallClock,
 };
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
@@ -45,6 +46,9 @@ pub(crate) struct Inputs {
     now: Option<i64>,
     /// The time of the transaction, drawn before recording began anew.
     kept_now: Option<i64>,
+    /// In a transaction block, when it began, and when its statement did.
+    block: Option<i64>,
+    statement: i64,
     random: u64,
     pub(crate) wall_clock: WallClock,
 }
@@ -63,7 +67,30 @@ impl Inputs {
 
     /// What `now()` says, if it has not been asked yet.
     fn transaction_time(&self) -> i64 {
-        self.kept_now.unwrap_or_else(|| self.wall_clock.micros())
+        self.kept_now.or(self.block).unwrap_or_else(|| self.wall_clock.micros())
+    }
+
+    /// Fixes what `now()` says, before time goes by that somebody could see.
+    fn settle_time(&mut self) {
+        if self.now.is_none() {
+            self.kept_now = Some(self.transaction_time());
+        }
+    }
+
+    /// A transaction block begins.
+    pub(super) fn begin_block(&mut self) {
+        self.statement = self.wall_clock.micros();
+        self.block = Some(self.statement);
+    }
+
+    /// A statement of a block begins.
+    pub(super) fn begin_statement(&mut self) {
+        self.statement = self.wall_clock.micros();
+    }
+
+    /// The block has ended.
+    pub(super) fn end_block(&mut self) {
+        self.block = None;
     }
 
     /// Forgets what was drawn, but for the time of the transaction: the same if drawn again.
@@ -79,22 +106,22 @@ impl Inputs {
         let datum = recorded.values.get(self.given);
         self.given += 1;
         Some(match (input, datum) {
-            (Draw::TransactionTimestamp | Draw::ClockTimestamp, Some(Datum::Int(n))) => Ok(Slot::Int(*n)),
+            (
+                Draw::TransactionTimestamp | Draw::StatementTimestamp | Draw::ClockTimestamp,
+                Some(Datum::Int(n)),
+            ) => Ok(Slot::Int(*n)),
             (Draw::Random, Some(Datum::Float(x))) => Ok(Slot::Float(*x)),
             (Draw::Uuid, Some(Datum::Uuid(u))) => Ok(Slot::Uuid(*u)),
             _ => Err(missing_input()),
         })
     }
 
-    /// The same for the value of a sequence.
-    fn replayed_value(&mut self) -> Option<Result<i64>> {
+    /// The same for the value of a sequence, with its place.
+    fn replayed_value(&mut self) -> Option<Result<SequencePlace>> {
         let recorded = self.recorded.as_ref()?;
         let datum = recorded.values.get(self.given);
         self.given += 1;
-        Some(match datum {
-            Some(Datum::Int(n)) => Ok(*n),
-            _ => Err(missing_input()),
-        })
+        Some(datum.and_then(SequencePlace::of_input).ok_or_else(missing_input))
     }
 
     /// Takes values that the program keeps: into `kept_heap` for the log, or, on replay, compares them
@@ -164,24 +191,6 @@ fn same(a: &Datum, b: &Datum) -> bool {
     }
 }
 
-/// What the transaction did to sequences, for the log of transactions logged by value.
-#[derive(Clone, Copy)]
-pub(crate) enum SequenceEffect {
-    /// A value was drawn.
-    Drawn(SequenceId, i64),
-    /// `setval`.
-    Set(SequenceId, i64, bool),
-}
-
-impl SequenceEffect {
-    /// Which one.
-    pub(crate) fn sequence(&self) -> SequenceId {
-        match *self {
-            SequenceEffect::Drawn(id, _) | SequenceEffect::Set(id, ..) => id,
-        }
-    }
-}
-
 /// See the module's head.
 pub(crate) struct SessionHost<'a, H: Header> {
     pub(crate) snapshot: &'a Snapshot<H>,
@@ -244,7 +253,7 @@ impl<H: Header> SessionHost<'_, H> {
             session: self.session,
             clients: self.clients.get(),
             started: self.started,
-            now: self.inputs.now.or(self.inputs.kept_now).unwrap_or_else(|| self.inputs.wall_clock.micros()),
+            now: self.inputs.now.unwrap_or_else(|| self.inputs.transaction_time()),
             vitals: self.vitals,
         }
     }
@@ -276,6 +285,12 @@ impl<H: Header> Host for SessionHost<'_, H> {
         if let Draw::Permitted(number) = input {
             return Ok(Slot::Bool(self.snapshot.is_permitted(self.role, number)));
         }
+        let input = match (input, self.inputs.block) {
+            // Nothing of a block is logged as a call.
+            (Draw::StatementTimestamp, Some(_)) => return Ok(Slot::Int(self.inputs.statement)),
+            (Draw::StatementTimestamp, None) => Draw::TransactionTimestamp,
+            (other, _) => other,
+        };
         if let (Draw::TransactionTimestamp, Some(now)) = (input, self.inputs.now) {
             return Ok(Slot::Int(now));
         }
@@ -283,7 +298,10 @@ impl<H: Header> Host for SessionHost<'_, H> {
             Some(value) => value?,
             None => match input {
                 Draw::TransactionTimestamp => Slot::Int(self.inputs.transaction_time()),
-                Draw::ClockTimestamp => Slot::Int(self.inputs.wall_clock.micros()),
+                Draw::ClockTimestamp => {
+                    self.inputs.settle_time();
+                    Slot::Int(self.inputs.wall_clock.micros())
+                }
                 // 53 bits: every float8 of the grid in [0, 1) once.
                 Draw::Random => Slot::Float((self.inputs.next_random() >> 11) as f64 / (1u64 << 53) as f64),
                 Draw::Uuid => {
@@ -295,7 +313,7 @@ impl<H: Header> Host for SessionHost<'_, H> {
                     Slot::Uuid(bytes)
                 }
                 Draw::Kept => return Err(Error::internal("kept values are for plan programs")),
-                Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_) => {
+                Draw::StatementTimestamp | Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_) => {
                     return Err(Error::internal("who runs a program is no input"));
                 }
             },
@@ -319,12 +337,12 @@ impl<H: Header> Host for SessionHost<'_, H> {
         if self.read_only {
             return Err(read_only("nextval()"));
         }
-        let value = match self.inputs.replayed_value() {
-            Some(value) => {
-                let value = value?;
-                self.sequence(sequence)?.observe(value);
-                self.sequences.remember(sequence, value);
-                value
+        let place = match self.inputs.replayed_value() {
+            Some(place) => {
+                let place = place?;
+                self.sequence(sequence)?.observe(place);
+                self.sequences.remember(sequence, place.value);
+                place
             }
             None => {
                 let state = self
@@ -333,21 +351,25 @@ impl<H: Header> Host for SessionHost<'_, H> {
                     .get(sequence.index())
                     .and_then(Option::as_deref)
                     .ok_or_else(|| Error::internal(format!("there is no sequence {sequence}")))?;
-                let value = self.sequences.next(sequence, state)?;
+                let place = self.sequences.next(sequence, state)?;
                 if !state.definition().hidden {
-                    self.effects.push(SequenceEffect::Drawn(sequence, value));
+                    sequence::note(self.effects, sequence, place);
                 }
-                value
+                place
             }
         };
-        self.inputs.drawn.push(Slot::Int(value));
-        Ok(value)
+        let value = Slot::Int(place.value);
+        self.inputs.drawn.push(match place.generation {
+            0 => value,
+            generation => self.kept_heap.array(&[value, Slot::Int(generation as i64)])?,
+        });
+        Ok(place.value)
     }
 
     fn current_value(&mut self, sequence: SequenceId) -> Result<i64> {
         // A call's answer must not depend on what the session did before it: the value is an input.
         let value = match self.inputs.replayed_value() {
-            Some(value) => value?,
+            Some(place) => place?.value,
             None => self.sequences.current(sequence, &self.sequence(sequence)?.definition().name)?,
         };
         self.inputs.drawn.push(Slot::Int(value));
@@ -358,9 +380,11 @@ impl<H: Header> Host for SessionHost<'_, H> {
         if self.read_only {
             return Err(read_only("setval()"));
         }
-        self.sequence(sequence)?.set(value, is_called)?;
-        self.sequences.remember(sequence, value);
-        self.effects.push(SequenceEffect::Set(sequence, value, is_called));
+        let place = self.sequence(sequence)?.set(value, is_called)?;
+        if is_called {
+            self.sequences.remember(sequence, value);
+        }
+        sequence::note(self.effects, sequence, place);
         Ok(())
     }
 
@@ -410,6 +434,7 @@ impl<H: Header> Host for SessionHost<'_, H> {
 
     fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot> {
         if question == Question::Sleep {
+            self.inputs.settle_time();
             (self.sleep)(args[0].float())?;
             return Ok(Slot::Null);
         }

@@ -102,7 +102,7 @@ pub(crate) use waiting::Sleeper;
 /// inputs than before: then logs with calls cannot be opened any more. Keeping goes up when a procedure may
 /// keep other values than before (`planaria_analysis::regrow`): then calls that kept some are replayed one
 /// by one, without what they kept.
-const PLANNER_VERSION: PlannerVersion = PlannerVersion::new(0, 3);
+const PLANNER_VERSION: PlannerVersion = PlannerVersion::new(1, 3);
 
 /// A call's target under one catalog version.
 pub(crate) struct Resolved {

@@ -307,6 +307,7 @@ impl<P: Protocol> SessionCore<P> {
         } else {
             self.begin_writing()?;
         }
+        self.inputs.begin_block();
         self.block = Block::Open;
         (self.read_only, self.used) = (read_only, false);
         self.settings.begin();

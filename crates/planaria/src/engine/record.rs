@@ -1,6 +1,6 @@
 //! Records: how a call, or what a transaction changed, is written to the log.
 
-use super::host::SequenceEffect;
+use super::sequence::SequenceEffect;
 use super::snapshot::Snapshot;
 use crate::options::LogKind;
 use planaria_base::IndexId;
@@ -8,7 +8,7 @@ use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_log::{EffectWriter, ValueWriter};
 use planaria_protocol::{Protocol, Write, WriteKind};
-use planaria_storage::{Header, KeyBuf};
+use planaria_storage::KeyBuf;
 
 /// An argument or input.
 #[inline]
@@ -34,25 +34,10 @@ pub(super) fn write_slot(w: &mut ValueWriter<'_>, slot: Slot, heap: &Heap) {
     }
 }
 
-/// Where the transaction left sequences. A drawn value is written as called (replay moves past it),
-/// a `setval` by the value that comes next (replay sets it).
-pub(super) fn write_sequences<H: Header>(
-    w: &mut EffectWriter<'_>,
-    effects: &[SequenceEffect],
-    snapshot: &Snapshot<H>,
-) {
-    for effect in effects {
-        match *effect {
-            SequenceEffect::Drawn(id, value) => w.sequence(id, value, true),
-            SequenceEffect::Set(id, value, false) => w.sequence(id, value, false),
-            SequenceEffect::Set(id, value, true) => {
-                let increment = snapshot.catalog.sequences[id.index()].as_ref().map_or(1, |s| s.increment);
-                match value.checked_add(increment) {
-                    Some(next) => w.sequence(id, next, false),
-                    None => w.sequence(id, value, true),
-                }
-            }
-        }
+/// Places that sequences came to.
+pub(super) fn write_sequences(w: &mut EffectWriter<'_>, effects: &[SequenceEffect]) {
+    for SequenceEffect { sequence, place } in effects {
+        w.sequence(*sequence, *place);
     }
 }
 

@@ -250,10 +250,10 @@ pub(super) fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effec
         if let Some(RowChange::Insert { table, row }) = effect.logical() {
             insert(snapshot.logged_table(table)?, row)?;
         }
-        if let Effect::Sequence { sequence, last, called } = effect
+        if let Effect::Sequence { sequence, place } = effect
             && let Some(Some(state)) = snapshot.sequences.get(sequence.index())
         {
-            if *called { state.observe(*last) } else { state.stand_at(*last) }
+            state.observe(*place);
         }
     }
     Ok(())

@@ -42,7 +42,7 @@ impl<P: Protocol> SessionCore<P> {
             }
             Work::RestartSequence(id, value) => {
                 if let Some(state) = draft.own_sequence(id) {
-                    state.set(value, false)?;
+                    state.restart(value);
                 }
             }
             Work::CreateSequence(_) | Work::DropSequence(_) | Work::Validate(_) | Work::Fill(..) => {}
@@ -143,7 +143,7 @@ impl<P: Protocol> SessionCore<P> {
         for sequence in gave.chain(hidden) {
             let next = drawn(&draft.catalog, sequence, row_id + 1);
             if let Some(state) = draft.own_sequence(sequence) {
-                state.restore(next, false);
+                state.restart(next);
             }
         }
         draft.tables.insert(Arc::new(new));

@@ -13,9 +13,9 @@
 //! ([`schema_block`](super::schema_block)).
 
 use super::gate::Exclusive;
-use super::host::SequenceEffect;
 use super::record;
 use super::rewrite::Draft;
+use super::sequence::SequenceEffect;
 use super::session::{Block, SessionCore};
 use super::snapshot::Snapshot;
 use super::statement::done;
@@ -129,6 +129,8 @@ impl<P: Protocol> SessionCore<P> {
         let done = count.and_then(|count| Ok((count, self.commit_change(&new, record.as_deref())?)));
         if done.is_err() {
             engine.protocol.abort(&mut self.txn, &new.tables);
+            // Where the log has failed, nothing comes after it.
+            let _ = self.log_sequences(&|sequence| old.shares_sequence(&new, sequence));
         }
         let (count, ts) = done?;
         engine.install(new);
@@ -237,7 +239,7 @@ impl<P: Protocol> SessionCore<P> {
             let ts = engine.clock.draw();
             commit.effects(ts, |w| {
                 w.schema(change);
-                record::write_sequences(w, effects, new);
+                record::write_sequences(w, effects);
             });
             engine.counters.committed(self.worker, log.newest());
             engine.protocol.abort(&mut self.txn, &new.tables);
@@ -246,7 +248,7 @@ impl<P: Protocol> SessionCore<P> {
         let append = |ts: CommitTs, txn: &P::Txn| {
             commit.effects(ts, |w| {
                 w.schema(change);
-                record::write_sequences(w, effects, new);
+                record::write_sequences(w, effects);
                 let form = record::RowForm::of(engine.log_kind);
                 record::write_rows(w, form, new, &engine.protocol, txn);
             });

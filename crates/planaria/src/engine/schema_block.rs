@@ -33,11 +33,11 @@
 use super::Engine;
 use super::block::{At, Mark};
 use super::deferred::KeyToCheck;
-use super::host::SequenceEffect;
 use super::memory::Kept;
 use super::record::{self, RowForm};
 use super::replay::put_in_place;
 use super::schema::{Change, Prepared};
+use super::sequence::SequenceEffect;
 use super::session::{SessionCore, not_serialized, schema_changed};
 use super::snapshot::Snapshot;
 use crate::LogKind;
@@ -53,7 +53,7 @@ use std::sync::Arc;
 /// What a block that changes the schema is in the midst of.
 pub(crate) struct SchemaBlock<P: Protocol> {
     /// The schema when the gate was closed.
-    base: Shared<P>,
+    pub(super) base: Shared<P>,
     parts: Vec<Part<P>>,
     /// The change that the part under way began with, for the log.
     schema: Option<Vec<u8>>,
@@ -114,7 +114,7 @@ impl<P: Protocol> Part<P> {
         if let Some(change) = &self.schema {
             w.schema(change);
         }
-        record::write_sequences(w, &self.sequences, &self.snapshot);
+        record::write_sequences(w, &self.sequences);
         w.encoded(&self.rows);
     }
 }
@@ -329,7 +329,7 @@ impl<P: Protocol> SessionCore<P> {
         let snapshot = self.snapshot.clone();
         self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
         let mut sequences = std::mem::take(&mut self.effects);
-        sequences.retain(|effect| target.shares_sequence(&snapshot, effect.sequence()));
+        sequences.retain(|effect| target.shares_sequence(&snapshot, effect.sequence));
         self.sequences.forget_runs();
         while let Some(block) = &mut self.changing
             && block.parts.len() > parts
@@ -337,7 +337,7 @@ impl<P: Protocol> SessionCore<P> {
             block.schema = None;
             let Some(mut part) = block.parts.pop() else { break };
             let kept = part.sequences.iter().copied();
-            let kept = kept.filter(|effect| target.shares_sequence(&part.snapshot, effect.sequence()));
+            let kept = kept.filter(|effect| target.shares_sequence(&part.snapshot, effect.sequence));
             sequences.splice(0..0, kept);
             part.undo.retain(|effect| {
                 let table = effect.logical().map(|change| change.table());
@@ -447,7 +447,7 @@ impl<P: Protocol> SessionCore<P> {
                 None if parts.is_empty() => w.part(),
                 None => {}
             }
-            record::write_sequences(w, effects, snapshot);
+            record::write_sequences(w, effects);
             record::write_rows(w, RowForm::of(engine.log_kind), snapshot, &engine.protocol, txn);
         };
         let commit = log.enter()?;

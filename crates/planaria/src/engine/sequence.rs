@@ -1,30 +1,49 @@
 //! Sequences at run time: numbers drawn outside any transaction, never given twice.
 //!
-//! A value drawn by a procedure is one of the call's logged inputs, so replay gives it again and
-//! moves the sequence past it; a transaction that is logged by values logs where its sequences
-//! stand. A number drawn by a transaction that then failed is lost, as in PostgreSQL.
+//! What is done to a sequence takes effect at once and stays, whatever becomes of the transaction that did it. Each
+//! number drawn, and each `setval`, is a [`SequencePlace`]: within a *generation* numbers go one way, and `setval` and
+//! a cycle that starts over begin a new one. The log has places, in whatever order transactions committed, and the last
+//! of the newest generation is where the sequence stands after replay. They come to the log
+//!
+//! 1. with a call, among its inputs, or with the rows of a transaction that is logged by values;
+//! 2. of a statement in a transaction block when the statement ends, so before anybody acts on its answer;
+//! 3. of a transaction that failed in a record of their own.
+//!
+//! What attempts drew that were begun anew is in no record: nobody has seen it. A number that was drawn while
+//! another session set the sequence is dropped, as nobody can say to which generation it belongs.
 //!
 //! Row ids of tables without a primary key come from hidden sequences, of which each session draws
 //! a run of [`RUN`] at a time: nobody sees them, so they need not be dense, and cores need not
-//! share the counter's cache line at every insert.
+//! share the counter's cache line at every insert. They are never set: they have one generation.
 
-use planaria_base::sync::Mutex;
-use planaria_base::{Error, Result, SequenceId, SqlState};
+use planaria_base::sync::{Mutex, MutexGuard};
+use planaria_base::{Error, Result, SequenceId, SequencePlace, SqlState};
 use planaria_catalog::Sequence;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 /// Row ids a session draws at a time.
 pub(crate) const RUN: i64 = 256;
 
+/// What comes next in a generation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Standing {
+    pub(crate) generation: u64,
+    /// The next value, unless `exhausted`: then the last one.
+    pub(crate) next: i64,
+    /// The last value was given and there is none after it.
+    pub(crate) exhausted: bool,
+}
+
 /// A sequence's state.
 #[repr(align(128))]
 pub(crate) struct SequenceState {
-    /// The next value, unless `exhausted`.
+    /// See [`Standing`].
     next: AtomicI64,
-    /// The last value was given and there is none after it.
     exhausted: AtomicBool,
+    /// Twice the generation; odd while a new one begins, when `next` belongs to neither.
+    version: AtomicU64,
     definition: Sequence,
-    /// Taken where the last value is given and where a cycle begins.
+    /// Taken by whoever does anything but draw a value that another follows.
     turning: Mutex<()>,
 }
 
@@ -33,6 +52,7 @@ impl SequenceState {
         SequenceState {
             next: AtomicI64::new(definition.start),
             exhausted: AtomicBool::new(false),
+            version: AtomicU64::new(0),
             definition,
             turning: Mutex::new(()),
         }
@@ -45,67 +65,64 @@ impl SequenceState {
 
     /// The value given last; `None` before the first.
     pub(crate) fn last_value(&self) -> Option<i64> {
-        let next = self.next.load(Ordering::SeqCst);
-        if self.exhausted.load(Ordering::SeqCst) {
+        let Standing { next, exhausted, .. } = self.position();
+        if exhausted {
             return Some(next);
         }
         (next != self.definition.start).then(|| next.wrapping_sub(self.definition.increment))
     }
 
-    /// A copy under a changed definition, going on where this one stands.
+    /// A copy under a changed definition, going on behind the value that this one gave last.
     pub(crate) fn redefined(&self, definition: Sequence) -> SequenceState {
         let state = SequenceState::new(definition);
-        state.next.store(self.next.load(Ordering::SeqCst), Ordering::SeqCst);
-        state.exhausted.store(self.exhausted.load(Ordering::SeqCst), Ordering::SeqCst);
+        let old = self.position();
+        let other = old.exhausted || state.definition.increment != self.definition.increment;
+        state.restore(match self.last_value().filter(|_| other) {
+            Some(last) => state.after(old.generation, last, true),
+            None => old,
+        });
         state
     }
 
     /// The next value; 2200H at the end.
-    pub(crate) fn next(&self) -> Result<i64> {
+    pub(crate) fn next(&self) -> Result<SequencePlace> {
         loop {
+            let version = self.version.load(Ordering::SeqCst);
             let value = self.next.load(Ordering::SeqCst);
-            if self.exhausted.load(Ordering::SeqCst) {
-                return self.wrap_around();
-            }
-            let after = value.checked_add(self.definition.increment).filter(|a| self.within(*a));
-            match after {
-                Some(after) => {
-                    if self
-                        .next
-                        .compare_exchange_weak(value, after, Ordering::SeqCst, Ordering::SeqCst)
-                        .is_ok()
-                    {
-                        return Ok(value);
-                    }
+            let plain = version.is_multiple_of(2) && !self.exhausted.load(Ordering::SeqCst);
+            let Some(after) = self.following(value).filter(|_| plain) else {
+                match self.turn()? {
+                    Some(last) => return Ok(last),
+                    None => continue,
                 }
-                None => {
-                    let _turning = self.turning.lock();
-                    if self.next.load(Ordering::SeqCst) == value
-                        && !self.exhausted.swap(true, Ordering::SeqCst)
-                    {
-                        return Ok(value);
-                    }
-                }
+            };
+            let (weak, here) = (Ordering::SeqCst, &self.next);
+            if here.compare_exchange_weak(value, after, weak, weak).is_ok()
+                && self.version.load(Ordering::SeqCst) == version
+            {
+                return Ok(SequencePlace::given(version / 2, value));
             }
         }
     }
 
-    fn within(&self, value: i64) -> bool {
-        self.definition.min <= value && value <= self.definition.max
-    }
-
-    fn wrap_around(&self) -> Result<i64> {
+    /// Gives the last value, or begins the next cycle, if it still is at its end.
+    #[cold]
+    fn turn(&self) -> Result<Option<SequencePlace>> {
+        let turning = self.turning.lock();
+        let Standing { generation, next, exhausted } = self.standing(&turning);
         let definition = &self.definition;
+        if !exhausted {
+            if self.following(next).is_some() {
+                return Ok(None);
+            }
+            self.exhausted.store(true, Ordering::SeqCst);
+            return Ok(Some(SequencePlace::given(generation, next)));
+        }
         let ascending = definition.increment > 0;
         if definition.cycle {
-            let turning = self.turning.lock();
-            if self.exhausted.load(Ordering::SeqCst) {
-                let first = if ascending { definition.min } else { definition.max };
-                self.next.store(first, Ordering::SeqCst);
-                self.exhausted.store(false, Ordering::SeqCst);
-            }
-            drop(turning);
-            return self.next();
+            let first = if ascending { definition.min } else { definition.max };
+            self.stand(&turning, Standing { generation: generation + 1, next: first, exhausted: false });
+            return Ok(None);
         }
         let (which, end) = if ascending { ("maximum", definition.max) } else { ("minimum", definition.min) };
         Err(Error::new(
@@ -114,32 +131,60 @@ impl SequenceState {
         ))
     }
 
+    /// The value after this one, if there is one before the end.
+    #[inline]
+    fn following(&self, value: i64) -> Option<i64> {
+        let Sequence { increment, min, max, .. } = self.definition;
+        value.checked_add(increment).filter(|after| min <= *after && *after <= max)
+    }
+
+    /// Where a sequence stands that gave this value last, or gives it next.
+    fn after(&self, generation: u64, value: i64, called: bool) -> Standing {
+        match self.following(value).filter(|_| called) {
+            Some(next) => Standing { generation, next, exhausted: false },
+            None => Standing { generation, next: value, exhausted: called },
+        }
+    }
+
     /// The first of `RUN` values for row ids.
     pub(crate) fn next_run(&self) -> i64 {
         self.next.fetch_add(RUN, Ordering::SeqCst)
     }
 
-    /// `next` is the next value according to the log; behind the last one (where `setval` put it there), none is
-    /// left.
-    pub(crate) fn stand_at(&self, next: i64) {
-        self.restore(next, !self.within(next));
-    }
-
-    /// A value was given before the crash: never give it again.
-    pub(crate) fn observe(&self, value: i64) {
-        match value.checked_add(self.definition.increment).filter(|after| self.within(*after)) {
-            Some(after) if self.definition.increment > 0 => {
-                self.next.fetch_max(after, Ordering::SeqCst);
-            }
-            Some(after) => {
-                self.next.fetch_min(after, Ordering::SeqCst);
-            }
-            None => self.exhausted.store(true, Ordering::SeqCst),
+    /// The sequence came to this place, says the log: it does not go back behind it.
+    pub(crate) fn observe(&self, place: SequencePlace) {
+        let SequencePlace { generation, value, called } = place;
+        if self.definition.hidden {
+            self.next.fetch_max(value.saturating_add(1), Ordering::SeqCst);
+            return;
+        }
+        let turning = self.turning.lock();
+        let old = self.standing(&turning);
+        if place.is_in_commit_order() {
+            // Behind the last value none is left.
+            let exhausted = value < self.definition.min || value > self.definition.max;
+            self.stand(&turning, Standing { next: value, exhausted, ..old });
+            return;
+        }
+        let new = self.after(generation, value, called);
+        if self.is_later(new, old) {
+            self.stand(&turning, new);
         }
     }
 
-    /// `setval(sequence, value, is_called)`; 22003 outside its bounds.
-    pub(crate) fn set(&self, value: i64, is_called: bool) -> Result<()> {
+    fn is_later(&self, one: Standing, other: Standing) -> bool {
+        if one.generation != other.generation {
+            return one.generation > other.generation;
+        }
+        let ends = (one.exhausted, other.exhausted);
+        match self.definition.increment > 0 {
+            true => (one.next, ends.0) > (other.next, ends.1),
+            false => (other.next, ends.0) > (one.next, ends.1),
+        }
+    }
+
+    /// `setval(sequence, value, is_called)`: a new generation; 22003 outside its bounds.
+    pub(crate) fn set(&self, value: i64, called: bool) -> Result<SequencePlace> {
         let definition = &self.definition;
         if value < definition.min || value > definition.max {
             return Err(Error::new(
@@ -150,22 +195,58 @@ impl SequenceState {
                 ),
             ));
         }
-        let after = value.checked_add(self.definition.increment);
-        let exhausted = is_called && !after.is_some_and(|a| definition.min <= a && a <= definition.max);
-        self.next.store(if is_called { after.unwrap_or(value) } else { value }, Ordering::SeqCst);
-        self.exhausted.store(exhausted, Ordering::SeqCst);
-        Ok(())
+        let turning = self.turning.lock();
+        let generation = self.standing(&turning).generation + 1;
+        self.stand(&turning, self.after(generation, value, called));
+        Ok(SequencePlace { generation, value, called })
     }
 
-    /// Where it stands, as [`SequenceState::restore`] takes it: the next value, and whether the last was given.
-    pub(crate) fn position(&self) -> (i64, bool) {
-        (self.next.load(Ordering::SeqCst), self.exhausted.load(Ordering::SeqCst))
+    /// Where it stands.
+    pub(crate) fn position(&self) -> Standing {
+        self.standing(&self.turning.lock())
     }
 
-    /// Puts it where a rewrite left it.
-    pub(crate) fn restore(&self, next: i64, exhausted: bool) {
-        self.next.store(next, Ordering::SeqCst);
-        self.exhausted.store(exhausted, Ordering::SeqCst);
+    /// Puts it there; `next` of another generation than this one's only while nobody draws.
+    pub(crate) fn restore(&self, standing: Standing) {
+        self.stand(&self.turning.lock(), standing);
+    }
+
+    /// `value` is next, in a schema that is being made: nobody draws.
+    pub(crate) fn restart(&self, value: i64) {
+        let turning = self.turning.lock();
+        let old = self.standing(&turning);
+        self.stand(&turning, Standing { next: value, exhausted: false, ..old });
+    }
+
+    fn standing(&self, _turning: &MutexGuard<'_, ()>) -> Standing {
+        Standing {
+            generation: self.version.load(Ordering::SeqCst) / 2,
+            next: self.next.load(Ordering::SeqCst),
+            exhausted: self.exhausted.load(Ordering::SeqCst),
+        }
+    }
+
+    /// Whoever draws meanwhile sees that the version is another one, and draws again.
+    fn stand(&self, _turning: &MutexGuard<'_, ()>, standing: Standing) {
+        self.version.store(standing.generation * 2 + 1, Ordering::SeqCst);
+        self.next.store(standing.next, Ordering::SeqCst);
+        self.exhausted.store(standing.exhausted, Ordering::SeqCst);
+        self.version.store(standing.generation * 2, Ordering::SeqCst);
+    }
+}
+
+/// A place that a statement brought a sequence to.
+#[derive(Clone, Copy)]
+pub(crate) struct SequenceEffect {
+    pub(crate) sequence: SequenceId,
+    pub(crate) place: SequencePlace,
+}
+
+/// Notes a place; of each sequence the last is enough.
+pub(crate) fn note(effects: &mut Vec<SequenceEffect>, sequence: SequenceId, place: SequencePlace) {
+    match effects.iter_mut().find(|effect| effect.sequence == sequence) {
+        Some(effect) => effect.place = place,
+        None => effects.push(SequenceEffect { sequence, place }),
     }
 }
 
@@ -179,7 +260,7 @@ pub(crate) struct SessionSequences {
 impl SessionSequences {
     /// The next value for this session.
     #[inline]
-    pub(crate) fn next(&mut self, id: SequenceId, state: &SequenceState) -> Result<i64> {
+    pub(crate) fn next(&mut self, id: SequenceId, state: &SequenceState) -> Result<SequencePlace> {
         if state.definition.hidden {
             if self.runs.len() <= id.index() {
                 self.runs.resize(id.index() + 1, (0, 0));
@@ -190,11 +271,11 @@ impl SessionSequences {
                 *run = (first, first + RUN);
             }
             run.0 += 1;
-            return Ok(run.0 - 1);
+            return Ok(SequencePlace::given(0, run.0 - 1));
         }
-        let value = state.next()?;
-        self.remember(id, value);
-        Ok(value)
+        let place = state.next()?;
+        self.remember(id, place.value);
+        Ok(place)
     }
 
     /// `currval` answers this value from now on.
@@ -236,56 +317,4 @@ impl SessionSequences {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sequence(start: i64, increment: i64, min: i64, max: i64, cycle: bool) -> SequenceState {
-        SequenceState::new(Sequence {
-            id: SequenceId(0),
-            name: "s".into(),
-            start,
-            increment,
-            min,
-            max,
-            cycle,
-            owner: None,
-            hidden: false,
-            rights: planaria_catalog::Rights::default(),
-            comment: None,
-        })
-    }
-
-    #[test]
-    fn a_sequence_ends_at_its_maximum() {
-        let s = sequence(1, 2, 1, 4, false);
-        assert_eq!((s.next(), s.next()), (Ok(1), Ok(3)));
-        let error = s.next().expect_err("the end");
-        assert_eq!(error.sqlstate(), SqlState::SEQUENCE_GENERATOR_LIMIT_EXCEEDED);
-        assert_eq!(error.message(), "nextval: reached maximum value of sequence \"s\" (4)");
-    }
-
-    #[test]
-    fn a_cycling_sequence_starts_over() {
-        let s = sequence(3, 1, 1, 4, true);
-        let drawn: Vec<_> = (0..4).map(|_| s.next().expect("cycles")).collect();
-        assert_eq!(drawn, [3, 4, 1, 2]);
-    }
-
-    #[test]
-    fn observed_values_are_not_given_again() {
-        let s = sequence(1, 1, 1, i64::MAX, false);
-        s.observe(10);
-        s.observe(4);
-        assert_eq!(s.next(), Ok(11));
-    }
-
-    #[test]
-    fn setval_says_where_to_go_on() {
-        let s = sequence(1, 1, 1, 100, false);
-        s.set(42, true).expect("within");
-        assert_eq!(s.next(), Ok(43));
-        s.set(42, false).expect("within");
-        assert_eq!(s.next(), Ok(42));
-        assert_eq!(s.set(101, true).expect_err("outside").sqlstate().as_str(), "22003");
-    }
-}
+mod tests;

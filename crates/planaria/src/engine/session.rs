@@ -11,11 +11,11 @@
 //!    often or takes long, goes on in a [snapshot](super::reading).
 
 use super::cancel::Cancel;
-use super::host::{Inputs, SequenceEffect, SessionHost};
+use super::host::{Inputs, SessionHost};
 use super::memory::Share;
 use super::reading::{Reading, TRIES};
 use super::record::RowForm;
-use super::sequence::SessionSequences;
+use super::sequence::{SequenceEffect, SessionSequences};
 use super::settings::Settings;
 use super::snapshot::Snapshot;
 use super::user::User;
@@ -28,7 +28,7 @@ use crate::session::Notice;
 use crate::sink::{RowRef, RowSink};
 use crate::ticket::{SessionLog, Ticket};
 use planaria_base::limits::ATTEMPTS_MAX;
-use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, SqlState, Type, WorkerId};
+use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, SequenceId, SqlState, Type, WorkerId};
 use planaria_catalog::reg;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
@@ -215,6 +215,7 @@ impl<P: Protocol> SessionCore<P> {
         body: &mut dyn FnMut(&mut Self, &Snapshot<P::Header>) -> Result<LogAs, Interrupt>,
     ) -> Result<(CommitTs, bool)> {
         let outcome = self.transact_often(body);
+        self.settings.end_statement(outcome.is_ok());
         self.share.end_transaction(&self.engine.meter);
         outcome
     }
@@ -252,7 +253,11 @@ impl<P: Protocol> SessionCore<P> {
                 Err(Interrupt::Conflict(cause)) if cause.is_retryable() => {
                     self.engine.protocol.retry(&mut self.txn, &snapshot.tables);
                 }
-                Err(_) => self.engine.protocol.abort(&mut self.txn, &snapshot.tables),
+                Err(_) => {
+                    self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+                    // Where the log has failed, nothing comes after it.
+                    let _ = self.log_sequences(&|_| true);
+                }
             }
             self.leave();
             match outcome {
@@ -265,6 +270,7 @@ impl<P: Protocol> SessionCore<P> {
                 Err(Interrupt::Conflict(cause)) => {
                     self.engine.counters.abort(self.worker, cause);
                     self.notices.clear();
+                    self.settings.end_statement(false);
                     if cause == Conflict::Long || self.pure && attempt >= TRIES && P::CONCURRENT {
                         return self.transact_in_snapshot(body);
                     }
@@ -301,6 +307,7 @@ impl<P: Protocol> SessionCore<P> {
         self.pure = false;
         self.begin();
         let outcome = body(self);
+        self.settings.end_statement(outcome.is_ok());
         self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
         match outcome {
             Ok(()) => {
@@ -575,7 +582,7 @@ impl<P: Protocol> SessionCore<P> {
                     }
                 }
                 LogAs::Values => commit.effects(ts, |w| {
-                    record::write_sequences(w, effects, snapshot);
+                    record::write_sequences(w, effects);
                     let form = RowForm::of(engine.log_kind);
                     record::write_rows(w, form, snapshot, &engine.protocol, txn);
                 }),
@@ -586,6 +593,23 @@ impl<P: Protocol> SessionCore<P> {
         let ts = outcome?;
         self.last_commit = Some((ts, !read_only));
         Ok((drawn.get().unwrap_or(ts), true))
+    }
+
+    /// Logs where the statement brought sequences, whatever becomes of its transaction, inside the gate: no change
+    /// of the schema comes between. Those that are not `known` so are of a schema that is not committed, and are
+    /// logged with it.
+    pub(super) fn log_sequences(&mut self, known: &dyn Fn(SequenceId) -> bool) -> Result<()> {
+        if self.effects.is_empty() {
+            return Ok(());
+        }
+        let (shared, own): (Vec<_>, _) = self.effects.drain(..).partition(|effect| known(effect.sequence));
+        self.effects = own;
+        let Some(log) = self.log.as_mut().filter(|_| !shared.is_empty()) else { return Ok(()) };
+        let commit = log.enter()?;
+        self.engine.counters.committing(self.worker);
+        let epoch = commit.effects(self.engine.clock.draw(), |w| record::write_sequences(w, &shared));
+        self.engine.counters.committed(self.worker, epoch);
+        Ok(())
     }
 
     /// The ticket of a commit.

@@ -120,6 +120,8 @@ pub(crate) struct Settings {
     before: Option<BTreeMap<String, String>>,
     /// As they will be when it has committed.
     after: Option<BTreeMap<String, String>>,
+    /// The transaction is a statement that set something itself.
+    of_statement: bool,
     /// Counts changes.
     changes: u64,
 }
@@ -263,7 +265,10 @@ impl Settings {
         let lower = name.to_ascii_lowercase();
         match (self.values.get(&lower), find(&lower)) {
             (Some(value), _) => Ok(value),
-            (None, Some(setting)) if setting.name == "transaction_read_only" && self.before.is_none() => {
+            (None, Some(setting))
+                if setting.name == "transaction_read_only"
+                    && (self.before.is_none() || self.of_statement) =>
+            {
                 self.get("default_transaction_read_only")
             }
             (None, Some(setting)) => Ok(setting.default),
@@ -318,6 +323,34 @@ impl Settings {
         self.changes += 1;
     }
 
+    /// `set_config()`: in a statement that is a transaction of its own it holds until the end of that, if `local`, and
+    /// is undone with it.
+    pub(crate) fn set_by_function(
+        &mut self,
+        name: &str,
+        value: Option<&[String]>,
+        local: bool,
+    ) -> Result<()> {
+        if self.before.is_none() {
+            self.begin();
+            self.of_statement = true;
+        }
+        self.set(name, value, local)
+    }
+
+    /// The end, or the end of an attempt, of a statement that is a transaction of its own.
+    #[inline]
+    pub(crate) fn end_statement(&mut self, committed: bool) {
+        if self.of_statement {
+            self.end(committed);
+        }
+    }
+
+    /// What they were at a savepoint, whose settings are given.
+    pub(crate) fn back_to(&self, savepoint: &Settings) -> Settings {
+        Settings { changes: self.changes + 1, ..savepoint.clone() }
+    }
+
     /// A transaction block begins.
     pub(crate) fn begin(&mut self) {
         self.before = Some(self.values.clone());
@@ -326,6 +359,7 @@ impl Settings {
 
     /// It ends. What SET LOCAL set is over; rolled back, everything it set is.
     pub(crate) fn end(&mut self, committed: bool) {
+        self.of_statement = false;
         let (before, after) = (self.before.take(), self.after.take());
         if let Some(values) = if committed { after } else { before }
             && values != self.values

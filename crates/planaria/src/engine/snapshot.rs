@@ -13,7 +13,7 @@ use crate::system::{Amount, Stock};
 use planaria_analysis::logging::{self, Logging};
 use planaria_analysis::regrow::Facts;
 use planaria_base::sync::OnceLock;
-use planaria_base::{ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, TableId};
+use planaria_base::{ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, SequencePlace, TableId};
 use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Procedure};
 use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta};
 use planaria_ir::{OpKind, Program};
@@ -246,7 +246,8 @@ impl<H: Header> Snapshot<H> {
             columns.last()
             && let Some(Some(state)) = self.sequences.get(sequence.index())
         {
-            state.observe(self.tables.get(table).layout().int(row, ColumnId::from(columns.len() - 1)));
+            let row_id = self.tables.get(table).layout().int(row, ColumnId::from(columns.len() - 1));
+            state.observe(SequencePlace::given(0, row_id));
         }
     }
 
@@ -379,9 +380,9 @@ impl<H: Header> Routines for Snapshot<H> {
     fn observe_row(&self, table: TableId, row: &[u64]) {
         self.observe_row_id(table, row);
     }
-    fn observe_sequence(&self, sequence: SequenceId, value: i64) {
+    fn observe_sequence(&self, sequence: SequenceId, place: SequencePlace) {
         if let Some(Some(state)) = self.sequences.get(sequence.index()) {
-            state.observe(value);
+            state.observe(place);
         }
     }
     fn table_name(&self, table: TableId) -> String {

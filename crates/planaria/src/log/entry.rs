@@ -498,8 +498,9 @@ impl Names {
             Effect::DeleteRow { key, row, .. } => {
                 (change.key, change.before) = (key_fields(names, key), row_fields(names, row));
             }
-            Effect::Sequence { last, called, .. } => {
-                change.text = Some(format!("{} {last}", if *called { "has given" } else { "gives next" }));
+            Effect::Sequence { place, .. } => {
+                let did = if place.called { "has given" } else { "gives next" };
+                change.text = Some(format!("{did} {}", place.value));
             }
             Effect::Truncate { .. } | Effect::Part => {}
             Effect::Schema(text) => {

@@ -182,7 +182,7 @@ pub(crate) fn answer(
                 Slot::Null => None,
                 slot => Some(vec![read(heap, slot)]),
             };
-            facts.settings.set(&name, value.as_deref(), args[2].is_true())?;
+            facts.settings.set_by_function(&name, value.as_deref(), args[2].is_true())?;
             let value = facts.settings.get(&name)?.to_owned();
             heap.text(&value)
         }

@@ -84,9 +84,7 @@ fn rewrite(from: &Path, to: &Path, planner_version: PlannerVersion, change: &mut
                                 Effect::Insert { table, row } => w.insert(*table, row),
                                 Effect::Update { table, row } => w.update(*table, row),
                                 Effect::Delete { table, key } => w.delete(*table, key),
-                                Effect::Sequence { sequence, last, called } => {
-                                    w.sequence(*sequence, *last, *called)
-                                }
+                                Effect::Sequence { sequence, place } => w.sequence(*sequence, *place),
                                 Effect::Schema(text) => w.schema(text),
                                 Effect::Part => w.part(),
                                 other => panic!("{other:?} in a command log"),
@@ -223,7 +221,7 @@ fn calls_of_another_execution_are_refused() {
     for outcome in [open(&path, Scheme::Regrow).map(|_| ()), verify(&path, Scheme::Regrow, 2).map(|_| ())] {
         let error = outcome.unwrap_err();
         assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
-        assert!(error.message().starts_with("the calls in run 1 of the log ran under planner 1."), "{error}");
+        assert!(error.message().starts_with("the calls in run 1 of the log ran under planner 2."), "{error}");
     }
     assert_eq!(std::fs::read(path.join("manifest")).unwrap(), before, "the log was changed");
 

@@ -20,6 +20,8 @@ mod procedure_versions;
 mod progress;
 mod rights;
 mod schema_blocks;
+mod sequences;
+mod session_state;
 mod simulated_disk;
 mod snapshots;
 mod system;

@@ -42,8 +42,7 @@ impl Txn {
     pub(super) fn is_alone(&self) -> bool {
         let alone = |e: &Effect| match e {
             Effect::Schema(_) | Effect::Truncate { .. } | Effect::Part => true,
-            // A value that was drawn may be noted at any time; where a sequence was set, only in order.
-            Effect::Sequence { called, .. } => !called,
+            Effect::Sequence { place, .. } => place.is_in_commit_order(),
             _ => false,
         };
         matches!(&self.work, Work::Effects(effects) if effects.iter().any(alone))

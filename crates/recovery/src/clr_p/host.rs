@@ -1,7 +1,7 @@
 //! What a slice program asks of its surroundings: the inputs its call drew, and where keys go.
 
 use crate::Routines;
-use planaria_base::{Datum, Error, Result, SequenceId, SqlState, Type};
+use planaria_base::{Datum, Error, Result, SequenceId, SequencePlace, SqlState, Type};
 use planaria_exec::{Dynamic, Heap, Host, Slot};
 use planaria_ir::{Draw, Level};
 use planaria_storage::Field;
@@ -99,7 +99,9 @@ fn never(what: &str) -> Error {
 
 impl Host for SliceHost<'_> {
     fn draw(&mut self, input: Draw) -> Result<Slot> {
-        if let (Draw::TransactionTimestamp, Some(now)) = (input, self.now) {
+        // The transaction is one statement.
+        let is_now = matches!(input, Draw::TransactionTimestamp | Draw::StatementTimestamp);
+        if let (true, Some(now)) = (is_now, self.now) {
             return Ok(Slot::Int(now));
         }
         let slot = match self.next()? {
@@ -108,16 +110,16 @@ impl Host for SliceHost<'_> {
             Datum::Uuid(bytes) => Slot::Uuid(*bytes),
             _ => return Err(missing()),
         };
-        if let (Draw::TransactionTimestamp, Slot::Int(now)) = (input, slot) {
+        if let (true, Slot::Int(now)) = (is_now, slot) {
             self.now = Some(now);
         }
         Ok(slot)
     }
 
     fn next_value(&mut self, sequence: SequenceId) -> Result<i64> {
-        let value = self.next_int()?;
-        self.routines.observe_sequence(sequence, value);
-        Ok(value)
+        let place = SequencePlace::of_input(self.next()?).ok_or_else(missing)?;
+        self.routines.observe_sequence(sequence, place);
+        Ok(place.value)
     }
 
     fn current_value(&mut self, _: SequenceId) -> Result<i64> {

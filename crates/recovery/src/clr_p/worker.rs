@@ -99,8 +99,8 @@ impl<H: Header> Worker<H> {
                 Work::Call { .. } => {}
                 Work::Effects(effects) => {
                     for effect in effects {
-                        if let Effect::Sequence { sequence, last, called: true } = effect {
-                            batch.world.routines.observe_sequence(*sequence, *last);
+                        if let Effect::Sequence { sequence, place } = effect {
+                            batch.world.routines.observe_sequence(*sequence, *place);
                         }
                         let Some(change) = effect.logical() else { continue };
                         let block = graph.block_of[&change.table()];

@@ -319,7 +319,7 @@ impl<H: Header> Feed<H> {
             for effect in effects.by_ref() {
                 match effect.table() {
                     Some(table) => tables = tables.and_then(|()| self.check_table(table)),
-                    None => barrier |= effect.advance().is_none(),
+                    None => barrier |= effect.place().is_none(),
                 }
             }
             if !effects.is_whole() {

@@ -11,7 +11,7 @@ use super::operands;
 use super::segment::{CHANGE, Chunk, Descriptor, PUT, Part, Segment, TAKE};
 use super::worker::{Worker, stopped};
 use crate::{CompiledPlan, Routines};
-use planaria_base::{Error, IndexId, ProcedureId, Result, SequenceId, SqlState, Type};
+use planaria_base::{Error, IndexId, ProcedureId, Result, SequenceId, SequencePlace, SqlState, Type};
 use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
 use planaria_ir::{Draw, Level};
 use planaria_log::{ChangeBuf, RawEffects, RawRecord, RowChange, ValueReader};
@@ -157,8 +157,8 @@ fn plan_effects<H: Header>(
     for first in [true, false] {
         for effect in effects.clone() {
             let Some(table) = effect.table() else {
-                if let (true, Some((sequence, value))) = (first, effect.advance()) {
-                    layout.world.routines.observe_sequence(sequence, value);
+                if let (true, Some((sequence, place))) = (first, effect.place()) {
+                    layout.world.routines.observe_sequence(sequence, place);
                 }
                 continue;
             };
@@ -308,6 +308,19 @@ impl<H: Header> Planner<'_, '_, H> {
             _ => Err(missing_input()),
         }
     }
+
+    fn place_input(&mut self) -> Result<SequencePlace> {
+        let mut heap = Heap::new();
+        let place = match self.input(&mut heap)? {
+            Slot::Int(value) => Some(SequencePlace::given(0, value)),
+            Slot::Array(both) => match heap.elements(both) {
+                [Slot::Int(value), Slot::Int(generation)] => SequencePlace::of_pair(*value, *generation),
+                _ => None,
+            },
+            _ => None,
+        };
+        place.ok_or_else(missing_input)
+    }
 }
 
 #[cold]
@@ -322,19 +335,21 @@ pub(super) fn out_of_place(what: &str) -> Error {
 
 impl<H: Header> Host for Planner<'_, '_, H> {
     fn draw(&mut self, input: Draw) -> Result<Slot> {
-        if let (Draw::TransactionTimestamp, Some(now)) = (input, self.now) {
+        // The transaction is one statement.
+        let is_now = matches!(input, Draw::TransactionTimestamp | Draw::StatementTimestamp);
+        if let (true, Some(now)) = (is_now, self.now) {
             return Ok(now);
         }
         let value = self.plain_input()?;
-        if input == Draw::TransactionTimestamp {
+        if is_now {
             self.now = Some(value);
         }
         Ok(value)
     }
     fn next_value(&mut self, sequence: SequenceId) -> Result<i64> {
-        let value = self.int_input()?;
-        self.routines.observe_sequence(sequence, value);
-        Ok(value)
+        let place = self.place_input()?;
+        self.routines.observe_sequence(sequence, place);
+        Ok(place.value)
     }
     fn current_value(&mut self, _: SequenceId) -> Result<i64> {
         self.int_input()

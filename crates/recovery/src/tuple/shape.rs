@@ -34,8 +34,8 @@ impl Shape {
             Some(_) if effect.locations().is_some() => 0,
             Some(_) if effect.is_patch() => WITHOUT_LOCATION | PATCH,
             Some(_) => WITHOUT_LOCATION,
-            // A value drawn moves the sequence past it, in whatever order.
-            None if effect.advance().is_some() => 0,
+            // The last place of the newest generation holds, in whatever order they come.
+            None if effect.place().is_some() => 0,
             None => BARRIER,
         })
     }

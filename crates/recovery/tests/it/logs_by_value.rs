@@ -8,8 +8,8 @@
 
 use planaria_base::clock::CommitClock;
 use planaria_base::{
-    ColumnId, CommitTs, Datum, Epoch, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId,
-    Type,
+    ColumnId, CommitTs, Datum, Epoch, Error, IndexId, ProcedureId, Result, SequenceId, SequencePlace,
+    SqlState, TableId, Type,
 };
 use planaria_exec::{Code, Link};
 use planaria_ir::Program;
@@ -203,7 +203,7 @@ impl Model {
                 }
             }
         }
-        w.sequence(SequenceId(1), self.rng.random_range(0..1000), true);
+        w.sequence(SequenceId(1), SequencePlace::given(0, self.rng.random_range(0..1000)));
         self.free.append(&mut self.freed);
     }
 
@@ -250,8 +250,8 @@ impl Routines for NoRoutines {
         none()
     }
     fn observe_row(&self, _: TableId, _: &[u64]) {}
-    fn observe_sequence(&self, _: SequenceId, value: i64) {
-        self.0.fetch_max(value, Ordering::Relaxed);
+    fn observe_sequence(&self, _: SequenceId, place: SequencePlace) {
+        self.0.fetch_max(place.value, Ordering::Relaxed);
     }
     fn table_name(&self, _: TableId) -> String {
         "rows".into()
@@ -327,8 +327,8 @@ impl Replayer for Store {
         }
         images.iter().for_each(|image| self.put(image, &mut participant));
         for effect in &effects {
-            if let Effect::Sequence { sequence, last, .. } = effect {
-                self.world.routines.observe_sequence(*sequence, *last);
+            if let Effect::Sequence { sequence, place } = effect {
+                self.world.routines.observe_sequence(*sequence, *place);
             }
         }
         Ok(())

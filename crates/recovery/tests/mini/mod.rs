@@ -2,8 +2,8 @@
 
 use planaria_base::clock::CommitClock;
 use planaria_base::{
-    ColumnId, CommitTs, Datum, Epoch, Error, IndexId, ProcedureId, Result, SequenceId, TableId, Type,
-    WorkerId,
+    ColumnId, CommitTs, Datum, Epoch, Error, IndexId, ProcedureId, Result, SequenceId, SequencePlace,
+    TableId, Type, WorkerId,
 };
 use planaria_exec::{
     Code, CompileEnv, Context, Dynamic, Heap, Host, IndexMeta, Interrupt, Link, Machine, Slot, Source,
@@ -312,7 +312,7 @@ impl Routines for MiniRoutines {
     fn observe_row(&self, table: TableId, row: &[u64]) {
         self.observed.lock().unwrap().insert((table.0, row.to_vec()));
     }
-    fn observe_sequence(&self, _: SequenceId, _: i64) {}
+    fn observe_sequence(&self, _: SequenceId, _: SequencePlace) {}
     fn table_name(&self, table: TableId) -> String {
         table.to_string()
     }

@@ -365,6 +365,9 @@ impl Change {
                 NewColumn::Computed(rewrite.computed.len() - 1)
             }
         };
+        if let ColumnDefault::Identity { sequence, .. } = &column.default {
+            self.retype_sequence(*sequence, &ty)?;
+        }
         if let ColumnDefault::Expression(text) = &column.default {
             let default = reparse::expression(text)?;
             lowering::check_default(&self.catalog, name, &ty, &default).map_err(|_| {

@@ -60,6 +60,26 @@ fn configure(sequence: &mut Sequence, options: &SequenceOptions, ty: &Type, new:
     check_start("START", sequence.start, min, max)
 }
 
+/// Sets the options of an old sequence that are given.
+fn retype(sequence: &mut Sequence, options: &SequenceOptions) -> Result<()> {
+    let ty = match &options.ty {
+        Some(ty) => {
+            // A bound that was the old type's own becomes the new type's.
+            let (type_min, type_max) = bounds(ty)?;
+            let greatest: [i64; 3] = [i16::MAX.into(), i32::MAX.into(), i64::MAX];
+            if options.max.is_none() && greatest.contains(&sequence.max) {
+                sequence.max = type_max;
+            }
+            if options.min.is_none() && greatest.map(|max| -max - 1).contains(&sequence.min) {
+                sequence.min = type_min;
+            }
+            ty.clone()
+        }
+        None => Type::Int8,
+    };
+    configure(sequence, options, &ty, false)
+}
+
 fn check_start(what: &str, value: i64, min: i64, max: i64) -> Result<()> {
     if value < min {
         return Err(invalid(format!("{what} value ({value}) cannot be less than MINVALUE ({min})")));
@@ -135,19 +155,7 @@ impl Change {
             return Ok("ALTER SEQUENCE");
         };
         self.catalog.require_owner(self.actor.user, &Object::Sequence(sequence.id))?;
-        let ty = match &options.ty {
-            Some(ty) => {
-                // A bound that was the old type's own becomes the new type's.
-                let (_, type_max) = bounds(ty)?;
-                let own = [i16::MAX.into(), i32::MAX.into(), i64::MAX];
-                if options.max.is_none() && own.contains(&sequence.max) {
-                    sequence.max = type_max;
-                }
-                ty.clone()
-            }
-            None => Type::Int8,
-        };
-        configure(&mut sequence, options, &ty, false)?;
+        retype(&mut sequence, options)?;
         if let Some(owner) = self.owner(options, sequence.rights.owner)? {
             sequence.owner = owner;
         }
@@ -159,6 +167,16 @@ impl Change {
         let id = sequence.id;
         self.catalog.sequences[id.index()] = Some(sequence);
         Ok("ALTER SEQUENCE")
+    }
+
+    /// The sequence of an identity column whose type is another one now.
+    pub(super) fn retype_sequence(&mut self, id: SequenceId, ty: &Type) -> Result<()> {
+        let Some(Some(mut sequence)) = self.catalog.sequences.get(id.index()).cloned() else { return Ok(()) };
+        bounds(ty)
+            .map_err(|_| invalid("identity column type must be smallint, integer, or bigint".to_owned()))?;
+        retype(&mut sequence, &SequenceOptions { ty: Some(ty.clone()), ..SequenceOptions::default() })?;
+        self.catalog.sequences[id.index()] = Some(sequence);
+        Ok(())
     }
 
     /// OWNED BY, if it is said.

@@ -94,7 +94,7 @@ impl Lowerer<'_> {
             }
         }
         self.depth -= 1;
-        Ok(query)
+        Ok(self.volatile_after_sorting(query))
     }
 
     /// Makes the CTEs of a WITH clause known.

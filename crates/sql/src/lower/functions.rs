@@ -145,7 +145,7 @@ static TABLE: &[Line] = &[
     line("to_char", &[TimestampTz, Text], Text, F(Func::ToCharTimestamp)),
     line("now", &[], TimestampTz, Make::Draw(Draw::TransactionTimestamp)),
     line("transaction_timestamp", &[], TimestampTz, Make::Draw(Draw::TransactionTimestamp)),
-    line("statement_timestamp", &[], TimestampTz, Make::Draw(Draw::TransactionTimestamp)),
+    line("statement_timestamp", &[], TimestampTz, Make::Draw(Draw::StatementTimestamp)),
     line("clock_timestamp", &[], TimestampTz, Make::Draw(Draw::ClockTimestamp)),
     line("date_trunc", &[Text, Timestamp], Timestamp, F(Func::DateTrunc)),
     line("date_trunc", &[Text, TimestampTz], TimestampTz, F(Func::DateTrunc)),

@@ -35,6 +35,7 @@ mod env;
 mod finish;
 mod functions;
 mod insert;
+mod late;
 mod locking;
 mod names;
 mod operators;

@@ -132,7 +132,7 @@ impl Parser<'_> {
 
     /// Options of a sequence, to the end or a closing parenthesis.
     pub(crate) fn sequence_options(&mut self) -> Result<SequenceOptions> {
-        let mut options = SequenceOptions::default();
+        let (mut options, mut cached) = (SequenceOptions::default(), false);
         while !self.at_end() && !self.at_kind(Kind::RightParen) {
             let position = self.position();
             let word = self.word();
@@ -171,8 +171,13 @@ impl Parser<'_> {
                 "cycle" => options.cycle.replace(true).is_some(),
                 // How many values a session may draw ahead of time; ours draw none.
                 "cache" => {
-                    self.signed_integer()?;
-                    false
+                    let ahead = self.signed_integer()?;
+                    if ahead <= 0 {
+                        let message = format!("CACHE ({ahead}) must be greater than zero");
+                        let code = planaria_base::SqlState::INVALID_PARAMETER_VALUE;
+                        return Err(planaria_base::Error::new(code, message));
+                    }
+                    std::mem::replace(&mut cached, true)
                 }
                 "restart" => {
                     self.eat_word("with");

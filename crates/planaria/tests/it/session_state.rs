@@ -1,0 +1,161 @@
+//! What a session asks of itself: the time, its settings, its cursors; and when volatile outputs are computed.
+
+use planaria::{Database, Session};
+use std::thread;
+use std::time::Duration;
+
+fn texts(session: &mut Session, sql: &str) -> Vec<String> {
+    let rows = session.query(sql, ()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    rows.iter().map(|row| row.get(0).expect("a text")).collect()
+}
+
+fn text(session: &mut Session, sql: &str) -> String {
+    texts(session, sql).pop().expect("a row")
+}
+
+fn state(outcome: planaria::Result<()>) -> String {
+    outcome.expect_err("is refused").sqlstate().as_str().to_owned()
+}
+
+fn session() -> Session {
+    Database::in_memory().expect("opens").session().expect("a session")
+}
+
+#[test]
+fn times_are_those_of_transaction_statement_and_moment() {
+    let mut s = session();
+    let nap = || thread::sleep(Duration::from_millis(2));
+    s.execute_script("CREATE TABLE began (at timestamptz); BEGIN").expect("begins");
+    nap();
+    s.execute_script("INSERT INTO began VALUES (now())").expect("inserts");
+    nap();
+    assert_eq!(text(&mut s, "SELECT (at = now() AND at = transaction_timestamp())::text FROM began"), "true");
+    assert_eq!(text(&mut s, "SELECT (statement_timestamp() > now())::text"), "true");
+    let first = text(&mut s, "SELECT statement_timestamp()::text");
+    nap();
+    assert_ne!(text(&mut s, "SELECT statement_timestamp()::text"), first);
+    assert_eq!(
+        text(&mut s, "SELECT (clock_timestamp() - statement_timestamp() < interval '1 hour')::text"),
+        "true"
+    );
+    s.execute_script("ROLLBACK; BEGIN").expect("anew");
+    let began = text(&mut s, "SELECT now()::text");
+    nap();
+    assert_eq!(text(&mut s, "SELECT current_timestamp::text"), began);
+    s.execute_script("COMMIT").expect("commits");
+    assert_eq!(text(&mut s, "SELECT (now() = statement_timestamp())::text"), "true");
+    // The clock goes on within a statement, and is never before it began.
+    let passed = "SELECT (a < b AND n <= a)::text FROM (SELECT clock_timestamp() AS a, pg_sleep(0.003), clock_timestamp() AS b,
+        now() AS n) AS t";
+    assert_eq!(text(&mut s, passed), "true");
+    s.execute_script(
+        "CREATE FUNCTION ticks() RETURNS boolean LANGUAGE plpgsql AS $$
+         DECLARE a timestamptz := clock_timestamp(); s timestamptz := statement_timestamp();
+         BEGIN PERFORM pg_sleep(0.003); RETURN clock_timestamp() > a AND a >= now() AND s = statement_timestamp(); END $$",
+    )
+    .expect("a function");
+    assert_eq!(text(&mut s, "SELECT ticks()::text"), "true");
+    let moments = "SELECT count(DISTINCT t)::text FROM (SELECT clock_timestamp() AS t, pg_sleep(0.002)
+        FROM generate_series(1, 3)) AS u";
+    assert_eq!(text(&mut s, moments), "3");
+}
+
+#[test]
+fn what_a_function_sets_is_seen_in_the_same_call() {
+    let mut s = session();
+    s.execute_script(
+        "CREATE FUNCTION sets(v text, l boolean) RETURNS text LANGUAGE plpgsql AS $$
+         BEGIN PERFORM set_config('my.own', v, l); RETURN current_setting('my.own'); END $$;
+         CREATE FUNCTION fails() RETURNS int LANGUAGE plpgsql AS $$
+         BEGIN PERFORM set_config('my.own', 'failed', false); RETURN 1 / 0; END $$",
+    )
+    .expect("functions");
+    assert_eq!(text(&mut s, "SELECT sets('local', true)"), "local");
+    assert_eq!(text(&mut s, "SELECT coalesce(current_setting('my.own', true), '')"), "");
+    assert_eq!(text(&mut s, "SELECT sets('session', false)"), "session");
+    assert_eq!(text(&mut s, "SELECT current_setting('my.own')"), "session");
+    assert_eq!(text(&mut s, "SELECT set_config('my.own', 'a', true) || current_setting('my.own')"), "aa");
+    assert_eq!(text(&mut s, "SELECT current_setting('my.own')"), "session");
+    s.query("SELECT fails()", ()).expect_err("divides by zero");
+    assert_eq!(text(&mut s, "SELECT current_setting('my.own')"), "session");
+    s.execute_script("BEGIN; SELECT sets('block', true)").expect("sets");
+    assert_eq!(text(&mut s, "SELECT current_setting('my.own')"), "block");
+    s.execute_script("COMMIT").expect("commits");
+    assert_eq!(text(&mut s, "SELECT current_setting('my.own')"), "session");
+}
+
+#[test]
+fn rollback_to_a_savepoint_takes_the_session_back() {
+    let mut s = session();
+    s.execute_script(
+        "CREATE TABLE t (n int); SET application_name = 'before'; BEGIN; SAVEPOINT a;
+         DECLARE kept CURSOR FOR SELECT 1; ROLLBACK TO a",
+    )
+    .expect("goes back");
+    assert_eq!(state(s.execute_script("FETCH kept")), "34000");
+    s.execute_script(
+        "ROLLBACK; BEGIN; DECLARE c CURSOR FOR SELECT 'c'; SAVEPOINT a; SAVEPOINT b;
+         DECLARE d CURSOR FOR SELECT 'd'; RELEASE b; SET application_name = 'inside'; SET my.own = '1';
+         SET TRANSACTION READ ONLY",
+    )
+    .expect("sets");
+    assert_eq!(text(&mut s, "FETCH c"), "c");
+    s.execute_script("ROLLBACK TO a; INSERT INTO t VALUES (1)").expect("may write again");
+    assert_eq!(text(&mut s, "SHOW application_name"), "before");
+    assert_eq!(text(&mut s, "SHOW transaction_read_only"), "off");
+    assert_eq!(text(&mut s, "SELECT coalesce(current_setting('my.own', true), '')"), "");
+    s.execute_script("FETCH c").expect("is from before");
+    assert_eq!(state(s.execute_script("FETCH d")), "34000");
+    s.execute_script("ROLLBACK; BEGIN; SET TRANSACTION READ ONLY; SAVEPOINT a; ROLLBACK TO a")
+        .expect("set before");
+    assert_eq!(state(s.execute_script("INSERT INTO t VALUES (2)")), "25006");
+}
+
+#[test]
+fn volatile_outputs_are_computed_after_sorting_and_limiting() {
+    let mut s = session();
+    s.execute_script(
+        "CREATE SEQUENCE s; CREATE TABLE t (a int, b text);
+         INSERT INTO t SELECT i, 'b' || i FROM generate_series(1, 9) AS g(i);
+         CREATE FUNCTION draw(of text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+         BEGIN RETURN of || ':' || nextval('s'); END $$",
+    )
+    .expect("the schema");
+    let sorted = "SELECT nextval('s') || ' ' || a || b FROM t ORDER BY a DESC LIMIT 3";
+    assert_eq!(texts(&mut s, sorted), ["1 9b9", "2 8b8", "3 7b7"]);
+    assert_eq!(texts(&mut s, "SELECT draw(b) FROM t ORDER BY a OFFSET 8"), ["b9:12"]);
+    let grouped =
+        "SELECT draw(count(*)::text || min(b)), a % 2 AS k FROM t GROUP BY k ORDER BY k DESC LIMIT 1";
+    assert_eq!(texts(&mut s, grouped), ["5b1:13"]);
+    let windowed = "SELECT draw(row_number() OVER (ORDER BY a)::text) FROM t ORDER BY a DESC LIMIT 2";
+    assert_eq!(texts(&mut s, windowed), ["9:14", "8:15"]);
+    s.execute_script("CREATE TABLE u (id int, b text); INSERT INTO u SELECT nextval('s'), b FROM t ORDER BY b DESC LIMIT 2")
+        .expect("inserts");
+    assert_eq!(texts(&mut s, "SELECT id || b FROM u ORDER BY id"), ["16b9", "17b8"]);
+    // What is sorted by is computed before, for all rows.
+    assert_eq!(texts(&mut s, "SELECT nextval('s')::text AS n FROM t ORDER BY n DESC LIMIT 1"), ["26"]);
+    let correlated =
+        "SELECT (SELECT draw(t.b)), (SELECT max(x.a) FROM t AS x WHERE x.a < t.a) FROM t ORDER BY a LIMIT 1";
+    assert_eq!(texts(&mut s, correlated), ["b1:27"]);
+    assert_eq!(text(&mut s, "SELECT nextval('s')::text"), "28");
+}
+
+#[test]
+fn definitions_of_sequences_are_checked_and_follow_their_columns() {
+    let mut s = session();
+    assert_eq!(state(s.execute_script("CREATE SEQUENCE s CACHE 0")), "22023");
+    assert_eq!(state(s.execute_script("CREATE SEQUENCE s CACHE 2 CACHE 2")), "42601");
+    s.execute_script(
+        "CREATE TABLE t (id smallint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY, v int);
+         SELECT setval('t_id_seq', 32767); ALTER TABLE t ALTER COLUMN id TYPE int; INSERT INTO t (v) VALUES (1)",
+    )
+    .expect("goes on behind the smallint's end");
+    assert_eq!(text(&mut s, "SELECT id::text FROM t"), "32768");
+    assert_eq!(text(&mut s, "SELECT max_value::text FROM pg_sequences"), "2147483647");
+    assert_eq!(state(s.execute_script("ALTER TABLE t ALTER COLUMN id TYPE text")), "22023");
+    s.execute_script("CREATE SEQUENCE w; SELECT nextval('w'); ALTER SEQUENCE w INCREMENT BY 10")
+        .expect("alters");
+    assert_eq!(text(&mut s, "SELECT nextval('w')::text"), "11");
+    assert_eq!(text(&mut s, "SELECT setval('w', 50, false)::text"), "50");
+    assert_eq!(text(&mut s, "SELECT currval('w')::text"), "11");
+}
