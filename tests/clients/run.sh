@@ -2,7 +2,7 @@
 # Drivers and tools of PostgreSQL against a server of this build: psql, pgbench, psycopg, asyncpg, SQLAlchemy,
 # Alembic, Django, node-postgres, JDBC; in the clear and encrypted, with passwords; their answers held against PostgreSQL's
 # (agree/). What is not installed is fetched by its own package manager into a directory that is thrown away;
-# what cannot be had is named.
+# what cannot be had is named, each in a line that begins with "skipped: ", which ./test counts.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 planaria=${PLANARIA:-$here/../../target/release/planaria}
@@ -76,11 +76,11 @@ if command -v python3 >/dev/null && python3 -m venv "$work/venv" >/dev/null 2>&1
         if "$work/venv/bin/pip" install -q "$package" >/dev/null 2>&1; then
             [ -f "$here/${driver}_client.py" ] && run $driver "$work/venv/bin/python" "$here/${driver}_client.py"
         else
-            skipped+=($driver)
+            skipped+=("$driver")
         fi
     done
 else
-    skipped+=(psycopg asyncpg)
+    skipped+=(psycopg asyncpg sqlalchemy alembic django)
 fi
 if command -v npm >/dev/null && (cd "$work" && npm install --silent pg pg-cursor >/dev/null 2>&1); then
     cp "$here/pg_client.js" "$work/"
@@ -122,15 +122,28 @@ if command -v openssl >/dev/null && command -v psql >/dev/null; then
     run "psql, a password beyond ASCII" bash -c "[ \"\$(PGPASSWORD=größer psql 'host=localhost port=$secure user=shop sslmode=require' -XAt -c '$answer')\" = 'shop|42' ]"
     run "psql, a wrong password" bash -c "! PGPASSWORD=wrong psql -h localhost -p $secure -XAt -c '$answer' 2>'$work/err' && grep -q 'password authentication failed' '$work/err'"
     run "psql, another certificate's name" bash -c "! psql 'host=127.0.0.1 port=$secure user=postgres password=x sslmode=verify-full sslrootcert=$work/ca.pem' -XAt -c '$answer' 2>/dev/null"
-    "$work/venv/bin/python" -c "import psycopg, asyncpg" 2>/dev/null && run "psycopg and asyncpg, verify-full" "$work/venv/bin/python" "$here/secure_client.py"
-    [ -d "$work/node_modules/pg" ] && cp "$here/secure_client.js" "$work/" && run "node-postgres, verified" node "$work/secure_client.js"
+    if "$work/venv/bin/python" -c "import psycopg, asyncpg" 2>/dev/null; then
+        run "psycopg and asyncpg, verify-full" "$work/venv/bin/python" "$here/secure_client.py"
+    else
+        skipped+=("psycopg and asyncpg, verify-full")
+    fi
+    if [ -d "$work/node_modules/pg" ]; then
+        cp "$here/secure_client.js" "$work/"
+        run "node-postgres, verified" node "$work/secure_client.js"
+    else
+        skipped+=("node-postgres, verified")
+    fi
     if command -v java >/dev/null && [ -n "$jar" ]; then
         run "JDBC, verify-full" java -cp "$jar" "$here/JdbcSecure.java" "jdbc:postgresql://localhost:$secure/test?sslmode=verify-full&sslrootcert=$work/ca.pem"
+    else
+        skipped+=("JDBC, verify-full (libpostgresql-jdbc-java)")
     fi
 else
     skipped+=("encryption (openssl, psql)")
 fi
 unset PLANARIA_DSN
-[ -n "$pgbench" ] && command -v psql >/dev/null && run "psql, Unix domain socket" bash -c "[ \"\$(psql -h '$work' -p $main -XAt -c 'SELECT client_addr IS NULL FROM pg_stat_activity WHERE pid = pg_backend_pid()')\" = t ]"
-[ ${#skipped[@]} -gt 0 ] && echo "skipped: ${skipped[*]}"
+command -v psql >/dev/null && run "psql, Unix domain socket" bash -c "[ \"\$(psql -h '$work' -p $main -XAt -c 'SELECT client_addr IS NULL FROM pg_stat_activity WHERE pid = pg_backend_pid()')\" = t ]"
+for what in "${skipped[@]}"; do
+    echo "skipped: $what"
+done
 exit $((failed > 0))
