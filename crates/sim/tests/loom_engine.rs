@@ -1,6 +1,6 @@
-//! Models of what the engine and replay do with a few words and no lock. They are written down here once more,
-//! step by step as they stand there, since those rooms are too big for the model checker: who changes one changes
-//! the other.
+//! Models of what the engine and replay do with a few words and no lock. The gate's words are the engine's own file;
+//! the others are written down here once more, step by step as they stand there, since those rooms are too big for
+//! the model checker: who changes one changes the other.
 //!
 //! loom takes sequentially consistent loads and stores for acquire and release, but knows fences: where the rooms
 //! rely on the order of a store and a load of another word, a fence stands between them here.
@@ -18,12 +18,25 @@ fn model(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
     builder.check(f);
 }
 
-/// `planaria::engine::gate`: what transactions read, a schema change writes with nobody inside.
+/// What the engine's file is made of here.
+mod atomic {
+    pub use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+    pub fn store_before_load() {
+        loom::sync::atomic::fence(Ordering::SeqCst);
+    }
+}
+
+/// The engine's own.
+#[path = "../../planaria/src/engine/gate/seats.rs"]
+mod seats;
+
+/// `planaria::engine::gate`: what transactions read, a schema change writes with nobody inside; also one that
+/// opens the gate again, for those who come meanwhile, and closes it once more.
 #[test]
 fn a_schema_change_is_alone() {
     struct Gate {
-        inside: [AtomicBool; 2],
-        closed: AtomicBool,
+        seats: seats::Seats,
         /// Relaxed: who misses a change that he should have seen reads the old value.
         catalog: AtomicU32,
         changing: AtomicBool,
@@ -31,36 +44,37 @@ fn a_schema_change_is_alone() {
     impl Gate {
         /// `try_enter`, a look at the catalog, `leave`.
         fn transaction(&self, worker: usize) -> Option<u32> {
-            self.inside[worker].store(true, Ordering::SeqCst);
-            fence(Ordering::SeqCst);
-            let open = !self.closed.load(Ordering::SeqCst);
-            let seen = open.then(|| {
+            self.seats.try_enter(worker).then(|| {
                 assert!(!self.changing.load(Ordering::Relaxed), "not alone");
-                self.catalog.load(Ordering::Relaxed)
-            });
-            self.inside[worker].store(false, Ordering::Release);
-            seen
+                let seen = self.catalog.load(Ordering::Relaxed);
+                self.seats.leave(worker);
+                seen
+            })
         }
         /// `close_patiently`, a change, `open`.
         fn change(&self) {
-            self.closed.store(true, Ordering::SeqCst);
-            fence(Ordering::SeqCst);
-            for inside in &self.inside {
-                while inside.load(Ordering::SeqCst) {
+            self.seats.close();
+            if (0..2).any(|worker| self.seats.visit(worker).is_some()) {
+                self.seats.reopen();
+                thread::yield_now();
+                self.seats.close();
+            }
+            for worker in 0..2 {
+                while self.seats.visit(worker).is_some() {
                     thread::yield_now();
                 }
             }
             self.changing.store(true, Ordering::Relaxed);
             self.catalog.store(self.catalog.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             self.changing.store(false, Ordering::Relaxed);
-            self.closed.store(false, Ordering::SeqCst);
+            self.seats.reopen();
+            assert!(!self.seats.is_closed());
         }
     }
 
     model(3, || {
         let gate = Arc::new(Gate {
-            inside: [AtomicBool::new(false), AtomicBool::new(false)],
-            closed: AtomicBool::new(false),
+            seats: seats::Seats::new(2),
             catalog: AtomicU32::new(0),
             changing: AtomicBool::new(false),
         });

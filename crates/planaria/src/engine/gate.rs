@@ -2,13 +2,26 @@
 //!
 //! Every attempt of a transaction passes the gate and stands inside until it ends; a schema change
 //! closes the gate, waits until nobody stands inside, and has the engine for itself. It is Dekker's
-//! protocol, one side of which is every core's own cache line:
+//! protocol, one side of which is every core's own cache line ([`seats`]):
 //!
-//! 1. a worker writes `inside` (its own word), then reads `closed`; if closed it steps back;
-//! 2. a schema change writes `closed`, then reads every worker's `inside` until all are out.
+//! 1. a worker writes that it is inside (its own word), then reads `closed`; if closed it steps back;
+//! 2. a schema change writes `closed`, then reads every worker's word until all are out.
 //!
 //! With sequential consistency between the write and the read on both sides, never both pass.
 //! Cost for a transaction: one store with a fence to a line no other core writes.
+//!
+//! **Nobody stands long before a gate that is closed for nothing.** While somebody inside takes long, a change that
+//! waits for him would keep everybody else out. So
+//!
+//! 1. a change closes the gate for a *window*: where not all have left by its end, it opens the gate again;
+//! 2. then it looks who is inside, and tries again as soon as nobody has been there for longer than a window: all
+//!    of them will have left within the next one, if they are what they were so far. Others pass for at least
+//!    [`PAUSE`] windows;
+//! 3. windows double, up to [`WINDOW_MAX`], while that does not come about.
+//!
+//! So a change stops others for [`WINDOW_MAX`] at a time and a fifth of the time, and for nothing at all behind a
+//! statement that runs for minutes; and no flood of statements that take less than [`WINDOW_MAX`] each keeps it
+//! waiting. Statements that take longer and always overlap do, until its `lock_timeout`.
 //!
 //! An interactive transaction stands inside only while one of its statements runs. A schema change
 //! in between leaves it with an old snapshot; its next statement finds that and ends in 40001.
@@ -17,9 +30,12 @@
 //! ([`schema_block`](super::schema_block)), which may be long: who waits at the gate does so with patience that
 //! can end. What takes a transaction back does not wait: nothing of it was there for others.
 
+mod seats;
+
 use planaria_base::limits::WORKERS_MAX;
-use planaria_base::sync::{Condvar, Mutex, MutexGuard, thread};
+use planaria_base::sync::{Condvar, Instant, Mutex, MutexGuard, thread};
 use planaria_base::{Error, Result, SqlState, WorkerId};
+use seats::Seats;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -31,16 +47,25 @@ const LOOKS_AWAKE: u32 = 1_000;
 /// How long it sleeps.
 const NAP: Duration = Duration::from_micros(100);
 
+/// How long the gate is closed for those inside to leave, at first and at most.
+const WINDOW_MIN: Duration = Duration::from_millis(20);
+const WINDOW_MAX: Duration = Duration::from_millis(500);
+/// For how many windows it stays open then, at least.
+const PAUSE: u32 = 4;
+/// How often whoever waits for a good moment looks who is inside.
+const GLANCE: Duration = Duration::from_millis(1);
+
+/// What [`seats`] is made of.
+mod atomic {
+    pub(super) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+    /// Sequentially consistent stores come before such loads; the model checker must be told.
+    #[inline(always)]
+    pub(super) fn store_before_load() {}
+}
+
 /// Asked now and then by whoever waits: whether to go on waiting.
 pub(crate) type Patience<'p> = &'p mut dyn FnMut() -> bool;
-
-#[repr(align(128))]
-#[derive(Default)]
-struct Seat {
-    inside: AtomicBool,
-    /// Waits at the gate, to be seen by others.
-    waits: AtomicBool,
-}
 
 /// A worker at the gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,8 +77,9 @@ pub(crate) struct AtGate {
 
 /// See the module's head.
 pub(crate) struct Gate {
-    seats: Box<[Seat]>,
-    closed: AtomicBool,
+    seats: Seats,
+    /// By seat: waits at the gate, to be seen by others.
+    waits: Box<[AtomicBool]>,
     /// A transaction block has closed it, and keeps it so until its end: its seat, from 1; 0 where none does.
     held: AtomicU32,
     /// The thread that ran the block's first change.
@@ -70,6 +96,15 @@ pub(crate) struct Gate {
 
 /// A schema change has the engine for itself as long as this lives.
 pub(crate) struct Exclusive<'g>(&'g Gate);
+
+/// Whether all inside have left.
+enum Left {
+    All,
+    /// Not within the window.
+    Some,
+    /// Whoever waited has no patience left.
+    GivenUp,
+}
 
 /// Seats for sessions.
 const SESSIONS_MAX: usize = WORKERS_MAX - 1;
@@ -90,8 +125,8 @@ impl Drop for Apart<'_> {
 impl Gate {
     pub(crate) fn new() -> Gate {
         Gate {
-            seats: (0..WORKERS_MAX).map(|_| Seat::default()).collect(),
-            closed: AtomicBool::new(false),
+            seats: Seats::new(WORKERS_MAX),
+            waits: (0..SESSIONS_MAX).map(|_| AtomicBool::new(false)).collect(),
             held: AtomicU32::new(0),
             holder: Mutex::new(None),
             taken: Mutex::new(false),
@@ -127,13 +162,7 @@ impl Gate {
     /// Passes the gate if it is open: whether it was.
     #[inline]
     pub(crate) fn try_enter(&self, worker: WorkerId) -> bool {
-        let seat = &self.seats[worker.0 as usize];
-        seat.inside.store(true, Ordering::SeqCst);
-        let open = !self.closed.load(Ordering::SeqCst);
-        if !open {
-            self.leave(worker);
-        }
-        open
+        self.seats.try_enter(usize::from(worker.0))
     }
 
     /// Passes the gate; waits while a schema change is under way, as long as the patience lasts: whether it did.
@@ -144,7 +173,7 @@ impl Gate {
                 return true;
             }
             let mut taken = self.taken.lock();
-            while self.closed.load(Ordering::SeqCst) {
+            while self.seats.is_closed() {
                 if !patience() {
                     return false;
                 }
@@ -155,13 +184,13 @@ impl Gate {
 
     /// Whether this worker stands inside: for itself to ask.
     pub(crate) fn stands_inside(&self, worker: WorkerId) -> bool {
-        self.seats[worker.0 as usize].inside.load(Ordering::Relaxed)
+        self.seats.visit(usize::from(worker.0)).is_some()
     }
 
     /// Leaves.
     #[inline]
     pub(crate) fn leave(&self, worker: WorkerId) {
-        self.seats[worker.0 as usize].inside.store(false, Ordering::Release);
+        self.seats.leave(usize::from(worker.0));
     }
 
     /// Closes the gate behind the last transaction inside. The caller must not stand inside.
@@ -181,23 +210,87 @@ impl Gate {
         }
         *taken = true;
         drop(taken);
-        self.closed.store(true, Ordering::SeqCst);
-        let mut looks = 0;
-        let used = &self.seats[..self.seats_used.load(Ordering::SeqCst) as usize];
-        for seat in used.iter().chain(&self.seats[SESSIONS_MAX..]) {
-            while seat.inside.load(Ordering::SeqCst) {
+        let mut window = WINDOW_MIN;
+        loop {
+            self.seats.close();
+            match self.until_all_left(window, patience) {
+                Left::All => return true,
+                Left::Some => self.let_pass(),
+                Left::GivenUp => break,
+            }
+            if !self.until_good_moment(&mut window, patience) {
+                break;
+            }
+        }
+        self.open();
+        false
+    }
+
+    /// The seats that may be taken.
+    fn used(&self) -> impl Iterator<Item = usize> + use<> {
+        (0..self.seats_used.load(Ordering::SeqCst) as usize).chain(SESSIONS_MAX..WORKERS_MAX)
+    }
+
+    /// With the gate closed: waits until nobody is inside.
+    fn until_all_left(&self, window: Duration, patience: Patience<'_>) -> Left {
+        let (mut looks, mut end) = (0, None);
+        for seat in self.used() {
+            while self.seats.visit(seat).is_some() {
                 looks += 1;
                 if looks < LOOKS_AWAKE {
                     thread::yield_now();
-                } else if patience() {
-                    thread::sleep(NAP);
-                } else {
-                    self.open();
-                    return false;
+                    continue;
                 }
+                if !patience() {
+                    return Left::GivenUp;
+                }
+                let now = Instant::now();
+                if now >= *end.get_or_insert(now + window) {
+                    return Left::Some;
+                }
+                thread::sleep(NAP);
             }
         }
-        true
+        Left::All
+    }
+
+    /// Opens the gate for a while, by who has closed it and goes on waiting.
+    fn let_pass(&self) {
+        let _taken = self.taken.lock();
+        self.seats.reopen();
+        self.reopened.notify_all();
+    }
+
+    /// With the gate open: waits until nobody has been inside for longer than a window, which grows meanwhile. False
+    /// where the patience is over.
+    fn until_good_moment(&self, window: &mut Duration, patience: Patience<'_>) -> bool {
+        let mut began = Instant::now();
+        // The visits that were seen, and when first.
+        let mut seen: Vec<Option<(u64, Instant)>> = Vec::new();
+        loop {
+            let now = Instant::now();
+            let mut oldest = Duration::ZERO;
+            for (i, seat) in self.used().enumerate() {
+                if seen.len() <= i {
+                    seen.push(None);
+                }
+                let visit = self.seats.visit(seat);
+                let before = seen[i].filter(|(number, _)| Some(*number) == visit);
+                seen[i] = visit.map(|number| before.unwrap_or((number, now)));
+                oldest = oldest.max(seen[i].map_or(Duration::ZERO, |(_, since)| now.duration_since(since)));
+            }
+            if now.duration_since(began) >= *window * PAUSE {
+                if oldest < *window {
+                    return true;
+                }
+                *window = (*window * 2).min(WINDOW_MAX);
+                began = now;
+            }
+            if !patience() {
+                return false;
+            }
+            thread::sleep(GLANCE);
+        }
     }
 
     /// Whoever has closed it keeps it closed beyond the statement.
@@ -213,10 +306,10 @@ impl Gate {
 
     /// Runs what waits at the gate so that others see that this worker does.
     pub(crate) fn seen_waiting<T>(&self, worker: WorkerId, wait: impl FnOnce() -> T) -> T {
-        let seat = &self.seats[usize::from(worker.0)];
-        seat.waits.store(true, Ordering::Relaxed);
+        let waits = &self.waits[usize::from(worker.0)];
+        waits.store(true, Ordering::Relaxed);
         let done = wait();
-        seat.waits.store(false, Ordering::Relaxed);
+        waits.store(false, Ordering::Relaxed);
         done
     }
 
@@ -224,8 +317,8 @@ impl Gate {
     pub(crate) fn at_gate(&self) -> Vec<AtGate> {
         let holder = self.held.load(Ordering::SeqCst).checked_sub(1);
         let holder = holder.map(|seat| AtGate { worker: WorkerId(seat as u16), holds: true });
-        let used = &self.seats[..self.seats_used.load(Ordering::SeqCst) as usize];
-        let waits = used.iter().enumerate().filter(|(_, seat)| seat.waits.load(Ordering::Relaxed));
+        let used = &self.waits[..self.seats_used.load(Ordering::SeqCst) as usize];
+        let waits = used.iter().enumerate().filter(|(_, waits)| waits.load(Ordering::Relaxed));
         let waiting = waits.map(|(seat, _)| AtGate { worker: WorkerId(seat as u16), holds: false });
         holder.into_iter().chain(waiting).collect()
     }
@@ -249,7 +342,7 @@ impl Gate {
         *taken = false;
         *self.holder.lock() = None;
         self.held.store(0, Ordering::SeqCst);
-        self.closed.store(false, Ordering::SeqCst);
+        self.seats.reopen();
         self.reopened.notify_all();
     }
 }
@@ -268,57 +361,4 @@ impl Drop for Exclusive<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_schema_change_is_alone() {
-        let gate = Gate::new();
-        let (inside, changing, changes) = (AtomicU32::new(0), AtomicBool::new(false), AtomicU32::new(0));
-        thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    let worker = gate.sit_down().expect("a seat");
-                    while changes.load(Ordering::SeqCst) < 100 {
-                        assert!(gate.enter_patiently(worker, &mut || true));
-                        inside.fetch_add(1, Ordering::SeqCst);
-                        assert!(!changing.load(Ordering::SeqCst));
-                        inside.fetch_sub(1, Ordering::SeqCst);
-                        gate.leave(worker);
-                    }
-                    gate.stand_up(worker);
-                });
-            }
-            for _ in 0..100 {
-                let exclusive = gate.close();
-                changing.store(true, Ordering::SeqCst);
-                assert_eq!(inside.load(Ordering::SeqCst), 0);
-                changing.store(false, Ordering::SeqCst);
-                drop(exclusive);
-                changes.fetch_add(1, Ordering::SeqCst);
-            }
-        });
-    }
-
-    #[test]
-    fn whoever_waits_can_give_up() {
-        let gate = Gate::new();
-        let worker = gate.sit_down().expect("a seat");
-        let twice = |left: &mut u32| {
-            *left = left.saturating_sub(1);
-            *left > 0
-        };
-        let alone = gate.close();
-        let mut left = 2;
-        assert!(!gate.try_enter(worker) && !gate.enter_patiently(worker, &mut || twice(&mut left)));
-        left = 2;
-        assert!(!gate.close_patiently(&mut || twice(&mut left)), "another has closed it");
-        drop(alone);
-        assert!(gate.try_enter(worker));
-        left = 2;
-        assert!(!gate.close_patiently(&mut || twice(&mut left)), "somebody is inside");
-        gate.leave(worker);
-        drop(gate.close());
-        assert!(gate.enter_patiently(worker, &mut || true));
-    }
-}
+mod tests;

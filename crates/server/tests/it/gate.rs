@@ -99,3 +99,36 @@ fn who_idles_in_a_schema_change_is_sent_away_and_the_others_go_on() {
     assert_eq!(shown(&waiting.until_ready()), ["C:INSERT 0 1", "Z:I"]);
     assert_eq!(waiting.query("SELECT * FROM t WHERE n = 2"), ["T", "D:2", "C:SELECT 1", "Z:I"]);
 }
+
+/// A change of the schema that waits for a long statement stands in nobody's way; it comes when that has ended.
+#[test]
+fn a_change_that_waits_stops_nobody() {
+    let db = Database::in_memory().expect("a database");
+    db.execute_script("CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t VALUES (1); CREATE TABLE u (n int)")
+        .expect("tables");
+    let running = Running::with(db, Config::default());
+    let (mut long, number) = enter(&running);
+    // What only reads would go over to a snapshot.
+    long.message('Q', b"DO $$ BEGIN INSERT INTO u VALUES (1); LOOP NULL; END LOOP; END $$\0").send();
+    let mut changer = running.client();
+    until(&mut changer, "SELECT state FROM pg_stat_activity WHERE query LIKE 'DO%'", "D:active");
+    changer.query("SET lock_timeout = '300ms'");
+    assert_eq!(changer.query("ALTER TABLE t ADD v int"), ["E:55P03", "Z:I"]);
+    changer.query("SET lock_timeout = 0");
+    changer.message('Q', b"ALTER TABLE t ADD v int\0").send();
+    let mut other = running.client();
+    let (begun, mut times) = (Instant::now(), Vec::new());
+    while begun.elapsed() < Duration::from_secs(3) {
+        let n = times.len() + 2;
+        let asked = Instant::now();
+        assert_eq!(other.query("SELECT count(*) FROM t WHERE n = 1")[1], "D:1");
+        assert_eq!(other.query(&format!("INSERT INTO t VALUES ({n})")), ["C:INSERT 0 1", "Z:I"]);
+        times.push(asked.elapsed());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let longest = times.iter().max().copied().unwrap_or_default();
+    assert!(longest < Duration::from_secs(1) && times.len() > 100, "{longest:?}, {}", times.len());
+    other.query(&format!("SELECT pg_cancel_backend({number})"));
+    assert_eq!(shown(&long.until_ready()), ["E:57014", "Z:I"]);
+    assert_eq!(shown(&changer.until_ready()), ["C:ALTER TABLE", "Z:I"]);
+}
