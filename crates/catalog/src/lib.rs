@@ -50,6 +50,10 @@ pub struct Catalog {
     /// Roles by id; `None` where dropped. The first is the superuser the database was made with.
     #[serde(default = "Catalog::first_roles")]
     pub roles: Vec<Option<Role>>,
+    /// Whether some role has ever had a password. Never false again: servers that trusted everybody until then
+    /// ask for passwords from then on, whatever becomes of that one.
+    #[serde(default)]
+    pub had_passwords: bool,
     /// Rights on the schema `public`.
     #[serde(default)]
     pub schema_rights: Rights,
@@ -78,6 +82,7 @@ impl Default for Catalog {
             views: BTreeMap::new(),
             schemas: Vec::new(),
             roles: Catalog::first_roles(),
+            had_passwords: false,
             schema_rights: Rights::default(),
             database_rights: Rights::default(),
             schema_comment: Catalog::first_schema_comment(),

@@ -7,7 +7,7 @@ use crate::arguments::{Size, Time};
 use crate::recovery::Recovery;
 use clap::{Args, ValueEnum};
 use planaria::{Database, Durability, Error, LogKind, Result, SqlState};
-use planaria_server::{Config, Monitor, Server, Tls};
+use planaria_server::{Config, Doors, Monitor, Server, Tls};
 use serde::Deserialize;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -45,9 +45,19 @@ struct Settings {
     /// Directory for a Unix domain socket, named after the port of the first address; none without
     #[arg(long, value_name = "DIR", env = "PLANARIA_SOCKET_DIR")]
     socket_dir: Option<PathBuf>,
+    /// Who is asked for a password: auto (all, from the first on that a role has had; until then nobody of this machine),
+    /// trust (nobody of this machine), password (all)
+    #[arg(long, value_name = "HOW", env = "PLANARIA_AUTHENTICATION")]
+    authentication: Option<String>,
     /// Connections at a time
     #[arg(long, value_name = "N", env = "PLANARIA_MAX_CONNECTIONS")]
     max_connections: Option<usize>,
+    /// Of these, so many are for superusers
+    #[arg(long, value_name = "N", env = "PLANARIA_SUPERUSER_RESERVED_CONNECTIONS")]
+    superuser_reserved_connections: Option<usize>,
+    /// Connections from one address that have not said yet who they are
+    #[arg(long, value_name = "N", env = "PLANARIA_MAX_STARTUPS_PER_ADDRESS")]
+    max_startups_per_address: Option<usize>,
     /// Threads that serve; one a core without
     #[arg(long, value_name = "N", env = "PLANARIA_THREADS")]
     threads: Option<usize>,
@@ -149,7 +159,12 @@ impl Settings {
         Settings {
             listen: self.listen.or(other.listen),
             socket_dir: self.socket_dir.or(other.socket_dir),
+            authentication: self.authentication.or(other.authentication),
             max_connections: self.max_connections.or(other.max_connections),
+            superuser_reserved_connections: self
+                .superuser_reserved_connections
+                .or(other.superuser_reserved_connections),
+            max_startups_per_address: self.max_startups_per_address.or(other.max_startups_per_address),
             threads: self.threads.or(other.threads),
             durability: self.durability.or(other.durability),
             log_kind: self.log_kind.or(other.log_kind),
@@ -183,7 +198,14 @@ impl Settings {
             config.listen = addresses(listen)?;
         }
         config.socket_dir.clone_from(&self.socket_dir);
+        if let Some(authentication) = &self.authentication {
+            config.authentication = authentication.parse().map_err(invalid)?;
+        }
         config.max_connections = self.max_connections.unwrap_or(config.max_connections);
+        config.superuser_reserved_connections =
+            self.superuser_reserved_connections.unwrap_or(config.superuser_reserved_connections);
+        config.max_startups_per_address =
+            self.max_startups_per_address.unwrap_or(config.max_startups_per_address);
         config.threads = self.threads;
         config.startup_timeout = self.startup_timeout.map_or(config.startup_timeout, |t| t.0);
         config.write_timeout = self.write_timeout.map_or(config.write_timeout, |t| t.0);
@@ -275,6 +297,9 @@ pub fn serve(options: Options) -> Result<()> {
         Some(address) => Some(monitor(address)?),
         None => None,
     };
+    let mut doors = Doors::open(config)?;
+    doors.survive_hangups()?;
+    doors.answer();
     let db = match &options.dir {
         Some(dir) => open(&options.recovery, settings.database()?, dir, monitor.clone())?,
         None => {
@@ -301,7 +326,7 @@ pub fn serve(options: Options) -> Result<()> {
         );
     }
     let db = Arc::new(db);
-    let server = Server::bind(db.clone(), config)?;
+    let server = Server::behind(doors, db.clone());
     server.stop_on_signals()?;
     for address in server.addresses() {
         tracing::info!("planaria {} listens at {address}", env!("CARGO_PKG_VERSION"));

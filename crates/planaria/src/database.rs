@@ -2,6 +2,7 @@
 
 use crate::clients::Clients;
 use crate::engine::{EngineApi, open_engine, open_engine_over};
+use crate::hold::Hold;
 use crate::options::{Options, RecoveryReport};
 use crate::params::Params;
 use crate::role::Role;
@@ -129,9 +130,21 @@ impl Database {
         self.engine.catalog().role(name).map(Role::from)
     }
 
-    /// Whether some role has a password: until then nobody can be asked for one.
-    pub fn has_passwords(&self) -> bool {
-        self.engine.catalog().roles.iter().flatten().any(|r| r.verifier.is_some())
+    /// Whether some role has, or ever had, a password: until then nobody can be asked for one. What is true once
+    /// stays true, over restarts, in backups, and when the password is taken away.
+    pub fn had_passwords(&self) -> bool {
+        self.engine.catalog().had_passwords
+    }
+
+    /// What only its files tell of it: the same each time it is opened, and in backups. `None` where nothing is
+    /// kept on disk. For secrets that are to be the same after a restart.
+    pub fn identity(&self) -> Option<[u8; 16]> {
+        self.engine.identity()
+    }
+
+    /// Memory that is taken on behalf of clients, nothing at first: to count against the memory budget.
+    pub fn hold(&self) -> Hold {
+        Hold::new(self.engine.clone())
     }
 
     /// Runs `f` with a session of the pool.

@@ -39,6 +39,7 @@ mod database;
 mod describe;
 mod engine;
 mod graph;
+mod hold;
 pub mod log;
 mod options;
 mod params;
@@ -55,6 +56,7 @@ mod ticket;
 pub use clients::{Client, ClientState, Clients, Signal};
 pub use database::Database;
 pub use graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
+pub use hold::Hold;
 pub use options::{
     Durability, LoadedCheckpoint, LogKind, Options, ProtocolKind, RecoveryPhases, RecoveryProgress,
     RecoveryReport, RecoveryStage, Scheme, TaskKind, TaskRecord,

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! A role that does not exist, or has no password, is asked the same questions and fails at the same
-//! point: the answers tell nobody who is there. Its salt is made from its name and a secret of the
-//! server, so it is the same each time.
+//! point: the answers tell nobody who is there. Its salt is made from its name and a secret that is kept with
+//! the database, so it is the same each time, after a restart, too.
 //!
 //! Not done: channel binding (SCRAM-SHA-256-PLUS), md5, passwords in clear text.
 

@@ -20,6 +20,7 @@ use crate::portal::{Portal, Prepared};
 use crate::query::Script;
 use crate::read::{Reader, violation};
 use crate::reply::{Reply, Severity};
+use crate::scales::{Scales, Taken};
 use crate::server::Shared;
 use crate::spool::Room;
 use planaria::{
@@ -52,8 +53,13 @@ pub(crate) struct Backend {
     skipping: bool,
     pub(crate) statements: HashMap<String, Arc<Prepared>>,
     pub(crate) unnamed: Option<Arc<Prepared>>,
-    pub(crate) portals: HashMap<String, Portal>,
-    pub(crate) unnamed_portal: Option<Portal>,
+    portals: HashMap<String, Portal>,
+    unnamed_portal: Option<Portal>,
+    /// Bytes of all of them, and of named statements.
+    portal_bytes: usize,
+    statement_bytes: usize,
+    /// What all that takes of the memory budget.
+    pub(crate) scales: Arc<Scales>,
     /// A COPY FROM STDIN is under way, and what stands behind it in its query.
     pub(crate) copy: Option<(CopyIn, Option<Script>)>,
     /// For answers that wait in files.
@@ -117,6 +123,7 @@ pub(crate) struct How<'a> {
 impl Backend {
     pub(crate) fn new(shared: Arc<Shared>, key: Key) -> Backend {
         let room = Room::of_connection(&shared.room, shared.config.max_result_bytes as u64);
+        let scales = Arc::new(Scales::new(shared.seats.database().hold()));
         Backend {
             shared,
             key,
@@ -129,6 +136,9 @@ impl Backend {
             unnamed: None,
             portals: HashMap::new(),
             unnamed_portal: None,
+            portal_bytes: 0,
+            statement_bytes: 0,
+            scales,
             copy: None,
             room,
             pending: Ticket::done(),
@@ -189,7 +199,7 @@ impl Backend {
             self.skipping = true;
             // Whoever waits for the answer to a Flush has not sent Sync yet.
             self.flush = true;
-            self.unnamed_portal = None;
+            self.take_portal("");
         }
     }
 
@@ -408,6 +418,59 @@ impl Backend {
     fn end_of_transaction(&mut self) {
         self.portals.clear();
         self.unnamed_portal = None;
+        self.portal_bytes = 0;
+        self.scales.note(Taken::Portals, 0);
+    }
+
+    // ---- portals and statements ----
+
+    pub(crate) fn portal(&self, name: &str) -> Option<&Portal> {
+        if name.is_empty() { self.unnamed_portal.as_ref() } else { self.portals.get(name) }
+    }
+
+    /// How many have names.
+    pub(crate) fn named_portals(&self) -> usize {
+        self.portals.len()
+    }
+
+    /// Takes a portal out; it comes back by [`Self::put_portal`], or is gone.
+    pub(crate) fn take_portal(&mut self, name: &str) -> Option<Portal> {
+        let portal = if name.is_empty() { self.unnamed_portal.take() } else { self.portals.remove(name) }?;
+        self.portal_bytes = self.portal_bytes.saturating_sub(portal.bytes());
+        Some(portal)
+    }
+
+    /// 53200 where there is no memory for what a portal was bound to.
+    pub(crate) fn weigh_portal(&self, portal: &Portal) -> Result<()> {
+        self.scales.weigh(Taken::Portals, self.portal_bytes + portal.bytes())
+    }
+
+    /// Keeps a portal.
+    pub(crate) fn put_portal(&mut self, name: &str, portal: Portal) {
+        self.portal_bytes += portal.bytes();
+        self.scales.note(Taken::Portals, self.portal_bytes);
+        if name.is_empty() {
+            self.unnamed_portal = Some(portal);
+        } else {
+            self.portals.insert(name.to_owned(), portal);
+        }
+    }
+
+    /// Keeps a statement by a name that is free; 53200 where there is no memory for it.
+    pub(crate) fn put_statement(&mut self, name: &str, prepared: Arc<Prepared>) -> Result<()> {
+        let bytes = self.statement_bytes + prepared.bytes();
+        self.scales.weigh(Taken::Statements, bytes)?;
+        self.statement_bytes = bytes;
+        self.statements.insert(name.to_owned(), prepared);
+        Ok(())
+    }
+
+    /// Forgets the statement of a name, if there is one.
+    pub(crate) fn drop_statement(&mut self, name: &str) {
+        if let Some(prepared) = self.statements.remove(name) {
+            self.statement_bytes = self.statement_bytes.saturating_sub(prepared.bytes());
+            self.scales.note(Taken::Statements, self.statement_bytes);
+        }
     }
 
     /// What a kind of statement needs before it runs. `several`: others belong to the same transaction.
@@ -444,7 +507,7 @@ impl Backend {
     /// Runs a statement: its rows and notices are in the reply, its way to the disk in `pending`.
     pub(crate) fn run(&mut self, statement: &Statement, how: &How<'_>) -> Result<Done> {
         if let Some((name, fetches, n)) = statement.walks()
-            && self.portals.contains_key(name)
+            && self.portal(name).is_some()
         {
             return self.walk(name, fetches, n, how.described);
         }
@@ -456,12 +519,13 @@ impl Backend {
         let rows = self.reply.len();
         let shapes = self.shared.shapes.clone();
         let (limits, room) = (Limits::of(&self.shared.config), self.room.clone());
+        let scales = self.scales.clone();
         let began = Instant::now();
         self.key.begins(statement.shared_text(), began);
         let outcome = self.with_session(shapes.is_short(how.shape), |session, reply| {
             let start = reply.len();
             let (params, formats) = (how.params, how.formats);
-            let overflow = Overflow::new(start, limits, &room);
+            let overflow = Overflow::new(start, limits, &room, &scales);
             let mut sink = Encoder { out: reply.out(), overflow, columns, formats };
             let done = session.start(statement, params, &mut sink)?;
             if let Some(rows) = &done.rows {
@@ -510,6 +574,8 @@ impl Backend {
             && let Some(session) = &self.session
         {
             self.statements.retain(|name, _| session.named(name).is_some());
+            self.statement_bytes = self.statements.values().map(|prepared| prepared.bytes()).sum();
+            self.scales.note(Taken::Statements, self.statement_bytes);
         }
     }
 

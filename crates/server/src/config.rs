@@ -13,8 +13,14 @@ pub struct Config {
     /// Where to make a Unix domain socket, as `.s.PGSQL.PORT` with the port of the first address (5432 if there
     /// is none). Its clients are clients of this machine.
     pub socket_dir: Option<PathBuf>,
-    /// Connections at a time; those beyond are refused with 53300.
+    /// Who is asked for a password.
+    pub authentication: Authentication,
+    /// Clients at a time; those beyond are refused with 53300.
     pub max_connections: usize,
+    /// Of these, the last ones are for superusers.
+    pub superuser_reserved_connections: usize,
+    /// Connections from one address that have not said yet who they are: the oldest has to leave for one more.
+    pub max_startups_per_address: usize,
     /// Threads that serve them; one a core if `None`.
     pub threads: Option<usize>,
     /// From connecting until the client is let in.
@@ -38,12 +44,41 @@ pub struct Config {
     pub result_memory_bytes: usize,
 }
 
+/// Who is asked for a password, by SCRAM-SHA-256. Clients of other machines always are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Authentication {
+    /// Everybody from the first password on that a role of the database has had, whatever becomes of it. Until
+    /// then clients of this machine are trusted, and others are refused.
+    #[default]
+    Auto,
+    /// Clients of this machine never are.
+    Trust,
+    /// Everybody, always.
+    Password,
+}
+
+impl std::str::FromStr for Authentication {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Authentication, String> {
+        match text {
+            "auto" => Ok(Authentication::Auto),
+            "trust" => Ok(Authentication::Trust),
+            "password" | "scram" | "scram-sha-256" => Ok(Authentication::Password),
+            _ => Err(format!("there is no authentication \"{text}\"; there are: auto, trust, password")),
+        }
+    }
+}
+
 impl Default for Config {
     fn default() -> Config {
         Config {
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 5432))],
             socket_dir: None,
+            authentication: Authentication::Auto,
             max_connections: 1_000,
+            superuser_reserved_connections: 3,
+            max_startups_per_address: 100,
             threads: None,
             startup_timeout: Duration::from_secs(60),
             write_timeout: Duration::from_secs(60),

@@ -8,16 +8,19 @@
 use crate::backend::{Backend, terminated};
 use crate::clients::{SYNCS, WRITES};
 use crate::input::{Ahead, Front, Input};
+use crate::lobby::Guest;
+use crate::login::{self, Opened};
 use crate::read::violation;
 use crate::reply::{Part, Reply, Severity};
+use crate::scales::Taken;
 use crate::server::{Phase, Shared};
-use crate::startup::{self, Opened};
 use crate::stream::Stream;
 use planaria::{Error, SqlState, Ticket};
 use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -56,10 +59,23 @@ struct Connection {
 }
 
 /// Serves a client until it leaves.
-pub(crate) async fn serve(shared: Arc<Shared>, stream: Stream, phase: watch::Receiver<Phase>) -> End {
+pub(crate) async fn serve(
+    shared: Arc<Shared>,
+    stream: Stream,
+    guest: Guest,
+    phase: watch::Receiver<Phase>,
+) -> End {
     let timeout = shared.config.startup_timeout;
-    let opened = tokio::time::timeout(timeout, startup::open(&shared, stream)).await;
-    let Opened { stream, input, backend } = match opened {
+    let opened = tokio::select! {
+        opened = tokio::time::timeout(timeout, login::open(&shared, stream)) => opened,
+        () = guest.until_sent_away() => {
+            shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
+            tracing::info!("a client that had not said who it is had to leave for others");
+            return End::Closed;
+        }
+    };
+    // `_place`: as long as the connection.
+    let Opened { stream, input, backend, place: _place } = match opened {
         Ok(Ok(Some(opened))) => opened,
         Ok(Ok(None)) => return End::Closed,
         Ok(Err(error)) => return End::Lost(error),
@@ -68,6 +84,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, stream: Stream, phase: watch::Rec
             return End::Closed;
         }
     };
+    drop(guest);
     let process = backend.key.process;
     let mut connection = Connection { stream, input, backend, phase };
     match connection.talk().await {
@@ -124,6 +141,8 @@ impl Connection {
                     }
                     self.backend.message(tag, self.input.body(), alone);
                     self.input.advance();
+                    self.backend.scales.note(Taken::Input, self.input.capacity());
+                    self.backend.scales.note(Taken::Reply, self.backend.reply.capacity());
                 }
             }
             if self.backend.reply.weight() > SEND_BYTES {
@@ -142,16 +161,36 @@ impl Connection {
             // Those whose messages have come by now commit first: one sync for all of them.
             tokio::task::yield_now().await;
         }
-        let Backend { reply, key, shared, closing, .. } = &mut self.backend;
+        let Backend { reply, key, shared, closing, scales, .. } = &mut self.backend;
         let blocked = || key.waits(WRITES);
         let timeout = shared.config.write_timeout;
-        let Err(error) = pending.await else { return write(&mut self.stream, reply, timeout, blocked).await };
+        let Err(error) = pending.await else {
+            write(&mut self.stream, reply, timeout, blocked).await?;
+            scales.note(Taken::Reply, reply.capacity());
+            return Ok(());
+        };
         // Nothing of what was to be said may be said.
         reply.clear();
         reply.error(Severity::Fatal, &error, None);
         *closing = true;
         write(&mut self.stream, reply, timeout, blocked).await?;
         Err(End::LogFailed(error))
+    }
+
+    /// There is no memory for the rest of a message.
+    #[cold]
+    async fn no_memory(&mut self) -> Result<(), End> {
+        let bytes = self.input.capacity();
+        self.input = Input::default();
+        let message = "terminating connection because there is no memory for its message";
+        tracing::warn!(connection = self.backend.key.process, bytes, "{message}");
+        let error = Error::new(SqlState::OUT_OF_MEMORY, message)
+            .detail(format!(
+                "{bytes} bytes are taken for what has come of it, and the memory budget is used up."
+            ))
+            .hint("Send less at a time, or give the server more (memory_budget).");
+        self.backend.die(&error);
+        self.send().await
     }
 
     /// Waits for more. False: the connection is over.
@@ -174,7 +213,14 @@ impl Connection {
             };
             tokio::select! {
                 biased;
-                read = self.input.fill(&mut self.stream) => return Ok(read? > 0),
+                read = self.input.fill(&mut self.stream) => {
+                    let read = read?;
+                    if self.backend.scales.weigh(Taken::Input, self.input.capacity()).is_ok() {
+                        return Ok(read > 0);
+                    }
+                    self.no_memory().await?;
+                    return Ok(false);
+                }
                 _ = self.phase.changed() => {}
                 () = self.backend.key.until_terminated() => {}
                 () = idle => {

@@ -52,6 +52,13 @@ pub(crate) struct Parameters {
     bytes: Vec<u8>,
 }
 
+impl Parameters {
+    /// Memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.values.capacity() * size_of::<Value>() + self.bytes.capacity()
+    }
+}
+
 impl Params for Parameters {
     fn count(&self) -> usize {
         self.values.len()

@@ -42,7 +42,10 @@ impl Backend {
                 }
                 None => {}
             }
-            self.statements.insert(name.to_owned(), prepared);
+            if let Err(error) = self.put_statement(name, prepared) {
+                self.session()?.forget(name);
+                return Err(error);
+            }
         }
         self.reply.parse_complete();
         Ok(())
@@ -101,7 +104,7 @@ impl Backend {
         })?;
         let shape = shape(statement.text());
         let prepared = Arc::new(self.made(Some(statement), Vec::new(), shape));
-        self.statements.insert(name.to_owned(), prepared.clone());
+        self.put_statement(name, prepared.clone())?;
         Ok(prepared)
     }
 
@@ -114,7 +117,7 @@ impl Backend {
             self.check_failed(statement.leaves_failed_transaction())?;
         }
         // The memory of the portal before is used again.
-        let old = if portal.is_empty() { self.unnamed_portal.take() } else { None };
+        let old = if portal.is_empty() { self.take_portal("") } else { None };
         let (mut params, mut formats) = match old {
             Some(old) => (old.params, old.formats),
             None => (Parameters::default(), Vec::new()),
@@ -134,18 +137,17 @@ impl Backend {
             )));
         }
         let bound = Portal { prepared, params, formats, state: State::Ready };
-        if portal.is_empty() {
-            self.unnamed_portal = Some(bound);
-        } else {
-            Backend::check_names(self.portals.len())?;
-            if self.portals.contains_key(portal) {
+        if !portal.is_empty() {
+            Backend::check_names(self.named_portals())?;
+            if self.portal(portal).is_some() {
                 return Err(Error::new(
                     SqlState::DUPLICATE_CURSOR,
                     format!("cursor \"{portal}\" already exists"),
                 ));
             }
-            self.portals.insert(portal.to_owned(), bound);
         }
+        self.weigh_portal(&bound)?;
+        self.put_portal(portal, bound);
         self.reply.bind_complete();
         Ok(())
     }
@@ -163,8 +165,7 @@ impl Backend {
             self.describe(&prepared, &[]);
             return Ok(());
         }
-        let portal = if name.is_empty() { self.unnamed_portal.as_ref() } else { self.portals.get(name) };
-        let Some(portal) = portal else {
+        let Some(portal) = self.portal(name) else {
             let columns = self.session()?.cursor(name).ok_or_else(|| no_portal(name))?;
             self.reply.row_description(&columns, &[]);
             return Ok(());
@@ -188,12 +189,12 @@ impl Backend {
         match named(&mut body)? {
             (b'S', "") => self.unnamed = None,
             (b'S', name) => {
-                self.statements.remove(name);
+                self.drop_statement(name);
                 self.session()?.forget(name);
             }
-            (_, "") => self.unnamed_portal = None,
+            (_, "") => drop(self.take_portal("")),
             (_, name) => {
-                if self.portals.remove(name).is_none() {
+                if self.take_portal(name).is_none() {
                     self.session()?.close_cursor(name);
                 }
             }
@@ -207,30 +208,25 @@ impl Backend {
         let name = body.string()?;
         let rows_max = usize::try_from(body.i32()?).unwrap_or(0);
         body.end()?;
-        let portal = if name.is_empty() { self.unnamed_portal.take() } else { self.portals.remove(name) };
-        let Some(mut portal) = portal else { return self.execute_cursor(name, rows_max) };
+        let Some(mut portal) = self.take_portal(name) else { return self.execute_cursor(name, rows_max) };
         let outcome = self.execute(&mut portal, rows_max, alone);
         // Who failed is gone with its transaction.
         if outcome.is_ok() {
-            if name.is_empty() {
-                self.unnamed_portal = Some(portal);
-            } else {
-                self.portals.insert(name.to_owned(), portal);
-            }
+            self.put_portal(name, portal);
         }
         outcome
     }
 
     /// FETCH and MOVE, forward, of a portal that Bind made.
     pub(crate) fn walk(&mut self, name: &str, fetches: bool, n: usize, described: bool) -> Result<Done> {
-        let Some(mut portal) = self.portals.remove(name) else { return Err(no_portal(name)) };
+        let Some(mut portal) = self.take_portal(name) else { return Err(no_portal(name)) };
         let start = self.reply.len();
         if fetches && described {
             self.describe(&portal.prepared.clone(), &portal.formats);
         }
         let rows = self.reply.len();
         self.execute(&mut portal, n, false)?;
-        self.portals.insert(name.to_owned(), portal);
+        self.put_portal(name, portal);
         // It ended with a message that FETCH has in its own words.
         let end = last_message(self.reply.bytes(), rows);
         let count = count_of(&self.reply.bytes()[end..]).unwrap_or(n as u64);
@@ -250,11 +246,12 @@ impl Backend {
         }
         self.check_failed(false)?;
         let (limits, room) = (Limits::of(&self.shared.config), self.room.clone());
+        let scales = self.scales.clone();
         let begin = self.reply.len();
         let outcome = self.with_session(false, |session, reply| {
             let rows = session.fetch(name, rows_max)?;
             let start = reply.len();
-            let mut overflow = Overflow::new(start, limits, &room);
+            let mut overflow = Overflow::new(start, limits, &room, &scales);
             for row in &rows {
                 encode::data_row_of(reply.out(), row.values(), rows.columns(), &[]);
                 overflow.check(reply.out())?;

@@ -49,6 +49,11 @@ impl Input {
         &self.bytes[self.start..]
     }
 
+    /// Memory that it takes.
+    pub(crate) fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// Whether all has been taken.
     pub(crate) fn is_empty(&self) -> bool {
         self.rest().is_empty()

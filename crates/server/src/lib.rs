@@ -19,6 +19,10 @@
 //! transaction of its is open ([`seats`]); between, it keeps what a client may rely on (settings, prepared
 //! statements, `currval`). So a thousand idle connections cost their sockets and some KiB each.
 //!
+//! **Who is let in.** A connection waits in the lobby until it has said who it is ([`lobby`]), is asked for a password
+//! or not ([`login`]), and takes a place among `max_connections`, the last of which are for superusers. Wrong
+//! passwords are slowed ([`throttle`]). Before the database is open, clients are told so ([`Doors`]).
+//!
 //! **What must hold.** No reply leaves before the commits that it tells of, or that its rows were read
 //! from, are on disk. No error of one client is felt by another: a panic of the engine ends one connection;
 //! a client that does not read is closed; messages and answers have limits.
@@ -32,10 +36,13 @@ mod config;
 mod connection;
 mod copy;
 mod decode;
+mod doors;
 mod encode;
 mod extended;
 mod input;
 mod listen;
+mod lobby;
+mod login;
 mod metrics;
 mod monitor;
 mod overflow;
@@ -43,15 +50,18 @@ mod portal;
 mod query;
 mod read;
 mod reply;
+mod scales;
 mod seats;
 mod server;
 mod shapes;
 mod spool;
 mod startup;
 mod stream;
+mod throttle;
 mod tls;
 
-pub use config::Config;
+pub use config::{Authentication, Config};
+pub use doors::Doors;
 pub use monitor::Monitor;
 pub use server::{Server, Stopper};
 pub use tls::Tls;

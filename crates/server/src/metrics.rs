@@ -79,6 +79,7 @@ pub(crate) struct Metrics {
     errors: RwLock<BTreeMap<String, u64>>,
     pub(crate) connections: AtomicU64,
     pub(crate) refused: AtomicU64,
+    pub(crate) failed_logins: AtomicU64,
 }
 
 impl Metrics {
@@ -116,7 +117,7 @@ impl Metrics {
         recovery: Option<&RecoveryReport>,
     ) -> String {
         let mut page = Page(String::new());
-        page.one("planaria_connections", "gauge", "Connections that are open.", open as f64);
+        page.one("planaria_connections", "gauge", "Clients that are connected.", open as f64);
         page.one("planaria_connections_max", "gauge", "Connections that can be open.", max as f64);
         let count = |n: &AtomicU64| n.load(Ordering::Relaxed) as f64;
         page.one("planaria_connections_total", "counter", "Connections accepted.", count(&self.connections));
@@ -126,6 +127,8 @@ impl Metrics {
             "Connections refused.",
             count(&self.refused),
         );
+        let help = "Logins with a wrong password, or as a role that does not exist.";
+        page.one("planaria_logins_failed_total", "counter", help, count(&self.failed_logins));
         page.head(
             "planaria_statement_seconds",
             "histogram",
@@ -211,6 +214,7 @@ impl Metrics {
         let memory = &stats.memory;
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         let _ = writeln!(out, "connections    {open} of {max}");
+        let _ = writeln!(out, "failed logins  {}", self.failed_logins.load(Ordering::Relaxed));
         let _ = writeln!(out, "statements     {}", self.statements.count());
         let _ = writeln!(out, "errors         {errors}");
         let _ = writeln!(out, "commits        {}", stats.commits);

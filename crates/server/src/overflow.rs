@@ -1,6 +1,8 @@
-//! How large an answer may be, in memory and at all.
+//! How large an answer may be, in memory and at all. Where the memory budget is used up, an answer that is not small
+//! waits in a file like one that is large.
 
 use crate::config::Config;
+use crate::scales::{STEP, Scales, Taken};
 use crate::spool::{Room, Spool};
 use planaria::{Error, Result, SqlState};
 use std::sync::Arc;
@@ -17,6 +19,9 @@ pub(crate) struct Overflow {
     limits: Limits,
     /// Where the rows begin.
     start: usize,
+    /// Rows of so many bytes are weighed.
+    weighed_at: usize,
+    scales: Arc<Scales>,
     pub(crate) spool: Spool,
 }
 
@@ -27,8 +32,9 @@ impl Limits {
 }
 
 impl Overflow {
-    pub(crate) fn new(start: usize, limits: Limits, room: &Arc<Room>) -> Overflow {
-        Overflow { limits, start, spool: Spool::new(room) }
+    pub(crate) fn new(start: usize, limits: Limits, room: &Arc<Room>, scales: &Arc<Scales>) -> Overflow {
+        let weighed_at = STEP.min(limits.memory_bytes);
+        Overflow { limits, start, weighed_at, scales: scales.clone(), spool: Spool::new(room) }
     }
 
     /// What was written is void.
@@ -41,7 +47,7 @@ impl Overflow {
     #[inline]
     pub(crate) fn check(&mut self, out: &mut Vec<u8>) -> Result<()> {
         let here = out.len() - self.start;
-        if here <= self.limits.memory_bytes && here as u64 + self.spool.len() <= self.limits.bytes {
+        if here <= self.weighed_at && here as u64 + self.spool.len() <= self.limits.bytes {
             return Ok(());
         }
         self.spill(out)
@@ -53,8 +59,17 @@ impl Overflow {
         if here.len() as u64 + self.spool.len() > self.limits.bytes {
             return Err(too_large(self.limits.bytes));
         }
+        let has_memory = self.scales.weigh(Taken::Reply, out.capacity()).is_ok();
+        if has_memory && here.len() <= self.limits.memory_bytes {
+            self.weighed_at = (here.len() + STEP).min(self.limits.memory_bytes);
+            return Ok(());
+        }
         self.spool.append(here)?;
         out.truncate(self.start);
+        if !has_memory {
+            out.shrink_to(self.start + STEP);
+            self.weighed_at = STEP.min(self.limits.memory_bytes);
+        }
         Ok(())
     }
 }

@@ -29,6 +29,31 @@ pub(crate) struct Portal {
     pub(crate) state: State,
 }
 
+impl Prepared {
+    /// About what a statement takes, parsed and compiled. Measured: 4.4 KB for `SELECT v FROM t WHERE id = $1 AND w =
+    /// 1`, 237 KB for a SELECT of 500 times `1 + 1` (3.5 KB of text), 63 KB for one literal of 20 KB.
+    pub(crate) fn bytes(&self) -> usize {
+        const EMPTY: usize = 4 << 10;
+        const OF_SYNTAX: usize = 64;
+        const OF_LITERAL: usize = 4;
+        let Some(statement) = &self.statement else { return EMPTY };
+        let parts = statement.text().as_bytes().split(|b| *b == b'\'').enumerate();
+        let bytes = parts.map(|(i, part)| part.len() * if i % 2 == 0 { OF_SYNTAX } else { OF_LITERAL });
+        EMPTY + bytes.sum::<usize>()
+    }
+}
+
+impl Portal {
+    /// What its parameters take, and rows that wait.
+    pub(crate) fn bytes(&self) -> usize {
+        let held = match &self.state {
+            State::Open(held) => held.rows.capacity() + held.window.capacity(),
+            State::Ready | State::Done => 0,
+        };
+        self.params.bytes() + self.formats.capacity() + held
+    }
+}
+
 /// How far a portal is.
 pub(crate) enum State {
     /// Not run yet.

@@ -43,7 +43,7 @@ impl Backend {
         };
         // As PostgreSQL does: the unnamed ones are gone.
         self.unnamed = None;
-        self.unnamed_portal = None;
+        self.take_portal("");
         let outcome = match self.recall(text) {
             Some(statement) => self.run_alone(&statement, text),
             None => {

@@ -44,6 +44,11 @@ impl Reply {
         self.bytes.len()
     }
 
+    /// Memory that it takes.
+    pub(crate) fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.spools.is_empty()
     }

@@ -1,15 +1,17 @@
 //! The server: listens, lets clients in, stops.
 
 use crate::clients::Registry;
-use crate::config::Config;
-use crate::connection::{End, serve, write};
+use crate::config::{Authentication, Config};
+use crate::connection::{End, serve};
+use crate::doors::Doors;
 use crate::listen::Listener;
+use crate::lobby::{Lobby, origin};
 use crate::metrics::Metrics;
-use crate::reply::{Reply, Severity};
 use crate::seats::Seats;
 use crate::shapes::Shapes;
 use crate::spool::Room;
 use crate::stream::Stream;
+use crate::throttle::Throttle;
 use planaria::{Database, Error, Result, SqlState};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,6 +24,9 @@ use tokio::task::JoinSet;
 /// From the moment that all have to go until nobody is waited for.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
+/// Connections that may be about to say who they are, at least.
+const LOBBY_MIN: usize = 256;
+
 /// What all connections share.
 pub(crate) struct Shared {
     pub(crate) config: Config,
@@ -31,9 +36,12 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     /// For answers that wait in files, of all connections.
     pub(crate) room: Arc<Room>,
-    /// Of this run: from it roles that do not exist have their salts.
-    pub(crate) secret: [u8; 32],
-    /// Connections that are open, those too that have not said yet who they are.
+    /// Of this database: from it roles that do not exist have their salts.
+    pub(crate) secret: [u8; 16],
+    pub(crate) throttle: Throttle,
+    /// Connections that have not said yet who they are.
+    lobby: Arc<Lobby>,
+    /// Clients that were let in.
     open: AtomicUsize,
 }
 
@@ -88,48 +96,33 @@ impl Stopper {
 }
 
 impl Server {
-    /// Listens at the addresses of the configuration. Errors: 58000 with the address that cannot be had.
+    /// Listens at the addresses of the configuration. Errors: 58000 with the address that cannot be had, 22023
+    /// where the configuration contradicts itself.
     pub fn bind(db: Arc<Database>, config: Config) -> Result<Server> {
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        // Each connection may have a statement that runs long, or waits for a row, and somebody must be left
-        // to take the COMMIT that it waits for.
-        let threads_max = config.max_connections + 512;
-        builder.enable_all().thread_name("planaria-serve").max_blocking_threads(threads_max);
-        if let Some(threads) = config.threads {
-            builder.worker_threads(threads.max(1));
-        }
-        let runtime = builder.build()?;
-        let mut listeners = Vec::new();
-        let mut addresses = Vec::new();
-        for address in &config.listen {
-            let listener = runtime.block_on(Listener::tcp(*address))?;
-            addresses.extend(listener.address());
-            listeners.push(listener);
-        }
-        if let Some(directory) = &config.socket_dir {
-            let port = addresses.first().map_or(5432, SocketAddr::port);
-            let _in_runtime = runtime.enter();
-            listeners.push(Listener::unix(directory, port)?);
-        }
+        Ok(Server::behind(Doors::open(config)?, db))
+    }
+
+    /// Lets clients in by doors that are open already.
+    pub fn behind(doors: Doors, db: Arc<Database>) -> Server {
+        let (runtime, listeners, addresses, config) = doors.into_parts();
+        let max = config.max_connections;
         let shared = Arc::new(Shared {
             room: Room::of_server(config.max_temp_bytes as u64),
+            lobby: Lobby::new(config.max_startups_per_address, max.max(LOBBY_MIN)),
             config,
+            secret: db.identity().unwrap_or_else(rand::random),
             seats: Seats::new(db),
             shapes: Arc::new(Shapes::default()),
             clients: Arc::new(Registry::default()),
             metrics: Metrics::default(),
-            secret: rand::random(),
+            throttle: Throttle::default(),
             open: AtomicUsize::new(0),
         });
         let clients: Arc<dyn planaria::Clients> = shared.clients.clone();
         shared.seats.database().served_to(&clients);
-        if !shared.seats.database().has_passwords() {
-            tracing::warn!(
-                "no role has a password: everybody on this machine may connect as anybody; others are refused"
-            );
-        }
+        shared.tell_who_is_trusted();
         let (phase, _) = watch::channel(Phase::Running);
-        Ok(Server { runtime, listeners, addresses, shared, phase: Arc::new(phase) })
+        Server { runtime, listeners, addresses, shared, phase: Arc::new(phase) }
     }
 
     /// Where it listens.
@@ -206,9 +199,33 @@ impl Server {
 }
 
 impl Shared {
-    /// Connections that are open.
+    /// Clients that were let in.
     pub(crate) fn connections(&self) -> usize {
         self.open.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is any place for one more; 53300 where there is none.
+    pub(crate) fn has_place(&self) -> Result<()> {
+        if self.connections() < self.config.max_connections {
+            return Ok(());
+        }
+        Err(Error::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already"))
+    }
+
+    fn tell_who_is_trusted(&self) {
+        let had_passwords = self.seats.database().had_passwords();
+        match self.config.authentication {
+            Authentication::Auto if !had_passwords => tracing::warn!(
+                "no role has had a password yet: everybody on this machine may connect as anybody; others are refused"
+            ),
+            Authentication::Trust => {
+                tracing::warn!("authentication is trust: everybody on this machine may connect as anybody");
+            }
+            Authentication::Password if !had_passwords => {
+                tracing::warn!("authentication is password, and no role has had one: nobody can connect");
+            }
+            _ => {}
+        }
     }
 }
 
@@ -242,54 +259,46 @@ async fn accept(listener: Listener, shared: Arc<Shared>, phase: Arc<watch::Sende
 }
 
 fn let_in(
-    mut stream: Stream,
+    stream: Stream,
     peer: String,
     shared: &Arc<Shared>,
     phase: &Arc<watch::Sender<Phase>>,
     clients: &mut JoinSet<()>,
 ) {
     shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
-    let shared = shared.clone();
-    let place = Place::take(&shared);
-    if place.number >= shared.config.max_connections {
-        shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
-        tracing::warn!(peer, "refused: {} connections are open", shared.config.max_connections);
-        clients.spawn(async move {
-            let mut reply = Reply::default();
-            let error = Error::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already");
-            reply.error(Severity::Fatal, &error, None);
-            let _ = write(&mut stream, &mut reply, Duration::from_secs(1), || {}).await;
-            drop(place);
-        });
-        return;
-    }
-    let phase = phase.subscribe();
+    let guest = shared.lobby.enter(origin(stream.peer()));
+    let (shared, phase) = (shared.clone(), phase.subscribe());
     clients.spawn(async move {
-        match serve(shared, stream, phase).await {
+        match serve(shared, stream, guest, phase).await {
             End::Closed | End::LogFailed(_) => tracing::debug!(peer, "closed"),
             End::Lost(error) => tracing::debug!(peer, "lost: {error}"),
             End::Slow => tracing::warn!(peer, "closed: the client does not read its answers"),
         }
-        drop(place);
     });
 }
 
-/// One of the connections that are open.
-struct Place {
-    shared: Arc<Shared>,
-    /// How many there were before.
-    number: usize,
-}
+/// The place of a client that was let in.
+pub(crate) struct Place(Arc<Shared>);
 
 impl Place {
-    fn take(shared: &Arc<Shared>) -> Place {
-        let number = shared.open.fetch_add(1, Ordering::Relaxed);
-        Place { shared: shared.clone(), number }
+    /// 53300 where there is none, or none but for superusers.
+    pub(crate) fn take(shared: &Arc<Shared>, superuser: bool) -> Result<Place> {
+        let before = shared.open.fetch_add(1, Ordering::Relaxed);
+        let place = Place(shared.clone());
+        let config = &shared.config;
+        let refused = if before >= config.max_connections {
+            "sorry, too many clients already"
+        } else if !superuser && before + config.superuser_reserved_connections >= config.max_connections {
+            "remaining connection slots are reserved for non-replication superuser connections"
+        } else {
+            return Ok(place);
+        };
+        Err(Error::new(SqlState::TOO_MANY_CONNECTIONS, refused))
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.shared.open.fetch_sub(1, Ordering::Relaxed);
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -1,20 +1,14 @@
-//! The beginning of a connection: encryption asked for or not, who the client is, what it wants set.
+//! The beginning of a connection: encryption asked for or not, who the client says it is, what it wants set.
 
-use crate::auth::{self, Exchange};
-use crate::backend::Backend;
-use crate::connection::{End, write};
-use crate::input::{Front, Input};
+use crate::connection::write;
+use crate::input::Input;
 use crate::read::{Reader, violation};
 use crate::reply::{Reply, Severity};
-use crate::server::Shared;
 use crate::stream::Stream;
-use planaria::scram::Verifier;
+use crate::tls::Tls;
 use planaria::{Error, Result, SqlState};
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
 const CANCEL_REQUEST: i32 = 80_877_102;
@@ -22,40 +16,46 @@ const SSL_REQUEST: i32 = 80_877_103;
 const GSS_ENCRYPTION_REQUEST: i32 = 80_877_104;
 
 /// As in PostgreSQL.
-const PACKET_BYTES_MAX: usize = 10_000;
-
-/// A client that is let in.
-pub(crate) struct Opened {
-    pub(crate) stream: Stream,
-    pub(crate) input: Input,
-    pub(crate) backend: Backend,
-}
+pub(crate) const PACKET_BYTES_MAX: usize = 10_000;
 
 /// What a startup packet says.
-struct Startup {
-    user: String,
-    database: String,
+pub(crate) struct Startup {
+    pub(crate) user: String,
+    pub(crate) database: String,
     /// Settings, in order.
-    settings: Vec<(String, String)>,
+    pub(crate) settings: Vec<(String, String)>,
     /// Options of the protocol that are not known here.
-    unknown: Vec<String>,
-    minor: i32,
+    pub(crate) unknown: Vec<String>,
+    pub(crate) minor: i32,
 }
 
-/// Lets a client in; `None`: it has been answered, and that is all.
-pub(crate) async fn open(shared: &Arc<Shared>, mut stream: Stream) -> io::Result<Option<Opened>> {
-    let mut input = Input::default();
+/// What a connection wants.
+pub(crate) enum Wish {
+    /// To be let in.
+    Enter(Result<Startup>),
+    /// Somebody's statement is to end: process and secret.
+    Cancel(i32, i32),
+    /// Nothing that anybody understands; or it has left.
+    None,
+}
+
+/// Hears what a connection wants; encrypts it on the way, if it asks for that.
+pub(crate) async fn hear(
+    tls: Option<&Tls>,
+    mut stream: Stream,
+    input: &mut Input,
+) -> io::Result<(Stream, Wish)> {
     loop {
-        let Some(packet) = packet(&mut stream, &mut input).await? else { return Ok(None) };
+        let Some(packet) = packet(&mut stream, input).await? else { return Ok((stream, Wish::None)) };
         let mut body = Reader::new(&packet);
         let code = body.i32().unwrap_or(0);
         match code {
-            SSL_REQUEST => match &shared.config.tls {
+            SSL_REQUEST => match tls {
                 Some(tls) if stream.is_plain_tcp() => {
                     if !input.is_empty() {
                         // Whoever sent it cannot have been asked yet: it may be a third party.
                         tracing::warn!(peer = ?stream.peer(), "received unencrypted data after SSL request");
-                        return Ok(None);
+                        return Ok((stream, Wish::None));
                     }
                     stream.write_all(b"S").await?;
                     stream = stream.encrypt(tls).await?;
@@ -64,18 +64,24 @@ pub(crate) async fn open(shared: &Arc<Shared>, mut stream: Stream) -> io::Result
             },
             GSS_ENCRYPTION_REQUEST => stream.write_all(b"N").await?,
             CANCEL_REQUEST => {
-                if let (Ok(process), Ok(secret)) = (body.i32(), body.i32()) {
-                    let found = shared.clients.cancel(process, secret);
-                    tracing::debug!(connection = process, found, "cancel request");
-                }
-                return Ok(None);
+                let wish = match (body.i32(), body.i32()) {
+                    (Ok(process), Ok(secret)) => Wish::Cancel(process, secret),
+                    _ => Wish::None,
+                };
+                return Ok((stream, wish));
             }
-            _ => {
-                let startup = read(code, body);
-                return enter(shared, stream, input, startup).await;
-            }
+            _ => return Ok((stream, Wish::Enter(read(code, body)))),
         }
     }
+}
+
+/// Tells a client why it is not let in.
+pub(crate) async fn refuse(stream: &mut Stream, error: &Error, timeout: Duration) {
+    let mut reply = Reply::default();
+    reply.error(Severity::Fatal, error, None);
+    // It may be gone already.
+    let _ = write(stream, &mut reply, timeout, || {}).await;
+    let _ = stream.shutdown().await;
 }
 
 /// A packet without a type, without its length; `None` at the end, or where it is garbage.
@@ -185,183 +191,6 @@ fn options(text: &str, settings: &mut Vec<(String, String)>) -> Result<()> {
         settings.push((name.replace('-', "_"), value.to_owned()));
     }
     Ok(())
-}
-
-/// Decides whether the client is let in, and says so.
-async fn enter(
-    shared: &Arc<Shared>,
-    mut stream: Stream,
-    mut input: Input,
-    startup: Result<Startup>,
-) -> io::Result<Option<Opened>> {
-    let peer = stream.peer();
-    let outcome = match startup {
-        Ok(startup) => match authenticate(shared, &mut stream, &mut input, &startup).await? {
-            Some(Ok(())) => admit(shared, startup, peer),
-            Some(Err(error)) => Err(error),
-            None => return Ok(None),
-        },
-        Err(error) => Err(error),
-    };
-    match outcome {
-        Ok(backend) => Ok(Some(Opened { stream, input, backend })),
-        Err(error) => {
-            shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
-            tracing::info!(peer = ?peer, sqlstate = %error.sqlstate(), "refused: {}", error.message());
-            let mut reply = Reply::default();
-            reply.error(Severity::Fatal, &error, None);
-            // It may be gone already.
-            let _ = write(&mut stream, &mut reply, shared.config.write_timeout, || {}).await;
-            let _ = stream.shutdown().await;
-            Ok(None)
-        }
-    }
-}
-
-/// Has the client show that it is who it says. `None`: it has left.
-///
-/// As long as no role has a password there is nothing to ask for: clients of this machine are trusted, others
-/// are refused. From the first password on everybody is asked.
-async fn authenticate(
-    shared: &Arc<Shared>,
-    stream: &mut Stream,
-    input: &mut Input,
-    startup: &Startup,
-) -> io::Result<Option<Result<()>>> {
-    let db = shared.seats.database();
-    let local = stream.peer().is_none_or(|p| p.ip().is_loopback());
-    if !db.has_passwords() {
-        let error = Error::new(
-            SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
-            "connections from other machines are not accepted as long as no role has a password",
-        )
-        .hint("On the server's machine: ALTER ROLE postgres PASSWORD '...'.");
-        return Ok(Some(if local { Ok(()) } else { Err(error) }));
-    }
-    if !local && shared.config.require_tls && !stream.is_encrypted() {
-        return Ok(Some(Err(Error::new(
-            SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
-            "connections from other machines must be encrypted",
-        )
-        .hint("Connect with sslmode=require."))));
-    }
-    let role = db.role(&startup.user);
-    let holds = |until: Option<i64>| until.is_none_or(|until| until > now_micros());
-    let verifier = role
-        .as_ref()
-        .filter(|r| holds(r.valid_until))
-        .and_then(|r| r.verifier.as_deref())
-        .and_then(|v| v.parse::<Verifier>().ok());
-    let real = verifier.is_some();
-    let verifier = verifier.unwrap_or_else(|| auth::mock(&startup.user, &shared.secret));
-    let mut reply = Reply::default();
-    reply.authentication_sasl(&[auth::MECHANISM]);
-    send(shared, stream, &mut reply).await?;
-    let Some(first) = password_message(stream, input).await? else { return Ok(None) };
-    let (exchange, server_first) = match first.and_then(|m| Exchange::begin(Reader::new(&m), verifier, real))
-    {
-        Ok(begun) => begun,
-        Err(error) => return Ok(Some(Err(error))),
-    };
-    reply.authentication_sasl_data(SASL_CONTINUE, &server_first);
-    send(shared, stream, &mut reply).await?;
-    let Some(last) = password_message(stream, input).await? else { return Ok(None) };
-    let outcome = last.and_then(|m| exchange.end(Reader::new(&m)));
-    Ok(Some(match outcome {
-        Ok(Some(server_final)) => {
-            reply.authentication_sasl_data(SASL_FINAL, &server_final);
-            send(shared, stream, &mut reply).await?;
-            Ok(())
-        }
-        Ok(None) => {
-            let message = format!("password authentication failed for user \"{}\"", startup.user);
-            Err(Error::new(auth::INVALID_PASSWORD, message))
-        }
-        Err(error) => Err(error),
-    }))
-}
-
-const SASL_CONTINUE: i32 = 11;
-const SASL_FINAL: i32 = 12;
-
-/// Microseconds since 2000-01-01 UTC.
-fn now_micros() -> i64 {
-    const SECONDS_TO_2000: i64 = 946_684_800;
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since_1970.as_micros() as i64 - SECONDS_TO_2000 * 1_000_000
-}
-
-async fn send(shared: &Shared, stream: &mut Stream, reply: &mut Reply) -> io::Result<()> {
-    match write(stream, reply, shared.config.write_timeout, || {}).await {
-        Ok(()) => Ok(()),
-        Err(End::Lost(error)) => Err(error),
-        Err(_) => Err(io::ErrorKind::TimedOut.into()),
-    }
-}
-
-/// The body of a message of type `p`; `None`: the client has left.
-async fn password_message(stream: &mut Stream, input: &mut Input) -> io::Result<Option<Result<Vec<u8>>>> {
-    loop {
-        match input.front(PACKET_BYTES_MAX) {
-            Front::Message(b'p') => {
-                let body = input.body().rest().to_vec();
-                input.advance();
-                return Ok(Some(Ok(body)));
-            }
-            Front::Message(b'X') => return Ok(None),
-            Front::Message(tag) | Front::BadLength(tag, _) => {
-                let message = format!("expected SASL response, got message type {tag}");
-                return Ok(Some(Err(violation(message))));
-            }
-            Front::Incomplete => {
-                if input.fill(stream).await? == 0 {
-                    return Ok(None);
-                }
-            }
-        }
-    }
-}
-
-fn admit(shared: &Arc<Shared>, startup: Startup, peer: Option<SocketAddr>) -> Result<Backend> {
-    let role = shared.seats.database().role(&startup.user).ok_or_else(|| {
-        let message = format!("role \"{}\" does not exist", startup.user);
-        Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message)
-    })?;
-    let limit = usize::try_from(role.connection_limit).ok().filter(|_| !role.superuser);
-    if limit.is_some_and(|limit| shared.clients.of_role(role.id) >= limit) {
-        return Err(Error::new(
-            SqlState::TOO_MANY_CONNECTIONS,
-            format!("too many connections for role \"{}\"", startup.user),
-        ));
-    }
-    let mut backend = Backend::new(shared.clone(), shared.clients.open(role.id, peer));
-    backend.session()?.log_in_as(&startup.user)?;
-    if startup.minor > 0 || !startup.unknown.is_empty() {
-        let unknown: Vec<&str> = startup.unknown.iter().map(String::as_str).collect();
-        backend.reply.negotiate_protocol_version(&unknown);
-    }
-    backend.reply.authentication_ok();
-    for (name, value) in &startup.settings {
-        let outcome = backend.session()?.set(name, value);
-        match outcome {
-            Ok(()) => {}
-            // A client's own time zone is no reason to refuse it; it is told that times are in UTC.
-            Err(error) if name.eq_ignore_ascii_case("timezone") => {
-                backend.reply.warning(error.sqlstate(), error.message(), error.fields().hint.as_deref());
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    backend.report_all_settings()?;
-    backend.reply.backend_key_data(backend.key.process, backend.key.secret);
-    backend.ready();
-    tracing::info!(
-        connection = backend.key.process,
-        user = startup.user,
-        database = startup.database,
-        "connected"
-    );
-    Ok(backend)
 }
 
 #[cfg(test)]

@@ -254,3 +254,25 @@ fn mistakes_are_named_and_leave_nothing() {
     fails(&["checkpoint", "verify", &backup], &["XX001", &name, "offset"]);
     fails(&["restore", &backup, "--to", &none], &["XX001", &name, "offset"]);
 }
+
+#[test]
+fn a_hangup_ends_no_server() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let server = Server::start(&at(dir.path(), "data"));
+    let pid = server.child.id().to_string();
+    assert!(Command::new("kill").args(["-HUP", &pid]).status().expect("runs").success());
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(server.ask("SELECT 1"), Ok(vec!["1".to_owned()]));
+    server.stop();
+}
+
+/// The port is known to be in use before anything is made.
+#[test]
+fn a_port_in_use_leaves_no_directory() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let (data, port) = (at(dir.path(), "data"), listener.local_addr().expect("bound").to_string());
+    let output = planaria(&["serve", &data, "--listen", &port]);
+    assert!(!output.status.success() && text(&output.stderr).contains("could not listen"));
+    assert!(!Path::new(&data).exists());
+}

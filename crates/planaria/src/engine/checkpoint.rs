@@ -192,12 +192,15 @@ fn encode(catalog: &Catalog) -> Result<Vec<u8>> {
 
 /// The catalog of a checkpoint.
 pub(crate) fn decode_catalog(manifest: &Manifest) -> Result<Catalog> {
-    serde_json::from_slice(&manifest.catalog).map_err(|e| {
+    let mut catalog: Catalog = serde_json::from_slice(&manifest.catalog).map_err(|e| {
         let message = format!("the catalog of checkpoint {} cannot be decoded", manifest.number);
         Error::new(SqlState::DATA_CORRUPTED, message)
             .detail(e.to_string())
             .hint("the checkpoint may have been written by a newer version of Planaria")
-    })
+    })?;
+    // It did not say before there was a word for it.
+    catalog.had_passwords |= catalog.roles.iter().flatten().any(|r| r.verifier.is_some());
+    Ok(catalog)
 }
 
 fn report(written: &Written) -> CheckpointReport {

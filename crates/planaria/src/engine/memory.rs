@@ -5,7 +5,8 @@
 //! 2. Each session counts what it adds ([`Share`]): bytes of rows that it stores, of what its statement
 //!    computes with, of the answer that it collects. When that has grown by a step, it says how much it is, has
 //!    everything added up ([`Meter::weigh`]), and fails with 53200 where the sum is above the budget. Rows of open
-//!    cursors count for as long as they are there ([`Kept`]), and what waits for the log to be written.
+//!    cursors count for as long as they are there ([`Kept`]), what servers hold for their clients
+//!    ([`Hold`](crate::Hold)), and what waits for the log to be written.
 //! 3. The last sum is there for all: when it is above the budget, everybody who is to store a row looks again.
 //!
 //! So the budget may be passed by a step for each session, and by what one instruction takes. Deletes and
@@ -39,6 +40,8 @@ pub(super) struct Meter {
     sessions: Box<[AtomicU64]>,
     /// What they keep beyond statements.
     kept: Arc<AtomicU64>,
+    /// How much of that is in the last sum.
+    kept_in_sum: AtomicU64,
     /// Whose buffers count, too.
     log: OnceLock<Arc<Log>>,
 }
@@ -126,6 +129,7 @@ impl Meter {
             used: AtomicU64::new(0),
             sessions: (0..WORKERS_MAX).map(|_| AtomicU64::new(0)).collect(),
             kept: Arc::default(),
+            kept_in_sum: AtomicU64::new(0),
             log: OnceLock::new(),
         }
     }
@@ -158,6 +162,37 @@ impl Meter {
         Kept { all: self.kept.clone(), bytes }
     }
 
+    /// What somebody holds beyond statements goes from so many bytes to so many. 53200, where it is `refusable`, if
+    /// all of it is above the budget, and what is held so not little: then it stays as it was.
+    pub(super) fn hold<H: Header, S: std::ops::Deref<Target = Arc<Snapshot<H>>>>(
+        &self,
+        before: u64,
+        now: u64,
+        refusable: bool,
+        tables: impl FnOnce() -> S,
+    ) -> Result<()> {
+        let Some(more) = now.checked_sub(before) else {
+            self.kept.fetch_sub(before - now, Ordering::Relaxed);
+            return Ok(());
+        };
+        let kept = self.kept.fetch_add(more, Ordering::Relaxed) + more;
+        if !refusable || self.budget == u64::MAX {
+            return Ok(());
+        }
+        // Adding up takes its time where there are many tables: not while that can make no difference.
+        let used = self.used.load(Ordering::Relaxed);
+        let since = kept.saturating_sub(self.kept_in_sum.load(Ordering::Relaxed));
+        if used > 0 && used.saturating_add(since) < self.budget / 4 * 3 {
+            return Ok(());
+        }
+        let used = self.sum(&tables());
+        if used > self.budget && kept > self.budget / FREE {
+            self.kept.fetch_sub(more, Ordering::Relaxed);
+            return Err(self.out_of_memory(used));
+        }
+        Ok(())
+    }
+
     /// What this log has in memory counts from now on.
     pub(super) fn count_log(&self, log: &Arc<Log>) {
         let _ = self.log.set(log.clone());
@@ -176,6 +211,7 @@ impl Meter {
 
     /// Adds up what everything takes.
     pub(super) fn sum<H: Header>(&self, tables: &Snapshot<H>) -> u64 {
+        self.kept_in_sum.store(self.kept.load(Ordering::Relaxed), Ordering::Relaxed);
         let used = tables.memory().bytes() + self.sessions() + self.log_buffers();
         self.used.store(used, Ordering::Relaxed);
         used

@@ -121,6 +121,9 @@ pub(crate) trait EngineApi: Send + Sync {
     fn session(&self) -> Result<Box<dyn SessionApi>>;
     fn catalog(&self) -> Arc<Catalog>;
     fn stats(&self) -> Stats;
+    fn identity(&self) -> Option<[u8; 16]>;
+    /// What somebody else holds goes from so many bytes to so many; 53200 where that may be refused.
+    fn hold(&self, before: u64, now: u64, refusable: bool) -> Result<()>;
     fn recovery(&self) -> Option<RecoveryReport>;
     fn digests(&self) -> Result<Vec<(String, u128)>>;
     fn check(&self) -> Result<()>;
@@ -503,6 +506,15 @@ impl<P: Protocol> EngineApi for Handle<P> {
             memory,
             checkpoint: engine.checkpoint_stats(),
         }
+    }
+
+    fn identity(&self) -> Option<[u8; 16]> {
+        self.0.log.get().and_then(|log| log.database())
+    }
+
+    fn hold(&self, before: u64, now: u64, refusable: bool) -> Result<()> {
+        let engine = &*self.0;
+        engine.meter.hold(before, now, refusable, || engine.snapshot.load())
     }
 
     fn served_to(&self, clients: &Arc<dyn Clients>) {

@@ -84,7 +84,7 @@ fn who_may_log_in() -> Result<()> {
         assert_eq!((error.sqlstate().as_str(), error.message()), ("28000", message));
     }
     assert_eq!(refused("anna").message(), "permission denied for database planaria");
-    assert!(db.role("nobody").is_none() && !db.has_passwords());
+    assert!(db.role("nobody").is_none() && !db.had_passwords());
     assert_eq!(one(&db, "postgres", "SELECT current_user")?, "postgres");
     Ok(())
 }

@@ -12,6 +12,7 @@ mod text;
 use crate::backend::Backend;
 use crate::overflow::{Limits, Overflow};
 use crate::read::{Reader, text as utf8, violation};
+use crate::scales::Taken;
 use fields::Fields;
 use planaria::{Column, CopyColumns, CopyForm};
 use planaria::{
@@ -338,12 +339,13 @@ impl Backend {
             binary::write_header(&mut head);
         }
         let (limits, room) = (Limits::of(&self.shared.config), self.room.clone());
+        let scales = self.scales.clone();
         let columns = statement.columns();
         let outcome = self.with_session(false, |session, reply| {
             let start = reply.len();
             let out = reply.out();
             let scratch = Vec::new();
-            let overflow = Overflow::new(start, limits, &room);
+            let overflow = Overflow::new(start, limits, &room, &scales);
             let mut sink =
                 CopyOut { out, overflow, columns, options, force_quote, scratch, rows: 0, head: &head };
             let done = session.start(statement, &(), &mut sink)?;
@@ -388,7 +390,8 @@ impl Backend {
                 if copy.data.len() < PORTION_BYTES {
                     Ok(false)
                 } else {
-                    self.work_on(&mut copy, false).map(|()| false)
+                    let weighed = self.scales.weigh(Taken::Copy, copy.data.capacity());
+                    weighed.and_then(|()| self.work_on(&mut copy, false)).map(|()| false)
                 }
             }
             b'c' => self.work_on(&mut copy, true).map(|()| true),
@@ -405,6 +408,9 @@ impl Backend {
             }
             other => Err(violation(format!("unexpected message type 0x{other:02X} during COPY from stdin"))),
         };
+        if !matches!(outcome, Ok(false)) {
+            self.scales.note(Taken::Copy, 0);
+        }
         match (outcome, script) {
             (Ok(false), script) => self.copy = Some((copy, script)),
             (Ok(true), Some(script)) => {

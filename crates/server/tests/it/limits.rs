@@ -128,9 +128,10 @@ fn who_is_silent_at_the_door_is_sent_away() {
 
 #[test]
 fn connections_beyond_the_limit_are_refused_until_one_leaves() {
-    let running = with(Config { max_connections: 2, ..Config::default() });
+    let running = with(Config { max_connections: 2, superuser_reserved_connections: 0, ..Config::default() });
     let (first, _second) = (running.client(), running.client());
     let mut third = Client::connect(running.address);
+    third.startup(&[("user", "postgres")]);
     assert_eq!(third.next().expect("a word").field('C').as_deref(), Some("53300"));
     assert_eq!(third.next(), None);
     drop((first, third));

@@ -1,10 +1,12 @@
 //! The integration tests of the room in one binary, so that the engine is linked once.
 
 mod activity;
+mod budget;
 mod claims;
 #[path = "../common/mod.rs"]
 mod common;
 mod crowd;
+mod door;
 mod durability;
 mod encryption;
 mod gate;

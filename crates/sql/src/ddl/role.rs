@@ -87,6 +87,7 @@ impl Change {
         for option in options {
             set_option(&mut role, option)?;
         }
+        self.catalog.had_passwords |= role.verifier.is_some();
         self.catalog.roles.push(Some(role));
         for option in options {
             match option {
@@ -154,6 +155,7 @@ impl Change {
         }
         for option in options {
             set_option(self.role_mut(id), option)?;
+            self.catalog.had_passwords |= self.catalog.role_by_id(id).is_some_and(|r| r.verifier.is_some());
             if let RoleOption::Members(members) = option {
                 self.add_members(id, &self.roles_of(members)?, false, self.actor.user)?;
             }

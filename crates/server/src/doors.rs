@@ -1,0 +1,145 @@
+//! The addresses of a server, which it has before its database is open: so a port that is in use is known before
+//! anything else is done, and clients that come while the log is replayed are told to wait (57P03).
+
+use crate::config::Config;
+use crate::input::Input;
+use crate::listen::Listener;
+use crate::lobby::{Guest, Lobby, origin};
+use crate::startup::{Wish, hear, refuse};
+use crate::stream::Stream;
+use crate::tls::Tls;
+use planaria::{Error, Result, SqlState};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// Who comes too early has so long to say anything, and to hear that.
+const PATIENCE: Duration = Duration::from_secs(5);
+const GUESTS_MAX: usize = 256;
+
+/// See the module's head.
+pub struct Doors {
+    runtime: Runtime,
+    config: Config,
+    addresses: Vec<SocketAddr>,
+    listeners: Vec<Listener>,
+    /// Those whose clients are told to wait, until the sender is dropped.
+    answered: Option<(watch::Sender<()>, JoinSet<Listener>)>,
+}
+
+impl Doors {
+    /// Listens at the addresses of the configuration. Errors: 58000 with the address that cannot be had, 22023
+    /// where the configuration contradicts itself.
+    pub fn open(config: Config) -> Result<Doors> {
+        let (reserved, max) = (config.superuser_reserved_connections, config.max_connections);
+        if reserved >= max {
+            let message = format!(
+                "superuser_reserved_connections ({reserved}) must be less than max_connections ({max})"
+            );
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        // Each connection may have a statement that runs long, or waits for a row, and somebody must be left
+        // to take the COMMIT that it waits for.
+        builder.enable_all().thread_name("planaria-serve").max_blocking_threads(max + 512);
+        if let Some(threads) = config.threads {
+            builder.worker_threads(threads.max(1));
+        }
+        let runtime = builder.build()?;
+        let mut listeners = Vec::new();
+        let mut addresses = Vec::new();
+        for address in &config.listen {
+            let listener = runtime.block_on(Listener::tcp(*address))?;
+            addresses.extend(listener.address());
+            listeners.push(listener);
+        }
+        if let Some(directory) = &config.socket_dir {
+            let port = addresses.first().map_or(5432, SocketAddr::port);
+            let _in_runtime = runtime.enter();
+            listeners.push(Listener::unix(directory, port)?);
+        }
+        Ok(Doors { runtime, config, addresses, listeners, answered: None })
+    }
+
+    /// Where they are.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// From now on, and until a server takes the doors over, clients are told that the database is starting up.
+    pub fn answer(&mut self) {
+        let (until, dropped) = watch::channel(());
+        let lobby = Lobby::new(self.config.max_startups_per_address, GUESTS_MAX);
+        let tls = self.config.tls.clone();
+        let mut answered = JoinSet::new();
+        for listener in self.listeners.drain(..) {
+            let (lobby, tls, dropped) = (lobby.clone(), tls.clone(), dropped.clone());
+            answered.spawn_on(answer(listener, lobby, tls, dropped), self.runtime.handle());
+        }
+        self.answered = Some((until, answered));
+    }
+
+    /// SIGHUP does not end the process: settings are read when it starts, and it goes on with those.
+    pub fn survive_hangups(&self) -> Result<()> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let _in_runtime = self.runtime.enter();
+        let mut hangups = signal(SignalKind::hangup())?;
+        self.runtime.spawn(async move {
+            while hangups.recv().await.is_some() {
+                tracing::info!(
+                    "SIGHUP: settings are read when the server starts; it goes on with those it has"
+                );
+            }
+        });
+        Ok(())
+    }
+
+    /// What a server takes over.
+    pub(crate) fn into_parts(mut self) -> (Runtime, Vec<Listener>, Vec<SocketAddr>, Config) {
+        if let Some((until, mut answered)) = self.answered.take() {
+            drop(until);
+            while let Some(listener) = self.runtime.block_on(answered.join_next()) {
+                self.listeners.extend(listener.ok());
+            }
+        }
+        (self.runtime, self.listeners, self.addresses, self.config)
+    }
+}
+
+async fn answer(
+    listener: Listener,
+    lobby: Arc<Lobby>,
+    tls: Option<Tls>,
+    mut dropped: watch::Receiver<()>,
+) -> Listener {
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    let guest = lobby.enter(origin(stream.peer()));
+                    tokio::spawn(tokio::time::timeout(PATIENCE, too_early(stream, guest, tls.clone())));
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            },
+            _ = dropped.changed() => return listener,
+        }
+    }
+}
+
+/// Answers one client, if it says what it wants.
+async fn too_early(stream: Stream, guest: Guest, tls: Option<Tls>) {
+    let answered = async {
+        let mut input = Input::default();
+        if let Ok((mut stream, Wish::Enter(_))) = hear(tls.as_ref(), stream, &mut input).await {
+            let error = Error::new(SqlState::new("57P03"), "the database system is starting up");
+            refuse(&mut stream, &error, PATIENCE).await;
+        }
+    };
+    tokio::select! {
+        () = answered => {}
+        () = guest.until_sent_away() => {}
+    }
+}
