@@ -21,6 +21,8 @@
 //! reads check nothing and writes go straight to the records and indexes. The undo log holds before-
 //! images; a savepoint is a position in it.
 
+#![allow(unsafe_code)] // looks at records; see `door`
+
 mod gate;
 mod write;
 
@@ -149,7 +151,9 @@ impl<H: Header> SerialTxn<H> {
     #[inline]
     pub fn found(&mut self, table: &Table<H>, key: &[u64], ahead: Option<Ahead<H>>) -> Option<RowHandle> {
         let pin = self.participant.pinned();
-        let stands = |a: &Ahead<H>| a.pin == pin.serial() && look(a.record, pin).header().is_present();
+        // SAFETY: found, under the pin of that number, which is the one that is held.
+        let is_present = |a: &Ahead<H>| unsafe { look(a.record, pin) }.header().is_present();
+        let stands = |a: &Ahead<H>| a.pin == pin.serial() && is_present(a);
         let record = match ahead.filter(stands) {
             Some(ahead) => ahead.record,
             None => {
@@ -175,7 +179,8 @@ impl<H: Header> SerialTxn<H> {
     /// The words of a row that this transaction found, where they are. They change with the next update.
     #[inline]
     pub fn words(&self, row: RowHandle) -> &[AtomicU64] {
-        look(self.rows[row.0 as usize], self.participant.pinned()).words()
+        // SAFETY: kept.
+        unsafe { look(self.rows[row.0 as usize], self.participant.pinned()) }.words()
     }
 
     /// The next row of a scan of a primary index, not copied. Without `UNDO` alone.
@@ -189,7 +194,8 @@ impl<H: Header> SerialTxn<H> {
             }
             let (_, word) = slot.cursor.next(table.index(slot.index).tree(), pin, |_| ())?;
             let record: RecordPtr<H> = RecordPtr::from_word(word);
-            if look(record, pin).header().is_present() {
+            // SAFETY: found.
+            if unsafe { look(record, pin) }.header().is_present() {
                 self.rows.push(record);
                 return Some(RowHandle((self.rows.len() - 1) as u32));
             }
@@ -209,7 +215,8 @@ impl<H: Header> SerialTxn<H> {
 
     #[inline]
     fn read(&mut self, record: RecordPtr<H>, arena: &mut Arena) -> Result<Row, Conflict> {
-        let image = look(record, self.participant.pinned()).read(arena)?;
+        // SAFETY: found.
+        let image = unsafe { look(record, self.participant.pinned()) }.read(arena)?;
         self.rows.push(record);
         Ok(Row { handle: RowHandle((self.rows.len() - 1) as u32), image })
     }
@@ -334,7 +341,8 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
             let index = table.index(id);
             let Some((key, word)) = slot.cursor.next(index.tree(), pin, |_| ()) else { return Ok(None) };
             let record: RecordPtr<H> = RecordPtr::from_word(word);
-            let shown = look(record, pin);
+            // SAFETY: found.
+            let shown = unsafe { look(record, pin) };
             // What the cursor copied may have been deleted or moved by this transaction since.
             if !shown.header().is_present() {
                 continue;
@@ -363,7 +371,8 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
         row: RowHandle,
         arena: &mut Arena,
     ) -> Result<Option<Image>, Conflict> {
-        let shown = look(txn.rows[row.0 as usize], txn.participant.pinned());
+        // SAFETY: kept.
+        let shown = unsafe { look(txn.rows[row.0 as usize], txn.participant.pinned()) };
         Ok(if shown.header().is_present() { Some(shown.read(arena)?) } else { None })
     }
 
@@ -422,7 +431,8 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
             if !seen.insert(first.record.to_word()) {
                 continue;
             }
-            let shown = look(first.record, txn.participant.pinned());
+            // SAFETY: kept, in the undo log.
+            let shown = unsafe { look(first.record, txn.participant.pinned()) };
             let kind = match (first.kind, shown.header().is_present()) {
                 (WriteKind::Insert, true) => WriteKind::Insert,
                 (WriteKind::Insert, false) => continue,

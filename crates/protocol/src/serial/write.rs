@@ -1,5 +1,7 @@
 //! Writes in place, and their undoing.
 
+#![allow(unsafe_code)] // looks at records; see `door`
+
 use super::*;
 use crate::door;
 use planaria_storage::Index;
@@ -56,10 +58,12 @@ impl<H: Header> SerialTxn<H> {
             for index in &table.indexes()[..usize::from(i)] {
                 leave(index, image, word, key, pin);
             }
-            door::retire(table, record, pin);
+            // SAFETY: own; the entries that it had are out again.
+            unsafe { door::retire(table, record, pin) };
             return Err(refused);
         }
-        let shown = look(record, pin);
+        // SAFETY: own.
+        let shown = unsafe { look(record, pin) };
         table.write(shown, image, *worker, pin);
         shown.header().set_present(true);
         if UNDO {
@@ -80,7 +84,8 @@ impl<H: Header> SerialTxn<H> {
         let record = self.rows[row.0 as usize];
         let SerialTxn { participant, worker, key, other_key, undo, images, .. } = self;
         let pin = participant.pinned();
-        let shown = look(record, pin);
+        // SAFETY: kept.
+        let shown = unsafe { look(record, pin) };
         if !shown.header().is_present() {
             return Ok(Ok(()));
         }
@@ -124,7 +129,8 @@ impl<H: Header> SerialTxn<H> {
         let record = self.rows[row.0 as usize];
         let SerialTxn { participant, key, undo, scratch, .. } = self;
         let pin = participant.pinned();
-        let shown = look(record, pin);
+        // SAFETY: kept.
+        let shown = unsafe { look(record, pin) };
         if !shown.header().is_present() {
             return false;
         }
@@ -143,14 +149,17 @@ impl<H: Header> SerialTxn<H> {
         let pin = participant.pinned();
         while undo.len() > len {
             let Some(Undo { kind, table, record, old, touched }) = undo.pop() else { return };
-            let (table, word, shown) = (tables.get(table), record.to_word(), look(record, pin));
+            let (table, word) = (tables.get(table), record.to_word());
+            // SAFETY: kept, in the undo log.
+            let shown = unsafe { look(record, pin) };
             scratch.clear();
             shown.read_to_vec(scratch);
             match kind {
                 WriteKind::Insert => {
                     shown.header().set_present(false);
                     table.indexes().iter().for_each(|index| leave(index, scratch, word, key, pin));
-                    door::retire(table, record, pin);
+                    // SAFETY: inserted by this transaction and taken back, once, as its undo is taken from the log.
+                    unsafe { door::retire(table, record, pin) };
                 }
                 WriteKind::Update => {
                     let old = old.words(images);
@@ -176,7 +185,8 @@ impl<H: Header> SerialTxn<H> {
     pub(super) fn retire_deleted(&mut self, tables: &TableSet<H>) {
         let pin = self.participant.pinned();
         for undo in self.undo.iter().filter(|undo| undo.kind == WriteKind::Delete) {
-            door::retire(tables.get(undo.table), undo.record, pin);
+            // SAFETY: deleted by this transaction, which took its entries out then; it is over.
+            unsafe { door::retire(tables.get(undo.table), undo.record, pin) };
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Claims of a transaction: asking, waiting, letting go, and going back to try again. See `crate::claim`.
 
+#![allow(unsafe_code)] // looks at records; see `door`
+
 use super::*;
 use crate::claim::Asked;
 use crate::door::look;
@@ -24,13 +26,15 @@ impl SiloTxn {
 
     /// From the claim on nobody else changes a record; but somebody may have done so since it was read.
     fn is_as_read(&self, record: Ptr, version: u64) -> Result<(), Conflict> {
-        let now = look(record, self.participant.pinned()).header().0.load();
+        // SAFETY: kept: of the read set.
+        let now = unsafe { look(record, self.participant.pinned()) }.header().0.load();
         if now & !CLAIMED == version { Ok(()) } else { Err(Conflict::Validation) }
     }
 
     /// Whether the record's claim is this transaction's, now or before.
     fn ask(&mut self, record: Ptr, table: TableId) -> bool {
-        let word = &look(record, self.participant.pinned()).header().0;
+        // SAFETY: kept: of the read set.
+        let word = &unsafe { look(record, self.participant.pinned()) }.header().0;
         match self.claims.ask(record.to_word(), table, self.id(), || word.mark()) {
             Asked::Granted => {
                 self.held.push(record);
@@ -66,7 +70,8 @@ impl SiloTxn {
         if_claimed: IfClaimed,
     ) -> Result<bool, Conflict> {
         let wait = if_claimed == IfClaimed::Wait;
-        let word = look(record, self.participant.pinned()).header().0.load();
+        // SAFETY: kept: of the read set.
+        let word = unsafe { look(record, self.participant.pinned()) }.header().0.load();
         if !self.claiming {
             let others = word & CLAIMED != 0 && self.claims.holder(record.to_word()) != Some(self.id());
             return Ok(wait || !others);
@@ -116,7 +121,8 @@ impl SiloTxn {
         let waits = match self.blocked.take() {
             None => return Ok(()),
             Some(Blocked::Record(record, table)) => {
-                let word = &look(record, pin).header().0;
+                // SAFETY: kept: what a transaction waits for is found in it, and it stays pinned as it waits.
+                let word = &unsafe { look(record, pin) }.header().0;
                 let asked = claims.line_up(record.to_word(), table, me, || word.mark());
                 if asked != Asked::Held {
                     // Its own as soon as it is granted; taken off again where it is not.
@@ -125,7 +131,8 @@ impl SiloTxn {
                 asked == Asked::Taken
             }
             Some(Blocked::Placeholder(record, version)) => {
-                let word = &look(record, pin).header().0;
+                // SAFETY: the same.
+                let word = &unsafe { look(record, pin) }.header().0;
                 let other = WorkerId(((version & !ABSENT) - 1) as u16);
                 let runs = || word.load() & !LOCKED == version;
                 if other != me && claims.await_end(other, me, runs) {
@@ -166,7 +173,8 @@ impl SiloTxn {
     pub(super) fn let_go(&mut self) {
         let pin = self.participant.pinned();
         for record in &self.held {
-            let word = &look(*record, pin).header().0;
+            // SAFETY: kept: claims are let go of before the transaction unpins.
+            let word = &unsafe { look(*record, pin) }.header().0;
             self.claims.release(record.to_word(), self.id(), || word.unmark());
         }
         self.held.clear();

@@ -1,5 +1,7 @@
 //! Commit and abort.
 
+#![allow(unsafe_code)] // looks at records; see `door`
+
 use super::*;
 use crate::door::{self, look};
 use crate::snapshot::Older;
@@ -12,7 +14,8 @@ const PREFETCH_AHEAD: usize = 16;
 impl SiloTxn {
     #[inline]
     fn word(&self, record: Ptr) -> &VersionWord {
-        &look(record, self.participant.pinned()).header().0
+        // SAFETY: kept: of the read set or the write set.
+        &unsafe { look(record, self.participant.pinned()) }.header().0
     }
 
     /// Whether everything read still holds: `holding` the locks of the write set, or without them.
@@ -216,7 +219,8 @@ impl SiloTxn {
         VersionWord::before_images();
         for (_, at) in order.iter() {
             let write = &writes[*at as usize];
-            let shown = look(write.record, pin);
+            // SAFETY: kept: of the write set.
+            let shown = unsafe { look(write.record, pin) };
             let claim = Self::claim_bit(held, *alone, &shown.header().0);
             if write.state == State::Dead {
                 dead = true;
@@ -267,7 +271,8 @@ impl SiloTxn {
             let table = tables.get(write.table);
             let primary = table.index(IndexId::PRIMARY);
             scratch.clear();
-            look(write.record, pin).read_to_vec(scratch);
+            // SAFETY: kept: of the write set.
+            unsafe { look(write.record, pin) }.read_to_vec(scratch);
             if primary.codec().encode_row(scratch, key).is_err() {
                 continue;
             }
@@ -343,7 +348,8 @@ impl SiloTxn {
         let pin = self.participant.pinned();
         for write in self.writes.iter().filter(|write| write.state == State::Dead) {
             let table = tables.get(write.table);
-            let shown = look(write.record, pin);
+            // SAFETY: kept: of the write set.
+            let shown = unsafe { look(write.record, pin) };
             let image = match write.origin {
                 Origin::Insert => write.image.words(&self.images),
                 Origin::Row => {
@@ -357,7 +363,8 @@ impl SiloTxn {
                     index.tree().remove(pin, self.key.words(), write.record.to_word());
                 }
             }
-            door::retire(table, write.record, pin);
+            // SAFETY: this transaction has marked it dead under its lock, and taken its entries out just now.
+            unsafe { door::retire(table, write.record, pin) };
         }
     }
 

@@ -1,5 +1,7 @@
 //! Reading: by key, by cursor, by handle.
 
+#![allow(unsafe_code)] // looks at records; see `door`
+
 use super::*;
 use crate::door::look;
 use planaria_base::sync::point;
@@ -32,7 +34,8 @@ enum Followed {
 /// One consistent image of a record, in the arena.
 #[inline]
 pub(super) fn read_record(record: Ptr, pin: Pinned<'_>, arena: &mut Arena) -> Result<Seen, Conflict> {
-    let shown = look(record, pin);
+    // SAFETY: found or kept: the transaction reads what an index has just given it, or what is in its read set.
+    let shown = unsafe { look(record, pin) };
     let word = &shown.header().0;
     let mut spins = 0;
     loop {

@@ -1,5 +1,7 @@
 //! Writing: into the write set and, for keys, into the indexes.
 
+#![allow(unsafe_code)] // looks at records; see `door`
+
 use super::read::{Seen, has_key, read_record};
 use super::*;
 use crate::door;
@@ -34,14 +36,16 @@ impl SiloTxn {
         let record = table.allocate(self.worker, image.len());
         let version = self.placeholder();
         if version != ABSENT {
-            door::look(record, self.participant.pinned()).header().0.publish(version);
+            // SAFETY: own.
+            unsafe { door::look(record, self.participant.pinned()) }.header().0.publish(version);
         }
         // The number that the write is going to have.
         let me = self.writes.len() as u32;
         match self.claim(table, IndexId::PRIMARY, image, record, me) {
             Ok(Ok(Claim::Added | Claim::TakenOver | Claim::Mine)) => {}
             refused => {
-                door::free(table, record);
+                // SAFETY: own; the primary index, which is the first, has refused it.
+                unsafe { door::free(table, record) };
                 self.images.truncate(mark);
                 return refused.map(|r| Err(r.err().unwrap_or(Refused::Duplicate(IndexId::PRIMARY))));
             }

@@ -21,6 +21,8 @@
 //! chunk of the index, the second begins anew behind the last key; so it misses none that had been taken
 //! out of the chunk by then.
 
+#![allow(unsafe_code)] // looks at records; see `door`
+
 use super::{Closed, Opened, Tables};
 use crate::door::look;
 use crate::{Backoff, Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Write};
@@ -142,7 +144,9 @@ fn read<H: Header>(
     worker: usize,
     arena: &mut Arena,
 ) -> Result<Seen, Conflict> {
-    let shown = look(record, pin);
+    // SAFETY: found or kept; whoever reads a snapshot asks with what an index has
+    // given it under this pin.
+    let shown = unsafe { look(record, pin) };
     let mut backoff = Backoff::new(worker as u64);
     loop {
         match shown.header().glance() {
@@ -448,7 +452,8 @@ impl<H: Header> Protocol for SnapshotReader<H> {
             Seen::Row(image) => return Ok(Some(image)),
             Seen::Later(image) => image,
             // Deleted since: its last image is still there, and has its primary key.
-            Seen::Nothing => look::<H>(RecordPtr::from_word(word), pin).read(arena)?,
+            // SAFETY: kept.
+            Seen::Nothing => unsafe { look::<H>(RecordPtr::from_word(word), pin) }.read(arena)?,
         };
         let primary = table.index(IndexId::PRIMARY);
         let encoded = primary.codec().encode_row(image.words(arena), key);
