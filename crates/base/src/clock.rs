@@ -18,15 +18,18 @@ use serde::{Deserialize, Serialize};
 /// Bits of a commit timestamp below the epoch.
 pub const SEQUENCE_BITS: u32 = 24;
 const SEQUENCE_MASK: u64 = (1 << SEQUENCE_BITS) - 1;
+/// Bits of an epoch: a record's version word has four flags above a commit timestamp.
+pub const EPOCH_BITS: u32 = 36;
 
 /// The unit of group commit, durability, snapshots and log batches. Starts at 1; 0 means "before all".
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Epoch(pub u64);
 
 impl Epoch {
-    /// The largest that a file may name: half of what fits beside a sequence number, so that there is room to go on
-    /// (a hundred years of epochs of 10 ms).
-    pub const MAX: Epoch = Epoch((1 << (63 - SEQUENCE_BITS)) - 1);
+    /// The last one, in which nothing is committed: that much a record's version word can hold.
+    pub const LAST: Epoch = Epoch((1 << EPOCH_BITS) - 1);
+    /// The largest that a file may name, with room to go on (for more than a year of epochs of 10 ms).
+    pub const MAX: Epoch = Epoch(Epoch::LAST.0 - (1 << 32));
 
     /// The epoch after this one.
     pub const fn next(self) -> Epoch {

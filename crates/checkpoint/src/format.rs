@@ -90,6 +90,9 @@ impl FileHeader {
             epoch: Epoch(u64_at(h, 40)),
             size: u64_at(h, 48),
         };
+        if header.epoch > Epoch::MAX {
+            return Err(damaged(device, name, 40, "there is no such epoch"));
+        }
         Ok((header, crc))
     }
 }
@@ -148,7 +151,11 @@ pub(crate) fn pack(raw: &[u8], out: &mut Vec<u8>) -> Codec {
     }
 }
 
-/// The bytes that [`pack`] stored, in `into`; `None` for what it does not make.
+/// Bytes that a byte of LZ4 can stand for at most.
+const LZ4_RATIO_MAX: usize = 255;
+
+/// The bytes that [`pack`] stored, in `into`; `None` for what it does not make. No more room is made than the
+/// stored bytes can fill, whatever `raw_len` says.
 pub(crate) fn unpack<'b>(
     codec: u32,
     stored: &'b [u8],
@@ -158,6 +165,9 @@ pub(crate) fn unpack<'b>(
     match Codec::from_number(codec)? {
         Codec::Plain => (stored.len() == raw_len).then_some(stored),
         Codec::Lz4 => {
+            if raw_len / LZ4_RATIO_MAX > stored.len() {
+                return None;
+            }
             if into.len() < raw_len {
                 into.resize(raw_len, 0);
             }

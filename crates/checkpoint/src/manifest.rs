@@ -108,7 +108,7 @@ impl Manifest {
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let notes = serde_json::to_vec(&self.notes).unwrap_or_default();
+        let notes = self.notes.encode();
         let set: Vec<SequenceMark> = self.sequences.iter().copied().filter(|s| s.generation > 0).collect();
         let sections = [
             (CATALOG, self.catalog.clone()),
@@ -249,7 +249,7 @@ impl Manifest {
                         Some(Part { table, file, offset, bytes, raw_bytes, rows, blocks })
                     })?;
             }
-            NOTES => self.notes = serde_json::from_slice(raw).ok()?,
+            NOTES => self.notes = Notes::decode(raw),
             _ => return None,
         }
         Some(())

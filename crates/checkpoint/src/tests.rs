@@ -300,7 +300,7 @@ fn a_full_disk_leaves_the_old_one_and_no_rubbish() {
 fn a_failed_sync_is_no_checkpoint() {
     let disk = SimDisk::new(1);
     for at in 0..2 {
-        disk.fail_sync_at(disk.syncs() + at);
+        disk.fail_sync_after(at);
         let error = write_one(&*disk.device(), 1, &source(1, 10), 1).expect_err("the sync fails");
         assert_eq!(error.sqlstate(), SqlState::IO_ERROR, "{error}");
         disk.crash(Survival::Everything);
@@ -375,4 +375,50 @@ fn the_current_format_is_written_as_it_was() {
     assert_eq!(new[..64], old[..64]);
     // Magic, table and rows of the first block.
     assert_eq!((&new[64..68], &new[72..80]), (&old[64..68], &old[72..80]));
+}
+
+#[test]
+fn notes_that_are_no_numbers_leave_a_checkpoint_readable() {
+    let disk = SimDisk::new(1);
+    let device = disk.device();
+    let manifest = Manifest {
+        database: DATABASE,
+        number: 1,
+        epoch: Epoch(7),
+        catalog: b"a catalog".to_vec(),
+        sequences: Vec::new(),
+        tables: Vec::new(),
+        files: Vec::new(),
+        parts: Vec::new(),
+        notes: Notes {
+            began_micros: 5,
+            took_micros: 6,
+            load_bytes_per_second: f64::INFINITY,
+            replay_bytes_per_second: f64::NAN,
+        },
+    };
+    let read = |bytes: &[u8]| Manifest::decode(bytes, &*device, "m", 1);
+    let bytes = manifest.encode();
+    let found = read(&bytes).expect("it is readable");
+    let noted = Notes { load_bytes_per_second: 0.0, replay_bytes_per_second: 0.0, ..manifest.notes.clone() };
+    assert_eq!(found, Manifest { notes: noted, ..manifest.clone() });
+    // What others may have written.
+    for json in [&b"null"[..], b"", b"{\"took_micros\": null}"] {
+        assert_eq!(crate::notes::Notes::decode(json), Notes::default());
+    }
+    let forged = Manifest { epoch: Epoch(Epoch::MAX.0 + 1), ..manifest };
+    let error = read(&forged.encode()).expect_err("there is no such epoch");
+    assert_eq!(error.sqlstate(), SqlState::DATA_CORRUPTED);
+}
+
+#[test]
+fn a_forged_length_makes_no_room() {
+    let raw = vec![7; 100_000];
+    let mut stored = Vec::new();
+    let codec = crate::format::pack(&raw, &mut stored) as u32;
+    let mut room = Vec::new();
+    assert_eq!(crate::format::unpack(codec, &stored, raw.len(), &mut room), Some(&raw[..]));
+    let mut room = Vec::new();
+    assert_eq!(crate::format::unpack(codec, &stored, (1 << 32) - 1, &mut room), None);
+    assert_eq!(room.capacity(), 0);
 }

@@ -6,6 +6,7 @@
 //! the draw is one read-modify-write on a shared word, so of two transactions the one that draws later
 //! sees the locks of the other. The loom tests below check both.
 
+use planaria_base::clock::{EPOCH_BITS, SEQUENCE_BITS};
 use planaria_base::sync::atomic::{AtomicU64, Ordering, fence};
 use planaria_base::sync::spin_hint;
 use planaria_base::sync::thread;
@@ -14,6 +15,7 @@ pub(super) const LOCKED: u64 = 1 << 63;
 pub(super) const ABSENT: u64 = 1 << 62;
 pub(super) const DEAD: u64 = 1 << 61;
 pub(super) const CLAIMED: u64 = 1 << 60;
+const _: () = assert!(CLAIMED == 1 << (SEQUENCE_BITS + EPOCH_BITS), "flags stand above every timestamp");
 
 /// See the head of [`crate::silo`].
 pub(super) struct VersionWord(AtomicU64);
