@@ -187,13 +187,13 @@ impl Case {
                 None => self.open(&disk).map_err(|e| format!("it does not open: {}", say(e)))?,
             };
             if self.dice.chance(90) {
-                disk.fail_power_at(disk.operations() + self.dice.below(150));
+                disk.fail_power_after(self.dice.below(150));
             }
             let (seen, copies) = self.work(&db, &record, round as i64)?;
             drop(db);
             self.lose_power();
             if self.dice.chance(30) {
-                disk.fail_power_at(disk.operations() + self.dice.below(20));
+                disk.fail_power_after(self.dice.below(20));
                 match self.open(&disk) {
                     Err(error) if !disk.power_failed() => {
                         return Err(format!("it does not open: {}", say(error)));

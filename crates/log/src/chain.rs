@@ -81,6 +81,7 @@ impl LoggerReader {
             }
             let Some(id) = self.segments.pop_front() else { break };
             let scan = SegmentScan::open(device, id)?;
+            scan.check_size(device)?;
             if scan.header.database != *database {
                 return Err(damaged(device, scan.name(), 16, "it belongs to another database"));
             }

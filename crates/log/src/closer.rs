@@ -1,6 +1,6 @@
 //! One round of closing an epoch; see [`crate::log`] for its place.
 
-use crate::logger::{EpochMark, Logger};
+use crate::logger::{EpochMark, Failed, Logger};
 use crate::seat::Seats;
 use crate::stats::Counters;
 use planaria_base::clock::CommitClock;
@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// How long nobody must have committed before the newest epoch gets an empty one behind it.
 const IDLE_MARK: Duration = Duration::from_secs(1);
+/// How often it is looked for room on a full disk.
+pub(crate) const ROOM_PAUSE: Duration = Duration::from_millis(50);
 
 /// Closes epochs: owns the loggers.
 pub(crate) struct Closer {
@@ -23,6 +25,11 @@ pub(crate) struct Closer {
     /// When records were last written, unless an empty epoch was written since.
     unmarked_since: Option<Instant>,
     last_round: Instant,
+    /// The epoch that was being written when the disk was full, and since when it waits for room. Whoever has
+    /// written his part of it already has done so under this mark.
+    stuck: Option<(EpochMark, Instant)>,
+    /// When it was last looked for room.
+    looked: Instant,
     counters: Arc<Counters>,
     failed_logger: usize,
     wall_clock: WallClock,
@@ -38,7 +45,7 @@ struct Desk {
 enum Task {
     Nothing,
     Write(EpochMark),
-    Done(io::Result<()>),
+    Done(Result<(), Failed>),
     Quit,
 }
 
@@ -57,6 +64,8 @@ impl Closer {
             prior,
             unmarked_since: None,
             last_round: Instant::now(),
+            stuck: None,
+            looked: Instant::now(),
             counters,
             failed_logger: 0,
             wall_clock,
@@ -85,7 +94,9 @@ impl Closer {
 
     /// Ends the open epoch and puts what was committed in it on disk. `idle`: this round came by the
     /// clock, so it may take the time to mark the end of the log.
-    pub(crate) fn round(&mut self, clock: &CommitClock, seats: &Seats, idle: bool) -> io::Result<Epoch> {
+    ///
+    /// After a failure that passes the next round goes on with the epoch that could not be written.
+    pub(crate) fn round(&mut self, clock: &CommitClock, seats: &Seats, idle: bool) -> Result<Epoch, Failed> {
         let epoch = Epoch(clock.advance().0 - 1);
         wait_for_workers(seats, epoch);
         let stride = self.loggers.len();
@@ -111,11 +122,12 @@ impl Closer {
     }
 
     /// Writes an epoch's records on all loggers that have some.
-    fn write(&mut self, epoch: Epoch) -> io::Result<()> {
+    fn write(&mut self, epoch: Epoch) -> Result<(), Failed> {
         let has = |desk: &Arc<Desk>| desk.logger.lock().has(epoch);
         let writers: Vec<usize> = (0..self.loggers.len()).filter(|&i| has(&self.loggers[i])).collect();
         let mask = writers.iter().fold(0u64, |mask, i| mask | 1 << i);
-        let time = self.wall_clock.micros();
+        let again = self.stuck.filter(|(mark, _)| mark.epoch == epoch);
+        let time = again.map_or_else(|| self.wall_clock.micros(), |(mark, _)| mark.time);
         let mark = EpochMark { epoch, prior: self.prior, loggers: mask, time };
         // The first writer is this thread.
         let (mine, others) = writers.split_first().expect("an epoch with records has a writer");
@@ -127,21 +139,53 @@ impl Closer {
         for &i in others {
             let desk = &self.loggers[i];
             let other = if parallel { desk.outcome() } else { desk.logger.lock().write(mark) };
-            result = result.and(other.map_err(|e| (i, e)));
+            result = match (result, other) {
+                // What does not pass counts more.
+                (Err(first), Err(e)) if first.1.passes && !e.passes => Err((i, e)),
+                (Err(first), _) => Err(first),
+                (Ok(()), other) => other.map_err(|e| (i, e)),
+            };
         }
-        self.prior = epoch;
-        result.map_err(|(i, e)| {
-            self.failed_logger = i;
-            e
-        })
+        match result {
+            Ok(()) => {
+                self.prior = epoch;
+                self.stuck = None;
+                Ok(())
+            }
+            Err((i, failed)) => {
+                self.failed_logger = i;
+                self.stuck = again.or(Some((mark, Instant::now())));
+                Err(failed)
+            }
+        }
+    }
+
+    /// How long an epoch waits already for room on the disk.
+    pub(crate) fn stuck_for(&self) -> Duration {
+        self.stuck.map_or(Duration::ZERO, |(_, since)| since.elapsed())
+    }
+
+    /// Whether commits are to be refused as there is no room for what they would write: `before` says whether
+    /// they are. Looks for room now and then.
+    pub(crate) fn is_tight(&mut self, before: bool) -> bool {
+        let tight = self.loggers.iter().any(|desk| desk.logger.lock().is_tight(before));
+        if tight && self.looked.elapsed() >= ROOM_PAUSE {
+            self.looked = Instant::now();
+            self.loggers.iter().for_each(|desk| desk.logger.lock().look_for_room());
+        }
+        tight
     }
 
     /// Writes `epoch` without records, which says of the epoch before that it is on disk: should that
     /// one ever be unreadable, it was damaged and not torn.
-    fn mark(&mut self, epoch: Epoch) -> io::Result<()> {
+    fn mark(&mut self, epoch: Epoch) -> Result<(), Failed> {
         let Some(desk) = self.loggers.first() else { return Ok(()) };
         let time = self.wall_clock.micros();
-        desk.logger.lock().write(EpochMark { epoch, prior: self.prior, loggers: 1, time })?;
+        match desk.logger.lock().write(EpochMark { epoch, prior: self.prior, loggers: 1, time }) {
+            // It can be done without, and what was written of it is written over.
+            Err(failed) if failed.passes => return Ok(()),
+            other => other?,
+        }
         self.prior = epoch;
         self.unmarked_since = None;
         Ok(())
@@ -177,7 +221,7 @@ impl Desk {
         self.changed.notify_all();
     }
 
-    fn outcome(&self) -> io::Result<()> {
+    fn outcome(&self) -> Result<(), Failed> {
         let mut task = self.task.lock();
         loop {
             if let Task::Done(_) = *task
@@ -197,7 +241,7 @@ impl Desk {
                     drop(task);
                     let write = || self.logger.lock().write(mark);
                     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(write))
-                        .unwrap_or_else(|_| Err(io::Error::other("a logger panicked")));
+                        .unwrap_or_else(|_| Err(io::Error::other("a logger panicked").into()));
                     task = self.task.lock();
                     // `Quit` may have come meanwhile.
                     if let Task::Write(_) = *task {

@@ -42,7 +42,8 @@ pub struct SegmentInfo {
     pub epochs: Option<(Epoch, Epoch)>,
     /// Where the last good frame ends.
     pub end: u64,
-    /// The first place that holds neither a good frame nor zeros: damage, or a torn tail.
+    /// The first place that holds neither a good frame nor zeros: damage, or a torn tail. The end of a file
+    /// that has been cut.
     pub bad: Option<u64>,
 }
 
@@ -83,5 +84,8 @@ pub(crate) fn segment(device: &dyn Device, id: SegmentId) -> Result<SegmentInfo>
     }
     // The zeros that a segment is filled with ahead of time are no damage.
     info.bad = scan.bad.filter(|bad| *bad < info.end || !matches!(scan.is_zero_from(*bad), Ok(true)));
+    if scan.check_size(device).is_err() {
+        info.bad.get_or_insert(scan.size());
+    }
     Ok(info)
 }

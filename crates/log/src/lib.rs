@@ -22,7 +22,10 @@
 //! 3. *The cut is one rename.* A manifest says up to which epoch each run of the database counts;
 //!    replacing it both cuts the torn tail and begins the next run, in new segments, in an epoch later
 //!    than any ever seen.
-//! 4. *Failure is final.* After a failed write or sync nothing is written any more.
+//! 4. *Failure is final.* After a failed write or sync nothing is written any more. A full disk is not: what
+//!    did not fit is written when there is room.
+//! 5. *No file goes missing or short unnoticed.* Segments are as long as their headers say, or end with a
+//!    mark; the manifest names the newest ones.
 //!
 //! The log knows neither tables nor protocols: rows are words, keys and schema changes are bytes.
 //! Formats byte by byte: `docs/formats/log.md`.
@@ -58,7 +61,7 @@ pub use batch::{Batch, Batches, Until};
 pub use device::{Device, DeviceFile, DeviceLock, DirectoryDevice};
 pub use effect::{ChangeBuf, Effect, EffectWriter, Patch, RawEffect, RawEffects, RowChange, encode_effects};
 pub use inventory::{RunInfo, SegmentInfo};
-pub use log::{Durable, Log};
+pub use log::{Durable, Log, of_another_process};
 pub use reader::{LogReader, LogSummary};
 pub use record::{Call, Keeping, PlannerVersion, RawRecord, Record, RecordBody};
 pub use stats::{LogStats, SYNC_BUCKETS};
@@ -104,6 +107,9 @@ pub struct Options {
     pub database: Option<[u8; 16]>,
     /// Says when an epoch is closed.
     pub wall_clock: WallClock,
+    /// How long a commit that has entered waits for room on a full disk before the log fails for good; `None`:
+    /// as long as it takes. New commits are refused meanwhile (53100).
+    pub room_patience: Option<Duration>,
     /// Whether log that a checkpoint has stays, to restore moments before it.
     pub keep: bool,
     /// Whether threads close epochs and make segments ahead of time. Without, epochs close when
@@ -123,6 +129,7 @@ impl Default for Options {
             planner_version: PlannerVersion(0),
             database: None,
             wall_clock: WallClock::default(),
+            room_patience: None,
             keep: false,
             threads: true,
         }

@@ -15,8 +15,13 @@
 //!
 //! An error of the device ends commits for good: what a failed `fsync` left on disk is unknown, and
 //! asking again can report success for data that is gone. Everybody who waits gets the error.
+//!
+//! A disk that is full does not, as long as nothing was synced that counts: what could not be written stands
+//! nowhere, or in part where it will be written again. Commits are refused at the door ([`WorkerLog::enter`])
+//! as soon as little room is left in the segment and none is found for another, and go on when there is. What had
+//! entered by then and does not fit waits: it is in memory already, so it must not be refused.
 
-use crate::closer::Closer;
+use crate::closer::{Closer, ROOM_PAUSE};
 use crate::device::{Device, DeviceLock};
 use crate::files::SegmentFiles;
 use crate::seat::Seats;
@@ -29,9 +34,10 @@ use planaria_base::clock::CommitClock;
 use planaria_base::sync::thread::JoinHandle;
 use planaria_base::sync::{Condvar, Instant, Mutex, OnceLock, thread};
 use planaria_base::{Epoch, Error, Result, SqlState};
+use planaria_storage::Process;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -44,12 +50,14 @@ const RUNNING: u8 = 0;
 const STOPPING: u8 = 1;
 const CLOSED: u8 = 2;
 const FAILED: u8 = 3;
+/// The disk is full: no commit may enter until there is room.
+const FULL: u8 = 4;
 
 /// The log of an open database. Dropping it writes and syncs what was committed.
 pub struct Log {
     shared: Arc<Shared>,
-    clock_thread: Option<JoinHandle<()>>,
-    stopped: bool,
+    clock_thread: Mutex<Option<JoinHandle<()>>>,
+    stopped: AtomicBool,
     /// Of a directory that nothing is written to; else the files have it.
     lock: Option<DeviceLock>,
 }
@@ -61,10 +69,14 @@ pub(crate) struct Shared {
     /// Whether records are kept at all.
     pub writes: bool,
     durability: Durability,
+    /// Who may write: a copy of it, made by `fork`, has the same files.
+    process: Process,
     state: AtomicU8,
     /// Bytes a seat may hold before its worker waits.
     seat_bytes_max: AtomicU64,
     buffer_bytes_max: u64,
+    /// How long what has entered waits for room on a full disk; `None`: as long as it takes.
+    room_patience: Option<Duration>,
     failure: OnceLock<Error>,
     /// Newest epoch on disk.
     durable: CachePadded<AtomicU64>,
@@ -115,9 +127,11 @@ impl Log {
             seats: Seats::new(),
             writes: options.durability != Durability::Off,
             durability: options.durability,
+            process: Process::this(),
             state: AtomicU8::new(RUNNING),
             seat_bytes_max: AtomicU64::new(options.buffer_bytes_max),
             buffer_bytes_max: options.buffer_bytes_max,
+            room_patience: if options.threads { options.room_patience } else { Some(Duration::ZERO) },
             failure: OnceLock::new(),
             durable: CachePadded::new(AtomicU64::new(clock.epoch().0 - 1)),
             wanted: CachePadded::new(AtomicU64::new(0)),
@@ -130,13 +144,18 @@ impl Log {
             files,
             clock,
         });
-        let mut log = Log { shared: shared.clone(), clock_thread: None, stopped: false, lock: None };
+        let log = Log {
+            shared: shared.clone(),
+            clock_thread: Mutex::new(None),
+            stopped: AtomicBool::new(false),
+            lock: None,
+        };
         if options.threads {
             let interval = options.epoch_interval;
             let run = move || shared.run_clock(interval);
             let thread = thread::Builder::new().name("log-clock".into()).spawn(run)?;
             let _ = log.shared.clock_thread.set(thread.thread().clone());
-            log.clock_thread = Some(thread);
+            *log.clock_thread.lock() = Some(thread);
         }
         Ok(log)
     }
@@ -246,22 +265,28 @@ impl Log {
 
     /// Ends the log: no commit can enter any more; what was committed is written and synced. The error
     /// is the one that prevented that. Dropping does the same without telling.
-    pub fn shutdown(mut self) -> Result<()> {
+    pub fn shutdown(self) -> Result<()> {
         self.stop()
     }
 
-    fn stop(&mut self) -> Result<()> {
-        if std::mem::replace(&mut self.stopped, true) {
+    /// The same for one that others have a handle of, too. The directory is free when this returns.
+    pub fn stop(&self) -> Result<()> {
+        if self.shared.process.is_copy() {
+            return Err(self.shared.stopped());
+        }
+        if self.stopped.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
         let shared = &self.shared;
-        let _ = shared.state.compare_exchange(RUNNING, STOPPING, Ordering::SeqCst, Ordering::SeqCst);
-        if let Some(thread) = self.clock_thread.take() {
+        for from in [RUNNING, FULL, RUNNING] {
+            let _ = shared.state.compare_exchange(from, STOPPING, Ordering::SeqCst, Ordering::SeqCst);
+        }
+        if let Some(thread) = self.clock_thread.lock().take() {
             thread.thread().unpark();
             let _ = thread.join();
         }
         let mut closer = shared.closer.lock();
-        let closed = self.health().and_then(|()| shared.round(&mut closer, false)).and_then(|()| {
+        let closed = self.health().and_then(|()| shared.round(&mut closer, false)).and_then(|_| {
             let last = closer.close().map_err(|e| shared.fail_at(&closer, e))?;
             Ok(shared.files.as_ref().map_or(Ok(()), |files| files.end_run(last))?)
         });
@@ -275,6 +300,11 @@ impl Log {
 
 impl Drop for Log {
     fn drop(&mut self) {
+        if self.shared.process.is_copy() {
+            // Its threads are not here, and its files are not ours.
+            std::mem::forget((self.shared.clone(), self.clock_thread.get_mut().take(), self.lock.take()));
+            return;
+        }
         // Whoever wants to know calls `shutdown`.
         let _ = self.stop();
     }
@@ -308,7 +338,13 @@ impl Shared {
 
     #[inline]
     pub(crate) fn check_running(&self) -> Result<()> {
-        if self.state.load(Ordering::Relaxed) == RUNNING { Ok(()) } else { Err(self.stopped()) }
+        let runs = self.state.load(Ordering::Relaxed) == RUNNING && !self.process.is_copy();
+        if runs { Ok(()) } else { Err(self.stopped()) }
+    }
+
+    /// Whether this is not the process that opened the log.
+    pub(crate) fn is_copy(&self) -> bool {
+        self.process.is_copy()
     }
 
     #[inline]
@@ -322,11 +358,23 @@ impl Shared {
         self.seat_bytes_max.store(share, Ordering::Relaxed);
     }
 
+    /// Whether time goes on: commits may enter, or will.
+    fn is_up(&self) -> bool {
+        matches!(self.state.load(Ordering::SeqCst), RUNNING | FULL)
+    }
+
     /// Why commits are refused.
     #[cold]
     fn stopped(&self) -> Error {
         match self.failure.get() {
+            _ if self.process.is_copy() => of_another_process(),
             Some(e) => e.clone(),
+            None if self.state.load(Ordering::SeqCst) == FULL => {
+                let device = self.files.as_ref().map_or(String::new(), |files| files.device.describe(""));
+                let message = format!("no room is left on the disk for the log in \"{device}\"");
+                Error::new(SqlState::DISK_FULL, message)
+                    .hint("Free some space: transactions can commit again as soon as there is room.")
+            }
             None => Error::new(SqlState::ADMIN_SHUTDOWN, "the database is shutting down"),
         }
     }
@@ -336,7 +384,8 @@ impl Shared {
         if self.durable() >= epoch {
             return Some(Ok(()));
         }
-        matches!(self.state.load(Ordering::SeqCst), FAILED | CLOSED).then(|| Err(self.stopped()))
+        let over = matches!(self.state.load(Ordering::SeqCst), FAILED | CLOSED) || self.process.is_copy();
+        over.then(|| Err(self.stopped()))
     }
 
     fn register(&self, epoch: Epoch, waiter: Waiter) -> Option<Result<()>> {
@@ -352,7 +401,7 @@ impl Shared {
     fn end_epoch(&self, epoch: Epoch) {
         let mut looks = 0;
         while self.clock.epoch() <= epoch {
-            if self.clock_thread.get().is_none() || self.state.load(Ordering::SeqCst) != RUNNING {
+            if self.clock_thread.get().is_none() || !self.is_up() || self.process.is_copy() {
                 self.clock.end_epoch(epoch);
                 return;
             }
@@ -387,7 +436,9 @@ impl Shared {
                 let result = self.round(&mut closer, false);
                 drop(closer);
                 self.end_of_round();
-                result?;
+                if !result? {
+                    thread::sleep(ROOM_PAUSE);
+                }
                 continue;
             }
             // Whoever has the lock ends his round later than `seen` was read.
@@ -398,15 +449,39 @@ impl Shared {
         }
     }
 
-    /// Closes the open epoch. `idle` says that nobody asked for it. Followed by
-    /// [`Shared::end_of_round`], whatever comes of it.
-    fn round(&self, closer: &mut Closer, idle: bool) -> Result<()> {
+    /// Closes the open epoch: whether it is on disk, or waits for room there. `idle` says that nobody asked
+    /// for it. Followed by [`Shared::end_of_round`], whatever comes of it.
+    fn round(&self, closer: &mut Closer, idle: bool) -> Result<bool> {
+        if self.clock.epoch() >= Epoch::LAST {
+            let message = "there are no more epochs";
+            return Err(self.fail(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)));
+        }
         let panicked = FailOnPanic(self);
         let result = closer.round(&self.clock, &self.seats, idle);
         std::mem::forget(panicked);
-        let epoch = result.map_err(|e| self.fail_at(closer, e))?;
-        self.durable.store(epoch.0, Ordering::SeqCst);
-        Ok(())
+        match result {
+            Ok(epoch) => {
+                self.durable.store(epoch.0, Ordering::SeqCst);
+                let was_full = self.state.load(Ordering::SeqCst) == FULL;
+                self.set_full(closer.is_tight(was_full));
+                Ok(true)
+            }
+            Err(failed) if failed.passes && self.may_wait_for_room(closer) => {
+                self.set_full(true);
+                Ok(false)
+            }
+            Err(failed) => Err(self.fail_at(closer, failed.error)),
+        }
+    }
+
+    fn may_wait_for_room(&self, closer: &Closer) -> bool {
+        self.is_up() && self.room_patience.is_none_or(|patience| closer.stuck_for() < patience)
+    }
+
+    /// Refuses commits as there is no room on the disk, or does so no more.
+    fn set_full(&self, full: bool) {
+        let (from, to) = if full { (RUNNING, FULL) } else { (FULL, RUNNING) };
+        let _ = self.state.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
     }
 
     /// Tells who waits how the round ended; with the lock `closer` free again, so that the next round
@@ -452,7 +527,7 @@ impl Shared {
 
     fn run_clock(&self, interval: Duration) {
         let mut due = Instant::now() + interval;
-        while self.state.load(Ordering::SeqCst) == RUNNING {
+        while self.is_up() {
             let now = Instant::now();
             let wanted = self.wanted.load(Ordering::SeqCst) > self.durable().0;
             if !wanted && now < due {
@@ -460,17 +535,31 @@ impl Shared {
                 continue;
             }
             let mut closer = self.closer.lock();
+            let mut stuck = false;
             // A session may have closed an epoch meanwhile.
             if self.wanted.load(Ordering::SeqCst) > self.durable().0
                 || closer.last_round() + interval <= Instant::now()
             {
-                let _ = self.round(&mut closer, !wanted);
+                stuck = self.round(&mut closer, !wanted) == Ok(false);
             }
             due = closer.last_round() + interval;
             drop(closer);
             self.end_of_round();
+            if stuck {
+                thread::sleep(ROOM_PAUSE);
+            }
         }
     }
+}
+
+/// 55000, in a process that has a copy of the memory of the one that opened the database.
+#[cold]
+pub fn of_another_process() -> Error {
+    Error::new(
+        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "this process did not open the database, but was forked from the one that did",
+    )
+    .hint("Open the database after fork(), in the process that uses it, or connect to a server.")
 }
 
 /// Fails the log if a round unwinds.

@@ -2,9 +2,9 @@
 //! own sequence of segments.
 
 use crate::device::DeviceFile;
-use crate::files::SegmentFiles;
+use crate::files::{Ended, FIRST_BYTES, SegmentFiles};
 use crate::frame::{self, Frame};
-use crate::seat::{Buffer, Seats};
+use crate::seat::{Buffer, Run, Seats};
 use crate::segment::{self, SegmentId};
 use crate::stats::Counters;
 use planaria_base::Epoch;
@@ -17,6 +17,26 @@ const FRAME_BYTES: usize = 1 << 20;
 /// Frames are handed to the device in writes of about this size.
 const WRITE_BYTES: usize = 4 << 20;
 
+/// Why an epoch could not be written.
+pub(crate) struct Failed {
+    pub error: io::Error,
+    /// The disk was full before anything was synced: the same may be written again once there is room.
+    pub passes: bool,
+}
+
+impl Failed {
+    /// Of what happened before a sync that counts.
+    pub(crate) fn before(error: io::Error) -> Failed {
+        Failed { passes: error.kind() == io::ErrorKind::StorageFull, error }
+    }
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Failed {
+        Failed { error, passes: false }
+    }
+}
+
 /// One logger.
 pub(crate) struct Logger {
     id: u32,
@@ -25,6 +45,8 @@ pub(crate) struct Logger {
     segment: Option<Segment>,
     /// Number of the next segment.
     ordinal: u32,
+    /// The newest epoch that it has written.
+    written: Epoch,
     /// What was taken from the seats and is not written yet.
     taken: Vec<Buffer>,
     /// Empty buffers to put in the place of those that are taken.
@@ -66,6 +88,7 @@ impl Logger {
             counters,
             segment: None,
             ordinal: 0,
+            written: Epoch(0),
             taken: Vec::new(),
             empty: Vec::new(),
             staging: Vec::new(),
@@ -102,26 +125,50 @@ impl Logger {
         }
     }
 
-    /// Writes all records of an epoch and syncs them; an epoch without any gets an empty frame.
-    pub(crate) fn write(&mut self, mark: EpochMark) -> io::Result<()> {
+    /// Writes all records of an epoch and syncs them; an epoch without any gets an empty frame. May be called
+    /// again with the same mark after a failure that passes, of this logger or of another.
+    pub(crate) fn write(&mut self, mark: EpochMark) -> Result<(), Failed> {
+        if mark.epoch == self.written {
+            return Ok(());
+        }
         let taken = std::mem::take(&mut self.taken);
         let result = self.write_epoch(mark, &taken);
         self.taken = taken;
+        if result.is_ok() {
+            self.written = mark.epoch;
+        }
         result
     }
 
-    fn write_epoch(&mut self, mark: EpochMark, taken: &[Buffer]) -> io::Result<()> {
+    fn write_epoch(&mut self, mark: EpochMark, taken: &[Buffer]) -> Result<(), Failed> {
         let runs = || taken.iter().flat_map(|b| b.runs()).filter(|(run, _)| run.epoch == mark.epoch);
         let bytes: usize = runs().map(|(_, bytes)| bytes.len()).sum();
         // Two neighbouring frames hold more than FRAME_BYTES together.
         let frames = 2 + 2 * bytes / FRAME_BYTES;
         let needed = bytes + frames * (frame::HEADER + frame::ALIGN);
         self.make_room(mark.epoch, needed as u64)?;
+        let start = self.segment.as_ref().map_or(0, |s| s.used);
+        if let Err(e) = self.put_frames(mark, runs()) {
+            // Written again, it stands in the same place.
+            self.segment.iter_mut().for_each(|s| s.used = start);
+            return Err(Failed::before(e));
+        }
+        if self.staging.capacity() > 4 * WRITE_BYTES {
+            // A huge record went through.
+            self.staging = Vec::new();
+        }
+        Ok(self.sync()?)
+    }
 
+    fn put_frames<'t>(
+        &mut self,
+        mark: EpochMark,
+        runs: impl Iterator<Item = (Run, &'t [u8])>,
+    ) -> io::Result<()> {
         let mut open = FrameInProgress::default();
         self.staging.clear();
         self.staging.resize(frame::HEADER, 0);
-        for (run, bytes) in runs() {
+        for (run, bytes) in runs {
             if open.length > 0 && open.length + bytes.len() > FRAME_BYTES {
                 self.seal(&mut open, mark, false)?;
             }
@@ -129,12 +176,7 @@ impl Logger {
             open.length += bytes.len();
             open.records += run.records;
         }
-        self.seal(&mut open, mark, true)?;
-        if self.staging.capacity() > 4 * WRITE_BYTES {
-            // A huge record went through.
-            self.staging = Vec::new();
-        }
-        self.sync()
+        self.seal(&mut open, mark, true)
     }
 
     /// Ends the frame in progress and begins the next one, if there is one.
@@ -175,23 +217,39 @@ impl Logger {
     }
 
     /// Goes to a new segment if this one has no room for `needed` bytes of `epoch`. An epoch larger
-    /// than any segment gets one of its own, which grows as it is written.
-    fn make_room(&mut self, epoch: Epoch, needed: u64) -> io::Result<()> {
+    /// than any segment gets one of its own. Whoever has little room left waits to see whether there will be
+    /// more: so that commits are refused before they would have to wait for it.
+    fn make_room(&mut self, epoch: Epoch, needed: u64) -> Result<(), Failed> {
         let full = |s: &Segment| {
             (s.used + needed > s.size && s.used > segment::HEADER as u64)
                 || epoch.0 - s.first.0 >= self.files.segment_epochs
         };
-        if self.segment.as_ref().is_some_and(|s| !full(s)) {
+        if let Some(segment) = self.segment.as_ref().filter(|s| !full(s)) {
+            if segment.is_low(needed) {
+                self.files.await_spare(self.id as usize);
+            }
             return Ok(());
         }
         let id = SegmentId { run: self.files.run, logger: self.id, ordinal: self.ordinal };
-        let (file, seed, size) = self.files.begin(id, epoch)?;
+        let (file, seed, size) = self.files.begin(id, epoch, needed)?;
         self.ordinal += 1;
         let next = Segment { id, file, seed, first: epoch, last: epoch, used: segment::HEADER as u64, size };
         if let Some(done) = self.segment.replace(next) {
-            self.files.seal(done.id, done.last, done.file, done.used);
+            self.files.seal(done.id, done.last, done.ended());
         }
         Ok(())
+    }
+
+    /// Whether it has little room left, and there was none on the disk for more; see
+    /// [`SegmentFiles::lacks_room`].
+    pub(crate) fn is_tight(&self, before: bool) -> bool {
+        let low = self.segment.as_ref().is_none_or(|segment| segment.is_low(0));
+        low && self.files.lacks_room(self.id as usize, before)
+    }
+
+    /// Looks for room again.
+    pub(crate) fn look_for_room(&self) {
+        self.files.try_again(self.id as usize, self.ordinal);
     }
 
     /// Where it writes, for people.
@@ -207,17 +265,28 @@ impl Logger {
             return;
         }
         if let Some(done) = self.segment.take() {
-            self.files.seal(done.id, done.last, done.file, done.used);
+            self.files.seal(done.id, done.last, done.ended());
         }
     }
 
     /// Cuts the preallocated rest off the last segment, at a clean end.
     pub(crate) fn close(&mut self) -> io::Result<()> {
         if let Some(segment) = self.segment.take() {
-            segment.file.set_size(segment.used)?;
+            segment.ended().finish()?;
             segment.file.sync_data()?;
         }
         Ok(())
+    }
+}
+
+impl Segment {
+    /// Whether little is left of it after so many bytes more.
+    fn is_low(&self, needed: u64) -> bool {
+        self.size.saturating_sub(self.used + needed) < (self.size / 2).min(FIRST_BYTES)
+    }
+
+    fn ended(&self) -> Ended {
+        Ended { file: self.file.clone(), seed: self.seed, used: self.used }
     }
 }
 

@@ -4,11 +4,14 @@
 //! when old log is deleted; no commit waits for it. Replacing it at opening is the moment at which a
 //! torn tail is cut: epochs of a run beyond its `last` are as if they had never been written, those up
 //! to it must be readable.
+//!
+//! Of the run that has not ended it names the newest segments: should one of them be missing, no frame
+//! would say so.
 
 use crate::LOGGERS_MAX;
 use crate::device::{self, Device};
 use crate::frame::{u32_at, u64_at};
-use crate::segment::{FORMAT, FORMAT_MIN};
+use crate::segment::{FORMAT, FORMAT_MIN, SegmentId};
 use planaria_base::{Epoch, Error, Result, SqlState};
 
 /// Its file.
@@ -16,6 +19,7 @@ pub(crate) const NAME: &str = "manifest";
 const MAGIC: [u8; 8] = *b"PLANMAN\0";
 const HEADER: usize = 48;
 const RUN: usize = 32;
+const TIP: usize = 16;
 /// `last` of the run that has not ended.
 const OPEN: u64 = u64::MAX;
 
@@ -30,6 +34,9 @@ pub(crate) struct Manifest {
     pub next_run: u32,
     /// Runs whose log is still needed, oldest first.
     pub runs: Vec<Run>,
+    /// The newest segments of the run that has not ended, one a logger, as far as they are known: those
+    /// begun a moment ago need not be among them.
+    pub tips: Vec<SegmentId>,
 }
 
 /// One opening of the database.
@@ -60,6 +67,11 @@ impl Manifest {
             m.extend_from_slice(&run.first.0.to_le_bytes());
             m.extend_from_slice(&run.last.map_or(OPEN, |e| e.0).to_le_bytes());
         }
+        for tip in &self.tips {
+            for n in [tip.run, tip.logger, tip.ordinal, 0] {
+                m.extend_from_slice(&n.to_le_bytes());
+            }
+        }
         let crc = checksum(&m);
         m[8..12].copy_from_slice(&crc.to_le_bytes());
         m
@@ -72,20 +84,29 @@ impl Manifest {
         if !(FORMAT_MIN..=FORMAT).contains(&u32_at(m, 12)) {
             return Some(Err(u32_at(m, 12)));
         }
-        let runs = m[HEADER..].chunks_exact(RUN).map(|r| Run {
+        let runs_end = (u32_at(m, 44) as usize).checked_mul(RUN)?.checked_add(HEADER)?;
+        let (runs, tips) = (m.get(HEADER..runs_end)?, m.get(runs_end..)?);
+        let runs = runs.chunks_exact(RUN).map(|r| Run {
             number: u32_at(r, 0),
             loggers: u32_at(r, 4),
             planner: u32_at(r, 8),
             first: Epoch(u64_at(r, 16)),
             last: Some(u64_at(r, 24)).filter(|&e| e != OPEN).map(Epoch),
         });
+        let whole = tips.len().is_multiple_of(TIP);
+        let tips = tips.chunks_exact(TIP).map(|t| SegmentId {
+            run: u32_at(t, 0),
+            logger: u32_at(t, 4),
+            ordinal: u32_at(t, 8),
+        });
         let manifest = Manifest {
             database: *m[16..].first_chunk()?,
             base: Epoch(u64_at(m, 32)),
             next_run: u32_at(m, 40),
             runs: runs.collect(),
+            tips: tips.collect(),
         };
-        (manifest.runs.len() == u32_at(m, 44) as usize && manifest.is_possible()).then_some(Ok(manifest))
+        (whole && manifest.is_possible()).then_some(Ok(manifest))
     }
 
     /// Numbers that a manifest can have: room is made for so many loggers, and clocks go on from these epochs.

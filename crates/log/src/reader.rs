@@ -120,6 +120,11 @@ impl LogReader {
         if let Some(stray) = segments.iter().find(|s| s.run >= next_run) {
             return Err(damaged(&*device, MANIFEST, 0, &format!("it does not know \"{}\"", stray.name())));
         }
+        // Of a log that is in use one may have been deleted since, behind a checkpoint.
+        let tips = manifest.iter().filter(|_| lock.is_some()).flat_map(|m| &m.tips);
+        if let Some(missing) = tips.into_iter().find(|tip| segments.binary_search(tip).is_err()) {
+            return Err(damaged(&*device, &missing.name(), 0, "it is not there"));
+        }
         let base = manifest.as_ref().map_or(Epoch(0), |m| m.base);
         if let Some(after) = after.filter(|after| *after < base) {
             let what = match after {
@@ -269,8 +274,14 @@ impl LogReader {
         }
 
         settle(&*self.device, &self.in_doubt)?;
-        let mut manifest =
-            self.manifest.unwrap_or(Manifest { database, base: Epoch(0), next_run: 1, runs: Vec::new() });
+        let mut manifest = self.manifest.unwrap_or(Manifest {
+            database,
+            base: Epoch(0),
+            next_run: 1,
+            runs: Vec::new(),
+            tips: Vec::new(),
+        });
+        manifest.tips.clear();
         if let Some(run) = manifest.runs.last_mut() {
             run.last.get_or_insert(self.newest_written);
         }

@@ -26,6 +26,8 @@ pub(crate) struct SegmentScan {
     at: u64,
     /// The first bad place since somebody took it from here.
     pub bad: Option<u64>,
+    /// Its end mark was found: nothing follows.
+    ended: bool,
     window: Vec<u8>,
     window_at: u64,
 }
@@ -45,7 +47,27 @@ impl SegmentScan {
         };
         let size = file.size()?;
         let at = segment::HEADER as u64;
-        Ok(SegmentScan { name, file, header, seed, size, at, bad: None, window: Vec::new(), window_at: 0 })
+        let (bad, window) = (None, Vec::new());
+        Ok(SegmentScan { name, file, header, seed, size, at, bad, ended: false, window, window_at: 0 })
+    }
+
+    /// XX001 where the file has been cut: it is shorter than it was made, and does not end as one that is
+    /// complete.
+    pub(crate) fn check_size(&self, device: &dyn Device) -> Result<()> {
+        if self.size >= self.header.size {
+            return Ok(());
+        }
+        let end = self.size.saturating_sub(segment::END as u64);
+        let mut mark = [0; segment::END];
+        if end >= segment::HEADER as u64
+            && self.file.read_at(&mut mark, end)? == mark.len()
+            && mark == segment::end_mark(self.seed, end)
+        {
+            return Ok(());
+        }
+        let (is, was) = (self.size, self.header.size);
+        let what = format!("the file has been cut to {is} bytes, it was made with {was}");
+        Err(damaged(device, &self.name, is, &what))
     }
 
     /// Name of its file.
@@ -65,6 +87,9 @@ impl SegmentScan {
 
     /// Whether nothing but zeros stands from `offset` to the end.
     pub(crate) fn is_zero_from(&self, mut offset: u64) -> io::Result<bool> {
+        if self.ended {
+            return Ok(true);
+        }
         let mut bytes = vec![0; WINDOW];
         while offset < self.size {
             let read = self.file.read_at(&mut bytes, offset)?;
@@ -79,6 +104,9 @@ impl SegmentScan {
     /// The next good frame and its records.
     pub(crate) fn next(&mut self) -> io::Result<Option<(Frame, &[u8])>> {
         loop {
+            if self.ended || self.is_end_here()? {
+                return Ok(None);
+            }
             if self.at + frame::HEADER_2 as u64 > self.size {
                 if self.at < self.size {
                     self.bad.get_or_insert(self.at);
@@ -94,6 +122,15 @@ impl SegmentScan {
             self.bad.get_or_insert(self.at);
             self.skip()?;
         }
+    }
+
+    /// Whether the mark of its end stands at the current place.
+    fn is_end_here(&mut self) -> io::Result<bool> {
+        self.fill(segment::END as u64)?;
+        let start = (self.at - self.window_at) as usize;
+        let found = self.window.get(start..start + segment::END);
+        self.ended = found.is_some_and(|bytes| *bytes == segment::end_mark(self.seed, self.at));
+        Ok(self.ended)
     }
 
     /// The frame at the current place, if a good one stands there.

@@ -1,7 +1,10 @@
 //! Segments: the files of a logger, each a header and whole epochs.
 //!
 //! A segment gets its name only when its header is on disk, so a named file with a bad header is
-//! damaged, never half made.
+//! damaged, never half made. All its bytes are there by then, as zeros, and the header says how many;
+//! it is made shorter only when it is complete, and then an *end mark* is on disk behind its last frame.
+//! So a file that is shorter than its header says, and does not end with the mark, was cut by somebody
+//! else.
 
 use crate::frame::{u32_at, u64_at};
 use planaria_base::Epoch;
@@ -9,11 +12,15 @@ use planaria_base::Epoch;
 /// Bytes of a segment's header: a page of its own, which no later write touches.
 pub(crate) const HEADER: usize = 4096;
 /// Version of the format this code writes. Format 2 added the physical and physiological effects, format 3
-/// the times of epochs, format 4 records of several parts, format 5 the places of sequences; files in an older one, from [`FORMAT_MIN`] on, are read.
+/// the times of epochs, format 4 records of several parts, format 5 the places of sequences and the sizes and ends of
+/// segments; files in an older one, from [`FORMAT_MIN`] on, are read.
 pub(crate) const FORMAT: u32 = 5;
 /// The oldest format this code reads.
 pub(crate) const FORMAT_MIN: u32 = 1;
 const MAGIC: [u8; 8] = *b"PLANLOG\0";
+/// Bytes of the mark behind the last frame of a segment that is complete.
+pub(crate) const END: usize = 16;
+const END_MAGIC: [u8; 4] = *b"PEnd";
 
 /// Which segment: run of the database, logger, and number among that logger's in that run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -54,6 +61,8 @@ pub(crate) struct SegmentHeader {
     pub first: Epoch,
     /// The format it is in.
     pub format: u32,
+    /// Bytes that the file had before any frame was written; 0 before format 5.
+    pub size: u64,
 }
 
 /// Why a header was not understood.
@@ -78,6 +87,7 @@ impl SegmentHeader {
         h[44..48].copy_from_slice(&self.loggers.to_le_bytes());
         h[48..52].copy_from_slice(&self.planner.to_le_bytes());
         h[56..64].copy_from_slice(&self.first.0.to_le_bytes());
+        h[64..72].copy_from_slice(&self.size.to_le_bytes());
         let crc = checksum(&h);
         h[8..12].copy_from_slice(&crc.to_le_bytes());
         (h, crc)
@@ -105,9 +115,23 @@ impl SegmentHeader {
             planner: u32_at(h, 48),
             first: Epoch(u64_at(h, 56)),
             format: u32_at(h, 12),
+            size: u64_at(h, 64),
         };
+        if header.first > Epoch::MAX {
+            return Err(BadHeader::Damaged);
+        }
         Ok((header, crc))
     }
+}
+
+/// The mark that a segment ends at `offset`; `seed` is the checksum of its header.
+pub(crate) fn end_mark(seed: u32, offset: u64) -> [u8; END] {
+    let mut mark = [0; END];
+    mark[0..4].copy_from_slice(&END_MAGIC);
+    mark[8..16].copy_from_slice(&offset.to_le_bytes());
+    let crc = crc32c::crc32c_append(crc32c::crc32c_append(seed, &END_MAGIC), &mark[8..]);
+    mark[4..8].copy_from_slice(&crc.to_le_bytes());
+    mark
 }
 
 fn checksum(h: &[u8]) -> u32 {

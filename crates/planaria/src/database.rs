@@ -4,6 +4,7 @@ use crate::clients::Clients;
 use crate::engine::{EngineApi, open_engine, open_engine_over};
 use crate::hold::Hold;
 use crate::options::{Options, RecoveryReport};
+use crate::owned::{Owned, caught};
 use crate::params::Params;
 use crate::role::Role;
 use crate::row::Rows;
@@ -38,7 +39,7 @@ use std::time::Duration;
 /// # Ok(()) }
 /// ```
 pub struct Database {
-    engine: Arc<dyn EngineApi>,
+    engine: Owned<Arc<dyn EngineApi>>,
     pool: Mutex<Vec<Session>>,
 }
 
@@ -70,22 +71,22 @@ impl Database {
     }
 
     pub(crate) fn open_device(device: Arc<dyn planaria_log::Device>, options: Options) -> Result<Database> {
-        Ok(Database { engine: open_engine(Some(device), options)?, pool: Mutex::new(Vec::new()) })
+        Database::of(|| open_engine(Some(device), options))
     }
 
     pub(crate) fn in_memory_with(options: Options) -> Result<Database> {
-        Ok(Database { engine: open_engine(None, options)?, pool: Mutex::new(Vec::new()) })
+        Database::of(|| open_engine(None, options))
     }
 
     pub(crate) fn in_memory_over<P: Protocol>(options: Options) -> Result<Database> {
-        Ok(Database { engine: open_engine_over::<P>(None, options)?, pool: Mutex::new(Vec::new()) })
+        Database::of(|| open_engine_over::<P>(None, options))
     }
 
     pub(crate) fn open_device_over<P: Protocol>(
         device: Arc<dyn planaria_log::Device>,
         options: Options,
     ) -> Result<Database> {
-        Ok(Database { engine: open_engine_over::<P>(Some(device), options)?, pool: Mutex::new(Vec::new()) })
+        Database::of(|| open_engine_over::<P>(Some(device), options))
     }
 
     /// A database with this one's schema and rows, in memory of its own, that logs to a directory.
@@ -103,17 +104,21 @@ impl Database {
         device: Arc<dyn planaria_log::Device>,
         options: Options,
     ) -> Result<Database> {
-        let engine = self.engine.open_on_copy(Some(device), &options)?;
+        Database::of(|| self.engine.open_on_copy(Some(device), &options))
+    }
+
+    fn of(open: impl FnOnce() -> Result<Arc<dyn EngineApi>>) -> Result<Database> {
+        let engine = Owned::new(Box::new(caught(open)?));
         Ok(Database { engine, pool: Mutex::new(Vec::new()) })
     }
 
     pub(crate) fn engine(&self) -> &dyn EngineApi {
-        &*self.engine
+        &**self.engine
     }
 
     /// A new session. 53300 where all seats are taken.
     pub fn session(&self) -> Result<Session> {
-        Ok(Session::new(self.engine.session()?))
+        caught(|| Ok(Session::new(self.engine.session()?)))
     }
 
     /// A new session of a role, as if it had logged in: what it may not do is refused. 28000 where the
@@ -149,13 +154,15 @@ impl Database {
 
     /// Runs `f` with a session of the pool.
     fn with_session<T>(&self, f: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
+        // Who had the pool when the process was copied has it there for good.
+        self.engine.check_process()?;
         let pooled = self.pool.lock().pop();
         let mut session = match pooled {
             Some(session) => session,
             None => self.session()?,
         };
         let outcome = f(&mut session);
-        if !session.in_transaction() {
+        if !session.in_transaction() && !session.has_panicked() {
             self.pool.lock().push(session);
         }
         outcome
@@ -202,32 +209,32 @@ impl Database {
     /// A digest of each table's rows (its name first), in order of the names: equal for equal
     /// contents, whatever the order the rows came in. Takes the database for itself meanwhile.
     pub fn digests(&self) -> Result<Vec<(String, u128)>> {
-        self.engine.digests()
+        caught(|| self.engine.digests())
     }
 
     /// Checks that every row stands in every index once, under its key, and nothing else does; XX001
     /// names the table and says what is wrong. Takes the database for itself meanwhile.
     pub fn check(&self) -> Result<()> {
-        self.engine.check()
+        caught(|| self.engine.check())
     }
 
     /// Writes a checkpoint: all rows as of now, from which a recovery begins from then on; then deletes the
     /// log before it. Transactions go on meanwhile (under protocol `serial` they wait). After an error the
     /// checkpoint before, and the log after it, are as they were: 53100 where the disk is full.
     pub fn checkpoint(&self) -> Result<CheckpointReport> {
-        self.engine.checkpoint(Duration::ZERO)
+        caught(|| self.engine.checkpoint(Duration::ZERO))
     }
 
     /// The same, spread over about so much time, so that the cores are left to transactions, as they are by
     /// checkpoints that come by themselves. At full speed from when somebody else asks for a checkpoint.
     pub fn checkpoint_over(&self, time: Duration) -> Result<CheckpointReport> {
-        self.engine.checkpoint(time)
+        caught(|| self.engine.checkpoint(time))
     }
 
     /// Writes all rows as of now into another directory, empty or not there yet, from which they can be
     /// restored: a database that is opened there is this one as it was. Transactions go on meanwhile, as for a checkpoint.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<CheckpointReport> {
-        self.engine.backup(directory(path.as_ref())?, None)
+        caught(|| self.engine.backup(directory(path.as_ref())?, None))
     }
 
     /// The same on any device: for tests on a simulated disk.
@@ -243,10 +250,11 @@ impl Database {
     }
 
     /// Writes out the log (and before that a checkpoint, with [`Options::checkpoint_on_close`]), syncs it and
-    /// closes the database; sessions still open hear 57P01.
+    /// closes the database; sessions still open hear 57P01, whatever they do next.
     /// Dropping the last handle does the same but cannot report an error.
     pub fn close(self) -> Result<()> {
+        self.engine.check_process()?;
         self.pool.lock().clear();
-        self.engine.close()
+        caught(|| self.engine.close())
     }
 }

@@ -42,6 +42,7 @@ mod graph;
 mod hold;
 pub mod log;
 mod options;
+mod owned;
 mod params;
 mod role;
 mod row;

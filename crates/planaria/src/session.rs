@@ -1,6 +1,7 @@
 //! A session: statements, calls, transactions of one thread.
 
 use crate::engine::SessionApi;
+use crate::owned::{Owned, caught};
 use crate::params::Params;
 use crate::row::Rows;
 use crate::statement::Statement;
@@ -100,13 +101,36 @@ impl Canceller {
 /// # Ok(()) }
 /// ```
 pub struct Session {
-    pub(crate) api: Box<dyn SessionApi>,
+    pub(crate) api: Owned<dyn SessionApi>,
     calls: Vec<Arc<PreparedCall>>,
 }
 
 impl Session {
     pub(crate) fn new(api: Box<dyn SessionApi>) -> Session {
-        Session { api, calls: Vec::new() }
+        Session { api: Owned::new(api), calls: Vec::new() }
+    }
+
+    /// Runs `f`. A panic in it is an error: what it was at is undone, and the session refuses what comes next.
+    fn guarded<T>(&mut self, f: impl FnOnce(&mut dyn SessionApi) -> Result<T>) -> Result<T> {
+        let mut returned = false;
+        let outcome = caught(|| {
+            let outcome = f(&mut *self.api);
+            returned = true;
+            outcome
+        });
+        if !returned {
+            // It may be what undoing stumbles over, too.
+            let _ = caught(|| {
+                self.api.panicked();
+                Ok(())
+            });
+        }
+        outcome
+    }
+
+    /// Whether a statement of it has panicked: it can only be dropped.
+    pub(crate) fn has_panicked(&self) -> bool {
+        self.api.has_panicked()
     }
 
     /// Becomes the session of another role, as if that had logged in. 28000 where the role does not exist
@@ -117,27 +141,28 @@ impl Session {
 
     /// Runs one statement; returns the number of rows affected or returned.
     pub fn execute(&mut self, sql: &str, params: impl Params) -> Result<u64> {
-        Ok(self.api.statement_text(sql, &params)?.count)
+        Ok(self.guarded(|api| api.statement_text(sql, &params))?.count)
     }
 
     /// Runs one statement; returns its rows (none for statements that have none).
     pub fn query(&mut self, sql: &str, params: impl Params) -> Result<Rows> {
-        Ok(self.api.statement_text(sql, &params)?.rows.unwrap_or_else(Rows::empty))
+        Ok(self.guarded(|api| api.statement_text(sql, &params))?.rows.unwrap_or_else(Rows::empty))
     }
 
     /// Analyses a statement with `$n` parameters.
     pub fn prepare(&mut self, sql: &str) -> Result<Statement> {
-        Ok(Statement { inner: self.api.prepare(sql)? })
+        Ok(Statement { inner: self.guarded(|api| api.prepare(sql))? })
     }
 
     /// Runs a prepared statement; returns the number of rows affected or returned.
     pub fn execute_prepared(&mut self, statement: &Statement, params: impl Params) -> Result<u64> {
-        Ok(self.api.run_prepared(&statement.inner, &params)?.count)
+        Ok(self.guarded(|api| api.run_prepared(&statement.inner, &params))?.count)
     }
 
     /// Runs a prepared statement; returns its rows.
     pub fn query_prepared(&mut self, statement: &Statement, params: impl Params) -> Result<Rows> {
-        Ok(self.api.run_prepared(&statement.inner, &params)?.rows.unwrap_or_else(Rows::empty))
+        let answer = self.guarded(|api| api.run_prepared(&statement.inner, &params))?;
+        Ok(answer.rows.unwrap_or_else(Rows::empty))
     }
 
     /// Runs the statements of a script in order; stops at the first error. Each is its own
@@ -153,13 +178,13 @@ impl Session {
         sql: &str,
         f: &mut dyn FnMut(StatementResult),
     ) -> Result<(), (Error, usize)> {
-        let ranges = parse::split(sql).map_err(|e| {
+        let ranges = caught(|| parse::split(sql)).map_err(|e| {
             let position = e.fields().position.unwrap_or(0) as usize;
             (e, position)
         })?;
         for range in ranges {
             let start = range.start;
-            let outcome = parse::statement(sql, range).and_then(|s| self.api.statement(&s, sql, &()));
+            let outcome = self.guarded(|api| api.statement(&parse::statement(sql, range)?, sql, &()));
             match outcome {
                 Ok(mut result) => {
                     result.position = start;
@@ -176,14 +201,14 @@ impl Session {
 
     /// Finds a procedure or function by name and number of arguments passed.
     pub fn prepare_call(&mut self, name: &str, arguments: usize) -> Result<PreparedCall> {
-        let resolved = self.api.resolve_call(name, arguments)?;
+        let resolved = self.guarded(|api| api.resolve_call(name, arguments))?;
         Ok(PreparedCall { name: name.to_owned(), arguments, resolved: ArcSwap::new(resolved) })
     }
 
     /// Runs a prepared call as one transaction and returns as soon as it is committed in memory;
     /// the ticket tells when it is on disk. Inside an open transaction it is part of that.
     pub fn submit(&mut self, call: &PreparedCall, params: impl Params) -> Result<Submitted> {
-        self.api.submit(call, &params)
+        self.guarded(|api| api.submit(call, &params))
     }
 
     /// Calls a procedure or function as one transaction; returns when it is durable.
@@ -197,7 +222,7 @@ impl Session {
                 call
             }
         };
-        let submitted = self.api.submit(&call, &params)?;
+        let submitted = self.guarded(|api| api.submit(&call, &params))?;
         submitted.ticket.wait()?;
         Ok(submitted.rows)
     }
@@ -268,7 +293,7 @@ pub struct Transaction<'s> {
 impl Transaction<'_> {
     /// Commits; returns when durable. 40001 where the transaction cannot be serialized: begin again.
     pub fn commit(self) -> Result<()> {
-        let tag = self.session.api.statement_text("COMMIT", &())?.tag;
+        let tag = self.session.guarded(|api| api.statement_text("COMMIT", &()))?.tag;
         if tag == "ROLLBACK" {
             return Err(Error::new(
                 SqlState::IN_FAILED_SQL_TRANSACTION,

@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 /// Wait for it, ask it, or await it. Dropping it changes nothing.
 ///
 /// A transaction that only read has one too: it is durable when all it read is. Should the log fail
-/// meanwhile, the answer stands: reads go on.
+/// meanwhile, what it read may be gone after a restart: it must be shown to nobody.
 #[derive(Clone, Debug)]
 pub struct Ticket {
     /// `None`: nothing to wait for.
@@ -22,8 +22,6 @@ pub struct Ticket {
 struct OnDisk {
     epoch: Epoch,
     log: Arc<SessionLog>,
-    /// The transaction only read. If the log fails it is answered all the same: reads go on.
-    read: bool,
 }
 
 impl std::fmt::Debug for OnDisk {
@@ -42,18 +40,15 @@ impl Ticket {
         Ticket { on_disk: None }
     }
 
-    pub(crate) fn new(epoch: Epoch, log: &Arc<SessionLog>, read: bool) -> Ticket {
-        Ticket { on_disk: Some(OnDisk { epoch, log: log.clone(), read }) }
+    pub(crate) fn new(epoch: Epoch, log: &Arc<SessionLog>) -> Ticket {
+        Ticket { on_disk: Some(OnDisk { epoch, log: log.clone() }) }
     }
 
     /// The ticket of two commits: on disk when both are.
     #[must_use]
     pub fn and(self, other: Ticket) -> Ticket {
         let on_disk = match (self.on_disk, other.on_disk) {
-            (Some(a), Some(b)) => {
-                let (epoch, read) = (a.epoch.max(b.epoch), a.read && b.read);
-                Some(OnDisk { epoch, read, log: a.log })
-            }
+            (Some(a), Some(b)) => Some(OnDisk { epoch: a.epoch.max(b.epoch), log: a.log }),
             (a, b) => a.or(b),
         };
         Ticket { on_disk }
@@ -65,14 +60,11 @@ impl Ticket {
         self.on_disk.as_ref().is_none_or(|d| d.log.0.durable_epoch() >= d.epoch)
     }
 
-    /// Returns when it is on disk. 58030 or 53100 where the log failed: the commit may or may not
-    /// survive a restart.
+    /// Returns when it is on disk; on a full disk, when there is room. 58030 or 53100 where the log failed:
+    /// the commit may or may not survive a restart, and until then nobody sees it.
     pub fn wait(&self) -> Result<()> {
         match &self.on_disk {
-            Some(d) if d.log.0.durable_epoch() < d.epoch => match d.log.0.wait(d.epoch) {
-                Err(_) if d.read => Ok(()),
-                outcome => outcome,
-            },
+            Some(d) if d.log.0.durable_epoch() < d.epoch => d.log.0.wait(d.epoch),
             _ => Ok(()),
         }
     }
@@ -86,7 +78,7 @@ impl Future for Ticket {
             return Poll::Ready(Ok(()));
         }
         if let Err(error) = d.log.0.health() {
-            return Poll::Ready(if d.read { Ok(()) } else { Err(error) });
+            return Poll::Ready(Err(error));
         }
         let waker = context.waker().clone();
         d.log.0.on_durable(d.epoch, move |_| waker.wake());

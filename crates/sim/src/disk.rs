@@ -13,6 +13,10 @@
 //! effect, and all later ones are errors until the crash. A failed sync (`fail_sync_at`) drops what
 //! it was to write, as Linux does: later syncs succeed without it.
 //!
+//! Faults at a number from the beginning are for disks that nobody else uses meanwhile. Where threads go on,
+//! who counts first and arms then is late: those `after` so many count and arm in one step, and
+//! [`SimDisk::fail_syncs_of`] says which file is meant.
+//!
 //! A disk may also lie: a write goes elsewhere ([`SimDisk::misdirect_write_at`]) or nowhere, bits flip
 //! ([`SimDisk::flip_bit`]), and a read fails ([`SimDisk::fail_read_at`]).
 
@@ -54,6 +58,7 @@ struct State {
 struct Faults {
     power_at: Option<u64>,
     sync_at: Option<u64>,
+    syncs_of: Option<String>,
     write_at: Option<u64>,
     read_at: Option<u64>,
     misdirected: Option<(u64, Astray)>,
@@ -69,6 +74,8 @@ struct FileState {
     durable: Vec<u8>,
     /// What leads from the one to the other, in order.
     pending: Vec<Change>,
+    /// Bytes that take room on the disk: a file that was only made longer takes none.
+    allocated: usize,
 }
 
 enum Change {
@@ -144,6 +151,12 @@ impl SimDisk {
         self.state().faults.power_at = Some(operation);
     }
 
+    /// Lets the power fail after so many operations more.
+    pub fn fail_power_after(&self, operations: u64) {
+        let state = &mut *self.state();
+        state.faults.power_at = Some(state.operations + operations);
+    }
+
     /// Whether the power failed.
     pub fn power_failed(&self) -> bool {
         self.state().power_failed
@@ -152,6 +165,17 @@ impl SimDisk {
     /// Lets the sync with this number (from 0) fail and lose what it was to write.
     pub fn fail_sync_at(&self, sync: u64) {
         self.state().faults.sync_at = Some(sync);
+    }
+
+    /// Lets the sync after so many more fail.
+    pub fn fail_sync_after(&self, syncs: u64) {
+        let state = &mut *self.state();
+        state.faults.sync_at = Some(state.syncs + syncs);
+    }
+
+    /// Lets every sync from now on fail of a file whose name ends so.
+    pub fn fail_syncs_of(&self, suffix: &str) {
+        self.state().faults.syncs_of = Some(suffix.to_owned());
     }
 
     /// Whether an operation failed or went astray since the last crash, as it was told to.
@@ -167,6 +191,12 @@ impl SimDisk {
     /// Lets the read with this number (from 0) fail.
     pub fn fail_read_at(&self, read: u64) {
         self.state().faults.read_at = Some(read);
+    }
+
+    /// Lets the read after so many more fail.
+    pub fn fail_read_after(&self, reads: u64) {
+        let state = &mut *self.state();
+        state.faults.read_at = Some(state.reads + reads);
     }
 
     /// Lets the operation with this number, if it is a write, go astray, and be reported as done.
@@ -214,6 +244,7 @@ impl SimDisk {
                 change.apply_partly(&mut file.durable, &mut survives);
             }
             file.now = file.durable.clone();
+            file.allocated = file.now.len();
         }
     }
 
@@ -249,7 +280,8 @@ impl SimDisk {
     /// Sets a file's content, as if it had been there and synced always.
     pub fn put(&self, name: &str, content: &[u8]) {
         let mut state = self.state();
-        state.files.push(FileState { now: content.into(), durable: content.into(), pending: Vec::new() });
+        let (now, durable, allocated) = (content.into(), content.into(), content.len());
+        state.files.push(FileState { now, durable, pending: Vec::new(), allocated });
         let file = state.files.len() - 1;
         state.names.insert(name.into(), file);
         state.durable_names.insert(name.into(), file);
@@ -285,8 +317,14 @@ impl State {
         if self.power_failed { Err(power_failure()) } else { Ok(()) }
     }
 
+    /// Whether this sync of a file is to fail.
+    fn sync_fails(&self, file: usize, number: u64) -> bool {
+        let named = |suffix: &String| self.names.iter().any(|(name, f)| *f == file && name.ends_with(suffix));
+        self.faults.sync_at == Some(number) || self.faults.syncs_of.as_ref().is_some_and(named)
+    }
+
     fn used(&self) -> u64 {
-        self.names.values().map(|&file| self.files[file].now.len() as u64).sum()
+        self.names.values().map(|&file| self.files[file].allocated as u64).sum()
     }
 }
 
@@ -489,13 +527,15 @@ impl DeviceFile for SimFile {
                     Astray::Into(name) => file = state.names.get(&name).copied().unwrap_or(file),
                 }
             }
-            let size = state.files[file].now.len() as u64;
+            let size = state.files[file].allocated as u64;
             let growth = (offset + bytes.len() as u64).saturating_sub(size);
             let room = state.faults.capacity.map_or(u64::MAX, |c| c.saturating_sub(state.used()));
             // A write that does not fit is cut where the disk is full.
             let fits = bytes.len() - (growth.saturating_sub(room) as usize).min(bytes.len());
             let change = Change::Write { offset: offset as usize, bytes: bytes[..fits].into() };
             change.apply(&mut state.files[file].now);
+            let end = offset as usize + fits;
+            state.files[file].allocated = state.files[file].allocated.max(end);
             if astray {
                 // No sync of that file will be asked for.
                 change.apply(&mut state.files[file].durable);
@@ -514,8 +554,10 @@ impl DeviceFile for SimFile {
         let state = &mut *self.disk.state();
         if state.begin(self.boot)? {
             let change = Change::Size(size as usize);
-            change.apply(&mut state.files[self.file].now);
-            state.files[self.file].pending.push(change);
+            let file = &mut state.files[self.file];
+            change.apply(&mut file.now);
+            file.pending.push(change);
+            file.allocated = file.allocated.min(size as usize);
         }
         state.done()
     }
@@ -529,8 +571,9 @@ impl DeviceFile for SimFile {
         if state.begin(self.boot)? {
             let number = state.syncs;
             state.syncs += 1;
+            let fails = state.sync_fails(self.file, number);
             let file = &mut state.files[self.file];
-            if state.faults.sync_at == Some(number) {
+            if fails {
                 state.struck = true;
                 file.pending.clear();
                 return Err(io::Error::other("simulated sync error"));

@@ -86,7 +86,9 @@ impl Model {
         assert!(summary.base >= self.base && summary.base <= self.base_tried);
         let pepoch = summary.pepoch;
         self.commits.retain(|ts, _| ts.epoch() <= pepoch);
-        (self.acknowledged, self.base, self.base_tried) = (pepoch, summary.base, summary.base);
+        // What a dead process left in the cache is safe only when the log goes on.
+        self.acknowledged = self.acknowledged.min(pepoch);
+        (self.base, self.base_tried) = (summary.base, summary.base);
         let found = records(reader)?;
         let expected = self.commits.range(summary.base.next().first_ts()..);
         assert!(found.iter().eq(expected), "whole epochs up to {pepoch:?}, and nothing else");
@@ -105,7 +107,9 @@ impl Model {
             threads: false,
             ..Options::default()
         };
+        let pepoch = reader.pepoch();
         let log = reader.resume(clock.clone(), options)?;
+        self.acknowledged = pepoch;
         let mut workers: Vec<_> = (0..4).map(|_| log.worker().unwrap()).collect();
         let result = (0..steps).try_for_each(|_| self.step(&log, &clock, &mut workers, dice));
         self.acknowledged = log.durable_epoch().max(self.acknowledged);
@@ -195,7 +199,7 @@ fn crash_after_crash() {
         for _ in 0..8 {
             // Often within recovery, too.
             let within = if dice.below(3) == 0 { 12 } else { 150 };
-            disk.fail_power_at(disk.operations() + dice.below(within));
+            disk.fail_power_after(dice.below(within));
             if let Err(e) = model.run(&disk, dice, 40) {
                 assert!(disk.power_failed(), "seed {seed}: {e}");
             }
@@ -215,10 +219,10 @@ fn what_a_dead_process_left_in_the_cache_is_made_safe() {
         let (log, clock, mut worker, first) = small(&disk, false);
         let second = commit(&mut worker, &clock, b"second").unwrap();
         if failed_sync {
-            disk.fail_sync_at(disk.syncs());
+            disk.fail_syncs_of(".log");
         } else {
             // The write happens, the sync does not.
-            disk.fail_power_at(disk.operations() + 1);
+            disk.fail_power_after(1);
         }
         log.wait(second.epoch()).unwrap_err();
         disk.kill();
@@ -240,7 +244,7 @@ fn power_fails_under_threads() {
         for round in 0..3 {
             let reader = LogReader::open(disk.device()).unwrap();
             model.check(&reader).unwrap();
-            disk.fail_power_at(disk.operations() + 20 + (seed * 13 + round * 7) % 100);
+            disk.fail_power_after(20 + (seed * 13 + round * 7) % 100);
             let clock = Arc::new(CommitClock::new(Epoch(1)));
             let options = Options {
                 loggers: 1 + (seed % 2) as usize,
@@ -298,7 +302,7 @@ fn a_failed_sync_ends_commits_for_good() {
     for threads in [false, true] {
         let disk = SimDisk::new(1);
         let (log, clock, mut worker, first) = small(&disk, threads);
-        disk.fail_sync_at(disk.syncs());
+        disk.fail_syncs_of(".log");
         let lost = commit(&mut worker, &clock, b"lost").unwrap();
         let (sender, outcome) = std::sync::mpsc::channel();
         let error = log.wait(lost.epoch()).unwrap_err();
@@ -316,31 +320,104 @@ fn a_failed_sync_ends_commits_for_good() {
     }
 }
 
-#[test]
-fn a_full_disk_ends_commits_and_loses_nothing() {
-    let disk = SimDisk::new(1);
-    let (log, clock, mut worker, _) = small(&disk, true);
-    disk.set_capacity(Some(100_000));
+/// Commits until one is refused, which must be for want of room; the newest epoch that was acknowledged.
+fn commit_until_full(log: &Log, worker: &mut WorkerLog, clock: &CommitClock) -> Epoch {
     let mut acknowledged = Epoch(0);
     let error = loop {
-        let done = commit(&mut worker, &clock, &[7; 3000]).and_then(|ts| {
-            log.wait(ts.epoch())?;
-            acknowledged = ts.epoch();
-            Ok(())
-        });
-        if let Err(e) = done {
-            break e;
+        match commit(worker, clock, &[7; 3000]) {
+            Ok(ts) => log.wait(ts.epoch()).unwrap(),
+            Err(e) => break e,
         }
+        acknowledged = log.durable_epoch();
     };
-    assert_eq!(error.sqlstate(), SqlState::DISK_FULL);
-    assert_eq!(worker.enter().err().map(|e| e.sqlstate()), Some(SqlState::DISK_FULL));
-    drop((log, worker));
-    disk.set_capacity(None);
-    let reader = LogReader::open(disk.device()).unwrap();
-    assert!(reader.pepoch() >= acknowledged);
-    assert!(records(&reader).unwrap().len() >= acknowledged.0 as usize / 2);
-    drop(reader);
-    drop(small(&disk, true));
+    assert_eq!(error.sqlstate(), SqlState::DISK_FULL, "{error}");
+    assert_eq!(log.health(), Ok(()), "it has not failed");
+    acknowledged
+}
+
+#[test]
+fn a_full_disk_refuses_commits_until_there_is_room() {
+    for loggers in [1, 2] {
+        let disk = SimDisk::new(1);
+        let clock = Arc::new(CommitClock::new(Epoch(1)));
+        let options = Options { segment_bytes_max: 16 << 10, loggers, ..Options::default() };
+        let log = LogReader::open(disk.device()).unwrap().resume(clock.clone(), options).unwrap();
+        let mut workers = [log.worker().unwrap(), log.worker().unwrap()];
+        let mut acknowledged = 0;
+        for more in [100_000, 50_000, 90_000] {
+            let used: usize = disk.files().values().map(Vec::len).sum();
+            disk.set_capacity(Some(used as u64 + more));
+            let newest = commit_until_full(&log, &mut workers[0], &clock);
+            commit_until_full(&log, &mut workers[1], &clock);
+            assert!(newest > Epoch(0), "there was room for some");
+            disk.set_capacity(None);
+            // It looks for room by itself.
+            while workers[0].enter().is_err() {
+                std::thread::yield_now();
+            }
+            acknowledged = log.stats().records;
+        }
+        drop(workers);
+        log.shutdown().unwrap();
+        let reader = LogReader::open(disk.device()).unwrap();
+        assert_eq!(records(&reader).unwrap().len() as u64, acknowledged);
+    }
+}
+
+/// What has entered is in memory: it waits for room, and is not refused.
+#[test]
+fn what_does_not_fit_on_a_full_disk_waits() {
+    for fits in [true, false] {
+        let disk = SimDisk::new(1);
+        let clock = Arc::new(CommitClock::new(Epoch(1)));
+        let options = Options {
+            segment_bytes_max: 16 << 10,
+            loggers: 2,
+            epoch_interval: Duration::from_secs(1000),
+            ..Options::default()
+        };
+        let log = LogReader::open(disk.device()).unwrap().resume(clock.clone(), options).unwrap();
+        let mut workers = [log.worker().unwrap(), log.worker().unwrap()];
+        let first = commit(&mut workers[0], &clock, b"first").unwrap();
+        log.wait(first.epoch()).unwrap();
+        log.end_segments();
+        let used: usize = disk.files().values().map(Vec::len).sum();
+        // Larger than any segment, in several writes, the second of which does not fit; the other logger's
+        // part of the epoch does.
+        disk.set_capacity(Some(used as u64 + (5 << 20)));
+        let (small, large) = (vec![4; 100], vec![3; 9 << 20]);
+        let of_small = commit(&mut workers[0], &clock, &small).unwrap();
+        let of_large = commit(&mut workers[1], &clock, &large).unwrap();
+        assert_eq!(of_small.epoch(), of_large.epoch(), "nobody ends it before");
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| log.wait(of_large.epoch()));
+            let refused = loop {
+                match workers[0].enter() {
+                    Ok(entered) => drop(entered),
+                    Err(e) => break e,
+                }
+                std::thread::yield_now();
+            };
+            assert_eq!(refused.sqlstate(), SqlState::DISK_FULL);
+            assert!(log.durable_epoch() < of_large.epoch());
+            assert_eq!(log.health(), Ok(()));
+            if fits {
+                disk.set_capacity(None);
+                assert_eq!(waits.join().unwrap(), Ok(()));
+            } else {
+                disk.fail_power_after(0);
+                assert!(waits.join().unwrap().is_err());
+                disk.crash(Survival::Everything);
+            }
+        });
+        drop(workers);
+        assert_eq!(log.shutdown().is_ok(), fits);
+        let reader = LogReader::open(disk.device()).unwrap();
+        let found = records(&reader).unwrap();
+        let expected: &[_] = if fits { &[first, of_small, of_large] } else { &[first] };
+        assert!(found.keys().eq(expected));
+        assert!(!fits || found[&of_large] == large && found[&of_small] == small);
+    }
 }
 
 #[test]
@@ -389,7 +466,7 @@ fn a_checkpoint_of_an_epoch_without_commits_leaves_the_log_whole() {
             if run == 1 {
                 // What is under way when power fails may be there.
                 let ts = commit(&mut worker, &clock, &[9; 3000]).unwrap();
-                disk.fail_power_at(disk.operations());
+                disk.fail_power_after(0);
                 log.wait(ts.epoch()).unwrap_err();
             }
             drop(worker);

@@ -97,8 +97,8 @@ pub fn file(prepared: &Prepared, number: u64) -> Verdict {
     let names: Vec<String> = files.keys().cloned().collect();
     let mut one = || dice.of(&names.iter().collect::<Vec<_>>()).clone();
     let (name, other) = (one(), one());
-    // Nothing names what a crash left as the newest: that more than the last group of commits is missing
-    // there cannot be told.
+    // Older than it was, or other, what a crash left as the newest may hold several groups of commits less: that
+    // cannot be told. That it is shorter or missing can.
     let newest = !clean && name.ends_with(".log");
     let content = files.get_mut(&name).ok_or("no such file")?;
     let what = match dice.below(5) {
@@ -112,7 +112,7 @@ pub fn file(prepared: &Prepared, number: u64) -> Verdict {
             content[sector..end].fill(0);
             format!("{name} has zeros at {sector}")
         }
-        1 if !newest => {
+        1 => {
             content.truncate(dice.below(1 + content.len() as u64) as usize);
             format!("{name} is cut to {}", content.len())
         }
@@ -123,16 +123,17 @@ pub fn file(prepared: &Prepared, number: u64) -> Verdict {
             }
             None => return Ok(Outcome::Missed),
         },
+        2 => return Ok(Outcome::Missed),
         3 if !newest => {
             let theirs = files[&other].clone();
             files.insert(name.clone(), theirs);
             format!("{name} is a copy of {other}")
         }
-        _ if !newest => {
+        3 => return Ok(Outcome::Missed),
+        _ => {
             files.remove(&name);
             format!("{name} is removed")
         }
-        _ => return Ok(Outcome::Missed),
     };
     let disk = SimDisk::with_files(&files, dice.draw());
     judge(prepared, &disk, done, clean, &mut dice).map_err(|e| format!("{what}: {e}"))

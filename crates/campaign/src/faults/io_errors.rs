@@ -87,7 +87,7 @@ pub fn read(prepared: &Prepared, number: u64) -> Verdict {
     let run = prepared.run(&disk, &mut dice, true);
     disk.crash(Survival::Chance);
     let mut dice = prepared.dice(number);
-    disk.fail_read_at(disk.reads() + number);
+    disk.fail_read_after(number);
     match prepared.open(&disk, &Default::default(), &mut dice) {
         // It was read again, or another way was found.
         Ok(db) => {

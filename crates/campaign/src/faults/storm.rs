@@ -54,7 +54,7 @@ pub fn storm(prepared: &Prepared, number: u64) -> Verdict {
     for _ in 0..3 + dice.below(3) {
         if dice.chance(30) {
             // Within the recovery, or before anything is done.
-            disk.fail_power_at(disk.operations() + dice.below(20));
+            disk.fail_power_after(dice.below(20));
             match options(prepared, log, &mut dice).open_device(disk.device()) {
                 Err(error) if !disk.power_failed() => return Err(not_opened(error)),
                 _ => crash(&disk, &mut dice),
@@ -62,7 +62,7 @@ pub fn storm(prepared: &Prepared, number: u64) -> Verdict {
         }
         let db = options(prepared, log, &mut dice).open_device(disk.device()).map_err(not_opened)?;
         had_schema = verify(&db, &acknowledged, had_schema)?;
-        disk.fail_power_at(disk.operations() + 10 + dice.below(500));
+        disk.fail_power_after(10 + dice.below(500));
         if dice.chance(30) {
             disk.set_sync_delay(Duration::from_micros(dice.below(2000)));
         }

@@ -237,3 +237,16 @@ fn a_directory_that_cannot_be_written_is_refused_and_can_be_looked_at() {
     mounted.again("rw");
     assert_eq!(count(&Database::open(&data).expect("opens")), 3);
 }
+
+#[test]
+fn an_address_that_is_taken_leaves_no_directory_behind() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let data = dir.path().join("data");
+    let output = planaria(&["serve", &data.display().to_string(), "--listen", &address]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(said.contains("58000") && said.contains(&address), "{said}");
+    assert!(!data.exists(), "nothing was made");
+}

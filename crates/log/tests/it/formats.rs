@@ -1,8 +1,8 @@
 //! Logs of every format that was ever released can still be read, and the current format is written
 //! byte for byte as it is documented in `docs/formats/log.md`.
 //!
-//! `formats/v5` was made by `write_example` below, `formats/v4` by what it was before sequences had generations,
-//! `formats/v3` by what it was before records had parts,
+//! `formats/v5` was made by `write_example` below, `formats/v4` by what it was before sequences had generations and
+//! segments sizes and ends, `formats/v3` by what it was before records had parts,
 //! `formats/v2` before epochs had times, `formats/v1` before there were physical and physiological effects.
 
 use planaria_base::clock::CommitClock;
@@ -138,9 +138,8 @@ fn every_version_is_read() {
 
 #[test]
 fn epochs_have_times_from_version_3_on() {
-    for (version, time) in
-        [("v2", None), ("v3", Some(815_000_000_000_000)), ("v5", Some(815_000_000_000_000))]
-    {
+    let known = Some(815_000_000_000_000);
+    for (version, time) in [("v2", None), ("v3", known), ("v4", known), ("v5", known)] {
         let dir = copy_of(version);
         let reader = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).unwrap();
         for batch in reader.batches(Epoch(0)) {
@@ -194,4 +193,30 @@ fn a_later_version_is_refused_with_what_to_do() {
     assert_eq!(error.sqlstate().as_str(), "0A000");
     assert!(error.to_string().contains("has log format 6, this program reads formats 1 to 5"), "{error}");
     assert!(error.fields().hint.is_some());
+}
+
+/// A record's version word has no room for a later one beside its flags.
+#[test]
+fn an_epoch_that_there_is_not_is_damage() {
+    let forge = |name: &str, place: usize, epoch: u64, header: usize| {
+        let dir = copy_of("v5");
+        let path = dir.path().join(name);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[place..place + 8].copy_from_slice(&epoch.to_le_bytes());
+        let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..8]), &bytes[12..header.min(bytes.len())]);
+        bytes[8..12].copy_from_slice(&crc.to_le_bytes());
+        std::fs::write(&path, bytes).unwrap();
+        LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).map(|_| ())
+    };
+    let manifest = |place, epoch| forge("manifest", place, epoch, usize::MAX);
+    // The base; the first epoch of the second run.
+    for place in [32, 48 + 32 + 16] {
+        for epoch in [Epoch::MAX.0 + 1, 1 << 36, 1 << 39] {
+            let error = manifest(place, epoch).unwrap_err();
+            assert_eq!(error.sqlstate().as_str(), "XX001", "{error}");
+        }
+    }
+    assert_eq!(manifest(32, 1), Ok(()));
+    let segment = "00000002-00-00000000.log";
+    assert_eq!(forge(segment, 56, 1 << 36, 4096).unwrap_err().sqlstate().as_str(), "XX001");
 }

@@ -143,3 +143,47 @@ fn who_waits_while_segments_end_goes_on() {
     drop(log);
     assert_eq!(read(&reader(dir.path())).len(), 100);
 }
+
+/// A crash leaves the newest file as long as it was made: a shorter one has lost commits that were acknowledged.
+#[test]
+fn a_file_that_was_cut_or_is_missing_is_named() {
+    for clean in [false, true] {
+        let (dir, copy) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (log, clock) = open(dir.path(), Options { threads: false, ..Options::default() });
+        let mut worker = log.worker().unwrap();
+        for n in 0..40 {
+            let ts = commit(&mut worker, &clock, n);
+            log.wait(ts.epoch()).unwrap();
+        }
+        drop(worker);
+        let running = if clean { log.shutdown().map(|()| None).unwrap() } else { Some(log) };
+        for entry in std::fs::read_dir(dir.path()).unwrap() {
+            let entry = entry.unwrap();
+            std::fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+        }
+        let name = "00000001-00-00000000.log";
+        let path = copy.path().join(name);
+        let whole = std::fs::read(&path).unwrap();
+        assert_eq!(read(&reader(copy.path())).len(), 40);
+        let error = || {
+            let device = Arc::new(DirectoryDevice::open(copy.path()).unwrap());
+            let error = LogReader::open(device).err().expect("it is damaged");
+            assert_eq!(error.sqlstate(), SqlState::DATA_CORRUPTED);
+            assert!(error.message().contains(name), "{error}");
+            error.message().to_owned()
+        };
+        for size in [whole.len() - 1, 6000, 5000, 4096, 4095, 0] {
+            std::fs::write(&path, &whole[..size]).unwrap();
+            let said = error();
+            if size >= 4096 {
+                let sizes = format!("cut to {size} bytes, it was made with {}", 1 << 20);
+                assert!(said.contains(&sizes), "{said}");
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
+        error();
+        std::fs::write(&path, &whole).unwrap();
+        assert_eq!(read(&reader(copy.path())).len(), 40, "nothing was changed");
+        drop(running);
+    }
+}

@@ -6,12 +6,14 @@ use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
+use planaria_sql::parse::zero_byte;
 
 /// Puts parameter number `position` (from 1) into the heap as a value of type `ty`.
 #[inline]
 pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut Heap) -> Result<Slot> {
     match (param, ty) {
         (ParamRef::Null, _) => Ok(Slot::Null),
+        (ParamRef::Text(t), _) if t.as_bytes().contains(&0) => Err(at(zero_byte(), position)),
         (ParamRef::Int(n), Type::Int8) => Ok(Slot::Int(n)),
         (ParamRef::Int(n), Type::Int4) if i32::try_from(n).is_ok() => Ok(Slot::Int(n)),
         (ParamRef::Int(n), Type::Int2) if i16::try_from(n).is_ok() => Ok(Slot::Int(n)),

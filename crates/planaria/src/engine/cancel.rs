@@ -6,6 +6,7 @@
 //! then ([`Session::ends_by`](crate::Session::ends_by)).
 
 use super::session::SessionCore;
+use crate::owned::has_panicked;
 use planaria_base::sync::Instant;
 use planaria_base::{Error, Result, SqlState};
 use planaria_protocol::Protocol;
@@ -68,9 +69,12 @@ impl Cancel {
 }
 
 impl<P: Protocol> SessionCore<P> {
-    /// Runs a statement in the time that it may take.
+    /// Runs a statement in the time that it may take, if the session may run any.
     #[inline]
-    pub(super) fn in_time<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn in_time<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.panicked || self.engine.is_over() {
+            return Err(self.over());
+        }
         if self.cancel.forgets && self.cancel.flag.load(Ordering::Relaxed) {
             self.cancel.flag.store(false, Ordering::Relaxed);
         }
@@ -82,6 +86,12 @@ impl<P: Protocol> SessionCore<P> {
         let outcome = run(self);
         self.cancel.deadline = None;
         outcome
+    }
+
+    /// Why no statement can run.
+    #[cold]
+    fn over(&self) -> Error {
+        self.engine.check_open().err().unwrap_or_else(has_panicked)
     }
 
     /// 57014 where the statement is to end.

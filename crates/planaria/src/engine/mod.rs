@@ -21,10 +21,10 @@
 mod bind;
 mod block;
 mod budget;
+mod cache;
 mod cancel;
 mod checkpoint;
 mod checkpointer;
-mod collector;
 mod copy;
 mod counters;
 mod cursor;
@@ -72,8 +72,6 @@ use crate::{Durability, LogKind, Scheme};
 use arc_swap::ArcSwap;
 use checkpoint::FULL_SPEED;
 use checkpointer::Checkpointer;
-use collector::Collector;
-use planaria_base::chunks::Chunks;
 use planaria_base::clock::CommitClock;
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::{Instant, Mutex, OnceLock};
@@ -83,8 +81,8 @@ use planaria_checkpoint::Manifest;
 use planaria_log::{Device, Log, LogReader, LogSummary, PlannerVersion, Until};
 use planaria_protocol::{ClaimInfo, Protocol, ProtocolJob};
 use planaria_sql::ast;
-use planaria_storage::TableSet;
 use planaria_storage::reclaim::Participant;
+use planaria_storage::{Process, TableSet};
 use session::SessionCore;
 use snapshot::Snapshot;
 use std::sync::Arc;
@@ -121,6 +119,8 @@ pub(crate) struct Resolved {
 
 /// The engine, whatever its protocol.
 pub(crate) trait EngineApi: Send + Sync {
+    /// 55000 in a process that did not open it.
+    fn check_process(&self) -> Result<()>;
     fn session(&self) -> Result<Box<dyn SessionApi>>;
     fn catalog(&self) -> Arc<Catalog>;
     fn stats(&self) -> Stats;
@@ -208,6 +208,9 @@ pub(crate) trait SessionApi: Send {
     fn transaction_status(&self) -> TransactionStatus;
     fn take_notices(&mut self) -> Vec<Notice>;
     fn catalog(&mut self) -> Arc<Catalog>;
+    /// After a panic of one of its methods: undoes what is open; from now on statements are refused.
+    fn panicked(&mut self);
+    fn has_panicked(&self) -> bool;
 }
 
 /// A database over a protocol.
@@ -243,6 +246,10 @@ pub(crate) struct Engine<P: Protocol> {
     budget: Mutex<budget::Budget>,
     /// The database is being closed: a checkpoint under way is given up.
     stopping: Arc<AtomicBool>,
+    /// It has been closed: no statement begins any more.
+    closed: AtomicBool,
+    /// The process that opened it.
+    process: Process,
     checkpoint_on_close: bool,
     meter: memory::Meter,
     /// How long opening should take at most; 0 without a target.
@@ -291,8 +298,7 @@ pub(crate) fn replay_engine(
                 engine.restore_one(device, manifest, options.recovery_threads, &mut teller)?;
             }
             engine.replay(reader, until, &options)?;
-            let collector = Collector::start(&engine)?;
-            Ok(Arc::new(Handle(engine, None, collector)))
+            Ok(Arc::new(Handle(engine, None)))
         }
     }
     options.protocol.dispatch(Replay(device, checkpoint, reader, until, options))
@@ -301,7 +307,7 @@ pub(crate) fn replay_engine(
 impl<P: Protocol> Engine<P> {
     fn new(clock: Arc<CommitClock>, options: &Options) -> Result<Arc<Engine<P>>> {
         let catalog = Arc::new(Catalog::default());
-        let snapshot = Snapshot::new(catalog, TableSet::default(), Chunks::default())?;
+        let snapshot = Snapshot::new(catalog, TableSet::default(), Vec::new())?;
         Ok(Arc::new(Engine {
             protocol: P::new(),
             clock,
@@ -324,6 +330,8 @@ impl<P: Protocol> Engine<P> {
             sweeper: sweeper::Sweeper::default(),
             budget: Mutex::default(),
             stopping: Arc::default(),
+            closed: AtomicBool::new(false),
+            process: Process::this(),
             checkpoint_on_close: options.checkpoint_on_close,
             meter: memory::Meter::new(options.memory_budget.unwrap_or_else(memory::default_budget)),
             restart_target: options.checkpoints.restart_target,
@@ -433,6 +441,23 @@ impl<P: Protocol> Engine<P> {
         Ok(())
     }
 
+    /// Whether no statement may begin any more.
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.closed.load(Ordering::Relaxed) || self.process.is_copy()
+    }
+
+    /// 57P01 where the database has been closed, 55000 in a process that did not open it.
+    fn check_open(&self) -> Result<()> {
+        if self.process.is_copy() {
+            return Err(planaria_log::of_another_process());
+        }
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(Error::new(SqlState::ADMIN_SHUTDOWN, "the database has been closed"));
+        }
+        Ok(())
+    }
+
     /// Makes a snapshot the current one. The caller has the gate closed.
     fn install(&self, snapshot: Arc<Snapshot<P::Header>>) {
         let version = snapshot.version();
@@ -452,8 +477,7 @@ impl<P: Protocol> Vitals for Engine<P> {
 
     fn restart(&self) -> RestartFacts {
         let log_bytes = self.log.get().map_or(0, |log| log.stats().bytes);
-        let tables = self.snapshot.load().tables.iter().count();
-        self.budget.lock().facts(log_bytes, tables, self.restart_target)
+        self.budget.lock().facts(log_bytes, self.restart_target)
     }
 
     fn at_gate(&self) -> Vec<(i32, bool)> {
@@ -467,23 +491,27 @@ impl<P: Protocol> Vitals for Engine<P> {
     }
 }
 
-/// The engine as [`EngineApi`]: sessions need to share it. Dropping it ends its threads.
+/// The engine as [`EngineApi`]: sessions need to share it. Dropping it ends the thread that writes
+/// checkpoints.
 struct Handle<P: Protocol>(
     Arc<Engine<P>>,
     #[allow(dead_code, reason = "dropping it is its use")] Option<Checkpointer>,
-    #[allow(dead_code, reason = "dropping it is its use")] Option<Collector>,
 );
 
 impl<P: Protocol> Handle<P> {
     fn open(engine: Arc<Engine<P>>, options: &Options) -> Result<Arc<dyn EngineApi>> {
         let checkpointer = Checkpointer::start(&engine, options.checkpoints)?;
-        let collector = Collector::start(&engine)?;
-        Ok(Arc::new(Handle(engine, checkpointer, collector)))
+        Ok(Arc::new(Handle(engine, checkpointer)))
     }
 }
 
 impl<P: Protocol> EngineApi for Handle<P> {
+    fn check_process(&self) -> Result<()> {
+        if self.0.process.is_copy() { self.0.check_open() } else { Ok(()) }
+    }
+
     fn session(&self) -> Result<Box<dyn SessionApi>> {
+        self.0.check_open()?;
         Ok(Box::new(SessionCore::new(self.0.clone())?))
     }
 
@@ -533,6 +561,7 @@ impl<P: Protocol> EngineApi for Handle<P> {
 
     fn digests(&self) -> Result<Vec<(String, u128)>> {
         let engine = &*self.0;
+        engine.check_open()?;
         engine.gate.check_not_own("computing digests")?;
         let _alone = engine.gate.close();
         let snapshot = engine.snapshot.load_full();
@@ -552,6 +581,7 @@ impl<P: Protocol> EngineApi for Handle<P> {
     }
 
     fn check(&self) -> Result<()> {
+        self.0.check_open()?;
         self.0.gate.check_not_own("a check")?;
         let _alone = self.0.gate.close();
         let snapshot = self.0.snapshot.load_full();
@@ -571,12 +601,14 @@ impl<P: Protocol> EngineApi for Handle<P> {
     }
 
     fn open_on_copy(&self, device: Option<Arc<dyn Device>>, options: &Options) -> Result<Arc<dyn EngineApi>> {
+        self.0.check_open()?;
         let copy = Engine::<P>::new(Arc::new(CommitClock::new(self.0.clock.epoch().next())), options)?;
         copy.install(Arc::new(self.0.copy_state()?));
         Handle::open(copy.start(device, options)?, options)
     }
 
     fn checkpoint(&self, time: Duration) -> Result<CheckpointReport> {
+        self.0.check_open()?;
         self.0.gate.check_not_own("a checkpoint")?;
         let start = Instant::now();
         // The last blocks have to be on disk in time, too.
@@ -585,11 +617,18 @@ impl<P: Protocol> EngineApi for Handle<P> {
     }
 
     fn close(&self) -> Result<()> {
+        let engine = &self.0;
+        engine.check_open()?;
+        engine.closed.store(true, Ordering::SeqCst);
         // A block that is changing the schema will not be committed any more, and must not be waited for.
-        if self.0.checkpoint_on_close && !self.0.gate.is_held() {
-            self.0.checkpoint(&|| Ok(()), FULL_SPEED)?;
-        }
-        self.flush()
+        let written = match engine.checkpoint_on_close && !engine.gate.is_held() {
+            true => engine.checkpoint(&|| Ok(()), FULL_SPEED).map(|_| ()),
+            false => Ok(()),
+        };
+        // Nobody may write among the files of whoever opens them next.
+        engine.stopping.store(true, Ordering::SeqCst);
+        drop(engine.checkpoints.lock());
+        written.and(engine.log.get().map_or(Ok(()), |log| log.stop()))
     }
 
     fn backup(
@@ -597,11 +636,13 @@ impl<P: Protocol> EngineApi for Handle<P> {
         device: Arc<dyn Device>,
         restored: Option<(Option<[u8; 16]>, Epoch)>,
     ) -> Result<CheckpointReport> {
+        self.0.check_open()?;
         self.0.gate.check_not_own("a backup")?;
         self.0.backup(&*device, restored, &|| Ok(()))
     }
 
     fn flush(&self) -> Result<()> {
+        self.0.check_open()?;
         self.0.log.get().map_or(Ok(()), |log| log.flush().map(|_| ()))
     }
 }
@@ -653,6 +694,16 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
     fn log_in_as(&mut self, role: &str) -> Result<()> {
         SessionCore::log_in_as(self, role)
     }
+    fn panicked(&mut self) {
+        self.panicked = true;
+        // Not what it reads: that goes with the session.
+        self.undo();
+        self.block = session::Block::None;
+        self.engine.gate.leave(self.worker);
+    }
+    fn has_panicked(&self) -> bool {
+        self.panicked
+    }
     fn fail_block(&mut self) {
         if matches!(self.block, session::Block::Open) {
             self.block_failed(false);
@@ -698,7 +749,9 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
     }
     fn fetch(&mut self, name: &str, n: usize) -> Result<Rows> {
         let outcome = self.check_block(None).and_then(|()| self.fetch_next(name, n));
-        self.fail_block_on_error(outcome)
+        let rows = self.fail_block_on_error(outcome)?;
+        self.ticket_in_block()?.wait()?;
+        Ok(rows)
     }
     fn close_cursor(&mut self, name: &str) {
         self.cursors.remove(name);

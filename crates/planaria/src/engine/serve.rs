@@ -225,7 +225,7 @@ impl<P: Protocol> SessionCore<P> {
         text: &str,
         types: &[Option<Type>],
     ) -> Option<Arc<PreparedStatement>> {
-        let found = self.statements.by_text.get(text)?;
+        let found = self.statements.find(text)?;
         let declared = |of: &[Option<Type>], i: usize| of.get(i).cloned().flatten();
         let same = types.len() <= found.parameters.len()
             && found.parameters.iter().enumerate().all(|(i, is)| match declared(types, i) {

@@ -13,7 +13,7 @@
 use super::cancel::Cancel;
 use super::host::{Inputs, SessionHost};
 use super::memory::Share;
-use super::reading::{Reading, TRIES};
+use super::reading::{Reading, TRIES, end_of};
 use super::record::RowForm;
 use super::sequence::{SequenceEffect, SessionSequences};
 use super::settings::Settings;
@@ -115,6 +115,8 @@ pub(crate) struct SessionCore<P: Protocol> {
     pub(super) pending: Ticket,
     /// Memory that this session takes.
     pub(super) share: Share,
+    /// A statement has panicked: no other can run.
+    pub(super) panicked: bool,
 }
 
 impl<P: Protocol> SessionCore<P> {
@@ -161,6 +163,7 @@ impl<P: Protocol> SessionCore<P> {
             number: None,
             pending: Ticket::done(),
             share: Share::new(worker),
+            panicked: false,
             engine,
         })
     }
@@ -619,11 +622,28 @@ impl<P: Protocol> SessionCore<P> {
                 if log.0.durable_epoch() >= ts.epoch() || !logged && self.saw_only_durable(log, ts) {
                     Ticket::done()
                 } else {
-                    Ticket::new(ts.epoch(), log, !logged)
+                    Ticket::new(ts.epoch(), log)
                 }
             }
             _ => Ticket::done(),
         }
+    }
+
+    /// The ticket of a statement's answer within a block. What a snapshot shows is waited for, once. A block that
+    /// may write is not held up at each of its statements: what they show counts when COMMIT is answered, which
+    /// waits for all of it. But what a failed log has lost is shown to nobody any more.
+    pub(super) fn ticket_in_block(&mut self) -> Result<Ticket> {
+        if let Some(reading) = &self.reading {
+            return Ok(self.ticket(end_of(reading.open.epoch), false));
+        }
+        let lost = match &self.session_log {
+            Some(log) if self.engine.waits_for_disk => log.0.health().err().filter(|_| {
+                let now = self.engine.clock.now();
+                !self.saw_only_durable(log, now)
+            }),
+            _ => None,
+        };
+        self.fail_block_on_error(lost.map_or(Ok(Ticket::done()), Err))
     }
 
     /// Whether nothing is on its way to the disk that a reader at `ts` may have seen: then its answer
@@ -671,16 +691,23 @@ pub(super) fn not_serialized() -> Error {
     .hint("The transaction might succeed if retried.")
 }
 
-impl<P: Protocol> Drop for SessionCore<P> {
-    fn drop(&mut self) {
+impl<P: Protocol> SessionCore<P> {
+    /// Undoes the transaction that is open: of a block, or of a statement that panicked. Others may wait for what
+    /// it has claimed.
+    pub(super) fn undo(&mut self) {
         if self.changing.is_some() {
             self.undo_schema();
         } else if self.engine.protocol.is_active(&self.txn) {
-            // Of a block, or of a statement that panicked: others may wait for what it has claimed.
             let snapshot = self.snapshot.clone();
             self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
         }
         self.share.end_transaction(&self.engine.meter);
+    }
+}
+
+impl<P: Protocol> Drop for SessionCore<P> {
+    fn drop(&mut self) {
+        self.undo();
         self.engine.gate.stand_up(self.worker);
     }
 }

@@ -1,6 +1,7 @@
 //! Statements: from the syntax tree to the part of the engine that does it.
 
 use super::Resolved;
+use super::cache::Cache;
 use super::checkpoint::FULL_SPEED;
 use super::origin::origins;
 use super::reading::read_only;
@@ -11,7 +12,6 @@ use crate::params::{ParamRef, Params};
 use crate::row::Column;
 use crate::session::{PreparedCall, StatementResult, Submitted};
 use crate::sink::RowSink;
-use crate::ticket::Ticket;
 use planaria_base::sync::Mutex;
 use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, RoleId, SqlState, Type};
 use planaria_exec::Code;
@@ -30,18 +30,24 @@ use std::sync::atomic::Ordering;
 const STATEMENTS_KEPT: usize = 512;
 
 /// Statements a session has seen, by text, and those it named with PREPARE.
-#[derive(Default)]
 pub(crate) struct StatementCache {
-    pub(super) by_text: HashMap<String, Arc<PreparedStatement>>,
+    by_text: Cache<Arc<PreparedStatement>>,
     pub(super) named: HashMap<String, Arc<PreparedStatement>>,
+}
+
+impl Default for StatementCache {
+    fn default() -> StatementCache {
+        StatementCache { by_text: Cache::new(STATEMENTS_KEPT), named: HashMap::new() }
+    }
 }
 
 impl StatementCache {
     pub(super) fn keep(&mut self, text: &str, statement: &Arc<PreparedStatement>) {
-        if self.by_text.len() >= STATEMENTS_KEPT {
-            self.by_text.clear();
-        }
-        self.by_text.insert(text.to_owned(), statement.clone());
+        self.by_text.keep(text, statement.clone());
+    }
+
+    pub(super) fn find(&self, text: &str) -> Option<&Arc<PreparedStatement>> {
+        self.by_text.find(text)
     }
 }
 
@@ -234,7 +240,8 @@ impl<P: Protocol> SessionCore<P> {
                     };
                     s.run(&snapshot, code, &resolved.parameters, &resolved.columns, &with_defaults, false)
                 })?;
-                return Ok(Submitted { rows: self.take_rows(&resolved.columns), ticket: Ticket::done() });
+                let ticket = self.ticket_in_block()?;
+                return Ok(Submitted { rows: self.take_rows(&resolved.columns), ticket });
             }
             let mut stale = false;
             let outcome = self.transact(&mut |s, snapshot| {
@@ -466,7 +473,7 @@ impl<P: Protocol> SessionCore<P> {
     }
 
     pub(super) fn prepare_text(&mut self, text: &str, params: &dyn Params) -> Result<Arc<PreparedStatement>> {
-        if let Some(found) = self.statements.by_text.get(text).filter(|found| self.is_current(found)) {
+        if let Some(found) = self.statements.find(text).filter(|found| self.is_current(found)) {
             return Ok(found.clone());
         }
         let mut statements = parse::statements(text)?;
@@ -562,7 +569,7 @@ impl<P: Protocol> SessionCore<P> {
             self.in_block(|s| {
                 s.run_to(&snapshot, &compiled.code, types, columns, params, false, reborrow(&mut sink))
             })?;
-            Ticket::done()
+            self.ticket_in_block()?
         };
         Ok(self.machine.row_count().map_or(self.rows.len() as u64 + self.sunk, |n| n as u64))
     }

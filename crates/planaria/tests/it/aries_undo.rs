@@ -44,7 +44,7 @@ fn what_was_redone_of_a_torn_epoch_is_undone() {
         let db = options().open_device(disk.device()).expect("opens");
         db.execute_script(SCHEMA).expect("the schema");
         db.flush().expect("on disk");
-        disk.fail_power_at(disk.operations() + 3 + seed % 17);
+        disk.fail_power_after(3 + seed % 17);
         run(&db, 60);
         drop(db);
         disk.crash(Survival::Chance);

@@ -550,12 +550,13 @@ fn a_schema_change_overtakes_who_sleeps() {
     let db = db();
     let mut changes = session(&db);
     let naps = "CREATE FUNCTION nap() RETURNS int LANGUAGE plpgsql AS $$
-                BEGIN PERFORM count(*) FROM t; PERFORM pg_sleep(0.6); RETURN 1; END $$";
+                BEGIN PERFORM count(*) FROM t; PERFORM pg_sleep(3); RETURN 1; END $$";
     run(&mut changes, naps);
     std::thread::scope(|scope| {
-        let (sleeps, first) = start(scope, session(&db), "SELECT pg_sleep(0.6)");
+        let (sleeps, first) = start(scope, session(&db), "SELECT pg_sleep(3)");
         let (reads, second) = start(scope, session(&db), "SELECT nap()");
         waits(&sleeps);
+        waits(&reads);
         run(&mut changes, "CREATE TABLE meanwhile (n int)");
         assert!(sleeps.try_recv().is_err() && reads.try_recv().is_err(), "both still sleep");
         first.join().expect("no panic").0.expect("it needs no table");

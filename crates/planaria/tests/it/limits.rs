@@ -622,3 +622,46 @@ fn limits_have_their_errors() {
     assert_eq!(number(&db, "SELECT count(*) FROM t WHERE s = 'x'"), 1);
     db.check().expect("rows and indexes agree");
 }
+
+#[test]
+fn a_table_has_as_many_columns_as_in_postgresql() {
+    let db = Database::in_memory().expect("a database");
+    let columns = |n: usize, more: &str| {
+        let list: Vec<String> = (1..=n).map(|i| format!("c{i} int")).collect();
+        format!("({}{more})", list.join(", "))
+    };
+    let refused = |sql: &str| {
+        let error = db.execute(sql, ()).expect_err("too many");
+        assert_eq!(error.sqlstate().as_str(), "54011");
+        assert_eq!(error.message(), "tables can have at most 1600 columns");
+    };
+    for (name, more) in [("bare", ""), ("keyed", ", PRIMARY KEY (c7)")] {
+        db.execute(&format!("CREATE TABLE {name} {}", columns(1600, more)), ()).expect("a table");
+        db.execute(&format!("INSERT INTO {name} (c1, c7, c1600) VALUES (1, 7, 1600)"), ()).expect("a row");
+        let rows = db.query(&format!("SELECT c1600 - c2 IS NULL, c1600 FROM {name}"), ()).expect("a row");
+        assert_eq!((rows[0].get::<bool>(0), rows[0].get::<i32>(1)), (Ok(true), Ok(1600)));
+        refused(&format!("CREATE TABLE more {}", columns(1601, more)));
+        refused(&format!("ALTER TABLE {name} ADD COLUMN c1601 int"));
+        db.execute(&format!("ALTER TABLE {name} DROP COLUMN c2"), ()).expect("one less");
+    }
+}
+
+#[test]
+fn no_text_has_a_zero_byte() {
+    let db = Database::in_memory().expect("a database");
+    db.execute("CREATE TABLE t (a text, b varchar(9))", ()).expect("a table");
+    let refused = |outcome: Result<u64, planaria::Error>| {
+        let error = outcome.expect_err("no such text");
+        assert_eq!(error.sqlstate().as_str(), "22021", "{error}");
+        assert!(error.message().ends_with("invalid byte sequence for encoding \"UTF8\": 0x00"), "{error}");
+    };
+    refused(db.execute("INSERT INTO t (a) VALUES ($1)", ("a\0b",)));
+    refused(db.execute("INSERT INTO t (b) VALUES ($1)", ("\0",)));
+    refused(db.execute("SELECT $1::text[]", (vec!["a", "b\0"],)));
+    refused(db.execute("SELECT $1::int", ("1\0",)));
+    refused(db.execute("INSERT INTO t (a) VALUES ('a\0b')", ()));
+    refused(db.execute("INSERT INTO t (a) VALUES (E'a\\000b')", ()));
+    refused(db.execute("INSERT INTO t (a) VALUES (E'a\\x00')", ()));
+    refused(db.execute_script("SELECT 1; SELECT 'a\0b'").map(|()| 0));
+    assert_eq!(db.query("SELECT count(*) FROM t", ()).expect("a count")[0].get::<i64>(0), Ok(0));
+}

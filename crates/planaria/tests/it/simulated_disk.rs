@@ -110,19 +110,39 @@ fn a_crash_at_any_operation_loses_nothing_acknowledged() {
 }
 
 #[test]
-fn a_failed_sync_stops_commits_and_reads_go_on() {
+fn a_failed_sync_stops_commits_and_nobody_sees_what_was_refused() {
     let disk = SimDisk::new(7);
     let db = options().open_device(disk.device()).expect("opens");
     db.execute_script(SCHEMA).expect("the schema");
-    disk.fail_sync_at(disk.syncs());
+    db.execute_script(
+        "CREATE FUNCTION account_sum() RETURNS numeric LANGUAGE sql AS 'SELECT sum(balance) FROM account'",
+    )
+    .expect("a function");
+    disk.fail_syncs_of(".log");
     let mut session = db.session().expect("a session");
+    let mut block = db.session().expect("a session");
+    let mut reader = db.session().expect("a session");
+    let mut writer = db.session().expect("a session");
+    let sum = "SELECT sum(balance) FROM account WHERE id = 1";
+    reader.execute_script("BEGIN READ ONLY; SELECT 1").expect("a snapshot");
+    writer.execute("BEGIN", ()).expect("a block");
     let error = session.call("pay", (1, 2, "1.00")).expect_err("the sync fails");
     assert_eq!(error.sqlstate(), SqlState::IO_ERROR);
     let error = session.call("pay", (1, 2, "1.00")).expect_err("commits have stopped for good");
     assert_eq!(error.sqlstate(), SqlState::IO_ERROR);
-    let rows = session.query("SELECT id FROM account WHERE id = 5", ()).expect("reads go on");
-    assert_eq!(rows.len(), 1);
-    drop(session);
+    let is_lost = |outcome: Result<planaria::Rows, Error>| {
+        assert_eq!(outcome.expect_err("it would show what was refused").sqlstate(), SqlState::IO_ERROR);
+    };
+    is_lost(session.query(sum, ()));
+    is_lost(db.query(sum, ()));
+    is_lost(writer.query(sum, ()));
+    block.execute("BEGIN READ ONLY", ()).expect("a block");
+    is_lost(block.query(sum, ()));
+    block.execute("ROLLBACK", ()).expect("it is over");
+    is_lost(db.call("account_sum", ()));
+    let backup = SimDisk::new(8);
+    assert_eq!(db.backup_device(backup.device()).expect_err("none").sqlstate(), SqlState::IO_ERROR);
+    drop((session, block, reader, writer));
     drop(db);
     disk.crash(Survival::Nothing);
     let db = options().open_device(disk.device()).expect("recovers");
@@ -131,20 +151,33 @@ fn a_failed_sync_stops_commits_and_reads_go_on() {
 }
 
 #[test]
-fn a_full_disk_is_reported_as_such() {
+fn a_full_disk_refuses_commits_until_there_is_room() {
     let disk = SimDisk::new(8);
     let db = options().open_device(disk.device()).expect("opens");
     db.execute_script("CREATE TABLE t (a int PRIMARY KEY, b text)").expect("the schema");
-    disk.set_capacity(Some(0));
-    let mut failed = None;
-    for i in 0..2000 {
-        if let Err(error) = db.execute("INSERT INTO t VALUES ($1, $2)", (i, "x".repeat(100_000))) {
-            failed = Some(error);
-            break;
+    let mut done = 0;
+    for _ in 0..2 {
+        disk.set_capacity(Some(0));
+        let error = loop {
+            match db.execute("INSERT INTO t VALUES ($1, $2)", (done, "x".repeat(50_000))) {
+                Ok(_) => done += 1,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.sqlstate(), SqlState::DISK_FULL, "{error}");
+        let rows = db.query("SELECT count(*) FROM t", ()).expect("reads go on");
+        assert_eq!(rows[0].get::<i32>(0), Ok(done), "what was refused is not there");
+        disk.set_capacity(None);
+        while db.execute("INSERT INTO t VALUES ($1, 'there is room')", (done,)).is_err() {
+            std::thread::yield_now();
         }
+        done += 1;
     }
-    assert_eq!(failed.expect("the disk is full").sqlstate(), SqlState::DISK_FULL);
-    assert_eq!(db.query("SELECT count(*) FROM t", ()).expect("reads go on").len(), 1);
+    drop(db);
+    disk.crash(Survival::Nothing);
+    let db = options().open_device(disk.device()).expect("opens again");
+    let rows = db.query("SELECT count(*) FROM t", ()).expect("a count");
+    assert_eq!(rows[0].get::<i32>(0), Ok(done));
 }
 
 /// What is logged after a checkpoint, or after a change of the schema, is nothing but a value drawn: there

@@ -159,11 +159,17 @@ fn another_thread_cancels() {
     session.execute("SELECT 1", ()).expect("runs");
     for sql in ENDLESS {
         let late = canceller.clone();
+        let over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let seen = over.clone();
         let thread = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(30));
-            late.cancel();
+            // Again and again: the statement may not have begun yet.
+            while !seen.load(std::sync::atomic::Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(30));
+                late.cancel();
+            }
         });
         let (state, message) = soon(sql, || session.execute(sql, ()));
+        over.store(true, std::sync::atomic::Ordering::SeqCst);
         assert_eq!((state.as_str(), message.as_str()), ("57014", "canceling statement due to user request"));
         thread.join().expect("no panic");
     }

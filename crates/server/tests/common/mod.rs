@@ -40,6 +40,26 @@ impl Running {
         self.stopper.stop();
     }
 
+    /// Asks until a count is `n`: what clients do is seen when they are at it, however busy the machine is.
+    pub fn until_count(&self, sql: &str, n: i64) {
+        let deadline = std::time::Instant::now() + Duration::from_secs(60);
+        loop {
+            let rows = self.db.query(sql, ()).expect("a count");
+            let found = rows[0].get::<i64>(0).expect("a number");
+            if found == n {
+                return;
+            }
+            assert!(std::time::Instant::now() < deadline, "{sql}: {found}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Returns when the statements of so many clients are running that begin so.
+    pub fn until_active(&self, begin: &str, n: i64) {
+        let sql = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE";
+        self.until_count(&format!("{sql} '{begin}%'"), n);
+    }
+
     /// Connects with tokio-postgres and runs `f`.
     pub fn drive<T>(&self, f: impl AsyncFnOnce(tokio_postgres::Client) -> T) -> T {
         self.drive_as("postgres", "x", f)

@@ -5,7 +5,6 @@ use crate::common;
 use common::{Client, Running, shown};
 use planaria::Database;
 use planaria_server::Config;
-use std::time::Duration;
 
 fn running(threads: usize) -> Running {
     let db = Database::in_memory().expect("a database");
@@ -26,7 +25,7 @@ fn a_crowd_that_waits_keeps_nobody_from_committing() {
     for client in &mut clients[1..] {
         client.message('Q', b"UPDATE t SET v = v + 1 WHERE id = 1\0").send();
     }
-    std::thread::sleep(Duration::from_millis(50));
+    running.until_count("SELECT count(*) FROM pg_locks WHERE NOT granted", 63);
     // Somebody else is served meanwhile.
     assert_eq!(running.client().query("SELECT v FROM t WHERE id = 1"), ["T", "D:0", "C:SELECT 1", "Z:I"]);
     // The others get their turns in the order in which they came, each as the one before it ends.
@@ -60,7 +59,7 @@ fn a_wait_ends_with_the_statement_s_time_or_by_a_cancel_request() {
     waiting.startup(&[("user", "postgres")]);
     let key = waiting.until_ready().into_iter().find(|m| m.tag == 'K').expect("a key").body;
     waiting.message('Q', b"BEGIN; UPDATE t SET v = 2 WHERE id = 1\0").send();
-    std::thread::sleep(Duration::from_millis(50));
+    running.until_count("SELECT count(*) FROM pg_locks WHERE NOT granted", 1);
     let mut request = 80_877_102i32.to_be_bytes().to_vec();
     request.extend_from_slice(&key);
     Client::connect(running.address).packet(&request);

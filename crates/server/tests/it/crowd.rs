@@ -102,7 +102,7 @@ fn slow_readers(address: SocketAddr, _: u64, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         let mut client = Client::enter(address);
         client.message('Q', b"SELECT repeat('x', 1000) FROM generate_series(1, 20000)\0").send();
-        std::thread::sleep(Duration::from_millis(300));
+        std::thread::sleep(Duration::from_millis(2_300));
     }
 }
 
@@ -111,8 +111,8 @@ fn crowd(idle: usize, busy: usize, time: Duration) {
     let config = Config {
         max_connections: idle + busy + 400,
         max_message_bytes: 1 << 20,
-        startup_timeout: Duration::from_millis(500),
-        write_timeout: Duration::from_millis(200),
+        startup_timeout: Duration::from_secs(5),
+        write_timeout: Duration::from_secs(2),
         ..Config::default()
     };
     let running = Running::with(Database::in_memory().expect("a database"), config);
@@ -163,7 +163,7 @@ fn crowd(idle: usize, busy: usize, time: Duration) {
     let grown = resident().saturating_sub(before);
     println!("{calls} calls, the longest {longest} ms; {} MiB more than before", grown >> 20);
     assert!(calls > busy as u64 * 10, "{calls} calls");
-    assert!(longest < 5_000, "a call took {longest} ms");
+    assert!(longest < 20_000, "a call took {longest} ms");
     assert!(grown < 1 << 30, "memory grew by {grown} bytes");
     for client in &mut silent {
         assert_eq!(client.query("SHOW application_name")[1], "D:silent");

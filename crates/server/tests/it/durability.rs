@@ -46,3 +46,36 @@ fn what_was_answered_is_on_disk() {
     let report = recovered.recovery().expect("there was a log");
     assert_eq!(report.calls, 80, "calls are logged as calls");
 }
+
+/// Files that are gone cannot be synced: so the log fails.
+#[test]
+fn nobody_is_shown_what_a_failed_log_has_lost() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let running = Running::with(Options::new().open(dir.path()).expect("opens"), Config::default());
+    running.db.execute_script("CREATE TABLE t (n int); INSERT INTO t VALUES (1)").expect("a table");
+    let mut clients = [(); 4].map(|()| running.client());
+    let [writer, reader, block, snapshot] = &mut clients;
+    for (client, begin) in [(&mut *block, &b"BEGIN\0"[..]), (&mut *snapshot, b"BEGIN READ ONLY\0")] {
+        client.message('Q', begin).send();
+        assert_eq!(common::shown(&client.until_ready()), ["C:BEGIN", "Z:T"]);
+    }
+    for entry in std::fs::read_dir(dir.path()).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|e| e == "log") {
+            std::fs::remove_file(path).expect("it is removed");
+        }
+    }
+    writer.message('Q', b"INSERT INTO t VALUES (2)\0").send();
+    assert_eq!(common::shown(&writer.until('!')), ["E:58030"]);
+    for client in [reader, snapshot] {
+        client.message('Q', b"SELECT n FROM t\0").send();
+        assert_eq!(common::shown(&client.until('!')), ["E:58030"]);
+    }
+    block.message('Q', b"SELECT n FROM t\0").send();
+    let answer = common::shown(&block.until_ready());
+    assert_eq!(answer.last().map(String::as_str), Some("Z:E"));
+    assert!(
+        answer.contains(&"E:58030".to_owned()) && !answer.contains(&"C:SELECT 2".to_owned()),
+        "{answer:?}"
+    );
+}

@@ -218,7 +218,7 @@ fn long_statements_keep_nobody_waiting() {
             (client, key)
         })
         .collect();
-    std::thread::sleep(Duration::from_millis(50));
+    running.until_active("DO", 3);
     assert_eq!(running.client().query("SELECT 1"), ["T", "D:1", "C:SELECT 1", "Z:I"]);
     for (mut client, key) in keys {
         let mut request = 80_877_102i32.to_be_bytes().to_vec();

@@ -480,7 +480,7 @@ fn a_statement_is_cancelled_with_its_key() {
     client.startup(&[("user", "postgres")]);
     let key = client.until_ready().into_iter().find(|m| m.tag == 'K').expect("a key").body;
     client.message('Q', b"DO $$ DECLARE n bigint := 0; BEGIN LOOP n := n + 1; END LOOP; END $$\0").send();
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    running.until_active("DO", 1);
     let cancel = |key: &[u8]| {
         let mut other = Client::connect(running.address);
         let mut body = 80_877_102i32.to_be_bytes().to_vec();

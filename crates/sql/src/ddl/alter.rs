@@ -8,13 +8,12 @@
 use super::constraint::{Key, Pending};
 use super::depend::{Object as Dependent, References};
 use super::lowering::{self, Place, Promise, RowExpr, node, restrict};
-use super::table::{DefaultDef, column_type, table_constraint};
+use super::table::{DefaultDef, check_columns, column_type, table_constraint};
 use super::{Change, NewColumn, Rebuild, Work, names, reparse};
 use crate::ast::{AlterTable, ColumnDef, ConstraintKind, Expr, ExprKind, Name, TypeName};
 use crate::lower::CastContext;
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{ColumnDefault, Object, Table};
-use std::collections::BTreeSet;
 
 /// What an ALTER TABLE means for stored rows, so far.
 struct Rewrite {
@@ -146,6 +145,8 @@ impl Change {
             self.skip_existing(&exists);
             return Ok(());
         }
+        check_columns(table.columns.iter().filter(|c| !c.hidden).count() + 1)
+            .map_err(|e| e.at(def.position))?;
         let name = table.name.clone();
         self.refuse_views(&name, &format!("columns cannot be added to table \"{name}\""), |r| r.star)?;
         let (column, facts) = self.column(id, def)?;
@@ -259,19 +260,18 @@ impl Change {
                 *c = to;
             }
         };
-        let table = self.table_mut(id);
-        table.indexes.iter_mut().for_each(|i| i.columns.iter_mut().for_each(moved));
-        table.foreign_keys.iter_mut().for_each(|k| k.columns.iter_mut().for_each(moved));
-        let referring: BTreeSet<TableId> = self.catalog.references_to(id).map(|(t, _)| t.id).collect();
-        for referring in referring {
-            for key in self.table_mut(referring).foreign_keys.iter_mut().filter(|k| k.parent == id) {
+        for table in self.catalog.tables.iter_mut().flatten() {
+            if table.id == id {
+                table.indexes.iter_mut().for_each(|i| i.columns.iter_mut().for_each(moved));
+                table.foreign_keys.iter_mut().for_each(|k| k.columns.iter_mut().for_each(moved));
+            }
+            for key in table.foreign_keys.iter_mut().filter(|k| k.parent == id) {
                 key.parent_columns.iter_mut().for_each(moved);
             }
         }
-        let owned: Vec<SequenceId> = self.catalog.sequences_of(id).map(|s| s.id).collect();
-        for sequence in owned {
-            if let Some(sequence) = &mut self.catalog.sequences[sequence.index()]
-                && let Some((_, column)) = &mut sequence.owner
+        for sequence in self.catalog.sequences.iter_mut().flatten() {
+            if let Some((table, column)) = &mut sequence.owner
+                && *table == id
             {
                 moved(column);
             }
@@ -454,7 +454,7 @@ impl Change {
         rewrite: &mut Rewrite,
     ) -> Result<()> {
         let table = self.catalog.table_by_id(id);
-        if !table.has_constraint(name) {
+        if !names::has_constraint(table, name) {
             let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", table.name);
             let missing = Error::new(SqlState::UNDEFINED_OBJECT, message);
             if !if_exists {

@@ -60,6 +60,15 @@ pub(super) fn column_type(name: &str, ty: &TypeName) -> Result<(Type, bool)> {
     }
 }
 
+/// 54011 where a table would have too many columns.
+pub(super) fn check_columns(n: usize) -> Result<()> {
+    if n <= limits::TABLE_COLUMNS_MAX {
+        return Ok(());
+    }
+    let message = format!("tables can have at most {} columns", limits::TABLE_COLUMNS_MAX);
+    Err(Error::new(SqlState::TOO_MANY_COLUMNS, message))
+}
+
 impl Change {
     pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<&'static str> {
         if create.temporary {
@@ -92,10 +101,7 @@ impl Change {
             pending.extend(facts.pending);
             defaults.push((place, facts.default));
         }
-        if create.columns.len() >= limits::TABLE_COLUMNS_MAX {
-            let message = format!("tables can have at most {} columns", limits::TABLE_COLUMNS_MAX);
-            return Err(Error::new(SqlState::TOO_MANY_COLUMNS, message).at(create.name.position));
-        }
+        check_columns(create.columns.len()).map_err(|e| e.at(create.name.position))?;
         for constraint in &create.constraints {
             pending.push(table_constraint(constraint)?);
         }
@@ -109,7 +115,7 @@ impl Change {
     /// An empty table in the catalog; [`Change::finish_table`] gives it its indexes.
     pub(super) fn new_table(&mut self, name: &str) -> TableId {
         let id = TableId::from(self.catalog.tables.len());
-        let table = Table {
+        self.catalog.tables.push(Some(Table {
             id,
             name: name.to_owned(),
             columns: Vec::new(),
@@ -120,8 +126,7 @@ impl Change {
             generation: 0,
             rights: Rights::of(self.actor.user),
             comment: None,
-        };
-        self.catalog.tables.push(Some(table.into()));
+        }));
         id
     }
 
@@ -301,7 +306,7 @@ impl Change {
         let table = self.catalog.table_by_id(id);
         lowering::check_condition(&self.catalog, table, expr)?;
         let name = match name {
-            Some(name) if table.has_constraint(name) => {
+            Some(name) if names::has_constraint(table, name) => {
                 return Err(names::constraint_exists(name, &table.name));
             }
             Some(name) => name.to_owned(),

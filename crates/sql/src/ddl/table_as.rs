@@ -1,5 +1,6 @@
 //! CREATE TABLE AS: a table of the query's shape, filled by an INSERT from the query.
 
+use super::table::check_columns;
 use super::{Change, Work, names};
 use crate::ast::{Insert, InsertSource, Name, Query, Statement, StatementKind};
 use crate::lower::{self, ParamTypes};
@@ -29,6 +30,7 @@ impl Change {
             let message = "too many column names were specified";
             return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
         }
+        check_columns(outputs.len()).map_err(|e| e.at(name.position))?;
         let id = self.new_table(local);
         for (i, output) in outputs.into_iter().enumerate() {
             let column = columns.get(i).cloned().unwrap_or(output.name);

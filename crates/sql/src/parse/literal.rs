@@ -150,6 +150,9 @@ fn escaped(raw: &str, position: u32) -> Result<String> {
         utf16.end(position)?;
     }
     utf16.end(position)?;
+    if value.contains(&0) {
+        return Err(invalid_byte(0, position));
+    }
     String::from_utf8(value).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
         invalid_byte(e.as_bytes()[at], position)

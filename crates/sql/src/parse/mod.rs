@@ -127,5 +127,14 @@ fn check_length(text: &str) -> Result<()> {
         return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "the SQL text is too long")
             .detail(format!("The limit is {} bytes.", limits::SQL_TEXT_BYTES_MAX)));
     }
+    if text.as_bytes().contains(&0) {
+        return Err(zero_byte());
+    }
     Ok(())
+}
+
+/// 22021, of a text with a character that no text can have.
+pub fn zero_byte() -> Error {
+    let message = "invalid byte sequence for encoding \"UTF8\": 0x00";
+    Error::new(SqlState::new("22021"), message)
 }
