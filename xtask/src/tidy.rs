@@ -159,6 +159,7 @@ pub fn run() -> ExitCode {
     let mut wrong = Vec::new();
     directions(&root, &mut wrong);
     sources(&root, &mut wrong);
+    dependencies(&root, &mut wrong);
     for page in PAGES {
         if !root.join(page).is_file() {
             wrong.push(format!("{page}: missing"));
@@ -216,6 +217,58 @@ fn directions(root: &Path, wrong: &mut Vec<String>) {
             .unwrap_or_default();
         if head.lines().take_while(|l| l.starts_with("//!")).count() < 3 {
             wrong.push(format!("crates/{name}: its first file does not open with what the room is"));
+        }
+    }
+}
+
+/// Crates of others: each is used somewhere, and `docs/dependencies.md` says why it is there; nothing else.
+fn dependencies(root: &Path, wrong: &mut Vec<String>) {
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+    let section = |manifest: &str, wanted: &[&str]| -> Vec<String> {
+        let mut inside = false;
+        let mut all = Vec::new();
+        for line in manifest.lines().map(str::trim) {
+            if line.starts_with('[') {
+                inside = wanted.iter().any(|w| line.trim_matches(['[', ']']).ends_with(w));
+            } else if inside
+                && !line.starts_with('#')
+                && let Some(name) = line.split(['.', ' ', '=']).next().filter(|n| !n.is_empty())
+                && !name.starts_with("planaria")
+            {
+                all.push(name.to_owned());
+            }
+        }
+        all
+    };
+    let mut declared = section(&read(&root.join("Cargo.toml")), &["workspace.dependencies"]);
+    let rooms = std::fs::read_dir(root.join("crates")).into_iter().flatten().flatten();
+    let used: Vec<String> =
+        rooms.flat_map(|room| section(&read(&room.path().join("Cargo.toml")), &["dependencies"])).collect();
+    declared.extend(used.iter().cloned());
+    declared.sort();
+    declared.dedup();
+    let page = read(&root.join("docs/dependencies.md"));
+    fn named(page: &str) -> Vec<&str> {
+        let cells = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+        cells
+            .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+            .map(|name| name.split("::").next().unwrap_or(name))
+            .collect()
+    }
+    // The first table says what is here, the second what was tried (some of it is still measured against).
+    let here = named(page.split("\n## ").next().unwrap_or_default());
+    let explained = named(&page);
+    for name in &declared {
+        if !used.contains(name) {
+            wrong.push(format!("Cargo.toml: no room uses `{name}`"));
+        }
+        if !explained.contains(&name.as_str()) {
+            wrong.push(format!("docs/dependencies.md: does not say why `{name}` is there"));
+        }
+    }
+    for name in here {
+        if !declared.iter().any(|d| d == name) {
+            wrong.push(format!("docs/dependencies.md: `{name}` is no dependency"));
         }
     }
 }

@@ -5,6 +5,7 @@
 //! knows a table, a log or SQL.
 
 pub mod cast;
+pub mod chunks;
 pub mod clock;
 pub mod datetime;
 pub mod datum;

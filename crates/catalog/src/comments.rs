@@ -81,6 +81,7 @@ impl Catalog {
                 self.tables[id.index()].as_mut().map(|t| &mut t.indexes[index.index()].comment)
             }
             Commented::Constraint(id, name) => self.tables[id.index()].as_mut().and_then(|t| {
+                let t = &mut **t;
                 let checks = t.checks.iter_mut().map(|c| (&c.name, &mut c.comment));
                 let keys = t.foreign_keys.iter_mut().map(|k| (&k.name, &mut k.comment));
                 let indexes = t.indexes.iter_mut().filter(|i| i.constraint);

@@ -1,7 +1,8 @@
 //! Definitions as data: what tables, indexes, constraints, views, sequences and procedures there are.
 //!
 //! A [`Catalog`] is a plain value: a schema change clones it, changes the clone and installs it
-//! whole (the engine keeps it behind an `Arc`). It holds *definitions*, in the words the user gave
+//! whole (the engine keeps it behind an `Arc`). Versions share what they have in common
+//! ([`definitions`]), so a change costs what it changes. A catalog holds *definitions*, in the words the user gave
 //! them where they are expressions (defaults, checks, views, bodies are kept as SQL text and
 //! compiled again when the catalog changes), so that it can be logged, checkpointed and read by
 //! any later version.
@@ -11,6 +12,7 @@
 //! ran with. Replaced procedure versions stay in `procedures` with `current = false`.
 
 mod comments;
+pub mod definitions;
 pub mod oids;
 pub mod reg;
 mod rights;
@@ -18,10 +20,12 @@ mod role;
 pub mod system;
 
 pub use comments::{Comment, Commented};
+pub use definitions::{Definitions, Named, Shared};
 pub use oids::Oids;
 pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights};
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
 
+use definitions::{Defined, Key};
 use planaria_base::{ColumnId, IndexId, ProcedureId, SequenceId, TableId, Type};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,18 +42,18 @@ pub struct Catalog {
     /// Counts changes: compiled programs belong to one version.
     pub version: u64,
     /// Tables by id; `None` where dropped.
-    pub tables: Vec<Option<Table>>,
+    pub tables: Definitions<Option<Shared<Table>>>,
     /// Sequences by id; `None` where dropped.
-    pub sequences: Vec<Option<Sequence>>,
+    pub sequences: Definitions<Option<Shared<Sequence>>>,
     /// Procedures and functions by id, all versions.
-    pub procedures: Vec<Procedure>,
+    pub procedures: Definitions<Shared<Procedure>>,
     /// Views by name.
-    pub views: BTreeMap<String, View>,
+    pub views: Named<View>,
     /// Names of user schemas beside `public`.
     pub schemas: Vec<String>,
     /// Roles by id; `None` where dropped. The first is the superuser the database was made with.
     #[serde(default = "Catalog::first_roles")]
-    pub roles: Vec<Option<Role>>,
+    pub roles: Definitions<Option<Shared<Role>>>,
     /// Whether some role has ever had a password. Never false again: servers that trusted everybody until then
     /// ask for passwords from then on, whatever becomes of that one.
     #[serde(default)]
@@ -76,10 +80,10 @@ impl Default for Catalog {
     fn default() -> Catalog {
         Catalog {
             version: 0,
-            tables: Vec::new(),
-            sequences: Vec::new(),
-            procedures: Vec::new(),
-            views: BTreeMap::new(),
+            tables: Definitions::default(),
+            sequences: Definitions::default(),
+            procedures: Definitions::default(),
+            views: Named::default(),
             schemas: Vec::new(),
             roles: Catalog::first_roles(),
             had_passwords: false,
@@ -414,7 +418,7 @@ pub struct Procedure {
 impl Catalog {
     /// A table by name.
     pub fn table(&self, name: &str) -> Option<&Table> {
-        self.tables.iter().flatten().find(|t| t.name == name)
+        self.tables.candidates(Key::name(name)).find(|t| t.name == name)
     }
     /// A table by id. Panics where it was dropped: ids come from this catalog.
     pub fn table_by_id(&self, id: TableId) -> &Table {
@@ -422,11 +426,13 @@ impl Catalog {
     }
     /// A sequence by name.
     pub fn sequence(&self, name: &str) -> Option<&Sequence> {
-        self.sequences.iter().flatten().find(|s| s.name == name)
+        self.sequences.candidates(Key::name(name)).find(|s| s.name == name)
     }
     /// Current procedures and functions of a name (overloads differ by input types).
-    pub fn procedures_named<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Procedure> {
-        self.procedures.iter().filter(move |p| p.current && p.name == name)
+    pub fn procedures_named<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Procedure> + use<'a> {
+        let name: std::sync::Arc<str> = name.into();
+        let candidates = self.procedures.candidates(Key::Name(name.clone()));
+        candidates.filter(move |p| p.current && p.name == *name)
     }
     /// A procedure version by id.
     pub fn procedure(&self, id: ProcedureId) -> &Procedure {
@@ -435,9 +441,13 @@ impl Catalog {
     /// The table and position of an index, by its name.
     pub fn index(&self, name: &str) -> Option<(&Table, IndexId)> {
         self.tables
-            .iter()
-            .flatten()
+            .candidates(Key::name(name))
             .find_map(|t| t.indexes.iter().position(|i| i.name == name).map(|i| (t, IndexId(i as u16))))
+    }
+    /// Tables with a constraint of a name.
+    pub fn tables_with_constraint<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Table> + use<'a> {
+        let name: std::sync::Arc<str> = name.into();
+        self.tables.candidates(Key::Name(name.clone())).filter(move |t| t.has_constraint(&name))
     }
     /// Whether a relation (table, index, view, sequence) has the name.
     pub fn relation_exists(&self, name: &str) -> bool {
@@ -449,9 +459,61 @@ impl Catalog {
     /// Tables with a foreign key to `parent`, and that key.
     pub fn references_to(&self, parent: TableId) -> impl Iterator<Item = (&Table, &ForeignKey)> {
         self.tables
-            .iter()
-            .flatten()
+            .candidates(Key::References(parent))
             .flat_map(move |t| t.foreign_keys.iter().filter(move |k| k.parent == parent).map(move |k| (t, k)))
+    }
+    /// Sequences that belong to columns of a table.
+    pub fn sequences_of(&self, table: TableId) -> impl Iterator<Item = &Sequence> {
+        let candidates = self.sequences.candidates(Key::OwnedBy(table));
+        candidates.filter(move |s| s.owner.is_some_and(|(t, _)| t == table))
+    }
+    /// Whether some foreign key is checked when a transaction commits.
+    pub fn has_deferred_keys(&self) -> bool {
+        let mut tables = self.tables.candidates(Key::ChecksLast);
+        tables.any(|t| t.foreign_keys.iter().any(|k| k.check == CheckTime::Deferred))
+    }
+    /// Current routines that run with the rights of their owner.
+    pub fn definers(&self) -> impl Iterator<Item = &Procedure> {
+        self.procedures.candidates(Key::Definer).filter(|p| p.current && p.security_definer)
+    }
+}
+
+impl Defined for Table {
+    fn each_key(&self, each: &mut dyn FnMut(Key)) {
+        each(Key::name(&self.name));
+        self.indexes.iter().for_each(|i| each(Key::name(&i.name)));
+        self.checks.iter().for_each(|c| each(Key::name(&c.name)));
+        for key in &self.foreign_keys {
+            each(Key::name(&key.name));
+            each(Key::References(key.parent));
+            if key.check == CheckTime::Deferred {
+                each(Key::ChecksLast);
+            }
+        }
+    }
+}
+
+impl Defined for Sequence {
+    fn each_key(&self, each: &mut dyn FnMut(Key)) {
+        each(Key::name(&self.name));
+        self.owner.iter().for_each(|(table, _)| each(Key::OwnedBy(*table)));
+    }
+}
+
+impl Defined for Procedure {
+    fn each_key(&self, each: &mut dyn FnMut(Key)) {
+        if self.current {
+            each(Key::name(&self.name));
+            if self.security_definer {
+                each(Key::Definer);
+            }
+        }
+    }
+}
+
+impl Defined for Role {
+    fn each_key(&self, each: &mut dyn FnMut(Key)) {
+        each(Key::name(&self.name));
     }
 }
 
@@ -463,6 +525,12 @@ impl Column {
 }
 
 impl Table {
+    /// Whether it has a constraint of that name.
+    pub fn has_constraint(&self, name: &str) -> bool {
+        self.checks.iter().any(|c| c.name == name)
+            || self.foreign_keys.iter().any(|k| k.name == name)
+            || self.indexes.iter().any(|i| i.constraint && i.name == name)
+    }
     /// A visible column by name.
     pub fn column(&self, name: &str) -> Option<(ColumnId, &Column)> {
         self.columns

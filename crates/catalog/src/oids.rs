@@ -4,11 +4,12 @@
 //! where PostgreSQL's does, and keeps it as long as it keeps its name. Schema changes are replayed
 //! from the log in their order, so a recovered database has the same OIDs.
 
-use crate::{Catalog, Index, Procedure, Role, SUPERUSER, Table, View};
+use crate::{Catalog, Index, Procedure, Role, SUPERUSER, Sequence, Table, View};
+use imbl::OrdMap;
 use planaria_base::oid::{FIRST_NORMAL, Oid};
 use planaria_base::{RoleId, SequenceId, TableId};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeSet;
 
 /// OID of the role that a database is made with.
 pub const SUPERUSER_OID: Oid = 10;
@@ -44,17 +45,27 @@ pub enum Object {
 }
 
 /// The OIDs given out.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub struct Oids {
     next: Oid,
-    by_object: BTreeMap<Object, Oid>,
-    by_oid: BTreeMap<Oid, Object>,
+    by_object: OrdMap<Object, Oid>,
+    by_oid: OrdMap<Oid, Object>,
+    /// Everything in the catalog was given one by this program. What was read may be from a version that gave
+    /// OIDs to less.
+    complete: bool,
+}
+
+/// Where they come from does not matter.
+impl PartialEq for Oids {
+    fn eq(&self, other: &Oids) -> bool {
+        self.next == other.next && self.by_oid == other.by_oid
+    }
 }
 
 impl Default for Oids {
     fn default() -> Oids {
-        Oids { next: FIRST_NORMAL, by_object: BTreeMap::new(), by_oid: BTreeMap::new() }
+        Oids { next: FIRST_NORMAL, by_object: OrdMap::new(), by_oid: OrdMap::new(), complete: true }
     }
 }
 
@@ -77,6 +88,7 @@ impl From<Stored> for Oids {
             next: stored.next,
             by_object: stored.objects.iter().map(|(oid, object)| (object.clone(), *oid)).collect(),
             by_oid: stored.objects.into_iter().collect(),
+            complete: false,
         }
     }
 }
@@ -90,6 +102,75 @@ impl Oids {
     pub fn object(&self, oid: Oid) -> Option<&Object> {
         self.by_oid.get(&oid)
     }
+
+    fn give(&mut self, objects: Vec<Object>) {
+        for object in objects {
+            if self.by_object.contains_key(&object) {
+                continue;
+            }
+            self.by_object.insert(object.clone(), self.next);
+            self.by_oid.insert(self.next, object);
+            // 32 bits of OIDs are more than a catalog kept in memory can be made to use up.
+            self.next = self.next.checked_add(1).unwrap_or(FIRST_NORMAL);
+        }
+    }
+
+    fn take_back(&mut self, objects: &BTreeSet<Object>) {
+        for oid in objects.iter().filter_map(|object| self.by_object.remove(object)) {
+            self.by_oid.remove(&oid);
+        }
+    }
+}
+
+/// What a schema change has touched.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Touched {
+    /// Tables that were made, changed or dropped.
+    pub tables: Vec<TableId>,
+    /// Sequences that were.
+    pub sequences: Vec<SequenceId>,
+}
+
+fn of_table(table: &Table, each: &mut dyn FnMut(Object)) {
+    each(Object::Table(table.id));
+    each(Object::RowType(table.name.clone()));
+    each(Object::RowTypeArray(table.name.clone()));
+    let defaults = table.visible().filter(|(_, c)| c.has_default());
+    defaults.for_each(|(_, c)| each(Object::Default(table.id, c.name.clone())));
+    for index in table.shown_indexes() {
+        each(Object::Index(table.id, index.name.clone()));
+        if index.constraint {
+            each(Object::Constraint(table.id, index.name.clone()));
+        }
+    }
+    let checks = table.checks.iter().map(|c| &c.name);
+    let names = checks.chain(table.foreign_keys.iter().map(|k| &k.name));
+    names.for_each(|name| each(Object::Constraint(table.id, name.clone())));
+}
+
+fn of_sequence(sequence: &Sequence, each: &mut dyn FnMut(Object)) {
+    if !sequence.hidden {
+        each(Object::Sequence(sequence.id));
+    }
+}
+
+fn of_view(name: &str, each: &mut dyn FnMut(Object)) {
+    each(Object::View(name.to_owned()));
+    each(Object::Rule(name.to_owned()));
+    each(Object::RowType(name.to_owned()));
+    each(Object::RowTypeArray(name.to_owned()));
+}
+
+fn of_routine(procedure: &Procedure, each: &mut dyn FnMut(Object)) {
+    if procedure.current {
+        each(Object::Routine(signature(procedure)));
+    }
+}
+
+fn of_role(role: &Role, each: &mut dyn FnMut(Object)) {
+    if role.id != SUPERUSER {
+        each(Object::Role(role.id));
+    }
 }
 
 /// `name(integer,text)`: what tells routines apart.
@@ -99,54 +180,62 @@ pub fn signature(procedure: &Procedure) -> String {
 }
 
 impl Catalog {
-    /// Gives OIDs to what is new and takes them back from what is gone. Part of every schema change.
-    pub fn assign_oids(&mut self) {
-        let mut present: Vec<Object> = Vec::new();
-        for table in self.tables.iter().flatten() {
-            present.push(Object::Table(table.id));
-            present.push(Object::RowType(table.name.clone()));
-            present.push(Object::RowTypeArray(table.name.clone()));
-            let defaults = table.visible().filter(|(_, c)| c.has_default());
-            present.extend(defaults.map(|(_, c)| Object::Default(table.id, c.name.clone())));
-            for index in table.shown_indexes() {
-                present.push(Object::Index(table.id, index.name.clone()));
-                if index.constraint {
-                    present.push(Object::Constraint(table.id, index.name.clone()));
-                }
-            }
-            let checks = table.checks.iter().map(|c| &c.name);
-            let names = checks.chain(table.foreign_keys.iter().map(|k| &k.name));
-            present.extend(names.map(|name| Object::Constraint(table.id, name.clone())));
+    /// Ends a schema change: names lead to what is new, which gets OIDs; they are taken back from what is gone.
+    /// Answers with what was touched.
+    pub fn settle(&mut self) -> Touched {
+        let tables = self.tables.settle();
+        let sequences = self.sequences.settle();
+        let views = self.views.settle();
+        let procedures = self.procedures.settle();
+        let roles = self.roles.settle();
+        // What was there before, and what is there now, in the order in which OIDs are given.
+        let (mut before, mut now) = (BTreeSet::new(), Vec::new());
+        for (id, was) in &tables {
+            was.iter().flatten().for_each(|t| of_table(t, &mut |o| before.extend([o])));
+            self.tables[*id as usize].iter().for_each(|t| of_table(t, &mut |o| now.push(o)));
         }
-        let sequences = self.sequences.iter().flatten().filter(|s| !s.hidden);
-        present.extend(sequences.map(|s| Object::Sequence(s.id)));
-        for name in self.views.keys() {
-            present.push(Object::View(name.clone()));
-            present.push(Object::Rule(name.clone()));
-            present.push(Object::RowType(name.clone()));
-            present.push(Object::RowTypeArray(name.clone()));
+        for (id, was) in &sequences {
+            was.iter().flatten().for_each(|s| of_sequence(s, &mut |o| before.extend([o])));
+            self.sequences[*id as usize].iter().for_each(|s| of_sequence(s, &mut |o| now.push(o)));
         }
-        present.extend(self.procedures.iter().filter(|p| p.current).map(|p| Object::Routine(signature(p))));
-        let roles = self.roles.iter().flatten().filter(|r| r.id != SUPERUSER);
-        present.extend(roles.map(|r| Object::Role(r.id)));
-        let oids = &mut self.oids;
-        let mut known = 0;
-        for object in &present {
-            if oids.by_object.contains_key(object) {
-                known += 1;
-                continue;
-            }
-            oids.by_object.insert(object.clone(), oids.next);
-            oids.by_oid.insert(oids.next, object.clone());
-            known += 1;
-            // 32 bits of OIDs are more than a catalog kept in memory can be made to use up.
-            oids.next = oids.next.checked_add(1).unwrap_or(FIRST_NORMAL);
+        for (name, was) in &views {
+            was.iter().for_each(|_| of_view(name, &mut |o| before.extend([o])));
+            self.views.get(name).iter().for_each(|_| of_view(name, &mut |o| now.push(o)));
         }
-        if oids.by_object.len() > known {
-            let present: HashSet<&Object> = present.iter().collect();
-            oids.by_object.retain(|object, _| present.contains(object));
-            oids.by_oid.retain(|_, object| present.contains(object));
+        for (id, was) in &procedures {
+            was.iter().for_each(|p| of_routine(p, &mut |o| before.extend([o])));
+            of_routine(&self.procedures[*id as usize], &mut |o| now.push(o));
         }
+        for (id, was) in &roles {
+            was.iter().flatten().for_each(|r| of_role(r, &mut |o| before.extend([o])));
+            self.roles[*id as usize].iter().for_each(|r| of_role(r, &mut |o| now.push(o)));
+        }
+        if !self.oids.complete {
+            now = self.objects_with_oids();
+            before = self.oids.by_object.keys().cloned().collect();
+            self.oids.complete = true;
+        }
+        for object in &now {
+            before.remove(object);
+        }
+        self.oids.take_back(&before);
+        self.oids.give(now);
+        Touched {
+            tables: tables.into_iter().map(|(id, _)| TableId(id)).collect(),
+            sequences: sequences.into_iter().map(|(id, _)| SequenceId(id)).collect(),
+        }
+    }
+
+    /// All that has an OID, in the order in which they are given.
+    fn objects_with_oids(&self) -> Vec<Object> {
+        let mut all = Vec::new();
+        let each = &mut |object| all.push(object);
+        self.tables.iter().flatten().for_each(|t| of_table(t, each));
+        self.sequences.iter().flatten().for_each(|s| of_sequence(s, each));
+        self.views.keys().for_each(|name| of_view(name, each));
+        self.procedures.iter().for_each(|p| of_routine(p, each));
+        self.roles.iter().flatten().for_each(|r| of_role(r, each));
+        all
     }
 
     /// A current procedure or function by its [`signature`].
@@ -154,7 +243,7 @@ impl Catalog {
         let name = wanted.split('(').next().unwrap_or(wanted);
         self.procedures_named(name)
             .find(|p| signature(p) == wanted)
-            .or_else(|| self.procedures.iter().find(|p| p.current && signature(p) == wanted))
+            .or_else(|| self.procedures.definitions().find(|p| p.current && signature(p) == wanted))
     }
 
     /// The OID of a table.

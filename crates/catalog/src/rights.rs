@@ -8,7 +8,7 @@
 //! What a statement needs is a list of [`Requirement`]s, found when it is lowered; [`Catalog::permits`]
 //! answers for a role, [`Catalog::require`] with PostgreSQL's error (42501).
 
-use crate::{Catalog, Role};
+use crate::{Catalog, Definitions, Role, Shared};
 use planaria_base::{Error, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -540,7 +540,7 @@ impl Catalog {
     }
 
     /// The roles a catalog begins with.
-    pub(crate) fn first_roles() -> Vec<Option<Role>> {
-        vec![Some(Role::bootstrap())]
+    pub(crate) fn first_roles() -> Definitions<Option<Shared<Role>>> {
+        [Some(Role::bootstrap().into())].into_iter().collect()
     }
 }

@@ -98,7 +98,7 @@ impl Role {
 impl Catalog {
     /// A role by name.
     pub fn role(&self, name: &str) -> Option<&Role> {
-        self.roles.iter().flatten().find(|r| r.name == name)
+        self.roles.candidates(crate::definitions::Key::name(name)).find(|r| r.name == name)
     }
 
     /// A role by name; 42704 where there is none.
@@ -108,7 +108,7 @@ impl Catalog {
 
     /// A role by id; `None` where it was dropped.
     pub fn role_by_id(&self, id: RoleId) -> Option<&Role> {
-        self.roles.get(id.index())?.as_ref()
+        self.roles.get(id.index())?.as_deref()
     }
 
     /// The name of a role; its number where it was dropped.

@@ -4,6 +4,7 @@
 //! * [`costs`]: what the operations of a procedure cost, for the log kind `adaptive`.
 //! * [`recovery`]: a workload is run, crashes, and is recovered by each scheme of the shelf (PACMAN §6.2).
 //! * [`restart`]: what a database says a restart would take, and what it takes.
+//! * [`schema`]: what a schema of thousands of tables costs.
 //! * [`simulate`]: a recorded replay on more workers than the machine has.
 //!
 //! Every experiment checks its own results: a recovery that does not end in the rows that were
@@ -13,6 +14,7 @@ pub mod checkpoint;
 pub mod costs;
 pub mod recovery;
 pub mod restart;
+pub mod schema;
 pub mod simulate;
 
 mod forward;

@@ -81,7 +81,7 @@ fn columns(table: &Table, ids: &[planaria_base::ColumnId]) -> String {
 
 /// Procedures and functions, a line each.
 pub(crate) fn procedures(catalog: &Catalog) -> String {
-    let mut current: Vec<&Procedure> = catalog.procedures.iter().filter(|p| p.current).collect();
+    let mut current: Vec<&Procedure> = catalog.procedures.definitions().filter(|p| p.current).collect();
     current.sort_by(|a, b| a.name.cmp(&b.name));
     let mut out = String::new();
     for p in &current {

@@ -94,6 +94,8 @@ pub struct Memory {
     pub rows: u64,
     /// Bytes of records, headers and slack included.
     pub row_bytes: u64,
+    /// Bytes taken from the system for rows, free ones among them.
+    pub row_bytes_reserved: u64,
     /// Index entries, primary ones included.
     pub index_entries: u64,
     /// Bytes of index nodes.

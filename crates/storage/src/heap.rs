@@ -10,9 +10,12 @@
 //!    instead of 512. The first one stays on small pages, so that a small table costs little.
 //!
 //! Blocks find their shard by the chunk's alignment. A *retired* block (freed later, by `reclaim`)
-//! holds the shard alive; a block in use does not: dropping the heap frees all of them at once.
+//! holds the shard alive; a block in use does not: dropping the heap frees all of them at once. Chunks without
+//! a block in use go back to the system when somebody asks for it ([`give_back`]).
 
 #![allow(unsafe_code)] // an allocator
+
+mod give_back;
 
 use crate::reclaim::Pinned;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -74,6 +77,7 @@ struct ShardInner {
     fresh_bytes: usize,
     chunks: Vec<*mut u8>,
     huge: HashSet<usize>,
+    huge_bytes: u64,
 }
 
 // SAFETY: the pointers are to memory that the shard owns; the mutex guards them.
@@ -88,6 +92,7 @@ impl Shard {
                 fresh_bytes: 0,
                 chunks: Vec::new(),
                 huge: HashSet::new(),
+                huge_bytes: 0,
             }),
             used: AtomicU64::new(0),
         })
@@ -261,6 +266,7 @@ impl Heap {
         };
         let mut inner = shard.lock();
         inner.huge.insert(start.expose_provenance());
+        inner.huge_bytes += layout.size() as u64;
         shard.account(&inner, layout.size() as i64);
         Block { start, class: HUGE }
     }
@@ -303,6 +309,7 @@ impl Heap {
                 let mut inner = shard.lock();
                 inner.huge.remove(&block.expose_provenance());
                 let bytes = HugeHead::layout((*HugeHead::of(block)).words).size();
+                inner.huge_bytes -= bytes as u64;
                 shard.account(&inner, -(bytes as i64));
                 drop(inner);
                 HugeHead::release(block);
@@ -321,7 +328,7 @@ impl Heap {
         // SAFETY: as promised; the count taken here keeps the shard for the deleter.
         unsafe {
             Arc::increment_strong_count(Heap::shard_of(block, class));
-            pin.retire_late(block.cast(), deleter);
+            pin.retire_late(block.cast(), deleter, Heap::words(block, class) * 8);
         }
     }
 
@@ -436,6 +443,37 @@ mod tests {
             assert!(class == 1 || class_words(class - 1) < words, "{words} fits a smaller class");
             assert!(class_words(class) * 8 <= words * 9 + 8, "{words} loses more than an eighth");
         }
+    }
+
+    #[test]
+    #[cfg(not(blocks_apart))]
+    fn chunks_without_blocks_go_back_and_the_others_serve_on() {
+        let heap = Heap::new();
+        let words = if cfg!(miri) { 8000 } else { 100 };
+        let per_chunk = CHUNK / 8 / words;
+        let mut blocks: Vec<Block> = (0..6 * per_chunk).map(|_| heap.allocate(0, words)).collect();
+        let reserved = heap.reserved_bytes();
+        assert_eq!(heap.give_back(), 0, "all are in use");
+        // One block in the third chunk stays.
+        let stays = blocks.swap_remove(2 * per_chunk + per_chunk / 2);
+        for block in &blocks[..5 * per_chunk] {
+            // SAFETY: nobody else knows the block.
+            unsafe { Heap::free(block.start, block.class) };
+        }
+        let given = heap.give_back();
+        assert!(given >= 2 * CHUNK as u64 && given < reserved, "{given} of {reserved}");
+        assert_eq!(heap.reserved_bytes(), reserved - given);
+        assert_eq!(heap.give_back(), 0, "once");
+        // SAFETY: the block is in use.
+        unsafe { stays.start.write(7) };
+        let again: Vec<Block> = (0..5 * per_chunk).map(|_| heap.allocate(0, words)).collect();
+        for block in &again {
+            assert_ne!(block.start, stays.start);
+            // SAFETY: allocated above.
+            unsafe { block.start.write_bytes(0xff, words) };
+        }
+        // SAFETY: the block is in use.
+        assert_eq!(unsafe { stays.start.read() }, 7);
     }
 
     #[test]

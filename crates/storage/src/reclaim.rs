@@ -19,7 +19,8 @@
 //!
 //! Sealing, advancing and freeing are amortised over [`BATCH`] retirements or pins. A participant
 //! that is not pinned never holds the epoch back; one that is dropped, or says that it goes idle
-//! ([`Participant::flush`]), leaves its limbo list to the others.
+//! ([`Participant::flush`]), leaves its limbo list to the others, and so does one that leaves with a long one.
+//! [`collect`] is for whoever has time: what others left is freed though nobody pins any more.
 //!
 //! The epoch here has nothing to do with commit epochs: it advances as fast as memory is retired.
 //! It is one per process, so that any pin protects any index of any database.
@@ -36,6 +37,10 @@ use std::sync::Arc;
 
 /// Retirements, or pins with something in limbo, between two attempts to advance the epoch.
 const BATCH: usize = if cfg!(loom) { 1 } else { 64 };
+
+/// What a participant keeps in limbo when it leaves; more is left to the others, as it may not come back soon.
+const LIMBO_MAX: usize = 1024;
+const LIMBO_BYTES_MAX: usize = 256 << 10;
 
 /// Frees one retired object. It must not pin, retire or otherwise come back here.
 pub type Deleter = unsafe fn(*mut u8);
@@ -161,6 +166,8 @@ struct Limbo {
     /// In order of retirement; the first `sealed` carry their epoch.
     retired: VecDeque<Retired>,
     sealed: usize,
+    /// Of what was retired since the list was handed over, as far as it was told.
+    bytes: usize,
 }
 
 impl Limbo {
@@ -198,7 +205,25 @@ impl Limbo {
             registry().orphans.lock().unwrap().append(&mut self.retired);
             self.sealed = 0;
         }
+        self.bytes = 0;
     }
+
+    /// Whether there is so much in it that it should not wait for its participant to come back.
+    fn is_large(&self) -> bool {
+        self.retired.len() >= LIMBO_MAX || self.bytes >= LIMBO_BYTES_MAX
+    }
+}
+
+/// Frees what participants that went idle have left, as far as nobody can see it any more. Answers with how much
+/// must wait for somebody who is pinned: call again later.
+pub fn collect() -> usize {
+    let registry = registry();
+    // What was sealed last may be freed when the epoch has advanced three times.
+    for _ in 0..3 {
+        registry.try_advance();
+    }
+    registry.collect_orphans();
+    registry.orphans.lock().unwrap().len()
 }
 
 impl Participant {
@@ -244,10 +269,14 @@ impl Participant {
         let limbo = self.limbo.get_mut();
         if !limbo.retired.is_empty() {
             self.idle_pins += 1;
-            if self.idle_pins >= BATCH {
+            let large = limbo.is_large();
+            if self.idle_pins >= BATCH || large {
                 self.idle_pins = 0;
                 limbo.seal();
                 limbo.collect();
+                if large {
+                    limbo.hand_over();
+                }
             }
         }
     }
@@ -332,20 +361,21 @@ impl<'p> Pinned<'p> {
     /// No participant that pins from now on can reach `object`; it is retired once; `deleter` is
     /// right for it, may run on any thread, and needs nothing that might be gone by then.
     pub unsafe fn retire(self, object: *mut u8, deleter: Deleter) {
-        self.defer(object, deleter, false);
+        self.defer(object, deleter, false, 0);
     }
 
-    /// The same, where participants that are pinned now may lead others to `object`.
+    /// The same, where participants that are pinned now may lead others to `object`, which takes so many `bytes`.
     ///
     /// # Safety
     /// Nobody can reach `object` any more once all who are pinned now have left; it is retired once;
     /// `deleter` as for [`retire`](Self::retire).
-    pub unsafe fn retire_late(self, object: *mut u8, deleter: Deleter) {
-        self.defer(object, deleter, true);
+    pub unsafe fn retire_late(self, object: *mut u8, deleter: Deleter, bytes: usize) {
+        self.defer(object, deleter, true, bytes);
     }
 
-    fn defer(self, object: *mut u8, deleter: Deleter, late: bool) {
+    fn defer(self, object: *mut u8, deleter: Deleter, late: bool, bytes: usize) {
         let mut limbo = self.participant.limbo.borrow_mut();
+        limbo.bytes += bytes;
         limbo.retired.push_back(Retired { object, deleter, sealed: u64::MAX, late });
         if limbo.retired.len() - limbo.sealed >= BATCH {
             limbo.seal();
@@ -432,7 +462,7 @@ mod tests {
         let mut writer = Participant::new();
         let pin = writer.guard();
         // SAFETY: a fresh box that nobody else knows.
-        unsafe { pin.pinned().retire_late(Box::into_raw(Box::new(Canary(&FREED))).cast(), free) }
+        unsafe { pin.pinned().retire_late(Box::into_raw(Box::new(Canary(&FREED))).cast(), free, 8) }
         drop(pin);
         let sealed = registry().epoch.load(Ordering::SeqCst);
         eventually(|| {

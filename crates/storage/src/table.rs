@@ -15,6 +15,7 @@ use crate::old::{OldUse, OldVersions, Taken};
 use crate::reclaim::{Participant, Pinned};
 use crate::record::{self, Header, RecordPtr, RecordRef};
 use crate::row::{ColumnSpec, RowLayout};
+use planaria_base::chunks::Chunks;
 use planaria_base::{ColumnId, Epoch, Error, IndexId, Result, SqlState, TableId};
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -254,6 +255,11 @@ impl<H: Header> Table<H> {
         }
     }
 
+    /// Gives memory of rows in which there are none any more back to the system. Answers with its bytes.
+    pub fn give_back(&self) -> u64 {
+        self.inner.heap.give_back()
+    }
+
     /// What its old versions take.
     pub fn old_versions(&self) -> OldUse {
         let mut all = self.indexes()[0].old.memory();
@@ -456,7 +462,7 @@ pub fn hash_image(image: &[u64]) -> u64 {
 
 /// The tables of a database version, by id. Cloning shares the tables.
 pub struct TableSet<H: Header> {
-    tables: Vec<Option<Arc<Table<H>>>>,
+    tables: Chunks<Arc<Table<H>>>,
 }
 
 impl<H: Header> Clone for TableSet<H> {
@@ -473,24 +479,20 @@ impl<H: Header> Default for TableSet<H> {
 impl<H: Header> TableSet<H> {
     /// No tables.
     pub const fn new() -> Self {
-        TableSet { tables: Vec::new() }
+        TableSet { tables: Chunks::new() }
     }
     /// Adds a table, or puts it in place of the one with its id.
     pub fn insert(&mut self, table: Arc<Table<H>>) {
-        let at = table.id().index();
-        if self.tables.len() <= at {
-            self.tables.resize_with(at + 1, || None);
-        }
-        self.tables[at] = Some(table);
+        self.tables.set(table.id().index(), Some(table));
     }
     /// Removes a table.
     pub fn remove(&mut self, id: TableId) -> Option<Arc<Table<H>>> {
-        self.tables.get_mut(id.index())?.take()
+        self.tables.set(id.index(), None)
     }
     /// A table, if it is there.
     #[inline]
     pub fn try_get(&self, id: TableId) -> Option<&Arc<Table<H>>> {
-        self.tables.get(id.index())?.as_ref()
+        self.tables.get(id.index())
     }
     /// A table that is known to be there.
     #[inline]
@@ -499,7 +501,7 @@ impl<H: Header> TableSet<H> {
     }
     /// All tables, by id.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Table<H>>> {
-        self.tables.iter().flatten()
+        self.tables.iter()
     }
     /// Fingerprints of all tables, by id. For whoever is alone with them.
     pub fn digest(&self, pin: Pinned<'_>) -> Vec<(TableId, TableDigest)> {

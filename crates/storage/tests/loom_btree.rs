@@ -339,7 +339,7 @@ fn what_is_retired_late_may_be_shown_on() {
         };
         let mut writer = Participant::new();
         // SAFETY: reached only by what the holder shows, which it takes away before it unpins.
-        unsafe { writer.guard().pinned().retire_late(subject.cast(), free) };
+        unsafe { writer.guard().pinned().retire_late(subject.cast(), free, 8) };
         writer.flush();
         shown.store(std::ptr::null_mut(), Ordering::Release);
         holder.unpin();

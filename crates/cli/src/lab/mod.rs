@@ -1,6 +1,7 @@
 //! `planaria lab`: the experiments of the laboratory, with their tables.
 
 mod checkpoint;
+mod schema;
 
 use crate::arguments::positive;
 use crate::campaign;
@@ -29,6 +30,8 @@ pub enum Experiments {
     Checkpoint(checkpoint::CheckpointOptions),
     /// Compares what a database says a restart would take with what it takes.
     Restart(RestartOptions),
+    /// Measures what a large schema costs: making it, restarts from the log and from a checkpoint.
+    Schema(schema::SchemaOptions),
     /// Lets faults of disk, power and clock strike a database, and looks whether it keeps its promises.
     Faults(campaign::FaultsOptions),
     /// Checks what concurrent random transactions saw for one order that explains it.
@@ -45,6 +48,7 @@ pub fn lab(experiment: &Experiments) -> Result<()> {
         Experiments::Costs(options) => costs(options),
         Experiments::Checkpoint(options) => checkpoint::run(options),
         Experiments::Restart(options) => restart(options),
+        Experiments::Schema(options) => schema::run(options),
         Experiments::Faults(options) => campaign::faults(options),
         Experiments::Histories(options) => campaign::histories(options),
     }

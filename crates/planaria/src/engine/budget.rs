@@ -1,8 +1,12 @@
 //! The restart budget: how long opening the database would take if it stopped now.
 //!
 //! ```text
-//!  restart = bytes of the checkpoint / loading rate + bytes of the log after it / replay rate
+//!  restart = tables of the checkpoint * time for one + bytes of its rows / loading rate
+//!          + schema changes of the log after it + bytes of that log / replay rate
 //! ```
+//!
+//! What a schema change takes has little to do with its bytes. Replay does the same work again, so it is what the
+//! change took when it was made (or replayed). One that was rolled back counts until the next checkpoint.
 //!
 //! The rates are those of the last opening that was worth measuring. They are kept in the manifest of each
 //! checkpoint, so that they survive openings that had little to do; before there are any, low ones are
@@ -20,6 +24,8 @@ const WORTH_MEASURING: Duration = Duration::from_millis(50);
 const LOAD_RATE: f64 = 50e6;
 /// The same of the log's records.
 const REPLAY_RATE: f64 = 10e6;
+/// The same for what is made for each table, whatever its rows.
+const TABLE_TIME: Duration = Duration::from_micros(40);
 
 /// Bytes that took a time, if that tells how long others take.
 fn rate(bytes: u64, took: Duration) -> Option<f64> {
@@ -44,6 +50,10 @@ pub(super) struct Budget {
     /// Bytes of rows loaded in a second, and bytes of records replayed; 0 where not measured.
     load_rate: f64,
     replay_rate: f64,
+    /// What making a table takes; zero where not measured.
+    table_time: Duration,
+    /// What schema changes since the newest checkpoint took.
+    changes: Duration,
     /// The newest checkpoint, if there is one.
     newest: CheckpointReport,
     /// When it was installed, or the database opened with it.
@@ -64,6 +74,18 @@ impl Budget {
         self.replay_rate = notes.replay_bytes_per_second;
     }
 
+    /// So many tables of a checkpoint were made.
+    pub(super) fn made(&mut self, tables: usize, took: Duration) {
+        if took >= WORTH_MEASURING && tables > 0 {
+            self.table_time = took / u32::try_from(tables).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// A change of the schema was made or replayed.
+    pub(super) fn changed(&mut self, took: Duration) {
+        self.changes += took;
+    }
+
     /// A checkpoint was loaded.
     pub(super) fn loaded(&mut self, newest: CheckpointReport) {
         self.load_rate = rate(newest.bytes, newest.took).unwrap_or(self.load_rate);
@@ -72,7 +94,7 @@ impl Budget {
 
     /// So many bytes of log were checked and replayed: the database is open.
     pub(super) fn replayed(&mut self, bytes: u64, took: Duration) {
-        self.replay_rate = rate(bytes, took).unwrap_or(self.replay_rate);
+        self.replay_rate = rate(bytes, took.saturating_sub(self.changes)).unwrap_or(self.replay_rate);
         self.old_log = bytes;
         self.since = Some(Instant::now());
     }
@@ -82,6 +104,7 @@ impl Budget {
         self.newest = newest;
         self.since = Some(Instant::now());
         (self.old_log, self.log_at) = (0, log_bytes);
+        self.changes = Duration::ZERO;
         self.written += 1;
     }
 
@@ -93,10 +116,10 @@ impl Budget {
     }
 
     /// All of it, for people.
-    pub(super) fn facts(&self, log_bytes: u64, target: Duration) -> RestartFacts {
+    pub(super) fn facts(&self, log_bytes: u64, tables: usize, target: Duration) -> RestartFacts {
         let or = |rate: f64, assumed: f64| if rate > 0.0 { rate } else { assumed };
         RestartFacts {
-            stats: self.stats(log_bytes),
+            stats: self.stats(log_bytes, tables),
             load_rate: or(self.load_rate, LOAD_RATE),
             replay_rate: or(self.replay_rate, REPLAY_RATE),
             target,
@@ -113,12 +136,16 @@ impl Budget {
         }
     }
 
-    /// As it is when this process has written so many bytes of log.
-    pub(super) fn stats(&self, log_bytes: u64) -> CheckpointStats {
+    /// As it is when this process has written so many bytes of log, and there are so many tables.
+    pub(super) fn stats(&self, log_bytes: u64, tables: usize) -> CheckpointStats {
         let pending = self.old_log + log_bytes.saturating_sub(self.log_at);
         let time = |bytes: u64, rate: f64, assumed: f64| {
             Duration::from_secs_f64(bytes as f64 / if rate > 0.0 { rate } else { assumed })
         };
+        // Those that were made since are among the changes.
+        let table_time = if self.table_time.is_zero() { TABLE_TIME } else { self.table_time };
+        let tables = if self.newest.number == 0 { 0 } else { u32::try_from(tables).unwrap_or(u32::MAX) };
+        let tables = table_time * tables;
         CheckpointStats {
             number: self.newest.number,
             epoch: self.newest.epoch,
@@ -129,8 +156,8 @@ impl Budget {
             failed: self.failed,
             log_bytes: pending,
             restart: Restart {
-                load: time(self.newest.bytes, self.load_rate, LOAD_RATE),
-                replay: time(pending, self.replay_rate, REPLAY_RATE),
+                load: tables + time(self.newest.bytes, self.load_rate, LOAD_RATE),
+                replay: self.changes + time(pending, self.replay_rate, REPLAY_RATE),
                 measured: (self.load_rate > 0.0 || self.newest.bytes == 0)
                     && (self.replay_rate > 0.0 || pending == 0),
             },
@@ -145,19 +172,19 @@ mod tests {
     #[test]
     fn a_restart_takes_what_its_parts_take() {
         let mut budget = Budget::default();
-        let fresh = budget.stats(20_000_000).restart;
+        let fresh = budget.stats(20_000_000, 0).restart;
         assert_eq!((fresh.load, fresh.replay), (Duration::ZERO, Duration::from_secs(2)));
         assert!(!fresh.measured);
         let took = Duration::from_secs(2);
         budget.loaded(CheckpointReport { number: 3, bytes: 400, took, ..Default::default() });
         budget.replayed(1000, Duration::from_secs(1));
-        let stats = budget.stats(500);
+        let stats = budget.stats(500, 0);
         assert_eq!(stats.log_bytes, 1500);
         assert_eq!(stats.restart.load, Duration::from_secs(2));
         assert_eq!(stats.restart.replay, Duration::from_millis(1500));
         assert!(stats.restart.measured);
         budget.installed(CheckpointReport { number: 4, bytes: 800, took, ..Default::default() }, 700);
-        let stats = budget.stats(1700);
+        let stats = budget.stats(1700, 0);
         assert_eq!((stats.number, stats.log_bytes, stats.written), (4, 1000, 1));
         assert_eq!(stats.restart.total(), Duration::from_secs(5));
         // An opening with little to do does not change what is known.
@@ -165,6 +192,21 @@ mod tests {
         next.noted(&budget.notes());
         next.loaded(CheckpointReport { bytes: 800, took: Duration::from_millis(1), ..Default::default() });
         next.replayed(10, Duration::from_millis(1));
-        assert_eq!(next.stats(0).restart.load, Duration::from_secs(4));
+        assert_eq!(next.stats(0, 0).restart.load, Duration::from_secs(4));
+    }
+
+    #[test]
+    fn schema_changes_take_their_time_whatever_their_bytes() {
+        let mut budget = Budget::default();
+        budget.changed(Duration::from_secs(3));
+        budget.replayed(1000, Duration::from_secs(4));
+        assert_eq!(budget.stats(0, 5).restart.replay, Duration::from_secs(4), "of which one for the rest");
+        budget.changed(Duration::from_secs(2));
+        assert_eq!(budget.stats(0, 5).restart.replay, Duration::from_secs(6));
+        assert_eq!(budget.stats(0, 5).restart.load, Duration::ZERO, "there is no checkpoint");
+        budget.made(1000, Duration::from_secs(1));
+        budget.installed(CheckpointReport { number: 1, ..Default::default() }, 0);
+        let restart = budget.stats(0, 2000).restart;
+        assert_eq!((restart.load, restart.replay), (Duration::from_secs(2), Duration::ZERO));
     }
 }

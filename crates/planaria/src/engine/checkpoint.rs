@@ -18,7 +18,7 @@ use super::sequence::{SequenceState, Standing};
 use super::snapshot::Snapshot;
 use crate::options::{LoadedCheckpoint, Options};
 use crate::stats::{CheckpointReport, CheckpointStats};
-use planaria_base::sync::{MutexGuard, thread};
+use planaria_base::sync::{Instant, MutexGuard, thread};
 use planaria_base::{Epoch, Error, Result, SequenceId, SqlState, TableId, WorkerId};
 use planaria_catalog::Catalog;
 use planaria_checkpoint::{
@@ -29,6 +29,7 @@ use planaria_log::{Device, LogReader};
 use planaria_protocol::Protocol;
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{Header, Table, TableSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -103,11 +104,11 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Where sequences stand. Numbers that have been drawn since the epoch ended are in the log, too, or lost.
 fn sequence_marks<H: Header>(schema: &Snapshot<H>) -> Vec<SequenceMark> {
-    let mark = |(i, state): (usize, &Option<Arc<SequenceState>>)| {
-        let Standing { generation, next, exhausted } = state.as_ref()?.position();
-        Some(SequenceMark { id: SequenceId(i as u32), next, exhausted, generation })
+    let mark = |(i, state): (usize, &Arc<SequenceState>)| {
+        let Standing { generation, next, exhausted } = state.position();
+        SequenceMark { id: SequenceId(i as u32), next, exhausted, generation }
     };
-    schema.sequences.iter().enumerate().filter_map(mark).collect()
+    schema.sequences.entries().map(mark).collect()
 }
 
 /// A database as of the end of an epoch.
@@ -364,7 +365,8 @@ impl<P: Protocol> Engine<P> {
     /// Checkpoints, and what a restart would take.
     pub(super) fn checkpoint_stats(&self) -> CheckpointStats {
         let log_bytes = self.log.get().map_or(0, |log| log.stats().bytes);
-        self.budget.lock().stats(log_bytes)
+        let tables = self.snapshot.load().tables.iter().count();
+        self.budget.lock().stats(log_bytes, tables)
     }
 
     /// Becomes what the newest checkpoint that is whole says, if there is one.
@@ -397,28 +399,32 @@ impl<P: Protocol> Engine<P> {
         threads: usize,
         teller: &mut Teller,
     ) -> Result<LoadedCheckpoint> {
+        let began = Instant::now();
         let catalog = Arc::new(decode_catalog(manifest)?);
         let mut tables: TableSet<P::Header> = TableSet::default();
         for table in catalog.tables.iter().flatten() {
             tables.insert(Arc::new(Snapshot::new_table(&catalog, table.id)?));
         }
+        let made = (tables.iter().count(), began.elapsed());
         let loaded =
             planaria_checkpoint::load(device, manifest, &tables, LoadOptions { threads }, &mut |p| {
                 teller.loaded(&p);
             })?;
-        let marks = &manifest.sequences;
+        let marks: BTreeMap<SequenceId, &SequenceMark> =
+            manifest.sequences.iter().map(|m| (m.id, m)).collect();
         let state = |definition: &planaria_catalog::Sequence| {
             let state = SequenceState::new(definition.clone());
-            if let Some(mark) = marks.iter().find(|mark| mark.id == definition.id) {
-                let SequenceMark { next, exhausted, generation, .. } = *mark;
+            if let Some(mark) = marks.get(&definition.id) {
+                let SequenceMark { next, exhausted, generation, .. } = **mark;
                 state.restore(Standing { generation, next, exhausted });
             }
-            Arc::new(state)
+            (definition.id.index(), Arc::new(state))
         };
-        let sequences = catalog.sequences.iter().map(|s| s.as_ref().map(state)).collect();
+        let sequences = catalog.sequences.iter().flatten().map(|s| state(s)).collect();
         self.install(Arc::new(Snapshot::new(catalog, tables, sequences)?));
         let mut budget = self.budget.lock();
         budget.noted(&manifest.notes);
+        budget.made(made.0, made.1);
         budget.loaded(CheckpointReport {
             number: manifest.number,
             epoch: manifest.epoch.0,

@@ -48,7 +48,7 @@ impl<P: Protocol> Engine<P> {
         }
         let copy_sequence =
             |state: &Arc<SequenceState>| Arc::new(state.redefined(state.definition().clone()));
-        let sequences = old.sequences.iter().map(|state| state.as_ref().map(copy_sequence)).collect();
+        let sequences = old.sequences.entries().map(|(at, state)| (at, copy_sequence(state))).collect();
         Snapshot::new(old.catalog.clone(), tables, sequences)
     }
 }

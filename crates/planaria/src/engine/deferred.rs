@@ -15,7 +15,7 @@ use super::session::SessionCore;
 use super::snapshot::Snapshot;
 use crate::session::StatementResult;
 use planaria_base::{ColumnId, Datum, Error, Result, SqlState, TableId, Type};
-use planaria_catalog::{Catalog, CheckTime, ForeignKey};
+use planaria_catalog::{CheckTime, ForeignKey};
 use planaria_exec::{Code, Interrupt, Machine};
 use planaria_protocol::{Protocol, Write, WriteKind};
 use planaria_sql::ast::Name;
@@ -72,12 +72,6 @@ impl Modes {
     pub(super) fn any_immediate(&self) -> bool {
         self.all || self.named.values().any(|immediate| *immediate)
     }
-}
-
-/// Whether a catalog has such keys.
-pub(super) fn any(catalog: &Catalog) -> bool {
-    let mut tables = catalog.tables.iter().flatten();
-    tables.any(|t| t.foreign_keys.iter().any(|k| k.check == CheckTime::Deferred))
 }
 
 impl<H: Header> Snapshot<H> {

@@ -47,7 +47,7 @@ impl<P: Protocol> SessionCore<P> {
 /// A line for each current procedure that changes something.
 fn procedures<H: Header>(analysed: &Analysed<'_, H>, locals: &[(ProcedureId, LocalGraph)]) -> Vec<String> {
     let snapshot = analysed.snapshot;
-    let current = snapshot.catalog.procedures.iter().filter(|p| p.current);
+    let current = snapshot.catalog.procedures.definitions().filter(|p| p.current);
     let row = |procedure: &planaria_catalog::Procedure| {
         let name = analysed.names.procedure(procedure.id);
         let logging = match snapshot.logging(procedure.id) {

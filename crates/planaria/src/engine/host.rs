@@ -275,7 +275,7 @@ impl<H: Header> SessionHost<'_, H> {
         self.snapshot
             .sequences
             .get(id.index())
-            .and_then(Option::as_deref)
+            .map(|state| &**state)
             .ok_or_else(|| Error::internal(format!("there is no sequence {id}")))
     }
 }
@@ -349,7 +349,7 @@ impl<H: Header> Host for SessionHost<'_, H> {
                     .snapshot
                     .sequences
                     .get(sequence.index())
-                    .and_then(Option::as_deref)
+                    .map(|state| &**state)
                     .ok_or_else(|| Error::internal(format!("there is no sequence {sequence}")))?;
                 let place = self.sequences.next(sequence, state)?;
                 if !state.definition().hidden {

@@ -222,6 +222,12 @@ impl Meter {
     fn tell<H: Header>(&self, share: &mut Share, tables: &Snapshot<H>) -> u64 {
         (share.told, share.since) = (share.total(), 0);
         self.sessions[usize::from(share.worker.0)].store(share.told, Ordering::Relaxed);
+        let used = self.sum(tables);
+        if used <= self.budget {
+            return used;
+        }
+        // What was deleted counts until it is free.
+        planaria_storage::reclaim::collect();
         self.sum(tables)
     }
 

@@ -25,6 +25,7 @@ mod cache;
 mod cancel;
 mod checkpoint;
 mod checkpointer;
+mod collector;
 mod copy;
 mod counters;
 mod cursor;
@@ -72,6 +73,8 @@ use crate::{Durability, LogKind, Scheme};
 use arc_swap::ArcSwap;
 use checkpoint::FULL_SPEED;
 use checkpointer::Checkpointer;
+use collector::Collector;
+use planaria_base::chunks::Chunks;
 use planaria_base::clock::CommitClock;
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::{Instant, Mutex, OnceLock};
@@ -298,7 +301,8 @@ pub(crate) fn replay_engine(
                 engine.restore_one(device, manifest, options.recovery_threads, &mut teller)?;
             }
             engine.replay(reader, until, &options)?;
-            Ok(Arc::new(Handle(engine, None)))
+            let collector = Collector::start(&engine)?;
+            Ok(Arc::new(Handle(engine, None, collector)))
         }
     }
     options.protocol.dispatch(Replay(device, checkpoint, reader, until, options))
@@ -307,7 +311,7 @@ pub(crate) fn replay_engine(
 impl<P: Protocol> Engine<P> {
     fn new(clock: Arc<CommitClock>, options: &Options) -> Result<Arc<Engine<P>>> {
         let catalog = Arc::new(Catalog::default());
-        let snapshot = Snapshot::new(catalog, TableSet::default(), Vec::new())?;
+        let snapshot = Snapshot::new(catalog, TableSet::default(), Chunks::default())?;
         Ok(Arc::new(Engine {
             protocol: P::new(),
             clock,
@@ -477,7 +481,8 @@ impl<P: Protocol> Vitals for Engine<P> {
 
     fn restart(&self) -> RestartFacts {
         let log_bytes = self.log.get().map_or(0, |log| log.stats().bytes);
-        self.budget.lock().facts(log_bytes, self.restart_target)
+        let tables = self.snapshot.load().tables.iter().count();
+        self.budget.lock().facts(log_bytes, tables, self.restart_target)
     }
 
     fn at_gate(&self) -> Vec<(i32, bool)> {
@@ -491,17 +496,18 @@ impl<P: Protocol> Vitals for Engine<P> {
     }
 }
 
-/// The engine as [`EngineApi`]: sessions need to share it. Dropping it ends the thread that writes
-/// checkpoints.
+/// The engine as [`EngineApi`]: sessions need to share it. Dropping it ends its threads.
 struct Handle<P: Protocol>(
     Arc<Engine<P>>,
     #[allow(dead_code, reason = "dropping it is its use")] Option<Checkpointer>,
+    #[allow(dead_code, reason = "dropping it is its use")] Option<Collector>,
 );
 
 impl<P: Protocol> Handle<P> {
     fn open(engine: Arc<Engine<P>>, options: &Options) -> Result<Arc<dyn EngineApi>> {
         let checkpointer = Checkpointer::start(&engine, options.checkpoints)?;
-        Ok(Arc::new(Handle(engine, checkpointer)))
+        let collector = Collector::start(&engine)?;
+        Ok(Arc::new(Handle(engine, checkpointer, collector)))
     }
 }
 

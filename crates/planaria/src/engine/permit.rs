@@ -10,8 +10,8 @@
 //! So rights are data that belongs to a catalog version: a GRANT makes a new one, and what was compiled and
 //! checked under the old one is not looked at again.
 
-use super::snapshot::{Env, Routine, Snapshot, no_procedure};
-use planaria_base::sync::{Mutex, OnceLock};
+use super::snapshot::{Cells, Env, Routine, Snapshot, no_procedure};
+use planaria_base::sync::Mutex;
 use planaria_base::{ProcedureId, Result, RoleId};
 use planaria_catalog::{Object, Privileges, Requirement};
 use planaria_exec::Code;
@@ -25,20 +25,18 @@ pub(super) struct Permits {
     /// Requirements that guarded programs ask for, by number.
     numbers: Mutex<Vec<Requirement>>,
     routines: Mutex<HashMap<(RoleId, ProcedureId), bool>>,
-    guarded: Box<[OnceLock<Result<Routine>>]>,
+    guarded: Cells<Result<Routine>>,
     /// Whether some routine runs with the rights of a role that is no superuser.
     has_definers: bool,
 }
 
 impl Permits {
     pub(super) fn new(catalog: &planaria_catalog::Catalog) -> Permits {
-        let definer = |p: &&planaria_catalog::Procedure| p.current && p.security_definer;
-        let mut definers = catalog.procedures.iter().filter(definer);
         Permits {
             numbers: Mutex::new(Vec::new()),
             routines: Mutex::new(HashMap::new()),
-            guarded: catalog.procedures.iter().map(|_| OnceLock::new()).collect(),
-            has_definers: definers.any(|p| !catalog.is_superuser(p.rights.owner)),
+            guarded: Cells::new(catalog.procedures.len()),
+            has_definers: catalog.definers().any(|p| !catalog.is_superuser(p.rights.owner)),
         }
     }
 }

@@ -251,7 +251,7 @@ pub(super) fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effec
             insert(snapshot.logged_table(table)?, row)?;
         }
         if let Effect::Sequence { sequence, place } = effect
-            && let Some(Some(state)) = snapshot.sequences.get(sequence.index())
+            && let Some(state) = snapshot.sequences.get(sequence.index())
         {
             state.observe(*place);
         }

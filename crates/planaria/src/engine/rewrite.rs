@@ -6,8 +6,10 @@
 use super::sequence::SequenceState;
 use super::session::SessionCore;
 use super::snapshot::Snapshot;
+use planaria_base::chunks::Chunks;
 use planaria_base::types::TypeClass;
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
+use planaria_catalog::oids::Touched;
 use planaria_catalog::{Catalog, ColumnDefault};
 use planaria_exec::Code;
 use planaria_exec::Interrupt;
@@ -183,15 +185,20 @@ pub(super) struct Draft<'o, P: Protocol> {
     bounded: bool,
     pub(super) catalog: Arc<Catalog>,
     pub(super) tables: TableSet<P::Header>,
-    pub(super) sequences: Vec<Option<Arc<SequenceState>>>,
+    pub(super) sequences: Chunks<Arc<SequenceState>>,
 }
 
 impl<'o, P: Protocol> Draft<'o, P> {
     /// The schema of `old` with another catalog, before anything has been done to stored rows.
-    pub(super) fn new(before: &'o Snapshot<P::Header>, catalog: Catalog, bounded: bool) -> Draft<'o, P> {
+    pub(super) fn new(
+        before: &'o Snapshot<P::Header>,
+        catalog: Catalog,
+        touched: &Touched,
+        bounded: bool,
+    ) -> Draft<'o, P> {
         let catalog = Arc::new(catalog);
         Draft {
-            sequences: sequences(before, &catalog),
+            sequences: sequences(before, &catalog, touched),
             tables: before.tables.clone(),
             catalog,
             before,
@@ -201,9 +208,10 @@ impl<'o, P: Protocol> Draft<'o, P> {
 
     /// The state of a sequence, the draft's own: where it is moved, the schema of before stays where it is.
     fn own_sequence(&mut self, id: SequenceId) -> Option<&SequenceState> {
-        let state = self.sequences.get_mut(id.index())?.as_mut()?;
-        *state = Arc::new(state.redefined(state.definition().clone()));
-        Some(state)
+        let state = self.sequences.get(id.index())?;
+        let own = Arc::new(state.redefined(state.definition().clone()));
+        self.sequences.set(id.index(), Some(own));
+        self.sequences.get(id.index()).map(|state| &**state)
     }
 }
 
@@ -211,13 +219,19 @@ impl<'o, P: Protocol> Draft<'o, P> {
 fn sequences<H: planaria_storage::Header>(
     old: &Snapshot<H>,
     catalog: &Catalog,
-) -> Vec<Option<Arc<SequenceState>>> {
-    let state = |definition: &planaria_catalog::Sequence| match old.sequences.get(definition.id.index()) {
-        Some(Some(state)) if state.definition() == definition => state.clone(),
-        Some(Some(state)) => Arc::new(state.redefined(definition.clone())),
-        _ => Arc::new(SequenceState::new(definition.clone())),
-    };
-    catalog.sequences.iter().map(|s| s.as_ref().map(state)).collect()
+    touched: &Touched,
+) -> Chunks<Arc<SequenceState>> {
+    let mut states = old.sequences.clone();
+    for id in &touched.sequences {
+        let definition = catalog.sequences[id.index()].as_deref();
+        let state = definition.map(|definition| match old.sequences.get(id.index()) {
+            Some(state) if state.definition() == definition => state.clone(),
+            Some(state) => Arc::new(state.redefined(definition.clone())),
+            None => Arc::new(SequenceState::new(definition.clone())),
+        });
+        states.set(id.index(), state);
+    }
+    states
 }
 
 /// The `n`-th value of a new sequence.

@@ -22,6 +22,7 @@ use super::statement::done;
 use super::user::without_passwords;
 use crate::change::{self, SchemaChange};
 use crate::session::{Notice, StatementResult};
+use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Datum, Error, Result, SqlState};
 use planaria_exec::Interrupt;
 use planaria_ir::Level;
@@ -119,6 +120,7 @@ impl<P: Protocol> SessionCore<P> {
 
     fn apply_change_alone(&mut self, change: Change<'_>) -> Result<(DdlOutcome, u64, CommitTs)> {
         self.close_gate_alone()?;
+        let began = Instant::now();
         let engine = self.engine.clone();
         let alone = Exclusive::closed(&engine.gate);
         let old = engine.snapshot.load_full();
@@ -136,6 +138,7 @@ impl<P: Protocol> SessionCore<P> {
         engine.install(new);
         self.snapshot = Arc::new(engine.snapshot.load_full());
         self.keep_before_images();
+        engine.budget.lock().changed(began.elapsed());
         drop(alone);
         Ok((outcome, count, ts))
     }
@@ -168,7 +171,7 @@ impl<P: Protocol> SessionCore<P> {
             Change::Logged(_) => None,
         };
         self.sequences.forget_runs();
-        let mut draft = Draft::new(old, catalog, record.is_some());
+        let mut draft = Draft::new(old, catalog, &outcome.touched, record.is_some());
         let mut later = Vec::new();
         for work in std::mem::take(&mut outcome.work) {
             match work {

@@ -41,6 +41,7 @@ use super::sequence::SequenceEffect;
 use super::session::{SessionCore, not_serialized, schema_changed};
 use super::snapshot::Snapshot;
 use crate::LogKind;
+use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
 use planaria_exec::Interrupt;
 use planaria_log::{Effect, EffectWriter, encode_effects};
@@ -176,13 +177,14 @@ impl<P: Protocol> SessionCore<P> {
         self.used = true;
         self.end_part()?;
         self.share.begin_statement();
-        let old = self.snapshot.clone();
+        let (old, began) = (self.snapshot.clone(), Instant::now());
         let Prepared { outcome, new, later, record } = self.prepare_change(&old, Change::New(text))?;
         self.engine.protocol.begin(&mut self.txn);
         let count = self.carry_out(&new, later, true);
         self.machine.reset();
         match count {
             Ok(count) => {
+                self.engine.budget.lock().changed(began.elapsed());
                 self.snapshot = Arc::new(new);
                 if let Some(block) = &mut self.changing {
                     block.schema = record;
@@ -378,7 +380,7 @@ impl<P: Protocol> SessionCore<P> {
         if installed && self.engine.log_kind == LogKind::Physical {
             self.log_moved_rows();
         }
-        self.sequences.forget_unknown(|id| base.sequences.get(id.index()).is_some_and(Option::is_some));
+        self.sequences.forget_unknown(|id| base.sequences.get(id.index()).is_some());
         self.end_schema_block();
     }
 

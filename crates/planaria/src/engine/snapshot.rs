@@ -3,7 +3,7 @@
 //! Immutable but for procedures being compiled when first called. Sessions hold an `Arc` of one and
 //! look for a newer one between transactions; so nothing is counted or locked on the way of a call.
 
-use super::deferred::{self, DeferredKey};
+use super::deferred::DeferredKey;
 use super::permit::Permits;
 use super::plan::Planned;
 use super::sequence::SequenceState;
@@ -12,6 +12,7 @@ use crate::stats::Memory;
 use crate::system::{Amount, Stock};
 use planaria_analysis::logging::{self, Logging};
 use planaria_analysis::regrow::Facts;
+use planaria_base::chunks::Chunks;
 use planaria_base::sync::OnceLock;
 use planaria_base::{ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, SequencePlace, TableId};
 use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Procedure};
@@ -35,11 +36,11 @@ pub(crate) struct Snapshot<H: Header> {
     version: u64,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) tables: TableSet<H>,
-    pub(crate) sequences: Vec<Option<Arc<SequenceState>>>,
-    metas: Vec<Option<Arc<TableMeta>>>,
-    programs: Box<[OnceLock<Result<Lowered>>]>,
-    routines: Box<[OnceLock<Result<Routine>>]>,
-    pub(super) plans: Box<[OnceLock<Result<Planned, String>>]>,
+    pub(crate) sequences: Chunks<Arc<SequenceState>>,
+    metas: Cells<Result<Arc<TableMeta>>>,
+    programs: Cells<Result<Lowered>>,
+    routines: Cells<Result<Routine>>,
+    pub(super) plans: Cells<Result<Planned, String>>,
     pub(super) facts: OnceLock<Facts>,
     pub(super) permits: Permits,
     /// Some foreign keys are checked at commit alone.
@@ -57,24 +58,44 @@ pub(crate) struct Routine {
     pub(super) claims: bool,
 }
 
-/// A cell for each procedure.
-fn cells<T>(catalog: &Catalog) -> Box<[OnceLock<T>]> {
-    catalog.procedures.iter().map(|_| OnceLock::new()).collect()
+/// What is made when it is first asked for, for each definition. Places are made in chunks, when they are first
+/// looked at: after most changes of the schema most of them never are.
+pub(super) struct Cells<T> {
+    chunks: Box<[OnceLock<Box<[OnceLock<T>]>>]>,
+    len: usize,
+}
+
+impl<T> Cells<T> {
+    const CHUNK: usize = 64;
+
+    pub(super) fn new(len: usize) -> Cells<T> {
+        Cells { chunks: (0..len.div_ceil(Self::CHUNK)).map(|_| OnceLock::new()).collect(), len }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, at: usize) -> Option<&OnceLock<T>> {
+        if at >= self.len {
+            return None;
+        }
+        let chunk =
+            self.chunks[at / Self::CHUNK].get_or_init(|| (0..Self::CHUNK).map(|_| OnceLock::new()).collect());
+        Some(&chunk[at % Self::CHUNK])
+    }
 }
 
 impl<H: Header> Snapshot<H> {
     pub(crate) fn new(
         catalog: Arc<Catalog>,
         tables: TableSet<H>,
-        sequences: Vec<Option<Arc<SequenceState>>>,
+        sequences: Chunks<Arc<SequenceState>>,
     ) -> Result<Snapshot<H>> {
-        let metas =
-            catalog.tables.iter().map(|t| t.as_ref().map(table_meta).transpose()).collect::<Result<_>>()?;
-        let (programs, routines, plans) = (cells(&catalog), cells(&catalog), cells(&catalog));
+        let metas = Cells::new(catalog.tables.len());
+        let routines = catalog.procedures.len();
+        let (programs, routines, plans) = (Cells::new(routines), Cells::new(routines), Cells::new(routines));
         let facts = OnceLock::new();
         let permits = Permits::new(&catalog);
         let version = MADE.fetch_add(1, Ordering::Relaxed) + 1;
-        let (has_deferred, deferred) = (deferred::any(&catalog), OnceLock::new());
+        let (has_deferred, deferred) = (catalog.has_deferred_keys(), OnceLock::new());
         Ok(Snapshot {
             version,
             catalog,
@@ -112,7 +133,7 @@ impl<H: Header> Snapshot<H> {
     /// Whether a sequence has the same state here and there.
     pub(crate) fn shares_sequence(&self, other: &Snapshot<H>, id: SequenceId) -> bool {
         match (self.sequences.get(id.index()), other.sequences.get(id.index())) {
-            (Some(Some(here)), Some(Some(there))) => Arc::ptr_eq(here, there),
+            (Some(here), Some(there)) => Arc::ptr_eq(here, there),
             _ => false,
         }
     }
@@ -244,7 +265,7 @@ impl<H: Header> Snapshot<H> {
         let columns = &self.catalog.table_by_id(table).columns;
         if let Some(catalog::Column { hidden: true, default: ColumnDefault::Sequence(sequence), .. }) =
             columns.last()
-            && let Some(Some(state)) = self.sequences.get(sequence.index())
+            && let Some(state) = self.sequences.get(sequence.index())
         {
             let row_id = self.tables.get(table).layout().int(row, ColumnId::from(columns.len() - 1));
             state.observe(SequencePlace::given(0, row_id));
@@ -299,7 +320,7 @@ impl<H: Header> Stock for Snapshot<H> {
         })
     }
     fn last_value(&self, sequence: SequenceId) -> Option<i64> {
-        self.sequences.get(sequence.index())?.as_ref()?.last_value()
+        self.sequences.get(sequence.index())?.last_value()
     }
     fn memory(&self) -> Memory {
         let mut all = Memory::default();
@@ -307,6 +328,7 @@ impl<H: Header> Stock for Snapshot<H> {
             let (m, old) = (table.memory(), table.old_versions());
             all.rows += m.rows;
             all.row_bytes += m.row_bytes;
+            all.row_bytes_reserved += m.row_bytes_reserved;
             all.index_entries += m.index_entries;
             all.index_bytes += m.index_bytes;
             all.old_versions += old.versions;
@@ -347,11 +369,11 @@ impl<H: Header> CompileEnv for Env<'_, H> {
         Some(self.snapshot.source(procedure))
     }
     fn table(&self, id: TableId) -> Result<Arc<TableMeta>> {
-        self.snapshot
-            .metas
-            .get(id.index())
-            .and_then(Clone::clone)
-            .ok_or_else(|| Error::internal(format!("there is no table {id}")))
+        let none = || Error::internal(format!("there is no table {id}"));
+        let definition = self.snapshot.catalog.tables.get(id.index()).and_then(Option::as_deref);
+        let definition = definition.ok_or_else(none)?;
+        let cell = self.snapshot.metas.get(id.index()).ok_or_else(none)?;
+        cell.get_or_init(|| table_meta(definition)).clone()
     }
 }
 
@@ -381,7 +403,7 @@ impl<H: Header> Routines for Snapshot<H> {
         self.observe_row_id(table, row);
     }
     fn observe_sequence(&self, sequence: SequenceId, place: SequencePlace) {
-        if let Some(Some(state)) = self.sequences.get(sequence.index()) {
+        if let Some(state) = self.sequences.get(sequence.index()) {
             state.observe(place);
         }
     }

@@ -37,7 +37,7 @@ pub(super) fn view_columns(catalog: &Catalog, view: &View) -> Vec<(String, Type)
 
 /// Sequences that are seen.
 pub(super) fn visible_sequences(catalog: &Catalog) -> impl Iterator<Item = &Sequence> {
-    catalog.sequences.iter().flatten().filter(|s| !s.hidden)
+    catalog.sequences.definitions().filter(|s| !s.hidden)
 }
 
 /// The type of a sequence's values, by its limits: they are not kept.

@@ -17,6 +17,7 @@ mod limits;
 mod log_kinds;
 mod log_view;
 mod logged;
+mod memory_back;
 mod postgres;
 mod procedure_versions;
 mod progress;

@@ -14,6 +14,7 @@ use crate::ast::{AlterTable, ColumnDef, ConstraintKind, Expr, ExprKind, Name, Ty
 use crate::lower::CastContext;
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{ColumnDefault, Object, Table};
+use std::collections::BTreeSet;
 
 /// What an ALTER TABLE means for stored rows, so far.
 struct Rewrite {
@@ -260,18 +261,19 @@ impl Change {
                 *c = to;
             }
         };
-        for table in self.catalog.tables.iter_mut().flatten() {
-            if table.id == id {
-                table.indexes.iter_mut().for_each(|i| i.columns.iter_mut().for_each(moved));
-                table.foreign_keys.iter_mut().for_each(|k| k.columns.iter_mut().for_each(moved));
-            }
-            for key in table.foreign_keys.iter_mut().filter(|k| k.parent == id) {
+        let table = self.table_mut(id);
+        table.indexes.iter_mut().for_each(|i| i.columns.iter_mut().for_each(moved));
+        table.foreign_keys.iter_mut().for_each(|k| k.columns.iter_mut().for_each(moved));
+        let referring: BTreeSet<TableId> = self.catalog.references_to(id).map(|(t, _)| t.id).collect();
+        for referring in referring {
+            for key in self.table_mut(referring).foreign_keys.iter_mut().filter(|k| k.parent == id) {
                 key.parent_columns.iter_mut().for_each(moved);
             }
         }
-        for sequence in self.catalog.sequences.iter_mut().flatten() {
-            if let Some((table, column)) = &mut sequence.owner
-                && *table == id
+        let owned: Vec<SequenceId> = self.catalog.sequences_of(id).map(|s| s.id).collect();
+        for sequence in owned {
+            if let Some(sequence) = &mut self.catalog.sequences[sequence.index()]
+                && let Some((_, column)) = &mut sequence.owner
             {
                 moved(column);
             }
@@ -454,7 +456,7 @@ impl Change {
         rewrite: &mut Rewrite,
     ) -> Result<()> {
         let table = self.catalog.table_by_id(id);
-        if !names::has_constraint(table, name) {
+        if !table.has_constraint(name) {
             let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", table.name);
             let missing = Error::new(SqlState::UNDEFINED_OBJECT, message);
             if !if_exists {

@@ -22,7 +22,7 @@ impl Change {
             CommentTarget::Constraint(constraint, name) => {
                 let table = names::table(&self.catalog, name).map_err(unplaced)?;
                 self.catalog.require_owner(self.actor.user, &Object::Table(table.id))?;
-                if !names::has_constraint(table, constraint) {
+                if !table.has_constraint(constraint) {
                     let table = &table.name;
                     let message = format!("constraint \"{constraint}\" for table \"{table}\" does not exist");
                     return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));

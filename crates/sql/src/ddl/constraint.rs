@@ -108,7 +108,7 @@ impl Change {
     fn key_name(&self, table: &Table, key: &Key) -> Result<String> {
         match &key.name {
             Some(name) if self.catalog.relation_exists(name) => Err(names::relation_exists(name)),
-            Some(name) if names::has_constraint(table, name) => {
+            Some(name) if table.has_constraint(name) => {
                 Err(names::constraint_exists(name, &table.name).at(key.position))
             }
             Some(name) => Ok(name.clone()),
@@ -176,7 +176,7 @@ impl Change {
             return Err(Error::new(SqlState::INVALID_FOREIGN_KEY, message).at(def.position));
         }
         let name = match &def.name {
-            Some(name) if names::has_constraint(table, name) => {
+            Some(name) if table.has_constraint(name) => {
                 return Err(names::constraint_exists(name, &table.name).at(def.position));
             }
             Some(name) => name.clone(),

@@ -218,8 +218,10 @@ impl Change {
     /// Takes an index out of its table's list; foreign keys that lean on later ones follow.
     pub(super) fn remove_index(&mut self, table: TableId, index: IndexId) {
         self.table_mut(table).indexes.remove(index.index());
-        for t in self.catalog.tables.iter_mut().flatten() {
-            for key in t.foreign_keys.iter_mut().filter(|k| k.parent == table) {
+        let leaning = self.catalog.references_to(table).filter(|(_, key)| key.parent_index > index);
+        let leaning: std::collections::BTreeSet<TableId> = leaning.map(|(t, _)| t.id).collect();
+        for t in leaning {
+            for key in self.table_mut(t).foreign_keys.iter_mut().filter(|k| k.parent == table) {
                 if key.parent_index > index {
                     key.parent_index.0 -= 1;
                 }

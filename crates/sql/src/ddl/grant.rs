@@ -75,7 +75,7 @@ impl Change {
                 let wanted = |p: &&planaria_catalog::Procedure| {
                     p.current && procedure.is_none_or(|wanted| wanted == p.is_procedure())
                 };
-                Ok(catalog.procedures.iter().filter(wanted).map(|p| Object::Routine(p.id)).collect())
+                Ok(catalog.procedures.definitions().filter(wanted).map(|p| Object::Routine(p.id)).collect())
             }
         }
     }

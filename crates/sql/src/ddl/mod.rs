@@ -55,6 +55,7 @@ pub use routine::signature;
 
 use crate::ast::{Statement, StatementKind};
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId};
+use planaria_catalog::oids::Touched;
 use planaria_catalog::{Catalog, Requirement, SUPERUSER, Table};
 use planaria_ir::{Level, Program};
 
@@ -70,6 +71,8 @@ pub struct DdlOutcome {
     pub work: Vec<Work>,
     /// A routine that was made: the engine says how its calls will be logged.
     pub routine: Option<ProcedureId>,
+    /// Definitions that are other ones now.
+    pub touched: Touched,
 }
 
 /// A message for the client.
@@ -210,7 +213,7 @@ pub fn apply_as(catalog: &mut Catalog, statement: &Statement, actor: Actor) -> R
     let mut change = Change { catalog: catalog.clone(), actor, out: DdlOutcome::default() };
     change.out.tag = change.statement(statement)?;
     change.catalog.version += 1;
-    change.catalog.assign_oids();
+    change.out.touched = change.catalog.settle();
     *catalog = change.catalog;
     Ok(change.out)
 }

@@ -89,7 +89,7 @@ pub(super) fn relation(catalog: &Catalog, table: &str, columns: &[&str], label: 
 
 /// A free name for a CHECK or FOREIGN KEY of a table.
 pub(super) fn constraint(catalog: &Catalog, table: &Table, columns: &[&str], label: &str) -> String {
-    choose(&table.name, &joined(columns), label, |n| has_constraint(table, n) || any_constraint(catalog, n))
+    choose(&table.name, &joined(columns), label, |n| table.has_constraint(n) || any_constraint(catalog, n))
 }
 
 /// Column names joined as PostgreSQL does for made-up names.
@@ -101,15 +101,8 @@ fn joined(columns: &[&str]) -> String {
     all
 }
 
-/// Whether the table has a constraint of that name.
-pub(super) fn has_constraint(table: &Table, name: &str) -> bool {
-    table.checks.iter().any(|c| c.name == name)
-        || table.foreign_keys.iter().any(|k| k.name == name)
-        || table.indexes.iter().any(|i| i.constraint && i.name == name)
-}
-
 fn any_constraint(catalog: &Catalog, name: &str) -> bool {
-    catalog.tables.iter().flatten().any(|t| has_constraint(t, name))
+    catalog.tables_with_constraint(name).next().is_some()
 }
 
 /// 42P07

@@ -3,7 +3,7 @@
 use super::depend::Object as Dropped;
 use super::{Change, names, routine};
 use crate::ast::{Name, ObjectKind as Kind, OwnedObject, RoleSpec};
-use planaria_base::{Error, Result, RoleId, SqlState};
+use planaria_base::{Error, Result, RoleId, SequenceId, SqlState};
 use planaria_catalog::{Catalog, DATABASE, Dependents, Grant, Object, PUBLIC, SUPERUSER};
 
 fn denied(message: String) -> Error {
@@ -129,9 +129,11 @@ impl Change {
             rights.change_owner(owner);
         }
         if let Object::Table(id) = object {
-            let owned = self.catalog.sequences.iter_mut().flatten();
-            for sequence in owned.filter(|s| s.owner.is_some_and(|(t, _)| t == *id)) {
-                sequence.rights.change_owner(owner);
+            let owned: Vec<SequenceId> = self.catalog.sequences_of(*id).map(|s| s.id).collect();
+            for sequence in owned.into_iter().map(Object::Sequence) {
+                if let Some(rights) = self.catalog.rights_mut(&sequence) {
+                    rights.change_owner(owner);
+                }
             }
         }
     }
@@ -186,7 +188,7 @@ impl Change {
                     // One behind a column goes with its table.
                     Object::Sequence(id) => {
                         let of_table = |s: &planaria_catalog::Sequence| s.owner.is_some();
-                        let behind = self.catalog.sequences[id.index()].as_ref().is_some_and(of_table);
+                        let behind = self.catalog.sequences[id.index()].as_deref().is_some_and(of_table);
                         (!behind).then_some(Dropped::Sequence(id))
                     }
                     Object::Schema | Object::Database => None,

@@ -103,11 +103,11 @@ impl Change {
 
     pub(super) fn rename_constraint(&mut self, id: TableId, from: &str, to: &str) -> Result<()> {
         let table = self.catalog.table_by_id(id);
-        if !names::has_constraint(table, from) {
+        if !table.has_constraint(from) {
             let message = format!("constraint \"{from}\" for table \"{}\" does not exist", table.name);
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
         }
-        if names::has_constraint(table, to) {
+        if table.has_constraint(to) {
             return Err(names::constraint_exists(to, &table.name));
         }
         let is_index = table.indexes.iter().any(|i| i.constraint && i.name == from);

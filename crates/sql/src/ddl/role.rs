@@ -88,7 +88,7 @@ impl Change {
             set_option(&mut role, option)?;
         }
         self.catalog.had_passwords |= role.verifier.is_some();
-        self.catalog.roles.push(Some(role));
+        self.catalog.roles.push(Some(role.into()));
         for option in options {
             match option {
                 RoleOption::InRole(groups) => {
@@ -226,9 +226,10 @@ impl Change {
         for id in ids {
             self.refuse_dependents(id)?;
             self.catalog.roles[id.index()] = None;
-            for role in self.catalog.roles.iter_mut().flatten() {
-                role.member_of.retain(|m| m.role != id);
-            }
+            let is_member = |role: &Role| role.member_of.iter().any(|m| m.role == id);
+            self.catalog.roles.change_where(is_member, |role| {
+                role.iter_mut().for_each(|role| role.member_of.retain(|m| m.role != id));
+            });
         }
         Ok("DROP ROLE")
     }

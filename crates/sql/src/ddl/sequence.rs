@@ -109,7 +109,7 @@ impl Change {
         let mut sequence =
             Sequence { id, name, start, increment, min, max, cycle, owner, hidden, rights, comment };
         configure(&mut sequence, options, ty, true)?;
-        self.catalog.sequences.push(Some(sequence));
+        self.catalog.sequences.push(Some(sequence.into()));
         self.out.work.push(Work::CreateSequence(id));
         Ok(id)
     }
@@ -165,7 +165,7 @@ impl Change {
             self.out.work.push(Work::RestartSequence(sequence.id, value));
         }
         let id = sequence.id;
-        self.catalog.sequences[id.index()] = Some(sequence);
+        self.catalog.sequences[id.index()] = Some(sequence.into());
         Ok("ALTER SEQUENCE")
     }
 

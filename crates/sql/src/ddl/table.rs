@@ -115,7 +115,7 @@ impl Change {
     /// An empty table in the catalog; [`Change::finish_table`] gives it its indexes.
     pub(super) fn new_table(&mut self, name: &str) -> TableId {
         let id = TableId::from(self.catalog.tables.len());
-        self.catalog.tables.push(Some(Table {
+        let table = Table {
             id,
             name: name.to_owned(),
             columns: Vec::new(),
@@ -126,7 +126,8 @@ impl Change {
             generation: 0,
             rights: Rights::of(self.actor.user),
             comment: None,
-        }));
+        };
+        self.catalog.tables.push(Some(table.into()));
         id
     }
 
@@ -306,7 +307,7 @@ impl Change {
         let table = self.catalog.table_by_id(id);
         lowering::check_condition(&self.catalog, table, expr)?;
         let name = match name {
-            Some(name) if names::has_constraint(table, name) => {
+            Some(name) if table.has_constraint(name) => {
                 return Err(names::constraint_exists(name, &table.name));
             }
             Some(name) => name.to_owned(),

@@ -10,7 +10,7 @@ pub struct CatalogEnv<'c>(pub &'c Catalog);
 
 impl<'c> CatalogEnv<'c> {
     fn table(&self, id: TableId) -> Option<&'c Table> {
-        self.0.tables.get(id.index())?.as_ref()
+        self.0.tables.get(id.index())?.as_deref()
     }
 }
 

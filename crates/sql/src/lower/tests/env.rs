@@ -22,7 +22,7 @@ pub(super) fn define(catalog: &mut Catalog, text: &str) {
 
 fn sequence(catalog: &mut Catalog, name: String, hidden: bool) -> SequenceId {
     let id = SequenceId::from(catalog.sequences.len());
-    catalog.sequences.push(Some(Sequence {
+    let sequence = Sequence {
         id,
         name,
         start: 1,
@@ -34,7 +34,8 @@ fn sequence(catalog: &mut Catalog, name: String, hidden: bool) -> SequenceId {
         hidden,
         rights: Rights::default(),
         comment: None,
-    }));
+    };
+    catalog.sequences.push(Some(sequence.into()));
     id
 }
 
@@ -79,7 +80,7 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
                 let columns = vec![ColumnId::from(table.columns.len() - 1)];
                 table.indexes.insert(0, Index::new(format!("{name}_rowid"), columns, true, false));
             }
-            catalog.tables.push(Some(table));
+            catalog.tables.push(Some(table.into()));
         }
         StatementKind::CreateIndex(create) => {
             let name = create.table.parts.last().expect("a name");
@@ -202,8 +203,8 @@ fn routine(catalog: &mut Catalog, create: &CreateRoutine) {
         None => Returns::Scalar(Type::Void),
     };
     let name = create.name.parts.last().expect("a name").clone();
-    catalog.procedures.iter_mut().filter(|p| p.name == name).for_each(|p| p.current = false);
-    catalog.procedures.push(Procedure {
+    catalog.procedures.change_where(|p| p.name == name, |p| p.current = false);
+    let procedure = Procedure {
         id,
         name,
         parameters,
@@ -217,5 +218,6 @@ fn routine(catalog: &mut Catalog, create: &CreateRoutine) {
         security_definer: false,
         rights: Rights::default(),
         comment: None,
-    });
+    };
+    catalog.procedures.push(procedure.into());
 }

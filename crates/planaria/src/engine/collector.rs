@@ -1,0 +1,71 @@
+//! The thread that gives memory back while nothing else happens.
+//!
+//! Deleted rows are freed when nobody can look at them any more, by whoever works with the database then. When nobody
+//! does, this thread frees them. When nothing has been committed for a while, memory without rows in it goes back to the system.
+
+use super::Engine;
+use planaria_base::Result;
+use planaria_base::sync::simulation;
+use planaria_base::sync::thread::{self, JoinHandle};
+use planaria_protocol::Protocol;
+use planaria_storage::reclaim;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// How often it looks.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// The thread; ends when this is dropped.
+pub(super) struct Collector {
+    stopping: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Collector {
+    /// Starts the thread. Simulated databases do without: what there is to collect is the process's.
+    pub(super) fn start<P: Protocol>(engine: &Arc<Engine<P>>) -> Result<Option<Collector>> {
+        if simulation::current().is_some() {
+            return Ok(None);
+        }
+        let (stopping, weak) = (Arc::new(AtomicBool::new(false)), Arc::downgrade(engine));
+        let stop = stopping.clone();
+        let thread = thread::Builder::new().name("collector".into());
+        let thread = thread.spawn(move || run(&weak, &stop))?;
+        Ok(Some(Collector { stopping, thread: Some(thread) }))
+    }
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run<P: Protocol>(engine: &Weak<Engine<P>>, stopping: &AtomicBool) {
+    let mut seen = 0;
+    // Something was committed since memory was given back.
+    let mut pending = false;
+    loop {
+        thread::park_timeout(EVERY);
+        if stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        let Some(engine) = engine.upgrade() else { return };
+        let waiting = reclaim::collect();
+        let commits = engine.counters.commits();
+        if std::mem::replace(&mut seen, commits) != commits {
+            pending = true;
+        } else if pending {
+            let tables = engine.snapshot.load_full();
+            for table in tables.tables.iter() {
+                table.give_back();
+            }
+            pending = waiting > 0;
+        }
+    }
+}
