@@ -1,8 +1,8 @@
 //! A walk over expressions and queries: what a definition refers to.
 
 use super::{
-    Delete, Expr, ExprKind, FunctionCall, Insert, InsertSource, JoinCondition, Name, OrderItem, Query,
-    QueryBody, Select, SelectItem, Statement, StatementKind, TableRef, Update, Window,
+    Delete, Expr, ExprKind, FunctionCall, Insert, InsertSource, JoinCondition, JoinKind, Name, OrderItem,
+    Query, QueryBody, Select, SelectItem, SetOp, Statement, StatementKind, TableRef, Update, Window,
 };
 
 /// What the walk meets.
@@ -13,8 +13,23 @@ pub(crate) enum Node<'a> {
     Relation(&'a Name),
     /// A call, in an expression or in FROM.
     Call(&'a FunctionCall),
+    /// What follows, up to its `Leave`, stands in such a place.
+    Enter(Place),
+    /// The end of that.
+    Leave,
+}
+
+/// Places within a query that matter to what stands there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
     /// A query inside an expression.
     Subquery,
+    /// The nullable side of an outer join.
+    OuterJoin,
+    /// A side of INTERSECT ALL.
+    Intersect,
+    /// The right side of EXCEPT, or either of EXCEPT ALL.
+    Except,
 }
 
 type Visit<'v> = dyn FnMut(Node<'_>) + 'v;
@@ -62,8 +77,13 @@ impl Walk<'_, '_> {
         call.over.iter().for_each(|w| self.window(w));
     }
     fn subquery(&mut self, q: &Query) {
-        (self.f)(Node::Subquery);
-        self.query(q);
+        self.within(Some(Place::Subquery), |w| w.query(q));
+    }
+    fn within(&mut self, place: Option<Place>, f: impl FnOnce(&mut Self)) {
+        let Some(place) = place else { return f(self) };
+        (self.f)(Node::Enter(place));
+        f(self);
+        (self.f)(Node::Leave);
     }
 
     fn expr(&mut self, e: &Expr) {
@@ -140,19 +160,26 @@ impl Walk<'_, '_> {
 
     fn query(&mut self, q: &Query) {
         let known = self.ctes.len();
+        if q.recursive {
+            self.ctes.extend(q.with.iter().map(|cte| cte.name.clone()));
+        }
         for cte in &q.with {
-            if q.recursive {
+            self.statement(&cte.statement);
+            if !q.recursive {
                 self.ctes.push(cte.name.clone());
             }
-            self.statement(&cte.statement);
-            self.ctes.push(cte.name.clone());
         }
         match &q.body {
             QueryBody::Select(s) => self.select(s),
             QueryBody::Values(rows) => rows.iter().for_each(|r| self.exprs(r)),
-            QueryBody::SetOp { left, right, more, .. } => {
-                self.query(left);
-                self.query(right);
+            QueryBody::SetOp { op, all, left, right, more } => {
+                let (of_left, of_right) = match op {
+                    SetOp::Union => (None, None),
+                    SetOp::Intersect => (all.then_some(Place::Intersect), all.then_some(Place::Intersect)),
+                    SetOp::Except => (all.then_some(Place::Except), Some(Place::Except)),
+                };
+                self.within(of_left, |w| w.query(left));
+                self.within(of_right, |w| w.query(right));
                 more.iter().for_each(|q| self.query(q));
             }
         }
@@ -184,9 +211,16 @@ impl Walk<'_, '_> {
             TableRef::Relation { name, .. } => self.relation(name),
             TableRef::Derived { query, .. } => self.query(query),
             TableRef::Function { call, .. } => self.call(call),
-            TableRef::Join { left, right, condition, .. } => {
-                self.table(left);
-                self.table(right);
+            TableRef::Join { kind, left, right, condition, .. } => {
+                let nullable = |yes: bool| yes.then_some(Place::OuterJoin);
+                let (of_left, of_right) = match kind {
+                    JoinKind::Inner | JoinKind::Cross => (false, false),
+                    JoinKind::Left => (false, true),
+                    JoinKind::Right => (true, false),
+                    JoinKind::Full => (true, true),
+                };
+                self.within(nullable(of_left), |w| w.table(left));
+                self.within(nullable(of_right), |w| w.table(right));
                 if let JoinCondition::On(e) = condition {
                     self.expr(e);
                 }

@@ -55,7 +55,7 @@ impl References {
                 self.columns.insert(last(name));
             }
             Node::Expr(Expr { kind: ExprKind::Star(_), .. }) => self.star = true,
-            Node::Expr(_) | Node::Subquery => {}
+            Node::Expr(_) | Node::Enter(_) | Node::Leave => {}
         }
     }
     pub(super) fn of_query(query: &Query) -> References {

@@ -44,7 +44,7 @@ pub(super) fn restrict(expr: &Expr, place: Place) -> Result<()> {
         });
     };
     visit::expr(expr, &mut |node| match node {
-        Node::Subquery => {
+        Node::Enter(visit::Place::Subquery) => {
             let message = format!("cannot use subquery in {}", place.clause());
             refuse(SqlState::FEATURE_NOT_SUPPORTED, message, Some(expr.position));
         }

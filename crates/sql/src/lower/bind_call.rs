@@ -25,6 +25,8 @@ pub(super) enum Clause {
     OrderBy,
     /// Inside an aggregate's arguments.
     Aggregate,
+    /// Inside its FILTER.
+    Filter,
     /// Inside a window function's arguments.
     Window,
     /// Outside of a SELECT.
@@ -42,6 +44,7 @@ impl Clause {
             Clause::Having => "HAVING",
             Clause::OrderBy => "ORDER BY",
             Clause::Aggregate => "aggregate arguments",
+            Clause::Filter => "FILTER",
             Clause::Window => "window definitions",
             Clause::Other(what) => what,
         }
@@ -60,7 +63,22 @@ pub(super) struct Collector {
     pub named_windows: Vec<(String, Window)>,
     /// Set-returning functions of the select list, to be joined laterally.
     pub sets: Vec<RelId>,
+    /// How many calls of such functions there are so far.
+    pub set_calls: usize,
 }
+
+/// An aggregate whose arguments are being bound: which levels of queries they take columns from.
+pub(super) struct Aggregated {
+    /// The level at which it is written.
+    depth: usize,
+    /// The innermost level, from there outwards, whose columns are used.
+    columns: Option<usize>,
+    /// The innermost level that an aggregate inside belongs to.
+    aggregates: Option<usize>,
+}
+
+/// What PostgreSQL advises where a set-returning function cannot stand.
+const MOVE_TO_FROM: &str = "You might be able to move the set-returning function into a LATERAL FROM item.";
 
 /// How a parameter of a routine gets its value.
 pub(super) enum Given {
@@ -217,11 +235,26 @@ impl Lowerer<'_> {
 
     /// A set-returning function in the select list is a lateral FROM item.
     fn set_in_select(&mut self, rel: RelId, position: u32) -> Result<Bound> {
-        let clause = self.clause();
-        let Some(collector) = self.collectors.last().filter(|_| clause == Clause::Select) else {
-            let message = format!("set-returning functions are not allowed in {}", clause.name());
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("call it in FROM"));
-        };
+        let refused = |message: String| Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position);
+        match self.clause() {
+            Clause::Select | Clause::OrderBy => {}
+            Clause::Aggregate => {
+                let message = "aggregate function calls cannot contain set-returning function calls";
+                return Err(refused(message.to_owned()).hint(MOVE_TO_FROM));
+            }
+            Clause::From => {
+                return Err(refused("set-returning functions must appear at top level of FROM".to_owned()));
+            }
+            clause => {
+                let message = format!("set-returning functions are not allowed in {}", clause.name());
+                let error = refused(message);
+                let ours = matches!(clause, Clause::GroupBy | Clause::Window);
+                return Err(if ours { error.hint(MOVE_TO_FROM) } else { error });
+            }
+        }
+        let collector = self.collectors.last_mut().expect("these clauses are a SELECT's");
+        collector.set_calls += 1;
+        let collector = self.collectors.last().expect("the same");
         // The same call twice gives the same rows side by side.
         let same = collector.sets.iter().copied().find(|known| self.rel(*known).kind == self.rel(rel).kind);
         let rel = same.unwrap_or(rel);
@@ -246,6 +279,26 @@ impl Lowerer<'_> {
                 Ok(Bound::apply(Func::ArrayMake, fields, Type::Record(typed), position))
             }
         }
+    }
+
+    /// How many set-returning functions the SELECT being bound calls so far.
+    pub(super) fn set_calls(&self) -> usize {
+        self.collectors.last().map_or(0, |c| c.set_calls)
+    }
+
+    /// Binds something that may not be computed for a row, so that no set-returning function may stand in it.
+    pub(super) fn without_sets<R>(
+        &mut self,
+        what: &str,
+        f: impl FnOnce(&mut Self) -> Result<R>,
+    ) -> Result<R> {
+        let before = self.set_calls();
+        let bound = f(self)?;
+        if self.set_calls() == before {
+            return Ok(bound);
+        }
+        let message = format!("set-returning functions are not allowed in {what}");
+        Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint(MOVE_TO_FROM))
     }
 
     /// A relation for a call of a set-returning function; `None` where the function is no such.
@@ -527,26 +580,59 @@ impl Lowerer<'_> {
         call: &FunctionCall,
         position: u32,
     ) -> Result<Bound> {
-        match self.clause() {
-            Clause::Select | Clause::Having | Clause::OrderBy | Clause::Window => {}
-            Clause::Aggregate => {
-                let message = "aggregate function calls cannot be nested";
-                return Err(Error::new(SqlState::GROUPING_ERROR, message));
+        let depth = names.depth();
+        self.aggregated.push(Aggregated { depth, columns: None, aggregates: None });
+        let aggregate = self.in_clause(Clause::Aggregate, |l| l.bind_aggregate(names, name, call, position));
+        let levels = self.aggregated.pop().expect("pushed above");
+        let aggregate = aggregate?;
+        // It belongs to the innermost level that its arguments speak of: to a query around, if they name
+        // nothing but its columns.
+        let level = levels.columns.max(levels.aggregates).unwrap_or(depth);
+        let at = self.collector_of(names, level);
+        let grouping_error = |message: String| Err(Error::new(SqlState::GROUPING_ERROR, message));
+        let clause = at.map_or(Clause::Other("this context"), |at| self.collectors[at].clause);
+        match clause {
+            Clause::Select | Clause::Having | Clause::OrderBy | Clause::Window
+                if levels.aggregates != Some(level) => {}
+            Clause::Select | Clause::Having | Clause::OrderBy | Clause::Window | Clause::Aggregate => {
+                return grouping_error("aggregate function calls cannot be nested".to_owned());
+            }
+            Clause::From if level < depth => {
+                let message = "aggregate functions are not allowed in FROM clause of their own query level";
+                return grouping_error(message.to_owned());
             }
             other => {
-                let message = format!("aggregate functions are not allowed in {}", other.name());
-                return Err(Error::new(SqlState::GROUPING_ERROR, message));
+                return grouping_error(format!("aggregate functions are not allowed in {}", other.name()));
             }
         }
-        let aggregate =
-            self.in_clause(Clause::Aggregate, |l| l.bind_aggregate(names, name, call, position))?;
+        for outer in self.aggregated.iter_mut().filter(|a| level <= a.depth) {
+            outer.aggregates = outer.aggregates.max(Some(level));
+        }
         let ty = aggregate.ty.clone();
-        let collector = self.collectors.last_mut().expect("aggregates were allowed by one");
+        let collector = &mut self.collectors[at.expect("aggregates were allowed by one")];
         let at = collector.aggregates.iter().position(|a| *a == aggregate).unwrap_or_else(|| {
             collector.aggregates.push(aggregate);
             collector.aggregates.len() - 1
         });
         Ok(Bound::column(collector.group_rel, collector.keys + at, ty, position))
+    }
+
+    /// A column of a query at that level is used.
+    pub(super) fn note_level(&mut self, level: usize) {
+        for aggregated in self.aggregated.iter_mut().filter(|a| level <= a.depth) {
+            aggregated.columns = aggregated.columns.max(Some(level));
+        }
+    }
+
+    /// The collector of the level of that depth, seen from `names`: a SELECT's, or what a statement's clause has.
+    fn collector_of(&self, names: &Names<'_>, depth: usize) -> Option<usize> {
+        let mut level = names;
+        let mut inside = self.collectors.len();
+        while level.depth() > depth {
+            inside = level.collector.unwrap_or(inside);
+            level = level.outer?;
+        }
+        level.collector.or(inside.checked_sub(1))
     }
 
     fn bind_aggregate(
@@ -556,7 +642,9 @@ impl Lowerer<'_> {
         call: &FunctionCall,
         position: u32,
     ) -> Result<Aggregate> {
-        let filter = call.filter.as_ref().map(|f| self.bind_condition(names, f, "FILTER")).transpose()?;
+        let mut condition =
+            |f| self.in_clause(Clause::Filter, |l: &mut Self| l.bind_condition(names, f, "FILTER"));
+        let filter = call.filter.as_ref().map(&mut condition).transpose()?;
         let mut order = Vec::new();
         for item in &call.order_by {
             let e = self.bind(names, &item.expr)?;
@@ -615,6 +703,10 @@ impl Lowerer<'_> {
         }
         if !matches!(kind, K::ArrayAgg | K::StringAgg) {
             order.clear();
+        } else if distinct && order.is_empty() {
+            // What is told apart comes sorted.
+            let told_apart = args.iter().filter(|e| e.as_const().is_none());
+            order = told_apart.map(|e| (e.clone(), false, false)).collect();
         }
         Ok(Aggregate { kind, args, distinct, filter, order, ty })
     }

@@ -208,19 +208,10 @@ impl Lowerer<'_> {
             },
             ExprKind::Cast(inner, name) => self.bind_cast(names, inner, name, position),
             ExprKind::Case { operand, whens, otherwise } => {
-                let operand = operand.as_ref().map(|o| self.bind(names, o)).transpose()?;
-                match operand {
-                    Some(value) => {
-                        let value = self.settle(value)?;
-                        self.with_let(value, |l, value| {
-                            l.bind_case(names, Some(value), whens, otherwise, position)
-                        })
-                    }
-                    None => self.bind_case(names, None, whens, otherwise, position),
-                }
+                self.without_sets("CASE", |l| l.bind_any_case(names, operand, whens, otherwise, position))
             }
             ExprKind::Coalesce(list) => {
-                let list = self.bind_all(names, list)?;
+                let list = self.without_sets("COALESCE", |l| l.bind_all(names, list))?;
                 let (mut list, ty) = self.unify("COALESCE", list)?;
                 if list.len() == 1 {
                     return Ok(list.remove(0));
@@ -498,6 +489,20 @@ impl Lowerer<'_> {
         })
     }
 
+    fn bind_any_case(
+        &mut self,
+        names: &Names<'_>,
+        operand: &Option<Box<Expr>>,
+        whens: &[(Expr, Expr)],
+        otherwise: &Option<Box<Expr>>,
+        position: u32,
+    ) -> Result<Bound> {
+        let Some(operand) = operand else { return self.bind_case(names, None, whens, otherwise, position) };
+        let value = self.bind(names, operand)?;
+        let value = self.settle(value)?;
+        self.with_let(value, |l, value| l.bind_case(names, Some(value), whens, otherwise, position))
+    }
+
     fn bind_case(
         &mut self,
         names: &Names<'_>,
@@ -509,6 +514,7 @@ impl Lowerer<'_> {
         let mut conditions = Vec::with_capacity(whens.len());
         let mut results = Vec::with_capacity(whens.len() + 1);
         for (when, then) in whens {
+            let sets = self.set_calls();
             conditions.push(match &operand {
                 Some(value) => {
                     let when = self.bind(names, when)?;
@@ -517,6 +523,10 @@ impl Lowerer<'_> {
                 }
                 None => self.bind_condition(names, when, "CASE/WHEN")?,
             });
+            if self.set_calls() > sets {
+                let message = "argument of CASE/WHEN must not return a set";
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(when.position));
+            }
             results.push(self.bind(names, then)?);
         }
         results.push(match otherwise {

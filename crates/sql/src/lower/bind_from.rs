@@ -94,6 +94,7 @@ impl Lowerer<'_> {
             && let Some(index) = level.cte(&table)
         {
             let rel = self.cte_rel(index, shown);
+            level.turn |= matches!(self.rel(rel).kind, RelKind::Work(_));
             return self.add_rel(level, rel, shown, renamed, position);
         }
         if let Some(system) = super::system::named(name) {
@@ -131,7 +132,15 @@ impl Lowerer<'_> {
             return self.add_query(level, bound, shown, renamed, nullable, position);
         }
         let message = format!("relation \"{}\" does not exist", name.parts.join("."));
-        Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(position))
+        let error = Error::new(SqlState::UNDEFINED_TABLE, message).at(position);
+        if !(name.parts.len() == 1 && level.comes_later(&table)) {
+            return Err(error);
+        }
+        Err(error
+            .detail(format!(
+                "There is a WITH item named \"{table}\", but it cannot be referenced from this part of the query."
+            ))
+            .hint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references."))
     }
 
     /// A relation for a table. Its columns are all stored ones; the hidden row id is the last.

@@ -7,6 +7,7 @@ use super::bound::{
     RelKind, Windows,
 };
 use super::names::Names;
+use super::recursion;
 use super::types::CastContext;
 use crate::ast::{
     Cte, Expr, ExprKind, OrderItem, Query, QueryBody, Select, SelectItem, SetOp, StatementKind, TypeNameKind,
@@ -78,10 +79,10 @@ impl Lowerer<'_> {
         self.rights.locked = locked;
         query.locks = self.bind_locking(&level, q, &query.body)?;
         // LIMIT and OFFSET see no FROM items.
-        let bare = Names { outer: level.outer, scope: level.scope, sources: Vec::new(), ctes: level.ctes };
+        let bare = Names::new(level.outer, level.scope, level.ctes);
         for (e, what) in [(&q.limit, "LIMIT"), (&q.offset, "OFFSET")] {
             let Some(e) = e else { continue };
-            let bound = self.bind(&bare, e)?;
+            let bound = self.outside(what, |l| l.bind(&bare, e))?;
             let (ty, position) = (bound.ty.clone(), bound.position);
             // As int8 it is counted; numerics are rounded, as PostgreSQL does.
             let bound = self.coerce(bound, &Type::Int8, CastContext::Assignment).map_err(|_| {
@@ -99,7 +100,14 @@ impl Lowerer<'_> {
 
     /// Makes the CTEs of a WITH clause known.
     pub(super) fn bind_with(&mut self, level: &mut Names<'_>, with: &[Cte], recursive: bool) -> Result<()> {
-        for cte in with {
+        for (i, cte) in with.iter().enumerate() {
+            if with[..i].iter().any(|other| other.name == cte.name) {
+                let message = format!("WITH query name \"{}\" specified more than once", cte.name);
+                return Err(Error::new(SqlState::DUPLICATE_ALIAS, message).at(cte.statement.position));
+            }
+        }
+        let ordered = if recursive { recursion::in_order(with)? } else { with.iter().collect() };
+        for (i, cte) in ordered.into_iter().enumerate() {
             let StatementKind::Query(q) = &cte.statement.kind else {
                 return Err(Error::unsupported(
                     "INSERT, UPDATE and DELETE in WITH are not supported",
@@ -107,16 +115,20 @@ impl Lowerer<'_> {
                 )
                 .at(cte.statement.position));
             };
-            if let Some((left, right, all)) = recursive_terms(cte, q, recursive) {
-                let place = self.bind_recursive(level, cte, left, right, all, q.position)?;
+            if recursive && let Some(terms) = recursion::terms(cte, q)? {
+                let place = self.bind_recursive(level, cte, q, &terms)?;
                 level.ctes.push((cte.name.clone(), place));
                 continue;
+            }
+            if !recursive {
+                level.later = with[i..].iter().map(|cte| cte.name.clone()).collect();
             }
             let mut query = self.bind_query(level, q)?;
             rename(&mut query.columns, &cte.columns, &cte.name, q.position)?;
             let place = self.add_cte(cte, query);
             level.ctes.push((cte.name.clone(), place));
         }
+        level.later.clear();
         Ok(())
     }
 
@@ -138,21 +150,21 @@ impl Lowerer<'_> {
     /// turn.
     fn bind_recursive(
         &mut self,
-        level: &mut Names<'_>,
+        level: &Names<'_>,
         cte: &Cte,
-        left: &Query,
-        right: &Query,
-        all: bool,
-        position: u32,
+        q: &Query,
+        terms: &recursion::Terms<'_>,
     ) -> Result<usize> {
-        let mut query = self.bind_query(level, left)?;
+        let (right, position) = (terms.turn, q.position);
+        let mut around = level.inner();
+        self.bind_with(&mut around, &q.with, q.recursive)?;
+        let mut query = self.bind_query(&around, &terms.first)?;
         rename(&mut query.columns, &cte.columns, &cte.name, position)?;
         let types: Vec<Type> = query.columns.iter().map(|c| c.ty.clone()).collect();
         let place = self.add_cte(cte, query);
         self.working.push(place);
-        level.ctes.push((cte.name.clone(), place));
-        let bound = self.bind_level(level.inner(), right, true);
-        level.ctes.pop();
+        around.ctes.push((cte.name.clone(), place));
+        let bound = self.bind_level(around.inner(), right, true);
         self.working.pop();
         let mut turn = bound?;
         if turn.columns.len() != types.len() {
@@ -160,18 +172,20 @@ impl Lowerer<'_> {
             return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(first_item(right)));
         }
         for (i, ty) in types.iter().enumerate() {
-            let from = turn.columns[i].ty.clone();
-            if !super::types::cast_allowed(&from, ty, CastContext::Assignment) {
+            let overall = self.common_type("UNION", &[(ty, position), (&turn.columns[i].ty, position)])?;
+            if overall != *ty {
                 let message = format!(
-                    "recursive query \"{}\" column {} has type {ty} in non-recursive term but type {from} overall",
+                    "recursive query \"{}\" column {} has type {ty} in non-recursive term but type {overall} overall",
                     cte.name,
                     i + 1
                 );
-                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(position));
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message)
+                    .hint("Cast the output of the non-recursive term to the correct type.")
+                    .at(position));
             }
             self.coerce_output(&mut turn, i, ty)?;
         }
-        self.ctes[place].turn = Some(Turn { query: turn, all, work: None, frame: None });
+        self.ctes[place].turn = Some(Turn { query: turn, all: terms.all, work: None, frame: None });
         Ok(place)
     }
 
@@ -200,8 +214,8 @@ impl Lowerer<'_> {
         }
         let mut bound = rows
             .iter()
-            .map(|row| row.iter().map(|e| self.bind(level, e)).collect::<Result<Vec<_>>>())
-            .collect::<Result<Vec<_>>>()?;
+            .map(|row| row.iter().map(|e| self.outside("VALUES", |l| l.bind(level, e))).collect())
+            .collect::<Result<Vec<Vec<_>>>>()?;
         let mut columns = Vec::with_capacity(width);
         for i in 0..width {
             let column: Vec<Bound> = bound.iter().map(|row| row[i].clone()).collect();
@@ -336,7 +350,9 @@ impl Lowerer<'_> {
             windows: Vec::new(),
             named_windows: select.windows.clone(),
             sets: Vec::new(),
+            set_calls: 0,
         });
+        level.collector = Some(self.collectors.len() - 1);
         let bound = self.bind_select_parts(level, select, order_by, keep_unknown);
         self.collectors.pop();
         bound
@@ -395,6 +411,7 @@ impl Lowerer<'_> {
             }
             None => None,
         };
+        let plain_distinct = select.distinct.as_ref().is_some_and(|on| on.is_empty());
         let mut orders = Vec::new();
         for item in order_by {
             let output = match position_of(&columns, &item.expr)? {
@@ -402,7 +419,7 @@ impl Lowerer<'_> {
                 None => {
                     let e = self.in_clause(Clause::OrderBy, |l| l.bind(level, &item.expr))?;
                     let e = self.settle(e)?;
-                    self.output_of(&mut outputs, e, select.distinct.is_some(), visible)?
+                    self.output_of(&mut outputs, e, plain_distinct, visible)?
                 }
             };
             orders.push(order(output, item));
@@ -433,6 +450,10 @@ impl Lowerer<'_> {
         let collector = self.collectors.last_mut().expect("pushed by bind_select");
         let aggregates = std::mem::take(&mut collector.aggregates);
         let mut windows = std::mem::take(&mut collector.windows);
+        if level.turn && !aggregates.is_empty() {
+            let message = "aggregate functions are not allowed in a recursive query's recursive term";
+            return Err(Error::new(SqlState::INVALID_RECURSION, message));
+        }
         let sets = std::mem::take(&mut collector.sets);
         let grouped = !select.group_by.is_empty();
         let grouping = if grouped || !aggregates.is_empty() || having.is_some() {
@@ -508,7 +529,7 @@ impl Lowerer<'_> {
         if let Some(at) = outputs.iter().position(|o| *o == e) {
             return Ok(at);
         }
-        // DISTINCT ON may add outputs of its own; with plain DISTINCT it would change what is distinct.
+        // With plain DISTINCT it would change what is distinct.
         if distinct && outputs.len() == visible {
             let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
             return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(e.position));
@@ -541,17 +562,6 @@ impl Lowerer<'_> {
             None => self.bind(level, e),
         }
     }
-}
-
-/// The two terms of a CTE that refers to itself.
-fn recursive_terms<'q>(cte: &Cte, q: &'q Query, recursive: bool) -> Option<(&'q Query, &'q Query, bool)> {
-    let QueryBody::SetOp { op: SetOp::Union, all, left, right, more } = &q.body else { return None };
-    let plain = more.is_empty()
-        && q.with.is_empty()
-        && q.order_by.is_empty()
-        && q.limit.is_none()
-        && q.offset.is_none();
-    (recursive && plain && right.mentions(&cte.name)).then_some((&**left, &**right, *all))
 }
 
 /// An item of the select list, stars expanded.

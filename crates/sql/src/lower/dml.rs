@@ -62,6 +62,7 @@ impl<'c> Lowerer<'c> {
             windows: Vec::new(),
             named_windows: Vec::new(),
             sets: Vec::new(),
+            set_calls: 0,
         });
         let result = f(self);
         self.collectors.pop();

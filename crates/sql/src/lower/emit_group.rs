@@ -5,7 +5,7 @@ use super::bound::{Aggregate, AggregateKind, Bound, BoundSelect, Grouping, Item}
 use super::emit_join::Then;
 use super::plan::{Plan, Source, Wanted};
 use super::{Lowerer, Typed};
-use planaria_base::{Datum, Error, Numeric, Result, Type};
+use planaria_base::{Datum, Numeric, Result, Type};
 use planaria_ir::{Coll, CollKind, Func, OpKind, Reg, RegKind, SortKey};
 
 /// The state of one aggregate.
@@ -43,24 +43,26 @@ impl Lowerer<'_> {
         plan: &Plan,
         then: &mut Then<'_>,
     ) -> Result<()> {
-        if let Some(order) = shared_order(grouping)? {
-            return self.emit_sorted_grouping(select, grouping, plan, &order, then);
+        let passes = passes(grouping);
+        if passes.iter().any(|pass| !pass.order.is_empty()) {
+            return self.emit_sorted_grouping(select, grouping, plan, &passes, then);
         }
-        let rows = &mut |l: &mut Lowerer<'_>, each: &mut Then<'_>| l.emit_plan(plan, each);
+        let rows = &mut |l: &mut Lowerer<'_>, _: &Pass<'_>, each: &mut Then<'_>| l.emit_plan(plan, each);
         if let Some(_wanted) = self.extreme(select)
             && plan.ordered
             && matches!(&plan.steps[..], [step] if matches!(step.source, Source::Access { .. }))
         {
             return self.emit_extreme(grouping, plan, then);
         }
-        self.emit_groups(grouping, rows, then)
+        self.emit_groups(grouping, &passes, rows, then)
     }
 
-    /// Aggregates the rows that `rows` gives.
+    /// Aggregates the rows that `rows` gives in each pass.
     fn emit_groups(
         &mut self,
         grouping: &Grouping,
-        rows: &mut dyn FnMut(&mut Lowerer<'_>, &mut Then<'_>) -> Result<()>,
+        passes: &[Pass<'_>],
+        rows: &mut Rows<'_>,
         then: &mut Then<'_>,
     ) -> Result<()> {
         let frame = self.frames.len() - 1;
@@ -71,9 +73,9 @@ impl Lowerer<'_> {
             states.push(self.state(aggregate, grouping.grouped));
         }
         let done = if grouping.grouped {
-            self.emit_map(frame, grouping, &states, rows, then)
+            self.emit_map(frame, grouping, &states, passes, rows, then)
         } else {
-            self.emit_whole(frame, grouping, &states, rows, then)
+            self.emit_whole(frame, grouping, &states, passes, rows, then)
         };
         self.plan_depth -= 1;
         done
@@ -85,18 +87,21 @@ impl Lowerer<'_> {
         frame: usize,
         grouping: &Grouping,
         states: &[State],
-        rows: &mut dyn FnMut(&mut Lowerer<'_>, &mut Then<'_>) -> Result<()>,
+        passes: &[Pass<'_>],
+        rows: &mut Rows<'_>,
         then: &mut Then<'_>,
     ) -> Result<()> {
         for (reg, start) in states.iter().flat_map(|s| &s.regs) {
             self.copy(*reg, *start);
         }
-        rows(self, &mut |l| {
-            for (aggregate, state) in grouping.aggregates.iter().zip(states) {
-                l.update_state(frame, aggregate, state, &[])?;
-            }
-            Ok(())
-        })?;
+        for pass in passes {
+            rows(self, pass, &mut |l| {
+                for i in &pass.aggregates {
+                    l.update_state(frame, &grouping.aggregates[*i], &states[*i], &[])?;
+                }
+                Ok(())
+            })?;
+        }
         self.emit_results(grouping, states, &[], then)
     }
 
@@ -105,7 +110,8 @@ impl Lowerer<'_> {
         frame: usize,
         grouping: &Grouping,
         states: &[State],
-        rows: &mut dyn FnMut(&mut Lowerer<'_>, &mut Then<'_>) -> Result<()>,
+        passes: &[Pass<'_>],
+        rows: &mut Rows<'_>,
         then: &mut Then<'_>,
     ) -> Result<()> {
         let key_kinds: Vec<RegKind> = grouping.keys.iter().map(|k| RegKind::Value(k.ty.clone())).collect();
@@ -113,36 +119,42 @@ impl Lowerer<'_> {
         let kinds: Vec<RegKind> = regs.iter().map(|r| self.program.kind_of(*r).clone()).collect();
         let map = self.coll(CollKind::Map, key_kinds.clone(), kinds);
         let found = self.temp(Type::Bool);
-        rows(self, &mut |l| {
-            let mut keys = Vec::with_capacity(grouping.keys.len());
-            for key in &grouping.keys {
-                keys.push(Typed { reg: l.exact(key)?, ty: key.ty.clone() });
-            }
-            let key_regs: Vec<Reg> = keys.iter().map(|k| k.reg).collect();
-            if regs.is_empty() {
-                l.emit(OpKind::MapPut { coll: map, keys: key_regs, values: Vec::new() });
-                return Ok(());
-            }
-            let get = OpKind::MapGet { coll: map, keys: key_regs.clone(), found, values: regs.clone() };
-            l.emit(get);
-            l.unless(found, |l| {
-                for (aggregate, state) in grouping.aggregates.iter().zip(states) {
-                    if aggregate.kind == AggregateKind::First {
-                        l.value_into(&aggregate.args[0], state.regs[0].0)?;
-                        continue;
-                    }
-                    for (reg, start) in &state.regs {
-                        l.copy(*reg, *start);
-                    }
+        for (n, pass) in passes.iter().enumerate() {
+            rows(self, pass, &mut |l| {
+                let mut keys = Vec::with_capacity(grouping.keys.len());
+                for key in &grouping.keys {
+                    keys.push(Typed { reg: l.exact(key)?, ty: key.ty.clone() });
                 }
+                let key_regs: Vec<Reg> = keys.iter().map(|k| k.reg).collect();
+                if regs.is_empty() {
+                    l.emit(OpKind::MapPut { coll: map, keys: key_regs, values: Vec::new() });
+                    return Ok(());
+                }
+                let get = OpKind::MapGet { coll: map, keys: key_regs.clone(), found, values: regs.clone() };
+                l.emit(get);
+                // Every row's group is there after the first pass.
+                let start = |l: &mut Lowerer<'_>| {
+                    for (aggregate, state) in grouping.aggregates.iter().zip(states) {
+                        if aggregate.kind == AggregateKind::First {
+                            l.value_into(&aggregate.args[0], state.regs[0].0)?;
+                            continue;
+                        }
+                        for (reg, start) in &state.regs {
+                            l.copy(*reg, *start);
+                        }
+                    }
+                    Ok(())
+                };
+                if n == 0 {
+                    l.unless(found, start)?;
+                }
+                for i in &pass.aggregates {
+                    l.update_state(frame, &grouping.aggregates[*i], &states[*i], &keys)?;
+                }
+                l.emit(OpKind::MapPut { coll: map, keys: key_regs, values: regs.clone() });
                 Ok(())
             })?;
-            for (aggregate, state) in grouping.aggregates.iter().zip(states) {
-                l.update_state(frame, aggregate, state, &keys)?;
-            }
-            l.emit(OpKind::MapPut { coll: map, keys: key_regs, values: regs.clone() });
-            Ok(())
-        })?;
+        }
         let keys: Vec<Reg> = grouping.keys.iter().map(|k| self.temp(k.ty.clone())).collect();
         let columns = keys.iter().chain(&regs).copied().collect();
         let label = self.label();
@@ -200,25 +212,31 @@ impl Lowerer<'_> {
         self.with_rels(&[grouping.rel], &mut |l| l.filtered(&grouping.having, then))
     }
 
-    /// `array_agg(x ORDER BY y)`: the input is sorted first.
+    /// `array_agg(x ORDER BY y)`: the input is sorted first, anew for each order that is asked for.
     fn emit_sorted_grouping(
         &mut self,
         select: &BoundSelect,
         grouping: &Grouping,
         plan: &Plan,
-        order: &[(Bound, bool, bool)],
+        passes: &[Pass<'_>],
         then: &mut Then<'_>,
     ) -> Result<()> {
         self.note("Sort");
         let rels = self.rels_of(&select.from);
         let carried = self.carried(&rels);
-        let mut kinds: Vec<RegKind> = order.iter().map(|(e, ..)| RegKind::Value(e.ty.clone())).collect();
+        let mut sorted: Vec<&Bound> = Vec::new();
+        for (e, ..) in passes.iter().flat_map(|pass| pass.order) {
+            if !sorted.contains(&e) {
+                sorted.push(e);
+            }
+        }
+        let mut kinds: Vec<RegKind> = sorted.iter().map(|e| RegKind::Value(e.ty.clone())).collect();
         kinds.extend(carried.iter().map(|c| c.kind.clone()));
         let list = self.coll(CollKind::List, Vec::new(), kinds);
         self.plan_depth += 1;
         self.emit_plan(plan, &mut |l| {
             let mut values = Vec::new();
-            for (e, ..) in order {
+            for e in &sorted {
                 values.push(l.exact(e)?);
             }
             values.extend(l.carried_regs(&carried));
@@ -226,21 +244,20 @@ impl Lowerer<'_> {
             Ok(())
         })?;
         self.plan_depth -= 1;
-        let keys = order
-            .iter()
-            .enumerate()
-            .map(|(i, (_, descending, nulls_first))| SortKey {
-                column: i as u32,
-                descending: *descending,
-                nulls_first: *nulls_first,
-            })
-            .collect();
-        self.emit(OpKind::Sort { coll: list, keys });
-        let mut columns: Vec<Reg> = order.iter().map(|(e, ..)| self.temp(e.ty.clone())).collect();
+        let mut columns: Vec<Reg> = sorted.iter().map(|e| self.temp(e.ty.clone())).collect();
         columns.extend(self.renew(&carried));
+        let key = |(e, descending, nulls_first): &(Bound, bool, bool)| SortKey {
+            column: sorted.iter().position(|s| *s == e).unwrap_or_default() as u32,
+            descending: *descending,
+            nulls_first: *nulls_first,
+        };
         self.emit_groups(
             grouping,
-            &mut |l, each| {
+            passes,
+            &mut |l, pass, each| {
+                if !pass.order.is_empty() {
+                    l.emit(OpKind::Sort { coll: list, keys: pass.order.iter().map(key).collect() });
+                }
                 let label = l.label();
                 let columns = columns.clone();
                 let body = l.block(|l| l.with_rels(&rels, each))?;
@@ -331,6 +348,9 @@ impl Lowerer<'_> {
                 }
                 let mut all = keys.to_vec();
                 all.push(Typed { reg: value, ty: a.args[0].ty.clone() });
+                for e in a.args[1..].iter().filter(|e| e.as_const().is_none()) {
+                    all.push(Typed { reg: l.exact(e)?, ty: e.ty.clone() });
+                }
                 l.unseen(frame, &all, &mut |l| l.add_value(a, state, value))
             };
             if !skips {
@@ -445,15 +465,28 @@ impl Lowerer<'_> {
     }
 }
 
-/// The ORDER BY that all ordered aggregates share.
-fn shared_order(grouping: &Grouping) -> Result<Option<Vec<(Bound, bool, bool)>>> {
-    let mut orders = grouping.aggregates.iter().map(|a| &a.order).filter(|o| !o.is_empty());
-    let Some(first) = orders.next() else { return Ok(None) };
-    if orders.any(|o| o != first) {
-        return Err(Error::unsupported(
-            "aggregates of one query with different ORDER BY are not supported",
-            "use one subquery for each",
-        ));
+/// A walk over the input in one order, for the aggregates that want it.
+struct Pass<'a> {
+    order: &'a [(Bound, bool, bool)],
+    aggregates: Vec<usize>,
+}
+
+/// Gives the rows of a pass.
+type Rows<'r> = dyn FnMut(&mut Lowerer<'_>, &Pass<'_>, &mut Then<'_>) -> Result<()> + 'r;
+
+/// As many passes as there are orders; aggregates that want none go along with the first.
+fn passes(grouping: &Grouping) -> Vec<Pass<'_>> {
+    let mut passes: Vec<Pass<'_>> = Vec::new();
+    for (i, a) in grouping.aggregates.iter().enumerate().filter(|(_, a)| !a.order.is_empty()) {
+        match passes.iter_mut().find(|pass| pass.order == a.order) {
+            Some(pass) => pass.aggregates.push(i),
+            None => passes.push(Pass { order: &a.order, aggregates: vec![i] }),
+        }
     }
-    Ok(Some(first.clone()))
+    if passes.is_empty() {
+        passes.push(Pass { order: &[], aggregates: Vec::new() });
+    }
+    let plain = grouping.aggregates.iter().enumerate().filter(|(_, a)| a.order.is_empty());
+    passes[0].aggregates.extend(plain.map(|(i, _)| i));
+    passes
 }

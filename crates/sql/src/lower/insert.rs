@@ -49,8 +49,7 @@ impl Lowerer<'_> {
     /// The names that RETURNING sees, with the relation behind them.
     fn returned_names<'a>(&mut self, level: &Names<'a>, table: &Table, alias: &str) -> (Names<'a>, RelId) {
         let rel = self.shadow_rel(table, alias);
-        let mut names =
-            Names { outer: level.outer, scope: level.scope, sources: Vec::new(), ctes: level.ctes.clone() };
+        let mut names = Names::new(level.outer, level.scope, level.ctes.clone());
         names.sources.push(self.shadow_source(table, rel, alias));
         (names, rel)
     }
@@ -357,8 +356,7 @@ impl Lowerer<'_> {
         let existing = self.table_rel(table.id, alias);
         self.rel_mut(existing).row_used = true;
         let excluded = self.shadow_rel(table, "excluded");
-        let mut names =
-            Names { outer: level.outer, scope: level.scope, sources: Vec::new(), ctes: level.ctes.clone() };
+        let mut names = Names::new(level.outer, level.scope, level.ctes.clone());
         names.sources.push(self.source_of(existing, alias));
         let mut proposed: Source = self.shadow_source(table, excluded, "excluded");
         // An unqualified name means the row that is there.

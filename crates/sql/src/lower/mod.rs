@@ -43,6 +43,7 @@ mod path;
 mod plan;
 pub mod plpgsql;
 mod questions;
+mod recursion;
 mod referential;
 mod resolve;
 mod rights;
@@ -100,6 +101,8 @@ pub struct Lowerer<'c> {
     lets: Vec<Option<Reg>>,
     /// What is collected while a SELECT is bound, outer before inner.
     collectors: Vec<Collector>,
+    /// Aggregates whose arguments are being bound, outer before inner.
+    aggregated: Vec<bind_call::Aggregated>,
     /// Nesting of what is being bound.
     depth: usize,
     /// Relations whose registers hold a row at the present place, outer before inner.
@@ -155,6 +158,7 @@ impl<'c> Lowerer<'c> {
             working: Vec::new(),
             lets: Vec::new(),
             collectors: Vec::new(),
+            aggregated: Vec::new(),
             depth: 0,
             available: Vec::new(),
             frames: Vec::new(),

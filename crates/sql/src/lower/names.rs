@@ -16,6 +16,12 @@ pub(super) struct Names<'a> {
     pub sources: Vec<Source>,
     /// Common table expressions, by their place in the lowerer's list.
     pub ctes: Vec<(String, usize)>,
+    /// Those of the same WITH that come later.
+    pub later: Vec<String>,
+    /// A FROM item is the last turn of a recursive CTE.
+    pub turn: bool,
+    /// Which of the lowerer's collectors is this level's, if it is a SELECT's.
+    pub collector: Option<usize>,
 }
 
 /// A FROM item.
@@ -41,30 +47,42 @@ pub(super) struct SourceColumn {
 impl<'a> Names<'a> {
     /// Only variables.
     pub fn of(scope: &'a Scope) -> Names<'a> {
-        Names { outer: None, scope, sources: Vec::new(), ctes: Vec::new() }
+        Names::new(None, scope, Vec::new())
     }
     /// A query inside this one.
     pub fn inner(&'a self) -> Names<'a> {
-        Names { outer: Some(self), scope: self.scope, sources: Vec::new(), ctes: Vec::new() }
+        Names::new(Some(self), self.scope, Vec::new())
     }
     /// A query in FROM, which does not see its neighbours.
     pub fn beside(&self) -> Names<'a> {
-        Names { outer: self.outer, scope: self.scope, sources: Vec::new(), ctes: self.ctes.clone() }
+        Names::new(self.outer, self.scope, self.ctes.clone())
+    }
+    /// A level that has no sources yet.
+    pub fn new(outer: Option<&'a Names<'a>>, scope: &'a Scope, ctes: Vec<(String, usize)>) -> Names<'a> {
+        Names { outer, scope, sources: Vec::new(), ctes, later: Vec::new(), turn: false, collector: None }
+    }
+    /// How many levels are around this one.
+    pub fn depth(&self) -> usize {
+        self.outer.map_or(0, |outer| outer.depth() + 1)
+    }
+    /// Whether a CTE of that name comes too late to be seen here.
+    pub fn comes_later(&self, name: &str) -> bool {
+        self.later.iter().any(|n| n == name) || self.outer.is_some_and(|outer| outer.comes_later(name))
     }
     /// A CTE by name, from inside out.
     pub fn cte(&self, name: &str) -> Option<usize> {
         let here = self.ctes.iter().rev().find(|(n, _)| n == name).map(|(_, i)| *i);
         here.or_else(|| self.outer.and_then(|o| o.cte(name)))
     }
-    /// The source of that alias, from inside out.
-    fn source(&self, alias: &str) -> Option<&Source> {
+    /// The source of that alias, from inside out, and the depth of its level.
+    fn source(&self, alias: &str) -> Option<(&Source, usize)> {
         let here = self.sources.iter().find(|s| s.alias == alias);
-        here.or_else(|| self.outer.and_then(|o| o.source(alias)))
+        here.map(|s| (s, self.depth())).or_else(|| self.outer.and_then(|o| o.source(alias)))
     }
     /// Names of the columns of a FROM item, as a whole row has them.
     pub fn column_names(&self, parts: &[String]) -> Vec<String> {
         let source = parts.last().and_then(|alias| self.source(alias));
-        source.map_or(Vec::new(), |s| s.columns.iter().map(|c| c.name.clone()).collect())
+        source.map_or(Vec::new(), |(s, _)| s.columns.iter().map(|c| c.name.clone()).collect())
     }
     /// The source of that alias at this level.
     pub fn source_here(&self, alias: &str) -> Option<&Source> {
@@ -83,15 +101,15 @@ impl<'a> Names<'a> {
         }
         Ok(())
     }
-    /// A column by its bare name: found at the innermost level that has it.
-    fn unqualified(&self, name: &str, position: u32) -> Result<Option<Bound>> {
+    /// A column by its bare name: found at the innermost level that has it; with that level's depth.
+    fn unqualified(&self, name: &str, position: u32) -> Result<Option<(Bound, usize)>> {
         let mut found = self.sources.iter().flat_map(|s| &s.columns).filter(|c| !c.merged && c.name == name);
         if let Some(column) = found.next() {
             if found.next().is_some() {
                 let message = format!("column reference \"{name}\" is ambiguous");
                 return Err(Error::new(SqlState::AMBIGUOUS_COLUMN, message).at(position));
             }
-            return Ok(Some(column.expr.clone()));
+            return Ok(Some((column.expr.clone(), self.depth())));
         }
         match self.outer {
             Some(outer) => outer.unqualified(name, position),
@@ -139,8 +157,8 @@ impl Lowerer<'_> {
         let column = match parts {
             [column] => names.unqualified(column, position)?,
             [table, column] => match names.source(table) {
-                Some(source) => match source.column(column) {
-                    Some(c) => Some(c.expr.clone()),
+                Some((source, depth)) => match source.column(column) {
+                    Some(c) => Some((c.expr.clone(), depth)),
                     None if names.scope.lookup(parts).is_none() => {
                         return Err(no_qualified_column(table, column, position));
                     }
@@ -151,12 +169,13 @@ impl Lowerer<'_> {
             _ => None,
         };
         let variable = names.scope.lookup(parts);
-        if let Some(mut column) = column {
+        if let Some((mut column, depth)) = column {
             if matches!(variable, Some(Found::Variable(_) | Found::Field(_))) {
                 return Err(clash(&parts.join("."), position));
             }
             column.position = position;
             self.note_read(&column);
+            self.note_level(depth);
             return Ok(column);
         }
         match variable {
@@ -180,8 +199,9 @@ impl Lowerer<'_> {
             }
             None => {
                 if let [table] = parts
-                    && let Some(source) = names.source(table)
+                    && let Some((source, depth)) = names.source(table)
                 {
+                    self.note_level(depth);
                     // A whole row; it can be compared and counted.
                     let fields = source.columns.iter().map(|c| c.expr.clone()).collect();
                     return Ok(Bound::new(BoundKind::Row(fields), Type::Void, position));
