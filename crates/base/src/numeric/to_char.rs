@@ -128,7 +128,9 @@ impl Template {
                     // A whole number of no digits shows its last place as 0, unless a point follows.
                     let last_of_whole = at + 1 == self.before
                         && whole.is_empty()
-                        && (!self.has_point || !self.fill && fraction.iter().all(|b| *b == b'0'));
+                        && (!self.has_point
+                            || self.after == 0
+                            || !self.fill && fraction.iter().all(|b| *b == b'0'));
                     let shown = at >= blank || at >= first_zero || last_of_whole;
                     if shown && !started {
                         (started, start) = (true, body.len());
@@ -160,7 +162,10 @@ impl Template {
                     if !started {
                         (started, start) = (true, body.len());
                     }
-                    body.push(b'.');
+                    // A point that no digit place follows is not written.
+                    if self.after > 0 || too_large {
+                        body.push(b'.');
+                    }
                 }
             }
         }

@@ -297,7 +297,7 @@ impl Settings {
     }
 
     /// `SHOW name` or `SHOW ALL`: column names and rows.
-    pub(crate) fn show(&self, name: &str) -> Result<(Vec<&'static str>, Vec<Vec<String>>)> {
+    pub(crate) fn show<'n>(&self, name: &'n str) -> Result<(Vec<&'n str>, Vec<Vec<String>>)> {
         if name.eq_ignore_ascii_case("all") {
             let row = |s: &Setting| {
                 vec![
@@ -371,11 +371,11 @@ impl Settings {
 }
 
 /// The columns of SHOW's answer.
-pub(crate) fn show_columns(name: &str) -> Vec<&'static str> {
+pub(crate) fn show_columns(name: &str) -> Vec<&str> {
     if name.eq_ignore_ascii_case("all") {
         return vec!["name", "setting", "description"];
     }
-    vec![find(name).map_or("setting", |s| s.name)]
+    vec![find(name).map_or(name, |s| s.name)]
 }
 
 #[cfg(test)]

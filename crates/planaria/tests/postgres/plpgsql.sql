@@ -39,7 +39,7 @@ DO $$ DECLARE x nosuch; BEGIN NULL; END $$;
 DO $$ DECLARE x nosuch%ROWTYPE; BEGIN NULL; END $$;
 DO $$ BEGIN nosuch := 1; END $$;
 DO $$ DECLARE a int := 1; b int := a + 1; c ALIAS FOR b; BEGIN c := c * 10; RAISE NOTICE '% %', a, b; END $$;
-DO $$ DECLARE x int[]; BEGIN x[2] := 5; x := x || 7; RAISE NOTICE '% %', x[2], x[3]; x := ARRAY[1, 2]; x[3] := 9; RAISE NOTICE '% %', x, array_length(x, 1); END $$;
+DO $$ DECLARE x int[]; BEGIN x[1] := 4; x[2] := 5; x := x || 7; RAISE NOTICE '% %', x[2], x[3]; x := ARRAY[1, 2]; x[3] := 9; RAISE NOTICE '% %', x, array_length(x, 1); END $$;
 DO $$ DECLARE x int; y int; BEGIN x := 1; y := 2; SELECT y, x INTO x, y; RAISE NOTICE '% %', x, y; END $$;
 DO $$ <<ol>> DECLARE x int := 1; BEGIN DECLARE x int := 2; BEGIN RAISE NOTICE '% %', x, ol.x; ol.x := 5; END; RAISE NOTICE '%', x; END $$;
 DO $$ DECLARE x int; BEGIN x := (SELECT a FROM t); END $$;

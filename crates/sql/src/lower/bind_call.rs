@@ -2,7 +2,7 @@
 //! functions and procedures.
 
 use super::Lowerer;
-use super::bind_expr::arrayed;
+use super::bind_expr::{arrayed, several_dimensions};
 use super::bound::{Aggregate, AggregateKind, Bound, BoundKind, Rel, RelId, RelKind, WindowCall, WindowKind};
 use super::functions::{ambiguous, no_function};
 use super::names::Names;
@@ -685,6 +685,7 @@ impl Lowerer<'_> {
             ("array_agg", [t]) if !matches!(t, Type::Array(_)) => {
                 (K::ArrayAgg, None, Type::Array(Box::new(unmodified(t))))
             }
+            ("array_agg", [_]) => return Err(several_dimensions()),
             ("string_agg", [a, b])
                 if [a, b].iter().all(|t| t.class() == planaria_base::types::TypeClass::Text) =>
             {

@@ -253,16 +253,16 @@ impl Lowerer<'_> {
                 let list = self.bind_all(names, list)?;
                 let (list, ty) = self.unify("ARRAY", list)?;
                 if matches!(ty, Type::Array(_)) {
-                    return Err(Error::unsupported(
-                        "arrays of more than one dimension are not supported",
-                        "use one array for each dimension",
-                    ));
+                    return Err(several_dimensions());
                 }
                 apply(Func::ArrayMake, list, Type::Array(Box::new(unmodified(&ty))))
             }
             ExprKind::ArrayQuery(query) => {
                 let query = self.bind_query(names, query)?;
                 one_column(&query, position)?;
+                if matches!(query.columns[0].ty, Type::Array(_)) {
+                    return Err(several_dimensions());
+                }
                 let ty = Type::Array(Box::new(unmodified(&query.columns[0].ty)));
                 Ok(Bound::new(BoundKind::ArrayQuery(Box::new(query)), ty, position))
             }
@@ -715,4 +715,12 @@ fn sql_value(keyword: &str, precision: Option<u32>, position: u32) -> Result<Bou
         "current_schema" => text(planaria_catalog::PUBLIC),
         _ => return Err(Error::unsupported(format!("{keyword} is not supported"), "use localtimestamp")),
     })
+}
+
+/// 0A000 for an array whose elements are arrays.
+pub(super) fn several_dimensions() -> Error {
+    Error::unsupported(
+        "arrays of more than one dimension are not supported",
+        "use one array for each dimension",
+    )
 }

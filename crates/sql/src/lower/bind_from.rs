@@ -321,10 +321,25 @@ impl Lowerer<'_> {
             _ => false,
         };
         if renamed.is_empty() && width == 1 && !composite {
-            renamed.push(shown.to_owned());
+            renamed.push(self.result_name(rel).unwrap_or(shown).to_owned());
         }
         self.rel_mut(rel).name = shown.to_owned();
         self.add_rel(level, rel, shown, &renamed, position)
+    }
+
+    /// The name of a function's only result, if it has one: that of its column whatever the alias.
+    fn result_name(&self, rel: RelId) -> Option<&str> {
+        let id = match &self.rel(rel).kind {
+            RelKind::CallSet { procedure, .. } | RelKind::CallRow { procedure, .. } => *procedure,
+            RelKind::Row(values) => match values[..] {
+                [Bound { kind: BoundKind::Call(id, _), .. }] => id,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let mut outputs = self.catalog.procedure(id).outputs();
+        let only = outputs.next().filter(|_| outputs.next().is_none())?;
+        (!only.name.is_empty()).then_some(only.name.as_str())
     }
 
     #[allow(clippy::too_many_arguments)]

@@ -679,18 +679,26 @@ pub(super) fn output_name(e: &Expr) -> String {
 }
 
 fn figure(e: &Expr) -> Option<String> {
-    let named = |s: &str| Some(s.to_owned());
+    figured(e).map(|(name, _)| name)
+}
+
+/// The name, and whether it is a better one than that of a type or CASE around it.
+fn figured(e: &Expr) -> Option<(String, bool)> {
+    let named = |s: &str| Some((s.to_owned(), true));
+    let strong = |name: Option<String>| name.map(|name| (name, true));
     match &e.kind {
-        ExprKind::Column(name) => name.parts.last().cloned(),
-        ExprKind::Field(_, field) => Some(field.clone()),
-        ExprKind::Call(call) => call.name.parts.last().cloned(),
-        ExprKind::SqlValue(keyword, _) => Some(keyword.clone()),
-        ExprKind::Bool(_) => named("bool"),
-        ExprKind::Cast(inner, ty) => figure_cast(inner).or_else(|| type_name(&ty.kind)),
-        ExprKind::Case { otherwise, .. } => {
-            let name = otherwise.as_ref().and_then(|e| figure_strong(e));
-            name.or_else(|| named("case"))
-        }
+        ExprKind::Column(name) => strong(name.parts.last().cloned()),
+        ExprKind::Field(_, field) => named(field),
+        ExprKind::Call(call) => strong(call.name.parts.last().cloned()),
+        ExprKind::SqlValue(keyword, _) => named(keyword),
+        ExprKind::Cast(inner, ty) => match figured(inner) {
+            Some((name, true)) => Some((name, true)),
+            other => type_name(&ty.kind).map(|name| (name, false)).or(other),
+        },
+        ExprKind::Case { otherwise, .. } => match otherwise.as_ref().and_then(|e| figured(e)) {
+            Some((name, true)) => Some((name, true)),
+            _ => Some(("case".to_owned(), false)),
+        },
         ExprKind::Coalesce(_) => named("coalesce"),
         ExprKind::NullIf(..) => named("nullif"),
         ExprKind::Greatest(_) => named("greatest"),
@@ -698,27 +706,24 @@ fn figure(e: &Expr) -> Option<String> {
         ExprKind::Array(_) | ExprKind::ArrayQuery(_) => named("array"),
         ExprKind::Row(_) => named("row"),
         ExprKind::Exists(_) => named("exists"),
-        ExprKind::Subscript(inner, _) | ExprKind::Slice(inner, ..) => figure(inner),
-        ExprKind::Collate(inner, _) => figure(inner),
+        ExprKind::Subscript(inner, _) | ExprKind::Slice(inner, ..) => figured(inner),
+        ExprKind::Collate(inner, _) => figured(inner),
         ExprKind::AtTimeZone(..) => named("timezone"),
-        ExprKind::Subquery(query) => match &query.body {
-            QueryBody::Select(select) => {
-                let first = select.items.first()?;
-                first.alias.clone().or_else(|| figure(&first.expr))
-            }
-            QueryBody::Values(_) => named("column1"),
-            QueryBody::SetOp { .. } => None,
-        },
+        ExprKind::Subquery(query) => named(&first_name(query)),
         _ => None,
     }
 }
 
-/// A name that is better than that of a type or CASE around it.
-fn figure_strong(e: &Expr) -> Option<String> {
-    match &e.kind {
-        ExprKind::Column(_) | ExprKind::Field(..) | ExprKind::Call(_) | ExprKind::Coalesce(_) => figure(e),
-        ExprKind::Subscript(inner, _) => figure_strong(inner),
-        _ => None,
+/// The name of the first column of a query's answer.
+fn first_name(query: &Query) -> String {
+    match &query.body {
+        QueryBody::Select(select) => {
+            let first = select.items.first();
+            let name = first.and_then(|item| item.alias.clone().or_else(|| figure(&item.expr)));
+            name.unwrap_or_else(|| "?column?".to_owned())
+        }
+        QueryBody::Values(_) => "column1".to_owned(),
+        QueryBody::SetOp { left, .. } => first_name(left),
     }
 }
 
@@ -730,13 +735,6 @@ fn first_item(query: &Query) -> u32 {
         QueryBody::SetOp { left, .. } => return first_item(left),
     };
     first.map_or(query.position, |e| e.position)
-}
-
-fn figure_cast(inner: &Expr) -> Option<String> {
-    match &inner.kind {
-        ExprKind::Cast(..) | ExprKind::Case { .. } | ExprKind::Bool(_) => None,
-        _ => figure(inner),
-    }
 }
 
 fn type_name(kind: &TypeNameKind) -> Option<String> {

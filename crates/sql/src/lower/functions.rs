@@ -336,8 +336,7 @@ impl Lowerer<'_> {
             }
             ("div", [a, b]) => {
                 let args = vec![self.operand(a.clone(), &NUM)?, self.operand(b.clone(), &NUM)?];
-                let quotient = Bound::apply(Func::NumDiv, args, NUM, position);
-                apply(Func::NumTrunc, vec![quotient, int(0)], NUM)
+                apply(Func::NumDivTrunc, args, NUM)
             }
             ("bit_length", [a]) => {
                 let a = self.operand(a.clone(), &Type::Text)?;

@@ -51,10 +51,12 @@ fn lower_routine(
         let ty = parameter.ty.clone();
         l.program.params.push(Param { name: name.clone(), ty: ty.clone(), mode, reg });
         let variable = Variable::Scalar(Typed { reg, ty: ty.clone() });
-        if !parameter.name.is_empty() {
+        // In SQL only what is passed has a name and a number.
+        let known = mode != ParamMode::Out || procedure.language == Language::PlPgSql;
+        if !parameter.name.is_empty() && known {
             scope.declare(name.clone(), variable.clone());
         }
-        if parameter.mode != Mode::Table {
+        if parameter.mode != Mode::Table && known {
             scope.positional.push(variable);
         }
         if mode != ParamMode::In {
