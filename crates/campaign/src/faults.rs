@@ -101,6 +101,8 @@ kinds! {
     Storm "storm" storm::storm, any;
     /// Power fails under threads that take turns by seed.
     Schedule "schedule" crate::schedule::strike, any;
+    /// Power fails, or it is closed, after what depends on the moment, the session and chance.
+    Determinism "determinism" crate::determinism::strike, any;
 }
 
 impl std::fmt::Display for Kind {
@@ -216,11 +218,13 @@ fn one(kind: Kind, prepared: &Prepared, number: u64) -> Verdict {
 
 /// A panic of the database is a failure of the case like any other.
 fn caught<T>(f: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(format!("panic: {}", text.unwrap_or("of an unknown kind")))
-    })
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| Err(format!("panic: {}", said_by(&*panic))))
+}
+
+/// What a panic says.
+pub(crate) fn said_by(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("of an unknown kind")
 }
 
 impl Tally {

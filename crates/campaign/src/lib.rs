@@ -2,12 +2,14 @@
 //!
 //! * [`faults`]: scripted and concurrent runs on a simulated disk that fails in every way the list there has.
 //! * [`schedule`]: threads that take turns by seed, on a disk that fails.
+//! * [`determinism`]: what depends on the moment, the session and chance, in schema changes, routines and sequences.
 //! * [`histories`]: random transactions on several threads, and whether one order explains what they saw.
 //!
 //! A case is a function of its kind, its seed and its number: what is printed of one that fails suffices to
 //! repeat it. A few cases of each kind are tests; `planaria lab faults` and `planaria lab histories` run as
 //! many as one likes. What the promises are: `docs/reliability.md`.
 
+pub mod determinism;
 pub mod faults;
 
 pub mod histories;

@@ -52,6 +52,8 @@ struct State {
     struck: bool,
     faults: Faults,
     chance: Dice,
+    /// Where the disk is watched: as it was before each operation since.
+    watched: Option<Vec<SimDisk>>,
 }
 
 #[derive(Default)]
@@ -66,7 +68,7 @@ struct Faults {
     sync_delay: Duration,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct FileState {
     /// What the running system sees.
     now: Vec<u8>,
@@ -78,11 +80,13 @@ struct FileState {
     allocated: usize,
 }
 
+#[derive(Clone)]
 enum Change {
     Write { offset: usize, bytes: Vec<u8> },
     Size(usize),
 }
 
+#[derive(Clone)]
 enum NameChange {
     Create(String, usize),
     Rename(String, String),
@@ -258,6 +262,20 @@ impl SimDisk {
         state.faults = Faults::default();
     }
 
+    /// Keeps a copy of the disk from before each operation, until [`SimDisk::watched`] asks for them.
+    pub fn watch(&self) {
+        self.state().watched = Some(Vec::new());
+    }
+
+    /// The disk before each operation since it is watched, and as it is now: a machine whose power fails meanwhile
+    /// finds one of them, after a [crash](SimDisk::crash).
+    pub fn watched(&self) -> Vec<SimDisk> {
+        let mut state = self.state();
+        let mut copies = state.watched.take().unwrap_or_default();
+        copies.push(state.copy());
+        copies
+    }
+
     /// Inverts a bit of a file, on disk and as the running system sees it.
     pub fn flip_bit(&self, name: &str, bit: u64) {
         let mut state = self.state();
@@ -298,6 +316,10 @@ impl State {
     /// ask [`State::done`].
     fn begin(&mut self, boot: u64) -> io::Result<bool> {
         self.alive(boot)?;
+        if self.watched.is_some() {
+            let copy = self.copy();
+            self.watched.iter_mut().for_each(|copies| copies.push(copy.clone()));
+        }
         let number = self.operations;
         self.operations += 1;
         note(|| number);
@@ -306,6 +328,20 @@ impl State {
             return Ok(self.chance.draw().is_multiple_of(2));
         }
         Ok(true)
+    }
+
+    /// The same files on another disk, with what is not synced; its system is another, too.
+    fn copy(&self) -> SimDisk {
+        let disk = SimDisk::new(0);
+        {
+            let mut copy = disk.state();
+            copy.files.clone_from(&self.files);
+            copy.names.clone_from(&self.names);
+            copy.durable_names.clone_from(&self.durable_names);
+            copy.pending_names.clone_from(&self.pending_names);
+            copy.chance = self.chance.clone();
+        }
+        disk
     }
 
     fn alive(&self, boot: u64) -> io::Result<()> {
