@@ -21,6 +21,7 @@ mod memory_back;
 mod postgres;
 mod procedure_versions;
 mod progress;
+mod replayed;
 mod rights;
 mod schema_blocks;
 mod sequences;

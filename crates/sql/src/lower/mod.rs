@@ -15,6 +15,7 @@
 //! [`Lowerer`] is the workbench of one program: registers, the stack of blocks being filled,
 //! constants (made once, at the program's start).
 
+mod bind_aggregate;
 mod bind_call;
 mod bind_expr;
 mod bind_from;
@@ -102,7 +103,7 @@ pub struct Lowerer<'c> {
     /// What is collected while a SELECT is bound, outer before inner.
     collectors: Vec<Collector>,
     /// Aggregates whose arguments are being bound, outer before inner.
-    aggregated: Vec<bind_call::Aggregated>,
+    aggregated: Vec<bind_aggregate::Aggregated>,
     /// Nesting of what is being bound.
     depth: usize,
     /// Relations whose registers hold a row at the present place, outer before inner.
