@@ -15,10 +15,12 @@ pub mod limits;
 pub mod numeric;
 pub mod oid;
 pub mod sequence;
+pub mod stack;
 pub mod sync;
 pub mod text_io;
 pub mod types;
 pub mod wall;
+pub mod watch;
 
 pub use clock::{CommitTs, Epoch};
 pub use datum::Datum;

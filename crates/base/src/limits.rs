@@ -28,6 +28,15 @@ pub const CHAIN_OPERANDS_MAX: usize = 16_384;
 /// Deepest nesting of the blocks of a program: of conditions, loops and what expressions and conjuncts become.
 /// Whoever walks a program recurses, on stacks of 2 MiB at least.
 pub const BLOCKS_MAX: usize = 2000;
+/// Bytes of stack between where a statement comes in and the deepest place that recurses over what users wrote: three
+/// quarters of the smallest stack that a thread has here.
+pub const STACK_BYTES_MAX: usize = 3 << 19;
+/// CTEs that each read the one before, up to which they are emitted inside each other; beyond that the rows of one in
+/// so many are collected first.
+pub const CTE_NESTING_MAX: u32 = 12;
+/// References to a view in one statement that are planned each in its place; further ones read its rows from a list
+/// that is made once.
+pub const VIEW_REFERENCES_MAX: u32 = 4;
 /// Longest SQL text, in bytes.
 pub const SQL_TEXT_BYTES_MAX: usize = 64 << 20;
 /// Longest text or bytea, in bytes, as in PostgreSQL.

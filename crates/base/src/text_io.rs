@@ -15,6 +15,7 @@ pub use ident::{quote_ident, write_doubled, write_ident};
 
 use crate::error::{Error, Result, SqlState};
 use crate::types::{SystemType, Type};
+use crate::watch::{self, Pace};
 
 /// Whether PostgreSQL's input functions skip it (`isspace` in the C locale).
 #[inline]
@@ -168,33 +169,35 @@ fn hex_digit(b: u8) -> Option<u8> {
 
 /// Reads pairs of hexadecimal digits, blanks between pairs allowed.
 pub fn parse_hex(text: &[u8]) -> Result<Vec<u8>> {
+    watch::admit(text.len() / 2)?;
     let mut bytes = Vec::with_capacity(text.len() / 2);
-    let mut at = 0;
-    let invalid = |message: String| Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
-    let digit = |at: usize| {
-        let text = std::str::from_utf8(&text[at..]).ok().and_then(|t| t.chars().next());
-        let digit = hex_digit(text_byte(text));
-        digit.ok_or_else(|| {
-            invalid(format!("invalid hexadecimal digit: \"{}\"", text.unwrap_or(char::REPLACEMENT_CHARACTER)))
-        })
-    };
-    while at < text.len() {
-        if matches!(text[at], b' ' | b'\n' | b'\t' | b'\r') {
-            at += 1;
+    let mut pace = Pace::default();
+    let mut rest = text;
+    while let [first, tail @ ..] = rest {
+        if matches!(first, b' ' | b'\n' | b'\t' | b'\r') {
+            rest = tail;
+            pace.step(1)?;
             continue;
         }
-        let high = digit(at)?;
-        if at + 1 >= text.len() {
-            return Err(invalid("invalid hexadecimal data: odd number of digits".to_owned()));
-        }
-        bytes.push(high << 4 | digit(at + 1)?);
-        at += 2;
+        let high = hex_digit(*first).ok_or_else(|| invalid_digit(rest))?;
+        let [second, tail @ ..] = tail else {
+            let message = "invalid hexadecimal data: odd number of digits";
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        };
+        let low = hex_digit(*second).ok_or_else(|| invalid_digit(&rest[1..]))?;
+        bytes.push(high << 4 | low);
+        rest = tail;
+        pace.step(2)?;
     }
     Ok(bytes)
 }
 
-fn text_byte(c: Option<char>) -> u8 {
-    c.and_then(|c| u8::try_from(u32::from(c)).ok()).unwrap_or(0)
+/// Of the character that a text begins with.
+#[cold]
+fn invalid_digit(text: &[u8]) -> Error {
+    let first = String::from_utf8_lossy(&text[..text.len().min(4)]);
+    let c = first.chars().next().unwrap_or(char::REPLACEMENT_CHARACTER);
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid hexadecimal digit: \"{c}\""))
 }
 
 /// Appends a bytea: `\x` and hexadecimal digits.
@@ -214,9 +217,12 @@ pub fn parse_bytea(text: &[u8]) -> Result<Vec<u8>> {
 /// Reads bytes with `\\` and `\ooo` escapes.
 pub fn parse_escaped_bytes(text: &[u8]) -> Result<Vec<u8>> {
     let octal = |b: u8, most: u8| (b'0'..=most).contains(&b).then(|| b - b'0');
+    watch::admit(text.len())?;
     let mut bytes = Vec::with_capacity(text.len());
+    let mut pace = Pace::default();
     let mut rest = text;
     while let [first, tail @ ..] = rest {
+        pace.step(1)?;
         rest = match (first, tail) {
             (b'\\', [b'\\', tail @ ..]) => {
                 bytes.push(b'\\');

@@ -2,6 +2,7 @@
 
 use super::{is_space, trim};
 use crate::error::{Error, Result, SqlState};
+use crate::watch::{self, Pace};
 
 #[cold]
 fn malformed(text: &str, detail: &str) -> Error {
@@ -28,13 +29,20 @@ pub fn parse_array(text: &str) -> Result<Vec<Option<String>>> {
         }
     }
     let mut elements = Vec::new();
+    let mut pace = Pace::default();
     let mut at = 1;
     skip_spaces(bytes, &mut at);
     if bytes.get(at) == Some(&b'}') {
         return end(text, bytes, at + 1, elements);
     }
     loop {
+        let start = at;
         elements.push(element(text, bytes, &mut at)?);
+        pace.step(at - start + size_of::<Option<String>>())?;
+        // Each takes far more than its text.
+        if elements.len().is_power_of_two() {
+            watch::admit(2 * elements.len() * size_of::<Option<String>>())?;
+        }
         skip_spaces(bytes, &mut at);
         match bytes.get(at) {
             Some(b',') => at += 1,
