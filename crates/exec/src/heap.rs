@@ -10,7 +10,7 @@
 //! old one. Sharing is not kept by that; a text reached from two registers becomes two.
 
 use crate::slot::{ArrayRef, Slot};
-use planaria_base::{Datum, Error, Result, SqlState, limits};
+use planaria_base::{Datum, Error, Result, SqlState, limits, watch};
 use planaria_storage::Field;
 use planaria_storage::arena::growing::{Growing, room_for};
 use planaria_storage::arena::{Arena, ArenaFull, Bytes};
@@ -25,12 +25,34 @@ pub struct Heap {
     growing: Growing,
     /// Where functions build a result before it is pushed; empty between calls.
     scratch: Vec<u8>,
+    /// Nothing big is made here: constants are folded.
+    small: bool,
 }
 
 impl Heap {
     /// An empty heap.
     pub fn new() -> Heap {
         Heap::default()
+    }
+
+    /// An empty heap in which nothing of [`watch::STEP`] bytes can be made.
+    pub(crate) fn small() -> Heap {
+        Heap { small: true, ..Heap::default() }
+    }
+
+    /// To be asked before so many bytes are made: 53200 where there is no memory for them, 57014 where the
+    /// statement is to end.
+    #[inline]
+    pub fn admit(&self, bytes: usize) -> Result<()> {
+        if bytes < watch::STEP { Ok(()) } else { self.admit_much(bytes) }
+    }
+
+    #[cold]
+    fn admit_much(&self, bytes: usize) -> Result<()> {
+        if self.small {
+            return Err(ArenaFull.into());
+        }
+        watch::room(self.used().saturating_add(bytes))
     }
 
     /// Forgets everything, keeping the memory.
@@ -80,6 +102,7 @@ impl Heap {
     #[inline]
     pub fn text(&mut self, s: &str) -> Result<Slot> {
         check_length(s.len())?;
+        self.admit(s.len())?;
         Ok(Slot::Text(self.arena.push_bytes(s.as_bytes())?))
     }
 
@@ -87,6 +110,7 @@ impl Heap {
     #[inline]
     pub fn bytea(&mut self, b: &[u8]) -> Result<Slot> {
         check_length(b.len())?;
+        self.admit(b.len())?;
         Ok(Slot::Bytea(self.arena.push_bytes(b)?))
     }
 
@@ -96,7 +120,9 @@ impl Heap {
         let mut buffer = std::mem::take(&mut self.scratch);
         buffer.clear();
         let built = match fill(self, &mut buffer) {
-            Ok(()) => check_length(buffer.len()).and_then(|()| Ok(self.arena.push_bytes(&buffer)?)),
+            Ok(()) => check_length(buffer.len())
+                .and_then(|()| self.admit(buffer.len()))
+                .and_then(|()| Ok(self.arena.push_bytes(&buffer)?)),
             Err(e) => Err(e),
         };
         // A giant is not kept: the scratch is the worker's, for good.
@@ -106,11 +132,28 @@ impl Heap {
         built
     }
 
+    /// The same where so many bytes at most will be built: what is too long, or for what there is no memory, is
+    /// refused before anything of it is made.
+    pub fn build_within(
+        &mut self,
+        bytes: usize,
+        fill: impl FnOnce(&Heap, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<Bytes> {
+        // The scratch, and the copy.
+        self.admit(bytes.saturating_mul(2))?;
+        self.build(fill)
+    }
+
     /// Texts or byteas of this heap, one behind the other. Appending to what was put together before takes the
     /// time of what is appended.
     #[inline]
     pub fn concat(&mut self, first: Bytes, others: impl Iterator<Item = Bytes> + Clone) -> Result<Bytes> {
-        check_length(others.clone().fold(first.len as usize, |len, part| len + part.len as usize))?;
+        let len = others.clone().fold(first.len as usize, |len, part| len + part.len as usize);
+        check_length(len)?;
+        // Once for each step that it grows by: loops append byte by byte.
+        if len / watch::STEP > first.len as usize / watch::STEP {
+            self.admit(len)?;
+        }
         Ok(self.arena.concat(first, others)?)
     }
 
@@ -281,6 +324,7 @@ impl Heap {
         if (offset + elements) * size_of::<Slot>() > limits::ARENA_BYTES_MAX {
             return Err(ArenaFull.into());
         }
+        self.admit(elements * size_of::<Slot>())?;
         Ok(offset as u32)
     }
 
@@ -362,7 +406,7 @@ fn text_too_large() -> Error {
 }
 
 #[cold]
-fn too_large() -> Error {
+pub(crate) fn too_large() -> Error {
     Error::new(
         SqlState::PROGRAM_LIMIT_EXCEEDED,
         format!("array size exceeds the maximum allowed ({})", limits::ARRAY_ELEMENTS_MAX),

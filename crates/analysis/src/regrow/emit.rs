@@ -578,9 +578,10 @@ impl PieceMaker<'_, '_> {
                 ops.push(op(OpKind::Get { table, index, key: keys.to_vec(), row, columns }, o));
             }
             OpKind::Scan { table, index, range, descending, label, body, .. } if self.reads(o.id) => {
+                // Taken in, or, where they are constants, made at the piece's start.
                 let mut bounds = values.ops[&o.id].uses[range.prefix.len()..].iter().map(|(_, n)| *n);
                 let mut bound = |b: &Option<Bound>| {
-                    b.map(|b| Bound { reg: self.map[&bounds.next().expect("one for each bound")], ..b })
+                    b.map(|b| Bound { reg: self.own(bounds.next().expect("one for each bound")), ..b })
                 };
                 let (lower, upper) = (bound(&range.lower), bound(&range.upper));
                 let (row, columns) = self.found(&defs);

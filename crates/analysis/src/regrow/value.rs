@@ -235,6 +235,7 @@ impl<'p> Builder<'p, '_> {
     }
 
     fn block(&mut self, block: &'p Block, env: &mut Env) -> Result<(), Unplannable> {
+        planaria_base::stack::check().map_err(|_| Unplannable("It nests too deeply.".into()))?;
         let number = self.values.blocks.len();
         self.values.blocks.push(block.0.iter().map(|op| op.id).collect());
         for (position, op) in block.0.iter().enumerate() {

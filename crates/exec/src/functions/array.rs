@@ -4,7 +4,9 @@ use super::order::{compare, eq, sql_eq};
 use crate::heap::{Heap, check_length};
 use crate::slot::{ArrayRef, Slot};
 use memchr::memmem;
-use planaria_base::Result;
+use planaria_base::text_io::count_chars;
+use planaria_base::watch::Pace;
+use planaria_base::{Result, limits};
 use planaria_storage::arena::Bytes;
 
 /// `array[index]`; NULL outside.
@@ -104,18 +106,25 @@ pub fn equal(heap: &Heap, a: ArrayRef, b: ArrayRef) -> bool {
 }
 
 /// `a @> b`: every element of b is in a; NULL is in nothing.
-pub fn contains(heap: &Heap, a: ArrayRef, b: ArrayRef) -> bool {
-    let inside = |wanted: &Slot| {
-        !wanted.is_null() && heap.elements(a).iter().any(|e| sql_eq(*e, *wanted, heap) == Some(true))
-    };
-    heap.elements(b).iter().all(inside)
+pub fn contains(heap: &Heap, a: ArrayRef, b: ArrayRef) -> Result<bool> {
+    let mut pace = Pace::default();
+    for wanted in heap.elements(b) {
+        pace.step(size_of::<Slot>() * a.len as usize)?;
+        let mut all = heap.elements(a).iter();
+        if wanted.is_null() || !all.any(|e| sql_eq(*e, *wanted, heap) == Some(true)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// `array_to_string` of an array of texts; NULLs are left out.
 pub fn to_string(heap: &mut Heap, array: ArrayRef, delimiter: Bytes) -> Result<Slot> {
     let texts = heap.elements(array).iter().filter(|e| !e.is_null());
-    check_length(texts.map(|e| e.bytes().len as usize + delimiter.len as usize).sum())?;
-    heap.build_text(|heap, out| {
+    let len = texts.map(|e| e.bytes().len as usize + delimiter.len as usize).sum();
+    check_length(len)?;
+    let built = heap.build_within(len, |heap, out| {
+        let mut pace = Pace::default();
         let mut first = true;
         for element in heap.elements(array).iter().filter(|e| !e.is_null()) {
             if !first {
@@ -123,8 +132,11 @@ pub fn to_string(heap: &mut Heap, array: ArrayRef, delimiter: Bytes) -> Result<S
             }
             first = false;
             out.extend_from_slice(heap.bytes(element.bytes()));
+            pace.step(element.bytes().len as usize + size_of::<Slot>())?;
         }
-    })
+        Ok(())
+    });
+    built.map(Slot::Text)
 }
 
 /// `string_to_array`: a NULL delimiter separates the characters, an empty one nothing.
@@ -134,15 +146,27 @@ pub fn from_string(heap: &mut Heap, text: Slot, delimiter: Slot) -> Result<Slot>
     let part = |start: usize, end: usize| {
         Slot::Text(Bytes { offset: at.offset + start as u32, len: (end - start) as u32 })
     };
-    let mut parts = Vec::new();
+    // Each part takes more than a character: there may be far more of them than bytes of text.
+    let count = match delimiter {
+        Slot::Text(delimiter) if delimiter.len == 0 => 1,
+        Slot::Text(delimiter) => memmem::find_iter(bytes, heap.bytes(delimiter)).count() + 1,
+        _ => count_chars(bytes),
+    };
+    if count > limits::ARRAY_ELEMENTS_MAX {
+        return Err(crate::heap::too_large());
+    }
+    heap.admit(count * 2 * size_of::<Slot>())?;
+    let mut parts = Vec::with_capacity(count);
     match delimiter {
         _ if bytes.is_empty() => {}
         Slot::Text(delimiter) if delimiter.len == 0 => parts.push(text),
         Slot::Text(delimiter) => {
             let delimiter = heap.bytes(delimiter);
+            let mut pace = Pace::default();
             let mut start = 0;
             for end in memmem::find_iter(bytes, delimiter) {
                 parts.push(part(start, end));
+                pace.step(end - start + size_of::<Slot>())?;
                 start = end + delimiter.len();
             }
             parts.push(part(start, bytes.len()));

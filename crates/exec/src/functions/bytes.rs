@@ -2,6 +2,7 @@
 
 use crate::heap::Heap;
 use crate::slot::Slot;
+use planaria_base::watch::{self, Pace, STEP};
 use planaria_base::{Error, Result, SqlState, text_io};
 use planaria_storage::arena::Bytes;
 
@@ -57,13 +58,21 @@ const LINE: usize = 76;
 
 pub fn encode(heap: &mut Heap, data: Bytes, format: Bytes) -> Result<Slot> {
     let encoding = encoding(heap.str(format))?;
-    heap.build_text(|heap, out| {
+    let longest = data.len as usize * if matches!(encoding, Encoding::Escape) { 4 } else { 2 };
+    let built = heap.build_within(longest, |heap, out| {
         let data = heap.bytes(data);
+        let mut pace = Pace::default();
         match encoding {
-            Encoding::Hex => text_io::write_hex(out, data),
-            Encoding::Base64 => write_base64(out, data),
+            Encoding::Hex => {
+                for some in data.chunks(STEP) {
+                    text_io::write_hex(out, some);
+                    pace.step(some.len())?;
+                }
+            }
+            Encoding::Base64 => write_base64(out, data)?,
             Encoding::Escape => {
                 for b in data {
+                    pace.step(1)?;
                     match b {
                         b'\\' => out.extend_from_slice(b"\\\\"),
                         0 | 0x80.. => {
@@ -74,12 +83,16 @@ pub fn encode(heap: &mut Heap, data: Bytes, format: Bytes) -> Result<Slot> {
                 }
             }
         }
-    })
+        Ok(())
+    });
+    built.map(Slot::Text)
 }
 
-fn write_base64(out: &mut Vec<u8>, data: &[u8]) {
+fn write_base64(out: &mut Vec<u8>, data: &[u8]) -> Result<()> {
     let mut in_line = 0;
+    let mut pace = Pace::default();
     for group in data.chunks(3) {
+        pace.step(group.len())?;
         if in_line == LINE {
             out.push(b'\n');
             in_line = 0;
@@ -91,6 +104,7 @@ fn write_base64(out: &mut Vec<u8>, data: &[u8]) {
         }
         in_line += 4;
     }
+    Ok(())
 }
 
 pub fn decode(heap: &mut Heap, text: Bytes, format: Bytes) -> Result<Slot> {
@@ -105,9 +119,12 @@ pub fn decode(heap: &mut Heap, text: Bytes, format: Bytes) -> Result<Slot> {
 }
 
 fn parse_base64(text: &[u8]) -> Result<Vec<u8>> {
+    watch::admit(text.len())?;
+    let mut pace = Pace::default();
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut word, mut digits, mut ends) = (0u32, 0, 0);
     for b in text {
+        pace.step(1)?;
         if matches!(b, b' ' | b'\t' | b'\n' | b'\r') {
             continue;
         }
@@ -158,18 +175,23 @@ fn parse_base64(text: &[u8]) -> Result<Vec<u8>> {
 
 /// MD5 (RFC 1321) as hexadecimal digits. For `md5()` only: nothing here relies on its strength.
 pub fn md5_hex(heap: &mut Heap, data: Bytes) -> Result<Slot> {
-    heap.build_text(|heap, out| text_io::write_hex(out, &md5(heap.bytes(data))))
+    let digest = md5(heap.bytes(data))?;
+    heap.build_text(|_, out| text_io::write_hex(out, &digest))
 }
 
-fn md5(data: &[u8]) -> [u8; 16] {
+fn md5(data: &[u8]) -> Result<[u8; 16]> {
     const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
     let mut state = [0x6745_2301u32, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
-    let mut padded = data.to_vec();
+    // The last bytes, an end mark, and the length in bits.
+    let (whole, rest) = data.as_chunks::<64>();
+    let mut padded = rest.to_vec();
     padded.push(0x80);
-    padded.resize(padded.len().next_multiple_of(64) + if padded.len() % 64 > 56 { 64 } else { 0 }, 0);
+    padded.resize((padded.len() + 8).next_multiple_of(64), 0);
     let end = padded.len();
     padded[end - 8..].copy_from_slice(&(data.len() as u64 * 8).to_le_bytes());
-    for block in padded.chunks_exact(64) {
+    let mut pace = Pace::default();
+    for block in whole.iter().chain(padded.as_chunks::<64>().0) {
+        pace.step(block.len())?;
         let word = |i: usize| {
             u32::from_le_bytes([block[4 * i], block[4 * i + 1], block[4 * i + 2], block[4 * i + 3]])
         };
@@ -195,5 +217,5 @@ fn md5(data: &[u8]) -> [u8; 16] {
     for (bytes, word) in digest.chunks_exact_mut(4).zip(state) {
         bytes.copy_from_slice(&word.to_le_bytes());
     }
-    digest
+    Ok(digest)
 }

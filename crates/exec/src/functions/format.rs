@@ -1,8 +1,10 @@
 //! `format`, RAISE's placeholders, and quoting.
 
-use crate::heap::Heap;
+use super::text::extend_repeated;
+use crate::heap::{Heap, check_length};
 use crate::slot::Slot;
 use planaria_base::text_io::{count_chars, write_doubled, write_ident};
+use planaria_base::watch::{Pace, STEP};
 use planaria_base::{Error, Numeric, Result, SqlState};
 use planaria_storage::arena::Bytes;
 
@@ -114,6 +116,7 @@ pub fn format(heap: &mut Heap, format: Bytes, args: &[Slot]) -> Result<Slot> {
         let format = heap.bytes(format);
         let (mut at, mut next) = (0, 0);
         let mut value = Vec::new();
+        let mut pace = Pace::default();
         while let Some(b) = format.get(at) {
             at += 1;
             if *b != b'%' {
@@ -158,13 +161,19 @@ pub fn format(heap: &mut Heap, format: Bytes, args: &[Slot]) -> Result<Slot> {
                 (_, arg) => write_literal(&mut value, heap.bytes(arg.bytes())),
             }
             let blanks = width.saturating_sub(count_chars(&value));
+            let len = out.len() + blanks + value.len();
+            check_length(len)?;
+            if blanks + value.len() >= STEP {
+                heap.admit(2 * len)?;
+            }
             if !left {
-                out.resize(out.len() + blanks, b' ');
+                extend_repeated(out, b" ", blanks)?;
             }
             out.extend_from_slice(&value);
             if left {
-                out.resize(out.len() + blanks, b' ');
+                extend_repeated(out, b" ", blanks)?;
             }
+            pace.step(value.len() + 1)?;
         }
         Ok(())
     });

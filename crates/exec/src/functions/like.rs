@@ -5,6 +5,7 @@
 //! enough, because an earlier one can only match less. The byte behind a `%` is searched for.
 
 use super::text::fold_case;
+use planaria_base::watch::Pace;
 use planaria_base::{Error, Result, SqlState};
 
 /// Whether `text` matches; `escape` is empty for none.
@@ -72,6 +73,7 @@ fn general(text: &[u8], pattern: &[u8], escape: Option<&[u8]>) -> Result<bool> {
     // Where to go on when a literal fails: the pattern behind the last `%`, the text position tried
     // for it, and the byte that a position must have.
     let mut retry: Option<(usize, usize, u8)> = None;
+    let mut pace = Pace::default();
     loop {
         if p == pattern.len() && t == text.len() {
             return Ok(true);
@@ -111,6 +113,7 @@ fn general(text: &[u8], pattern: &[u8], escape: Option<&[u8]>) -> Result<bool> {
                 t += text_len;
             }
             (None, Some((resume, tried, first))) => {
+                pace.step(t - *tried + 1)?;
                 let Some(skipped) = memchr::memchr(*first, &text[*tried + 1..]) else { return Ok(false) };
                 *tried += 1 + skipped;
                 (p, t) = (*resume, *tried);

@@ -56,7 +56,7 @@ pub fn call(func: Func, args: &[Slot], heap: &mut Heap) -> Result<Slot> {
 
 /// A function of constants, when a program is compiled.
 pub fn fold(func: Func, args: &[Datum]) -> Result<Datum> {
-    let mut heap = Heap::new();
+    let mut heap = Heap::small();
     let args: Vec<Slot> = args.iter().map(|a| heap.push_datum(a)).collect::<Result<_>>()?;
     let result = call(func, &args, &mut heap)?;
     Ok(heap.to_datum(result))
@@ -64,7 +64,7 @@ pub fn fold(func: Func, args: &[Datum]) -> Result<Datum> {
 
 /// A cast of a constant, when a program is compiled.
 pub fn fold_cast(value: &Datum, from: &Type, to: &Type, explicit: bool) -> Result<Datum> {
-    let mut heap = Heap::new();
+    let mut heap = Heap::small();
     let slot = heap.push_datum(value)?;
     let result = cast(slot, from, to, explicit, &mut heap)?;
     Ok(heap.to_datum(result))
@@ -336,7 +336,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         ArrayNe => Ok(Slot::Bool(!array::equal(heap, a[0].array(), a[1].array()))),
         ArrayToString => array::to_string(heap, a[0].array(), a[1].bytes()),
         StringToArray => array::from_string(heap, a[0], a[1]),
-        ArrayContains => Ok(Slot::Bool(array::contains(heap, a[0].array(), a[1].array()))),
+        ArrayContains => array::contains(heap, a[0].array(), a[1].array()).map(Slot::Bool),
 
         // ---- over any class ----
         // Of equals, GREATEST and LEAST keep the first, min and max the last.

@@ -8,8 +8,10 @@ use crate::heap::{Heap, check_length};
 use crate::slot::Slot;
 use memchr::memmem;
 use planaria_base::text_io::count_chars;
+use planaria_base::watch::{Pace, STEP};
 use planaria_base::{Error, Result, SqlState};
 use planaria_storage::arena::Bytes;
+use std::collections::{HashMap, HashSet};
 
 /// The part of a text between two byte positions.
 #[inline]
@@ -89,32 +91,51 @@ pub fn pad(heap: &mut Heap, at: Bytes, length: i64, fill: Bytes, on_left: bool) 
     }
     let missing = wanted - have;
     check_length(missing.saturating_mul(4).saturating_add(text.len()))?;
-    heap.build_text(|heap, out| {
+    let longest = if heap.bytes(fill).is_ascii() { missing } else { missing * 4 };
+    let built = heap.build_within(longest + text.len(), |heap, out| {
         let (text, fill) = (heap.bytes(at), heap.bytes(fill));
         if !on_left {
             out.extend_from_slice(text);
         }
-        let mut left = missing;
         let fill_chars = count_chars(fill);
-        while left >= fill_chars {
-            out.extend_from_slice(fill);
-            left -= fill_chars;
-        }
-        out.extend_from_slice(&fill[..offset_of_char(fill, left)]);
+        extend_repeated(out, fill, missing / fill_chars)?;
+        out.extend_from_slice(&fill[..offset_of_char(fill, missing % fill_chars)]);
         if on_left {
             out.extend_from_slice(text);
         }
-    })
+        Ok(())
+    });
+    built.map(Slot::Text)
+}
+
+/// Appends some bytes so many times.
+pub(super) fn extend_repeated(out: &mut Vec<u8>, part: &[u8], times: usize) -> Result<()> {
+    if part.is_empty() {
+        return Ok(());
+    }
+    let mut pace = Pace::default();
+    let start = out.len();
+    let end = start + part.len() * times;
+    out.reserve(end - start);
+    while out.len() < end {
+        // What is there already is copied, a step at most at a time.
+        let whole = out.len() - start;
+        let known = if whole == 0 { part.len() } else { whole.min((STEP / part.len()).max(1) * part.len()) };
+        let next = known.min(end - out.len());
+        match whole {
+            0 => out.extend_from_slice(&part[..next]),
+            _ => out.extend_from_within(start..start + next),
+        }
+        pace.step(next)?;
+    }
+    Ok(())
 }
 
 pub fn repeat(heap: &mut Heap, at: Bytes, times: i64) -> Result<Slot> {
     let times = clamp(times.max(0) as u64);
-    check_length(times.saturating_mul(at.len as usize))?;
-    heap.build_text(|heap, out| {
-        for _ in 0..if at.len == 0 { 0 } else { times } {
-            out.extend_from_slice(heap.bytes(at));
-        }
-    })
+    let len = times.saturating_mul(at.len as usize);
+    check_length(len)?;
+    heap.build_within(len, |heap, out| extend_repeated(out, heap.bytes(at), times)).map(Slot::Text)
 }
 
 /// Which ends a trim works on.
@@ -139,7 +160,8 @@ pub fn trim(heap: &Heap, at: Bytes, set: Bytes, ends: Ends) -> Slot {
         }
         return part(at, start, end);
     }
-    let contains = |c: &[u8]| chars(set).any(|s| s == c);
+    let members: HashSet<&[u8]> = chars(set).collect();
+    let contains = |c: &[u8]| members.contains(c);
     while ends != Ends::Right && start < end && contains(&text[start..start + char_len(text[start])]) {
         start += char_len(text[start]);
     }
@@ -173,42 +195,63 @@ pub fn replace(heap: &mut Heap, at: Bytes, from: Bytes, to: Bytes) -> Result<Slo
     if found == 0 {
         return Ok(Slot::Text(at));
     }
-    check_length((text.len() - found * needle.len()).saturating_add(found.saturating_mul(to.len as usize)))?;
-    heap.build_text(|heap, out| {
+    let len = (text.len() - found * needle.len()).saturating_add(found.saturating_mul(to.len as usize));
+    check_length(len)?;
+    let built = heap.build_within(len, |heap, out| {
         let (text, needle, to) = (heap.bytes(at), heap.bytes(from), heap.bytes(to));
+        let mut pace = Pace::default();
         let mut copied = 0;
         for found in memmem::find_iter(text, needle) {
             out.extend_from_slice(&text[copied..found]);
             out.extend_from_slice(to);
+            pace.step(found - copied + to.len() + 1)?;
             copied = found + needle.len();
         }
         out.extend_from_slice(&text[copied..]);
-    })
+        Ok(())
+    });
+    built.map(Slot::Text)
 }
 
 pub fn translate(heap: &mut Heap, at: Bytes, from: Bytes, to: Bytes) -> Result<Slot> {
-    heap.build_text(|heap, out| {
-        let (from, to) = (heap.bytes(from), heap.bytes(to));
-        for c in chars(heap.bytes(at)) {
-            match chars(from).position(|f| f == c) {
-                Some(n) => out.extend_from_slice(chars(to).nth(n).unwrap_or(b"")),
-                None => out.extend_from_slice(c),
-            }
+    let built = heap.build(|heap, out| {
+        // The first of several equal characters counts; one without a counterpart goes.
+        let (mut pairs, mut counterparts) = (Vec::new(), chars(heap.bytes(to)));
+        for c in chars(heap.bytes(from)) {
+            pairs.push((c, counterparts.next().unwrap_or(b"")));
         }
-    })
+        let few = pairs.len() <= 16;
+        let map: HashMap<&[u8], &[u8]> =
+            if few { HashMap::new() } else { pairs.iter().rev().copied().collect() };
+        let mut pace = Pace::default();
+        for c in chars(heap.bytes(at)) {
+            let counterpart = match few {
+                true => pairs.iter().find(|(from, _)| *from == c).map(|(_, to)| *to),
+                false => map.get(c).copied(),
+            };
+            out.extend_from_slice(counterpart.unwrap_or(c));
+            pace.step(c.len())?;
+        }
+        Ok(())
+    });
+    built.map(Slot::Text)
 }
 
 pub fn reverse(heap: &mut Heap, at: Bytes) -> Result<Slot> {
-    heap.build_text(|heap, out| {
+    let built = heap.build_within(at.len as usize, |heap, out| {
         let text = heap.bytes(at);
+        let mut pace = Pace::default();
         let mut end = text.len();
         for start in (0..text.len()).rev() {
             if (text[start] as i8) >= -0x40 {
                 out.extend_from_slice(&text[start..end]);
+                pace.step(end - start)?;
                 end = start;
             }
         }
-    })
+        Ok(())
+    });
+    built.map(Slot::Text)
 }
 
 /// `overlay(text placing replacement from start for count)`.
@@ -276,13 +319,21 @@ pub fn change_case(heap: &mut Heap, at: Bytes, case: Case) -> Result<Slot> {
         in_word = alphanumeric;
         case == Case::Upper || case == Case::Title && first
     };
-    heap.build_text(|heap, out| {
+    let built = heap.build_within(at.len as usize, |heap, out| {
         let text = heap.bytes(at);
+        let mut pace = Pace::default();
         if text.is_ascii() {
-            out.extend(text.iter().map(|b| {
-                if upper(b.is_ascii_alphanumeric()) { b.to_ascii_uppercase() } else { b.to_ascii_lowercase() }
-            }));
-            return;
+            for some in text.chunks(STEP) {
+                out.extend(some.iter().map(|b| {
+                    if upper(b.is_ascii_alphanumeric()) {
+                        b.to_ascii_uppercase()
+                    } else {
+                        b.to_ascii_lowercase()
+                    }
+                }));
+                pace.step(some.len())?;
+            }
+            return Ok(());
         }
         let mut buffer = [0; 4];
         for c in heap.str(at).chars() {
@@ -292,8 +343,11 @@ pub fn change_case(heap: &mut Heap, at: Bytes, case: Case) -> Result<Slot> {
                 single(c, c.to_lowercase())
             };
             out.extend_from_slice(mapped.encode_utf8(&mut buffer).as_bytes());
+            pace.step(c.len_utf8())?;
         }
-    })
+        Ok(())
+    });
+    built.map(Slot::Text)
 }
 
 /// A mapping to one character; others (`ß` to `SS`) are left out, as the C library does.
@@ -344,5 +398,9 @@ pub fn char_pad(heap: &mut Heap, at: Bytes, n: i64) -> Result<Slot> {
     if count_chars(heap.bytes(at)) >= n {
         return Ok(Slot::Text(at));
     }
-    heap.build_text(|heap, out| planaria_base::text_io::write_char(out, heap.bytes(at), n))
+    let built = heap.build_within(n.saturating_add(at.len as usize), |heap, out| {
+        planaria_base::text_io::write_char(out, heap.bytes(at), n);
+        Ok(())
+    });
+    built.map(Slot::Text)
 }

@@ -43,6 +43,9 @@ pub(crate) struct CopyIn {
     /// FORCE_NOT_NULL and FORCE_NULL, by column.
     forced: Vec<Forced>,
     data: Vec<u8>,
+    /// How much of it there must be before it is looked at again: twice of a line that had no end, so that long
+    /// lines are not read again with everything that comes.
+    enough: usize,
     /// Lines seen, the header too.
     line: u64,
     rows: u64,
@@ -85,6 +88,7 @@ impl CopyIn {
             types: form.types.to_vec(),
             forced,
             data: Vec::new(),
+            enough: PORTION_BYTES,
             line: 0,
             rows: 0,
             deadline: None,
@@ -154,6 +158,7 @@ impl CopyIn {
         }
         self.data = data;
         self.data.drain(..at);
+        self.enough = PORTION_BYTES.max((2 * self.data.len()).min(LINE_BYTES_MAX + PORTION_BYTES));
         Ok(())
     }
 
@@ -387,7 +392,7 @@ impl Backend {
         let outcome = match tag {
             b'd' => {
                 copy.data.extend_from_slice(body.rest());
-                if copy.data.len() < PORTION_BYTES {
+                if copy.data.len() < copy.enough {
                     Ok(false)
                 } else {
                     let weighed = self.scales.weigh(Taken::Copy, copy.data.capacity());
