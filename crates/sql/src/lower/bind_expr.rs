@@ -8,7 +8,7 @@ use super::operators::comparison;
 use super::types::{CastContext, unmodified};
 use crate::ast::{BinaryOp, Expr, ExprKind, IsWhat, Position};
 use planaria_base::limits::CHAIN_NESTING_MAX;
-use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, text_io};
+use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, stack, text_io};
 use planaria_ir::{Draw, Func};
 
 impl Lowerer<'_> {
@@ -18,7 +18,7 @@ impl Lowerer<'_> {
         let bound = if self.depth > planaria_base::limits::NESTING_MAX {
             Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "expression is nested too deeply").at(e.position))
         } else {
-            self.bind_kind(names, e).map_err(|error| error.at(e.position))
+            stack::check().and_then(|()| self.bind_kind(names, e)).map_err(|error| error.at(e.position))
         };
         self.depth -= 1;
         bound

@@ -14,7 +14,7 @@ use crate::ast::{
     Argument, BinaryOp, Expr, ExprKind, FunctionCall, JoinCondition, JoinKind, Name, Query, QueryBody,
     Select, SelectItem, TableAlias, TableRef, Window,
 };
-use planaria_base::{Error, Result, SqlState, Type};
+use planaria_base::{Error, Result, SqlState, Type, limits, stack};
 use planaria_catalog::{Object, Returns};
 
 /// The columns of `*`.
@@ -46,6 +46,7 @@ impl Lowerer<'_> {
 
     /// One FROM item; `nullable` if it stands on the nullable side of an outer join.
     fn bind_table(&mut self, level: &mut Names<'_>, table: &TableRef, nullable: bool) -> Result<Part> {
+        stack::check()?;
         match table {
             TableRef::Relation { name, alias } => self.bind_relation(level, name, alias.as_ref(), nullable),
             TableRef::Derived { query, alias, lateral } => {
@@ -118,17 +119,44 @@ impl Lowerer<'_> {
                 e.fields_mut().position = Some(position);
                 e.context(format!("view \"{}\"", view.name))
             };
+            self.require_read(Object::View(view.name.clone()));
+            if self.expanding.contains(&view.name) {
+                let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
+                return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message).at(position));
+            }
+            let shared = !self.rights.locked && self.is_shared(&view.name);
+            if shared
+                && let Some((_, Some(place))) = self.views.as_ref().and_then(|v| v.get(&view.name)).copied()
+            {
+                let rel = self.cte_rel(place, shown);
+                return self.add_rel(level, rel, shown, renamed, position);
+            }
             let query: Query = crate::parse::query(&view.query).map_err(foreign)?;
             let scope = super::Scope::new();
-            self.require_read(Object::View(view.name.clone()));
             let collectors = std::mem::take(&mut self.collectors);
+            let around = std::mem::take(&mut self.cte_reads);
             let owner = view.rights.owner;
+            self.expanding.push(view.name.clone());
             let bound = self.as_owner(owner, |l| l.bind_level(Names::of(&scope), &query, false));
-            let bound = bound.map_err(foreign);
+            self.expanding.pop();
             self.collectors = collectors;
-            let mut bound = bound?;
+            let mut bound = match bound {
+                // Which views are in the circle says the message.
+                Err(e) if e.sqlstate() == SqlState::INVALID_OBJECT_DEFINITION => return Err(e.at(position)),
+                other => other.map_err(foreign)?,
+            };
             self.reposition_query(&mut bound, position);
             rename(&mut bound.columns, &view.columns, &view.name, position)?;
+            if shared && !self.draws(&bound) {
+                let place = self.add_cte(&view.name, bound);
+                self.read_by(place, around);
+                if let Some((_, known)) = self.views.as_mut().and_then(|v| v.get_mut(&view.name)) {
+                    *known = Some(place);
+                }
+                let rel = self.cte_rel(place, shown);
+                return self.add_rel(level, rel, shown, renamed, position);
+            }
+            self.cte_reads.splice(..0, around);
             return self.add_query(level, bound, shown, renamed, nullable, position);
         }
         let message = format!("relation \"{}\" does not exist", name.parts.join("."));
@@ -141,6 +169,15 @@ impl Lowerer<'_> {
                 "There is a WITH item named \"{table}\", but it cannot be referenced from this part of the query."
             ))
             .hint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references."))
+    }
+
+    /// Counts a reference to a view. Whether it has so many in the query being bound that the further ones are to
+    /// share its rows: views that read each other twice would double the work with each.
+    fn is_shared(&mut self, view: &str) -> bool {
+        let Some(views) = &mut self.views else { return false };
+        let (references, _) = views.entry(view.to_owned()).or_default();
+        *references += 1;
+        *references > limits::VIEW_REFERENCES_MAX
     }
 
     /// A relation for a table. Its columns are all stored ones; the hidden row id is the last.

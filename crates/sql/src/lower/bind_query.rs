@@ -12,7 +12,7 @@ use super::types::CastContext;
 use crate::ast::{
     Cte, Expr, ExprKind, OrderItem, Query, QueryBody, Select, SelectItem, SetOp, StatementKind, TypeNameKind,
 };
-use planaria_base::{Error, Result, SqlState, Type};
+use planaria_base::{Error, Result, SqlState, Type, stack, watch};
 use planaria_ir::Output;
 
 /// A common table expression that was bound.
@@ -22,6 +22,10 @@ pub(super) struct BoundCte {
     pub columns: Vec<(String, Type)>,
     /// References; one is expanded in place.
     pub uses: u32,
+    /// The CTEs that its query reads itself.
+    pub reads: Vec<usize>,
+    /// How many CTEs read each other below it.
+    pub height: u32,
     /// The uses of columns in it were counted.
     pub counted: bool,
     /// Where its rows are, once computed.
@@ -50,15 +54,29 @@ impl Lowerer<'_> {
     /// Binds a query whose names are `level`'s; literals of unknown type stay so if `keep_unknown`.
     pub(super) fn bind_level(
         &mut self,
-        mut level: Names<'_>,
+        level: Names<'_>,
         q: &Query,
         keep_unknown: bool,
     ) -> Result<BoundQuery> {
+        if self.views.is_some() {
+            return self.bind_level_here(level, q, keep_unknown);
+        }
+        // The outermost query: what its parts share is made in front of it.
+        self.views = Some(Default::default());
+        let (bound, expanding) = (self.bind_level_here(level, q, keep_unknown), self.expanding.len());
+        self.views = None;
+        debug_assert!(bound.is_err() || expanding == 0);
+        bound
+    }
+
+    fn bind_level_here(&mut self, mut level: Names<'_>, q: &Query, keep_unknown: bool) -> Result<BoundQuery> {
         self.depth += 1;
         if self.depth > planaria_base::limits::NESTING_MAX {
             let message = "query is nested too deeply";
             return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).at(q.position));
         }
+        stack::check().map_err(|e| e.at(q.position))?;
+        watch::check()?;
         self.bind_with(&mut level, &q.with, q.recursive)?;
         let locked = self.rights.locked;
         self.rights.locked |= !q.locking.is_empty();
@@ -115,8 +133,10 @@ impl Lowerer<'_> {
                 )
                 .at(cte.statement.position));
             };
+            let around = std::mem::take(&mut self.cte_reads);
             if recursive && let Some(terms) = recursion::terms(cte, q)? {
                 let place = self.bind_recursive(level, cte, q, &terms)?;
+                self.read_by(place, around);
                 level.ctes.push((cte.name.clone(), place));
                 continue;
             }
@@ -125,20 +145,30 @@ impl Lowerer<'_> {
             }
             let mut query = self.bind_query(level, q)?;
             rename(&mut query.columns, &cte.columns, &cte.name, q.position)?;
-            let place = self.add_cte(cte, query);
+            let place = self.add_cte(&cte.name, query);
+            self.read_by(place, around);
             level.ctes.push((cte.name.clone(), place));
         }
         level.later.clear();
         Ok(())
     }
 
-    fn add_cte(&mut self, cte: &Cte, query: BoundQuery) -> usize {
+    /// What was read since `around` was taken away is what this CTE reads.
+    pub(super) fn read_by(&mut self, place: usize, around: Vec<usize>) {
+        let reads = std::mem::replace(&mut self.cte_reads, around);
+        self.ctes[place].height = 1 + reads.iter().map(|r| self.ctes[*r].height).max().unwrap_or(0);
+        self.ctes[place].reads = reads;
+    }
+
+    pub(super) fn add_cte(&mut self, name: &str, query: BoundQuery) -> usize {
         let columns = query.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
         self.ctes.push(BoundCte {
-            name: cte.name.clone(),
+            name: name.to_owned(),
             query: Some(query),
             columns,
             uses: 0,
+            reads: Vec::new(),
+            height: 1,
             counted: false,
             list: None,
             turn: None,
@@ -161,7 +191,7 @@ impl Lowerer<'_> {
         let mut query = self.bind_query(&around, &terms.first)?;
         rename(&mut query.columns, &cte.columns, &cte.name, position)?;
         let types: Vec<Type> = query.columns.iter().map(|c| c.ty.clone()).collect();
-        let place = self.add_cte(cte, query);
+        let place = self.add_cte(&cte.name, query);
         self.working.push(place);
         around.ctes.push((cte.name.clone(), place));
         let bound = self.bind_level(around.inner(), right, true);
@@ -196,6 +226,7 @@ impl Lowerer<'_> {
             return self.new_rel(alias, columns, RelKind::Work(index));
         }
         self.ctes[index].uses += 1;
+        self.cte_reads.push(index);
         self.new_rel(alias, columns, RelKind::Cte(index))
     }
 

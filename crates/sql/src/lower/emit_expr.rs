@@ -2,7 +2,7 @@
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, BoundQuery, RelId};
-use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type};
+use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type, stack};
 use planaria_ir::verify::holds;
 use planaria_ir::{Block, CollDecl, CollKind, ErrorFields, Func, Level, OpKind, Reg, RegKind, StateSource};
 
@@ -92,7 +92,7 @@ impl Lowerer<'_> {
 
     fn eval(&mut self, e: &Bound, dst: Option<Reg>) -> Result<Reg> {
         let before = self.at(e.position);
-        let result = self.eval_kind(e, dst);
+        let result = stack::check().and_then(|()| self.eval_kind(e, dst));
         self.at(before);
         result
     }

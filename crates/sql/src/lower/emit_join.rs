@@ -4,7 +4,7 @@ use super::bound::{Bound, BoundKind, BoundQuery, RelId, RelKind};
 use super::path::{Key, Path, Values};
 use super::plan::{Plan, Source, Step};
 use super::{Lowerer, Typed};
-use planaria_base::limits::CHAIN_NESTING_MAX;
+use planaria_base::limits::{CHAIN_NESTING_MAX, CTE_NESTING_MAX};
 use planaria_base::{ColumnId, Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Block, Coll, CollDecl, CollKind, ErrorFields, Func, OpKind, Range, Reg, RegKind, SortKey};
 
@@ -501,18 +501,21 @@ impl Lowerer<'_> {
     /// A reference to a CTE: in place if it is the only one, else a loop over its rows, which are
     /// computed at the outermost frame.
     pub(super) fn emit_cte(&mut self, rel: RelId, index: usize, then: &mut Then<'_>) -> Result<()> {
+        self.collect_below(index)?;
         let name = self.ctes[index].name.clone();
-        if self.ctes[index].turn.is_some() {
-            let list = match self.ctes[index].list {
-                Some(list) => list,
-                None => self.recursive_list(index)?,
-            };
+        if self.ctes[index].turn.is_some() && self.ctes[index].list.is_none() && self.is_read_here(index) {
             self.note(&format!("CTE Scan on {name}"));
-            let columns: Vec<Reg> =
-                (0..self.rel(rel).columns.len()).map(|c| self.column_reg(rel, c)).collect();
-            return self.iterate(rel, list, columns, false, then);
+            self.plan_depth += 1;
+            let done = self.emit_recursion(index, &mut |l, row| {
+                l.set_columns_to(rel, row);
+                l.with_rels(&[rel], then)
+            });
+            self.plan_depth -= 1;
+            return done;
         }
-        if self.ctes[index].uses == 1
+        if self.ctes[index].turn.is_none()
+            && self.ctes[index].uses == 1
+            && self.ctes[index].list.is_none()
             && let Some(query) = self.ctes[index].query.clone()
             && !self.is_volatile(&Bound::new(BoundKind::Exists(Box::new(query.clone())), Type::Bool, 0))
         {
@@ -525,20 +528,58 @@ impl Lowerer<'_> {
             self.plan_depth -= 1;
             return done;
         }
-        let list = match self.ctes[index].list {
-            Some(list) => list,
-            None => {
-                let query =
-                    self.ctes[index].query.clone().ok_or_else(|| Error::internal("a CTE without a query"))?;
-                let frame = self.frame_for(&query);
-                let list = self.list_of(&query, frame, &format!("CTE {name}"))?;
-                self.ctes[index].list = Some(list);
-                list
-            }
-        };
+        let list = self.cte_list(index)?;
         self.note(&format!("CTE Scan on {name}"));
         let columns: Vec<Reg> = (0..self.rel(rel).columns.len()).map(|c| self.column_reg(rel, c)).collect();
         self.iterate(rel, list, columns, false, then)
+    }
+
+    /// The rows of a CTE in a list, made when first asked for.
+    fn cte_list(&mut self, index: usize) -> Result<Coll> {
+        if let Some(list) = self.ctes[index].list {
+            return Ok(list);
+        }
+        if self.ctes[index].turn.is_some() {
+            return self.recursive_list(index);
+        }
+        let query = self.ctes[index].query.clone().ok_or_else(|| Error::internal("a CTE without a query"))?;
+        let frame = self.frame_for(&query);
+        let what = format!("CTE {}", self.ctes[index].name);
+        let list = self.list_of(&query, frame, &what)?;
+        self.ctes[index].list = Some(list);
+        Ok(list)
+    }
+
+    /// Before a CTE that stands on many others: the rows of some of these, from below, so that what is emitted
+    /// inside each other has a limit however long the chain is.
+    fn collect_below(&mut self, index: usize) -> Result<()> {
+        if self.ctes[index].height <= CTE_NESTING_MAX {
+            return Ok(());
+        }
+        for below in self.ctes_below(index) {
+            let cte = &self.ctes[below];
+            if !cte.height.is_multiple_of(CTE_NESTING_MAX) || cte.list.is_some() {
+                continue;
+            }
+            let Some(query) = cte.query.clone() else { continue };
+            // What it needs of a query around it may not be there yet.
+            if self.free_rels(&query).iter().all(|r| self.is_available(*r)) && !self.draws(&query) {
+                self.cte_list(below)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a recursive CTE is read at one place only, and computed there as often as it would be elsewhere.
+    fn is_read_here(&mut self, index: usize) -> bool {
+        let cte = &self.ctes[index];
+        let (Some(first), Some(turn)) = (&cte.query, &cte.turn) else { return false };
+        if cte.uses != 1 {
+            return false;
+        }
+        let (first, turn) = (first.clone(), turn.query.clone());
+        let frame = self.frame_for(&first).max(self.frame_for(&turn));
+        self.frames[frame].available == self.available.len() && !self.draws(&first) && !self.draws(&turn)
     }
 
     /// The outermost frame at which a query can be computed.

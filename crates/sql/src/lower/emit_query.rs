@@ -12,7 +12,7 @@ use super::bound::{Body, Bound, BoundQuery, BoundSelect, BoundSetOp, Distinct, O
 use super::plan::{Plan, Wanted};
 use super::{Lowerer, Sink, Typed};
 use crate::ast::SetOp;
-use planaria_base::{Datum, Result, SqlState, Type};
+use planaria_base::{Datum, Result, SqlState, Type, stack, watch};
 use planaria_ir::{Coll, CollKind, ErrorFields, Func, Label, OpKind, Reg, RegKind, SortKey};
 
 /// A place that dominates what is emitted behind it: where hash tables are built and flags are set.
@@ -83,6 +83,8 @@ impl Lowerer<'_> {
         rows: Option<u32>,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
+        stack::check().map_err(|e| e.at(self.position))?;
+        watch::check()?;
         self.push_frame();
         let known = self.available.len();
         let done = self.emit_query_here(query, rows, sink);

@@ -1,95 +1,126 @@
 //! Loops over several collections: recursive CTEs, and set-returning functions side by side.
 
-use super::Lowerer;
 use super::bound::{Bound, BoundKind, BoundQuery, RelId, RelKind};
 use super::emit_join::Then;
+use super::{Lowerer, Sink};
 use planaria_base::{Error, Result, Type};
 use planaria_ir::{Coll, CollDecl, CollKind, Func, OpKind, Reg, RegKind};
 
 impl Lowerer<'_> {
-    /// The rows of a recursive CTE in a list, computed at the outermost frame that has what it needs:
+    /// The rows of a recursive CTE in a list, computed at the outermost frame that has what it needs.
+    pub(super) fn recursive_list(&mut self, index: usize) -> Result<Coll> {
+        let (first, turn) = self.recursive_terms(index)?;
+        let frame = self.frame_for(&first).max(self.frame_for(&turn));
+        let rows = self.recursive_coll(&first);
+        self.at_frame(frame, |l| l.emit_terms(index, rows, &first, &turn, None))?;
+        self.ctes[index].list = Some(rows);
+        Ok(rows)
+    }
+
+    /// The rows of a recursive CTE that is read here and nowhere else, given as they come: who has enough of them
+    /// leaves.
+    pub(super) fn emit_recursion(&mut self, index: usize, sink: &mut Sink<'_>) -> Result<()> {
+        let (first, turn) = self.recursive_terms(index)?;
+        let rows = self.recursive_coll(&first);
+        self.emit_terms(index, rows, &first, &turn, Some(sink))
+    }
+
+    fn recursive_terms(&self, index: usize) -> Result<(BoundQuery, BoundQuery)> {
+        let first = self.ctes[index].query.clone().ok_or_else(|| Error::internal("a CTE without a query"))?;
+        let turn = self.ctes[index].turn.as_ref().ok_or_else(|| Error::internal("no recursive term"))?;
+        Ok((first, turn.query.clone()))
+    }
+
+    /// A list for rows of a recursive CTE.
+    fn recursive_coll(&mut self, first: &BoundQuery) -> Coll {
+        let values = first.columns.iter().map(|c| RegKind::Value(c.ty.clone())).collect();
+        self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values })
+    }
+
+    /// The two terms:
     ///
     /// ```text
     ///   rows, work := first term
-    ///   while work is not empty:  next := recursive term over work;  rows += next;  work := next
+    ///   while work is not empty:
+    ///       give work to the sink, if there is one
+    ///       next := recursive term over work;  rows += next;  work := next
     /// ```
     ///
-    /// For UNION without ALL, rows that were there before are in neither.
-    pub(super) fn recursive_list(&mut self, index: usize) -> Result<Coll> {
-        let first = self.ctes[index].query.clone();
-        let first = first.ok_or_else(|| Error::internal("a CTE without a query"))?;
-        let turn = self.ctes[index].turn.as_ref().ok_or_else(|| Error::internal("no recursive term"))?;
-        let (query, all) = (turn.query.clone(), turn.all);
+    /// For UNION without ALL, rows that were there before are in neither. The rows are kept where they are given
+    /// to a sink, too: a recursion without end is to meet the memory budget.
+    fn emit_terms(
+        &mut self,
+        index: usize,
+        rows: Coll,
+        first: &BoundQuery,
+        query: &BoundQuery,
+        mut sink: Option<&mut Sink<'_>>,
+    ) -> Result<()> {
+        let all = self.ctes[index].turn.as_ref().is_some_and(|turn| turn.all);
         let types: Vec<Type> = first.columns.iter().map(|c| c.ty.clone()).collect();
         let kinds: Vec<RegKind> = types.iter().cloned().map(RegKind::Value).collect();
-        let list = |l: &mut Self| {
-            l.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values: kinds.clone() })
-        };
-        let (rows, work, next) = (list(self), list(self), list(self));
+        let (work, next) = (self.recursive_coll(first), self.recursive_coll(first));
         let seen = (!all)
-            .then(|| CollDecl { kind: CollKind::Map, keys: kinds.clone(), values: Vec::new() })
+            .then(|| CollDecl { kind: CollKind::Map, keys: kinds, values: Vec::new() })
             .map(|decl| self.program.coll(decl));
-        let frame = self.frame_for(&first).max(self.frame_for(&query));
         self.note(&format!("Recursive Union {}", self.ctes[index].name));
         self.plan_depth += 1;
-        let done = self.at_frame(frame, |l| {
-            for coll in [rows, work].into_iter().chain(seen) {
-                l.emit(OpKind::Clear { coll });
-            }
-            let take = |l: &mut Lowerer<'_>, values: Vec<Reg>, also: Coll| {
-                let push = |l: &mut Lowerer<'_>| {
-                    l.emit(OpKind::Push { coll: rows, values: values.clone() });
-                    l.emit(OpKind::Push { coll: also, values: values.clone() });
-                    Ok(())
-                };
-                let Some(seen) = seen else { return push(l) };
-                let found = l.temp(Type::Bool);
-                l.emit(OpKind::MapGet { coll: seen, keys: values.clone(), found, values: Vec::new() });
-                l.unless(found, |l| {
-                    l.emit(OpKind::MapPut { coll: seen, keys: values.clone(), values: Vec::new() });
-                    push(l)
-                })
+        for coll in [rows, work].into_iter().chain(seen) {
+            self.emit(OpKind::Clear { coll });
+        }
+        let take = |l: &mut Lowerer<'_>, values: Vec<Reg>, also: Coll| {
+            let push = |l: &mut Lowerer<'_>| {
+                l.emit(OpKind::Push { coll: rows, values: values.clone() });
+                l.emit(OpKind::Push { coll: also, values: values.clone() });
+                Ok(())
             };
-            l.emit_query(&first, None, &mut |l, row| {
-                let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
-                take(l, values, work)
+            let Some(seen) = seen else { return push(l) };
+            let found = l.temp(Type::Bool);
+            l.emit(OpKind::MapGet { coll: seen, keys: values.clone(), found, values: Vec::new() });
+            l.unless(found, |l| {
+                l.emit(OpKind::MapPut { coll: seen, keys: values.clone(), values: Vec::new() });
+                push(l)
+            })
+        };
+        self.emit_query(first, None, &mut |l, row| {
+            let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
+            take(l, values, work)
+        })?;
+        if let Some(turn) = &mut self.ctes[index].turn {
+            turn.work = Some(work);
+        }
+        let label = self.label();
+        let body = self.block(|l| {
+            let len = l.temp(Type::Int8);
+            l.emit(OpKind::Len { dst: len, coll: work });
+            let zero = l.int8(0);
+            let done = l.apply(Func::IntEq, vec![len, zero], Type::Bool);
+            l.when(done, |l| {
+                l.emit(OpKind::Exit { label });
+                Ok(())
             })?;
-            if let Some(turn) = &mut l.ctes[index].turn {
-                turn.work = Some(work);
+            if let Some(sink) = sink.as_mut() {
+                l.for_list(work, &types, sink)?;
             }
-            let label = l.label();
-            let body = l.block(|l| {
-                let len = l.temp(Type::Int8);
-                l.emit(OpKind::Len { dst: len, coll: work });
-                let zero = l.int8(0);
-                let done = l.apply(Func::IntEq, vec![len, zero], Type::Bool);
-                l.when(done, |l| {
-                    l.emit(OpKind::Exit { label });
-                    Ok(())
-                })?;
-                l.emit(OpKind::Clear { coll: next });
-                let within = l.frames.len();
-                l.set_turn_frame(index, Some(within));
-                let done = l.emit_query(&query, None, &mut |l, row| {
-                    let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
-                    take(l, values, next)
-                });
-                l.set_turn_frame(index, None);
-                done?;
-                l.emit(OpKind::Clear { coll: work });
-                l.for_list(next, &types, &mut |l, row| {
-                    let values = row.iter().map(|t| t.reg).collect();
-                    l.emit(OpKind::Push { coll: work, values });
-                    Ok(())
-                })
-            })?;
-            l.emit(OpKind::Loop { label, body });
-            Ok(())
-        });
+            l.emit(OpKind::Clear { coll: next });
+            let within = l.frames.len();
+            l.set_turn_frame(index, Some(within));
+            let done = l.emit_query(query, None, &mut |l, row| {
+                let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
+                take(l, values, next)
+            });
+            l.set_turn_frame(index, None);
+            done?;
+            l.emit(OpKind::Clear { coll: work });
+            l.for_list(next, &types, &mut |l, row| {
+                let values = row.iter().map(|t| t.reg).collect();
+                l.emit(OpKind::Push { coll: work, values });
+                Ok(())
+            })
+        })?;
+        self.emit(OpKind::Loop { label, body });
         self.plan_depth -= 1;
-        done?;
-        self.ctes[index].list = Some(rows);
-        Ok(rows)
+        Ok(())
     }
 
     fn set_turn_frame(&mut self, index: usize, frame: Option<usize>) {

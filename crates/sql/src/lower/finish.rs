@@ -8,6 +8,15 @@ use super::bound::{
 };
 use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::Volatility;
+use std::collections::BTreeSet;
+
+/// CTEs that a visit has met: each is visited once, behind everything else, however often and however deep below
+/// others it is read.
+#[derive(Default)]
+struct Met {
+    all: BTreeSet<usize>,
+    left: Vec<usize>,
+}
 
 impl Bound {
     /// Evaluating it twice, or not at all, makes no difference and costs little.
@@ -116,18 +125,9 @@ impl Lowerer<'_> {
     /// Calls `f` for every expression of an expression, from outside in, those of queries inside
     /// included. Where `f` says false, it goes no deeper.
     pub(super) fn visit(&mut self, e: &mut Bound, f: &mut dyn FnMut(&mut Self, &mut Bound) -> bool) {
-        if !f(self, e) {
-            return;
-        }
-        let mut children: Vec<&mut Bound> = Vec::new();
-        let mut queries: Vec<&mut BoundQuery> = Vec::new();
-        collect(e, &mut children, &mut queries);
-        for child in children {
-            self.visit(child, f);
-        }
-        for query in queries {
-            self.visit_query(query, f);
-        }
+        let mut met = Met::default();
+        self.visit_expr(e, &mut met, f);
+        self.visit_met(&mut met, f);
     }
 
     /// The same for all of a query.
@@ -136,38 +136,73 @@ impl Lowerer<'_> {
         q: &mut BoundQuery,
         f: &mut dyn FnMut(&mut Self, &mut Bound) -> bool,
     ) {
-        q.limit.iter_mut().chain(&mut q.offset).for_each(|e| self.visit(e, f));
-        match &mut q.body {
-            Body::Select(select) => {
-                select_exprs(select, &mut |e| self.visit(e, f));
-                for rel in self.rels_of(&select.from) {
-                    self.visit_rel(rel, f);
-                }
+        let mut met = Met::default();
+        self.visit_level(q, &mut met, f);
+        self.visit_met(&mut met, f);
+    }
+
+    /// The CTEs that were met, one after another.
+    fn visit_met(&mut self, met: &mut Met, f: &mut dyn FnMut(&mut Self, &mut Bound) -> bool) {
+        while let Some(index) = met.left.pop() {
+            if let Some(mut query) = self.ctes[index].query.take() {
+                self.visit_level(&mut query, met, f);
+                self.ctes[index].query = Some(query);
             }
-            Body::Values(rows) => rows.iter_mut().flatten().for_each(|e| self.visit(e, f)),
-            Body::SetOp(set) => {
-                set.sides_mut().for_each(|side| self.visit_query(side, f));
+            if let Some(mut turn) = self.ctes[index].turn.take() {
+                self.visit_level(&mut turn.query, met, f);
+                self.ctes[index].turn = Some(turn);
             }
         }
     }
 
-    fn visit_rel(&mut self, rel: RelId, f: &mut dyn FnMut(&mut Self, &mut Bound) -> bool) {
-        let mut kind = std::mem::replace(&mut self.rel_mut(rel).kind, RelKind::Pseudo);
-        match &mut kind {
-            RelKind::Query(query) => self.visit_query(query, f),
-            RelKind::Cte(index) => {
-                if let Some(mut query) = self.ctes[*index].query.take() {
-                    self.visit_query(&mut query, f);
-                    self.ctes[*index].query = Some(query);
-                }
-                if let Some(mut turn) = self.ctes[*index].turn.take() {
-                    self.visit_query(&mut turn.query, f);
-                    self.ctes[*index].turn = Some(turn);
+    fn visit_expr(&mut self, e: &mut Bound, met: &mut Met, f: &mut dyn FnMut(&mut Self, &mut Bound) -> bool) {
+        if !f(self, e) {
+            return;
+        }
+        let mut children: Vec<&mut Bound> = Vec::new();
+        let mut queries: Vec<&mut BoundQuery> = Vec::new();
+        collect(e, &mut children, &mut queries);
+        for child in children {
+            self.visit_expr(child, met, f);
+        }
+        for query in queries {
+            self.visit_level(query, met, f);
+        }
+    }
+
+    fn visit_level(
+        &mut self,
+        q: &mut BoundQuery,
+        met: &mut Met,
+        f: &mut dyn FnMut(&mut Self, &mut Bound) -> bool,
+    ) {
+        q.limit.iter_mut().chain(&mut q.offset).for_each(|e| self.visit_expr(e, met, f));
+        match &mut q.body {
+            Body::Select(select) => {
+                select_exprs(select, &mut |e| self.visit_expr(e, met, f));
+                for rel in self.rels_of(&select.from) {
+                    self.visit_rel(rel, met, f);
                 }
             }
-            RelKind::Zip(parts) => parts.iter().for_each(|part| self.visit_rel(*part, f)),
+            Body::Values(rows) => rows.iter_mut().flatten().for_each(|e| self.visit_expr(e, met, f)),
+            Body::SetOp(set) => {
+                set.sides_mut().for_each(|side| self.visit_level(side, met, f));
+            }
+        }
+    }
+
+    fn visit_rel(&mut self, rel: RelId, met: &mut Met, f: &mut dyn FnMut(&mut Self, &mut Bound) -> bool) {
+        let mut kind = std::mem::replace(&mut self.rel_mut(rel).kind, RelKind::Pseudo);
+        match &mut kind {
+            RelKind::Query(query) => self.visit_level(query, met, f),
+            RelKind::Cte(index) => {
+                if met.all.insert(*index) {
+                    met.left.push(*index);
+                }
+            }
+            RelKind::Zip(parts) => parts.iter().for_each(|part| self.visit_rel(*part, met, f)),
             other => rel_exprs(other, &mut |e| {
-                self.visit(e, f);
+                self.visit_expr(e, met, f);
             }),
         }
         self.rel_mut(rel).kind = kind;
@@ -233,6 +268,33 @@ impl Lowerer<'_> {
                 *e = Bound::new(BoundKind::PerRow(locals.clone(), Box::new(inner)), ty, position);
             }
         }
+    }
+
+    /// Whether a query asks for anything that its transaction draws, itself or through functions: then it is
+    /// computed where and as often as it stands.
+    pub(super) fn draws(&mut self, query: &BoundQuery) -> bool {
+        let mut e = Bound::new(BoundKind::Exists(Box::new(query.clone())), planaria_base::Type::Bool, 0);
+        let pure = |l: &Self, id| l.catalog.procedure(id).volatility == Volatility::Immutable;
+        let by_function = self.inner_rels(&e).into_iter().any(|rel| match &self.rel(rel).kind {
+            RelKind::CallSet { procedure, .. } | RelKind::CallRow { procedure, .. } => {
+                !pure(self, *procedure)
+            }
+            _ => false,
+        });
+        let mut draws = by_function;
+        self.visit(&mut e, &mut |l, e| {
+            draws |= match &e.kind {
+                BoundKind::Draw(_)
+                | BoundKind::NextValue(_)
+                | BoundKind::CurrentValue(_)
+                | BoundKind::SetValue(..) => true,
+                BoundKind::Ask(question, _) => question.acts(),
+                BoundKind::Call(id, _) => !pure(l, *id),
+                _ => false,
+            };
+            !draws
+        });
+        draws
     }
 
     /// Everything of an expression from a catalog text stands where that was referred to.
@@ -472,26 +534,44 @@ impl Lowerer<'_> {
                 self.count_query(query, &needed);
             }
             RelKind::Cte(index) => {
-                // Once, by its first reference.
-                let index = *index;
-                let cte = &mut self.ctes[index];
-                if !cte.counted
-                    && let Some(mut query) = cte.query.take()
-                {
-                    cte.counted = true;
-                    let needed = vec![true; query.columns.len()];
-                    self.count_query(&mut query, &needed);
-                    self.ctes[index].query = Some(query);
-                    if let Some(mut turn) = self.ctes[index].turn.take() {
-                        self.count_query(&mut turn.query, &needed);
-                        self.ctes[index].turn = Some(turn);
+                // Once, by its first reference; what it reads before it, so that nobody goes deep.
+                if !self.ctes[*index].counted {
+                    for below in self.ctes_below(*index) {
+                        self.count_cte(below);
                     }
+                    self.count_cte(*index);
                 }
             }
             RelKind::Zip(parts) => parts.iter().for_each(|part| self.count_rel(*part)),
             other => rel_exprs(other, &mut |e| self.count(e)),
         }
         self.rel_mut(rel).kind = kind;
+    }
+
+    fn count_cte(&mut self, index: usize) {
+        let cte = &mut self.ctes[index];
+        if !cte.counted
+            && let Some(mut query) = cte.query.take()
+        {
+            cte.counted = true;
+            let needed = vec![true; query.columns.len()];
+            self.count_query(&mut query, &needed);
+            self.ctes[index].query = Some(query);
+            if let Some(mut turn) = self.ctes[index].turn.take() {
+                self.count_query(&mut turn.query, &needed);
+                self.ctes[index].turn = Some(turn);
+            }
+        }
+    }
+
+    /// The CTEs that one reads, through others too, each behind those that it reads.
+    pub(super) fn ctes_below(&self, index: usize) -> BTreeSet<usize> {
+        let mut below = BTreeSet::new();
+        let mut left = vec![index];
+        while let Some(index) = left.pop() {
+            left.extend(self.ctes[index].reads.iter().filter(|read| below.insert(**read)));
+        }
+        below
     }
 
     /// Counts the uses of columns in an expression.

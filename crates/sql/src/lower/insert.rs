@@ -14,6 +14,7 @@ use super::dml::{Returning, mismatch};
 use super::names::{Names, Source};
 use super::referential::Waiting;
 use super::types::CastContext;
+use super::update::Multiple;
 use super::{Lowerer, Scope, Sink, Typed};
 use crate::ast::{ConflictTarget, Insert, InsertSource, OnConflict};
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, Type};
@@ -42,6 +43,8 @@ struct ConflictSet {
     /// The row that was proposed.
     excluded: RelId,
     set: Vec<(usize, Bound)>,
+    /// Subqueries that give several of these values.
+    multiple: Vec<Multiple>,
     filter: Vec<Bound>,
 }
 
@@ -88,9 +91,10 @@ impl Lowerer<'_> {
             }
         }
         self.count_returning(&mut returning);
-        if let Some(ConflictSet { existing, set, filter, .. }) =
+        if let Some(ConflictSet { existing, set, multiple, filter, .. }) =
             conflict.as_mut().and_then(|c| c.update.as_mut())
         {
+            multiple.iter_mut().for_each(|m| self.count_multiple(m));
             set.iter_mut().map(|(_, e)| e).chain(filter).for_each(|e| self.count(e));
             // What RETURNING wants of a row that is updated is what was there.
             let wanted: Vec<u32> = self.rel(shadow).uses.clone();
@@ -365,13 +369,13 @@ impl Lowerer<'_> {
         }
         names.sources.push(proposed);
         self.require(Object::Table(table.id), Privileges::UPDATE);
-        let set = self.bind_set(&names, table, &update.set)?.0;
+        let (set, multiple) = self.bind_set(&names, table, &update.set)?;
         let mut filter = Vec::new();
         if let Some(e) = &update.filter {
             self.outside("WHERE", |l| l.bind_condition(&names, e, "WHERE"))?.conjuncts(&mut filter);
         }
         self.require_reads(table, existing);
-        Ok(Conflict { arbiters, update: Some(ConflictSet { existing, excluded, set, filter }) })
+        Ok(Conflict { arbiters, update: Some(ConflictSet { existing, excluded, set, multiple, filter }) })
     }
 
     // ---- one row ----
@@ -567,10 +571,7 @@ impl Lowerer<'_> {
             }
             l.with_rels(&[existing, update.excluded], &mut |l| {
                 l.filtered(&update.filter, &mut |l| {
-                    let mut set = Vec::with_capacity(update.set.len());
-                    for (column, e) in &update.set {
-                        set.push((*column, l.exact(e)?, l.never_null(e)));
-                    }
+                    let set = l.new_values(&update.set, &update.multiple)?;
                     let new = l.change_row(table, existing, &set, waiting)?;
                     mark(l);
                     for (column, reg) in &results {

@@ -69,7 +69,7 @@ use bind_call::Collector;
 use bind_query::BoundCte;
 use bound::{Bound, BoundKind, BoundQuery, Rel, RelId};
 use names::Names;
-use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type, limits};
+use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type, limits, stack};
 use planaria_catalog::Catalog;
 use planaria_ir::{Block, Label, Op, OpId, OpKind, Output, Program, ProgramKind, Reg};
 use std::collections::HashMap;
@@ -96,6 +96,12 @@ pub struct Lowerer<'c> {
     /// All relations, by id.
     rels: Vec<Rel>,
     ctes: Vec<BoundCte>,
+    /// References to CTEs in the query being bound.
+    cte_reads: Vec<usize>,
+    /// Views being expanded, outer before inner.
+    expanding: Vec<String>,
+    /// Views of the outermost query being bound: how often each was referred to, and the CTE that it became.
+    views: Option<HashMap<String, (u32, Option<usize>)>>,
     /// Recursive CTEs whose recursive term is being bound.
     working: Vec<usize>,
     /// Registers of values that are evaluated once.
@@ -156,6 +162,9 @@ impl<'c> Lowerer<'c> {
             params_open: false,
             rels: Vec::new(),
             ctes: Vec::new(),
+            cte_reads: Vec::new(),
+            expanding: Vec::new(),
+            views: None,
             working: Vec::new(),
             lets: Vec::new(),
             collectors: Vec::new(),
@@ -193,6 +202,7 @@ impl<'c> Lowerer<'c> {
     /// Fills a new block by `f`.
     pub fn block(&mut self, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<Block> {
         self.check_height()?;
+        stack::check().map_err(|e| e.at(self.position))?;
         self.blocks.push(Vec::new());
         let done = f(self);
         let ops = self.blocks.pop().expect("the block pushed above");

@@ -6,6 +6,7 @@ use super::plan::{Condition, Wanted, is_equality};
 use planaria_base::{IndexId, TableId, Type};
 use planaria_catalog::Table;
 use planaria_ir::Func;
+use std::collections::BTreeSet;
 
 /// How a table is reached.
 #[derive(Debug)]
@@ -195,24 +196,33 @@ impl Lowerer<'_> {
 
     /// The relations of a query itself, pseudo relations included.
     pub(super) fn query_rels(&self, query: &BoundQuery, rels: &mut Vec<RelId>) {
+        let mut left = Vec::new();
+        self.level_rels(query, rels, &mut left);
+        // Each CTE once, and not inside each other: there may be many.
+        let mut seen = BTreeSet::new();
+        while let Some(index) = left.pop() {
+            if !seen.insert(index) {
+                continue;
+            }
+            let cte = &self.ctes[index];
+            for query in cte.query.iter().chain(cte.turn.as_ref().map(|turn| &turn.query)) {
+                self.level_rels(query, rels, &mut left);
+            }
+        }
+    }
+
+    fn level_rels(&self, query: &BoundQuery, rels: &mut Vec<RelId>, ctes: &mut Vec<usize>) {
         match &query.body {
             super::bound::Body::Values(_) => {}
             super::bound::Body::SetOp(set) => {
-                set.sides().for_each(|side| self.query_rels(side, rels));
+                set.sides().for_each(|side| self.level_rels(side, rels, ctes));
             }
             super::bound::Body::Select(select) => {
                 for rel in self.rels_of(&select.from) {
                     rels.push(rel);
                     match &self.rel(rel).kind {
-                        RelKind::Query(query) => self.query_rels(query, rels),
-                        RelKind::Cte(index) => {
-                            if let Some(query) = &self.ctes[*index].query {
-                                self.query_rels(query, rels);
-                            }
-                            if let Some(turn) = &self.ctes[*index].turn {
-                                self.query_rels(&turn.query, rels);
-                            }
-                        }
+                        RelKind::Query(query) => self.level_rels(query, rels, ctes),
+                        RelKind::Cte(index) => ctes.push(*index),
                         _ => {}
                     }
                 }

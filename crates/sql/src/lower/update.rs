@@ -59,10 +59,7 @@ impl Lowerer<'_> {
         self.require_reads(table, target);
         // Uses of columns.
         filter.iter_mut().chain(set.iter_mut().map(|(_, e)| e)).for_each(|e| self.count(e));
-        for m in &mut multiple {
-            let needed = vec![true; m.query.columns.len()];
-            self.count_query(&mut m.query, &needed);
-        }
+        multiple.iter_mut().for_each(|m| self.count_multiple(m));
         self.count_items(&items);
         self.count_returning(&mut returning);
         let columns: Vec<usize> = set.iter().map(|(c, _)| *c).collect();
@@ -302,8 +299,14 @@ impl Lowerer<'_> {
         Ok((set, multiple))
     }
 
+    /// Counts the uses of columns in a subquery that gives several values.
+    pub(super) fn count_multiple(&mut self, m: &mut Multiple) {
+        let needed = vec![true; m.query.columns.len()];
+        self.count_query(&mut m.query, &needed);
+    }
+
     /// Evaluates SET for the present row.
-    fn new_values(
+    pub(super) fn new_values(
         &mut self,
         set: &[(usize, Bound)],
         multiple: &[Multiple],

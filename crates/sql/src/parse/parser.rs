@@ -3,7 +3,7 @@
 //! A parser sees a *window* of tokens; behind the window it sees [`Kind::End`], but an error there
 //! names the real token, as PostgreSQL does. PL/pgSQL gives each expression its own window.
 
-use planaria_base::{Error, Result, SqlState, limits};
+use planaria_base::{Error, Result, SqlState, limits, stack, watch};
 
 use super::keyword::{self, Class, Lower};
 use super::lex::{Kind, Token};
@@ -20,15 +20,20 @@ pub(crate) struct Parser<'a> {
     end: usize,
     /// Open productions that nest.
     depth: usize,
+    /// Productions that nest, so far.
+    turns: u32,
     /// Height of the tallest expression or query made so far within the open production.
     height: usize,
 }
+
+/// Productions between two questions whether the statement is to end.
+const TURNS_PER_CHECK: u32 = 256;
 
 impl<'a> Parser<'a> {
     /// A parser over all tokens but the last, which only bounds the window.
     pub(crate) fn new(text: &'a str, tokens: &'a [Token]) -> Parser<'a> {
         assert!(!tokens.is_empty(), "a window is bounded by a token");
-        Parser { text, tokens, at: 0, end: tokens.len() - 1, depth: 0, height: 0 }
+        Parser { text, tokens, at: 0, end: tokens.len() - 1, depth: 0, turns: 0, height: 0 }
     }
 
     /// A parser for part of this one's tokens, as deep as this one.
@@ -272,6 +277,11 @@ impl<'a> Parser<'a> {
         self.depth += 1;
         if self.depth > limits::NESTING_MAX {
             return Err(self.too_deep());
+        }
+        stack::check().map_err(|e| e.at(self.position()))?;
+        self.turns = self.turns.wrapping_add(1);
+        if self.turns.is_multiple_of(TURNS_PER_CHECK) {
+            watch::check()?;
         }
         let result = f(self)?;
         self.depth -= 1;
