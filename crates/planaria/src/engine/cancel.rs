@@ -3,12 +3,15 @@
 //! A statement that goes on for long asks now and then ([`Cancel::check`]): programs at jumps backwards and calls,
 //! sorts between their runs, whoever waits, and whoever copies rows for a change of the schema. Time is counted
 //! from where the statement came in ([`SessionCore::in_time`]), or from where the caller says, whose the time is
-//! then ([`Session::ends_by`](crate::Session::ends_by)).
+//! then ([`Session::ends_by`](crate::Session::ends_by)). What has no way to the session (planning, functions) asks
+//! the watch that the session lends to its thread ([`planaria_base::watch`]).
 
+use super::Engine;
 use super::session::SessionCore;
 use crate::owned::has_panicked;
 use planaria_base::sync::Instant;
-use planaria_base::{Error, Result, SqlState};
+use planaria_base::watch::{self, Room, Watch};
+use planaria_base::{Error, Result, WorkerId};
 use planaria_protocol::Protocol;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,10 +31,16 @@ impl Default for Cancel {
     }
 }
 
-/// 57014
-#[cold]
-pub(super) fn canceled(why: &str) -> Error {
-    Error::new(SqlState::QUERY_CANCELED, format!("canceling statement due to {why}"))
+/// The memory that a session's statements may compute with.
+struct SessionRoom<P: Protocol> {
+    engine: Arc<Engine<P>>,
+    worker: WorkerId,
+}
+
+impl<P: Protocol> Room for SessionRoom<P> {
+    fn room(&self, bytes: usize) -> Result<()> {
+        self.engine.meter.admit(bytes as u64, self.worker, &self.engine.snapshot.load())
+    }
 }
 
 impl Cancel {
@@ -64,7 +73,7 @@ impl Cancel {
     /// Why it is to end.
     #[cold]
     pub(super) fn error(&self) -> Error {
-        canceled(if self.flag.load(Ordering::Relaxed) { "user request" } else { "statement timeout" })
+        watch::canceled(if self.flag.load(Ordering::Relaxed) { "user request" } else { "statement timeout" })
     }
 }
 
@@ -80,10 +89,10 @@ impl<P: Protocol> SessionCore<P> {
         }
         let limit = self.settings.milliseconds("statement_timeout");
         if limit == 0 || self.cancel.deadline.is_some() {
-            return run(self);
+            return self.watched(run);
         }
         self.cancel.deadline = Some(Instant::now() + Duration::from_millis(limit));
-        let outcome = run(self);
+        let outcome = self.watched(run);
         self.cancel.deadline = None;
         outcome
     }
@@ -92,6 +101,23 @@ impl<P: Protocol> SessionCore<P> {
     #[cold]
     fn over(&self) -> Error {
         self.engine.check_open().err().unwrap_or_else(has_panicked)
+    }
+
+    /// Runs with the session's watch lent to the thread: what does not come by the session asks that.
+    #[inline]
+    fn watched<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        let mut watch = self.watch.take().unwrap_or_else(|| self.new_watch());
+        watch.deadline = self.cancel.deadline;
+        let lent = watch.lend();
+        let outcome = run(self);
+        self.watch = lent.back();
+        outcome
+    }
+
+    #[cold]
+    fn new_watch(&self) -> Box<Watch> {
+        let room = SessionRoom { engine: self.engine.clone(), worker: self.worker };
+        Box::new(Watch { flag: self.cancel.flag.clone(), deadline: None, room: Some(Arc::new(room)) })
     }
 
     /// 57014 where the statement is to end.

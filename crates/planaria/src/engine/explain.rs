@@ -9,16 +9,45 @@ use planaria_analysis as analysis;
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId};
 use planaria_protocol::Protocol;
 use planaria_recovery::CompiledPiece;
-use planaria_sql::ast::{Name, Statement, TypeName};
+use planaria_sql::ast::{Name, Statement, StatementKind, TypeName};
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_storage::Header;
 use std::collections::BTreeSet;
 
 impl<P: Protocol> SessionCore<P> {
-    /// The plan of a statement, a line a row.
+    /// The plan of a statement, a line a row. What makes something of a query's rows has that query's plan.
     pub(super) fn explain(&mut self, statement: &Statement, _text: &str) -> Result<StatementResult> {
         let snapshot = self.schema();
-        let (lines, needs) = lower::explain_statement(&snapshot.catalog, statement, &ParamTypes::default())?;
+        let mut params = ParamTypes::default();
+        let prepared;
+        let planned = match &statement.kind {
+            StatementKind::ExecutePrepared { name, .. } => {
+                prepared = self.named_statement(name)?;
+                params = ParamTypes(prepared.parameters.iter().cloned().map(Some).collect());
+                &prepared.statement
+            }
+            StatementKind::DeclareCursor(declare) => &*declare.query,
+            _ => statement,
+        };
+        let of_query;
+        let planned = match &planned.kind {
+            StatementKind::CreateTableAs { query, .. } => {
+                let kind = StatementKind::Query(query.clone());
+                of_query = Statement { position: planned.position, end: planned.end, kind };
+                &of_query
+            }
+            StatementKind::Query(_)
+            | StatementKind::Insert(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+            | StatementKind::Call { .. } => planned,
+            StatementKind::Unsupported(what) => {
+                let message = format!("{what} is not supported");
+                return Err(Error::unsupported(message, "docs/sql.md lists what is.").at(planned.position));
+            }
+            _ => return Err(no_plan(planned)),
+        };
+        let (lines, needs) = lower::explain_statement(&snapshot.catalog, planned, &params)?;
         needs.iter().try_for_each(|r| snapshot.catalog.require(self.user.current(), r))?;
         Ok(lines_result(lines))
     }
@@ -120,6 +149,13 @@ impl<P: Protocol> SessionCore<P> {
             hint: None,
         })
     }
+}
+
+/// 42601, as the grammar of PostgreSQL has it.
+fn no_plan(statement: &Statement) -> Error {
+    Error::new(SqlState::SYNTAX_ERROR, "this statement has no plan to be explained")
+        .hint("Queries, INSERT, UPDATE, DELETE, CALL, CREATE TABLE AS, DECLARE and EXECUTE have.")
+        .at(statement.position)
 }
 
 /// A piece of a plan: its tables, and the columns that are its key.

@@ -244,6 +244,18 @@ impl Meter {
         if used > self.budget && !little { Err(self.out_of_memory(used)) } else { Ok(()) }
     }
 
+    /// For what a statement is about to make, having this much with it. 53200 where there is no room for that, and
+    /// it is not little.
+    pub(super) fn admit<H: Header>(&self, held: u64, worker: WorkerId, tables: &Snapshot<H>) -> Result<()> {
+        if held <= self.budget / FREE {
+            return Ok(());
+        }
+        // What it has told so far is part of it.
+        let told = self.sessions[usize::from(worker.0)].load(Ordering::Relaxed);
+        let used = self.sum(tables).saturating_add(held.saturating_sub(told));
+        if used > self.budget { Err(self.out_of_memory(used)) } else { Ok(()) }
+    }
+
     #[cold]
     fn out_of_memory(&self, used: u64) -> Error {
         let megabytes = |bytes: u64| (bytes as f64 / f64::from(1 << 20) * 10.0).round() / 10.0;

@@ -740,6 +740,7 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
     }
     fn cancelled_by(&mut self, flag: &Arc<AtomicBool>) {
         self.cancel.listen_to(flag);
+        self.watch = None;
     }
     fn cancel_flag(&self) -> Arc<AtomicBool> {
         self.cancel.flag().clone()

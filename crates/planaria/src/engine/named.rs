@@ -1,12 +1,13 @@
 //! Statements named in SQL: PREPARE, EXECUTE, DEALLOCATE.
 
 use super::session::SessionCore;
-use super::statement::{done, is_program};
+use super::statement::{PreparedStatement, done, is_program};
 use crate::session::StatementResult;
 use planaria_base::{Error, Result, SqlState};
 use planaria_protocol::Protocol;
 use planaria_sql::ast::{self, Statement, StatementKind};
 use planaria_sql::lower::ParamTypes;
+use std::sync::Arc;
 
 impl<P: Protocol> SessionCore<P> {
     pub(super) fn prepare_named(
@@ -49,7 +50,7 @@ impl<P: Protocol> SessionCore<P> {
         args: &[ast::Expr],
         text: &str,
     ) -> Result<StatementResult> {
-        let prepared = self.statements.named.get(name).cloned().ok_or_else(|| no_statement(name))?;
+        let prepared = self.named_statement(name)?;
         let mut values = Vec::new();
         if !args.is_empty() {
             let items = args.iter().map(|e| ast::SelectItem { expr: e.clone(), alias: None }).collect();
@@ -61,6 +62,11 @@ impl<P: Protocol> SessionCore<P> {
             values = answer.rows.into_iter().flatten().next().map(|r| r.values).unwrap_or_default();
         }
         self.run_program(&prepared, &values)
+    }
+
+    /// The statement of that name; 26000 where there is none.
+    pub(super) fn named_statement(&self, name: &str) -> Result<Arc<PreparedStatement>> {
+        self.statements.named.get(name).cloned().ok_or_else(|| no_statement(name))
     }
 
     pub(super) fn deallocate(&mut self, name: Option<&str>) -> Result<StatementResult> {

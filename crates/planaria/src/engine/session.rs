@@ -103,6 +103,8 @@ pub(crate) struct SessionCore<P: Protocol> {
     /// What the open block has done to the schema.
     pub(super) changing: Option<Box<super::schema_block::SchemaBlock<P>>>,
     pub(super) cancel: Cancel,
+    /// What statements ask that do not come by here; with the thread while one runs.
+    pub(super) watch: Option<Box<planaria_base::watch::Watch>>,
     pub(super) sleeps_by: super::Sleeper,
     pub(super) no_columns: Arc<[Column]>,
     pub(super) statements: super::statement::StatementCache,
@@ -154,6 +156,7 @@ impl<P: Protocol> SessionCore<P> {
             modes: Default::default(),
             changing: None,
             cancel: Cancel::default(),
+            watch: None,
             sleeps_by: |sleep| sleep(),
             no_columns: Arc::from([]),
             statements: Default::default(),
