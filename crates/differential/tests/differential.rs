@@ -10,7 +10,12 @@ use std::path::PathBuf;
 
 /// Random scripts that every run compares: some 12000 statements.
 const SEED: u64 = 20_261_121;
-const CASES: &[(&str, Kind, u64)] = &[("mixed", Kind::Mixed, 240), ("actions", Kind::Actions, 90)];
+const CASES: &[(&str, Kind, u64)] = &[
+    ("mixed", Kind::Mixed, 240),
+    ("actions", Kind::Actions, 90),
+    ("nested", Kind::Nested, 60),
+    ("volatile", Kind::Volatile, 60),
+];
 
 fn scripts() -> Vec<PathBuf> {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");

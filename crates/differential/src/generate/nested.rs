@@ -336,7 +336,7 @@ impl Generator {
         all.extend(outer.iter().cloned());
         // With a column of its own it is this query's, whatever else is in it.
         let arg = match ints.is_empty() {
-            true => "1".to_owned(),
+            true => format!("({} IS NULL)::integer", self.rng.pick(own).text),
             false => self.rng.pick(&ints).text.clone(),
         };
         let more = self.expression(Ty::Int4, &all, 1);

@@ -5,7 +5,9 @@
 //! read: so such values stand alone in a row, or in rows that are all the same, or behind a total ORDER BY.
 //!
 //! Not generated: conditions of one table beside a join, semijoins, and conditions that an index might keep
-//! from being asked. How often these are computed follows from the plan.
+//! from being asked: how often these are computed follows from the plan. Nor LIMIT over a query of WITH and over UNION
+//! ALL, of which PostgreSQL computes no more rows than are wanted, nor a volatile function in a change that looks for the
+//! rows that the same statement has changed already.
 
 use super::{Statement, plain};
 use crate::rng::Rng;
@@ -30,8 +32,6 @@ const SCHEMA: &[&str] = &[
     "CREATE TABLE h (id integer PRIMARY KEY, a integer)",
     "CREATE TABLE d (a integer, b integer)",
     "CREATE TABLE w (id integer DEFAULT nextval('s'), y integer DEFAULT tick(7), z integer CHECK (note(z) < 900))",
-    "CREATE FUNCTION seen() RETURNS integer LANGUAGE plpgsql AS \
-     $$ BEGIN RETURN 100 + (SELECT count(*) FROM d WHERE a >= 100); END $$",
     "CREATE VIEW v AS SELECT id, tick(a) AS x, b FROM g",
 ];
 
@@ -90,7 +90,6 @@ const QUERIES: &[&str] = &[
     "SELECT p.id, p.x, r.x FROM v p JOIN v r ON p.id = r.id",
     "WITH w AS (SELECT id, $v AS x FROM g) SELECT p.x, r.x FROM w p JOIN w r ON p.id = r.id",
     "WITH w AS (SELECT id, $v AS x FROM g) SELECT x, id FROM w WHERE x > $n",
-    "WITH w AS (SELECT nextval('s') AS x FROM g) SELECT x FROM w LIMIT $n",
     "WITH w AS (SELECT nextval('s') AS x FROM g) SELECT count(DISTINCT x), sum(x) - sum(x) FROM w",
     "WITH w AS (SELECT $v AS x FROM g) SELECT 1",
     "WITH w AS MATERIALIZED (SELECT id, $v AS x FROM g) SELECT id FROM w",
@@ -117,7 +116,6 @@ const QUERIES: &[&str] = &[
     "SELECT $v FROM g UNION ALL SELECT tick(a) FROM h",
     "SELECT $v FROM g UNION SELECT note(a) FROM h",
     "SELECT $v FROM g EXCEPT SELECT note(a) FROM h",
-    "SELECT x FROM (SELECT nextval('s') AS x FROM g UNION ALL SELECT nextval('s') FROM h) q LIMIT $n",
     "VALUES (tick(1), note($n)), (one(), note(nextval('s')::integer))",
     "SELECT x, x FROM (VALUES (nextval('s')), (nextval('s'))) q (x)",
     "SELECT id FROM g WHERE random() BETWEEN 0 AND 1",
@@ -176,9 +174,7 @@ const SAME: &[&str] = &[
     "UPDATE d SET b = 9 WHERE a > 0 AND nextval('s') % 3 = 0",
     "UPDATE d SET a = (SELECT nextval('s')), b = nextval('s')",
     "UPDATE d SET (a, b) = (SELECT tick(1), note(2))",
-    "UPDATE d SET a = seen()",
     "UPDATE d SET a = 5 RETURNING nextval('s')",
-    "INSERT INTO d SELECT seen(), 1 FROM g",
     "INSERT INTO d SELECT nextval('s'), tick(1) FROM g LIMIT $n",
     "INSERT INTO d (a) VALUES (nextval('s')), (nextval('s') * 2), (currval('s')) RETURNING a",
     "ALTER TABLE d ADD COLUMN c bigint DEFAULT nextval('s')",

@@ -58,8 +58,11 @@ impl Lowerer<'_> {
             outer.aggregates = outer.aggregates.max(Some(level));
         }
         let ty = aggregate.ty.clone();
+        // What is volatile is computed as often as it is written.
+        let volatile = aggregate.args.iter().chain(&aggregate.filter).any(|e| self.is_volatile(e));
         let collector = &mut self.collectors[at.expect("aggregates were allowed by one")];
-        let at = collector.aggregates.iter().position(|a| *a == aggregate).unwrap_or_else(|| {
+        let same = collector.aggregates.iter().position(|a| !volatile && *a == aggregate);
+        let at = same.unwrap_or_else(|| {
             collector.aggregates.push(aggregate);
             collector.aggregates.len() - 1
         });

@@ -79,7 +79,7 @@ impl<'c> Lowerer<'c> {
         self.value(&Bound::apply(Func::Concat, parts, Type::Text, 0))
     }
 
-    /// CHECK constraints over a row in a shadow relation; those that read one of `changed`.
+    /// CHECK constraints over a row in a shadow relation; those that read one of `changed`, or are volatile.
     pub(super) fn check_row(
         &mut self,
         table: &Table,
@@ -99,7 +99,8 @@ impl<'c> Lowerer<'c> {
                 self.columns_of(&e).into_iter().filter(|(r, _)| *r == rel).map(|(_, c)| c).collect();
             used.sort_unstable();
             used.dedup();
-            if changed.is_some_and(|changed| !used.iter().any(|c| changed.contains(c))) {
+            let unchanged = changed.is_some_and(|changed| !used.iter().any(|c| changed.contains(c)));
+            if unchanged && !self.is_volatile(&e) {
                 continue;
             }
             load(self, &used);

@@ -610,7 +610,7 @@ impl Lowerer<'_> {
 
     /// Emits something that need be computed only once where it does not depend on the loops around: at
     /// its first use, behind a flag. `results` are the registers that `f` writes, with what they start from.
-    fn once(
+    pub(super) fn once(
         &mut self,
         query: &BoundQuery,
         results: &[(Reg, Reg)],

@@ -13,12 +13,19 @@ impl Lowerer<'_> {
     /// See the module's head.
     pub(super) fn volatile_after_sorting(&mut self, mut query: BoundQuery) -> BoundQuery {
         let Body::Select(select) = &mut query.body else { return query };
-        if query.order.is_empty() || select.distinct != Distinct::No {
+        // DISTINCT ON takes its rows before their other outputs are computed.
+        let on = match &select.distinct {
+            Distinct::No => Vec::new(),
+            Distinct::On(on) => on.clone(),
+            _ => return query,
+        };
+        if query.order.is_empty() {
             return query;
         }
         let mut late = Vec::new();
         for (i, output) in select.outputs[..select.visible].iter().enumerate() {
-            late.push(query.order.iter().all(|o| o.output != i) && self.is_volatile(output));
+            let sorts = on.contains(&i) || query.order.iter().any(|o| o.output == i);
+            late.push(!sorts && self.is_volatile(output));
         }
         if !late.contains(&true) {
             return query;
@@ -37,11 +44,15 @@ impl Lowerer<'_> {
         let first = early.len();
         early.extend(needed.iter().map(|(_, _, column)| column.clone()));
         let visible = early.len();
+        let moved = |output: usize| match output.checked_sub(late.len()) {
+            Some(hidden) => visible + hidden,
+            None => place[output],
+        };
         for order in &mut query.order {
-            order.output = match order.output.checked_sub(late.len()) {
-                Some(hidden) => visible + hidden,
-                None => place[order.output],
-            };
+            order.output = moved(order.output);
+        }
+        if let Distinct::On(on) = &mut select.distinct {
+            on.iter_mut().for_each(|o| *o = moved(*o));
         }
         let columns: Vec<(String, Type)> = early.iter().map(|e| (String::new(), e.ty.clone())).collect();
         early.extend(hidden);

@@ -144,7 +144,7 @@ impl Lowerer<'_> {
             let e = self.bind_text_in(&names, &check.expression, self.position)?;
             let used: Vec<usize> =
                 self.columns_of(&e).into_iter().filter(|(r, _)| *r == shadow).map(|(_, c)| c).collect();
-            if used.iter().any(|c| changed.contains(c)) {
+            if used.iter().any(|c| changed.contains(c)) || self.is_volatile(&e) {
                 needs.extend(used.into_iter().filter(|c| !changed.contains(c)));
             }
         }
@@ -312,27 +312,27 @@ impl Lowerer<'_> {
         multiple: &[Multiple],
     ) -> Result<Vec<(usize, Reg, bool)>> {
         for m in multiple {
+            let (seen, no, yes) = (self.temp(Type::Bool), self.truth(false), self.truth(true));
+            let mut start = vec![(seen, no)];
             for (reg, column) in m.regs.iter().zip(&m.query.columns) {
-                let null = self.constant(planaria_base::Datum::Null, column.ty.clone());
-                self.copy(*reg, null);
+                start.push((*reg, self.constant(planaria_base::Datum::Null, column.ty.clone())));
             }
-            let seen = self.temp(Type::Bool);
-            let (no, yes) = (self.truth(false), self.truth(true));
-            self.copy(seen, no);
-            self.emit_query(&m.query, Some(2), &mut |l, row| {
-                if !l.at_most_one_row() {
-                    l.when(seen, |l| {
-                        let message = "more than one row returned by a subquery used as an expression";
-                        l.raise(SqlState::CARDINALITY_VIOLATION, message, ErrorFields::default());
-                        Ok(())
-                    })?;
-                    l.copy(seen, yes);
-                }
-                for (reg, value) in m.regs.iter().zip(row) {
-                    let src = l.exactly(value.reg, &value.ty);
-                    l.copy(*reg, src);
-                }
-                Ok(())
+            self.once(&m.query, &start, &mut |l| {
+                l.emit_query(&m.query, Some(2), &mut |l, row| {
+                    if !l.at_most_one_row() {
+                        l.when(seen, |l| {
+                            let message = "more than one row returned by a subquery used as an expression";
+                            l.raise(SqlState::CARDINALITY_VIOLATION, message, ErrorFields::default());
+                            Ok(())
+                        })?;
+                        l.copy(seen, yes);
+                    }
+                    for (reg, value) in m.regs.iter().zip(row) {
+                        let src = l.exactly(value.reg, &value.ty);
+                        l.copy(*reg, src);
+                    }
+                    Ok(())
+                })
             })?;
         }
         let mut values = Vec::with_capacity(set.len());
