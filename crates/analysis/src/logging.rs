@@ -2,68 +2,70 @@
 //!
 //! A call that is a whole transaction can be logged as a call where replaying it, with the same
 //! arguments and the same drawn inputs, in the same place of the commit order, changes the same
-//! rows in the same way. The IR is deterministic by construction: every input from outside is a
-//! `Draw`, a `NextValue` or a `CurrentValue`, recorded with the call; plans, and with them the order
-//! of rows, are fixed with the catalog version. What is left is SQL made at run time: its text is
-//! compiled when it runs, and may name what a later schema has otherwise. And reads of the system
-//! catalogs: most of their rows follow from the definitions, which are logged in the same order, but
-//! some from the session or from counters; so a procedure that reads any and writes is logged by values.
+//! rows in the same way. Plans, and with them the order of rows, are fixed with the catalog version; what
+//! else an outcome may depend on is the program's [`Determinism`], which is joined over what it calls,
+//! whether that writes or not.
 
 use planaria_base::ProcedureId;
-use planaria_ir::{IfClaimed, OpKind, Program};
+use planaria_ir::{Determinism, OpKind, Program};
 
 /// How calls are logged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Logging {
-    kind: Kind,
-    /// Draws inputs from outside, which are logged with the call.
-    draws: bool,
-    /// Asks the system catalogs or the session, whose answers are not logged.
-    asks: bool,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum Kind {
-    /// Nothing: it changes nothing.
-    ReadOnly,
-    /// Procedure, arguments, drawn inputs.
-    Command,
-    /// After-images; why.
-    Values(String),
+    /// Whether a call may change anything.
+    writes: bool,
+    /// What its outcome depends on.
+    level: Determinism,
+    /// What it depends on by itself, without what it calls.
+    own: Determinism,
+    /// Why it is logged by values although it could be logged as a call.
+    why: Option<String>,
 }
 
 impl Logging {
     /// The same calls logged by the rows they change, for this reason (one sentence).
     pub fn by_values(&self, why: String) -> Logging {
-        Logging { kind: Kind::Values(why), ..self.clone() }
+        Logging { why: Some(why), ..self.clone() }
     }
     /// Changes nothing: nothing is logged.
     pub fn is_read_only(&self) -> bool {
-        self.kind == Kind::ReadOnly
+        !self.writes
     }
     /// Logged as the call.
     pub fn is_command(&self) -> bool {
-        self.kind == Kind::Command
+        self.writes && self.level.is_in_a_call() && self.why.is_none()
+    }
+    /// A log of an older version may have it as a call, which can be replayed.
+    pub fn was_command(&self) -> bool {
+        self.writes && self.level.was_in_a_call()
+    }
+    /// What the outcome of a call depends on.
+    pub fn determinism(&self) -> Determinism {
+        self.level
     }
     /// Why it is logged so, one sentence.
     pub fn reason(&self) -> String {
-        match (&self.kind, self.draws) {
-            (Kind::ReadOnly, _) => "It changes nothing.".to_owned(),
-            (Kind::Command, false) => "Its arguments determine what it does.".to_owned(),
-            (Kind::Command, true) => {
+        if !self.writes {
+            return "It changes nothing.".to_owned();
+        }
+        match (self.level.reason(), &self.why, self.level) {
+            (Some(why), ..) if self.own == self.level => why.to_owned(),
+            (Some(why), ..) => format!("It calls a routine that is logged so: {why}"),
+            (None, Some(why), _) => why.clone(),
+            (None, None, Determinism::Deterministic) => "Its arguments determine what it does.".to_owned(),
+            (None, None, _) => {
                 "Its arguments and the inputs it draws, which are logged with them, determine what it does."
                     .to_owned()
             }
-            (Kind::Values(why), _) => why.clone(),
         }
     }
     /// What a call writes to the log, for people.
     pub fn describe(&self) -> &'static str {
-        match (&self.kind, self.draws) {
-            (Kind::ReadOnly, _) => "nothing",
-            (Kind::Command, false) => "command (procedure, arguments)",
-            (Kind::Command, true) => "command (procedure, arguments, drawn inputs)",
-            (Kind::Values(_), _) => "values (after-images of the rows it changes)",
+        match (self.writes, self.is_command(), self.level) {
+            (false, ..) => "nothing",
+            (true, true, Determinism::Deterministic) => "command (procedure, arguments)",
+            (true, true, _) => "command (procedure, arguments, drawn inputs)",
+            (true, false, _) => "values (after-images of the rows it changes)",
         }
     }
 }
@@ -72,52 +74,63 @@ impl Logging {
 /// that cannot be compiled and so will fail when called).
 pub fn of(program: &Program, of_callee: &mut dyn FnMut(ProcedureId) -> Option<Logging>) -> Logging {
     let mut writes = false;
-    let mut draws = false;
-    let mut asks = false;
-    let mut values: Option<String> = None;
-    program.body.visit(&mut |op| match &op.kind {
-        OpKind::Execute { .. } => {
-            writes = true;
-            values.get_or_insert_with(|| {
-                "It executes SQL text made at run time, which cannot be analysed beforehand.".to_owned()
-            });
-        }
-        OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
-            if let Some(callee) = of_callee(*procedure) {
-                writes |= !callee.is_read_only();
-                draws |= callee.draws;
-                asks |= callee.asks;
-                if let Kind::Values(why) = callee.kind {
-                    values.get_or_insert_with(|| format!("It calls a procedure that is logged so: {why}"));
-                }
-            }
-        }
-        OpKind::Claim { if_claimed: IfClaimed::Refuse | IfClaimed::Skip, .. } => {
-            values.get_or_insert_with(|| "It depends on which rows others have claimed.".to_owned());
-        }
-        OpKind::Draw { input, .. } if input.is_of_user() => {
-            values
-                .get_or_insert_with(|| "It asks who calls it, which a log of calls does not say.".to_owned());
-        }
-        OpKind::Ask { .. } | OpKind::SystemRows { .. } => asks = true,
-        OpKind::Draw { .. } | OpKind::CurrentValue { .. } => draws = true,
-        OpKind::NextValue { .. } => {
-            draws = true;
-            writes = true;
-        }
-        OpKind::SetValue { .. } => writes = true,
-        kind => writes |= kind.is_write(),
+    program.body.visit(&mut |op| {
+        writes |= match &op.kind {
+            // What it executes may write.
+            OpKind::Execute { .. } | OpKind::NextValue { .. } | OpKind::SetValue { .. } => true,
+            kind => kind.is_write(),
+        };
     });
-    if asks {
-        values.get_or_insert_with(|| {
-            "It reads the system catalogs or settings of the session, which are not logged with it."
-                .to_owned()
-        });
+    let own = program.determinism(&mut |_| Determinism::Deterministic);
+    let level = program.determinism(&mut |procedure| match of_callee(procedure) {
+        Some(callee) => {
+            writes |= callee.writes;
+            callee.level
+        }
+        None => Determinism::Deterministic,
+    });
+    Logging { writes, level, own, why: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use planaria_ir::{Draw, Op, OpId, ProgramKind, Reg};
+
+    fn program(kinds: Vec<OpKind>) -> Program {
+        let mut program = Program::new("p", ProgramKind::Procedure);
+        program.body.0 = kinds.into_iter().map(|kind| Op { id: OpId(0), position: 0, kind }).collect();
+        program
     }
-    let kind = match values {
-        _ if !writes => Kind::ReadOnly,
-        Some(why) => Kind::Values(why),
-        None => Kind::Command,
-    };
-    Logging { kind, draws, asks }
+
+    fn call() -> OpKind {
+        OpKind::Call { procedure: ProcedureId(7), args: Vec::new(), outs: Vec::new() }
+    }
+
+    fn delete() -> OpKind {
+        OpKind::Delete { table: planaria_base::TableId(0), row: Reg(0) }
+    }
+
+    #[test]
+    fn a_callee_that_only_reads_counts_like_one_that_writes() {
+        let user = OpKind::Draw { dst: Reg(0), input: Draw::SessionUser };
+        let asks = of(&program(vec![user]), &mut |_| None);
+        assert!(asks.is_read_only() && !asks.is_command());
+        let caller = of(&program(vec![call(), delete()]), &mut |_| Some(asks.clone()));
+        assert!(!caller.is_read_only() && !caller.is_command());
+        assert!(caller.reason().starts_with("It calls a routine that is logged so: It asks who calls it"));
+        let above = of(&program(vec![call()]), &mut |_| Some(caller.clone()));
+        assert!(!above.is_command() && !above.is_read_only());
+    }
+
+    #[test]
+    fn inputs_that_are_logged_leave_a_call_a_call() {
+        let draws = of(&program(vec![OpKind::Draw { dst: Reg(0), input: Draw::Random }]), &mut |_| None);
+        let caller = of(&program(vec![call(), delete()]), &mut |_| Some(draws.clone()));
+        assert!(caller.is_command());
+        assert_eq!(caller.describe(), "command (procedure, arguments, drawn inputs)");
+        let otherwise = caller.by_values("It cannot be cut.".to_owned());
+        assert!(!otherwise.is_command() && otherwise.was_command());
+        assert_eq!(otherwise.reason(), "It cannot be cut.");
+    }
 }

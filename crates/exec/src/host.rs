@@ -45,10 +45,15 @@ pub trait Host {
     /// An input from outside; of the draw's type, never a text. `Draw::Kept` is asked of
     /// [`Host::kept`], users of [`Host::user`].
     fn draw(&mut self, input: Draw) -> Result<Slot>;
-    /// The name of the role that runs the program now, or of the session's.
-    fn user(&self, session: bool) -> String {
+    /// The name of the role that runs the program now, or of the session's. Never in a call that runs again.
+    fn user(&mut self, session: bool) -> Result<String> {
         let _ = session;
-        String::new()
+        Err(Error::internal("nobody says who runs the program"))
+    }
+    /// The program is about to do what depends on other transactions: on the claims that they have. An error
+    /// where it must not.
+    fn asks_others(&mut self) -> Result<()> {
+        Ok(())
     }
     /// From here on the program runs with the rights of a role; answers with the one before. Called
     /// where a routine with a definer begins and ends.

@@ -1,7 +1,8 @@
 //! The scalar functions and operators of the IR: one line each.
 //!
 //! A function is typed and total over its signature: overloads are resolved before (room `sql`),
-//! conversions are explicit (`Cast`). All are deterministic; inputs from outside are `Draw`s.
+//! conversions are explicit (`Cast`). None knows more than its arguments; inputs from outside are `Draw`s, and
+//! [`crate::determinism`] has the class of each.
 //! Strict functions answer NULL when any argument is NULL, without being called; the others
 //! (`nullable`) say what they do. The implementation stands in `exec::functions`, exactly one arm
 //! for each line here.
@@ -239,6 +240,8 @@ funcs! {
     Hash "hash" (X) -> I nullable total;
     /// Name of the type, as `pg_typeof` prints it, is a constant; this is the length in bytes.
     PgColumnSize "columnsize" (X) -> I total;
+    /// What program this is, of which release.
+    Version "version" () -> T;
 }
 
 impl std::fmt::Display for Func {

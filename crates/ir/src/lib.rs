@@ -22,6 +22,7 @@
 //!
 //! The text form round-trips and is the language of this room's tests.
 
+pub mod determinism;
 pub mod entities;
 pub mod func;
 pub mod op;
@@ -30,6 +31,7 @@ pub mod system;
 pub mod text;
 pub mod verify;
 
+pub use determinism::Determinism;
 pub use entities::Entity;
 pub use func::Func;
 pub use op::{

@@ -76,24 +76,6 @@ pub enum Draw {
     Permitted(u32),
 }
 
-impl Draw {
-    /// Whether it is the same throughout a statement.
-    pub fn is_stable(self) -> bool {
-        matches!(
-            self,
-            Draw::TransactionTimestamp
-                | Draw::StatementTimestamp
-                | Draw::CurrentUser
-                | Draw::SessionUser
-                | Draw::Permitted(_)
-        )
-    }
-    /// Whether it depends on who asks, which is not logged with a call.
-    pub fn is_of_user(self) -> bool {
-        matches!(self, Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_))
-    }
-}
-
 /// What to do with a row that another transaction has claimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IfClaimed {

@@ -99,16 +99,6 @@ questions! {
     StartTime "start_time" () -> S;
 }
 
-impl Question {
-    /// Whether asking does something: then it may neither be left out nor be asked once for all.
-    pub const fn acts(self) -> bool {
-        matches!(
-            self,
-            Question::SetSetting | Question::CancelClient | Question::TerminateClient | Question::Sleep
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,6 +16,7 @@
 //!
 //! A scheme that does not care for the form asks for the [`RowChange`].
 
+use crate::value::ValueWriter;
 use crate::{varint, words};
 use planaria_base::{Error, Result, SequenceId, SequencePlace, SqlState, TableId};
 
@@ -32,6 +33,7 @@ const PATCH: u8 = 10;
 const DELETE_ROW: u8 = 11;
 const PART: u8 = 12;
 const PLACE: u8 = 13;
+const COMPUTED: u8 = 14;
 
 /// One effect of a transaction that is logged by value.
 #[allow(missing_docs, reason = "the fields are what their names say")]
@@ -62,6 +64,10 @@ pub enum Effect {
     /// What stands before was all in place when what follows happened: a transaction that changed the schema
     /// between changes of rows has several parts. In each the change of the schema, if there is one, comes first.
     Part,
+    /// What the change of the schema before it computed for the rows of a table that it wrote anew: the values, one
+    /// behind the other, of each row in the order of its primary key those that were not there before. See
+    /// [`encode_values`] and [`crate::ValueReader::new`].
+    Computed { table: TableId, values: Vec<u8> },
 }
 
 /// A change of one row, whatever form it was logged in. See [`Effect::logical`].
@@ -107,9 +113,11 @@ impl Effect {
             | Effect::PhysicalDelete { table, key, .. }
             | Effect::DeleteRow { table, key, .. } => RowChange::Delete { table: *table, key },
             Effect::Patch { table, key, patch } => RowChange::Patch { table: *table, key, patch },
-            Effect::Sequence { .. } | Effect::Truncate { .. } | Effect::Schema(_) | Effect::Part => {
-                return None;
-            }
+            Effect::Sequence { .. }
+            | Effect::Truncate { .. }
+            | Effect::Schema(_)
+            | Effect::Part
+            | Effect::Computed { .. } => return None,
         })
     }
 }
@@ -335,6 +343,12 @@ impl EffectWriter<'_> {
         self.buf.push(PART);
     }
 
+    /// What a change of the schema computed, [encoded](encode_values).
+    pub fn computed(&mut self, table: TableId, values: &[u8]) {
+        self.tag(COMPUTED, table);
+        self.run(values);
+    }
+
     /// Effects that were [encoded](encode_effects) before.
     pub fn encoded(&mut self, effects: &[u8]) {
         self.buf.extend_from_slice(effects);
@@ -367,6 +381,13 @@ pub fn encode_effects(write: impl FnOnce(&mut EffectWriter<'_>)) -> Vec<u8> {
     let mut bytes = Vec::new();
     write(&mut EffectWriter::new(&mut bytes));
     bytes
+}
+
+/// Appends `count` values as they will stand in an effect.
+pub fn encode_values(bytes: &mut Vec<u8>, count: usize, write: impl FnOnce(&mut ValueWriter<'_>)) {
+    let mut writer = ValueWriter::new(bytes, count as u64);
+    write(&mut writer);
+    writer.finish();
 }
 
 /// Whether an effect begins with the number of a table or sequence.
@@ -402,7 +423,7 @@ impl<'a> RawEffect<'a> {
         let body = rest;
         match tag {
             INSERT | UPDATE => skip_image(&mut rest)?,
-            DELETE | SCHEMA => skip_run(&mut rest)?,
+            DELETE | SCHEMA | COMPUTED => skip_run(&mut rest)?,
             PHYSICAL_INSERT => {
                 varint::take(&mut rest)?;
                 skip_image(&mut rest)?;
@@ -443,7 +464,8 @@ impl<'a> RawEffect<'a> {
     /// The table whose row it changes; `None` if it is not about a row.
     #[inline]
     pub fn table(&self) -> Option<TableId> {
-        (!matches!(self.tag, SEQUENCE | PLACE | TRUNCATE | SCHEMA | PART)).then_some(TableId(self.id))
+        (!matches!(self.tag, SEQUENCE | PLACE | TRUNCATE | SCHEMA | PART | COMPUTED))
+            .then_some(TableId(self.id))
     }
 
     /// The place a sequence came to, if it is such an effect and may be taken in any order.
@@ -612,6 +634,7 @@ pub(crate) fn decode_effects(mut bytes: &[u8]) -> Option<Vec<Effect>> {
             TRUNCATE => Effect::Truncate { table },
             SCHEMA => Effect::Schema(take_run(&mut bytes)?.to_vec()),
             PART => Effect::Part,
+            COMPUTED => Effect::Computed { table, values: take_run(&mut bytes)?.to_vec() },
             _ => return None,
         });
     }
@@ -699,6 +722,7 @@ mod tests {
         places.iter().for_each(|place| w.sequence(SequenceId(1), *place));
         w.truncate(t);
         w.schema(b"create");
+        w.computed(t, b"values");
         let decoded = decode_effects(&buf).unwrap();
         let mut raw = RawEffects::new(&buf);
         let mut change = ChangeBuf::default();

@@ -59,7 +59,9 @@ mod tests;
 
 pub use batch::{Batch, Batches, Until};
 pub use device::{Device, DeviceFile, DeviceLock, DirectoryDevice};
-pub use effect::{ChangeBuf, Effect, EffectWriter, Patch, RawEffect, RawEffects, RowChange, encode_effects};
+pub use effect::{
+    ChangeBuf, Effect, EffectWriter, Patch, RawEffect, RawEffects, RowChange, encode_effects, encode_values,
+};
 pub use inventory::{RunInfo, SegmentInfo};
 pub use log::{Durable, Log, of_another_process};
 pub use reader::{LogReader, LogSummary};

@@ -55,6 +55,7 @@ fn effect() -> impl Strategy<Value = Effect> {
         table().prop_map(|table| Effect::Truncate { table }),
         bytes().prop_map(Effect::Schema),
         Just(Effect::Part),
+        (table(), bytes()).prop_map(|(table, values)| Effect::Computed { table, values }),
     ]
 }
 
@@ -94,6 +95,7 @@ fn put(buf: &mut Vec<u8>, record: &Record) {
                     Effect::Truncate { table } => w.truncate(*table),
                     Effect::Schema(change) => w.schema(change),
                     Effect::Part => w.part(),
+                    Effect::Computed { table, values } => w.computed(*table, values),
                 }
             }
         }),

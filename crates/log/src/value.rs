@@ -192,7 +192,8 @@ pub struct ValueReader<'a> {
 }
 
 impl<'a> ValueReader<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> ValueReader<'a> {
+    /// Of values that stand one behind the other.
+    pub fn new(bytes: &'a [u8]) -> ValueReader<'a> {
         ValueReader { bytes }
     }
 

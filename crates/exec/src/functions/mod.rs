@@ -347,6 +347,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         Compare => Ok(Slot::Int(compare(a[0], a[1], heap) as i64)),
         Hash => Ok(Slot::Int(hash(a[0], heap) as i64)),
         PgColumnSize => Ok(Slot::Int(column_size(a[0], heap))),
+        Version => heap.text(concat!("PostgreSQL 15.18 (Planaria ", env!("CARGO_PKG_VERSION"), ")")),
     }
 }
 

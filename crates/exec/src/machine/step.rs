@@ -246,7 +246,7 @@ impl Machine {
                 }
                 Inst::Draw { dst, input } => reg!(dst) = attempt!(ctx.host.draw(input)),
                 Inst::User { dst, session } => {
-                    let name = ctx.host.user(session);
+                    let name = attempt!(ctx.host.user(session));
                     reg!(dst) = attempt!(self.heap.text(&name));
                 }
                 Inst::Kept { dst, ty } => {

@@ -302,6 +302,9 @@ impl Machine {
         ctx: &mut Context<'_, P, H>,
     ) -> Result<bool, Interrupt> {
         let Some(row) = row_handle(row) else { return Ok(true) };
+        if if_claimed != IfClaimed::Wait {
+            ctx.host.asks_others()?;
+        }
         Ok(ctx.protocol.claim(ctx.txn, ctx.tables.get(table), row, if_claimed)?)
     }
 

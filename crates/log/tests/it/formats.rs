@@ -2,12 +2,15 @@
 //! byte for byte as it is documented in `docs/formats/log.md`.
 //!
 //! `formats/v5` was made by `write_example` below, `formats/v4` by what it was before sequences had generations and
-//! segments sizes and ends, `formats/v3` by what it was before records had parts,
+//! segments sizes and ends, and records what changes of the schema computed, `formats/v3` by what it was before
+//! records had parts,
 //! `formats/v2` before epochs had times, `formats/v1` before there were physical and physiological effects.
 
 use planaria_base::clock::CommitClock;
 use planaria_base::{Epoch, ProcedureId, SequenceId, SequencePlace, TableId, WallClock};
-use planaria_log::{DirectoryDevice, LogReader, Options, PlannerVersion, Until, encode_effects};
+use planaria_log::{
+    DirectoryDevice, LogReader, Options, PlannerVersion, Until, encode_effects, encode_values,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,7 +36,7 @@ fn write_example(path: &Path) {
         let device = Arc::new(DirectoryDevice::open(path).unwrap());
         let log = LogReader::open(device).unwrap().resume(clock.clone(), options).unwrap();
         let mut workers = [log.worker().unwrap(), log.worker().unwrap()];
-        for round in 0..3 {
+        for round in 0..3i64 {
             let commit = workers[0].enter().unwrap();
             let ts = clock.draw();
             commit.call(ts, ProcedureId(5), 4, 2, |v| {
@@ -63,6 +66,12 @@ fn write_example(path: &Path) {
                 e.insert(TableId(1), &[2]);
                 e.part();
                 e.schema(b"DROP TABLE t");
+                let mut values = Vec::new();
+                encode_values(&mut values, 2, |v| {
+                    v.uuid(*b"0123456789abcdef");
+                    v.int(-round);
+                });
+                e.computed(TableId(1), &values);
                 e.encoded(&encode_effects(|e| e.insert(TableId(1), &[3])));
             });
             let commit = workers[0].enter().unwrap();

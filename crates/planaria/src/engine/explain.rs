@@ -120,7 +120,8 @@ impl<P: Protocol> SessionCore<P> {
         let names = Names(&snapshot);
         let (program, mut logging) = (snapshot.program(procedure.id)?, snapshot.logging(procedure.id)?);
         let mut cost = None;
-        if let Ok(planned) = snapshot.planned(procedure.id) {
+        let is_command = logging.is_command();
+        if is_command && let Ok(planned) = snapshot.planned(procedure.id) {
             cost = Some(format!("  Adaptive: {}", planned.cost.reason()));
             if self.engine.log_kind == LogKind::Adaptive && !planned.cost.prefers_call() {
                 logging = logging.by_values("Its rows cost less than the call.".to_owned());
@@ -129,7 +130,9 @@ impl<P: Protocol> SessionCore<P> {
         let mut lines = analysis::explain(program, &logging, &names);
         // Behind how calls are logged, and why.
         lines.splice(3..3, cost);
-        lines.extend(replay_lines(&snapshot, procedure.id));
+        if is_command {
+            lines.extend(replay_lines(&snapshot, procedure.id));
+        }
         Ok(lines_result(lines))
     }
 

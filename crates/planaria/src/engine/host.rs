@@ -43,6 +43,8 @@ pub(crate) struct Inputs {
     /// Given by the log, to be handed out again. `None` in normal operation.
     pub(crate) recorded: Option<Recorded>,
     given: usize,
+    /// The program has asked for something that no record of a call holds.
+    pub(crate) unlogged: bool,
     now: Option<i64>,
     /// The time of the transaction, drawn before recording began anew.
     kept_now: Option<i64>,
@@ -97,7 +99,18 @@ impl Inputs {
     pub(crate) fn record_anew(&mut self) {
         self.drawn.clear();
         self.given = 0;
+        self.unlogged = false;
         self.kept_now = self.now.take();
+    }
+
+    /// Something is asked that a record of a call does not say. So the call must not be logged as one, and what
+    /// was logged as one does not get there.
+    fn beyond_a_call(&mut self) -> Result<()> {
+        if self.recorded.is_some() {
+            return Err(missing_input());
+        }
+        self.unlogged = true;
+        Ok(())
     }
 
     /// The next recorded input, on replay: of this draw.
@@ -283,6 +296,7 @@ impl<H: Header> SessionHost<'_, H> {
 impl<H: Header> Host for SessionHost<'_, H> {
     fn draw(&mut self, input: Draw) -> Result<Slot> {
         if let Draw::Permitted(number) = input {
+            self.inputs.beyond_a_call()?;
             return Ok(Slot::Bool(self.snapshot.is_permitted(self.role, number)));
         }
         let input = match (input, self.inputs.block) {
@@ -325,8 +339,13 @@ impl<H: Header> Host for SessionHost<'_, H> {
         Ok(value)
     }
 
-    fn user(&self, session: bool) -> String {
-        self.snapshot.catalog.role_name(if session { self.session_user } else { self.role })
+    fn user(&mut self, session: bool) -> Result<String> {
+        self.inputs.beyond_a_call()?;
+        Ok(self.snapshot.catalog.role_name(if session { self.session_user } else { self.role }))
+    }
+
+    fn asks_others(&mut self) -> Result<()> {
+        self.inputs.beyond_a_call()
     }
 
     fn become_user(&mut self, role: RoleId) -> RoleId {
@@ -433,6 +452,7 @@ impl<H: Header> Host for SessionHost<'_, H> {
     }
 
     fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot> {
+        self.inputs.beyond_a_call()?;
         if question == Question::Sleep {
             self.inputs.settle_time();
             (self.sleep)(args[0].float())?;
@@ -457,10 +477,12 @@ impl<H: Header> Host for SessionHost<'_, H> {
         heap: &mut Heap,
         push: &mut dyn FnMut(&[Slot]) -> Result<()>,
     ) -> Result<()> {
+        self.inputs.beyond_a_call()?;
         crate::system::push_rows(&self.facts(), relation, columns, heap, push)
     }
 
     fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic> {
+        self.inputs.beyond_a_call()?;
         compile_dynamic(self.snapshot, self.role, text, arguments).map(Dynamic::Code)
     }
 

@@ -138,7 +138,7 @@ impl<H: Header> Snapshot<H> {
                 lower::plpgsql::lower_procedure_rights(&self.catalog, procedure, Some(&number))?;
             planaria_ir::verify::verify(&program, &self.env())?;
             let env = Env { snapshot: self, source: Some(self.source(id)), routine: Some(id), guarded: true };
-            let code = planaria_exec::compile(&program, &env)?;
+            let code = self.build(&program, &env)?;
             Ok(Routine {
                 code,
                 columns: plain.columns.clone(),
@@ -149,9 +149,19 @@ impl<H: Header> Snapshot<H> {
         cell.get_or_init(make).as_ref().map_err(Clone::clone)
     }
 
+    /// Compiles what a change of the schema has to run for a role, which has the rights that the change itself
+    /// needs: the routines in it run with the role's rights, as anywhere.
+    pub(super) fn compile_as(&self, role: RoleId, program: &Program) -> Result<Code> {
+        if self.permits_callees(role, program) {
+            self.compile(program, None)
+        } else {
+            self.compile_guarded(program)
+        }
+    }
+
     fn compile_guarded(&self, program: &Program) -> Result<Code> {
         planaria_ir::verify::verify(program, &self.env())?;
-        planaria_exec::compile(program, &Env { snapshot: self, source: None, routine: None, guarded: true })
+        self.build(program, &Env { snapshot: self, source: None, routine: None, guarded: true })
     }
 
     fn number(&self, requirement: &Requirement) -> u32 {

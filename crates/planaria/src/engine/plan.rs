@@ -38,6 +38,9 @@ impl<H: Header> Snapshot<H> {
     #[inline]
     pub(crate) fn logged_call(&self, id: ProcedureId) -> Result<(&Code, LogAs)> {
         let routine = self.routine(id)?;
+        if !routine.logging.is_command() {
+            return Ok((&routine.code, LogAs::Values));
+        }
         Ok(match self.planned(id) {
             Ok(Planned { forward: Some((code, _)), .. }) => {
                 (code, LogAs::Call { procedure: id, keeping: true })
@@ -92,7 +95,8 @@ impl<H: Header> Snapshot<H> {
         })
     }
 
-    /// A procedure's plan, made when first asked for; or one sentence on why it has none.
+    /// A procedure's plan, made when first asked for; or one sentence on why it has none. Of what an older
+    /// version logged as calls there is one, too.
     #[inline]
     pub(crate) fn planned(&self, id: ProcedureId) -> Result<&Planned, &str> {
         let cell = self.plans.get(id.index()).ok_or("There is no such procedure.")?;
@@ -102,7 +106,7 @@ impl<H: Header> Snapshot<H> {
     #[cold]
     fn make_plan(&self, id: ProcedureId) -> Result<Planned, String> {
         let broken = |e: Error| format!("It cannot be planned: {}.", e.message());
-        if !self.routine(id).map_err(broken)?.logging.is_command() {
+        if !self.routine(id).map_err(broken)?.logging.was_command() {
             return Err("Its calls are not logged as calls.".to_owned());
         }
         let program = self.program(id).map_err(broken)?;

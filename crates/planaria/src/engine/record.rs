@@ -92,3 +92,64 @@ pub(super) fn write_rows<P: Protocol>(
         }
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Options;
+    use crate::engine::session::{LogAs, SessionCore};
+    use crate::engine::{Engine, SessionApi};
+    use planaria_base::clock::CommitClock;
+    use planaria_base::{Epoch, Type};
+    use planaria_log::{LogReader, RecordBody};
+    use planaria_protocol::Silo;
+    use planaria_sim::disk::SimDisk;
+    use std::sync::Arc;
+
+    /// The analysis decides beforehand how calls are logged. Were it wrong, the record would not be a call all the
+    /// same: here the engine is told to log everything as calls.
+    #[test]
+    fn what_asked_for_more_than_a_call_says_is_no_call_in_the_log() {
+        let (disk, options) = (SimDisk::new(1), Options::new());
+        let engine = Engine::<Silo>::new(Arc::new(CommitClock::new(Epoch(1))), &options).expect("an engine");
+        let engine = engine.start(Some(disk.device()), &options).expect("starts");
+        let mut s = SessionCore::new(engine).expect("a seat");
+        let bodies = [
+            ("plain", "INSERT INTO t VALUES (p, 'x')", true),
+            ("draws", "INSERT INTO t VALUES (p, random() || ' ' || now())", true),
+            ("names", "INSERT INTO t VALUES (p, current_user)", false),
+            ("asks", "INSERT INTO t VALUES (p, current_setting('work_mem'))", false),
+            ("lists", "INSERT INTO t SELECT p, relname FROM pg_class WHERE relname = 't'", false),
+            ("made", "EXECUTE 'INSERT INTO t VALUES ($1)' USING p", false),
+            (
+                "skips",
+                "UPDATE t SET a = a WHERE a IN (SELECT a FROM t WHERE a = 1 FOR UPDATE SKIP LOCKED)",
+                false,
+            ),
+        ];
+        s.statement_text("CREATE TABLE t (a int, b text)", &()).expect("a table");
+        for (name, body, _) in bodies {
+            let text = format!(
+                "CREATE PROCEDURE {name}(p int) LANGUAGE plpgsql AS $$ DECLARE x int; BEGIN {body}; END $$"
+            );
+            s.statement_text(&text, &()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
+        for (n, (name, ..)) in bodies.iter().enumerate() {
+            s.transact(&mut |s, snapshot| {
+                let id = snapshot.catalog.procedures_named(name).next().expect("is there").id;
+                let (code, columns) = (&snapshot.routine(id)?.code, s.no_columns.clone());
+                s.run(snapshot, code, &[Type::Int4], &columns, &(n as i32,), true)?;
+                Ok(LogAs::Call { procedure: id, keeping: false })
+            })
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
+        s.engine.log.get().expect("a log").flush().expect("is on disk");
+        drop(s);
+        let reader = LogReader::open(disk.device()).expect("opens");
+        let batches: Vec<_> = reader.batches(Epoch(0)).map(|b| b.expect("whole")).collect();
+        let records = batches.iter().flat_map(|b| b.records()).map(|r| r.decode().expect("a record"));
+        let mut records: Vec<_> = records.collect();
+        records.sort_by_key(|r| r.commit_ts);
+        let calls = records.iter().map(|r| matches!(r.body, RecordBody::Call(_))).skip(1 + bodies.len());
+        assert_eq!(calls.collect::<Vec<_>>(), bodies.map(|(.., is_call)| is_call));
+    }
+}

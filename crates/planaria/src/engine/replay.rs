@@ -121,7 +121,7 @@ impl<P: Protocol> Replayer for Replay<P> {
         for part in effects.split(|effect| *effect == Effect::Part) {
             for effect in part {
                 if let Effect::Schema(change) = effect {
-                    s.replay_schema_change(change)?;
+                    s.replay_schema_change(change, part)?;
                 }
             }
             s.enter()?;

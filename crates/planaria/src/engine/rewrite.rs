@@ -2,13 +2,18 @@
 //!
 //! Nothing that the schema of before has is touched: neither its tables nor the states of its sequences. So a
 //! change that fails, or is rolled back, is forgotten, and whoever reads a snapshot from before goes on.
+//!
+//! The values of columns that were not there before are computed once, row by row, in the change's transaction
+//! (what functions among them write to other tables is committed with it), and logged. Replay takes them from the
+//! log. Logs of formats before 5 have none: there they are computed again, as they were then.
 
-use super::sequence::SequenceState;
+use super::record;
+use super::sequence::{self, SequenceState};
 use super::session::SessionCore;
 use super::snapshot::Snapshot;
 use planaria_base::chunks::Chunks;
 use planaria_base::types::TypeClass;
-use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
+use planaria_base::{ColumnId, Datum, Error, IndexId, Result, RoleId, SequenceId, SqlState, TableId, Type};
 use planaria_catalog::oids::Touched;
 use planaria_catalog::{Catalog, ColumnDefault};
 use planaria_exec::Code;
@@ -16,6 +21,7 @@ use planaria_exec::Interrupt;
 use planaria_exec::functions;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
+use planaria_log::{Effect, ValueReader, encode_effects, encode_values};
 use planaria_protocol::Protocol;
 use planaria_sql::ddl::{self, NewColumn, Rebuild, Work};
 use planaria_storage::reclaim::Participant;
@@ -60,7 +66,7 @@ impl<P: Protocol> SessionCore<P> {
         let mut reading = Participant::new();
         old.try_for_each_row(reading.guard().pinned(), |image| {
             if loader.rows.is_multiple_of(ROWS_PER_CHECK) {
-                self.go_on_with(draft, &new)?;
+                self.go_on_with(draft, &new, 0)?;
             }
             loader.load(image)
         })?;
@@ -69,10 +75,10 @@ impl<P: Protocol> SessionCore<P> {
     }
 
     /// Whether a change that is filling this table may go on: 57014 where it is cancelled, 53200 where there is no
-    /// memory for what it makes beside what is there.
-    fn go_on_with(&mut self, draft: &Draft<'_, P>, table: &Table<P::Header>) -> Result<()> {
+    /// memory for what it makes beside what is there, `more` bytes for the log among it.
+    fn go_on_with(&mut self, draft: &Draft<'_, P>, table: &Table<P::Header>, more: usize) -> Result<()> {
         self.check_cancelled()?;
-        if !draft.bounded {
+        if draft.logged.is_some() {
             return Ok(());
         }
         let bytes = |table: &Table<P::Header>| {
@@ -83,42 +89,41 @@ impl<P: Protocol> SessionCore<P> {
             draft.before.tables.try_get(t.id()).is_none_or(|before| !Arc::ptr_eq(before, t))
         };
         let made: usize = draft.tables.iter().filter(is_new).map(|t| bytes(t)).sum();
-        self.share.holds(made + bytes(table));
+        self.share.holds(made + bytes(table) + more);
         let meter = &self.engine.meter;
         if self.share.is_due(meter) { meter.weigh_stored(&mut self.share, draft.before) } else { Ok(()) }
     }
 
-    /// New rows, computed from the old ones.
+    /// New rows, computed from the old ones, or taken from the log.
     fn rebuild(&mut self, draft: &mut Draft<'_, P>, rebuild: &Rebuild) -> Result<()> {
         let id = rebuild.table;
         let Some(old) = draft.tables.try_get(id).cloned() else { return Ok(()) };
         let new: Table<P::Header> = Snapshot::new_table(&draft.catalog, id)?;
-        let table = draft.catalog.table_by_id(id);
-        let snapshot =
-            Arc::new(Snapshot::new(draft.catalog.clone(), draft.tables.clone(), draft.sequences.clone())?);
-        let code = rebuild.compute.as_ref().map(|p| snapshot.compile(p, None)).transpose()?;
+        let table = draft.catalog.clone();
+        let table = table.table_by_id(id);
+        let columns = draft.columns(rebuild, table);
+        let mut source = Source::new(draft, rebuild, &columns, self.user.current())?;
         let mut loader = Loader::new(&draft.catalog, &new, self.worker.0 as usize);
         let mut image = Vec::new();
+        let mut values = Vec::new();
         let mut row_id = 0i64;
-        self.engine.protocol.begin(&mut self.txn);
         let mut reading = Participant::new();
-        let outcome = old.try_for_each_row(reading.guard().pinned(), |from| {
+        old.try_for_each_row(reading.guard().pinned(), |from| {
             if loader.rows.is_multiple_of(ROWS_PER_CHECK) {
-                self.go_on_with(draft, &new)?;
+                self.go_on_with(draft, &new, source.log_bytes())?;
             }
             row_id += 1;
-            let computed = self.compute(&snapshot, code.as_ref(), &old, from)?;
+            self.values(&mut source, &columns, (&old, from), &mut values)?;
             let heap = self.machine.heap();
-            let fields: Vec<Field<'_>> = rebuild
-                .columns
+            let mut rest = values.iter();
+            let mut next = || rest.next().map_or(Field::Null, |value| field(*value, heap));
+            let fields: Vec<Field<'_>> = columns
                 .iter()
-                .zip(&table.columns)
-                .map(|(from_old, column)| match from_old {
-                    // Numbered anew: see the head.
-                    _ if column.hidden => Field::Int(row_id),
-                    NewColumn::Keep(c) => old.layout().field(from, *c),
-                    NewColumn::Computed(i) => field(computed[*i], heap),
-                    NewColumn::Sequence(sequence) => Field::Int(drawn(&draft.catalog, *sequence, row_id)),
+                .map(|column| match column {
+                    // Numbered anew: see the head of `schema`.
+                    ColumnSource::RowId => Field::Int(row_id),
+                    ColumnSource::Old(c) => old.layout().field(from, *c),
+                    ColumnSource::Program(_) | ColumnSource::Sequence(_) => next(),
                 })
                 .collect();
             let null =
@@ -129,51 +134,170 @@ impl<P: Protocol> SessionCore<P> {
             image.clear();
             new.layout().encode(&fields, &mut image)?;
             loader.load(&image)
-        });
+        })?;
         drop(reading);
-        self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
-        outcome?;
-        // Sequences that gave values, that of the row ids among them, go on behind them.
-        let hidden = table.columns.last().filter(|c| c.hidden).and_then(|c| match &c.default {
-            ColumnDefault::Sequence(sequence) => Some(*sequence),
-            _ => None,
-        });
-        let gave = rebuild.columns.iter().filter_map(|c| match c {
-            NewColumn::Sequence(sequence) => Some(*sequence),
-            _ => None,
-        });
-        for sequence in gave.chain(hidden) {
-            let next = drawn(&draft.catalog, sequence, row_id + 1);
-            if let Some(state) = draft.own_sequence(sequence) {
-                state.restart(next);
-            }
+        let computed = source.end()?;
+        if draft.logged.is_some() {
+            // Logs of older versions have not what functions wrote on the way: it was thrown away.
+            self.engine.protocol.abort(&mut self.txn, &draft.before.tables);
+            self.engine.protocol.begin(&mut self.txn);
+            self.effects.clear();
+        } else if let Some(values) = computed.filter(|_| self.log.is_some()) {
+            draft.computed.extend(encode_effects(|w| w.computed(id, &values)));
+        }
+        // The sequence of the row ids goes on behind them.
+        if let Some((true, ColumnDefault::Sequence(sequence))) =
+            table.columns.last().map(|c| (c.hidden, &c.default))
+            && let Some(state) = draft.own_sequence(*sequence)
+        {
+            state.restart(row_id + 1);
         }
         draft.tables.insert(Arc::new(new));
         Ok(())
     }
 
-    /// The computed columns of one row; in the machine's heap until the next.
-    fn compute(
+    /// The values of one row that were not there before; in the machine's heap until the next.
+    fn values(
         &mut self,
-        snapshot: &Snapshot<P::Header>,
-        code: Option<&Code>,
-        old: &Table<P::Header>,
-        image: &[u64],
-    ) -> Result<Vec<Slot>> {
-        let Some(code) = code else { return Ok(Vec::new()) };
+        source: &mut Source<'_, P>,
+        columns: &[ColumnSource],
+        (old, image): (&Table<P::Header>, &[u64]),
+        values: &mut Vec<Slot>,
+    ) -> Result<()> {
         self.machine.reset();
-        self.args.clear();
-        for i in 0..old.layout().columns().len() {
-            let field = old.layout().field(image, ColumnId::from(i));
-            let bytea = old.layout().specs()[i].ty.class() == TypeClass::Bytea;
-            let slot = slot(field, bytea, self.machine.heap_mut())?;
-            self.args.push(slot);
+        values.clear();
+        match source {
+            Source::Nothing => {}
+            Source::Log(reader, types) => {
+                for (ty, nullable) in types {
+                    let value = reader.datum().filter(|v| is_of(v, ty) || *nullable && v.is_null());
+                    let value = value.ok_or_else(not_these)?;
+                    values.push(self.machine.heap_mut().push_datum(&value)?);
+                }
+            }
+            Source::Program { code, snapshot, log } => {
+                if let Some(code) = code {
+                    self.args.clear();
+                    for i in 0..old.layout().columns().len() {
+                        let field = old.layout().field(image, ColumnId::from(i));
+                        let bytea = old.layout().specs()[i].ty.class() == TypeClass::Bytea;
+                        self.args.push(slot(field, bytea, self.machine.heap_mut())?);
+                    }
+                    self.run_args(snapshot, code).map_err(|i| match i {
+                        Interrupt::Error(e) => e,
+                        Interrupt::Conflict(c) => Error::from(c),
+                    })?;
+                }
+                for column in columns {
+                    match column {
+                        ColumnSource::Program(i) => values.push(self.machine.outs()[*i]),
+                        ColumnSource::Sequence(state) => {
+                            let place = state.next()?;
+                            sequence::note(&mut self.effects, state.definition().id, place);
+                            values.push(Slot::Int(place.value));
+                        }
+                        ColumnSource::Old(_) | ColumnSource::RowId => {}
+                    }
+                }
+                let heap = self.machine.heap();
+                encode_values(log, values.len(), |w| {
+                    values.iter().for_each(|value| record::write_slot(w, *value, heap));
+                });
+            }
         }
-        self.run_args(snapshot, code).map_err(|i| match i {
-            Interrupt::Error(e) => e,
-            Interrupt::Conflict(c) => Error::from(c),
-        })?;
-        Ok(self.machine.outs().to_vec())
+        Ok(())
+    }
+}
+
+/// Where the values of a column of a rewritten table come from.
+enum ColumnSource {
+    /// From a column that was there.
+    Old(ColumnId),
+    /// Row ids are numbered.
+    RowId,
+    /// The program's output of this number.
+    Program(usize),
+    /// A new sequence.
+    Sequence(Arc<SequenceState>),
+}
+
+impl ColumnSource {
+    /// Whether the log has the values.
+    fn is_logged(&self) -> bool {
+        matches!(self, ColumnSource::Program(_) | ColumnSource::Sequence(_))
+    }
+}
+
+/// Where the values that the log has come from.
+enum Source<'o, P: Protocol> {
+    /// There are none.
+    Nothing,
+    /// They are computed: in the schema of before, but that the table cannot be changed. The log is to have them.
+    Program { code: Option<Code>, snapshot: Box<Snapshot<P::Header>>, log: Vec<u8> },
+    /// The log has them: of these types, and whether they may be NULL.
+    Log(ValueReader<'o>, Vec<(Type, bool)>),
+}
+
+impl<'o, P: Protocol> Source<'o, P> {
+    fn new(
+        draft: &Draft<'o, P>,
+        rebuild: &Rebuild,
+        columns: &[ColumnSource],
+        role: RoleId,
+    ) -> Result<Source<'o, P>> {
+        if !columns.iter().any(ColumnSource::is_logged) {
+            return Ok(Source::Nothing);
+        }
+        let logged = draft.logged.unwrap_or_default().iter().find_map(|effect| match effect {
+            Effect::Computed { table, values } if *table == rebuild.table => Some(values),
+            _ => None,
+        });
+        if let Some(values) = logged {
+            let defined = &draft.catalog.table_by_id(rebuild.table).columns;
+            let types = columns.iter().zip(defined).filter(|(from, _)| from.is_logged());
+            let types = types.map(|(_, column)| (column.ty.clone(), !column.not_null)).collect();
+            return Ok(Source::Log(ValueReader::new(values), types));
+        }
+        let snapshot = Box::new(draft.meanwhile(rebuild.table)?);
+        let code = rebuild.compute.as_ref().map(|p| snapshot.compile_as(role, p)).transpose()?;
+        Ok(Source::Program { code, snapshot, log: Vec::new() })
+    }
+
+    /// Bytes of what the log is to have so far.
+    fn log_bytes(&self) -> usize {
+        match self {
+            Source::Program { log, .. } => log.len(),
+            Source::Nothing | Source::Log(..) => 0,
+        }
+    }
+
+    /// After the last row: what the log is to have.
+    fn end(self) -> Result<Option<Vec<u8>>> {
+        match self {
+            Source::Nothing => Ok(None),
+            Source::Program { log, .. } => Ok(Some(log)),
+            Source::Log(reader, _) if reader.is_empty() => Ok(None),
+            Source::Log(..) => Err(not_these()),
+        }
+    }
+}
+
+#[cold]
+fn not_these() -> Error {
+    Error::corrupted("the log has not the values that a change of the schema computed")
+}
+
+/// Whether a value, not NULL, can stand in a column of this type.
+fn is_of(value: &Datum, ty: &Type) -> bool {
+    match ty.class() {
+        TypeClass::Bool => matches!(value, Datum::Bool(_)),
+        TypeClass::Integer | TypeClass::DateTime | TypeClass::Interval => matches!(value, Datum::Int(_)),
+        TypeClass::Numeric => matches!(value, Datum::Numeric(_)),
+        TypeClass::Float => matches!(value, Datum::Float(_)),
+        TypeClass::Text => matches!(value, Datum::Text(_)),
+        TypeClass::Bytea => matches!(value, Datum::Bytea(_)),
+        TypeClass::Uuid => matches!(value, Datum::Uuid(_)),
+        TypeClass::Array | TypeClass::Other => false,
     }
 }
 
@@ -181,8 +305,11 @@ impl<P: Protocol> SessionCore<P> {
 pub(super) struct Draft<'o, P: Protocol> {
     /// The schema that it is a change of.
     before: &'o Snapshot<P::Header>,
-    /// Whether what it makes has to find memory; what was there before must find its place again.
-    bounded: bool,
+    /// The effects of the part of the record that it is replayed from, if it is: what it makes need not find
+    /// memory then, as what was there before must find its place again.
+    logged: Option<&'o [Effect]>,
+    /// What the log is to have of what was computed, as effects.
+    pub(super) computed: Vec<u8>,
     pub(super) catalog: Arc<Catalog>,
     pub(super) tables: TableSet<P::Header>,
     pub(super) sequences: Chunks<Arc<SequenceState>>,
@@ -194,7 +321,7 @@ impl<'o, P: Protocol> Draft<'o, P> {
         before: &'o Snapshot<P::Header>,
         catalog: Catalog,
         touched: &Touched,
-        bounded: bool,
+        logged: Option<&'o [Effect]>,
     ) -> Draft<'o, P> {
         let catalog = Arc::new(catalog);
         Draft {
@@ -202,16 +329,43 @@ impl<'o, P: Protocol> Draft<'o, P> {
             tables: before.tables.clone(),
             catalog,
             before,
-            bounded,
+            logged,
+            computed: Vec::new(),
         }
     }
 
+    /// Where the columns of a rewritten table come from. The sequences among them are the draft's own.
+    fn columns(&mut self, rebuild: &Rebuild, table: &planaria_catalog::Table) -> Vec<ColumnSource> {
+        let column = |(from, column): (&NewColumn, &planaria_catalog::Column)| match *from {
+            _ if column.hidden => ColumnSource::RowId,
+            NewColumn::Keep(c) => ColumnSource::Old(c),
+            NewColumn::Computed(i) => ColumnSource::Program(i),
+            NewColumn::Sequence(sequence) => match self.own_sequence(sequence) {
+                Some(state) => ColumnSource::Sequence(state.clone()),
+                None => ColumnSource::RowId,
+            },
+        };
+        rebuild.columns.iter().zip(&table.columns).map(column).collect()
+    }
+
+    /// The schema while a table is rewritten: that of before, with the sequences that are new. The rows of the table can
+    /// be read there as they were, not changed.
+    fn meanwhile(&self, table: TableId) -> Result<Snapshot<P::Header>> {
+        let mut catalog = (*self.before.catalog).clone();
+        let mut sequences = self.before.sequences.clone();
+        for id in catalog.sequences.len()..self.catalog.sequences.len() {
+            catalog.sequences.push(self.catalog.sequences[id].clone());
+            sequences.set(id, self.sequences.get(id).cloned());
+        }
+        Ok(Snapshot::new(Arc::new(catalog), self.before.tables.clone(), sequences)?.freezing(table))
+    }
+
     /// The state of a sequence, the draft's own: where it is moved, the schema of before stays where it is.
-    fn own_sequence(&mut self, id: SequenceId) -> Option<&SequenceState> {
+    fn own_sequence(&mut self, id: SequenceId) -> Option<&Arc<SequenceState>> {
         let state = self.sequences.get(id.index())?;
         let own = Arc::new(state.redefined(state.definition().clone()));
         self.sequences.set(id.index(), Some(own));
-        self.sequences.get(id.index()).map(|state| &**state)
+        self.sequences.get(id.index())
     }
 }
 
@@ -232,12 +386,6 @@ fn sequences<H: planaria_storage::Header>(
         states.set(id.index(), state);
     }
     states
-}
-
-/// The `n`-th value of a new sequence.
-fn drawn(catalog: &Catalog, sequence: SequenceId, n: i64) -> i64 {
-    let definition = catalog.sequences[sequence.index()].as_ref();
-    definition.map_or(n, |s| s.start.saturating_add((n - 1).saturating_mul(s.increment)))
 }
 
 /// Loads rows into a table nobody else knows yet.

@@ -3,14 +3,15 @@
 //! 1. close the gate: nobody runs;
 //! 2. work the change out on a copy of the catalog (`sql::ddl`), do the work on stored rows in new
 //!    storage beside the old ([`rewrite`](super::rewrite));
-//! 3. log the statement's text, at a commit timestamp of its own (with the rows of CREATE TABLE AS in
-//!    the same record);
+//! 3. log the statement's text, at a commit timestamp of its own, with what 2 computed: the values of
+//!    new columns, and the rows that were inserted or changed on the way (by CREATE TABLE AS, by
+//!    functions in defaults, in USING, in CHECKs);
 //! 4. install the new snapshot, open the gate.
 //!
-//! An error before 3 leaves everything as it was. Replay applies the same text to the same catalog
-//! and the same rows; so everything in 2 depends on these alone. Row ids of rewritten tables are
-//! numbered anew from 1 for that reason. In a transaction block 3 and 4 are its COMMIT's
-//! ([`schema_block`](super::schema_block)).
+//! An error before 3 leaves everything as it was. Replay applies the same text to the same catalog, which
+//! depends on nothing else, and takes all that was computed from the log: it runs no expression, and
+//! validates nothing anew. Row ids of rewritten tables are numbered anew from 1, by the order of their
+//! rows. In a transaction block 3 and 4 are its COMMIT's ([`schema_block`](super::schema_block)).
 
 use super::gate::Exclusive;
 use super::record;
@@ -26,6 +27,7 @@ use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Datum, Error, Result, SqlState};
 use planaria_exec::Interrupt;
 use planaria_ir::Level;
+use planaria_log::{Effect, encode_effects};
 use planaria_protocol::{Backoff, Protocol};
 use planaria_sql::ast::Statement;
 use planaria_sql::ddl::{self, DdlOutcome, Work};
@@ -38,7 +40,7 @@ pub(super) struct Prepared<P: Protocol> {
     pub(super) new: Arc<Snapshot<P::Header>>,
     /// What is left to be done, in `new`.
     pub(super) later: Vec<Work>,
-    /// What the log is to have; `None` on replay.
+    /// What the log is to have before the rows that changed, as effects; `None` on replay.
     pub(super) record: Option<Vec<u8>>,
 }
 
@@ -89,9 +91,10 @@ impl<P: Protocol> SessionCore<P> {
         Ok(result)
     }
 
-    /// Replays the text of a schema change. The rows of CREATE TABLE AS follow as effects.
-    pub(super) fn replay_schema_change(&mut self, text: &[u8]) -> Result<()> {
-        self.apply_change(Change::Logged(&SchemaChange::decode(text)?)).map(|_| ())
+    /// Replays a schema change with what it computed, which is among the effects of its part. The rows that
+    /// changed with it are put in place behind it.
+    pub(super) fn replay_schema_change(&mut self, change: &[u8], part: &[Effect]) -> Result<()> {
+        self.apply_change(Change::Logged(&SchemaChange::decode(change)?, part)).map(|_| ())
     }
 
     /// Closes the gate, outside of a block, at a moment when no transaction is open that others would have to wait
@@ -125,8 +128,11 @@ impl<P: Protocol> SessionCore<P> {
         let alone = Exclusive::closed(&engine.gate);
         let old = engine.snapshot.load_full();
         self.begin_state();
-        let Prepared { outcome, new, later, record } = self.prepare_change(&old, change)?;
-        engine.protocol.begin(&mut self.txn);
+        let prepared = self.prepare_change(&old, change);
+        let Prepared { outcome, new, later, record } = prepared.inspect_err(|_| {
+            // Where the log has failed, nothing comes after it.
+            let _ = self.log_sequences(&|sequence| old.shares_sequence(&old, sequence));
+        })?;
         let count = self.carry_out(&new, later, record.is_some());
         let done = count.and_then(|count| Ok((count, self.commit_change(&new, record.as_deref())?)));
         if done.is_err() {
@@ -143,7 +149,8 @@ impl<P: Protocol> SessionCore<P> {
         Ok((outcome, count, ts))
     }
 
-    /// Works a change of `old` out. No transaction is running.
+    /// Works a change of `old` out, and leaves a transaction open with the rows that changed on the way. No
+    /// transaction is running before, nor after an error.
     pub(super) fn prepare_change(
         &mut self,
         old: &Snapshot<P::Header>,
@@ -151,7 +158,7 @@ impl<P: Protocol> SessionCore<P> {
     ) -> Result<Prepared<P>> {
         let text = match change {
             Change::New(text) => text,
-            Change::Logged(change) => change.text,
+            Change::Logged(change, _) => change.text,
         };
         let statement = parse::statements(text)?
             .pop()
@@ -159,45 +166,67 @@ impl<P: Protocol> SessionCore<P> {
         let mut catalog = (*old.catalog).clone();
         let actor = match change {
             Change::New(_) => self.actor(),
-            Change::Logged(change) => change.actor(&catalog)?,
+            Change::Logged(change, _) => change.actor(&catalog)?,
         };
         if catalog.role_by_id(actor.user).is_none() {
             let message = format!("role with OID {} does not exist", actor.user.0);
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
         }
         let mut outcome = ddl::apply_as(&mut catalog, &statement, actor)?;
-        let record = match change {
-            Change::New(text) => Some(change::encode(&old.catalog, actor, text)),
-            Change::Logged(_) => None,
+        let (logged, schema) = match change {
+            Change::New(text) => (None, Some(change::encode(&old.catalog, actor, text))),
+            Change::Logged(_, part) => (Some(part), None),
         };
         self.sequences.forget_runs();
-        let mut draft = Draft::new(old, catalog, &outcome.touched, record.is_some());
+        // Not what ran before: nothing of this could begin anew in a snapshot.
+        self.pure = false;
+        let mut draft = Draft::new(old, catalog, &outcome.touched, logged);
         let mut later = Vec::new();
-        for work in std::mem::take(&mut outcome.work) {
-            match work {
-                Work::Validate(_) | Work::Fill(..) => later.push(work),
-                work => self.store(&mut draft, work)?,
+        self.engine.protocol.begin(&mut self.txn);
+        let before = self.user.act(actor.into());
+        let stored = std::mem::take(&mut outcome.work).into_iter().try_for_each(|work| match work {
+            Work::Validate(_) | Work::Fill(..) => {
+                later.push(work);
+                Ok(())
             }
-        }
-        let new = Arc::new(Snapshot::new(draft.catalog, draft.tables, draft.sequences)?);
-        Ok(Prepared { outcome, new, later, record })
+            work => self.store(&mut draft, work),
+        });
+        self.user.act(before);
+        let stored = match logged {
+            Some(_) => stored.map_err(|e| {
+                Error::corrupted(format!("the rows do not allow a change of the schema: {}", e.message()))
+            }),
+            None => stored,
+        };
+        let computed = std::mem::take(&mut draft.computed);
+        let new = stored.and_then(|()| Snapshot::new(draft.catalog, draft.tables, draft.sequences));
+        let new = new.inspect_err(|_| self.engine.protocol.abort(&mut self.txn, &old.tables))?;
+        let record = schema.map(|schema| {
+            encode_effects(|w| {
+                w.schema(&schema);
+                w.encoded(&computed);
+            })
+        });
+        Ok(Prepared { outcome, new: Arc::new(new), later, record })
     }
 
-    /// Validates and, if the change is not replayed, fills, in the transaction that is open. Answers with the
-    /// number of rows that were filled in.
+    /// Validates and fills, in the transaction that is open: if the change is not replayed, when all of that
+    /// has been done. Answers with the number of rows that were filled in.
     pub(super) fn carry_out(
         &mut self,
         new: &Arc<Snapshot<P::Header>>,
         later: Vec<Work>,
-        fills: bool,
+        is_new: bool,
     ) -> Result<u64> {
+        if !is_new {
+            return Ok(0);
+        }
         let alone = |i: Interrupt| match i {
             Interrupt::Error(e) => e,
             Interrupt::Conflict(c) => Error::from(c),
         };
         let no_columns = self.no_columns.clone();
-        // Not what ran before: nothing of this could begin anew in a snapshot.
-        self.pure = false;
+        let role = self.user.current();
         // What computed rewritten rows has answered with stays there otherwise.
         self.machine.reset();
         self.rows.clear();
@@ -205,7 +234,7 @@ impl<P: Protocol> SessionCore<P> {
         for work in later {
             match work {
                 Work::Validate(validation) => {
-                    let code = new.compile(&validation.program, None)?;
+                    let code = new.compile_as(role, &validation.program)?;
                     self.run(new, &code, &[], &no_columns, &(), false).map_err(alone)?;
                     if let Some(row) = std::mem::take(&mut self.rows).into_iter().next() {
                         let error = validation.error;
@@ -215,8 +244,8 @@ impl<P: Protocol> SessionCore<P> {
                         });
                     }
                 }
-                Work::Fill(_, program) if fills => {
-                    let code = new.compile(&program, None)?;
+                Work::Fill(_, program) => {
+                    let code = new.compile_as(role, &program)?;
                     self.run(new, &code, &[], &no_columns, &(), false).map_err(alone)?;
                     self.rows.clear();
                     count = self.machine.row_count().unwrap_or(0) as u64;
@@ -241,7 +270,7 @@ impl<P: Protocol> SessionCore<P> {
             // Nothing to lock or validate: the change is alone.
             let ts = engine.clock.draw();
             commit.effects(ts, |w| {
-                w.schema(change);
+                w.encoded(change);
                 record::write_sequences(w, effects);
             });
             engine.counters.committed(self.worker, log.newest());
@@ -250,7 +279,7 @@ impl<P: Protocol> SessionCore<P> {
         }
         let append = |ts: CommitTs, txn: &P::Txn| {
             commit.effects(ts, |w| {
-                w.schema(change);
+                w.encoded(change);
                 record::write_sequences(w, effects);
                 let form = record::RowForm::of(engine.log_kind);
                 record::write_rows(w, form, new, &engine.protocol, txn);
@@ -267,8 +296,8 @@ impl<P: Protocol> SessionCore<P> {
 pub(super) enum Change<'t> {
     /// The session's, to be logged.
     New(&'t str),
-    /// From the log.
-    Logged(&'t SchemaChange<'t>),
+    /// From the log, with the effects of its part of the record.
+    Logged(&'t SchemaChange<'t>, &'t [Effect]),
 }
 
 fn severity(level: Level) -> &'static str {

@@ -56,7 +56,7 @@ pub(crate) struct SchemaBlock<P: Protocol> {
     /// The schema when the gate was closed.
     pub(super) base: Shared<P>,
     parts: Vec<Part<P>>,
-    /// The change that the part under way began with, for the log.
+    /// The change that the part under way began with, with what it computed, for the log.
     schema: Option<Vec<u8>>,
     /// Opens the gate at last.
     _alone: Alone<P>,
@@ -78,7 +78,7 @@ impl<P: Protocol> Drop for Alone<P> {
 struct Part<P: Protocol> {
     /// The schema that they were made under.
     snapshot: Shared<P>,
-    /// For the log.
+    /// For the log, encoded.
     schema: Option<Vec<u8>>,
     sequences: Vec<SequenceEffect>,
     /// For the log, encoded.
@@ -113,7 +113,7 @@ impl<P: Protocol> Part<P> {
 
     fn write(&self, w: &mut EffectWriter<'_>) {
         if let Some(change) = &self.schema {
-            w.schema(change);
+            w.encoded(change);
         }
         record::write_sequences(w, &self.sequences);
         w.encoded(&self.rows);
@@ -179,7 +179,6 @@ impl<P: Protocol> SessionCore<P> {
         self.share.begin_statement();
         let (old, began) = (self.snapshot.clone(), Instant::now());
         let Prepared { outcome, new, later, record } = self.prepare_change(&old, Change::New(text))?;
-        self.engine.protocol.begin(&mut self.txn);
         let count = self.carry_out(&new, later, true);
         self.machine.reset();
         match count {
@@ -444,7 +443,7 @@ impl<P: Protocol> SessionCore<P> {
                 w.part();
             }
             match schema {
-                Some(change) => w.schema(change),
+                Some(change) => w.encoded(change),
                 // Rows may have been taken back, and be at other places.
                 None if parts.is_empty() => w.part(),
                 None => {}

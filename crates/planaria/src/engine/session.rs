@@ -562,8 +562,13 @@ impl<P: Protocol> SessionCore<P> {
         let log_as = match engine.log_kind {
             LogKind::Logical | LogKind::Physical | LogKind::Physiological => LogAs::Values,
             // Replay of a call takes it that no error was raised: so it needs nothing of what a handler
-            // left undone.
-            LogKind::Off | LogKind::Command | LogKind::Adaptive if self.machine.handled() => LogAs::Values,
+            // left undone. And that nothing was asked which is not in the record: the analysis sees to that
+            // beforehand, here it is made sure of.
+            LogKind::Off | LogKind::Command | LogKind::Adaptive
+                if self.machine.handled() || self.inputs.unlogged =>
+            {
+                LogAs::Values
+            }
             LogKind::Off | LogKind::Command | LogKind::Adaptive => log_as,
         };
         let commit = log.enter()?;

@@ -14,7 +14,9 @@ use planaria_analysis::logging::{self, Logging};
 use planaria_analysis::regrow::Facts;
 use planaria_base::chunks::Chunks;
 use planaria_base::sync::OnceLock;
-use planaria_base::{ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, SequencePlace, TableId};
+use planaria_base::{
+    ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, SequencePlace, SqlState, TableId,
+};
 use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Procedure};
 use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta};
 use planaria_ir::{OpKind, Program};
@@ -46,6 +48,8 @@ pub(crate) struct Snapshot<H: Header> {
     /// Some foreign keys are checked at commit alone.
     pub(super) has_deferred: bool,
     pub(super) deferred: OnceLock<Result<Vec<DeferredKey>>>,
+    /// A table that is being rewritten: nothing that changes its rows is compiled.
+    frozen: Option<TableId>,
 }
 
 /// A procedure, compiled.
@@ -109,7 +113,13 @@ impl<H: Header> Snapshot<H> {
             permits,
             has_deferred,
             deferred,
+            frozen: None,
         })
+    }
+
+    /// The same while a table is rewritten: what changes the table's rows fails (55006).
+    pub(super) fn freezing(self, table: TableId) -> Snapshot<H> {
+        Snapshot { frozen: Some(table), ..self }
     }
 
     /// Tells snapshots apart: what was compiled under one belongs to it.
@@ -178,7 +188,7 @@ impl<H: Header> Snapshot<H> {
     fn make_routine(&self, id: ProcedureId) -> Result<Routine> {
         let program = self.program(id)?;
         let env = Env { snapshot: self, source: Some(self.source(id)), routine: Some(id), guarded: false };
-        let code = planaria_exec::compile(program, &env)?;
+        let code = self.build(program, &env)?;
         let columns = program
             .outputs
             .iter()
@@ -257,7 +267,23 @@ impl<H: Header> Snapshot<H> {
     /// Verifies and compiles a program lowered under this catalog; `source` is where its text came from.
     pub(crate) fn compile(&self, program: &Program, source: Option<Source>) -> Result<Code> {
         planaria_ir::verify::verify(program, &self.env())?;
-        planaria_exec::compile(program, &Env { snapshot: self, source, routine: None, guarded: false })
+        self.build(program, &Env { snapshot: self, source, routine: None, guarded: false })
+    }
+
+    /// Compiles a verified program.
+    pub(super) fn build(&self, program: &Program, env: &Env<'_, H>) -> Result<Code> {
+        if let Some(table) = self.frozen {
+            let mut changes = false;
+            program.body.visit(&mut |op| changes |= op.kind.is_write() && op.kind.table() == Some(table));
+            if changes {
+                let name = &self.catalog.table_by_id(table).name;
+                let message = format!(
+                    "cannot ALTER TABLE \"{name}\" because it is being used by active queries in this session"
+                );
+                return Err(Error::new(SqlState::OBJECT_IN_USE, message));
+            }
+        }
+        planaria_exec::compile(program, env)
     }
 
     /// A row id that a logged row has is not given again.

@@ -21,6 +21,12 @@ pub(crate) struct Identity {
     role: Option<RoleId>,
 }
 
+impl From<Actor> for Identity {
+    fn from(actor: Actor) -> Identity {
+        Identity { session: actor.session_user, role: Some(actor.user) }
+    }
+}
+
 /// See the module's head.
 pub(crate) struct User {
     /// Logged in as this.
@@ -57,6 +63,11 @@ impl User {
     /// `session_user`
     pub(crate) fn session(&self) -> RoleId {
         self.now.session
+    }
+
+    /// Who made a change of the schema that is replayed, for as long as that takes; answers with who it was.
+    pub(super) fn act(&mut self, identity: Identity) -> Identity {
+        std::mem::replace(&mut self.now, identity)
     }
 
     pub(super) fn begin(&mut self) {

@@ -7,7 +7,7 @@ use planaria_base::{
 };
 use planaria_catalog::Catalog;
 use planaria_ir::{OpKind, Program};
-use planaria_log::{Effect, Keeping, Patch, RawRecord};
+use planaria_log::{Effect, Keeping, Patch, RawRecord, ValueReader};
 use planaria_sql::{ddl, lower, parse};
 use planaria_storage::{ColumnSpec, KeyCodec, RowLayout};
 use serde::Serialize;
@@ -83,6 +83,7 @@ pub enum ChangeKind {
     Truncate,
     Schema,
     Part,
+    Computed,
 }
 
 impl ChangeKind {
@@ -100,6 +101,7 @@ impl ChangeKind {
             Effect::Truncate { .. } => ChangeKind::Truncate,
             Effect::Schema(_) => ChangeKind::Schema,
             Effect::Part => ChangeKind::Part,
+            Effect::Computed { .. } => ChangeKind::Computed,
         }
     }
 
@@ -110,7 +112,7 @@ impl ChangeKind {
                 Some("physical")
             }
             ChangeKind::Patch | ChangeKind::DeleteRow => Some("physiological"),
-            ChangeKind::Schema | ChangeKind::Part => Some("schema"),
+            ChangeKind::Schema | ChangeKind::Part | ChangeKind::Computed => Some("schema"),
             _ => None,
         }
     }
@@ -124,6 +126,7 @@ impl ChangeKind {
             ChangeKind::Truncate => "truncate",
             ChangeKind::Schema => "schema",
             ChangeKind::Part => "then",
+            ChangeKind::Computed => "computed for",
         }
     }
 }
@@ -143,6 +146,7 @@ impl fmt::Display for ChangeKind {
             ChangeKind::Truncate => "truncate",
             ChangeKind::Schema => "schema",
             ChangeKind::Part => "end of a part",
+            ChangeKind::Computed => "computed columns",
         })
     }
 }
@@ -503,6 +507,11 @@ impl Names {
                 change.text = Some(format!("{did} {}", place.value));
             }
             Effect::Truncate { .. } | Effect::Part => {}
+            Effect::Computed { values, .. } => {
+                let mut reader = ValueReader::new(values);
+                let count = std::iter::from_fn(|| reader.datum()).count();
+                change.text = Some(format!("{count} values"));
+            }
             Effect::Schema(text) => {
                 change.text = SchemaChange::decode(text).ok().map(|c| c.text.to_owned());
             }
@@ -513,7 +522,7 @@ impl Names {
 
 fn table_of(effect: &Effect) -> Option<TableId> {
     match effect {
-        Effect::Truncate { table } => Some(*table),
+        Effect::Truncate { table } | Effect::Computed { table, .. } => Some(*table),
         row => row.logical().map(|change| change.table()),
     }
 }

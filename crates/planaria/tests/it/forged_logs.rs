@@ -87,6 +87,7 @@ fn rewrite(from: &Path, to: &Path, planner_version: PlannerVersion, change: &mut
                                 Effect::Sequence { sequence, place } => w.sequence(*sequence, *place),
                                 Effect::Schema(text) => w.schema(text),
                                 Effect::Part => w.part(),
+                                Effect::Computed { table, values } => w.computed(*table, values),
                                 other => panic!("{other:?} in a command log"),
                             }
                         }

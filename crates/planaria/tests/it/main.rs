@@ -9,6 +9,7 @@ mod comments;
 mod copy;
 mod cut_shapes;
 mod deferred;
+mod determinism;
 mod ends;
 mod explain_recovery;
 mod forged_logs;

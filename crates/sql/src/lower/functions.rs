@@ -47,8 +47,6 @@ use Type::{Bool, Bytea, Date, Float8, Int2, Int4, Int8, Interval, Text, Timestam
 const NUM: Type = Type::Numeric(None);
 const ZERO: &[Extra] = &[Extra::Int(0)];
 const BLANK: &[Extra] = &[Extra::Text(" ")];
-/// What `version()` says.
-const VERSION: &str = concat!("PostgreSQL 15.18 (Planaria ", env!("CARGO_PKG_VERSION"), ")");
 pub(super) use planaria_catalog::DATABASE;
 use planaria_catalog::{Object, Privileges};
 
@@ -161,7 +159,7 @@ static TABLE: &[Line] = &[
     line("to_timestamp", &[Float8], TimestampTz, F(Func::ToTimestampFloat)),
     // ---- uuid, system ----
     line("gen_random_uuid", &[], Uuid, Make::Draw(Draw::Uuid)),
-    line("version", &[], Text, Constant(VERSION)),
+    line("version", &[], Text, F(Func::Version)),
     line("current_database", &[], Text, Constant(DATABASE)),
     line("current_schema", &[], Text, Constant(planaria_catalog::PUBLIC)),
     // ---- conversions by a type's name ----

@@ -1,0 +1,323 @@
+//! What an operation's outcome depends on, beside its operands and the rows it reads.
+//!
+//! A call can be logged as a call where replaying it, with the same arguments and the inputs that are logged
+//! with it, in the same place of the commit order, changes the same rows in the same way. Whether that is so is
+//! a matter of levels, each with all that is below it, and the level of a whole is the highest of its parts:
+//! [`Determinism::join`]. The class of each operation, function, question and input is said here and nowhere
+//! else, without a case for "all others": what is new does not compile before somebody has thought about it.
+//! `docs/design/determinism.md` says who asks.
+
+use crate::{Draw, Func, IfClaimed, OpKind, Program, Question};
+use planaria_base::ProcedureId;
+
+/// See the module's head.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Determinism {
+    /// On nothing else.
+    #[default]
+    Deterministic,
+    /// On inputs from outside, which are drawn once, logged with the call and handed out again: times, random
+    /// numbers, values of sequences, row ids.
+    Draws,
+    /// On the release of this program, or on the machine's own library of functions over double precision: another
+    /// release of it may give another last digit.
+    Machine,
+    /// On the definitions, as they can be asked for at run time.
+    Catalog,
+    /// On who asks, what was set in the session, or what the engine knows of itself.
+    Session,
+    /// On what other transactions are about to do.
+    Others,
+    /// On a text made at run time: on anything.
+    Text,
+}
+
+impl Determinism {
+    /// All levels, the lowest first.
+    pub const ALL: [Determinism; 7] = [
+        Determinism::Deterministic,
+        Determinism::Draws,
+        Determinism::Machine,
+        Determinism::Catalog,
+        Determinism::Session,
+        Determinism::Others,
+        Determinism::Text,
+    ];
+
+    /// The level of what has parts of both.
+    #[must_use]
+    pub fn join(self, other: Determinism) -> Determinism {
+        self.max(other)
+    }
+
+    /// Whether a call says all that it depends on: it can be logged as a call.
+    pub fn is_in_a_call(self) -> bool {
+        self <= Determinism::Draws
+    }
+
+    /// Whether a call that an older version logged as a call can be replayed. They took machine and
+    /// release for the same ever after.
+    pub fn was_in_a_call(self) -> bool {
+        self <= Determinism::Machine
+    }
+
+    /// Why a call does not say all that it depends on, one sentence; `None` where it does.
+    pub fn reason(self) -> Option<&'static str> {
+        Some(match self {
+            Determinism::Deterministic | Determinism::Draws => return None,
+            Determinism::Machine => {
+                "It calls functions whose last digit depends on the machine, or that tell the release of this program."
+            }
+            Determinism::Catalog => "It reads the system catalogs, which are not logged with it.",
+            Determinism::Session => {
+                "It asks who calls it, or what is set in the session, which a log of calls does not say."
+            }
+            Determinism::Others => "It depends on which rows others have claimed.",
+            Determinism::Text => {
+                "It executes SQL text made at run time, which cannot be analysed beforehand."
+            }
+        })
+    }
+}
+
+impl Func {
+    /// Its level.
+    pub const fn determinism(self) -> Determinism {
+        use Func::*;
+        match self {
+            // IEEE 754 leaves these to the library; the four operations and the square root it does not.
+            FltPower | FltExp | FltLn | FltLog10 | FltCbrt | FltSin | FltCos | FltTan | FltAsin | FltAcos
+            | FltAtan | FltAtan2 => Determinism::Machine,
+            // How many digits their results have is estimated with those.
+            NumPower | NumExp | NumLn | NumLog10 | NumLog => Determinism::Machine,
+            Version => Determinism::Machine,
+            Int2Add | Int4Add | Int8Add | Int2Sub | Int4Sub | Int8Sub | Int2Mul | Int4Mul | Int8Mul
+            | Int2Div | Int4Div | Int8Div | IntMod | Int2Neg | Int4Neg | Int8Neg | Int2Abs | Int4Abs
+            | Int8Abs | IntSign | IntAnd | IntOr | IntXor | IntNot | Int4Gcd | Int8Gcd | Int4Lcm
+            | Int8Lcm | Int4ToHex | Int8ToHex | Int2Shl | Int4Shl | Int8Shl | Int2Shr | Int4Shr | Int8Shr
+            | IntEq | IntNe | IntLt | IntLe | IntGt | IntGe => Determinism::Deterministic,
+            NumAdd | NumSub | NumMul | NumDiv | NumMod | NumNeg | NumAbs | NumSign | NumCeil | NumFloor
+            | NumRound | NumTrunc | NumSqrt | NumScale | NumDivTrunc | NumMinScale | NumTrimScale | NumEq
+            | NumNe | NumLt | NumLe | NumGt | NumGe | NumAvg => Determinism::Deterministic,
+            FltAdd | FltSub | FltMul | FltDiv | FltNeg | FltAbs | FltSign | FltCeil | FltFloor | FltRound
+            | FltTrunc | FltSqrt | FltDegrees | FltRadians | FltEq | FltNe | FltLt | FltLe | FltGt
+            | FltGe => Determinism::Deterministic,
+            And | Or | Not | BoolEq | BoolNe | BoolLt | BoolLe | BoolGt | BoolGe | IsNull | IsNotNull
+            | AnyNull | IsTrue | IsFalse | BoolOut | Distinct | NotDistinct => Determinism::Deterministic,
+            // Texts are compared byte by byte; what is a letter, the program's own tables say.
+            TextEq | TextNe | TextLt | TextLe | TextGt | TextGe | TextConcat | TextLength | OctetLength
+            | Substr | SubstrFor | Upper | Lower | InitCap | LPad | RPad | Repeat | LTrim | RTrim | BTrim
+            | Replace | Reverse | Position | SplitPart | Left | Right | Translate | Ascii | Chr | Md5
+            | StartsWith | Overlay | Like | ILike | Regex | IRegex | JsonQuote | SizePretty | QuoteIdent
+            | QuoteLiteral | QuoteNullable | Concat | ConcatWs | Format | CharPad | RaiseFormat => {
+                Determinism::Deterministic
+            }
+            BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
+            | BytesSubstr | BytesSubstrFor | BytesMd5 | GetByte | Encode | Decode | UuidEq | UuidNe
+            | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,
+            // Times are in UTC, whatever the session says: no other time zone can be set.
+            DateAddInt | DateSubInt | DateSub | DateToTimestamp | TimestampToDate | TimestampAddInterval
+            | TimestampSubInterval | TimestampSub | IntervalAdd | IntervalSub | IntervalNeg | IntervalMul
+            | IntervalDiv | ExtractTimestamp | ExtractDate | ExtractInterval | DateTrunc
+            | ToCharTimestamp | ToCharNumeric | MakeDate | MakeTimestamp | ToTimestampFloat => {
+                Determinism::Deterministic
+            }
+            ArrayMake | ArrayGet | ArraySlice | ArrayLength | Cardinality | ArrayLower | ArrayUpper
+            | ArrayAppend | ArrayPrepend | ArrayConcat | ArrayContainsElement | ArrayPosition
+            | ArrayRemove | ArrayPositions | ArrayReplace | ArrayEq | ArrayNe | ArrayToString
+            | StringToArray | ArrayContains => Determinism::Deterministic,
+            Greatest | Least | Min | Max | Compare | Hash | PgColumnSize => Determinism::Deterministic,
+        }
+    }
+}
+
+impl Question {
+    /// The level of its answer.
+    pub const fn determinism(self) -> Determinism {
+        use Question::*;
+        match self {
+            RegIn | RegFind | RegOut | FormatType | IndexDef | ConstraintDef | RoutineDef
+            | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault | ViewDef | RuleDef
+            | IsVisible | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
+            HasPrivilege | HasRole | RelationSize | DatabaseSize | Setting | SetSetting | CancelClient
+            | TerminateClient | Sleep | SessionId | User | StartTime => Determinism::Session,
+        }
+    }
+
+    /// Whether asking does something: then it may neither be left out nor be asked once for all.
+    pub const fn acts(self) -> bool {
+        matches!(
+            self,
+            Question::SetSetting | Question::CancelClient | Question::TerminateClient | Question::Sleep
+        )
+    }
+}
+
+impl Draw {
+    /// Its level.
+    pub const fn determinism(self) -> Determinism {
+        match self {
+            Draw::TransactionTimestamp
+            | Draw::StatementTimestamp
+            | Draw::ClockTimestamp
+            | Draw::Random
+            | Draw::Uuid
+            | Draw::Kept => Determinism::Draws,
+            Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_) => Determinism::Session,
+        }
+    }
+
+    /// Whether it is the same throughout a statement.
+    pub const fn is_stable(self) -> bool {
+        match self {
+            Draw::TransactionTimestamp
+            | Draw::StatementTimestamp
+            | Draw::CurrentUser
+            | Draw::SessionUser
+            | Draw::Permitted(_) => true,
+            Draw::ClockTimestamp | Draw::Random | Draw::Uuid | Draw::Kept => false,
+        }
+    }
+}
+
+/// What an operation depends on by itself, blocks inside it aside.
+enum Own {
+    Level(Determinism),
+    /// On what it calls.
+    Callee(ProcedureId),
+}
+
+impl OpKind {
+    fn determinism(&self) -> Own {
+        use Determinism::{Deterministic, Draws, Others, Session, Text};
+        Own::Level(match self {
+            OpKind::Apply { func, .. } => func.determinism(),
+            OpKind::Draw { input, .. } => input.determinism(),
+            OpKind::Ask { question, .. } => question.determinism(),
+            // Some of them have what others are doing, or what was set.
+            OpKind::SystemRows { .. } => Session,
+            OpKind::NextValue { .. } | OpKind::CurrentValue { .. } => Draws,
+            OpKind::Execute { .. } => Text,
+            OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
+                return Own::Callee(*procedure);
+            }
+            OpKind::Claim { if_claimed: IfClaimed::Refuse | IfClaimed::Skip, .. } => Others,
+            OpKind::Claim { if_claimed: IfClaimed::Wait, .. } => Deterministic,
+            // A cast asks nothing of the session: the forms of dates, times, floats and bytea are fixed.
+            OpKind::Const { .. }
+            | OpKind::Copy { .. }
+            | OpKind::Cast { .. }
+            | OpKind::SetValue { .. }
+            | OpKind::ArraySet { .. }
+            | OpKind::If { .. }
+            | OpKind::Loop { .. }
+            | OpKind::Block { .. }
+            | OpKind::Exit { .. }
+            | OpKind::Continue { .. }
+            | OpKind::Return
+            | OpKind::Try { .. }
+            | OpKind::Raise { .. }
+            | OpKind::Emit { .. }
+            | OpKind::Keep { .. }
+            | OpKind::Piece { .. }
+            | OpKind::Get { .. }
+            | OpKind::Scan { .. }
+            | OpKind::Load { .. }
+            | OpKind::Insert { .. }
+            | OpKind::Update { .. }
+            | OpKind::Delete { .. }
+            | OpKind::Clear { .. }
+            | OpKind::Push { .. }
+            | OpKind::Len { .. }
+            | OpKind::Sort { .. }
+            | OpKind::MapGet { .. }
+            | OpKind::MapPut { .. }
+            | OpKind::ForEach { .. }
+            | OpKind::ForMatches { .. }
+            | OpKind::SetEntry { .. } => Deterministic,
+        })
+    }
+}
+
+impl Program {
+    /// Its level: of all that is in it, and of all that it calls. `of_callee` answers for what is called.
+    pub fn determinism(&self, of_callee: &mut dyn FnMut(ProcedureId) -> Determinism) -> Determinism {
+        let mut level = Determinism::Deterministic;
+        self.body.visit(&mut |op| {
+            level = level.join(match op.kind.determinism() {
+                Own::Level(level) => level,
+                Own::Callee(procedure) => of_callee(procedure),
+            });
+        });
+        level
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Op, OpId, ProgramKind, Reg};
+
+    #[test]
+    fn join_is_that_of_a_lattice() {
+        let all = Determinism::ALL;
+        assert!(all.is_sorted_by(|a, b| a < b), "each level is above the one before it");
+        for a in all {
+            assert_eq!(a.join(a), a);
+            assert_eq!(a.join(Determinism::Deterministic), a, "the lowest adds nothing");
+            assert_eq!(a.join(Determinism::Text), Determinism::Text);
+            for b in all {
+                assert_eq!(a.join(b), b.join(a));
+                assert!(a.join(b) >= a);
+                for c in all {
+                    assert_eq!(a.join(b).join(c), a.join(b.join(c)));
+                    // What is above something that no call says is not said either.
+                    assert!(!a.join(b).is_in_a_call() || a.is_in_a_call() && b.is_in_a_call());
+                }
+            }
+            assert_eq!(a.reason().is_none(), a.is_in_a_call());
+            assert!(!a.is_in_a_call() || a.was_in_a_call());
+        }
+    }
+
+    #[test]
+    fn everything_has_a_level_and_questions_are_in_no_call() {
+        for func in Func::ALL {
+            assert!(
+                func.determinism() <= Determinism::Machine,
+                "{func}: functions know their arguments alone"
+            );
+        }
+        for question in Question::ALL {
+            assert!(question.determinism() >= Determinism::Catalog, "{question:?}");
+            assert!(!question.acts() || question.determinism() == Determinism::Session, "{question:?}");
+        }
+    }
+
+    fn program(kinds: Vec<OpKind>) -> Program {
+        let mut program = Program::new("p", ProgramKind::Procedure);
+        program.body.0 = kinds.into_iter().map(|kind| Op { id: OpId(0), position: 0, kind }).collect();
+        program
+    }
+
+    #[test]
+    fn the_level_of_a_program_is_that_of_its_highest_part_wherever_it_stands() {
+        let dst = Reg(0);
+        let draw = |input| OpKind::Draw { dst, input };
+        let call = OpKind::Call { procedure: ProcedureId(3), args: Vec::new(), outs: Vec::new() };
+        let mut none = |_| Determinism::Deterministic;
+        assert_eq!(program(vec![OpKind::Return]).determinism(&mut none), Determinism::Deterministic);
+        assert_eq!(program(vec![draw(Draw::Random)]).determinism(&mut none), Determinism::Draws);
+        let inside = program(vec![draw(Draw::SessionUser), OpKind::Return]).body;
+        let nested = vec![OpKind::If { cond: dst, then: Default::default(), otherwise: inside }];
+        assert_eq!(program(nested).determinism(&mut none), Determinism::Session);
+        for level in Determinism::ALL {
+            let both = program(vec![draw(Draw::Uuid), call.clone()]);
+            let mut of_callee = |id| {
+                assert_eq!(id, ProcedureId(3));
+                level
+            };
+            assert_eq!(both.determinism(&mut of_callee), level.join(Determinism::Draws));
+        }
+    }
+}
