@@ -303,15 +303,15 @@ impl Heap {
                 "Arrays start at 1 here.",
             ));
         }
+        if index as u64 > limits::ARRAY_ELEMENTS_MAX as u64 {
+            return Err(too_large());
+        }
         // The first element that an empty array is given is its first of all, whatever its number.
         if index > 1 && array.len == 0 {
             return Err(Error::unsupported(
                 format!("an array that begins with element {index} is not supported"),
                 "Arrays start at 1 here: assign element 1 first, or array_fill them.",
             ));
-        }
-        if index as u64 > limits::ARRAY_ELEMENTS_MAX as u64 {
-            return Err(too_large());
         }
         Ok((array.len as usize).max(index as usize))
     }
