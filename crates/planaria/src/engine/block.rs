@@ -21,6 +21,8 @@ pub(super) struct Mark<P: Protocol> {
     identity: Identity,
     settings: Settings,
     read_only: bool,
+    /// Tables that were locked.
+    locks: usize,
 }
 
 /// Where it goes back to.
@@ -86,7 +88,8 @@ impl<P: Protocol> SessionCore<P> {
                 };
                 let (identity, settings) = (self.user.now, self.settings.clone());
                 let read_only = self.read_only;
-                self.savepoints.push(Mark { name: name.clone(), at, identity, settings, read_only });
+                let locks = if self.has_locks { self.engine.locks.count(self.worker) } else { 0 };
+                self.savepoints.push(Mark { name: name.clone(), at, identity, settings, read_only, locks });
                 Ok(done("SAVEPOINT"))
             }
             Transaction::Release(name) => {
@@ -102,7 +105,8 @@ impl<P: Protocol> SessionCore<P> {
                 self.release_to(at + 1);
                 let mark = &self.savepoints[at];
                 (self.read_only, self.settings) = (mark.read_only, self.settings.back_to(&mark.settings));
-                let (at, identity) = (mark.at.clone(), mark.identity);
+                let (at, identity, locks) = (mark.at.clone(), mark.identity, mark.locks);
+                self.release_locks_to(locks);
                 self.user.back_to(identity);
                 self.mirror_user();
                 // A transaction that cannot be serialized is not mended by going back.
@@ -178,6 +182,7 @@ impl<P: Protocol> SessionCore<P> {
 
     fn end_block(&mut self, committed: bool) {
         self.block = Block::None;
+        self.end_locks();
         self.inputs.end_block();
         (self.doomed, self.reading, self.read_only) = (false, None, false);
         self.settings.end(committed);
@@ -283,6 +288,9 @@ impl<P: Protocol> SessionCore<P> {
         if self.doomed || self.savepoints.is_empty() {
             let snapshot = self.snapshot.clone();
             self.abandon(&snapshot);
+            self.end_locks();
+        } else if let Some(mark) = self.savepoints.last() {
+            self.release_locks_to(mark.locks);
         }
     }
 

@@ -293,6 +293,25 @@ impl Gate {
         }
     }
 
+    /// Waits until each worker but this one has been outside, as long as the patience lasts: whether it did.
+    pub(crate) fn outlast(&self, worker: WorkerId, patience: Patience<'_>) -> bool {
+        let mut looks = 0;
+        for seat in self.used().filter(|seat| *seat != usize::from(worker.0)) {
+            let first = self.seats.visit(seat);
+            while first.is_some() && self.seats.visit(seat) == first {
+                looks += 1;
+                if looks < LOOKS_AWAKE {
+                    thread::yield_now();
+                } else if patience() {
+                    thread::sleep(NAP);
+                } else {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
     /// Whoever has closed it keeps it closed beyond the statement.
     pub(crate) fn hold(&self, worker: WorkerId) {
         *self.holder.lock() = Some(std::thread::current().id());

@@ -35,6 +35,7 @@ mod explain_recovery;
 mod gate;
 mod graph;
 mod host;
+mod locking;
 mod memory;
 mod named;
 mod origin;
@@ -54,6 +55,7 @@ pub(crate) mod settings;
 mod snapshot;
 mod statement;
 mod sweeper;
+mod table_locks;
 mod truncate;
 mod user;
 mod waiting;
@@ -221,6 +223,7 @@ pub(crate) struct Engine<P: Protocol> {
     protocol: P,
     clock: Arc<CommitClock>,
     gate: gate::Gate,
+    locks: table_locks::TableLocks,
     snapshot: ArcSwap<Snapshot<P::Header>>,
     /// Version of `snapshot`, on a line of its own that is only read in normal operation.
     version: AtomicU64,
@@ -316,6 +319,7 @@ impl<P: Protocol> Engine<P> {
             protocol: P::new(),
             clock,
             gate: gate::Gate::new(),
+            locks: table_locks::TableLocks::new(),
             version: AtomicU64::new(snapshot.version()),
             snapshot: ArcSwap::from_pointee(snapshot),
             log: OnceLock::new(),

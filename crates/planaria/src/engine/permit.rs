@@ -144,6 +144,7 @@ impl<H: Header> Snapshot<H> {
                 columns: plain.columns.clone(),
                 logging: plain.logging.clone(),
                 claims: plain.claims,
+                touches: plain.touches.clone(),
             })
         };
         cell.get_or_init(make).as_ref().map_err(Clone::clone)

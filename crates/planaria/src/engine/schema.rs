@@ -103,7 +103,7 @@ impl<P: Protocol> SessionCore<P> {
     fn close_gate_alone(&mut self) -> Result<()> {
         let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
         loop {
-            self.close_gate()?;
+            self.close_gate_on_unlocked()?;
             let engine = &*self.engine;
             if engine.protocol.try_begin(&mut self.txn) {
                 engine.protocol.abort(&mut self.txn, &engine.snapshot.load().tables);

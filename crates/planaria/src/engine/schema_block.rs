@@ -199,7 +199,7 @@ impl<P: Protocol> SessionCore<P> {
 
     /// Closes the gate for the rest of the block.
     fn close_for_block(&mut self) -> Result<()> {
-        self.close_gate()?;
+        self.close_gate_on_unlocked()?;
         let alone = Alone(self.engine.clone());
         let engine = self.engine.clone();
         engine.gate.hold(self.worker);

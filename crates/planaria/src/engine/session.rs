@@ -18,6 +18,7 @@ use super::record::RowForm;
 use super::sequence::{SequenceEffect, SessionSequences};
 use super::settings::Settings;
 use super::snapshot::Snapshot;
+use super::table_locks::Touches;
 use super::user::User;
 use super::waiting::Nap;
 use super::{Engine, bind, record};
@@ -98,6 +99,10 @@ pub(crate) struct SessionCore<P: Protocol> {
     /// The open transaction cannot be committed any more, whatever is rolled back in it.
     pub(super) doomed: bool,
     pub(super) savepoints: Vec<super::block::Mark<P>>,
+    /// What the last attempt would have run, had others not locked its tables.
+    pub(super) barred: Option<Arc<Touches>>,
+    /// The open block has locked tables, or noted what it touched.
+    pub(super) has_locks: bool,
     /// What SET CONSTRAINTS has said.
     pub(super) modes: super::deferred::Modes,
     /// What the open block has done to the schema.
@@ -153,6 +158,8 @@ impl<P: Protocol> SessionCore<P> {
             pure: false,
             doomed: false,
             savepoints: Vec::new(),
+            barred: None,
+            has_locks: false,
             modes: Default::default(),
             changing: None,
             cancel: Cancel::default(),
@@ -277,7 +284,8 @@ impl<P: Protocol> SessionCore<P> {
                     self.engine.counters.abort(self.worker, cause);
                     self.notices.clear();
                     self.settings.end_statement(false);
-                    if cause == Conflict::Long || self.pure && attempt >= TRIES && P::CONCURRENT {
+                    let reads_often = self.pure && attempt >= TRIES && P::CONCURRENT && self.barred.is_none();
+                    if cause == Conflict::Long || reads_often {
                         return self.transact_in_snapshot(body);
                     }
                     if cause == Conflict::Claimed {
@@ -710,6 +718,7 @@ impl<P: Protocol> SessionCore<P> {
             self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
         }
         self.share.end_transaction(&self.engine.meter);
+        self.end_locks();
     }
 }
 

@@ -20,11 +20,24 @@ enum Takes {
     Milliseconds,
     /// `ISO`, in any order of days and months that is understood.
     DateStyle,
+    /// Memory: kilobytes, at least so many, with a unit or without.
+    Memory(u64),
+    /// A whole number within bounds.
+    Integer(i64, i64),
+    /// One of these words: those that hints name, and others.
+    OneOf(&'static [&'static str], &'static [&'static str]),
+    /// on or off, in PostgreSQL's spellings, or one of these words.
+    BoolOr(&'static [&'static str]),
+    /// The name of something that there is one of, what it is called, and whether it may be left empty.
+    Only(&'static str, bool),
     /// A level of isolation; every transaction is serializable, which is at least as strict.
     Isolation,
 }
 
-use Takes::{Any, Bool, DateStyle, Fixed, Isolation, Milliseconds};
+use Takes::{Any, Bool, BoolOr, DateStyle, Fixed, Integer, Isolation, Memory, Milliseconds, OneOf, Only};
+
+const LEVELS: &[&str] =
+    &["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"];
 
 struct Setting {
     /// As SHOW ALL spells it.
@@ -50,14 +63,19 @@ const SERVER_VERSION: &str = "15.18";
 const SETTINGS: &[Setting] = &[
     setting("application_name", "", Any, "Name of the application, for pg_stat_activity and the log."),
     setting("array_nulls", "on", Fixed, "NULL in the text of an array is the null value."),
-    setting("backslash_quote", "safe_encoding", Any, "Changes nothing."),
+    setting("backslash_quote", "safe_encoding", BoolOr(&["safe_encoding"]), "Changes nothing."),
     setting("bytea_output", "hex", Fixed, "Form of bytea as text."),
     setting("check_function_bodies", "on", Bool, "Bodies of routines are always checked."),
     setting("client_encoding", "UTF8", Fixed, "Encoding of the client."),
-    setting("client_min_messages", "notice", Any, "Changes nothing."),
+    setting("client_min_messages", "notice", OneOf(LEVELS, &["debug", "info"]), "Changes nothing."),
     setting("DateStyle", "ISO, MDY", DateStyle, "Form of dates."),
-    setting("default_table_access_method", "heap", Any, "Tables live in memory."),
-    setting("default_tablespace", "", Any, "There is one place for tables."),
+    setting(
+        "default_table_access_method",
+        "heap",
+        Only("Table access method", false),
+        "Tables live in memory.",
+    ),
+    setting("default_tablespace", "", Only("Tablespace", true), "There is one place for tables."),
     setting("default_text_search_config", "pg_catalog.simple", Any, "Changes nothing."),
     setting("default_transaction_deferrable", "off", Bool, "Changes nothing."),
     setting("default_transaction_isolation", "serializable", Isolation, "Every transaction is serializable."),
@@ -68,13 +86,18 @@ const SETTINGS: &[Setting] = &[
         "Whether transactions are read-only unless they say.",
     ),
     setting("escape_string_warning", "on", Bool, "Changes nothing."),
-    setting("extra_float_digits", "1", Any, "Floats are always printed so that they read back exactly."),
+    setting(
+        "extra_float_digits",
+        "1",
+        Integer(-15, 3),
+        "Floats are always printed so that they read back exactly.",
+    ),
     setting("idle_in_transaction_session_timeout", "0", Milliseconds, "Longest idle time in a transaction."),
     setting("in_hot_standby", "off", Fixed, "This is no standby."),
     setting("integer_datetimes", "on", Fixed, "Dates and times are integers."),
     setting("IntervalStyle", "postgres", Fixed, "Form of intervals."),
     setting("is_superuser", "on", Fixed, "Whether the current role may do everything."),
-    setting("jit", "off", Any, "There is no JIT."),
+    setting("jit", "off", Bool, "There is no JIT."),
     setting("lc_collate", "C", Fixed, "Texts are ordered by their bytes."),
     setting("lc_ctype", "C.UTF-8", Fixed, "Letters are those of Unicode."),
     setting("lc_messages", "C", Any, "Messages are in English."),
@@ -87,7 +110,7 @@ const SETTINGS: &[Setting] = &[
         Milliseconds,
         "Longest wait for a row that another transaction has claimed.",
     ),
-    setting("maintenance_work_mem", "64MB", Any, "Changes nothing."),
+    setting("maintenance_work_mem", "64MB", Memory(1024), "Changes nothing."),
     setting("max_identifier_length", "63", Fixed, "Longest name, in bytes."),
     setting("max_index_keys", "32", Fixed, "Columns of an index."),
     setting("password_encryption", "scram-sha-256", Fixed, "How passwords are kept."),
@@ -102,13 +125,18 @@ const SETTINGS: &[Setting] = &[
     setting("standard_conforming_strings", "on", Fixed, "Backslashes in '...' are plain."),
     setting("statement_timeout", "0", Milliseconds, "Longest time of a statement."),
     setting("synchronize_seqscans", "on", Bool, "Changes nothing."),
-    setting("synchronous_commit", "on", Any, "Changes nothing: the server's durability holds."),
+    setting(
+        "synchronous_commit",
+        "on",
+        BoolOr(&["local", "remote_write", "remote_apply"]),
+        "Changes nothing: the server's durability holds.",
+    ),
     setting("TimeZone", "UTC", Fixed, "Time zone; times are shown in UTC."),
     setting("transaction_deferrable", "off", Bool, "Changes nothing."),
     setting("transaction_isolation", "serializable", Isolation, "Every transaction is serializable."),
     setting("transaction_read_only", "off", Bool, "Whether the transaction is read-only."),
-    setting("work_mem", "4MB", Any, "Changes nothing."),
-    setting("xmloption", "content", Any, "There is no XML."),
+    setting("work_mem", "4MB", Memory(64), "Changes nothing."),
+    setting("xmloption", "content", OneOf(&["content", "document"], &[]), "There is no XML."),
 ];
 
 /// What a session set.
@@ -144,6 +172,46 @@ fn invalid(name: &str, value: &str) -> Error {
 }
 
 impl Setting {
+    /// One of some words; `others` are named by the hint as well.
+    fn one_of(&self, text: &str, words: &[&str], hidden: &[&str], others: &[&str]) -> Result<String> {
+        let is = |word: &&&str| word.eq_ignore_ascii_case(text);
+        if let Some(word) = words.iter().chain(hidden).find(is) {
+            return Ok((*word).to_owned());
+        }
+        let all: Vec<&str> = words.iter().chain(others).copied().collect();
+        Err(invalid(self.name, text).hint(format!("Available values: {}.", all.join(", "))))
+    }
+
+    /// A size of memory, in the largest unit that fits.
+    fn memory(&self, text: &str, least: u64) -> Result<String> {
+        let trimmed = text.trim();
+        let split = trimmed.find(|c: char| !c.is_ascii_digit()).unwrap_or(trimmed.len());
+        let (number, unit) = trimmed.split_at(split);
+        let number: u64 = number.parse().map_err(|_| invalid(self.name, text))?;
+        let bytes = match unit.trim() {
+            "B" => Some(number),
+            "" | "kB" => number.checked_mul(1 << 10),
+            "MB" => number.checked_mul(1 << 20),
+            "GB" => number.checked_mul(1 << 30),
+            "TB" => number.checked_mul(1 << 40),
+            _ => {
+                let hint = "Valid units for this parameter are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".";
+                return Err(invalid(self.name, text).hint(hint));
+            }
+        };
+        let most = i64::from(i32::MAX);
+        let Some(kilobytes) = bytes.map(|bytes| bytes >> 10).filter(|kb| *kb <= most as u64) else {
+            return Err(invalid(self.name, text).hint("Value exceeds integer range."));
+        };
+        if kilobytes < least {
+            return Err(outside(self.name, &format!("{kilobytes} kB"), least as i64, most));
+        }
+        let units = [("TB", 1 << 30), ("GB", 1 << 20), ("MB", 1 << 10), ("kB", 1)];
+        let fits = units.iter().find(|(_, size)| kilobytes.is_multiple_of(*size) && kilobytes > 0);
+        let (unit, size) = fits.copied().unwrap_or(("kB", 1));
+        Ok(format!("{}{unit}", kilobytes / size))
+    }
+
     /// The value that a text sets it to.
     fn take(&self, wanted: &[String]) -> Result<String> {
         let text = wanted.join(", ");
@@ -151,14 +219,29 @@ impl Setting {
             Any => Ok(text),
             Fixed if same(self.default, &text) => Ok(self.default.to_owned()),
             Fixed => Err(invalid(self.name, &text).hint(format!("It is always \"{}\".", self.default))),
-            Bool => match text.to_ascii_lowercase().as_str() {
-                "on" | "true" | "yes" | "1" | "t" => Ok("on".to_owned()),
-                "off" | "false" | "no" | "0" | "f" => Ok("off".to_owned()),
-                _ => Err(Error::new(
-                    SqlState::INVALID_PARAMETER_VALUE,
-                    format!("parameter \"{}\" requires a Boolean value", self.name),
-                )),
+            Bool => boolean(&text).map(str::to_owned).ok_or_else(|| {
+                let message = format!("parameter \"{}\" requires a Boolean value", self.name);
+                Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+            }),
+            BoolOr(words) => match boolean(&text) {
+                Some(is) => Ok(is.to_owned()),
+                None => self.one_of(&text, words, &[], &["on", "off"]),
             },
+            OneOf(words, hidden) => self.one_of(&text, words, hidden, &[]),
+            Memory(least) => self.memory(&text, least),
+            Integer(least, most) => {
+                let number: i64 = text.trim().parse().map_err(|_| invalid(self.name, &text))?;
+                if (least..=most).contains(&number) {
+                    return Ok(number.to_string());
+                }
+                Err(outside(self.name, &number.to_string(), least, most))
+            }
+            Only(_, true) if text.is_empty() => Ok(text),
+            Only(_, false) if text == self.default => Ok(text),
+            Only("Tablespace", _) if text == "pg_default" => Ok(text),
+            Only(what, _) => {
+                Err(invalid(self.name, &text).detail(format!("{what} \"{text}\" does not exist.")))
+            }
             Milliseconds => {
                 milliseconds(&text).map(shown_milliseconds).ok_or_else(|| invalid(self.name, &text))
             }
@@ -185,6 +268,22 @@ impl Setting {
             },
         }
     }
+}
+
+/// on or off, as PostgreSQL reads it: any beginning of a word that is one alone.
+fn boolean(text: &str) -> Option<&'static str> {
+    let lower = text.trim().to_ascii_lowercase();
+    let begins = |word: &str, least: usize| lower.len() >= least && word.starts_with(&lower);
+    if begins("true", 1) || begins("yes", 1) || begins("on", 2) || lower == "1" {
+        return Some("on");
+    }
+    (begins("false", 1) || begins("no", 1) || begins("off", 2) || lower == "0").then_some("off")
+}
+
+/// 22023
+fn outside(name: &str, value: &str, least: i64, most: i64) -> Error {
+    let message = format!("{value} is outside the valid range for parameter \"{name}\" ({least} .. {most})");
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
 }
 
 /// A time as PostgreSQL reads it: `500`, `500ms`, `2s`, `1min`, `1h`, `1d`.
@@ -396,6 +495,53 @@ mod tests {
         assert_eq!(error.sqlstate().as_str(), "22023");
         assert_eq!(settings.set("nonsense", None, false).expect_err("unknown").sqlstate().as_str(), "42704");
         assert_eq!(settings.show("timezone").expect("known"), (vec!["TimeZone"], vec![one("UTC")]));
+    }
+
+    #[test]
+    fn values_are_checked_as_postgresql_checks_them() {
+        let mut settings = Settings::default();
+        for (name, value, shown) in [
+            ("work_mem", "65536", "64MB"),
+            ("work_mem", "1GB", "1GB"),
+            ("work_mem", "100 kB", "100kB"),
+            ("maintenance_work_mem", "1024", "1MB"),
+            ("jit", "of", "off"),
+            ("jit", "y", "on"),
+            ("client_min_messages", "WARNING", "warning"),
+            ("synchronous_commit", "remote_write", "remote_write"),
+            ("synchronous_commit", "no", "off"),
+            ("extra_float_digits", "-15", "-15"),
+            ("xmloption", "document", "document"),
+            ("default_table_access_method", "heap", "heap"),
+            ("default_tablespace", "", ""),
+        ] {
+            settings.set(name, Some(&one(value)), false).unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert_eq!(settings.get(name), Ok(shown), "{name}");
+        }
+        for (name, value, message) in [
+            ("work_mem", "xyz", "invalid value for parameter \"work_mem\": \"xyz\""),
+            ("work_mem", "1 kb", "invalid value for parameter \"work_mem\": \"1 kb\""),
+            (
+                "work_mem",
+                "1",
+                "1 kB is outside the valid range for parameter \"work_mem\" (64 .. 2147483647)",
+            ),
+            ("work_mem", "9999TB", "invalid value for parameter \"work_mem\": \"9999TB\""),
+            ("jit", "o", "parameter \"jit\" requires a Boolean value"),
+            ("client_min_messages", "loud", "invalid value for parameter \"client_min_messages\": \"loud\""),
+            ("synchronous_commit", "maybe", "invalid value for parameter \"synchronous_commit\": \"maybe\""),
+            (
+                "extra_float_digits",
+                "4",
+                "4 is outside the valid range for parameter \"extra_float_digits\" (-15 .. 3)",
+            ),
+            ("backslash_quote", "x", "invalid value for parameter \"backslash_quote\": \"x\""),
+            ("default_tablespace", "fast", "invalid value for parameter \"default_tablespace\": \"fast\""),
+            ("lock_timeout", "soon", "invalid value for parameter \"lock_timeout\": \"soon\""),
+        ] {
+            let error = settings.set(name, Some(&one(value)), false).expect_err(name);
+            assert_eq!((error.sqlstate().as_str(), error.message()), ("22023", message));
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::deferred::DeferredKey;
 use super::permit::Permits;
 use super::plan::Planned;
 use super::sequence::SequenceState;
+use super::table_locks::Touches;
 use crate::row::Column;
 use crate::stats::Memory;
 use crate::system::{Amount, Stock};
@@ -60,6 +61,8 @@ pub(crate) struct Routine {
     pub(crate) logging: Logging,
     /// It claims rows.
     pub(super) claims: bool,
+    /// What it does to tables.
+    pub(super) touches: Arc<Touches>,
 }
 
 /// What is made when it is first asked for, for each definition. Places are made in chunks, when they are first
@@ -195,7 +198,8 @@ impl<H: Header> Snapshot<H> {
             .map(|o| Column { name: o.name.clone(), ty: o.ty.clone(), origin: None })
             .collect();
         let logging = self.logging_of(id, program, &mut BTreeSet::new());
-        Ok(Routine { code, columns, logging, claims: self.claims(program) })
+        let touches = self.touches(program);
+        Ok(Routine { code, columns, logging, claims: self.claims(program), touches })
     }
 
     /// How calls are logged by what the program and its callees do. What was `seen` adds nothing more

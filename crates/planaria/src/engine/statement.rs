@@ -7,6 +7,7 @@ use super::origin::origins;
 use super::reading::read_only;
 use super::session::{Block, LogAs, SessionCore, reborrow};
 use super::snapshot::Snapshot;
+use super::table_locks::Touches;
 use super::user::stamp;
 use crate::params::{ParamRef, Params};
 use crate::row::Column;
@@ -234,6 +235,7 @@ impl<P: Protocol> SessionCore<P> {
                     return Err(read_only("CALL"));
                 }
                 self.in_block(|s| {
+                    s.touch(&snapshot.routine(resolved.id)?.touches)?;
                     let code = match resolved.guarded {
                         false => &snapshot.routine(resolved.id)?.code,
                         true => &snapshot.guarded_routine(resolved.id)?.code,
@@ -255,6 +257,7 @@ impl<P: Protocol> SessionCore<P> {
                 };
                 let routine = snapshot.routine(resolved.id)?;
                 s.declare(routine.logging.is_read_only(), routine.claims)?;
+                s.touch(&routine.touches)?;
                 let (types, columns) = (&resolved.parameters, &resolved.columns);
                 s.run(snapshot, code, types, columns, &with_defaults, log_as != LogAs::Values)?;
                 Ok(log_as)
@@ -370,6 +373,16 @@ impl<P: Protocol> SessionCore<P> {
             }
             StatementKind::SetConstraints { names, deferred } => {
                 self.set_constraints(names.as_deref(), *deferred)?
+            }
+            StatementKind::LockTable(lock) => self.lock_tables(lock)?,
+            StatementKind::Maintain(maintain) => {
+                if maintain.tag == "VACUUM" && self.is_in_block() {
+                    let message = "VACUUM cannot run inside a transaction block";
+                    return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+                }
+                let catalog = self.schema().catalog.clone();
+                planaria_sql::ddl::lock::check_maintained(&catalog, self.user.current(), maintain)?;
+                done(maintain.tag)
             }
             StatementKind::NoOperation(tag) => done(tag),
             StatementKind::Backup(directory) => {
@@ -567,6 +580,7 @@ impl<P: Protocol> SessionCore<P> {
             }
             let (types, columns) = (&prepared.parameters, &prepared.columns);
             self.in_block(|s| {
+                s.touch(&compiled.touches)?;
                 s.run_to(&snapshot, &compiled.code, types, columns, params, false, reborrow(&mut sink))
             })?;
             self.ticket_in_block()?
@@ -596,6 +610,7 @@ impl<P: Protocol> SessionCore<P> {
         self.transact(&mut |s, snapshot| {
             let compiled = prepared.compiled(snapshot, s.user.current())?;
             s.declare(compiled.pure, compiled.claims)?;
+            s.touch(&compiled.touches)?;
             let (own_types, columns) = (&prepared.parameters, &prepared.columns);
             let sink = reborrow(&mut sink);
             let Some(call) = compiled.call.as_ref().filter(|_| s.log.is_some()) else {
@@ -655,6 +670,8 @@ pub(super) struct Compiled {
     pure: bool,
     /// It claims rows.
     claims: bool,
+    /// What it does to tables.
+    touches: Arc<Touches>,
     /// See [`Snapshot::is_detached`].
     detached: bool,
     /// For a statement that is one call of a routine that writes and is logged as a call.
@@ -683,8 +700,9 @@ impl Compiled {
         let (program, code, guarded) = snapshot.compile_for(role, statement, types)?;
         let (pure, claims) = (snapshot.only_reads(&program), snapshot.claims(&program));
         let detached = pure && Snapshot::<H>::is_detached(&program);
+        let touches = snapshot.touches(&program);
         if guarded {
-            return Ok((program, Arc::new(Compiled { code, pure, claims, detached, call: None })));
+            return Ok((program, Arc::new(Compiled { code, pure, claims, touches, detached, call: None })));
         }
         let writes = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| !r.logging.is_read_only());
         let is_command = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| r.logging.is_command());
@@ -701,7 +719,7 @@ impl Compiled {
             }
             None => None,
         };
-        Ok((program, Arc::new(Compiled { code, pure, claims, detached, call })))
+        Ok((program, Arc::new(Compiled { code, pure, claims, touches, detached, call })))
     }
 }
 

@@ -20,6 +20,7 @@ use super::cancel::Cancel;
 use super::gate::{Gate, Patience};
 use super::session::{SessionCore, schema_changed};
 use super::snapshot::Snapshot;
+use super::table_locks::Wanted;
 use planaria_base::sync::{Instant, thread};
 use planaria_base::{Error, Result, SqlState, WorkerId};
 use planaria_exec::Code;
@@ -85,7 +86,7 @@ impl<P: Protocol> Engine<P> {
 }
 
 /// The end of a wait that was in vain.
-fn gave_up(out_of_time: bool, cancel: &Cancel) -> Error {
+pub(super) fn gave_up(out_of_time: bool, cancel: &Cancel) -> Error {
     if out_of_time {
         return Error::new(SqlState::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout");
     }
@@ -97,6 +98,14 @@ impl<P: Protocol> SessionCore<P> {
     /// cancelled, 55P03 where `lock_timeout` has passed; a deadlock is the inner error.
     pub(super) fn await_claim(&mut self) -> Result<Result<(), Vec<Wait>>> {
         self.show_process();
+        if let Some(touches) = self.barred.take() {
+            if !self.is_in_block() {
+                // Who waits for a table keeps nobody waiting.
+                let snapshot = self.snapshot.clone();
+                self.abandon(&snapshot);
+            }
+            return self.await_locks(&Wanted::Run(touches)).map(Ok);
+        }
         let deadline = self.lock_deadline();
         let (mut out_of_time, mut outcome) = (false, Ok(()));
         let (protocol, txn, cancel) = (&self.engine.protocol, &mut self.txn, &self.cancel);
@@ -119,7 +128,7 @@ impl<P: Protocol> SessionCore<P> {
     }
 
     /// When a statement that waits from now on has waited for `lock_timeout`.
-    fn lock_deadline(&self) -> Option<Instant> {
+    pub(super) fn lock_deadline(&self) -> Option<Instant> {
         let limit = self.settings.milliseconds("lock_timeout");
         (limit > 0).then(|| Instant::now() + Duration::from_millis(limit))
     }

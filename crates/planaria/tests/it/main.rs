@@ -33,4 +33,5 @@ mod session_state;
 mod simulated_disk;
 mod snapshots;
 mod system;
+mod table_locks;
 mod time_limits;

@@ -7,6 +7,7 @@
 mod comment;
 pub mod copy;
 pub mod cursor;
+mod lock;
 pub mod locking;
 pub mod plpgsql;
 mod rights;
@@ -15,6 +16,7 @@ mod rows;
 pub(crate) mod visit;
 
 pub use comment::CommentTarget;
+pub use lock::{LockMode, LockTable, Maintain, Maintained};
 pub use rights::{
     GrantStatement, GrantTarget, OwnedObject, RoleChange, RoleName, RoleOption, RoleSpec, RoutineRef,
 };
@@ -599,7 +601,11 @@ pub enum StatementKind {
     ExecutePrepared { name: String, args: Vec<Expr> },
     /// DEALLOCATE [ALL | name]
     Deallocate(Option<String>),
-    /// COMMENT ON, ANALYZE, VACUUM and others that change nothing here: the command tag
+    /// LOCK TABLE
+    LockTable(LockTable),
+    /// VACUUM, ANALYZE, REINDEX, CLUSTER
+    Maintain(Maintain),
+    /// What changes nothing here: the command tag
     NoOperation(String),
     /// DECLARE name CURSOR
     DeclareCursor(cursor::DeclareCursor),

@@ -37,6 +37,7 @@ mod depend;
 mod drop;
 mod grant;
 mod index;
+pub mod lock;
 mod lowering;
 mod names;
 mod owner;

@@ -29,6 +29,7 @@ mod grant;
 mod keyword;
 mod lex;
 mod literal;
+mod lock;
 mod object;
 mod operand;
 mod parser;

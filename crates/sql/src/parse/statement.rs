@@ -53,14 +53,14 @@ impl Parser<'_> {
                 self.expect_word("to")?;
                 Ok(StatementKind::Backup(self.string()?))
             }
-            "reindex" => self.skip("REINDEX"),
-            "analyze" | "analyse" => self.skip("ANALYZE"),
-            "vacuum" => self.skip("VACUUM"),
+            "reindex" => self.reindex(),
+            "analyze" | "analyse" => self.vacuum("ANALYZE"),
+            "vacuum" => self.vacuum("VACUUM"),
             "grant" | "revoke" => self.grant(),
             "reassign" => self.reassign_owned(),
             "comment" => self.comment(),
-            "lock" => self.skip("LOCK TABLE"),
-            "cluster" => self.skip("CLUSTER"),
+            "lock" => self.lock_table(),
+            "cluster" => self.cluster(),
             "unlisten" => self.skip("UNLISTEN"),
             "copy" => self.copy(),
             "discard" => self.discard(),

@@ -458,7 +458,8 @@ fn other_statements() {
     assert_eq!(one("SHOW all"), StatementKind::Show("all".into()));
     assert_eq!(one("checkpoint"), StatementKind::Checkpoint);
     assert_eq!(one("BACKUP TO '/tmp/b'"), StatementKind::Backup("/tmp/b".into()));
-    assert_eq!(one("VACUUM (ANALYZE) t"), StatementKind::NoOperation("VACUUM".into()));
+    let StatementKind::Maintain(vacuum) = one("VACUUM (ANALYZE) t") else { panic!("VACUUM maintains") };
+    assert_eq!((vacuum.tag, vacuum.what.len()), ("VACUUM", 1));
     let comment = one("COMMENT ON COLUMN a.b.c IS 'it''s; mine'");
     let StatementKind::Comment { on: CommentTarget::Column(name), text } = comment else { panic!("another") };
     assert_eq!((name.parts.join("."), text.as_deref()), ("a.b.c".to_owned(), Some("it's; mine")));

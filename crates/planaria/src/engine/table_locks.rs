@@ -1,0 +1,341 @@
+//! LOCK TABLE: who may touch which tables.
+//!
+//! Statements lock no tables: validation and claims decide between them. A transaction block that says LOCK TABLE
+//! wants the others away until it ends, and those that were there first to have ended. So
+//!
+//! 1. who locks puts the lock on the list, and if it is one that reading or writing statements conflict with, counts
+//!    it as *strong*; it waits until everybody who was inside the gate has been seen outside;
+//! 2. each transaction that enters the gate looks whether there are strong locks (one load of a word that is written
+//!    when tables are locked). If there are it looks at the list, steps back out, and waits;
+//! 3. each statement of a block notes what it touches, on a list of its session's own, before it looks; so who locks
+//!    finds what open blocks have touched, and waits for their end;
+//! 4. the lock is granted when nobody else holds what conflicts, or asked for it earlier.
+//!
+//! Changes of the schema wait for all locked tables. Who waits looks now and then whether those it waits for wait for
+//! itself, by locks or claims (`planaria_protocol`, `claim`), and is then the one to give up. Locks are let go of at the end
+//! of the transaction, or where it goes back to a savepoint of before. Without a LOCK TABLE nobody writes anything that
+//! others read.
+
+use planaria_base::limits::WORKERS_MAX;
+use planaria_base::sync::{Condvar, Mutex, MutexGuard};
+use planaria_base::{TableId, WorkerId};
+use planaria_protocol::ClaimInfo;
+use planaria_sql::ast::LockMode;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// What a program, with all it calls, does to tables.
+#[derive(Default, Debug)]
+pub(crate) struct Touches {
+    /// The strongest lock that PostgreSQL would take on each.
+    pub(super) tables: Vec<(TableId, LockMode)>,
+    /// It runs SQL made at run time: that may write to any.
+    pub(super) anything: bool,
+}
+
+impl Touches {
+    pub(super) fn add(&mut self, table: TableId, mode: LockMode) {
+        match self.tables.iter_mut().find(|(t, _)| *t == table) {
+            Some((_, known)) => *known = (*known).max(mode),
+            None => self.tables.push((table, mode)),
+        }
+    }
+
+    fn meets(&self, lock: &TableLock) -> bool {
+        self.anything && lock.mode.conflicts(LockMode::RowExclusive)
+            || self.tables.iter().any(|(table, mode)| *table == lock.table && mode.conflicts(lock.mode))
+    }
+}
+
+/// A lock that is held or asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TableLock {
+    worker: WorkerId,
+    table: TableId,
+    mode: LockMode,
+    granted: bool,
+}
+
+/// What a session waits for.
+#[derive(Clone)]
+pub(super) enum Wanted {
+    /// To run a program.
+    Run(Arc<Touches>),
+    /// To lock a table.
+    Lock(TableId, LockMode),
+    /// To change the schema.
+    Change,
+}
+
+/// One session waits for another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Edge {
+    pub(super) worker: WorkerId,
+    pub(super) holder: WorkerId,
+    /// For a lock of this mode on a table; for something else if there is none.
+    pub(super) lock: Option<(LockMode, TableId)>,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    /// In the order in which they were asked for.
+    locks: Vec<TableLock>,
+    waits: Vec<(WorkerId, Wanted)>,
+}
+
+/// See the module's head.
+pub(crate) struct TableLocks {
+    strong: AtomicU32,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// What the open block of each session has touched.
+    touched: Box<[Mutex<Vec<(TableId, LockMode)>>]>,
+}
+
+impl TableLocks {
+    pub(super) fn new() -> TableLocks {
+        TableLocks {
+            strong: AtomicU32::new(0),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            touched: (0..WORKERS_MAX).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// Whether statements have to look at the list.
+    #[inline]
+    pub(super) fn are_strong(&self) -> bool {
+        self.strong.load(Ordering::SeqCst) > 0
+    }
+
+    fn touched_by(&self, worker: WorkerId) -> MutexGuard<'_, Vec<(TableId, LockMode)>> {
+        self.touched[usize::from(worker.0)].lock()
+    }
+
+    /// A statement of a block is about to touch tables. Answers with how many the block had touched before.
+    pub(super) fn touch(&self, worker: WorkerId, touches: &Touches) -> usize {
+        let mut touched = self.touched_by(worker);
+        let known = touched.len();
+        for one in &touches.tables {
+            if !touched[..known].contains(one) {
+                touched.push(*one);
+            }
+        }
+        known
+    }
+
+    /// It did not touch more than those after all.
+    pub(super) fn step_back(&self, worker: WorkerId, known: usize) {
+        self.touched_by(worker).truncate(known);
+        self.notify();
+    }
+
+    /// Whether a program has to wait, of a session whose block had touched so many tables before.
+    pub(super) fn bars(&self, worker: WorkerId, touches: &Touches, known: usize) -> bool {
+        if !self.are_strong() {
+            return false;
+        }
+        let state = self.state.lock();
+        let before = self.touched_by(worker)[..known].to_vec();
+        barring(&state, worker, touches, &before).next().is_some()
+    }
+
+    /// Whether sessions other than this one have locked tables.
+    pub(super) fn are_held_by_others(&self, worker: WorkerId) -> bool {
+        self.state.lock().locks.iter().any(|l| l.worker != worker && l.granted)
+    }
+
+    /// Asks for a lock: whether the session did not have it already.
+    pub(super) fn ask(&self, worker: WorkerId, table: TableId, mode: LockMode) -> bool {
+        let mut state = self.state.lock();
+        if state.locks.iter().any(|l| l.worker == worker && l.table == table && l.mode == mode) {
+            return false;
+        }
+        state.locks.push(TableLock { worker, table, mode, granted: false });
+        if mode.is_strong() {
+            self.strong.fetch_add(1, Ordering::SeqCst);
+        }
+        true
+    }
+
+    /// Grants what was asked for last without waiting: nobody else is there.
+    pub(super) fn grant(&self, worker: WorkerId) {
+        self.state.lock().locks.iter_mut().filter(|l| l.worker == worker).for_each(|l| l.granted = true);
+    }
+
+    /// The locks that a session has, and has asked for.
+    pub(super) fn count(&self, worker: WorkerId) -> usize {
+        self.state.lock().locks.iter().filter(|l| l.worker == worker).count()
+    }
+
+    /// Lets go of all but the first locks of a session.
+    pub(super) fn release_to(&self, worker: WorkerId, len: usize) {
+        let mut state = self.state.lock();
+        let (mut own, mut strong) = (0, 0);
+        state.locks.retain(|lock| {
+            own += usize::from(lock.worker == worker);
+            let stays = lock.worker != worker || own <= len;
+            strong += u32::from(!stays && lock.mode.is_strong());
+            stays
+        });
+        self.strong.fetch_sub(strong, Ordering::SeqCst);
+        drop(state);
+        self.notify();
+    }
+
+    /// The session's transaction is over.
+    pub(super) fn end(&self, worker: WorkerId) {
+        self.touched_by(worker).clear();
+        self.release_to(worker, 0);
+    }
+
+    fn notify(&self) {
+        self.changed.notify_all();
+    }
+
+    /// Waits until a session has what it wants, with whom it would wait for otherwise said to `goes_on`: where that
+    /// says no more, it has not. A ring of waits that it is part of is the inner error. `claims` lists those of rows.
+    pub(super) fn wait(
+        &self,
+        worker: WorkerId,
+        wanted: &Wanted,
+        claims: &dyn Fn() -> Vec<ClaimInfo>,
+        goes_on: &mut dyn FnMut() -> Option<Duration>,
+    ) -> Result<bool, Vec<Edge>> {
+        let mut state = self.state.lock();
+        state.waits.push((worker, wanted.clone()));
+        let outcome = loop {
+            if self.blockers(&state, worker, wanted).is_empty() {
+                if let Wanted::Lock(table, mode) = wanted {
+                    let own = |l: &&mut TableLock| (l.worker, l.table, l.mode) == (worker, *table, *mode);
+                    state.locks.iter_mut().filter(own).for_each(|l| l.granted = true);
+                }
+                break Ok(true);
+            }
+            if let Some(ring) = self.ring(&state, worker, &claims()) {
+                break Err(ring);
+            }
+            match goes_on() {
+                Some(time) => {
+                    self.changed.wait_for(&mut state, time);
+                }
+                None => break Ok(false),
+            }
+        };
+        state.waits.retain(|(w, _)| *w != worker);
+        drop(state);
+        self.notify();
+        outcome
+    }
+
+    /// Whom a session has to wait for.
+    fn blockers(&self, state: &State, worker: WorkerId, wanted: &Wanted) -> Vec<Edge> {
+        let edge = |holder, lock| Edge { worker, holder, lock };
+        match wanted {
+            Wanted::Run(touches) => {
+                let before = self.touched_by(worker).clone();
+                barring(state, worker, touches, &before)
+                    .map(|l| edge(l.worker, mode_of(touches, l)))
+                    .collect()
+            }
+            Wanted::Change => {
+                let others = state.locks.iter().filter(|l| l.worker != worker && l.granted);
+                others.map(|l| edge(l.worker, Some((LockMode::AccessExclusive, l.table)))).collect()
+            }
+            Wanted::Lock(table, mode) => {
+                let own = |l: &TableLock| (l.worker, l.table, l.mode) == (worker, *table, *mode);
+                let place = state.locks.iter().position(own).unwrap_or(state.locks.len());
+                // Who has the table in some way does not wait behind those that wait for it.
+                let has = state.locks.iter().any(|l| l.worker == worker && l.table == *table && l.granted)
+                    || self.touched_by(worker).iter().any(|(t, _)| t == table);
+                let locks = state.locks.iter().enumerate().filter(|(i, l)| {
+                    l.worker != worker
+                        && l.table == *table
+                        && l.mode.conflicts(*mode)
+                        && (l.granted || *i < place && !has)
+                });
+                let mut holders: Vec<WorkerId> = locks.map(|(_, l)| l.worker).collect();
+                if mode.is_strong() {
+                    for (other, touched) in (0u16..).map(WorkerId).zip(&self.touched) {
+                        let meets = |(t, m): &(TableId, LockMode)| t == table && m.conflicts(*mode);
+                        if other != worker && touched.lock().iter().any(meets) {
+                            holders.push(other);
+                        }
+                    }
+                }
+                holders.into_iter().map(|holder| edge(holder, Some((*mode, *table)))).collect()
+            }
+        }
+    }
+
+    /// The ring of waits that a session is part of.
+    fn ring(&self, state: &State, worker: WorkerId, claims: &[ClaimInfo]) -> Option<Vec<Edge>> {
+        let edges = |worker: WorkerId| {
+            let mut edges = Vec::new();
+            for (_, wanted) in state.waits.iter().filter(|(w, _)| *w == worker) {
+                edges.extend(self.blockers(state, worker, wanted));
+            }
+            for wait in claims.iter().filter(|c| c.worker == worker && !c.granted) {
+                let holds = |c: &&ClaimInfo| c.granted && (c.table, c.target) == (wait.table, wait.target);
+                let holder = match wait.table {
+                    Some(_) => claims.iter().find(holds).map(|c| c.worker),
+                    None => Some(WorkerId(wait.target as u16)),
+                };
+                edges.extend(holder.map(|holder| Edge { worker, holder, lock: None }));
+            }
+            edges
+        };
+        let (mut path, mut seen) = (Vec::new(), HashSet::new());
+        find(worker, worker, &edges, &mut path, &mut seen).then_some(path)
+    }
+}
+
+/// Whether the waits of `at` lead to `to`: `path` is how.
+fn find(
+    at: WorkerId,
+    to: WorkerId,
+    edges: &dyn Fn(WorkerId) -> Vec<Edge>,
+    path: &mut Vec<Edge>,
+    seen: &mut HashSet<WorkerId>,
+) -> bool {
+    if !seen.insert(at) {
+        return false;
+    }
+    for edge in edges(at) {
+        let holder = edge.holder;
+        path.push(edge);
+        if holder == to || find(holder, to, edges, path, seen) {
+            return true;
+        }
+        path.pop();
+    }
+    false
+}
+
+/// Locks that keep a program waiting: those that others hold, and those they wait for, but on tables that the session
+/// has touched or locked before.
+fn barring<'s>(
+    state: &'s State,
+    worker: WorkerId,
+    touches: &'s Touches,
+    before: &'s [(TableId, LockMode)],
+) -> impl Iterator<Item = &'s TableLock> {
+    let has = move |table| {
+        before.iter().any(|(t, _)| *t == table)
+            || state.locks.iter().any(|l| l.worker == worker && l.table == table && l.granted)
+    };
+    state.locks.iter().filter(move |lock| {
+        lock.worker != worker
+            && lock.mode.is_strong()
+            && touches.meets(lock)
+            && (lock.granted || !has(lock.table))
+    })
+}
+
+/// What a program that a lock bars wants of the table.
+fn mode_of(touches: &Touches, lock: &TableLock) -> Option<(LockMode, TableId)> {
+    let of = touches.tables.iter().find(|(t, _)| *t == lock.table);
+    Some((of.map_or(LockMode::RowExclusive, |(_, mode)| *mode), lock.table))
+}

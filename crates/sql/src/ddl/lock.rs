@@ -1,0 +1,133 @@
+//! What LOCK TABLE, VACUUM, ANALYZE, REINDEX and CLUSTER name: it has to be there.
+
+use super::names;
+use crate::ast::{LockMode, LockTable, Maintain, Maintained, Name};
+use planaria_base::{Error, Result, RoleId, SqlState, TableId};
+use planaria_catalog::{Catalog, Object, PUBLIC, Privileges, Table};
+
+/// What is to be locked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Lockable {
+    /// A table.
+    Table(TableId),
+    /// A view, by its name: with the tables it reads.
+    View(String),
+    /// A relation of the system's: nobody changes it.
+    System,
+}
+
+/// What a LOCK TABLE of a role names: 42P01 for what is not there, 42809 for what cannot be locked, 42501 for what
+/// the role may not lock.
+pub fn lockable(catalog: &Catalog, role: RoleId, lock: &LockTable) -> Result<Vec<Lockable>> {
+    lock.names.iter().map(|name| lockable_one(catalog, role, name, lock.mode)).collect()
+}
+
+fn lockable_one(catalog: &Catalog, role: RoleId, name: &Name, mode: LockMode) -> Result<Lockable> {
+    if crate::lower::system::named(name).is_some() {
+        return Ok(Lockable::System);
+    }
+    let local = names::local(name, false)?;
+    let (object, lockable) = if let Some(table) = catalog.table(local) {
+        (Object::Table(table.id), Lockable::Table(table.id))
+    } else if catalog.views.contains_key(local) {
+        (Object::View(local.to_owned()), Lockable::View(local.to_owned()))
+    } else if catalog.relation_exists(local) {
+        let what = if catalog.sequence(local).is_some() { "sequences" } else { "indexes" };
+        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot lock relation \"{local}\""))
+            .detail(format!("This operation is not supported for {what}.")));
+    } else {
+        return Err(missing(name));
+    };
+    let writes = Privileges::UPDATE.with(Privileges::DELETE).with(Privileges::TRUNCATE);
+    let needed = match mode {
+        LockMode::AccessShare => Privileges::SELECT,
+        LockMode::RowExclusive => writes.with(Privileges::INSERT),
+        _ => writes,
+    };
+    if !catalog.privileges(role, &object).intersects(needed) {
+        return Err(catalog.denied(&object));
+    }
+    Ok(lockable)
+}
+
+/// 42P01, without a position, as statements of this kind say it.
+fn missing(name: &Name) -> Error {
+    let message = format!("relation \"{}\" does not exist", name.parts.join("."));
+    Error::new(SqlState::UNDEFINED_TABLE, message)
+}
+
+/// Whether everything is there that a statement maintains.
+pub fn check_maintained(catalog: &Catalog, role: RoleId, maintain: &Maintain) -> Result<()> {
+    maintain.what.iter().try_for_each(|what| match what {
+        Maintained::Table(name, columns) => table(catalog, name, maintain.tag).and_then(|table| {
+            let Some(table) = table else { return Ok(()) };
+            if maintain.tag == "REINDEX" || maintain.tag == "CLUSTER" {
+                catalog.require_owner(role, &Object::Table(table.id))?;
+            }
+            for (column, _) in columns {
+                if !table.columns.iter().any(|c| c.name == *column && !c.hidden) {
+                    let message =
+                        format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
+                    return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
+                }
+            }
+            Ok(())
+        }),
+        Maintained::Index(name, of) => index(catalog, role, name, of.as_ref()),
+        Maintained::Schema(name) => match name.parts.last().map(String::as_str) {
+            Some(PUBLIC | "pg_catalog" | "information_schema") => Ok(()),
+            other => {
+                let message = format!("schema \"{}\" does not exist", other.unwrap_or_default());
+                Err(Error::new(SqlState::INVALID_SCHEMA_NAME, message))
+            }
+        },
+        Maintained::Database(_) => Ok(()),
+    })
+}
+
+/// A table; `None` for a relation of the system's, and for a view, which is passed over.
+fn table<'c>(catalog: &'c Catalog, name: &Name, tag: &str) -> Result<Option<&'c Table>> {
+    if crate::lower::system::named(name).is_some() {
+        return Ok(None);
+    }
+    let local = names::local(name, false)?;
+    if let Some(table) = catalog.table(local) {
+        return Ok(Some(table));
+    }
+    if !catalog.relation_exists(local) {
+        return Err(missing(name));
+    }
+    match tag {
+        "VACUUM" | "ANALYZE" => Ok(None),
+        "REINDEX" => Err(wrong(local, "is not a table or materialized view")),
+        _ => Err(wrong(local, "is not a table")),
+    }
+}
+
+fn wrong(local: &str, what: &str) -> Error {
+    Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{local}\" {what}"))
+}
+
+fn index(catalog: &Catalog, role: RoleId, name: &Name, of: Option<&Name>) -> Result<()> {
+    let local = names::local(name, false)?;
+    let owner = catalog.tables.iter().flatten().find(|t| t.indexes.iter().any(|i| i.name == local));
+    let Some(owner) = owner else {
+        return Err(match (catalog.relation_exists(local), of) {
+            (_, Some(table)) => {
+                let message =
+                    format!("index \"{local}\" for table \"{}\" does not exist", table.parts.join("."));
+                Error::new(SqlState::UNDEFINED_OBJECT, message)
+            }
+            (true, None) => wrong(local, "is not an index"),
+            (false, None) => missing(name),
+        });
+    };
+    catalog.require_owner(role, &Object::Table(owner.id))?;
+    match of {
+        Some(table) if names::local(table, false)? != owner.name => {
+            let message = format!("\"{local}\" is not an index for table \"{}\"", table.parts.join("."));
+            Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message))
+        }
+        _ => Ok(()),
+    }
+}
