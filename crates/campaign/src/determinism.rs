@@ -27,6 +27,7 @@ mod world;
 use crate::faults::setting::{Prepared, text};
 use crate::faults::{Outcome, Verdict, crash, said_by};
 use content::{Content, positions};
+pub use draw::Theme;
 use draw::{Step, WHO};
 use numbers::{Fate, Numbers};
 use planaria::{Database, Error, LogKind, Options, ProtocolKind, Scheme, Session};
@@ -60,12 +61,12 @@ pub struct Report {
     pub violation: Option<String>,
 }
 
-/// Runs a case: a script of so many steps, with this kind of log.
-pub fn case(seed: u64, steps: usize, log: LogKind) -> Report {
+/// Runs a case: a script of so many steps, with this kind of log, about any theme if not this one.
+pub fn case(seed: u64, steps: usize, log: LogKind, theme: Option<Theme>) -> Report {
     let mut dice = Dice::new(seed, 21);
     let protocol = if dice.chance(85) { ProtocolKind::Silo } else { ProtocolKind::Serial };
     // One at a time means that nobody is at work while a block goes on.
-    let script = draw::script(&mut dice, steps, protocol != ProtocolKind::Serial);
+    let script = draw::script(&mut dice, steps, protocol != ProtocolKind::Serial, theme);
     let mut struck: BTreeSet<usize> = (0..STRUCK).map(|_| dice.below(script.len() as u64) as usize).collect();
     struck.insert(script.len() - 1);
     let plan = Plan { seed, log, protocol, script, struck, schemes: Scheme::ALL.to_vec(), after: false };
@@ -86,7 +87,7 @@ pub fn logs() -> Vec<LogKind> {
 pub(crate) fn strike(prepared: &Prepared, number: u64) -> Verdict {
     let logs = logs();
     let log = logs[number as usize % logs.len()];
-    match case(prepared.dice(number).draw(), prepared.steps, log).violation {
+    match case(prepared.dice(number).draw(), prepared.steps, log, None).violation {
         None => Ok(Outcome::Held),
         Some(what) => Err(what),
     }

@@ -183,7 +183,7 @@ pub fn sequence(world: &mut World, dice: &mut Dice) -> Vec<String> {
         3 => format!("ALTER SEQUENCE {name} RESTART WITH {}", 2 + dice.below(4)),
         4 => format!("ALTER SEQUENCE {name} INCREMENT {}", 1 + dice.below(3)),
         5 => format!("ALTER SEQUENCE {name} {}", dice.of(&["CYCLE", "NO CYCLE"])),
-        6 => format!("ALTER SEQUENCE {name} MAXVALUE {}", 50 + dice.below(100)),
+        6 => format!("ALTER SEQUENCE {name} MAXVALUE {}", 5000 + dice.below(100)),
         _ => format!("SELECT setval('{name}', {}, {})", 2 + dice.below(4), dice.chance(50)),
     }]
 }

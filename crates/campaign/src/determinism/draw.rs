@@ -63,19 +63,39 @@ fn say(who: usize, text: impl Into<String>) -> Step {
 /// So often of a hundred each kind of step comes, one after the other as in [`Drawing::step`].
 type Weights = [u64; 9];
 
-/// Everything; schema changes; routines that ask; sequences.
-const THEMES: &[Weights] = &[
-    [20, 14, 6, 12, 14, 12, 6, 8, 8],
-    [8, 38, 18, 6, 6, 6, 4, 12, 2],
-    [12, 2, 2, 26, 30, 4, 4, 14, 6],
-    [4, 2, 4, 4, 8, 46, 20, 2, 10],
-];
+/// What a script is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Theme {
+    /// Everything.
+    All,
+    /// Schema changes, above all.
+    Schema,
+    /// Routines that ask, and no schema change that fills rows.
+    Routines,
+    /// Sequences, in the same way.
+    Sequences,
+}
 
-/// A script of so many steps after its setup. `across`: with blocks that go on while others are at work.
-pub fn script(dice: &mut Dice, steps: usize, across: bool) -> Vec<Step> {
+impl Theme {
+    const ALL: &[Theme] = &[Theme::All, Theme::Schema, Theme::Routines, Theme::Sequences];
+
+    fn weights(self) -> Weights {
+        match self {
+            Theme::All => [20, 14, 6, 12, 14, 12, 6, 8, 8],
+            Theme::Schema => [8, 38, 18, 6, 6, 6, 4, 12, 2],
+            Theme::Routines => [14, 0, 0, 28, 32, 4, 4, 14, 4],
+            Theme::Sequences => [4, 0, 0, 4, 8, 50, 24, 2, 8],
+        }
+    }
+}
+
+/// A script of so many steps after its setup, about any theme if not this one. `across`: with blocks that go on while
+/// others are at work.
+pub fn script(dice: &mut Dice, steps: usize, across: bool, theme: Option<Theme>) -> Vec<Step> {
     let mut script: Vec<Step> = SETUP.iter().map(|text| say(0, *text)).collect();
     let world = World { sequences: vec!["s1".into(), "s2".into()], names: 2, ..World::default() };
-    let weights = dice.of(THEMES);
+    let any = dice.of(Theme::ALL);
+    let weights = theme.unwrap_or(any).weights();
     let mut drawing = Drawing { world, weights, across, blocks: [false; WHO.len()] };
     for _ in 0..1 + dice.below(2) {
         script.extend(table(&mut drawing.world, dice).into_iter().map(|text| say(0, text)));

@@ -40,7 +40,7 @@ impl Numbers {
     pub fn step(&mut self, db: &Database, who: usize, fate: Fate) -> Result<()> {
         let (now, number) = (positions(db)?, self.places.len());
         let before = &self.places[number - 1];
-        let moved = now.iter().filter(|(name, place)| before.get(*name) != Some(place));
+        let moved = now.iter().filter(|(name, place)| before.get(*name).map(|p| p.last) != Some(place.last));
         let open = self.open.entry(who).or_default();
         open.extend(moved.map(|(name, _)| (name.clone(), number)));
         match fate {
