@@ -126,7 +126,7 @@ const QUERIES: &[&str] = &[
     "SELECT count(DISTINCT x) FROM g, LATERAL (SELECT random() + g.id * 0 AS x) q",
     "SELECT count(*) FROM g WHERE random() = random()",
     "SELECT tick($n), note($n)",
-    "SELECT id FROM g LIMIT tick($n) OFFSET note(0)",
+    ">SELECT id FROM g ORDER BY $o LIMIT tick($n) OFFSET note(0)",
     "SELECT CASE WHEN tick($n) > $n THEN note(1) ELSE note(2) END",
     "SELECT id, $f AND ask(id), $f OR ask(id) FROM g",
 ];
