@@ -233,7 +233,7 @@ enum Source<'o, P: Protocol> {
     /// There are none.
     Nothing,
     /// They are computed: in the schema of before, but that the table cannot be changed. The log is to have them.
-    Program { code: Option<Code>, snapshot: Box<Snapshot<P::Header>>, log: Vec<u8> },
+    Program { code: Option<Box<Code>>, snapshot: Box<Snapshot<P::Header>>, log: Vec<u8> },
     /// The log has them: of these types, and whether they may be NULL.
     Log(ValueReader<'o>, Vec<(Type, bool)>),
 }
@@ -259,7 +259,7 @@ impl<'o, P: Protocol> Source<'o, P> {
             return Ok(Source::Log(ValueReader::new(values), types));
         }
         let snapshot = Box::new(draft.meanwhile(rebuild.table)?);
-        let code = rebuild.compute.as_ref().map(|p| snapshot.compile_as(role, p)).transpose()?;
+        let code = rebuild.compute.as_ref().map(|p| snapshot.compile_as(role, p)).transpose()?.map(Box::new);
         Ok(Source::Program { code, snapshot, log: Vec::new() })
     }
 
