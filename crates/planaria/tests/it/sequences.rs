@@ -203,9 +203,8 @@ impl Followed {
     /// It was recovered, and gives this.
     fn came_back(&mut self, value: Result<i64, Error>, at: &str) {
         let places = self.history[self.durable..].to_vec();
-        let gives = |place: &&Model| {
-            Some((**place).clone()).as_mut().and_then(Model::next) == value.as_ref().ok().copied()
-        };
+        let gives =
+            |place: &&Model| Some(**place).as_mut().and_then(Model::next) == value.as_ref().ok().copied();
         let Some(place) = places.iter().find(gives) else {
             panic!("{} gives {value:?} after one of {places:?}, {at}", self.name);
         };
