@@ -23,6 +23,8 @@ mod block;
 mod budget;
 mod cache;
 mod cancel;
+#[cfg(test)]
+mod catalog_format;
 mod checkpoint;
 mod checkpointer;
 mod collector;
