@@ -1,6 +1,6 @@
 //! What all procedures of a catalog together do to the tables.
 
-use super::simplify::{remove_dead, without_raises};
+use super::simplify::{is_small, remove_dead, without_raises};
 use crate::committed::committed;
 use planaria_base::{ColumnId, IndexId, TableId, Type};
 use planaria_ir::{Block, OpKind, Program, VerifyEnv};
@@ -83,6 +83,10 @@ fn is_bulk_load(program: &Program) -> bool {
             };
             inside && own
         })
+    }
+    // A large one counts as a change, which it may be.
+    if !is_small(program) {
+        return false;
     }
     let mut simple = committed(program);
     simple.body = without_raises(std::mem::take(&mut simple.body));

@@ -138,6 +138,13 @@ pub fn plan(
     facts: &Facts,
     pure: &dyn Fn(ProcedureId) -> bool,
 ) -> Result<ReplayPlan, Unplannable> {
+    if !simplify::is_small(program) {
+        return Err(Unplannable(format!(
+            "It is nested more than {} levels deep, or has more than {} operations.",
+            simplify::NESTING_MAX,
+            simplify::OPERATIONS_MAX
+        )));
+    }
     let mut loaded = BTreeSet::new();
     loop {
         let program = with_loads(program, &loaded, facts);
