@@ -126,7 +126,7 @@ impl Gate {
     pub(crate) fn new() -> Gate {
         Gate {
             seats: Seats::new(WORKERS_MAX),
-            waits: (0..SESSIONS_MAX).map(|_| AtomicBool::new(false)).collect(),
+            waits: (0..WORKERS_MAX).map(|_| AtomicBool::new(false)).collect(),
             held: AtomicU32::new(0),
             holder: Mutex::new(None),
             taken: Mutex::new(false),
