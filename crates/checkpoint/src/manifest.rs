@@ -94,17 +94,17 @@ pub struct Manifest {
 impl Manifest {
     /// Rows in it.
     pub fn rows(&self) -> u64 {
-        self.tables.iter().map(|t| t.rows).sum()
+        self.tables.iter().map(|t| t.rows).fold(0, u64::saturating_add)
     }
 
     /// Bytes of rows, as stored.
     pub fn bytes(&self) -> u64 {
-        self.parts.iter().map(|p| p.bytes).sum()
+        self.parts.iter().map(|p| p.bytes).fold(0, u64::saturating_add)
     }
 
     /// Bytes of rows before compression.
     pub fn raw_bytes(&self) -> u64 {
-        self.parts.iter().map(|p| p.raw_bytes).sum()
+        self.parts.iter().map(|p| p.raw_bytes).fold(0, u64::saturating_add)
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {

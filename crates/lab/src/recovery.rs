@@ -350,10 +350,7 @@ impl Experiment {
         watch.step("taking the digests before the crash", 0);
         let digests = db.digests()?;
         let stats = db.stats();
-        for entry in std::fs::read_dir(running.path())? {
-            let entry = entry?;
-            std::fs::copy(entry.path(), crashed.path().join(entry.file_name()))?;
-        }
+        copy_files(running.path(), crashed.path())?;
         drop(db);
         let run = Run {
             log: kind.to_string(),
@@ -486,4 +483,24 @@ fn differences(before: &Digests, after: &Digests) -> Vec<String> {
             format!("table {name} differs: {} rows before the crash, {} after it", rows(*b), rows(*a))
         })
         .collect()
+}
+
+/// Copies a directory in use: files get other names meanwhile, then all of it is copied anew.
+fn copy_files(from: &Path, to: &Path) -> Result<()> {
+    'again: loop {
+        for entry in std::fs::read_dir(from)? {
+            let entry = entry?;
+            match std::fs::copy(entry.path(), to.join(entry.file_name())) {
+                Ok(_) => {}
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                    for copied in std::fs::read_dir(to)? {
+                        std::fs::remove_file(copied?.path())?;
+                    }
+                    continue 'again;
+                }
+                Err(e) => return Err(e.into()),
+            }
+        }
+        return Ok(());
+    }
 }

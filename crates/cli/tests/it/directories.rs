@@ -148,7 +148,9 @@ fn a_removed_log_file_ends_commits() {
     assert!(error.to_string().contains("has been removed"), "{error}");
     let error = session.execute("INSERT INTO t VALUES (12, 'lost')", ()).expect_err("nor what follows");
     assert_eq!(error.sqlstate(), SqlState::IO_ERROR, "{error}");
-    assert!(count(&db) >= 4, "reads go on");
+    // What is in memory may have been refused: nobody is shown it.
+    let error = db.query("SELECT count(*) FROM t", ()).expect_err("it may have what is lost");
+    assert_eq!(error.sqlstate(), SqlState::IO_ERROR, "{error}");
     drop(session);
     drop(db);
     // Runs that had ended are missed.
@@ -209,8 +211,10 @@ fn a_file_system_fills_up_and_has_room_again() {
     let error = error.expect("the file system is full");
     assert_eq!(error.sqlstate(), SqlState::DISK_FULL, "{error}");
     assert!(count(&db) >= acknowledged, "reads go on");
-    let error = db.checkpoint().expect_err("there is no room for a checkpoint");
-    assert!([SqlState::DISK_FULL, SqlState::IO_ERROR].contains(&error.sqlstate()), "{error}");
+    // Commits are refused while there is still a little room. A checkpoint finds enough in it, or says so.
+    if let Err(error) = db.checkpoint() {
+        assert!([SqlState::DISK_FULL, SqlState::IO_ERROR].contains(&error.sqlstate()), "{error}");
+    }
     drop(db);
     std::fs::remove_file(&ballast).expect("makes room");
     let db = Database::open(&data).expect("opens");

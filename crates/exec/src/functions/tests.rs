@@ -51,7 +51,7 @@ fn raise_fills_its_placeholders() {
 
 #[test]
 fn a_strict_function_of_null_is_null() {
-    for func in Func::ALL.iter().filter(|f| f.strict()) {
+    for func in Func::ALL.iter().filter(|f| f.strict() && !f.args().is_empty()) {
         let args = vec![Datum::Null; func.args().len()];
         assert_eq!(fold(*func, &args).unwrap(), Datum::Null, "{func}");
     }

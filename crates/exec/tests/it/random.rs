@@ -81,6 +81,12 @@ impl Reference<'_> {
                         format!("assignment to array element {at}"),
                     ));
                 }
+                if items.is_empty() && at > 1 {
+                    return Err(Error::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        format!("an array that begins with element {at} is not supported"),
+                    ));
+                }
                 if items.len() < at as usize {
                     items.resize(at as usize, Datum::Null);
                 }
