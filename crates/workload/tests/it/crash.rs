@@ -112,7 +112,7 @@ fn crash(dir: &Path, run: Duration, checkpoints: bool, acknowledged: &mut HashMa
         command.env(CHECKPOINTS, "yes");
     }
     let mut child = command
-        .args(["victim", "--exact", "--nocapture", "--test-threads=1"])
+        .args(["crash::victim", "--exact", "--nocapture", "--test-threads=1"])
         .env(VICTIM, dir)
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
