@@ -140,8 +140,9 @@ pub fn plan(
 ) -> Result<ReplayPlan, Unplannable> {
     if !simplify::is_small(program) {
         return Err(Unplannable(format!(
-            "It is nested more than {} levels deep, or has more than {} operations.",
+            "It is nested more than {} levels deep ({} of loops), or has more than {} operations.",
             simplify::NESTING_MAX,
+            simplify::LOOPS_MAX,
             simplify::OPERATIONS_MAX
         )));
     }

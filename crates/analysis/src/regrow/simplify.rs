@@ -27,23 +27,27 @@ pub fn is_effect(kind: &OpKind) -> bool {
 
 /// Regions within regions of a program that is cut: what the passes over them do grows with the square of it.
 pub const NESTING_MAX: usize = 64;
+/// Loops within loops: each of them is gone through at least twice for each turn of the one around it.
+pub const LOOPS_MAX: usize = 8;
 /// Operations of a program that is cut.
 pub const OPERATIONS_MAX: usize = 20_000;
 
 /// Whether the passes over a program end soon.
 pub fn is_small(program: &Program) -> bool {
-    fn count(block: &Block, level: usize, operations: &mut usize) -> bool {
+    fn count(block: &Block, level: usize, loops: usize, operations: &mut usize) -> bool {
         *operations += block.0.len();
-        let mut small = level <= NESTING_MAX && *operations <= OPERATIONS_MAX;
+        let mut small = level <= NESTING_MAX && loops <= LOOPS_MAX && *operations <= OPERATIONS_MAX;
         for op in &block.0 {
             if !small {
                 break;
             }
-            op.kind.blocks(&mut |inner| small = small && count(inner, level + 1, operations));
+            let turns = op.kind.label().is_some() && !matches!(op.kind, OpKind::Block { .. });
+            let loops = loops + usize::from(turns);
+            op.kind.blocks(&mut |inner| small = small && count(inner, level + 1, loops, operations));
         }
         small
     }
-    count(&program.body, 0, &mut 0)
+    count(&program.body, 0, 0, &mut 0)
 }
 
 /// Whether a block contains an effect.

@@ -191,7 +191,7 @@ fn routines_may_be_deep_and_long() {
             .expect("a table");
         let mut session = db.session().expect("a session");
         let write = "UPDATE t SET v = v + 1 WHERE id = a;";
-        for n in [30, 60, 400] {
+        for n in [30, 60, 300] {
             let nest = |open: &str, close: &str| format!("{}{write}{}", open.repeat(n), close.repeat(n));
             let bodies = [
                 nest("IF a > 0 THEN ", " END IF; "),
