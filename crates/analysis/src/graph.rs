@@ -30,6 +30,7 @@
 
 use crate::errors::may_raise;
 use crate::paper::Accesses;
+use crate::regrow::is_small;
 use planaria_base::ProcedureId;
 use planaria_ir::{Block, Catch, Label, Level, OpId, OpKind, Program, Reg};
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,6 +91,12 @@ impl DependencyGraph {
         program: &Program,
         of_callee: &dyn Fn(ProcedureId) -> Option<Accesses>,
     ) -> DependencyGraph {
+        let mut touched = Vec::new();
+        touches(&program.body, &mut Vec::new(), of_callee, &mut touched);
+        let nodes: Vec<OpId> = touched.iter().map(|t| t.id).collect();
+        if !is_small(program) {
+            return DependencyGraph::circle(nodes);
+        }
         let mut flow = Flow {
             regs: vec![Sources::new(); program.regs.len()],
             colls: vec![Sources::new(); program.colls.len()],
@@ -102,8 +109,6 @@ impl DependencyGraph {
             edges: BTreeSet::new(),
         };
         flow.block(&program.body, &Sources::new());
-        let mut touched = Vec::new();
-        touches(&program.body, &mut Vec::new(), of_callee, &mut touched);
         for (i, a) in touched.iter().enumerate() {
             for b in touched[..i].iter().filter(|b| a.conflicts(b)) {
                 flow.edges.insert(Edge { to: a.id, from: b.id, kind: EdgeKind::Data });
@@ -113,8 +118,19 @@ impl DependencyGraph {
             }
         }
         flow.undo_edges();
-        let nodes = touched.iter().map(|t| t.id).collect();
         DependencyGraph { nodes, edges: flow.edges.into_iter().collect() }
+    }
+
+    /// Of a program that is too large to look at closely: each operation depends on the one before, and the first
+    /// on the last, so that each depends on all.
+    fn circle(nodes: Vec<OpId>) -> DependencyGraph {
+        let before = nodes.iter().copied().cycle().skip(nodes.len().saturating_sub(1));
+        let pairs = nodes.iter().copied().zip(before).filter(|(to, from)| to != from);
+        let mut edges: Vec<Edge> = pairs
+            .flat_map(|(to, from)| [EdgeKind::Control, EdgeKind::Data].map(|kind| Edge { to, from, kind }))
+            .collect();
+        edges.sort_unstable();
+        DependencyGraph { nodes, edges }
     }
 
     /// What an operation depends on.

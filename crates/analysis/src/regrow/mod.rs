@@ -26,6 +26,8 @@ mod facts;
 mod order;
 mod pieces;
 mod simplify;
+
+pub use simplify::is_small;
 mod value;
 
 pub use facts::{Facts, TableFacts};
