@@ -26,11 +26,10 @@ mod facts;
 mod order;
 mod pieces;
 mod simplify;
-
-pub use simplify::is_small;
 mod value;
 
 pub use facts::{Facts, TableFacts};
+pub use simplify::is_small;
 
 use crate::committed::committed;
 use crate::explain::Names;
