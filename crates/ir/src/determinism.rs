@@ -22,7 +22,8 @@ pub enum Determinism {
     /// On the release of this program, or on the machine's own library of functions over double precision: another
     /// release of it may give another last digit.
     Machine,
-    /// On the definitions, as they can be asked for at run time.
+    /// On the definitions, as they can be asked for at run time, or on rows of the system catalogs, some of which
+    /// have what others are doing.
     Catalog,
     /// On who asks, what was set in the session, or what the engine knows of itself.
     Session,
@@ -189,13 +190,12 @@ enum Own {
 
 impl OpKind {
     fn determinism(&self) -> Own {
-        use Determinism::{Deterministic, Draws, Others, Session, Text};
+        use Determinism::{Catalog, Deterministic, Draws, Others, Text};
         Own::Level(match self {
             OpKind::Apply { func, .. } => func.determinism(),
             OpKind::Draw { input, .. } => input.determinism(),
             OpKind::Ask { question, .. } => question.determinism(),
-            // Some of them have what others are doing, or what was set.
-            OpKind::SystemRows { .. } => Session,
+            OpKind::SystemRows { .. } => Catalog,
             OpKind::NextValue { .. } | OpKind::CurrentValue { .. } => Draws,
             OpKind::Execute { .. } => Text,
             OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {

@@ -27,6 +27,7 @@ mod procedure_versions;
 mod progress;
 mod replayed;
 mod rights;
+mod schema_between;
 mod schema_blocks;
 mod sequences;
 mod session_state;

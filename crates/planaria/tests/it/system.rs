@@ -136,6 +136,7 @@ fn a_procedure_that_reads_catalogs_and_writes_is_logged_by_values() {
     assert_eq!(text(&db, "SELECT v FROM t"), "relations");
     let plan = text(&db, "EXPLAIN PROCEDURE note");
     assert!(plan.contains("Logged as: values"), "{plan}");
+    assert!(plan.contains("It reads the system catalogs"), "{plan}");
 }
 
 #[test]

@@ -29,6 +29,10 @@ const LOG_BYTES_MAX: u64 = 64 << 20;
 /// that all threads have some.
 const PART_PIECES: u64 = 512;
 const PART_MAX: usize = 4096;
+/// A layout takes time for each table. It is made anew once a share of that many records was replayed since the
+/// last one, and until then what would need it is replayed alone: so it never costs more than a constant for
+/// each record, however schema changes, new procedures and calls take turns.
+const TABLES_PER_RECORD: usize = 4;
 /// Chunk numbers in descriptors are 16 bits.
 const PARTS_MAX: usize = 1 << 14;
 
@@ -56,6 +60,8 @@ enum Kind {
     Effects,
     /// A procedure not met before, which has a plan.
     New(ProcedureId),
+    /// The layout is of another schema. Then nothing was cut.
+    Stale,
 }
 
 /// See the module's head.
@@ -63,6 +69,10 @@ pub(super) struct Feed<H: Header> {
     batches: Batches,
     current: Option<(Arc<Batch>, usize)>,
     layout: Arc<Layout<H>>,
+    /// The schema in force, where it has changed since the layout was made.
+    changed_world: Option<Arc<World<H>>>,
+    /// Records that were handed out since the layout was made.
+    since: usize,
     /// Whether calls are planned at all.
     plans: bool,
     known: Vec<Procedure>,
@@ -100,6 +110,8 @@ impl<H: Header> Feed<H> {
             batches,
             current: None,
             layout,
+            changed_world: None,
+            since: usize::MAX,
             plans,
             known: Vec::new(),
             planned: Vec::new(),
@@ -125,11 +137,20 @@ impl<H: Header> Feed<H> {
     }
 
     /// The schema has changed; nothing is under way.
-    pub(super) fn enter(&mut self, world: Arc<World<H>>) -> Result<()> {
+    pub(super) fn enter(&mut self, world: Arc<World<H>>) {
         self.known.clear();
         self.planned.clear();
-        self.install(Layout::new(world, &[])?);
-        Ok(())
+        self.changed_world = Some(world);
+    }
+
+    /// What is in force.
+    pub(super) fn world(&self) -> &Arc<World<H>> {
+        self.changed_world.as_ref().unwrap_or(&self.layout.world)
+    }
+
+    /// Whether it is time for another layout. See [`TABLES_PER_RECORD`].
+    fn is_due(&self) -> bool {
+        self.since >= self.layout.tables.len() / TABLES_PER_RECORD
     }
 
     /// Whether samples should be had before much is cut.
@@ -161,6 +182,8 @@ impl<H: Header> Feed<H> {
     fn install(&mut self, layout: Layout<H>) {
         self.reads = layout.procedures.iter().any(|p| !p.reads.is_empty());
         self.layout = Arc::new(layout);
+        self.changed_world = None;
+        self.since = 0;
         self.size = FIRST;
         self.base += 1;
         self.divisions = 0;
@@ -199,8 +222,14 @@ impl<H: Header> Feed<H> {
                 match self.kind(&batch, &record).map_err(|e| at(e, record.commit_ts()))? {
                     Kind::Barrier if transactions == 0 => {
                         self.current = Some((batch.clone(), at_record + 1));
+                        self.since = self.since.saturating_add(1);
                         self.forget_changes();
                         return Ok(Fed::Barrier(batch, at_record));
+                    }
+                    Kind::Stale => {
+                        self.install(Layout::new(self.world().clone(), &[])?);
+                        waits = std::mem::take(&mut self.fresh);
+                        continue;
                     }
                     Kind::New(id) if transactions == 0 => {
                         self.planned.push(id);
@@ -261,6 +290,7 @@ impl<H: Header> Feed<H> {
         if transactions == 0 {
             return Ok(Fed::End);
         }
+        self.since = self.since.saturating_add(transactions as usize);
         self.size = (self.size * 4).min(self.size_max.max(FIRST));
         let id = self.next;
         self.next += 1;
@@ -329,11 +359,19 @@ impl<H: Header> Feed<H> {
             if !barrier {
                 tables?;
             }
-            return Ok(if barrier { Kind::Barrier } else { Kind::Effects });
+            return Ok(match self.changed_world {
+                _ if barrier => Kind::Barrier,
+                Some(_) if self.is_due() => Kind::Stale,
+                Some(_) => Kind::Barrier,
+                None => Kind::Effects,
+            });
         }
         let (id, ..) = record.call().ok_or_else(unreadable)?;
         if !self.plans {
             return Ok(Kind::Barrier);
+        }
+        if self.changed_world.is_some() {
+            return Ok(if self.is_due() { Kind::Stale } else { Kind::Barrier });
         }
         match self.known.get(id.index()).copied().unwrap_or(Procedure::Unknown) {
             Procedure::Planned(number) if record.keeping() == self.layout.procedures[number].keeps.into() => {
@@ -343,6 +381,9 @@ impl<H: Header> Feed<H> {
             Procedure::Planned(_) => Ok(Kind::Barrier),
             Procedure::Whole => Ok(Kind::Barrier),
             Procedure::Unknown => {
+                if !self.is_due() {
+                    return Ok(Kind::Barrier);
+                }
                 if self.layout.world.routines.plan(id)?.is_some() {
                     return Ok(Kind::New(id));
                 }
@@ -353,7 +394,7 @@ impl<H: Header> Feed<H> {
     }
 
     fn check_table(&self, table: TableId) -> Result<()> {
-        match self.layout.world.tables.try_get(table) {
+        match self.world().tables.try_get(table) {
             Some(_) => Ok(()),
             None => Err(Error::new(
                 SqlState::DATA_CORRUPTED,

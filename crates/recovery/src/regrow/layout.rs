@@ -170,6 +170,9 @@ impl KeyForm {
     }
 }
 
+/// Tables that no piece touches have so many classes at most: numbers of classes and queues are 16 bits, and
+/// a segment keeps something of each class.
+const ALONE_MAX: usize = 1024;
 /// More lines of operands are not asked for ahead.
 const LINES_MAX: usize = 6;
 
@@ -257,10 +260,24 @@ impl<H: Header> Layout<H> {
         let pieces_of_all = || plans.iter().flat_map(|p| &p.pieces);
         let count = world.tables.iter().map(|t| t.id().index() + 1).max().unwrap_or(0);
         let mut parent: Vec<usize> = (0..count).collect();
+        // Key columns that pieces name, by table; none of what no piece touches.
+        let mut named: Vec<Option<usize>> = vec![None; count];
         for piece in pieces_of_all() {
+            for table in &piece.tables {
+                let named = &mut named[table.index()];
+                *named = Some(named.map_or(piece.key, |key| key.min(piece.key)));
+            }
             for pair in piece.tables.windows(2) {
                 let (a, b) = (root(&parent, pair[0].index()), root(&parent, pair[1].index()));
                 parent[a.max(b)] = a.min(b);
+            }
+        }
+        let untouched = world.tables.iter().map(|t| t.id().index()).filter(|t| named[*t].is_none());
+        let mut alone: Vec<usize> = Vec::new();
+        for (number, table) in untouched.enumerate() {
+            match alone.get(number % ALONE_MAX) {
+                Some(other) => parent[table] = *other,
+                None => alone.push(table),
             }
         }
         let mut members: BTreeMap<usize, Vec<TableId>> = BTreeMap::new();
@@ -272,8 +289,7 @@ impl<H: Header> Layout<H> {
         for members in members.into_values() {
             let codec = |id: TableId| world.tables.get(id).index(IndexId::PRIMARY).codec();
             let common = members.iter().map(|id| codec(members[0]).common_columns(codec(*id))).min();
-            let keys =
-                pieces_of_all().filter(|p| p.tables.iter().any(|t| members.contains(t))).map(|p| p.key);
+            let keys = members.iter().filter_map(|id| named[id.index()]);
             let prefix = common.into_iter().chain(keys).min().unwrap_or(0);
             for id in &members {
                 let table = world.tables.get(*id);
@@ -297,7 +313,10 @@ impl<H: Header> Layout<H> {
             };
             classes.push(Class { prefix, splitters, exact, first_queue, takes, gives: false });
         }
-        let read: Vec<PlanReads> = plans.iter().map(|p| PlanReads::of(p, &world)).collect();
+        let mut read = PlanReads::default();
+        for plan in &plans {
+            read.add(plan, &world);
+        }
         let (mut procedures, mut pieces) = (Vec::new(), Vec::new());
         let mut plans_alone = false;
         for (plan, id) in plans.iter().zip(ids) {
@@ -313,10 +332,8 @@ impl<H: Header> Layout<H> {
                     table: table.unwrap_or(TableId(0)),
                     disturbs: writes.disturb(&world, &tables),
                 });
-                for read in &read {
-                    changes.extend(writes.conflicts(read));
-                    plans_alone |= writes.moves_texts(read, &world);
-                }
+                changes.extend(writes.conflicts(&read));
+                plans_alone |= writes.moves_texts(&read, &world);
             }
             for piece in &plan.pieces {
                 for target in &piece.hands_over {
@@ -412,16 +429,16 @@ fn root(parent: &[usize], mut at: usize) -> usize {
     at
 }
 
-/// The columns that a plan reads.
+/// The columns that plans read.
+#[derive(Default)]
 struct PlanReads {
     columns: BTreeSet<(TableId, ColumnId)>,
-    /// Tables of which it reads texts.
+    /// Tables of which they read texts.
     texts: BTreeSet<TableId>,
 }
 
 impl PlanReads {
-    fn of<H: Header>(plan: &CompiledPlan, world: &World<H>) -> PlanReads {
-        let mut reads = PlanReads { columns: BTreeSet::new(), texts: BTreeSet::new() };
+    fn add<H: Header>(&mut self, plan: &CompiledPlan, world: &World<H>) {
         plan.program.body.visit(&mut |op| {
             let (table, index, columns) = match &op.kind {
                 OpKind::Get { table, index, columns, .. } | OpKind::Scan { table, index, columns, .. } => {
@@ -432,16 +449,15 @@ impl PlanReads {
             };
             let storage = world.tables.get(table);
             if let Some(index) = index {
-                reads.columns.extend(storage.index(index).codec().columns().map(|c| (table, c)));
+                self.columns.extend(storage.index(index).codec().columns().map(|c| (table, c)));
             }
             for (column, _) in columns {
-                reads.columns.insert((table, *column));
+                self.columns.insert((table, *column));
                 if is_text(&storage.layout().specs()[column.index()].ty) {
-                    reads.texts.insert(table);
+                    self.texts.insert(table);
                 }
             }
         });
-        reads
     }
 }
 
@@ -484,18 +500,18 @@ impl Writes {
         self.deleted.iter().any(dangerous) || self.columns.iter().filter(|(t, _)| dangerous(t)).any(in_unique)
     }
 
-    /// Tables of which it writes what the plan reads.
-    fn conflicts(&self, plan: &PlanReads) -> BTreeSet<TableId> {
-        let columns = self.columns.intersection(&plan.columns).map(|(t, _)| *t);
-        let read = |t: &TableId| plan.columns.range((*t, ColumnId(0))..).next().is_some_and(|(r, _)| r == t);
+    /// Tables of which it writes what plans read.
+    fn conflicts(&self, plans: &PlanReads) -> BTreeSet<TableId> {
+        let columns = self.columns.iter().filter(|c| plans.columns.contains(c)).map(|(t, _)| *t);
+        let read = |t: &TableId| plans.columns.range((*t, ColumnId(0))..).next().is_some_and(|(r, _)| r == t);
         columns.chain(self.rows.iter().copied().filter(read)).collect()
     }
 
-    /// Whether it may move texts in an image from which the plan reads another.
-    fn moves_texts<H: Header>(&self, plan: &PlanReads, world: &World<H>) -> bool {
+    /// Whether it may move texts in an image from which some plan reads another.
+    fn moves_texts<H: Header>(&self, plans: &PlanReads, world: &World<H>) -> bool {
         self.columns.iter().any(|(table, column)| {
             let specs = world.tables.get(*table).layout().specs();
-            plan.texts.contains(table) && is_text(&specs[column.index()].ty)
+            plans.texts.contains(table) && is_text(&specs[column.index()].ty)
         })
     }
 }

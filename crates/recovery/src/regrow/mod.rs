@@ -204,8 +204,8 @@ impl<T: Target> Main<'_, T> {
                 RecordBody::Effects(effects) => {
                     self.target.effects(raw.commit_ts(), effects)?;
                     let world = self.target.world();
-                    if !Arc::ptr_eq(&world.routines, &feed.layout().world.routines) {
-                        feed.enter(world)?;
+                    if !Arc::ptr_eq(&world.routines, &feed.world().routines) {
+                        feed.enter(world);
                     }
                 }
             }
