@@ -375,7 +375,8 @@ impl<P: Protocol> SessionCore<P> {
             log.fail(error.context("rolling back changes of the schema"));
         }
         self.snapshot = base.clone();
-        self.effects.clear();
+        // What defaults and USING drew from sequences that stay. Where the log has failed, nothing comes after it.
+        let _ = self.log_sequences(&|_| true);
         if installed && self.engine.log_kind == LogKind::Physical {
             self.log_moved_rows();
         }

@@ -138,6 +138,27 @@ fn what_was_rolled_back_stays_drawn() {
     });
 }
 
+/// Of a change of the schema, in a block: its rows and sequences are gone, what it drew from others is not given again.
+#[test]
+fn what_a_schema_change_drew_stays_drawn_when_it_is_rolled_back() {
+    everywhere(|disk, open, at| {
+        let change = "ALTER TABLE got ADD COLUMN x bigint DEFAULT nextval('s'), ADD COLUMN y serial";
+        let db = open();
+        db.execute_script(&format!("INSERT INTO got VALUES (1), (2); BEGIN; {change}; ROLLBACK"))
+            .expect("draws");
+        drop(db);
+        let db = open();
+        assert_eq!(next(&mut db.session().expect("a session"), "s"), Ok(3), "closed; {at}");
+        db.execute_script(&format!("BEGIN; {change}; SELECT 1 / 0")).expect_err("divides by zero");
+        db.execute_script(&format!("BEGIN; {change}; SAVEPOINT a; {change}; COMMIT"))
+            .expect_err("x is there");
+        db.execute("INSERT INTO got VALUES (3)", ()).expect("inserts");
+        disk.crash(Survival::Nothing);
+        drop(db);
+        assert_eq!(next(&mut open().session().expect("a session"), "s"), Ok(8), "crashed; {at}");
+    });
+}
+
 /// A sequence as PostgreSQL has it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Model {
