@@ -16,6 +16,7 @@
 //! the seed ([`planaria_sim::scheduler`]), so a case is the same each time. Of one that fails, steps are taken out as
 //! long as it still fails so, and what is left is printed.
 
+mod census;
 mod content;
 mod definitions;
 mod draw;
@@ -25,7 +26,8 @@ mod shrink;
 mod world;
 
 use crate::faults::setting::{Prepared, text};
-use crate::faults::{Outcome, Verdict, crash, said_by};
+use crate::faults::{Drawn, Outcome, Verdict, crash, said_by};
+use census::Census;
 use content::{Content, positions};
 pub use draw::Theme;
 use draw::{Step, WHO};
@@ -57,6 +59,10 @@ pub struct Report {
     pub refused: u64,
     /// Recoveries that were compared.
     pub recoveries: u64,
+    /// Routines that were made.
+    pub routines: u64,
+    /// Those of them that ask for the session, the moment, chance, a sequence or the catalogs, through others or not.
+    pub asking: u64,
     /// What was wrong, and how it comes about.
     pub violation: Option<String>,
 }
@@ -87,8 +93,10 @@ pub fn logs() -> Vec<LogKind> {
 pub(crate) fn strike(prepared: &Prepared, number: u64) -> Verdict {
     let logs = logs();
     let log = logs[number as usize % logs.len()];
-    match case(prepared.dice(number).draw(), prepared.steps, log, None).violation {
-        None => Ok(Outcome::Held),
+    let Report { recoveries, routines, asking, violation, .. } =
+        case(prepared.dice(number).draw(), prepared.steps, log, None);
+    match violation {
+        None => Ok(Outcome::Compared(Drawn { recoveries, routines, asking })),
         Some(what) => Err(what),
     }
 }
@@ -149,6 +157,7 @@ struct Case {
     keep_log: bool,
     clock: Arc<AtomicI64>,
     report: Report,
+    census: Census,
     reached: Place,
 }
 
@@ -172,6 +181,7 @@ impl Case {
             keep_log: dice.chance(20),
             clock: Arc::new(AtomicI64::new(BEGIN)),
             report: Report::default(),
+            census: Census::default(),
             plan,
             dice,
             reached,
@@ -181,7 +191,8 @@ impl Case {
     /// What it came to, and what was wrong.
     fn run(mut self) -> (Report, Option<String>) {
         let wrong = self.steps().err();
-        (self.report, wrong)
+        let Census { routines, asking, .. } = self.census;
+        (Report { routines, asking, ..self.report }, wrong)
     }
 
     fn steps(&mut self) -> Checked<()> {
@@ -244,6 +255,9 @@ impl Case {
         let (fate, refused) = open.say(*who, texts)?;
         self.report.said += 1;
         self.report.refused += u64::from(refused);
+        if !refused {
+            texts.iter().for_each(|text| self.census.take(text));
+        }
         open.numbers.step(&open.db, *who, fate).map_err(say("its sequences"))?;
         Ok(open)
     }

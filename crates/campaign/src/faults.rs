@@ -35,6 +35,27 @@ pub enum Outcome {
     Tail,
     /// The fault had nothing to strike.
     Missed,
+    /// [`Outcome::Held`], after so much.
+    Compared(Drawn),
+}
+
+/// What cases of kind `determinism` came to, those that held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Drawn {
+    /// Recoveries whose content was compared with that of the run.
+    pub recoveries: u64,
+    /// Routines that were made.
+    pub routines: u64,
+    /// Those of them that ask for the session, the moment, chance, a sequence or the catalogs, through others or not.
+    pub asking: u64,
+}
+
+impl std::ops::AddAssign for Drawn {
+    fn add_assign(&mut self, more: Drawn) {
+        self.recoveries += more.recoveries;
+        self.routines += more.routines;
+        self.asking += more.asking;
+    }
 }
 
 pub(crate) type Verdict = Result<Outcome, String>;
@@ -149,6 +170,9 @@ pub struct Tally {
     pub tail: u64,
     /// Those in which something was wrong.
     pub failures: Vec<Failure>,
+    /// What was drawn and compared, where that is counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drawn: Option<Drawn>,
 }
 
 /// How much is run.
@@ -232,6 +256,10 @@ impl Tally {
         match verdict {
             Ok(Outcome::Missed) => return,
             Ok(Outcome::Held) => self.held += 1,
+            Ok(Outcome::Compared(drawn)) => {
+                self.held += 1;
+                *self.drawn.get_or_insert_default() += drawn;
+            }
             Ok(Outcome::Detected) => self.detected += 1,
             Ok(Outcome::Tail) => self.tail += 1,
             Err(what) => self.failures.push(Failure { seed, case, what }),

@@ -8,6 +8,9 @@
 //! A case is a function of its kind, its seed and its number: what is printed of one that fails suffices to
 //! repeat it. A few cases of each kind are tests; `planaria lab faults` and `planaria lab histories` run as
 //! many as one likes. What the promises are: `docs/reliability.md`.
+//!
+//! Whether the campaign would find what it is for is tried, too: `mutants/` has patches that take mends of the engine out
+//! again, and `cargo xtask mutants` wants a wrong case of each.
 
 pub mod determinism;
 pub mod faults;

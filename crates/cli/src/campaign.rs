@@ -110,6 +110,15 @@ pub fn faults(o: &FaultsOptions) -> Result<()> {
                 t.failures.len()
             );
         }
+        for (t, drawn) in tallies.iter().filter_map(|t| Some((t, t.drawn?))) {
+            println!(
+                "  {}: {} routines, {} of them with session or volatile functions; {} recoveries compared",
+                t.kind,
+                print::grouped(drawn.routines),
+                print::grouped(drawn.asking),
+                print::grouped(drawn.recoveries)
+            );
+        }
         for t in &tallies {
             for f in &t.failures {
                 println!(

@@ -2,7 +2,7 @@
 
 use super::definitions::{block, definition, sequence, table};
 use super::routines::{change, function, procedure, view};
-use super::world::World;
+use super::world::{Function, World, any};
 use planaria_sim::dice::Dice;
 use planaria_sim::disk::Survival;
 use std::fmt;
@@ -77,7 +77,18 @@ pub enum Theme {
 }
 
 impl Theme {
-    const ALL: &[Theme] = &[Theme::All, Theme::Schema, Theme::Routines, Theme::Sequences];
+    /// Every theme.
+    pub const ALL: &[Theme] = &[Theme::All, Theme::Schema, Theme::Routines, Theme::Sequences];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Theme::All => "all",
+            Theme::Schema => "schema",
+            Theme::Routines => "routines",
+            Theme::Sequences => "sequences",
+        }
+    }
 
     fn weights(self) -> Weights {
         match self {
@@ -94,8 +105,8 @@ impl Theme {
 pub fn script(dice: &mut Dice, steps: usize, across: bool, theme: Option<Theme>) -> Vec<Step> {
     let mut script: Vec<Step> = SETUP.iter().map(|text| say(0, *text)).collect();
     let world = World { sequences: vec!["s1".into(), "s2".into()], names: 2, ..World::default() };
-    let any = dice.of(Theme::ALL);
-    let weights = theme.unwrap_or(any).weights();
+    let drawn = dice.of(Theme::ALL);
+    let weights = theme.unwrap_or(drawn).weights();
     let mut drawing = Drawing { world, weights, across, blocks: [false; WHO.len()] };
     for _ in 0..1 + dice.below(2) {
         script.extend(table(&mut drawing.world, dice).into_iter().map(|text| say(0, text)));
@@ -194,12 +205,13 @@ fn dice_key(step: usize) -> usize {
 }
 
 fn call(world: &World, dice: &mut Dice) -> String {
-    use super::world::any;
     match (any(dice, &world.procedures).cloned(), any(dice, &world.functions).cloned()) {
         (Some(procedure), _) if dice.chance(70) => format!("CALL {procedure}({})", dice.below(12)),
-        (_, Some(function)) => match dice.chance(60) {
-            true => format!("SELECT {}()", function.name),
-            false => format!("DO $$ BEGIN INSERT INTO note (txt) VALUES ({}()::text); END $$", function.name),
+        (_, Some(Function { name, .. })) => match dice.below(10) {
+            0..5 => format!("SELECT {name}()"),
+            5..8 => format!("DO $$ BEGIN INSERT INTO note (txt) VALUES ({name}()::text); END $$"),
+            8 => format!("UPDATE note SET txt = {name}()::text WHERE id % 2 = 0"),
+            _ => format!("INSERT INTO note (txt) SELECT {name}()::text FROM generate_series(1, 2)"),
         },
         _ => change(world, dice, "3"),
     }
@@ -208,10 +220,14 @@ fn call(world: &World, dice: &mut Dice) -> String {
 /// Somebody draws numbers from a sequence, or says where it goes on.
 fn draw(world: &World, dice: &mut Dice) -> String {
     let s = world.sequence(dice);
-    match dice.below(11) {
+    match dice.below(13) {
         0..6 => format!("SELECT nextval('{s}')"),
+        // What fails has drawn.
+        11 => format!("SELECT 1 / (nextval('{s}') * 0)"),
+        12 => format!("INSERT INTO note (id, txt) SELECT 1, nextval('{s}') FROM generate_series(1, 2)"),
         6 => format!("SELECT nextval('{s}') FROM generate_series(1, {})", 1 + dice.below(6)),
         7 | 8 => format!("SELECT setval('{s}', {}, {})", 2 + dice.below(4), dice.chance(70)),
+        9 if dice.chance(30) => format!("INSERT INTO note (txt) VALUES (currval('{s}'))"),
         9 => format!("SELECT setval('{s}', {})", 1000 + dice.below(1000)),
         _ => format!("INSERT INTO note (txt) VALUES ('n' || nextval('{s}'))"),
     }
@@ -225,8 +241,8 @@ fn setting(dice: &mut Dice) -> String {
         4 => format!("SET SESSION AUTHORIZATION {}", dice.of(&["app", "boss", "clerk"])),
         5 => "RESET SESSION AUTHORIZATION".to_owned(),
         6..9 => format!("SET app.tag = '{}'", dice.of(&["a", "b", "c"])),
-        9 => "SET statement_timeout = '10ms'".to_owned(),
-        10 => "RESET statement_timeout".to_owned(),
+        9 => format!("SET statement_timeout = '{}ms'", dice.of(&[3, 10])),
+        10 => dice.of(&["RESET statement_timeout", "RESET ALL"]).to_owned(),
         _ => "SELECT pg_sleep(0.05)".to_owned(),
     }
 }

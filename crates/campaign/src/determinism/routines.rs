@@ -39,14 +39,17 @@ pub fn function(world: &mut World, dice: &mut Dice) -> Vec<String> {
     // Now and then one is replaced; it cannot call itself, as its name is taken out meanwhile.
     let replaced = if dice.chance(15) { world.functions.iter().position(|f| f.ty == ty) } else { None };
     let after = replaced.map(|at| world.functions.split_off(at));
+    let views = after.as_ref().map(|_| std::mem::take(&mut world.views));
     let name = match &after {
         Some(after) => after[0].name.clone(),
         None => world.name("f"),
     };
     let (value, other) = (world.volatile(dice, ty), world.value(dice, ty));
-    let (rights, returns) = (rights(dice), ty.name());
+    // What it says of itself need not be so.
+    let said = dice.of(&["", "", "", " VOLATILE", " STABLE", " IMMUTABLE"]);
+    let (rights, returns) = (format!("{said}{}", rights(dice)), ty.name());
     let view = any(dice, &world.views).cloned();
-    let body = match dice.below(8) {
+    let body = match dice.below(9) {
         0..3 => format!("LANGUAGE sql{rights} AS $$ SELECT {value} $$"),
         3 => match view.filter(|_| ty == Ty::Text) {
             Some(view) => format!("LANGUAGE sql{rights} AS $$ SELECT max(w) FROM {view} $$"),
@@ -62,11 +65,17 @@ pub fn function(world: &mut World, dice: &mut Dice) -> Vec<String> {
         6 => format!(
             "LANGUAGE plpgsql{rights} AS $$ DECLARE v {returns}; BEGIN SELECT {value} INTO v FROM note LIMIT 1; RETURN v; END $$"
         ),
+        7 => format!(
+            "LANGUAGE plpgsql{rights} AS $$ BEGIN PERFORM pg_sleep(0.004); RETURN {value}; END $$"
+        ),
         _ => format!(
             "LANGUAGE plpgsql{rights} AS $$ BEGIN INSERT INTO note (txt) VALUES ('{name}'); RETURN {value}; END $$"
         ),
     };
     let mut statements = vec![format!("CREATE OR REPLACE FUNCTION {name}() RETURNS {returns} {body}")];
+    if let Some(views) = views {
+        world.views = views;
+    }
     match after {
         Some(after) => world.functions.extend(after),
         None => world.functions.push(Function { name: name.clone(), ty }),
@@ -89,12 +98,20 @@ pub fn procedure(world: &mut World, dice: &mut Dice) -> String {
         Some(name) if !body.contains("CALL ") => name.clone(),
         _ => world.name("p"),
     };
+    // Now and then with an argument that nobody gives.
+    let (more, first) = match dice.chance(20) && !world.procedures.contains(&name) {
+        true => (
+            format!(", w text DEFAULT {}", world.volatile(dice, Ty::Text)),
+            "INSERT INTO note (txt) VALUES (w); ",
+        ),
+        false => (String::new(), ""),
+    };
     if !world.procedures.contains(&name) {
         world.procedures.push(name.clone());
     }
     format!(
-        "CREATE OR REPLACE PROCEDURE {name}(k int) LANGUAGE plpgsql{} AS $$
-         DECLARE n bigint; t text; BEGIN {body}END $$",
+        "CREATE OR REPLACE PROCEDURE {name}(k int{more}) LANGUAGE plpgsql{} AS $$
+         DECLARE n bigint; t text; BEGIN {first}{body}END $$",
         rights(dice)
     )
 }
@@ -110,7 +127,7 @@ fn part(world: &World, dice: &mut Dice, depth: u64) -> String {
             Some(name) => format!("CALL {name}(k + 1); "),
             None => format!("PERFORM {}; ", world.volatile(dice, Ty::Int)),
         },
-        7 => match dice.below(4) {
+        7 => match dice.below(7) {
             0 => format!("PERFORM setval('{s}', {}, {}); ", 1 + dice.below(5), dice.chance(50)),
             1 => format!(
                 "PERFORM set_config('app.tag', {}, {}); ",
@@ -118,6 +135,14 @@ fn part(world: &World, dice: &mut Dice, depth: u64) -> String {
                 dice.chance(50)
             ),
             2 => "EXECUTE 'INSERT INTO note (txt) VALUES (current_user || random())'; ".to_owned(),
+            3 => "PERFORM pg_sleep(0.004); ".to_owned(),
+            4 => "UPDATE note SET txt = txt || '-' WHERE id IN
+                 (SELECT id FROM note ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED); "
+                .to_owned(),
+            5 => match any(dice, &world.views) {
+                Some(view) => format!("INSERT INTO note (txt, at) SELECT w, at FROM {view}; "),
+                None => format!("PERFORM currval('{s}'); "),
+            },
             _ => format!("PERFORM {}; ", world.volatile(dice, Ty::Text)),
         },
         8 | 9 => format!(
@@ -144,5 +169,6 @@ pub fn view(world: &mut World, dice: &mut Dice) -> String {
     let name = world.name("v");
     let w = world.volatile(dice, Ty::Text);
     world.views.push(name.clone());
-    format!("CREATE VIEW {name} AS SELECT {w} AS w, now() AS at, session_user::text AS su")
+    let from = dice.of(&["", "", " FROM note", " FROM note WHERE who = current_user"]);
+    format!("CREATE VIEW {name} AS SELECT {w} AS w, now() AS at, session_user::text AS su{from}")
 }

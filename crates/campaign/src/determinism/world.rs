@@ -85,18 +85,25 @@ impl World {
         }
         let s = self.sequence(dice);
         match ty {
-            Ty::Int => match dice.below(4) {
+            Ty::Int => match dice.below(6) {
                 0 | 1 => format!("nextval('{s}')"),
                 2 => "(random() * 1000)::bigint".to_owned(),
+                3 => "pg_backend_pid()::bigint".to_owned(),
+                4 => "(SELECT count(*) FROM pg_class WHERE relkind = 'r')".to_owned(),
                 _ => "length(current_user::text)::bigint".to_owned(),
             },
-            Ty::Text => match dice.below(9) {
+            Ty::Text => match dice.below(12) {
                 0 | 1 => "current_user::text".to_owned(),
                 2 => "session_user::text".to_owned(),
                 3 => "coalesce(current_setting('app.tag', true), '-')".to_owned(),
                 4 => "random()::text".to_owned(),
                 5 => "now()::text".to_owned(),
                 6 => format!("'n' || nextval('{s}')"),
+                7 => format!("coalesce((SELECT max(txt) FROM note WHERE who = current_user), '{s}')"),
+                8 => match any(dice, &self.views) {
+                    Some(view) => format!("(SELECT w || su FROM {view} LIMIT 1)"),
+                    None => "pg_postmaster_start_time()::text".to_owned(),
+                },
                 _ => {
                     let other = dice.of(Ty::ALL);
                     let (a, b) = (self.volatile(dice, other), self.volatile(dice, Ty::Text));
