@@ -1,21 +1,26 @@
-//! Checks of the house, executed: `cargo xtask tidy`.
+//! Checks of the house, executed: `cargo xtask tidy` and, where somebody changed the generators of random cases or what
+//! they are to find, `cargo xtask mutants [NAME..]` ([`mutants`]). The first looks at
 //!
 //! 1. room directions: who may depend on whom (a room not listed here fails: decide where it stands);
 //! 2. file growth: a source file over 900 lines is thought about again, or listed with its reason;
 //! 3. `unsafe` only in rooms that declare it, and only in files that say why;
 //! 4. docs present: every room's `lib.rs` opens with its protocol, every format has its page, the
 //!    pages that the README promises exist;
-//! 5. nothing unfinished: no `todo!`, no ignored tests, no paths of a machine.
+//! 5. nothing unfinished: no `todo!`, no ignored tests, no paths of a machine;
+//! 6. the patches of mutants apply.
 
+mod mutants;
 mod tidy;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match std::env::args().nth(1).as_deref() {
-        Some("tidy") => tidy::run(),
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.split_first().map(|(command, names)| (command.as_str(), names)) {
+        Some(("tidy", [])) => tidy::run(),
+        Some(("mutants", names)) => mutants::run(names),
         _ => {
-            eprintln!("usage: cargo xtask tidy");
+            eprintln!("usage: cargo xtask tidy | cargo xtask mutants [NAME..]");
             ExitCode::from(2)
         }
     }

@@ -160,6 +160,7 @@ pub fn run() -> ExitCode {
     directions(&root, &mut wrong);
     sources(&root, &mut wrong);
     dependencies(&root, &mut wrong);
+    crate::mutants::check(&mut wrong);
     for page in PAGES {
         if !root.join(page).is_file() {
             wrong.push(format!("{page}: missing"));

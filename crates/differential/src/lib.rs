@@ -13,7 +13,8 @@
 //!
 //! `cargo run -p planaria-differential -- --seed 1 --cases 100` looks for differences, with `--kind actions` in
 //! scripts of one kind, and counts statements: what fails on both, what is refused. `--file` compares a script that is
-//! given. Scripts in which a difference was found and mended are kept in `tests/scripts`.
+//! given. Scripts in which a difference was found and mended are kept in `tests/scripts`; patches that take a mend out again,
+//! in `mutants`: `cargo xtask mutants` wants each of them found.
 
 pub mod cluster;
 pub mod compare;

@@ -1,4 +1,4 @@
-//! Looks for differences: `planaria-differential [--kind K] [--seed N] [--cases M] [--from K] [--shrink N]
+//! Looks for differences: `planaria-differential [--kind K] [--seed N] [--cases M] [--from K] [--first] [--shrink N]
 //! [--unsupported] [--file F]`.
 
 use planaria_differential::cluster::Cluster;
@@ -8,13 +8,14 @@ use planaria_differential::generate::Kind;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-const USAGE: &str = "planaria-differential [--kind K] [--seed N] [--cases M] [--from K] [--shrink N]
-                      [--unsupported] [--file F]
+const USAGE: &str = "planaria-differential [--kind K] [--seed N] [--cases M] [--from K] [--first]
+                      [--shrink N] [--unsupported] [--file F]
 
   --kind K         mixed, actions, nested or volatile: what the scripts are about (default: all, in turn)
   --seed N         of the random scripts (default 1)
   --cases M        scripts of each kind to run (default 200)
   --from K         number of the first (default 0)
+  --first          end with the first that differs, and show it as it is
   --shrink N       shrink no more than so many differences (default 5)
   --unsupported    count what Planaria refuses with 0A000
   --file F         run this script instead, its statements between lines of one semicolon";
@@ -25,6 +26,7 @@ struct Args {
     seed: u64,
     cases: u64,
     from: u64,
+    first: bool,
     shrink: u64,
     unsupported: bool,
 }
@@ -36,6 +38,7 @@ fn args() -> Option<Args> {
         seed: 1,
         cases: 200,
         from: 0,
+        first: false,
         shrink: 5,
         unsupported: false,
     };
@@ -53,6 +56,7 @@ fn args() -> Option<Args> {
             "--cases" => args.cases = number(&mut given)?,
             "--from" => args.from = number(&mut given)?,
             "--shrink" => args.shrink = number(&mut given)?,
+            "--first" => args.first = true,
             "--unsupported" => args.unsupported = true,
             _ => return None,
         }
@@ -102,8 +106,13 @@ fn random(cluster: &Cluster, args: &Args, (name, kind): (&str, Kind)) -> std::io
     let mut counts = Counts::default();
     let mut at = args.from;
     while at < args.from + args.cases {
-        let count = 50.min(args.from + args.cases - at);
+        let count = if args.first { 20 } else { 50 }.min(args.from + args.cases - at);
         for (case, compared) in (at..).zip(compare::cases(cluster, kind, args.seed, at, count)?) {
+            if args.first && compared.difference.is_some() {
+                println!("found: case {case}");
+                show(&compared);
+                return Ok(false);
+            }
             counts.take(case, compared);
         }
         at += count;
