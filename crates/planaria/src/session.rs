@@ -83,6 +83,9 @@ impl Canceller {
     }
 }
 
+/// Calls by name that a session keeps prepared.
+const CALLS_KEPT: usize = 256;
+
 /// A session. Not shared between threads; many sessions run at the same time.
 ///
 /// ```
@@ -218,6 +221,9 @@ impl Session {
             Some(call) => call,
             None => {
                 let call = Arc::new(self.prepare_call(name, params.count())?);
+                if self.calls.len() == CALLS_KEPT {
+                    self.calls.remove(0);
+                }
                 self.calls.push(call.clone());
                 call
             }

@@ -85,6 +85,7 @@ use planaria_base::sync::{Instant, Mutex, OnceLock};
 use planaria_base::{CommitTs, Datum, Epoch, Error, ProcedureId, Result, RoleId, SqlState, Type, WallClock};
 use planaria_catalog::Catalog;
 use planaria_checkpoint::Manifest;
+use planaria_exec::Code;
 use planaria_log::{Device, Log, LogReader, LogSummary, PlannerVersion, Until};
 use planaria_protocol::{ClaimInfo, Protocol, ProtocolJob};
 use planaria_sql::ast;
@@ -120,8 +121,16 @@ pub(crate) struct Resolved {
     /// The role may not run all of it: it asks.
     guarded: bool,
     parameters: Arc<[Type]>,
-    defaults: Vec<Datum>,
+    defaults: Defaults,
     columns: Arc<[Column]>,
+}
+
+/// Defaults of the parameters that a call leaves out.
+enum Defaults {
+    /// The same in each call.
+    Values(Vec<Datum>),
+    /// Computed in each call, before it.
+    Computed { code: Code, only_reads: bool, touches: Arc<table_locks::Touches> },
 }
 
 /// The engine, whatever its protocol.

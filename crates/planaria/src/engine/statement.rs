@@ -1,6 +1,5 @@
 //! Statements: from the syntax tree to the part of the engine that does it.
 
-use super::Resolved;
 use super::cache::Cache;
 use super::checkpoint::FULL_SPEED;
 use super::origin::origins;
@@ -9,14 +8,15 @@ use super::session::{Block, LogAs, SessionCore, reborrow};
 use super::snapshot::Snapshot;
 use super::table_locks::Touches;
 use super::user::stamp;
+use super::{Defaults, Resolved};
 use crate::params::{ParamRef, Params};
 use crate::row::Column;
 use crate::session::{PreparedCall, StatementResult, Submitted};
 use crate::sink::RowSink;
 use planaria_base::sync::Mutex;
 use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, RoleId, SqlState, Type};
-use planaria_exec::Code;
-use planaria_ir::{OpKind, Program};
+use planaria_exec::{Code, Interrupt};
+use planaria_ir::{Determinism, OpKind, Program};
 use planaria_protocol::Protocol;
 use planaria_sql::ast::{self, Statement, StatementKind};
 use planaria_sql::lower::{self, ParamTypes};
@@ -175,25 +175,29 @@ impl<P: Protocol> SessionCore<P> {
         snapshot.require_call(role, id)?;
         let guarded = !snapshot.permits_routine(role, id);
         let parameters: Arc<[Type]> = procedure.inputs().map(|p| p.ty.clone()).collect();
-        let mut defaults = Vec::new();
-        for parameter in procedure.inputs().skip(arguments) {
-            let text = parameter.default.as_deref().unwrap_or("NULL");
-            defaults.push(self.evaluate_text(&snapshot, text, &parameter.ty)?);
-        }
+        let left_out = procedure.inputs().skip(arguments);
+        let left_out = left_out.map(|p| (p.default.as_deref().unwrap_or("NULL"), &p.ty));
+        let defaults = self.defaults(&snapshot, &left_out.collect::<Vec<_>>())?;
         let columns: Arc<[Column]> = snapshot.routine(id)?.columns.iter().cloned().collect();
         let stamp = stamp(snapshot.version(), role);
         Ok(Resolved { stamp, id, guarded, parameters, defaults, columns })
     }
 
-    /// The value of an expression without parameters, as a parameter's default has it.
-    fn evaluate_text(&mut self, snapshot: &Snapshot<P::Header>, text: &str, ty: &Type) -> Result<Datum> {
-        if text.trim().eq_ignore_ascii_case("null") {
-            return Ok(Datum::Null);
+    /// Defaults of parameters: expressions over nothing, and the types they are cast to.
+    fn defaults(&mut self, snapshot: &Snapshot<P::Header>, left_out: &[(&str, &Type)]) -> Result<Defaults> {
+        if left_out.iter().all(|(text, _)| text.trim().eq_ignore_ascii_case("null")) {
+            return Ok(Defaults::Values(vec![Datum::Null; left_out.len()]));
         }
-        let query = format!("SELECT CAST(({text}) AS {ty})");
-        let statement = parse::statements(&query)?.remove(0);
+        let casts: Vec<String> =
+            left_out.iter().map(|(text, ty)| format!("CAST(({text}) AS {ty})")).collect();
+        let statement = parse::statements(&format!("SELECT {}", casts.join(", ")))?.remove(0);
         let program = lower::lower_statement(&snapshot.catalog, &statement, &ParamTypes::default())?;
         let code = snapshot.compile(&program, None)?;
+        // What a callee does is not looked at.
+        if program.determinism(&mut |_| Determinism::Text) > Determinism::Deterministic {
+            let (only_reads, touches) = (snapshot.only_reads(&program), snapshot.touches(&program));
+            return Ok(Defaults::Computed { code, only_reads, touches });
+        }
         let columns = columns_of(&program);
         if matches!(self.block, Block::None) {
             self.transact(&mut |s, snapshot| {
@@ -203,8 +207,19 @@ impl<P: Protocol> SessionCore<P> {
         } else {
             self.in_block(|s| s.run(snapshot, &code, &[], &columns, &(), false))?;
         }
-        let mut rows = std::mem::take(&mut self.rows);
-        Ok(rows.pop().and_then(|mut r| r.values.pop()).unwrap_or_default())
+        Ok(Defaults::Values(self.rows.pop().map(|r| r.values).unwrap_or_default()))
+    }
+
+    /// The values of defaults in a call that is about to be run; they may have written.
+    fn computed(
+        &mut self,
+        snapshot: &Snapshot<P::Header>,
+        defaults: &Defaults,
+    ) -> Result<Option<Vec<Datum>>, Interrupt> {
+        let Defaults::Computed { code, touches, .. } = defaults else { return Ok(None) };
+        self.touch(touches)?;
+        self.run(snapshot, code, &[], &self.no_columns.clone(), &(), false)?;
+        Ok(Some(self.rows.pop().map(|r| r.values).unwrap_or_default()))
     }
 
     pub(super) fn submit_call(&mut self, call: &PreparedCall, params: &dyn Params) -> Result<Submitted> {
@@ -222,7 +237,10 @@ impl<P: Protocol> SessionCore<P> {
         self.check_block(None)?;
         loop {
             let resolved = call.resolved.load();
-            let with_defaults = WithDefaults { params, defaults: &resolved.defaults };
+            let (given, only_reads) = match &resolved.defaults {
+                Defaults::Values(values) => (&values[..], true),
+                Defaults::Computed { only_reads, .. } => (&[][..], *only_reads),
+            };
             if !matches!(self.block, Block::None) {
                 self.catch_up()?;
                 let snapshot = self.schema();
@@ -230,7 +248,8 @@ impl<P: Protocol> SessionCore<P> {
                     call.resolved.store(Arc::new(self.resolve(&call.name, call.arguments)?));
                     continue;
                 }
-                let pure = || snapshot.routine(resolved.id).is_ok_and(|r| r.logging.is_read_only());
+                let pure =
+                    || only_reads && snapshot.routine(resolved.id).is_ok_and(|r| r.logging.is_read_only());
                 if self.read_only && self.reading.is_none() && !pure() {
                     return Err(read_only("CALL"));
                 }
@@ -240,7 +259,9 @@ impl<P: Protocol> SessionCore<P> {
                         false => &snapshot.routine(resolved.id)?.code,
                         true => &snapshot.guarded_routine(resolved.id)?.code,
                     };
-                    s.run(&snapshot, code, &resolved.parameters, &resolved.columns, &with_defaults, false)
+                    let computed = s.computed(&snapshot, &resolved.defaults)?;
+                    let params = WithDefaults { params, defaults: computed.as_deref().unwrap_or(given) };
+                    s.run(&snapshot, code, &resolved.parameters, &resolved.columns, &params, false)
                 })?;
                 let ticket = self.ticket_in_block()?;
                 return Ok(Submitted { rows: self.take_rows(&resolved.columns), ticket });
@@ -251,15 +272,24 @@ impl<P: Protocol> SessionCore<P> {
                 if stale {
                     return Err(Error::internal("the call was resolved under an older schema").into());
                 }
-                let (code, log_as) = match resolved.guarded {
+                let (code, mut log_as) = match resolved.guarded {
                     false => s.logged_call(snapshot, resolved.id)?,
                     true => (&snapshot.guarded_routine(resolved.id)?.code, LogAs::Values),
                 };
                 let routine = snapshot.routine(resolved.id)?;
-                s.declare(routine.logging.is_read_only(), routine.claims)?;
+                s.declare(only_reads && routine.logging.is_read_only(), routine.claims)?;
                 s.touch(&routine.touches)?;
+                let computed = s.computed(snapshot, &resolved.defaults)?;
+                if computed.is_some() {
+                    // Their inputs are in the arguments; what they wrote is not.
+                    s.inputs.record_anew();
+                    if !only_reads {
+                        log_as = LogAs::Values;
+                    }
+                }
                 let (types, columns) = (&resolved.parameters, &resolved.columns);
-                s.run(snapshot, code, types, columns, &with_defaults, log_as != LogAs::Values)?;
+                let params = WithDefaults { params, defaults: computed.as_deref().unwrap_or(given) };
+                s.run(snapshot, code, types, columns, &params, log_as != LogAs::Values)?;
                 Ok(log_as)
             });
             if stale {

@@ -29,6 +29,17 @@ fn contents(db: &Database) -> (Vec<String>, Vec<(String, u128)>) {
 /// Runs scripts, each in a session of its own, crashes, and recovers by every scheme from every kind of log.
 #[track_caller]
 fn survive(scripts: &[&str]) {
+    survives(&|db| {
+        for script in scripts {
+            let mut session = db.session().expect("a seat");
+            session.execute_script(script).unwrap_or_else(|e| panic!("{script}: {e}"));
+        }
+    });
+}
+
+/// The same of any work.
+#[track_caller]
+fn survives(work: &dyn Fn(&Database)) {
     for (kind, protocol) in
         KINDS.into_iter().map(|k| (k, ProtocolKind::Silo)).chain([(LogKind::Command, ProtocolKind::Serial)])
     {
@@ -41,10 +52,7 @@ fn survive(scripts: &[&str]) {
             options.recovery(scheme).recovery_threads(2).keep_log(true)
         };
         let db = options(Scheme::Clr).open_device(disk.device()).expect("opens");
-        for script in scripts {
-            let mut session = db.session().expect("a seat");
-            session.execute_script(script).unwrap_or_else(|e| panic!("{kind}: {script}: {e}"));
-        }
+        work(&db);
         let expected = contents(&db);
         disk.crash(Survival::Nothing);
         drop(db);
@@ -285,6 +293,52 @@ fn calls_whose_callees_ask_stay() {
          CALL p_argument(); SELECT setting()";
     let as_app = format!("SET ROLE app; {run}");
     survive(&[&make, &run, &as_app, &format!("SET SESSION AUTHORIZATION app; {run}")]);
+}
+
+#[test]
+fn defaults_of_parameters_are_computed_in_each_call() {
+    let make = "CREATE TABLE t (id int PRIMARY KEY, s int, at timestamptz, now timestamptz, u uuid, who text);
+         CREATE TABLE h (v int); CREATE SEQUENCE s;
+         CREATE FUNCTION made() RETURNS int LANGUAGE plpgsql AS
+             $$ BEGIN INSERT INTO h VALUES ((SELECT count(*) FROM h)); RETURN (SELECT count(*) FROM h); END $$;
+         CREATE PROCEDURE p(id int, s int DEFAULT nextval('s'), at timestamptz DEFAULT clock_timestamp(),
+             now timestamptz DEFAULT now(), u uuid DEFAULT gen_random_uuid(), who text DEFAULT current_user)
+             LANGUAGE plpgsql AS $$ BEGIN
+                 IF now <> now() THEN RAISE 'another moment'; END IF;
+                 INSERT INTO t VALUES (id, s, at, now, u, who); END $$;
+         CREATE PROCEDURE q(id int, s int DEFAULT made()) LANGUAGE plpgsql AS
+             $$ BEGIN INSERT INTO t VALUES (id, s); END $$;
+         CREATE FUNCTION drawn(a int DEFAULT nextval('s')) RETURNS int LANGUAGE sql AS 'SELECT a';
+         CREATE FUNCTION moment(a timestamptz DEFAULT clock_timestamp()) RETURNS timestamptz LANGUAGE sql AS 'SELECT a'";
+    survives(&|db| {
+        db.execute_script(make).expect("makes");
+        let mut session = db.session().expect("a seat");
+        for id in 1..=3 {
+            session.call("p", (id,)).expect("calls");
+            session.call("q", (id + 10,)).expect("calls");
+        }
+        let mut block = session.transaction().expect("begins");
+        for id in 4..=5 {
+            block.call("p", (id,)).expect("calls");
+            block.call("q", (id + 10,)).expect("calls");
+        }
+        block.commit().expect("commits");
+        let one = |sql: &str| db.query(sql, ()).expect("reads")[0].get::<i64>(0).expect("a number");
+        assert_eq!(one("SELECT count(DISTINCT s) FROM t WHERE id < 10"), 5);
+        assert_eq!(one("SELECT count(DISTINCT at) FROM t"), 5);
+        assert_eq!(one("SELECT count(DISTINCT now) FROM t"), 4, "two of them are of one transaction");
+        assert_eq!(one("SELECT count(DISTINCT u) FROM t"), 5);
+        assert_eq!(one("SELECT sum(s) FROM t WHERE id > 10"), 1 + 2 + 3 + 4 + 5);
+        assert_eq!(one("SELECT count(*) FROM h"), 5);
+        let drawn = |db: &Database| db.call("drawn", ()).expect("calls")[0].get::<i32>(0).expect("a number");
+        assert_eq!((drawn(db), drawn(db)), (6, 7));
+        let mut reading = session.read_only_transaction().expect("begins");
+        let mut moment =
+            || reading.call("moment", ()).expect("only reads")[0].get::<String>(0).expect("a time");
+        assert_ne!(moment(), moment());
+        let refused = reading.call("drawn", ()).expect_err("it draws");
+        assert_eq!(refused.sqlstate(), SqlState::READ_ONLY_SQL_TRANSACTION);
+    });
 }
 
 /// How the calls of the procedures are in a command log: so many as calls.
