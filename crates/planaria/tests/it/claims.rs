@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{Scope, ScopedJoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn db() -> Database {
     let db = Database::in_memory().expect("opens");
@@ -34,7 +34,7 @@ fn state<T: std::fmt::Debug>(outcome: Result<T, Error>) -> SqlState {
 }
 
 /// How long whoever is taken to wait is watched.
-const WATCHED: Duration = Duration::from_millis(60);
+const WATCHED: Duration = Duration::from_millis(20);
 
 type Running<'s> = ScopedJoinHandle<'s, (Result<(), Error>, Session)>;
 
@@ -53,8 +53,21 @@ fn start<'s, 'e>(
     (told, thread)
 }
 
-fn waits(told: &Receiver<()>) {
-    assert!(told.recv_timeout(WATCHED).is_err(), "it should wait");
+/// They all wait, and nobody else does.
+fn wait<const N: usize>(db: &Database, told: [&Receiver<()>; N]) {
+    let until = Instant::now() + Duration::from_secs(30);
+    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+    while db.query(waiting, ()).expect("reads")[0].get::<i64>(0).expect("a number") != N as i64 {
+        assert!(Instant::now() < until, "they should wait");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    go_on(told, WATCHED);
+}
+
+/// None of them has ended after so long.
+fn go_on<const N: usize>(told: [&Receiver<()>; N], watched: Duration) {
+    std::thread::sleep(watched);
+    assert!(told.iter().all(|told| told.try_recv().is_err()), "it should wait");
 }
 
 #[test]
@@ -64,7 +77,7 @@ fn the_second_to_change_a_row_waits_and_goes_on() {
     run(&mut a, "BEGIN; UPDATE t SET v = v + 1 WHERE id = 1");
     std::thread::scope(|scope| {
         let (told, thread) = start(scope, b, "BEGIN; UPDATE t SET v = v + 10 WHERE id = 1; COMMIT");
-        waits(&told);
+        wait(&db, [&told]);
         run(&mut a, "UPDATE t SET v = v + 1 WHERE id = 1; COMMIT");
         thread.join().expect("no panic").0.expect("it goes on");
     });
@@ -74,12 +87,12 @@ fn the_second_to_change_a_row_waits_and_goes_on() {
     run(&mut a, "BEGIN; UPDATE t SET v = 0 WHERE id = 1");
     std::thread::scope(|scope| {
         let (told, thread) = start(scope, b, "BEGIN; DELETE FROM t WHERE v = 12");
-        waits(&told);
+        wait(&db, [&told]);
         run(&mut a, "ROLLBACK");
         let (outcome, mut b) = thread.join().expect("no panic");
         outcome.expect("it goes on");
         let (told, thread) = start(scope, session(&db), "BEGIN; UPDATE t SET v = 1 WHERE id = 1; COMMIT");
-        waits(&told);
+        wait(&db, [&told]);
         run(&mut b, "COMMIT");
         thread.join().expect("no panic").0.expect("nothing to change");
     });
@@ -101,7 +114,7 @@ fn what_was_read_without_a_claim_must_still_hold() {
     run(&mut b, "BEGIN; UPDATE t SET v = 7 WHERE id = 1");
     std::thread::scope(|scope| {
         let (told, thread) = start(scope, a, "UPDATE t SET v = v + 1 WHERE id = 1");
-        waits(&told);
+        wait(&db, [&told]);
         run(&mut b, "COMMIT");
         let (outcome, _) = thread.join().expect("no panic");
         assert_eq!(state(outcome), SqlState::SERIALIZATION_FAILURE);
@@ -116,7 +129,7 @@ fn of_two_that_wait_for_each_other_one_is_told() {
     run(&mut b, "BEGIN; UPDATE t SET v = v + 10 WHERE id = 2");
     std::thread::scope(|scope| {
         let (told, thread) = start(scope, b, "UPDATE t SET v = v + 10 WHERE id = 1; COMMIT");
-        waits(&told);
+        wait(&db, [&told]);
         let error = a.execute("UPDATE t SET v = v + 1 WHERE id = 2", ()).expect_err("a ring");
         assert_eq!((error.sqlstate(), error.message()), (SqlState::DEADLOCK_DETECTED, "deadlock detected"));
         let detail = error.fields().detail.clone().expect("who waits for whom");
@@ -138,7 +151,7 @@ fn a_savepoint_does_not_bring_a_deadlocked_transaction_back() {
     run(&mut b, "BEGIN; UPDATE t SET v = 2 WHERE id = 2");
     std::thread::scope(|scope| {
         let (told, thread) = start(scope, b, "UPDATE t SET v = 2 WHERE id = 1; COMMIT");
-        waits(&told);
+        wait(&db, [&told]);
         let ring = a.execute("UPDATE t SET v = 1 WHERE id = 2", ());
         assert_eq!(state(ring), SqlState::DEADLOCK_DETECTED);
         thread.join().expect("no panic").0.expect("it goes on");
@@ -197,8 +210,7 @@ fn statements_alone_and_calls_wait_for_blocks() {
     std::thread::scope(|scope| {
         let (alone, first) = start(scope, session(&db), "UPDATE t SET v = v + 10 WHERE id = 1");
         let (call, second) = start(scope, session(&db), "CALL add(1, 100)");
-        waits(&alone);
-        waits(&call);
+        wait(&db, [&alone, &call]);
         // Reading does not wait.
         assert_eq!(int(&mut session(&db), "SELECT v FROM t WHERE id = 1"), 0);
         run(&mut a, "UPDATE t SET v = v + 1 WHERE id = 2; COMMIT");
@@ -260,13 +272,13 @@ fn who_needs_a_key_waits_for_who_is_putting_it_in() {
         run(&mut a, &format!("BEGIN; {table}"));
         std::thread::scope(|scope| {
             let (in_block, first) = start(scope, session(&db), Box::leak(format!("BEGIN; {table}").into()));
-            waits(&in_block);
+            wait(&db, [&in_block]);
             run(&mut a, end);
             let (outcome, mut b) = first.join().expect("no panic");
             assert_eq!(outcome.err().map(|e| e.sqlstate()), expected);
             if expected.is_none() {
                 let (alone, second) = start(scope, session(&db), table);
-                waits(&alone);
+                wait(&db, [&in_block, &alone]);
                 run(&mut b, "COMMIT");
                 assert_eq!(state(second.join().expect("no panic").0), SqlState::UNIQUE_VIOLATION);
             }
@@ -280,7 +292,7 @@ fn who_needs_a_key_waits_for_who_is_putting_it_in() {
     run(&mut a, "BEGIN; INSERT INTO t VALUES (30, 1, 300)");
     std::thread::scope(|scope| {
         let (told, thread) = start(scope, session(&db), upsert);
-        waits(&told);
+        wait(&db, [&told]);
         run(&mut a, "COMMIT");
         thread.join().expect("no panic").0.expect("it goes on");
     });
@@ -295,8 +307,7 @@ fn a_schema_change_overtakes_who_waits() {
     std::thread::scope(|scope| {
         let (in_block, first) = start(scope, session(&db), "BEGIN; UPDATE t SET v = 2 WHERE id = 1; COMMIT");
         let (alone, second) = start(scope, session(&db), "UPDATE t SET v = v + 3 WHERE id = 1");
-        waits(&in_block);
-        waits(&alone);
+        wait(&db, [&in_block, &alone]);
         run(&mut session(&db), "ALTER TABLE t ADD COLUMN w int DEFAULT 4");
         assert_eq!(state(a.execute_script("COMMIT")), SqlState::SERIALIZATION_FAILURE);
         assert_eq!(state(first.join().expect("no panic").0), SqlState::SERIALIZATION_FAILURE);
@@ -313,7 +324,7 @@ fn savepoints_keep_claims_and_undo_writes() {
     run(&mut a, "ROLLBACK TO s; UPDATE t SET v = v + 5 WHERE id = 2");
     std::thread::scope(|scope| {
         let (told, thread) = start(scope, session(&db), "BEGIN; UPDATE t SET v = v + 7 WHERE id = 1; COMMIT");
-        waits(&told);
+        wait(&db, [&told]);
         run(&mut a, "COMMIT");
         thread.join().expect("no panic").0.expect("it goes on");
     });
@@ -329,8 +340,7 @@ fn a_session_that_goes_away_lets_go() {
     std::thread::scope(|scope| {
         let (told, thread) = start(scope, session(&db), "BEGIN; UPDATE t SET v = 2 WHERE id = 1; COMMIT");
         let (inserts, other) = start(scope, session(&db), "INSERT INTO t VALUES (40, 1, 400)");
-        waits(&told);
-        waits(&inserts);
+        wait(&db, [&told, &inserts]);
         drop(a);
         thread.join().expect("no panic").0.expect("it goes on");
         other.join().expect("no panic").0.expect("it goes on");
@@ -368,7 +378,7 @@ fn rows_read_for_update_are_claimed() {
             b,
             "BEGIN; SELECT v FROM t ORDER BY u LIMIT 2 FOR UPDATE; UPDATE t SET v = v + 1 WHERE id < 3; COMMIT",
         );
-        waits(&told);
+        wait(&db, [&told]);
         run(&mut a, "UPDATE t SET v = v + 10 WHERE id = 1; COMMIT");
         thread.join().expect("no panic").0.expect("it goes on");
     });
@@ -523,8 +533,7 @@ fn pg_locks_has_who_holds_and_who_waits() {
             session(&db),
             "BEGIN; INSERT INTO t VALUES (50, 0, 500) ON CONFLICT DO NOTHING; COMMIT",
         );
-        waits(&told);
-        waits(&inserts);
+        wait(&db, [&told, &inserts]);
         let shown = asks
             .query(
                 "SELECT string_agg(concat_ws(' ', locktype, relation::regclass, mode, granted), '; '
@@ -555,8 +564,8 @@ fn a_schema_change_overtakes_who_sleeps() {
     std::thread::scope(|scope| {
         let (sleeps, first) = start(scope, session(&db), "SELECT pg_sleep(3)");
         let (reads, second) = start(scope, session(&db), "SELECT nap()");
-        waits(&sleeps);
-        waits(&reads);
+        // As long as it takes them to fall asleep.
+        go_on([&sleeps, &reads], Duration::from_millis(500));
         run(&mut changes, "CREATE TABLE meanwhile (n int)");
         assert!(sleeps.try_recv().is_err() && reads.try_recv().is_err(), "both still sleep");
         first.join().expect("no panic").0.expect("it needs no table");
