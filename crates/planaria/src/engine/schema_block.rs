@@ -50,6 +50,7 @@ use planaria_sql::ddl::DdlOutcome;
 use planaria_storage::KeyBuf;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a block that changes the schema is in the midst of.
 pub(crate) struct SchemaBlock<P: Protocol> {
@@ -58,6 +59,8 @@ pub(crate) struct SchemaBlock<P: Protocol> {
     parts: Vec<Part<P>>,
     /// The change that the part under way began with, with what it computed, for the log.
     schema: Option<Vec<u8>>,
+    /// What its changes of the schema took.
+    took: Duration,
     /// Opens the gate at last.
     _alone: Alone<P>,
 }
@@ -183,10 +186,10 @@ impl<P: Protocol> SessionCore<P> {
         self.machine.reset();
         match count {
             Ok(count) => {
-                self.engine.budget.lock().changed(began.elapsed());
                 self.snapshot = Arc::new(new);
                 if let Some(block) = &mut self.changing {
                     block.schema = record;
+                    block.took += began.elapsed();
                 }
                 Ok((outcome, count))
             }
@@ -213,7 +216,13 @@ impl<P: Protocol> SessionCore<P> {
             engine.protocol.begin(&mut self.txn);
         }
         let base = self.snapshot.clone();
-        self.changing = Some(Box::new(SchemaBlock { base, parts: Vec::new(), schema: None, _alone: alone }));
+        self.changing = Some(Box::new(SchemaBlock {
+            base,
+            parts: Vec::new(),
+            schema: None,
+            took: Duration::ZERO,
+            _alone: alone,
+        }));
         let protocol = &self.engine.protocol;
         if !protocol.validate(&mut self.txn) {
             return Err(not_serialized());
@@ -414,8 +423,12 @@ impl<P: Protocol> SessionCore<P> {
         match checked.and_then(|()| self.log_schema_block()) {
             Ok(done) => {
                 let engine = self.engine.clone();
-                if self.changing.as_ref().is_some_and(|b| b.base.version() != self.snapshot.version()) {
-                    engine.install((*self.snapshot).clone());
+                if let Some(block) = &self.changing {
+                    if block.base.version() != self.snapshot.version() {
+                        engine.install((*self.snapshot).clone());
+                    }
+                    // A restart has to make them again.
+                    engine.budget.lock().changed(block.took);
                 }
                 self.end_schema_block();
                 engine.counters.commit(self.worker);

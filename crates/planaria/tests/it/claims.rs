@@ -278,7 +278,7 @@ fn who_needs_a_key_waits_for_who_is_putting_it_in() {
             assert_eq!(outcome.err().map(|e| e.sqlstate()), expected);
             if expected.is_none() {
                 let (alone, second) = start(scope, session(&db), table);
-                wait(&db, [&in_block, &alone]);
+                wait(&db, [&alone]);
                 run(&mut b, "COMMIT");
                 assert_eq!(state(second.join().expect("no panic").0), SqlState::UNIQUE_VIOLATION);
             }

@@ -209,6 +209,25 @@ fn a_session_that_ends_in_mid_block_opens_the_gate() {
     }
 }
 
+#[test]
+fn only_changes_that_are_committed_count_for_a_restart() {
+    let disk = SimDisk::new(5);
+    let db = Options::new().open_device(disk.device()).expect("opens");
+    let replay = || db.stats().checkpoint.restart.replay;
+    let mut session = db.session().expect("a seat");
+    let before = replay();
+    run(
+        &mut session,
+        "BEGIN; CREATE TABLE a AS SELECT g FROM generate_series(1, 100) g; ALTER TABLE a ADD COLUMN b int",
+    );
+    run(&mut session, "ROLLBACK");
+    assert_eq!(replay(), before);
+    run(&mut session, "BEGIN; CREATE TABLE a (b int)");
+    assert_eq!(replay(), before);
+    run(&mut session, "COMMIT");
+    assert!(replay() > before);
+}
+
 /// How long whoever is taken to wait is watched.
 const WATCHED: Duration = Duration::from_millis(60);
 
