@@ -6,8 +6,7 @@
 //!
 //! Not generated: conditions of one table beside a join, semijoins, and conditions that an index might keep
 //! from being asked: how often these are computed follows from the plan. Nor LIMIT over a query of WITH and over UNION
-//! ALL, of which PostgreSQL computes no more rows than are wanted, nor a volatile function in a change that looks for the
-//! rows that the same statement has changed already.
+//! ALL, of which PostgreSQL computes no more rows than are wanted.
 
 use super::{Statement, plain};
 use crate::rng::Rng;
@@ -32,6 +31,10 @@ const SCHEMA: &[&str] = &[
     "CREATE TABLE h (id integer PRIMARY KEY, a integer)",
     "CREATE TABLE d (a integer, b integer)",
     "CREATE TABLE w (id integer DEFAULT nextval('s'), y integer DEFAULT tick(7), z integer CHECK (note(z) < 900))",
+    "CREATE FUNCTION total() RETURNS bigint LANGUAGE plpgsql AS \
+     $$ BEGIN RETURN (SELECT coalesce(sum(a), 0) + count(*) FROM d); END $$",
+    "CREATE FUNCTION left_of(x bigint) RETURNS bigint LANGUAGE sql AS \
+     $$ SELECT x + (SELECT count(*) FROM d WHERE a = 1) $$",
     "CREATE VIEW v AS SELECT id, tick(a) AS x, b FROM g",
 ];
 
@@ -180,6 +183,23 @@ const SAME: &[&str] = &[
     "ALTER TABLE d ADD COLUMN c bigint DEFAULT nextval('s')",
     "ALTER TABLE d ALTER COLUMN a TYPE bigint USING nextval('s')",
     "UPDATE d SET a = nextval('s') FROM h WHERE h.id = 1",
+    // Functions that see what the statement has changed so far.
+    "UPDATE d SET a = total()",
+    "UPDATE d SET a = 3, b = total()",
+    "UPDATE d SET b = left_of(b) WHERE total() % 2 = 0 RETURNING left_of(b)",
+    "UPDATE d SET a = a + 1 WHERE left_of($n) > $n + 2 RETURNING b",
+    "UPDATE d SET a = 2, b = left_of(tick(1))",
+    "UPDATE d SET (a, b) = (SELECT total(), left_of(a))",
+    "UPDATE d SET a = total(), b = (SELECT sum(x.a) FROM d x WHERE x.b = d.b)",
+    "UPDATE d SET a = left_of(total()) FROM h WHERE h.id = 1 AND left_of(1) > $n",
+    "UPDATE d SET a = 2 RETURNING total()",
+    "DELETE FROM d WHERE left_of(0) > $n",
+    "DELETE FROM d WHERE total() > $n + 4 RETURNING left_of(a), total()",
+    "DELETE FROM d USING h WHERE h.id = 1 AND left_of(0) > $n",
+    "INSERT INTO d SELECT left_of(a), total() FROM d",
+    "INSERT INTO d SELECT 1, left_of(1) FROM d WHERE left_of(0) < $n + 6",
+    "INSERT INTO d SELECT 1, total() FROM g WHERE left_of(0) < $n + 6",
+    "INSERT INTO d VALUES (1, total()), (1, left_of($n)), (tick(1), total()) RETURNING b",
 ];
 
 struct Volatile {

@@ -1,5 +1,6 @@
 //! DELETE. Rows are deleted as they are found, unless something else in the statement reads the
-//! table; with USING, a row that joins several times is deleted once.
+//! table; with USING, a row that joins several times is deleted once. Volatile functions of its condition are
+//! called row by row (`update::collected`).
 
 use super::bound::{Bound, Item};
 use super::names::Names;
@@ -7,8 +8,8 @@ use super::referential::Waiting;
 use super::update::once_each;
 use super::{Lowerer, Scope, Sink};
 use crate::ast::Delete;
-use planaria_base::{Result, Type};
-use planaria_ir::{CollKind, OpKind, Output, Reg, RegKind};
+use planaria_base::Result;
+use planaria_ir::{CollKind, OpKind, Output, Reg};
 
 impl Lowerer<'_> {
     pub(super) fn describe_delete(&mut self, scope: &Scope, delete: &Delete) -> Result<Vec<Output>> {
@@ -53,8 +54,13 @@ impl Lowerer<'_> {
         if !delete.using.is_empty() {
             self.use_key(table, target);
         }
+        self.before_changes(&mut returning.values, table)?;
+        let mut calling: Vec<&mut Bound> = filter.iter_mut().collect();
+        calling.retain(|e| self.calls_volatile(e));
+        self.before_changes(calling, table)?;
         let none: &[Bound] = &[];
         let reads = self.statement_reads(table, &items, target, &filter, none, &[]);
+        let late = self.calls_of(&mut filter, table.id);
         let plan = self.plan_group(&items, &filter, &[])?;
         let once = once_each(&plan, target);
         self.note(&format!("Delete on {}", table.name));
@@ -71,7 +77,7 @@ impl Lowerer<'_> {
             l.count_row(count, plan.single);
             l.give(&returning, sink)
         };
-        if once && !reads {
+        if once && !reads && late.is_empty() {
             self.emit_plan(&plan, &mut apply)?;
         } else {
             let rels = self.rels_of(&items);
@@ -79,29 +85,29 @@ impl Lowerer<'_> {
             let kinds = carried.iter().map(|c| c.kind.clone()).collect();
             let list = self.coll(CollKind::List, Vec::new(), kinds);
             let keys: Vec<usize> = table.indexes[0].columns.iter().map(|c| c.index()).collect();
-            let key_kinds: Vec<RegKind> =
-                keys.iter().map(|c| RegKind::Value(table.columns[*c].ty.clone())).collect();
             self.emit_plan(&plan, &mut |l| {
                 let push = |l: &mut Lowerer<'_>| {
                     let values = l.carried_regs(&carried);
                     l.emit(OpKind::Push { coll: list, values });
                     Ok(())
                 };
-                if once {
+                if once || !late.is_empty() {
                     return push(l);
                 }
-                let key: Vec<Reg> = keys.iter().map(|c| l.column_reg(target, *c)).collect();
-                let seen = l.unseen_map(&key_kinds)?;
-                let found = l.temp(Type::Bool);
-                l.emit(OpKind::MapGet { coll: seen, keys: key.clone(), found, values: Vec::new() });
-                l.unless(found, |l| {
-                    l.emit(OpKind::MapPut { coll: seen, keys: key, values: Vec::new() });
-                    push(l)
-                })
+                l.unless_seen(target, &keys, &mut |l| push(l))
             })?;
             let columns = self.renew(&carried);
             let label = self.label();
-            let body = self.block(|l| l.with_rels(&rels, &mut apply))?;
+            let body = self.block(|l| {
+                l.with_rels(&rels, &mut |l| {
+                    l.filtered(&late, &mut |l| {
+                        if once || late.is_empty() {
+                            return apply(l);
+                        }
+                        l.unless_seen(target, &keys, &mut apply)
+                    })
+                })
+            })?;
             self.emit(OpKind::ForEach { coll: list, columns, entry: None, label, body });
         }
         self.end_statement(waiting)?;

@@ -161,6 +161,35 @@ impl<'c> Lowerer<'c> {
         }
     }
 
+    /// Computes the queries in these expressions that read the table and depend on nothing else, here: before the
+    /// statement changes its first row. What is computed later sees what has been changed.
+    pub(super) fn before_changes<'e>(
+        &mut self,
+        expressions: impl IntoIterator<Item = &'e mut Bound>,
+        table: &Table,
+    ) -> Result<()> {
+        let mut done = Ok(());
+        for e in expressions {
+            self.visit(e, &mut |l, e| {
+                let (BoundKind::Subquery(query) | BoundKind::Exists(query) | BoundKind::ArrayQuery(query)) =
+                    &e.kind
+                else {
+                    return done.is_ok();
+                };
+                let query = query.clone();
+                if done.is_err() || !l.free_rels(&query).is_empty() || !l.reads_table(e, table.id) {
+                    return done.is_ok();
+                }
+                match l.exact(e) {
+                    Ok(reg) => e.kind = BoundKind::Reg(reg),
+                    Err(error) => done = Err(error),
+                }
+                false
+            });
+        }
+        done
+    }
+
     /// Hands a row of RETURNING to the sink.
     pub(super) fn give(&mut self, returning: &Returning, sink: &mut super::Sink<'_>) -> Result<()> {
         if returning.values.is_empty() {
@@ -191,7 +220,8 @@ impl<'c> Lowerer<'c> {
         }
     }
 
-    /// Whether an expression or anything in it reads a table, or calls a function that may.
+    /// Whether an expression or anything in it reads a table as it was before the statement, or calls a function that
+    /// may. A volatile function reads it as it is when it is called.
     pub(super) fn reads_table(&mut self, e: &Bound, table: planaria_base::TableId) -> bool {
         let mut reads = false;
         let mut rels: Vec<RelId> = self.inner_rels(e);
@@ -199,7 +229,7 @@ impl<'c> Lowerer<'c> {
         self.visit(&mut copy, &mut |l, e| {
             if let BoundKind::Call(id, _) = e.kind {
                 let volatility = l.catalog.procedure(id).volatility;
-                reads |= volatility != planaria_catalog::Volatility::Immutable;
+                reads |= volatility == planaria_catalog::Volatility::Stable;
             }
             true
         });

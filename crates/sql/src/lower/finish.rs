@@ -255,6 +255,22 @@ impl Lowerer<'_> {
         volatile
     }
 
+    /// Whether an expression calls users' volatile functions: these see what their statement has changed so far.
+    pub(super) fn calls_volatile(&mut self, e: &Bound) -> bool {
+        let volatile = |l: &Self, id| l.catalog.procedure(id).volatility == Volatility::Volatile;
+        let mut calls = self.inner_rels(e).into_iter().any(|rel| match &self.rel(rel).kind {
+            RelKind::CallSet { procedure, .. } | RelKind::CallRow { procedure, .. } => {
+                volatile(self, *procedure)
+            }
+            _ => false,
+        });
+        self.visit(&mut e.clone(), &mut |l, e| {
+            calls |= matches!(e.kind, BoundKind::Call(id, _) if volatile(l, id));
+            !calls
+        });
+        calls
+    }
+
     /// Ties conditions that name no column of these items but may differ each time to the rows they stand beside.
     pub(super) fn per_row(&mut self, conditions: &mut [Bound], items: &[Item]) {
         let locals = self.rels_of(items);

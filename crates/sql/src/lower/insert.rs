@@ -81,6 +81,18 @@ impl Lowerer<'_> {
             Some(on) => Some(self.bind_conflict(&level, table, &alias, on)?),
             None => None,
         };
+        // What the query found before the first row is stored.
+        let mut collects = false;
+        if let Rows::Query(query) = &mut rows {
+            let probe = Bound::new(BoundKind::Exists(query.clone()), Type::Bool, 0);
+            collects = self.reads_table(&probe, table.id);
+            if collects
+                && self.calls_volatile(&probe)
+                && let Some(split) = self.calls_after_finding(query, table.id)
+            {
+                (**query, collects) = (split, false);
+            }
+        }
         // Uses, for the queries inside.
         match &mut rows {
             Rows::One(row) => row.iter_mut().for_each(|e| self.count(e)),
@@ -102,6 +114,15 @@ impl Lowerer<'_> {
                 *uses += n;
             }
         }
+        self.before_changes(&mut returning.values, table)?;
+        let calls = match &mut rows {
+            // A function sees the rows stored before it is called, a query does not.
+            Rows::Several(rows) if rows.iter().flatten().any(|e| self.calls_volatile(e)) => {
+                self.before_changes(rows.iter_mut().flatten(), table)?;
+                true
+            }
+            _ => false,
+        };
         self.note(&format!("Insert on {}", table.name));
         let depth = self.plan_depth;
         self.plan_depth += 1;
@@ -123,6 +144,15 @@ impl Lowerer<'_> {
                     values.push(Typed { reg: self.exact(e)?, ty: e.ty.clone() });
                 }
                 each(self, &values)?;
+            }
+            Rows::Several(rows) if calls => {
+                for row in rows {
+                    let mut values = Vec::with_capacity(row.len());
+                    for e in row {
+                        values.push(Typed { reg: self.exact(e)?, ty: e.ty.clone() });
+                    }
+                    each(self, &values)?;
+                }
             }
             Rows::Several(rows) => {
                 let types: Vec<Type> = given.iter().map(|c| table.columns[*c].ty.clone()).collect();
@@ -151,8 +181,7 @@ impl Lowerer<'_> {
                 }
             }
             Rows::Query(query) => {
-                let probe = Bound::new(BoundKind::Exists(query.clone()), Type::Bool, 0);
-                if self.reads_table(&probe, table.id) {
+                if collects {
                     let types: Vec<Type> = query.columns.iter().map(|c| c.ty.clone()).collect();
                     let kinds = types.iter().cloned().map(RegKind::Value).collect();
                     let list = self.coll(CollKind::List, Vec::new(), kinds);

@@ -4,6 +4,9 @@
 //! columns is set, with nothing else in the statement reading the table. Otherwise (the Halloween
 //! problem) the rows and their new values are collected first. With FROM, a row that joins several times is
 //! changed once.
+//!
+//! Users' volatile functions see what the statement has changed so far. So where they are called, rows are collected
+//! by the other conditions, and these functions called for one row after the other, each before its row is changed.
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, BoundQuery, Item, RelId, RelKind};
@@ -13,7 +16,7 @@ use super::plan::{Plan, Source};
 use super::referential::Waiting;
 use super::{Scope, Sink};
 use crate::ast::{Assignment, ExprKind, Update};
-use planaria_base::{ColumnId, Error, Result, SqlState, Type};
+use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{ColumnDefault, Table};
 use planaria_ir::{CollDecl, CollKind, ErrorFields, OpKind, Output, Reg, RegKind};
 
@@ -21,6 +24,23 @@ use planaria_ir::{CollDecl, CollKind, ErrorFields, OpKind, Output, Reg, RegKind}
 pub(super) struct Multiple {
     query: BoundQuery,
     regs: Vec<Reg>,
+}
+
+impl Multiple {
+    /// An expression that asks what the subquery asks.
+    fn probe(&self) -> Bound {
+        Bound::new(BoundKind::Exists(Box::new(self.query.clone())), Type::Bool, 0)
+    }
+}
+
+/// How the rows of the target are found.
+struct Found<'a> {
+    table: &'a Table,
+    target: RelId,
+    items: &'a [Item],
+    plan: &'a Plan,
+    /// Each at most once.
+    single_each: bool,
 }
 
 impl Lowerer<'_> {
@@ -70,11 +90,20 @@ impl Lowerer<'_> {
         if distinct {
             self.use_key(table, target);
         }
+        self.before_changes(&mut returning.values, table)?;
+        let mut calling: Vec<&mut Bound> = filter.iter_mut().chain(set.iter_mut().map(|(_, e)| e)).collect();
+        calling.retain(|e| self.calls_volatile(e));
+        self.before_changes(calling, table)?;
         let values: Vec<Bound> = set.iter().map(|(_, e)| e.clone()).collect();
         let reads = self.statement_reads(table, &items, target, &filter, &values, &multiple);
+        let called = self.calls_of(&mut filter, table.id);
+        let by_row = !called.is_empty() || self.new_values_call(&values, &multiple);
         let plan = self.plan_group(&items, &filter, &[])?;
         let single_each = once_each(&plan, target);
-        let in_place = !reads && single_each && self.keeps_its_path(table, &plan, target, &columns);
+        let in_place = !reads
+            && (!by_row || plan.single)
+            && single_each
+            && self.keeps_its_path(table, &plan, target, &columns);
         self.note(&format!("Update on {}", table.name));
         let depth = self.plan_depth;
         self.plan_depth += 1;
@@ -100,9 +129,14 @@ impl Lowerer<'_> {
         };
         if in_place {
             self.emit_plan(&plan, &mut |l| {
-                let set = l.new_values(&set, &multiple)?;
-                apply(l, &set)
+                l.filtered(&called, &mut |l| {
+                    let set = l.new_values(&set, &multiple)?;
+                    apply(l, &set)
+                })
             })?;
+        } else if by_row {
+            let found = Found { table, target, items: &items, plan: &plan, single_each };
+            self.by_row(&found, &called, &set, &multiple, &mut apply)?;
         } else {
             self.collected(
                 table,
@@ -193,9 +227,7 @@ impl Lowerer<'_> {
         multiple: &[Multiple],
     ) -> bool {
         let mut probes: Vec<Bound> = filter.iter().chain(values).cloned().collect();
-        probes.extend(
-            multiple.iter().map(|m| Bound::new(BoundKind::Exists(Box::new(m.query.clone())), Type::Bool, 0)),
-        );
+        probes.extend(multiple.iter().map(Multiple::probe));
         if probes.iter().any(|e| self.reads_table(e, table.id)) || self.refers_to_itself(table) {
             return true;
         }
@@ -448,11 +480,7 @@ impl Lowerer<'_> {
                 return Ok(());
             }
             let key: Vec<Reg> = keys.iter().map(|c| l.column_reg(target, *c)).collect();
-            let seen = l.unseen_map(&key_kinds)?;
-            let found = l.temp(Type::Bool);
-            l.emit(OpKind::MapGet { coll: seen, keys: key.clone(), found, values: Vec::new() });
-            l.unless(found, |l| {
-                l.emit(OpKind::MapPut { coll: seen, keys: key.clone(), values: Vec::new() });
+            l.unless_seen(target, &keys, &mut |l| {
                 let values = put(l)?;
                 l.emit(OpKind::MapPut { coll, keys: key.clone(), values });
                 Ok(())
@@ -473,15 +501,106 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// A set of keys, emptied where the statement begins.
-    pub(super) fn unseen_map(&mut self, keys: &[RegKind]) -> Result<planaria_ir::Coll> {
-        let decl = CollDecl { kind: CollKind::Map, keys: keys.to_vec(), values: Vec::new() };
-        let coll = self.program.coll(decl);
-        self.at_frame(0, |l| {
-            l.emit(OpKind::Clear { coll });
+    /// The conditions that call users' volatile functions, taken out of a filter. One that reads the changed table
+    /// itself stays: it is to see the rows as they were.
+    pub(super) fn calls_of(&mut self, filter: &mut Vec<Bound>, table: TableId) -> Vec<Bound> {
+        let (calls, others) = std::mem::take(filter)
+            .into_iter()
+            .partition(|e| self.calls_volatile(e) && !self.reads_table(e, table));
+        *filter = others;
+        calls
+    }
+
+    /// Whether SET calls users' volatile functions.
+    fn new_values_call(&mut self, values: &[Bound], multiple: &[Multiple]) -> bool {
+        let queries: Vec<Bound> = multiple.iter().map(Multiple::probe).collect();
+        values.iter().chain(&queries).any(|e| self.calls_volatile(e))
+    }
+
+    /// Finds all rows first; then, for each, calls functions, computes new values, changes it. New values that read
+    /// the table are computed as the row is found.
+    fn by_row(
+        &mut self,
+        found: &Found<'_>,
+        called: &[Bound],
+        set: &[(usize, Bound)],
+        multiple: &[Multiple],
+        apply: &mut dyn FnMut(&mut Lowerer<'_>, &[(usize, Reg, bool)]) -> Result<()>,
+    ) -> Result<()> {
+        let Found { table, target, .. } = *found;
+        let rels = self.rels_of(found.items);
+        let carried = self.carried(&rels);
+        // Subqueries that give several columns are computed where the values that come of them are.
+        let early_queries = multiple.iter().any(|m| self.reads_table(&m.probe(), table.id));
+        let is_early = |l: &mut Self, e: &Bound| {
+            let mut early = l.reads_table(e, table.id);
+            l.visit(&mut e.clone(), &mut |_, e| {
+                let given = |r: &Reg| multiple.iter().any(|m| m.regs.contains(r));
+                early |= early_queries && matches!(&e.kind, BoundKind::Reg(r) if given(r));
+                true
+            });
+            early
+        };
+        let (early, late): (Vec<_>, Vec<_>) = set.iter().cloned().partition(|(_, e)| is_early(self, e));
+        let (early_multiple, late_multiple): (&[Multiple], &[Multiple]) =
+            if early_queries { (multiple, &[]) } else { (&[], multiple) };
+        let mut kinds: Vec<RegKind> =
+            early.iter().map(|(c, _)| RegKind::Value(table.columns[*c].ty.clone())).collect();
+        let width = kinds.len();
+        kinds.extend(carried.iter().map(|c| c.kind.clone()));
+        let coll = self.coll(CollKind::List, Vec::new(), kinds.clone());
+        self.emit_plan(found.plan, &mut |l| {
+            let mut values: Vec<Reg> =
+                l.new_values(&early, early_multiple)?.into_iter().map(|(_, r, _)| r).collect();
+            values.extend(l.carried_regs(&carried));
+            l.emit(OpKind::Push { coll, values });
             Ok(())
         })?;
-        Ok(coll)
+        let values: Vec<Reg> = kinds[..width].iter().map(|k| self.program.reg(k.clone(), None)).collect();
+        let mut columns = values.clone();
+        columns.extend(self.renew(&carried));
+        let early: Vec<(usize, Reg, bool)> =
+            early.iter().zip(&values).map(|((c, e), r)| (*c, *r, self.never_null(e))).collect();
+        let keys: Vec<usize> = table.indexes[0].columns.iter().map(|c| c.index()).collect();
+        let label = self.label();
+        let body = self.block(|l| {
+            l.with_rels(&rels, &mut |l| {
+                l.filtered(called, &mut |l| {
+                    let mut set = l.new_values(&late, late_multiple)?;
+                    set.extend(&early);
+                    if found.single_each {
+                        return apply(l, &set);
+                    }
+                    l.unless_seen(target, &keys, &mut |l| apply(l, &set))
+                })
+            })
+        })?;
+        self.emit(OpKind::ForEach { coll, columns, entry: None, label, body });
+        Ok(())
+    }
+
+    /// Does what is to be done once for each row of the target, by its primary key.
+    pub(super) fn unless_seen(
+        &mut self,
+        target: RelId,
+        keys: &[usize],
+        then: &mut dyn FnMut(&mut Lowerer<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let kind = |c: &usize| RegKind::Value(self.rel(target).columns[*c].1.clone());
+        let kinds: Vec<RegKind> = keys.iter().map(kind).collect();
+        let key: Vec<Reg> = keys.iter().map(|c| self.column_reg(target, *c)).collect();
+        // Emptied where the statement begins.
+        let seen = self.program.coll(CollDecl { kind: CollKind::Map, keys: kinds, values: Vec::new() });
+        self.at_frame(0, |l| {
+            l.emit(OpKind::Clear { coll: seen });
+            Ok(())
+        })?;
+        let found = self.temp(Type::Bool);
+        self.emit(OpKind::MapGet { coll: seen, keys: key.clone(), found, values: Vec::new() });
+        self.unless(found, |l| {
+            l.emit(OpKind::MapPut { coll: seen, keys: key, values: Vec::new() });
+            then(l)
+        })
     }
 }
 
