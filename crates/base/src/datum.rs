@@ -91,7 +91,11 @@ impl Datum {
         Ok(match system {
             SystemType::Name => Datum::Text(text_io::first_bytes(text, NAME_BYTES).to_owned()),
             SystemType::Char => Datum::Text(text_io::first_chars(text, 1).to_owned()),
-            SystemType::NodeTree | SystemType::AclItem | SystemType::Json => Datum::Text(text.to_owned()),
+            SystemType::Json => {
+                crate::json::check(text)?;
+                Datum::Text(text.to_owned())
+            }
+            SystemType::NodeTree | SystemType::AclItem => Datum::Text(text.to_owned()),
             SystemType::Int2Vector | SystemType::OidVector => {
                 let element = system.element().expect("vectors have elements");
                 let items = text.split_ascii_whitespace().map(|t| Datum::parse(&element, t));

@@ -85,7 +85,7 @@ pub enum SystemType {
     NodeTree,
     /// `aclitem`: rights of a role on something
     AclItem,
-    /// `json`: a text, not checked
+    /// `json`: a text that is JSON, as it was written
     Json,
 }
 

@@ -310,7 +310,7 @@ impl Heap {
         if index > 1 && array.len == 0 {
             return Err(Error::unsupported(
                 format!("an array that begins with element {index} is not supported"),
-                "Arrays start at 1 here: assign element 1 first, or array_fill them.",
+                "Arrays start at 1 here: assign element 1 first.",
             ));
         }
         Ok((array.len as usize).max(index as usize))

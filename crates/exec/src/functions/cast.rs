@@ -190,6 +190,9 @@ pub fn parse(at: Bytes, to: &Type, heap: &mut Heap) -> Result<Slot> {
             heap.array(&elements)?
         }
         Type::System(system) if matches!(to.class(), TypeClass::Text) => {
+            if *system == SystemType::Json {
+                planaria_base::json::check(text)?;
+            }
             let text = match system {
                 SystemType::Name => text_io::first_bytes(text, NAME_BYTES_MAX),
                 SystemType::Char => text_io::first_chars(text, 1),

@@ -17,12 +17,17 @@ use std::sync::Arc;
 
 /// See the module's head.
 pub(crate) struct Cursor {
+    /// The DECLARE, as it was sent.
+    pub(crate) statement: Box<str>,
+    /// The moment of its statement: microseconds since 2000-01-01 UTC.
+    pub(crate) created: i64,
     columns: Arc<[Column]>,
     rows: Vec<Row>,
     /// 0: before the first row; one more than there are: behind the last.
     at: usize,
-    forward_only: bool,
-    hold: bool,
+    pub(crate) forward_only: bool,
+    /// WITH HOLD
+    pub(crate) hold: bool,
     /// The transaction that declared it is still open.
     fresh: bool,
     /// Savepoints that were set when it was declared, and still are: going back to one of before ends it.
@@ -118,6 +123,8 @@ impl<P: Protocol> SessionCore<P> {
         let bytes: usize = rows.rows.iter().map(row_bytes).sum();
         let cursor = Cursor {
             _kept: self.engine.meter.keep(bytes as u64, &self.snapshot)?,
+            statement: text.into(),
+            created: self.inputs.moment(),
             columns: rows.columns.clone(),
             rows: rows.rows,
             at: 0,
@@ -196,6 +203,8 @@ mod tests {
         let columns: Arc<[Column]> = Arc::from([]);
         let rows = (0..rows).map(|_| Row { columns: columns.clone(), values: Vec::new() }).collect();
         Cursor {
+            statement: "".into(),
+            created: 0,
             columns,
             rows,
             at: 0,

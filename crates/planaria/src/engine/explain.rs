@@ -10,6 +10,7 @@ use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, S
 use planaria_protocol::Protocol;
 use planaria_recovery::CompiledPiece;
 use planaria_sql::ast::{Name, Statement, StatementKind, TypeName};
+use planaria_sql::ddl;
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_storage::Header;
 use std::collections::BTreeSet;
@@ -83,40 +84,7 @@ impl<P: Protocol> SessionCore<P> {
         types: Option<&[TypeName]>,
     ) -> Result<StatementResult> {
         let snapshot = self.schema();
-        let local = name.parts.last().map_or("", String::as_str);
-        let wanted: Option<Vec<String>> = types.map(|ts| {
-            ts.iter()
-                .map(|t| match &t.kind {
-                    planaria_sql::ast::TypeNameKind::Known(ty) => ty.base().to_string(),
-                    _ => String::new(),
-                })
-                .collect()
-        });
-        let found: Vec<_> = snapshot
-            .catalog
-            .procedures_named(local)
-            .filter(|p| {
-                wanted.as_ref().is_none_or(|w| p.inputs().map(|q| q.ty.to_string()).eq(w.iter().cloned()))
-            })
-            .collect();
-        let procedure = match found.as_slice() {
-            [one] => *one,
-            [] => {
-                return Err(Error::new(
-                    SqlState::UNDEFINED_FUNCTION,
-                    format!("procedure or function \"{local}\" does not exist"),
-                )
-                .at(name.position));
-            }
-            _ => {
-                return Err(Error::new(
-                    SqlState::AMBIGUOUS_FUNCTION,
-                    format!("procedure name \"{local}\" is not unique"),
-                )
-                .hint("Specify the argument list to select the procedure unambiguously.")
-                .at(name.position));
-            }
-        };
+        let procedure = ddl::find_routine(&snapshot.catalog, name, types, None)?;
         let names = Names(&snapshot);
         let (program, mut logging) = (snapshot.program(procedure.id)?, snapshot.logging(procedure.id)?);
         let mut cost = None;
@@ -133,6 +101,9 @@ impl<P: Protocol> SessionCore<P> {
         if is_command {
             lines.extend(replay_lines(&snapshot, procedure.id));
         }
+        // What is said above is of the rest.
+        let wrong = snapshot.lowered(procedure.id)?.errors.iter();
+        lines.extend(wrong.map(|e| format!("  A statement fails when it is reached: {}", e.message())));
         Ok(lines_result(lines))
     }
 

@@ -4,6 +4,7 @@
 //! same order, to the same program.
 
 use super::cancel::Cancel;
+use super::cursor::Cursors;
 use super::memory::{Meter, Share};
 use super::reading::read_only;
 use super::sequence::{self, SequenceEffect, SessionSequences};
@@ -70,6 +71,11 @@ impl Inputs {
     /// What `now()` says, if it has not been asked yet.
     fn transaction_time(&self) -> i64 {
         self.kept_now.or(self.block).unwrap_or_else(|| self.wall_clock.micros())
+    }
+
+    /// The present moment: microseconds since 2000-01-01 UTC.
+    pub(super) fn moment(&self) -> i64 {
+        self.wall_clock.micros()
     }
 
     /// Fixes what `now()` says, before time goes by that somebody could see.
@@ -227,6 +233,8 @@ pub(crate) struct SessionHost<'a, H: Header> {
     pub(crate) quiet: bool,
     /// What the session has set.
     pub(crate) settings: &'a mut Settings,
+    /// Cursors that the session has open.
+    pub(crate) cursors: &'a Cursors,
     /// Number of the session.
     pub(crate) session: i32,
     /// Who is connected.
@@ -261,6 +269,7 @@ impl<H: Header> SessionHost<'_, H> {
             catalog: &self.snapshot.catalog,
             stock: self.snapshot,
             settings: self.settings,
+            cursors: self.cursors,
             role: self.role,
             session_user: self.session_user,
             session: self.session,

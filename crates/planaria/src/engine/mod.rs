@@ -30,7 +30,7 @@ mod checkpointer;
 mod collector;
 mod copy;
 mod counters;
-mod cursor;
+pub(crate) mod cursor;
 mod deferred;
 mod explain;
 mod explain_recovery;

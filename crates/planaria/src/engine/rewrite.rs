@@ -53,6 +53,15 @@ impl<P: Protocol> SessionCore<P> {
                     state.restart(value);
                 }
             }
+            // What the log has was checked when it was written.
+            Work::KeepSequence(id) if draft.logged.is_none() => {
+                if let Some(old) = draft.before.sequences.get(id.index())
+                    && let Some(now) = draft.catalog.sequences[id.index()].as_deref()
+                {
+                    ddl::check_last(old.last_value().unwrap_or(old.definition().start), now)?;
+                }
+            }
+            Work::KeepSequence(_) => {}
             Work::CreateSequence(_) | Work::DropSequence(_) | Work::Validate(_) | Work::Fill(..) => {}
         }
         Ok(())

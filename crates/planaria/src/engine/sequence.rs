@@ -76,7 +76,9 @@ impl SequenceState {
     pub(crate) fn redefined(&self, definition: Sequence) -> SequenceState {
         let state = SequenceState::new(definition);
         let old = self.position();
-        let other = old.exhausted || state.definition.increment != self.definition.increment;
+        // What would come next depends on these.
+        let ways = |s: &Sequence| (s.increment, s.min, s.max);
+        let other = old.exhausted || ways(&state.definition) != ways(&self.definition);
         state.restore(match self.last_value().filter(|_| other) {
             Some(last) => state.after(old.generation, last, true),
             None => old,

@@ -506,6 +506,7 @@ impl<P: Protocol> SessionCore<P> {
             cancel: &self.cancel,
             quiet,
             settings: &mut self.settings,
+            cursors: &self.cursors,
             session: self.number.unwrap_or(i32::from(self.worker.0) + 1),
             clients: &self.engine.clients,
             started: self.engine.started,

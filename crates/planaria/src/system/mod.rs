@@ -33,6 +33,7 @@ pub(crate) use answers::answer;
 pub(crate) use rows::push_rows;
 
 use crate::clients::Clients;
+use crate::engine::cursor::Cursors;
 use crate::engine::settings::Settings;
 use crate::engine::{RestartFacts, SnapshotInfo};
 use crate::stats::Memory;
@@ -50,6 +51,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) stock: &'a dyn Stock,
     /// What the session has set.
     pub(crate) settings: &'a mut Settings,
+    /// Cursors that the session has open.
+    pub(crate) cursors: &'a Cursors,
     /// Whose rights hold.
     pub(crate) role: RoleId,
     /// Who began the session.

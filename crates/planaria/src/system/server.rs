@@ -109,6 +109,20 @@ pub(super) fn settings(facts: &Facts<'_>, rows: &mut Rows) {
     }
 }
 
+/// `pg_cursors`
+pub(super) fn cursors(facts: &Facts<'_>, rows: &mut Rows) {
+    for (name, cursor) in facts.cursors {
+        rows.add(|r| {
+            r.set("name", name)
+                .set("statement", &*cursor.statement)
+                .set("is_holdable", cursor.hold)
+                .set("is_binary", false)
+                .set("is_scrollable", !cursor.forward_only)
+                .set("creation_time", cursor.created);
+        });
+    }
+}
+
 /// `pg_stat_activity`: all clients of the server; the session that asks where there is no server.
 ///
 /// What a client does is for those who have the privileges of its role.

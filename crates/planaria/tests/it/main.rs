@@ -25,6 +25,7 @@ mod no_hang;
 mod postgres;
 mod procedure_versions;
 mod progress;
+mod refused;
 mod replayed;
 mod rights;
 mod schema_between;

@@ -757,6 +757,7 @@ pub enum ConstraintKind {
         columns: Vec<String>,
         parent: Name,
         parent_columns: Vec<String>,
+        /// None is NO ACTION.
         on_delete: Option<planaria_catalog::ReferentialAction>,
         on_update: Option<planaria_catalog::ReferentialAction>,
         check: planaria_catalog::CheckTime,

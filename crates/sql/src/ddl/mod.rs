@@ -52,7 +52,8 @@ mod truncate;
 mod view;
 
 pub use role::is_verifier;
-pub use routine::signature;
+pub use routine::{find as find_routine, signature};
+pub use sequence::check_last;
 
 use crate::ast::{Statement, StatementKind};
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId};
@@ -107,6 +108,8 @@ pub enum Work {
     DropSequence(SequenceId),
     /// The next value becomes this one.
     RestartSequence(SequenceId, i64),
+    /// The value that a sequence gave last must be within the bounds that it has now.
+    KeepSequence(SequenceId),
     /// Rows must meet a condition.
     Validate(Box<Validation>),
     /// Run the program, which inserts the rows of CREATE TABLE AS; its row count belongs to the tag.

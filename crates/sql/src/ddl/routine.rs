@@ -44,7 +44,7 @@ pub(super) fn shown_types(catalog: &Catalog, types: &[TypeName]) -> Result<Strin
 }
 
 /// A routine by name and, if given, types of its arguments.
-pub(crate) fn find<'c>(
+pub fn find<'c>(
     catalog: &'c Catalog,
     name: &Name,
     types: Option<&[TypeName]>,

@@ -80,6 +80,11 @@ fn retype(sequence: &mut Sequence, options: &SequenceOptions) -> Result<()> {
     configure(sequence, options, &ty, false)
 }
 
+/// 22023 where the value that a sequence gave last is out of its bounds, as they are now.
+pub fn check_last(last: i64, sequence: &Sequence) -> Result<()> {
+    check_start("RESTART", last, sequence.min, sequence.max)
+}
+
 fn check_start(what: &str, value: i64, min: i64, max: i64) -> Result<()> {
     if value < min {
         return Err(invalid(format!("{what} value ({value}) cannot be less than MINVALUE ({min})")));
@@ -163,6 +168,8 @@ impl Change {
             let value = restart.unwrap_or(sequence.start);
             check_start("RESTART", value, sequence.min, sequence.max)?;
             self.out.work.push(Work::RestartSequence(sequence.id, value));
+        } else {
+            self.out.work.push(Work::KeepSequence(sequence.id));
         }
         let id = sequence.id;
         self.catalog.sequences[id.index()] = Some(sequence.into());

@@ -54,8 +54,7 @@ pub(super) fn column_type(name: &str, ty: &TypeName) -> Result<(Type, bool)> {
         TypeNameKind::Record => pseudo("record"),
         TypeNameKind::Pseudo(p) => pseudo(p),
         TypeNameKind::Named(path) | TypeNameKind::RowOf(path) | TypeNameKind::OfColumn(path) => {
-            let message = format!("type \"{}\" does not exist", path.parts.join("."));
-            Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(ty.position))
+            Err(crate::lower::unknown_type(&path.parts.join("."), ty.position))
         }
     }
 }

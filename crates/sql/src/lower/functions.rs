@@ -187,8 +187,11 @@ fn type_function(name: &str) -> Option<Type> {
     })
 }
 
-/// 42883 as PostgreSQL words it.
+/// 42883 as PostgreSQL words it; 0A000 for a function that it has.
 pub(super) fn no_function(name: &str, args: &[Type], position: u32) -> Error {
+    if let Some(error) = super::known::function(name, args) {
+        return error.at(position);
+    }
     let types: Vec<String> = args.iter().map(base_name).collect();
     let message = format!("function {name}({}) does not exist", types.join(", "));
     Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position).hint(
@@ -238,7 +241,10 @@ impl Lowerer<'_> {
             Make::Func(Func::StringToArray) => {
                 Bound::apply(Func::StringToArray, bound, Type::Array(Box::new(Text)), position)
             }
-            Make::Func(func) => Bound::apply(*func, bound, result, position),
+            Make::Func(func) => {
+                super::templates::refuse_unsupported(*func, &bound)?;
+                Bound::apply(*func, bound, result, position)
+            }
             With(func, extra) => {
                 bound.extend(extra.iter().map(|e| match e {
                     Extra::Int(n) => Bound::constant(Datum::Int(*n), Int4, position),

@@ -36,6 +36,7 @@ mod env;
 mod finish;
 mod functions;
 mod insert;
+pub(crate) mod known;
 mod late;
 mod locking;
 mod names;
@@ -51,6 +52,7 @@ mod rights;
 mod scope;
 mod statement;
 pub(crate) mod system;
+mod templates;
 mod types;
 mod update;
 
@@ -63,6 +65,7 @@ pub use rights::{Guard, Lowered};
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
 pub use statement::{explain_statement, lower_statement, lower_statement_rights};
 pub use types::CastContext;
+pub(crate) use types::unknown as unknown_type;
 
 use crate::ast;
 use bind_call::Collector;

@@ -269,7 +269,9 @@ impl Lowerer<'_> {
             let left = self.operand(left, &Type::Text)?;
             let right = self.operand(right, &Type::Text)?;
             let func = if insensitive { Func::IRegex } else { Func::Regex };
-            let found = Bound::apply(func, vec![left, right], Type::Bool, position);
+            let args = vec![left, right];
+            super::templates::refuse_unsupported(func, &args)?;
+            let found = Bound::apply(func, args, Type::Bool, position);
             return Ok(if negated { found.negated() } else { found });
         }
         if which == BinaryOp::Concat {
@@ -552,8 +554,11 @@ fn trim_literal(e: &mut Bound) {
 const NOT_UNIQUE: &str =
     "Could not choose a best candidate operator. You might need to add explicit type casts.";
 
-/// 42883 as PostgreSQL words it.
+/// 42883 as PostgreSQL words it; 0A000 for an operator that it has.
 pub(super) fn no_operator(symbol: &str, left: Option<&Type>, right: &Type, position: u32) -> Error {
+    if let Some(error) = super::known::operator(symbol, left, right) {
+        return error.at(position);
+    }
     let right = base_name(right);
     let (message, hint) = match left {
         Some(left) => (

@@ -252,7 +252,7 @@ impl Lowerer<'_> {
                 let size = self.coerce(size.clone(), &Type::Numeric(None), CastContext::Implicit)?;
                 return Ok(Some(Bound::apply(Func::SizePretty, vec![size], Type::Text, position)));
             }
-            ("json_build_object" | "jsonb_build_object", _) => {
+            ("json_build_object", _) => {
                 return self.json_object(args, position).map(Some);
             }
             _ => {}

@@ -31,6 +31,8 @@ pub(super) struct Waiting {
     current: Option<usize>,
     /// An event was made for code that stands before the one that makes it.
     circle: bool,
+    /// Keys change or delete rows.
+    acted: bool,
 }
 
 /// A kind of event.
@@ -376,6 +378,7 @@ impl Lowerer<'_> {
 
     /// Emits changes that a key makes: their events always wait.
     fn as_key<R>(&mut self, waiting: &mut Waiting, f: impl FnOnce(&mut Self, &mut Waiting) -> R) -> R {
+        waiting.acted = true;
         let single = std::mem::replace(&mut self.single_row, false);
         let outer = std::mem::replace(&mut waiting.by_key, true);
         let done = f(self, waiting);
@@ -418,8 +421,9 @@ impl Lowerer<'_> {
     /// Emits all that waits for the statement's end.
     pub(super) fn end_statement(&mut self, mut waiting: Waiting) -> Result<()> {
         let single = std::mem::replace(&mut self.single_row, false);
-        let followed = !waiting.queues.is_empty();
+        let queued = !waiting.queues.is_empty();
         self.run_queues(&mut waiting)?;
+        let followed = queued || waiting.acted;
         for Check { child, key, list } in &waiting.checks {
             self.check_list(*child, key, *list, followed)?;
         }

@@ -328,6 +328,12 @@ pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
                 e.at(name.position)
             })
         }
+        TypeNameKind::Named(path) | TypeNameKind::RowOf(path)
+            if path.parts.last().is_some_and(|n| catalog.table(n).is_some()) =>
+        {
+            let hint = "Name the columns one by one.";
+            Err(Error::unsupported("a row type is not supported here", hint).at(name.position))
+        }
         TypeNameKind::Named(path) | TypeNameKind::RowOf(path) => {
             Err(unknown(&path.parts.join("."), name.position))
         }
@@ -342,6 +348,11 @@ pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
     }
 }
 
-fn unknown(name: &str, position: u32) -> Error {
+/// 42704 as PostgreSQL words it; 0A000 for a type that it has.
+pub(crate) fn unknown(name: &str, position: u32) -> Error {
+    let plain = name.strip_prefix("pg_catalog.").unwrap_or(name);
+    if let Some(error) = super::known::named_type(plain) {
+        return error.at(position);
+    }
     Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist")).at(position)
 }

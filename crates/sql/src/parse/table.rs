@@ -1,6 +1,6 @@
 //! CREATE TABLE: columns, constraints, and what tables of PostgreSQL have besides.
 
-use planaria_base::Result;
+use planaria_base::{Error, Result};
 use planaria_catalog::{CheckTime, ReferentialAction};
 
 use super::lex::Kind;
@@ -331,14 +331,17 @@ impl Parser<'_> {
                 () if self.eat_words(&["on", "update"]) => &mut on_update,
                 () => break,
             };
-            *rule = Some(self.referential_action()?);
+            *rule = self.referential_action()?;
         }
         let check = CheckTime::NotDeferrable;
         Ok(ConstraintKind::ForeignKey { columns, parent, parent_columns, on_delete, on_update, check })
     }
 
-    fn referential_action(&mut self) -> Result<ReferentialAction> {
-        let action = if self.eat_words(&["no", "action"]) || self.eat_word("restrict") {
+    /// None: NO ACTION, which is what there is without a word of it.
+    fn referential_action(&mut self) -> Result<Option<ReferentialAction>> {
+        let action = if self.eat_words(&["no", "action"]) {
+            return Ok(None);
+        } else if self.eat_word("restrict") {
             ReferentialAction::Restrict
         } else if self.eat_word("cascade") {
             ReferentialAction::Cascade
@@ -352,7 +355,7 @@ impl Parser<'_> {
         if self.at_kind(Kind::LeftParen) {
             return self.unsupported("a column list of SET NULL or SET DEFAULT", self.position());
         }
-        Ok(action)
+        Ok(Some(action))
     }
 
     /// When a constraint is checked: only foreign keys can wait.
@@ -390,6 +393,15 @@ impl Parser<'_> {
             _ => CheckTime::NotDeferrable,
         };
         match &mut kind {
+            // RESTRICT never waits; the key's other checks would.
+            ConstraintKind::ForeignKey { on_delete, on_update, .. }
+                if wanted == CheckTime::Deferred
+                    && (*on_delete == Some(ReferentialAction::Restrict)
+                        || *on_update == Some(ReferentialAction::Restrict)) =>
+            {
+                let message = "RESTRICT of a foreign key that is INITIALLY DEFERRED is not supported";
+                return Err(Error::unsupported(message, "Say NO ACTION, which waits.").at(begin));
+            }
             ConstraintKind::ForeignKey { check, .. } => *check = wanted,
             _ if wanted == CheckTime::NotDeferrable => {}
             _ => return self.unsupported("a deferrable constraint other than a foreign key", begin),

@@ -96,6 +96,9 @@ fn a_change_of_the_definition_goes_on_behind_the_last_value() {
     assert_eq!(value(&wider), Ok(4));
     let steps = wider.redefined(sequence(1, 3, 1, 9, false).definition().clone());
     assert_eq!((value(&steps), value(&steps).is_err()), (Ok(7), true));
+    let s = sequence(1, 1, 1, 9, false);
+    (0..3).for_each(|_| drop(s.next()));
+    assert!(s.redefined(sequence(1, 1, 1, 3, false).definition().clone()).next().is_err());
 }
 
 #[test]

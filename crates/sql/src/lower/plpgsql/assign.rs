@@ -2,7 +2,7 @@
 
 use super::Body;
 use super::block::registers;
-use crate::ast::{Expr, ExprKind, Into, Name};
+use crate::ast::{Expr, ExprKind, Into, Name, UnaryOp};
 use crate::lower::{CastContext, Found, Lowerer, Typed, Variable};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{OpKind, Output, Reg};
@@ -152,6 +152,11 @@ impl Body<'_, '_> {
                     )
                     .at(target.position));
                 };
+                let is_zero = matches!(&index.kind, ExprKind::Integer(n) if n.bytes().all(|b| b == b'0'));
+                if is_zero || matches!(index.kind, ExprKind::Unary(UnaryOp::Minus, _)) {
+                    let message = "assignment to an array element before the first is not supported";
+                    return Err(Error::unsupported(message, "Arrays start at 1 here.").at(index.position));
+                }
                 let index = self.l.expr_as(&self.scope, index, &Type::Int4, CastContext::Variable)?;
                 Ok(Target::Element { ty: (**of).clone(), array, index })
             }

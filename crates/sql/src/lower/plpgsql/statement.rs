@@ -337,6 +337,7 @@ impl Body<'_, '_> {
         using: &[Expr],
         rows: Option<planaria_ir::Coll>,
     ) -> Result<Reg> {
+        refuse_text(text)?;
         let text = self.l.expr_as(&self.scope, text, &Type::Text, CastContext::Variable)?;
         let null = self.is_null(text);
         self.when(null, |s| {
@@ -431,4 +432,17 @@ pub(super) fn settled(columns: &[Output]) -> Vec<Output> {
         ty: if o.ty == Type::Unknown { Type::Text } else { o.ty.clone() },
     };
     columns.iter().map(settle).collect()
+}
+
+/// 0A000 for a text that is there already and says what EXECUTE does not run.
+fn refuse_text(text: &Expr) -> Result<()> {
+    let ExprKind::String(constant) = &text.kind else { return Ok(()) };
+    match crate::parse::statements(constant) {
+        Err(error) if error.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED => Err(error.at(text.position)),
+        Ok(statements) if statements.iter().any(crate::ddl::is_ddl) => {
+            Err(Error::unsupported("EXECUTE of a schema change", "Run it outside of the procedure.")
+                .at(text.position))
+        }
+        _ => Ok(()),
+    }
 }

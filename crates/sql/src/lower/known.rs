@@ -1,0 +1,134 @@
+//! What PostgreSQL 15 has and Planaria has not, yet: functions, operators and types by name.
+//!
+//! "Does not exist" (42883, 42704) is said of what PostgreSQL does not know either; of the others it is said that they are
+//! not supported (0A000), when a routine that names one is created, so that no handler ever sees it. The names were
+//! taken from PostgreSQL by `data/regenerate.sh`.
+
+use planaria_base::{Error, Type, oid};
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// Lines of a kind, a name, and lists of types.
+const NAMES: &str = include_str!("../../data/postgres_names.txt");
+
+const HINT: &str = "docs/sql.md lists what is.";
+
+/// Kind and name, with the rest of the line.
+static LINES: LazyLock<HashMap<(&str, &str), &str>> = LazyLock::new(|| {
+    let line = |line: &'static str| {
+        let (kind, rest) = line.split_once(' ')?;
+        let (name, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+        Some(((kind, name), rest))
+    };
+    NAMES.lines().filter_map(line).collect()
+});
+
+/// 0A000 for a function that PostgreSQL would find for such arguments.
+pub(super) fn function(name: &str, args: &[Type]) -> Option<Error> {
+    let fits = |form: &str| {
+        let (least, types) = form.split_once(':').unwrap_or((form, ""));
+        let (least, many) = least.strip_suffix('*').map_or((least, false), |least| (least, true));
+        let types: Vec<&str> = types.split(',').filter(|t| !t.is_empty()).collect();
+        let least: usize = least.parse().unwrap_or(types.len());
+        let enough = args.len() >= least && (many || args.len() <= types.len());
+        // The last of many stands for each of the rest.
+        enough
+            && args.iter().enumerate().all(|(i, arg)| {
+                types.get(i).or(types.last()).is_some_and(|to| i >= types.len() || takes(to, arg) || many)
+            })
+    };
+    let forms = LINES.get(&("function", name))?;
+    forms.split(' ').any(fits).then(|| {
+        let types: Vec<String> = args.iter().map(super::operators::base_name).collect();
+        Error::unsupported(format!("function {name}({}) is not supported yet", types.join(", ")), HINT)
+    })
+}
+
+/// The same for an operator; `left` is none of a prefix operator.
+pub(super) fn operator(symbol: &str, left: Option<&Type>, right: &Type) -> Option<Error> {
+    let fits = |form: &str| {
+        let (l, r) = form.split_once(',').unwrap_or(("", form));
+        l.is_empty() == left.is_none() && left.is_none_or(|left| takes(l, left)) && takes(r, right)
+    };
+    let forms = LINES.get(&("operator", symbol))?;
+    forms.split(' ').any(fits).then(|| {
+        let left = left.map(|left| super::operators::base_name(left) + " ").unwrap_or_default();
+        let right = super::operators::base_name(right);
+        Error::unsupported(format!("operator {left}{symbol} {right} is not supported yet"), HINT)
+    })
+}
+
+/// The same for a type.
+pub(crate) fn named_type(name: &str) -> Option<Error> {
+    let plain = name.strip_prefix('_').unwrap_or(name);
+    LINES
+        .contains_key(&("type", plain))
+        .then(|| Error::unsupported(format!("type \"{name}\" is not supported yet"), HINT))
+}
+
+/// Whether PostgreSQL would pass a value of a type for a parameter without a cast being written.
+fn takes(parameter: &str, arg: &Type) -> bool {
+    let from = oid::name(arg);
+    if *arg == Type::Unknown || from == parameter {
+        return true;
+    }
+    match parameter {
+        "any" | "anyelement" | "anycompatible" => true,
+        "anynonarray" | "anycompatiblenonarray" => arg.element().is_none(),
+        "anyarray" | "anycompatiblearray" => arg.element().is_some(),
+        _ => {
+            // Each is passed for those behind it.
+            let chains: &[&[&str]] = &[
+                &["int2", "int4", "int8", "numeric", "float4", "float8"],
+                &["date", "timestamp", "timestamptz"],
+                &["time", "timetz"],
+                &["bpchar", "varchar", "text"],
+                &["name", "text"],
+            ];
+            chains.iter().any(|chain| {
+                let place = |name: &str| chain.iter().position(|t| *t == name);
+                matches!((place(&from), place(parameter)), (Some(from), Some(to)) if from < to)
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_postgresql_has_is_told_from_what_nobody_has() {
+        let (int, text, unknown) = (Type::Int4, Type::Text, Type::Unknown);
+        for (name, args) in [
+            ("gcd", vec![int.clone(), Type::Int8]),
+            ("regexp_replace", vec![unknown.clone(), text.clone(), unknown.clone()]),
+            ("age", vec![Type::Date]),
+            ("jsonb_build_object", vec![text.clone(), int.clone(), text.clone(), int.clone()]),
+            ("stddev", vec![Type::Int2]),
+            ("width_bucket", vec![int.clone(), int.clone(), int.clone(), int.clone()]),
+            ("array_positions", vec![Type::Array(Box::new(int.clone())), int.clone()]),
+        ] {
+            let error = function(name, &args).unwrap_or_else(|| panic!("{name}"));
+            assert_eq!(error.sqlstate().as_str(), "0A000");
+            assert!(error.message().ends_with("is not supported yet"), "{}", error.message());
+        }
+        for (name, args) in [
+            ("nosuch", vec![]),
+            ("gcd", vec![int.clone()]),
+            ("gcd", vec![text.clone(), text.clone()]),
+            ("length", vec![int.clone()]),
+            ("array_positions", vec![int.clone(), int.clone()]),
+        ] {
+            assert!(function(name, &args).is_none(), "{name}");
+        }
+        assert!(operator("#", Some(&int), &int).is_some());
+        assert!(operator("+", Some(&int), &text).is_none());
+        assert!(operator("@@@@", Some(&int), &int).is_none());
+        for (name, there) in
+            [("inet", true), ("_inet", true), ("jsonb", true), ("nosuch", false), ("internal", false)]
+        {
+            assert_eq!(named_type(name).is_some(), there, "{name}");
+        }
+    }
+}
