@@ -5,7 +5,7 @@ use crate::error::{Error, Result, SqlState};
 use crate::limits::NAME_BYTES_MAX as NAME_BYTES;
 use crate::numeric::Numeric;
 use crate::types::{SystemType, Type};
-use crate::{datetime, text_io};
+use crate::{datetime, text_io, watch};
 use serde::{Deserialize, Serialize};
 
 /// An owned SQL value. Its [`crate::Type`] is known from where it stands.
@@ -119,7 +119,10 @@ impl Datum {
             (Datum::Float(x), _) => text_io::write_float(out, *x),
             (Datum::Numeric(n), _) => n.write(out),
             (Datum::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),
-            (Datum::Text(s), _) => out.extend_from_slice(s.as_bytes()),
+            (Datum::Text(s), _) => {
+                watch::count(s.len());
+                out.extend_from_slice(s.as_bytes());
+            }
             (Datum::Bytea(b), _) => text_io::write_bytea(out, b),
             (Datum::Uuid(u), _) => text_io::write_uuid(out, u),
             (Datum::Reg(_, name), _) => out.extend_from_slice(name.as_bytes()),

@@ -25,6 +25,7 @@ pub fn is_space(b: u8) -> bool {
 
 /// Without the blanks around.
 pub fn trim(text: &str) -> &str {
+    watch::count(text.len());
     text.trim_matches(|c: char| c.is_ascii() && is_space(c as u8))
 }
 
@@ -34,11 +35,14 @@ pub fn first_chars(text: &str, n: usize) -> &str {
     if text.len() <= n {
         return text;
     }
-    text.char_indices().nth(n).map_or(text, |(end, _)| &text[..end])
+    let first = text.char_indices().nth(n).map_or(text, |(end, _)| &text[..end]);
+    watch::count(first.len());
+    first
 }
 
 /// Appends a `char(n)`: padded with blanks to n characters.
 pub fn write_char(out: &mut Vec<u8>, text: &[u8], n: usize) {
+    watch::count(text.len());
     out.extend_from_slice(text);
     out.resize(out.len() + n.saturating_sub(count_chars(text)), b' ');
 }
@@ -46,12 +50,14 @@ pub fn write_char(out: &mut Vec<u8>, text: &[u8], n: usize) {
 /// Number of characters of a UTF-8 text: of the bytes that do not continue one.
 #[inline]
 pub fn count_chars(text: &[u8]) -> usize {
+    watch::count(text.len());
     text.iter().filter(|b| (**b as i8) >= -0x40).count()
 }
 
 /// 22P02 as every input function words it.
 #[cold]
 pub fn invalid_syntax(ty: &str, text: &str) -> Error {
+    watch::count(text.len());
     Error::new(
         SqlState::INVALID_TEXT_REPRESENTATION,
         format!("invalid input syntax for type {ty}: \"{text}\""),
@@ -82,6 +88,7 @@ pub fn write_int(out: &mut Vec<u8>, n: i64) {
 pub fn parse_int(text: &str, ty: &Type) -> Result<i64> {
     let trimmed = trim(text);
     let digits = trimmed.strip_prefix(['-', '+']).unwrap_or(trimmed);
+    watch::count(digits.len());
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(invalid_syntax(&ty.to_string(), text));
     }
@@ -102,6 +109,7 @@ pub fn parse_int(text: &str, ty: &Type) -> Result<i64> {
 pub fn parse_oid(text: &str, ty: SystemType) -> Result<u32> {
     let trimmed = trim(text);
     let digits = trimmed.strip_prefix(['-', '+']).unwrap_or(trimmed);
+    watch::count(digits.len());
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(invalid_syntax(ty.name(), text));
     }
@@ -127,6 +135,7 @@ pub fn first_bytes(text: &str, n: usize) -> &str {
 
 /// Appends a field of a record: quoted where it could be taken for something else.
 pub fn write_record_field(out: &mut Vec<u8>, text: &[u8]) {
+    watch::count(text.len());
     let special = |b: &u8| matches!(b, b'"' | b'\\' | b'(' | b')' | b',') || is_space(*b);
     if !text.is_empty() && !text.iter().any(special) {
         return out.extend_from_slice(text);
@@ -157,6 +166,7 @@ pub fn parse_bool(text: &str) -> Result<bool> {
 /// Appends lower-case hexadecimal digits.
 pub fn write_hex(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    watch::count(bytes.len() * 2);
     out.reserve(bytes.len() * 2);
     for b in bytes {
         out.extend([DIGITS[(b >> 4) as usize], DIGITS[(b & 15) as usize]]);

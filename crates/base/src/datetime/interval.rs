@@ -7,7 +7,7 @@ use super::{
     MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, format, interval_out_of_range,
 };
 use crate::error::{Error, Result, SqlState};
-use crate::text_io;
+use crate::{text_io, watch};
 use std::io::Write;
 
 /// Appends an interval: days, then the time, both with their sign.
@@ -126,15 +126,18 @@ impl Reader<'_> {
     }
 
     fn skip_blanks(&mut self) {
+        let before = self.rest.len();
         while let [b, rest @ ..] = self.rest
             && (text_io::is_space(*b) || *b == b',')
         {
             self.rest = rest;
         }
+        watch::count(before - self.rest.len());
     }
 
     fn word(&mut self) -> String {
         let end = self.rest.iter().position(|b| !b.is_ascii_alphabetic()).unwrap_or(self.rest.len());
+        watch::count(end);
         let word = String::from_utf8_lossy(&self.rest[..end]).to_ascii_lowercase();
         self.rest = &self.rest[end..];
         word
@@ -161,6 +164,7 @@ impl Reader<'_> {
             fraction = digits;
             self.rest = rest;
         }
+        watch::count(whole.len() + fraction.len());
         if whole.is_empty() && fraction.is_empty() {
             return Err(self.invalid());
         }

@@ -12,7 +12,7 @@ use super::{
     TIMESTAMP_MINUS_INFINITY, UNIX_EPOCH_OFFSET_SECONDS, days_from_civil, days_in_month,
 };
 use crate::error::{Error, Result, SqlState};
-use crate::text_io;
+use crate::{text_io, watch};
 
 /// Reads a date; a time behind it is checked and dropped.
 pub fn parse_date(text: &str) -> Result<i64> {
@@ -110,10 +110,11 @@ fn read(text: &str, ty: &str) -> Result<Parsed> {
 /// Where a `T` between digits separates date and time.
 fn separator(token: &str) -> Option<usize> {
     let bytes = token.as_bytes();
-    bytes
+    let at = bytes
         .windows(3)
-        .position(|w| w[0].is_ascii_digit() && matches!(w[1], b'T' | b't') && w[2].is_ascii_digit())
-        .map(|at| at + 1)
+        .position(|w| w[0].is_ascii_digit() && matches!(w[1], b'T' | b't') && w[2].is_ascii_digit());
+    watch::count(at.unwrap_or(bytes.len()));
+    at.map(|at| at + 1)
 }
 
 impl<'a> Fields<'a> {
@@ -134,6 +135,7 @@ impl<'a> Fields<'a> {
     }
 
     fn token(&mut self, token: &'a str) -> Result<()> {
+        watch::count(token.len());
         let bytes = token.as_bytes();
         if token.contains(':') {
             return self.clock(token.trim_start_matches(['T', 't']));

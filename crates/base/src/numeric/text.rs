@@ -3,6 +3,7 @@
 use super::{MANTISSA_BOUND, Numeric, POW10, overflow};
 use crate::error::{Error, Result, SqlState};
 use crate::limits::NUMERIC_SCALE_MAX;
+use crate::watch;
 
 impl Numeric {
     /// Reads what PostgreSQL reads: blanks around, a sign, digits with a point, an exponent.
@@ -167,6 +168,7 @@ fn not_finite() -> Error {
 
 fn leading_digits(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().position(|b| !b.is_ascii_digit()).unwrap_or(bytes.len());
+    watch::count(end);
     &bytes[..end]
 }
 
@@ -192,6 +194,7 @@ struct Digits {
 
 impl Digits {
     fn push_all(&mut self, digits: &[u8]) {
+        watch::count(digits.len());
         for digit in digits {
             if *digit == b'0' {
                 self.zeros += u64::from(self.mantissa != 0);

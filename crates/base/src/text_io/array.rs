@@ -6,6 +6,7 @@ use crate::watch::{self, Pace};
 
 #[cold]
 fn malformed(text: &str, detail: &str) -> Error {
+    watch::count(text.len());
     Error::new(SqlState::INVALID_TEXT_REPRESENTATION, format!("malformed array literal: \"{text}\""))
         .detail(detail)
 }
@@ -58,9 +59,11 @@ fn end(text: &str, bytes: &[u8], at: usize, elements: Vec<Option<String>>) -> Re
 }
 
 fn skip_spaces(bytes: &[u8], at: &mut usize) {
+    let start = *at;
     while bytes.get(*at).is_some_and(|b| is_space(*b)) {
         *at += 1;
     }
+    watch::count(*at - start);
 }
 
 fn element(text: &str, bytes: &[u8], at: &mut usize) -> Result<Option<String>> {
@@ -146,6 +149,7 @@ fn quoted_part(text: &str, bytes: &[u8], at: &mut usize, value: &mut Vec<u8>) ->
 
 /// Appends the text of an element that is not NULL, quoted where it must be.
 pub fn write_array_element(out: &mut Vec<u8>, text: &[u8]) {
+    watch::count(text.len());
     let special = |b: &u8| matches!(b, b'{' | b'}' | b',' | b'"' | b'\\') || is_space(*b);
     let quote = text.is_empty() || text.eq_ignore_ascii_case(b"null") || text.iter().any(special);
     if !quote {

@@ -2,6 +2,7 @@
 
 use super::{invalid_syntax, trim};
 use crate::error::{Error, Result, SqlState};
+use crate::watch;
 use std::io::Write;
 
 /// Appends a double: fixed notation for exponents from -4 to 14, else `1e+15`, `1.5e-07`.
@@ -114,6 +115,7 @@ fn longer_digits(x: f64, text: &str) -> String {
 /// Reads a double.
 pub fn parse_float(text: &str) -> Result<f64> {
     let trimmed = trim(text);
+    watch::count(trimmed.len());
     let (negative, body) = match trimmed.as_bytes() {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),

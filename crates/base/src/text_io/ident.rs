@@ -1,5 +1,7 @@
 //! Identifiers and quotes.
 
+use crate::watch;
+
 /// PostgreSQL's keywords that an identifier cannot be without quotes, sorted.
 #[rustfmt::skip]
 const KEYWORDS: &[&str] = &[
@@ -24,6 +26,7 @@ const KEYWORDS: &[&str] = &[
 
 /// Appends an identifier, quoted if it must be.
 pub fn write_ident(out: &mut Vec<u8>, ident: &[u8]) {
+    watch::count(ident.len());
     let plain = match ident {
         [first, rest @ ..] => {
             (first.is_ascii_lowercase() || *first == b'_')
@@ -41,6 +44,7 @@ pub fn write_ident(out: &mut Vec<u8>, ident: &[u8]) {
 
 /// Appends a text within the first of `special`, each of which is doubled inside.
 pub fn write_doubled(out: &mut Vec<u8>, text: &[u8], special: &[u8]) {
+    watch::count(text.len());
     out.push(special[0]);
     for b in text {
         if special.contains(b) {

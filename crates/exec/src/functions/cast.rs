@@ -12,7 +12,7 @@ use planaria_base::cast::needs_cast;
 use planaria_base::limits::NAME_BYTES_MAX;
 use planaria_base::text_io::{self, count_chars};
 use planaria_base::types::{SystemType, TypeClass};
-use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, datetime};
+use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, datetime, watch};
 use planaria_storage::arena::Bytes;
 
 /// `slot`, a value of type `from`, as a value of type `to`. NULL stays NULL.
@@ -153,7 +153,9 @@ fn limited(at: Bytes, to: &Type, explicit: bool, heap: &Heap) -> Result<Slot> {
         len = kept;
     }
     if blank_padded {
-        len = text[..len].iter().rposition(|b| *b != b' ').map_or(0, |last| last + 1);
+        let last = text[..len].iter().rposition(|b| *b != b' ').map_or(0, |last| last + 1);
+        watch::count(len - last);
+        len = last;
     }
     Ok(Slot::Text(Bytes { offset: at.offset, len: len as u32 }))
 }
@@ -221,7 +223,10 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         (Slot::Float(x), _) => text_io::write_float(out, x),
         (Slot::Numeric(n), _) => n.unpack().write(out),
         (Slot::Text(at), Type::Char(n)) => text_io::write_char(out, heap.bytes(at), *n as usize),
-        (Slot::Text(at), _) => out.extend_from_slice(heap.bytes(at)),
+        (Slot::Text(at), _) => {
+            watch::count(at.len as usize);
+            out.extend_from_slice(heap.bytes(at));
+        }
         (Slot::Bytea(at), _) => text_io::write_bytea(out, heap.bytes(at)),
         (Slot::Uuid(u), _) => text_io::write_uuid(out, &u),
         (Slot::Array(array), Type::System(system)) => {

@@ -7,6 +7,8 @@
 mod binary;
 mod csv;
 mod fields;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use crate::backend::Backend;
@@ -18,6 +20,7 @@ use planaria::{Column, CopyColumns, CopyForm};
 use planaria::{
     CopyFormat, CopyHeader, CopyOptions, Error, Result, RowRef, RowSink, SqlState, Statement, Type,
 };
+use planaria_base::watch;
 use std::time::Instant;
 
 /// Data is gathered up to this size before it is worked on.
@@ -130,6 +133,11 @@ impl CopyIn {
                 CopyFormat::Csv => csv::front(rest, last, &self.options)?,
                 CopyFormat::Binary => binary::front(rest, self.begun)?,
             };
+            // The lines are looked through once for their end, and once for their values.
+            match front {
+                Front::Line(len) | Front::End(len) => watch::count(len),
+                Front::Incomplete => watch::count(rest.len()),
+            }
             match front {
                 Front::Line(len) => {
                     at += len;
@@ -163,6 +171,7 @@ impl CopyIn {
     }
 
     fn row(&mut self, line: &[u8], insert: &mut dyn FnMut(&Statement, &Fields) -> Result<()>) -> Result<()> {
+        watch::count(line.len());
         self.fields.clear();
         match self.options.format {
             CopyFormat::Binary if !self.begun => {

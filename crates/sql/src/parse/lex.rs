@@ -4,6 +4,8 @@
 //! letters behind it) becomes a [`Kind::Bad`] token, so that a syntax error before it is reported
 //! first, as PostgreSQL does. Strings are delimited here and decoded in [`super::literal`].
 
+use planaria_base::watch;
+
 /// Kinds of token. Keywords are words: which of them may be names is asked of [`super::keyword`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
@@ -109,6 +111,8 @@ impl Token {
 pub(crate) struct Lexer<'a> {
     text: &'a [u8],
     at: usize,
+    /// Each sign up to here is an operator of its own: a long run of them is looked through once.
+    signs_until: usize,
 }
 
 fn is_space(b: u8) -> bool {
@@ -146,7 +150,7 @@ impl<'a> Lexer<'a> {
     /// Begins at byte `from`; the text ends at byte `to`. Both lie on character boundaries.
     pub(crate) fn new(text: &'a str, from: usize, to: usize) -> Lexer<'a> {
         let at = if from == 0 && text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { from };
-        Lexer { text: &text.as_bytes()[..to], at: at.min(to) }
+        Lexer { text: &text.as_bytes()[..to], at: at.min(to), signs_until: 0 }
     }
 
     fn byte(&self, ahead: usize) -> u8 {
@@ -155,14 +159,18 @@ impl<'a> Lexer<'a> {
 
     /// The next token; [`Kind::End`] again and again at the end.
     pub(crate) fn next_token(&mut self) -> Token {
-        if let Some(bad) = self.skip_blanks() {
+        let before = self.at;
+        let bad = self.skip_blanks();
+        let start = self.at;
+        if let Some(bad) = bad {
+            watch::count(start - before);
             return bad;
         }
-        let start = self.at;
         let kind = match self.text.get(self.at) {
             None => Kind::End,
             Some(&first) => self.lexeme(first),
         };
+        watch::count(self.at - before);
         Token { kind, start: start as u32, end: self.at as u32 }
     }
 
@@ -329,6 +337,7 @@ impl<'a> Lexer<'a> {
             return Kind::Other;
         }
         let tag = &self.text[start..=tag];
+        watch::count(tag.len());
         self.at = start + tag.len();
         while self.at < self.text.len() {
             if self.text[self.at] == b'$' && self.text[self.at..].starts_with(tag) {
@@ -375,6 +384,9 @@ impl<'a> Lexer<'a> {
     /// The longest run of operator characters, but: comments end it, and it ends in `+` or `-`
     /// only if a character that no SQL operator has stands in it (so that `2*-3` is `2 * -3`).
     fn operator(&mut self) -> Kind {
+        if self.at < self.signs_until {
+            return self.take(1, Kind::Operator);
+        }
         let start = self.at;
         while is_operator(self.byte(0)) {
             let comment = matches!((self.byte(0), self.byte(1)), (b'-', b'-') | (b'/', b'*'));
@@ -387,7 +399,9 @@ impl<'a> Lexer<'a> {
         let special = run
             .iter()
             .any(|b| matches!(b, b'~' | b'!' | b'@' | b'#' | b'^' | b'&' | b'|' | b'`' | b'?' | b'%'));
+        watch::count(run.len());
         if !special {
+            self.signs_until = self.at;
             while self.at - start > 1 && matches!(self.text[self.at - 1], b'+' | b'-') {
                 self.at -= 1;
             }
@@ -401,6 +415,7 @@ pub(crate) fn continuation(rest: &[u8]) -> Option<usize> {
     let mut newline = false;
     let mut at = 0;
     loop {
+        watch::count(1);
         match rest.get(at)? {
             b'\n' | b'\r' => {
                 newline = true;

@@ -1,6 +1,6 @@
 //! What stands between the quotes: strings and names with their escapes resolved.
 
-use planaria_base::{Error, Result, SqlState};
+use planaria_base::{Error, Result, SqlState, watch};
 
 use super::lex::{Kind, Token, continuation};
 
@@ -40,6 +40,7 @@ pub(crate) fn unicode_name(text: &str, escape: char, position: u32) -> Result<St
 /// The text of a string token. `escape` counts for `U&''` only.
 pub(crate) fn string(token: Token, text: &str, escape: char) -> Result<String> {
     let raw = token.text(text);
+    watch::count(raw.len());
     let value = match token.kind {
         Kind::DollarString => {
             let tag = raw[1..].find('$').map_or(0, |at| at + 2);
