@@ -72,6 +72,11 @@ impl Heap {
         self.arena.used_words() * 8 + self.elements.len() * size_of::<Slot>()
     }
 
+    /// Bytes that it takes, in use or not.
+    pub fn capacity(&self) -> usize {
+        self.arena.capacity() + self.elements.capacity() * size_of::<Slot>()
+    }
+
     /// The bytes of a text or bytea.
     #[inline]
     pub fn bytes(&self, at: Bytes) -> &[u8] {
@@ -389,7 +394,7 @@ impl Heap {
 
 /// Arrays that are shorter get no room.
 const GROWING_ELEMENTS_MIN: usize = 8;
-const SCRATCH_KEPT_BYTES_MAX: usize = 1 << 20;
+const SCRATCH_KEPT_BYTES_MAX: usize = 64 << 10;
 const ELEMENTS_KEPT_MAX: usize = 1 << 19;
 const _: () =
     assert!(limits::ARENA_BYTES_MAX / size_of::<Slot>() <= u32::MAX as usize, "positions are 32 bits");

@@ -19,6 +19,8 @@ use tokio::task::JoinSet;
 /// Who comes too early has so long to say anything, and to hear that.
 const PATIENCE: Duration = Duration::from_secs(5);
 const GUESTS_MAX: usize = 256;
+/// How long a thread that ran a long statement waits for another one.
+const THREADS_REST: Duration = Duration::from_secs(1);
 
 /// See the module's head.
 pub struct Doors {
@@ -45,6 +47,8 @@ impl Doors {
         // Each connection may have a statement that runs long, or waits for a row, and somebody must be left
         // to take the COMMIT that it waits for.
         builder.enable_all().thread_name("planaria-serve").max_blocking_threads(max + 512);
+        // What a thread has freed is given back when it ends.
+        builder.thread_keep_alive(THREADS_REST);
         if let Some(threads) = config.threads {
             builder.worker_threads(threads.max(1));
         }

@@ -14,8 +14,9 @@ use growing::{Growing, room_for};
 use planaria_base::limits::{ARENA_BYTES_MAX, TEXT_BYTES_MAX};
 use planaria_base::{Error, SqlState};
 
-/// Memory that [`Arena::reset`] keeps; more is given back, lest one giant transaction pin it.
-pub const KEEP_BYTES: usize = 16 << 20;
+/// Memory that [`Arena::reset`] keeps; more is given back, lest one giant transaction pin it. Nobody counts what is
+/// kept, and each session has some of it.
+pub const KEEP_BYTES: usize = 256 << 10;
 const WORDS_MAX: usize = ARENA_BYTES_MAX / 8;
 const _: () = assert!(ARENA_BYTES_MAX <= 1 << 32, "positions are 32 bits");
 
@@ -75,6 +76,12 @@ impl Arena {
     #[cold]
     fn shrink(&mut self) {
         self.words = Vec::new();
+    }
+
+    /// Bytes that it takes, in use or not.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.words.len() * 8
     }
 
     /// Words in use.

@@ -6,8 +6,8 @@ use crate::slot::Slot;
 use planaria_base::Result;
 use planaria_storage::Bytes;
 
-/// Heaps below this size are not compacted.
-pub(super) const COMPACT_BYTES_MIN: usize = 1 << 20;
+/// Heaps below this size are not compacted. What they grow to by then, and the other heap, is kept by the session.
+pub(super) const COMPACT_BYTES_MIN: usize = planaria_storage::arena::KEEP_BYTES / 2;
 /// Texts shorter than this are copied without looking whether they were copied before.
 const SHARED_BYTES_MIN: u32 = 16;
 const RECENT: usize = 256;
@@ -66,7 +66,9 @@ impl Machine {
         }
         std::mem::swap(&mut self.heap, &mut self.spare);
         self.spare.clear();
-        self.compact_at = (self.heap.used() * 2).max(COMPACT_BYTES_MIN);
+        // As much again as this had to look through.
+        let looked_through = self.heap.used() + self.collected_bytes();
+        self.compact_at = self.heap.used() + looked_through.max(COMPACT_BYTES_MIN);
         Ok(())
     }
 }

@@ -216,10 +216,13 @@ impl Machine {
         self.top(code, frame, ctx)
     }
 
-    /// Bytes of what the program computes with.
+    /// Bytes that are taken by what the program computes with.
     fn held_bytes(&self) -> usize {
-        let colls: usize = self.colls[..self.colls_used].iter().map(Collection::bytes).sum();
-        self.heap.used() + colls
+        self.heap.capacity() + self.collected_bytes()
+    }
+
+    fn collected_bytes(&self) -> usize {
+        self.colls[..self.colls_used].iter().map(Collection::bytes).sum()
     }
 
     fn top<P: Protocol, H: Host + ?Sized>(

@@ -11,7 +11,7 @@
 //!
 //! So the budget may be passed by a step for each session, and by what one instruction takes. Deletes and
 //! reads are not refused for what the rows take: a statement that stores nothing may always have a sixteenth
-//! of the budget.
+//! of the budget, as long as all statements together take no more than a quarter.
 
 use super::snapshot::Snapshot;
 use crate::system::Stock;
@@ -25,9 +25,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that a session takes before it looks again, at most.
 const STEP_MAX: u64 = 1 << 20;
-/// Of the budget, the part that is a step, and the part that a statement which stores nothing always has.
+/// Of the budget, the part that is a step, the part that a statement which stores nothing always has, and the part
+/// up to which that holds for all of them together.
 const STEPS: u64 = 256;
 const FREE: u64 = 16;
+const FREE_TOGETHER: u64 = 4;
 
 /// See the module's head.
 pub(super) struct Meter {
@@ -71,11 +73,13 @@ pub(super) struct Share {
     told: u64,
     /// Rows stored, by whatever transaction, since then.
     since: u64,
+    /// It was once much; what it was computed in may still be there.
+    was_much: bool,
 }
 
 impl Share {
     pub(super) fn new(worker: WorkerId) -> Share {
-        Share { worker, stored: 0, held: 0, answer: 0, told: 0, since: 0 }
+        Share { worker, stored: 0, held: 0, answer: 0, told: 0, since: 0, was_much: false }
     }
 
     pub(super) fn begin_transaction(&mut self) {
@@ -92,6 +96,11 @@ impl Share {
         if std::mem::take(&mut self.told) > 0 {
             meter.sessions[usize::from(self.worker.0)].store(0, Ordering::Relaxed);
         }
+    }
+
+    /// Whether it has been more than a step since this was asked last.
+    pub(super) fn was_much(&mut self) -> bool {
+        std::mem::take(&mut self.was_much)
     }
 
     #[inline]
@@ -141,8 +150,17 @@ impl Meter {
 
     /// What sessions take, as far as they have told, and keep.
     pub(super) fn sessions(&self) -> u64 {
-        let now: u64 = self.sessions.iter().map(|s| s.load(Ordering::Relaxed)).sum();
-        now + self.kept.load(Ordering::Relaxed)
+        self.statements() + self.kept.load(Ordering::Relaxed)
+    }
+
+    /// What is taken by the statements under way.
+    fn statements(&self) -> u64 {
+        self.sessions.iter().map(|s| s.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Whether a statement that takes so much, and stores nothing, may have it whatever else is taken.
+    fn is_little(&self, held: u64) -> bool {
+        held <= self.budget / FREE && (held < self.step || self.statements() <= self.budget / FREE_TOGETHER)
     }
 
     /// Takes memory beyond a statement. 53200 where all of it is above the budget, and what is kept so not little.
@@ -220,7 +238,7 @@ impl Meter {
     #[cold]
     #[inline(never)]
     fn tell<H: Header>(&self, share: &mut Share, tables: &Snapshot<H>) -> u64 {
-        (share.told, share.since) = (share.total(), 0);
+        (share.told, share.since, share.was_much) = (share.total(), 0, true);
         self.sessions[usize::from(share.worker.0)].store(share.told, Ordering::Relaxed);
         let used = self.sum(tables);
         if used <= self.budget {
@@ -240,14 +258,17 @@ impl Meter {
     /// For what a statement computes with. 53200 where all of it is above the budget, and this not little.
     pub(super) fn weigh<H: Header>(&self, share: &mut Share, tables: &Snapshot<H>) -> Result<()> {
         let used = self.tell(share, tables);
-        let little = share.held + share.answer <= self.budget / FREE;
-        if used > self.budget && !little { Err(self.out_of_memory(used)) } else { Ok(()) }
+        if used > self.budget && !self.is_little(share.held + share.answer) {
+            Err(self.out_of_memory(used))
+        } else {
+            Ok(())
+        }
     }
 
     /// For what a statement is about to make, having this much with it. 53200 where there is no room for that, and
     /// it is not little.
     pub(super) fn admit<H: Header>(&self, held: u64, worker: WorkerId, tables: &Snapshot<H>) -> Result<()> {
-        if held <= self.budget / FREE {
+        if self.is_little(held) {
             return Ok(());
         }
         // What it has told so far is part of it.
