@@ -87,7 +87,7 @@ const ROOMS: &[Room] = &[
         tests_know: &["protocol"],
         unsafe_in: &[],
     },
-    Room { name: "server", knows: &["base", "planaria"], tests_know: &[], unsafe_in: &[] },
+    Room { name: "server", knows: &["base", "planaria"], tests_know: &["sim"], unsafe_in: &[] },
     Room { name: "fuzz", knows: &["planaria", "server", "sim"], tests_know: &[], unsafe_in: &[] },
     Room { name: "differential", knows: &["planaria"], tests_know: &[], unsafe_in: &[] },
     Room {

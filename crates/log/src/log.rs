@@ -217,6 +217,16 @@ impl Log {
         self.shared.end_epoch(epoch);
     }
 
+    /// The same, but for who is to wait no longer while there is no room on the disk: false.
+    pub fn wait_unless(&self, epoch: Epoch, is_over: &mut dyn FnMut() -> bool) -> Result<bool> {
+        self.shared.wait_unless(epoch, is_over)
+    }
+
+    /// Whether commits wait for room on the disk.
+    pub fn is_full(&self) -> bool {
+        self.shared.is_full()
+    }
+
     /// The error that stopped commits, if one did.
     pub fn health(&self) -> Result<()> {
         match self.shared.failure.get() {
@@ -423,15 +433,27 @@ impl Shared {
         }
     }
 
+    pub(crate) fn is_full(&self) -> bool {
+        self.state.load(Ordering::SeqCst) == FULL
+    }
+
     pub(crate) fn wait(&self, epoch: Epoch) -> Result<()> {
+        self.wait_unless(epoch, &mut || false).map(|_| ())
+    }
+
+    /// Waits until `epoch` is on disk. Who finds it over while there is no room there waits no longer: false.
+    pub(crate) fn wait_unless(&self, epoch: Epoch, is_over: &mut dyn FnMut() -> bool) -> Result<bool> {
         loop {
             if let Some(outcome) = self.outcome(epoch) {
-                return outcome;
+                return outcome.map(|()| true);
+            }
+            if self.is_full() && is_over() {
+                return Ok(false);
             }
             let seen = *self.rounds.lock();
             if let Some(mut closer) = self.closer.try_lock() {
                 if let Some(outcome) = self.outcome(epoch) {
-                    return outcome;
+                    return outcome.map(|()| true);
                 }
                 let result = self.round(&mut closer, false);
                 drop(closer);

@@ -32,13 +32,15 @@ impl WorkerLog {
     /// the guard is used or dropped; so do not wait for the log, or for a client, under it.
     ///
     /// Waits while too much of what this worker logged is not on disk yet. Fails once the log has
-    /// failed or was shut down.
+    /// failed or was shut down, and while there is no room on the disk.
     #[inline]
     pub fn enter(&mut self) -> Result<Commit<'_>> {
         let shared = &*self.shared;
         shared.check_running()?;
         if self.seat().buffered() > shared.seat_bytes_max() {
-            shared.wait(self.newest)?;
+            // Nothing of this commit is done yet: it is refused like those that come later.
+            shared.wait_unless(self.newest, &mut || true)?;
+            shared.check_running()?;
         }
         self.seat().gate.enter(&shared.clock);
         Ok(Commit { worker: self })

@@ -229,7 +229,7 @@ impl Session {
             }
         };
         let submitted = self.guarded(|api| api.submit(&call, &params))?;
-        submitted.ticket.wait()?;
+        self.guarded(|api| api.wait(&submitted.ticket))?;
         Ok(submitted.rows)
     }
 

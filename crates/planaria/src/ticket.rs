@@ -1,5 +1,6 @@
 //! A commit's way to the disk.
 
+use crate::session::Notice;
 use planaria_base::{Epoch, Result};
 use planaria_log::Log;
 use std::future::Future;
@@ -58,6 +59,34 @@ impl Ticket {
     #[inline]
     pub fn is_durable(&self) -> bool {
         self.on_disk.as_ref().is_none_or(|d| d.log.0.durable_epoch() >= d.epoch)
+    }
+
+    /// Whether it is not on disk, and there is no room.
+    pub fn waits_for_room(&self) -> bool {
+        self.on_disk.as_ref().is_some_and(|d| d.log.0.is_full()) && !self.is_durable()
+    }
+
+    /// [`Ticket::wait`], but for who is to wait no longer while there is no room on the disk: false. The commit
+    /// cannot be undone: others may have seen it, and it is written as soon as there is room.
+    pub fn wait_unless(&self, is_over: &mut dyn FnMut() -> bool) -> Result<bool> {
+        match &self.on_disk {
+            Some(d) if d.log.0.durable_epoch() < d.epoch => d.log.0.wait_unless(d.epoch, is_over),
+            _ => Ok(true),
+        }
+    }
+
+    /// What who waits no longer is told in place of an error: nothing was undone.
+    pub fn given_up(why: &str) -> Notice {
+        Notice {
+            severity: "WARNING",
+            message: format!("canceling wait for room on the disk due to {why}"),
+            detail: Some(
+                "The transaction has already committed in memory, but is not on disk: it will be as soon as \
+                 there is room, and is lost if the server ends before."
+                    .into(),
+            ),
+            hint: None,
+        }
     }
 
     /// Returns when it is on disk; on a full disk, when there is room. 58030 or 53100 where the log failed:

@@ -66,6 +66,8 @@ pub(crate) struct Backend {
     pub(crate) room: Arc<Room>,
     /// Of all commits that the replies tell of.
     pub(crate) pending: Ticket,
+    /// When the last statement was to be over.
+    pub(crate) deadline: Option<Instant>,
     /// The replies are wanted now.
     pub(crate) flush: bool,
     /// The connection is to end.
@@ -142,6 +144,7 @@ impl Backend {
             copy: None,
             room,
             pending: Ticket::done(),
+            deadline: None,
             flush: false,
             closing: false,
             error_text: None,
@@ -348,6 +351,7 @@ impl Backend {
             return Err(Error::internal("no session"));
         };
         session.ends_by(deadline);
+        self.deadline = deadline;
         let run = || catch_unwind(AssertUnwindSafe(|| f(session, reply)));
         let outcome = if short { run() } else { tokio::task::block_in_place(run) };
         if let Some(session) = &mut self.session {

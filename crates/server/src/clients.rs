@@ -64,6 +64,14 @@ pub(crate) const READS: (&str, &str) = ("Client", "ClientRead");
 pub(crate) const WRITES: (&str, &str) = ("Client", "ClientWrite");
 pub(crate) const SYNCS: (&str, &str) = ("IO", "WALSync");
 
+impl Entry {
+    /// Its statement is to end, and who waits is to look why.
+    fn interrupt(&self) {
+        self.cancel.store(true, Ordering::SeqCst);
+        self.wake.notify_one();
+    }
+}
+
 impl Default for Registry {
     fn default() -> Registry {
         const SECONDS_TO_2000: i64 = 946_684_800;
@@ -116,7 +124,7 @@ impl Registry {
     pub(crate) fn cancel(&self, process: i32, secret: i32) -> bool {
         match self.open.lock().get(&process) {
             Some(open) if open.secret == secret => {
-                open.cancel.store(true, Ordering::Relaxed);
+                open.interrupt();
                 true
             }
             _ => false,
@@ -125,7 +133,7 @@ impl Registry {
 
     /// Stops what all connections are doing.
     pub(crate) fn cancel_all(&self) {
-        self.open.lock().values().for_each(|o| o.cancel.store(true, Ordering::Relaxed));
+        self.open.lock().values().for_each(|open| open.interrupt());
     }
 
     /// Connections of a role.
@@ -168,9 +176,8 @@ impl planaria::Clients for Registry {
         let Some(entry) = self.open.lock().get(&number).cloned() else { return false };
         if signal == Signal::Terminate {
             entry.terminated.store(true, Ordering::SeqCst);
-            entry.wake.notify_one();
         }
-        entry.cancel.store(true, Ordering::SeqCst);
+        entry.interrupt();
         true
     }
 
@@ -227,6 +234,13 @@ impl Key {
     /// Returns when somebody wants it gone.
     pub(crate) async fn until_terminated(&self) {
         while !self.terminated() {
+            self.entry.wake.notified().await;
+        }
+    }
+
+    /// Returns when its statement is to end.
+    pub(crate) async fn until_cancelled(&self) {
+        while !self.flag.load(Ordering::SeqCst) {
             self.entry.wake.notified().await;
         }
     }

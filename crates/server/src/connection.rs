@@ -6,7 +6,7 @@
 //! disk together.
 
 use crate::backend::{Backend, terminated};
-use crate::clients::{SYNCS, WRITES};
+use crate::clients::{Key, SYNCS, WRITES};
 use crate::input::{Ahead, Front, Input};
 use crate::lobby::Guest;
 use crate::login::{self, Opened};
@@ -22,7 +22,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 
@@ -31,6 +31,9 @@ const SEND_BYTES: u64 = 64 << 10;
 
 /// Written at a time: what a client has to have room for within the time it has to read.
 const WRITE_BYTES: usize = 256 << 10;
+
+/// How often who is to wait no longer looks whether that is for room on the disk.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Why a connection ended.
 #[derive(Debug)]
@@ -161,10 +164,28 @@ impl Connection {
             // Those whose messages have come by now commit first: one sync for all of them.
             tokio::task::yield_now().await;
         }
-        let Backend { reply, key, shared, closing, scales, .. } = &mut self.backend;
+        let Backend { reply, key, shared, closing, scales, deadline, .. } = &mut self.backend;
         let blocked = || key.waits(WRITES);
         let timeout = shared.config.write_timeout;
-        let Err(error) = pending.await else {
+        let waited = match until_on_disk(key, *deadline, pending).await {
+            Ok(Some(_)) if key.terminated() => {
+                // Nothing is said of what was done, as it may be lost.
+                reply.clear();
+                let detail = Ticket::given_up("").detail.unwrap_or_default();
+                reply.error(Severity::Fatal, &terminated().detail(detail), None);
+                *closing = true;
+                Ok(())
+            }
+            Ok(Some(why)) => {
+                let mut warning = Reply::default();
+                warning.notice(&Ticket::given_up(why));
+                reply.insert(0, warning.bytes());
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        let Err(error) = waited else {
             write(&mut self.stream, reply, timeout, blocked).await?;
             scales.note(Taken::Reply, reply.capacity());
             return Ok(());
@@ -231,6 +252,38 @@ impl Connection {
                     return Ok(false);
                 }
             }
+        }
+    }
+}
+
+/// Waits until commits are on disk. Who is cancelled, or out of time, while there is no room there, waits no longer, and
+/// is told why: they cannot be undone any more.
+async fn until_on_disk(
+    key: &Key,
+    deadline: Option<Instant>,
+    pending: Ticket,
+) -> Result<Option<&'static str>, Error> {
+    let ticket = pending.clone();
+    let mut pending = pin!(pending);
+    let late = async {
+        match deadline {
+            Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+            None => std::future::pending().await,
+        }
+    };
+    let why = tokio::select! {
+        biased;
+        outcome = &mut pending => return outcome.map(|()| None),
+        () = key.until_cancelled() => "user request",
+        () = late => "statement timeout",
+    };
+    loop {
+        // What is only being written is waited for.
+        if ticket.waits_for_room() {
+            return Ok(Some(why));
+        }
+        if let Ok(outcome) = tokio::time::timeout(LOOK_EVERY, &mut pending).await {
+            return outcome.map(|()| None);
         }
     }
 }

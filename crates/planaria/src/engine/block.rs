@@ -265,8 +265,19 @@ impl<P: Protocol> SessionCore<P> {
     pub(super) fn finish<T>(&mut self, outcome: Result<T>) -> Result<T> {
         let pending = std::mem::replace(&mut self.pending, Ticket::done());
         let answer = self.fail_block_on_error(outcome)?;
-        pending.wait()?;
+        self.until_durable(&pending)?;
         Ok(answer)
+    }
+
+    /// Returns when it is on disk. Who is cancelled, or out of time, while there is no room there, hears that he
+    /// waits no longer.
+    pub(super) fn until_durable(&mut self, ticket: &Ticket) -> Result<()> {
+        let cancel = &self.cancel;
+        if !ticket.wait_unless(&mut || cancel.is_due())? {
+            let notice = Ticket::given_up(self.cancel.why());
+            self.notices.push(notice);
+        }
+        Ok(())
     }
 
     /// A statement that fails fails its transaction block.

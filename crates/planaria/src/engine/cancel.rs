@@ -73,7 +73,11 @@ impl Cancel {
     /// Why it is to end.
     #[cold]
     pub(super) fn error(&self) -> Error {
-        watch::canceled(if self.flag.load(Ordering::Relaxed) { "user request" } else { "statement timeout" })
+        watch::canceled(self.why())
+    }
+
+    pub(super) fn why(&self) -> &'static str {
+        if self.flag.load(Ordering::Relaxed) { "user request" } else { "statement timeout" }
     }
 }
 

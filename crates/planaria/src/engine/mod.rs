@@ -201,6 +201,7 @@ pub(crate) trait SessionApi: Send {
     fn fail_block(&mut self);
     /// Puts the state of another session in place of this one's.
     fn swap_state(&mut self, state: &mut KeptState);
+    fn wait(&mut self, ticket: &Ticket) -> Result<()>;
     /// Becomes the session of a role, as if it had logged in.
     fn log_in_as(&mut self, role: &str) -> Result<()>;
     fn cancelled_by(&mut self, flag: &Arc<AtomicBool>);
@@ -750,7 +751,11 @@ impl<P: Protocol> SessionApi for SessionCore<P> {
     fn forget(&mut self, name: &str) {
         self.statements.named.remove(name);
     }
+    fn wait(&mut self, ticket: &Ticket) -> Result<()> {
+        self.until_durable(ticket)
+    }
     fn swap_state(&mut self, state: &mut KeptState) {
+        self.give_memory_back();
         self.exchange_state(state);
     }
     fn cancelled_by(&mut self, flag: &Arc<AtomicBool>) {

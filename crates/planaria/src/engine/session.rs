@@ -127,6 +127,16 @@ pub(crate) struct SessionCore<P: Protocol> {
 }
 
 impl<P: Protocol> SessionCore<P> {
+    /// Nothing of the last statement is looked at any more. What it was computed in is given back, if that was much:
+    /// nobody counts it between statements.
+    pub(super) fn give_memory_back(&mut self) {
+        if self.share.was_much() {
+            (self.machine, self.kept_heap) = (Machine::new(), Heap::new());
+            (self.rows, self.args, self.kept_args) = (Vec::new(), Vec::new(), Vec::new());
+            self.effects = Vec::new();
+        }
+    }
+
     pub(crate) fn new(engine: Arc<Engine<P>>) -> Result<SessionCore<P>> {
         let worker = engine.gate.sit_down()?;
         engine.counters.open(worker);

@@ -14,6 +14,7 @@ mod ends;
 mod explain_recovery;
 mod forged_logs;
 mod fork;
+mod full_disk;
 mod growth;
 mod limits;
 mod linear;

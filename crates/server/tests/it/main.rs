@@ -9,6 +9,7 @@ mod crowd;
 mod door;
 mod durability;
 mod encryption;
+mod full_disk;
 mod gate;
 mod limits;
 mod login;
