@@ -52,3 +52,9 @@ CALL fresh(); INSERT INTO t VALUES (10, 1), (11, 1) RETURNING id, (SELECT count(
 CALL fresh(); INSERT INTO t VALUES (10, 1) RETURNING EXISTS (SELECT FROM t WHERE id = 10), (SELECT count(*) FROM o);
 CALL fresh(); DELETE FROM t WHERE id < 3 RETURNING (SELECT count(*) FROM t);
 CALL fresh(); UPDATE t SET a = 10, b = total() + (SELECT sum(a) FROM t) WHERE total() > (SELECT min(a) FROM t); SELECT * FROM t ORDER BY id;
+CREATE SEQUENCE ticks;
+CREATE TABLE none (id int);
+SELECT none.id, x FROM none LEFT JOIN LATERAL (SELECT nextval('ticks') AS x) q ON x > 5;
+SELECT none.id, x FROM none, (SELECT nextval('ticks') AS x OFFSET 0) q;
+SELECT o.id, x FROM o LEFT JOIN LATERAL (SELECT nextval('ticks') AS x) q ON x > 5;
+SELECT nextval('ticks');

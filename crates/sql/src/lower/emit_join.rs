@@ -611,6 +611,31 @@ impl Lowerer<'_> {
         done.map(|()| list)
     }
 
+    /// The rows of a query in a list, computed here where a turn of a frame's loop comes to it first: what is volatile
+    /// is not to be computed for loops without a turn.
+    fn list_when_asked(&mut self, query: &BoundQuery, frame: usize) -> Result<Coll> {
+        let kinds: Vec<RegKind> = query.columns.iter().map(|c| RegKind::Value(c.ty.clone())).collect();
+        let list = self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values: kinds });
+        let (done, no, yes) = (self.temp(Type::Bool), self.truth(false), self.truth(true));
+        self.at_frame(frame, |l| {
+            l.emit(OpKind::Clear { coll: list });
+            l.copy(done, no);
+            Ok(())
+        })?;
+        self.note("Materialize");
+        self.plan_depth += 1;
+        let made = self.unless(done, |l| {
+            l.copy(done, yes);
+            l.emit_query(query, None, &mut |l, row| {
+                let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
+                l.emit(OpKind::Push { coll: list, values });
+                Ok(())
+            })
+        });
+        self.plan_depth -= 1;
+        made.map(|()| list)
+    }
+
     /// The rows of a relation that computes them in a list, computed at a frame.
     fn list_of_rel(&mut self, rel: RelId, frame: usize) -> Result<Coll> {
         let types: Vec<Type> = self.rel(rel).columns.iter().map(|(_, ty)| ty.clone()).collect();
@@ -635,7 +660,14 @@ impl Lowerer<'_> {
     pub(super) fn emit_kept(&mut self, frame: usize, rel: RelId, then: &mut Then<'_>) -> Result<()> {
         let width = self.rel(rel).columns.len();
         let list = match self.rel(rel).kind.clone() {
-            RelKind::Query(query) => self.list_of(&query, frame, "Materialize")?,
+            RelKind::Query(query) => {
+                let probe = Bound::new(BoundKind::Exists(query.clone()), Type::Bool, 0);
+                if self.is_volatile(&probe) {
+                    self.list_when_asked(&query, frame)?
+                } else {
+                    self.list_of(&query, frame, "Materialize")?
+                }
+            }
             _ => self.list_of_rel(rel, frame)?,
         };
         self.rel_mut(rel).regs = vec![None; width];
