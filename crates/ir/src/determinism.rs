@@ -189,6 +189,14 @@ enum Own {
 }
 
 impl OpKind {
+    /// Its level, without that of what it calls.
+    pub fn level(&self) -> Determinism {
+        match self.determinism() {
+            Own::Level(level) => level,
+            Own::Callee(_) => Determinism::Deterministic,
+        }
+    }
+
     fn determinism(&self) -> Own {
         use Determinism::{Catalog, Deterministic, Draws, Others, Text};
         Own::Level(match self {

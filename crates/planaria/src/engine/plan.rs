@@ -15,7 +15,7 @@ use planaria_analysis::logging::Logging;
 use planaria_analysis::{Cost, inline_except, regrow};
 use planaria_base::{Error, ProcedureId, Result, SqlState};
 use planaria_exec::Code;
-use planaria_ir::{OpKind, Program};
+use planaria_ir::{Determinism, OpKind, Program};
 use planaria_log::Keeping;
 use planaria_recovery::{CompiledPiece, CompiledPlan};
 use planaria_storage::Header;
@@ -175,11 +175,7 @@ impl<H: Header> Snapshot<H> {
                     OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
                         self.draws(*procedure, seen)
                     }
-                    OpKind::Draw { .. }
-                    | OpKind::NextValue { .. }
-                    | OpKind::CurrentValue { .. }
-                    | OpKind::Execute { .. } => true,
-                    _ => false,
+                    kind => matches!(kind.level(), Determinism::Draws | Determinism::Text),
                 };
         });
         draws
@@ -198,14 +194,12 @@ impl<H: Header> Snapshot<H> {
                     OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
                         self.is_pure(*procedure, seen)
                     }
-                    OpKind::Draw { .. }
-                    | OpKind::NextValue { .. }
-                    | OpKind::CurrentValue { .. }
-                    | OpKind::SetValue { .. }
-                    | OpKind::Ask { .. }
-                    | OpKind::SystemRows { .. }
-                    | OpKind::Execute { .. } => false,
-                    kind => kind.table().is_none(),
+                    OpKind::SetValue { .. } => false,
+                    // The machine is the same for all that this process replays.
+                    kind => {
+                        kind.table().is_none()
+                            && matches!(kind.level(), Determinism::Deterministic | Determinism::Machine)
+                    }
                 };
         });
         pure
