@@ -46,13 +46,14 @@ fn main() -> ExitCode {
     // What panics is told by the case.
     std::panic::set_hook(Box::new(|_| ()));
     let kinds = logs();
-    let (mut said, mut refused, mut recoveries, mut routines, mut asking, mut wrong) = (0, 0, 0, 0, 0, 0);
+    let (mut said, mut refused, mut timeouts, mut recoveries, mut routines, mut asking, mut wrong) =
+        (0, 0, 0, 0, 0, 0, 0);
     for number in args.from..args.from + args.cases {
         let seed = args.seed + number;
         let report = case(seed, args.steps, kinds[seed as usize % kinds.len()], args.theme);
         (said, refused) = (said + report.said, refused + report.refused);
         (routines, asking) = (routines + report.routines, asking + report.asking);
-        recoveries += report.recoveries;
+        (timeouts, recoveries) = (timeouts + report.timeouts, recoveries + report.recoveries);
         if let Some(what) = report.violation {
             wrong += 1;
             println!("found: case {number} (seed {seed}): {what}");
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
         }
     }
     println!(
-        "{} cases, {said} statements ({refused} refused), {routines} routines ({asking} ask), {recoveries} recoveries \
+        "{} cases, {said} statements ({refused} refused, {timeouts} of them by timeouts), {routines} routines ({asking} ask), {recoveries} recoveries \
          compared, {wrong} wrong",
         args.cases
     );

@@ -32,7 +32,7 @@ use content::{Content, positions};
 pub use draw::Theme;
 use draw::{Step, WHO};
 use numbers::{Fate, Numbers};
-use planaria::{Database, Error, LogKind, Options, ProtocolKind, Scheme, Session};
+use planaria::{Database, Error, LogKind, Options, ProtocolKind, Scheme, Session, SqlState};
 use planaria_base::WallClock;
 use planaria_sim::dice::Dice;
 use planaria_sim::disk::{SimDisk, Survival};
@@ -57,6 +57,8 @@ pub struct Report {
     pub said: u64,
     /// See [`Report::said`].
     pub refused: u64,
+    /// Of these, how many a timeout ended.
+    pub timeouts: u64,
     /// Recoveries that were compared.
     pub recoveries: u64,
     /// Routines that were made.
@@ -254,9 +256,13 @@ impl Case {
         let Step::Say { who, texts } = step else { return self.restart(open, step) };
         let (fate, refused) = open.say(*who, texts)?;
         self.report.said += 1;
-        self.report.refused += u64::from(refused);
-        if !refused {
-            texts.iter().for_each(|text| self.census.take(text));
+        match refused {
+            None => texts.iter().for_each(|text| self.census.take(text)),
+            Some(state) => {
+                self.report.refused += 1;
+                let timeouts = [SqlState::QUERY_CANCELED, SqlState::LOCK_NOT_AVAILABLE];
+                self.report.timeouts += u64::from(timeouts.contains(&state));
+            }
         }
         open.numbers.step(&open.db, *who, fate).map_err(say("its sequences"))?;
         Ok(open)
@@ -370,9 +376,20 @@ fn is_answer(error: &Error) -> bool {
     !matches!(&error.sqlstate().as_str()[..2], "XX" | "58" | "08" | "53")
 }
 
+/// Carries out a statement, or, where it begins with `call`, a call by the library's own way.
+fn carried_out(session: &mut Session, text: &str) -> planaria::Result<()> {
+    let called = text.strip_prefix("call ").and_then(|call| call.strip_suffix(')')?.split_once('('));
+    let done = match called {
+        Some((name, "")) => session.call(name, ()),
+        Some((name, key)) => session.call(name, (key.parse::<i32>().unwrap_or_default(),)),
+        None => return session.execute(text, ()).map(drop),
+    };
+    done.map(drop)
+}
+
 impl Open {
-    /// Says something, and what became of its transaction; whether it was refused.
-    fn say(&mut self, who: usize, texts: &[String]) -> Checked<(Fate, bool)> {
+    /// Says something, and what became of its transaction; why it was refused, if it was.
+    fn say(&mut self, who: usize, texts: &[String]) -> Checked<(Fate, Option<SqlState>)> {
         if self.sessions[who].is_none() {
             match self.db.session_as(WHO[who]) {
                 Ok(mut session) => {
@@ -380,17 +397,17 @@ impl Open {
                     self.sessions[who] = Some(session);
                 }
                 // His role is not there.
-                Err(error) if is_answer(&error) => return Ok((Fate::Lost, true)),
+                Err(error) if is_answer(&error) => return Ok((Fate::Lost, Some(error.sqlstate()))),
                 Err(error) => return Err(say("a session")(error)),
             }
         }
         let session = self.sessions[who].as_mut().expect("it is there now");
-        let mut refused = false;
+        let mut refused = None;
         for text in texts {
-            match session.execute(text, ()) {
-                Ok(_) => {}
+            match carried_out(session, text) {
+                Ok(()) => {}
                 Err(error) if is_answer(&error) => {
-                    refused = true;
+                    refused = Some(error.sqlstate());
                     break;
                 }
                 Err(error) => {
@@ -402,12 +419,12 @@ impl Open {
                 }
             }
         }
-        if refused && session.in_transaction() {
+        if refused.is_some() && session.in_transaction() {
             session.execute("ROLLBACK", ()).map_err(say("ROLLBACK"))?;
         }
         let fate = match texts.last().map(String::as_str) {
             _ if session.in_transaction() => Fate::Open,
-            _ if refused => Fate::Lost,
+            _ if refused.is_some() => Fate::Lost,
             Some("ROLLBACK") => Fate::Lost,
             _ => Fate::Committed,
         };

@@ -186,8 +186,9 @@ struct Scheduler {
     over: Condvar,
 }
 
-/// How long a thread may be without a point, for those who wait outside.
-const SILENCE: u32 = 60;
+/// How long a thread may be without a point, in seconds, for those who wait outside. A machine with much else to do may
+/// stand still for a minute.
+const SILENCE: u32 = 600;
 
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86400);
 

@@ -19,7 +19,7 @@ const ASKING: &[&str] = &[
     "setval(",
     "pg_",
     "EXECUTE ",
-    "SKIP LOCKED",
+    "FOR UPDATE",
 ];
 
 /// Routines, views and tables are known by their names, which are not used for anything else.

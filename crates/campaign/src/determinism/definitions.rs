@@ -225,7 +225,7 @@ pub fn block(world: &mut World, dice: &mut Dice) -> Vec<String> {
             *world = World { names, ..saved };
         }
     }
-    let commits = dice.chance(85);
+    let commits = dice.chance(75);
     if !commits {
         let names = world.names;
         *world = World { names, ..before };

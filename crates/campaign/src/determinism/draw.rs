@@ -1,7 +1,7 @@
 //! What is done with a database whose answers depend on who asks, and when.
 
 use super::definitions::{block, definition, sequence, table};
-use super::routines::{change, function, procedure, view};
+use super::routines::{change, claim, function, procedure, view};
 use super::world::{Function, World, any};
 use planaria_sim::dice::Dice;
 use planaria_sim::disk::Survival;
@@ -52,6 +52,8 @@ const SETUP: &[&str] = &[
     "GRANT ALL ON note TO PUBLIC",
     "CREATE SEQUENCE s1",
     "GRANT ALL ON SEQUENCE s1 TO PUBLIC",
+    // A statement timeout ends who asks for this again and again.
+    "CREATE FUNCTION slow(n bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.002); RETURN n; END $$",
     "CREATE SEQUENCE s2 MAXVALUE 5 CYCLE",
     "GRANT ALL ON SEQUENCE s2 TO PUBLIC",
 ];
@@ -93,7 +95,7 @@ impl Theme {
     fn weights(self) -> Weights {
         match self {
             Theme::All => [20, 14, 6, 12, 14, 12, 6, 8, 8],
-            Theme::Schema => [8, 38, 18, 6, 6, 6, 4, 12, 2],
+            Theme::Schema => [6, 34, 22, 6, 6, 6, 4, 10, 6],
             Theme::Routines => [14, 0, 0, 28, 32, 4, 4, 14, 4],
             Theme::Sequences => [4, 0, 0, 4, 8, 50, 24, 2, 8],
         }
@@ -161,6 +163,15 @@ impl Drawing {
                 let texts = ["BEGIN".into(), change(world, dice, "5"), draw(world, dice), "COMMIT".into()];
                 script.push(Step::Say { who, texts: texts.into() });
             }
+            7 if dice.chance(25) => {
+                let (who, texts) = match dice.below(3) {
+                    0 => (definer, definition(world, dice)),
+                    1 => (who, vec![call(world, dice)]),
+                    _ => (who, vec![slow(world, dice)]),
+                };
+                script.push(say(who, "SET statement_timeout = '5ms'"));
+                script.extend(texts.into_iter().map(|text| say(who, text)));
+            }
             7 => script.push(say(who, setting(dice))),
             _ => script.push(match dice.below(10) {
                 0..3 => say(0, "CHECKPOINT"),
@@ -185,9 +196,10 @@ impl Drawing {
         }
         for _ in 0..1 + dice.below(2) {
             let key = dice_key(script.len());
-            let text = match dice.below(4) {
+            let text = match dice.below(5) {
                 0 => change(&self.world, dice, &key.to_string()),
                 1 => call(&self.world, dice),
+                2 => claim(dice),
                 _ => draw(&self.world, dice),
             };
             script.push(say(who, text));
@@ -206,9 +218,13 @@ fn dice_key(step: usize) -> usize {
 
 fn call(world: &World, dice: &mut Dice) -> String {
     match (any(dice, &world.procedures).cloned(), any(dice, &world.functions).cloned()) {
-        (Some(procedure), _) if dice.chance(70) => format!("CALL {procedure}({})", dice.below(12)),
+        // Some of them by the library's own way: see `carried_out`.
+        (Some(procedure), _) if dice.chance(70) => {
+            format!("{} {procedure}({})", dice.of(&["CALL", "CALL", "call"]), dice.below(12))
+        }
         (_, Some(Function { name, .. })) => match dice.below(10) {
-            0..5 => format!("SELECT {name}()"),
+            0 => format!("call {name}()"),
+            1..5 => format!("SELECT {name}()"),
             5..8 => format!("DO $$ BEGIN INSERT INTO note (txt) VALUES ({name}()::text); END $$"),
             8 => format!("UPDATE note SET txt = {name}()::text WHERE id % 2 = 0"),
             _ => format!("INSERT INTO note (txt) SELECT {name}()::text FROM generate_series(1, 2)"),
@@ -230,6 +246,19 @@ fn draw(world: &World, dice: &mut Dice) -> String {
         9 if dice.chance(30) => format!("INSERT INTO note (txt) VALUES (currval('{s}'))"),
         9 => format!("SELECT setval('{s}', {})", 1000 + dice.below(1000)),
         _ => format!("INSERT INTO note (txt) VALUES ('n' || nextval('{s}'))"),
+    }
+}
+
+/// Somebody changes and draws, and may not come to the end.
+fn slow(world: &World, dice: &mut Dice) -> String {
+    let s = world.sequence(dice);
+    match dice.below(3) {
+        0 => format!(
+            "INSERT INTO note (txt) SELECT slow(nextval('{s}')) FROM generate_series(1, {})",
+            1 + dice.below(6)
+        ),
+        1 => "UPDATE note SET txt = slow(id) || current_user".to_owned(),
+        _ => format!("SELECT slow(nextval('{s}')) FROM generate_series(1, {})", 1 + dice.below(6)),
     }
 }
 

@@ -29,6 +29,14 @@ pub fn change(world: &World, dice: &mut Dice, key: &str) -> String {
     }
 }
 
+/// A change of rows that are claimed first: somebody else's block may have them.
+pub fn claim(dice: &mut Dice) -> String {
+    format!(
+        "UPDATE note SET txt = txt || '-' WHERE id IN (SELECT id FROM note ORDER BY id LIMIT 2 FOR UPDATE{})",
+        dice.of(&["", " SKIP LOCKED", " NOWAIT"])
+    )
+}
+
 fn rights(dice: &mut Dice) -> &'static str {
     if dice.chance(35) { " SECURITY DEFINER" } else { "" }
 }
@@ -136,9 +144,7 @@ fn part(world: &World, dice: &mut Dice, depth: u64) -> String {
             ),
             2 => "EXECUTE 'INSERT INTO note (txt) VALUES (current_user || random())'; ".to_owned(),
             3 => "PERFORM pg_sleep(0.004); ".to_owned(),
-            4 => "UPDATE note SET txt = txt || '-' WHERE id IN
-                 (SELECT id FROM note ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED); "
-                .to_owned(),
+            4 => format!("{}; ", claim(dice)),
             5 => match any(dice, &world.views) {
                 Some(view) => format!("INSERT INTO note (txt, at) SELECT w, at FROM {view}; "),
                 None => format!("PERFORM currval('{s}'); "),

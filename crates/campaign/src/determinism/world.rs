@@ -85,7 +85,8 @@ impl World {
         }
         let s = self.sequence(dice);
         match ty {
-            Ty::Int => match dice.below(6) {
+            Ty::Int => match dice.below(7) {
+                6 => format!("slow(nextval('{s}'))"),
                 0 | 1 => format!("nextval('{s}')"),
                 2 => "(random() * 1000)::bigint".to_owned(),
                 3 => "pg_backend_pid()::bigint".to_owned(),
