@@ -37,6 +37,8 @@ pub const CTE_NESTING_MAX: u32 = 12;
 /// References to a view in one statement that are planned each in its place; further ones read its rows from a list
 /// that is made once.
 pub const VIEW_REFERENCES_MAX: u32 = 4;
+/// References to views in one statement, those within views included.
+pub const VIEW_PLACES_MAX: u32 = 4096;
 /// Longest SQL text, in bytes.
 pub const SQL_TEXT_BYTES_MAX: usize = 64 << 20;
 /// Longest text or bytea, in bytes, as in PostgreSQL.

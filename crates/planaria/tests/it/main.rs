@@ -23,6 +23,7 @@ mod log_view;
 mod logged;
 mod memory_back;
 mod no_hang;
+mod planning;
 mod postgres;
 mod procedure_versions;
 mod progress;

@@ -124,7 +124,7 @@ impl Lowerer<'_> {
                 let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
                 return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message).at(position));
             }
-            let shared = !self.rights.locked && self.is_shared(&view.name);
+            let shared = !self.rights.locked && self.is_shared(&view.name, position)?;
             if shared
                 && let Some((_, Some(place))) = self.views.as_ref().and_then(|v| v.get(&view.name)).copied()
             {
@@ -172,12 +172,23 @@ impl Lowerer<'_> {
     }
 
     /// Counts a reference to a view. Whether it has so many in the query being bound that the further ones are to
-    /// share its rows: views that read each other twice would double the work with each.
-    fn is_shared(&mut self, view: &str) -> bool {
-        let Some(views) = &mut self.views else { return false };
+    /// share its rows: views that read each other twice would double the work with each. Views that draw are not
+    /// shared: 54001 where there are too many places.
+    fn is_shared(&mut self, view: &str, position: u32) -> Result<bool> {
+        let Some(views) = &mut self.views else { return Ok(false) };
         let (references, _) = views.entry(view.to_owned()).or_default();
         *references += 1;
-        *references > limits::VIEW_REFERENCES_MAX
+        let shared = *references > limits::VIEW_REFERENCES_MAX;
+        if shared && views.values().map(|(references, _)| references).sum::<u32>() > limits::VIEW_PLACES_MAX {
+            let message = "the statement reads views in too many places";
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message)
+                .detail(format!(
+                    "They are {} at most, those within other views included.",
+                    limits::VIEW_PLACES_MAX
+                ))
+                .at(position));
+        }
+        Ok(shared)
     }
 
     /// A relation for a table. Its columns are all stored ones; the hidden row id is the last.

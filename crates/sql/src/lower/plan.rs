@@ -14,7 +14,7 @@
 use super::Lowerer;
 use super::bound::{Body, Bound, BoundKind, BoundQuery, Item, RelId, RelKind};
 use super::path::{Path, PathChoice};
-use planaria_base::{Error, Result, SqlState, Type};
+use planaria_base::{Error, Result, SqlState, Type, watch};
 use planaria_catalog::Volatility;
 use planaria_ir::Func;
 
@@ -169,6 +169,7 @@ impl Lowerer<'_> {
     ) -> Result<usize> {
         let mut best: Option<(u32, usize)> = None;
         for (i, item) in left.iter().enumerate() {
+            watch::check()?;
             let Some(score) = self.score(item, conditions, locals, first, order) else { continue };
             if best.is_none_or(|(s, _)| score < s) {
                 best = Some((score, i));
