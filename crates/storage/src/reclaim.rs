@@ -24,6 +24,9 @@
 //!
 //! The epoch here has nothing to do with commit epochs: it advances as fast as memory is retired.
 //! It is one per process, so that any pin protects any index of any database.
+//! So a long reader of one database keeps what was retired in another one of the same process. One domain for each
+//! database would end that, but the proofs of `unsafe` rest on "pinned is pinned": a pin, an index and a heap would each
+//! have to carry their domain, and each place that follows a pointer to say that they are the same.
 
 #![allow(unsafe_code)] // runs deleters on retired pointers; see `Pinned::retire`
 
