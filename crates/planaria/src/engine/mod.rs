@@ -130,7 +130,7 @@ enum Defaults {
     /// The same in each call.
     Values(Vec<Datum>),
     /// Computed in each call, before it.
-    Computed { code: Code, only_reads: bool, touches: Arc<table_locks::Touches> },
+    Computed { code: Box<Code>, only_reads: bool, touches: Arc<table_locks::Touches> },
 }
 
 /// The engine, whatever its protocol.

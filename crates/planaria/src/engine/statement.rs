@@ -196,7 +196,7 @@ impl<P: Protocol> SessionCore<P> {
         // What a callee does is not looked at.
         if program.determinism(&mut |_| Determinism::Text) > Determinism::Deterministic {
             let (only_reads, touches) = (snapshot.only_reads(&program), snapshot.touches(&program));
-            return Ok(Defaults::Computed { code, only_reads, touches });
+            return Ok(Defaults::Computed { code: Box::new(code), only_reads, touches });
         }
         let columns = columns_of(&program);
         if matches!(self.block, Block::None) {

@@ -19,7 +19,7 @@ fn who_waits_for_room_hears_that_it_was_done() {
         .expect("a table");
     let running = Running::with(db, Config::default());
     let mut clients = [(); 4].map(|()| running.client());
-    let numbers = clients.each_mut().map(|client| pid(client));
+    let numbers = clients.each_mut().map(pid);
     let [by_sql, late, sent_away, other] = &mut clients;
     assert_eq!(late.query("SET statement_timeout = 300"), ["C:SET", "Z:I"]);
     // Which of those that come then is the first to wait is left to chance.
