@@ -19,7 +19,7 @@ pub use value::{Conversion, comparison, conversion};
 use crate::code::*;
 use crate::slot::Slot;
 use emit::{Emitter, Label, number};
-use planaria_base::{Datum, Error, ProcedureId, Result, RoleId, TableId, Type, stack};
+use planaria_base::{Datum, Error, ProcedureId, Result, RoleId, TableId, Type, stack, watch};
 use planaria_ir::{Block, Coll, Level, Op, OpKind, ParamMode, Program, Reg, RegKind, StateSource};
 use std::sync::Arc;
 
@@ -162,6 +162,7 @@ impl Compiler<'_> {
 
     fn block(&mut self, block: &Block) -> Result<()> {
         stack::check()?;
+        watch::check()?;
         block.0.iter().try_for_each(|op| self.op(op))
     }
 

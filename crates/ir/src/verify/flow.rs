@@ -5,7 +5,7 @@
 //! turn only knows more); a handler starts with what was written before its `Try`.
 
 use crate::{Block, Label, OpKind, Program, Reg};
-use planaria_base::{Error, Result, stack};
+use planaria_base::{Error, Result, stack, watch};
 
 #[derive(Clone)]
 struct Written(Vec<u64>);
@@ -53,6 +53,7 @@ pub(super) fn check(program: &Program) -> Result<()> {
 impl Flow<'_> {
     fn block(&mut self, block: &Block, mut state: State) -> Result<State> {
         stack::check()?;
+        watch::check()?;
         for op in &block.0 {
             if state.is_none() {
                 // What follows an Exit, Return or Raise never runs.

@@ -44,6 +44,7 @@ macro_rules! ensure {
 impl Walk<'_> {
     fn block(&mut self, block: &Block) -> Result<()> {
         planaria_base::stack::check()?;
+        planaria_base::watch::check()?;
         for op in &block.0 {
             self.op(op).map_err(|what| {
                 Error::internal(format!("verifier: {}: {}: {what}", self.program.name, op.id))

@@ -7,7 +7,7 @@ use super::Lowerer;
 use super::bound::{Bound, BoundSelect, WindowCall, WindowKind, Windows};
 use super::emit_group::State;
 use super::emit_join::Then;
-use planaria_base::{Datum, Result, Type};
+use planaria_base::{Datum, Result, Type, watch};
 use planaria_ir::{Coll, CollDecl, CollKind, Func, OpKind, Reg, RegKind, SortKey};
 
 /// Where the parts of a window stand in the list's rows.
@@ -102,6 +102,7 @@ impl Lowerer<'_> {
         self.plan_depth -= 1;
         pushed?;
         for (_, spec) in &specs {
+            watch::check()?;
             self.emit_spec(windows, spec, list, &kinds, &args, &results)?;
         }
         let mut regs = self.fresh(&kinds[..own]);
