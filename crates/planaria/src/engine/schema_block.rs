@@ -384,7 +384,15 @@ impl<P: Protocol> SessionCore<P> {
             log.fail(error.context("rolling back changes of the schema"));
         }
         self.snapshot = base.clone();
-        // What defaults and USING drew from sequences that stay. Where the log has failed, nothing comes after it.
+        // What was drawn from sequences that stay is drawn; what was changed of them is not.
+        self.effects.retain_mut(|effect| match base.sequences.get(effect.sequence.index()) {
+            Some(state) => {
+                effect.place = state.place();
+                true
+            }
+            None => false,
+        });
+        // Where the log has failed, nothing comes after it.
         let _ = self.log_sequences(&|_| true);
         if installed && self.engine.log_kind == LogKind::Physical {
             self.log_moved_rows();

@@ -256,7 +256,8 @@ fn planning_ends_in_time() {
                 break;
             }
         }
-        assert_eq!(outcome, "57014");
+        // By its time on a slow machine, and by the number of places otherwise.
+        assert!(["54001", "57014"].contains(&&*outcome), "{outcome}");
     });
 }
 
