@@ -203,15 +203,15 @@ impl SequenceState {
         Ok(SequencePlace { generation, value, called })
     }
 
+    /// Where it stands.
+    pub(crate) fn position(&self) -> Standing {
+        self.standing(&self.turning.lock())
+    }
+
     /// Where it stands, for the log: what it gives next, or gave last.
     pub(crate) fn place(&self) -> SequencePlace {
         let Standing { generation, next, exhausted } = self.position();
         SequencePlace { generation, value: next, called: exhausted }
-    }
-
-    /// Where it stands.
-    pub(crate) fn position(&self) -> Standing {
-        self.standing(&self.turning.lock())
     }
 
     /// Puts it there; `next` of another generation than this one's only while nobody draws.
