@@ -318,6 +318,9 @@ impl Lowerer<'_> {
         if query.columns[column].ty == *ty {
             return Ok(());
         }
+        if is_told_apart(query, column) {
+            self.derive(query);
+        }
         let convert = |l: &mut Self, e: &mut Bound| -> Result<()> {
             let old = std::mem::replace(e, Bound::bool(true, 0));
             *e = l.coerce(old, ty, CastContext::Assignment)?;
@@ -332,6 +335,32 @@ impl Lowerer<'_> {
         }
         query.columns[column].ty = ty.clone();
         Ok(())
+    }
+
+    /// Makes a query the derived table of one that gives its columns.
+    fn derive(&mut self, query: &mut BoundQuery) {
+        let columns = query.columns.clone();
+        let of = columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
+        let nothing = BoundQuery {
+            body: Body::Values(Vec::new()),
+            columns: columns.clone(),
+            order: Vec::new(),
+            limit: None,
+            offset: None,
+            locks: Vec::new(),
+        };
+        let inner = std::mem::replace(query, nothing);
+        let rel = self.new_rel("", of, RelKind::Query(Box::new(inner)));
+        let outputs = columns.iter().enumerate().map(|(i, c)| Bound::column(rel, i, c.ty.clone(), 0));
+        query.body = Body::Select(Box::new(BoundSelect {
+            from: vec![Item::Rel(rel)],
+            filter: Vec::new(),
+            grouping: None,
+            windows: None,
+            outputs: outputs.collect(),
+            visible: columns.len(),
+            distinct: Distinct::No,
+        }));
     }
 
     /// ORDER BY of a set operation or VALUES: output names and positions only.
@@ -742,6 +771,23 @@ fn figured(e: &Expr) -> Option<(String, bool)> {
         ExprKind::AtTimeZone(..) => named("timezone"),
         ExprKind::Subquery(query) => named(&first_name(query)),
         _ => None,
+    }
+}
+
+/// Whether rows are told apart or sorted by what this output is before it is converted.
+fn is_told_apart(query: &BoundQuery, column: usize) -> bool {
+    let sorted = query.order.iter().any(|o| o.output == column);
+    match &query.body {
+        Body::Select(select) => {
+            let distinct = match &select.distinct {
+                Distinct::No => false,
+                Distinct::All => true,
+                Distinct::On(outputs) => outputs.contains(&column),
+            };
+            (sorted || distinct) && !matches!(select.outputs[column].kind, BoundKind::Const(_))
+        }
+        Body::Values(_) => sorted,
+        Body::SetOp(set) => sorted || set.op != SetOp::Union || !set.all,
     }
 }
 
