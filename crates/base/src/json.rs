@@ -2,6 +2,7 @@
 //!
 //! A lexer and a parser with a stack of its own, in one pass: as deep as memory, in linear work.
 
+use crate::watch::Pace;
 use crate::{Error, Result, SqlState};
 
 /// What the parser wants next.
@@ -40,7 +41,11 @@ pub fn check(text: &str) -> Result<()> {
     // Whether each is an array, else an object.
     let mut open: Vec<bool> = Vec::new();
     let mut want = Want::Value;
+    let mut pace = Pace::default();
+    let mut before = 0;
     loop {
+        pace.step(lexer.at - before)?;
+        before = lexer.at;
         let start = lexer.skip_blanks();
         let token = lexer.token()?;
         let first = token.bytes().next();

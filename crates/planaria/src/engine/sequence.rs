@@ -7,10 +7,11 @@
 //!
 //! 1. with a call, among its inputs, or with the rows of a transaction that is logged by values;
 //! 2. of a statement in a transaction block when the statement ends, so before anybody acts on its answer;
-//! 3. of a transaction that failed in a record of their own.
+//! 3. of a transaction that failed, and of an attempt that is begun anew, in a record of their own: the next attempt
+//!    may end before it draws anything, and `currval` tells.
 //!
-//! What attempts drew that were begun anew is in no record: nobody has seen it. A number that was drawn while
-//! another session set the sequence is dropped, as nobody can say to which generation it belongs.
+//! A number that was drawn while another session set the sequence is dropped, as nobody can say to which generation
+//! it belongs.
 //!
 //! Row ids of tables without a primary key come from hidden sequences, of which each session draws
 //! a run of [`RUN`] at a time: nobody sees them, so they need not be dense, and cores need not

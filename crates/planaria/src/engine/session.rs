@@ -271,16 +271,15 @@ impl<P: Protocol> SessionCore<P> {
                 Ok(log_as) => self.commit(&snapshot, log_as),
                 Err(interrupt) => Err(self.believable(interrupt)),
             };
-            match &outcome {
-                Ok(_) => {}
-                Err(Interrupt::Conflict(cause)) if cause.is_retryable() => {
-                    self.engine.protocol.retry(&mut self.txn, &snapshot.tables);
+            if let Err(interrupt) = &outcome {
+                match interrupt {
+                    Interrupt::Conflict(cause) if cause.is_retryable() => {
+                        self.engine.protocol.retry(&mut self.txn, &snapshot.tables);
+                    }
+                    _ => self.engine.protocol.abort(&mut self.txn, &snapshot.tables),
                 }
-                Err(_) => {
-                    self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
-                    // Where the log has failed, nothing comes after it.
-                    let _ = self.log_sequences(&|_| true);
-                }
+                // Where the log has failed, nothing comes after it.
+                let _ = self.log_sequences(&|_| true);
             }
             self.leave();
             match outcome {

@@ -5,10 +5,7 @@ use planaria::{Database, Error, Options, Session};
 
 /// Runs on a thread with a stack as the server's have.
 fn on_a_thread<T: Send>(f: impl FnOnce() -> T + Send) -> T {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(2 << 20);
-        thread.spawn_scoped(scope, f).expect("a thread").join().expect("no panic")
-    })
+    crate::on_a_stack(2 << 20, f)
 }
 
 fn state<T>(outcome: Result<T, Error>) -> String {

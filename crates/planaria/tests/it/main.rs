@@ -39,3 +39,11 @@ mod snapshots;
 mod system;
 mod table_locks;
 mod time_limits;
+
+/// Runs on a thread with a stack of so many bytes.
+fn on_a_stack<T: Send>(bytes: usize, f: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(bytes);
+        thread.spawn_scoped(scope, f).expect("a thread").join().expect("no panic")
+    })
+}

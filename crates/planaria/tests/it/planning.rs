@@ -33,12 +33,7 @@ fn ends_soon(session: &mut Session, what: &str, sql: &str) {
 
 #[test]
 fn statements_of_a_megabyte_are_planned_in_time() {
-    std::thread::Builder::new()
-        .stack_size(64 << 20)
-        .spawn(megabytes)
-        .expect("a thread")
-        .join()
-        .expect("it lives");
+    crate::on_a_stack(64 << 20, megabytes);
 }
 
 fn megabytes() {
@@ -116,12 +111,7 @@ fn megabytes() {
 /// Each reads the one before twice: 2^40 places, if each were planned for itself.
 #[test]
 fn views_and_queries_that_draw_are_not_planned_for_each_place() {
-    std::thread::Builder::new()
-        .stack_size(64 << 20)
-        .spawn(drawn)
-        .expect("a thread")
-        .join()
-        .expect("it lives");
+    crate::on_a_stack(64 << 20, drawn);
 }
 
 fn drawn() {

@@ -1,6 +1,6 @@
 //! Sequences over rollbacks, clean restarts, checkpoints and crashes: what was given is not given again.
 
-use planaria::{Database, Error, LogKind, Options, Scheme, Session};
+use planaria::{Database, Error, LogKind, Options, Scheme, Session, SqlState};
 use planaria_sim::dice::Dice;
 use planaria_sim::disk::{SimDisk, Survival};
 
@@ -135,6 +135,27 @@ fn what_was_rolled_back_stays_drawn() {
         disk.crash(Survival::Nothing);
         drop(db);
         assert_eq!(next(&mut open().session().expect("a session"), "s"), Ok(8), "restarted; {at}");
+    });
+}
+
+/// What a statement drew before it had to wait for somebody, and was ended while it waited.
+#[test]
+fn what_was_drawn_by_who_waited_in_vain_stays_drawn() {
+    everywhere(|disk, open, at| {
+        let db = open();
+        let (mut holder, mut waits) = (db.session().expect("one"), db.session().expect("another"));
+        holder
+            .execute_script("CREATE TABLE k (n bigint PRIMARY KEY); BEGIN; INSERT INTO k VALUES (1)")
+            .expect("holds");
+        waits.execute_script("SET lock_timeout = 20").expect("sets");
+        let insert = "INSERT INTO k SELECT 1 + 0 * nextval('s') FROM generate_series(1, 2)";
+        let error = waits.execute(insert, ()).expect_err("nobody lets go");
+        assert_eq!(error.sqlstate(), SqlState::LOCK_NOT_AVAILABLE, "{at}");
+        assert_eq!(waits.query("SELECT currval('s')", ()).expect("drawn")[0].get::<i64>(0), Ok(1), "{at}");
+        drop((holder, waits, db));
+        let db = open();
+        assert_eq!(next(&mut db.session().expect("a session"), "s"), Ok(2), "closed; {at}");
+        disk.crash(Survival::Nothing);
     });
 }
 

@@ -29,10 +29,10 @@ const LOG_BYTES_MAX: u64 = 64 << 20;
 /// that all threads have some.
 const PART_PIECES: u64 = 512;
 const PART_MAX: usize = 4096;
-/// A layout takes time for each table. It is made anew once a share of that many records was replayed since the
-/// last one, and until then what would need it is replayed alone: so it never costs more than a constant for
-/// each record, however schema changes, new procedures and calls take turns.
-const TABLES_PER_RECORD: usize = 4;
+/// A layout takes time for each table: as much as it takes to replay a record of so few bytes for each. It is made
+/// anew once that much was replayed since the last one, and until then what would need it is replayed alone. So it
+/// never costs more than a constant for each record, however schema changes, new procedures and calls take turns.
+const BYTES_PER_TABLE: u64 = 16;
 /// Chunk numbers in descriptors are 16 bits.
 const PARTS_MAX: usize = 1 << 14;
 
@@ -71,8 +71,8 @@ pub(super) struct Feed<H: Header> {
     layout: Arc<Layout<H>>,
     /// The schema in force, where it has changed since the layout was made.
     changed_world: Option<Arc<World<H>>>,
-    /// Records that were handed out since the layout was made.
-    since: usize,
+    /// Bytes of log that were handed out since the layout was made.
+    since: u64,
     /// Whether calls are planned at all.
     plans: bool,
     known: Vec<Procedure>,
@@ -111,7 +111,7 @@ impl<H: Header> Feed<H> {
             current: None,
             layout,
             changed_world: None,
-            since: usize::MAX,
+            since: u64::MAX,
             plans,
             known: Vec::new(),
             planned: Vec::new(),
@@ -148,9 +148,10 @@ impl<H: Header> Feed<H> {
         self.changed_world.as_ref().unwrap_or(&self.layout.world)
     }
 
-    /// Whether it is time for another layout. See [`TABLES_PER_RECORD`].
-    fn is_due(&self) -> bool {
-        self.since >= self.layout.tables.len() / TABLES_PER_RECORD
+    /// Whether it is time for another layout, for this record. See [`BYTES_PER_TABLE`].
+    fn is_due(&self, record: &RawRecord<'_>) -> bool {
+        let bytes = self.since.saturating_add(record.len() as u64);
+        bytes >= self.layout.tables.len() as u64 * BYTES_PER_TABLE
     }
 
     /// Whether samples should be had before much is cut.
@@ -222,7 +223,7 @@ impl<H: Header> Feed<H> {
                 match self.kind(&batch, &record).map_err(|e| at(e, record.commit_ts()))? {
                     Kind::Barrier if transactions == 0 => {
                         self.current = Some((batch.clone(), at_record + 1));
-                        self.since = self.since.saturating_add(1);
+                        self.since = self.since.saturating_add(record.len() as u64);
                         self.forget_changes();
                         return Ok(Fed::Barrier(batch, at_record));
                     }
@@ -290,7 +291,7 @@ impl<H: Header> Feed<H> {
         if transactions == 0 {
             return Ok(Fed::End);
         }
-        self.since = self.since.saturating_add(transactions as usize);
+        self.since = self.since.saturating_add(bytes);
         self.size = (self.size * 4).min(self.size_max.max(FIRST));
         let id = self.next;
         self.next += 1;
@@ -361,7 +362,7 @@ impl<H: Header> Feed<H> {
             }
             return Ok(match self.changed_world {
                 _ if barrier => Kind::Barrier,
-                Some(_) if self.is_due() => Kind::Stale,
+                Some(_) if self.is_due(record) => Kind::Stale,
                 Some(_) => Kind::Barrier,
                 None => Kind::Effects,
             });
@@ -371,7 +372,7 @@ impl<H: Header> Feed<H> {
             return Ok(Kind::Barrier);
         }
         if self.changed_world.is_some() {
-            return Ok(if self.is_due() { Kind::Stale } else { Kind::Barrier });
+            return Ok(if self.is_due(record) { Kind::Stale } else { Kind::Barrier });
         }
         match self.known.get(id.index()).copied().unwrap_or(Procedure::Unknown) {
             Procedure::Planned(number) if record.keeping() == self.layout.procedures[number].keeps.into() => {
@@ -381,7 +382,7 @@ impl<H: Header> Feed<H> {
             Procedure::Planned(_) => Ok(Kind::Barrier),
             Procedure::Whole => Ok(Kind::Barrier),
             Procedure::Unknown => {
-                if !self.is_due() {
+                if !self.is_due(record) {
                     return Ok(Kind::Barrier);
                 }
                 if self.layout.world.routines.plan(id)?.is_some() {

@@ -595,27 +595,36 @@ impl Lowerer<'_> {
 
     /// The rows of a query in a list, computed at a frame.
     pub(super) fn list_of(&mut self, query: &BoundQuery, frame: usize, what: &str) -> Result<Coll> {
-        let kinds: Vec<RegKind> = query.columns.iter().map(|c| RegKind::Value(c.ty.clone())).collect();
-        let list = self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values: kinds });
+        let list = self.list_for(query);
         self.note(what);
         self.plan_depth += 1;
         let done = self.at_frame(frame, |l| {
             l.emit(OpKind::Clear { coll: list });
-            l.emit_query(query, None, &mut |l, row| {
-                let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
-                l.emit(OpKind::Push { coll: list, values });
-                Ok(())
-            })
+            l.push_rows(query, list)
         });
         self.plan_depth -= 1;
         done.map(|()| list)
     }
 
+    /// A list for the rows of a query.
+    fn list_for(&mut self, query: &BoundQuery) -> Coll {
+        let kinds = query.columns.iter().map(|c| RegKind::Value(c.ty.clone())).collect();
+        self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values: kinds })
+    }
+
+    /// Puts the rows of a query into a list.
+    fn push_rows(&mut self, query: &BoundQuery, list: Coll) -> Result<()> {
+        self.emit_query(query, None, &mut |l, row| {
+            let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
+            l.emit(OpKind::Push { coll: list, values });
+            Ok(())
+        })
+    }
+
     /// The rows of a query in a list, computed here where a turn of a frame's loop comes to it first: what is volatile
     /// is not to be computed for loops without a turn.
     fn list_when_asked(&mut self, query: &BoundQuery, frame: usize) -> Result<Coll> {
-        let kinds: Vec<RegKind> = query.columns.iter().map(|c| RegKind::Value(c.ty.clone())).collect();
-        let list = self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values: kinds });
+        let list = self.list_for(query);
         let (done, no, yes) = (self.temp(Type::Bool), self.truth(false), self.truth(true));
         self.at_frame(frame, |l| {
             l.emit(OpKind::Clear { coll: list });
@@ -626,11 +635,7 @@ impl Lowerer<'_> {
         self.plan_depth += 1;
         let made = self.unless(done, |l| {
             l.copy(done, yes);
-            l.emit_query(query, None, &mut |l, row| {
-                let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
-                l.emit(OpKind::Push { coll: list, values });
-                Ok(())
-            })
+            l.push_rows(query, list)
         });
         self.plan_depth -= 1;
         made.map(|()| list)

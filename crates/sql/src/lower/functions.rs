@@ -417,7 +417,7 @@ impl Lowerer<'_> {
                 Ok(Some(Bound::new(kind, Type::Int8, position)))
             }
             ("lastval", []) => {
-                Err(Error::unsupported("lastval() is not supported", "use currval() of the sequence")
+                Err(Error::unsupported("lastval() is not supported", "Use currval() of the sequence.")
                     .at(position))
             }
             _ => Ok(None),
