@@ -4,4 +4,3 @@ mod determinism;
 mod faults;
 mod histories;
 mod references;
-mod schedule;

@@ -29,10 +29,13 @@ const LOG_BYTES_MAX: u64 = 64 << 20;
 /// that all threads have some.
 const PART_PIECES: u64 = 512;
 const PART_MAX: usize = 4096;
-/// A layout takes time for each table: as much as it takes to replay a record of so few bytes for each. It is made
-/// anew once that much was replayed since the last one, and until then what would need it is replayed alone. So it
-/// never costs more than a constant for each record, however schema changes, new procedures and calls take turns.
+/// A layout takes time for each table: as much as it takes to replay so few bytes of log. What is replayed pays for
+/// layouts, and what would need one that is not paid for is replayed alone. So they never cost more than a constant
+/// for each byte, however schema changes, new procedures and calls take turns.
 const BYTES_PER_TABLE: u64 = 16;
+/// Bytes of log that layouts may cost before anything was replayed: the first calls of a log are of procedures not met
+/// before.
+const BYTES_AHEAD: u64 = 1 << 20;
 /// Chunk numbers in descriptors are 16 bits.
 const PARTS_MAX: usize = 1 << 14;
 
@@ -71,8 +74,8 @@ pub(super) struct Feed<H: Header> {
     layout: Arc<Layout<H>>,
     /// The schema in force, where it has changed since the layout was made.
     changed_world: Option<Arc<World<H>>>,
-    /// Bytes of log that were handed out since the layout was made.
-    since: u64,
+    /// Bytes of log that were handed out and have not paid for a layout yet. See [`BYTES_PER_TABLE`].
+    credit: u64,
     /// Whether calls are planned at all.
     plans: bool,
     known: Vec<Procedure>,
@@ -111,7 +114,7 @@ impl<H: Header> Feed<H> {
             current: None,
             layout,
             changed_world: None,
-            since: u64::MAX,
+            credit: BYTES_AHEAD,
             plans,
             known: Vec::new(),
             planned: Vec::new(),
@@ -148,10 +151,9 @@ impl<H: Header> Feed<H> {
         self.changed_world.as_ref().unwrap_or(&self.layout.world)
     }
 
-    /// Whether it is time for another layout, for this record. See [`BYTES_PER_TABLE`].
+    /// Whether another layout is paid for, with this record. See [`BYTES_PER_TABLE`].
     fn is_due(&self, record: &RawRecord<'_>) -> bool {
-        let bytes = self.since.saturating_add(record.len() as u64);
-        bytes >= self.layout.tables.len() as u64 * BYTES_PER_TABLE
+        self.credit + record.len() as u64 >= cost(&self.layout)
     }
 
     /// Whether samples should be had before much is cut.
@@ -184,7 +186,7 @@ impl<H: Header> Feed<H> {
         self.reads = layout.procedures.iter().any(|p| !p.reads.is_empty());
         self.layout = Arc::new(layout);
         self.changed_world = None;
-        self.since = 0;
+        self.credit = self.credit.saturating_sub(cost(&self.layout));
         self.size = FIRST;
         self.base += 1;
         self.divisions = 0;
@@ -223,7 +225,7 @@ impl<H: Header> Feed<H> {
                 match self.kind(&batch, &record).map_err(|e| at(e, record.commit_ts()))? {
                     Kind::Barrier if transactions == 0 => {
                         self.current = Some((batch.clone(), at_record + 1));
-                        self.since = self.since.saturating_add(record.len() as u64);
+                        self.credit += record.len() as u64;
                         self.forget_changes();
                         return Ok(Fed::Barrier(batch, at_record));
                     }
@@ -291,7 +293,7 @@ impl<H: Header> Feed<H> {
         if transactions == 0 {
             return Ok(Fed::End);
         }
-        self.since = self.since.saturating_add(bytes);
+        self.credit += bytes;
         self.size = (self.size * 4).min(self.size_max.max(FIRST));
         let id = self.next;
         self.next += 1;
@@ -403,6 +405,11 @@ impl<H: Header> Feed<H> {
             )),
         }
     }
+}
+
+/// What a layout costs, in bytes of log.
+fn cost<H: Header>(layout: &Layout<H>) -> u64 {
+    layout.tables.len() as u64 * BYTES_PER_TABLE
 }
 
 #[cold]

@@ -1,4 +1,6 @@
 //! The whole database under a seeded scheduler: a run is repeated by its seed, and what is broken is found.
+//!
+//! A binary of its own, since what else reads databases in the process changes when memory is freed.
 
 use planaria::{Database, Durability, Options, Result};
 use planaria_campaign::schedule::{Flaw, Report, Subject, case};
@@ -16,7 +18,7 @@ fn a_seed_is_a_run() {
     }
 }
 
-/// As many cases as one likes: `PLANARIA_CASES=100000 cargo test -p planaria-campaign --test it schedule`.
+/// As many cases as one likes: `PLANARIA_CASES=100000 cargo test -p planaria-campaign --test schedule`.
 #[test]
 fn what_is_acknowledged_stays_and_has_an_order() {
     let cases = std::env::var("PLANARIA_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(200);
