@@ -39,7 +39,7 @@ use planaria_sim::disk::SimDisk;
 use planaria_sim::scheduler;
 use record::{Record, Until};
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Something that a case does wrong on purpose: it has to be found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,14 +89,10 @@ pub struct Report {
     pub violation: Option<String>,
 }
 
-/// Held by the case that runs. What was retired is freed when nobody of the process is pinned any more, and that
-/// decides how much memory a table is seen to take, so the order in which a checkpoint writes.
-static ALONE: Mutex<()> = Mutex::new(());
-
-/// Runs a case. Another one that runs in this process waits; other threads that read databases should not be there, or
-/// the same seed may write other bytes.
+/// Runs a case. Nothing else of this process should read databases meanwhile, or the same seed may write other bytes:
+/// what was retired is freed when nobody of the process is pinned any more, and that decides how much memory a table
+/// is seen to take, so the order in which a checkpoint writes.
 pub fn case(subject: Subject, seed: u64) -> Report {
-    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
     let options = scheduler::Options::of_seed(seed);
     let run = match scheduler::run(options, move || Case::new(subject, seed).run()) {
         Ok(run) => run,

@@ -38,6 +38,12 @@ SELECT a.x, s.n FROM a, LATERAL (WITH c AS (VALUES (a.x), (a.x + 5)), d AS (SELE
 SELECT a.x, s.n FROM a, LATERAL (SELECT u.n FROM (SELECT a.x AS n UNION ALL SELECT a.x * 100) u) s ORDER BY 1, 2;
 WITH o AS (SELECT x FROM a) SELECT o.x, s.n FROM o, LATERAL (WITH c AS (SELECT o.x AS n UNION ALL SELECT o.x * 10) SELECT n FROM c) s ORDER BY 1, 2;
 SELECT b.y, s.n FROM b JOIN LATERAL (WITH c AS (SELECT b.x AS n UNION ALL SELECT a.x FROM a WHERE a.x > b.x) SELECT n FROM c) s ON s.n > 1 ORDER BY 1, 2;
+-- Conditions of joins within a join that use what is outside.
+SELECT o.v, s.* FROM (SELECT 1 AS v, 0 AS w FROM a HAVING true) o, LATERAL (SELECT b.y, a.x FROM (SELECT 1 AS k FROM a HAVING true) n LEFT JOIN b ON o.v = b.x RIGHT JOIN a ON n.k = a.x) s ORDER BY 1, 2, 3;
+SELECT o.x, s.* FROM a o, LATERAL (SELECT b.y, a.x FROM (SELECT 1 AS k FROM a HAVING true) n LEFT JOIN b ON o.x = 2 RIGHT JOIN a ON n.k = a.x) s ORDER BY 1, 2, 3;
+SELECT o.v, s.* FROM (SELECT 1 AS v FROM a HAVING true) o, LATERAL (SELECT a.x, b.y, c.x AS z FROM a LEFT JOIN (b FULL JOIN a c ON b.x = c.x AND o.v = c.x) ON b.x = a.x) s ORDER BY 1, 2, 3, 4;
+SELECT o.x, s.* FROM a o, LATERAL (SELECT a.x, b.y, c.x AS z FROM a LEFT JOIN (b FULL JOIN a c ON b.x = c.x AND o.x = c.x) ON b.x = a.x) s ORDER BY 1, 2, 3, 4;
+SELECT o.x, s.* FROM a o LEFT JOIN LATERAL (SELECT b.y, c.x AS z FROM b JOIN (a c LEFT JOIN b d ON d.x = o.x) ON b.x = c.x) s ON s.z = o.x ORDER BY 1, 2, 3;
 -- In a function.
 CREATE FUNCTION marks(lim int) RETURNS TABLE (p int, q int) LANGUAGE plpgsql AS $$
 BEGIN

@@ -297,7 +297,7 @@ impl Lowerer<'_> {
             && select.visible == select.outputs.len()
             && !select.from.is_empty()
             // The sides of a FULL JOIN are collected where its query begins.
-            && !select.from.iter().any(|item| matches!(item, Item::Full { .. }));
+            && !has_full_join(&select.from);
         let own = self.rels_of(&select.from);
         plain
             && select.outputs.iter().all(|e| match nullable {
@@ -628,4 +628,13 @@ fn unnest_side_by_side(call: &FunctionCall, ordinality: bool, position: u32) -> 
     let all = SelectItem { expr: expr(ExprKind::Star(None)), alias: None };
     let number = named(expr(ExprKind::Call(Box::new(number))), "ordinality");
     query(vec![all, number], vec![TableRef::Derived { query: Box::new(inner), alias, lateral: true }])
+}
+
+/// Whether there is a FULL JOIN among them, however deep.
+fn has_full_join(items: &[Item]) -> bool {
+    items.iter().any(|item| match item {
+        Item::Rel(_) => false,
+        Item::Outer { right, .. } => has_full_join(right),
+        Item::Full { .. } => true,
+    })
 }

@@ -226,7 +226,11 @@ impl Lowerer<'_> {
                 needs.retain(|r| locals.contains(r) && !own.contains(r));
                 return needs.iter().chain(requires).all(|r| self.is_available(*r)).then_some(OUTER);
             }
-            Item::Full { .. } => return Some(DERIVED),
+            Item::Full { .. } => {
+                let needs = self.free_rels_of_items(std::slice::from_ref(item));
+                let there = |r: &RelId| !locals.contains(r) || self.is_available(*r);
+                return needs.iter().all(there).then_some(DERIVED);
+            }
             Item::Rel(rel) => *rel,
         };
         if !self.dependencies(rel).iter().all(|r| !locals.contains(r) || self.is_available(*r)) {
@@ -294,7 +298,7 @@ impl Lowerer<'_> {
     }
 
     fn is_lateral(&mut self, rel: RelId, locals: &[RelId]) -> bool {
-        self.dependencies(rel).iter().any(|r| locals.contains(r))
+        self.dependencies(rel).iter().any(|r| locals.contains(r) || self.is_around(*r))
     }
 
     fn plan_item(
@@ -359,9 +363,10 @@ impl Lowerer<'_> {
             let mut own = Vec::new();
             conditions.retain(|c| {
                 let mut alone = c.rels == [rel];
-                if alone && system {
-                    // What speaks of a query around would tie the table to its turns.
-                    alone = self.rels_in(&c.e) == [rel];
+                if alone {
+                    // What speaks of a query around would tie the table of a system relation to its turns.
+                    let all = self.rels_in(&c.e);
+                    alone = all.iter().all(|r| *r == rel || !system && !self.is_around(*r));
                 }
                 if alone {
                     own.push(c.e.clone());
@@ -449,7 +454,7 @@ impl Lowerer<'_> {
             }
         };
         let free = self.free_rels_of_items(right);
-        let lateral = free.iter().any(|r| self.is_available(*r) && !self.is_outside(*r));
+        let lateral = free.iter().any(|r| self.is_around(*r));
         if !indexed
             && !lateral
             && let Some(keys) = self.take_hash_keys(&rels, &mut conditions)
@@ -457,10 +462,8 @@ impl Lowerer<'_> {
             // What can be checked while the table is built, and what needs the other side.
             let (mut own, mut rest) = (Vec::new(), Vec::new());
             for condition in conditions {
-                let within = self
-                    .rels_in(&condition.e)
-                    .iter()
-                    .all(|r| rels.contains(r) || !self.is_available(*r) || self.is_outside(*r));
+                let all = self.rels_in(&condition.e);
+                let within = all.iter().all(|r| rels.contains(r) || !self.is_around(*r));
                 if within { &mut own } else { &mut rest }.push(condition.e);
             }
             let build = self.plan_build(right, &own)?;
@@ -472,8 +475,7 @@ impl Lowerer<'_> {
         let mut plan = self.plan_group(right, on, &[])?;
         for step in &mut plan.steps {
             let Source::Produce { rel, keep } = &mut step.source else { continue };
-            let around = |l: &Self, r: &RelId| rels.contains(r) || l.is_available(*r) && !l.is_outside(*r);
-            *keep |= self.rows_differ(*rel) && !self.dependencies(*rel).iter().any(|r| around(self, r));
+            *keep |= self.rows_differ(*rel) && !self.is_lateral(*rel, &rels);
         }
         self.available.extend(&rels);
         Ok(Source::Outer { rels, how: Outer::Nested(plan) })
@@ -483,6 +485,11 @@ impl Lowerer<'_> {
     fn is_outside(&self, rel: RelId) -> bool {
         let base = self.frames.last().map_or(0, |f| f.available);
         self.available[..base.min(self.available.len())].contains(&rel)
+    }
+
+    /// Whether it is one of the loops around that belong to the same query: what is computed before them cannot use it.
+    fn is_around(&self, rel: RelId) -> bool {
+        self.is_available(rel) && !self.is_outside(rel)
     }
 
     pub(super) fn conditions(&mut self, filter: &[Bound], locals: &[RelId]) -> Vec<Condition> {
@@ -569,9 +576,16 @@ impl Lowerer<'_> {
         }
     }
 
+    /// The relations that items need from outside: for rows that they compute, and for the conditions of joins
+    /// among them.
     fn free_rels_of_items(&mut self, items: &[Item]) -> Vec<RelId> {
         let rels = self.rels_of(items);
-        rels.iter().flat_map(|r| self.dependencies(*r)).filter(|r| !rels.contains(r)).collect()
+        let mut needs: Vec<RelId> = rels.iter().flat_map(|r| self.dependencies(*r)).collect();
+        let mut conditions = Vec::new();
+        conditions_within(items, &mut conditions);
+        needs.extend(conditions.into_iter().flat_map(|e| self.rels_in(e)));
+        needs.retain(|r| !rels.contains(r));
+        needs
     }
 
     /// Whether the steps give the wanted order; sets the direction of scans that help.
@@ -628,6 +642,24 @@ impl Lowerer<'_> {
             self.uncount(&condition.e, rel);
         }
         choice.path
+    }
+}
+
+/// The conditions of joins among items.
+fn conditions_within<'i>(items: &'i [Item], all: &mut Vec<&'i Bound>) {
+    for item in items {
+        match item {
+            Item::Rel(_) => {}
+            Item::Outer { right, on, .. } => {
+                all.extend(on);
+                conditions_within(right, all);
+            }
+            Item::Full { left, left_filter, right, right_filter, on } => {
+                all.extend([left_filter, right_filter, on].into_iter().flatten());
+                conditions_within(left, all);
+                conditions_within(right, all);
+            }
+        }
     }
 }
 
