@@ -38,8 +38,8 @@ use planaria_sim::dice::Dice;
 use planaria_sim::disk::SimDisk;
 use planaria_sim::scheduler;
 use record::{Record, Until};
-use std::sync::atomic::AtomicU32;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 /// Something that a case does wrong on purpose: it has to be found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
