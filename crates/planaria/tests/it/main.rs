@@ -47,3 +47,10 @@ fn on_a_stack<T: Send>(bytes: usize, f: impl FnOnce() -> T + Send) -> T {
         thread.spawn_scoped(scope, f).expect("a thread").join().expect("no panic")
     })
 }
+
+/// How long this thread has kept a processor: what a statement costs, however busy the machine is.
+fn thread_time() -> std::time::Duration {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel counts");
+    let nanoseconds = stat.split_ascii_whitespace().next().and_then(|n| n.parse().ok());
+    std::time::Duration::from_nanos(nanoseconds.expect("nanoseconds"))
+}
