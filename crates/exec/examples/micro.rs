@@ -8,10 +8,10 @@ mod common;
 use common::{Db, int, num, text};
 use planaria_base::Datum;
 use planaria_exec::{Code, Context};
-use planaria_protocol::{Protocol, Serial, Silo};
+use planaria_protocol::{Hosted, Serial, Silo};
 use std::time::Instant;
 
-fn time<P: Protocol>(
+fn time<P: Hosted>(
     db: &mut Db<P>,
     what: &str,
     per: f64,
@@ -40,7 +40,7 @@ fn time<P: Protocol>(
     println!("{:8} {what:40} {:10.1} ns {:8.2} M/s", P::NAME, best / per, 1e3 * per / best);
 }
 
-fn measure<P: Protocol>(rows: i64) {
+fn measure<P: Hosted>(rows: i64) {
     let mut db = bank::bank::<P>(rows);
     let mut seed = 88172645463325252u64;
     let mut key = move || {

@@ -5,7 +5,7 @@ use crate::heap::Heap;
 use crate::slot::Slot;
 use planaria_base::{ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, SystemId, Type};
 use planaria_ir::{Draw, Level, Question};
-use planaria_protocol::{Conflict, Protocol};
+use planaria_protocol::{Conflict, RowLocks};
 use planaria_storage::TableSet;
 use std::sync::Arc;
 
@@ -131,7 +131,7 @@ pub trait Link {
 }
 
 /// What a program runs in.
-pub struct Context<'c, P: Protocol, H: Host + ?Sized> {
+pub struct Context<'c, P: RowLocks, H: Host + ?Sized> {
     /// Concurrency control.
     pub protocol: &'c P,
     /// The transaction, begun.

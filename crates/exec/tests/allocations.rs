@@ -8,7 +8,7 @@ mod common;
 use common::{int, num, text};
 use planaria_base::Datum;
 use planaria_exec::{Context, Machine, Slot};
-use planaria_protocol::{Protocol, Serial, Silo};
+use planaria_protocol::{Hosted, Serial, Silo};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -52,7 +52,7 @@ begin
 end
 ";
 
-fn steady_state<P: Protocol>() {
+fn steady_state<P: Hosted>() {
     let mut db = bank::bank::<P>(100);
     let codes = [bank::DEPOSIT, bank::SUM, bank::MIXED, KEEPS].map(|text| db.compile(text));
     let args: [&[Datum]; 4] =

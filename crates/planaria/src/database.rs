@@ -12,7 +12,7 @@ use crate::session::Session;
 use crate::stats::{CheckpointReport, Stats};
 use planaria_base::sync::Mutex;
 use planaria_base::{Error, Result, SqlState};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,11 +78,11 @@ impl Database {
         Database::of(|| open_engine(None, options))
     }
 
-    pub(crate) fn in_memory_over<P: Protocol>(options: Options) -> Result<Database> {
+    pub(crate) fn in_memory_over<P: Hosted>(options: Options) -> Result<Database> {
         Database::of(|| open_engine_over::<P>(None, options))
     }
 
-    pub(crate) fn open_device_over<P: Protocol>(
+    pub(crate) fn open_device_over<P: Hosted>(
         device: Arc<dyn planaria_log::Device>,
         options: Options,
     ) -> Result<Database> {

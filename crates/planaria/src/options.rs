@@ -406,12 +406,12 @@ impl Options {
     /// A database without a directory over any protocol, of the shelf or not: for tests that must catch
     /// one that is broken.
     #[doc(hidden)]
-    pub fn in_memory_over<P: planaria_protocol::Protocol>(self) -> Result<Database> {
+    pub fn in_memory_over<P: planaria_protocol::Hosted>(self) -> Result<Database> {
         Database::in_memory_over::<P>(self)
     }
     /// The same on a device.
     #[doc(hidden)]
-    pub fn open_device_over<P: planaria_protocol::Protocol>(
+    pub fn open_device_over<P: planaria_protocol::Hosted>(
         self,
         device: Arc<dyn planaria_log::Device>,
     ) -> Result<Database> {

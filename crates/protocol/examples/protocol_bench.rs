@@ -7,7 +7,7 @@
 
 use planaria_base::clock::CommitClock;
 use planaria_base::{ColumnId, Epoch, IndexId, TableId, Type, WorkerId};
-use planaria_protocol::{Protocol, ProtocolJob, ProtocolKind, Row};
+use planaria_protocol::{Hosted, ProtocolJob, ProtocolKind, Row};
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{
     Arena, ColumnSpec, Field, IndexSet, IndexSpec, KeyBound, KeyBuf, KeyRange, Table, TableSet, TableSpec,
@@ -30,7 +30,7 @@ impl Random {
     }
 }
 
-struct Worker<'d, P: Protocol> {
+struct Worker<'d, P: Hosted> {
     protocol: &'d P,
     tables: &'d TableSet<P::Header>,
     table: &'d Table<P::Header>,
@@ -41,7 +41,7 @@ struct Worker<'d, P: Protocol> {
     image: Vec<u64>,
 }
 
-impl<P: Protocol> Worker<'_, P> {
+impl<P: Hosted> Worker<'_, P> {
     fn transaction(&mut self, body: impl FnOnce(&mut Self)) {
         self.protocol.begin(&mut self.txn);
         self.arena.reset();
@@ -103,7 +103,7 @@ fn time(what: &str, count: usize, mut body: impl FnMut(usize)) {
 impl ProtocolJob for Bench {
     type Output = ();
 
-    fn run<P: Protocol>(self) {
+    fn run<P: Hosted>(self) {
         let Bench { rows } = self;
         let int8 = ColumnSpec { ty: Type::Int8, nullable: false };
         let int4 = ColumnSpec { ty: Type::Int4, nullable: false };

@@ -14,11 +14,11 @@
 //!    own one) has the key, and that answer is a read like any other: validated at commit. A key that
 //!    another transaction is just putting in is a [`Conflict`].
 //! 4. *Savepoints*: [`Protocol::rollback_to`] undoes writes; what was read stays read.
-//! 5. *Snapshots*: between [`Protocol::open_snapshot`] and [`Protocol::close_snapshot`] a
+//! 5. *Snapshots*: between [`SnapshotSource::open_snapshot`] and [`SnapshotSource::close_snapshot`] a
 //!    [`SnapshotReader`] reads the state at the end of an epoch, while transactions go on ([`snapshot`]).
 //! 6. After a [`Conflict`] only `abort`, `retry` or `go_back` makes sense; then the transaction, or what
 //!    it did since a [`Point`], may be tried again.
-//! 7. *Waiting*, where transactions overlap: one that claims what it changes ([`Protocol::claim_writes`])
+//! 7. *Waiting*, where transactions overlap: one that claims what it changes ([`RowLocks::claim_writes`])
 //!    never finds a row that it has claimed changed by another, and whoever meets a claim can wait for it.
 //!    See `claim`.
 //!
@@ -29,15 +29,19 @@
 //! here is statically dispatched: the scheme is chosen once, by [`ProtocolKind::dispatch`].
 
 pub mod backoff;
+mod capability;
 mod claim;
 mod door;
+mod guarantee;
 pub mod serial;
 mod shelf;
 pub mod silo;
 pub mod snapshot;
 
 pub use backoff::Backoff;
+pub use capability::{Exclusive, Hosted, Point, Points, RowLocks, SnapshotSource};
 pub use claim::{ClaimInfo, Unclaimed, Wait};
+pub use guarantee::{Guarantee, SerialOrder};
 pub use serial::Serial;
 pub use shelf::{ProtocolJob, ProtocolKind};
 pub use silo::Silo;
@@ -46,7 +50,6 @@ pub use snapshot::{Closed, Opened, SnapshotReader, Snapshots, Tables};
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Error, IndexId, SqlState, TableId, WorkerId};
 use planaria_storage::{Arena, ArenaFull, Header, Image, IndexSet, KeyBuf, KeyRange, Table, TableSet};
-use std::time::Duration;
 
 /// Why a transaction cannot go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -61,7 +64,7 @@ pub enum Conflict {
     /// Another transaction is putting the same unique key in.
     Key,
     /// Another transaction has claimed a row, or is putting a key in and will take its time:
-    /// [`Protocol::await_claim`] waits for it.
+    /// [`RowLocks::await_claim`] waits for it.
     Claimed,
     /// Not a conflict: the transaction has used up its arena. Trying again does not help.
     ArenaFull,
@@ -212,11 +215,10 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     const NAME: &'static str;
     /// Whether transactions of different workers may overlap; otherwise `begin` waits.
     const CONCURRENT: bool;
+    /// What it promises of the transactions that it commits.
+    const GUARANTEE: Guarantee;
     /// Whether transactions may write at all.
     const WRITES: bool = true;
-
-    /// A new instance, for one database.
-    fn new() -> Self;
 
     /// State for a worker.
     fn worker(&self, id: WorkerId) -> Self::Txn;
@@ -225,10 +227,7 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     fn begin(&self, txn: &mut Self::Txn);
 
     /// The same, unless it would have to wait for another to end: whether it has started.
-    fn try_begin(&self, txn: &mut Self::Txn) -> bool {
-        self.begin(txn);
-        true
-    }
+    fn try_begin(&self, txn: &mut Self::Txn) -> bool;
 
     /// Whether a transaction is running.
     fn is_active(&self, txn: &Self::Txn) -> bool;
@@ -326,70 +325,6 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Ends the savepoint; its writes belong to what is around it.
     fn release(&self, txn: &mut Self::Txn, savepoint: Savepoint);
 
-    /// From now to its end the transaction claims every row before it changes it; where another has the
-    /// claim, it meets [`Conflict::Claimed`].
-    fn claim_writes(&self, txn: &mut Self::Txn) {
-        let _ = txn;
-    }
-
-    /// What the cursor meets is no part of what was read, but for rows that are claimed or changed.
-    fn scan_leniently(&self, txn: &mut Self::Txn, cursor: CursorId) {
-        let _ = (txn, cursor);
-    }
-
-    /// Claims a row that has been read, if the transaction claims what it changes; otherwise looks whether
-    /// another has. `false`: another has. With [`IfClaimed::Wait`] that is [`Conflict::Claimed`], or, to a
-    /// transaction that claims nothing, the row as it is.
-    fn claim(
-        &self,
-        txn: &mut Self::Txn,
-        table: &Table<Self::Header>,
-        row: RowHandle,
-        if_claimed: IfClaimed,
-    ) -> Result<bool, Conflict> {
-        let _ = (txn, table, row, if_claimed);
-        Ok(true)
-    }
-
-    /// Waits for what the last [`Conflict::Claimed`] was about, after `go_back` or `retry`: when it is over,
-    /// the claim is the transaction's. `patience` says how long to sleep before it is asked again.
-    fn await_claim(
-        &self,
-        txn: &mut Self::Txn,
-        patience: &mut dyn FnMut() -> Option<Duration>,
-    ) -> Result<(), Unclaimed> {
-        let _ = (txn, patience);
-        Ok(())
-    }
-
-    /// The claims that are held or waited for.
-    fn claims(&self) -> Vec<ClaimInfo> {
-        Vec::new()
-    }
-
-    /// Remembers what has been written and read. Points nest with savepoints and end by `pass`.
-    fn point(&self, txn: &mut Self::Txn) -> Point {
-        Point { savepoint: self.savepoint(txn), reads: 0, nodes: 0, moved: false }
-    }
-
-    /// Undoes all writes since the point, and forgets what was read since: whoever calls this has not
-    /// let anything out of it. The point stays in force. Whether what was read before still holds.
-    fn go_back(&self, txn: &mut Self::Txn, point: Point, tables: &TableSet<Self::Header>) -> bool {
-        self.rollback_to(txn, point.savepoint, tables);
-        true
-    }
-
-    /// Ends the point.
-    fn pass(&self, txn: &mut Self::Txn, point: Point) {
-        self.release(txn, point.savepoint);
-    }
-
-    /// Takes everything back, as `abort`, for another attempt: claims are kept, and if there are any, the
-    /// transaction goes on in the next `begin`.
-    fn retry(&self, txn: &mut Self::Txn, tables: &TableSet<Self::Header>) {
-        self.abort(txn, tables);
-    }
-
     /// Whether everything read so far still holds: for transactions that may be zombies.
     fn validate(&self, txn: &mut Self::Txn) -> bool;
 
@@ -399,20 +334,6 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Whether this worker's transactions keep before-images for [`Protocol::writes`], from the next one
     /// on. At first they do not.
     fn keep_before_images(&self, txn: &mut Self::Txn, keep: bool);
-
-    /// The same from now on, for what the running transaction has written as well. What it has read must
-    /// hold ([`Protocol::validate`]), and nobody else may commit meanwhile.
-    fn keep_before_images_now(&self, txn: &mut Self::Txn) -> Result<(), Conflict> {
-        self.keep_before_images(txn, true);
-        Ok(())
-    }
-
-    /// From now on nobody else runs transactions, or no longer so. Others may have some open: while this
-    /// worker is alone, they do nothing but take them back. What an alone worker reads holds, and rows that
-    /// others have claimed are changed all the same: whoever claimed one will not be able to commit.
-    fn alone(&self, txn: &mut Self::Txn, alone: bool) {
-        let _ = (txn, alone);
-    }
 
     /// Calls `f` with the net effect on each row, once per row, in the order of the rows' first writes.
     /// Whoever applies them to a copy of the tables deletes all old rows first and then adds the new
@@ -437,34 +358,6 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// The worker goes idle: memory that it has yet to free is left to the others. Only between
     /// transactions.
     fn rest(&self, txn: &mut Self::Txn);
-
-    /// Opens a snapshot of the open epoch, which it returns: once that epoch has ended, it can be read by
-    /// [`SnapshotReader`]s, until it is closed. Where transactions do not overlap, they wait for that, and
-    /// there is none while one of them runs.
-    fn open_snapshot(&self, clock: &CommitClock) -> Option<Opened>;
-
-    /// A snapshot is not read any more at the keys of a table from the first, below the second, in words of the
-    /// primary index.
-    fn leave_range(&self, _id: Opened, _table: TableId, _from: Option<&[u64]>, _to: Option<&[u64]>) {}
-
-    /// A snapshot is not read any more in a table: see [`Snapshots::leave_table`].
-    fn leave_table(
-        &self,
-        _id: Opened,
-        _table: TableId,
-        _clock: &CommitClock,
-        _tables: Tables<'_, Self::Header>,
-    ) -> Closed<Self::Header> {
-        Closed::default()
-    }
-
-    /// Closes a snapshot: see [`Snapshots::close`].
-    fn close_snapshot(
-        &self,
-        id: Opened,
-        clock: &CommitClock,
-        tables: Tables<'_, Self::Header>,
-    ) -> Closed<Self::Header>;
 }
 
 /// A point in a transaction to which its writes can return.
@@ -478,14 +371,4 @@ pub struct Savepoint {
     serial: u32,
     /// The enclosing savepoint's `writes` and `serial`.
     outer: (u32, u32),
-}
-
-/// A point in a transaction to which it can return, writes and reads. See [`Protocol::go_back`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Point {
-    savepoint: Savepoint,
-    /// Elements of the read set and of the node set at that point, and whether a node had moved.
-    reads: u32,
-    nodes: u32,
-    moved: bool,
 }

@@ -24,11 +24,14 @@
 #![allow(unsafe_code)] // looks at records; see `door`
 
 mod gate;
+mod hosted;
 mod write;
 
 use crate::door::look;
-use crate::snapshot::{Closed, Opened, Tables};
-use crate::{Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Write, WriteKind};
+use crate::{
+    Conflict, CursorId, Guarantee, Protocol, Refused, Row, RowHandle, Savepoint, SerialOrder, Write,
+    WriteKind,
+};
 use gate::Gate;
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
@@ -222,7 +225,18 @@ impl<H: Header> SerialTxn<H> {
     }
 }
 
+impl<H: Header, const UNDO: bool> Default for SerialOn<H, UNDO> {
+    fn default() -> Self {
+        SerialOn::new()
+    }
+}
+
 impl<H: Header, const UNDO: bool> SerialOn<H, UNDO> {
+    /// A new instance.
+    pub fn new() -> Self {
+        SerialOn { gate: Gate::new(), _header: PhantomData }
+    }
+
     fn end(&self, txn: &mut SerialTxn<H>) {
         txn.rows.clear();
         txn.undo.clear();
@@ -241,10 +255,7 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
 
     const NAME: &'static str = "serial";
     const CONCURRENT: bool = false;
-
-    fn new() -> Self {
-        SerialOn { gate: Gate::new(), _header: PhantomData }
-    }
+    const GUARANTEE: Guarantee = Guarantee { order: Some(SerialOrder::CommitTs), phantoms: false };
 
     fn worker(&self, id: WorkerId) -> SerialTxn<H> {
         SerialTxn {
@@ -482,15 +493,6 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
 
     fn rest(&self, txn: &mut SerialTxn<H>) {
         txn.participant.flush();
-    }
-
-    fn open_snapshot(&self, clock: &CommitClock) -> Option<Opened> {
-        self.gate.try_take().then(|| Opened { epoch: clock.epoch(), number: 0 })
-    }
-
-    fn close_snapshot(&self, _id: Opened, _clock: &CommitClock, _tables: Tables<'_, H>) -> Closed<H> {
-        self.gate.give_back();
-        Closed::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The list of schemes, and what follows from it.
 
-use crate::Protocol;
+use crate::{Hosted, Protocol};
 
 /// The shelf: calls `$callback! { module: Type; .. }` with every scheme. A new one is a line here and
 /// a file of its own.
@@ -19,7 +19,7 @@ pub trait ProtocolJob {
     /// Its result.
     type Output;
     /// Does it.
-    fn run<P: Protocol>(self) -> Self::Output;
+    fn run<P: Hosted>(self) -> Self::Output;
 }
 
 macro_rules! shelf {

@@ -51,7 +51,7 @@
 //! **Snapshots.** While one is open ([`crate::snapshot`]), a commit keeps the old image of every row that the
 //! snapshot sees before it changes the row or its index entries: between (3) and (4).
 //!
-//! **Alone.** A worker that is alone ([`Protocol::alone`]) validates nothing and passes claims by; it leaves their
+//! **Alone.** A worker that is alone ([`Exclusive::alone`](crate::Exclusive::alone)) validates nothing and passes claims by; it leaves their
 //! bits as they are.
 //!
 //! **What it does not do.** Rows are claimed by transactions that say so, never because they are hot. Records
@@ -59,16 +59,16 @@
 
 mod claims;
 mod commit;
+mod hosted;
 mod read;
 mod sets;
 mod word;
 mod write;
 
-use crate::claim::{ClaimInfo, Claims, Unclaimed};
-use crate::snapshot::{Closed, Opened, Tables};
+use crate::claim::Claims;
 use crate::{
-    Conflict, CursorId, IfClaimed, Point, Protocol, Refused, Row, RowHandle, Savepoint, Snapshots, Write,
-    WriteKind,
+    Conflict, CursorId, Guarantee, IfClaimed, Point, Protocol, Refused, Row, RowHandle, Savepoint,
+    SerialOrder, Snapshots, Write, WriteKind,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::spin_hint;
@@ -80,7 +80,6 @@ use planaria_storage::{
 };
 use sets::{NodeSet, PointerMap};
 use std::sync::Arc;
-use std::time::Duration;
 use word::{ABSENT, CLAIMED, DEAD, LOCKED, Locking, VersionWord};
 
 /// Looks at a locked record before giving up. A holder that runs needs well under a microsecond; one
@@ -115,8 +114,9 @@ impl Header for SiloHeader {
 
 type Ptr = RecordPtr<SiloHeader>;
 
-/// Silo. The parameters switch validation of reads and of nodes off, for tests that must catch it.
-pub struct SiloWith<const READS: bool, const NODES: bool> {
+/// Silo. The parameters switch validation of reads and of nodes off, for tests that must catch it; and, for tests of
+/// what others do then, a scheme that promises no order.
+pub struct SiloWith<const READS: bool, const NODES: bool, const ORDER: bool = true> {
     snapshots: Snapshots,
     claims: Arc<Claims>,
 }
@@ -381,16 +381,14 @@ impl SiloTxn {
     }
 }
 
-impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
+impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloWith<READS, NODES, ORDER> {
     type Header = SiloHeader;
     type Txn = SiloTxn;
 
     const NAME: &'static str = "silo";
     const CONCURRENT: bool = true;
-
-    fn new() -> Self {
-        SiloWith { snapshots: Snapshots::new(), claims: Arc::new(Claims::new()) }
-    }
+    const GUARANTEE: Guarantee =
+        Guarantee { order: if ORDER { Some(SerialOrder::CommitTs) } else { None }, phantoms: false };
 
     fn worker(&self, id: WorkerId) -> SiloTxn {
         SiloTxn::new(id, self.claims.clone())
@@ -402,6 +400,12 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
         if !txn.participant.is_pinned() {
             txn.participant.pin();
         }
+    }
+
+    #[inline]
+    fn try_begin(&self, txn: &mut SiloTxn) -> bool {
+        self.begin(txn);
+        true
     }
 
     fn is_active(&self, txn: &SiloTxn) -> bool {
@@ -512,53 +516,6 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
         }
     }
 
-    fn scan_leniently(&self, txn: &mut SiloTxn, cursor: CursorId) {
-        txn.cursors[cursor.0 as usize].lenient = true;
-    }
-
-    fn claim_writes(&self, txn: &mut SiloTxn) {
-        txn.claiming = true;
-    }
-
-    fn claim(
-        &self,
-        txn: &mut SiloTxn,
-        table: &Table<SiloHeader>,
-        row: RowHandle,
-        if_claimed: IfClaimed,
-    ) -> Result<bool, Conflict> {
-        txn.claim_row(table.id(), row, if_claimed)
-    }
-
-    fn await_claim(
-        &self,
-        txn: &mut SiloTxn,
-        patience: &mut dyn FnMut() -> Option<Duration>,
-    ) -> Result<(), Unclaimed> {
-        txn.await_claim(patience)
-    }
-
-    fn claims(&self) -> Vec<ClaimInfo> {
-        self.claims.list()
-    }
-
-    fn point(&self, txn: &mut SiloTxn) -> Point {
-        let (reads, (nodes, moved)) = (txn.accesses.len() as u32, txn.nodes.mark());
-        Point { savepoint: self.savepoint(txn), reads, nodes, moved }
-    }
-
-    fn go_back(&self, txn: &mut SiloTxn, point: Point, _tables: &TableSet<SiloHeader>) -> bool {
-        txn.go_back(point);
-        txn.validate::<READS, NODES>(false).is_ok()
-    }
-
-    fn retry(&self, txn: &mut SiloTxn, tables: &TableSet<SiloHeader>) {
-        if txn.installed || !txn.participant.is_pinned() {
-            return self.abort(txn, tables);
-        }
-        txn.retry(tables);
-    }
-
     fn validate(&self, txn: &mut SiloTxn) -> bool {
         txn.validate::<READS, NODES>(false).is_ok()
     }
@@ -569,14 +526,6 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
 
     fn keep_before_images(&self, txn: &mut SiloTxn, keep: bool) {
         txn.keeps_before = keep;
-    }
-
-    fn keep_before_images_now(&self, txn: &mut SiloTxn) -> Result<(), Conflict> {
-        txn.keep_before_now()
-    }
-
-    fn alone(&self, txn: &mut SiloTxn, alone: bool) {
-        txn.alone = alone;
     }
 
     fn writes(&self, txn: &SiloTxn, f: &mut dyn FnMut(Write<'_>)) {
@@ -615,32 +564,5 @@ impl<const READS: bool, const NODES: bool> Protocol for SiloWith<READS, NODES> {
 
     fn rest(&self, txn: &mut SiloTxn) {
         txn.participant.flush();
-    }
-
-    fn open_snapshot(&self, clock: &CommitClock) -> Option<Opened> {
-        Some(self.snapshots.announce(clock))
-    }
-
-    fn leave_range(&self, id: Opened, table: TableId, from: Option<&[u64]>, to: Option<&[u64]>) {
-        self.snapshots.leave_range(id, table, from, to);
-    }
-
-    fn leave_table(
-        &self,
-        id: Opened,
-        table: TableId,
-        clock: &CommitClock,
-        tables: Tables<'_, SiloHeader>,
-    ) -> Closed<SiloHeader> {
-        self.snapshots.leave_table(id, table, clock, tables)
-    }
-
-    fn close_snapshot(
-        &self,
-        id: Opened,
-        clock: &CommitClock,
-        tables: Tables<'_, SiloHeader>,
-    ) -> Closed<SiloHeader> {
-        self.snapshots.close(id, clock, tables)
     }
 }

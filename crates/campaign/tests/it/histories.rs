@@ -2,7 +2,7 @@
 
 use planaria::Options;
 use planaria_campaign::histories::{Extent, Tally, batch_on, run};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use planaria_protocol::silo::SiloWith;
 
 #[test]
@@ -18,7 +18,7 @@ fn one_order_explains_what_was_seen() {
 }
 
 /// Histories until the check notices, under a protocol with a part missing.
-fn noticed<P: Protocol>() -> Option<String> {
+fn noticed<P: Hosted>() -> Option<String> {
     (1..60).find_map(|seed| {
         let db = Options::new().in_memory_over::<P>().expect("opens");
         batch_on(&db, seed, 50, 3, &mut Tally::default()).err()

@@ -6,10 +6,10 @@ use crate::functions;
 use crate::host::{Context, Dynamic, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::{Error, Result, SqlState};
-use planaria_protocol::Protocol;
+use planaria_protocol::RowLocks;
 
 impl Machine {
-    pub(super) fn call_procedure<P: Protocol, H: Host + ?Sized>(
+    pub(super) fn call_procedure<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         desc: &CallDesc,
         frame: &mut Vec<Slot>,
@@ -40,7 +40,7 @@ impl Machine {
     }
 
     #[cold]
-    pub(super) fn call_dynamic<P: Protocol, H: Host + ?Sized>(
+    pub(super) fn call_dynamic<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         desc: &ExecuteDesc,
         caller: &Code,

@@ -8,7 +8,7 @@ use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::{Error, IndexId, Result, SqlState};
 use planaria_ir::{Level, ProgramKind};
-use planaria_protocol::{Protocol, Refused};
+use planaria_protocol::{Refused, RowLocks};
 use planaria_storage::Field;
 
 impl Machine {
@@ -16,7 +16,7 @@ impl Machine {
     /// for it; returns where it begins.
     #[cold]
     #[inline(never)]
-    pub(super) fn handle<P: Protocol, H: Host + ?Sized>(
+    pub(super) fn handle<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         code: &Code,
         pc: usize,

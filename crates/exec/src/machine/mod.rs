@@ -41,7 +41,7 @@ use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type, limits};
-use planaria_protocol::{CursorId, Protocol, Savepoint};
+use planaria_protocol::{CursorId, RowLocks, Savepoint};
 use planaria_storage::{KeyBuf, KeyRange};
 
 /// A worker's state for running programs. See the module's head.
@@ -178,7 +178,7 @@ impl Machine {
 
     /// Runs a program with these arguments (its IN and INOUT parameters in order). Each must be of its
     /// parameter's type; `42804` if it is not even of its class.
-    pub fn call<P: Protocol, H: Host + ?Sized>(
+    pub fn call<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         code: &Code,
         args: &[Datum],
@@ -200,7 +200,7 @@ impl Machine {
     }
 
     /// The same with arguments that are in this machine's heap since [`Machine::reset`].
-    pub fn run<P: Protocol, H: Host + ?Sized>(
+    pub fn run<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         code: &Code,
         args: &[Slot],
@@ -225,7 +225,7 @@ impl Machine {
         self.colls[..self.colls_used].iter().map(Collection::bytes).sum()
     }
 
-    fn top<P: Protocol, H: Host + ?Sized>(
+    fn top<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         code: &Code,
         mut frame: Vec<Slot>,
@@ -262,7 +262,7 @@ impl Machine {
     }
 
     /// Runs a program in its frame. The stacks are as before afterwards, however it ends.
-    fn execute<P: Protocol, H: Host + ?Sized>(
+    fn execute<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         code: &Code,
         frame: &mut Vec<Slot>,
@@ -297,7 +297,7 @@ impl Machine {
     }
 
     /// Closes the scans above this height of the stack.
-    fn close_cursors<P: Protocol, H: Host + ?Sized>(&mut self, height: usize, ctx: &mut Context<'_, P, H>) {
+    fn close_cursors<P: RowLocks, H: Host + ?Sized>(&mut self, height: usize, ctx: &mut Context<'_, P, H>) {
         while self.cursors.len() > height {
             if let Some(Some((_, cursor))) = self.cursors.pop() {
                 ctx.protocol.scan_close(ctx.txn, cursor);
@@ -306,7 +306,7 @@ impl Machine {
     }
 
     /// Parks the caller's frame and runs `code` with these arguments; the callee's frame comes back.
-    fn nested<P: Protocol, H: Host + ?Sized>(
+    fn nested<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         code: &Code,
         args: &[R],

@@ -13,7 +13,7 @@ use crate::functions::{self, fast};
 use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::limits;
-use planaria_protocol::{Conflict, Protocol};
+use planaria_protocol::{Conflict, RowLocks};
 
 /// Why the hot loop stopped.
 enum Stop {
@@ -25,7 +25,7 @@ enum Stop {
 
 impl Machine {
     /// Runs `code` from its beginning to its return.
-    pub(super) fn steps<P: Protocol, H: Host + ?Sized>(
+    pub(super) fn steps<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         code: &Code,
         frame: &mut Vec<Slot>,
@@ -55,7 +55,7 @@ impl Machine {
     }
 
     /// Runs instructions from `pc` on; returns the position behind the one that stopped it.
-    fn hot<P: Protocol, H: Host + ?Sized>(
+    fn hot<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         code: &Code,
         mut pc: usize,
@@ -360,7 +360,7 @@ impl Machine {
     /// What has to be done at a jump backwards now and then.
     #[cold]
     #[inline(never)]
-    pub(super) fn safe_point<P: Protocol, H: Host + ?Sized>(
+    pub(super) fn safe_point<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,

@@ -8,7 +8,7 @@ use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::sync::point;
 use planaria_base::{Error, SqlState, TableId};
-use planaria_protocol::{IfClaimed, Protocol, Row, RowHandle};
+use planaria_protocol::{IfClaimed, Row, RowHandle, RowLocks};
 use planaria_storage::{Bytes, ColumnKind, Field, Image, IndexSet, KeyBound, KeyTooLong};
 
 /// A register as a column's value.
@@ -63,7 +63,7 @@ impl Reads {
 impl Machine {
     /// Point read.
     #[inline(never)]
-    pub(super) fn get<P: Protocol, H: Host + ?Sized>(
+    pub(super) fn get<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         code: &Code,
         number: u16,
@@ -105,7 +105,7 @@ impl Machine {
 
     /// Reads columns of a row again.
     #[inline(never)]
-    pub(super) fn load<P: Protocol, H: Host + ?Sized>(
+    pub(super) fn load<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         code: &Code,
         number: u16,
@@ -135,7 +135,7 @@ impl Machine {
 
     /// Opens the scan's range.
     #[inline(never)]
-    pub(super) fn scan_open<P: Protocol, H: Host + ?Sized>(
+    pub(super) fn scan_open<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         code: &Code,
         number: u16,
@@ -167,7 +167,7 @@ impl Machine {
 
     /// The next row of the innermost scan; without one the scan is closed.
     #[inline(never)]
-    pub(super) fn scan_next<P: Protocol, H: Host + ?Sized>(
+    pub(super) fn scan_next<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         code: &Code,
         number: u16,
@@ -208,7 +208,7 @@ impl Machine {
 
     /// Inserts a row of values that are of their columns' types.
     #[inline(never)]
-    pub(super) fn insert<P: Protocol, H: Host + ?Sized>(
+    pub(super) fn insert<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         code: &Code,
         number: u16,
@@ -240,7 +240,7 @@ impl Machine {
     /// Changes columns of a row. Where that changes the primary key, the row is deleted and inserted,
     /// and the register gets the new row's handle.
     #[inline(never)]
-    pub(super) fn update<P: Protocol, H: Host + ?Sized>(
+    pub(super) fn update<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         code: &Code,
         number: u16,
@@ -294,7 +294,7 @@ impl Machine {
 
     /// Claims a row; whether it is the transaction's.
     #[inline(never)]
-    pub(super) fn claim<P: Protocol, H: Host + ?Sized>(
+    pub(super) fn claim<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         table: TableId,
         row: Slot,
@@ -310,7 +310,7 @@ impl Machine {
 
     /// Deletes a row.
     #[inline(never)]
-    pub(super) fn delete<P: Protocol, H: Host + ?Sized>(
+    pub(super) fn delete<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         table: TableId,
         row: Slot,

@@ -3,7 +3,7 @@
 
 use crate::common::{Db, Schema, int, text};
 use planaria_base::Type;
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 
 pub const DEPOSIT: &str = "
 procedure deposit
@@ -261,7 +261,7 @@ end
 ";
 
 /// `n` customers with a checking account each.
-pub fn bank<P: Protocol>(n: i64) -> Db<P> {
+pub fn bank<P: Hosted>(n: i64) -> Db<P> {
     let schema = Schema::default()
         .table(
             "account",

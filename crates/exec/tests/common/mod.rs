@@ -12,7 +12,7 @@ use planaria_exec::{
 };
 use planaria_ir::verify::{IndexShape, Signature, VerifyEnv};
 use planaria_ir::{Draw, Level, ParamMode, Program, ProgramKind};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use planaria_storage::{ColumnSpec, IndexSpec, Table, TableSet, TableSpec};
 use std::sync::Arc;
 
@@ -189,7 +189,7 @@ impl Host for TestHost {
 }
 
 /// A database with one worker.
-pub struct Db<P: Protocol> {
+pub struct Db<P: Hosted> {
     pub schema: Schema,
     pub protocol: P,
     pub txn: P::Txn,
@@ -210,7 +210,7 @@ pub fn num(mantissa: i128, scale: u8) -> Datum {
     Datum::Numeric(Numeric::from_parts(mantissa, scale).unwrap())
 }
 
-impl<P: Protocol> Db<P> {
+impl<P: Hosted> Db<P> {
     pub fn new(schema: Schema) -> Db<P> {
         let protocol = P::new();
         let mut tables = TableSet::default();

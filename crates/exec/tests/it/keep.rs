@@ -4,15 +4,15 @@ use crate::common;
 
 use common::{Db, Schema, int, text};
 use planaria_base::Datum;
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 
 on_every_protocol!(values_are_kept_and_taken);
 
-fn db<P: Protocol>() -> Db<P> {
+fn db<P: Hosted>() -> Db<P> {
     Db::new(Schema::default())
 }
 
-fn values_are_kept_and_taken<P: Protocol>() {
+fn values_are_kept_and_taken<P: Hosted>() {
     let mut db = db::<P>();
     let forward = "
 procedure p

@@ -6,7 +6,7 @@ use common::{Db, Schema, int, num, text};
 use planaria_base::{Datum, SqlState};
 use planaria_exec::Interrupt;
 use planaria_ir::Level;
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 
 on_every_protocol!(
     arithmetic_and_nulls,
@@ -29,11 +29,11 @@ on_every_protocol!(
     constants_are_made_where_needed,
 );
 
-fn db<P: Protocol>() -> Db<P> {
+fn db<P: Hosted>() -> Db<P> {
     Db::new(Schema::default())
 }
 
-fn arithmetic_and_nulls<P: Protocol>() {
+fn arithmetic_and_nulls<P: Hosted>() {
     let program = "
 procedure p
   reg a: int4
@@ -68,7 +68,7 @@ end
     assert_eq!(wrong.sqlstate(), SqlState::DATATYPE_MISMATCH);
 }
 
-fn overflow_is_an_error<P: Protocol>() {
+fn overflow_is_an_error<P: Hosted>() {
     let program = "
 procedure p
   reg a: int4
@@ -95,7 +95,7 @@ end
     assert_eq!(error.fields().context.as_deref(), Some("PL/pgSQL function p() line 1"));
 }
 
-fn loops_nest_and_leave<P: Protocol>() {
+fn loops_nest_and_leave<P: Hosted>() {
     // Counts pairs i < 10, j < i with i + j even, stopping at i = 8; odd i are left out.
     let program = "
 procedure p
@@ -188,7 +188,7 @@ begin
 end
 ";
 
-fn handlers_see_the_error<P: Protocol>() {
+fn handlers_see_the_error<P: Hosted>() {
     let mut db = db::<P>();
     assert_eq!(db.eval(DIVIDES, &[int(9), int(3)]).unwrap(), [int(3), Datum::Null, Datum::Null]);
     // The class 22000 catches 22012; what was assigned before the error stays.
@@ -196,7 +196,7 @@ fn handlers_see_the_error<P: Protocol>() {
     assert_eq!(out, [int(7), text("22012"), text("division by zero")]);
 }
 
-fn handlers_choose<P: Protocol>() {
+fn handlers_choose<P: Hosted>() {
     let program = "
 procedure p
   reg state: text
@@ -229,7 +229,7 @@ end
     }
 }
 
-fn an_error_in_a_handler_goes_outwards<P: Protocol>() {
+fn an_error_in_a_handler_goes_outwards<P: Hosted>() {
     let program = "
 procedure p
   reg m: text
@@ -253,7 +253,7 @@ end
     assert_eq!(db::<P>().eval(program, &[]).unwrap(), [text("second")]);
 }
 
-fn raise_again<P: Protocol>() {
+fn raise_again<P: Hosted>() {
     let program = "
 procedure p
   reg m: text
@@ -285,7 +285,7 @@ end
     assert_eq!(db::<P>().eval(program, &[]).unwrap(), [text("secondfirst")]);
 }
 
-fn raise_computes_its_state<P: Protocol>() {
+fn raise_computes_its_state<P: Hosted>() {
     let program = "
 procedure p
   reg state: text
@@ -312,7 +312,7 @@ end
     assert_eq!(error.sqlstate(), SqlState::NULL_VALUE_NOT_ALLOWED);
 }
 
-fn context_names_the_routines<P: Protocol>() {
+fn context_names_the_routines<P: Hosted>() {
     let schema = Schema::default()
         .routine(
             "
@@ -341,7 +341,7 @@ end
     assert_eq!(error.fields().position, Some(17));
 }
 
-fn calls_pass_and_answer<P: Protocol>() {
+fn calls_pass_and_answer<P: Hosted>() {
     let schema = Schema::default().routine(
         "
 procedure swap
@@ -378,7 +378,7 @@ end
     assert_eq!(db.eval(program, &[text("a"), text("b")]).unwrap(), [text("aa"), text("bb")]);
 }
 
-fn recursion_is_bounded<P: Protocol>() {
+fn recursion_is_bounded<P: Hosted>() {
     let factorial = "
 function f
   reg n: int8
@@ -425,7 +425,7 @@ end
     assert_eq!(db.eval(factorial, &[int(5)]).unwrap(), [int(120)]);
 }
 
-fn set_functions_emit_into_lists<P: Protocol>() {
+fn set_functions_emit_into_lists<P: Hosted>() {
     let series = "
 setfunction series
   reg n: int8
@@ -476,7 +476,7 @@ end
     assert_eq!(db.machine.row_count(), Some(4));
 }
 
-fn dynamic_sql_runs_nested<P: Protocol>() {
+fn dynamic_sql_runs_nested<P: Hosted>() {
     let dynamic = "
 statement s
   reg a: int4
@@ -546,7 +546,7 @@ end
     );
 }
 
-fn arrays_are_values<P: Protocol>() {
+fn arrays_are_values<P: Hosted>() {
     // Assigning an element never changes another variable, however arrays were shared before.
     let program = "
 procedure p
@@ -583,7 +583,7 @@ end
     assert_eq!(out[0], Datum::Array(vec![int(9), int(9), Datum::Null, int(9)]));
 }
 
-fn cancellation_ends_endless_loops<P: Protocol>() {
+fn cancellation_ends_endless_loops<P: Hosted>() {
     let program = "
 procedure p
   reg s: text
@@ -602,7 +602,7 @@ end
     assert_eq!(db.eval(program, &[]).unwrap_err().sqlstate(), SqlState::QUERY_CANCELED);
 }
 
-fn variables_start_as_null<P: Protocol>() {
+fn variables_start_as_null<P: Hosted>() {
     let program = "
 procedure p
   reg c: bool
@@ -633,7 +633,7 @@ end
     assert_eq!(db.eval(program, &[Datum::Bool(false)]).unwrap(), [Datum::Null, int(6)]);
 }
 
-fn inputs_come_from_the_host<P: Protocol>() {
+fn inputs_come_from_the_host<P: Hosted>() {
     let program = "
 procedure p
   reg t: timestamptz
@@ -661,7 +661,7 @@ end
     assert_eq!(out, [int(1_000_000), Datum::Float(0.25), int(1), int(100)]);
 }
 
-fn constants_are_made_where_needed<P: Protocol>() {
+fn constants_are_made_where_needed<P: Hosted>() {
     let program = "
 procedure p
   reg n: int4

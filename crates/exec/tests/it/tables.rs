@@ -5,7 +5,7 @@ use crate::common;
 use common::{Db, Schema, int, num, text};
 use planaria_base::{Datum, SqlState, Type};
 use planaria_exec::Interrupt;
-use planaria_protocol::{Conflict, Protocol};
+use planaria_protocol::{Conflict, Hosted};
 
 on_every_protocol!(
     rows_go_in_and_come_out,
@@ -89,7 +89,7 @@ begin
 end
 ";
 
-fn filled<P: Protocol>(n: i64) -> Db<P> {
+fn filled<P: Hosted>(n: i64) -> Db<P> {
     let mut db = Db::new(schema());
     let put = db.compile(PUT);
     for id in 0..n {
@@ -98,7 +98,7 @@ fn filled<P: Protocol>(n: i64) -> Db<P> {
     db
 }
 
-fn rows_go_in_and_come_out<P: Protocol>() {
+fn rows_go_in_and_come_out<P: Hosted>() {
     let mut db = filled::<P>(2);
     let put = db.compile(PUT);
     db.run(&put, &[int(7), text("nö"), Datum::Null]).unwrap();
@@ -130,7 +130,7 @@ begin
 end
 ";
 
-fn missing_rows_are_null<P: Protocol>() {
+fn missing_rows_are_null<P: Hosted>() {
     let mut db = filled::<P>(5);
     assert_eq!(db.eval(GET, &[text("n004")]).unwrap(), [int(4), num(10, 2), Datum::Bool(true)]);
     for name in [text("n999"), Datum::Null] {
@@ -138,7 +138,7 @@ fn missing_rows_are_null<P: Protocol>() {
     }
 }
 
-fn scans_in_both_directions<P: Protocol>() {
+fn scans_in_both_directions<P: Hosted>() {
     let mut db = filled::<P>(50);
     let program = |range: &str| {
         format!(
@@ -193,7 +193,7 @@ end
     assert_eq!(ids(db.rows(by_bal, &[num(1, 3), text("n040")])), [0i64; 0]);
 }
 
-fn scans_are_left_early<P: Protocol>() {
+fn scans_are_left_early<P: Hosted>() {
     // Leaves the inner scan by exit, both by return, and both by an error that is caught.
     let program = "
 procedure p
@@ -256,7 +256,7 @@ end
     }
 }
 
-fn a_scan_sees_each_row_once<P: Protocol>() {
+fn a_scan_sees_each_row_once<P: Hosted>() {
     let program = "
 procedure p
   reg r: row t0
@@ -309,7 +309,7 @@ begin
 end
 ";
 
-fn updates_keep_secondary_indexes<P: Protocol>() {
+fn updates_keep_secondary_indexes<P: Hosted>() {
     let mut db = filled::<P>(5);
     assert_eq!(db.eval(RENAME, &[int(3), int(3), text("new")]).unwrap(), [int(3), text("new")]);
     assert_eq!(db.eval(GET, &[text("new")]).unwrap()[0], int(3));
@@ -318,7 +318,7 @@ fn updates_keep_secondary_indexes<P: Protocol>() {
     assert_eq!(db.eval(RENAME, &[int(99), int(3), text("x")]).unwrap(), [Datum::Null, Datum::Null]);
 }
 
-fn updates_move_the_primary_key<P: Protocol>() {
+fn updates_move_the_primary_key<P: Hosted>() {
     let mut db = filled::<P>(3);
     assert_eq!(db.eval(RENAME, &[int(1), int(77), text("moved")]).unwrap(), [int(77), text("moved")]);
     let ids: Vec<_> = db.rows(ALL, &[]).into_iter().map(|r| r[0].clone()).collect();
@@ -328,7 +328,7 @@ fn updates_move_the_primary_key<P: Protocol>() {
     assert_eq!(error.message(), "duplicate key value violates unique constraint \"account_pkey\"");
 }
 
-fn duplicates_name_their_key<P: Protocol>() {
+fn duplicates_name_their_key<P: Hosted>() {
     let mut db = filled::<P>(3);
     let put = db.compile(PUT);
     let error = db.run(&put, &[int(9), text("n002"), Datum::Null]).unwrap_err();
@@ -394,14 +394,14 @@ begin
 end
 ";
 
-fn an_error_undoes_the_region<P: Protocol>() {
+fn an_error_undoes_the_region<P: Hosted>() {
     let mut db = filled::<P>(2);
     assert_eq!(db.eval(TRIES, &[Datum::Bool(true)]).unwrap(), [int(1)]);
     let ids: Vec<_> = db.rows(ALL, &[]).into_iter().map(|r| r[0].clone()).collect();
     assert_eq!(ids, [int(0), int(1), int(100), int(102)]);
 }
 
-fn a_region_that_ends_well_stays<P: Protocol>() {
+fn a_region_that_ends_well_stays<P: Hosted>() {
     let mut db = filled::<P>(2);
     assert_eq!(db.eval(TRIES, &[Datum::Bool(false)]).unwrap(), [int(1)]);
     let ids: Vec<_> = db.rows(ALL, &[]).into_iter().map(|r| r[0].clone()).collect();
@@ -452,7 +452,7 @@ fn array(items: &[Option<i64>]) -> Datum {
     Datum::Array(items.iter().map(|i| i.map_or(Datum::Null, int)).collect())
 }
 
-fn lists_sort<P: Protocol>() {
+fn lists_sort<P: Hosted>() {
     let mut db = Db::<P>::new(Schema::default());
     let run = |db: &mut Db<P>, keys: &str| {
         let program =
@@ -472,7 +472,7 @@ fn lists_sort<P: Protocol>() {
     assert_eq!(run(&mut db, "0 nulls_first, 1 desc"), all([&six, &two, &three, &five, &four, &one]));
 }
 
-fn maps_group<P: Protocol>() {
+fn maps_group<P: Hosted>() {
     // Counts by value: NULL is a group; groups come in the order of their first rows.
     let ops = "lookup x0 (v) -> found (w)
     if found {
@@ -491,7 +491,7 @@ fn maps_group<P: Protocol>() {
     assert!(rows.len() == 1000 && rows.iter().enumerate().all(|(i, r)| *r == [int(i as i64), int(3)]));
 }
 
-fn multimaps_join<P: Protocol>() {
+fn multimaps_join<P: Hosted>() {
     // By v mod 3, all i in the order they came; the text key is part of the key.
     let ops = "w = const 3\n    w = int.mod(v, w)\n    put x0 (k, w) (i)";
     let tail = "  k = const 'k'
@@ -514,7 +514,7 @@ end
     assert_eq!(rows, [[int(2), int(1)], [int(5), int(4)], [int(8), int(7)]]);
 }
 
-fn entries_are_set_in_place<P: Protocol>() {
+fn entries_are_set_in_place<P: Hosted>() {
     // Ranks rows: the entry number goes into the second column.
     let tail = "  foreach x0 -> (v, w) entry e as l0 {
     setentry x0 (e, 1) = e
@@ -541,7 +541,7 @@ end
 
 /// Builds `n` texts of a kilobyte, most of them garbage at once; keeps every thousandth in a list, one in
 /// an array, one in a register, across nested calls.
-fn texts_outlive_the_heap<P: Protocol>() {
+fn texts_outlive_the_heap<P: Hosted>() {
     let schema = Schema::default().routine(
         "
 procedure garbage
@@ -639,7 +639,7 @@ end
     assert!(used < 2 << 20, "{used} bytes in use");
 }
 
-fn shared_texts_stay_shared<P: Protocol>() {
+fn shared_texts_stay_shared<P: Hosted>() {
     // One text of a kilobyte in 10,000 rows.
     let program = "
 statement s
@@ -676,7 +676,7 @@ end
     assert!(db.machine.heap().used() < 2 << 20);
 }
 
-fn a_conflict_leaves_the_machine_usable<P: Protocol>() {
+fn a_conflict_leaves_the_machine_usable<P: Hosted>() {
     if !P::CONCURRENT {
         return;
     }

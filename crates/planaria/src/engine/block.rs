@@ -11,11 +11,11 @@ use crate::ticket::Ticket;
 use planaria_base::limits::ATTEMPTS_MAX;
 use planaria_base::{Epoch, Error, Result, SqlState};
 use planaria_exec::Interrupt;
-use planaria_protocol::{Backoff, Conflict, Protocol, Savepoint};
+use planaria_protocol::{Backoff, Conflict, Hosted, Protocol, Savepoint};
 use planaria_sql::ast::Transaction;
 
 /// A savepoint.
-pub(super) struct Mark<P: Protocol> {
+pub(super) struct Mark<P: Hosted> {
     name: String,
     pub(super) at: At<P>,
     identity: Identity,
@@ -26,14 +26,14 @@ pub(super) struct Mark<P: Protocol> {
 }
 
 /// Where it goes back to.
-pub(super) enum At<P: Protocol> {
+pub(super) enum At<P: Hosted> {
     /// A point in the protocol's transaction.
     Transaction(Savepoint),
     /// So many parts of a block that has changed the schema, and the schema of then.
     Part(usize, Shared<P>),
 }
 
-impl<P: Protocol> Clone for At<P> {
+impl<P: Hosted> Clone for At<P> {
     fn clone(&self) -> At<P> {
         match self {
             At::Transaction(savepoint) => At::Transaction(*savepoint),
@@ -47,7 +47,7 @@ fn no_savepoint(name: &str) -> Error {
     Error::new(SqlState::INVALID_SAVEPOINT_SPECIFICATION, format!("savepoint \"{name}\" does not exist"))
 }
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     pub(super) fn transaction_control(&mut self, statement: &Transaction) -> Result<StatementResult> {
         match statement {
             Transaction::Begin { read_only } => {

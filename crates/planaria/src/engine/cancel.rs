@@ -12,7 +12,7 @@ use crate::owned::has_panicked;
 use planaria_base::sync::Instant;
 use planaria_base::watch::{self, Room, Watch};
 use planaria_base::{Error, Result, WorkerId};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -32,12 +32,12 @@ impl Default for Cancel {
 }
 
 /// The memory that a session's statements may compute with.
-struct SessionRoom<P: Protocol> {
+struct SessionRoom<P: Hosted> {
     engine: Arc<Engine<P>>,
     worker: WorkerId,
 }
 
-impl<P: Protocol> Room for SessionRoom<P> {
+impl<P: Hosted> Room for SessionRoom<P> {
     fn room(&self, bytes: usize) -> Result<()> {
         self.engine.meter.admit(bytes as u64, self.worker, &self.engine.snapshot.load())
     }
@@ -81,7 +81,7 @@ impl Cancel {
     }
 }
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     /// Runs a statement in the time that it may take, if the session may run any.
     #[inline]
     pub(super) fn in_time<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {

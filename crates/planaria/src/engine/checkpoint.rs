@@ -26,7 +26,7 @@ use planaria_checkpoint::{
     WriteProgress, Written,
 };
 use planaria_log::{Device, LogReader};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{Header, Table, TableSet};
 use std::collections::BTreeMap;
@@ -112,7 +112,7 @@ fn sequence_marks<H: Header>(schema: &Snapshot<H>) -> Vec<SequenceMark> {
 }
 
 /// A database as of the end of an epoch.
-struct Live<P: Protocol> {
+struct Live<P: Hosted> {
     open: OpenSnapshot<P>,
     /// What the checkpoint calls the epoch.
     epoch: Epoch,
@@ -120,13 +120,13 @@ struct Live<P: Protocol> {
     sequences: Vec<SequenceMark>,
 }
 
-impl<P: Protocol> Live<P> {
+impl<P: Hosted> Live<P> {
     fn table(&self, id: TableId) -> &Table<P::Header> {
         self.open.schema.tables.get(id)
     }
 }
 
-impl<P: Protocol> Source for Live<P> {
+impl<P: Hosted> Source for Live<P> {
     fn epoch(&self) -> Epoch {
         self.epoch
     }
@@ -230,7 +230,7 @@ fn random_id() -> Result<[u8; 16]> {
     Ok(id)
 }
 
-impl<P: Protocol> Engine<P> {
+impl<P: Hosted> Engine<P> {
     /// Writes a checkpoint and deletes what it makes unnecessary. Without a log there is nothing to do.
     /// It is given up where `goes_on` says so, and where the database is being closed.
     pub(super) fn checkpoint(

@@ -9,7 +9,7 @@ use crate::stats::CheckpointStats;
 use planaria_base::Result;
 use planaria_base::sync::thread::JoinHandle;
 use planaria_base::sync::{Instant, thread};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -77,7 +77,7 @@ impl CheckpointPolicy {
 
 impl Checkpointer {
     /// Starts the thread, if there is anything for it to do.
-    pub(super) fn start<P: Protocol>(
+    pub(super) fn start<P: Hosted>(
         engine: &Arc<Engine<P>>,
         policy: CheckpointPolicy,
     ) -> Result<Option<Checkpointer>> {
@@ -103,7 +103,7 @@ impl Drop for Checkpointer {
     }
 }
 
-fn run<P: Protocol>(engine: &Weak<Engine<P>>, policy: &CheckpointPolicy, stopping: &AtomicBool) {
+fn run<P: Hosted>(engine: &Weak<Engine<P>>, policy: &CheckpointPolicy, stopping: &AtomicBool) {
     let mut not_before = Instant::now();
     loop {
         thread::park_timeout(EVERY);

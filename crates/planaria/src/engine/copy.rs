@@ -8,13 +8,13 @@ use super::sequence::SequenceState;
 use super::snapshot::Snapshot;
 use planaria_base::sync::thread;
 use planaria_base::{Error, Result};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{Header, Table, TableSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-impl<P: Protocol> Engine<P> {
+impl<P: Hosted> Engine<P> {
     /// A snapshot that shares nothing with this engine but definitions.
     pub(super) fn copy_state(&self) -> Result<Snapshot<P::Header>> {
         let _alone = self.gate.close();

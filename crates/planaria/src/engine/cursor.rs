@@ -9,7 +9,7 @@ use crate::params::Params;
 use crate::row::{Column, Row, Rows};
 use crate::session::StatementResult;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use planaria_sql::ast::cursor::{DeclareCursor, Direction};
 use planaria_sql::lower::ParamTypes;
 use std::collections::HashMap;
@@ -96,7 +96,7 @@ fn no_cursor(name: &str) -> Error {
     Error::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
 }
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     /// `types`: those of the query's parameters, where they are known.
     pub(super) fn declare_cursor(
         &mut self,

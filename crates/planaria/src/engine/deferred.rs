@@ -17,7 +17,7 @@ use crate::session::StatementResult;
 use planaria_base::{ColumnId, Datum, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{CheckTime, ForeignKey};
 use planaria_exec::{Code, Interrupt, Machine};
-use planaria_protocol::{Protocol, Write, WriteKind};
+use planaria_protocol::{Hosted, Write, WriteKind};
 use planaria_sql::ast::Name;
 use planaria_sql::lower;
 use planaria_storage::Header;
@@ -110,7 +110,7 @@ impl Side {
     }
 }
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     /// The keys that the open transaction's writes give to look at.
     pub(super) fn keys_to_check(&self, snapshot: &Snapshot<P::Header>) -> Result<Vec<KeyToCheck>> {
         let mut found: Vec<KeyToCheck> = Vec::new();

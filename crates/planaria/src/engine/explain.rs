@@ -7,7 +7,7 @@ use crate::options::LogKind;
 use crate::session::{Notice, StatementResult};
 use planaria_analysis as analysis;
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use planaria_recovery::CompiledPiece;
 use planaria_sql::ast::{Name, Statement, StatementKind, TypeName};
 use planaria_sql::ddl;
@@ -15,7 +15,7 @@ use planaria_sql::lower::{self, ParamTypes};
 use planaria_storage::Header;
 use std::collections::BTreeSet;
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     /// The plan of a statement, a line a row. What makes something of a query's rows has that query's plan.
     pub(super) fn explain(&mut self, statement: &Statement, _text: &str) -> Result<StatementResult> {
         let snapshot = self.schema();
@@ -94,6 +94,10 @@ impl<P: Protocol> SessionCore<P> {
             if self.engine.log_kind == LogKind::Adaptive && !planned.cost.prefers_call() {
                 logging = logging.by_values("Its rows cost less than the call.".to_owned());
             }
+        }
+        if is_command && !P::GUARANTEE.replays_calls() {
+            let why = format!("Under protocol {} calls need not repeat in the order of commits.", P::NAME);
+            logging = logging.by_values(why);
         }
         let mut lines = analysis::explain(program, &logging, &names);
         // Behind how calls are logged, and why.

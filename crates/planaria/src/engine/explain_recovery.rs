@@ -8,10 +8,10 @@ use crate::session::StatementResult;
 use planaria_analysis::Names as _;
 use planaria_analysis::paper::{GlobalGraph, LocalGraph, text};
 use planaria_base::{ProcedureId, Result};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use planaria_storage::Header;
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     /// The scheme, how each procedure's calls are logged and cut, blocks, and what runs alone, a line a row.
     pub(super) fn explain_recovery(&mut self) -> Result<StatementResult> {
         let snapshot = self.schema();

@@ -10,7 +10,7 @@ use planaria_base::sync::Instant;
 use planaria_base::{Error, ProcedureId, Result, SqlState, TableId};
 use planaria_exec::Interrupt;
 use planaria_ir::{OpKind, Program};
-use planaria_protocol::{Conflict, Protocol};
+use planaria_protocol::{Conflict, Hosted};
 use planaria_sql::ast::{LockMode, LockTable};
 use planaria_sql::ddl::lock::{Lockable, lockable};
 use planaria_sql::lower::ParamTypes;
@@ -65,7 +65,7 @@ impl<H: Header> Snapshot<H> {
     }
 }
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     /// A program is about to touch tables: it conflicts where others have locked them.
     #[inline]
     pub(super) fn touch(&mut self, touches: &Arc<Touches>) -> Result<(), Interrupt> {

@@ -87,7 +87,7 @@ use planaria_catalog::Catalog;
 use planaria_checkpoint::Manifest;
 use planaria_exec::Code;
 use planaria_log::{Device, Log, LogReader, LogSummary, PlannerVersion, Until};
-use planaria_protocol::{ClaimInfo, Protocol, ProtocolJob};
+use planaria_protocol::{ClaimInfo, Hosted, ProtocolJob};
 use planaria_sql::ast;
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{Process, TableSet};
@@ -231,7 +231,7 @@ pub(crate) trait SessionApi: Send {
 }
 
 /// A database over a protocol.
-pub(crate) struct Engine<P: Protocol> {
+pub(crate) struct Engine<P: Hosted> {
     protocol: P,
     clock: Arc<CommitClock>,
     gate: gate::Gate,
@@ -280,7 +280,7 @@ pub(crate) fn open_engine(device: Option<Arc<dyn Device>>, options: Options) -> 
     struct Open(Option<Arc<dyn Device>>, Options);
     impl ProtocolJob for Open {
         type Output = Result<Arc<dyn EngineApi>>;
-        fn run<P: Protocol>(self) -> Self::Output {
+        fn run<P: Hosted>(self) -> Self::Output {
             open_engine_over::<P>(self.0, self.1)
         }
     }
@@ -288,7 +288,7 @@ pub(crate) fn open_engine(device: Option<Arc<dyn Device>>, options: Options) -> 
 }
 
 /// The same over a protocol that need not be of the shelf.
-pub(crate) fn open_engine_over<P: Protocol>(
+pub(crate) fn open_engine_over<P: Hosted>(
     device: Option<Arc<dyn Device>>,
     options: Options,
 ) -> Result<Arc<dyn EngineApi>> {
@@ -308,7 +308,7 @@ pub(crate) fn replay_engine(
     struct Replay<'r>(&'r dyn Device, Option<&'r Manifest>, &'r LogReader, Option<Until>, Options);
     impl ProtocolJob for Replay<'_> {
         type Output = Result<Arc<dyn EngineApi>>;
-        fn run<P: Protocol>(self) -> Self::Output {
+        fn run<P: Hosted>(self) -> Self::Output {
             let Replay(device, checkpoint, reader, until, options) = self;
             let engine = Engine::<P>::new(Arc::new(CommitClock::new(Epoch(1))), &options)?;
             if let Some(manifest) = checkpoint {
@@ -323,7 +323,7 @@ pub(crate) fn replay_engine(
     options.protocol.dispatch(Replay(device, checkpoint, reader, until, options))
 }
 
-impl<P: Protocol> Engine<P> {
+impl<P: Hosted> Engine<P> {
     fn new(clock: Arc<CommitClock>, options: &Options) -> Result<Arc<Engine<P>>> {
         let catalog = Arc::new(Catalog::default());
         let snapshot = Snapshot::new(catalog, TableSet::default(), Chunks::default())?;
@@ -486,7 +486,7 @@ impl<P: Protocol> Engine<P> {
     }
 }
 
-impl<P: Protocol> Vitals for Engine<P> {
+impl<P: Hosted> Vitals for Engine<P> {
     fn snapshots(&self) -> Vec<SnapshotInfo> {
         self.open_snapshots.all()
     }
@@ -513,13 +513,13 @@ impl<P: Protocol> Vitals for Engine<P> {
 }
 
 /// The engine as [`EngineApi`]: sessions need to share it. Dropping it ends its threads.
-struct Handle<P: Protocol>(
+struct Handle<P: Hosted>(
     Arc<Engine<P>>,
     #[allow(dead_code, reason = "dropping it is its use")] Option<Checkpointer>,
     #[allow(dead_code, reason = "dropping it is its use")] Option<Collector>,
 );
 
-impl<P: Protocol> Handle<P> {
+impl<P: Hosted> Handle<P> {
     fn open(engine: Arc<Engine<P>>, options: &Options) -> Result<Arc<dyn EngineApi>> {
         let checkpointer = Checkpointer::start(&engine, options.checkpoints)?;
         let collector = Collector::start(&engine)?;
@@ -527,7 +527,7 @@ impl<P: Protocol> Handle<P> {
     }
 }
 
-impl<P: Protocol> EngineApi for Handle<P> {
+impl<P: Hosted> EngineApi for Handle<P> {
     fn check_process(&self) -> Result<()> {
         if self.0.process.is_copy() { self.0.check_open() } else { Ok(()) }
     }
@@ -669,7 +669,7 @@ impl<P: Protocol> EngineApi for Handle<P> {
     }
 }
 
-impl<P: Protocol> SessionApi for SessionCore<P> {
+impl<P: Hosted> SessionApi for SessionCore<P> {
     fn statement(
         &mut self,
         statement: &ast::Statement,

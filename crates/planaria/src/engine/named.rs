@@ -4,12 +4,12 @@ use super::session::SessionCore;
 use super::statement::{PreparedStatement, done, is_program};
 use crate::session::StatementResult;
 use planaria_base::{Error, Result, SqlState};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use planaria_sql::ast::{self, Statement, StatementKind};
 use planaria_sql::lower::ParamTypes;
 use std::sync::Arc;
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     pub(super) fn prepare_named(
         &mut self,
         name: &str,

@@ -25,7 +25,7 @@ use planaria_base::sync::Mutex;
 use planaria_base::{CommitTs, Epoch, Error, Result, SqlState, TableId, WorkerId};
 use planaria_exec::Interrupt;
 use planaria_protocol::snapshot::ReaderTxn;
-use planaria_protocol::{Backoff, Conflict, Opened, Protocol, SnapshotReader};
+use planaria_protocol::{Backoff, Conflict, Hosted, Opened, Protocol, SnapshotReader};
 use planaria_storage::Table;
 
 use planaria_sql::ast::{ObjectKind, OwnedObject, Statement, StatementKind};
@@ -72,7 +72,7 @@ impl SnapshotList {
 
 /// An open snapshot; closed when dropped.
 #[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]
-pub(crate) struct OpenSnapshot<P: Protocol> {
+pub(crate) struct OpenSnapshot<P: Hosted> {
     engine: Arc<Engine<P>>,
     /// Catalog and tables as of its epoch.
     pub(crate) schema: Arc<Arc<Snapshot<P::Header>>>,
@@ -81,7 +81,7 @@ pub(crate) struct OpenSnapshot<P: Protocol> {
     number: u64,
 }
 
-impl<P: Protocol> OpenSnapshot<P> {
+impl<P: Hosted> OpenSnapshot<P> {
     /// Opens one with everything that has been committed so far. `worker` must not stand inside the gate.
     /// Where transactions come one after another it waits for its turn, as long as it `goes_on`. `inside` runs
     /// when the epoch has ended, before the schema can change.
@@ -162,7 +162,7 @@ impl<P: Protocol> OpenSnapshot<P> {
     }
 }
 
-impl<P: Protocol> Drop for OpenSnapshot<P> {
+impl<P: Hosted> Drop for OpenSnapshot<P> {
     fn drop(&mut self) {
         let Engine { protocol, clock, sweeper, open_snapshots, .. } = &*self.engine;
         open_snapshots.remove(self.number);
@@ -172,7 +172,7 @@ impl<P: Protocol> Drop for OpenSnapshot<P> {
 }
 
 /// What a session reads a snapshot with.
-pub(crate) struct Reading<P: Protocol> {
+pub(crate) struct Reading<P: Hosted> {
     pub(super) reader: SnapshotReader<P::Header>,
     pub(super) txn: ReaderTxn,
     pub(super) open: OpenSnapshot<P>,
@@ -187,7 +187,7 @@ pub(super) fn read_only(command: &str) -> Error {
     Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message)
 }
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     /// Errors as [`Self::go_in`].
     pub(super) fn open_reading(&mut self) -> Result<Box<Reading<P>>> {
         // Where the gate is closed, waits as other statements do.

@@ -7,7 +7,7 @@ use planaria_base::IndexId;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_log::{EffectWriter, ValueWriter};
-use planaria_protocol::{Protocol, Write, WriteKind};
+use planaria_protocol::{Hosted, Write, WriteKind};
 use planaria_storage::KeyBuf;
 
 /// An argument or input.
@@ -64,7 +64,7 @@ impl RowForm {
 }
 
 /// The rows the transaction changed.
-pub(super) fn write_rows<P: Protocol>(
+pub(super) fn write_rows<P: Hosted>(
     w: &mut EffectWriter<'_>,
     form: RowForm,
     snapshot: &Snapshot<P::Header>,

@@ -13,7 +13,7 @@ use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
 use planaria_checkpoint::LoadProgress;
 use planaria_exec::Interrupt;
 use planaria_log::{Call, Effect, Keeping, LogSummary, RowChange};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use planaria_recovery::{Progress, Replayer, Target, World};
 use planaria_storage::{IndexSet, KeyBuf, Table};
 use std::sync::Arc;
@@ -23,14 +23,14 @@ use std::time::Duration;
 const PROGRESS_EVERY: Duration = Duration::from_millis(50);
 
 /// See the module's head.
-pub(super) struct Replay<P: Protocol> {
+pub(super) struct Replay<P: Hosted> {
     session: SessionCore<P>,
     teller: Teller,
     /// As it was told last.
     progress: RecoveryProgress,
 }
 
-impl<P: Protocol> Replay<P> {
+impl<P: Hosted> Replay<P> {
     /// Of a log with so many records.
     pub(super) fn new(
         engine: &Arc<Engine<P>>,
@@ -87,7 +87,7 @@ fn missing(what: &str, table: TableId) -> Error {
     Error::new(SqlState::DATA_CORRUPTED, format!("the log {what} a row that table {table} does not have"))
 }
 
-impl<P: Protocol> Replayer for Replay<P> {
+impl<P: Hosted> Replayer for Replay<P> {
     fn call(&mut self, commit_ts: CommitTs, call: Call) -> Result<()> {
         let s = &mut self.session;
         s.enter()?;
@@ -164,7 +164,7 @@ impl<P: Protocol> Replayer for Replay<P> {
     }
 }
 
-impl<P: Protocol> Target for Replay<P> {
+impl<P: Hosted> Target for Replay<P> {
     type Header = P::Header;
 
     fn world(&self) -> Arc<World<P::Header>> {
@@ -174,7 +174,7 @@ impl<P: Protocol> Target for Replay<P> {
 }
 
 /// Deletes every old row first, then adds the new ones: unique keys may have wandered between rows.
-pub(super) fn put_in_place<P: Protocol>(s: &mut SessionCore<P>, effects: &[Effect]) -> Result<()> {
+pub(super) fn put_in_place<P: Hosted>(s: &mut SessionCore<P>, effects: &[Effect]) -> Result<()> {
     let snapshot = s.snapshot.clone();
     let protocol = &s.engine.protocol;
     let arena = &mut s.machine.heap_mut().arena;

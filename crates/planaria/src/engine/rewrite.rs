@@ -22,7 +22,7 @@ use planaria_exec::functions;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_log::{Effect, ValueReader, encode_effects, encode_values};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use planaria_sql::ddl::{self, NewColumn, Rebuild, Work};
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{Field, Table, TableSet};
@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// Rows that are copied between two looks whether to go on.
 const ROWS_PER_CHECK: u64 = 1024;
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     /// Work on storage that needs no transaction.
     pub(super) fn store(&mut self, draft: &mut Draft<'_, P>, work: Work) -> Result<()> {
         match work {
@@ -238,7 +238,7 @@ impl ColumnSource {
 }
 
 /// Where the values that the log has come from.
-enum Source<'o, P: Protocol> {
+enum Source<'o, P: Hosted> {
     /// There are none.
     Nothing,
     /// They are computed: in the schema of before, but that the table cannot be changed. The log is to have them.
@@ -247,7 +247,7 @@ enum Source<'o, P: Protocol> {
     Log(ValueReader<'o>, Vec<(Type, bool)>),
 }
 
-impl<'o, P: Protocol> Source<'o, P> {
+impl<'o, P: Hosted> Source<'o, P> {
     fn new(
         draft: &Draft<'o, P>,
         rebuild: &Rebuild,
@@ -311,7 +311,7 @@ fn is_of(value: &Datum, ty: &Type) -> bool {
 }
 
 /// Storage of the schema to be.
-pub(super) struct Draft<'o, P: Protocol> {
+pub(super) struct Draft<'o, P: Hosted> {
     /// The schema that it is a change of.
     before: &'o Snapshot<P::Header>,
     /// The effects of the part of the record that it is replayed from, if it is: what it makes need not find
@@ -324,7 +324,7 @@ pub(super) struct Draft<'o, P: Protocol> {
     pub(super) sequences: Chunks<Arc<SequenceState>>,
 }
 
-impl<'o, P: Protocol> Draft<'o, P> {
+impl<'o, P: Hosted> Draft<'o, P> {
     /// The schema of `old` with another catalog, before anything has been done to stored rows.
     pub(super) fn new(
         before: &'o Snapshot<P::Header>,

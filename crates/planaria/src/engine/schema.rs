@@ -28,14 +28,14 @@ use planaria_base::{CommitTs, Datum, Error, Result, SqlState};
 use planaria_exec::Interrupt;
 use planaria_ir::Level;
 use planaria_log::{Effect, encode_effects};
-use planaria_protocol::{Backoff, Protocol};
+use planaria_protocol::{Backoff, Hosted};
 use planaria_sql::ast::Statement;
 use planaria_sql::ddl::{self, DdlOutcome, Work};
 use planaria_sql::parse;
 use std::sync::Arc;
 
 /// A change that is worked out, but for what takes a transaction.
-pub(super) struct Prepared<P: Protocol> {
+pub(super) struct Prepared<P: Hosted> {
     pub(super) outcome: DdlOutcome,
     pub(super) new: Arc<Snapshot<P::Header>>,
     /// What is left to be done, in `new`.
@@ -44,7 +44,7 @@ pub(super) struct Prepared<P: Protocol> {
     pub(super) record: Option<Vec<u8>>,
 }
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     /// Carries out a schema change: as a transaction of its own, or in the open block.
     pub(super) fn change_schema(&mut self, statement: &Statement, text: &str) -> Result<StatementResult> {
         if !ddl::is_ddl(statement) {

@@ -45,7 +45,7 @@ use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
 use planaria_exec::Interrupt;
 use planaria_log::{Effect, EffectWriter, encode_effects};
-use planaria_protocol::{Protocol, WriteKind};
+use planaria_protocol::{Hosted, Protocol, WriteKind};
 use planaria_sql::ddl::DdlOutcome;
 use planaria_storage::KeyBuf;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What a block that changes the schema is in the midst of.
-pub(crate) struct SchemaBlock<P: Protocol> {
+pub(crate) struct SchemaBlock<P: Hosted> {
     /// The schema when the gate was closed.
     pub(super) base: Shared<P>,
     parts: Vec<Part<P>>,
@@ -69,16 +69,16 @@ pub(crate) struct SchemaBlock<P: Protocol> {
 pub(super) type Shared<P> = Arc<Arc<Snapshot<<P as Protocol>::Header>>>;
 
 /// The gate is closed as long as this lives.
-struct Alone<P: Protocol>(Arc<Engine<P>>);
+struct Alone<P: Hosted>(Arc<Engine<P>>);
 
-impl<P: Protocol> Drop for Alone<P> {
+impl<P: Hosted> Drop for Alone<P> {
     fn drop(&mut self) {
         self.0.gate.open();
     }
 }
 
 /// Changes of rows that are installed, with the change of the schema before them.
-struct Part<P: Protocol> {
+struct Part<P: Hosted> {
     /// The schema that they were made under.
     snapshot: Shared<P>,
     /// For the log, encoded.
@@ -105,7 +105,7 @@ fn effect_bytes(effect: &Effect) -> usize {
     size_of::<Effect>() + more
 }
 
-impl<P: Protocol> Part<P> {
+impl<P: Hosted> Part<P> {
     fn is_empty(&self) -> bool {
         self.schema.is_none()
             && self.sequences.is_empty()
@@ -171,7 +171,7 @@ pub(super) fn key_of_another() -> Error {
         .hint("The transaction might succeed if retried.")
 }
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     /// Carries out a schema change in the open block.
     pub(super) fn change_in_block(&mut self, text: &str) -> Result<(DdlOutcome, u64)> {
         if self.changing.is_none() {
@@ -493,7 +493,7 @@ impl<P: Protocol> SessionCore<P> {
 
 /// What takes back what a transaction has written, where something could come back to it: to the schema of before
 /// the block, or to that of a savepoint.
-fn undo<P: Protocol>(
+fn undo<P: Hosted>(
     protocol: &P,
     txn: &P::Txn,
     snapshot: &Snapshot<P::Header>,

@@ -14,7 +14,7 @@ use crate::statement::{Done, Parsed};
 use crate::ticket::Ticket;
 use planaria_base::sync::Mutex;
 use planaria_base::{Error, Result, SqlState, Type};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use planaria_sql::ast::copy::{Copy, CopySource};
 use planaria_sql::ast::{self, Expr, ExprKind, InsertSource, Statement, StatementKind};
 use planaria_sql::lower::ParamTypes;
@@ -99,7 +99,7 @@ fn rows_of(position: u32, table: &ast::Name, columns: &[(String, u32)]) -> State
     Statement { position, end: position, kind: StatementKind::Query(Box::new(query)) }
 }
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     pub(super) fn prepare_statement(
         &mut self,
         parsed: &Parsed,

@@ -35,7 +35,7 @@ use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_exec::{Code, Context, Interrupt, Link, Machine};
 use planaria_log::{ValueWriter, WorkerLog};
-use planaria_protocol::{Backoff, Conflict, Protocol};
+use planaria_protocol::{Backoff, Conflict, Hosted};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -64,7 +64,7 @@ pub(crate) enum Block {
 
 /// See the module's head.
 #[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]
-pub(crate) struct SessionCore<P: Protocol> {
+pub(crate) struct SessionCore<P: Hosted> {
     pub(super) engine: Arc<Engine<P>>,
     pub(super) worker: WorkerId,
     /// Counted once here, so that a call's own handle touches no count that cores share.
@@ -126,7 +126,7 @@ pub(crate) struct SessionCore<P: Protocol> {
     pub(super) panicked: bool,
 }
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     /// Nothing of the last statement is looked at any more. What it was computed in is given back, if that was much:
     /// nobody counts it between statements.
     pub(super) fn give_memory_back(&mut self) {
@@ -405,6 +405,7 @@ impl<P: Protocol> SessionCore<P> {
         id: ProcedureId,
     ) -> Result<(&'s Code, LogAs)> {
         match self.engine.log_kind {
+            _ if !P::GUARANTEE.replays_calls() => Ok((&snapshot.routine(id)?.code, LogAs::Values)),
             LogKind::Command if self.log.is_some() => snapshot.logged_call(id),
             LogKind::Adaptive if self.log.is_some() => match snapshot.planned(id) {
                 Ok(planned) if planned.cost.prefers_call() => snapshot.logged_call(id),
@@ -685,7 +686,7 @@ impl<P: Protocol> SessionCore<P> {
     }
 }
 
-fn keeps_before_images<P: Protocol>(engine: &Engine<P>, logs: bool, snapshot: &Snapshot<P::Header>) -> bool {
+fn keeps_before_images<P: Hosted>(engine: &Engine<P>, logs: bool, snapshot: &Snapshot<P::Header>) -> bool {
     logs && RowForm::of(engine.log_kind) == RowForm::Physiological || snapshot.has_deferred
 }
 
@@ -717,7 +718,7 @@ pub(super) fn not_serialized() -> Error {
     .hint("The transaction might succeed if retried.")
 }
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     /// Undoes the transaction that is open: of a block, or of a statement that panicked. Others may wait for what
     /// it has claimed.
     pub(super) fn undo(&mut self) {
@@ -732,7 +733,7 @@ impl<P: Protocol> SessionCore<P> {
     }
 }
 
-impl<P: Protocol> Drop for SessionCore<P> {
+impl<P: Hosted> Drop for SessionCore<P> {
     fn drop(&mut self) {
         self.undo();
         self.engine.gate.stand_up(self.worker);

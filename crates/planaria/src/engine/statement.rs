@@ -17,12 +17,11 @@ use planaria_base::sync::Mutex;
 use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, RoleId, SqlState, Type};
 use planaria_exec::{Code, Interrupt};
 use planaria_ir::{Determinism, OpKind, Program};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use planaria_sql::ast::{self, Statement, StatementKind};
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_sql::parse;
 use planaria_storage::Header;
-use std::any::TypeId;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -136,7 +135,7 @@ pub(super) fn compile_dynamic<H: Header>(
     Ok(Arc::new(code))
 }
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     // ---- calls ----
 
     /// Finds a routine by name and number of arguments.
@@ -333,8 +332,7 @@ impl<P: Protocol> SessionCore<P> {
     /// Where transactions run one at a time, a checkpoint would wait for its own; and nothing of a changed schema
     /// may be in one before it is committed.
     fn refuse_in_serial_block(&self, what: &str) -> Result<()> {
-        let serial = TypeId::of::<P>() == TypeId::of::<planaria_protocol::Serial>();
-        if serial && !matches!(self.block, Block::None) || self.changing.is_some() {
+        if !P::CONCURRENT && !matches!(self.block, Block::None) || self.changing.is_some() {
             let message = format!("{what} cannot run inside a transaction block");
             return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
         }

@@ -7,12 +7,12 @@ use super::statement::done;
 use crate::session::{Notice, StatementResult};
 use planaria_base::{Error, Result, TableId};
 use planaria_catalog::Catalog;
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use planaria_sql::ast::{Delete, Name, Statement, StatementKind};
 use planaria_sql::ddl::{self, Work};
 use planaria_sql::lower::ParamTypes;
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     pub(super) fn truncate_in_block(&mut self, statement: &Statement, text: &str) -> Result<StatementResult> {
         // The change, carried out on a copy that is thrown away, says which tables it is about, and
         // whether it may be.

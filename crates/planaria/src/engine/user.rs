@@ -9,7 +9,7 @@ use crate::scram::Verifier;
 use crate::session::{Notice, StatementResult};
 use planaria_base::{Error, Result, RoleId, SqlState};
 use planaria_catalog::{Catalog, Object, Privileges, Requirement, Role, SUPERUSER};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use planaria_sql::ast::{RoleChange, RoleOption, Statement, StatementKind};
 use planaria_sql::ddl::{self, Actor};
 use std::borrow::Cow;
@@ -114,7 +114,7 @@ pub(super) fn log_in(catalog: &Catalog, name: &str) -> Result<RoleId> {
     Ok(role.id)
 }
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     /// Who changes the schema.
     pub(super) fn actor(&self) -> Actor {
         Actor { user: self.user.current(), session_user: self.user.session(), before_roles: false }

@@ -24,7 +24,7 @@ use super::table_locks::Wanted;
 use planaria_base::sync::{Instant, thread};
 use planaria_base::{Error, Result, SqlState, WorkerId};
 use planaria_exec::Code;
-use planaria_protocol::{Protocol, Unclaimed, Wait};
+use planaria_protocol::{Hosted, Unclaimed, Wait};
 use planaria_storage::Header;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -45,7 +45,7 @@ pub(super) struct Nap<'a, H: Header> {
     pub(super) snapshot: &'a Snapshot<H>,
 }
 
-impl<P: Protocol> Engine<P> {
+impl<P: Hosted> Engine<P> {
     /// `pg_sleep`, outside of the gate. 57014 when the statement is cancelled; 40001 where the schema was changed
     /// meanwhile and the program may rely on it: as for a transaction block between its statements. What `reads` a
     /// snapshot reads tables that stay.
@@ -93,7 +93,7 @@ pub(super) fn gave_up(out_of_time: bool, cancel: &Cancel) -> Error {
     cancel.error()
 }
 
-impl<P: Protocol> SessionCore<P> {
+impl<P: Hosted> SessionCore<P> {
     /// Waits for what the last attempt found claimed, outside of the gate. 57014 where the statement is
     /// cancelled, 55P03 where `lock_timeout` has passed; a deadlock is the inner error.
     pub(super) fn await_claim(&mut self) -> Result<Result<(), Vec<Wait>>> {

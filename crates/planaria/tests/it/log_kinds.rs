@@ -118,3 +118,33 @@ fn kinds_mix_in_one_log() {
     restarts(KINDS, ProtocolKind::Silo, 77);
     restarts(KINDS.into_iter().rev(), ProtocolKind::Silo, 78);
 }
+
+/// Under a scheme that promises no order of commits in which calls repeat, calls are logged by the rows they change.
+#[test]
+fn calls_without_an_order_are_logged_by_values() {
+    use planaria::log::{Body, Filter, LogView};
+    type WithoutOrder = planaria_protocol::silo::SiloWith<true, true, false>;
+    let disk = planaria_sim::disk::SimDisk::new(1);
+    let db = Options::new().open_device_over::<WithoutOrder>(disk.device()).unwrap();
+    db.execute_script(SCHEMA).unwrap();
+    db.call("put", (1, 10, "one", "1.50")).unwrap();
+    db.call("put", (1, 10, "uno", "1.50")).unwrap();
+    let lines = db.query("EXPLAIN PROCEDURE put", ()).unwrap();
+    let line = |at: usize| lines.iter().nth(at).unwrap().get::<String>(0).unwrap();
+    assert_eq!(line(1), "  Logged as: values (after-images of the rows it changes)");
+    assert_eq!(line(2), "  Why: Under protocol silo calls need not repeat in the order of commits.");
+    let before = db.digests().unwrap();
+    db.close().unwrap();
+
+    let mut images = 0;
+    let view = LogView::open_device(disk.device()).unwrap();
+    view.read(&Filter::default(), usize::MAX, &mut |entry| match entry.body {
+        Body::Call { procedure, .. } => panic!("{procedure} is logged as a call"),
+        Body::Effects { changes } => images += changes.iter().filter(|c| c.object == "item").count(),
+    })
+    .unwrap();
+    assert_eq!(images, 2);
+    drop(view);
+    let db = Options::new().open_device(disk.device()).unwrap();
+    assert_eq!(db.digests().unwrap(), before);
+}

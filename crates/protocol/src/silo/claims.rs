@@ -3,8 +3,9 @@
 #![allow(unsafe_code)] // looks at records; see `door`
 
 use super::*;
-use crate::claim::Asked;
+use crate::claim::{Asked, Unclaimed};
 use crate::door::look;
+use std::time::Duration;
 
 /// The claims that a transaction keeps room for.
 const HELD_KEPT: usize = 1 << 12;

@@ -23,9 +23,12 @@
 
 #![allow(unsafe_code)] // looks at records; see `door`
 
-use super::{Closed, Opened, Tables};
+use crate::claim::{ClaimInfo, Unclaimed};
 use crate::door::look;
-use crate::{Backoff, Conflict, CursorId, Protocol, Refused, Row, RowHandle, Savepoint, Write};
+use crate::{
+    Backoff, Conflict, CursorId, Guarantee, IfClaimed, Protocol, Refused, Row, RowHandle, RowLocks,
+    Savepoint, SerialOrder, Write,
+};
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Epoch, Error, IndexId, WorkerId};
 use planaria_storage::btree::{Cursor, compare_keys};
@@ -36,6 +39,7 @@ use planaria_storage::{
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 use std::ops::Bound;
+use std::time::Duration;
 
 /// See the module's head.
 pub struct SnapshotReader<H>(PhantomData<fn() -> H>);
@@ -297,10 +301,7 @@ impl<H: Header> Protocol for SnapshotReader<H> {
     const NAME: &'static str = "snapshot";
     const CONCURRENT: bool = true;
     const WRITES: bool = false;
-
-    fn new() -> Self {
-        SnapshotReader(PhantomData)
-    }
+    const GUARANTEE: Guarantee = Guarantee { order: Some(SerialOrder::CommitTs), phantoms: false };
 
     fn worker(&self, id: WorkerId) -> ReaderTxn {
         ReaderTxn {
@@ -316,6 +317,11 @@ impl<H: Header> Protocol for SnapshotReader<H> {
 
     fn begin(&self, txn: &mut ReaderTxn) {
         txn.participant.pin();
+    }
+
+    fn try_begin(&self, txn: &mut ReaderTxn) -> bool {
+        self.begin(txn);
+        true
     }
 
     fn is_active(&self, txn: &ReaderTxn) -> bool {
@@ -541,14 +547,34 @@ impl<H: Header> Protocol for SnapshotReader<H> {
     fn rest(&self, txn: &mut ReaderTxn) {
         txn.participant.flush();
     }
+}
 
-    /// What is a snapshot already needs none.
-    fn open_snapshot(&self, clock: &CommitClock) -> Option<Opened> {
-        Some(Opened { epoch: clock.epoch(), number: 0 })
+/// Whoever reads the past has nothing to lock and nobody to wait for.
+impl<H: Header> RowLocks for SnapshotReader<H> {
+    fn claim_writes(&self, _txn: &mut ReaderTxn) {}
+
+    fn scan_leniently(&self, _txn: &mut ReaderTxn, _cursor: CursorId) {}
+
+    fn claim(
+        &self,
+        _txn: &mut ReaderTxn,
+        _table: &Table<H>,
+        _row: RowHandle,
+        _if_claimed: IfClaimed,
+    ) -> Result<bool, Conflict> {
+        Ok(true)
     }
 
-    fn close_snapshot(&self, _id: Opened, _clock: &CommitClock, _tables: Tables<'_, H>) -> Closed<H> {
-        Closed::default()
+    fn await_claim(
+        &self,
+        _txn: &mut ReaderTxn,
+        _patience: &mut dyn FnMut() -> Option<Duration>,
+    ) -> Result<(), Unclaimed> {
+        Ok(())
+    }
+
+    fn claims(&self) -> Vec<ClaimInfo> {
+        Vec::new()
     }
 }
 

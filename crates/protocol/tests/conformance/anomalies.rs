@@ -2,23 +2,23 @@
 
 use super::fixture::*;
 use planaria_base::IndexId;
-use planaria_protocol::{Conflict, Protocol, Refused};
+use planaria_protocol::{Conflict, Hosted, Refused};
 use planaria_sim::history::By;
 
 /// Two clients over rows 1 to 5 of table 0; `None` where transactions cannot overlap.
-fn overlapping<P: Protocol>() -> Option<Db<P>> {
+fn overlapping<P: Hosted>() -> Option<Db<P>> {
     let db = Db::new();
     db.load(100, 0, &[row(1), row(2), row(3), row(4), row(5)]);
     P::CONCURRENT.then_some(db)
 }
 
-fn add<P: Protocol>(c: &mut Client<'_, P>, key: i64, amount: i64) -> Outcome<()> {
+fn add<P: Hosted>(c: &mut Client<'_, P>, key: i64, amount: i64) -> Outcome<()> {
     let seen = c.get(0, key)?.unwrap();
     c.update(0, seen, NewRow { value: seen.row.value + amount, ..seen.row })?.unwrap();
     Ok(())
 }
 
-pub fn lost_update<P: Protocol>() {
+pub fn lost_update<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     a.begin(1);
@@ -34,7 +34,7 @@ pub fn lost_update<P: Protocol>() {
     db.check();
 }
 
-pub fn write_skew<P: Protocol>() {
+pub fn write_skew<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     a.begin(1);
@@ -50,7 +50,7 @@ pub fn write_skew<P: Protocol>() {
     assert_eq!(second.unwrap_err(), Conflict::Validation);
 }
 
-pub fn dirty_read<P: Protocol>() {
+pub fn dirty_read<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     a.begin(1);
@@ -70,7 +70,7 @@ pub fn dirty_read<P: Protocol>() {
     db.check();
 }
 
-pub fn fuzzy_read<P: Protocol>() {
+pub fn fuzzy_read<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     a.begin(1);
@@ -93,7 +93,7 @@ pub fn fuzzy_read<P: Protocol>() {
 }
 
 /// Fekete's read-only transaction anomaly: the reader makes an otherwise serializable pair wrong.
-pub fn read_only_anomaly<P: Protocol>() {
+pub fn read_only_anomaly<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b, mut c) = (db.client(1), db.client(2), db.client(3));
     a.begin(1);
@@ -107,7 +107,7 @@ pub fn read_only_anomaly<P: Protocol>() {
     a.abort();
 }
 
-pub fn phantom_in_a_range<P: Protocol>() {
+pub fn phantom_in_a_range<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     for by in [By::Key, By::Group] {
@@ -130,7 +130,7 @@ pub fn phantom_in_a_range<P: Protocol>() {
     db.check();
 }
 
-pub fn phantom_in_an_empty_range<P: Protocol>() {
+pub fn phantom_in_an_empty_range<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     a.begin(1);
@@ -141,7 +141,7 @@ pub fn phantom_in_an_empty_range<P: Protocol>() {
     assert_eq!(a.commit().unwrap_err(), Conflict::Phantom);
 }
 
-pub fn failed_lookup_then_insert<P: Protocol>() {
+pub fn failed_lookup_then_insert<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     for (id, by) in [(1, By::Key), (2, By::Tag)] {
@@ -154,7 +154,7 @@ pub fn failed_lookup_then_insert<P: Protocol>() {
     }
 }
 
-pub fn failed_lookup_of_a_placeholder<P: Protocol>() {
+pub fn failed_lookup_of_a_placeholder<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     // The insert commits: what was not there is there now.
@@ -179,7 +179,7 @@ pub fn failed_lookup_of_a_placeholder<P: Protocol>() {
     db.check();
 }
 
-pub fn insert_insert<P: Protocol>() {
+pub fn insert_insert<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     let tagged = |key| NewRow { tag: Some(77), ..row(key) };
@@ -205,7 +205,7 @@ pub fn insert_insert<P: Protocol>() {
     db.check();
 }
 
-pub fn insert_meets_a_live_row<P: Protocol>() {
+pub fn insert_meets_a_live_row<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     // "Duplicate" is a read: it must still hold at commit.
@@ -219,7 +219,7 @@ pub fn insert_meets_a_live_row<P: Protocol>() {
     assert_eq!(a.commit().unwrap_err(), Conflict::Validation);
 }
 
-pub fn delete_and_reinsert_between_transactions<P: Protocol>() {
+pub fn delete_and_reinsert_between_transactions<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     let remove = |c: &mut Client<'_, P>, key| {
@@ -248,7 +248,7 @@ pub fn delete_and_reinsert_between_transactions<P: Protocol>() {
     db.check();
 }
 
-pub fn scan_by_group_misses_no_moved_row<P: Protocol>() {
+pub fn scan_by_group_misses_no_moved_row<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     // Row 2 (group 2) moves to group 0 between two scans of one transaction.
@@ -280,7 +280,7 @@ pub fn scan_by_group_misses_no_moved_row<P: Protocol>() {
 }
 
 /// Two transactions want one index entry for the same row, or for two.
-pub fn early_entries_belong_to_one_transaction<P: Protocol>() {
+pub fn early_entries_belong_to_one_transaction<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     let moved = |c: &mut Client<'_, P>, key, tag| {
@@ -319,7 +319,7 @@ pub fn early_entries_belong_to_one_transaction<P: Protocol>() {
 }
 
 /// An early entry of a transaction that must fail outlives the row it leads to.
-pub fn early_entries_of_a_deleted_row<P: Protocol>() {
+pub fn early_entries_of_a_deleted_row<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b, mut c) = (db.client(1), db.client(2), db.client(3));
     a.begin(1);
@@ -339,7 +339,7 @@ pub fn early_entries_of_a_deleted_row<P: Protocol>() {
     db.check();
 }
 
-pub fn own_inserts_do_not_invalidate_own_scans<P: Protocol>() {
+pub fn own_inserts_do_not_invalidate_own_scans<P: Hosted>() {
     let db: Db<P> = Db::new();
     let mut a = db.client(1);
     // Enough to split the leaves that were scanned.
@@ -354,7 +354,7 @@ pub fn own_inserts_do_not_invalidate_own_scans<P: Protocol>() {
     db.check();
 }
 
-pub fn disjoint_transactions_commit<P: Protocol>() {
+pub fn disjoint_transactions_commit<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     a.begin(1);
@@ -368,7 +368,7 @@ pub fn disjoint_transactions_commit<P: Protocol>() {
     db.check();
 }
 
-pub fn reads_alone_take_no_timestamp<P: Protocol>() {
+pub fn reads_alone_take_no_timestamp<P: Hosted>() {
     let db: Db<P> = Db::new();
     let mut c = db.client(1);
     c.begin(1);
@@ -382,7 +382,7 @@ pub fn reads_alone_take_no_timestamp<P: Protocol>() {
     assert_eq!(db.clock.now().0, FIRST_TS.0 + 1);
 }
 
-pub fn zombies_are_told<P: Protocol>() {
+pub fn zombies_are_told<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     a.begin(1);
@@ -407,7 +407,7 @@ pub fn zombies_are_told<P: Protocol>() {
 }
 
 /// What a foreign key asks of a parent row: that it is there.
-pub fn a_row_that_has_to_be_there_may_change<P: Protocol>() {
+pub fn a_row_that_has_to_be_there_may_change<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     a.begin(1);

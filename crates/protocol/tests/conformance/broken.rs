@@ -2,7 +2,7 @@
 
 use super::fixture::*;
 use super::random::{Plan, run};
-use planaria_protocol::Protocol;
+use planaria_protocol::Hosted;
 use planaria_protocol::silo::SiloWith;
 use planaria_sim::history::{History, Model};
 
@@ -10,7 +10,7 @@ type WithoutReadValidation = SiloWith<false, true>;
 type WithoutNodeValidation = SiloWith<true, false>;
 
 /// Two overlapping transactions, both of which commit; what the checks say of them.
-fn verdicts<P: Protocol>(
+fn verdicts<P: Hosted>(
     first: impl Fn(&mut Client<'_, P>) -> Outcome<()>,
     second: impl Fn(&mut Client<'_, P>) -> Outcome<()>,
 ) -> (bool, bool) {
@@ -26,7 +26,7 @@ fn verdicts<P: Protocol>(
     (history.check_graph(&initial).is_err(), history.check_order(initial).is_err())
 }
 
-fn read_and_write<P: Protocol>(c: &mut Client<'_, P>, read: i64, write: i64) -> Outcome<()> {
+fn read_and_write<P: Hosted>(c: &mut Client<'_, P>, read: i64, write: i64) -> Outcome<()> {
     c.get(0, read)?;
     let seen = c.get(0, write)?.unwrap();
     c.update(0, seen, NewRow { value: 1, ..seen.row })?.unwrap();
@@ -67,7 +67,7 @@ fn phantoms_without_node_validation_are_noticed() {
 }
 
 /// Whether the checks notice within some seeds.
-fn noticed<P: Protocol>() -> bool {
+fn noticed<P: Hosted>() -> bool {
     (1..40).any(|seed| run::<P>(Plan { commits: 150, yields: 40, ..Plan::of(seed) }).verdict().is_err())
 }
 

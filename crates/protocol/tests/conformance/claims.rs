@@ -3,18 +3,18 @@
 
 use super::fixture::*;
 use planaria_base::IndexId;
-use planaria_protocol::{Conflict, IfClaimed, Protocol, Refused, Unclaimed};
+use planaria_protocol::{Conflict, Hosted, IfClaimed, Refused, Unclaimed};
 use planaria_storage::KeyRange;
 use std::time::Duration;
 
 /// Rows 1 to 5 of table 0; `None` where transactions cannot overlap.
-fn overlapping<P: Protocol>() -> Option<Db<P>> {
+fn overlapping<P: Hosted>() -> Option<Db<P>> {
     let db = Db::new();
     db.load(100, 0, &[row(1), row(2), row(3), row(4), row(5)]);
     P::CONCURRENT.then_some(db)
 }
 
-impl<P: Protocol> Client<'_, P> {
+impl<P: Hosted> Client<'_, P> {
     fn begin_claiming(&mut self, id: u32) {
         self.begin(id);
         self.db.protocol.claim_writes(&mut self.txn);
@@ -47,7 +47,7 @@ impl<P: Protocol> Client<'_, P> {
     }
 }
 
-pub fn a_claimed_row_is_its_holders_to_change<P: Protocol>() {
+pub fn a_claimed_row_is_its_holders_to_change<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b, mut c) = (db.client(1), db.client(2), db.client(3));
     a.begin_claiming(1);
@@ -77,7 +77,7 @@ pub fn a_claimed_row_is_its_holders_to_change<P: Protocol>() {
     db.check();
 }
 
-pub fn a_claim_is_kept_for_the_next_attempt<P: Protocol>() {
+pub fn a_claim_is_kept_for_the_next_attempt<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b, mut c) = (db.client(1), db.client(2), db.client(3));
     a.begin_claiming(1);
@@ -99,7 +99,7 @@ pub fn a_claim_is_kept_for_the_next_attempt<P: Protocol>() {
     assert_eq!((a.value(1), db.protocol.claims()), (15, Vec::new()));
 }
 
-pub fn an_insert_under_way_is_waited_for<P: Protocol>() {
+pub fn an_insert_under_way_is_waited_for<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     for commits in [false, true] {
@@ -126,7 +126,7 @@ pub fn an_insert_under_way_is_waited_for<P: Protocol>() {
     db.check();
 }
 
-pub fn going_back_forgets_reads_and_writes<P: Protocol>() {
+pub fn going_back_forgets_reads_and_writes<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     for read_before in [false, true] {
@@ -155,7 +155,7 @@ pub fn going_back_forgets_reads_and_writes<P: Protocol>() {
     db.check();
 }
 
-pub fn lenient_scans_answer_for_what_is_claimed<P: Protocol>() {
+pub fn lenient_scans_answer_for_what_is_claimed<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b) = (db.client(1), db.client(2));
     a.begin_claiming(1);

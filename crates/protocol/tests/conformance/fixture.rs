@@ -2,7 +2,7 @@
 
 use planaria_base::clock::CommitClock;
 use planaria_base::{ColumnId, CommitTs, Epoch, IndexId, TableId, Type, WorkerId};
-use planaria_protocol::{Conflict, Protocol, Refused, Row, RowHandle, Savepoint};
+use planaria_protocol::{Conflict, Hosted, Refused, Row, RowHandle, Savepoint};
 use planaria_sim::history::{By, Model, Op, RowState, Transaction, Version};
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{
@@ -45,13 +45,13 @@ pub struct SeenRow {
     pub version: Version,
 }
 
-pub struct Db<P: Protocol> {
+pub struct Db<P: Hosted> {
     pub protocol: P,
     pub tables: TableSet<P::Header>,
     pub clock: CommitClock,
 }
 
-impl<P: Protocol> Db<P> {
+impl<P: Hosted> Db<P> {
     pub fn new() -> Db<P> {
         let column = |ty, nullable| ColumnSpec { ty, nullable };
         let columns = [
@@ -127,7 +127,7 @@ impl<P: Protocol> Db<P> {
 
 pub type Outcome<T> = Result<T, Conflict>;
 
-pub struct Client<'d, P: Protocol> {
+pub struct Client<'d, P: Hosted> {
     pub db: &'d Db<P>,
     pub txn: P::Txn,
     pub arena: Arena,
@@ -139,7 +139,7 @@ pub struct Client<'d, P: Protocol> {
     pub ops: Vec<Op>,
 }
 
-impl<P: Protocol> Client<'_, P> {
+impl<P: Hosted> Client<'_, P> {
     pub fn table(&self, table: u32) -> &Arc<Table<P::Header>> {
         self.db.tables.get(TableId(table))
     }

@@ -2,7 +2,7 @@
 
 use super::fixture::*;
 use planaria_base::{IndexId, TableId, WorkerId};
-use planaria_protocol::{Protocol, Refused, Write, WriteKind};
+use planaria_protocol::{Hosted, Refused, Write, WriteKind};
 use planaria_sim::history::By;
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{ColumnSpec, Field, IndexSpec, Table, TableSpec};
@@ -12,11 +12,11 @@ fn tagged(key: i64, tag: i64) -> NewRow {
     NewRow { tag: Some(tag), ..row(key) }
 }
 
-fn by_tag<P: Protocol>(c: &mut Client<'_, P>, tag: i64) -> Option<i64> {
+fn by_tag<P: Hosted>(c: &mut Client<'_, P>, tag: i64) -> Option<i64> {
     c.get_by(0, By::Tag, tag).unwrap().map(|seen| seen.row.key)
 }
 
-pub fn own_writes_are_read<P: Protocol>() {
+pub fn own_writes_are_read<P: Hosted>() {
     let db: Db<P> = Db::new();
     db.load(1, 0, &[tagged(1, 11), tagged(2, 12)]);
     let mut c = db.client(1);
@@ -33,7 +33,7 @@ pub fn own_writes_are_read<P: Protocol>() {
     db.check();
 }
 
-pub fn insert_then_delete<P: Protocol>() {
+pub fn insert_then_delete<P: Hosted>() {
     let db: Db<P> = Db::new();
     let mut c = db.client(1);
     c.begin(1);
@@ -49,7 +49,7 @@ pub fn insert_then_delete<P: Protocol>() {
     assert!(db.model().rows().is_empty());
 }
 
-pub fn delete_then_reinsert<P: Protocol>() {
+pub fn delete_then_reinsert<P: Hosted>() {
     let db: Db<P> = Db::new();
     db.load(1, 0, &[tagged(1, 11), tagged(2, 12), tagged(3, 13)]);
     let mut c = db.client(1);
@@ -84,7 +84,7 @@ pub fn delete_then_reinsert<P: Protocol>() {
     c.commit().unwrap();
 }
 
-pub fn delete_then_reinsert_many_times<P: Protocol>() {
+pub fn delete_then_reinsert_many_times<P: Hosted>() {
     let db: Db<P> = Db::new();
     db.load(1, 0, &[tagged(1, 11)]);
     let mut c = db.client(1);
@@ -101,7 +101,7 @@ pub fn delete_then_reinsert_many_times<P: Protocol>() {
     assert_eq!(c.run(3, |c| c.get(0, 1)).unwrap().row.value, 40);
 }
 
-pub fn update_of_an_own_insert<P: Protocol>() {
+pub fn update_of_an_own_insert<P: Hosted>() {
     let db: Db<P> = Db::new();
     let mut c = db.client(1);
     c.begin(1);
@@ -123,7 +123,7 @@ pub fn update_of_an_own_insert<P: Protocol>() {
     c.commit().unwrap();
 }
 
-pub fn unique_values_wander_between_rows<P: Protocol>() {
+pub fn unique_values_wander_between_rows<P: Hosted>() {
     let db: Db<P> = Db::new();
     db.load(1, 0, &[tagged(1, 1), tagged(2, 2), tagged(3, 3)]);
     let mut c = db.client(1);
@@ -160,7 +160,7 @@ pub fn unique_values_wander_between_rows<P: Protocol>() {
     db.check();
 }
 
-pub fn secondary_entries_follow_the_row<P: Protocol>() {
+pub fn secondary_entries_follow_the_row<P: Hosted>() {
     let db: Db<P> = Db::new();
     db.load(1, 0, &(0..50).map(|k| tagged(k, k)).collect::<Vec<_>>());
     let mut c = db.client(1);
@@ -178,7 +178,7 @@ pub fn secondary_entries_follow_the_row<P: Protocol>() {
     }
 }
 
-pub fn refused_writes_leave_nothing<P: Protocol>() {
+pub fn refused_writes_leave_nothing<P: Hosted>() {
     let db: Db<P> = Db::new();
     db.load(1, 0, &[tagged(1, 1), tagged(2, 2)]);
     let mut c = db.client(1);
@@ -202,7 +202,7 @@ pub fn refused_writes_leave_nothing<P: Protocol>() {
     db.check();
 }
 
-pub fn nulls_are_distinct<P: Protocol>() {
+pub fn nulls_are_distinct<P: Hosted>() {
     let db: Db<P> = Db::new();
     db.load(1, 0, &[row(1), row(2), tagged(3, 3)]);
     let mut c = db.client(1);
@@ -214,7 +214,7 @@ pub fn nulls_are_distinct<P: Protocol>() {
     db.check();
 }
 
-pub fn rows_grow_and_shrink<P: Protocol>() {
+pub fn rows_grow_and_shrink<P: Hosted>() {
     let db: Db<P> = Db::new();
     db.load(1, 0, &[row(1)]);
     let mut c = db.client(1);
@@ -230,7 +230,7 @@ pub fn rows_grow_and_shrink<P: Protocol>() {
     db.check();
 }
 
-pub fn scans_in_both_directions<P: Protocol>() {
+pub fn scans_in_both_directions<P: Hosted>() {
     let db: Db<P> = Db::new();
     db.load(1, 0, &(0..300).map(row).collect::<Vec<_>>());
     let mut c = db.client(1);
@@ -247,7 +247,7 @@ pub fn scans_in_both_directions<P: Protocol>() {
     c.commit().unwrap();
 }
 
-pub fn too_long_keys_are_refused<P: Protocol>() {
+pub fn too_long_keys_are_refused<P: Hosted>() {
     let mut db: Db<P> = Db::new();
     let columns = [
         ColumnSpec { ty: planaria_base::Type::Int8, nullable: false },
@@ -275,7 +275,7 @@ pub fn too_long_keys_are_refused<P: Protocol>() {
     db.check();
 }
 
-pub fn writes_are_net_effects<P: Protocol>() {
+pub fn writes_are_net_effects<P: Hosted>() {
     let db: Db<P> = Db::new();
     db.load(1, 0, &[tagged(1, 1), tagged(2, 2), tagged(3, 3)]);
     let mut c = db.client(1);
@@ -322,7 +322,7 @@ pub fn writes_are_net_effects<P: Protocol>() {
 }
 
 /// Before-images and locations, as physical and physiological logging ask for them.
-pub fn writes_know_what_was_before<P: Protocol>() {
+pub fn writes_know_what_was_before<P: Hosted>() {
     let db: Db<P> = Db::new();
     let mut c = db.client(1);
     db.protocol.keep_before_images(&mut c.txn, true);
@@ -369,7 +369,7 @@ pub fn writes_know_what_was_before<P: Protocol>() {
     db.check();
 }
 
-pub fn a_large_transaction<P: Protocol>() {
+pub fn a_large_transaction<P: Hosted>() {
     const ROWS: i64 = 20_000;
     let db: Db<P> = Db::new();
     let mut c = db.client(1);
@@ -397,7 +397,7 @@ pub fn a_large_transaction<P: Protocol>() {
     assert_eq!(db.digest()[0].1.rows as i64, ROWS / 2);
 }
 
-pub fn memory_is_given_back<P: Protocol>() {
+pub fn memory_is_given_back<P: Hosted>() {
     let db: Db<P> = Db::new();
     let mut c = db.client(1);
     // Other tests of the process may hold the epoch back for a while.

@@ -3,7 +3,7 @@
 //! tables at the end. The histories are also given to the model and to the graph.
 
 use super::fixture::*;
-use planaria_protocol::{Backoff, Conflict, Protocol, Serial};
+use planaria_protocol::{Backoff, Conflict, Hosted, Serial};
 use planaria_sim::history::{By, History, Model, Transaction, Violation};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -28,7 +28,7 @@ impl Plan {
     }
 }
 
-fn write<P: Protocol>(c: &mut Client<'_, P>, r: &mut Random, plan: &Plan, carried: i64) -> Outcome<()> {
+fn write<P: Hosted>(c: &mut Client<'_, P>, r: &mut Random, plan: &Plan, carried: i64) -> Outcome<()> {
     let (table, key) = (r.below(TABLES.into()) as u32, r.below(plan.keys) as i64);
     let tag = r.chance(60).then(|| r.below(plan.keys) as i64);
     let pad = if r.chance(10) { 300 } else { r.below(20) as usize };
@@ -58,7 +58,7 @@ fn write<P: Protocol>(c: &mut Client<'_, P>, r: &mut Random, plan: &Plan, carrie
 }
 
 /// One transaction's operations.
-pub fn program<P: Protocol>(c: &mut Client<'_, P>, plan: &Plan, seed: u64, pace: bool) -> Outcome<()> {
+pub fn program<P: Hosted>(c: &mut Client<'_, P>, plan: &Plan, seed: u64, pace: bool) -> Outcome<()> {
     let mut r = Random(seed);
     // Pauses come from other numbers: replay makes none.
     let mut pauses = Random(seed ^ 0xfeed);
@@ -101,7 +101,7 @@ pub fn program<P: Protocol>(c: &mut Client<'_, P>, plan: &Plan, seed: u64, pace:
     Ok(())
 }
 
-pub struct Run<P: Protocol> {
+pub struct Run<P: Hosted> {
     pub db: Db<P>,
     pub initial: Model,
     /// Committed transactions with their seeds.
@@ -113,7 +113,7 @@ fn initial_rows(plan: &Plan) -> Vec<NewRow> {
     (0..plan.keys as i64).step_by(2).map(|key| NewRow { tag: Some(key), ..row(key) }).collect()
 }
 
-pub fn fresh<P: Protocol>(plan: &Plan) -> Db<P> {
+pub fn fresh<P: Hosted>(plan: &Plan) -> Db<P> {
     let db = Db::new();
     for table in 0..TABLES {
         db.load(table + 1, table, &initial_rows(plan));
@@ -122,7 +122,7 @@ pub fn fresh<P: Protocol>(plan: &Plan) -> Db<P> {
 }
 
 /// Runs programs on all threads; then compares with the model, the graph, and a replay.
-pub fn run<P: Protocol>(plan: Plan) -> Run<P> {
+pub fn run<P: Hosted>(plan: Plan) -> Run<P> {
     let db: Db<P> = fresh(&plan);
     let initial = db.model();
     let ids = AtomicU32::new(100);
@@ -171,7 +171,7 @@ pub fn run<P: Protocol>(plan: Plan) -> Run<P> {
     Run { db, initial, committed, conflicts }
 }
 
-impl<P: Protocol> Run<P> {
+impl<P: Hosted> Run<P> {
     pub fn history(&self) -> History {
         History::new(self.committed.iter().map(|(_, t)| t.clone()).collect())
     }
@@ -201,7 +201,7 @@ impl<P: Protocol> Run<P> {
     }
 }
 
-pub fn check<P: Protocol>(plan: Plan) -> Run<P> {
+pub fn check<P: Hosted>(plan: Plan) -> Run<P> {
     let run: Run<P> = run(plan);
     if let Err(violation) = run.verdict() {
         panic!("{plan:?}: {violation}");
@@ -219,7 +219,7 @@ pub fn seeds(n: u64) -> Vec<u64> {
     }
 }
 
-pub fn histories_are_serializable_in_commit_order<P: Protocol>() {
+pub fn histories_are_serializable_in_commit_order<P: Hosted>() {
     let mut conflicts = Vec::new();
     for seed in seeds(6) {
         conflicts.extend(check::<P>(Plan::of(seed)).conflicts);
@@ -228,13 +228,13 @@ pub fn histories_are_serializable_in_commit_order<P: Protocol>() {
     assert_eq!(P::CONCURRENT, !conflicts.is_empty());
 }
 
-pub fn hot_keys<P: Protocol>() {
+pub fn hot_keys<P: Hosted>() {
     for seed in seeds(3) {
         check::<P>(Plan { keys: 3, ops: 6, ..Plan::of(seed + 1000) });
     }
 }
 
-pub fn long_scans_against_writers<P: Protocol>() {
+pub fn long_scans_against_writers<P: Hosted>() {
     for seed in seeds(2) {
         // Several leaves, many inserts and deletes; a scan crosses all of it.
         check::<P>(Plan { keys: 400, ops: 12, commits: 120, yields: 5, ..Plan::of(seed + 2000) });
@@ -242,7 +242,7 @@ pub fn long_scans_against_writers<P: Protocol>() {
 }
 
 /// Plans of all shapes for `PLANARIA_STRESS_SECONDS` (1). A failure prints its plan.
-pub fn stress<P: Protocol>() {
+pub fn stress<P: Hosted>() {
     let seconds = std::env::var("PLANARIA_STRESS_SECONDS").map_or(1, |s| s.parse().expect("seconds"));
     let start = std::time::Instant::now();
     let mut r = Random(start.elapsed().as_nanos() as u64 ^ u64::from(std::process::id()));

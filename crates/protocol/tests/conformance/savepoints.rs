@@ -1,19 +1,19 @@
 //! Savepoints: what EXCEPTION blocks stand on.
 
 use super::fixture::*;
-use planaria_protocol::{Conflict, Protocol};
+use planaria_protocol::{Conflict, Hosted};
 use planaria_sim::history::By;
 
-fn set<P: Protocol>(c: &mut Client<'_, P>, key: i64, value: i64) {
+fn set<P: Hosted>(c: &mut Client<'_, P>, key: i64, value: i64) {
     let seen = c.get(0, key).unwrap().unwrap();
     c.update(0, seen, NewRow { value, tag: Some(100 * key + value), ..seen.row }).unwrap().unwrap();
 }
 
-fn value<P: Protocol>(c: &mut Client<'_, P>, key: i64) -> Option<i64> {
+fn value<P: Hosted>(c: &mut Client<'_, P>, key: i64) -> Option<i64> {
     c.get(0, key).unwrap().map(|seen| seen.row.value)
 }
 
-pub fn rollback_undoes_writes<P: Protocol>() {
+pub fn rollback_undoes_writes<P: Hosted>() {
     let db: Db<P> = Db::new();
     db.load(1, 0, &[row(1), row(2), row(3)]);
     let mut c = db.client(1);
@@ -42,7 +42,7 @@ pub fn rollback_undoes_writes<P: Protocol>() {
     c.commit().unwrap();
 }
 
-pub fn nested_savepoints<P: Protocol>() {
+pub fn nested_savepoints<P: Hosted>() {
     let db: Db<P> = Db::new();
     db.load(1, 0, &[row(1), row(2)]);
     let mut c = db.client(1);
@@ -73,7 +73,7 @@ pub fn nested_savepoints<P: Protocol>() {
     db.check();
 }
 
-pub fn rollback_of_inserts_frees_their_keys<P: Protocol>() {
+pub fn rollback_of_inserts_frees_their_keys<P: Hosted>() {
     let db: Db<P> = Db::new();
     db.load(1, 0, &[NewRow { tag: Some(1), ..row(1) }]);
     let mut c = db.client(1);
@@ -103,7 +103,7 @@ pub fn rollback_of_inserts_frees_their_keys<P: Protocol>() {
 }
 
 /// Keys that an undone update had taken are free for other rows of the transaction, and of others.
-pub fn rollback_of_updates_frees_their_keys<P: Protocol>() {
+pub fn rollback_of_updates_frees_their_keys<P: Hosted>() {
     let db: Db<P> = Db::new();
     db.load(1, 0, &[row(1), row(2)]);
     let mut c = db.client(1);
@@ -128,7 +128,7 @@ pub fn rollback_of_updates_frees_their_keys<P: Protocol>() {
     assert_eq!(c.run(3, |c| c.get_by(0, By::Tag, 105)).unwrap().row.key, 2);
 }
 
-pub fn savepoints_between_transactions<P: Protocol>() {
+pub fn savepoints_between_transactions<P: Hosted>() {
     if !P::CONCURRENT {
         return;
     }
@@ -155,7 +155,7 @@ pub fn savepoints_between_transactions<P: Protocol>() {
     db.check();
 }
 
-pub fn rolled_back_writes_stay_reads<P: Protocol>() {
+pub fn rolled_back_writes_stay_reads<P: Hosted>() {
     if !P::CONCURRENT {
         return;
     }

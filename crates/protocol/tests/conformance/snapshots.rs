@@ -3,14 +3,14 @@
 use super::fixture::*;
 use super::random::{self, Plan};
 use planaria_base::{Epoch, WorkerId};
-use planaria_protocol::{Backoff, Opened, Protocol, SnapshotReader};
+use planaria_protocol::{Backoff, Hosted, Opened, Protocol, SnapshotReader};
 use planaria_sim::history::{By, Model, Op, Transaction};
 use planaria_storage::{Arena, Field, KeyBound, KeyBuf, KeyRange};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// An open snapshot and its reader.
-struct Reading<'d, P: Protocol> {
+struct Reading<'d, P: Hosted> {
     db: &'d Db<P>,
     id: Opened,
     at: Epoch,
@@ -21,7 +21,7 @@ struct Reading<'d, P: Protocol> {
 
 type RowsRead = Vec<(i64, u64)>;
 
-impl<'d, P: Protocol> Reading<'d, P> {
+impl<'d, P: Hosted> Reading<'d, P> {
     fn open(db: &'d Db<P>) -> Self {
         let id = db.protocol.open_snapshot(&db.clock).expect("nobody else is there");
         let at = id.epoch;
@@ -216,17 +216,17 @@ fn model_at(initial: &Model, committed: &[Transaction], at: Epoch) -> Model {
     model
 }
 
-fn kept<P: Protocol>(db: &Db<P>) -> (u64, u64) {
+fn kept<P: Hosted>(db: &Db<P>) -> (u64, u64) {
     db.tables.iter().map(|t| t.old_versions()).fold((0, 0), |a, u| (a.0 + u.versions, a.1 + u.bytes))
 }
 
-fn some_rows<P: Protocol>(db: &Db<P>) {
+fn some_rows<P: Hosted>(db: &Db<P>) {
     let rows: Vec<NewRow> = (0..5).map(|key| NewRow { tag: Some(10 + key), ..row(key) }).collect();
     db.load(1, 0, &rows);
 }
 
 /// Changed, moved, deleted and new rows, seen through every index as they were.
-pub fn rows_are_as_they_were<P: Protocol>() {
+pub fn rows_are_as_they_were<P: Hosted>() {
     if !P::CONCURRENT {
         return;
     }
@@ -277,7 +277,7 @@ pub fn rows_are_as_they_were<P: Protocol>() {
 }
 
 /// A commit of the snapshot's own epoch leaves no version behind; nor does any without a snapshot.
-pub fn nothing_is_kept_for_nobody<P: Protocol>() {
+pub fn nothing_is_kept_for_nobody<P: Hosted>() {
     let db: Db<P> = Db::new();
     some_rows(&db);
     let mut c = db.client(1);
@@ -308,7 +308,7 @@ pub fn nothing_is_kept_for_nobody<P: Protocol>() {
 }
 
 /// Who has read some keys, and then the whole table, has nothing kept for it there; others have.
-pub fn nothing_is_kept_of_what_was_left<P: Protocol>() {
+pub fn nothing_is_kept_of_what_was_left<P: Hosted>() {
     if !P::CONCURRENT {
         return;
     }
@@ -350,7 +350,7 @@ pub fn nothing_is_kept_of_what_was_left<P: Protocol>() {
 }
 
 /// Readers that come and go beside a long one: what was kept for them alone goes soon.
-pub fn short_readers_beside_a_long_one<P: Protocol>() {
+pub fn short_readers_beside_a_long_one<P: Hosted>() {
     if !P::CONCURRENT {
         return;
     }
@@ -382,7 +382,7 @@ pub fn short_readers_beside_a_long_one<P: Protocol>() {
 }
 
 /// Where transactions do not overlap, a snapshot is exclusive, and reads what is there.
-pub fn a_snapshot_of_one_at_a_time<P: Protocol>() {
+pub fn a_snapshot_of_one_at_a_time<P: Hosted>() {
     if P::CONCURRENT {
         return;
     }
@@ -396,7 +396,7 @@ pub fn a_snapshot_of_one_at_a_time<P: Protocol>() {
 }
 
 /// A walk through a table, in parts, pin after pin, as a checkpoint makes it.
-pub fn a_table_in_parts<P: Protocol>() {
+pub fn a_table_in_parts<P: Hosted>() {
     const KEYS: i64 = 10_000;
     let db: Db<P> = Db::new();
     let rows: Vec<NewRow> = (0..KEYS).map(row).collect();
@@ -420,7 +420,7 @@ pub fn a_table_in_parts<P: Protocol>() {
 }
 
 /// A long reader goes back and forth while its rows are deleted and put in again.
-pub fn a_long_reader_of_rows_that_come_and_go<P: Protocol>() {
+pub fn a_long_reader_of_rows_that_come_and_go<P: Hosted>() {
     if !P::CONCURRENT {
         return;
     }
@@ -478,7 +478,7 @@ pub fn a_long_reader_of_rows_that_come_and_go<P: Protocol>() {
 }
 
 /// Snapshots opened and closed while random programs run: each equals the model at its epoch.
-pub fn snapshots_equal_the_model<P: Protocol>() {
+pub fn snapshots_equal_the_model<P: Hosted>() {
     if !P::CONCURRENT {
         return;
     }
@@ -488,7 +488,7 @@ pub fn snapshots_equal_the_model<P: Protocol>() {
     }
 }
 
-fn against_model<P: Protocol>(plan: Plan) {
+fn against_model<P: Hosted>(plan: Plan) {
     let db: Db<P> = random::fresh(&plan);
     let initial = db.model();
     let (ids, running) = (AtomicU32::new(100), AtomicU32::new(plan.threads as u32));

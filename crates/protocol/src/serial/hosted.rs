@@ -1,0 +1,100 @@
+//! What serial execution can do beyond running transactions. There is never another transaction: no row is anybody
+//! else's, and who runs is alone.
+
+use super::{SerialOn, SerialTxn};
+use crate::claim::{ClaimInfo, Unclaimed};
+use crate::snapshot::{Closed, Opened, Tables};
+use crate::{
+    Conflict, CursorId, Exclusive, Hosted, IfClaimed, Point, Points, Protocol, RowHandle, RowLocks,
+    SnapshotSource,
+};
+use planaria_base::TableId;
+use planaria_base::clock::CommitClock;
+use planaria_storage::{Header, Table, TableSet};
+use std::time::Duration;
+
+impl<H: Header, const UNDO: bool> RowLocks for SerialOn<H, UNDO> {
+    fn claim_writes(&self, _txn: &mut SerialTxn<H>) {}
+
+    fn scan_leniently(&self, _txn: &mut SerialTxn<H>, _cursor: CursorId) {}
+
+    fn claim(
+        &self,
+        _txn: &mut SerialTxn<H>,
+        _table: &Table<H>,
+        _row: RowHandle,
+        _if_claimed: IfClaimed,
+    ) -> Result<bool, Conflict> {
+        Ok(true)
+    }
+
+    fn await_claim(
+        &self,
+        _txn: &mut SerialTxn<H>,
+        _patience: &mut dyn FnMut() -> Option<Duration>,
+    ) -> Result<(), Unclaimed> {
+        Ok(())
+    }
+
+    fn claims(&self) -> Vec<ClaimInfo> {
+        Vec::new()
+    }
+}
+
+impl<H: Header> Points for SerialOn<H, true> {
+    fn point(&self, txn: &mut SerialTxn<H>) -> Point {
+        Point { savepoint: self.savepoint(txn), reads: 0, nodes: 0, moved: false }
+    }
+
+    fn go_back(&self, txn: &mut SerialTxn<H>, point: Point, tables: &TableSet<H>) -> bool {
+        self.rollback_to(txn, point.savepoint, tables);
+        true
+    }
+
+    fn pass(&self, txn: &mut SerialTxn<H>, point: Point) {
+        self.release(txn, point.savepoint);
+    }
+
+    fn retry(&self, txn: &mut SerialTxn<H>, tables: &TableSet<H>) {
+        self.abort(txn, tables);
+    }
+}
+
+impl<H: Header> Exclusive for SerialOn<H, true> {
+    fn alone(&self, _txn: &mut SerialTxn<H>, _alone: bool) {}
+
+    fn keep_before_images_now(&self, txn: &mut SerialTxn<H>) -> Result<(), Conflict> {
+        self.keep_before_images(txn, true);
+        Ok(())
+    }
+}
+
+impl<H: Header> SnapshotSource for SerialOn<H, true> {
+    fn open_snapshot(&self, clock: &CommitClock) -> Option<Opened> {
+        self.gate.try_take().then(|| Opened { epoch: clock.epoch(), number: 0 })
+    }
+
+    /// Nothing is kept for a snapshot.
+    fn leave_range(&self, _id: Opened, _table: TableId, _from: Option<&[u64]>, _to: Option<&[u64]>) {}
+
+    fn leave_table(
+        &self,
+        _id: Opened,
+        _table: TableId,
+        _clock: &CommitClock,
+        _tables: Tables<'_, H>,
+    ) -> Closed<H> {
+        Closed::default()
+    }
+
+    fn close_snapshot(&self, _id: Opened, _clock: &CommitClock, _tables: Tables<'_, H>) -> Closed<H> {
+        self.gate.give_back();
+        Closed::default()
+    }
+}
+
+impl<H: Header> Hosted for SerialOn<H, true> {
+    fn new() -> Self {
+        SerialOn::new()
+    }
+}

@@ -1,0 +1,116 @@
+//! What Silo can do beyond running transactions.
+
+use super::{SiloHeader, SiloTxn, SiloWith};
+use crate::claim::{ClaimInfo, Claims, Unclaimed};
+use crate::snapshot::{Closed, Opened, Tables};
+use crate::{
+    Conflict, CursorId, Exclusive, Hosted, IfClaimed, Point, Points, Protocol, RowHandle, RowLocks,
+    SnapshotSource, Snapshots,
+};
+use planaria_base::TableId;
+use planaria_base::clock::CommitClock;
+use planaria_storage::{Table, TableSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl<const READS: bool, const NODES: bool, const ORDER: bool> RowLocks for SiloWith<READS, NODES, ORDER> {
+    fn claim_writes(&self, txn: &mut SiloTxn) {
+        txn.claiming = true;
+    }
+
+    fn scan_leniently(&self, txn: &mut SiloTxn, cursor: CursorId) {
+        txn.cursors[cursor.0 as usize].lenient = true;
+    }
+
+    fn claim(
+        &self,
+        txn: &mut SiloTxn,
+        table: &Table<SiloHeader>,
+        row: RowHandle,
+        if_claimed: IfClaimed,
+    ) -> Result<bool, Conflict> {
+        txn.claim_row(table.id(), row, if_claimed)
+    }
+
+    fn await_claim(
+        &self,
+        txn: &mut SiloTxn,
+        patience: &mut dyn FnMut() -> Option<Duration>,
+    ) -> Result<(), Unclaimed> {
+        txn.await_claim(patience)
+    }
+
+    fn claims(&self) -> Vec<ClaimInfo> {
+        self.claims.list()
+    }
+}
+
+impl<const READS: bool, const NODES: bool, const ORDER: bool> Points for SiloWith<READS, NODES, ORDER> {
+    fn point(&self, txn: &mut SiloTxn) -> Point {
+        let (reads, (nodes, moved)) = (txn.accesses.len() as u32, txn.nodes.mark());
+        Point { savepoint: self.savepoint(txn), reads, nodes, moved }
+    }
+
+    fn go_back(&self, txn: &mut SiloTxn, point: Point, _tables: &TableSet<SiloHeader>) -> bool {
+        txn.go_back(point);
+        txn.validate::<READS, NODES>(false).is_ok()
+    }
+
+    fn pass(&self, txn: &mut SiloTxn, point: Point) {
+        self.release(txn, point.savepoint);
+    }
+
+    fn retry(&self, txn: &mut SiloTxn, tables: &TableSet<SiloHeader>) {
+        if txn.installed || !txn.participant.is_pinned() {
+            return self.abort(txn, tables);
+        }
+        txn.retry(tables);
+    }
+}
+
+impl<const READS: bool, const NODES: bool, const ORDER: bool> Exclusive for SiloWith<READS, NODES, ORDER> {
+    fn alone(&self, txn: &mut SiloTxn, alone: bool) {
+        txn.alone = alone;
+    }
+
+    fn keep_before_images_now(&self, txn: &mut SiloTxn) -> Result<(), Conflict> {
+        txn.keep_before_now()
+    }
+}
+
+impl<const READS: bool, const NODES: bool, const ORDER: bool> SnapshotSource
+    for SiloWith<READS, NODES, ORDER>
+{
+    fn open_snapshot(&self, clock: &CommitClock) -> Option<Opened> {
+        Some(self.snapshots.announce(clock))
+    }
+
+    fn leave_range(&self, id: Opened, table: TableId, from: Option<&[u64]>, to: Option<&[u64]>) {
+        self.snapshots.leave_range(id, table, from, to);
+    }
+
+    fn leave_table(
+        &self,
+        id: Opened,
+        table: TableId,
+        clock: &CommitClock,
+        tables: Tables<'_, SiloHeader>,
+    ) -> Closed<SiloHeader> {
+        self.snapshots.leave_table(id, table, clock, tables)
+    }
+
+    fn close_snapshot(
+        &self,
+        id: Opened,
+        clock: &CommitClock,
+        tables: Tables<'_, SiloHeader>,
+    ) -> Closed<SiloHeader> {
+        self.snapshots.close(id, clock, tables)
+    }
+}
+
+impl<const READS: bool, const NODES: bool, const ORDER: bool> Hosted for SiloWith<READS, NODES, ORDER> {
+    fn new() -> Self {
+        SiloWith { snapshots: Snapshots::new(), claims: Arc::new(Claims::new()) }
+    }
+}
