@@ -70,6 +70,8 @@ pub struct Point {
     pub(crate) reads: u32,
     pub(crate) nodes: u32,
     pub(crate) moved: bool,
+    /// Ranges that were read.
+    pub(crate) ranges: u32,
 }
 
 /// One worker has the database to itself for a while, although others have transactions open.

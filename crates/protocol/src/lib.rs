@@ -326,7 +326,7 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     fn release(&self, txn: &mut Self::Txn, savepoint: Savepoint);
 
     /// Whether everything read so far still holds: for transactions that may be zombies.
-    fn validate(&self, txn: &mut Self::Txn) -> bool;
+    fn validate(&self, txn: &mut Self::Txn, tables: &TableSet<Self::Header>) -> bool;
 
     /// Whether nothing has been written (what was undone aside).
     fn is_read_only(&self, txn: &Self::Txn) -> bool;

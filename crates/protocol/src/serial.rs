@@ -423,7 +423,7 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
 
     fn release(&self, _txn: &mut SerialTxn<H>, _savepoint: Savepoint) {}
 
-    fn validate(&self, _txn: &mut SerialTxn<H>) -> bool {
+    fn validate(&self, _txn: &mut SerialTxn<H>, _tables: &TableSet<H>) -> bool {
         true
     }
 

@@ -42,6 +42,9 @@
 //! the read set, and its version changes when its insert commits or is taken back. A dead record or a
 //! row that does not match: leaf *and* record are in the sets.
 //!
+//! **Ranges.** A transaction that claims what it writes takes long; what it asked for it remembers as ranges, and looks at
+//! them again where a leaf has moved, before it calls that a conflict: see `ranges`.
+//!
 //! **Savepoints.** Writes are never removed from the write set before the end; undoing turns an insert
 //! into a dead placeholder and an update into no write. Only states older than the savepoint are
 //! logged, so taking one costs a few stores.
@@ -60,6 +63,7 @@
 mod claims;
 mod commit;
 mod hosted;
+mod ranges;
 mod read;
 mod sets;
 mod word;
@@ -78,6 +82,7 @@ use planaria_storage::reclaim::Participant;
 use planaria_storage::{
     Arena, Glance, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet,
 };
+use ranges::Ranges;
 use sets::{NodeSet, PointerMap};
 use std::sync::Arc;
 use word::{ABSENT, CLAIMED, DEAD, LOCKED, Locking, VersionWord};
@@ -211,6 +216,8 @@ struct OpenCursor {
     open: bool,
     /// What it meets is not remembered.
     lenient: bool,
+    /// Its number among the ranges of the transaction; [`NONE`].
+    range: u32,
 }
 
 /// A worker's transaction.
@@ -219,6 +226,10 @@ pub struct SiloTxn {
     worker: usize,
     accesses: Vec<Access>,
     nodes: NodeSet,
+    /// What was asked for, if the transaction is `ranged`.
+    ranges: Ranges,
+    /// Everything that it reads it reads as ranges: see `ranges`.
+    ranged: bool,
     writes: Vec<WriteEntry>,
     write_map: PointerMap,
     /// If before-images are kept: number and before-image of each write of a committed row, ascending.
@@ -284,6 +295,8 @@ impl SiloTxn {
             worker: usize::from(id.0),
             accesses: Vec::new(),
             nodes: NodeSet::default(),
+            ranges: Ranges::default(),
+            ranged: false,
             writes: Vec::new(),
             write_map: PointerMap::default(),
             before: Vec::new(),
@@ -323,6 +336,9 @@ impl SiloTxn {
     fn clear(&mut self) {
         recycle(&mut self.accesses);
         self.nodes.clear();
+        if self.ranged {
+            self.ranges.clear();
+        }
         if !self.writes.is_empty() {
             recycle(&mut self.writes);
             self.write_map.clear();
@@ -435,12 +451,12 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
     fn scan_open(
         &self,
         txn: &mut SiloTxn,
-        _table: &Table<SiloHeader>,
+        table: &Table<SiloHeader>,
         index: IndexId,
         range: &KeyRange,
         descending: bool,
     ) -> CursorId {
-        txn.scan_open(index, range, descending)
+        txn.scan_open(table.id(), index, range, descending)
     }
 
     #[inline]
@@ -516,8 +532,8 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
         }
     }
 
-    fn validate(&self, txn: &mut SiloTxn) -> bool {
-        txn.validate::<READS, NODES>(false).is_ok()
+    fn validate(&self, txn: &mut SiloTxn, tables: &TableSet<SiloHeader>) -> bool {
+        txn.still_holds::<READS, NODES>(tables)
     }
 
     fn is_read_only(&self, txn: &SiloTxn) -> bool {

@@ -5,6 +5,7 @@
 //! * `keys`: uniqueness, secondary indexes, rows that come and go within and between transactions.
 //! * `savepoints`.
 //! * `claims`: transactions that wait for each other, and going back to a point.
+//! * `ranges`: what is a conflict to a transaction that remembers what it asked for.
 //! * `random`: random programs on several threads, their history checked by model and graph, and their
 //!   committed transactions replayed in commit order on `serial`.
 //! * `snapshots`: what their readers see while others write, against the model.
@@ -18,6 +19,7 @@ mod conformance {
     pub mod fixture;
     pub mod keys;
     pub mod random;
+    pub mod ranges;
     pub mod savepoints;
     pub mod snapshots;
 }
@@ -34,7 +36,7 @@ macro_rules! tests {
 macro_rules! suite {
     ($($module:ident: $scheme:ident;)*) => {
         $(mod $module {
-            use super::conformance::{anomalies, claims, keys, random, savepoints, snapshots};
+            use super::conformance::{anomalies, claims, keys, random, ranges, savepoints, snapshots};
             use planaria_protocol::$scheme;
 
             tests! {
@@ -58,8 +60,13 @@ macro_rules! suite {
                 claims: a_claimed_row_is_its_holders_to_change a_claim_is_kept_for_the_next_attempt
                     an_insert_under_way_is_waited_for going_back_forgets_reads_and_writes
                     lenient_scans_answer_for_what_is_claimed;
+                ranges: placeholders_of_others_are_no_changes a_committed_row_in_a_range_is_a_phantom
+                    a_row_beside_a_range_is_none of_two_that_count_and_insert_the_first_commits
+                    rows_come_into_ranges_by_any_index own_changes_are_no_phantoms
+                    a_row_that_came_and_was_changed_is_a_phantom going_back_forgets_ranges
+                    a_cursor_goes_on_after_a_second_look;
                 random: histories_are_serializable_in_commit_order hot_keys
-                    long_scans_against_writers stress;
+                    long_scans_against_writers ranges_against_writers stress;
                 snapshots: rows_are_as_they_were nothing_is_kept_for_nobody nothing_is_kept_of_what_was_left
                     a_snapshot_of_one_at_a_time short_readers_beside_a_long_one a_table_in_parts
                     a_long_reader_of_rows_that_come_and_go snapshots_equal_the_model;

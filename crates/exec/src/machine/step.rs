@@ -374,7 +374,7 @@ impl Machine {
             }
             // Validation costs as much as was read: at the powers of two, so that a transaction that
             // reads a million rows validates them a few times and not hundreds of times.
-            if self.checks.is_power_of_two() && !ctx.protocol.validate(ctx.txn) {
+            if self.checks.is_power_of_two() && !ctx.protocol.validate(ctx.txn, ctx.tables) {
                 return Err(Conflict::Validation.into());
             }
         }

@@ -356,7 +356,7 @@ impl<P: Hosted> SessionCore<P> {
                 let waited = self.await_claim().and_then(|waited| self.go_in().map(|()| waited));
                 match waited {
                     // It may have waited for what it read before.
-                    Ok(Ok(())) if !self.engine.protocol.validate(&mut self.txn) => {
+                    Ok(Ok(())) if !self.engine.protocol.validate(&mut self.txn, &snapshot.tables) => {
                         break Err(not_serialized());
                     }
                     Ok(Ok(())) => {}

@@ -389,7 +389,9 @@ impl<P: Hosted> SessionCore<P> {
     pub(super) fn believable(&mut self, interrupt: Interrupt) -> Interrupt {
         match interrupt {
             Interrupt::Error(error) if self.reading.is_some() => Interrupt::Error(error),
-            Interrupt::Error(error) if !self.engine.protocol.validate(&mut self.txn) => {
+            Interrupt::Error(error)
+                if !self.engine.protocol.validate(&mut self.txn, &self.snapshot.tables) =>
+            {
                 drop(error);
                 Interrupt::Conflict(Conflict::Validation)
             }

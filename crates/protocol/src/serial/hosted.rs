@@ -43,7 +43,7 @@ impl<H: Header, const UNDO: bool> RowLocks for SerialOn<H, UNDO> {
 
 impl<H: Header> Points for SerialOn<H, true> {
     fn point(&self, txn: &mut SerialTxn<H>) -> Point {
-        Point { savepoint: self.savepoint(txn), reads: 0, nodes: 0, moved: false }
+        Point { savepoint: self.savepoint(txn), reads: 0, nodes: 0, moved: false, ranges: 0 }
     }
 
     fn go_back(&self, txn: &mut SerialTxn<H>, point: Point, tables: &TableSet<H>) -> bool {

@@ -181,6 +181,7 @@ impl SiloTxn {
         self.held.clear();
         self.held.shrink_to(HELD_KEPT);
         self.blocked = None;
+        self.ranged = false;
         if std::mem::take(&mut self.claiming) {
             self.claims.ended(self.id());
         }
@@ -211,7 +212,12 @@ impl SiloTxn {
             }
         }
         self.accesses.truncate(point.reads as usize);
-        self.nodes.go_back((point.nodes, point.moved));
+        if self.ranged {
+            // Leaves too many do no harm: the ranges decide.
+            self.ranges.go_back(point.ranges);
+        } else {
+            self.nodes.go_back((point.nodes, point.moved));
+        }
         if self.cursors_open > 0 {
             self.cursors.iter_mut().for_each(|c| c.open = false);
             self.cursors_open = 0;

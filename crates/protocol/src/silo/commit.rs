@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code)] // looks at records; see `door`
 
+use super::ranges::ROUNDS_MAX;
 use super::*;
 use crate::door::{self, look};
 use crate::snapshot::Older;
@@ -65,7 +66,28 @@ impl SiloTxn {
         if NODES && !self.nodes.iter().all(|node| node.is_current(pin)) {
             return Err(Conflict::Phantom);
         }
+        if NODES && self.ranged {
+            let as_seen = |w: &Access| self.word(w.record).load() & !CLAIMED == w.version;
+            return if self.ranges.witnesses().iter().all(as_seen) { Ok(()) } else { Err(Conflict::Phantom) };
+        }
         Ok(())
+    }
+
+    /// Whether everything read so far holds at one moment, before commit.
+    pub(super) fn still_holds<const READS: bool, const NODES: bool>(
+        &mut self,
+        tables: &TableSet<SiloHeader>,
+    ) -> bool {
+        let mut outcome = self.validate::<READS, NODES>(false);
+        for _ in 0..ROUNDS_MAX {
+            if outcome != Err(Conflict::Phantom) || !self.ranged {
+                return outcome.is_ok();
+            }
+            outcome = self.scan_again(tables, false).and_then(|()| self.validate::<READS, NODES>(false));
+            // A cursor may be in the middle of a leaf as it was before: commit has to look again in any case.
+            self.nodes.set_moved();
+        }
+        outcome.is_ok()
     }
 
     /// A row that has to be there, whatever has become of it. Whoever deletes it and is before this transaction in
@@ -96,11 +118,13 @@ impl SiloTxn {
     ) -> Result<CommitTs, Conflict> {
         if !self.has_effect() {
             // Before validation: what holds then has held at this point of the order.
-            let ts = clock.now();
-            if let Err(conflict) = self.validate::<READS, NODES>(false) {
-                self.retry(tables);
-                return Err(conflict);
-            }
+            let ts = match self.place::<READS, NODES>(tables, false, || clock.now()) {
+                Ok(ts) => ts,
+                Err(conflict) => {
+                    self.retry(tables);
+                    return Err(conflict);
+                }
+            };
             if !self.writes.is_empty() {
                 self.take_back(tables);
             }
@@ -110,7 +134,7 @@ impl SiloTxn {
             return Ok(ts);
         }
         let mut locked = 0;
-        let ts = match self.prepare::<READS, NODES>(clock, &mut locked) {
+        let ts = match self.prepare::<READS, NODES>(tables, clock, &mut locked) {
             Ok(ts) => ts,
             Err(conflict) => {
                 self.unlock(locked);
@@ -132,6 +156,7 @@ impl SiloTxn {
     #[inline]
     fn prepare<const READS: bool, const NODES: bool>(
         &mut self,
+        tables: &TableSet<SiloHeader>,
         clock: &CommitClock,
         locked: &mut usize,
     ) -> Result<CommitTs, Conflict> {
@@ -152,11 +177,34 @@ impl SiloTxn {
             *locked += 1;
             point("has locked a row");
         }
-        let ts = clock.draw();
-        point("has drawn its timestamp");
-        self.validate::<READS, NODES>(true)?;
-        point("has validated");
-        Ok(ts)
+        self.place::<READS, NODES>(tables, true, || clock.draw())
+    }
+
+    /// Takes a place in the order at which everything that was read holds.
+    #[inline]
+    fn place<const READS: bool, const NODES: bool>(
+        &mut self,
+        tables: &TableSet<SiloHeader>,
+        holding: bool,
+        draw: impl Fn() -> CommitTs,
+    ) -> Result<CommitTs, Conflict> {
+        let mut rounds = 0;
+        loop {
+            let ts = draw();
+            point("has drawn its timestamp");
+            let conflict = match self.validate::<READS, NODES>(holding) {
+                Ok(()) => {
+                    point("has validated");
+                    return Ok(ts);
+                }
+                Err(conflict) => conflict,
+            };
+            if conflict != Conflict::Phantom || !self.ranged || rounds == ROUNDS_MAX {
+                return Err(conflict);
+            }
+            rounds += 1;
+            self.scan_again(tables, holding)?;
+        }
     }
 
     #[inline]

@@ -16,10 +16,14 @@ use std::time::Duration;
 impl<const READS: bool, const NODES: bool, const ORDER: bool> RowLocks for SiloWith<READS, NODES, ORDER> {
     fn claim_writes(&self, txn: &mut SiloTxn) {
         txn.claiming = true;
+        // What was read before is not remembered as ranges.
+        txn.ranged |= txn.accesses.is_empty() && txn.nodes.is_empty();
     }
 
     fn scan_leniently(&self, txn: &mut SiloTxn, cursor: CursorId) {
-        txn.cursors[cursor.0 as usize].lenient = true;
+        // Its range stays one that is not read at all.
+        let slot = &mut txn.cursors[cursor.0 as usize];
+        (slot.lenient, slot.range) = (true, super::NONE);
     }
 
     fn claim(
@@ -48,12 +52,12 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> RowLocks for SiloW
 impl<const READS: bool, const NODES: bool, const ORDER: bool> Points for SiloWith<READS, NODES, ORDER> {
     fn point(&self, txn: &mut SiloTxn) -> Point {
         let (reads, (nodes, moved)) = (txn.accesses.len() as u32, txn.nodes.mark());
-        Point { savepoint: self.savepoint(txn), reads, nodes, moved }
+        Point { savepoint: self.savepoint(txn), reads, nodes, moved, ranges: txn.ranges.mark() }
     }
 
-    fn go_back(&self, txn: &mut SiloTxn, point: Point, _tables: &TableSet<SiloHeader>) -> bool {
+    fn go_back(&self, txn: &mut SiloTxn, point: Point, tables: &TableSet<SiloHeader>) -> bool {
         txn.go_back(point);
-        txn.validate::<READS, NODES>(false).is_ok()
+        txn.still_holds::<READS, NODES>(tables)
     }
 
     fn pass(&self, txn: &mut SiloTxn, point: Point) {

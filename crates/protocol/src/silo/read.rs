@@ -76,20 +76,36 @@ impl SiloTxn {
     ) -> Result<Option<Row>, Conflict> {
         let index = table.index(id);
         let (found, node) = index.tree().get(self.participant.pinned(), key.words());
-        let Some(word) = found else {
-            self.nodes.add(node);
-            return Ok(None);
-        };
-        match self.follow(index, id, key.words(), Ptr::from_word(word), false, arena)? {
-            Followed::Row(row) => Ok(Some(row)),
-            Followed::Nothing => Ok(None),
-            // It holds the entry until commit, unless that was an early one of somebody who aborts:
-            // then the leaf tells if the key comes back.
-            Followed::GivenUp => {
+        let row = match found {
+            None => {
                 self.nodes.add(node);
-                Ok(None)
+                None
             }
-            Followed::Stale => self.look_again(index, id, key.words(), word, false, arena),
+            Some(word) => match self.follow(index, id, key.words(), Ptr::from_word(word), false, arena)? {
+                Followed::Row(row) => Some(row),
+                Followed::Nothing => None,
+                // It holds the entry until commit, unless that was an early one of somebody who aborts:
+                // then the leaf tells if the key comes back.
+                Followed::GivenUp => {
+                    self.nodes.add(node);
+                    None
+                }
+                Followed::Stale => self.look_again(index, id, key.words(), word, false, arena)?,
+            },
+        };
+        if row.is_none() && self.ranged {
+            self.has_no_row(table, id, key.words());
+        }
+        Ok(row)
+    }
+
+    /// Remembers that there is no row with a key. An own one that gives the key up may have it still.
+    #[cold]
+    fn has_no_row(&mut self, table: &Table<SiloHeader>, id: IndexId, key: &[u64]) {
+        let range = self.ranges.add_key(table.id(), id, key);
+        let entry = table.index(id).tree().get(self.participant.pinned(), key).0.map(Ptr::from_word);
+        if let Some(record) = entry.filter(|record| self.find_write(*record).is_some()) {
+            self.ranges.meet(range, record);
         }
     }
 
@@ -117,11 +133,17 @@ impl SiloTxn {
         match read_record(record, self.participant.pinned(), arena)? {
             Seen::Row(version, image) => {
                 let matches = has_key(index, id, image.words(arena), key, &mut self.other_key);
+                if !matches && self.ranged {
+                    self.ranges.witness(record, version);
+                    return Ok(Followed::Stale);
+                }
                 let handle = self.push_access(record, if lenient { version | LENIENT } else { version });
                 Ok(if matches { Followed::Row(Row { handle, image }) } else { Followed::Stale })
             }
             Seen::Placeholder(version) => {
-                if !lenient {
+                if self.ranged {
+                    self.ranges.witness(record, version);
+                } else if !lenient {
                     self.push_access(record, version);
                 }
                 Ok(Followed::Nothing)
@@ -193,11 +215,19 @@ impl SiloTxn {
         }
     }
 
-    pub(super) fn scan_open(&mut self, index: IndexId, range: &KeyRange, descending: bool) -> CursorId {
+    pub(super) fn scan_open(
+        &mut self,
+        table: TableId,
+        index: IndexId,
+        range: &KeyRange,
+        descending: bool,
+    ) -> CursorId {
+        let remembered = if self.ranged { self.ranges.add(table, index, range, descending) } else { NONE };
         let at = match self.cursors.iter().position(|c| !c.open) {
             Some(at) => at,
             None => {
-                self.cursors.push(OpenCursor { cursor: Cursor::new(), index, open: false, lenient: false });
+                let (cursor, open, lenient, range) = (Cursor::new(), false, false, NONE);
+                self.cursors.push(OpenCursor { cursor, index, open, lenient, range });
                 self.cursors.len() - 1
             }
         };
@@ -205,6 +235,7 @@ impl SiloTxn {
         slot.index = index;
         slot.open = true;
         slot.lenient = false;
+        slot.range = remembered;
         self.cursors_open += 1;
         if range.is_empty() {
             slot.cursor = Cursor::new();
@@ -230,9 +261,9 @@ impl SiloTxn {
         let id = self.cursors[cursor.0 as usize].index;
         let index = table.index(id);
         loop {
-            let SiloTxn { cursors, nodes, participant, accesses, key, other_key, .. } = self;
-            let OpenCursor { cursor, lenient, .. } = &mut cursors[cursor.0 as usize];
-            let lenient = *lenient;
+            let SiloTxn { cursors, nodes, participant, accesses, ranges, key, other_key, .. } = self;
+            let OpenCursor { cursor, lenient, range, .. } = &mut cursors[cursor.0 as usize];
+            let (lenient, range) = (*lenient, *range);
             let pin = participant.pinned();
             if let Some(ahead) = cursor.upcoming().get(PREFETCH_AHEAD) {
                 Ptr::from_word(*ahead).prefetch();
@@ -242,7 +273,11 @@ impl SiloTxn {
                     nodes.add(node);
                 }
             });
-            nodes.check()?;
+            if range != NONE {
+                ranges.reach(range, next.map(|(key, _)| key));
+            } else {
+                nodes.check()?;
+            }
             let Some((words, word)) = next else { return Ok(None) };
             point("has come to the next row");
             let record = Ptr::from_word(word);
@@ -251,6 +286,9 @@ impl SiloTxn {
                 && self.writes[write as usize].state != State::Unwritten
             {
                 key.set_words(words);
+                if range != NONE {
+                    ranges.meet(range, record);
+                }
                 match self.own_holder_of_key(index, id, write) {
                     Some(holder) => return self.own_row(holder, arena).map(Some),
                     None => continue,
@@ -258,14 +296,26 @@ impl SiloTxn {
             }
             match read_record(record, pin, arena)? {
                 Seen::Row(version, image) => {
-                    let version = if lenient { version | LENIENT } else { version };
-                    accesses.push(Access { record, version });
-                    if has_key(index, id, image.words(arena), words, other_key) {
+                    let matches = has_key(index, id, image.words(arena), words, other_key);
+                    if range != NONE && !matches {
+                        ranges.witness(record, version);
+                    } else {
+                        let version = if lenient { version | LENIENT } else { version };
+                        accesses.push(Access { record, version });
+                    }
+                    if matches {
+                        if range != NONE {
+                            ranges.meet(range, record);
+                        }
                         let handle = RowHandle((accesses.len() - 1) as u32);
                         return Ok(Some(Row { handle, image }));
                     }
                 }
                 Seen::Placeholder(_) if lenient => continue,
+                Seen::Placeholder(version) if range != NONE => {
+                    ranges.witness(record, version);
+                    continue;
+                }
                 Seen::Placeholder(version) => {
                     accesses.push(Access { record, version });
                     continue;
@@ -277,6 +327,9 @@ impl SiloTxn {
             let found = self.look_again(index, id, key.words(), word, lenient, arena);
             self.key = key;
             if let Some(row) = found? {
+                if range != NONE {
+                    self.ranges.meet(range, self.accesses[row.handle.0 as usize].record);
+                }
                 return Ok(Some(row));
             }
         }

@@ -165,7 +165,16 @@ impl NodeSet {
         }
     }
 
-    /// Whether it is known already that the transaction cannot commit.
+    /// From now on it counts as known that a leaf has moved.
+    pub(super) fn set_moved(&mut self) {
+        self.moved = true;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.nodes.is_empty() && !self.moved
+    }
+
+    /// Whether it is known already that a leaf has moved.
     #[inline]
     pub(super) fn check(&self) -> Result<(), Conflict> {
         if self.moved { Err(Conflict::Phantom) } else { Ok(()) }

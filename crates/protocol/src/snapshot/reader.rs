@@ -512,7 +512,7 @@ impl<H: Header> Protocol for SnapshotReader<H> {
 
     fn release(&self, _txn: &mut ReaderTxn, _savepoint: Savepoint) {}
 
-    fn validate(&self, _txn: &mut ReaderTxn) -> bool {
+    fn validate(&self, _txn: &mut ReaderTxn, _tables: &TableSet<H>) -> bool {
         true
     }
 

@@ -389,19 +389,19 @@ pub fn zombies_are_told<P: Hosted>() {
     add(&mut a, 1, 1).unwrap();
     a.insert(0, row(20)).unwrap().unwrap();
     assert!(a.get(0, 2).unwrap().is_some() && a.get(0, 30).unwrap().is_none());
-    assert!(db.protocol.validate(&mut a.txn));
+    assert!(db.protocol.validate(&mut a.txn, &db.tables));
     b.run(2, |c| add(c, 2, 1));
-    assert!(!db.protocol.validate(&mut a.txn));
+    assert!(!db.protocol.validate(&mut a.txn, &db.tables));
     a.abort();
     a.begin(3);
     add(&mut a, 1, 1).unwrap();
     b.run(4, |c| add(c, 1, 1));
-    assert!(!db.protocol.validate(&mut a.txn), "what was written was read, too");
+    assert!(!db.protocol.validate(&mut a.txn, &db.tables), "what was written was read, too");
     a.abort();
     a.begin(5);
     assert!(a.get(0, 30).unwrap().is_none());
     b.run(6, |c| c.insert(0, row(30)).map(|r| r.unwrap()));
-    assert!(!db.protocol.validate(&mut a.txn));
+    assert!(!db.protocol.validate(&mut a.txn, &db.tables));
     a.abort();
     db.check();
 }

@@ -15,11 +15,6 @@ fn overlapping<P: Hosted>() -> Option<Db<P>> {
 }
 
 impl<P: Hosted> Client<'_, P> {
-    fn begin_claiming(&mut self, id: u32) {
-        self.begin(id);
-        self.db.protocol.claim_writes(&mut self.txn);
-    }
-
     fn add(&mut self, key: i64, amount: i64) -> Outcome<()> {
         let seen = self.get(0, key)?.unwrap();
         self.update(0, seen, NewRow { value: seen.row.value + amount, ..seen.row })?.unwrap();

@@ -144,6 +144,11 @@ impl<P: Hosted> Client<'_, P> {
         self.db.tables.get(TableId(table))
     }
 
+    pub fn begin_claiming(&mut self, id: u32) {
+        self.begin(id);
+        self.db.protocol.claim_writes(&mut self.txn);
+    }
+
     pub fn begin(&mut self, id: u32) {
         self.db.protocol.begin(&mut self.txn);
         self.arena.reset();
@@ -210,6 +215,44 @@ impl<P: Hosted> Client<'_, P> {
             seen.push(self.seen(table, row));
         }
         db.protocol.scan_close(&mut self.txn, cursor);
+        let rows = seen.iter().map(|seen| (seen.row.key, seen.version)).collect();
+        self.ops.push(Op::Scan { table, by, low, high, descending, rows });
+        Ok(seen)
+    }
+
+    /// As far as the `n`-th row, by an index without equal keys. What was seen is all there is as far as that.
+    pub fn scan_first(
+        &mut self,
+        table: u32,
+        by: By,
+        (mut low, mut high): (i64, i64),
+        descending: bool,
+        n: usize,
+    ) -> Outcome<Vec<SeenRow>> {
+        assert!(by != By::Group);
+        let db = self.db;
+        let t = db.tables.get(TableId(table));
+        let bound = |value| Some(KeyBound { value: Field::Int(value), inclusive: true });
+        t.index(index(by)).codec().range(&[], bound(low), bound(high), &mut self.range);
+        let cursor = db.protocol.scan_open(&mut self.txn, t, index(by), &self.range, descending);
+        let mut seen = Vec::new();
+        while seen.len() < n
+            && let Some(row) = db.protocol.scan_next(&mut self.txn, t, cursor, &mut self.arena)?
+        {
+            seen.push(self.seen(table, row));
+        }
+        db.protocol.scan_close(&mut self.txn, cursor);
+        if seen.len() == n {
+            let last: Option<i64> = seen.last().and_then(|last| match by {
+                By::Tag => last.row.tag,
+                _ => Some(last.row.key),
+            });
+            match last {
+                None => return Ok(seen),
+                Some(last) if descending => low = last,
+                Some(last) => high = last,
+            }
+        }
         let rows = seen.iter().map(|seen| (seen.row.key, seen.version)).collect();
         self.ops.push(Op::Scan { table, by, low, high, descending, rows });
         Ok(seen)

@@ -20,11 +20,13 @@ pub struct Plan {
     pub ops: u64,
     /// Percent of operations after which the processor is given up: two cores interleave little.
     pub yields: u64,
+    /// Percent of transactions that claim what they write, and remember ranges.
+    pub claims: u64,
 }
 
 impl Plan {
     pub fn of(seed: u64) -> Plan {
-        Plan { seed, threads: 4, commits: 250, keys: 16, ops: 10, yields: 15 }
+        Plan { seed, threads: 4, commits: 250, keys: 16, ops: 10, yields: 15, claims: 30 }
     }
 }
 
@@ -74,11 +76,14 @@ pub fn program<P: Hosted>(c: &mut Client<'_, P>, plan: &Plan, seed: u64, pace: b
                 let by = [By::Key, By::Group, By::Tag][r.below(3) as usize];
                 let high = value + r.below(plan.keys) as i64;
                 let descending = r.chance(50);
-                carried += c
-                    .scan_by(table, by, value, high, descending)?
-                    .iter()
-                    .map(|s| s.row.value + 1)
-                    .sum::<i64>();
+                let rows = match r.below(3) {
+                    0 if by != By::Group => {
+                        let n = 1 + r.below(3) as usize;
+                        c.scan_first(table, by, (value, high), descending, n)?
+                    }
+                    _ => c.scan_by(table, by, value, high, descending)?,
+                };
+                carried += rows.iter().map(|s| s.row.value + 1).sum::<i64>();
             }
             4 => savepoints.push(c.savepoint()),
             5 => {
@@ -141,6 +146,9 @@ pub fn run<P: Hosted>(plan: Plan) -> Run<P> {
                         backoff.reset();
                         loop {
                             client.begin(ids.fetch_add(1, Ordering::Relaxed));
+                            if r.chance(plan.claims) {
+                                client.db.protocol.claim_writes(&mut client.txn);
+                            }
                             let outcome = program(&mut client, &plan, seed, true);
                             match outcome.and_then(|()| client.commit()) {
                                 Ok(transaction) => {
@@ -241,6 +249,14 @@ pub fn long_scans_against_writers<P: Hosted>() {
     }
 }
 
+/// Blocks alone, and beside calls.
+pub fn ranges_against_writers<P: Hosted>() {
+    for seed in seeds(3) {
+        check::<P>(Plan { claims: 100, keys: 8, ..Plan::of(seed + 3000) });
+        check::<P>(Plan { claims: 50, keys: 300, ops: 14, commits: 100, ..Plan::of(seed + 4000) });
+    }
+}
+
 /// Plans of all shapes for `PLANARIA_STRESS_SECONDS` (1). A failure prints its plan.
 pub fn stress<P: Hosted>() {
     let seconds = std::env::var("PLANARIA_STRESS_SECONDS").map_or(1, |s| s.parse().expect("seconds"));
@@ -255,6 +271,7 @@ pub fn stress<P: Hosted>() {
             keys: [2, 3, 5, 8, 20, 100, 1000][r.below(7) as usize],
             ops: 2 + r.below(20),
             yields: r.below(50),
+            claims: [0, 30, 100][r.below(3) as usize],
         };
         let run = check::<P>(plan);
         runs += 1;
