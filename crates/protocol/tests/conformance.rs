@@ -66,7 +66,8 @@ macro_rules! suite {
                     a_row_that_came_and_was_changed_is_a_phantom going_back_forgets_ranges
                     a_cursor_goes_on_after_a_second_look;
                 random: histories_are_serializable_in_commit_order hot_keys
-                    long_scans_against_writers ranges_against_writers stress;
+                    long_scans_against_writers ranges_against_writers ranges_under_many_schedules
+                    stress;
                 snapshots: rows_are_as_they_were nothing_is_kept_for_nobody nothing_is_kept_of_what_was_left
                     a_snapshot_of_one_at_a_time short_readers_beside_a_long_one a_table_in_parts
                     a_long_reader_of_rows_that_come_and_go snapshots_equal_the_model;

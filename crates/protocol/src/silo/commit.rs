@@ -204,6 +204,7 @@ impl SiloTxn {
             }
             rounds += 1;
             self.scan_again(tables, holding)?;
+            point("has looked at its ranges again");
         }
     }
 

@@ -3,8 +3,10 @@
 //! tables at the end. The histories are also given to the model and to the graph.
 
 use super::fixture::*;
+use planaria_base::sync::thread;
 use planaria_protocol::{Backoff, Conflict, Hosted, Serial};
 use planaria_sim::history::{By, History, Model, Transaction, Violation};
+use planaria_sim::scheduler;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How a run is made.
@@ -97,7 +99,7 @@ pub fn program<P: Hosted>(c: &mut Client<'_, P>, plan: &Plan, seed: u64, pace: b
             _ => write(c, &mut r, plan, carried % 1000)?,
         }
         if pace && pauses.chance(plan.yields) {
-            std::thread::yield_now();
+            thread::yield_now();
         }
     }
     while let Some(savepoint) = savepoints.pop() {
@@ -132,7 +134,7 @@ pub fn run<P: Hosted>(plan: Plan) -> Run<P> {
     let initial = db.model();
     let ids = AtomicU32::new(100);
     let (mut committed, mut conflicts) = (Vec::new(), Vec::new());
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let threads: Vec<_> = (0..plan.threads)
             .map(|thread| {
                 let (db, ids) = (&db, &ids);
@@ -254,6 +256,17 @@ pub fn ranges_against_writers<P: Hosted>() {
     for seed in seeds(3) {
         check::<P>(Plan { claims: 100, keys: 8, ..Plan::of(seed + 3000) });
         check::<P>(Plan { claims: 50, keys: 300, ops: 14, commits: 100, ..Plan::of(seed + 4000) });
+    }
+}
+
+/// Blocks whose threads change at the worst points.
+pub fn ranges_under_many_schedules<P: Hosted>() {
+    for seed in seeds(150) {
+        let (keys, claims) = ([3, 5, 40][seed as usize % 3], [100, 100, 60][seed as usize / 3 % 3]);
+        let plan = Plan { threads: 3, commits: 6, keys, ops: 6, claims, ..Plan::of(seed + 5000) };
+        let run = scheduler::run(scheduler::Options::of_seed(seed), move || drop(check::<P>(plan)));
+        let run = run.unwrap_or_else(|stuck| panic!("{plan:?}: {stuck}"));
+        run.value.unwrap_or_else(|_| panic!("{plan:?}: see above"));
     }
 }
 
