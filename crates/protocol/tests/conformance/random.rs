@@ -24,11 +24,13 @@ pub struct Plan {
     pub yields: u64,
     /// Percent of transactions that claim what they write, and remember ranges.
     pub claims: u64,
+    /// Rows move between groups, and groups are counted; nothing else.
+    pub moves: bool,
 }
 
 impl Plan {
     pub fn of(seed: u64) -> Plan {
-        Plan { seed, threads: 4, commits: 250, keys: 16, ops: 10, yields: 15, claims: 30 }
+        Plan { seed, threads: 4, commits: 250, keys: 16, ops: 10, yields: 15, claims: 30, moves: false }
     }
 }
 
@@ -61,8 +63,27 @@ fn write<P: Hosted>(c: &mut Client<'_, P>, r: &mut Random, plan: &Plan, carried:
     Ok(())
 }
 
+/// One that counts the rows of a group, or moves one to another.
+fn move_or_count<P: Hosted>(c: &mut Client<'_, P>, plan: &Plan, seed: u64) -> Outcome<()> {
+    let mut r = Random(seed);
+    let (group, key) = (r.below(3) as i64, r.below(plan.keys) as i64);
+    let (table, value) = match r.below(2) {
+        0 => (1, c.scan_by(0, By::Group, group, group, r.chance(50))?.len() as i64),
+        _ => (0, 0),
+    };
+    let new = NewRow { group, value, ..row(key) };
+    match c.get(table, key)? {
+        Some(seen) => c.update(table, seen, NewRow { tag: seen.row.tag, ..new })?.unwrap_or_default(),
+        None => c.insert(table, new)?.map(drop).unwrap_or_default(),
+    }
+    Ok(())
+}
+
 /// One transaction's operations.
 pub fn program<P: Hosted>(c: &mut Client<'_, P>, plan: &Plan, seed: u64, pace: bool) -> Outcome<()> {
+    if plan.moves {
+        return move_or_count(c, plan, seed);
+    }
     let mut r = Random(seed);
     // Pauses come from other numbers: replay makes none.
     let mut pauses = Random(seed ^ 0xfeed);
@@ -263,7 +284,8 @@ pub fn ranges_against_writers<P: Hosted>() {
 pub fn ranges_under_many_schedules<P: Hosted>() {
     for seed in seeds(150) {
         let (keys, claims) = ([3, 5, 40][seed as usize % 3], [100, 100, 60][seed as usize / 3 % 3]);
-        let plan = Plan { threads: 3, commits: 6, keys, ops: 6, claims, ..Plan::of(seed + 5000) };
+        let moves = seed % 2 == 0;
+        let plan = Plan { threads: 3, commits: 6, keys, ops: 6, claims, moves, ..Plan::of(seed + 5000) };
         let run = scheduler::run(scheduler::Options::of_seed(seed), move || drop(check::<P>(plan)));
         let run = run.unwrap_or_else(|stuck| panic!("{plan:?}: {stuck}"));
         run.value.unwrap_or_else(|_| panic!("{plan:?}: see above"));
@@ -285,6 +307,7 @@ pub fn stress<P: Hosted>() {
             ops: 2 + r.below(20),
             yields: r.below(50),
             claims: [0, 30, 100][r.below(3) as usize],
+            moves: r.chance(20),
         };
         let run = check::<P>(plan);
         runs += 1;
