@@ -64,7 +64,7 @@ fn write<P: Hosted>(c: &mut Client<'_, P>, r: &mut Random, plan: &Plan, carried:
 }
 
 /// One that counts the rows of a group, or moves one to another.
-fn move_or_count<P: Hosted>(c: &mut Client<'_, P>, plan: &Plan, seed: u64) -> Outcome<()> {
+fn move_or_count<P: Hosted>(c: &mut Client<'_, P>, plan: &Plan, seed: u64, pace: bool) -> Outcome<()> {
     let mut r = Random(seed);
     let (group, key) = (r.below(3) as i64, r.below(plan.keys) as i64);
     let (table, value) = match r.below(2) {
@@ -76,13 +76,15 @@ fn move_or_count<P: Hosted>(c: &mut Client<'_, P>, plan: &Plan, seed: u64) -> Ou
         Some(seen) => c.update(table, seen, NewRow { tag: seen.row.tag, ..new })?.unwrap_or_default(),
         None => c.insert(table, new)?.map(drop).unwrap_or_default(),
     }
+    // Its entries are in the indexes by now, and others come by.
+    (0..r.below(8)).filter(|_| pace).for_each(|_| thread::yield_now());
     Ok(())
 }
 
 /// One transaction's operations.
 pub fn program<P: Hosted>(c: &mut Client<'_, P>, plan: &Plan, seed: u64, pace: bool) -> Outcome<()> {
     if plan.moves {
-        return move_or_count(c, plan, seed);
+        return move_or_count(c, plan, seed, pace);
     }
     let mut r = Random(seed);
     // Pauses come from other numbers: replay makes none.
