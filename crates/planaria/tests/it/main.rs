@@ -6,6 +6,7 @@ mod catalogs;
 mod checkpoint;
 mod claims;
 mod comments;
+mod conflicts;
 mod copy;
 mod cut_shapes;
 mod deferred;

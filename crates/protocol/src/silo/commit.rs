@@ -6,11 +6,14 @@ use super::ranges::ROUNDS_MAX;
 use super::*;
 use crate::door::{self, look};
 use crate::snapshot::Older;
-use planaria_base::sync::{point, simulation};
+use planaria_base::sync::{point, simulation, thread};
 use std::sync::Arc;
 
 /// How many elements ahead of validation a large read set is fetched.
 const PREFETCH_AHEAD: usize = 16;
+
+/// How often a block gives its processor up for somebody who is committing what it has read.
+const PATIENCE: u32 = 1000;
 
 impl SiloTxn {
     #[inline]
@@ -47,7 +50,7 @@ impl SiloTxn {
                         });
                     if access.version & PRESENCE == PRESENCE {
                         self.check_presence(access.record)?;
-                    } else if !own && access.version & LENIENT == 0 {
+                    } else if !own && access.version & LENIENT == 0 && !self.outlasts(access, holding) {
                         return Err(Conflict::Validation);
                     }
                 }
@@ -71,6 +74,37 @@ impl SiloTxn {
             return if self.ranges.witnesses().iter().all(as_seen) { Ok(()) } else { Err(Conflict::Phantom) };
         }
         Ok(())
+    }
+
+    /// Whether a record is as it was read once whoever is committing a change of it has ended.
+    #[cold]
+    fn outlasts(&self, access: &Access, holding: bool) -> bool {
+        self.ranged
+            && self.word(access.record).load() & !CLAIMED == access.version | LOCKED
+            && self.outwaits(access.record, holding)
+            && self.word(access.record).load() & !CLAIMED == access.version
+    }
+
+    /// Waits until a record is not locked. Of two blocks that hold locks and wait for each other, the one with the lower
+    /// number does so; the other gives up, and so do calls, as they can be repeated.
+    pub(super) fn outwaits(&self, record: Ptr, holding: bool) -> bool {
+        let word = self.word(record);
+        for _ in 0..PATIENCE {
+            let now = word.load();
+            if now & LOCKED == 0 {
+                return true;
+            }
+            let holder = match now & (ABSENT | DEAD) {
+                // A placeholder has its block's number.
+                ABSENT => (now & !(LOCKED | ABSENT | CLAIMED)).checked_sub(1).map(|id| WorkerId(id as u16)),
+                _ => self.claims.holder(record.to_word()),
+            };
+            if holding && holder.is_some_and(|holder| usize::from(holder.0) < self.worker) {
+                return false;
+            }
+            thread::yield_now();
+        }
+        false
     }
 
     /// Whether everything read so far holds at one moment, before commit.

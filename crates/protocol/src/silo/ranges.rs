@@ -238,15 +238,22 @@ impl SiloTxn {
             if own.is_some_and(|at| self.writes[at as usize].origin == Origin::Insert) {
                 return Ok(());
             }
-            let SiloTxn { participant, ranges, other_key, .. } = self;
+            let SiloTxn { participant, ranges, .. } = self;
             let pin = participant.pinned();
             ranges.images.reset();
             let seen = if own.is_some() && holding {
                 // SAFETY: kept: of the write set, whose lock is held.
                 Seen::Row(0, unsafe { look(record, pin) }.read(&mut ranges.images)?)
             } else {
-                read_record(record, pin, &mut ranges.images)?
+                match read_record(record, pin, &mut ranges.images) {
+                    Err(Conflict::Locked) if self.outwaits(record, holding) => {
+                        entry = Some(word);
+                        continue;
+                    }
+                    seen => seen?,
+                }
             };
+            let SiloTxn { ranges, other_key, .. } = self;
             match seen {
                 Seen::Row(_, image) if has_key(index, id, image.words(&ranges.images), key, other_key) => {
                     return if ranges.has_met(range, record) { Ok(()) } else { Err(Conflict::Phantom) };

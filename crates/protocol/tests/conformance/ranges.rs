@@ -2,8 +2,10 @@
 //! nothing else.
 
 use super::fixture::*;
+use planaria_base::sync::thread;
 use planaria_protocol::{Conflict, Hosted};
 use planaria_sim::history::By;
+use planaria_sim::scheduler;
 
 /// Rows 1 to 5 of table 0, in groups 1 to 5; `None` where transactions cannot overlap.
 fn overlapping<P: Hosted>() -> Option<Db<P>> {
@@ -226,4 +228,46 @@ pub fn a_cursor_goes_on_after_a_second_look<P: Hosted>() {
     assert_eq!(seen, 1);
     a.ops.clear();
     assert_eq!(a.commit().map(drop), Err(Conflict::Phantom));
+}
+
+/// However their commits interleave, not all of those that are in each other's way fail.
+pub fn of_blocks_that_meet_one_commits<P: Hosted>() {
+    fn counts_and_inserts<P: Hosted>(c: &mut Client<'_, P>, n: i64) -> Outcome<()> {
+        c.scan(0, 0, 100)?;
+        c.insert(0, row(50 + n)).map(|done| assert!(done.is_ok()))
+    }
+    fn reads_what_the_next_writes<P: Hosted>(c: &mut Client<'_, P>, n: i64) -> Outcome<()> {
+        c.get(0, (n + 1) % 3 + 1)?;
+        let seen = c.get(0, n + 1)?.unwrap();
+        c.update(0, seen, NewRow { value: 1, ..seen.row }).map(|done| assert!(done.is_ok()))
+    }
+    fn one_commits<P: Hosted>(step: fn(&mut Client<'_, P>, i64) -> Outcome<()>) {
+        let Some(db) = overlapping::<P>() else { return };
+        let ends: Vec<Outcome<()>> = thread::scope(|scope| {
+            let blocks: Vec<_> = (0..3)
+                .map(|n| {
+                    let db = &db;
+                    scope.spawn(move || {
+                        let mut c = db.client(n as u16 + 1);
+                        c.begin_claiming(n as u32 + 1);
+                        let ended = step(&mut c, n).and_then(|()| c.commit().map(drop));
+                        if ended.is_err() {
+                            c.abort();
+                        }
+                        ended
+                    })
+                })
+                .collect();
+            blocks.into_iter().map(|block| block.join().unwrap()).collect()
+        });
+        assert!(ends.iter().any(Result::is_ok), "{ends:?}");
+        db.check();
+    }
+    for step in [counts_and_inserts::<P>, reads_what_the_next_writes::<P>] {
+        for seed in super::random::seeds(100) {
+            let run = scheduler::run(scheduler::Options::of_seed(seed), move || one_commits::<P>(step));
+            let run = run.unwrap_or_else(|stuck| panic!("seed {seed}: {stuck}"));
+            run.value.unwrap_or_else(|_| panic!("seed {seed}: see above"));
+        }
+    }
 }
