@@ -79,11 +79,19 @@ pub(crate) fn read_all(file: &dyn DeviceFile) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Deletes a file whose name is about to be given to another one. It is gone for good when this returns: else a crash
+/// might keep the old file, and the name that the new one was given next.
+pub fn make_way(device: &dyn Device, name: &str) -> io::Result<()> {
+    device.delete(name)?;
+    device.sync_directory()
+}
+
 /// Puts `bytes` under `name` so that a crash leaves the old content or the new, never a mixture.
 pub fn replace(device: &dyn Device, name: &str, bytes: &[u8]) -> io::Result<()> {
     let draft = format!("{name}.new");
     if device.list()?.contains(&draft) {
-        device.delete(&draft)?;
+        // A crash has left it.
+        make_way(device, &draft)?;
     }
     let file = device.create(&draft)?;
     file.write_at(bytes, 0)?;

@@ -8,7 +8,7 @@
 //! So it is here that a full disk shows first, before a segment is: a logger that has little room left and
 //! gets no spare says so, and commits are refused before they have done anything (see [`crate::log`]).
 
-use crate::device::{Device, DeviceFile, DeviceLock};
+use crate::device::{Device, DeviceFile, DeviceLock, make_way};
 use crate::logger::Failed;
 use crate::manifest::Manifest;
 use crate::segment::{self, SegmentHeader, SegmentId};
@@ -299,7 +299,7 @@ impl SegmentFiles {
     fn make_spare(&self, logger: usize, ordinal: u32) -> io::Result<(Arc<dyn DeviceFile>, u64)> {
         let name = spare_name(logger);
         if self.device.list()?.contains(&name) {
-            self.device.delete(&name)?;
+            make_way(&*self.device, &name)?;
         }
         let size = self.segment_bytes_max.min(FIRST_BYTES << ordinal.min(32));
         let size = size.max(segment::HEADER as u64);
@@ -319,7 +319,7 @@ impl SegmentFiles {
         };
         if made.is_err() {
             // It takes the last room there is.
-            let _ = self.device.delete(&name);
+            let _ = make_way(&*self.device, &name);
         }
         made
     }

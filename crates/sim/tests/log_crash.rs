@@ -482,3 +482,26 @@ fn a_checkpoint_of_an_epoch_without_commits_leaves_the_log_whole() {
         assert_eq!(found, commits, "seed {seed}");
     }
 }
+
+/// A file that is replaced as a whole is the old one or the new one after any number of crashes, also where a draft is
+/// left and the disk keeps some changes of names and not others.
+#[test]
+fn a_replaced_file_is_never_a_draft() {
+    for seed in 0..3_000 {
+        let mut dice = Dice(seed);
+        let disk = SimDisk::new(seed);
+        let content = |n: u64| vec![n as u8 + 1; 100 + n as usize];
+        planaria_log::device::replace(&*disk.device(), "it", &content(0)).unwrap();
+        let mut acknowledged = 0;
+        for n in 1..6 {
+            disk.fail_power_after(dice.below(9));
+            if planaria_log::device::replace(&*disk.device(), "it", &content(n)).is_ok() {
+                acknowledged = n;
+            }
+            disk.crash(survival(&mut dice));
+            let found = disk.content("it").expect("it is there");
+            let possible = (acknowledged..=n).any(|n| found == content(n));
+            assert!(possible, "seed {seed}, {n}: {} bytes", found.len());
+        }
+    }
+}

@@ -105,8 +105,9 @@ pub fn file(prepared: &Prepared, number: u64) -> Verdict {
         0 if !content.is_empty() => {
             let sector = dice.below(content.len().div_ceil(SECTOR) as u64) as usize * SECTOR;
             let end = content.len().min(sector + SECTOR);
-            if newest && content[end..].iter().all(|b| *b == 0) {
-                // The sector that was written last: it may hold several groups of commits.
+            // The frame that was written last, or what is behind it: it may hold several groups of commits.
+            let last = content.chunks(8).rposition(|words| words.starts_with(b"PFr3")).unwrap_or(0) * 8;
+            if newest && end > last {
                 return Ok(Outcome::Missed);
             }
             content[sector..end].fill(0);

@@ -106,7 +106,7 @@ const QUERIES: &[&str] = &[
     "SELECT id, (SELECT max(note(h.a)) FROM h WHERE h.id <= g.id) FROM g",
     "SELECT id, (SELECT count(*) FROM h WHERE note(h.id) < g.id) FROM g",
     "SELECT id FROM g WHERE a > (SELECT note($n))",
-    "SELECT id FROM g WHERE (SELECT $q)",
+    "SELECT n FROM generate_series(1, 3) n WHERE (SELECT $q)",
     "SELECT ARRAY(SELECT note(a) FROM g ORDER BY id)::text",
     "SELECT EXISTS (SELECT FROM g WHERE ask($n))",
     "SELECT id, x FROM g, LATERAL (SELECT $v AS x) q",
