@@ -16,6 +16,8 @@ Workloads (pgbench scripts in crates/workload/sql/pgbench):
     tpcb-call   the same as one call of a function
     smallbank   six procedures: 15/15/15/15/15/25 %
     tpcc        five procedures: 45/43/4/4/4 %
+    count-insert, group-insert, sign-up, sign-up-full
+                blocks that look, think (--think) and insert, and try again: see conflicts/*.sql
 
 PostgreSQL runs with its own defaults but for what a person would change who wants it fast and safe (SETTINGS,
 below; --pg-setting adds to them). Its transactions are READ COMMITTED unless --isolation says otherwise;
@@ -46,6 +48,8 @@ SETTINGS = {
     "max_connections": "300",
     "timezone": "UTC",
 }
+CONFLICTS = HERE / "conflicts"
+BLOCKS = ["count-insert", "group-insert", "sign-up", "sign-up-full"]
 SMALLBANK = {
     "sb_balance": 15,
     "sb_deposit_checking": 15,
@@ -68,6 +72,7 @@ def workloads(o):
         "tpcb-call": ["-s", str(o.scale), "-f", f"{SQL}/pgbench/tpcb.sql"],
         "smallbank": scripts(SMALLBANK) + ["-D", f"N={o.customers}"],
         "tpcc": scripts(TPCC) + ["-D", f"W={o.warehouses}"],
+        **{name: ["-f", f"{CONFLICTS}/{name.replace('-', '_')}.sql", "-D", f"think={o.think}"] for name in BLOCKS},
     }
 
 
@@ -81,6 +86,7 @@ def arguments():
     p.add_argument("--scale", type=int, default=50, help="of pgbench -i")
     p.add_argument("--customers", type=int, default=100_000, help="of SmallBank")
     p.add_argument("--warehouses", type=int, default=4, help="of TPC-C")
+    p.add_argument("--think", type=int, default=5, help="milliseconds, of blocks that look and insert")
     p.add_argument("--threads", type=int, default=2, help="of pgbench")
     p.add_argument("--via", default="tcp", choices=["tcp", "socket"], help="how pgbench connects: loopback, or Unix domain sockets")
     p.add_argument("--sampling", type=float, default=0.1, help="share of the transactions whose latency is noted")
@@ -154,6 +160,8 @@ class System:
                 files = [part for f in ("schema", "load", "procedures") for part in ("-f", f"{SQL}/{suite}/{f}.sql")]
                 self.psql(*files)
                 self.psql("-c", call)
+        if names & set(BLOCKS):
+            self.psql("-f", f"{CONFLICTS}/schema.sql")
         self.psql("-c", "VACUUM ANALYZE")
         print(f"{self.name}: loaded in {time.time() - start:.0f} s", file=sys.stderr)
 
@@ -270,7 +278,7 @@ def median(turns):
 
 def row(name, clients, system, m):
     return (
-        f"{name:<10} {clients:>7}  {system:<11} {m['tps']:>9,.0f} {m['p50_ms']:>9.3f} {m['p99_ms']:>9.3f}"
+        f"{name:<13} {clients:>7}  {system:<11} {m['tps']:>9,.0f} {m['p50_ms']:>9.3f} {m['p99_ms']:>9.3f}"
         f" {m['server_cpu_us']:>9.1f} {m['failed']:>7.0f} {m['retried']:>8.0f}"
     )
 
@@ -292,7 +300,7 @@ def main():
                 system.load(set(wanted))
                 system.rest()
             version = {s.name: s.psql("-c", "SELECT version()") for s in systems}
-            print(f"{'':<10} {'clients':>7}  {'':<11} {'tps':>9} {'p50 ms':>9} {'p99 ms':>9} {'CPU us':>9} {'failed':>7} {'retried':>8}")
+            print(f"{'':<13} {'clients':>7}  {'':<11} {'tps':>9} {'p50 ms':>9} {'p99 ms':>9} {'CPU us':>9} {'failed':>7} {'retried':>8}")
             for name in wanted:
                 for clients in (int(n) for n in o.clients.split(",")):
                     turns = {s.name: [] for s in systems}
@@ -306,7 +314,7 @@ def main():
                     if len(medians) == 2:
                         ours, theirs = medians["planaria"], medians["postgresql"]
                         print(
-                            f"{'':<19} times       {ours['tps'] / theirs['tps']:>9.2f}"
+                            f"{'':<22} times       {ours['tps'] / theirs['tps']:>9.2f}"
                             f" {theirs['p50_ms'] / max(ours['p50_ms'], 1e-6):>9.2f}"
                             f" {theirs['p99_ms'] / max(ours['p99_ms'], 1e-6):>9.2f}"
                             f" {theirs['server_cpu_us'] / max(ours['server_cpu_us'], 1e-6):>9.2f}",
