@@ -57,6 +57,8 @@ struct LoggerReader {
     gap: Option<(String, u64, Epoch)>,
     /// Where the last good frame ends.
     end: (String, u64),
+    /// The newest epoch that was on disk by what frames say that went astray.
+    astray: Epoch,
 }
 
 impl LoggerReader {
@@ -69,6 +71,7 @@ impl LoggerReader {
                 let segment = scan.header.id;
                 let head = scan.next()?.map(|(frame, bytes)| (frame, bytes.to_vec()));
                 bad = bad.or(scan.bad.take().map(|at| (scan.name().to_owned(), at)));
+                self.astray = self.astray.max(scan.astray.take().unwrap_or_default());
                 if let Some((frame, bytes)) = head {
                     seen = seen.max(frame.epoch);
                     let end = scan.at();
@@ -283,8 +286,15 @@ impl RunReader {
         self.ended = true;
         match self.run.last {
             Some(last) if self.tail < last => self.broken(last),
-            _ => Ok(false),
+            Some(_) => Ok(false),
+            None => self.nothing_astray(),
         }
+    }
+
+    /// The end of a run that did not end, unless a frame that went astray says otherwise.
+    fn nothing_astray(&mut self) -> Result<bool> {
+        let written = self.loggers.iter().map(|l| l.astray).max().unwrap_or_default();
+        if written > self.tail { self.broken(written) } else { Ok(false) }
     }
 
     /// `epoch` is incomplete and follows the newest that counts: torn, unless a frame says otherwise.
@@ -302,7 +312,7 @@ impl RunReader {
             }
         }
         self.ended = true;
-        Ok(false)
+        self.nothing_astray()
     }
 
     /// `epoch` was written and is not there.

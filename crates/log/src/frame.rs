@@ -105,6 +105,14 @@ impl Frame {
         })
     }
 
+    /// The place, below 4 GiB, for which `bytes`, a whole frame with its padding, would have been written: there is
+    /// always one for which the checksum is right, so whoever asks has to look whether it is a likely one.
+    pub(crate) fn place_of(bytes: &[u8], seed: u32) -> u32 {
+        let before = unwind(unwind(!u32_at(bytes, 4), &bytes[8..]), &bytes[..4]);
+        // The upper half of the place is zero; what the lower half has done to the register is what it is.
+        unwind(before, &[0; 8]) ^ !seed
+    }
+
     /// Whether `bytes`, a whole frame with its padding, is what was written at `offset`.
     pub(crate) fn verify(bytes: &[u8], seed: u32, offset: u64) -> bool {
         u32_at(bytes, 4) == checksum(bytes, seed, offset)
@@ -118,10 +126,59 @@ fn checksum(frame: &[u8], seed: u32, offset: u64) -> u32 {
     crc32c::crc32c_append(crc, &frame[8..])
 }
 
+/// The register of CRC-32C as it was before these bytes.
+fn unwind(after: u32, bytes: &[u8]) -> u32 {
+    const TABLE: [u32; 256] = {
+        let (mut table, mut byte) = ([0; 256], 0);
+        while byte < 256 {
+            let (mut entry, mut bit) = (byte as u32, 0);
+            while bit < 8 {
+                entry = if entry & 1 == 1 { entry >> 1 ^ 0x82f6_3b78 } else { entry >> 1 };
+                bit += 1;
+            }
+            table[byte] = entry;
+            byte += 1;
+        }
+        table
+    };
+    /// By the upper byte of an entry, where it stands.
+    const PLACES: [u8; 256] = {
+        let (mut places, mut byte) = ([0; 256], 0);
+        while byte < 256 {
+            places[(TABLE[byte] >> 24) as usize] = byte as u8;
+            byte += 1;
+        }
+        places
+    };
+    bytes.iter().rev().fold(after, |register, byte| {
+        let place = PLACES[(register >> 24) as usize];
+        (register ^ TABLE[place as usize]) << 8 | u32::from(place ^ byte)
+    })
+}
+
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b))
 }
 
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes[at..].first_chunk().map_or(0, |b| u64::from_le_bytes(*b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_a_frame_is_told_by_its_checksum() {
+        for (length, offset) in [(0, 4096), (1, 8), (777, 1 << 20), (5_000, u32::MAX as u64 - 7)] {
+            let (epoch, prior) = (Epoch(7), Epoch(5));
+            let (loggers, records, ordinal, last, time) = (1, 3, 0, true, Some(9));
+            let frame = Frame { length, epoch, prior, loggers, records, ordinal, last, time };
+            let mut bytes = vec![0; HEADER];
+            bytes.extend((0..length).map(|n| (n * 31) as u8));
+            frame.seal(&mut bytes, 0, 0x1234_5678, offset);
+            assert!(Frame::verify(&bytes, 0x1234_5678, offset));
+            assert_eq!(u64::from(Frame::place_of(&bytes, 0x1234_5678)), offset);
+        }
+    }
 }

@@ -8,12 +8,18 @@ use crate::device::{Device, DeviceFile};
 use crate::frame::{self, Frame};
 use crate::manifest::unknown_version;
 use crate::segment::{self, BadHeader, SegmentHeader, SegmentId};
-use planaria_base::{Error, Result, SqlState};
+use planaria_base::{Epoch, Error, Result, SqlState};
 use std::io;
 use std::sync::Arc;
 
 /// Bytes read at a time.
 const WINDOW: usize = 1 << 20;
+
+/// Disks write whole sectors, be it in the wrong place.
+const SECTOR: u64 = 512;
+/// Of one segment. What its records say can look like frames; so few are looked at that chance does not make one of
+/// them one that went astray.
+const STRANGERS_MAX: u32 = 8;
 
 /// The frames of one segment, in order.
 pub(crate) struct SegmentScan {
@@ -28,6 +34,11 @@ pub(crate) struct SegmentScan {
     pub bad: Option<u64>,
     /// Its end mark was found: nothing follows.
     ended: bool,
+    /// Frames that do not check out where they stand and were looked at.
+    strangers: u32,
+    /// The newest `prior` of those among them that belong at another place of the segment: a write went astray. It says
+    /// what was on disk before, as any frame does.
+    pub astray: Option<Epoch>,
     window: Vec<u8>,
     window_at: u64,
 }
@@ -47,8 +58,22 @@ impl SegmentScan {
         };
         let size = file.size()?;
         let at = segment::HEADER as u64;
-        let (bad, window) = (None, Vec::new());
-        Ok(SegmentScan { name, file, header, seed, size, at, bad, ended: false, window, window_at: 0 })
+        let (bad, ended, strangers, astray) = (None, false, 0, None);
+        let (window, window_at) = (Vec::new(), 0);
+        Ok(SegmentScan {
+            name,
+            file,
+            header,
+            seed,
+            size,
+            at,
+            bad,
+            ended,
+            strangers,
+            astray,
+            window,
+            window_at,
+        })
     }
 
     /// XX001 where the file has been cut: it is shorter than it was made, and does not end as one that is
@@ -145,7 +170,19 @@ impl SegmentScan {
         self.fill(size)?;
         let start = (self.at - self.window_at) as usize;
         let Some(bytes) = self.window.get(start..start + size as usize) else { return Ok(None) };
-        Ok(Frame::verify(bytes, self.seed, self.at).then_some(found))
+        if Frame::verify(bytes, self.seed, self.at) {
+            return Ok(Some(found));
+        }
+        if self.strangers < STRANGERS_MAX {
+            self.strangers += 1;
+            let place = u64::from(Frame::place_of(bytes, self.seed));
+            let is_likely =
+                place >= segment::HEADER as u64 && place + size <= self.size.max(self.header.size);
+            if is_likely && place.abs_diff(self.at).is_multiple_of(SECTOR) {
+                self.astray = self.astray.max(Some(found.prior));
+            }
+        }
+        Ok(None)
     }
 
     /// Goes on to the next place that may begin a frame: one that is not zero.

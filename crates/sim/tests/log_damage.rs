@@ -5,7 +5,7 @@
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Epoch, Error, ProcedureId, SqlState};
 use planaria_log::{Device, LogReader, Options};
-use planaria_sim::disk::{SECTOR, SimDisk, Survival};
+use planaria_sim::disk::{Astray, SECTOR, SimDisk, Survival};
 use std::sync::Arc;
 
 fn records(device: Arc<dyn Device>) -> Result<Vec<CommitTs>, Error> {
@@ -148,5 +148,43 @@ fn lost_sectors_cut_files_and_missing_files_are_noticed() {
             assert!(check(with(&disk, name, None), &all, tail, &format!("{name} missing")));
         }
         assert!(check(with(&disk, "manifest", None), &all, tail, "manifest missing"));
+    }
+}
+
+/// The newest group goes to the wrong place, over the one before it: what is left of either does not check out where it
+/// stands, as if both had been torn. But the newest says that the other was on disk.
+#[test]
+fn a_write_that_went_astray_is_noticed() {
+    for sectors in [-1i64, -2, 1, 2, 8] {
+        let disk = SimDisk::new(5);
+        let clock = Arc::new(CommitClock::new(Epoch(1)));
+        let options = Options { segment_bytes_max: 64 << 10, threads: false, ..Options::default() };
+        let log = LogReader::open(disk.device()).unwrap().resume(clock.clone(), options).unwrap();
+        let mut worker = log.worker().unwrap();
+        let mut group = |bytes: usize| {
+            let commit = worker.enter().unwrap();
+            commit.call(clock.draw(), ProcedureId(1), 1, 0, |v| v.bytes(&vec![7; bytes]));
+            log.flush()
+        };
+        for _ in 0..3 {
+            group(1500).unwrap();
+        }
+        let before = disk.operations();
+        disk.misdirect_write_at(before, Astray::By(sectors * SECTOR as i64));
+        group(1500).unwrap();
+        assert!(disk.struck());
+        // Before the log, as it is dropped, can write more.
+        disk.crash(Survival::Everything);
+        drop(worker);
+        drop(log);
+        match records(disk.device()) {
+            // Behind where it belongs, nothing before it is hurt: it is torn.
+            Ok(records) => assert!(sectors > 0 && records.len() == 3, "{sectors}: {records:?}"),
+            Err(error) => {
+                assert_eq!(error.sqlstate(), SqlState::DATA_CORRUPTED, "{sectors}: {error}");
+                assert!(error.to_string().contains("is damaged at offset"), "{sectors}: {error}");
+                assert!(sectors < 0, "{sectors}: {error}");
+            }
+        }
     }
 }
