@@ -31,6 +31,7 @@ const ROOMS: &[Room] = &[
             "crates/protocol/src/serial/write.rs",
             "crates/protocol/src/silo/claims.rs",
             "crates/protocol/src/silo/commit.rs",
+            "crates/protocol/src/silo/ranges.rs",
             "crates/protocol/src/silo/read.rs",
             "crates/protocol/src/silo/write.rs",
             "crates/protocol/src/snapshot/reader.rs",
