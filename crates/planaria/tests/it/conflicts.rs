@@ -82,7 +82,7 @@ fn what_is_committed_where_a_block_looked_is_one() {
     let conflict = Err(SqlState::SERIALIZATION_FAILURE);
     let does = |what: &'static str| {
         let db = &db;
-        move || drop(db.execute(what, ()).expect(what))
+        move || assert_eq!(db.execute(what, ()).expect(what), 1)
     };
     let cases = [
         ("SELECT count(*) FROM t", "INSERT INTO t VALUES (1, 9, 'a', 0)", conflict),
