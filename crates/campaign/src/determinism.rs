@@ -72,9 +72,9 @@ pub struct Report {
 /// Runs a case: a script of so many steps, with this kind of log, about any theme if not this one.
 pub fn case(seed: u64, steps: usize, log: LogKind, theme: Option<Theme>) -> Report {
     let mut dice = Dice::new(seed, 21);
-    let protocol = if dice.chance(85) { ProtocolKind::Silo } else { ProtocolKind::Serial };
+    let protocol = crate::protocol(&mut dice);
     // One at a time means that nobody is at work while a block goes on.
-    let script = draw::script(&mut dice, steps, protocol != ProtocolKind::Serial, theme);
+    let script = draw::script(&mut dice, steps, protocol.is_concurrent(), theme);
     let mut struck: BTreeSet<usize> = (0..STRUCK).map(|_| dice.below(script.len() as u64) as usize).collect();
     struck.insert(script.len() - 1);
     let plan = Plan { seed, log, protocol, script, struck, schemes: Scheme::ALL.to_vec(), after: false };

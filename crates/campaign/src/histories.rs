@@ -17,7 +17,7 @@ pub(crate) mod client;
 pub(crate) mod program;
 
 use client::Client;
-use planaria::{Database, LogKind, Options, ProtocolKind, Result, Scheme};
+use planaria::{Database, LogKind, Options, Result, Scheme};
 use planaria_base::sync::thread;
 use planaria_sim::dice::Dice;
 use planaria_sim::disk::{SimDisk, Survival};
@@ -83,7 +83,7 @@ pub fn run(extent: Extent, told: &mut dyn FnMut(&Tally)) -> Tally {
 fn one_batch(seed: u64, count: u64, threads: u64, tally: &mut Tally) -> std::result::Result<(), String> {
     let say = |e: planaria::Error| format!("{} {e}", e.sqlstate().as_str());
     let mut dice = Dice::new(seed, 5);
-    let protocol = if dice.chance(85) { ProtocolKind::Silo } else { ProtocolKind::Serial };
+    let protocol = crate::protocol(&mut dice);
     if dice.chance(50) {
         let db = Options::new().protocol(protocol).in_memory().map_err(say)?;
         return batch_on(&db, seed, count, threads, tally);

@@ -19,3 +19,17 @@ pub mod histories;
 mod model;
 pub mod schedule;
 mod script;
+
+use planaria::ProtocolKind;
+use planaria_sim::dice::Dice;
+
+/// What a case is run with: mostly the default, sometimes another of the shelf.
+fn protocol(dice: &mut Dice) -> ProtocolKind {
+    let default = ProtocolKind::default();
+    let others: Vec<_> = ProtocolKind::ALL.iter().copied().filter(|other| *other != default).collect();
+    match (dice.chance(85), &others[..]) {
+        (true, _) => default,
+        (false, [other]) => *other,
+        (false, _) => dice.of(&others),
+    }
+}

@@ -150,7 +150,7 @@ impl Case {
             subject,
             disk: SimDisk::new(dice.draw()),
             log: dice.of(&kinds),
-            protocol: if dice.chance(85) { ProtocolKind::Silo } else { ProtocolKind::Serial },
+            protocol: crate::protocol(&mut dice),
             keep_log: dice.chance(40),
             dice,
             ids: Arc::new(AtomicU32::new(2)),

@@ -8,7 +8,7 @@ mod common;
 use common::{Db, int, num, text};
 use planaria_base::Datum;
 use planaria_exec::{Code, Context};
-use planaria_protocol::{Hosted, Serial, Silo};
+use planaria_protocol::Hosted;
 use std::time::Instant;
 
 fn time<P: Hosted>(
@@ -73,7 +73,12 @@ fn measure<P: Hosted>(rows: i64) {
     });
 }
 
-fn main() {
-    measure::<Serial>(100_000);
-    measure::<Silo>(100_000);
+macro_rules! all {
+    ($($module:ident: $scheme:ident;)*) => {
+        fn main() {
+            $(measure::<planaria_protocol::$scheme>(100_000);)*
+        }
+    };
 }
+
+planaria_protocol::for_each_protocol!(all);

@@ -8,7 +8,7 @@ mod common;
 use common::{int, num, text};
 use planaria_base::Datum;
 use planaria_exec::{Context, Machine, Slot};
-use planaria_protocol::{Hosted, Serial, Silo};
+use planaria_protocol::Hosted;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -81,12 +81,13 @@ fn steady_state<P: Hosted>() {
     assert_eq!(outs, 400);
 }
 
-#[test]
-fn nothing_on_serial() {
-    steady_state::<Serial>();
+macro_rules! nothing_is_allocated {
+    ($($module:ident: $scheme:ident;)*) => {
+        $(#[test]
+        fn $module() {
+            steady_state::<planaria_protocol::$scheme>();
+        })*
+    };
 }
 
-#[test]
-fn nothing_on_silo() {
-    steady_state::<Silo>();
-}
+planaria_protocol::for_each_protocol!(nothing_is_allocated);

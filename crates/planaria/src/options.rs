@@ -242,7 +242,7 @@ impl Options {
     pub fn new() -> Options {
         let log = planaria_log::Options::default();
         Options {
-            protocol: ProtocolKind::Silo,
+            protocol: ProtocolKind::default(),
             log: LogKind::Command,
             durability: Durability::Fsync,
             loggers: 1,

@@ -2,12 +2,13 @@
 
 use crate::{Hosted, Protocol};
 
-/// The shelf: calls `$callback! { module: Type; .. }` with every scheme. A new one is a line here and
-/// a file of its own.
+/// The shelf: calls `$callback! { module: Type; .. }` with every scheme, or `$callback! { [more] module: Type; .. }`
+/// where it is given more. A new one is a line here and a file of its own.
 #[macro_export]
 macro_rules! for_each_protocol {
-    ($callback:ident) => {
+    ($callback:ident $(, $($more:tt)*)?) => {
         $callback! {
+            $([$($more)*])?
             serial: Serial;
             silo: Silo;
         }
@@ -39,6 +40,11 @@ macro_rules! shelf {
                 match self { $(ProtocolKind::$scheme => <crate::$scheme as Protocol>::NAME,)* }
             }
 
+            /// Whether transactions of different workers may overlap.
+            pub const fn is_concurrent(self) -> bool {
+                match self { $(ProtocolKind::$scheme => <crate::$scheme as Protocol>::CONCURRENT,)* }
+            }
+
             /// Runs a job with the scheme: the one `match` of a database.
             pub fn dispatch<J: ProtocolJob>(self, job: J) -> J::Output {
                 match self { $(ProtocolKind::$scheme => job.run::<crate::$scheme>(),)* }
@@ -48,6 +54,13 @@ macro_rules! shelf {
 }
 
 for_each_protocol!(shelf);
+
+impl Default for ProtocolKind {
+    /// What a database is run with that asks for none.
+    fn default() -> ProtocolKind {
+        ProtocolKind::Silo
+    }
+}
 
 impl std::str::FromStr for ProtocolKind {
     type Err = String;

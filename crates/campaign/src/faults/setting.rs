@@ -26,7 +26,7 @@ impl Setting {
         let kinds: Vec<_> = LogKind::ALL.iter().copied().filter(|k| *k != LogKind::Off).collect();
         Setting {
             log: dice.of(&kinds),
-            protocol: if dice.chance(85) { ProtocolKind::Silo } else { ProtocolKind::Serial },
+            protocol: crate::protocol(&mut dice),
             loggers: dice.of(&[1, 1, 2, 3]),
             segment_bytes: dice.of(&[6 << 10, 8 << 10, 16 << 10]),
             segment_epochs: dice.of(&[3, 8, 1000]),

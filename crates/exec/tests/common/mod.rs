@@ -314,12 +314,14 @@ impl<P: Hosted> Db<P> {
 /// A test on every protocol.
 #[macro_export]
 macro_rules! on_every_protocol {
+    ([@ $($name:ident)*] $module:ident: $scheme:ident; $($rest:tt)*) => {
+        mod $module {
+            $(#[test] fn $name() { super::$name::<planaria_protocol::$scheme>() })*
+        }
+        on_every_protocol! { [@ $($name)*] $($rest)* }
+    };
+    ([@ $($name:ident)*]) => {};
     ($($name:ident),* $(,)?) => {
-        mod serial {
-            $(#[test] fn $name() { super::$name::<planaria_protocol::Serial>() })*
-        }
-        mod silo {
-            $(#[test] fn $name() { super::$name::<planaria_protocol::Silo>() })*
-        }
+        planaria_protocol::for_each_protocol! { on_every_protocol, @ $($name)* }
     };
 }

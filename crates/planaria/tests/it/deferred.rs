@@ -37,11 +37,9 @@ fn count(session: &mut Session, table: &str) -> i64 {
         .expect("a number")
 }
 
-const PROTOCOLS: [ProtocolKind; 2] = [ProtocolKind::Silo, ProtocolKind::Serial];
-
 #[test]
 fn what_holds_at_commit_holds() {
-    for protocol in PROTOCOLS {
+    for &protocol in ProtocolKind::ALL {
         let db = database(protocol);
         let s = &mut db.session().expect("a session");
         for script in [
@@ -73,7 +71,7 @@ fn what_holds_at_commit_holds() {
 
 #[test]
 fn what_does_not_hold_at_commit_undoes_all_of_it() {
-    for protocol in PROTOCOLS {
+    for &protocol in ProtocolKind::ALL {
         let db = database(protocol);
         let s = &mut db.session().expect("a session");
         run(s, "INSERT INTO child VALUES (1, 1, 'one'); INSERT INTO node VALUES (1, 1)").expect("runs");

@@ -40,9 +40,9 @@ fn survive(scripts: &[&str]) {
 /// The same of any work.
 #[track_caller]
 fn survives(work: &dyn Fn(&Database)) {
-    for (kind, protocol) in
-        KINDS.into_iter().map(|k| (k, ProtocolKind::Silo)).chain([(LogKind::Command, ProtocolKind::Serial)])
-    {
+    let default = ProtocolKind::default();
+    let others = ProtocolKind::ALL.iter().filter(|p| **p != default).map(|p| (LogKind::Command, *p));
+    for (kind, protocol) in KINDS.into_iter().map(|k| (k, default)).chain(others) {
         let disk = SimDisk::new(7);
         let time = Arc::new(AtomicI64::new(800_000_000_000_000));
         let options = |scheme| {
@@ -173,7 +173,7 @@ fn what_functions_write_while_the_schema_changes_stays() {
 
 #[test]
 fn a_change_that_fails_takes_back_what_its_functions_wrote() {
-    for protocol in [ProtocolKind::Silo, ProtocolKind::Serial] {
+    for &protocol in ProtocolKind::ALL {
         let db = Options::new().protocol(protocol).in_memory().expect("opens");
         db.execute_script(ROWS).expect("runs");
         db.execute_script(

@@ -108,15 +108,18 @@ fn restarts(kinds: impl IntoIterator<Item = LogKind>, protocol: ProtocolKind, se
 #[test]
 fn every_kind_brings_the_rows_back() {
     for (seed, kind) in (0..).zip(KINDS) {
-        restarts([kind; 3], ProtocolKind::Silo, seed);
-        restarts([kind; 2], ProtocolKind::Serial, seed + 10);
+        for (n, protocol) in (0..).zip(ProtocolKind::ALL) {
+            restarts([kind; 3], *protocol, seed + n * 10);
+        }
     }
 }
 
 #[test]
 fn kinds_mix_in_one_log() {
-    restarts(KINDS, ProtocolKind::Silo, 77);
-    restarts(KINDS.into_iter().rev(), ProtocolKind::Silo, 78);
+    for (n, protocol) in (0..).zip(ProtocolKind::ALL) {
+        restarts(KINDS, *protocol, 77 + n * 10);
+        restarts(KINDS.into_iter().rev(), *protocol, 78 + n * 10);
+    }
 }
 
 /// Under a scheme that promises no order of commits in which calls repeat, calls are logged by the rows they change.

@@ -121,18 +121,20 @@ fn every_scheme_replays_blocks_whatever_the_log_holds() {
 }
 
 #[test]
-fn both_protocols_do_the_same() {
+fn all_protocols_do_the_same() {
     let end = |protocol| {
         let db = Options::new().protocol(protocol).in_memory().expect("opens");
         run_blocks(&db, &mut 0, |_| {}).expect("runs");
         whole(&db)
     };
-    assert_eq!(end(ProtocolKind::Silo), end(ProtocolKind::Serial));
+    for protocol in ProtocolKind::ALL {
+        assert_eq!(end(*protocol), end(ProtocolKind::Serial), "{protocol}");
+    }
 }
 
 #[test]
 fn a_rolled_back_block_leaves_no_trace() {
-    for protocol in [ProtocolKind::Silo, ProtocolKind::Serial] {
+    for &protocol in ProtocolKind::ALL {
         let db = Options::new().protocol(protocol).in_memory().expect("opens");
         let (mut before, mut n) = (None, 0);
         run_blocks(&db, &mut 0, |db| {
@@ -197,7 +199,7 @@ fn a_failed_change_fails_the_block_and_lets_the_others_go_on() {
 
 #[test]
 fn a_session_that_ends_in_mid_block_opens_the_gate() {
-    for protocol in [ProtocolKind::Silo, ProtocolKind::Serial] {
+    for &protocol in ProtocolKind::ALL {
         let db = Options::new().protocol(protocol).in_memory().expect("opens");
         run_blocks(&db, &mut 0, |_| {}).expect("runs");
         let before = whole(&db);

@@ -66,13 +66,10 @@ macro_rules! suites {
             }
 
             #[test]
-            fn prints_what_postgresql_prints() {
-                golden(suite(), &Database::in_memory().expect("opens"));
-            }
-
-            #[test]
-            fn prints_the_same_on_the_serial_protocol() {
-                golden(suite(), &Options::new().protocol(ProtocolKind::Serial).in_memory().expect("opens"));
+            fn prints_what_postgresql_prints_on_every_protocol() {
+                for protocol in ProtocolKind::ALL {
+                    golden(suite(), &Options::new().protocol(*protocol).in_memory().expect("opens"));
+                }
             }
 
             #[test]
