@@ -64,7 +64,8 @@ macro_rules! suite {
                     a_row_beside_a_range_is_none of_two_that_count_and_insert_the_first_commits
                     rows_come_into_ranges_by_any_index own_changes_are_no_phantoms
                     a_row_that_came_and_was_changed_is_a_phantom going_back_forgets_ranges
-                    a_cursor_goes_on_after_a_second_look of_blocks_that_meet_one_commits;
+                    a_cursor_goes_on_after_a_second_look of_blocks_that_meet_one_commits
+                    a_row_that_came_behind_a_cursor_is_a_phantom;
                 random: histories_are_serializable_in_commit_order hot_keys
                     long_scans_against_writers ranges_against_writers ranges_under_many_schedules
                     stress;

@@ -224,6 +224,10 @@ impl<P: Hosted> SessionCore<P> {
         let committed = match inside {
             Err(error) => Err(Interrupt::Error(error)),
             Ok(()) if stale => Err(Interrupt::Error(schema_changed())),
+            // What does not hold is found before rows are locked and the log's epoch is kept open for it.
+            Ok(()) if !self.engine.protocol.validate(&mut self.txn, &snapshot.tables) => {
+                Err(Interrupt::Conflict(Conflict::Validation))
+            }
             Ok(()) => self.commit(&snapshot, LogAs::Values),
         };
         let ticket = match committed {

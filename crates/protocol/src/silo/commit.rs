@@ -8,12 +8,16 @@ use crate::door::{self, look};
 use crate::snapshot::Older;
 use planaria_base::sync::{point, simulation, thread};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How many elements ahead of validation a large read set is fetched.
 const PREFETCH_AHEAD: usize = 16;
 
-/// How often a block gives its processor up for somebody who is committing what it has read.
-const PATIENCE: u32 = 1000;
+/// How often a block gives its processor up for somebody who is committing what it has read, and how often it looks in
+/// all: from then on after naps.
+const YIELDS: u32 = 64;
+const PATIENCE: u32 = 200;
+const NAP: Duration = Duration::from_micros(50);
 
 impl SiloTxn {
     #[inline]
@@ -31,7 +35,9 @@ impl SiloTxn {
             return Ok(());
         }
         let pin = self.participant.pinned();
-        self.nodes.check().or_else(|phantom| if NODES { Err(phantom) } else { Ok(()) })?;
+        if NODES && !self.ranged {
+            self.nodes.check()?;
+        }
         if READS {
             for (i, access) in self.accesses.iter().enumerate() {
                 if let Some(ahead) = self.accesses.get(i + PREFETCH_AHEAD) {
@@ -49,7 +55,7 @@ impl SiloTxn {
                             self.writes[write as usize].state != State::Unwritten
                         });
                     if access.version & PRESENCE == PRESENCE {
-                        self.check_presence(access.record)?;
+                        self.check_presence(access.record, holding)?;
                     } else if !own && access.version & LENIENT == 0 && !self.outlasts(access, holding) {
                         return Err(Conflict::Validation);
                     }
@@ -70,6 +76,7 @@ impl SiloTxn {
             return Err(Conflict::Phantom);
         }
         if NODES && self.ranged {
+            self.nodes.check()?;
             let as_seen = |w: &Access| self.word(w.record).load() & !CLAIMED == w.version;
             return if self.ranges.witnesses().iter().all(as_seen) { Ok(()) } else { Err(Conflict::Phantom) };
         }
@@ -89,20 +96,21 @@ impl SiloTxn {
     /// number does so; the other gives up, and so do calls, as they can be repeated.
     pub(super) fn outwaits(&self, record: Ptr, holding: bool) -> bool {
         let word = self.word(record);
-        for _ in 0..PATIENCE {
-            let now = word.load();
-            if now & LOCKED == 0 {
+        let now = word.load();
+        let holder = match now & (ABSENT | DEAD) {
+            // A placeholder has its block's number.
+            ABSENT => (now & !(LOCKED | ABSENT | CLAIMED)).checked_sub(1).map(|id| WorkerId(id as u16)),
+            // Whoever holds a shard of claims and waits for a word never waits for one that this transaction has
+            // locked: those it has claimed.
+            _ => self.claims.holder(record.to_word()),
+        };
+        let gives_up = holding && holder.is_some_and(|holder| usize::from(holder.0) < self.worker);
+        for turn in 0..if gives_up { YIELDS } else { PATIENCE } {
+            if word.load() & LOCKED == 0 {
                 return true;
             }
-            let holder = match now & (ABSENT | DEAD) {
-                // A placeholder has its block's number.
-                ABSENT => (now & !(LOCKED | ABSENT | CLAIMED)).checked_sub(1).map(|id| WorkerId(id as u16)),
-                _ => self.claims.holder(record.to_word()),
-            };
-            if holding && holder.is_some_and(|holder| usize::from(holder.0) < self.worker) {
-                return false;
-            }
-            thread::yield_now();
+            // Who has lost its processor has it again after some time, not after some turns.
+            if turn < YIELDS { thread::yield_now() } else { thread::sleep(NAP) }
         }
         false
     }
@@ -117,9 +125,16 @@ impl SiloTxn {
             if outcome != Err(Conflict::Phantom) || !self.ranged {
                 return outcome.is_ok();
             }
-            outcome = self.scan_again(tables, false).and_then(|()| self.validate::<READS, NODES>(false));
-            // A cursor may be in the middle of a leaf as it was before: commit has to look again in any case.
-            self.nodes.set_moved();
+            let scanned = self.scan_again(tables, false);
+            outcome = scanned.and_then(|()| self.validate::<READS, NODES>(false));
+            if scanned.is_err() || self.cursors_open > 0 {
+                // A cursor may be in the middle of a leaf as it was before, and of what was not looked at there are no
+                // leaves: commit has to look again in any case.
+                self.nodes.set_moved();
+            }
+            if scanned.is_err() {
+                return false;
+            }
         }
         outcome.is_ok()
     }
@@ -129,7 +144,7 @@ impl SiloTxn {
     /// somebody who changes the row: that will be over soon, and is not waited for long, as this transaction holds
     /// locks, too.
     #[inline]
-    fn check_presence(&self, record: Ptr) -> Result<(), Conflict> {
+    fn check_presence(&self, record: Ptr, holding: bool) -> Result<(), Conflict> {
         let word = self.word(record);
         for spins in 0..SPINS_MAX {
             match word.load() & (LOCKED | ABSENT) {
@@ -137,10 +152,11 @@ impl SiloTxn {
                 // This transaction changes it, or deletes it and has looked who refers to it.
                 LOCKED if spins == 0 && self.find_write(record).is_some() => return Ok(()),
                 LOCKED => spin_hint(),
-                _ => break,
+                _ => return Err(Conflict::Validation),
             }
         }
-        Err(Conflict::Validation)
+        let stays = self.ranged && self.outwaits(record, holding) && word.load() & ABSENT == 0;
+        if stays { Ok(()) } else { Err(Conflict::Validation) }
     }
 
     pub(super) fn commit<const READS: bool, const NODES: bool>(

@@ -17,7 +17,7 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> RowLocks for SiloW
     fn claim_writes(&self, txn: &mut SiloTxn) {
         txn.claiming = true;
         // What was read before is not remembered as ranges.
-        txn.ranged |= txn.accesses.is_empty() && txn.nodes.is_empty();
+        txn.ranged |= txn.accesses.is_empty() && txn.nodes.is_empty() && txn.cursors_open == 0;
     }
 
     fn scan_leniently(&self, txn: &mut SiloTxn, cursor: CursorId) {

@@ -140,7 +140,7 @@ impl Ranges {
         if self.asked.len() > mark as usize {
             self.asked.truncate(mark as usize);
             self.met.retain(|(range, _)| *range < mark);
-            self.sorted = self.sorted.min(self.met.len());
+            self.sorted = 0;
         }
     }
 

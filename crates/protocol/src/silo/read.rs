@@ -104,7 +104,10 @@ impl SiloTxn {
     fn has_no_row(&mut self, table: &Table<SiloHeader>, id: IndexId, key: &[u64]) {
         let range = self.ranges.add_key(table.id(), id, key);
         let entry = table.index(id).tree().get(self.participant.pinned(), key).0.map(Ptr::from_word);
-        if let Some(record) = entry.filter(|record| self.find_write(*record).is_some()) {
+        let own = |record: &Ptr| {
+            self.find_write(*record).is_some_and(|at| self.writes[at as usize].state != State::Unwritten)
+        };
+        if let Some(record) = entry.filter(own) {
             self.ranges.meet(range, record);
         }
     }
@@ -286,8 +289,10 @@ impl SiloTxn {
                 && self.writes[write as usize].state != State::Unwritten
             {
                 key.set_words(words);
-                if range != NONE {
-                    ranges.meet(range, record);
+                // By an entry that it has added itself it meets nothing: the row may have come with another key of the
+                // range, which it had not met.
+                if range != NONE && !self.has_added_key(id, write) {
+                    self.ranges.meet(range, record);
                 }
                 match self.own_holder_of_key(index, id, write) {
                     Some(holder) => return self.own_row(holder, arena).map(Some),
@@ -327,8 +332,9 @@ impl SiloTxn {
             let found = self.look_again(index, id, key.words(), word, lenient, arena);
             self.key = key;
             if let Some(row) = found? {
-                if range != NONE {
-                    self.ranges.meet(range, self.accesses[row.handle.0 as usize].record);
+                let access = self.accesses[row.handle.0 as usize];
+                if range != NONE && access.version != OWN {
+                    self.ranges.meet(range, access.record);
                 }
                 return Ok(Some(row));
             }

@@ -207,6 +207,19 @@ impl SiloTxn {
         false
     }
 
+    /// The same of the key in `self.key`, which an index has given.
+    pub(super) fn has_added_key(&self, id: IndexId, write: u32) -> bool {
+        let mut next = self.writes[write as usize].extras;
+        while next != NONE {
+            let extra = &self.extras[next as usize];
+            if extra.index == id && self.key.equals_words(extra.key.words(&self.images)) {
+                return true;
+            }
+            next = extra.next;
+        }
+        false
+    }
+
     /// Whether the entry `key`, which leads to the record of `write`, is this transaction's to give: its
     /// own, or that of the row as it was read. Otherwise it is an early one of somebody else's.
     fn owns_entry(&mut self, index: &Index, id: IndexId, key: &[u64], write: u32) -> Result<bool, Conflict> {

@@ -230,6 +230,45 @@ pub fn a_cursor_goes_on_after_a_second_look<P: Hosted>() {
     assert_eq!(a.commit().map(drop), Err(Conflict::Phantom));
 }
 
+/// A row comes into a range behind the cursor, and is moved ahead of it: it has been met there, but not where it came.
+pub fn a_row_that_came_behind_a_cursor_is_a_phantom<P: Hosted>() {
+    let Some(db) = overlapping::<P>() else { return };
+    for ahead in [4, 9] {
+        db.client(2).run(20, |b| {
+            let found = b.get(0, 20)?;
+            match found {
+                Some(seen) => b.update(0, seen, NewRow { group: 8, ..seen.row }).map(|done| done.unwrap()),
+                None => b.insert(0, NewRow { group: 8, ..row(20) }).map(|done| assert!(done.is_ok())),
+            }
+        });
+        let mut a = db.client(1);
+        a.begin_claiming(10);
+        let table = a.table(0).clone();
+        let mut range = planaria_storage::KeyRange::all();
+        let bound = |value| {
+            let value = planaria_storage::Field::Int(value);
+            Some(planaria_storage::KeyBound { value, inclusive: true })
+        };
+        table.index(index(By::Group)).codec().range(&[], bound(1), bound(5), &mut range);
+        let cursor = db.protocol.scan_open(&mut a.txn, &table, index(By::Group), &range, false);
+        let next = |a: &mut Client<'_, P>| {
+            db.protocol.scan_next(&mut a.txn, &table, cursor, &mut a.arena).unwrap().is_some()
+        };
+        assert!(next(&mut a) && next(&mut a));
+        db.client(2).run(30, |b| {
+            let seen = b.get(0, 20)?.unwrap();
+            b.update(0, seen, NewRow { group: 1, ..seen.row }).map(|done| done.unwrap())
+        });
+        let seen = a.get(0, 20).unwrap().unwrap();
+        assert_eq!(seen.row.group, 1);
+        a.update(0, seen, NewRow { group: ahead, ..seen.row }).unwrap().unwrap();
+        while next(&mut a) {}
+        assert_eq!(a.commit().map(drop), Err(Conflict::Phantom));
+        a.abort();
+    }
+    db.check();
+}
+
 /// However their commits interleave, not all of those that are in each other's way fail.
 pub fn of_blocks_that_meet_one_commits<P: Hosted>() {
     fn counts_and_inserts<P: Hosted>(c: &mut Client<'_, P>, n: i64) -> Outcome<()> {
