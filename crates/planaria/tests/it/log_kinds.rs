@@ -133,7 +133,7 @@ fn calls_without_an_order_are_logged_by_values() {
     db.call("put", (1, 10, "one", "1.50")).unwrap();
     db.call("put", (1, 10, "uno", "1.50")).unwrap();
     let lines = db.query("EXPLAIN PROCEDURE put", ()).unwrap();
-    let line = |at: usize| lines.iter().nth(at).unwrap().get::<String>(0).unwrap();
+    let line = |at: usize| lines[at].get::<String>(0).unwrap();
     assert_eq!(line(1), "  Logged as: values (after-images of the rows it changes)");
     assert_eq!(line(2), "  Why: Under protocol silo calls need not repeat in the order of commits.");
     let before = db.digests().unwrap();
