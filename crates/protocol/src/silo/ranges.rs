@@ -145,13 +145,12 @@ impl Ranges {
     }
 
     pub(super) fn clear(&mut self) {
-        if !self.asked.is_empty() {
-            recycle(&mut self.asked);
-            recycle(&mut self.words);
-            recycle(&mut self.met);
-            self.sorted = 0;
-        }
+        // Going back forgets ranges, and leaves their words.
+        recycle(&mut self.asked);
+        recycle(&mut self.words);
+        recycle(&mut self.met);
         recycle(&mut self.witnesses);
+        self.sorted = 0;
     }
 
     fn sort(&mut self) {

@@ -196,10 +196,14 @@ impl SiloTxn {
 
     /// Whether this transaction has put this entry of its write's record in.
     fn has_added(&self, write: u32, id: IndexId, key: &[u64]) -> bool {
+        self.has_added_one(write, id, |added| added == key)
+    }
+
+    fn has_added_one(&self, write: u32, id: IndexId, is_it: impl Fn(&[u64]) -> bool) -> bool {
         let mut next = self.writes[write as usize].extras;
         while next != NONE {
             let extra = &self.extras[next as usize];
-            if extra.index == id && extra.key.words(&self.images) == key {
+            if extra.index == id && is_it(extra.key.words(&self.images)) {
                 return true;
             }
             next = extra.next;
@@ -209,15 +213,7 @@ impl SiloTxn {
 
     /// The same of the key in `self.key`, which an index has given.
     pub(super) fn has_added_key(&self, id: IndexId, write: u32) -> bool {
-        let mut next = self.writes[write as usize].extras;
-        while next != NONE {
-            let extra = &self.extras[next as usize];
-            if extra.index == id && self.key.equals_words(extra.key.words(&self.images)) {
-                return true;
-            }
-            next = extra.next;
-        }
-        false
+        self.has_added_one(write, id, |added| self.key.equals_words(added))
     }
 
     /// Whether the entry `key`, which leads to the record of `write`, is this transaction's to give: its
