@@ -6,9 +6,10 @@ use planaria_analysis::{Numbers, inline, regrow};
 use planaria_base::ProcedureId;
 use planaria_catalog::Catalog;
 use planaria_ir::{OpKind, Program, verify};
+use planaria_sql::ddl;
 use planaria_sql::lower::CatalogEnv;
 use planaria_sql::lower::plpgsql::lower_procedure;
-use planaria_sql::{ddl, parse};
+use planaria_syntax::parse;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut catalog = Catalog::default();

@@ -9,8 +9,8 @@
 //! * of an exception block its body is left, with no savepoint;
 //! * messages and answers are not replayed.
 
-use planaria_base::{Datum, ProcedureId};
-use planaria_ir::{Block, Func, Label, Level, Op, OpKind, Program, Reg};
+use planaria_base::{Datum, Level, ProcedureId};
+use planaria_ir::{Block, Func, Label, Op, OpKind, Program, Reg};
 use std::collections::BTreeMap;
 
 /// The program as replay of a logged call meets it. For every call that raises no error, it does to the

@@ -27,10 +27,10 @@
 //! **What it does not do.** It knows nothing of how often a branch is really taken, how many rows a range
 //! has, or how many threads will replay; it does not learn from running.
 
-use planaria_base::{IndexId, ProcedureId, TableId, Type};
+use planaria_base::{IndexId, Level, ProcedureId, TableId, Type};
 use planaria_ir::func::Sig;
 use planaria_ir::verify::VerifyEnv;
-use planaria_ir::{Block, Coll, Draw, Func, Level, Op, OpKind, ParamMode, Program, Range, Reg};
+use planaria_ir::{Block, Coll, Draw, Func, Op, OpKind, ParamMode, Program, Range, Reg};
 use std::collections::HashMap;
 
 /// Writing a byte of log and reading it again.

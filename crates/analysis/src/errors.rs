@@ -1,7 +1,7 @@
 //! Which errors an operation may raise: what the handlers of a `Try` could have to do with it.
 
-use planaria_base::SqlState;
-use planaria_ir::{Catch, Level, OpKind, StateSource};
+use planaria_base::{Level, SqlState};
+use planaria_ir::{Catch, OpKind, StateSource};
 
 /// Whether an operation itself (not those inside it) may raise what the condition catches. Conflicts
 /// between transactions are never seen by handlers.

@@ -31,8 +31,8 @@
 use crate::errors::may_raise;
 use crate::paper::Accesses;
 use crate::regrow::is_small;
-use planaria_base::ProcedureId;
-use planaria_ir::{Block, Catch, Label, Level, OpId, OpKind, Program, Reg};
+use planaria_base::{Level, ProcedureId};
+use planaria_ir::{Block, Catch, Label, OpId, OpKind, Program, Reg};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why one operation depends on another.

@@ -3,8 +3,8 @@
 use crate::code::Code;
 use crate::heap::Heap;
 use crate::slot::Slot;
-use planaria_base::{ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, SystemId, Type};
-use planaria_ir::{Draw, Level, Question};
+use planaria_base::{ColumnId, Error, Level, ProcedureId, Result, RoleId, SequenceId, SystemId, Type};
+use planaria_ir::{Draw, Question};
 use planaria_protocol::{Conflict, RowLocks};
 use planaria_storage::TableSet;
 use std::sync::Arc;

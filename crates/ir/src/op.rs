@@ -1,7 +1,7 @@
 //! The operations.
 
 use crate::{Coll, Func, Label, OpId, Question, Reg};
-use planaria_base::{ColumnId, Datum, IndexId, ProcedureId, SequenceId, SqlState, SystemId, TableId};
+use planaria_base::{ColumnId, Datum, IndexId, Level, ProcedureId, SequenceId, SqlState, SystemId, TableId};
 
 /// A sequence of operations.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -85,23 +85,6 @@ pub enum IfClaimed {
     Refuse,
     /// Pass over it, as if it had not been read: SKIP LOCKED.
     Skip,
-}
-
-/// Severity of a RAISE.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Level {
-    /// DEBUG
-    Debug,
-    /// LOG
-    Log,
-    /// INFO
-    Info,
-    /// NOTICE
-    Notice,
-    /// WARNING
-    Warning,
-    /// EXCEPTION: ends the region
-    Exception,
 }
 
 /// Where the SQLSTATE of a RAISE comes from.

@@ -77,5 +77,5 @@ pub use ticket::Ticket;
 
 /// Whether a text ends a statement: all quotes closed, a semicolon at its end. For prompts.
 pub fn is_complete(text: &str) -> bool {
-    text.trim_end().ends_with(';') && planaria_sql::parse::split(text).is_ok()
+    text.trim_end().ends_with(';') && planaria_syntax::parse::split(text).is_ok()
 }

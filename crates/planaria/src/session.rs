@@ -8,7 +8,7 @@ use crate::statement::Statement;
 use crate::ticket::Ticket;
 use arc_swap::ArcSwap;
 use planaria_base::{Error, Result, SqlState};
-use planaria_sql::parse;
+use planaria_syntax::parse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

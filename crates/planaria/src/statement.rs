@@ -11,8 +11,8 @@ use crate::session::Session;
 use crate::sink::RowSink;
 use crate::ticket::Ticket;
 use planaria_base::{Error, Result, RoleId, SqlState, Type};
-use planaria_sql::ast;
-pub use planaria_sql::ast::copy::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};
+use planaria_syntax::ast;
+pub use planaria_syntax::ast::copy::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -28,7 +28,7 @@ pub struct Parsed {
 /// All statements of a text; none where it is empty. 42601 with a position where it is wrong
 /// anywhere: then nothing of it should run.
 pub fn parse(text: &str) -> Result<Vec<Parsed>> {
-    let statements = planaria_sql::parse::statements(text)?;
+    let statements = planaria_syntax::parse::statements(text)?;
     let text: Arc<str> = text.into();
     Ok(statements.into_iter().map(|statement| Parsed { text: text.clone(), statement }).collect())
 }

@@ -1,11 +1,9 @@
-//! From text to IR: parser, binder, planner, PL/pgSQL and SQL lowering, schema changes.
+//! From the syntax tree to IR: binder, planner, PL/pgSQL and SQL lowering, schema changes.
 //!
 //! ```text
-//!  text --parse--> ast --lower--> ir::Program          (queries, DML, PL/pgSQL bodies, DO)
-//!                     \--ddl----> changed catalog + work on stored rows
+//!  text --parse (room `syntax`)--> ast --lower--> ir::Program   (queries, DML, PL/pgSQL bodies, DO)
+//!                                     \--ddl----> changed catalog + work on stored rows
 //! ```
 
-pub mod ast;
 pub mod ddl;
 pub mod lower;
-pub mod parse;

@@ -7,8 +7,9 @@ use planaria_analysis::{committed, committed_whole};
 use planaria_base::{ColumnId, IndexId, ProcedureId, SequenceId, TableId};
 use planaria_catalog::Catalog;
 use planaria_ir::Program;
+use planaria_sql::ddl;
 use planaria_sql::lower::plpgsql::lower_procedure;
-use planaria_sql::{ddl, parse};
+use planaria_syntax::parse;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

@@ -6,9 +6,10 @@ use planaria_analysis::{Numbers, inline, regrow};
 use planaria_base::ProcedureId;
 use planaria_catalog::{Catalog, Procedure};
 use planaria_ir::{OpKind, Program, verify};
+use planaria_sql::ddl;
 use planaria_sql::lower::CatalogEnv;
 use planaria_sql::lower::plpgsql::lower_procedure_rights;
-use planaria_sql::{ddl, parse};
+use planaria_syntax::parse;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

@@ -8,9 +8,10 @@ use planaria_analysis::paper::slicing::{self, KeyColumns, SliceProgram};
 use planaria_base::{ColumnId, IndexId, ProcedureId, TableId, Type};
 use planaria_catalog::Catalog;
 use planaria_ir::{Program, verify};
+use planaria_sql::ddl;
 use planaria_sql::lower::CatalogEnv;
 use planaria_sql::lower::plpgsql::lower_procedure;
-use planaria_sql::{ddl, parse};
+use planaria_syntax::parse;
 use std::fmt::Write;
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! What instructions with many operands point to.
 
 use super::{Pc, R, Source, TableMeta};
-use planaria_base::{ColumnId, IndexId, ProcedureId, SqlState, SystemId, TableId, Type};
-use planaria_ir::{Catch, CollKind, Level, OpId, Question};
+use planaria_base::{ColumnId, IndexId, Level, ProcedureId, SqlState, SystemId, TableId, Type};
+use planaria_ir::{Catch, CollKind, OpId, Question};
 use planaria_storage::{Column, IndexSet};
 use std::sync::Arc;
 

@@ -11,8 +11,8 @@
 //! looks at all uses, one puts the constants in: a statement may have thousands (`INSERT .. VALUES`).
 
 use super::simplify::Uses;
-use planaria_base::Datum;
-use planaria_ir::{Block, Level, Op, OpKind, Reg};
+use planaria_base::{Datum, Level};
+use planaria_ir::{Block, Op, OpKind, Reg};
 use std::collections::HashMap;
 
 /// A block of the tree, by number in program order.

@@ -19,8 +19,8 @@ pub use value::{Conversion, comparison, conversion};
 use crate::code::*;
 use crate::slot::Slot;
 use emit::{Emitter, Label, number};
-use planaria_base::{Datum, Error, ProcedureId, Result, RoleId, TableId, Type, stack, watch};
-use planaria_ir::{Block, Coll, Level, Op, OpKind, ParamMode, Program, Reg, RegKind, StateSource};
+use planaria_base::{Datum, Error, Level, ProcedureId, Result, RoleId, TableId, Type, stack, watch};
+use planaria_ir::{Block, Coll, Op, OpKind, ParamMode, Program, Reg, RegKind, StateSource};
 use std::sync::Arc;
 
 /// What the compiler asks of the catalog.

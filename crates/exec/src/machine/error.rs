@@ -6,8 +6,8 @@ use crate::functions;
 use crate::heap::Heap;
 use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
-use planaria_base::{Error, IndexId, Result, SqlState};
-use planaria_ir::{Level, ProgramKind};
+use planaria_base::{Error, IndexId, Level, Result, SqlState};
+use planaria_ir::ProgramKind;
 use planaria_protocol::{Refused, RowLocks};
 use planaria_storage::Field;
 

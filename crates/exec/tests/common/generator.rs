@@ -1,10 +1,10 @@
 //! Random programs: everything but tables.
 #![allow(dead_code)] // each test file uses what it needs
 
-use planaria_base::{Datum, ProcedureId, SqlState, Type};
+use planaria_base::{Datum, Level, ProcedureId, SqlState, Type};
 use planaria_ir::{
-    Block, Catch, Coll, CollDecl, CollKind, ErrorFields, Func, Handler, Label, Level, Op, OpId, OpKind,
-    Output, Program, ProgramKind, Reg, RegKind, StateSource,
+    Block, Catch, Coll, CollDecl, CollKind, ErrorFields, Func, Handler, Label, Op, OpId, OpKind, Output,
+    Program, ProgramKind, Reg, RegKind, StateSource,
 };
 
 pub struct Choice(u64);

@@ -1,17 +1,17 @@
 //! A small engine around the machine: programs in IR text, tables in words, on any protocol.
 #![allow(dead_code)] // each test file uses what it needs
 
-use planaria_base::clock::CommitClock;
 use planaria_base::{
     ColumnId, Datum, Epoch, Error, IndexId, Numeric, ProcedureId, Result, SequenceId, SqlState, TableId,
     Type, WorkerId,
 };
+use planaria_base::{Level, clock::CommitClock};
 use planaria_exec::{
     Code, CompileEnv, Context, Dynamic, Heap, Host, IndexMeta, Interrupt, Link, Machine, Slot, Source,
     TableMeta, compile,
 };
 use planaria_ir::verify::{IndexShape, Signature, VerifyEnv};
-use planaria_ir::{Draw, Level, ParamMode, Program, ProgramKind};
+use planaria_ir::{Draw, ParamMode, Program, ProgramKind};
 use planaria_protocol::Hosted;
 use planaria_storage::{ColumnSpec, IndexSpec, Table, TableSet, TableSpec};
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 use crate::common;
 
 use common::{Db, Schema, int, num, text};
-use planaria_base::{Datum, SqlState};
+use planaria_base::{Datum, Level, SqlState};
 use planaria_exec::Interrupt;
-use planaria_ir::Level;
+
 use planaria_protocol::Hosted;
 
 on_every_protocol!(

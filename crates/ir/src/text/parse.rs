@@ -4,13 +4,13 @@ use super::token::{Token, error, tokens};
 use super::{register_names, type_name};
 use crate::{
     Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, IfClaimed, Inlined,
-    Label, Level, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, Reg,
-    RegDecl, RegKind, SortKey, StateSource,
+    Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, Reg, RegDecl,
+    RegKind, SortKey, StateSource,
 };
-use planaria_base::types::SystemType;
 use planaria_base::{
     ColumnId, Datum, IndexId, Numeric, ProcedureId, Result, SequenceId, SqlState, SystemId, TableId, Type,
 };
+use planaria_base::{Level, types::SystemType};
 use std::collections::HashMap;
 
 /// Parses the text of a program. Errors are 42601 with their place in the text.
@@ -667,14 +667,9 @@ impl Parser {
     }
 
     fn raise(&mut self) -> Result<OpKind> {
-        let level = match self.word()?.as_str() {
-            "debug" => Level::Debug,
-            "log" => Level::Log,
-            "info" => Level::Info,
-            "notice" => Level::Notice,
-            "warning" => Level::Warning,
-            "exception" => Level::Exception,
-            _ => return self.fail("expected a level"),
+        let word = self.word()?;
+        let Some(level) = Level::ALL.into_iter().find(|level| level.word() == word) else {
+            return self.fail("expected a level");
         };
         let state = if self.sign_if("*") {
             StateSource::Current

@@ -2,7 +2,7 @@
 
 use super::{is_plain, register_names, type_name};
 use crate::{
-    Block, Bound, Catch, CollDecl, CollKind, Draw, IfClaimed, Inlined, Level, Op, OpKind, ParamMode, Program,
+    Block, Bound, Catch, CollDecl, CollKind, Draw, IfClaimed, Inlined, Op, OpKind, ParamMode, Program,
     ProgramKind, Reg, RegKind, StateSource,
 };
 use planaria_base::{ColumnId, Datum, Numeric};
@@ -75,17 +75,6 @@ pub(crate) fn datum_text(datum: &Datum) -> String {
         Datum::Array(of) => format!("[{}]", list(of, datum_text)),
         // Its name belongs to an answer, not to a program.
         Datum::Reg(oid, _) => oid.to_string(),
-    }
-}
-
-pub(super) fn level_text(level: Level) -> &'static str {
-    match level {
-        Level::Debug => "debug",
-        Level::Log => "log",
-        Level::Info => "info",
-        Level::Notice => "notice",
-        Level::Warning => "warning",
-        Level::Exception => "exception",
     }
 }
 
@@ -261,7 +250,7 @@ impl Printer {
                     StateSource::Computed(r) => reg(r),
                     StateSource::Current => "*".into(),
                 };
-                let mut text = format!("raise {} {state} {}", level_text(*level), reg(message));
+                let mut text = format!("raise {} {state} {}", level.word(), reg(message));
                 for (what, r) in [("detail", &fields.detail), ("hint", &fields.hint)] {
                     if let Some(r) = r {
                         let _ = write!(text, ", {what} = {}", reg(r));

@@ -3,11 +3,11 @@
 use super::parse;
 use crate::{
     Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, IfClaimed, Inlined,
-    Label, Level, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, Reg,
-    RegKind, SortKey, StateSource,
+    Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, Reg, RegKind,
+    SortKey, StateSource,
 };
 use planaria_base::{
-    ColumnId, Datum, IndexId, Numeric, ProcedureId, SequenceId, SqlState, SystemId, TableId, Type,
+    ColumnId, Datum, IndexId, Level, Numeric, ProcedureId, SequenceId, SqlState, SystemId, TableId, Type,
 };
 use proptest::prelude::*;
 

@@ -126,7 +126,7 @@ impl Flow<'_> {
                 None
             }
             OpKind::Continue { .. } | OpKind::Return => None,
-            OpKind::Raise { level: crate::Level::Exception, .. } => None,
+            OpKind::Raise { level: planaria_base::Level::Exception, .. } => None,
             _ => writes(&state),
         })
     }

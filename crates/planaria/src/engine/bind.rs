@@ -6,7 +6,7 @@ use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
-use planaria_sql::parse::zero_byte;
+use planaria_syntax::parse::zero_byte;
 
 /// Puts parameter number `position` (from 1) into the heap as a value of type `ty`.
 #[inline]

@@ -12,7 +12,7 @@ use planaria_base::limits::ATTEMPTS_MAX;
 use planaria_base::{Epoch, Error, Result, SqlState};
 use planaria_exec::Interrupt;
 use planaria_protocol::{Backoff, Conflict, Hosted, Protocol, Savepoint};
-use planaria_sql::ast::Transaction;
+use planaria_syntax::ast::Transaction;
 
 /// A savepoint.
 pub(super) struct Mark<P: Hosted> {

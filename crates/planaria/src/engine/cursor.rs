@@ -10,8 +10,8 @@ use crate::row::{Column, Row, Rows};
 use crate::session::StatementResult;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_protocol::Hosted;
-use planaria_sql::ast::cursor::{DeclareCursor, Direction};
 use planaria_sql::lower::ParamTypes;
+use planaria_syntax::ast::cursor::{DeclareCursor, Direction};
 use std::collections::HashMap;
 use std::sync::Arc;
 

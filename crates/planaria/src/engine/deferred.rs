@@ -18,10 +18,10 @@ use planaria_base::{ColumnId, Datum, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{CheckTime, ForeignKey};
 use planaria_exec::{Code, Interrupt, Machine};
 use planaria_protocol::{Hosted, Write, WriteKind};
-use planaria_sql::ast::Name;
 use planaria_sql::lower;
 use planaria_storage::Header;
 use planaria_storage::table::TableSet;
+use planaria_syntax::ast::Name;
 use std::collections::BTreeMap;
 
 /// A foreign key that is deferred, with the programs that look at one of its keys.

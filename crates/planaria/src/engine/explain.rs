@@ -9,10 +9,10 @@ use planaria_analysis as analysis;
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId};
 use planaria_protocol::Hosted;
 use planaria_recovery::CompiledPiece;
-use planaria_sql::ast::{Name, Statement, StatementKind, TypeName};
 use planaria_sql::ddl;
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_storage::Header;
+use planaria_syntax::ast::{Name, Statement, StatementKind, TypeName};
 use std::collections::BTreeSet;
 
 impl<P: Hosted> SessionCore<P> {

@@ -16,15 +16,15 @@ use crate::row::{Column, Row};
 use crate::session::Notice;
 use crate::sink::{RowRef, RowSink};
 use crate::system::{Facts, Vitals};
-use planaria_base::types::SystemType;
 use planaria_base::{
     ColumnId, Datum, Error, ProcedureId, Result, RoleId, SequenceId, SequencePlace, SqlState, SystemId, Type,
     WallClock,
 };
+use planaria_base::{Level, types::SystemType};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_exec::{Dynamic, Host};
-use planaria_ir::{Draw, Level, Question};
+use planaria_ir::{Draw, Question};
 use planaria_storage::Header;
 use std::sync::Arc;
 
@@ -420,16 +420,9 @@ impl<H: Header> Host for SessionHost<'_, H> {
         if self.quiet || matches!(level, Level::Debug | Level::Log) {
             return;
         }
-        let severity = match level {
-            Level::Debug => "DEBUG",
-            Level::Log => "LOG",
-            Level::Info => "INFO",
-            Level::Notice => "NOTICE",
-            Level::Warning | Level::Exception => "WARNING",
-        };
         let fields = message.fields();
         self.notices.push(Notice {
-            severity,
+            severity: level.severity(),
             message: fields.message.clone(),
             detail: fields.detail.clone(),
             hint: fields.hint.clone(),

@@ -11,10 +11,10 @@ use planaria_base::{Error, ProcedureId, Result, SqlState, TableId};
 use planaria_exec::Interrupt;
 use planaria_ir::{OpKind, Program};
 use planaria_protocol::{Conflict, Hosted};
-use planaria_sql::ast::{LockMode, LockTable};
 use planaria_sql::ddl::lock::{Lockable, lockable};
 use planaria_sql::lower::ParamTypes;
 use planaria_storage::Header;
+use planaria_syntax::ast::{LockMode, LockTable};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -34,7 +34,7 @@ impl<H: Header> Snapshot<H> {
     /// The tables that a view reads.
     fn tables_of_view(&self, name: &str) -> Result<Vec<TableId>> {
         let text = format!("SELECT * FROM \"{}\"", name.replace('"', "\"\""));
-        let statement = planaria_sql::parse::statements(&text)?
+        let statement = planaria_syntax::parse::statements(&text)?
             .pop()
             .ok_or_else(|| Error::internal("a query is no statement"))?;
         let types = ParamTypes(Vec::new());

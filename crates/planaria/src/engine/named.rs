@@ -5,8 +5,8 @@ use super::statement::{PreparedStatement, done, is_program};
 use crate::session::StatementResult;
 use planaria_base::{Error, Result, SqlState};
 use planaria_protocol::Hosted;
-use planaria_sql::ast::{self, Statement, StatementKind};
 use planaria_sql::lower::ParamTypes;
+use planaria_syntax::ast::{self, Statement, StatementKind};
 use std::sync::Arc;
 
 impl<P: Hosted> SessionCore<P> {

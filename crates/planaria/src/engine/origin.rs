@@ -6,7 +6,7 @@
 
 use crate::row::Origin;
 use planaria_catalog::Catalog;
-use planaria_sql::ast::{Expr, ExprKind, JoinCondition, Name, QueryBody, StatementKind, TableRef};
+use planaria_syntax::ast::{Expr, ExprKind, JoinCondition, Name, QueryBody, StatementKind, TableRef};
 
 /// A table or view of a FROM clause.
 struct Source<'c> {

@@ -107,12 +107,12 @@ impl<H: Header> Snapshot<H> {
     pub(super) fn compile_for(
         &self,
         role: RoleId,
-        statement: &planaria_sql::ast::Statement,
+        statement: &planaria_syntax::ast::Statement,
         types: &ParamTypes,
     ) -> Result<(Program, Code, bool)> {
         let lowered = lower::lower_statement_rights(&self.catalog, statement, types, None)?;
         let missing = lowered.requirements.iter().find(|r| !self.catalog.permits(role, r));
-        let is_do = matches!(statement.kind, planaria_sql::ast::StatementKind::Do { .. });
+        let is_do = matches!(statement.kind, planaria_syntax::ast::StatementKind::Do { .. });
         if let Some(missing) = missing.filter(|_| !is_do) {
             return Err(self.catalog.denied(&missing.object));
         }

@@ -28,7 +28,7 @@ use planaria_protocol::snapshot::ReaderTxn;
 use planaria_protocol::{Backoff, Conflict, Hosted, Opened, Protocol, SnapshotReader};
 use planaria_storage::Table;
 
-use planaria_sql::ast::{ObjectKind, OwnedObject, Statement, StatementKind};
+use planaria_syntax::ast::{ObjectKind, OwnedObject, Statement, StatementKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -26,12 +26,11 @@ use crate::session::{Notice, StatementResult};
 use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Datum, Error, Result, SqlState};
 use planaria_exec::Interrupt;
-use planaria_ir::Level;
 use planaria_log::{Effect, encode_effects};
 use planaria_protocol::{Backoff, Hosted};
-use planaria_sql::ast::Statement;
 use planaria_sql::ddl::{self, DdlOutcome, Work};
-use planaria_sql::parse;
+use planaria_syntax::ast::Statement;
+use planaria_syntax::parse;
 use std::sync::Arc;
 
 /// A change that is worked out, but for what takes a transaction.
@@ -79,7 +78,7 @@ impl<P: Hosted> SessionCore<P> {
         for notice in outcome.notices {
             let fields = notice.fields.fields();
             result.notices.push(Notice {
-                severity: severity(notice.level),
+                severity: notice.level.severity(),
                 message: fields.message.clone(),
                 detail: fields.detail.clone(),
                 hint: fields.hint.clone(),
@@ -298,14 +297,4 @@ pub(super) enum Change<'t> {
     New(&'t str),
     /// From the log, with the effects of its part of the record.
     Logged(&'t SchemaChange<'t>, &'t [Effect]),
-}
-
-fn severity(level: Level) -> &'static str {
-    match level {
-        Level::Debug => "DEBUG",
-        Level::Log => "LOG",
-        Level::Info => "INFO",
-        Level::Notice => "NOTICE",
-        Level::Warning | Level::Exception => "WARNING",
-    }
 }

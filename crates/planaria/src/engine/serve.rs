@@ -15,9 +15,9 @@ use crate::ticket::Ticket;
 use planaria_base::sync::Mutex;
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_protocol::Hosted;
-use planaria_sql::ast::copy::{Copy, CopySource};
-use planaria_sql::ast::{self, Expr, ExprKind, InsertSource, Statement, StatementKind};
 use planaria_sql::lower::ParamTypes;
+use planaria_syntax::ast::copy::{Copy, CopySource};
+use planaria_syntax::ast::{self, Expr, ExprKind, InsertSource, Statement, StatementKind};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -18,10 +18,10 @@ use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, RoleId, SqlStat
 use planaria_exec::{Code, Interrupt};
 use planaria_ir::{Determinism, OpKind, Program};
 use planaria_protocol::Hosted;
-use planaria_sql::ast::{self, Statement, StatementKind};
 use planaria_sql::lower::{self, ParamTypes};
-use planaria_sql::parse;
 use planaria_storage::Header;
+use planaria_syntax::ast::{self, Statement, StatementKind};
+use planaria_syntax::parse;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

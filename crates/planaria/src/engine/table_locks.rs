@@ -20,7 +20,7 @@ use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::{Condvar, Mutex, MutexGuard};
 use planaria_base::{TableId, WorkerId};
 use planaria_protocol::ClaimInfo;
-use planaria_sql::ast::LockMode;
+use planaria_syntax::ast::LockMode;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -8,9 +8,9 @@ use crate::session::{Notice, StatementResult};
 use planaria_base::{Error, Result, TableId};
 use planaria_catalog::Catalog;
 use planaria_protocol::Hosted;
-use planaria_sql::ast::{Delete, Name, Statement, StatementKind};
 use planaria_sql::ddl::{self, Work};
 use planaria_sql::lower::ParamTypes;
+use planaria_syntax::ast::{Delete, Name, Statement, StatementKind};
 
 impl<P: Hosted> SessionCore<P> {
     pub(super) fn truncate_in_block(&mut self, statement: &Statement, text: &str) -> Result<StatementResult> {

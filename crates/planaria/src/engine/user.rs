@@ -10,8 +10,8 @@ use crate::session::{Notice, StatementResult};
 use planaria_base::{Error, Result, RoleId, SqlState};
 use planaria_catalog::{Catalog, Object, Privileges, Requirement, Role, SUPERUSER};
 use planaria_protocol::Hosted;
-use planaria_sql::ast::{RoleChange, RoleOption, Statement, StatementKind};
 use planaria_sql::ddl::{self, Actor};
+use planaria_syntax::ast::{RoleChange, RoleOption, Statement, StatementKind};
 use std::borrow::Cow;
 
 /// `session_user`, and the role that SET ROLE chose.

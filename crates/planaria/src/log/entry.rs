@@ -8,8 +8,9 @@ use planaria_base::{
 use planaria_catalog::Catalog;
 use planaria_ir::{OpKind, Program};
 use planaria_log::{Effect, Keeping, Patch, RawRecord, ValueReader};
-use planaria_sql::{ddl, lower, parse};
+use planaria_sql::{ddl, lower};
 use planaria_storage::{ColumnSpec, KeyCodec, RowLayout};
+use planaria_syntax::parse;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;

@@ -29,7 +29,7 @@ fn action(action: ReferentialAction) -> char {
 
 /// The columns that a CHECK names, in the table's order.
 fn checked_columns(table: &Table, expression: &str) -> Vec<i16> {
-    let names = planaria_sql::parse::expression(expression).map(|e| e.column_names()).unwrap_or_default();
+    let names = planaria_syntax::parse::expression(expression).map(|e| e.column_names()).unwrap_or_default();
     let mut found: Vec<i16> =
         names.iter().filter_map(|n| table.column(n)).map(|(id, _)| number(id)).collect();
     found.sort_unstable();

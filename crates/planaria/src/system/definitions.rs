@@ -11,7 +11,7 @@ use planaria_catalog::{
     Catalog, CheckTime, Column, ColumnDefault, Index, Language, Mode, Parameter, Procedure,
     ReferentialAction, Returns, Table, View, Volatility,
 };
-use planaria_sql::ast::{Argument, Expr, ExprKind};
+use planaria_syntax::ast::{Argument, Expr, ExprKind};
 use std::fmt::Write;
 
 /// A language's name.
@@ -29,7 +29,7 @@ fn names(table: &Table, columns: &[planaria_base::ColumnId]) -> String {
 
 /// An expression's text; a bare string literal with the type it stands for.
 fn typed(text: &str, ty: &Type) -> String {
-    let Ok(expr) = planaria_sql::parse::expression(text) else { return text.to_owned() };
+    let Ok(expr) = planaria_syntax::parse::expression(text) else { return text.to_owned() };
     match expr.kind {
         // PostgreSQL keeps the value: what is read back as the same needs no type.
         ExprKind::String(value)

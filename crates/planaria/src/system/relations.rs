@@ -22,7 +22,7 @@ pub(super) fn number(column: ColumnId) -> i16 {
 
 /// Names and types of a view's columns; none where its query does not bind any more.
 pub(super) fn view_columns(catalog: &Catalog, view: &View) -> Vec<(String, Type)> {
-    let described = planaria_sql::parse::query(&view.query).and_then(|query| {
+    let described = planaria_syntax::parse::query(&view.query).and_then(|query| {
         let kind = planaria_ir::ProgramKind::Statement;
         let mut lowerer = planaria_sql::lower::Lowerer::new(catalog, "view", kind);
         lowerer.describe(&planaria_sql::lower::Scope::new(), &query)

@@ -1,9 +1,9 @@
 //! What a slice program asks of its surroundings: the inputs its call drew, and where keys go.
 
 use crate::Routines;
-use planaria_base::{Datum, Error, Result, SequenceId, SequencePlace, SqlState, Type};
+use planaria_base::{Datum, Error, Level, Result, SequenceId, SequencePlace, SqlState, Type};
 use planaria_exec::{Dynamic, Heap, Host, Slot};
-use planaria_ir::{Draw, Level};
+use planaria_ir::Draw;
 use planaria_storage::Field;
 
 /// The hash of a leading key value, by which piece-sets are split.

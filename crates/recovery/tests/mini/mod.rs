@@ -1,16 +1,16 @@
 //! An engine small enough to see through: tables on the serial protocol, procedures in IR text.
 
-use planaria_base::clock::CommitClock;
 use planaria_base::{
     ColumnId, CommitTs, Datum, Epoch, Error, IndexId, ProcedureId, Result, SequenceId, SequencePlace,
     TableId, Type, WorkerId,
 };
+use planaria_base::{Level, clock::CommitClock};
 use planaria_exec::{
     Code, CompileEnv, Context, Dynamic, Heap, Host, IndexMeta, Interrupt, Link, Machine, Slot, Source,
     TableMeta, compile,
 };
 use planaria_ir::verify::{IndexShape, Signature, VerifyEnv};
-use planaria_ir::{Draw, Level, Program};
+use planaria_ir::{Draw, Program};
 use planaria_log::{Call, Effect, LogReader, Options, RowChange, ValueWriter};
 use planaria_protocol::Protocol;
 use planaria_protocol::serial::{Serial, SerialHeader, SerialTxn};

@@ -10,10 +10,10 @@ use super::depend::{Object as Dependent, References};
 use super::lowering::{self, Place, Promise, RowExpr, node, restrict};
 use super::table::{DefaultDef, check_columns, column_type, table_constraint};
 use super::{Change, NewColumn, Rebuild, Work, names, reparse};
-use crate::ast::{AlterTable, ColumnDef, ConstraintKind, Expr, ExprKind, Name, TypeName};
 use crate::lower::CastContext;
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{ColumnDefault, Object, Table};
+use planaria_syntax::ast::{AlterTable, ColumnDef, ConstraintKind, Expr, ExprKind, Name, TypeName};
 use std::collections::BTreeSet;
 
 /// What an ALTER TABLE means for stored rows, so far.

@@ -2,9 +2,9 @@
 
 use super::depend::Object as Target;
 use super::{Change, drop, names};
-use crate::ast::{CommentTarget, Name, ObjectKind};
 use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::{Commented, DATABASE, Object, PUBLIC};
+use planaria_syntax::ast::{CommentTarget, Name, ObjectKind};
 
 impl Change {
     pub(super) fn comment(&mut self, on: &CommentTarget, text: Option<&str>) -> Result<&'static str> {

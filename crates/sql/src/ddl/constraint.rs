@@ -2,12 +2,12 @@
 
 use super::lowering::Promise;
 use super::{Change, names};
-use crate::ast::{Constraint, ConstraintKind, Expr, Name, Position};
 use planaria_base::types::TypeClass;
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, TableId, Type, limits};
 use planaria_catalog::{
     CheckTime, ForeignKey, Index, Object, Privileges, ReferentialAction, Requirement, Table,
 };
+use planaria_syntax::ast::{Constraint, ConstraintKind, Expr, Name, Position};
 
 /// A constraint that waits for the table's columns to be known.
 pub(super) enum Pending {

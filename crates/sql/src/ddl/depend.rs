@@ -3,10 +3,10 @@
 
 use super::routine::reference;
 use super::{Change, reparse};
-use crate::ast::visit::{self, Node};
-use crate::ast::{Expr, ExprKind, Query};
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{Catalog, ColumnDefault, Returns, Table, View};
+use planaria_syntax::ast::visit::{self, Node};
+use planaria_syntax::ast::{Expr, ExprKind, Query};
 use std::collections::BTreeSet;
 
 /// Something that can be dropped.
@@ -36,7 +36,7 @@ pub(super) struct References {
 
 impl References {
     fn note(&mut self, node: Node<'_>) {
-        let last = |n: &crate::ast::Name| n.parts.last().cloned().unwrap_or_default();
+        let last = |n: &planaria_syntax::ast::Name| n.parts.last().cloned().unwrap_or_default();
         match node {
             Node::Relation(name) => {
                 self.relations.insert(last(name));
@@ -286,7 +286,7 @@ impl Change {
             .detail(dropped),
         };
         fields.fields_mut().position = None;
-        self.out.notices.push(super::Notice { level: planaria_ir::Level::Notice, fields });
+        self.out.notices.push(super::Notice { level: planaria_base::Level::Notice, fields });
         for (object, _) in found {
             self.remove_dependent(object);
         }

@@ -3,9 +3,9 @@
 use super::depend::Object;
 use super::routine::{self, signature};
 use super::{Change, Work, names};
-use crate::ast::{Name, ObjectKind, TypeName};
 use planaria_base::{Error, IndexId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{ColumnDefault, Procedure};
+use planaria_syntax::ast::{Name, ObjectKind, TypeName};
 
 fn word(object: ObjectKind) -> &'static str {
     match object {

@@ -1,9 +1,9 @@
 //! GRANT and REVOKE of privileges on objects.
 
 use super::{Change, names, routine};
-use crate::ast::{GrantStatement, GrantTarget, Name, Position, RoleName, RoutineRef};
 use planaria_base::{Error, Result, RoleId, SqlState};
 use planaria_catalog::{DATABASE, Dependents, Grant, Object, ObjectKind, PUBLIC, Privileges};
+use planaria_syntax::ast::{GrantStatement, GrantTarget, Name, Position, RoleName, RoutineRef};
 
 /// 0LP01
 fn invalid_privilege(word: &str, kind: &str) -> Error {

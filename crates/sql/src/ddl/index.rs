@@ -2,9 +2,9 @@
 
 use super::constraint::check_width;
 use super::{Change, Work, names};
-use crate::ast::CreateIndex;
 use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::{Index, KeyOrder, Object};
+use planaria_syntax::ast::CreateIndex;
 
 impl Change {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str> {

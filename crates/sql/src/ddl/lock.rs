@@ -1,9 +1,9 @@
 //! What LOCK TABLE, VACUUM, ANALYZE, REINDEX and CLUSTER name: it has to be there.
 
 use super::names;
-use crate::ast::{LockMode, LockTable, Maintain, Maintained, Name};
 use planaria_base::{Error, Result, RoleId, SqlState, TableId};
 use planaria_catalog::{Catalog, Object, PUBLIC, Privileges, Table};
+use planaria_syntax::ast::{LockMode, LockTable, Maintain, Maintained, Name};
 
 /// What is to be locked.
 #[derive(Clone, PartialEq, Eq, Debug)]

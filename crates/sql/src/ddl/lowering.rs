@@ -1,15 +1,15 @@
 //! Where schema changes meet the lowering: expressions over one row, and validations.
 
 use super::{Change, Validation, Work};
-use crate::ast::visit::{self, Node};
-use crate::ast::{
-    BinaryOp, Expr, ExprKind, IsWhat, Name, Query, QueryBody, Select, SelectItem, Statement, StatementKind,
-    TableAlias, TableRef, TypeName, TypeNameKind, UnaryOp,
-};
 use crate::lower::{self, CastContext, Lowerer, ParamTypes, Scope, Typed, Variable};
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{Catalog, Table};
 use planaria_ir::{Output, Param, ParamMode, Program, ProgramKind, RegKind};
+use planaria_syntax::ast::visit::{self, Node};
+use planaria_syntax::ast::{
+    BinaryOp, Expr, ExprKind, IsWhat, Name, Query, QueryBody, Select, SelectItem, Statement, StatementKind,
+    TableAlias, TableRef, TypeName, TypeNameKind, UnaryOp,
+};
 
 /// Where an expression of a definition stands, for errors.
 #[derive(Clone, Copy)]

@@ -55,11 +55,13 @@ pub use role::is_verifier;
 pub use routine::{find as find_routine, signature};
 pub use sequence::check_last;
 
-use crate::ast::{Statement, StatementKind};
-use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId};
+use planaria_base::{
+    ColumnId, Error, IndexId, Level, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId,
+};
 use planaria_catalog::oids::Touched;
 use planaria_catalog::{Catalog, Requirement, SUPERUSER, Table};
-use planaria_ir::{Level, Program};
+use planaria_ir::Program;
+use planaria_syntax::ast::{Statement, StatementKind};
 
 /// What a schema change did.
 #[derive(Debug, Default)]

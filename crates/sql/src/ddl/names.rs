@@ -1,8 +1,8 @@
 //! Names of things: which schema is meant, and the names PostgreSQL makes up.
 
-use crate::ast::Name;
 use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::{Catalog, PUBLIC, Table};
+use planaria_syntax::ast::Name;
 
 /// Longest identifier, in bytes (PostgreSQL's NAMEDATALEN is one more).
 const NAME_BYTES_MAX: usize = 63;

@@ -2,9 +2,9 @@
 
 use super::depend::Object as Dropped;
 use super::{Change, names, routine};
-use crate::ast::{Name, ObjectKind as Kind, OwnedObject, RoleSpec};
 use planaria_base::{Error, Result, RoleId, SequenceId, SqlState};
 use planaria_catalog::{Catalog, DATABASE, Dependents, Grant, Object, PUBLIC, SUPERUSER};
+use planaria_syntax::ast::{Name, ObjectKind as Kind, OwnedObject, RoleSpec};
 
 fn denied(message: String) -> Error {
     Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
@@ -67,7 +67,7 @@ impl Change {
                 let message = format!("cannot change owner of index \"{local}\"");
                 let fields = Error::new(SqlState::WRONG_OBJECT_TYPE, message)
                     .hint("Change the ownership of the index's table, instead.");
-                self.out.notices.push(super::Notice { level: planaria_ir::Level::Warning, fields });
+                self.out.notices.push(super::Notice { level: planaria_base::Level::Warning, fields });
                 return Ok(tag);
             }
             Kind::Sequence if self.catalog.sequence(local).is_some_and(|s| !s.hidden) => {

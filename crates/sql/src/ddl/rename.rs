@@ -3,10 +3,10 @@
 
 use super::depend::{Object, References};
 use super::{Change, names, reparse};
-use crate::ast::visit::{self, Node};
-use crate::ast::{Expr, ExprKind, Name, ObjectKind};
 use planaria_base::{Error, Result, SqlState, TableId};
 use planaria_catalog::View;
+use planaria_syntax::ast::visit::{self, Node};
+use planaria_syntax::ast::{Expr, ExprKind, Name, ObjectKind};
 
 /// The part of a qualified name that is to change.
 enum What<'n> {

@@ -1,9 +1,9 @@
 //! Roles: CREATE, ALTER, DROP, membership. What PostgreSQL 15 allows whom, in its words.
 
 use super::{Change, names};
-use crate::ast::{Position, RoleChange, RoleName, RoleOption, RoleSpec};
 use planaria_base::{Error, Result, RoleId, SqlState, datetime, limits};
 use planaria_catalog::{Membership, Object, Role, SUPERUSER, no_role};
+use planaria_syntax::ast::{Position, RoleChange, RoleName, RoleOption, RoleSpec};
 
 fn denied(message: impl Into<String>) -> Error {
     Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
@@ -359,7 +359,7 @@ impl Change {
     }
 
     /// A new object's name, for whose making the actor has the right.
-    pub(super) fn new_name<'n>(&self, name: &'n crate::ast::Name) -> Result<&'n str> {
+    pub(super) fn new_name<'n>(&self, name: &'n planaria_syntax::ast::Name) -> Result<&'n str> {
         let local = names::local(name, true)?;
         self.require_create().map_err(|e| e.at(name.position))?;
         Ok(local)

@@ -5,11 +5,11 @@
 //! is left; so a routine may be made before its tables.
 
 use super::{Change, lowering, names};
-use crate::ast::{CreateRoutine, Name, RoutineParameter, RoutineReturns, TypeName, TypeNameKind};
 use crate::lower::{self, CastContext, Lowerer, Scope};
 use planaria_base::{Error, ProcedureId, Result, SqlState, Type, limits};
 use planaria_catalog::{Catalog, Language, Mode, Object, Parameter, Procedure, Returns, Rights, Volatility};
 use planaria_ir::ProgramKind;
+use planaria_syntax::ast::{CreateRoutine, Name, RoutineParameter, RoutineReturns, TypeName, TypeNameKind};
 
 fn invalid(message: impl Into<String>) -> Error {
     Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message)

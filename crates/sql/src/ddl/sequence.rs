@@ -1,9 +1,9 @@
 //! CREATE SEQUENCE, ALTER SEQUENCE, and the sequences behind serial, identity and row ids.
 
 use super::{Change, Work, names};
-use crate::ast::{Name, SequenceOptions};
 use planaria_base::{ColumnId, Error, Result, RoleId, SequenceId, SqlState, TableId, Type};
 use planaria_catalog::{Object, Rights, Sequence};
+use planaria_syntax::ast::{Name, SequenceOptions};
 
 fn invalid(message: String) -> Error {
     Error::new(SqlState::INVALID_PARAMETER_VALUE, message)

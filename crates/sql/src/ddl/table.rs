@@ -3,11 +3,11 @@
 use super::constraint::{Key, Pending};
 use super::lowering::{self, Promise};
 use super::{Change, Work, names};
-use crate::ast::{
-    ColumnDef, Constraint, ConstraintKind, CreateTable, Position, SequenceOptions, TypeName, TypeNameKind,
-};
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type, limits};
 use planaria_catalog::{Column, ColumnDefault, Index, Rights, Table};
+use planaria_syntax::ast::{
+    ColumnDef, Constraint, ConstraintKind, CreateTable, Position, SequenceOptions, TypeName, TypeNameKind,
+};
 
 /// What the constraints at a column say about the column itself.
 #[derive(Default)]
@@ -300,7 +300,7 @@ impl Change {
         &mut self,
         id: TableId,
         name: Option<&str>,
-        expr: &crate::ast::Expr,
+        expr: &planaria_syntax::ast::Expr,
         text: &str,
     ) -> Result<Promise> {
         let table = self.catalog.table_by_id(id);

@@ -2,10 +2,10 @@
 
 use super::table::check_columns;
 use super::{Change, Work, names};
-use crate::ast::{Insert, InsertSource, Name, Query, Statement, StatementKind};
 use crate::lower::{self, ParamTypes};
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_catalog::{Column, ColumnDefault};
+use planaria_syntax::ast::{Insert, InsertSource, Name, Query, Statement, StatementKind};
 
 impl Change {
     pub(super) fn create_table_as(

@@ -1,9 +1,9 @@
 //! TRUNCATE.
 
 use super::{Change, Work, names};
-use crate::ast::Name;
 use planaria_base::{Error, Result, SqlState, TableId};
 use planaria_catalog::{Object, Privileges, Requirement};
+use planaria_syntax::ast::Name;
 
 impl Change {
     pub(super) fn truncate(

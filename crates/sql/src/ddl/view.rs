@@ -1,12 +1,12 @@
 //! CREATE VIEW: the query is described, so that what is wrong with it shows now, and kept as text.
 
 use super::{Change, names};
-use crate::ast::visit::{self, Node};
-use crate::ast::{ExprKind, Name, Query, QueryBody};
 use crate::lower::{Lowerer, Scope};
 use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::{Object, Rights, View};
 use planaria_ir::{Output, ProgramKind};
+use planaria_syntax::ast::visit::{self, Node};
+use planaria_syntax::ast::{ExprKind, Name, Query, QueryBody};
 use std::collections::BTreeMap;
 
 fn invalid(message: String) -> Error {

@@ -7,9 +7,9 @@ use super::bound::{Aggregate, AggregateKind, Bound};
 use super::functions::no_function;
 use super::names::Names;
 use super::types::unmodified;
-use crate::ast::FunctionCall;
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_ir::Func;
+use planaria_syntax::ast::FunctionCall;
 
 /// An aggregate whose arguments are being bound: which levels of queries they take columns from.
 pub(super) struct Aggregated {

@@ -8,10 +8,10 @@ use super::functions::{ambiguous, no_function};
 use super::names::Names;
 use super::resolve::{Choice, choose};
 use super::types::{CastContext, unmodified};
-use crate::ast::{FunctionCall, Name, Window};
 use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type};
 use planaria_catalog::{Mode, Parameter, Procedure, Returns};
 use planaria_ir::Func;
+use planaria_syntax::ast::{FunctionCall, Name, Window};
 
 /// Which clause of a SELECT is being bound: some forbid aggregates and the like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -555,7 +555,7 @@ impl Lowerer<'_> {
             e.fields_mut().position = Some(position);
             e
         };
-        let e = crate::parse::expression(text).map_err(foreign)?;
+        let e = planaria_syntax::parse::expression(text).map_err(foreign)?;
         let mut bound = self.bind(names, &e).map_err(foreign)?;
         self.reposition(&mut bound, position);
         Ok(bound)

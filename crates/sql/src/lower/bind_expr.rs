@@ -6,10 +6,10 @@ use super::functions::DATABASE;
 use super::names::Names;
 use super::operators::comparison;
 use super::types::{CastContext, unmodified};
-use crate::ast::{BinaryOp, Expr, ExprKind, IsWhat, Position};
 use planaria_base::limits::CHAIN_NESTING_MAX;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, stack, text_io};
 use planaria_ir::{Draw, Func};
+use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, IsWhat, Position};
 
 impl Lowerer<'_> {
     /// Binds an expression.
@@ -83,7 +83,7 @@ impl Lowerer<'_> {
             ExprKind::Unary(op, inner) => {
                 // A negative literal is read as one, so that the smallest bigint can be written; its
                 // negative is the literal again.
-                use crate::ast::UnaryOp::Minus;
+                use planaria_syntax::ast::UnaryOp::Minus;
                 match (op, &inner.kind) {
                     (Minus, ExprKind::Integer(text)) => {
                         return integer_literal(&format!("-{text}"), position);
@@ -543,7 +543,7 @@ impl Lowerer<'_> {
         &mut self,
         names: &Names<'_>,
         inner: &Expr,
-        name: &crate::ast::TypeName,
+        name: &planaria_syntax::ast::TypeName,
         position: u32,
     ) -> Result<Bound> {
         let ty = self.resolve_type(name)?;

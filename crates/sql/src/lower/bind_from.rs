@@ -10,12 +10,12 @@ use super::bind_call::{Clause, plain_name};
 use super::bind_query::rename;
 use super::bound::{Body, Bound, BoundKind, BoundQuery, Distinct, Item, RelId, RelKind};
 use super::names::{Names, Source, SourceColumn};
-use crate::ast::{
+use planaria_base::{Error, Result, SqlState, Type, limits, stack};
+use planaria_catalog::{Object, Returns};
+use planaria_syntax::ast::{
     Argument, BinaryOp, Expr, ExprKind, FunctionCall, JoinCondition, JoinKind, Name, Query, QueryBody,
     Select, SelectItem, TableAlias, TableRef, Window,
 };
-use planaria_base::{Error, Result, SqlState, Type, limits, stack};
-use planaria_catalog::{Object, Returns};
 
 /// The columns of `*`.
 pub(super) type Star = Vec<(String, Bound)>;
@@ -131,7 +131,7 @@ impl Lowerer<'_> {
                 let rel = self.cte_rel(place, shown);
                 return self.add_rel(level, rel, shown, renamed, position);
             }
-            let query: Query = crate::parse::query(&view.query).map_err(foreign)?;
+            let query: Query = planaria_syntax::parse::query(&view.query).map_err(foreign)?;
             let scope = super::Scope::new();
             let collectors = std::mem::take(&mut self.collectors);
             let around = std::mem::take(&mut self.cte_reads);

@@ -9,11 +9,11 @@ use super::bound::{
 use super::names::Names;
 use super::recursion;
 use super::types::CastContext;
-use crate::ast::{
-    Cte, Expr, ExprKind, OrderItem, Query, QueryBody, Select, SelectItem, SetOp, StatementKind, TypeNameKind,
-};
 use planaria_base::{Error, Result, SqlState, Type, stack, watch};
 use planaria_ir::Output;
+use planaria_syntax::ast::{
+    Cte, Expr, ExprKind, OrderItem, Query, QueryBody, Select, SelectItem, SetOp, StatementKind, TypeNameKind,
+};
 
 /// A common table expression that was bound.
 pub(super) struct BoundCte {
@@ -670,7 +670,7 @@ fn expand<'a>(
 /// The columns of `*`, `t.*` or `record.*`.
 pub(super) fn star_columns(
     level: &Names<'_>,
-    qualifier: Option<&crate::ast::Name>,
+    qualifier: Option<&planaria_syntax::ast::Name>,
     star: &[(String, Bound)],
     position: u32,
 ) -> Result<Vec<(String, Bound)>> {

@@ -114,7 +114,7 @@ pub(super) enum Body {
 /// UNION, EXCEPT, INTERSECT.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct BoundSetOp {
-    pub op: crate::ast::SetOp,
+    pub op: planaria_syntax::ast::SetOp,
     pub all: bool,
     /// All sides' outputs are of the same types.
     pub left: BoundQuery,

@@ -7,9 +7,9 @@ use super::names::Names;
 use super::referential::Waiting;
 use super::update::once_each;
 use super::{Lowerer, Scope, Sink};
-use crate::ast::Delete;
 use planaria_base::Result;
 use planaria_ir::{CollKind, OpKind, Output, Reg};
+use planaria_syntax::ast::Delete;
 
 impl Lowerer<'_> {
     pub(super) fn describe_delete(&mut self, scope: &Scope, delete: &Delete) -> Result<Vec<Output>> {

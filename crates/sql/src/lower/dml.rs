@@ -5,10 +5,10 @@ use super::bound::{Bound, BoundKind, RelId, RelKind};
 use super::names::{Names, Source};
 use super::types::CastContext;
 use super::{Lowerer, Typed};
-use crate::ast::{ExprKind, Name, SelectItem};
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_catalog::{ColumnDefault, Object, Privileges, Table};
 use planaria_ir::{Func, OpKind, Output, Reg};
+use planaria_syntax::ast::{ExprKind, Name, SelectItem};
 
 /// RETURNING, bound.
 pub(super) struct Returning {

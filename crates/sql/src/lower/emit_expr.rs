@@ -2,9 +2,9 @@
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, BoundQuery, RelId};
-use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type, stack};
+use planaria_base::{Datum, Error, Level, ProcedureId, Result, SqlState, Type, stack};
 use planaria_ir::verify::holds;
-use planaria_ir::{Block, CollDecl, CollKind, ErrorFields, Func, Level, OpKind, Reg, RegKind, StateSource};
+use planaria_ir::{Block, CollDecl, CollKind, ErrorFields, Func, OpKind, Reg, RegKind, StateSource};
 
 impl Lowerer<'_> {
     /// Emits an expression; its value is in the register returned, which may be a variable's or a
@@ -798,7 +798,7 @@ impl Lowerer<'_> {
         let body = self.block(|l| {
             let mut all: Option<Reg> = None;
             for ((a, b), ty) in row.iter().zip(&columns).zip(&types) {
-                let equal = super::operators::comparison(crate::ast::BinaryOp::Eq, ty.class())
+                let equal = super::operators::comparison(planaria_syntax::ast::BinaryOp::Eq, ty.class())
                     .ok_or_else(|| Error::internal("a type without equality"))?;
                 let one = l.apply(equal, vec![*a, *b], Type::Bool);
                 all = Some(match all {

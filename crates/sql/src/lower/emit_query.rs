@@ -11,9 +11,9 @@
 use super::bound::{Body, Bound, BoundQuery, BoundSelect, BoundSetOp, Distinct, Order};
 use super::plan::{Plan, Wanted};
 use super::{Lowerer, Sink, Typed};
-use crate::ast::SetOp;
 use planaria_base::{Datum, Result, SqlState, Type, stack, watch};
 use planaria_ir::{Coll, CollKind, ErrorFields, Func, Label, OpKind, Reg, RegKind, SortKey};
+use planaria_syntax::ast::SetOp;
 
 /// A place that dominates what is emitted behind it: where hash tables are built and flags are set.
 #[derive(Clone, Copy, Debug)]

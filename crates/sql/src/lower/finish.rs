@@ -518,7 +518,8 @@ impl Lowerer<'_> {
             Body::Values(rows) => rows.iter_mut().flatten().for_each(|e| self.count(e)),
             Body::SetOp(set) => {
                 let all = vec![true; needed.len()];
-                let needed = if set.all && q.order.is_empty() && set.op == crate::ast::SetOp::Union {
+                let needed = if set.all && q.order.is_empty() && set.op == planaria_syntax::ast::SetOp::Union
+                {
                     needed
                 } else {
                     &all

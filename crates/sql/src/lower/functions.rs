@@ -285,7 +285,9 @@ impl Lowerer<'_> {
             let bound = self.bind_special(name, &[array, n.clone()], variadic, position)?;
             let one = int(1);
             return match bound {
-                Some(bound) => self.binary(crate::ast::BinaryOp::Sub, bound, one, position).map(Some),
+                Some(bound) => {
+                    self.binary(planaria_syntax::ast::BinaryOp::Sub, bound, one, position).map(Some)
+                }
                 None => Ok(None),
             };
         }
@@ -382,7 +384,7 @@ impl Lowerer<'_> {
                 apply(Func::ArrayPrepend, vec![e, a.clone()], a.ty.clone())
             }
             ("array_cat", [a, b]) => {
-                self.binary(crate::ast::BinaryOp::Concat, a.clone(), b.clone(), position).map(Some)
+                self.binary(planaria_syntax::ast::BinaryOp::Concat, a.clone(), b.clone(), position).map(Some)
             }
             ("array_to_string", [a, sep]) if element(a).is_some() => {
                 if element(a) == Some(Type::Bool) {

@@ -16,10 +16,10 @@ use super::referential::Waiting;
 use super::types::CastContext;
 use super::update::Multiple;
 use super::{Lowerer, Scope, Sink, Typed};
-use crate::ast::{ConflictTarget, Insert, InsertSource, OnConflict};
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, Type};
 use planaria_catalog::{ColumnDefault, Object, Privileges, Table};
 use planaria_ir::{CollKind, ErrorFields, Func, OpKind, Output, Reg, RegKind};
+use planaria_syntax::ast::{ConflictTarget, Insert, InsertSource, OnConflict};
 
 /// A column of the query that is not stored.
 const NOWHERE: usize = usize::MAX;

@@ -9,10 +9,10 @@ use super::bound::{Body, BoundKind, Lock, RelId, RelKind};
 use super::emit_join::Then;
 use super::names::{Names, Source};
 use super::{Lowerer, Sink, Typed};
-use crate::ast::locking::{LockWait, Locking};
-use crate::ast::{Query, QueryBody};
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_ir::{Coll, ErrorFields, IfClaimed, OpKind, ProgramKind, Reg, RegKind};
+use planaria_syntax::ast::locking::{LockWait, Locking};
+use planaria_syntax::ast::{Query, QueryBody};
 
 /// What keeps the rows of a query from being those of its tables.
 fn mixed(body: &Body, query: &Query) -> Option<&'static str> {
@@ -43,7 +43,7 @@ fn locked_sources<'n>(level: &'n Names<'_>, locking: &Locking) -> Result<Vec<(&'
     if locking.of.is_empty() {
         return Ok(level.sources.iter().map(|s| (s, locking.position)).collect());
     }
-    let find = |name: &crate::ast::Name| {
+    let find = |name: &planaria_syntax::ast::Name| {
         let alias = name.parts.last().map_or("", String::as_str);
         let source = level.source_here(alias).ok_or_else(|| {
             let strength = locking.strength;

@@ -67,7 +67,6 @@ pub use statement::{explain_statement, lower_statement, lower_statement_rights};
 pub use types::CastContext;
 pub(crate) use types::unknown as unknown_type;
 
-use crate::ast;
 use bind_call::Collector;
 use bind_query::BoundCte;
 use bound::{Bound, BoundKind, BoundQuery, Rel, RelId};
@@ -75,6 +74,7 @@ use names::Names;
 use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type, limits, stack};
 use planaria_catalog::Catalog;
 use planaria_ir::{Block, Label, Op, OpId, OpKind, Output, Program, ProgramKind, Reg};
+use planaria_syntax::ast;
 use std::collections::HashMap;
 
 /// The workbench of one program.

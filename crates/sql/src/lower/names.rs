@@ -3,8 +3,8 @@
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, RelId};
 use super::scope::{Found, Scope, Typed, Variable};
-use crate::ast::Name;
 use planaria_base::{Error, Result, SqlState, Type};
+use planaria_syntax::ast::Name;
 
 /// The names of one query level.
 pub(super) struct Names<'a> {

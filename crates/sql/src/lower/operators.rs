@@ -5,9 +5,9 @@ use super::bind_expr::arrayed;
 use super::bound::{Bound, BoundKind};
 use super::resolve::{Choice, choose};
 use super::types::{CastContext, is_relabel, same_base, unmodified};
-use crate::ast::{BinaryOp, UnaryOp};
 use planaria_base::{Datum, Error, Result, SqlState, Type, types::TypeClass};
 use planaria_ir::Func;
+use planaria_syntax::ast::{BinaryOp, UnaryOp};
 
 /// An operator: what it takes and gives. Functions whose operands come the other way round are `swapped`.
 struct Operator {

@@ -19,10 +19,10 @@ mod statement;
 pub use routine::{check_routine, lower_do, lower_procedure, lower_procedure_rights};
 
 use super::{Lowerer, Scope, Typed, Variable};
-use crate::ast::Expr;
-use crate::ast::plpgsql::Stmt;
-use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_ir::{ErrorFields, Func, Label, Level, OpKind, Output, Reg, StateSource};
+use planaria_base::{Datum, Error, Level, Result, SqlState, Type};
+use planaria_ir::{ErrorFields, Func, Label, OpKind, Output, Reg, StateSource};
+use planaria_syntax::ast::Expr;
+use planaria_syntax::ast::plpgsql::Stmt;
 
 /// How a routine answers.
 enum Answer {

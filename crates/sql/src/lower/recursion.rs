@@ -1,9 +1,9 @@
 //! WITH RECURSIVE: the order in which its CTEs are bound, which of them refer to themselves, and whether they do so
 //! where the rows of the last turn can be read (42P19).
 
-use crate::ast::visit::{self, Node, Place};
-use crate::ast::{Cte, Query, QueryBody, SetOp, StatementKind};
 use planaria_base::{Error, Result, SqlState};
+use planaria_syntax::ast::visit::{self, Node, Place};
+use planaria_syntax::ast::{Cte, Query, QueryBody, SetOp, StatementKind};
 
 /// The two terms of a CTE that refers to itself.
 pub(super) struct Terms<'q> {
@@ -78,7 +78,7 @@ pub(super) fn terms<'q>(cte: &'q Cte, q: &'q Query) -> Result<Option<Terms<'q>>>
             return misplaced("within a subquery", *position);
         }
     }
-    let position = |e: &Option<crate::ast::Expr>| e.as_ref().map(|e| e.position);
+    let position = |e: &Option<planaria_syntax::ast::Expr>| e.as_ref().map(|e| e.position);
     let clauses = [
         ("ORDER BY", q.order_by.first().map(|o| o.expr.position)),
         ("OFFSET", position(&q.offset)),

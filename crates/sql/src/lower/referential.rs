@@ -15,10 +15,10 @@
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, Item, RelId};
 use super::constraint::{Values, foreign_fields};
-use crate::ast::BinaryOp;
 use planaria_base::{Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{CheckTime, ForeignKey, ReferentialAction, Table};
 use planaria_ir::{Block, Coll, CollDecl, CollKind, Func, OpKind, Reg, RegKind};
+use planaria_syntax::ast::BinaryOp;
 
 /// What a statement leaves for its end.
 #[derive(Default)]

@@ -14,9 +14,9 @@
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, RelId};
-use planaria_base::{Datum, Error, ProcedureId, Result, RoleId, SequenceId, SqlState, Type};
+use planaria_base::{Datum, Error, Level, ProcedureId, Result, RoleId, SequenceId, SqlState, Type};
 use planaria_catalog::{Object, Privileges, Requirement, Table};
-use planaria_ir::{Draw, ErrorFields, Level, OpKind, Program, StateSource};
+use planaria_ir::{Draw, ErrorFields, OpKind, Program, StateSource};
 
 /// A program and what it needs rights for, in the order in which that stands in its text.
 pub struct Lowered {

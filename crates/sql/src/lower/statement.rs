@@ -2,10 +2,10 @@
 
 use super::names::Names;
 use super::{Called, Guard, Lowered, Lowerer, ParamTypes, Scope, Typed};
-use crate::ast::{FunctionCall, Statement, StatementKind};
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_catalog::{Catalog, Mode, Requirement};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
+use planaria_syntax::ast::{FunctionCall, Statement, StatementKind};
 
 /// Lowers a query, INSERT, UPDATE, DELETE, CALL or DO to a program of kind `Statement` that emits its rows.
 pub fn lower_statement(catalog: &Catalog, statement: &Statement, params: &ParamTypes) -> Result<Program> {

@@ -12,10 +12,10 @@ use super::names::Names;
 use super::plan::{Hash, Outer, Plan, Source};
 use super::types::CastContext;
 use super::{Lowerer, Scope};
-use crate::ast::Name;
 use planaria_base::{ColumnId, Error, Result, SqlState, SystemId};
 use planaria_catalog::system::{self, SystemRelation};
 use planaria_ir::{CollDecl, CollKind, OpKind, Output, RegKind};
+use planaria_syntax::ast::Name;
 
 /// The system relation that a name means.
 pub(crate) fn named(name: &Name) -> Option<&'static SystemRelation> {
@@ -42,7 +42,7 @@ impl Lowerer<'_> {
             let rel = self.new_rel(shown, columns, RelKind::System(relation.id));
             return self.add_rel(level, rel, shown, renamed, position);
         };
-        let query = crate::parse::query(text)?;
+        let query = planaria_syntax::parse::query(text)?;
         let scope = Scope::new();
         let collectors = std::mem::take(&mut self.collectors);
         let bound = self.bind_level(Names::of(&scope), &query, false);

@@ -5,11 +5,11 @@
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind};
-use crate::ast::{TypeName, TypeNameKind};
 use planaria_base::limits::NAME_BYTES_MAX;
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, text_io};
 use planaria_catalog::Catalog;
+use planaria_syntax::ast::{TypeName, TypeNameKind};
 
 /// Why a value is converted; decides which conversions are allowed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -15,10 +15,10 @@ use super::names::Names;
 use super::plan::{Plan, Source};
 use super::referential::Waiting;
 use super::{Scope, Sink};
-use crate::ast::{Assignment, ExprKind, Update};
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{ColumnDefault, Table};
 use planaria_ir::{CollDecl, CollKind, ErrorFields, OpKind, Output, Reg, RegKind};
+use planaria_syntax::ast::{Assignment, ExprKind, Update};
 
 /// A subquery that gives several columns of SET; its values are in these registers.
 pub(super) struct Multiple {

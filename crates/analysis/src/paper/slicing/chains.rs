@@ -1,7 +1,8 @@
 //! Which operations a register's value may come from at each of its uses (reaching definitions), and
 //! how operations nest: what the cutting of programs stands on.
 
-use planaria_ir::{Block, Label, Level, Op, OpKind, Program, Reg};
+use planaria_base::Level;
+use planaria_ir::{Block, Label, Op, OpKind, Program, Reg};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 

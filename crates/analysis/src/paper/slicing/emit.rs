@@ -3,9 +3,9 @@
 use super::chains::is_region;
 use super::demand::{Cut, Demand, Pass, Place, passed_type};
 use super::{Input, SliceProgram, Uncut};
-use planaria_base::{Datum, Type};
+use planaria_base::{Datum, Level, Type};
 use planaria_ir::{
-    Block, Draw, Func, Level, Op, OpId, OpKind, Param, ParamMode, Program, ProgramKind, Reg, RegKind,
+    Block, Draw, Func, Op, OpId, OpKind, Param, ParamMode, Program, ProgramKind, Reg, RegKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,10 +2,10 @@
 
 use super::Body;
 use super::block::registers;
-use crate::ast::{Expr, ExprKind, Into, Name, UnaryOp};
 use crate::lower::{CastContext, Found, Lowerer, Typed, Variable};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{OpKind, Output, Reg};
+use planaria_syntax::ast::{Expr, ExprKind, Into, Name, UnaryOp};
 
 /// What INTO and loops assign to.
 #[derive(Clone)]

@@ -2,11 +2,11 @@
 
 use super::shapes::join;
 use super::{Body, Handled, Region, unsupported};
-use crate::ast::plpgsql::{Condition, DeclarationKind, PlBlock};
-use crate::ast::{Expr, ExprKind, Name, TypeName, TypeNameKind};
 use crate::lower::{CastContext, Found, Typed, Variable};
 use planaria_base::{Error, Result, SqlState, TableId, Type};
 use planaria_ir::{Catch, Handler, OpKind, RegKind};
+use planaria_syntax::ast::plpgsql::{Condition, DeclarationKind, PlBlock};
+use planaria_syntax::ast::{Expr, ExprKind, Name, TypeName, TypeNameKind};
 
 impl Body<'_, '_> {
     pub(super) fn block(&mut self, block: &PlBlock) -> Result<()> {

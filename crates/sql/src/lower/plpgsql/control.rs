@@ -4,11 +4,11 @@ use super::assign::Target;
 use super::routine::{emit_as, emit_exactly};
 use super::statement::settled;
 use super::{Answer, Body, Region};
-use crate::ast::plpgsql::{Stmt, StmtKind};
-use crate::ast::{BinaryOp, Expr, ExprKind, Name, Query, Statement, StatementKind};
 use crate::lower::{CastContext, Found, Typed, Variable};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Coll, CollDecl, CollKind, Func, OpKind, Output, ProgramKind, Reg, RegKind};
+use planaria_syntax::ast::plpgsql::{Stmt, StmtKind};
+use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, Name, Query, Statement, StatementKind};
 
 impl Body<'_, '_> {
     pub(super) fn if_chain(&mut self, branches: &[(Expr, Vec<Stmt>)], otherwise: &[Stmt]) -> Result<()> {

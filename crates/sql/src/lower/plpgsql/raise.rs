@@ -1,10 +1,10 @@
 //! RAISE and ASSERT.
 
 use super::Body;
-use crate::ast::plpgsql::{Raise, RaiseWhat};
-use crate::ast::{Expr, ExprKind};
-use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_ir::{ErrorFields, Func, Level, OpKind, Reg, StateSource};
+use planaria_base::{Datum, Error, Level, Result, SqlState, Type};
+use planaria_ir::{ErrorFields, Func, OpKind, Reg, StateSource};
+use planaria_syntax::ast::plpgsql::{Raise, RaiseWhat};
+use planaria_syntax::ast::{Expr, ExprKind};
 
 impl Body<'_, '_> {
     fn text(&mut self, text: impl Into<String>) -> Reg {

@@ -1,13 +1,13 @@
 //! Routines: parameters, answer, body; DO blocks; functions in SQL.
 
 use super::{Answer, Body};
-use crate::ast::plpgsql::{PlBlock, Stmt, StmtKind};
-use crate::ast::{Query, QueryBody, Statement, StatementKind};
 use crate::lower::{CastContext, Guard, Lowered, Lowerer, Scope, Typed, Variable};
-use crate::parse;
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{Catalog, Language, Mode, Procedure, Returns};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
+use planaria_syntax::ast::plpgsql::{PlBlock, Stmt, StmtKind};
+use planaria_syntax::ast::{Query, QueryBody, Statement, StatementKind};
+use planaria_syntax::parse;
 
 /// Lowers a procedure or function. Positions are those of its body.
 pub fn lower_procedure(catalog: &Catalog, procedure: &Procedure) -> Result<Program> {

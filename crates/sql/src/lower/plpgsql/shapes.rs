@@ -14,8 +14,8 @@
 
 use super::Body;
 use crate::lower::{Scope, Typed, Variable};
-use planaria_base::{Error, Result, SqlState, Type};
-use planaria_ir::{Block, Level, OpKind};
+use planaria_base::{Error, Level, Result, SqlState, Type};
+use planaria_ir::{Block, OpKind};
 
 /// A record that has several structures: no fields.
 fn conflicting() -> Variable {

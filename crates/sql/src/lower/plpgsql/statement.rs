@@ -3,12 +3,12 @@
 use super::assign::{Target, store_row};
 use super::routine::without_into;
 use super::{Body, unsupported};
-use crate::ast::plpgsql::{Stmt, StmtKind};
-use crate::ast::visit::{self, Node};
-use crate::ast::{Expr, ExprKind, FunctionCall, Into, Query, QueryBody, Statement, StatementKind};
 use crate::lower::{CastContext, Lowerer, Typed};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{CollDecl, CollKind, Func, OpKind, Output, Reg, RegKind};
+use planaria_syntax::ast::plpgsql::{Stmt, StmtKind};
+use planaria_syntax::ast::visit::{self, Node};
+use planaria_syntax::ast::{Expr, ExprKind, FunctionCall, Into, Query, QueryBody, Statement, StatementKind};
 
 impl Body<'_, '_> {
     pub(super) fn statement(&mut self, statement: &Stmt) -> Result<()> {
@@ -416,7 +416,7 @@ fn raise_if_second(l: &mut Lowerer<'_>, cond: Reg) {
     let hint = text("Make sure the query returns a single row, or use LIMIT 1.");
     l.begin_block();
     l.emit(OpKind::Raise {
-        level: planaria_ir::Level::Exception,
+        level: planaria_base::Level::Exception,
         state: planaria_ir::StateSource::Known(SqlState::TOO_MANY_ROWS),
         message,
         fields: planaria_ir::ErrorFields { hint: Some(hint), ..Default::default() },
@@ -437,7 +437,7 @@ pub(super) fn settled(columns: &[Output]) -> Vec<Output> {
 /// 0A000 for a text that is there already and says what EXECUTE does not run.
 fn refuse_text(text: &Expr) -> Result<()> {
     let ExprKind::String(constant) = &text.kind else { return Ok(()) };
-    match crate::parse::statements(constant) {
+    match planaria_syntax::parse::statements(constant) {
         Err(error) if error.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED => Err(error.at(text.position)),
         Ok(statements) if statements.iter().any(crate::ddl::is_ddl) => {
             Err(Error::unsupported("EXECUTE of a schema change", "Run it outside of the procedure.")

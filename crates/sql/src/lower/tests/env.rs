@@ -1,9 +1,11 @@
 //! A catalog from CREATE statements, enough of them for tests.
 
-use crate::ast::{
+use planaria_syntax::ast::{
     ColumnDef, ConstraintKind, CreateRoutine, RoutineReturns, Statement, StatementKind, TypeNameKind,
 };
-use crate::{lower::types, parse};
+use planaria_syntax::parse;
+
+use crate::lower::types;
 use planaria_base::{ColumnId, IndexId, ProcedureId, SequenceId, TableId, Type};
 use planaria_catalog::*;
 

@@ -23,7 +23,7 @@ fn schema() -> Catalog {
 }
 
 fn statement(text: &str) -> ast::Statement {
-    crate::parse::statements(text).expect(text).remove(0)
+    planaria_syntax::parse::statements(text).expect(text).remove(0)
 }
 
 /// The text form of a statement's program, verified.

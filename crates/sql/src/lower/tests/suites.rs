@@ -3,7 +3,7 @@
 use super::CatalogEnv;
 use super::env::{catalog, define};
 use super::*;
-use crate::ast::StatementKind;
+use planaria_syntax::ast::StatementKind;
 use std::path::PathBuf;
 
 /// Where the suites are: beside the repository, or where `PLANARIA_SQL` says. `None`: not there.
@@ -40,7 +40,7 @@ fn suite_lowers(name: &str) {
     }
     for f in ["golden.sql", "checks.sql"] {
         let text = file(f);
-        for (i, statement) in crate::parse::statements(&text).expect(f).iter().enumerate() {
+        for (i, statement) in planaria_syntax::parse::statements(&text).expect(f).iter().enumerate() {
             let name = format!("{f}, statement {i}");
             match &statement.kind {
                 StatementKind::Query(_)

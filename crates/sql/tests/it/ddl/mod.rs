@@ -9,7 +9,7 @@ mod routine;
 use planaria_base::Error;
 use planaria_catalog::Catalog;
 use planaria_sql::ddl::{self, DdlOutcome, Work};
-use planaria_sql::parse;
+use planaria_syntax::parse;
 
 /// Runs a script; answers with what its last statement did.
 #[track_caller]

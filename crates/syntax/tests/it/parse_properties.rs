@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use planaria_base::Error;
-use planaria_sql::parse;
+use planaria_syntax::parse;
 use proptest::prelude::*;
 
 /// Everything the parser can be asked about a text.

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use planaria_sql::ast::plpgsql::PlBlock;
-use planaria_sql::ast::{Statement, StatementKind};
-use planaria_sql::parse;
+use planaria_syntax::ast::plpgsql::PlBlock;
+use planaria_syntax::ast::{Statement, StatementKind};
+use planaria_syntax::parse;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../workload/sql")

@@ -1,7 +1,6 @@
 //! RAISE.
 
-use planaria_base::Result;
-use planaria_ir::Level;
+use planaria_base::{Level, Result};
 
 use super::super::lex::Kind;
 use super::super::parser::Parser;
@@ -20,16 +19,8 @@ impl Parser<'_> {
             let raise = Raise { level: Level::Exception, what: RaiseWhat::Current, using: Vec::new() };
             return Ok(StmtKind::Raise(Box::new(raise)));
         }
-        let levels = [
-            ("debug", Level::Debug),
-            ("log", Level::Log),
-            ("info", Level::Info),
-            ("notice", Level::Notice),
-            ("warning", Level::Warning),
-            ("exception", Level::Exception),
-        ];
-        let level = levels.into_iter().find(|(word, _)| self.eat_word(word));
-        let level = level.map_or(Level::Exception, |(_, level)| level);
+        let level = Level::ALL.into_iter().find(|level| self.eat_word(level.word()));
+        let level = level.unwrap_or(Level::Exception);
         let what = if self.at_string() {
             self.pl_format()?
         } else if self.at_word("using") {

@@ -1,7 +1,7 @@
 //! Errors: SQLSTATE, message and byte position, as PostgreSQL gives them.
 
 use planaria_base::Error;
-use planaria_sql::parse;
+use planaria_syntax::parse;
 
 #[track_caller]
 fn check(error: Error, text: &str, state: &str, message: &str, position: usize) {

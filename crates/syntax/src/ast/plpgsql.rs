@@ -133,7 +133,7 @@ pub enum StmtKind {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Raise {
     /// Level; EXCEPTION if not said.
-    pub level: planaria_ir::Level,
+    pub level: planaria_base::Level,
     /// What it raises.
     pub what: RaiseWhat,
     /// USING option = expr; option in lower case

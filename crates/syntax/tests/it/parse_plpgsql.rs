@@ -1,10 +1,10 @@
 //! PL/pgSQL bodies: every statement, and INTO wherever it may stand.
 
+use planaria_base::Level;
 use planaria_base::Type;
-use planaria_ir::Level;
-use planaria_sql::ast::plpgsql::*;
-use planaria_sql::ast::*;
-use planaria_sql::parse;
+use planaria_syntax::ast::plpgsql::*;
+use planaria_syntax::ast::*;
+use planaria_syntax::parse;
 
 #[track_caller]
 fn block(body: &str) -> PlBlock {

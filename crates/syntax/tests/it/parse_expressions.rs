@@ -1,9 +1,9 @@
 //! What binds tighter, and how each notation is read: expressions printed as s-expressions.
 
-use planaria_sql::ast::{
+use planaria_syntax::ast::{
     BinaryOp, Expr, ExprKind, FunctionCall, IsWhat, OrderItem, Position, QueryBody, SetOp, TypeName, UnaryOp,
 };
-use planaria_sql::parse;
+use planaria_syntax::parse;
 
 fn list<'a>(items: impl IntoIterator<Item = &'a Expr>) -> String {
     items.into_iter().map(|e| format!(" {}", show(e))).collect()
@@ -11,7 +11,7 @@ fn list<'a>(items: impl IntoIterator<Item = &'a Expr>) -> String {
 
 fn ty(t: &TypeName) -> String {
     match &t.kind {
-        planaria_sql::ast::TypeNameKind::Known(known) => known.to_string(),
+        planaria_syntax::ast::TypeNameKind::Known(known) => known.to_string(),
         other => format!("{other:?}"),
     }
 }

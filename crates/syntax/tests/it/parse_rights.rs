@@ -1,7 +1,7 @@
 //! Roles and rights: what their statements say.
 
-use planaria_sql::ast::*;
-use planaria_sql::parse;
+use planaria_syntax::ast::*;
+use planaria_syntax::parse;
 
 fn one(text: &str) -> StatementKind {
     let mut all = parse::statements(text).unwrap_or_else(|e| panic!("{text}: {e}"));

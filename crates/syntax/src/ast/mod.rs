@@ -13,7 +13,7 @@ pub mod plpgsql;
 mod rights;
 mod routine;
 mod rows;
-pub(crate) mod visit;
+pub mod visit;
 
 pub use comment::CommentTarget;
 pub use lock::{LockMode, LockTable, Maintain, Maintained};
@@ -50,7 +50,7 @@ pub struct Expr {
 
 impl Query {
     /// Whether it reads a relation of that bare name.
-    pub(crate) fn mentions(&self, relation: &str) -> bool {
+    pub fn mentions(&self, relation: &str) -> bool {
         let mut found = false;
         visit::query(self, &mut |node| {
             if let visit::Node::Relation(name) = node {

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// What the walk meets.
-pub(crate) enum Node<'a> {
+pub enum Node<'a> {
     /// An expression, before its parts.
     Expr(&'a Expr),
     /// A relation in FROM, or the target of a statement. CTE names are left out.
@@ -21,7 +21,7 @@ pub(crate) enum Node<'a> {
 
 /// Places within a query that matter to what stands there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub enum Place {
     /// A query inside an expression.
     Subquery,
     /// The nullable side of an outer join.
@@ -35,17 +35,17 @@ pub(crate) enum Place {
 type Visit<'v> = dyn FnMut(Node<'_>) + 'v;
 
 /// Walks an expression.
-pub(crate) fn expr(e: &Expr, f: &mut Visit<'_>) {
+pub fn expr(e: &Expr, f: &mut Visit<'_>) {
     Walk { ctes: Vec::new(), f }.expr(e);
 }
 
 /// Walks a query.
-pub(crate) fn query(q: &Query, f: &mut Visit<'_>) {
+pub fn query(q: &Query, f: &mut Visit<'_>) {
     Walk { ctes: Vec::new(), f }.query(q);
 }
 
 /// Walks a query or a change of rows.
-pub(crate) fn statement(s: &Statement, f: &mut Visit<'_>) {
+pub fn statement(s: &Statement, f: &mut Visit<'_>) {
     Walk { ctes: Vec::new(), f }.statement(s);
 }
 

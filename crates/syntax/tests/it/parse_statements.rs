@@ -2,8 +2,8 @@
 
 use planaria_base::Type;
 use planaria_catalog::{CheckTime, Mode, ReferentialAction, Volatility};
-use planaria_sql::ast::*;
-use planaria_sql::parse;
+use planaria_syntax::ast::*;
+use planaria_syntax::parse;
 
 #[track_caller]
 fn one(text: &str) -> StatementKind {
@@ -401,7 +401,7 @@ fn types() {
 
 #[test]
 fn copy_has_a_present_form_and_two_older_ones() {
-    use planaria_sql::ast::copy::{CopyFormat, CopyHeader, CopySource};
+    use planaria_syntax::ast::copy::{CopyFormat, CopyHeader, CopySource};
     let copy = |text: &str| match one(text) {
         StatementKind::Copy(copy) => *copy,
         other => panic!("{other:?}"),
@@ -435,7 +435,7 @@ fn copy_has_a_present_form_and_two_older_ones() {
 
 #[test]
 fn directions_of_cursors() {
-    use planaria_sql::ast::cursor::Direction;
+    use planaria_syntax::ast::cursor::Direction;
     let direction = |text: &str| match one(text) {
         StatementKind::Fetch { name, direction, .. } => {
             assert_eq!(name, "c");
