@@ -37,7 +37,7 @@ impl<P: Hosted> Clone for At<P> {
     fn clone(&self) -> At<P> {
         match self {
             At::Transaction(savepoint) => At::Transaction(*savepoint),
-            At::Part(parts, snapshot) => At::Part(*parts, snapshot.clone()),
+            At::Part(parts, schema) => At::Part(*parts, schema.clone()),
         }
     }
 }
@@ -112,12 +112,12 @@ impl<P: Hosted> SessionCore<P> {
                 // A transaction that cannot be serialized is not mended by going back.
                 if !self.doomed {
                     match at {
-                        At::Part(parts, snapshot) => self.back_to_part(parts, &snapshot)?,
+                        At::Part(parts, schema) => self.back_to_part(parts, &schema)?,
                         At::Transaction(savepoint) if self.reading.is_none() => {
-                            let snapshot = self.snapshot.clone();
+                            let schema = self.schema.clone();
                             // As in `abandon`.
                             let inside = self.engine.gate.try_enter(self.worker);
-                            self.engine.protocol.rollback_to(&mut self.txn, savepoint, &snapshot.tables);
+                            self.engine.protocol.rollback_to(&mut self.txn, savepoint, &schema.tables);
                             if inside {
                                 self.leave();
                             }
@@ -209,26 +209,26 @@ impl<P: Hosted> SessionCore<P> {
         }
         if !self.used {
             // It has neither read nor written: it need not wait for a change of the schema.
-            let snapshot = self.snapshot.clone();
+            let schema = self.schema.clone();
             self.release_to(0);
-            self.abandon(&snapshot);
+            self.abandon(&schema);
             self.engine.counters.commit(self.worker);
             self.end_block(true);
             return Ok(done("COMMIT"));
         }
         let mut outcome = Ok(());
         let inside = self.go_in();
-        let snapshot = self.snapshot.clone();
+        let schema = self.schema.clone();
         let stale = self.is_stale();
         self.release_to(0);
         let committed = match inside {
             Err(error) => Err(Interrupt::Error(error)),
             Ok(()) if stale => Err(Interrupt::Error(schema_changed())),
             // What does not hold is found before rows are locked and the log's epoch is kept open for it.
-            Ok(()) if !self.engine.protocol.validate(&mut self.txn, &snapshot.tables) => {
+            Ok(()) if !self.engine.protocol.validate(&mut self.txn, &schema.tables) => {
                 Err(Interrupt::Conflict(Conflict::Validation))
             }
-            Ok(()) => self.commit(&snapshot, LogAs::Values),
+            Ok(()) => self.commit(&schema, LogAs::Values),
         };
         let ticket = match committed {
             Ok((ts, logged)) => {
@@ -236,7 +236,7 @@ impl<P: Hosted> SessionCore<P> {
                 Some(self.ticket(ts, logged))
             }
             Err(interrupt) => {
-                self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+                self.engine.protocol.abort(&mut self.txn, &schema.tables);
                 outcome = Err(match interrupt {
                     Interrupt::Error(error) => error,
                     Interrupt::Conflict(cause) => {
@@ -259,8 +259,8 @@ impl<P: Hosted> SessionCore<P> {
             return;
         }
         if self.reading.is_none() {
-            let snapshot = self.snapshot.clone();
-            self.abandon(&snapshot);
+            let schema = self.schema.clone();
+            self.abandon(&schema);
         }
         self.end_block(false);
     }
@@ -301,8 +301,8 @@ impl<P: Hosted> SessionCore<P> {
         self.block = Block::Failed;
         self.doomed |= doomed;
         if self.doomed || self.savepoints.is_empty() {
-            let snapshot = self.snapshot.clone();
-            self.abandon(&snapshot);
+            let schema = self.schema.clone();
+            self.abandon(&schema);
             self.end_locks();
         } else if let Some(mark) = self.savepoints.last() {
             self.release_locks_to(mark.locks);
@@ -327,13 +327,13 @@ impl<P: Hosted> SessionCore<P> {
         if let Err(error) = self.go_in() {
             return self.fail_block_on_error(Err(error));
         }
-        let snapshot = self.snapshot.clone();
+        let schema = self.schema.clone();
         let outcome = loop {
             if self.is_stale() {
                 break Err(schema_changed());
             }
             let point = self.engine.protocol.point(&mut self.txn);
-            let done = f(self).and_then(|()| self.check_immediate(&snapshot));
+            let done = f(self).and_then(|()| self.check_immediate(&schema));
             let cause = match done.map_err(|i| self.believable(i)) {
                 Ok(()) => {
                     self.engine.protocol.pass(&mut self.txn, point);
@@ -344,7 +344,7 @@ impl<P: Hosted> SessionCore<P> {
                 Err(Interrupt::Conflict(cause)) => cause,
             };
             self.engine.counters.abort(self.worker, cause);
-            if !self.engine.protocol.go_back(&mut self.txn, point, &snapshot.tables)
+            if !self.engine.protocol.go_back(&mut self.txn, point, &schema.tables)
                 || backoff.attempts() >= ATTEMPTS_MAX
             {
                 break Err(not_serialized());
@@ -360,7 +360,7 @@ impl<P: Hosted> SessionCore<P> {
                 let waited = self.await_claim().and_then(|waited| self.go_in().map(|()| waited));
                 match waited {
                     // It may have waited for what it read before.
-                    Ok(Ok(())) if !self.engine.protocol.validate(&mut self.txn, &snapshot.tables) => {
+                    Ok(Ok(())) if !self.engine.protocol.validate(&mut self.txn, &schema.tables) => {
                         break Err(not_serialized());
                     }
                     Ok(Ok(())) => {}
@@ -373,8 +373,8 @@ impl<P: Hosted> SessionCore<P> {
                 backoff.wait();
             }
         };
-        let base = self.changing.as_ref().map_or_else(|| snapshot.clone(), |block| block.base.clone());
-        let logged = self.log_sequences(&|sequence| base.shares_sequence(&snapshot, sequence));
+        let base = self.changing.as_ref().map_or_else(|| schema.clone(), |block| block.base.clone());
+        let logged = self.log_sequences(&|sequence| base.shares_sequence(&schema, sequence));
         self.leave();
         self.fail_block_on_error(outcome.and(logged))
     }

@@ -39,7 +39,7 @@ struct SessionRoom<P: Hosted> {
 
 impl<P: Hosted> Room for SessionRoom<P> {
     fn room(&self, bytes: usize) -> Result<()> {
-        self.engine.meter.admit(bytes as u64, self.worker, &self.engine.snapshot.load())
+        self.engine.meter.admit(bytes as u64, self.worker, &self.engine.schema.load())
     }
 }
 

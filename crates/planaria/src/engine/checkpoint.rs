@@ -14,8 +14,8 @@
 use super::Engine;
 use super::reading::OpenSnapshot;
 use super::replay::Teller;
+use super::schema_version::SchemaVersion;
 use super::sequence::{SequenceState, Standing};
-use super::snapshot::Snapshot;
 use crate::options::{LoadedCheckpoint, Options};
 use crate::stats::{CheckpointReport, CheckpointStats};
 use planaria_base::sync::{Instant, MutexGuard, thread};
@@ -103,7 +103,7 @@ const PAUSE_MAX: Duration = Duration::from_millis(20);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Where sequences stand. Numbers that have been drawn since the epoch ended are in the log, too, or lost.
-fn sequence_marks<H: Header>(schema: &Snapshot<H>) -> Vec<SequenceMark> {
+fn sequence_marks<H: Header>(schema: &SchemaVersion<H>) -> Vec<SequenceMark> {
     let mark = |(i, state): (usize, &Arc<SequenceState>)| {
         let Standing { generation, next, exhausted } = state.position();
         SequenceMark { id: SequenceId(i as u32), next, exhausted, generation }
@@ -365,7 +365,7 @@ impl<P: Hosted> Engine<P> {
     /// Checkpoints, and what a restart would take.
     pub(super) fn checkpoint_stats(&self) -> CheckpointStats {
         let log_bytes = self.log.get().map_or(0, |log| log.stats().bytes);
-        let tables = self.snapshot.load().tables.iter().count();
+        let tables = self.schema.load().tables.iter().count();
         self.budget.lock().stats(log_bytes, tables)
     }
 
@@ -403,7 +403,7 @@ impl<P: Hosted> Engine<P> {
         let catalog = Arc::new(decode_catalog(manifest)?);
         let mut tables: TableSet<P::Header> = TableSet::default();
         for table in catalog.tables.iter().flatten() {
-            tables.insert(Arc::new(Snapshot::new_table(&catalog, table.id)?));
+            tables.insert(Arc::new(SchemaVersion::new_table(&catalog, table.id)?));
         }
         let made = (tables.iter().count(), began.elapsed());
         let loaded =
@@ -421,7 +421,7 @@ impl<P: Hosted> Engine<P> {
             (definition.id.index(), Arc::new(state))
         };
         let sequences = catalog.sequences.iter().flatten().map(|s| state(s)).collect();
-        self.install(Arc::new(Snapshot::new(catalog, tables, sequences)?));
+        self.install(Arc::new(SchemaVersion::new(catalog, tables, sequences)?));
         let mut budget = self.budget.lock();
         budget.noted(&manifest.notes);
         budget.made(made.0, made.1);

@@ -61,7 +61,7 @@ fn run<P: Hosted>(engine: &Weak<Engine<P>>, stopping: &AtomicBool) {
         if std::mem::replace(&mut seen, commits) != commits {
             pending = true;
         } else if pending {
-            let tables = engine.snapshot.load_full();
+            let tables = engine.schema.load_full();
             for table in tables.tables.iter() {
                 table.give_back();
             }

@@ -4,8 +4,8 @@
 //! on as many threads as there are cores.
 
 use super::Engine;
+use super::schema_version::SchemaVersion;
 use super::sequence::SequenceState;
-use super::snapshot::Snapshot;
 use planaria_base::sync::thread;
 use planaria_base::{Error, Result};
 use planaria_protocol::Hosted;
@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 impl<P: Hosted> Engine<P> {
-    /// A snapshot that shares nothing with this engine but definitions.
-    pub(super) fn copy_state(&self) -> Result<Snapshot<P::Header>> {
+    /// A schema version that shares nothing with this engine but definitions.
+    pub(super) fn copy_state(&self) -> Result<SchemaVersion<P::Header>> {
         let _alone = self.gate.close();
-        let old = self.snapshot.load_full();
+        let old = self.schema.load_full();
         let mut sources: Vec<&Arc<Table<P::Header>>> = old.tables.iter().collect();
         // The largest first, so that the last thread to end ends early.
         sources.sort_by_key(|table| std::cmp::Reverse(table.memory().rows));
@@ -27,7 +27,7 @@ impl<P: Hosted> Engine<P> {
         let copy_some = || -> Result<Vec<Arc<Table<P::Header>>>> {
             let mut copies = Vec::new();
             while let Some(source) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let copy = Snapshot::new_table(&old.catalog, source.id())?;
+                let copy = SchemaVersion::new_table(&old.catalog, source.id())?;
                 copy_rows(source, &copy)?;
                 copies.push(Arc::new(copy));
             }
@@ -49,7 +49,7 @@ impl<P: Hosted> Engine<P> {
         let copy_sequence =
             |state: &Arc<SequenceState>| Arc::new(state.redefined(state.definition().clone()));
         let sequences = old.sequences.entries().map(|(at, state)| (at, copy_sequence(state))).collect();
-        Snapshot::new(old.catalog.clone(), tables, sequences)
+        SchemaVersion::new(old.catalog.clone(), tables, sequences)
     }
 }
 

@@ -122,7 +122,7 @@ impl<P: Hosted> SessionCore<P> {
         let rows = answer.rows.unwrap_or_else(Rows::empty);
         let bytes: usize = rows.rows.iter().map(row_bytes).sum();
         let cursor = Cursor {
-            _kept: self.engine.meter.keep(bytes as u64, &self.snapshot)?,
+            _kept: self.engine.meter.keep(bytes as u64, &self.schema)?,
             statement: text.into(),
             created: self.inputs.moment(),
             columns: rows.columns.clone(),

@@ -11,8 +11,8 @@
 //! In a block that changes the schema the keys of a part are kept with the part. `SET CONSTRAINTS .. IMMEDIATE` does
 //! 2 and 3 at once and after every statement until the end of the block.
 
+use super::schema_version::SchemaVersion;
 use super::session::SessionCore;
-use super::snapshot::Snapshot;
 use crate::session::StatementResult;
 use planaria_base::{ColumnId, Datum, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{CheckTime, ForeignKey};
@@ -74,7 +74,7 @@ impl Modes {
     }
 }
 
-impl<H: Header> Snapshot<H> {
+impl<H: Header> SchemaVersion<H> {
     /// The deferred keys, compiled when first asked for.
     fn deferred_keys(&self) -> Result<&[DeferredKey]> {
         let keys = self.deferred.get_or_init(|| {
@@ -112,19 +112,19 @@ impl Side {
 
 impl<P: Hosted> SessionCore<P> {
     /// The keys that the open transaction's writes give to look at.
-    pub(super) fn keys_to_check(&self, snapshot: &Snapshot<P::Header>) -> Result<Vec<KeyToCheck>> {
+    pub(super) fn keys_to_check(&self, schema: &SchemaVersion<P::Header>) -> Result<Vec<KeyToCheck>> {
         let mut found: Vec<KeyToCheck> = Vec::new();
-        if !snapshot.has_deferred || self.engine.protocol.is_read_only(&self.txn) {
+        if !schema.has_deferred || self.engine.protocol.is_read_only(&self.txn) {
             return Ok(found);
         }
-        let keys = snapshot.deferred_keys()?;
+        let keys = schema.deferred_keys()?;
         self.engine.protocol.writes(&self.txn, &mut |write: Write<'_>| {
             for key in keys {
                 for (side, referenced) in [(&key.child_side, false), (&key.parent_side, true)] {
                     if side.table != write.table {
                         continue;
                     }
-                    let key_of = |row: &[u64]| side.key(&snapshot.tables, row);
+                    let key_of = |row: &[u64]| side.key(&schema.tables, row);
                     let before = || if write.kind == WriteKind::Insert { None } else { key_of(write.before) };
                     let after = || if write.kind == WriteKind::Delete { None } else { key_of(write.image) };
                     let (old, new) = (before(), after());
@@ -146,7 +146,11 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// Looks at keys: 23503 where one does not hold.
-    fn check_keys(&mut self, snapshot: &Snapshot<P::Header>, keys: &[KeyToCheck]) -> Result<(), Interrupt> {
+    fn check_keys(
+        &mut self,
+        schema: &SchemaVersion<P::Header>,
+        keys: &[KeyToCheck],
+    ) -> Result<(), Interrupt> {
         if keys.is_empty() {
             return Ok(());
         }
@@ -154,51 +158,51 @@ impl<P: Hosted> SessionCore<P> {
         let machine = std::mem::replace(&mut self.machine, Machine::new());
         let rows = std::mem::take(&mut self.rows);
         self.pure = false;
-        let outcome = keys.iter().try_for_each(|key| self.check_key(snapshot, key));
+        let outcome = keys.iter().try_for_each(|key| self.check_key(schema, key));
         self.machine = machine;
         self.rows = rows;
         outcome
     }
 
-    fn check_key(&mut self, snapshot: &Snapshot<P::Header>, key: &KeyToCheck) -> Result<(), Interrupt> {
+    fn check_key(&mut self, schema: &SchemaVersion<P::Header>, key: &KeyToCheck) -> Result<(), Interrupt> {
         let same = |k: &&DeferredKey| k.child == key.child && k.name == key.constraint;
         // It was dropped in the same transaction.
-        let Some(deferred) = snapshot.deferred_keys()?.iter().find(same) else { return Ok(()) };
+        let Some(deferred) = schema.deferred_keys()?.iter().find(same) else { return Ok(()) };
         let side = if key.referenced { &deferred.parent_side } else { &deferred.child_side };
         if side.types != key.types {
-            let table = &snapshot.catalog.table_by_id(side.table).name;
+            let table = &schema.catalog.table_by_id(side.table).name;
             let message = format!("cannot ALTER TABLE \"{table}\" because it has pending trigger events");
             return Err(Error::new(SqlState::OBJECT_IN_USE, message).into());
         }
         self.machine.reset();
-        self.run_datums(snapshot, &side.code, &key.values, true)
+        self.run_datums(schema, &side.code, &key.values, true)
     }
 
     /// Looks at everything that the open transaction has put off, in its parts as well: before it commits.
-    pub(super) fn check_deferred(&mut self, snapshot: &Snapshot<P::Header>) -> Result<(), Interrupt> {
-        self.check_some(snapshot, |_, _| true)
+    pub(super) fn check_deferred(&mut self, schema: &SchemaVersion<P::Header>) -> Result<(), Interrupt> {
+        self.check_some(schema, |_, _| true)
     }
 
     /// The same for what is immediate: after each statement.
-    pub(super) fn check_immediate(&mut self, snapshot: &Snapshot<P::Header>) -> Result<(), Interrupt> {
+    pub(super) fn check_immediate(&mut self, schema: &SchemaVersion<P::Header>) -> Result<(), Interrupt> {
         if !self.modes.any_immediate() {
             return Ok(());
         }
-        self.check_some(snapshot, |modes, key| modes.is_immediate(key.child, &key.constraint))
+        self.check_some(schema, |modes, key| modes.is_immediate(key.child, &key.constraint))
     }
 
     fn check_some(
         &mut self,
-        snapshot: &Snapshot<P::Header>,
+        schema: &SchemaVersion<P::Header>,
         wanted: impl Fn(&Modes, &KeyToCheck) -> bool,
     ) -> Result<(), Interrupt> {
-        if !snapshot.has_deferred {
+        if !schema.has_deferred {
             return Ok(());
         }
         let mut keys = self.keys_of_parts();
-        keys.extend(self.keys_to_check(snapshot)?);
+        keys.extend(self.keys_to_check(schema)?);
         keys.retain(|key| wanted(&self.modes, key));
-        self.check_keys(snapshot, &keys)
+        self.check_keys(schema, &keys)
     }
 
     /// SET CONSTRAINTS; `None`: ALL.
@@ -253,8 +257,8 @@ impl<P: Hosted> SessionCore<P> {
         }
         if !deferred && self.reading.is_none() {
             self.in_block(|s| {
-                let snapshot = s.snapshot.clone();
-                s.check_immediate(&snapshot)
+                let schema = s.schema.clone();
+                s.check_immediate(&schema)
             })?;
         }
         Ok(super::statement::done("SET CONSTRAINTS"))

@@ -1,7 +1,7 @@
 //! EXPLAIN, EXPLAIN PROCEDURE. EXPLAIN RECOVERY is in [`super::explain_recovery`].
 
+use super::schema_version::SchemaVersion;
 use super::session::SessionCore;
-use super::snapshot::Snapshot;
 use super::statement::table_result;
 use crate::options::LogKind;
 use crate::session::{Notice, StatementResult};
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 impl<P: Hosted> SessionCore<P> {
     /// The plan of a statement, a line a row. What makes something of a query's rows has that query's plan.
     pub(super) fn explain(&mut self, statement: &Statement, _text: &str) -> Result<StatementResult> {
-        let snapshot = self.schema();
+        let schema = self.schema();
         let mut params = ParamTypes::default();
         let prepared;
         let planned = match &statement.kind {
@@ -48,8 +48,8 @@ impl<P: Hosted> SessionCore<P> {
             }
             _ => return Err(no_plan(planned)),
         };
-        let (lines, needs) = lower::explain_statement(&snapshot.catalog, planned, &params)?;
-        needs.iter().try_for_each(|r| snapshot.catalog.require(self.user.current(), r))?;
+        let (lines, needs) = lower::explain_statement(&schema.catalog, planned, &params)?;
+        needs.iter().try_for_each(|r| schema.catalog.require(self.user.current(), r))?;
         Ok(lines_result(lines))
     }
 
@@ -83,13 +83,13 @@ impl<P: Hosted> SessionCore<P> {
         name: &Name,
         types: Option<&[TypeName]>,
     ) -> Result<StatementResult> {
-        let snapshot = self.schema();
-        let procedure = ddl::find_routine(&snapshot.catalog, name, types, None)?;
-        let names = Names(&snapshot);
-        let (program, mut logging) = (snapshot.program(procedure.id)?, snapshot.logging(procedure.id)?);
+        let schema = self.schema();
+        let procedure = ddl::find_routine(&schema.catalog, name, types, None)?;
+        let names = Names(&schema);
+        let (program, mut logging) = (schema.program(procedure.id)?, schema.logging(procedure.id)?);
         let mut cost = None;
         let is_command = logging.is_command();
-        if is_command && let Ok(planned) = snapshot.planned(procedure.id) {
+        if is_command && let Ok(planned) = schema.planned(procedure.id) {
             cost = Some(format!("  Adaptive: {}", planned.cost.reason()));
             if self.engine.log_kind == LogKind::Adaptive && !planned.cost.prefers_call() {
                 logging = logging.by_values("Its rows cost less than the call.".to_owned());
@@ -103,10 +103,10 @@ impl<P: Hosted> SessionCore<P> {
         // Behind how calls are logged, and why.
         lines.splice(3..3, cost);
         if is_command {
-            lines.extend(replay_lines(&snapshot, procedure.id));
+            lines.extend(replay_lines(&schema, procedure.id));
         }
         // What is said above is of the rest.
-        let wrong = snapshot.lowered(procedure.id)?.errors.iter();
+        let wrong = schema.lowered(procedure.id)?.errors.iter();
         lines.extend(wrong.map(|e| format!("  A statement fails when it is reached: {}", e.message())));
         Ok(lines_result(lines))
     }
@@ -114,12 +114,12 @@ impl<P: Hosted> SessionCore<P> {
     /// What CREATE PROCEDURE has to say of how calls will be logged; nothing where it is the call.
     /// A body that cannot be lowered yet (its tables may come later) says nothing.
     pub(super) fn how_logged(&mut self, id: ProcedureId) -> Option<Notice> {
-        let snapshot = self.snapshot.clone();
-        let routine = snapshot.routine(id).ok()?;
+        let schema = self.schema.clone();
+        let routine = schema.routine(id).ok()?;
         if routine.logging.is_read_only() || routine.logging.is_command() {
             return None;
         }
-        let name = &snapshot.catalog.procedure(id).name;
+        let name = &schema.catalog.procedure(id).name;
         Some(Notice {
             severity: "NOTICE",
             message: format!("calls of \"{name}\" will be logged by the rows they change"),
@@ -147,18 +147,18 @@ pub(super) fn piece_text(piece: &CompiledPiece, names: &dyn analysis::Names) -> 
 }
 
 /// The pieces that calls are replayed in, and what the log has for that.
-fn replay_lines<H: Header>(snapshot: &Snapshot<H>, id: ProcedureId) -> Vec<String> {
-    let Ok(planned) = snapshot.planned(id) else { return Vec::new() };
+fn replay_lines<H: Header>(schema: &SchemaVersion<H>, id: ProcedureId) -> Vec<String> {
+    let Ok(planned) = schema.planned(id) else { return Vec::new() };
     let mut lines = vec!["  Replayed in pieces, each of the rows of one key:".to_owned()];
     for (i, piece) in planned.plan.pieces.iter().enumerate() {
-        lines.push(format!("    {}. {}", i + 1, piece_text(piece, &Names(snapshot))));
+        lines.push(format!("    {}. {}", i + 1, piece_text(piece, &Names(schema))));
     }
     if planned.plan.pieces.is_empty() {
         lines.push("    none: it changes no row".to_owned());
     }
     if !planned.notes.is_empty() {
         lines.push("  So that these can be told apart before anything is replayed, it".to_owned());
-        let names = Names(snapshot);
+        let names = Names(schema);
         let mut told = BTreeSet::new();
         let texts = planned.notes.iter().map(|note| note.text(&names));
         lines.extend(texts.filter(|text| told.insert(text.clone())).map(|text| format!("    {text}")));
@@ -166,8 +166,8 @@ fn replay_lines<H: Header>(snapshot: &Snapshot<H>, id: ProcedureId) -> Vec<Strin
     lines
 }
 
-/// Names of a snapshot's objects, for people.
-pub(super) struct Names<'s, H: Header>(pub(super) &'s Snapshot<H>);
+/// Names of a schema's objects, for people.
+pub(super) struct Names<'s, H: Header>(pub(super) &'s SchemaVersion<H>);
 
 impl<H: Header> analysis::Names for Names<'_, H> {
     fn table(&self, id: TableId) -> String {

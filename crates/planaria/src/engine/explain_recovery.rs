@@ -14,7 +14,7 @@ use planaria_storage::Header;
 impl<P: Hosted> SessionCore<P> {
     /// The scheme, how each procedure's calls are logged and cut, blocks, and what runs alone, a line a row.
     pub(super) fn explain_recovery(&mut self) -> Result<StatementResult> {
-        let snapshot = self.schema();
+        let schema = self.schema();
         let engine = &self.engine;
         let (scheme, threads) = engine.replays_with;
         let mut lines =
@@ -22,7 +22,7 @@ impl<P: Hosted> SessionCore<P> {
         match engine.log_kind {
             LogKind::Off => lines.push("Nothing is logged: after a crash the database is empty.".to_owned()),
             LogKind::Command | LogKind::Adaptive => {
-                let analysed = Analysed::of(&snapshot, &[])?;
+                let analysed = Analysed::of(&schema, &[])?;
                 let locals = analysed.locals();
                 lines.push("Procedures, and what their calls are logged by".to_owned());
                 lines.extend(indented(procedures(&analysed, &locals)));
@@ -46,15 +46,15 @@ impl<P: Hosted> SessionCore<P> {
 
 /// A line for each current procedure that changes something.
 fn procedures<H: Header>(analysed: &Analysed<'_, H>, locals: &[(ProcedureId, LocalGraph)]) -> Vec<String> {
-    let snapshot = analysed.snapshot;
-    let current = snapshot.catalog.procedures.definitions().filter(|p| p.current);
+    let schema = analysed.schema;
+    let current = schema.catalog.procedures.definitions().filter(|p| p.current);
     let row = |procedure: &planaria_catalog::Procedure| {
         let name = analysed.names.procedure(procedure.id);
-        let logging = match snapshot.logging(procedure.id) {
+        let logging = match schema.logging(procedure.id) {
             Ok(logging) => logging,
             Err(error) => return Some([name, "cannot be called".to_owned(), error.message().to_owned()]),
         };
-        let wrong = snapshot.lowered(procedure.id).ok().and_then(|l| l.errors.first());
+        let wrong = schema.lowered(procedure.id).ok().and_then(|l| l.errors.first());
         if let Some(error) = wrong {
             return Some([name, "has a statement that fails".to_owned(), error.message().to_owned()]);
         }
@@ -66,7 +66,7 @@ fn procedures<H: Header>(analysed: &Analysed<'_, H>, locals: &[(ProcedureId, Loc
         }
         let (_, local) = locals.iter().find(|(id, _)| *id == procedure.id)?;
         let mut cut = counted(local.slices.len(), "slice");
-        if let Ok(planned) = snapshot.planned(procedure.id) {
+        if let Ok(planned) = schema.planned(procedure.id) {
             cut = format!("{cut}; {}", counted(planned.plan.pieces.len(), "piece"));
         }
         Some([name, "call".to_owned(), cut])

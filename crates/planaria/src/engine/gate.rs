@@ -24,7 +24,7 @@
 //! waiting. Statements that take longer and always overlap do, until its `lock_timeout`.
 //!
 //! An interactive transaction stands inside only while one of its statements runs. A schema change
-//! in between leaves it with an old snapshot; its next statement finds that and ends in 40001.
+//! in between leaves it with an old schema; its next statement finds that and ends in 40001.
 //!
 //! A transaction block that changes the schema keeps the gate closed until its end
 //! ([`schema_block`](super::schema_block)), which may be long: who waits at the gate does so with patience that

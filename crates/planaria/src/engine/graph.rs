@@ -1,7 +1,7 @@
 //! Graphs of the procedures of a catalog version.
 
 use super::explain::Names;
-use super::snapshot::Snapshot;
+use super::schema_version::SchemaVersion;
 use crate::graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
 use planaria_analysis::paper::schedule::{self, Manner};
 use planaria_analysis::paper::{
@@ -15,8 +15,8 @@ use planaria_storage::Header;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The graph that was asked for.
-pub(super) fn graph<H: Header>(snapshot: &Snapshot<H>, request: &GraphRequest) -> Result<Graph> {
-    let analysed = Analysed::of(snapshot, &request.procedures)?;
+pub(super) fn graph<H: Header>(schema: &SchemaVersion<H>, request: &GraphRequest) -> Result<Graph> {
+    let analysed = Analysed::of(schema, &request.procedures)?;
     match request.kind {
         GraphKind::Procedure => analysed.operations(),
         GraphKind::Local => Ok(analysed.local()),
@@ -36,7 +36,7 @@ pub(super) struct Replayed {
 
 /// Procedures of a catalog version, analysed as the paper has it.
 pub(super) struct Analysed<'s, H: Header> {
-    pub(super) snapshot: &'s Snapshot<H>,
+    pub(super) schema: &'s SchemaVersion<H>,
     pub(super) names: Names<'s, H>,
     pub(super) procedures: Vec<Replayed>,
     /// Those that cannot be compiled, and why.
@@ -45,12 +45,12 @@ pub(super) struct Analysed<'s, H: Header> {
 
 impl<'s, H: Header> Analysed<'s, H> {
     /// The named procedures, or all current ones whose calls are logged as calls.
-    pub(super) fn of(snapshot: &'s Snapshot<H>, names: &[String]) -> Result<Analysed<'s, H>> {
+    pub(super) fn of(schema: &'s SchemaVersion<H>, names: &[String]) -> Result<Analysed<'s, H>> {
         let mut analysed =
-            Analysed { snapshot, names: Names(snapshot), procedures: Vec::new(), broken: Vec::new() };
+            Analysed { schema, names: Names(schema), procedures: Vec::new(), broken: Vec::new() };
         if names.is_empty() {
-            for procedure in snapshot.catalog.procedures.iter().filter(|p| p.current) {
-                match snapshot.logging(procedure.id) {
+            for procedure in schema.catalog.procedures.iter().filter(|p| p.current) {
+                match schema.logging(procedure.id) {
                     Ok(logging) if logging.is_command() => analysed.add(procedure.id)?,
                     Ok(_) => {}
                     Err(error) => analysed.broken.push((procedure.id, error)),
@@ -58,15 +58,15 @@ impl<'s, H: Header> Analysed<'s, H> {
             }
         }
         for name in names {
-            analysed.add(procedure_named(snapshot, name)?.id)?;
+            analysed.add(procedure_named(schema, name)?.id)?;
         }
         Ok(analysed)
     }
 
     fn add(&mut self, id: ProcedureId) -> Result<()> {
-        let snapshot = self.snapshot;
-        let callee = |id: ProcedureId| snapshot.program(id).ok();
-        let program = committed_whole(snapshot.program(id)?, &callee);
+        let schema = self.schema;
+        let callee = |id: ProcedureId| schema.program(id).ok();
+        let program = committed_whole(schema.program(id)?, &callee);
         let graph = OperationGraph::of(&program, &callee);
         self.procedures.push(Replayed { id, program, graph });
         Ok(())
@@ -82,11 +82,11 @@ impl<'s, H: Header> Analysed<'s, H> {
 
     /// The tables that procedures logged by values change.
     pub(super) fn ad_hoc(&self) -> BTreeSet<TableId> {
-        let snapshot = self.snapshot;
-        let callee = |id: ProcedureId| snapshot.program(id).ok();
-        let by_values = snapshot.catalog.procedures.iter().filter(|p| p.current).filter_map(|p| {
-            let logging = snapshot.logging(p.id).ok()?;
-            if logging.is_command() || logging.is_read_only() { None } else { snapshot.program(p.id).ok() }
+        let schema = self.schema;
+        let callee = |id: ProcedureId| schema.program(id).ok();
+        let by_values = schema.catalog.procedures.iter().filter(|p| p.current).filter_map(|p| {
+            let logging = schema.logging(p.id).ok()?;
+            if logging.is_command() || logging.is_read_only() { None } else { schema.program(p.id).ok() }
         });
         by_values
             .flat_map(|program| OperationGraph::of(program, &callee).operations)
@@ -97,8 +97,7 @@ impl<'s, H: Header> Analysed<'s, H> {
     fn operations(&self) -> Result<Graph> {
         let mut graph = Graph { title: "Operations".to_owned(), ..Graph::default() };
         for procedure in &self.procedures {
-            let (program, logging) =
-                (self.snapshot.program(procedure.id)?, self.snapshot.logging(procedure.id)?);
+            let (program, logging) = (self.schema.program(procedure.id)?, self.schema.logging(procedure.id)?);
             graph.text.extend(analysis::explain(program, &logging, &self.names));
             let described = explain::operations(program, &self.names);
             let first = graph.nodes.len();
@@ -197,7 +196,7 @@ impl<'s, H: Header> Analysed<'s, H> {
         let global = GlobalGraph::of(&self.locals(), self.ad_hoc());
         let mut calls: BTreeMap<ProcedureId, u64> = BTreeMap::new();
         for (name, n) in &request.calls {
-            let id = procedure_named(self.snapshot, name)?.id;
+            let id = procedure_named(self.schema, name)?.id;
             if !self.procedures.iter().any(|p| p.id == id) {
                 let message = format!("calls of procedure \"{name}\" are not replayed as calls");
                 return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
@@ -296,8 +295,8 @@ impl<'s, H: Header> Analysed<'s, H> {
 }
 
 /// The current procedure of a name.
-fn procedure_named<'s, H: Header>(snapshot: &'s Snapshot<H>, name: &str) -> Result<&'s Procedure> {
-    let mut found = snapshot.catalog.procedures_named(name);
+fn procedure_named<'s, H: Header>(schema: &'s SchemaVersion<H>, name: &str) -> Result<&'s Procedure> {
+    let mut found = schema.catalog.procedures_named(name);
     match (found.next(), found.next()) {
         (Some(procedure), None) => Ok(procedure),
         (None, _) => Err(Error::new(

@@ -7,9 +7,9 @@ use super::cancel::Cancel;
 use super::cursor::Cursors;
 use super::memory::{Meter, Share};
 use super::reading::read_only;
+use super::schema_version::SchemaVersion;
 use super::sequence::{self, SequenceEffect, SessionSequences};
 use super::settings::Settings;
-use super::snapshot::Snapshot;
 use super::statement::compile_dynamic;
 use crate::clients::Lent;
 use crate::row::{Column, Row};
@@ -212,7 +212,7 @@ fn same(a: &Datum, b: &Datum) -> bool {
 
 /// See the module's head.
 pub(crate) struct SessionHost<'a, H: Header> {
-    pub(crate) snapshot: &'a Snapshot<H>,
+    pub(crate) schema: &'a SchemaVersion<H>,
     /// Whose rights the program runs with now.
     pub(crate) role: RoleId,
     pub(crate) session_user: RoleId,
@@ -266,8 +266,8 @@ fn named_columns(columns: &[Column]) -> Box<[(usize, SystemType)]> {
 impl<H: Header> SessionHost<'_, H> {
     fn facts(&mut self) -> Facts<'_> {
         Facts {
-            catalog: &self.snapshot.catalog,
-            stock: self.snapshot,
+            catalog: &self.schema.catalog,
+            stock: self.schema,
             settings: self.settings,
             cursors: self.cursors,
             role: self.role,
@@ -286,7 +286,7 @@ impl<H: Header> SessionHost<'_, H> {
         let name = |(at, ty): &(usize, SystemType)| match row[*at] {
             Slot::Int(oid) => {
                 let oid = oid as u32;
-                Some((*at, oid, planaria_catalog::reg::show(&self.snapshot.catalog, *ty, oid)))
+                Some((*at, oid, planaria_catalog::reg::show(&self.schema.catalog, *ty, oid)))
             }
             _ => None,
         };
@@ -294,7 +294,7 @@ impl<H: Header> SessionHost<'_, H> {
     }
 
     fn sequence(&self, id: SequenceId) -> Result<&super::sequence::SequenceState> {
-        self.snapshot
+        self.schema
             .sequences
             .get(id.index())
             .map(|state| &**state)
@@ -306,7 +306,7 @@ impl<H: Header> Host for SessionHost<'_, H> {
     fn draw(&mut self, input: Draw) -> Result<Slot> {
         if let Draw::Permitted(number) = input {
             self.inputs.beyond_a_call()?;
-            return Ok(Slot::Bool(self.snapshot.is_permitted(self.role, number)));
+            return Ok(Slot::Bool(self.schema.is_permitted(self.role, number)));
         }
         let input = match (input, self.inputs.block) {
             // Nothing of a block is logged as a call.
@@ -350,7 +350,7 @@ impl<H: Header> Host for SessionHost<'_, H> {
 
     fn user(&mut self, session: bool) -> Result<String> {
         self.inputs.beyond_a_call()?;
-        Ok(self.snapshot.catalog.role_name(if session { self.session_user } else { self.role }))
+        Ok(self.schema.catalog.role_name(if session { self.session_user } else { self.role }))
     }
 
     fn asks_others(&mut self) -> Result<()> {
@@ -374,7 +374,7 @@ impl<H: Header> Host for SessionHost<'_, H> {
             }
             None => {
                 let state = self
-                    .snapshot
+                    .schema
                     .sequences
                     .get(sequence.index())
                     .map(|state| &**state)
@@ -447,7 +447,7 @@ impl<H: Header> Host for SessionHost<'_, H> {
             self.share.answers(size_of::<Row>() + values.len() * size_of::<Datum>() + texts);
             self.rows.push(Row { columns: self.columns.clone(), values });
             if self.share.is_due(self.meter) {
-                return self.meter.weigh(self.share, self.snapshot);
+                return self.meter.weigh(self.share, self.schema);
             }
         }
         Ok(())
@@ -485,11 +485,11 @@ impl<H: Header> Host for SessionHost<'_, H> {
 
     fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic> {
         self.inputs.beyond_a_call()?;
-        compile_dynamic(self.snapshot, self.role, text, arguments).map(Dynamic::Code)
+        compile_dynamic(self.schema, self.role, text, arguments).map(Dynamic::Code)
     }
 
     fn keep(&mut self, values: &[Slot], heap: &Heap) -> Result<()> {
-        let name = |id| self.snapshot.catalog.procedure(id).name.clone();
+        let name = |id| self.schema.catalog.procedure(id).name.clone();
         self.inputs.keep(values, heap, self.kept_heap, name)
     }
 
@@ -505,7 +505,7 @@ impl<H: Header> Host for SessionHost<'_, H> {
         }
         self.share.stores(bytes);
         if self.share.is_due(self.meter) || self.meter.is_full() {
-            return self.meter.weigh_stored(self.share, self.snapshot);
+            return self.meter.weigh_stored(self.share, self.schema);
         }
         Ok(())
     }
@@ -515,7 +515,7 @@ impl<H: Header> Host for SessionHost<'_, H> {
             return Ok(());
         }
         self.share.holds(bytes);
-        if self.share.is_due(self.meter) { self.meter.weigh(self.share, self.snapshot) } else { Ok(()) }
+        if self.share.is_due(self.meter) { self.meter.weigh(self.share, self.schema) } else { Ok(()) }
     }
 
     fn check_interrupt(&self) -> Result<()> {

@@ -1,8 +1,8 @@
 //! A session and the tables that are locked: see [`table_locks`](super::table_locks).
 
 use super::gate::Patience;
+use super::schema_version::SchemaVersion;
 use super::session::{Block, SessionCore, schema_changed};
-use super::snapshot::Snapshot;
 use super::statement::done;
 use super::table_locks::{Edge, Touches, Wanted};
 use crate::session::StatementResult;
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// How often whoever waits looks whether it has been cancelled, or is part of a ring.
 const LOOK: Duration = Duration::from_millis(20);
 
-impl<H: Header> Snapshot<H> {
+impl<H: Header> SchemaVersion<H> {
     /// What a program, with all it calls, does to tables.
     pub(super) fn touches(&self, program: &Program) -> Arc<Touches> {
         let mut touches = Touches::default();
@@ -131,7 +131,7 @@ impl<P: Hosted> SessionCore<P> {
             let (waiting, holding) = (process(edge.worker.0), process(edge.holder.0));
             let what = match edge.lock {
                 Some((mode, table)) => {
-                    let table = self.snapshot.catalog.tables.get(table.index()).and_then(Option::as_ref);
+                    let table = self.schema.catalog.tables.get(table.index()).and_then(Option::as_ref);
                     let name = table.map_or("", |t| t.name.as_str());
                     format!("{} on relation \"{name}\"", mode.name())
                 }
@@ -153,15 +153,15 @@ impl<P: Hosted> SessionCore<P> {
             ));
         }
         self.catch_up()?;
-        let snapshot = self.schema();
-        for what in lockable(&snapshot.catalog, self.user.current(), lock)? {
+        let schema = self.schema();
+        for what in lockable(&schema.catalog, self.user.current(), lock)? {
             let tables = match what {
                 Lockable::Table(table) => vec![table],
-                Lockable::View(name) => snapshot.tables_of_view(&name)?,
+                Lockable::View(name) => schema.tables_of_view(&name)?,
                 Lockable::System => Vec::new(),
             };
             for table in tables {
-                self.lock_one(&snapshot, table, lock)?;
+                self.lock_one(&schema, table, lock)?;
             }
         }
         if self.reading.is_none() && self.is_stale() {
@@ -174,7 +174,12 @@ impl<P: Hosted> SessionCore<P> {
         Ok(done("LOCK TABLE"))
     }
 
-    fn lock_one(&mut self, snapshot: &Snapshot<P::Header>, table: TableId, lock: &LockTable) -> Result<()> {
+    fn lock_one(
+        &mut self,
+        schema: &SchemaVersion<P::Header>,
+        table: TableId,
+        lock: &LockTable,
+    ) -> Result<()> {
         let (engine, worker) = (self.engine.clone(), self.worker);
         self.has_locks = true;
         let before = engine.locks.count(worker);
@@ -193,7 +198,7 @@ impl<P: Hosted> SessionCore<P> {
                 true => match engine.locks.wait(worker, &wanted, &Vec::new, &mut || None) {
                     Ok(true) => Ok(()),
                     _ => {
-                        let name = &snapshot.catalog.table_by_id(table).name;
+                        let name = &schema.catalog.table_by_id(table).name;
                         let message = format!("could not obtain lock on relation \"{name}\"");
                         Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message))
                     }

@@ -1,6 +1,6 @@
 //! The engine: one database over one protocol.
 //!
-//! * [`snapshot`]: one catalog version with its tables and compiled procedures; [`plan`]: how their calls
+//! * [`schema_version`]: one catalog version with its tables and compiled procedures; [`plan`]: how their calls
 //!   are logged and replayed;
 //! * [`session`]: attempts and commits; [`statement`]: what kind of statement goes where; [`named`]: those that
 //!   have names;
@@ -50,11 +50,11 @@ mod replay;
 mod rewrite;
 mod schema;
 mod schema_block;
+mod schema_version;
 mod sequence;
 mod serve;
 mod session;
 pub(crate) mod settings;
-mod snapshot;
 mod statement;
 mod sweeper;
 mod table_locks;
@@ -91,8 +91,8 @@ use planaria_protocol::{ClaimInfo, Hosted, ProtocolJob};
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{Process, TableSet};
 use planaria_syntax::ast;
+use schema_version::SchemaVersion;
 use session::SessionCore;
-use snapshot::Snapshot;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -236,8 +236,8 @@ pub(crate) struct Engine<P: Hosted> {
     clock: Arc<CommitClock>,
     gate: gate::Gate,
     locks: table_locks::TableLocks,
-    snapshot: ArcSwap<Snapshot<P::Header>>,
-    /// Version of `snapshot`, on a line of its own that is only read in normal operation.
+    schema: ArcSwap<SchemaVersion<P::Header>>,
+    /// Number of `schema`, on a line of its own that is only read in normal operation.
     version: AtomicU64,
     /// Set once recovery is done.
     log: OnceLock<Arc<Log>>,
@@ -326,14 +326,14 @@ pub(crate) fn replay_engine(
 impl<P: Hosted> Engine<P> {
     fn new(clock: Arc<CommitClock>, options: &Options) -> Result<Arc<Engine<P>>> {
         let catalog = Arc::new(Catalog::default());
-        let snapshot = Snapshot::new(catalog, TableSet::default(), Chunks::default())?;
+        let schema = SchemaVersion::new(catalog, TableSet::default(), Chunks::default())?;
         Ok(Arc::new(Engine {
             protocol: P::new(),
             clock,
             gate: gate::Gate::new(),
             locks: table_locks::TableLocks::new(),
-            version: AtomicU64::new(snapshot.version()),
-            snapshot: ArcSwap::from_pointee(snapshot),
+            version: AtomicU64::new(schema.version()),
+            schema: ArcSwap::from_pointee(schema),
             log: OnceLock::new(),
             log_kind: options.log,
             replays_with: (options.recovery, options.recovery_threads),
@@ -478,10 +478,10 @@ impl<P: Hosted> Engine<P> {
         Ok(())
     }
 
-    /// Makes a snapshot the current one. The caller has the gate closed.
-    fn install(&self, snapshot: Arc<Snapshot<P::Header>>) {
-        let version = snapshot.version();
-        self.snapshot.store(snapshot);
+    /// Makes a schema version the current one. The caller has the gate closed.
+    fn install(&self, schema: Arc<SchemaVersion<P::Header>>) {
+        let version = schema.version();
+        self.schema.store(schema);
         self.version.store(version, Ordering::Release);
     }
 }
@@ -497,7 +497,7 @@ impl<P: Hosted> Vitals for Engine<P> {
 
     fn restart(&self) -> RestartFacts {
         let log_bytes = self.log.get().map_or(0, |log| log.stats().bytes);
-        let tables = self.snapshot.load().tables.iter().count();
+        let tables = self.schema.load().tables.iter().count();
         self.budget.lock().facts(log_bytes, tables, self.restart_target)
     }
 
@@ -538,7 +538,7 @@ impl<P: Hosted> EngineApi for Handle<P> {
     }
 
     fn catalog(&self) -> Arc<Catalog> {
-        self.0.snapshot.load().catalog.clone()
+        self.0.schema.load().catalog.clone()
     }
 
     fn stats(&self) -> Stats {
@@ -547,7 +547,7 @@ impl<P: Hosted> EngineApi for Handle<P> {
             session_bytes: engine.meter.sessions(),
             log_buffer_bytes: engine.meter.log_buffers(),
             budget: engine.meter.budget(),
-            ..engine.snapshot.load().memory()
+            ..engine.schema.load().memory()
         };
         let log = engine.log.get().map(|l| l.stats());
         Stats {
@@ -570,7 +570,7 @@ impl<P: Hosted> EngineApi for Handle<P> {
 
     fn hold(&self, before: u64, now: u64, refusable: bool) -> Result<()> {
         let engine = &*self.0;
-        engine.meter.hold(before, now, refusable, || engine.snapshot.load())
+        engine.meter.hold(before, now, refusable, || engine.schema.load())
     }
 
     fn served_to(&self, clients: &Arc<dyn Clients>) {
@@ -586,15 +586,15 @@ impl<P: Hosted> EngineApi for Handle<P> {
         engine.check_open()?;
         engine.gate.check_not_own("computing digests")?;
         let _alone = engine.gate.close();
-        let snapshot = engine.snapshot.load_full();
+        let schema = engine.schema.load_full();
         let mut participant = Participant::new();
         let guard = participant.guard();
-        let mut digests: Vec<(String, u128)> = snapshot
+        let mut digests: Vec<(String, u128)> = schema
             .tables
             .digest(guard.pinned())
             .into_iter()
             .map(|(id, d)| {
-                let name = snapshot.catalog.table_by_id(id).name.clone();
+                let name = schema.catalog.table_by_id(id).name.clone();
                 (name, u128::from(d.rows) << 64 | u128::from(d.hash))
             })
             .collect();
@@ -606,12 +606,12 @@ impl<P: Hosted> EngineApi for Handle<P> {
         self.0.check_open()?;
         self.0.gate.check_not_own("a check")?;
         let _alone = self.0.gate.close();
-        let snapshot = self.0.snapshot.load_full();
+        let schema = self.0.schema.load_full();
         let mut participant = Participant::new();
         let guard = participant.guard();
-        for table in snapshot.tables.iter() {
+        for table in schema.tables.iter() {
             table.check(guard.pinned()).map_err(|what| {
-                let name = &snapshot.catalog.table_by_id(table.id()).name;
+                let name = &schema.catalog.table_by_id(table.id()).name;
                 Error::new(SqlState::DATA_CORRUPTED, format!("table \"{name}\" is damaged: {what}"))
             })?;
         }
@@ -619,7 +619,7 @@ impl<P: Hosted> EngineApi for Handle<P> {
     }
 
     fn graph(&self, request: &GraphRequest) -> Result<Graph> {
-        graph::graph(&self.0.snapshot.load_full(), request)
+        graph::graph(&self.0.schema.load_full(), request)
     }
 
     fn open_on_copy(&self, device: Option<Arc<dyn Device>>, options: &Options) -> Result<Arc<dyn EngineApi>> {

@@ -10,7 +10,7 @@
 //! So rights are data that belongs to a catalog version: a GRANT makes a new one, and what was compiled and
 //! checked under the old one is not looked at again.
 
-use super::snapshot::{Cells, Env, Routine, Snapshot, no_procedure};
+use super::schema_version::{Cells, Env, Routine, SchemaVersion, no_procedure};
 use planaria_base::sync::Mutex;
 use planaria_base::{ProcedureId, Result, RoleId};
 use planaria_catalog::{Object, Privileges, Requirement};
@@ -52,7 +52,7 @@ fn callees(program: &Program) -> BTreeSet<ProcedureId> {
     all
 }
 
-impl<H: Header> Snapshot<H> {
+impl<H: Header> SchemaVersion<H> {
     /// Whether a role may run everything in a routine, wherever it leads.
     pub(super) fn permits_routine(&self, role: RoleId, id: ProcedureId) -> bool {
         if self.is_free(role) {
@@ -137,7 +137,7 @@ impl<H: Header> Snapshot<H> {
             let Lowered { program, .. } =
                 lower::plpgsql::lower_procedure_rights(&self.catalog, procedure, Some(&number))?;
             planaria_ir::verify::verify(&program, &self.env())?;
-            let env = Env { snapshot: self, source: Some(self.source(id)), routine: Some(id), guarded: true };
+            let env = Env { schema: self, source: Some(self.source(id)), routine: Some(id), guarded: true };
             let code = self.build(&program, &env)?;
             Ok(Routine {
                 code,
@@ -162,7 +162,7 @@ impl<H: Header> Snapshot<H> {
 
     fn compile_guarded(&self, program: &Program) -> Result<Code> {
         planaria_ir::verify::verify(program, &self.env())?;
-        self.build(program, &Env { snapshot: self, source: None, routine: None, guarded: true })
+        self.build(program, &Env { schema: self, source: None, routine: None, guarded: true })
     }
 
     fn number(&self, requirement: &Requirement) -> u32 {

@@ -25,7 +25,7 @@ struct Class {
 fn classes<H: Header>(analysed: &Analysed<'_, H>) -> (Vec<Class>, BTreeSet<(usize, usize)>) {
     let mut classes: Vec<Class> = Vec::new();
     let plans = || {
-        let plan = |id| analysed.snapshot.planned(id).ok().map(|planned| (id, &planned.plan));
+        let plan = |id| analysed.schema.planned(id).ok().map(|planned| (id, &planned.plan));
         analysed.procedures.iter().filter_map(move |p| plan(p.id))
     };
     for (id, plan) in plans() {
@@ -93,7 +93,7 @@ pub(super) fn graph<H: Header>(analysed: &Analysed<'_, H>) -> Graph {
     let mut lines = vec![format!("{title}: {}", counted(classes.len(), "class"))];
     lines.extend(text::table(rows.iter().cloned()).into_iter().map(|l| format!("  {l}")));
     for procedure in &analysed.procedures {
-        if let Err(why) = analysed.snapshot.planned(procedure.id) {
+        if let Err(why) = analysed.schema.planned(procedure.id) {
             lines.push(format!("  {}: {why}", analysed.names.procedure(procedure.id)));
         }
     }

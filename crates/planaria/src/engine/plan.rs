@@ -9,8 +9,8 @@
 //! All of it depends on nothing but the catalog version, so that replay has the plan the call was
 //! logged with.
 
+use super::schema_version::SchemaVersion;
 use super::session::LogAs;
-use super::snapshot::Snapshot;
 use planaria_analysis::logging::Logging;
 use planaria_analysis::{Cost, inline_except, regrow};
 use planaria_base::{Error, ProcedureId, Result, SqlState};
@@ -33,7 +33,7 @@ pub(crate) struct Planned {
     pub(crate) cost: Cost,
 }
 
-impl<H: Header> Snapshot<H> {
+impl<H: Header> SchemaVersion<H> {
     /// What a call that is a whole transaction runs, and how it is logged.
     #[inline]
     pub(crate) fn logged_call(&self, id: ProcedureId) -> Result<(&Code, LogAs)> {

@@ -19,8 +19,8 @@
 //! Writes in a snapshot fail with 25006, where they are tried; so do `nextval` and `setval`.
 
 use super::Engine;
+use super::schema_version::SchemaVersion;
 use super::session::{Block, LogAs, SessionCore};
-use super::snapshot::Snapshot;
 use planaria_base::sync::Mutex;
 use planaria_base::{CommitTs, Epoch, Error, Result, SqlState, TableId, WorkerId};
 use planaria_exec::Interrupt;
@@ -75,7 +75,7 @@ impl SnapshotList {
 pub(crate) struct OpenSnapshot<P: Hosted> {
     engine: Arc<Engine<P>>,
     /// Catalog and tables as of its epoch.
-    pub(crate) schema: Arc<Arc<Snapshot<P::Header>>>,
+    pub(crate) schema: Arc<Arc<SchemaVersion<P::Header>>>,
     pub(crate) epoch: Epoch,
     id: Opened,
     number: u64,
@@ -90,7 +90,7 @@ impl<P: Hosted> OpenSnapshot<P> {
         worker: WorkerId,
         session: i32,
         goes_on: &dyn Fn() -> Result<()>,
-        inside: impl FnOnce(&Snapshot<P::Header>) -> T,
+        inside: impl FnOnce(&SchemaVersion<P::Header>) -> T,
     ) -> Result<(OpenSnapshot<P>, T)> {
         let mut backoff = Backoff::new(u64::from(worker.0) + 1);
         let id = loop {
@@ -110,7 +110,7 @@ impl<P: Hosted> OpenSnapshot<P> {
             backoff.wait();
         };
         let epoch = id.epoch;
-        let schema = Arc::new(engine.snapshot.load_full());
+        let schema = Arc::new(engine.schema.load_full());
         match engine.log.get() {
             Some(log) => log.end_epoch(epoch),
             None => engine.clock.end_epoch(epoch),
@@ -145,8 +145,8 @@ impl<P: Hosted> OpenSnapshot<P> {
     /// Tables of the snapshot with old versions; and those of today: where one has been rewritten meanwhile, old versions
     /// are kept for it, too.
     fn tables(&self, which: impl Fn(TableId) -> bool) -> Vec<Arc<Table<P::Header>>> {
-        let newest = self.engine.snapshot.load();
-        let of = |schema: &Snapshot<P::Header>, all: &mut Vec<Arc<Table<P::Header>>>| {
+        let newest = self.engine.schema.load();
+        let of = |schema: &SchemaVersion<P::Header>, all: &mut Vec<Arc<Table<P::Header>>>| {
             for table in schema.tables.iter().filter(|table| which(table.id()) && table.has_old_versions()) {
                 if !all.iter().any(|known| Arc::ptr_eq(known, table)) {
                     all.push(table.clone());
@@ -202,14 +202,14 @@ impl<P: Hosted> SessionCore<P> {
 
     /// The schema of the transaction that is open, or the newest.
     #[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]
-    pub(super) fn schema(&mut self) -> Arc<Arc<Snapshot<P::Header>>> {
+    pub(super) fn schema(&mut self) -> Arc<Arc<SchemaVersion<P::Header>>> {
         if let Some(reading) = &self.reading {
             return reading.open.schema.clone();
         }
         if matches!(self.block, Block::None) && self.is_stale() {
             self.refresh();
         }
-        self.snapshot.clone()
+        self.schema.clone()
     }
 
     /// Before the first statement of a block: the schema may have changed since BEGIN without harm. Waits where it
@@ -221,8 +221,8 @@ impl<P: Hosted> SessionCore<P> {
         }
         self.go_in()?;
         if self.is_stale() {
-            let snapshot = self.snapshot.clone();
-            self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+            let schema = self.schema.clone();
+            self.engine.protocol.abort(&mut self.txn, &schema.tables);
             self.refresh();
             self.begin();
             self.engine.protocol.claim_writes(&mut self.txn);
@@ -262,7 +262,7 @@ impl<P: Hosted> SessionCore<P> {
     #[cold]
     pub(super) fn transact_in_snapshot(
         &mut self,
-        body: &mut dyn FnMut(&mut Self, &Snapshot<P::Header>) -> Result<LogAs, Interrupt>,
+        body: &mut dyn FnMut(&mut Self, &SchemaVersion<P::Header>) -> Result<LogAs, Interrupt>,
     ) -> Result<(CommitTs, bool)> {
         let reading = self.open_reading()?;
         let (epoch, schema) = (reading.open.epoch, reading.open.schema.clone());
@@ -348,8 +348,8 @@ impl<P: Hosted> SessionCore<P> {
         }
         if !used && self.savepoints.is_empty() {
             if read_only {
-                let snapshot = self.snapshot.clone();
-                self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+                let schema = self.schema.clone();
+                self.engine.protocol.abort(&mut self.txn, &schema.tables);
                 self.reading = Some(self.open_reading()?);
                 self.begin_state();
             } else {

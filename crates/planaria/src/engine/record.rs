@@ -1,7 +1,7 @@
 //! Records: how a call, or what a transaction changed, is written to the log.
 
+use super::schema_version::SchemaVersion;
 use super::sequence::SequenceEffect;
-use super::snapshot::Snapshot;
 use crate::options::LogKind;
 use planaria_base::IndexId;
 use planaria_exec::heap::Heap;
@@ -67,7 +67,7 @@ impl RowForm {
 pub(super) fn write_rows<P: Hosted>(
     w: &mut EffectWriter<'_>,
     form: RowForm,
-    snapshot: &Snapshot<P::Header>,
+    schema: &SchemaVersion<P::Header>,
     protocol: &P,
     txn: &P::Txn,
 ) {
@@ -75,7 +75,7 @@ pub(super) fn write_rows<P: Hosted>(
     protocol.writes(txn, &mut |write| {
         let Write { table, kind, image, before, location } = write;
         if kind == WriteKind::Delete || kind == WriteKind::Update && form == RowForm::Physiological {
-            let codec = snapshot.tables.get(table).index(IndexId::PRIMARY).codec();
+            let codec = schema.tables.get(table).index(IndexId::PRIMARY).codec();
             codec.encode_row(image, &mut key).expect("a row's key was encoded when it was stored");
             bytes.clear();
             bytes.extend(key.bytes());
@@ -134,10 +134,10 @@ mod tests {
             s.statement_text(&text, &()).unwrap_or_else(|e| panic!("{name}: {e}"));
         }
         for (n, (name, ..)) in bodies.iter().enumerate() {
-            s.transact(&mut |s, snapshot| {
-                let id = snapshot.catalog.procedures_named(name).next().expect("is there").id;
-                let (code, columns) = (&snapshot.routine(id)?.code, s.no_columns.clone());
-                s.run(snapshot, code, &[Type::Int4], &columns, &(n as i32,), true)?;
+            s.transact(&mut |s, schema| {
+                let id = schema.catalog.procedures_named(name).next().expect("is there").id;
+                let (code, columns) = (&schema.routine(id)?.code, s.no_columns.clone());
+                s.run(schema, code, &[Type::Int4], &columns, &(n as i32,), true)?;
                 Ok(LogAs::Call { procedure: id, keeping: false })
             })
             .unwrap_or_else(|e| panic!("{name}: {e}"));

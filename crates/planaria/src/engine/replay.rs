@@ -91,25 +91,25 @@ impl<P: Hosted> Replayer for Replay<P> {
     fn call(&mut self, commit_ts: CommitTs, call: Call) -> Result<()> {
         let s = &mut self.session;
         s.enter()?;
-        let snapshot = s.snapshot.clone();
+        let schema = s.schema.clone();
         s.engine.clock.reset_to(commit_ts);
         s.begin();
         // What another planner kept is among the inputs: `replayed_call` takes only calls without any.
         let values = if call.keeping == Keeping::ByAnother { Vec::new() } else { call.inputs };
         s.inputs.recorded = Some(Recorded { procedure: call.procedure, values });
-        let outcome = snapshot
+        let outcome = schema
             .replayed_call(call.procedure, call.keeping)
             .map_err(Interrupt::from)
-            .and_then(|code| s.run_datums(&snapshot, code, &call.args, true))
+            .and_then(|code| s.run_datums(&schema, code, &call.args, true))
             .and_then(|()| {
                 if s.inputs.all_given() {
                     return Ok(());
                 }
                 Err(Error::new(SqlState::DATA_CORRUPTED, "replay drew fewer inputs than the log has").into())
             })
-            .and_then(|()| s.commit_unlogged(&snapshot));
+            .and_then(|()| s.commit_unlogged(&schema));
         if outcome.is_err() {
-            s.engine.protocol.abort(&mut s.txn, &snapshot.tables);
+            s.engine.protocol.abort(&mut s.txn, &schema.tables);
         }
         s.inputs = Inputs::default();
         s.leave();
@@ -125,13 +125,12 @@ impl<P: Hosted> Replayer for Replay<P> {
                 }
             }
             s.enter()?;
-            let snapshot = s.snapshot.clone();
+            let schema = s.schema.clone();
             s.engine.clock.reset_to(commit_ts);
             s.begin();
-            let outcome =
-                put_in_place(s, part).and_then(|()| s.commit_unlogged(&snapshot).map_err(unexpected));
+            let outcome = put_in_place(s, part).and_then(|()| s.commit_unlogged(&schema).map_err(unexpected));
             if outcome.is_err() {
-                s.engine.protocol.abort(&mut s.txn, &snapshot.tables);
+                s.engine.protocol.abort(&mut s.txn, &schema.tables);
             }
             s.leave();
             outcome?;
@@ -168,21 +167,21 @@ impl<P: Hosted> Target for Replay<P> {
     type Header = P::Header;
 
     fn world(&self) -> Arc<World<P::Header>> {
-        let snapshot = self.session.engine.snapshot.load_full();
-        Arc::new(World { tables: snapshot.tables.clone(), routines: snapshot })
+        let schema = self.session.engine.schema.load_full();
+        Arc::new(World { tables: schema.tables.clone(), routines: schema })
     }
 }
 
 /// Deletes every old row first, then adds the new ones: unique keys may have wandered between rows.
 pub(super) fn put_in_place<P: Hosted>(s: &mut SessionCore<P>, effects: &[Effect]) -> Result<()> {
-    let snapshot = s.snapshot.clone();
+    let schema = s.schema.clone();
     let protocol = &s.engine.protocol;
     let arena = &mut s.machine.heap_mut().arena;
     let mut key = KeyBuf::new();
     // After-images of updates that could not be made in place.
     let mut moved: Vec<(&Table<P::Header>, Vec<u64>)> = Vec::new();
     for change in effects.iter().filter_map(Effect::logical) {
-        let storage = snapshot.logged_table(change.table())?;
+        let storage = schema.logged_table(change.table())?;
         let what = match change {
             RowChange::Insert { .. } => continue,
             RowChange::Update { row, .. } => {
@@ -233,7 +232,7 @@ pub(super) fn put_in_place<P: Hosted>(s: &mut SessionCore<P>, effects: &[Effect]
     }
     let mut insert = |storage: &Table<P::Header>, row: &[u64]| {
         storage.expect_image(row)?;
-        snapshot.observe_row_id(storage.id(), row);
+        schema.observe_row_id(storage.id(), row);
         if protocol.insert(&mut s.txn, storage, row)?.is_err() {
             let id = storage.id();
             return Err(Error::new(
@@ -248,10 +247,10 @@ pub(super) fn put_in_place<P: Hosted>(s: &mut SessionCore<P>, effects: &[Effect]
     }
     for effect in effects {
         if let Some(RowChange::Insert { table, row }) = effect.logical() {
-            insert(snapshot.logged_table(table)?, row)?;
+            insert(schema.logged_table(table)?, row)?;
         }
         if let Effect::Sequence { sequence, place } = effect
-            && let Some(state) = snapshot.sequences.get(sequence.index())
+            && let Some(state) = schema.sequences.get(sequence.index())
         {
             state.observe(*place);
         }

@@ -8,9 +8,9 @@
 //! log. Logs of formats before 5 have none: there they are computed again, as they were then.
 
 use super::record;
+use super::schema_version::SchemaVersion;
 use super::sequence::{self, SequenceState};
 use super::session::SessionCore;
-use super::snapshot::Snapshot;
 use planaria_base::chunks::Chunks;
 use planaria_base::types::TypeClass;
 use planaria_base::{ColumnId, Datum, Error, IndexId, Result, RoleId, SequenceId, SqlState, TableId, Type};
@@ -36,7 +36,7 @@ impl<P: Hosted> SessionCore<P> {
     pub(super) fn store(&mut self, draft: &mut Draft<'_, P>, work: Work) -> Result<()> {
         match work {
             Work::CreateTable(id) | Work::Truncate(id) => {
-                draft.tables.insert(Arc::new(Snapshot::new_table(&draft.catalog, id)?));
+                draft.tables.insert(Arc::new(SchemaVersion::new_table(&draft.catalog, id)?));
             }
             Work::DropTable(id) => drop(draft.tables.remove(id)),
             Work::Rebuild(rebuild) => self.rebuild(draft, &rebuild)?,
@@ -70,7 +70,7 @@ impl<P: Hosted> SessionCore<P> {
     /// The same rows in storage with other indexes.
     fn reindex(&mut self, draft: &mut Draft<'_, P>, id: TableId) -> Result<()> {
         let Some(old) = draft.tables.try_get(id).cloned() else { return Ok(()) };
-        let new = Snapshot::new_table(&draft.catalog, id)?;
+        let new = SchemaVersion::new_table(&draft.catalog, id)?;
         let mut loader = Loader::new(&draft.catalog, &new, self.worker.0 as usize);
         let mut reading = Participant::new();
         old.try_for_each_row(reading.guard().pinned(), |image| {
@@ -107,7 +107,7 @@ impl<P: Hosted> SessionCore<P> {
     fn rebuild(&mut self, draft: &mut Draft<'_, P>, rebuild: &Rebuild) -> Result<()> {
         let id = rebuild.table;
         let Some(old) = draft.tables.try_get(id).cloned() else { return Ok(()) };
-        let new: Table<P::Header> = Snapshot::new_table(&draft.catalog, id)?;
+        let new: Table<P::Header> = SchemaVersion::new_table(&draft.catalog, id)?;
         let table = draft.catalog.clone();
         let table = table.table_by_id(id);
         let columns = draft.columns(rebuild, table);
@@ -184,7 +184,7 @@ impl<P: Hosted> SessionCore<P> {
                     values.push(self.machine.heap_mut().push_datum(&value)?);
                 }
             }
-            Source::Program { code, snapshot, log } => {
+            Source::Program { code, schema, log } => {
                 if let Some(code) = code {
                     self.args.clear();
                     for i in 0..old.layout().columns().len() {
@@ -192,7 +192,7 @@ impl<P: Hosted> SessionCore<P> {
                         let bytea = old.layout().specs()[i].ty.class() == TypeClass::Bytea;
                         self.args.push(slot(field, bytea, self.machine.heap_mut())?);
                     }
-                    self.run_args(snapshot, code).map_err(|i| match i {
+                    self.run_args(schema, code).map_err(|i| match i {
                         Interrupt::Error(e) => e,
                         Interrupt::Conflict(c) => Error::from(c),
                     })?;
@@ -242,7 +242,7 @@ enum Source<'o, P: Hosted> {
     /// There are none.
     Nothing,
     /// They are computed: in the schema of before, but that the table cannot be changed. The log is to have them.
-    Program { code: Option<Box<Code>>, snapshot: Box<Snapshot<P::Header>>, log: Vec<u8> },
+    Program { code: Option<Box<Code>>, schema: Box<SchemaVersion<P::Header>>, log: Vec<u8> },
     /// The log has them: of these types, and whether they may be NULL.
     Log(ValueReader<'o>, Vec<(Type, bool)>),
 }
@@ -267,9 +267,9 @@ impl<'o, P: Hosted> Source<'o, P> {
             let types = types.map(|(_, column)| (column.ty.clone(), !column.not_null)).collect();
             return Ok(Source::Log(ValueReader::new(values), types));
         }
-        let snapshot = Box::new(draft.meanwhile(rebuild.table)?);
-        let code = rebuild.compute.as_ref().map(|p| snapshot.compile_as(role, p)).transpose()?.map(Box::new);
-        Ok(Source::Program { code, snapshot, log: Vec::new() })
+        let schema = Box::new(draft.meanwhile(rebuild.table)?);
+        let code = rebuild.compute.as_ref().map(|p| schema.compile_as(role, p)).transpose()?.map(Box::new);
+        Ok(Source::Program { code, schema, log: Vec::new() })
     }
 
     /// Bytes of what the log is to have so far.
@@ -313,7 +313,7 @@ fn is_of(value: &Datum, ty: &Type) -> bool {
 /// Storage of the schema to be.
 pub(super) struct Draft<'o, P: Hosted> {
     /// The schema that it is a change of.
-    before: &'o Snapshot<P::Header>,
+    before: &'o SchemaVersion<P::Header>,
     /// The effects of the part of the record that it is replayed from, if it is: what it makes need not find
     /// memory then, as what was there before must find its place again.
     logged: Option<&'o [Effect]>,
@@ -327,7 +327,7 @@ pub(super) struct Draft<'o, P: Hosted> {
 impl<'o, P: Hosted> Draft<'o, P> {
     /// The schema of `old` with another catalog, before anything has been done to stored rows.
     pub(super) fn new(
-        before: &'o Snapshot<P::Header>,
+        before: &'o SchemaVersion<P::Header>,
         catalog: Catalog,
         touched: &Touched,
         logged: Option<&'o [Effect]>,
@@ -359,14 +359,14 @@ impl<'o, P: Hosted> Draft<'o, P> {
 
     /// The schema while a table is rewritten: that of before, with the sequences that are new. The rows of the table can
     /// be read there as they were, not changed.
-    fn meanwhile(&self, table: TableId) -> Result<Snapshot<P::Header>> {
+    fn meanwhile(&self, table: TableId) -> Result<SchemaVersion<P::Header>> {
         let mut catalog = (*self.before.catalog).clone();
         let mut sequences = self.before.sequences.clone();
         for id in catalog.sequences.len()..self.catalog.sequences.len() {
             catalog.sequences.push(self.catalog.sequences[id].clone());
             sequences.set(id, self.sequences.get(id).cloned());
         }
-        Ok(Snapshot::new(Arc::new(catalog), self.before.tables.clone(), sequences)?.freezing(table))
+        Ok(SchemaVersion::new(Arc::new(catalog), self.before.tables.clone(), sequences)?.freezing(table))
     }
 
     /// The state of a sequence, the draft's own: where it is moved, the schema of before stays where it is.
@@ -380,7 +380,7 @@ impl<'o, P: Hosted> Draft<'o, P> {
 
 /// Sequence states under a changed catalog: kept, redefined, new or gone.
 fn sequences<H: planaria_storage::Header>(
-    old: &Snapshot<H>,
+    old: &SchemaVersion<H>,
     catalog: &Catalog,
     touched: &Touched,
 ) -> Chunks<Arc<SequenceState>> {

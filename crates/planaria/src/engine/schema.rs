@@ -6,7 +6,7 @@
 //! 3. log the statement's text, at a commit timestamp of its own, with what 2 computed: the values of
 //!    new columns, and the rows that were inserted or changed on the way (by CREATE TABLE AS, by
 //!    functions in defaults, in USING, in CHECKs);
-//! 4. install the new snapshot, open the gate.
+//! 4. install the new schema version, open the gate.
 //!
 //! An error before 3 leaves everything as it was. Replay applies the same text to the same catalog, which
 //! depends on nothing else, and takes all that was computed from the log: it runs no expression, and
@@ -16,9 +16,9 @@
 use super::gate::Exclusive;
 use super::record;
 use super::rewrite::Draft;
+use super::schema_version::SchemaVersion;
 use super::sequence::SequenceEffect;
 use super::session::{Block, SessionCore};
-use super::snapshot::Snapshot;
 use super::statement::done;
 use super::user::without_passwords;
 use crate::change::{self, SchemaChange};
@@ -36,7 +36,7 @@ use std::sync::Arc;
 /// A change that is worked out, but for what takes a transaction.
 pub(super) struct Prepared<P: Hosted> {
     pub(super) outcome: DdlOutcome,
-    pub(super) new: Arc<Snapshot<P::Header>>,
+    pub(super) new: Arc<SchemaVersion<P::Header>>,
     /// What is left to be done, in `new`.
     pub(super) later: Vec<Work>,
     /// What the log is to have before the rows that changed, as effects; `None` on replay.
@@ -105,7 +105,7 @@ impl<P: Hosted> SessionCore<P> {
             self.close_gate_on_unlocked()?;
             let engine = &*self.engine;
             if engine.protocol.try_begin(&mut self.txn) {
-                engine.protocol.abort(&mut self.txn, &engine.snapshot.load().tables);
+                engine.protocol.abort(&mut self.txn, &engine.schema.load().tables);
                 return Ok(());
             }
             engine.gate.open();
@@ -125,7 +125,7 @@ impl<P: Hosted> SessionCore<P> {
         let began = Instant::now();
         let engine = self.engine.clone();
         let alone = Exclusive::closed(&engine.gate);
-        let old = engine.snapshot.load_full();
+        let old = engine.schema.load_full();
         self.begin_state();
         let prepared = self.prepare_change(&old, change);
         let Prepared { outcome, new, later, record } = prepared.inspect_err(|_| {
@@ -141,7 +141,7 @@ impl<P: Hosted> SessionCore<P> {
         }
         let (count, ts) = done?;
         engine.install(new);
-        self.snapshot = Arc::new(engine.snapshot.load_full());
+        self.schema = Arc::new(engine.schema.load_full());
         self.keep_before_images();
         engine.budget.lock().changed(began.elapsed());
         drop(alone);
@@ -152,7 +152,7 @@ impl<P: Hosted> SessionCore<P> {
     /// transaction is running before, nor after an error.
     pub(super) fn prepare_change(
         &mut self,
-        old: &Snapshot<P::Header>,
+        old: &SchemaVersion<P::Header>,
         change: Change<'_>,
     ) -> Result<Prepared<P>> {
         let text = match change {
@@ -172,7 +172,7 @@ impl<P: Hosted> SessionCore<P> {
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
         }
         let mut outcome = ddl::apply_as(&mut catalog, &statement, actor)?;
-        let (logged, schema) = match change {
+        let (logged, encoded) = match change {
             Change::New(text) => (None, Some(change::encode(&old.catalog, actor, text))),
             Change::Logged(_, part) => (Some(part), None),
         };
@@ -198,11 +198,11 @@ impl<P: Hosted> SessionCore<P> {
             None => stored,
         };
         let computed = std::mem::take(&mut draft.computed);
-        let new = stored.and_then(|()| Snapshot::new(draft.catalog, draft.tables, draft.sequences));
+        let new = stored.and_then(|()| SchemaVersion::new(draft.catalog, draft.tables, draft.sequences));
         let new = new.inspect_err(|_| self.engine.protocol.abort(&mut self.txn, &old.tables))?;
-        let record = schema.map(|schema| {
+        let record = encoded.map(|change| {
             encode_effects(|w| {
-                w.schema(&schema);
+                w.schema(&change);
                 w.encoded(&computed);
             })
         });
@@ -213,7 +213,7 @@ impl<P: Hosted> SessionCore<P> {
     /// has been done. Answers with the number of rows that were filled in.
     pub(super) fn carry_out(
         &mut self,
-        new: &Arc<Snapshot<P::Header>>,
+        new: &Arc<SchemaVersion<P::Header>>,
         later: Vec<Work>,
         is_new: bool,
     ) -> Result<u64> {
@@ -256,7 +256,7 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// Logs and commits; `record` is what the log is to have, `None` on replay.
-    fn commit_change(&mut self, new: &Snapshot<P::Header>, record: Option<&[u8]>) -> Result<CommitTs> {
+    fn commit_change(&mut self, new: &SchemaVersion<P::Header>, record: Option<&[u8]>) -> Result<CommitTs> {
         let engine = &*self.engine;
         let Some((log, change)) = self.log.as_mut().zip(record) else {
             let commit = engine.protocol.commit(&mut self.txn, &new.tables, &engine.clock, |_, _| {});

@@ -37,9 +37,9 @@ use super::memory::Kept;
 use super::record::{self, RowForm};
 use super::replay::put_in_place;
 use super::schema::{Change, Prepared};
+use super::schema_version::SchemaVersion;
 use super::sequence::SequenceEffect;
 use super::session::{SessionCore, not_serialized, schema_changed};
-use super::snapshot::Snapshot;
 use crate::LogKind;
 use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
@@ -58,7 +58,7 @@ pub(crate) struct SchemaBlock<P: Hosted> {
     pub(super) base: Shared<P>,
     parts: Vec<Part<P>>,
     /// The change that the part under way began with, with what it computed, for the log.
-    schema: Option<Vec<u8>>,
+    change: Option<Vec<u8>>,
     /// What its changes of the schema took.
     took: Duration,
     /// Opens the gate at last.
@@ -66,7 +66,7 @@ pub(crate) struct SchemaBlock<P: Hosted> {
 }
 
 /// A schema as sessions hold it.
-pub(super) type Shared<P> = Arc<Arc<Snapshot<<P as Protocol>::Header>>>;
+pub(super) type Shared<P> = Arc<Arc<SchemaVersion<<P as Protocol>::Header>>>;
 
 /// The gate is closed as long as this lives.
 struct Alone<P: Hosted>(Arc<Engine<P>>);
@@ -80,9 +80,9 @@ impl<P: Hosted> Drop for Alone<P> {
 /// Changes of rows that are installed, with the change of the schema before them.
 struct Part<P: Hosted> {
     /// The schema that they were made under.
-    snapshot: Shared<P>,
+    schema: Shared<P>,
     /// For the log, encoded.
-    schema: Option<Vec<u8>>,
+    change: Option<Vec<u8>>,
     sequences: Vec<SequenceEffect>,
     /// For the log, encoded.
     rows: Vec<u8>,
@@ -107,7 +107,7 @@ fn effect_bytes(effect: &Effect) -> usize {
 
 impl<P: Hosted> Part<P> {
     fn is_empty(&self) -> bool {
-        self.schema.is_none()
+        self.change.is_none()
             && self.sequences.is_empty()
             && self.rows.is_empty()
             && self.undo.is_empty()
@@ -115,7 +115,7 @@ impl<P: Hosted> Part<P> {
     }
 
     fn write(&self, w: &mut EffectWriter<'_>) {
-        if let Some(change) = &self.schema {
+        if let Some(change) = &self.change {
             w.encoded(change);
         }
         record::write_sequences(w, &self.sequences);
@@ -180,15 +180,15 @@ impl<P: Hosted> SessionCore<P> {
         self.used = true;
         self.end_part()?;
         self.share.begin_statement();
-        let (old, began) = (self.snapshot.clone(), Instant::now());
+        let (old, began) = (self.schema.clone(), Instant::now());
         let Prepared { outcome, new, later, record } = self.prepare_change(&old, Change::New(text))?;
         let count = self.carry_out(&new, later, true);
         self.machine.reset();
         match count {
             Ok(count) => {
-                self.snapshot = Arc::new(new);
+                self.schema = Arc::new(new);
                 if let Some(block) = &mut self.changing {
-                    block.schema = record;
+                    block.change = record;
                     block.took += began.elapsed();
                 }
                 Ok((outcome, count))
@@ -210,21 +210,21 @@ impl<P: Hosted> SessionCore<P> {
             if self.used || !self.savepoints.is_empty() {
                 return Err(schema_changed());
             }
-            let snapshot = self.snapshot.clone();
-            engine.protocol.abort(&mut self.txn, &snapshot.tables);
+            let schema = self.schema.clone();
+            engine.protocol.abort(&mut self.txn, &schema.tables);
             self.refresh();
             engine.protocol.begin(&mut self.txn);
         }
-        let base = self.snapshot.clone();
+        let base = self.schema.clone();
         self.changing = Some(Box::new(SchemaBlock {
             base,
             parts: Vec::new(),
-            schema: None,
+            change: None,
             took: Duration::ZERO,
             _alone: alone,
         }));
         let protocol = &self.engine.protocol;
-        if !protocol.validate(&mut self.txn, &self.snapshot.tables) {
+        if !protocol.validate(&mut self.txn, &self.schema.tables) {
             return Err(not_serialized());
         }
         protocol.keep_before_images_now(&mut self.txn).map_err(Error::from)?;
@@ -234,16 +234,16 @@ impl<P: Hosted> SessionCore<P> {
 
     /// Makes the savepoints of the transaction into ends of parts.
     fn savepoints_to_parts(&mut self) -> Result<()> {
-        let snapshot = self.snapshot.clone();
+        let schema = self.schema.clone();
         // What was done before each savepoint, the last one first.
         let mut states = vec![self.net()];
         for at in (0..self.savepoints.len()).rev() {
             let At::Transaction(savepoint) = self.savepoints[at].at else { continue };
-            self.engine.protocol.rollback_to(&mut self.txn, savepoint, &snapshot.tables);
+            self.engine.protocol.rollback_to(&mut self.txn, savepoint, &schema.tables);
             self.engine.protocol.release(&mut self.txn, savepoint);
             states.push(self.net());
             // Until it is one, with all tables: what is undone is kept for it.
-            self.savepoints[at].at = At::Part(0, snapshot.clone());
+            self.savepoints[at].at = At::Part(0, schema.clone());
         }
         if states.len() == 1 {
             return Ok(());
@@ -257,7 +257,7 @@ impl<P: Hosted> SessionCore<P> {
             self.end_part()?;
             let parts = self.changing.as_ref().map_or(0, |block| block.parts.len());
             if let Some(mark) = self.savepoints.get_mut(at) {
-                mark.at = At::Part(parts, snapshot.clone());
+                mark.at = At::Part(parts, schema.clone());
             }
         }
         Ok(())
@@ -267,9 +267,9 @@ impl<P: Hosted> SessionCore<P> {
     fn net(&self) -> Net {
         let mut net = Net::new();
         let mut key = KeyBuf::new();
-        let snapshot = &self.snapshot;
+        let schema = &self.schema;
         self.engine.protocol.writes(&self.txn, &mut |write| {
-            let codec = snapshot.tables.get(write.table).index(IndexId::PRIMARY).codec();
+            let codec = schema.tables.get(write.table).index(IndexId::PRIMARY).codec();
             codec.encode_row(write.image, &mut key).expect("a row's key was encoded when it was stored");
             let (before, after) = net.entry((write.table, key.bytes().collect())).or_default();
             match write.kind {
@@ -289,30 +289,30 @@ impl<P: Hosted> SessionCore<P> {
         self.end_part()?;
         self.engine.protocol.begin(&mut self.txn);
         let parts = self.changing.as_ref().map_or(0, |block| block.parts.len());
-        Ok(At::Part(parts, self.snapshot.clone()))
+        Ok(At::Part(parts, self.schema.clone()))
     }
 
     /// Installs what the transaction has done since the last part, as a part. No transaction is open afterwards.
     fn end_part(&mut self) -> Result<()> {
-        let snapshot = self.snapshot.clone();
-        let keys = self.keys_to_check(&snapshot)?;
+        let schema = self.schema.clone();
+        let keys = self.keys_to_check(&schema)?;
         let Some(block) = &mut self.changing else { return Err(Error::internal("a part of no block")) };
         let engine = &*self.engine;
-        let (schema, sequences) = (block.schema.take(), std::mem::take(&mut self.effects));
+        let (change, sequences) = (block.change.take(), std::mem::take(&mut self.effects));
         let rows = Vec::new();
-        let mut part = Part { snapshot, schema, sequences, rows, undo: Vec::new(), _kept: None, keys };
-        let tables = &part.snapshot.tables;
+        let mut part = Part { schema, change, sequences, rows, undo: Vec::new(), _kept: None, keys };
+        let tables = &part.schema.tables;
         if engine.protocol.is_read_only(&self.txn) {
             engine.protocol.abort(&mut self.txn, tables);
         } else {
             if self.log.is_some() {
                 let form = RowForm::of(engine.log_kind);
                 let write = |w: &mut EffectWriter<'_>| {
-                    record::write_rows(w, form, &part.snapshot, &engine.protocol, &self.txn);
+                    record::write_rows(w, form, &part.schema, &engine.protocol, &self.txn);
                 };
                 part.rows = encode_effects(write);
             }
-            part.undo = undo(&engine.protocol, &self.txn, &part.snapshot, &block.base, &self.savepoints);
+            part.undo = undo(&engine.protocol, &self.txn, &part.schema, &block.base, &self.savepoints);
             let commit = engine.protocol.commit(&mut self.txn, tables, &engine.clock, |_, _| {});
             commit.map_err(Error::from)?;
             // Its rows are among the tables' bytes now.
@@ -327,8 +327,8 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// Back to a savepoint of a block that has changed the schema.
-    pub(super) fn back_to_part(&mut self, parts: usize, snapshot: &Shared<P>) -> Result<()> {
-        self.undo_parts(parts, snapshot)?;
+    pub(super) fn back_to_part(&mut self, parts: usize, schema: &Shared<P>) -> Result<()> {
+        self.undo_parts(parts, schema)?;
         self.engine.protocol.begin(&mut self.txn);
         Ok(())
     }
@@ -336,40 +336,40 @@ impl<P: Hosted> SessionCore<P> {
     /// Undoes all but the first parts, and what was done since; the schema becomes `target`, that of then. What
     /// was drawn from sequences stays drawn. No transaction is open afterwards.
     fn undo_parts(&mut self, parts: usize, target: &Shared<P>) -> Result<()> {
-        let snapshot = self.snapshot.clone();
-        self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+        let schema = self.schema.clone();
+        self.engine.protocol.abort(&mut self.txn, &schema.tables);
         let mut sequences = std::mem::take(&mut self.effects);
-        sequences.retain(|effect| target.shares_sequence(&snapshot, effect.sequence));
+        sequences.retain(|effect| target.shares_sequence(&schema, effect.sequence));
         self.sequences.forget_runs();
         while let Some(block) = &mut self.changing
             && block.parts.len() > parts
         {
-            block.schema = None;
+            block.change = None;
             let Some(mut part) = block.parts.pop() else { break };
             let kept = part.sequences.iter().copied();
-            let kept = kept.filter(|effect| target.shares_sequence(&part.snapshot, effect.sequence));
+            let kept = kept.filter(|effect| target.shares_sequence(&part.schema, effect.sequence));
             sequences.splice(0..0, kept);
             part.undo.retain(|effect| {
                 let table = effect.logical().map(|change| change.table());
-                table.is_some_and(|table| target.shares_table(&part.snapshot, table))
+                table.is_some_and(|table| target.shares_table(&part.schema, table))
             });
             if part.undo.is_empty() {
                 continue;
             }
-            self.snapshot = part.snapshot.clone();
+            self.schema = part.schema.clone();
             self.engine.protocol.begin(&mut self.txn);
             let undone = put_in_place(self, &part.undo);
-            let undone = undone.and_then(|()| self.commit_unlogged(&part.snapshot).map_err(alone));
+            let undone = undone.and_then(|()| self.commit_unlogged(&part.schema).map_err(alone));
             if undone.is_err() {
-                self.engine.protocol.abort(&mut self.txn, &part.snapshot.tables);
+                self.engine.protocol.abort(&mut self.txn, &part.schema.tables);
             }
             undone?;
         }
         if let Some(block) = &mut self.changing {
-            block.schema = None;
+            block.change = None;
         }
         self.effects = sequences;
-        self.snapshot = target.clone();
+        self.schema = target.clone();
         Ok(())
     }
 
@@ -383,7 +383,7 @@ impl<P: Hosted> SessionCore<P> {
         {
             log.fail(error.context("rolling back changes of the schema"));
         }
-        self.snapshot = base.clone();
+        self.schema = base.clone();
         // What was drawn from sequences that stay is drawn; what was changed of them is not.
         self.effects.retain_mut(|effect| match base.sequences.get(effect.sequence.index()) {
             Some(state) => {
@@ -426,14 +426,14 @@ impl<P: Hosted> SessionCore<P> {
 
     /// Commits a block that has changed the schema. After an error it has been rolled back.
     pub(super) fn commit_schema_block(&mut self) -> Result<(CommitTs, bool)> {
-        let snapshot = self.snapshot.clone();
-        let checked = self.check_deferred(&snapshot).map_err(alone);
+        let schema = self.schema.clone();
+        let checked = self.check_deferred(&schema).map_err(alone);
         match checked.and_then(|()| self.log_schema_block()) {
             Ok(done) => {
                 let engine = self.engine.clone();
                 if let Some(block) = &self.changing {
-                    if block.base.version() != self.snapshot.version() {
-                        engine.install((*self.snapshot).clone());
+                    if block.base.version() != self.schema.version() {
+                        engine.install((*self.schema).clone());
                     }
                     // A restart has to make them again.
                     engine.budget.lock().changed(block.took);
@@ -450,13 +450,13 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     fn log_schema_block(&mut self) -> Result<(CommitTs, bool)> {
-        let (engine, snapshot) = (&*self.engine, &self.snapshot);
+        let (engine, schema) = (&*self.engine, &self.schema);
         let Some(block) = &self.changing else { return Err(Error::internal("a commit of no block")) };
-        let (parts, schema, effects) = (&block.parts, block.schema.as_deref(), &self.effects);
+        let (parts, change, effects) = (&block.parts, block.change.as_deref(), &self.effects);
         let read_only = engine.protocol.is_read_only(&self.txn);
-        let nothing = read_only && parts.is_empty() && schema.is_none() && effects.is_empty();
+        let nothing = read_only && parts.is_empty() && change.is_none() && effects.is_empty();
         let Some(log) = self.log.as_mut().filter(|_| !nothing) else {
-            let commit = engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, |_, _| {});
+            let commit = engine.protocol.commit(&mut self.txn, &schema.tables, &engine.clock, |_, _| {});
             return Ok((commit.map_err(Error::from)?, false));
         };
         let write = |w: &mut EffectWriter<'_>, txn: &P::Txn| {
@@ -464,27 +464,27 @@ impl<P: Hosted> SessionCore<P> {
                 part.write(w);
                 w.part();
             }
-            match schema {
+            match change {
                 Some(change) => w.encoded(change),
                 // Rows may have been taken back, and be at other places.
                 None if parts.is_empty() => w.part(),
                 None => {}
             }
             record::write_sequences(w, effects);
-            record::write_rows(w, RowForm::of(engine.log_kind), snapshot, &engine.protocol, txn);
+            record::write_rows(w, RowForm::of(engine.log_kind), schema, &engine.protocol, txn);
         };
         let commit = log.enter()?;
         engine.counters.committing(self.worker);
         let outcome = if read_only {
             let ts = engine.clock.draw();
             commit.effects(ts, |w| write(w, &self.txn));
-            engine.protocol.abort(&mut self.txn, &snapshot.tables);
+            engine.protocol.abort(&mut self.txn, &schema.tables);
             Ok(ts)
         } else {
             let append = |ts: CommitTs, txn: &P::Txn| {
                 commit.effects(ts, |w| write(w, txn));
             };
-            engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, append)
+            engine.protocol.commit(&mut self.txn, &schema.tables, &engine.clock, append)
         };
         engine.counters.committed(self.worker, log.newest());
         Ok((outcome.map_err(Error::from)?, true))
@@ -496,16 +496,16 @@ impl<P: Hosted> SessionCore<P> {
 fn undo<P: Hosted>(
     protocol: &P,
     txn: &P::Txn,
-    snapshot: &Snapshot<P::Header>,
-    base: &Snapshot<P::Header>,
+    schema: &SchemaVersion<P::Header>,
+    base: &SchemaVersion<P::Header>,
     savepoints: &[Mark<P>],
 ) -> Vec<Effect> {
     let mut needed: BTreeMap<TableId, bool> = BTreeMap::new();
     let mut is_needed = |table| {
         *needed.entry(table).or_insert_with(|| {
-            base.shares_table(snapshot, table)
+            base.shares_table(schema, table)
                 || savepoints.iter().any(|mark| match &mark.at {
-                    At::Part(_, then) => then.shares_table(snapshot, table),
+                    At::Part(_, then) => then.shares_table(schema, table),
                     At::Transaction(_) => false,
                 })
         })
@@ -518,7 +518,7 @@ fn undo<P: Hosted>(
         }
         undo.push(match write.kind {
             WriteKind::Insert => {
-                let codec = snapshot.tables.get(table).index(IndexId::PRIMARY).codec();
+                let codec = schema.tables.get(table).index(IndexId::PRIMARY).codec();
                 codec.encode_row(write.image, &mut key).expect("a row's key was encoded when it was stored");
                 Effect::Delete { table, key: key.bytes().collect() }
             }

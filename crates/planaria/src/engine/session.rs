@@ -15,9 +15,9 @@ use super::host::{Inputs, SessionHost};
 use super::memory::Share;
 use super::reading::{Reading, TRIES, end_of};
 use super::record::RowForm;
+use super::schema_version::SchemaVersion;
 use super::sequence::{SequenceEffect, SessionSequences};
 use super::settings::Settings;
-use super::snapshot::Snapshot;
 use super::table_locks::Touches;
 use super::user::User;
 use super::waiting::Nap;
@@ -68,7 +68,7 @@ pub(crate) struct SessionCore<P: Hosted> {
     pub(super) engine: Arc<Engine<P>>,
     pub(super) worker: WorkerId,
     /// Counted once here, so that a call's own handle touches no count that cores share.
-    pub(super) snapshot: Arc<Arc<Snapshot<P::Header>>>,
+    pub(super) schema: Arc<Arc<SchemaVersion<P::Header>>>,
     pub(super) txn: P::Txn,
     pub(super) machine: Machine,
     pub(super) log: Option<WorkerLog>,
@@ -142,11 +142,11 @@ impl<P: Hosted> SessionCore<P> {
         engine.counters.open(worker);
         let log = engine.log.get().map(|l| l.worker()).transpose()?;
         let mut txn = engine.protocol.worker(worker);
-        let snapshot = Arc::new(engine.snapshot.load_full());
-        engine.protocol.keep_before_images(&mut txn, keeps_before_images(&engine, log.is_some(), &snapshot));
+        let schema = Arc::new(engine.schema.load_full());
+        engine.protocol.keep_before_images(&mut txn, keeps_before_images(&engine, log.is_some(), &schema));
         Ok(SessionCore {
             worker,
-            snapshot,
+            schema,
             txn,
             machine: Machine::new(),
             log,
@@ -188,7 +188,7 @@ impl<P: Hosted> SessionCore<P> {
         })
     }
 
-    /// Passes the gate with the newest snapshot. Errors as [`Self::go_in`].
+    /// Passes the gate with the newest schema. Errors as [`Self::go_in`].
     #[inline]
     pub(super) fn enter(&mut self) -> Result<()> {
         self.go_in()?;
@@ -210,21 +210,21 @@ impl<P: Hosted> SessionCore<P> {
 
     #[cold]
     pub(super) fn refresh(&mut self) {
-        self.snapshot = Arc::new(self.engine.snapshot.load_full());
+        self.schema = Arc::new(self.engine.schema.load_full());
         self.sequences.forget_runs();
         self.keep_before_images();
     }
 
     /// Before-images are kept where the log or a deferred foreign key asks for them.
     pub(super) fn keep_before_images(&mut self) {
-        let keeps = keeps_before_images(&self.engine, self.log.is_some(), &self.snapshot);
+        let keeps = keeps_before_images(&self.engine, self.log.is_some(), &self.schema);
         self.engine.protocol.keep_before_images(&mut self.txn, keeps);
     }
 
     /// Whether the schema has changed since this session last looked.
     #[inline]
     pub(super) fn is_stale(&self) -> bool {
-        self.engine.version.load(Ordering::Acquire) != self.snapshot.version() && self.changing.is_none()
+        self.engine.version.load(Ordering::Acquire) != self.schema.version() && self.changing.is_none()
     }
 
     #[inline]
@@ -235,7 +235,7 @@ impl<P: Hosted> SessionCore<P> {
     /// Runs `body` as one transaction, as often as it takes; it says how the transaction is logged.
     pub(super) fn transact(
         &mut self,
-        body: &mut dyn FnMut(&mut Self, &Snapshot<P::Header>) -> Result<LogAs, Interrupt>,
+        body: &mut dyn FnMut(&mut Self, &SchemaVersion<P::Header>) -> Result<LogAs, Interrupt>,
     ) -> Result<(CommitTs, bool)> {
         let outcome = self.transact_often(body);
         self.settings.end_statement(outcome.is_ok());
@@ -245,13 +245,13 @@ impl<P: Hosted> SessionCore<P> {
 
     fn transact_often(
         &mut self,
-        body: &mut dyn FnMut(&mut Self, &Snapshot<P::Header>) -> Result<LogAs, Interrupt>,
+        body: &mut dyn FnMut(&mut Self, &SchemaVersion<P::Header>) -> Result<LogAs, Interrupt>,
     ) -> Result<(CommitTs, bool)> {
         self.notices.clear();
         let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
         // Of the last attempt, whose claims are kept.
         #[allow(clippy::redundant_allocation, reason = "it is the session's")]
-        let mut last: Option<Arc<Arc<Snapshot<P::Header>>>> = None;
+        let mut last: Option<Arc<Arc<SchemaVersion<P::Header>>>> = None;
         for attempt in 1..=ATTEMPTS_MAX {
             // Who meets others again and again is cancelled here.
             let goes_on = if attempt > 1 { self.check_cancelled() } else { Ok(()) };
@@ -260,23 +260,23 @@ impl<P: Hosted> SessionCore<P> {
                 return Err(error);
             }
             if let Some(last) = last.take()
-                && last.version() != self.snapshot.version()
+                && last.version() != self.schema.version()
             {
                 self.engine.protocol.abort(&mut self.txn, &last.tables);
             }
             self.pure = false;
             self.begin_in_turn()?;
-            let snapshot = self.snapshot.clone();
-            let outcome = match body(self, &snapshot) {
-                Ok(log_as) => self.commit(&snapshot, log_as),
+            let schema = self.schema.clone();
+            let outcome = match body(self, &schema) {
+                Ok(log_as) => self.commit(&schema, log_as),
                 Err(interrupt) => Err(self.believable(interrupt)),
             };
             if let Err(interrupt) = &outcome {
                 match interrupt {
                     Interrupt::Conflict(cause) if cause.is_retryable() => {
-                        self.engine.protocol.retry(&mut self.txn, &snapshot.tables);
+                        self.engine.protocol.retry(&mut self.txn, &schema.tables);
                     }
-                    _ => self.engine.protocol.abort(&mut self.txn, &snapshot.tables),
+                    _ => self.engine.protocol.abort(&mut self.txn, &schema.tables),
                 }
                 // Where the log has failed, nothing comes after it.
                 let _ = self.log_sequences(&|_| true);
@@ -300,16 +300,16 @@ impl<P: Hosted> SessionCore<P> {
                     if cause == Conflict::Claimed {
                         match self.await_claim() {
                             Ok(Ok(())) => {}
-                            Ok(Err(_)) => self.abandon(&snapshot),
+                            Ok(Err(_)) => self.abandon(&schema),
                             Err(error) => {
-                                self.abandon(&snapshot);
+                                self.abandon(&schema);
                                 return Err(error);
                             }
                         }
                     } else {
                         backoff.wait();
                     }
-                    last = Some(snapshot);
+                    last = Some(schema);
                 }
             }
         }
@@ -323,7 +323,7 @@ impl<P: Hosted> SessionCore<P> {
     #[cold]
     pub(super) fn run_detached(
         &mut self,
-        snapshot: &Snapshot<P::Header>,
+        schema: &SchemaVersion<P::Header>,
         body: impl FnOnce(&mut Self) -> Result<(), Interrupt>,
     ) -> Result<(CommitTs, bool)> {
         self.notices.clear();
@@ -331,7 +331,7 @@ impl<P: Hosted> SessionCore<P> {
         self.begin();
         let outcome = body(self);
         self.settings.end_statement(outcome.is_ok());
-        self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+        self.engine.protocol.abort(&mut self.txn, &schema.tables);
         match outcome {
             Ok(()) => {
                 self.engine.counters.commit(self.worker);
@@ -389,9 +389,7 @@ impl<P: Hosted> SessionCore<P> {
     pub(super) fn believable(&mut self, interrupt: Interrupt) -> Interrupt {
         match interrupt {
             Interrupt::Error(error) if self.reading.is_some() => Interrupt::Error(error),
-            Interrupt::Error(error)
-                if !self.engine.protocol.validate(&mut self.txn, &self.snapshot.tables) =>
-            {
+            Interrupt::Error(error) if !self.engine.protocol.validate(&mut self.txn, &self.schema.tables) => {
                 drop(error);
                 Interrupt::Conflict(Conflict::Validation)
             }
@@ -403,38 +401,38 @@ impl<P: Hosted> SessionCore<P> {
     #[inline]
     pub(super) fn logged_call<'s>(
         &self,
-        snapshot: &'s Snapshot<P::Header>,
+        schema: &'s SchemaVersion<P::Header>,
         id: ProcedureId,
     ) -> Result<(&'s Code, LogAs)> {
         match self.engine.log_kind {
-            _ if !P::GUARANTEE.replays_calls() => Ok((&snapshot.routine(id)?.code, LogAs::Values)),
-            LogKind::Command if self.log.is_some() => snapshot.logged_call(id),
-            LogKind::Adaptive if self.log.is_some() => match snapshot.planned(id) {
-                Ok(planned) if planned.cost.prefers_call() => snapshot.logged_call(id),
-                _ => Ok((&snapshot.routine(id)?.code, LogAs::Values)),
+            _ if !P::GUARANTEE.replays_calls() => Ok((&schema.routine(id)?.code, LogAs::Values)),
+            LogKind::Command if self.log.is_some() => schema.logged_call(id),
+            LogKind::Adaptive if self.log.is_some() => match schema.planned(id) {
+                Ok(planned) if planned.cost.prefers_call() => schema.logged_call(id),
+                _ => Ok((&schema.routine(id)?.code, LogAs::Values)),
             },
-            _ => Ok((&snapshot.routine(id)?.code, LogAs::Values)),
+            _ => Ok((&schema.routine(id)?.code, LogAs::Values)),
         }
     }
 
     /// Runs a program in the transaction that is open. `encode`: as a call that will be logged as such.
     pub(super) fn run(
         &mut self,
-        snapshot: &Snapshot<P::Header>,
+        schema: &SchemaVersion<P::Header>,
         code: &Code,
         parameters: &[Type],
         columns: &Arc<[Column]>,
         params: &dyn Params,
         encode: bool,
     ) -> Result<(), Interrupt> {
-        self.run_to(snapshot, code, parameters, columns, params, encode, None)
+        self.run_to(schema, code, parameters, columns, params, encode, None)
     }
 
     /// The same; its rows go to `sink`, if there is one.
     #[allow(clippy::too_many_arguments, reason = "a program, its parameters and where its rows go")]
     pub(super) fn run_to(
         &mut self,
-        snapshot: &Snapshot<P::Header>,
+        schema: &SchemaVersion<P::Header>,
         code: &Code,
         parameters: &[Type],
         columns: &Arc<[Column]>,
@@ -447,7 +445,7 @@ impl<P: Hosted> SessionCore<P> {
             let slot = match (params.param(i), ty) {
                 // Names mean something only with a catalog.
                 (ParamRef::Text(name), Type::System(system)) if system.is_reg() => {
-                    Slot::Int(i64::from(reg::find(&snapshot.catalog, *system, name)?))
+                    Slot::Int(i64::from(reg::find(&schema.catalog, *system, name)?))
                 }
                 (param, ty) => bind::bind(param, ty, i + 1, self.machine.heap_mut())?,
             };
@@ -461,13 +459,13 @@ impl<P: Hosted> SessionCore<P> {
                 self.kept_args.push(Heap::relocate(*slot, self.machine.heap(), &mut self.kept_heap)?);
             }
         }
-        self.machine_run(snapshot, code, columns, false, sink)
+        self.machine_run(schema, code, columns, false, sink)
     }
 
     /// The same with arguments of the right types, for replay; `quiet`: nobody wants the answer.
     pub(super) fn run_datums(
         &mut self,
-        snapshot: &Snapshot<P::Header>,
+        schema: &SchemaVersion<P::Header>,
         code: &Code,
         args: &[Datum],
         quiet: bool,
@@ -478,18 +476,22 @@ impl<P: Hosted> SessionCore<P> {
             self.args.push(slot);
         }
         let columns = self.no_columns.clone();
-        self.machine_run(snapshot, code, &columns, quiet, None)
+        self.machine_run(schema, code, &columns, quiet, None)
     }
 
     /// The same with arguments that are in the heap already; the answer is the machine's `outs`.
-    pub(super) fn run_args(&mut self, snapshot: &Snapshot<P::Header>, code: &Code) -> Result<(), Interrupt> {
+    pub(super) fn run_args(
+        &mut self,
+        schema: &SchemaVersion<P::Header>,
+        code: &Code,
+    ) -> Result<(), Interrupt> {
         let columns = self.no_columns.clone();
-        self.machine_run(snapshot, code, &columns, true, None)
+        self.machine_run(schema, code, &columns, true, None)
     }
 
     fn machine_run(
         &mut self,
-        snapshot: &Snapshot<P::Header>,
+        schema: &SchemaVersion<P::Header>,
         code: &Code,
         columns: &Arc<[Column]>,
         quiet: bool,
@@ -499,11 +501,11 @@ impl<P: Hosted> SessionCore<P> {
             sink.restart();
         }
         let engine = &*self.engine;
-        let nap = Nap { sleeps_by: self.sleeps_by, cancel: &self.cancel, code, snapshot };
+        let nap = Nap { sleeps_by: self.sleeps_by, cancel: &self.cancel, code, schema };
         let (worker, reads) = (self.worker, self.reading.is_some());
         let sleep = |seconds| engine.sleep(worker, &nap, reads, seconds);
         let mut host = SessionHost {
-            snapshot,
+            schema,
             role: self.user.current(),
             session_user: self.user.session(),
             inputs: &mut self.inputs,
@@ -530,7 +532,7 @@ impl<P: Hosted> SessionCore<P> {
             read_only: self.reading.is_some(),
             may_change_over: self.pure && self.reading.is_none() && P::CONCURRENT,
         };
-        let (tables, link): (_, &dyn Link) = (&snapshot.tables, snapshot);
+        let (tables, link): (_, &dyn Link) = (&schema.tables, schema);
         match self.reading.as_deref_mut() {
             None => {
                 let (protocol, txn) = (&self.engine.protocol, &mut self.txn);
@@ -557,9 +559,9 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// Commits without a record: replay.
-    pub(super) fn commit_unlogged(&mut self, snapshot: &Snapshot<P::Header>) -> Result<(), Interrupt> {
+    pub(super) fn commit_unlogged(&mut self, schema: &SchemaVersion<P::Header>) -> Result<(), Interrupt> {
         let engine = &*self.engine;
-        engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, |_, _| {})?;
+        engine.protocol.commit(&mut self.txn, &schema.tables, &engine.clock, |_, _| {})?;
         Ok(())
     }
 
@@ -567,16 +569,16 @@ impl<P: Hosted> SessionCore<P> {
     /// Answers with the timestamp, and whether anything was logged.
     pub(super) fn commit(
         &mut self,
-        snapshot: &Snapshot<P::Header>,
+        schema: &SchemaVersion<P::Header>,
         log_as: LogAs,
     ) -> Result<(CommitTs, bool), Interrupt> {
-        if snapshot.has_deferred {
-            self.check_deferred(snapshot).map_err(|interrupt| self.believable(interrupt))?;
+        if schema.has_deferred {
+            self.check_deferred(schema).map_err(|interrupt| self.believable(interrupt))?;
         }
         let engine = &*self.engine;
         let read_only = engine.protocol.is_read_only(&self.txn);
         let Some(log) = self.log.as_mut().filter(|_| !(read_only && self.effects.is_empty())) else {
-            let ts = engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, |_, _| {})?;
+            let ts = engine.protocol.commit(&mut self.txn, &schema.tables, &engine.clock, |_, _| {})?;
             self.last_commit = Some((ts, !read_only));
             return Ok((ts, false));
         };
@@ -616,11 +618,11 @@ impl<P: Hosted> SessionCore<P> {
                 LogAs::Values => commit.effects(ts, |w| {
                     record::write_sequences(w, effects);
                     let form = RowForm::of(engine.log_kind);
-                    record::write_rows(w, form, snapshot, &engine.protocol, txn);
+                    record::write_rows(w, form, schema, &engine.protocol, txn);
                 }),
             };
         };
-        let outcome = engine.protocol.commit(&mut self.txn, &snapshot.tables, &engine.clock, append);
+        let outcome = engine.protocol.commit(&mut self.txn, &schema.tables, &engine.clock, append);
         engine.counters.committed(self.worker, log.newest());
         let ts = outcome?;
         self.last_commit = Some((ts, !read_only));
@@ -688,8 +690,8 @@ impl<P: Hosted> SessionCore<P> {
     }
 }
 
-fn keeps_before_images<P: Hosted>(engine: &Engine<P>, logs: bool, snapshot: &Snapshot<P::Header>) -> bool {
-    logs && RowForm::of(engine.log_kind) == RowForm::Physiological || snapshot.has_deferred
+fn keeps_before_images<P: Hosted>(engine: &Engine<P>, logs: bool, schema: &SchemaVersion<P::Header>) -> bool {
+    logs && RowForm::of(engine.log_kind) == RowForm::Physiological || schema.has_deferred
 }
 
 /// Lends a sink on, for a shorter time.
@@ -727,8 +729,8 @@ impl<P: Hosted> SessionCore<P> {
         if self.changing.is_some() {
             self.undo_schema();
         } else if self.engine.protocol.is_active(&self.txn) {
-            let snapshot = self.snapshot.clone();
-            self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+            let schema = self.schema.clone();
+            self.engine.protocol.abort(&mut self.txn, &schema.tables);
         }
         self.share.end_transaction(&self.engine.meter);
         self.end_locks();

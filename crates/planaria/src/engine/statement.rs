@@ -4,8 +4,8 @@ use super::cache::Cache;
 use super::checkpoint::FULL_SPEED;
 use super::origin::origins;
 use super::reading::read_only;
+use super::schema_version::SchemaVersion;
 use super::session::{Block, LogAs, SessionCore, reborrow};
-use super::snapshot::Snapshot;
 use super::table_locks::Touches;
 use super::user::stamp;
 use super::{Defaults, Resolved};
@@ -106,7 +106,7 @@ fn columns_of(program: &Program) -> Arc<[Column]> {
 
 /// SQL text made by a running program.
 pub(super) fn compile_dynamic<H: Header>(
-    snapshot: &Snapshot<H>,
+    schema: &SchemaVersion<H>,
     role: RoleId,
     text: &str,
     arguments: &[Type],
@@ -131,7 +131,7 @@ pub(super) fn compile_dynamic<H: Header>(
         ));
     }
     let types = ParamTypes(arguments.iter().cloned().map(Some).collect());
-    let (_, code, _) = snapshot.compile_for(role, &statement, &types)?;
+    let (_, code, _) = schema.compile_for(role, &statement, &types)?;
     Ok(Arc::new(code))
 }
 
@@ -140,11 +140,11 @@ impl<P: Hosted> SessionCore<P> {
 
     /// Finds a routine by name and number of arguments.
     pub(super) fn resolve(&mut self, name: &str, arguments: usize) -> Result<Resolved> {
-        let snapshot = self.schema();
+        let schema = self.schema();
         let name = name.strip_prefix("public.").unwrap_or(name);
         let mut candidates =
-            snapshot.catalog.procedures_named(name).filter(|p| p.inputs().count() >= arguments);
-        let exists = snapshot.catalog.procedures_named(name).next().is_some();
+            schema.catalog.procedures_named(name).filter(|p| p.inputs().count() >= arguments);
+        let exists = schema.catalog.procedures_named(name).next().is_some();
         let fits = |p: &planaria_catalog::Procedure| p.inputs().skip(arguments).all(|q| q.default.is_some());
         let mut found = candidates.by_ref().filter(|p| fits(p));
         let (first, second) = (found.next(), found.next());
@@ -171,40 +171,44 @@ impl<P: Hosted> SessionCore<P> {
         };
         let id = procedure.id;
         let role = self.user.current();
-        snapshot.require_call(role, id)?;
-        let guarded = !snapshot.permits_routine(role, id);
+        schema.require_call(role, id)?;
+        let guarded = !schema.permits_routine(role, id);
         let parameters: Arc<[Type]> = procedure.inputs().map(|p| p.ty.clone()).collect();
         let left_out = procedure.inputs().skip(arguments);
         let left_out = left_out.map(|p| (p.default.as_deref().unwrap_or("NULL"), &p.ty));
-        let defaults = self.defaults(&snapshot, &left_out.collect::<Vec<_>>())?;
-        let columns: Arc<[Column]> = snapshot.routine(id)?.columns.iter().cloned().collect();
-        let stamp = stamp(snapshot.version(), role);
+        let defaults = self.defaults(&schema, &left_out.collect::<Vec<_>>())?;
+        let columns: Arc<[Column]> = schema.routine(id)?.columns.iter().cloned().collect();
+        let stamp = stamp(schema.version(), role);
         Ok(Resolved { stamp, id, guarded, parameters, defaults, columns })
     }
 
     /// Defaults of parameters: expressions over nothing, and the types they are cast to.
-    fn defaults(&mut self, snapshot: &Snapshot<P::Header>, left_out: &[(&str, &Type)]) -> Result<Defaults> {
+    fn defaults(
+        &mut self,
+        schema: &SchemaVersion<P::Header>,
+        left_out: &[(&str, &Type)],
+    ) -> Result<Defaults> {
         if left_out.iter().all(|(text, _)| text.trim().eq_ignore_ascii_case("null")) {
             return Ok(Defaults::Values(vec![Datum::Null; left_out.len()]));
         }
         let casts: Vec<String> =
             left_out.iter().map(|(text, ty)| format!("CAST(({text}) AS {ty})")).collect();
         let statement = parse::statements(&format!("SELECT {}", casts.join(", ")))?.remove(0);
-        let program = lower::lower_statement(&snapshot.catalog, &statement, &ParamTypes::default())?;
-        let code = snapshot.compile(&program, None)?;
+        let program = lower::lower_statement(&schema.catalog, &statement, &ParamTypes::default())?;
+        let code = schema.compile(&program, None)?;
         // What a callee does is not looked at.
         if program.determinism(&mut |_| Determinism::Text) > Determinism::Deterministic {
-            let (only_reads, touches) = (snapshot.only_reads(&program), snapshot.touches(&program));
+            let (only_reads, touches) = (schema.only_reads(&program), schema.touches(&program));
             return Ok(Defaults::Computed { code: Box::new(code), only_reads, touches });
         }
         let columns = columns_of(&program);
         if matches!(self.block, Block::None) {
-            self.transact(&mut |s, snapshot| {
-                s.run(snapshot, &code, &[], &columns, &(), false)?;
+            self.transact(&mut |s, schema| {
+                s.run(schema, &code, &[], &columns, &(), false)?;
                 Ok(LogAs::Values)
             })?;
         } else {
-            self.in_block(|s| s.run(snapshot, &code, &[], &columns, &(), false))?;
+            self.in_block(|s| s.run(schema, &code, &[], &columns, &(), false))?;
         }
         Ok(Defaults::Values(self.rows.pop().map(|r| r.values).unwrap_or_default()))
     }
@@ -212,12 +216,12 @@ impl<P: Hosted> SessionCore<P> {
     /// The values of defaults in a call that is about to be run; they may have written.
     fn computed(
         &mut self,
-        snapshot: &Snapshot<P::Header>,
+        schema: &SchemaVersion<P::Header>,
         defaults: &Defaults,
     ) -> Result<Option<Vec<Datum>>, Interrupt> {
         let Defaults::Computed { code, touches, .. } = defaults else { return Ok(None) };
         self.touch(touches)?;
-        self.run(snapshot, code, &[], &self.no_columns.clone(), &(), false)?;
+        self.run(schema, code, &[], &self.no_columns.clone(), &(), false)?;
         Ok(Some(self.rows.pop().map(|r| r.values).unwrap_or_default()))
     }
 
@@ -242,43 +246,43 @@ impl<P: Hosted> SessionCore<P> {
             };
             if !matches!(self.block, Block::None) {
                 self.catch_up()?;
-                let snapshot = self.schema();
-                if resolved.stamp != stamp(snapshot.version(), self.user.current()) {
+                let schema = self.schema();
+                if resolved.stamp != stamp(schema.version(), self.user.current()) {
                     call.resolved.store(Arc::new(self.resolve(&call.name, call.arguments)?));
                     continue;
                 }
                 let pure =
-                    || only_reads && snapshot.routine(resolved.id).is_ok_and(|r| r.logging.is_read_only());
+                    || only_reads && schema.routine(resolved.id).is_ok_and(|r| r.logging.is_read_only());
                 if self.read_only && self.reading.is_none() && !pure() {
                     return Err(read_only("CALL"));
                 }
                 self.in_block(|s| {
-                    s.touch(&snapshot.routine(resolved.id)?.touches)?;
+                    s.touch(&schema.routine(resolved.id)?.touches)?;
                     let code = match resolved.guarded {
-                        false => &snapshot.routine(resolved.id)?.code,
-                        true => &snapshot.guarded_routine(resolved.id)?.code,
+                        false => &schema.routine(resolved.id)?.code,
+                        true => &schema.guarded_routine(resolved.id)?.code,
                     };
-                    let computed = s.computed(&snapshot, &resolved.defaults)?;
+                    let computed = s.computed(&schema, &resolved.defaults)?;
                     let params = WithDefaults { params, defaults: computed.as_deref().unwrap_or(given) };
-                    s.run(&snapshot, code, &resolved.parameters, &resolved.columns, &params, false)
+                    s.run(&schema, code, &resolved.parameters, &resolved.columns, &params, false)
                 })?;
                 let ticket = self.ticket_in_block()?;
                 return Ok(Submitted { rows: self.take_rows(&resolved.columns), ticket });
             }
             let mut stale = false;
-            let outcome = self.transact(&mut |s, snapshot| {
-                stale = resolved.stamp != stamp(snapshot.version(), s.user.current());
+            let outcome = self.transact(&mut |s, schema| {
+                stale = resolved.stamp != stamp(schema.version(), s.user.current());
                 if stale {
                     return Err(Error::internal("the call was resolved under an older schema").into());
                 }
                 let (code, mut log_as) = match resolved.guarded {
-                    false => s.logged_call(snapshot, resolved.id)?,
-                    true => (&snapshot.guarded_routine(resolved.id)?.code, LogAs::Values),
+                    false => s.logged_call(schema, resolved.id)?,
+                    true => (&schema.guarded_routine(resolved.id)?.code, LogAs::Values),
                 };
-                let routine = snapshot.routine(resolved.id)?;
+                let routine = schema.routine(resolved.id)?;
                 s.declare(only_reads && routine.logging.is_read_only(), routine.claims)?;
                 s.touch(&routine.touches)?;
-                let computed = s.computed(snapshot, &resolved.defaults)?;
+                let computed = s.computed(schema, &resolved.defaults)?;
                 if computed.is_some() {
                     // Their inputs are in the arguments; what they wrote is not.
                     s.inputs.record_anew();
@@ -288,7 +292,7 @@ impl<P: Hosted> SessionCore<P> {
                 }
                 let (types, columns) = (&resolved.parameters, &resolved.columns);
                 let params = WithDefaults { params, defaults: computed.as_deref().unwrap_or(given) };
-                s.run(snapshot, code, types, columns, &params, log_as != LogAs::Values)?;
+                s.run(schema, code, types, columns, &params, log_as != LogAs::Values)?;
                 Ok(log_as)
             });
             if stale {
@@ -483,10 +487,10 @@ impl<P: Hosted> SessionCore<P> {
         types: ParamTypes,
     ) -> Result<Arc<PreparedStatement>> {
         self.catch_up()?;
-        let snapshot = self.schema();
+        let schema = self.schema();
         let role = self.user.current();
-        let (program, compiled) = Compiled::new(&snapshot, role, &statement, &types)?;
-        let origins = origins(&snapshot.catalog, &statement.kind, program.outputs.len());
+        let (program, compiled) = Compiled::new(&schema, role, &statement, &types)?;
+        let origins = origins(&schema.catalog, &statement.kind, program.outputs.len());
         let named = program.outputs.iter().zip(origins);
         let columns =
             named.map(|(o, origin)| Column { name: o.name.clone(), ty: o.ty.clone(), origin }).collect();
@@ -498,7 +502,7 @@ impl<P: Hosted> SessionCore<P> {
             declared: types.0,
             columns,
             copy: None,
-            compiled: Mutex::new(Some((stamp(snapshot.version(), role), compiled))),
+            compiled: Mutex::new(Some((stamp(schema.version(), role), compiled))),
         }))
     }
 
@@ -506,7 +510,7 @@ impl<P: Hosted> SessionCore<P> {
     pub(super) fn is_current(&self, statement: &PreparedStatement) -> bool {
         let version = match &self.reading {
             Some(reading) => reading.open.schema.version(),
-            None if self.changing.is_some() => self.snapshot.version(),
+            None if self.changing.is_some() => self.schema.version(),
             None => self.engine.version.load(Ordering::Acquire),
         };
         let now = stamp(version, self.user.current());
@@ -601,15 +605,15 @@ impl<P: Hosted> SessionCore<P> {
             self.rows.clear();
             self.sunk = 0;
             self.catch_up()?;
-            let snapshot = self.schema();
-            let compiled = prepared.compiled(&snapshot, self.user.current())?;
+            let schema = self.schema();
+            let compiled = prepared.compiled(&schema, self.user.current())?;
             if self.read_only && self.reading.is_none() && !compiled.pure {
                 return Err(read_only(tag_name(&prepared.statement)));
             }
             let (types, columns) = (&prepared.parameters, &prepared.columns);
             self.in_block(|s| {
                 s.touch(&compiled.touches)?;
-                s.run_to(&snapshot, &compiled.code, types, columns, params, false, reborrow(&mut sink))
+                s.run_to(&schema, &compiled.code, types, columns, params, false, reborrow(&mut sink))
             })?;
             self.ticket_in_block()?
         };
@@ -626,57 +630,57 @@ impl<P: Hosted> SessionCore<P> {
     ) -> Result<(CommitTs, bool)> {
         if self.engine.gate.is_held() && P::CONCURRENT {
             // Whoever watches the database, and can end what makes the others wait, need not wait with them.
-            let snapshot = self.schema();
-            let compiled = prepared.compiled(&snapshot, self.user.current())?;
+            let schema = self.schema();
+            let compiled = prepared.compiled(&schema, self.user.current())?;
             if compiled.detached {
-                return self.run_detached(&snapshot, |s| {
+                return self.run_detached(&schema, |s| {
                     let (types, columns) = (&prepared.parameters, &prepared.columns);
-                    s.run_to(&snapshot, &compiled.code, types, columns, params, false, reborrow(&mut sink))
+                    s.run_to(&schema, &compiled.code, types, columns, params, false, reborrow(&mut sink))
                 });
             }
         }
-        self.transact(&mut |s, snapshot| {
-            let compiled = prepared.compiled(snapshot, s.user.current())?;
+        self.transact(&mut |s, schema| {
+            let compiled = prepared.compiled(schema, s.user.current())?;
             s.declare(compiled.pure, compiled.claims)?;
             s.touch(&compiled.touches)?;
             let (own_types, columns) = (&prepared.parameters, &prepared.columns);
             let sink = reborrow(&mut sink);
             let Some(call) = compiled.call.as_ref().filter(|_| s.log.is_some()) else {
-                s.run_to(snapshot, &compiled.code, own_types, columns, params, false, sink)?;
+                s.run_to(schema, &compiled.code, own_types, columns, params, false, sink)?;
                 return Ok(LogAs::Values);
             };
-            let (code, mut log_as) = s.logged_call(snapshot, call.routine)?;
+            let (code, mut log_as) = s.logged_call(schema, call.routine)?;
             let encode = log_as != LogAs::Values;
             if let Some(order) = &call.passed_on {
                 let passed = PassedOn { params, order };
-                s.run_to(snapshot, code, &call.types, columns, &passed, encode, sink)?;
+                s.run_to(schema, code, &call.types, columns, &passed, encode, sink)?;
                 return Ok(log_as);
             }
-            s.run(snapshot, &call.arguments, own_types, &s.no_columns.clone(), params, false)?;
+            s.run(schema, &call.arguments, own_types, &s.no_columns.clone(), params, false)?;
             let arguments = s.rows.pop().map(|r| r.values).unwrap_or_default();
             if !s.effects.is_empty() {
                 log_as = LogAs::Values;
             }
             // Inputs of the arguments are in the arguments.
             s.inputs.record_anew();
-            s.run_to(snapshot, code, &call.types, columns, &arguments, encode, sink)?;
+            s.run_to(schema, code, &call.types, columns, &arguments, encode, sink)?;
             Ok(log_as)
         })
     }
 }
 
 impl PreparedStatement {
-    /// Its code for a snapshot, compiled anew if the schema has changed.
-    fn compiled<H: Header>(&self, snapshot: &Snapshot<H>, role: RoleId) -> Result<Arc<Compiled>> {
+    /// Its code for a schema version, compiled anew if the schema has changed.
+    fn compiled<H: Header>(&self, schema: &SchemaVersion<H>, role: RoleId) -> Result<Arc<Compiled>> {
         let mut kept = self.compiled.lock();
-        let stamp = stamp(snapshot.version(), role);
+        let stamp = stamp(schema.version(), role);
         if let Some((under, compiled)) = &*kept
             && *under == stamp
         {
             return Ok(compiled.clone());
         }
         let types = ParamTypes(self.parameters.iter().cloned().map(Some).collect());
-        let (program, compiled) = Compiled::new(snapshot, role, &self.statement, &types)?;
+        let (program, compiled) = Compiled::new(schema, role, &self.statement, &types)?;
         let same = program.outputs.len() == self.columns.len()
             && program.outputs.iter().zip(&*self.columns).all(|(o, c)| o.ty == c.ty);
         if !same {
@@ -720,28 +724,28 @@ struct SoleCall {
 impl Compiled {
     /// Compiles a statement for a role; 42501 where that may not run it.
     fn new<H: Header>(
-        snapshot: &Snapshot<H>,
+        schema: &SchemaVersion<H>,
         role: RoleId,
         statement: &Statement,
         types: &ParamTypes,
     ) -> Result<(Program, Arc<Compiled>)> {
-        let (program, code, guarded) = snapshot.compile_for(role, statement, types)?;
-        let (pure, claims) = (snapshot.only_reads(&program), snapshot.claims(&program));
-        let detached = pure && Snapshot::<H>::is_detached(&program);
-        let touches = snapshot.touches(&program);
+        let (program, code, guarded) = schema.compile_for(role, statement, types)?;
+        let (pure, claims) = (schema.only_reads(&program), schema.claims(&program));
+        let detached = pure && SchemaVersion::<H>::is_detached(&program);
+        let touches = schema.touches(&program);
         if guarded {
             return Ok((program, Arc::new(Compiled { code, pure, claims, touches, detached, call: None })));
         }
-        let writes = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| !r.logging.is_read_only());
-        let is_command = |id: ProcedureId| snapshot.routine(id).is_ok_and(|r| r.logging.is_command());
+        let writes = |id: ProcedureId| schema.routine(id).is_ok_and(|r| !r.logging.is_read_only());
+        let is_command = |id: ProcedureId| schema.routine(id).is_ok_and(|r| r.logging.is_command());
         let call = match sole_call(&program, &writes).filter(|(_, id)| is_command(*id)) {
             Some((arguments, routine)) => {
                 let types: Arc<[Type]> =
-                    snapshot.catalog.procedure(routine).inputs().map(|p| p.ty.clone()).collect();
+                    schema.catalog.procedure(routine).inputs().map(|p| p.ty.clone()).collect();
                 Some(SoleCall {
                     routine,
                     passed_on: passed_on(&arguments, &types),
-                    arguments: snapshot.compile(&arguments, None)?,
+                    arguments: schema.compile(&arguments, None)?,
                     types,
                 })
             }

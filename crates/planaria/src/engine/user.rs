@@ -123,9 +123,9 @@ impl<P: Hosted> SessionCore<P> {
     /// The newest catalog, with what the open block has done to it.
     pub(super) fn newest_catalog(&self) -> std::sync::Arc<Catalog> {
         if self.changing.is_some() {
-            return self.snapshot.catalog.clone();
+            return self.schema.catalog.clone();
         }
-        self.engine.snapshot.load().catalog.clone()
+        self.engine.schema.load().catalog.clone()
     }
 
     /// The session becomes another user's, as if that had logged in. 28000 where it may not, 25001 inside a

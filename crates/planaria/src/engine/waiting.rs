@@ -18,8 +18,8 @@
 use super::Engine;
 use super::cancel::Cancel;
 use super::gate::{Gate, Patience};
+use super::schema_version::SchemaVersion;
 use super::session::{SessionCore, schema_changed};
-use super::snapshot::Snapshot;
 use super::table_locks::Wanted;
 use planaria_base::sync::{Instant, thread};
 use planaria_base::{Error, Result, SqlState, WorkerId};
@@ -42,7 +42,7 @@ pub(super) struct Nap<'a, H: Header> {
     pub(super) sleeps_by: Sleeper,
     pub(super) cancel: &'a Cancel,
     pub(super) code: &'a Code,
-    pub(super) snapshot: &'a Snapshot<H>,
+    pub(super) schema: &'a SchemaVersion<H>,
 }
 
 impl<P: Hosted> Engine<P> {
@@ -77,7 +77,7 @@ impl<P: Hosted> Engine<P> {
         if cancelled {
             return Err(nap.cancel.error());
         }
-        let stale = self.version.load(Ordering::Acquire) != nap.snapshot.version();
+        let stale = self.version.load(Ordering::Acquire) != nap.schema.version();
         if inside && stale && !reads && nap.code.touches_tables() {
             return Err(schema_changed());
         }
@@ -101,8 +101,8 @@ impl<P: Hosted> SessionCore<P> {
         if let Some(touches) = self.barred.take() {
             if !self.is_in_block() {
                 // Who waits for a table keeps nobody waiting.
-                let snapshot = self.snapshot.clone();
-                self.abandon(&snapshot);
+                let schema = self.schema.clone();
+                self.abandon(&schema);
             }
             return self.await_locks(&Wanted::Run(touches)).map(Ok);
         }
@@ -169,13 +169,13 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// Ends the transaction, and with it its claims.
-    pub(super) fn abandon(&mut self, snapshot: &Snapshot<P::Header>) {
+    pub(super) fn abandon(&mut self, schema: &SchemaVersion<P::Header>) {
         if self.changing.is_some() {
             return self.undo_schema();
         }
         // Where the gate is closed, too: whoever is alone must not be kept waiting by what is not to be.
         let inside = self.engine.gate.try_enter(self.worker);
-        self.engine.protocol.abort(&mut self.txn, &snapshot.tables);
+        self.engine.protocol.abort(&mut self.txn, &schema.tables);
         if inside {
             self.leave();
         }
@@ -190,7 +190,7 @@ impl<P: Hosted> SessionCore<P> {
             .map(|wait| {
                 let what = match wait.table {
                     Some(table) => {
-                        let name = &self.snapshot.catalog.table_by_id(table).name;
+                        let name = &self.schema.catalog.table_by_id(table).name;
                         format!("ExclusiveLock on a row of relation \"{name}\"")
                     }
                     None => format!("ShareLock on the transaction of process {}", process(wait.holder)),

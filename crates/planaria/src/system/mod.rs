@@ -1,7 +1,7 @@
 //! The system catalogs' rows, and answers to questions about them.
 //!
 //! Nothing of `pg_catalog` is stored: when a query reads a system relation, its rows are made from the
-//! catalog snapshot that the query runs under, from counters of the storage, and from the session.
+//! schema version that the query runs under, from counters of the storage, and from the session.
 //!
 //! | file | makes |
 //! |---|---|

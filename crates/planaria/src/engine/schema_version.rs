@@ -29,12 +29,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Snapshots made so far in this process.
+/// Schema versions made so far in this process.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// See the module's head.
-pub(crate) struct Snapshot<H: Header> {
-    /// Of this snapshot alone, among all of the process: of a catalog version there may be several, if a
+pub(crate) struct SchemaVersion<H: Header> {
+    /// Of this one alone, among all of the process: of a catalog version there may be several, if a
     /// change of the schema was rolled back.
     version: u64,
     pub(crate) catalog: Arc<Catalog>,
@@ -90,12 +90,12 @@ impl<T> Cells<T> {
     }
 }
 
-impl<H: Header> Snapshot<H> {
+impl<H: Header> SchemaVersion<H> {
     pub(crate) fn new(
         catalog: Arc<Catalog>,
         tables: TableSet<H>,
         sequences: Chunks<Arc<SequenceState>>,
-    ) -> Result<Snapshot<H>> {
+    ) -> Result<SchemaVersion<H>> {
         let metas = Cells::new(catalog.tables.len());
         let routines = catalog.procedures.len();
         let (programs, routines, plans) = (Cells::new(routines), Cells::new(routines), Cells::new(routines));
@@ -103,7 +103,7 @@ impl<H: Header> Snapshot<H> {
         let permits = Permits::new(&catalog);
         let version = MADE.fetch_add(1, Ordering::Relaxed) + 1;
         let (has_deferred, deferred) = (catalog.has_deferred_keys(), OnceLock::new());
-        Ok(Snapshot {
+        Ok(SchemaVersion {
             version,
             catalog,
             tables,
@@ -121,11 +121,11 @@ impl<H: Header> Snapshot<H> {
     }
 
     /// The same while a table is rewritten: what changes the table's rows fails (55006).
-    pub(super) fn freezing(self, table: TableId) -> Snapshot<H> {
-        Snapshot { frozen: Some(table), ..self }
+    pub(super) fn freezing(self, table: TableId) -> SchemaVersion<H> {
+        SchemaVersion { frozen: Some(table), ..self }
     }
 
-    /// Tells snapshots apart: what was compiled under one belongs to it.
+    /// Tells schema versions apart: what was compiled under one belongs to it.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
@@ -136,7 +136,7 @@ impl<H: Header> Snapshot<H> {
     }
 
     /// Whether a table has its rows in the same storage here and there.
-    pub(crate) fn shares_table(&self, other: &Snapshot<H>, id: TableId) -> bool {
+    pub(crate) fn shares_table(&self, other: &SchemaVersion<H>, id: TableId) -> bool {
         match (self.tables.try_get(id), other.tables.try_get(id)) {
             (Some(here), Some(there)) => Arc::ptr_eq(here, there),
             _ => false,
@@ -144,7 +144,7 @@ impl<H: Header> Snapshot<H> {
     }
 
     /// Whether a sequence has the same state here and there.
-    pub(crate) fn shares_sequence(&self, other: &Snapshot<H>, id: SequenceId) -> bool {
+    pub(crate) fn shares_sequence(&self, other: &SchemaVersion<H>, id: SequenceId) -> bool {
         match (self.sequences.get(id.index()), other.sequences.get(id.index())) {
             (Some(here), Some(there)) => Arc::ptr_eq(here, there),
             _ => false,
@@ -190,7 +190,7 @@ impl<H: Header> Snapshot<H> {
     #[cold]
     fn make_routine(&self, id: ProcedureId) -> Result<Routine> {
         let program = self.program(id)?;
-        let env = Env { snapshot: self, source: Some(self.source(id)), routine: Some(id), guarded: false };
+        let env = Env { schema: self, source: Some(self.source(id)), routine: Some(id), guarded: false };
         let code = self.build(program, &env)?;
         let columns = program
             .outputs
@@ -271,7 +271,7 @@ impl<H: Header> Snapshot<H> {
     /// Verifies and compiles a program lowered under this catalog; `source` is where its text came from.
     pub(crate) fn compile(&self, program: &Program, source: Option<Source>) -> Result<Code> {
         planaria_ir::verify::verify(program, &self.env())?;
-        self.build(program, &Env { snapshot: self, source, routine: None, guarded: false })
+        self.build(program, &Env { schema: self, source, routine: None, guarded: false })
     }
 
     /// Compiles a verified program.
@@ -342,7 +342,7 @@ pub(crate) fn signature(procedure: &Procedure) -> String {
     format!("{}({})", procedure.name, types.join(","))
 }
 
-impl<H: Header> Stock for Snapshot<H> {
+impl<H: Header> Stock for SchemaVersion<H> {
     fn amount(&self, table: TableId) -> Amount {
         self.tables.try_get(table).map_or_else(Amount::default, |table| {
             let m = table.memory();
@@ -377,7 +377,7 @@ impl<H: Header> Stock for Snapshot<H> {
 }
 
 pub(super) struct Env<'s, H: Header> {
-    pub(super) snapshot: &'s Snapshot<H>,
+    pub(super) schema: &'s SchemaVersion<H>,
     pub(super) source: Option<Source>,
     /// The routine that is compiled, if it is one.
     pub(super) routine: Option<ProcedureId>,
@@ -389,25 +389,25 @@ impl<H: Header> CompileEnv for Env<'_, H> {
         self.source.clone()
     }
     fn definer(&self) -> Option<RoleId> {
-        let procedure = self.snapshot.catalog.procedure(self.routine?);
+        let procedure = self.schema.catalog.procedure(self.routine?);
         procedure.security_definer.then_some(procedure.rights.owner)
     }
     fn guarded(&self) -> bool {
         self.guarded
     }
     fn source_of(&self, procedure: ProcedureId) -> Option<Source> {
-        Some(self.snapshot.source(procedure))
+        Some(self.schema.source(procedure))
     }
     fn table(&self, id: TableId) -> Result<Arc<TableMeta>> {
         let none = || Error::internal(format!("there is no table {id}"));
-        let definition = self.snapshot.catalog.tables.get(id.index()).and_then(Option::as_deref);
+        let definition = self.schema.catalog.tables.get(id.index()).and_then(Option::as_deref);
         let definition = definition.ok_or_else(none)?;
-        let cell = self.snapshot.metas.get(id.index()).ok_or_else(none)?;
+        let cell = self.schema.metas.get(id.index()).ok_or_else(none)?;
         cell.get_or_init(|| table_meta(definition)).clone()
     }
 }
 
-impl<H: Header> Link for Snapshot<H> {
+impl<H: Header> Link for SchemaVersion<H> {
     fn code(&self, procedure: ProcedureId) -> Result<&Code> {
         Ok(&self.routine(procedure)?.code)
     }
@@ -416,7 +416,7 @@ impl<H: Header> Link for Snapshot<H> {
     }
 }
 
-impl<H: Header> Routines for Snapshot<H> {
+impl<H: Header> Routines for SchemaVersion<H> {
     fn program(&self, procedure: ProcedureId) -> Result<&Program> {
         self.program(procedure)
     }
