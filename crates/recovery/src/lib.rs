@@ -34,6 +34,7 @@ mod world;
 
 pub use plan::{CompiledPiece, CompiledPlan};
 pub use report::{Progress, Report, TaskKind, TaskRecord};
+pub(crate) use world::AnyWorld;
 pub use world::{Replayer, Routines, Target, World};
 
 use planaria_base::{CommitTs, Error, Result};

@@ -5,7 +5,7 @@ use planaria_base::{CommitTs, ProcedureId, Result, SequenceId, SequencePlace, Ta
 use planaria_exec::{Code, Link};
 use planaria_ir::Program;
 use planaria_log::{Call, Effect};
-use planaria_storage::{Header, TableSet};
+use planaria_storage::{Header, Shape, TableSet};
 use std::sync::Arc;
 
 /// The engine's side of serial replay. Transactions come in the order of their commit timestamps,
@@ -42,6 +42,32 @@ pub struct World<H: Header> {
     pub tables: TableSet<H>,
     /// Everything else.
     pub routines: Arc<dyn Routines>,
+}
+
+/// A [`World`] whatever its records carry: all that those know who divide the work, and touch no record.
+pub(crate) trait AnyWorld: Send + Sync {
+    /// The tables, by id.
+    fn tables(&self) -> Vec<TableId>;
+    /// A table, if it is there.
+    fn try_table(&self, id: TableId) -> Option<&Shape>;
+    /// Everything else.
+    fn routines(&self) -> &Arc<dyn Routines>;
+    /// A table that is known to be there.
+    fn table(&self, id: TableId) -> &Shape {
+        self.try_table(id).expect("a table of a plan is in the world of the plan")
+    }
+}
+
+impl<H: Header> AnyWorld for World<H> {
+    fn tables(&self) -> Vec<TableId> {
+        self.tables.iter().map(|table| table.id()).collect()
+    }
+    fn try_table(&self, id: TableId) -> Option<&Shape> {
+        self.tables.try_get(id).map(|table| table.shape())
+    }
+    fn routines(&self) -> &Arc<dyn Routines> {
+        &self.routines
+    }
 }
 
 /// Procedures of one version of the schema, and the sequences behind its tables.

@@ -36,4 +36,4 @@ pub use old::{OldUse, OldVersions, Taken};
 pub use process::Process;
 pub use record::{Glance, Header, Image, RecordPtr, RecordRef};
 pub use row::{Column, ColumnKind, ColumnSpec, Field, InPlace, RowLayout, Words, WordsMut};
-pub use table::{Index, IndexSet, IndexSpec, MemoryUse, Table, TableDigest, TableSet, TableSpec};
+pub use table::{Index, IndexSet, IndexSpec, MemoryUse, Shape, Table, TableDigest, TableSet, TableSpec};

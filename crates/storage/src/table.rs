@@ -109,9 +109,50 @@ impl Index {
     }
 }
 
-struct Inner {
+/// A table whatever its records carry: the layout of its rows, and its indexes.
+pub struct Shape {
     layout: RowLayout,
     indexes: Box<[Index]>,
+}
+
+impl Shape {
+    /// The layout of its rows.
+    #[inline]
+    pub fn layout(&self) -> &RowLayout {
+        &self.layout
+    }
+    /// Its indexes, by [`IndexId`].
+    #[inline]
+    pub fn indexes(&self) -> &[Index] {
+        &self.indexes
+    }
+    /// One index.
+    #[inline]
+    #[allow(clippy::should_implement_trait)] // the field's word for it
+    pub fn index(&self, id: IndexId) -> &Index {
+        &self.indexes[id.index()]
+    }
+    /// The indexes but the primary one.
+    #[inline]
+    pub fn secondary(&self) -> impl Iterator<Item = (IndexId, &Index)> {
+        (1u16..).map(IndexId).zip(&self.indexes[1..])
+    }
+    /// The indexes whose keys depend on one of these columns: what `Protocol::update` is told.
+    pub fn touched(&self, columns: impl IntoIterator<Item = ColumnId>) -> IndexSet {
+        let mut set = IndexSet::EMPTY;
+        for column in columns {
+            for (i, index) in (0u16..).zip(self.indexes()) {
+                if index.codec.depends_on(column) {
+                    set.insert(IndexId(i));
+                }
+            }
+        }
+        set
+    }
+}
+
+struct Inner {
+    shape: Shape,
     heap: Heap,
 }
 
@@ -168,7 +209,7 @@ impl<H: Header> Table<H> {
             Ok(Index { tree: BTree::new(words), old: OldVersions::new(words, i == 0), codec })
         };
         let indexes = spec.indexes.iter().enumerate().map(index).collect::<Result<_>>()?;
-        let inner = Box::new(Inner { layout, indexes, heap: Heap::new() });
+        let inner = Box::new(Inner { shape: Shape { layout, indexes }, heap: Heap::new() });
         Ok(Table { id, inner: ManuallyDrop::new(inner), _records: PhantomData })
     }
 
@@ -177,38 +218,35 @@ impl<H: Header> Table<H> {
     pub fn id(&self) -> TableId {
         self.id
     }
-    /// The layout of its rows.
+    /// What is known of it without its records.
+    #[inline]
+    pub fn shape(&self) -> &Shape {
+        &self.inner.shape
+    }
+    /// See [`Shape::layout`].
     #[inline]
     pub fn layout(&self) -> &RowLayout {
-        &self.inner.layout
+        self.shape().layout()
     }
-    /// Its indexes, by [`IndexId`].
+    /// See [`Shape::indexes`].
     #[inline]
     pub fn indexes(&self) -> &[Index] {
-        &self.inner.indexes
+        self.shape().indexes()
     }
-    /// One index.
+    /// See [`Shape::index`].
     #[inline]
     #[allow(clippy::should_implement_trait)] // the field's word for it
     pub fn index(&self, id: IndexId) -> &Index {
-        &self.inner.indexes[id.index()]
+        self.shape().index(id)
     }
-    /// The indexes but the primary one.
+    /// See [`Shape::secondary`].
     #[inline]
     pub fn secondary(&self) -> impl Iterator<Item = (IndexId, &Index)> {
-        (1u16..).map(IndexId).zip(&self.inner.indexes[1..])
+        self.shape().secondary()
     }
-    /// The indexes whose keys depend on one of these columns: what `Protocol::update` is told.
+    /// See [`Shape::touched`].
     pub fn touched(&self, columns: impl IntoIterator<Item = ColumnId>) -> IndexSet {
-        let mut set = IndexSet::EMPTY;
-        for column in columns {
-            for (i, index) in (0u16..).zip(self.indexes()) {
-                if index.codec.depends_on(column) {
-                    set.insert(IndexId(i));
-                }
-            }
-        }
-        set
+        self.shape().touched(columns)
     }
 
     /// A new record that no index knows, absent, with room for `words` words.

@@ -1,11 +1,9 @@
 //! A batch of transactions, its piece-sets, and the values that pass between pieces.
 
 use super::graph::Graph;
-use crate::World;
 use planaria_base::sync::{Mutex, OnceLock};
 use planaria_base::{CommitTs, Datum, ProcedureId, Result, TableId};
 use planaria_log::{Batch as LogBatch, Effect, Keeping, RecordBody};
-use planaria_storage::Header;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -149,8 +147,7 @@ pub(super) struct PieceSet {
 }
 
 /// Transactions between which nothing has to run alone.
-pub(super) struct Batch<H: Header> {
-    pub(super) world: Arc<World<H>>,
+pub(super) struct Batch {
     pub(super) graph: Arc<Graph>,
     pub(super) txns: Vec<Txn>,
     pub(super) chunks: Vec<Range<usize>>,
@@ -162,14 +159,13 @@ pub(super) struct Batch<H: Header> {
     pub(super) sets: Vec<PieceSet>,
 }
 
-impl<H: Header> Batch<H> {
+impl Batch {
     /// `parts`: into how many parts to split a block's piece-set, given the pieces by block.
     pub(super) fn new(
-        world: Arc<World<H>>,
         graph: Arc<Graph>,
         mut txns: Vec<Txn>,
         parts: impl FnOnce(&Graph, &[u64]) -> Vec<usize>,
-    ) -> Batch<H> {
+    ) -> Batch {
         let mut next = 0;
         let mut calls = vec![0u64; graph.procedures.len()];
         let mut counts = vec![0u64; graph.blocks.len()];
@@ -201,7 +197,6 @@ impl<H: Header> Batch<H> {
         };
         let sets = parts(&graph, &counts).into_iter().map(set).collect();
         Batch {
-            world,
             graph,
             values: (0..next).map(|_| OnceLock::new()).collect(),
             pieces: chunks.iter().map(|_| OnceLock::new()).collect(),

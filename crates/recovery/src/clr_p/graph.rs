@@ -1,7 +1,7 @@
 //! What is known of the procedures of a log: slices, blocks, compiled slice programs.
 
 use super::Mode;
-use crate::{Routines, World};
+use crate::{AnyWorld, Routines};
 use planaria_analysis::committed_whole;
 use planaria_analysis::paper::slicing::{self, Input, KeyColumns, SliceProgram};
 use planaria_analysis::paper::{GlobalGraph, LocalGraph, OperationGraph, chop};
@@ -9,7 +9,7 @@ use planaria_base::{ColumnId, IndexId, ProcedureId, Result, TableId, Type};
 use planaria_exec::Code;
 use planaria_ir::{OpKind, Program};
 use planaria_log::Keeping;
-use planaria_storage::{Header, Table, TableSet};
+use planaria_storage::Shape;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -85,8 +85,8 @@ struct Cuttable {
 }
 
 /// What a log has called so far, in one version of the schema.
-pub(super) struct Procedures<H: Header> {
-    pub(super) world: Arc<World<H>>,
+pub(super) struct Procedures {
+    world: Arc<dyn AnyWorld>,
     mode: Mode,
     known: BTreeMap<ProcedureId, Known>,
     /// Tables that the procedures change.
@@ -95,24 +95,24 @@ pub(super) struct Procedures<H: Header> {
     graphs: BTreeMap<BTreeSet<TableId>, Arc<Graph>>,
 }
 
-struct Columns<'a, H: Header> {
-    tables: &'a TableSet<H>,
+struct Columns<'a> {
+    world: &'a dyn AnyWorld,
     changed: BTreeSet<TableId>,
 }
 
 /// The first column of the primary key.
-pub(super) fn leading<H: Header>(table: &Table<H>) -> ColumnId {
+pub(super) fn leading(table: &Shape) -> ColumnId {
     table.index(IndexId::PRIMARY).codec().columns().next().expect("keys have columns")
 }
 
-impl<H: Header> KeyColumns for Columns<'_, H> {
+impl KeyColumns for Columns<'_> {
     fn leading(&self, table: TableId) -> (ColumnId, Type) {
-        let table = self.tables.get(table);
+        let table = self.world.table(table);
         let column = leading(table);
         (column, table.layout().specs()[column.index()].ty.clone())
     }
     fn index(&self, table: TableId, index: IndexId) -> Vec<ColumnId> {
-        self.tables.get(table).index(index).codec().columns().collect()
+        self.world.table(table).index(index).codec().columns().collect()
     }
     fn changes(&self, table: TableId) -> bool {
         self.changed.contains(&table)
@@ -120,18 +120,18 @@ impl<H: Header> KeyColumns for Columns<'_, H> {
 }
 
 /// Whether rows with different leading keys may exclude each other.
-fn meets_elsewhere<H: Header>(table: &Table<H>) -> bool {
+fn meets_elsewhere(table: &Shape) -> bool {
     let leading = leading(table);
     table.secondary().any(|(_, index)| index.codec().unique() && !index.codec().depends_on(leading))
 }
 
-impl<H: Header> Procedures<H> {
-    pub(super) fn new(world: Arc<World<H>>, mode: Mode) -> Procedures<H> {
+impl Procedures {
+    pub(super) fn new(world: Arc<dyn AnyWorld>, mode: Mode) -> Procedures {
         Procedures { world, mode, known: BTreeMap::new(), written: BTreeSet::new(), graphs: BTreeMap::new() }
     }
 
     fn routines(&self) -> &dyn Routines {
-        &*self.world.routines
+        &**self.world.routines()
     }
 
     /// Takes note of a procedure; whether its calls run alone. `keeping`: the call ran as the program that
@@ -140,7 +140,7 @@ impl<H: Header> Procedures<H> {
         if let Some(known) = self.known.get(&id) {
             return Ok(known.is_alone(keeping));
         }
-        let routines = self.world.routines.clone();
+        let routines = self.world.routines().clone();
         let callee = |id: ProcedureId| routines.program(id).ok();
         let source = match keeping {
             Keeping::Yes => routines.keeping(id)?,
@@ -223,9 +223,9 @@ impl<H: Header> Procedures<H> {
             .map(|(id, local)| if whole.contains(&id) { (id, slicing::whole(&local)) } else { (id, local) })
             .collect();
         let global = GlobalGraph::of(&locals, further.iter().copied());
-        let tables = &self.world.tables;
+        let world = &*self.world;
         let changed = global.blocks.iter().flat_map(|b| b.accesses.writes.iter().copied()).collect();
-        let columns = Columns { tables, changed };
+        let columns = Columns { world, changed };
         let mut graph = Graph {
             procedures: Vec::new(),
             by_id: HashMap::new(),
@@ -238,7 +238,7 @@ impl<H: Header> Procedures<H> {
             graph.block_of.extend(writes().map(|t| (*t, number)));
             graph.blocks.push(Block {
                 needs: global.needs(id).map(|b| b.index()).collect(),
-                serial: writes().any(|t| tables.try_get(*t).is_none_or(|t| meets_elsewhere(t))),
+                serial: writes().any(|t| world.try_table(*t).is_none_or(meets_elsewhere)),
                 early: true,
             });
         }

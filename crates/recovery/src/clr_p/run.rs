@@ -6,9 +6,9 @@ use super::graph::{Graph, Procedures};
 use super::schedule::{Schedule, Task};
 use super::worker::{Ran, Worker};
 use crate::record::RECORDED_CORES;
-use crate::{Options, Progress, Report, Target, TaskKind, at};
+use crate::{Options, Progress, Report, Target, TaskKind, World, at};
 use planaria_analysis::paper::schedule::{Load, cores};
-use planaria_base::sync::{Condvar, Instant, Mutex, MutexGuard, thread};
+use planaria_base::sync::{Condvar, Instant, Mutex, MutexGuard, RwLock, thread};
 use planaria_base::{CommitTs, Error, Result};
 use planaria_log::{Batch as LogBatch, Batches, Call};
 use planaria_storage::Header;
@@ -22,12 +22,14 @@ const LIVE_MAX: usize = 3;
 
 /// What the threads share.
 struct Shared<H: Header> {
-    state: Mutex<State<H>>,
+    state: Mutex<State>,
+    /// What all batches under way are of: it changes when none is.
+    world: RwLock<Arc<World<H>>>,
     changed: Condvar,
 }
 
-struct State<H: Header> {
-    schedule: Schedule<H>,
+struct State {
+    schedule: Schedule,
     /// The first error; everybody stops.
     error: Option<Error>,
     /// The threads are to end.
@@ -55,16 +57,20 @@ impl Phases {
 }
 
 impl<H: Header> Shared<H> {
-    fn lock(&self) -> MutexGuard<'_, State<H>> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
+    }
+
+    fn world(&self) -> Arc<World<H>> {
+        self.world.read().clone()
     }
 
     /// Works until `enough`, or an error; then answers with the state as it is.
     fn work(
         &self,
         worker: &mut Worker<H>,
-        mut enough: impl FnMut(&mut State<H>) -> bool,
-    ) -> Result<MutexGuard<'_, State<H>>> {
+        mut enough: impl FnMut(&mut State) -> bool,
+    ) -> Result<MutexGuard<'_, State>> {
         let mut state = self.lock();
         loop {
             if let Some(error) = &state.error {
@@ -98,11 +104,12 @@ impl<H: Header> Shared<H> {
         }
     }
 
-    fn run(&self, worker: &mut Worker<H>, task: &Task<H>) -> Result<Ran> {
+    fn run(&self, worker: &mut Worker<H>, task: &Task) -> Result<Ran> {
+        let world = &self.world();
         match task {
             Task::Decode(decode, chunk) => decode.decode(*chunk)?,
-            Task::Prepare(batch, chunk) => worker.prepare(batch, *chunk)?,
-            Task::Dispatch(batch, block, chunk) => worker.dispatch(batch, *block, *chunk)?,
+            Task::Prepare(batch, chunk) => worker.prepare(world, batch, *chunk)?,
+            Task::Dispatch(batch, block, chunk) => worker.dispatch(world, batch, *block, *chunk)?,
             Task::Execute(batch, block, part) => {
                 let mut met = || {
                     if batch.sets[*block].waiting.load(Ordering::SeqCst) > 0 {
@@ -110,7 +117,7 @@ impl<H: Header> Shared<H> {
                         self.changed.notify_all();
                     }
                 };
-                return worker.execute(batch, *block, *part, &mut met);
+                return worker.execute(world, batch, *block, *part, &mut met);
             }
         }
         Ok(Ran::Done)
@@ -155,7 +162,8 @@ pub(super) fn replay<T: Target>(
         end: false,
         phases: Phases::default(),
     };
-    let shared = Shared { state: Mutex::new(state), changed: Condvar::new() };
+    let shared =
+        Shared { state: Mutex::new(state), changed: Condvar::new(), world: RwLock::new(target.world()) };
     let mut report = thread::scope(|scope| {
         let shared = &shared;
         let _end = End(shared);
@@ -166,7 +174,7 @@ pub(super) fn replay<T: Target>(
                 drop(shared.work(&mut Worker::new(number), |state| state.end));
             });
         }
-        let procedures = Procedures::new(target.world(), mode);
+        let procedures = Procedures::new(shared.world(), mode);
         let mut feed = Feed {
             shared,
             worker: Worker::new(0),
@@ -202,7 +210,7 @@ pub(super) fn replay<T: Target>(
 struct Feed<'a, H: Header> {
     shared: &'a Shared<H>,
     worker: Worker<H>,
-    procedures: Procedures<H>,
+    procedures: Procedures,
     mode: Mode,
     /// Cores that blocks share.
     cores: usize,
@@ -296,10 +304,11 @@ impl<H: Header> Feed<'_, H> {
             parts.map(|(block, cores)| if split && !block.serial { cores.max(1) } else { 1 }).collect()
         };
         let began = Instant::now();
-        let batch = Arc::new(Batch::new(self.procedures.world.clone(), graph, txns, parts));
+        let batch = Arc::new(Batch::new(graph, txns, parts));
         if batch.sets.is_empty() {
             // No rows were changed, but values may have been drawn from sequences.
-            (0..batch.chunks.len()).try_for_each(|chunk| self.worker.prepare(&batch, chunk))?;
+            let world = self.shared.world();
+            (0..batch.chunks.len()).try_for_each(|chunk| self.worker.prepare(&world, &batch, chunk))?;
         }
         self.report.plan += began.elapsed();
         self.shared.lock().schedule.add(batch);
@@ -321,7 +330,9 @@ impl<H: Header> Feed<'_, H> {
             Work::Effects(effects) => {
                 target.effects(ts, effects).map_err(|e| at(e, ts))?;
                 // The schema may have changed.
-                self.procedures = Procedures::new(target.world(), self.mode);
+                let world = target.world();
+                self.procedures = Procedures::new(world.clone(), self.mode);
+                *self.shared.world.write() = world;
                 self.last_graph = None;
             }
         }
@@ -342,7 +353,7 @@ impl<H: Header> Feed<'_, H> {
     fn wait<T: Target<Header = H>>(
         &mut self,
         target: &mut T,
-        enough: impl FnMut(&mut State<H>) -> bool,
+        enough: impl FnMut(&mut State) -> bool,
     ) -> Result<()> {
         let finished = self.shared.work(&mut self.worker, enough)?.schedule.finished();
         if finished.is_empty() {

@@ -8,24 +8,23 @@ use super::Mode;
 use super::batch::{Batch, Decode};
 use super::worker::has_met;
 use crate::{TaskKind, TaskRecord};
-use planaria_storage::Header;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Something for a thread to do.
-pub(super) enum Task<H: Header> {
+pub(super) enum Task {
     /// Decode a chunk of the log.
     Decode(Arc<Decode>, usize),
     /// Prepare a chunk of a batch.
-    Prepare(Arc<Batch<H>>, usize),
+    Prepare(Arc<Batch>, usize),
     /// Split a chunk of a block's piece-set.
-    Dispatch(Arc<Batch<H>>, usize, usize),
+    Dispatch(Arc<Batch>, usize, usize),
     /// Run a part of a block's piece-set.
-    Execute(Arc<Batch<H>>, usize, usize),
+    Execute(Arc<Batch>, usize, usize),
 }
 
-impl<H: Header> Task<H> {
+impl Task {
     pub(super) fn kind(&self) -> TaskKind {
         match self {
             Task::Decode(..) => TaskKind::Load,
@@ -78,8 +77,8 @@ struct LiveSet {
 }
 
 /// A batch that is being replayed.
-struct Live<H: Header> {
-    batch: Arc<Batch<H>>,
+struct Live {
+    batch: Arc<Batch>,
     prepare: Progress,
     sets: Vec<LiveSet>,
     /// Blocks that are not done.
@@ -87,12 +86,12 @@ struct Live<H: Header> {
 }
 
 /// See the module's head.
-pub(super) struct Schedule<H: Header> {
+pub(super) struct Schedule {
     mode: Mode,
-    live: VecDeque<Live<H>>,
+    live: VecDeque<Live>,
     decode: Option<(Arc<Decode>, Progress)>,
     /// Batches done that nobody has asked about.
-    finished: Vec<Arc<Batch<H>>>,
+    finished: Vec<Arc<Batch>>,
     records: Option<Records>,
 }
 
@@ -106,8 +105,8 @@ struct Records {
     last: Vec<Vec<u32>>,
 }
 
-impl<H: Header> Schedule<H> {
-    pub(super) fn new(mode: Mode, record: bool) -> Schedule<H> {
+impl Schedule {
+    pub(super) fn new(mode: Mode, record: bool) -> Schedule {
         let records = Records { tasks: Vec::new(), segment: 0, before: Vec::new(), last: Vec::new() };
         Schedule {
             mode,
@@ -124,11 +123,11 @@ impl<H: Header> Schedule<H> {
     }
 
     /// Batches done since the last call.
-    pub(super) fn finished(&mut self) -> Vec<Arc<Batch<H>>> {
+    pub(super) fn finished(&mut self) -> Vec<Arc<Batch>> {
         std::mem::take(&mut self.finished)
     }
 
-    pub(super) fn add(&mut self, batch: Arc<Batch<H>>) {
+    pub(super) fn add(&mut self, batch: Arc<Batch>) {
         let chunks = batch.chunks.len();
         let set = |set: &super::batch::PieceSet| LiveSet {
             split: Progress::new(set.split.len()),
@@ -161,7 +160,7 @@ impl<H: Header> Schedule<H> {
     }
 
     /// The first task that is ready.
-    pub(super) fn take(&mut self) -> Option<Task<H>> {
+    pub(super) fn take(&mut self) -> Option<Task> {
         for i in 0..self.live.len() {
             // The piece-sets of the batch before that have to be done first: its own, or all.
             let before: Option<Vec<bool>> = i.checked_sub(1).map(|p| {
@@ -200,12 +199,12 @@ impl<H: Header> Schedule<H> {
         progress.take().map(|chunk| Task::Decode(decode.clone(), chunk))
     }
 
-    fn position(&self, batch: &Arc<Batch<H>>) -> usize {
+    fn position(&self, batch: &Arc<Batch>) -> usize {
         self.live.iter().position(|l| Arc::ptr_eq(&l.batch, batch)).expect("a batch with tasks is under way")
     }
 
     /// A task is done.
-    pub(super) fn done(&mut self, task: &Task<H>, nanoseconds: u64) {
+    pub(super) fn done(&mut self, task: &Task, nanoseconds: u64) {
         match task {
             Task::Decode(_, chunk) => {
                 let id = self.record(TaskKind::Load, 0, *chunk, nanoseconds, Vec::new());
@@ -281,7 +280,7 @@ impl<H: Header> Schedule<H> {
     }
 
     /// A part has come to a meeting before others.
-    pub(super) fn waits(&mut self, batch: &Arc<Batch<H>>, block: usize, part: usize, nanoseconds: u64) {
+    pub(super) fn waits(&mut self, batch: &Arc<Batch>, block: usize, part: usize, nanoseconds: u64) {
         let at = self.position(batch);
         let set = &mut self.live[at].sets[block];
         set.spent[part] += nanoseconds;
@@ -294,7 +293,7 @@ impl<H: Header> Schedule<H> {
     }
 
     /// Lets the parts that wait at meetings look again.
-    pub(super) fn wake(&mut self, batch: &Arc<Batch<H>>, block: usize) {
+    pub(super) fn wake(&mut self, batch: &Arc<Batch>, block: usize) {
         let at = self.position(batch);
         for part in self.live[at].sets[block].parts.iter_mut().filter(|p| **p == Part::Waiting) {
             *part = Part::Idle;

@@ -3,7 +3,7 @@
 use super::batch::{Batch, Cursor, Entry, Meet, Split, Txn, Work};
 use super::graph::{Part, leading};
 use super::host::{PartitionHash, SliceHost, hash_field, hash_int};
-use crate::at;
+use crate::{World, at};
 use planaria_analysis::paper::slicing::Input;
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::MutexGuard;
@@ -79,7 +79,7 @@ impl<H: Header> Worker<H> {
     }
 
     /// Runs the prologues of a chunk, and sorts its transactions into piece-sets.
-    pub(super) fn prepare(&mut self, batch: &Batch<H>, chunk: usize) -> Result<()> {
+    pub(super) fn prepare(&mut self, world: &World<H>, batch: &Batch, chunk: usize) -> Result<()> {
         let graph = &batch.graph;
         let mut pieces = vec![Vec::new(); graph.blocks.len()];
         for i in batch.chunks[chunk].clone() {
@@ -88,7 +88,7 @@ impl<H: Header> Worker<H> {
                 Work::Call { procedure: Some(number), .. } => {
                     let procedure = &graph.procedures[*number as usize];
                     if let Some(prologue) = &procedure.prologue {
-                        self.run(batch, txn, prologue).map_err(|e| at(e, txn.ts))?;
+                        self.run(world, batch, txn, prologue).map_err(|e| at(e, txn.ts))?;
                     }
                     for (list, piece) in pieces.iter_mut().zip(&procedure.pieces) {
                         if piece.is_some() {
@@ -100,7 +100,7 @@ impl<H: Header> Worker<H> {
                 Work::Effects(effects) => {
                     for effect in effects {
                         if let Effect::Sequence { sequence, place } = effect {
-                            batch.world.routines.observe_sequence(*sequence, *place);
+                            world.routines.observe_sequence(*sequence, *place);
                         }
                         let Some(change) = effect.logical() else { continue };
                         let block = graph.block_of[&change.table()];
@@ -116,7 +116,13 @@ impl<H: Header> Worker<H> {
     }
 
     /// Splits a chunk of a piece-set by keys.
-    pub(super) fn dispatch(&mut self, batch: &Batch<H>, block: usize, chunk: usize) -> Result<()> {
+    pub(super) fn dispatch(
+        &mut self,
+        world: &World<H>,
+        batch: &Batch,
+        block: usize,
+        chunk: usize,
+    ) -> Result<()> {
         let set = &batch.sets[block];
         let count = set.cursors.len() as u32;
         let mut split = Split { queues: (0..count).map(|_| Vec::new()).collect(), meets: Vec::new() };
@@ -124,7 +130,7 @@ impl<H: Header> Worker<H> {
         for &i in pieces {
             let txn = &batch.txns[i as usize];
             self.hashes.clear();
-            let known = self.keys(batch, txn, block);
+            let known = self.keys(world, batch, txn, block);
             self.parts.clear();
             if known {
                 self.parts.extend(self.hashes.iter().map(|h| h.part(count)));
@@ -153,18 +159,18 @@ impl<H: Header> Worker<H> {
     }
 
     /// Gathers the hashes of the keys that a transaction touches in a block; whether they are known.
-    fn keys(&mut self, batch: &Batch<H>, txn: &Txn, block: usize) -> bool {
+    fn keys(&mut self, world: &World<H>, batch: &Batch, txn: &Txn, block: usize) -> bool {
         match &txn.work {
             Work::Call { procedure, .. } => {
                 let procedure = procedure.map(|p| &batch.graph.procedures[p as usize]);
                 let Some(piece) = procedure.and_then(|p| p.pieces[block].as_ref()) else { return true };
                 // What raises an error before its time has keys that are not known.
-                piece.keys.as_ref().is_some_and(|keys| self.run(batch, txn, keys).is_ok())
+                piece.keys.as_ref().is_some_and(|keys| self.run(world, batch, txn, keys).is_ok())
             }
             Work::Effects(effects) => {
                 for change in effects.iter().filter_map(Effect::logical) {
                     if batch.graph.block_of[&change.table()] == block {
-                        let Some(hash) = hash_change(batch, change) else { return false };
+                        let Some(hash) = hash_change(world, change) else { return false };
                         self.hashes.push(hash);
                     }
                 }
@@ -174,7 +180,7 @@ impl<H: Header> Worker<H> {
     }
 
     /// Runs one of the programs of a call.
-    fn run(&mut self, batch: &Batch<H>, txn: &Txn, part: &Part) -> Result<()> {
+    fn run(&mut self, world: &World<H>, batch: &Batch, txn: &Txn, part: &Part) -> Result<()> {
         let Work::Call { args, inputs, values, .. } = &txn.work else { return Ok(()) };
         let first = *values as usize;
         self.machine.reset();
@@ -194,12 +200,12 @@ impl<H: Header> Worker<H> {
             };
             self.slots.push(slot);
         }
-        let routines = &*batch.world.routines;
+        let routines = &*world.routines;
         let mut host = SliceHost::new(inputs, routines, &mut self.hashes);
         let mut context = Context {
             protocol: &self.protocol,
             txn: &mut self.txn,
-            tables: &batch.world.tables,
+            tables: &world.tables,
             link: routines as &dyn Link,
             host: &mut host,
         };
@@ -213,7 +219,8 @@ impl<H: Header> Worker<H> {
     /// Runs a part of a piece-set on from where it stands. `met`: a piece that others wait for was done.
     pub(super) fn execute(
         &mut self,
-        batch: &Batch<H>,
+        world: &World<H>,
+        batch: &Batch,
         block: usize,
         part: usize,
         met: &mut dyn FnMut(),
@@ -222,23 +229,24 @@ impl<H: Header> Worker<H> {
         let cursor = set.cursors[part].lock();
         self.protocol.begin(&mut self.txn);
         self.clock.reset(Epoch(1));
-        let ran = self.pieces(batch, block, part, cursor, met);
+        let ran = self.pieces(world, batch, block, part, cursor, met);
         match &ran {
-            Ok(_) => self.commit(batch)?,
-            Err(_) => self.protocol.abort(&mut self.txn, &batch.world.tables),
+            Ok(_) => self.commit(world)?,
+            Err(_) => self.protocol.abort(&mut self.txn, &world.tables),
         }
         ran
     }
 
-    fn commit(&mut self, batch: &Batch<H>) -> Result<()> {
+    fn commit(&mut self, world: &World<H>) -> Result<()> {
         self.pieces = 0;
-        self.protocol.commit(&mut self.txn, &batch.world.tables, &self.clock, |_, _| ())?;
+        self.protocol.commit(&mut self.txn, &world.tables, &self.clock, |_, _| ())?;
         Ok(())
     }
 
     fn pieces(
         &mut self,
-        batch: &Batch<H>,
+        world: &World<H>,
+        batch: &Batch,
         block: usize,
         part: usize,
         mut cursor: MutexGuard<'_, Cursor>,
@@ -250,19 +258,19 @@ impl<H: Header> Worker<H> {
             if parts == 1 {
                 let pieces = batch.pieces[cursor.chunk].get().map_or(&[][..], |p| &p[block]);
                 for &i in pieces {
-                    self.piece(batch, &batch.txns[i as usize], block, None)?;
+                    self.piece(world, batch, &batch.txns[i as usize], block, None)?;
                 }
             } else if let Some(split) = set.split[cursor.chunk].get() {
                 while let Some(entry) = split.queues[part].get(cursor.next) {
                     let txn = &batch.txns[entry.txn as usize];
                     if entry.meet == 0 {
-                        self.piece(batch, txn, block, Some((part, parts)))?;
+                        self.piece(world, batch, txn, block, Some((part, parts)))?;
                     } else {
                         let meet = &split.meets[entry.meet as usize - 1];
                         if !cursor.came {
                             cursor.came = true;
                             if meet.came.fetch_add(1, Ordering::AcqRel) + 1 == meet.parts {
-                                self.piece(batch, txn, block, None)?;
+                                self.piece(world, batch, txn, block, None)?;
                                 meet.done.store(1, Ordering::SeqCst);
                                 met();
                             }
@@ -283,7 +291,8 @@ impl<H: Header> Worker<H> {
     /// Runs one piece; `only`: of changed rows, those of this part of so many.
     fn piece(
         &mut self,
-        batch: &Batch<H>,
+        world: &World<H>,
+        batch: &Batch,
         txn: &Txn,
         block: usize,
         only: Option<(usize, usize)>,
@@ -292,16 +301,16 @@ impl<H: Header> Worker<H> {
             Work::Call { procedure, .. } => {
                 let procedure = procedure.map(|p| &batch.graph.procedures[p as usize]);
                 if let Some(piece) = procedure.and_then(|p| p.pieces[block].as_ref()) {
-                    self.run(batch, txn, &piece.slice).map_err(|e| at(e, txn.ts))?;
+                    self.run(world, batch, txn, &piece.slice).map_err(|e| at(e, txn.ts))?;
                 }
             }
             Work::Effects(effects) => {
-                self.changes(batch, effects, block, only).map_err(|e| at(e, txn.ts))?;
+                self.changes(world, batch, effects, block, only).map_err(|e| at(e, txn.ts))?;
             }
         }
         self.pieces += 1;
         if self.pieces == COMMIT_EVERY {
-            self.commit(batch)?;
+            self.commit(world)?;
             self.protocol.begin(&mut self.txn);
         }
         Ok(())
@@ -311,7 +320,8 @@ impl<H: Header> Worker<H> {
     /// have wandered between rows.
     fn changes(
         &mut self,
-        batch: &Batch<H>,
+        world: &World<H>,
+        batch: &Batch,
         effects: &[Effect],
         block: usize,
         only: Option<(usize, usize)>,
@@ -319,24 +329,24 @@ impl<H: Header> Worker<H> {
         let here = |change: &RowChange<'_>| {
             batch.graph.block_of[&change.table()] == block
                 && only.is_none_or(|(part, parts)| {
-                    hash_change(batch, *change).is_none_or(|h| h.part(parts as u32) == part as u32)
+                    hash_change(world, *change).is_none_or(|h| h.part(parts as u32) == part as u32)
                 })
         };
         let changes = || effects.iter().filter_map(Effect::logical).filter(here);
         let mut moved: Vec<(TableId, Vec<u64>)> = Vec::new();
         for change in changes() {
-            let table = batch.world.tables.get(change.table());
+            let table = world.tables.get(change.table());
             let Some(image) = self.take(table, change)? else { continue };
             moved.push((table.id(), image));
         }
         for (table, image) in &moved {
-            self.add(batch.world.tables.get(*table), image)?;
+            self.add(world.tables.get(*table), image)?;
         }
         for change in changes() {
             if let RowChange::Insert { table, row } = change {
-                let stored = batch.world.tables.get(table);
+                let stored = world.tables.get(table);
                 stored.expect_image(row)?;
-                batch.world.routines.observe_row(table, row);
+                world.routines.observe_row(table, row);
                 self.add(stored, row)?;
             }
         }
@@ -398,9 +408,9 @@ impl<H: Header> Worker<H> {
 }
 
 /// The hash of the leading key column of a changed row; `None` where it cannot be told.
-fn hash_change<H: Header>(batch: &Batch<H>, change: RowChange<'_>) -> Option<PartitionHash> {
-    let table = batch.world.tables.get(change.table());
-    let column = leading(table);
+fn hash_change<H: Header>(world: &World<H>, change: RowChange<'_>) -> Option<PartitionHash> {
+    let table = world.tables.get(change.table());
+    let column = leading(table.shape());
     match change {
         RowChange::Insert { row, .. } | RowChange::Update { row, .. } => {
             hash_field(table.layout().field(row, column))
@@ -422,7 +432,7 @@ fn hash_change<H: Header>(batch: &Batch<H>, change: RowChange<'_>) -> Option<Par
 }
 
 /// Where a part waits: whether what it waits for is done.
-pub(super) fn has_met<H: Header>(batch: &Batch<H>, block: usize, part: usize) -> bool {
+pub(super) fn has_met(batch: &Batch, block: usize, part: usize) -> bool {
     let set = &batch.sets[block];
     let cursor = set.cursors[part].lock();
     let Some(split) = set.split.get(cursor.chunk).and_then(|s| s.get()) else { return true };

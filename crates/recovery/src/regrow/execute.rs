@@ -10,14 +10,14 @@ use super::planner::{Queues, out_of_place};
 use super::segment::{CHANGE, Chunk, Descriptor, PIECES_MAX, PUT, Segment, TAKE};
 use super::worker::{Worker, stopped};
 use super::{feed::unreadable, image};
-use crate::CompiledPiece;
+use crate::{CompiledPiece, World};
 use planaria_base::{Error, IndexId, Result, SequenceId, Type};
 use planaria_base::{Level, sync::RwLockReadGuard};
 use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
 use planaria_ir::Draw;
 use planaria_protocol::{Protocol, RowHandle};
 use planaria_storage::record::prefetch_bytes;
-use planaria_storage::{Header, KeyBuf};
+use planaria_storage::{Header, KeyBuf, TableSet};
 use std::ops::Range;
 
 /// How many pieces ahead operands are fetched.
@@ -31,7 +31,8 @@ const AHEAD: usize = 16;
 #[inline(never)]
 pub(super) fn run<H: Header>(
     worker: &mut Worker<H>,
-    segment: &Segment<H>,
+    world: &World<H>,
+    segment: &Segment,
     queues: Range<usize>,
     sorted: bool,
 ) -> Result<()> {
@@ -68,7 +69,7 @@ pub(super) fn run<H: Header>(
         chunk.begin(layout.classes.len());
     }
     let outcome =
-        run_in_order(worker, segment, &layout.classes[class], &chunks, &order, handed.as_deref_mut());
+        run_in_order(worker, world, segment, &layout.classes[class], &chunks, &order, handed.as_deref_mut());
     worker.order = order;
     if let Some(chunk) = &mut handed {
         chunk.divide(layout.queues, &mut worker.spare);
@@ -78,7 +79,8 @@ pub(super) fn run<H: Header>(
 
 fn run_in_order<H: Header>(
     worker: &mut Worker<H>,
-    segment: &Segment<H>,
+    world: &World<H>,
+    segment: &Segment,
     class: &Class,
     chunks: &[RwLockReadGuard<'_, Chunk>],
     order: &[Descriptor],
@@ -87,7 +89,7 @@ fn run_in_order<H: Header>(
     let layout = &*segment.layout;
     let pieces = layout.compiled()?;
     // Where the sort key is the whole primary key, rows are fetched before they are needed.
-    let exact = class.exact.map(|table| &**layout.world.tables.get(table));
+    let exact = class.exact.map(|table| &**world.tables.get(table));
     let key_words = exact.map_or(0, |t| t.index(IndexId::PRIMARY).codec().key_words_max());
     let mut ahead = [None; AHEAD];
     for group in order.chunks(PIECES_PER_TRANSACTION) {
@@ -115,7 +117,9 @@ fn run_in_order<H: Header>(
                 CHANGE | TAKE | PUT => {
                     let batch = &segment.parts[usize::from(descriptor.chunk)].batch;
                     let effect = batch.effect_at(descriptor.operands as usize).ok_or_else(unreadable);
-                    effect.and_then(|effect| image::put_in_place(worker, layout, &effect, descriptor.piece))
+                    effect.and_then(|effect| {
+                        image::put_in_place(worker, &world.tables, &effect, descriptor.piece)
+                    })
                 }
                 piece => {
                     let operands = &chunk.operands[descriptor.operands as usize..];
@@ -128,6 +132,7 @@ fn run_in_order<H: Header>(
                     };
                     let mut executor = Executor {
                         segment,
+                        tables: &world.tables,
                         handed: handed.as_deref_mut(),
                         // What was handed over hands over in the place of the piece that it came from.
                         origin: match usize::from(descriptor.chunk) < segment.parts.len() {
@@ -136,7 +141,7 @@ fn run_in_order<H: Header>(
                         },
                         piece,
                     };
-                    run_piece(worker, layout, pieces[usize::from(piece)], given, operands, &mut executor)
+                    run_piece(worker, world, pieces[usize::from(piece)], given, operands, &mut executor)
                 }
             };
             if let Err(error) = done {
@@ -148,14 +153,14 @@ fn run_in_order<H: Header>(
                 return Err(error);
             }
         }
-        worker.end_transaction(&layout.world.tables);
+        worker.end_transaction(&world.tables);
     }
     Ok(())
 }
 
 /// Whether it is a piece that wants the row of its own key.
 #[inline]
-fn wants_row<H: Header>(layout: &Layout<H>, descriptor: &Descriptor) -> bool {
+fn wants_row(layout: &Layout, descriptor: &Descriptor) -> bool {
     layout.forms.pieces.get(usize::from(descriptor.piece)).is_some_and(|form| form.wants_row)
 }
 
@@ -168,23 +173,24 @@ fn key_of(descriptor: &Descriptor) -> [u64; 2] {
 #[inline]
 fn run_piece<H: Header>(
     worker: &mut Worker<H>,
-    layout: &Layout<H>,
+    world: &World<H>,
     piece: &CompiledPiece,
     given: Option<RowHandle>,
     operands: &[u8],
     executor: &mut Executor<'_, H>,
 ) -> Result<()> {
     let number = usize::from(executor.piece);
+    let layout = &*executor.segment.layout;
     let form = &layout.forms.pieces[number];
     if let Some(row) = &form.row {
         let Worker { protocol, txn, scratch, .. } = worker;
-        let mut around = Surroundings { protocol, txn, tables: &layout.world.tables, scratch };
+        let mut around = Surroundings { protocol, txn, tables: &world.tables, scratch };
         return around.insert_row(row.table, operands);
     }
     if let Some(kernel) = &form.kernel {
         let Worker { protocol, txn, scratch, banks, .. } = worker;
         let bank = banks.get(layout.forms.id, layout.forms.plans.len() + number, kernel);
-        let mut around = Surroundings { protocol, txn, tables: &layout.world.tables, scratch };
+        let mut around = Surroundings { protocol, txn, tables: &world.tables, scratch };
         return kernel.run_packed(bank, (&form.packing, operands), given, &mut around, executor);
     }
     let Worker { machine, slots, .. } = worker;
@@ -194,8 +200,8 @@ fn run_piece<H: Header>(
     let mut ctx = Context {
         protocol: &worker.protocol,
         txn: &mut worker.txn,
-        tables: &layout.world.tables,
-        link: &*layout.world.routines as &dyn Link,
+        tables: &world.tables,
+        link: &*world.routines as &dyn Link,
         host: executor,
     };
     worker.machine.run(&piece.code, &worker.slots, &mut ctx).map_err(stopped)
@@ -203,7 +209,8 @@ fn run_piece<H: Header>(
 
 /// A piece's surroundings: everything it needs it was given.
 struct Executor<'e, H: Header> {
-    segment: &'e Segment<H>,
+    segment: &'e Segment,
+    tables: &'e TableSet<H>,
     /// Where what it hands over goes.
     handed: Option<&'e mut Chunk>,
     /// Its place in the commit order.
@@ -223,7 +230,7 @@ impl<H: Header> Executor<'_, H> {
         let number = layout.procedures[own.procedure as usize].first_piece as usize + piece as usize;
         chunk.origins.push(self.origin);
         let whole = &self.segment.whole;
-        let mut queues = Queues { layout, whole, chunk, key: KeyBuf::new() };
+        let mut queues = Queues { layout, tables: self.tables, whole, chunk, key: KeyBuf::new() };
         queues.push_piece(number, value, heap)
     }
 }

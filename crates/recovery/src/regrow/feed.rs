@@ -6,11 +6,10 @@
 
 use super::layout::{Layout, SortKey};
 use super::segment::{Known, PIECES_MAX, Part, Segment};
-use crate::{World, at};
+use crate::{AnyWorld, at};
 use planaria_base::sync::RwLock;
 use planaria_base::{CommitTs, Error, ProcedureId, Result, SqlState, TableId};
 use planaria_log::{Batch, Batches, RawRecord};
-use planaria_storage::Header;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -40,8 +39,8 @@ const BYTES_AHEAD: u64 = 1 << 20;
 const PARTS_MAX: usize = 1 << 14;
 
 /// What comes next.
-pub(super) enum Fed<H: Header> {
-    Segment(Arc<Segment<H>>),
+pub(super) enum Fed {
+    Segment(Arc<Segment>),
     /// A record to be replayed with nobody else at work.
     Barrier(Arc<Batch>, usize),
     End,
@@ -68,12 +67,12 @@ enum Kind {
 }
 
 /// See the module's head.
-pub(super) struct Feed<H: Header> {
+pub(super) struct Feed {
     batches: Batches,
     current: Option<(Arc<Batch>, usize)>,
-    layout: Arc<Layout<H>>,
+    layout: Arc<Layout>,
     /// The schema in force, where it has changed since the layout was made.
-    changed_world: Option<Arc<World<H>>>,
+    changed_world: Option<Arc<dyn AnyWorld>>,
     /// Bytes of log that were handed out and have not paid for a layout yet. See [`BYTES_PER_TABLE`].
     credit: u64,
     /// Whether calls are planned at all.
@@ -100,14 +99,14 @@ pub(super) struct Feed<H: Header> {
     fresh: bool,
 }
 
-impl<H: Header> Feed<H> {
+impl Feed {
     pub(super) fn new(
         batches: Batches,
-        world: Arc<World<H>>,
+        world: Arc<dyn AnyWorld>,
         plans: bool,
         size_max: usize,
         threads: usize,
-    ) -> Result<Feed<H>> {
+    ) -> Result<Feed> {
         let layout = Arc::new(Layout::new(world, &[])?);
         let mut feed = Feed {
             batches,
@@ -135,19 +134,19 @@ impl<H: Header> Feed<H> {
         Ok(feed)
     }
 
-    pub(super) fn layout(&self) -> &Arc<Layout<H>> {
+    pub(super) fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
 
     /// The schema has changed; nothing is under way.
-    pub(super) fn enter(&mut self, world: Arc<World<H>>) {
+    pub(super) fn enter(&mut self, world: Arc<dyn AnyWorld>) {
         self.known.clear();
         self.planned.clear();
         self.changed_world = Some(world);
     }
 
     /// What is in force.
-    pub(super) fn world(&self) -> &Arc<World<H>> {
+    pub(super) fn world(&self) -> &Arc<dyn AnyWorld> {
         self.changed_world.as_ref().unwrap_or(&self.layout.world)
     }
 
@@ -182,7 +181,7 @@ impl<H: Header> Feed<H> {
         self.layout = Arc::new(self.layout.divided(samples, partitions, last));
     }
 
-    fn install(&mut self, layout: Layout<H>) {
+    fn install(&mut self, layout: Layout) {
         self.reads = layout.procedures.iter().any(|p| !p.reads.is_empty());
         self.layout = Arc::new(layout);
         self.changed_world = None;
@@ -203,7 +202,7 @@ impl<H: Header> Feed<H> {
     }
 
     /// Cuts off the next segment or barrier.
-    pub(super) fn next(&mut self) -> Result<Fed<H>> {
+    pub(super) fn next(&mut self) -> Result<Fed> {
         let mut spans: Vec<(Arc<Batch>, Range<usize>)> = Vec::new();
         let (mut transactions, mut calls, mut bytes, mut last) = (0u64, 0u64, 0u64, CommitTs(0));
         let mut waits = std::mem::take(&mut self.fresh);
@@ -387,7 +386,7 @@ impl<H: Header> Feed<H> {
                 if !self.is_due(record) {
                     return Ok(Kind::Barrier);
                 }
-                if self.layout.world.routines.plan(id)?.is_some() {
+                if self.layout.world.routines().plan(id)?.is_some() {
                     return Ok(Kind::New(id));
                 }
                 self.set_known(id, Procedure::Whole);
@@ -397,7 +396,7 @@ impl<H: Header> Feed<H> {
     }
 
     fn check_table(&self, table: TableId) -> Result<()> {
-        match self.world().tables.try_get(table) {
+        match self.world().try_table(table) {
             Some(_) => Ok(()),
             None => Err(Error::new(
                 SqlState::DATA_CORRUPTED,
@@ -408,7 +407,7 @@ impl<H: Header> Feed<H> {
 }
 
 /// What a layout costs, in bytes of log.
-fn cost<H: Header>(layout: &Layout<H>) -> u64 {
+fn cost(layout: &Layout) -> u64 {
     layout.tables.len() as u64 * BYTES_PER_TABLE
 }
 

@@ -1,13 +1,12 @@
 //! Logged changes of rows, put in place.
 
 use super::feed::unreadable;
-use super::layout::Layout;
 use super::segment::{PUT, TAKE};
 use super::worker::{Worker, stopped};
 use planaria_base::{Error, IndexId, Result, SqlState, TableId};
 use planaria_log::{RawEffect, RowChange};
 use planaria_protocol::Protocol;
-use planaria_storage::{Header, IndexSet, Table};
+use planaria_storage::{Header, IndexSet, Table, TableSet};
 
 #[cold]
 fn missing(what: &str, table: TableId) -> Error {
@@ -17,13 +16,13 @@ fn missing(what: &str, table: TableId) -> Error {
 /// Puts a logged change in place, or (`piece` is [`TAKE`] or [`PUT`]) half of an update.
 pub(super) fn put_in_place<H: Header>(
     worker: &mut Worker<H>,
-    layout: &Layout<H>,
+    tables: &TableSet<H>,
     effect: &RawEffect<'_>,
     piece: u16,
 ) -> Result<()> {
     let Worker { protocol, txn, machine, key, change, image, taken, .. } = worker;
     let change = effect.change(change).ok_or_else(unreadable)?;
-    let table: &Table<H> = layout.world.tables.get(change.table());
+    let table: &Table<H> = tables.get(change.table());
     let codec = table.index(IndexId::PRIMARY).codec();
     if piece == PUT {
         let row = match change {

@@ -8,11 +8,11 @@
 
 use super::kernel::{Kernel, NewRow};
 use super::operands::{BITS_MAX, Packing};
-use crate::{CompiledPiece, CompiledPlan, Routines, World};
+use crate::{AnyWorld, CompiledPiece, CompiledPlan, Routines};
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, TableId, Type};
 use planaria_exec::Slot;
 use planaria_ir::{OpKind, Program};
-use planaria_storage::{ColumnKind, Header, KeyBuf, Table, TableSet};
+use planaria_storage::{ColumnKind, KeyBuf, Shape};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -113,7 +113,7 @@ pub(super) enum KeyForm {
 
 impl KeyForm {
     /// For the first `prefix` columns of a table's primary key.
-    fn of<H: Header>(table: &Table<H>, prefix: usize) -> KeyForm {
+    fn of(table: &Shape, prefix: usize) -> KeyForm {
         let codec = table.index(IndexId::PRIMARY).codec();
         let widths: Option<Box<[u8]>> = codec
             .columns()
@@ -202,26 +202,21 @@ pub(super) struct Forms {
 }
 
 impl Forms {
-    fn new<H: Header>(
-        plans: &[&CompiledPlan],
-        pieces: &[PieceInfo],
-        classes: &[Class],
-        tables: &TableSet<H>,
-    ) -> Forms {
+    fn new(plans: &[&CompiledPlan], pieces: &[PieceInfo], classes: &[Class], world: &dyn AnyWorld) -> Forms {
         static LAYOUTS: AtomicU64 = AtomicU64::new(1);
         let compiled = plans.iter().flat_map(|p| &p.pieces);
         let form = |(piece, info): (&CompiledPiece, &PieceInfo)| {
             let key = match info.class {
-                Some(class) => KeyForm::of(tables.get(info.table), classes[usize::from(class)].prefix),
+                Some(class) => KeyForm::of(world.table(info.table), classes[usize::from(class)].prefix),
                 None => KeyForm::Encoded,
             };
             let types = piece.code.input_types();
             let exact = info.class.and_then(|class| classes[usize::from(class)].exact) == Some(info.table);
             // Their NULLs must be seen before the row is given.
             let own_row = if exact && key.holds(types) && types.len() <= BITS_MAX { piece.key } else { 0 };
-            let row = NewRow::of(&piece.program, tables);
+            let row = NewRow::of(&piece.program, world);
             let packing = Packing::new(types.iter());
-            let kernel = Kernel::new(&piece.program, own_row, tables);
+            let kernel = Kernel::new(&piece.program, own_row, world);
             // They begin anywhere on a line, and texts of some length follow.
             let bytes = row.as_ref().map_or(packing.bytes(), NewRow::bytes);
             let lines = (bytes / 64 + 1 + usize::from(bytes % 64 >= 32)).min(LINES_MAX) as u8;
@@ -230,7 +225,7 @@ impl Forms {
         };
         Forms {
             id: LAYOUTS.fetch_add(1, Ordering::Relaxed),
-            plans: plans.iter().map(|p| Kernel::new(&p.program, 0, tables)).collect(),
+            plans: plans.iter().map(|p| Kernel::new(&p.program, 0, world)).collect(),
             pieces: compiled.zip(pieces).map(form).collect(),
         }
     }
@@ -238,9 +233,9 @@ impl Forms {
 
 /// Everything above for one version of the schema and the procedures met so far. Immutable: pieces in
 /// queues refer to it.
-pub(super) struct Layout<H: Header> {
+pub(super) struct Layout {
     pub forms: Arc<Forms>,
-    pub world: Arc<World<H>>,
+    pub world: Arc<dyn AnyWorld>,
     pub procedures: Vec<Planned>,
     pub pieces: Vec<PieceInfo>,
     pub classes: Vec<Class>,
@@ -252,13 +247,13 @@ pub(super) struct Layout<H: Header> {
     pub plans_alone: bool,
 }
 
-impl<H: Header> Layout<H> {
+impl Layout {
     /// The layout for these procedures, all of which have plans. No class is divided yet.
-    pub(super) fn new(world: Arc<World<H>>, ids: &[ProcedureId]) -> Result<Layout<H>> {
-        let routines = world.routines.clone();
+    pub(super) fn new(world: Arc<dyn AnyWorld>, ids: &[ProcedureId]) -> Result<Layout> {
+        let (routines, all) = (world.routines().clone(), world.tables());
         let plans = plans(&*routines, ids)?;
         let pieces_of_all = || plans.iter().flat_map(|p| &p.pieces);
-        let count = world.tables.iter().map(|t| t.id().index() + 1).max().unwrap_or(0);
+        let count = all.iter().map(|t| t.index() + 1).max().unwrap_or(0);
         let mut parent: Vec<usize> = (0..count).collect();
         // Key columns that pieces name, by table; none of what no piece touches.
         let mut named: Vec<Option<usize>> = vec![None; count];
@@ -272,7 +267,7 @@ impl<H: Header> Layout<H> {
                 parent[a.max(b)] = a.min(b);
             }
         }
-        let untouched = world.tables.iter().map(|t| t.id().index()).filter(|t| named[*t].is_none());
+        let untouched = all.iter().map(|t| t.index()).filter(|t| named[*t].is_none());
         let mut alone: Vec<usize> = Vec::new();
         for (number, table) in untouched.enumerate() {
             match alone.get(number % ALONE_MAX) {
@@ -281,18 +276,18 @@ impl<H: Header> Layout<H> {
             }
         }
         let mut members: BTreeMap<usize, Vec<TableId>> = BTreeMap::new();
-        for table in world.tables.iter() {
-            members.entry(root(&parent, table.id().index())).or_default().push(table.id());
+        for table in all {
+            members.entry(root(&parent, table.index())).or_default().push(table);
         }
         let mut tables = vec![TableInfo::default(); count];
         let mut classes: Vec<Class> = Vec::new();
         for members in members.into_values() {
-            let codec = |id: TableId| world.tables.get(id).index(IndexId::PRIMARY).codec();
+            let codec = |id: TableId| world.table(id).index(IndexId::PRIMARY).codec();
             let common = members.iter().map(|id| codec(members[0]).common_columns(codec(*id))).min();
             let keys = members.iter().filter_map(|id| named[id.index()]);
             let prefix = common.into_iter().chain(keys).min().unwrap_or(0);
             for id in &members {
-                let table = world.tables.get(*id);
+                let table = world.table(*id);
                 let primary: Vec<ColumnId> = codec(*id).columns().take(prefix).collect();
                 let mut info = TableInfo { class: classes.len() as u16, ..TableInfo::default() };
                 for (_, index) in table.secondary().filter(|(_, index)| index.codec().unique()) {
@@ -315,7 +310,7 @@ impl<H: Header> Layout<H> {
         }
         let mut read = PlanReads::default();
         for plan in &plans {
-            read.add(plan, &world);
+            read.add(plan, &*world);
         }
         let (mut procedures, mut pieces) = (Vec::new(), Vec::new());
         let mut plans_alone = false;
@@ -330,10 +325,10 @@ impl<H: Header> Layout<H> {
                     number,
                     class: table.map(|t| tables[t.index()].class),
                     table: table.unwrap_or(TableId(0)),
-                    disturbs: writes.disturb(&world, &tables),
+                    disturbs: writes.disturb(&*world, &tables),
                 });
                 changes.extend(writes.conflicts(&read));
-                plans_alone |= writes.moves_texts(&read, &world);
+                plans_alone |= writes.moves_texts(&read, &*world);
             }
             for piece in &plan.pieces {
                 for target in &piece.hands_over {
@@ -361,13 +356,13 @@ impl<H: Header> Layout<H> {
             });
         }
         let queues = classes.len();
-        let forms = Arc::new(Forms::new(&plans, &pieces, &classes, &world.tables));
+        let forms = Arc::new(Forms::new(&plans, &pieces, &classes, &*world));
         drop(plans);
         Ok(Layout { forms, world, procedures, pieces, classes, tables, queues, samples: true, plans_alone })
     }
 
     /// The same, its classes divided into at most `partitions` each by where the samples lie.
-    pub(super) fn divided(&self, samples: &mut [Vec<SortKey>], partitions: usize, last: bool) -> Layout<H> {
+    pub(super) fn divided(&self, samples: &mut [Vec<SortKey>], partitions: usize, last: bool) -> Layout {
         let mut classes = self.classes.clone();
         let mut queues = 0;
         // Numbers of queues are 16 bits in descriptors.
@@ -410,7 +405,7 @@ impl<H: Header> Layout<H> {
     /// The plans, in the order of `procedures`.
     pub(super) fn plans(&self) -> Result<Vec<&CompiledPlan>> {
         let ids: Vec<ProcedureId> = self.procedures.iter().map(|p| p.id).collect();
-        plans(&*self.world.routines, &ids)
+        plans(&**self.world.routines(), &ids)
     }
 }
 
@@ -438,7 +433,7 @@ struct PlanReads {
 }
 
 impl PlanReads {
-    fn add<H: Header>(&mut self, plan: &CompiledPlan, world: &World<H>) {
+    fn add(&mut self, plan: &CompiledPlan, world: &dyn AnyWorld) {
         plan.program.body.visit(&mut |op| {
             let (table, index, columns) = match &op.kind {
                 OpKind::Get { table, index, columns, .. } | OpKind::Scan { table, index, columns, .. } => {
@@ -447,7 +442,7 @@ impl PlanReads {
                 OpKind::Load { table, columns, .. } => (*table, None, columns),
                 _ => return,
             };
-            let storage = world.tables.get(table);
+            let storage = world.table(table);
             if let Some(index) = index {
                 self.columns.extend(storage.index(index).codec().columns().map(|c| (table, c)));
             }
@@ -491,10 +486,10 @@ impl Writes {
         writes
     }
 
-    fn disturb<H: Header>(&self, world: &World<H>, tables: &[TableInfo]) -> bool {
+    fn disturb(&self, world: &dyn AnyWorld, tables: &[TableInfo]) -> bool {
         let dangerous = |t: &TableId| tables[t.index()].dangerous;
         let in_unique = |(t, c): &(TableId, ColumnId)| {
-            let table = world.tables.get(*t);
+            let table = world.table(*t);
             table.indexes().iter().any(|i| i.codec().unique() && i.codec().depends_on(*c))
         };
         self.deleted.iter().any(dangerous) || self.columns.iter().filter(|(t, _)| dangerous(t)).any(in_unique)
@@ -508,9 +503,9 @@ impl Writes {
     }
 
     /// Whether it may move texts in an image from which some plan reads another.
-    fn moves_texts<H: Header>(&self, plans: &PlanReads, world: &World<H>) -> bool {
+    fn moves_texts(&self, plans: &PlanReads, world: &dyn AnyWorld) -> bool {
         self.columns.iter().any(|(table, column)| {
-            let specs = world.tables.get(*table).layout().specs();
+            let specs = world.table(*table).layout().specs();
             plans.texts.contains(table) && is_text(&specs[column.index()].ty)
         })
     }

@@ -32,9 +32,9 @@ mod segment;
 mod sort;
 mod worker;
 
-use crate::{Options, Progress, Report, Target, at};
+use crate::{Options, Progress, Report, Target, World, at};
 use feed::{Fed, Feed};
-use planaria_base::sync::{Instant, thread};
+use planaria_base::sync::{Instant, RwLock, thread};
 use planaria_base::{CommitTs, Error, Result};
 use planaria_log::{Batch, Batches, RecordBody};
 use planaria_storage::Header;
@@ -66,28 +66,25 @@ pub(crate) fn run<T: Target>(
 ) -> Result<Report> {
     let start = Instant::now();
     let threads = options.threads.max(1);
-    let feed = Feed::new(batches, target.world(), plans, options.batch, threads)?;
+    let world = target.world();
+    let feed = Feed::new(batches, world.clone(), plans, options.batch, threads)?;
     let schedule = Schedule::new(feed, threads, PARTITIONS, options.record_tasks);
+    let shared = Shared { schedule, world: RwLock::new(world) };
     let times = thread::scope(|scope| {
         let others: Vec<_> = (1..threads)
             .map(|number| {
-                let schedule = &schedule;
+                let shared = &shared;
                 scope.spawn(move || {
                     let mut worker = Worker::new(number);
-                    while step(schedule, &mut worker, false, None) {}
+                    while step(shared, &mut worker, false, None) {}
                     worker.times
                 })
             })
             .collect();
         let mut worker = Worker::new(0);
         let mut main = Main { target, bytes_total };
-        while step(
-            &schedule,
-            &mut worker,
-            true,
-            Some(&mut |w, task, id| main.barrier(&schedule, w, task, id)),
-        ) {
-            main.progress(&schedule);
+        while step(&shared, &mut worker, true, Some(&mut |w, task, id| main.barrier(&shared, w, task, id))) {
+            main.progress(&shared.schedule);
         }
         let mut times = vec![worker.times];
         for other in others {
@@ -96,7 +93,7 @@ pub(crate) fn run<T: Target>(
         }
         times
     });
-    let (mut report, last) = schedule.end().map_err(|(ts, error)| at(error, ts))?;
+    let (mut report, last) = shared.schedule.end().map_err(|(ts, error)| at(error, ts))?;
     for Times { load, plan, execute, wait } in times {
         report.load += load;
         report.plan += plan;
@@ -112,17 +109,26 @@ pub(crate) fn run<T: Target>(
     Ok(report)
 }
 
+/// What the threads share.
+struct Shared<H: Header> {
+    /// Knows no records.
+    schedule: Schedule,
+    /// What all segments under way are of: it changes at barriers, when none is.
+    world: RwLock<Arc<World<H>>>,
+}
+
 /// Takes what is to be done at a barrier.
 type AtBarrier<'f, H> =
-    &'f mut dyn FnMut(&mut Worker<H>, (Arc<Batch>, usize, Box<Feed<H>>), Option<u32>) -> Result<()>;
+    &'f mut dyn FnMut(&mut Worker<H>, (Arc<Batch>, usize, Box<Feed>), Option<u32>) -> Result<()>;
 
 /// Does one task; `false` when there are no more.
 fn step<H: Header>(
-    schedule: &Schedule<H>,
+    shared: &Shared<H>,
     worker: &mut Worker<H>,
     main: bool,
     at_barrier: Option<AtBarrier<'_, H>>,
 ) -> bool {
+    let schedule = &shared.schedule;
     let waiting = Instant::now();
     let (task, id) = schedule.next(main);
     let began = Instant::now();
@@ -137,16 +143,17 @@ fn step<H: Header>(
             Ok(true)
         }
         Task::Plan(segment, part) => {
-            let tables = &segment.layout.world.tables;
-            planner::plan_part(worker, &segment, &segment.parts[part])
-                .inspect_err(|_| worker.give_up(tables))?;
+            let world = shared.world.read().clone();
+            planner::plan_part(worker, &world, &segment, &segment.parts[part])
+                .inspect_err(|_| worker.give_up(&world.tables))?;
             worker.times.plan += began.elapsed();
             schedule.planned(&segment, part, id, began);
             Ok(true)
         }
         Task::Execute(segment, queues, sorted) => {
-            let tables = &segment.layout.world.tables;
-            execute::run(worker, &segment, queues.clone(), sorted).inspect_err(|_| worker.give_up(tables))?;
+            let world = shared.world.read().clone();
+            execute::run(worker, &world, &segment, queues.clone(), sorted)
+                .inspect_err(|_| worker.give_up(&world.tables))?;
             worker.times.execute += began.elapsed();
             schedule.executed(&segment, queues, id, began);
             Ok(true)
@@ -177,7 +184,7 @@ struct Main<'t, T> {
 }
 
 impl<T: Target> Main<'_, T> {
-    fn progress(&mut self, schedule: &Schedule<T::Header>) {
+    fn progress(&mut self, schedule: &Schedule) {
         let (bytes_done, transactions, planned) = schedule.progress();
         let bytes_total = self.bytes_total;
         self.target.progress(Progress { bytes_done, bytes_total, transactions, planned });
@@ -186,11 +193,12 @@ impl<T: Target> Main<'_, T> {
     /// Replays a run of barriers.
     fn barrier(
         &mut self,
-        schedule: &Schedule<T::Header>,
+        shared: &Shared<T::Header>,
         worker: &mut Worker<T::Header>,
-        (mut batch, mut position, mut feed): (Arc<Batch>, usize, Box<Feed<T::Header>>),
+        (mut batch, mut position, mut feed): (Arc<Batch>, usize, Box<Feed>),
         mut id: Option<u32>,
     ) -> Result<()> {
+        let schedule = &shared.schedule;
         loop {
             let began = Instant::now();
             let raw = batch.get(position);
@@ -204,8 +212,9 @@ impl<T: Target> Main<'_, T> {
                 RecordBody::Effects(effects) => {
                     self.target.effects(raw.commit_ts(), effects)?;
                     let world = self.target.world();
-                    if !Arc::ptr_eq(&world.routines, &feed.world().routines) {
-                        feed.enter(world);
+                    if !Arc::ptr_eq(&world.routines, feed.world().routines()) {
+                        feed.enter(world.clone());
+                        *shared.world.write() = world;
                     }
                 }
             }

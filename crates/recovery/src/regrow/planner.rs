@@ -10,14 +10,14 @@ use super::layout::{Layout, PieceInfo, SortKey, sort_key};
 use super::operands;
 use super::segment::{CHANGE, Chunk, Descriptor, PUT, Part, Segment, TAKE};
 use super::worker::{Worker, stopped};
-use crate::{CompiledPlan, Routines};
+use crate::{CompiledPlan, Routines, World};
 use planaria_base::{Error, IndexId, Level, ProcedureId, Result, SequenceId, SequencePlace, SqlState, Type};
 use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
 use planaria_ir::Draw;
 use planaria_log::{ChangeBuf, RawEffects, RawRecord, RowChange, ValueReader};
 use planaria_protocol::Protocol;
 use planaria_storage::record::prefetch_bytes;
-use planaria_storage::{Header, KeyBuf};
+use planaria_storage::{Header, KeyBuf, TableSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Calls between two ends of the transaction that the plans read in.
@@ -29,7 +29,12 @@ const SAMPLE_EVERY: u32 = 8;
 
 /// Plans one part of a segment.
 #[inline(never)]
-pub(super) fn plan_part<H: Header>(worker: &mut Worker<H>, segment: &Segment<H>, part: &Part) -> Result<()> {
+pub(super) fn plan_part<H: Header>(
+    worker: &mut Worker<H>,
+    world: &World<H>,
+    segment: &Segment,
+    part: &Part,
+) -> Result<()> {
     let layout = &*segment.layout;
     let plans = layout.plans()?;
     let mut numbers = Vec::new();
@@ -50,31 +55,32 @@ pub(super) fn plan_part<H: Header>(worker: &mut Worker<H>, segment: &Segment<H>,
         worker.current = record.commit_ts();
         let sequence = chunk.sequence;
         chunk.transactions.push((sequence, record.commit_ts()));
-        let mut queues =
-            Queues { layout, whole: &segment.whole, chunk: &mut chunk, key: std::mem::take(&mut worker.key) };
+        let (whole, key) = (&segment.whole[..], std::mem::take(&mut worker.key));
+        let mut queues = Queues { layout, tables: &world.tables, whole, chunk: &mut chunk, key };
         let planned = match record.effects() {
-            Some(effects) => plan_effects(effects, part, &mut queues, &mut worker.change),
+            Some(effects) => plan_effects(world, effects, part, &mut queues, &mut worker.change),
             None => {
                 calls += 1;
-                plan_call(worker, &record, &plans, &numbers, &mut queues)
+                plan_call(worker, world, &record, &plans, &numbers, &mut queues)
             }
         };
         worker.key = queues.key;
         planned?;
         if calls == CALLS_PER_TRANSACTION {
             calls = 0;
-            worker.end_transaction(&layout.world.tables);
+            worker.end_transaction(&world.tables);
             worker.protocol.begin(&mut worker.txn);
         }
     }
-    worker.end_transaction(&layout.world.tables);
+    worker.end_transaction(&world.tables);
     chunk.divide(layout.queues, &mut worker.spare);
     Ok(())
 }
 
 /// Where pieces go.
 pub(super) struct Queues<'c, H: Header> {
-    pub layout: &'c Layout<H>,
+    pub layout: &'c Layout,
+    pub tables: &'c TableSet<H>,
     pub whole: &'c [AtomicBool],
     pub chunk: &'c mut Chunk,
     pub key: KeyBuf,
@@ -102,7 +108,7 @@ impl<H: Header> Queues<'_, H> {
         };
         let Chunk { operands: out, image, .. } = &mut *self.chunk;
         match &form.row {
-            Some(row) => row.put(out, value, heap, &layout.world.tables, image)?,
+            Some(row) => row.put(out, value, heap, self.tables.get(row.table).layout(), image)?,
             None => form.packing.put(out, value, heap)?,
         }
         self.push(class, key, info.disturbs, operands, number as u16);
@@ -120,7 +126,7 @@ impl<H: Header> Queues<'_, H> {
         let prefix = self.layout.classes[usize::from(class)].prefix;
         self.key.clear();
         if prefix > 0 {
-            let codec = self.layout.world.tables.get(info.table).index(IndexId::PRIMARY).codec();
+            let codec = self.tables.get(info.table).index(IndexId::PRIMARY).codec();
             // A key that no row can have: the piece does nothing, wherever it does it.
             if !codec.encode_prefix_with(prefix, |i| heap.field(value(i)), &mut self.key) {
                 self.key.clear();
@@ -148,6 +154,7 @@ impl<H: Header> Queues<'_, H> {
 
 /// Old rows first, then the new ones: unique keys may have wandered between rows.
 fn plan_effects<H: Header>(
+    world: &World<H>,
     effects: RawEffects<'_>,
     part: &Part,
     queues: &mut Queues<'_, H>,
@@ -158,7 +165,7 @@ fn plan_effects<H: Header>(
         for effect in effects.clone() {
             let Some(table) = effect.table() else {
                 if let (true, Some((sequence, place))) = (first, effect.place()) {
-                    layout.world.routines.observe_sequence(sequence, place);
+                    world.routines.observe_sequence(sequence, place);
                 }
                 continue;
             };
@@ -169,14 +176,14 @@ fn plan_effects<H: Header>(
                 continue;
             }
             let class = &layout.classes[usize::from(info.class)];
-            let stored = layout.world.tables.get(table);
+            let stored = world.tables.get(table);
             let codec = stored.index(IndexId::PRIMARY).codec();
             queues.key.clear();
             if class.prefix > 0 || effect.is_insert() {
                 match effect.change(buf).ok_or_else(unreadable)? {
                     RowChange::Insert { row, .. } => {
                         stored.expect_image(row)?;
-                        layout.world.routines.observe_row(table, row);
+                        world.routines.observe_row(table, row);
                         codec.encode_row_prefix(row, class.prefix, &mut queues.key);
                     }
                     RowChange::Update { row, .. } => {
@@ -210,6 +217,7 @@ fn plan_effects<H: Header>(
 
 fn plan_call<H: Header>(
     worker: &mut Worker<H>,
+    world: &World<H>,
     record: &RawRecord<'_>,
     plans: &[&CompiledPlan],
     numbers: &[usize],
@@ -221,13 +229,13 @@ fn plan_call<H: Header>(
     let plan = plans[number];
     let first = layout.procedures[number].first_piece as usize;
     let pieces = plan.pieces.len();
-    let routines = &*layout.world.routines;
+    let routines = &*world.routines;
     if let Some(kernel) = &layout.forms.plans[number] {
         let Worker { protocol, txn, scratch, banks, .. } = worker;
         let bank = banks.get(layout.forms.id, number, kernel);
         kernel.take_logged(bank, args, &mut values, &mut scratch.heap)?.ok_or_else(unreadable)?;
         let mut host = Planner { queues, routines, values, inputs, now: None, first, pieces };
-        let mut around = Surroundings { protocol, txn, tables: &layout.world.tables, scratch };
+        let mut around = Surroundings { protocol, txn, tables: &world.tables, scratch };
         kernel.run(bank, None, &mut around, &mut host)?;
         return all_given(host.inputs, id);
     }
@@ -241,7 +249,7 @@ fn plan_call<H: Header>(
     let mut ctx = Context {
         protocol: &worker.protocol,
         txn: &mut worker.txn,
-        tables: &layout.world.tables,
+        tables: &world.tables,
         link: routines as &dyn Link,
         host: &mut host,
     };

@@ -21,7 +21,6 @@ use crate::{Report, TaskKind, TaskRecord};
 use planaria_base::sync::{Condvar, Instant, Mutex, MutexGuard};
 use planaria_base::{CommitTs, Error};
 use planaria_log::Batch;
-use planaria_storage::Header;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -44,8 +43,8 @@ enum Status {
 }
 
 /// A segment and what was done of it.
-struct UnderWay<H: Header> {
-    segment: Arc<Segment<H>>,
+struct UnderWay {
+    segment: Arc<Segment>,
     plans_given: usize,
     plans_done: usize,
     /// Pieces by queue.
@@ -57,7 +56,7 @@ struct UnderWay<H: Header> {
     records: Recorded,
 }
 
-impl<H: Header> UnderWay<H> {
+impl UnderWay {
     fn is_planned(&self) -> bool {
         self.plans_done == self.segment.parts.len()
     }
@@ -81,23 +80,23 @@ impl Recorded {
 }
 
 /// A task for a worker.
-pub(super) enum Task<H: Header> {
-    Feed(Box<Feed<H>>),
-    Plan(Arc<Segment<H>>, usize),
+pub(super) enum Task {
+    Feed(Box<Feed>),
+    Plan(Arc<Segment>, usize),
     /// The queues, and whether pieces of different keys may change places.
-    Execute(Arc<Segment<H>>, Range<usize>, bool),
+    Execute(Arc<Segment>, Range<usize>, bool),
     /// With the feed, so that runs of barriers need no lock.
-    Barrier(Arc<Batch>, usize, Box<Feed<H>>),
+    Barrier(Arc<Batch>, usize, Box<Feed>),
     /// There is no more.
     Stop,
 }
 
-struct State<H: Header> {
+struct State {
     /// `None` while a thread is feeding.
-    feed: Option<Box<Feed<H>>>,
+    feed: Option<Box<Feed>>,
     ended: bool,
     barrier: Option<(Arc<Batch>, usize)>,
-    under_way: VecDeque<UnderWay<H>>,
+    under_way: VecDeque<UnderWay>,
     /// Chunks to be used again.
     spare: Vec<Chunk>,
     /// The same of what was handed over.
@@ -118,15 +117,15 @@ struct State<H: Header> {
 }
 
 /// See the module's head.
-pub(super) struct Schedule<H: Header> {
-    state: Mutex<State<H>>,
+pub(super) struct Schedule {
+    state: Mutex<State>,
     changed: Condvar,
     partitions: usize,
     record: bool,
 }
 
-impl<H: Header> Schedule<H> {
-    pub(super) fn new(feed: Feed<H>, threads: usize, partitions: usize, record: bool) -> Schedule<H> {
+impl Schedule {
+    pub(super) fn new(feed: Feed, threads: usize, partitions: usize, record: bool) -> Schedule {
         Schedule {
             state: Mutex::new(State {
                 feed: Some(Box::new(feed)),
@@ -152,12 +151,12 @@ impl<H: Header> Schedule<H> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<H>> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
 
     /// The first task that is ready, waiting for one if need be. `main`: the caller has the target.
-    pub(super) fn next(&self, main: bool) -> (Task<H>, Option<u32>) {
+    pub(super) fn next(&self, main: bool) -> (Task, Option<u32>) {
         let mut state = self.lock();
         loop {
             if let Some((task, record)) = state.ready(main, self.partitions) {
@@ -182,7 +181,7 @@ impl<H: Header> Schedule<H> {
     }
 
     /// A feed task came to this.
-    pub(super) fn fed(&self, feed: Box<Feed<H>>, fed: Fed<H>, id: Option<u32>, began: Instant) {
+    pub(super) fn fed(&self, feed: Box<Feed>, fed: Fed, id: Option<u32>, began: Instant) {
         let mut state = self.lock();
         state.feed = Some(feed);
         state.finish_record(id, began);
@@ -225,7 +224,7 @@ impl<H: Header> Schedule<H> {
     }
 
     /// A part is planned.
-    pub(super) fn planned(&self, segment: &Segment<H>, part: usize, id: Option<u32>, began: Instant) {
+    pub(super) fn planned(&self, segment: &Segment, part: usize, id: Option<u32>, began: Instant) {
         let mut samples = Vec::new();
         let mut chunk = segment.parts[part].chunk.write();
         let (pieces, operands) = (chunk.pieces.len() as u64, chunk.operands.len() as u64);
@@ -262,13 +261,7 @@ impl<H: Header> Schedule<H> {
     }
 
     /// A task that executed these queues is done.
-    pub(super) fn executed(
-        &self,
-        segment: &Segment<H>,
-        queues: Range<usize>,
-        id: Option<u32>,
-        began: Instant,
-    ) {
+    pub(super) fn executed(&self, segment: &Segment, queues: Range<usize>, id: Option<u32>, began: Instant) {
         let mut samples = Vec::new();
         if segment.layout.samples {
             let mut chunk = segment.handed[queues.start].write();
@@ -328,7 +321,7 @@ impl<H: Header> Schedule<H> {
     }
 }
 
-impl<H: Header> UnderWay<H> {
+impl UnderWay {
     /// All parts are planned: which queues are to be executed, in which order.
     fn start_execution(&mut self) {
         let layout = self.segment.layout.clone();
@@ -364,9 +357,9 @@ impl<H: Header> UnderWay<H> {
     }
 }
 
-impl<H: Header> State<H> {
+impl State {
     /// The first task that is ready, and its record.
-    fn ready(&mut self, main: bool, partitions: usize) -> Option<(Task<H>, Option<TaskRecord>)> {
+    fn ready(&mut self, main: bool, partitions: usize) -> Option<(Task, Option<TaskRecord>)> {
         if self.failure.is_some() {
             return Some((Task::Stop, None));
         }
@@ -391,7 +384,7 @@ impl<H: Header> State<H> {
         (self.ended && self.barrier.is_none()).then_some((Task::Stop, None))
     }
 
-    fn ready_feed(&mut self, partitions: usize) -> Option<(Task<H>, Option<TaskRecord>)> {
+    fn ready_feed(&mut self, partitions: usize) -> Option<(Task, Option<TaskRecord>)> {
         if self.ended || self.barrier.is_some() || self.under_way.len() >= ahead_max(self.report.threads) {
             return None;
         }
@@ -413,7 +406,7 @@ impl<H: Header> State<H> {
         Some((Task::Feed(feed), Some(record)))
     }
 
-    fn ready_plan(&mut self) -> Option<(Task<H>, Option<TaskRecord>)> {
+    fn ready_plan(&mut self) -> Option<(Task, Option<TaskRecord>)> {
         for at in 0..self.under_way.len().min(2) {
             let under_way = &self.under_way[at];
             if under_way.plans_given == under_way.segment.parts.len() || (at > 0 && under_way.segment.waits) {
@@ -433,7 +426,7 @@ impl<H: Header> State<H> {
         None
     }
 
-    fn ready_execute(&mut self) -> Option<(Task<H>, Option<TaskRecord>)> {
+    fn ready_execute(&mut self) -> Option<(Task, Option<TaskRecord>)> {
         for at in 0..self.under_way.len().min(2) {
             let under_way = &self.under_way[at];
             if !under_way.is_planned() {
@@ -519,7 +512,7 @@ impl<H: Header> State<H> {
     }
 }
 
-impl<H: Header> UnderWay<H> {
+impl UnderWay {
     /// The queues that are executed with this one.
     fn range(&self, queue: usize) -> Range<usize> {
         let classes = &self.segment.layout.classes;
@@ -538,7 +531,7 @@ impl<H: Header> UnderWay<H> {
     }
 
     /// Whether these queues of the next segment may be executed as far as this one is concerned.
-    fn frees(&self, next: &UnderWay<H>, queues: &Range<usize>) -> bool {
+    fn frees(&self, next: &UnderWay, queues: &Range<usize>) -> bool {
         if !Arc::ptr_eq(&self.segment.layout, &next.segment.layout) {
             return self.left == 0;
         }

@@ -4,7 +4,6 @@ use super::layout::{Layout, SortKey};
 use planaria_base::CommitTs;
 use planaria_base::sync::RwLock;
 use planaria_log::Batch;
-use planaria_storage::Header;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -150,11 +149,11 @@ impl Known {
 }
 
 /// See the module's head.
-pub(super) struct Segment<H: Header> {
+pub(super) struct Segment {
     pub id: u32,
     /// Number of the layout's classes, whatever their division.
     pub base: u32,
-    pub layout: Arc<Layout<H>>,
+    pub layout: Arc<Layout>,
     pub parts: Vec<Part>,
     /// What the pieces of each queue handed over, by the number of the queue (the first of those that
     /// were executed together).
@@ -171,7 +170,7 @@ pub(super) struct Segment<H: Header> {
     pub last: CommitTs,
 }
 
-impl<H: Header> Segment<H> {
+impl Segment {
     /// The queues whose pieces may hand over pieces of this class: where several are executed together,
     /// the first of them.
     pub(super) fn givers(&self, class: usize) -> impl Iterator<Item = usize> + '_ {

@@ -5,29 +5,26 @@
 //! else writes the register.
 
 use super::*;
+use crate::AnyWorld;
 use planaria_base::ColumnId;
 use planaria_base::types::TypeClass;
 use planaria_exec::{Class, Conversion, comparison, conversion};
 use planaria_ir::func::Sig;
 use planaria_ir::{Block, Label, OpKind, ParamMode, Program, Range, Reg};
-use planaria_storage::{ColumnKind, Header, TableSet};
+use planaria_storage::ColumnKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Kernel {
     /// The kernel of a program; `None` where only the machine can run it. `key`: of a piece, the number of
     /// leading parameters that are the leading primary key columns of its rows.
-    pub(in super::super) fn new<H: Header>(
-        program: &Program,
-        key: usize,
-        tables: &TableSet<H>,
-    ) -> Option<Kernel> {
+    pub(in super::super) fn new(program: &Program, key: usize, world: &dyn AnyWorld) -> Option<Kernel> {
         if !program.colls.is_empty() {
             return None;
         }
         let program = &coalesce::without_copies(program);
         let mut compiler = Compiler {
             program,
-            tables,
+            world,
             ops: Vec::new(),
             bank: Box::new([Slot::Null; REGISTERS]),
             used: 0,
@@ -88,9 +85,9 @@ struct State {
     assigned: BTreeSet<Reg>,
 }
 
-struct Compiler<'p, H: Header> {
+struct Compiler<'p> {
     program: &'p Program,
-    tables: &'p TableSet<H>,
+    world: &'p dyn AnyWorld,
     ops: Vec<Op>,
     bank: Box<Bank>,
     /// Registers of the bank in use; if there are not enough, there is no kernel in the end.
@@ -119,7 +116,7 @@ struct Compiler<'p, H: Header> {
     landed: usize,
 }
 
-impl<H: Header> Compiler<'_, H> {
+impl Compiler<'_> {
     /// Counts reads and writes, and places changes, in program order.
     fn survey(&mut self) {
         let mut place = 0;
@@ -362,7 +359,7 @@ impl<H: Header> Compiler<'_, H> {
             }
             OpKind::Insert { table, values, row: None } => {
                 let values = self.read_all(values);
-                let layout = self.tables.get(*table).layout();
+                let layout = self.world.table(*table).layout();
                 let columns = layout.columns().iter().copied().zip(values.iter().copied());
                 let (texts, fixed): (Vec<_>, Vec<_>) =
                     columns.partition(|(column, _)| column.kind() == ColumnKind::Bytes);
@@ -517,7 +514,7 @@ impl<H: Header> Compiler<'_, H> {
     }
 
     fn column(&self, table: TableId, id: ColumnId) -> (Column, bool) {
-        let layout = self.tables.get(table).layout();
+        let layout = self.world.table(table).layout();
         (*layout.column(id), layout.specs()[id.index()].ty == Type::Bytea)
     }
 
@@ -557,7 +554,7 @@ impl<H: Header> Compiler<'_, H> {
     }
 
     fn update(&mut self, table: TableId, row: Reg, set: &[(ColumnId, Reg)]) -> Option<()> {
-        let storage = self.tables.get(table);
+        let storage = self.world.table(table);
         let mut touched = IndexSet::EMPTY;
         for (at, index) in (0u16..).zip(storage.indexes()) {
             if set.iter().any(|(c, _)| index.codec().depends_on(*c)) {

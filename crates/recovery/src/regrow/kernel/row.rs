@@ -2,10 +2,11 @@
 //!
 //! Their operands are the row's image, with its length in words before it; to run them is to insert it.
 
+use crate::AnyWorld;
 use planaria_base::{Datum, Result, TableId};
 use planaria_exec::{Heap, Slot};
 use planaria_ir::{OpKind, ParamMode, Program, Reg};
-use planaria_storage::{Column, ColumnKind, Field, Header, TableSet};
+use planaria_storage::{Column, ColumnKind, Field, RowLayout};
 use std::collections::BTreeMap;
 
 /// Where a column's value comes from.
@@ -27,7 +28,7 @@ pub(in super::super) struct NewRow {
 
 impl NewRow {
     /// Of a program that inserts a row and does nothing else.
-    pub(in super::super) fn of<H: Header>(program: &Program, tables: &TableSet<H>) -> Option<NewRow> {
+    pub(in super::super) fn of(program: &Program, world: &dyn AnyWorld) -> Option<NewRow> {
         let mut sources: BTreeMap<Reg, Source> = BTreeMap::new();
         let inputs = program.params.iter().filter(|p| p.mode != ParamMode::Out);
         sources.extend(inputs.enumerate().map(|(i, p)| (p.reg, Source::Argument(i))));
@@ -40,7 +41,7 @@ impl NewRow {
             sources.insert(*dst, Source::Constant(value.clone()));
         }
         let OpKind::Insert { table, values, .. } = &insert.kind else { return None };
-        let layout = tables.get(*table).layout();
+        let layout = world.table(*table).layout();
         let values: Vec<Source> = values.iter().map(|r| sources.get(r).cloned()).collect::<Option<_>>()?;
         let columns = layout.columns().iter().copied().zip(values);
         let (texts, fixed): (Vec<_>, Vec<_>) = columns.partition(|(c, _)| c.kind() == ColumnKind::Bytes);
@@ -54,13 +55,14 @@ impl NewRow {
     }
 
     /// Makes the row, and appends it to operands.
+    /// `layout`: of the table.
     #[inline]
-    pub(in super::super) fn put<H: Header>(
+    pub(in super::super) fn put(
         &self,
         out: &mut Vec<u8>,
         value: impl Fn(usize) -> Slot,
         heap: &Heap,
-        tables: &TableSet<H>,
+        layout: &RowLayout,
         image: &mut Vec<u64>,
     ) -> Result<()> {
         image.clear();
@@ -80,7 +82,7 @@ impl NewRow {
                 Source::Argument(i) => heap.field(value(*i)),
                 Source::Constant(datum) => field(datum),
             };
-            end = tables.get(self.table).layout().put_variable(column, field, end, image)?;
+            end = layout.put_variable(column, field, end, image)?;
         }
         out.reserve(4 + image.len() * 8);
         out.extend_from_slice(&(image.len() as u32).to_le_bytes());
