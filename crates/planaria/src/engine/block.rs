@@ -1,10 +1,12 @@
 //! Transactions of several statements: BEGIN, COMMIT, ROLLBACK, savepoints; statements named by PREPARE.
 
-use super::reading::end_of;
+use super::answer::done;
+use super::refusal::{not_serialized, schema_changed};
 use super::schema_block::{Shared, key_of_another};
-use super::session::{Block, LogAs, SessionCore, not_serialized, schema_changed};
+use super::schema_version::LogAs;
+use super::session::{Block, SessionCore};
 use super::settings::Settings;
-use super::statement::done;
+use super::snapshot::end_of;
 use super::user::Identity;
 use crate::session::StatementResult;
 use crate::ticket::Ticket;

@@ -2,7 +2,7 @@
 //!
 //! To write one (`planaria_checkpoint` does the writing):
 //!
-//! 1. open a snapshot of the epoch S ([`reading`](super::reading)), which ends S, and wait until S is on disk;
+//! 1. open a snapshot of the epoch S ([`snapshot`](super::snapshot)), which ends S, and wait until S is on disk;
 //! 2. write tables and catalog as of the end of S, and where sequences stand, while transactions go on (under
 //!    protocol `serial` they wait); what has been written of a table is left, so that nothing is kept for it any more;
 //! 3. close the snapshot;
@@ -12,10 +12,10 @@
 //! catalog keeps all versions; a transaction block that is open meanwhile has only read so far.
 
 use super::Engine;
-use super::reading::OpenSnapshot;
 use super::replay::Teller;
 use super::schema_version::SchemaVersion;
 use super::sequence::{SequenceState, Standing};
+use super::snapshot::OpenSnapshot;
 use crate::options::{LoadedCheckpoint, Options};
 use crate::stats::{CheckpointReport, CheckpointStats};
 use planaria_base::sync::{Instant, MutexGuard, thread};

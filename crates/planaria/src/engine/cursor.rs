@@ -2,9 +2,9 @@
 //!
 //! A cursor ends with its transaction, one WITH HOLD with its session, or when its transaction is rolled back.
 
+use super::answer::done;
 use super::memory::Kept;
 use super::session::{Block, SessionCore};
-use super::statement::done;
 use crate::params::Params;
 use crate::row::{Column, Row, Rows};
 use crate::session::StatementResult;

@@ -11,36 +11,15 @@
 //! In a block that changes the schema the keys of a part are kept with the part. `SET CONSTRAINTS .. IMMEDIATE` does
 //! 2 and 3 at once and after every statement until the end of the block.
 
-use super::schema_version::SchemaVersion;
+use super::schema_version::{DeferredKey, SchemaVersion};
 use super::session::SessionCore;
 use crate::session::StatementResult;
-use planaria_base::{ColumnId, Datum, Error, Result, SqlState, TableId, Type};
+use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{CheckTime, ForeignKey};
-use planaria_exec::{Code, Interrupt, Machine};
+use planaria_exec::{Interrupt, Machine};
 use planaria_protocol::{Hosted, Write, WriteKind};
-use planaria_sql::lower;
-use planaria_storage::Header;
-use planaria_storage::table::TableSet;
 use planaria_syntax::ast::Name;
 use std::collections::BTreeMap;
-
-/// A foreign key that is deferred, with the programs that look at one of its keys.
-pub(crate) struct DeferredKey {
-    child: TableId,
-    name: String,
-    /// For a new child.
-    child_side: Side,
-    /// For a parent that is gone.
-    parent_side: Side,
-}
-
-/// What a row of one side has of a key.
-struct Side {
-    table: TableId,
-    columns: Vec<ColumnId>,
-    types: Vec<Type>,
-    code: Code,
-}
 
 /// A key to look at.
 #[derive(Clone, PartialEq)]
@@ -71,42 +50,6 @@ impl Modes {
     /// Whether any constraint may be immediate.
     pub(super) fn any_immediate(&self) -> bool {
         self.all || self.named.values().any(|immediate| *immediate)
-    }
-}
-
-impl<H: Header> SchemaVersion<H> {
-    /// The deferred keys, compiled when first asked for.
-    fn deferred_keys(&self) -> Result<&[DeferredKey]> {
-        let keys = self.deferred.get_or_init(|| {
-            let tables = self.catalog.tables.iter().flatten();
-            let keys = tables.flat_map(|t| t.foreign_keys.iter().map(move |k| (t.id, k)));
-            let deferred = keys.filter(|(_, k)| k.check == CheckTime::Deferred);
-            deferred.map(|(child, key)| self.deferred_key(child, key)).collect()
-        });
-        keys.as_deref().map_err(Clone::clone)
-    }
-
-    fn deferred_key(&self, child: TableId, key: &ForeignKey) -> Result<DeferredKey> {
-        let side = |referenced: bool| -> Result<Side> {
-            let (table, columns) =
-                if referenced { (key.parent, &key.parent_columns) } else { (child, &key.columns) };
-            let definition = self.catalog.table_by_id(table);
-            let types = columns.iter().map(|c| definition.columns[c.index()].ty.clone()).collect();
-            let code = self.compile(&lower::deferred_key(&self.catalog, child, key, referenced)?, None)?;
-            Ok(Side { table, columns: columns.clone(), types, code })
-        };
-        Ok(DeferredKey { child, name: key.name.clone(), child_side: side(false)?, parent_side: side(true)? })
-    }
-}
-
-impl Side {
-    /// The key that a row has; `None` where a part of it is NULL.
-    fn key<H: Header>(&self, tables: &TableSet<H>, row: &[u64]) -> Option<Vec<Datum>> {
-        let layout = tables.get(self.table).layout();
-        let values = self.columns.iter().zip(&self.types);
-        let values = values.map(|(c, ty)| crate::log::datum(layout.field(row, *c), ty));
-        let values: Vec<Datum> = values.collect();
-        (!values.iter().any(Datum::is_null)).then_some(values)
     }
 }
 
@@ -213,7 +156,7 @@ impl<P: Hosted> SessionCore<P> {
     ) -> Result<StatementResult> {
         if !self.is_in_block() {
             self.warn("SET CONSTRAINTS can only be used in transaction blocks");
-            return Ok(super::statement::done("SET CONSTRAINTS"));
+            return Ok(super::answer::done("SET CONSTRAINTS"));
         }
         let catalog = self.newest_catalog();
         let tables = || catalog.tables.iter().flatten();
@@ -261,6 +204,6 @@ impl<P: Hosted> SessionCore<P> {
                 s.check_immediate(&schema)
             })?;
         }
-        Ok(super::statement::done("SET CONSTRAINTS"))
+        Ok(super::answer::done("SET CONSTRAINTS"))
     }
 }

@@ -1,12 +1,13 @@
 //! EXPLAIN, EXPLAIN PROCEDURE. EXPLAIN RECOVERY is in [`super::explain_recovery`].
 
+use super::answer::lines_result;
+use super::names::Names;
 use super::schema_version::SchemaVersion;
 use super::session::SessionCore;
-use super::statement::table_result;
 use crate::options::LogKind;
 use crate::session::{Notice, StatementResult};
 use planaria_analysis as analysis;
-use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId};
+use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState};
 use planaria_protocol::Hosted;
 use planaria_recovery::CompiledPiece;
 use planaria_sql::ddl;
@@ -137,7 +138,7 @@ fn no_plan(statement: &Statement) -> Error {
 }
 
 /// A piece of a plan: its tables, and the columns that are its key.
-pub(super) fn piece_text(piece: &CompiledPiece, names: &dyn analysis::Names) -> String {
+fn piece_text(piece: &CompiledPiece, names: &dyn analysis::Names) -> String {
     let tables: Vec<String> = piece.tables.iter().map(|t| names.table(*t)).collect();
     let key: Vec<String> = piece.tables.first().map_or_else(Vec::new, |table| {
         let key = names.index_columns(*table, IndexId::PRIMARY);
@@ -164,39 +165,4 @@ fn replay_lines<H: Header>(schema: &SchemaVersion<H>, id: ProcedureId) -> Vec<St
         lines.extend(texts.filter(|text| told.insert(text.clone())).map(|text| format!("    {text}")));
     }
     lines
-}
-
-/// Names of a schema's objects, for people.
-pub(super) struct Names<'s, H: Header>(pub(super) &'s SchemaVersion<H>);
-
-impl<H: Header> analysis::Names for Names<'_, H> {
-    fn table(&self, id: TableId) -> String {
-        self.0.catalog.table_by_id(id).name.clone()
-    }
-    fn column(&self, table: TableId, column: ColumnId) -> String {
-        self.0.catalog.table_by_id(table).columns[column.index()].name.clone()
-    }
-    fn index(&self, table: TableId, index: IndexId) -> String {
-        self.0.catalog.table_by_id(table).indexes[index.index()].name.clone()
-    }
-    fn index_columns(&self, table: TableId, index: IndexId) -> Vec<ColumnId> {
-        self.0.catalog.table_by_id(table).indexes[index.index()].columns.clone()
-    }
-    fn procedure(&self, id: ProcedureId) -> String {
-        self.0.catalog.procedure(id).name.clone()
-    }
-    fn sequence(&self, id: SequenceId) -> String {
-        self.0.catalog.sequences[id.index()].as_ref().map_or_else(String::new, |s| s.name.clone())
-    }
-    fn accesses(&self, procedure: ProcedureId) -> Option<analysis::paper::Accesses> {
-        let callee = |id: ProcedureId| self.0.program(id).ok();
-        analysis::paper::Accesses::of(callee(procedure)?, &callee)
-    }
-}
-
-pub(super) fn lines_result(lines: Vec<String>) -> StatementResult {
-    let mut result =
-        table_result("EXPLAIN", vec!["QUERY PLAN"], lines.into_iter().map(|l| vec![l]).collect());
-    result.count = 0;
-    result
 }

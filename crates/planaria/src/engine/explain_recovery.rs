@@ -1,6 +1,6 @@
 //! `EXPLAIN RECOVERY`: how a crash now would be recovered from.
 
-use super::explain::lines_result;
+use super::answer::lines_result;
 use super::graph::{Analysed, counted};
 use super::session::SessionCore;
 use crate::LogKind;
@@ -29,7 +29,7 @@ impl<P: Hosted> SessionCore<P> {
                 lines.push(
                     "Classes of tables with one key, whose pieces run apart by that (regrow)".to_owned(),
                 );
-                lines.extend(indented(super::pieces::lines(&analysed)));
+                lines.extend(indented(super::graph::pieces::lines(&analysed)));
                 lines.push("Blocks of tables whose pieces run apart (PACMAN, by tables)".to_owned());
                 let global = GlobalGraph::of(&locals, analysed.ad_hoc());
                 lines.extend(indented(text::global(&global, &analysed.names)));

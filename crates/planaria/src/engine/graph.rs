@@ -1,6 +1,8 @@
 //! Graphs of the procedures of a catalog version.
 
-use super::explain::Names;
+pub(super) mod pieces;
+
+use super::names::Names;
 use super::schema_version::SchemaVersion;
 use crate::graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
 use planaria_analysis::paper::schedule::{self, Manner};
@@ -23,7 +25,7 @@ pub(super) fn graph<H: Header>(schema: &SchemaVersion<H>, request: &GraphRequest
         GraphKind::Global => Ok(analysed.global("Global dependency graph", &analysed.locals())),
         GraphKind::Chopping => Ok(analysed.global("Transaction chopping", &chop(&analysed.graphs()))),
         GraphKind::Schedule => analysed.schedule(request),
-        GraphKind::Regrow => Ok(super::pieces::graph(&analysed)),
+        GraphKind::Regrow => Ok(pieces::graph(&analysed)),
     }
 }
 

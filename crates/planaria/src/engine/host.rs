@@ -5,12 +5,12 @@
 
 use super::cancel::Cancel;
 use super::cursor::Cursors;
+use super::dynamic::compile_dynamic;
 use super::memory::{Meter, Share};
-use super::reading::read_only;
+use super::refusal::read_only;
 use super::schema_version::SchemaVersion;
 use super::sequence::{self, SequenceEffect, SessionSequences};
 use super::settings::Settings;
-use super::statement::compile_dynamic;
 use crate::clients::Lent;
 use crate::row::{Column, Row};
 use crate::session::Notice;

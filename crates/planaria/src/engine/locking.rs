@@ -1,9 +1,10 @@
 //! A session and the tables that are locked: see [`table_locks`](super::table_locks).
 
+use super::answer::done;
 use super::gate::Patience;
+use super::refusal::schema_changed;
 use super::schema_version::SchemaVersion;
-use super::session::{Block, SessionCore, schema_changed};
-use super::statement::done;
+use super::session::{Block, SessionCore};
 use super::table_locks::{Edge, Touches, Wanted};
 use crate::session::StatementResult;
 use planaria_base::sync::Instant;

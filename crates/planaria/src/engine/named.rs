@@ -1,7 +1,9 @@
 //! Statements named in SQL: PREPARE, EXECUTE, DEALLOCATE.
 
+use super::answer::done;
+use super::kind::is_program;
 use super::session::SessionCore;
-use super::statement::{PreparedStatement, done, is_program};
+use super::statement::PreparedStatement;
 use crate::session::StatementResult;
 use planaria_base::{Error, Result, SqlState};
 use planaria_protocol::Hosted;

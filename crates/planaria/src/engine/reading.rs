@@ -18,174 +18,20 @@
 //!
 //! Writes in a snapshot fail with 25006, where they are tried; so do `nextval` and `setval`.
 
-use super::Engine;
+use super::refusal::read_only;
+use super::schema_version::LogAs;
 use super::schema_version::SchemaVersion;
-use super::session::{Block, LogAs, SessionCore};
-use planaria_base::sync::Mutex;
-use planaria_base::{CommitTs, Epoch, Error, Result, SqlState, TableId, WorkerId};
+use super::session::{Block, SessionCore};
+use super::snapshot::{OpenSnapshot, Reading, end_of};
+use planaria_base::{CommitTs, Error, Result, SqlState};
 use planaria_exec::Interrupt;
-use planaria_protocol::snapshot::ReaderTxn;
-use planaria_protocol::{Backoff, Conflict, Hosted, Opened, Protocol, SnapshotReader};
-use planaria_storage::Table;
+use planaria_protocol::{Conflict, Hosted, Protocol};
 
 use planaria_syntax::ast::{ObjectKind, OwnedObject, Statement, StatementKind};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Attempts of a statement that only reads before it does so in a snapshot.
 pub(super) const TRIES: u32 = 3;
-
-/// An open snapshot, for people.
-#[derive(Clone, Debug)]
-pub(crate) struct SnapshotInfo {
-    /// What it shows the end of.
-    pub(crate) epoch: Epoch,
-    /// Microseconds since 2000-01-01 UTC.
-    pub(crate) opened: i64,
-    /// Number of the session that reads it; 0 for none.
-    pub(crate) session: i32,
-}
-
-/// The open snapshots of an engine, for people.
-#[derive(Default)]
-pub(crate) struct SnapshotList {
-    open: Mutex<(u64, BTreeMap<u64, SnapshotInfo>)>,
-}
-
-impl SnapshotList {
-    fn add(&self, info: SnapshotInfo) -> u64 {
-        let (last, open) = &mut *self.open.lock();
-        *last += 1;
-        open.insert(*last, info);
-        *last
-    }
-
-    fn remove(&self, number: u64) {
-        self.open.lock().1.remove(&number);
-    }
-
-    /// All of them, oldest first.
-    pub(crate) fn all(&self) -> Vec<SnapshotInfo> {
-        self.open.lock().1.values().cloned().collect()
-    }
-}
-
-/// An open snapshot; closed when dropped.
-#[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]
-pub(crate) struct OpenSnapshot<P: Hosted> {
-    engine: Arc<Engine<P>>,
-    /// Catalog and tables as of its epoch.
-    pub(crate) schema: Arc<Arc<SchemaVersion<P::Header>>>,
-    pub(crate) epoch: Epoch,
-    id: Opened,
-    number: u64,
-}
-
-impl<P: Hosted> OpenSnapshot<P> {
-    /// Opens one with everything that has been committed so far. `worker` must not stand inside the gate.
-    /// Where transactions come one after another it waits for its turn, as long as it `goes_on`. `inside` runs
-    /// when the epoch has ended, before the schema can change.
-    pub(crate) fn new<T>(
-        engine: &Arc<Engine<P>>,
-        worker: WorkerId,
-        session: i32,
-        goes_on: &dyn Fn() -> Result<()>,
-        inside: impl FnOnce(&SchemaVersion<P::Header>) -> T,
-    ) -> Result<(OpenSnapshot<P>, T)> {
-        let mut backoff = Backoff::new(u64::from(worker.0) + 1);
-        let id = loop {
-            // A change of the schema may be under way for long.
-            let gate = &engine.gate;
-            let wait = || gate.enter_patiently(worker, &mut || goes_on().is_ok());
-            if !gate.try_enter(worker) && !gate.seen_waiting(worker, wait) {
-                goes_on()?;
-                continue;
-            }
-            if let Some(id) = engine.protocol.open_snapshot(&engine.clock) {
-                break id;
-            }
-            // Not inside: whose turn it is may be waiting for a schema change, which waits for all inside.
-            engine.gate.leave(worker);
-            goes_on()?;
-            backoff.wait();
-        };
-        let epoch = id.epoch;
-        let schema = Arc::new(engine.schema.load_full());
-        match engine.log.get() {
-            Some(log) => log.end_epoch(epoch),
-            None => engine.clock.end_epoch(epoch),
-        }
-        let seen = inside(&schema);
-        engine.gate.leave(worker);
-        let info = SnapshotInfo { epoch, opened: engine.wall_clock.micros(), session };
-        let number = engine.open_snapshots.add(info);
-        Ok((OpenSnapshot { engine: engine.clone(), schema, epoch, id, number }, seen))
-    }
-
-    /// A transaction that reads it.
-    pub(crate) fn reader(&self, worker: WorkerId) -> (SnapshotReader<P::Header>, ReaderTxn) {
-        let reader = SnapshotReader::new();
-        let mut txn = reader.worker(worker);
-        txn.read_at(self.epoch);
-        (reader, txn)
-    }
-
-    /// It is not read any more at these keys of a table.
-    pub(crate) fn leave_range(&self, table: TableId, from: Option<&[u64]>, to: Option<&[u64]>) {
-        self.engine.protocol.leave_range(self.id, table, from, to);
-    }
-
-    /// It is not read any more in a table.
-    pub(crate) fn leave_table(&self, table: TableId) {
-        let Engine { protocol, clock, sweeper, .. } = &*self.engine;
-        let mut tables = || self.tables(|other| other == table);
-        sweeper.sweep(protocol.leave_table(self.id, table, clock, &mut tables));
-    }
-
-    /// Tables of the snapshot with old versions; and those of today: where one has been rewritten meanwhile, old versions
-    /// are kept for it, too.
-    fn tables(&self, which: impl Fn(TableId) -> bool) -> Vec<Arc<Table<P::Header>>> {
-        let newest = self.engine.schema.load();
-        let of = |schema: &SchemaVersion<P::Header>, all: &mut Vec<Arc<Table<P::Header>>>| {
-            for table in schema.tables.iter().filter(|table| which(table.id()) && table.has_old_versions()) {
-                if !all.iter().any(|known| Arc::ptr_eq(known, table)) {
-                    all.push(table.clone());
-                }
-            }
-        };
-        let mut all = Vec::new();
-        of(&self.schema, &mut all);
-        if newest.version() != self.schema.version() {
-            of(&newest, &mut all);
-        }
-        all
-    }
-}
-
-impl<P: Hosted> Drop for OpenSnapshot<P> {
-    fn drop(&mut self) {
-        let Engine { protocol, clock, sweeper, open_snapshots, .. } = &*self.engine;
-        open_snapshots.remove(self.number);
-        let mut tables = || self.tables(|_| true);
-        sweeper.sweep(protocol.close_snapshot(self.id, clock, &mut tables));
-    }
-}
-
-/// What a session reads a snapshot with.
-pub(crate) struct Reading<P: Hosted> {
-    pub(super) reader: SnapshotReader<P::Header>,
-    pub(super) txn: ReaderTxn,
-    pub(super) open: OpenSnapshot<P>,
-    /// A query has been run.
-    used: bool,
-}
-
-/// 25006
-#[cold]
-pub(super) fn read_only(command: &str) -> Error {
-    let message = format!("cannot execute {command} in a read-only transaction");
-    Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message)
-}
 
 impl<P: Hosted> SessionCore<P> {
     /// Errors as [`Self::go_in`].
@@ -365,11 +211,6 @@ impl<P: Hosted> SessionCore<P> {
         self.read_only = read_only;
         self.show_read_only()
     }
-}
-
-/// The place in the order of commits of whoever reads the snapshot of an epoch.
-pub(super) fn end_of(epoch: Epoch) -> CommitTs {
-    CommitTs(epoch.next().first_ts().0 - 1)
 }
 
 /// The command tag of a statement that writes by its very kind, as PostgreSQL names it in errors.

@@ -96,7 +96,8 @@ pub(super) fn write_rows<P: Hosted>(
 #[cfg(test)]
 mod tests {
     use crate::Options;
-    use crate::engine::session::{LogAs, SessionCore};
+    use crate::engine::schema_version::LogAs;
+    use crate::engine::session::SessionCore;
     use crate::engine::{Engine, SessionApi};
     use planaria_base::clock::CommitClock;
     use planaria_base::{Epoch, Type};

@@ -13,13 +13,13 @@
 //! validates nothing anew. Row ids of rewritten tables are numbered anew from 1, by the order of their
 //! rows. In a transaction block 3 and 4 are its COMMIT's ([`schema_block`](super::schema_block)).
 
+use super::answer::done;
 use super::gate::Exclusive;
 use super::record;
 use super::rewrite::Draft;
 use super::schema_version::SchemaVersion;
 use super::sequence::SequenceEffect;
 use super::session::{Block, SessionCore};
-use super::statement::done;
 use super::user::without_passwords;
 use crate::change::{self, SchemaChange};
 use crate::session::{Notice, StatementResult};

@@ -3,14 +3,19 @@
 //! Immutable but for procedures being compiled when first called. Sessions hold an `Arc` of one and
 //! look for a newer one between transactions; so nothing is counted or locked on the way of a call.
 
-use super::deferred::DeferredKey;
-use super::permit::Permits;
-use super::plan::Planned;
+mod deferred;
+mod permit;
+mod plan;
+
+pub(super) use deferred::DeferredKey;
+pub(crate) use plan::{LogAs, Planned};
+
 use super::sequence::SequenceState;
 use super::table_locks::Touches;
 use crate::row::Column;
 use crate::stats::Memory;
 use crate::system::{Amount, Stock};
+use permit::Permits;
 use planaria_analysis::logging::{self, Logging};
 use planaria_analysis::regrow::Facts;
 use planaria_base::chunks::Chunks;
@@ -45,7 +50,7 @@ pub(crate) struct SchemaVersion<H: Header> {
     routines: Cells<Result<Routine>>,
     pub(super) plans: Cells<Result<Planned, String>>,
     pub(super) facts: OnceLock<Facts>,
-    pub(super) permits: Permits,
+    permits: Permits,
     /// Some foreign keys are checked at commit alone.
     pub(super) has_deferred: bool,
     pub(super) deferred: OnceLock<Result<Vec<DeferredKey>>>,

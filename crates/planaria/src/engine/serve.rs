@@ -1,10 +1,12 @@
 //! Statements as a server runs them: analysed ahead, their rows lent to a sink, the disk not waited
 //! for; and what a session keeps between transactions, so that one session can serve many clients.
 
+use super::answer::done;
 use super::cursor::Cursors;
+use super::kind::{is_program, tag_name};
 use super::session::{Block, SessionCore};
 use super::settings::{Settings, show_columns};
-use super::statement::{PreparedStatement, done, is_program, tag_name};
+use super::statement::PreparedStatement;
 use super::user::User;
 use crate::params::Params;
 use crate::row::Column;

@@ -13,11 +13,14 @@
 use super::cancel::Cancel;
 use super::host::{Inputs, SessionHost};
 use super::memory::Share;
-use super::reading::{Reading, TRIES, end_of};
+use super::reading::TRIES;
 use super::record::RowForm;
+use super::refusal::not_serialized;
+use super::schema_version::LogAs;
 use super::schema_version::SchemaVersion;
 use super::sequence::{SequenceEffect, SessionSequences};
 use super::settings::Settings;
+use super::snapshot::{Reading, end_of};
 use super::table_locks::Touches;
 use super::user::User;
 use super::waiting::Nap;
@@ -29,7 +32,7 @@ use crate::session::Notice;
 use crate::sink::{RowRef, RowSink};
 use crate::ticket::{SessionLog, Ticket};
 use planaria_base::limits::ATTEMPTS_MAX;
-use planaria_base::{CommitTs, Datum, Error, ProcedureId, Result, SequenceId, SqlState, Type, WorkerId};
+use planaria_base::{CommitTs, Datum, ProcedureId, Result, SequenceId, Type, WorkerId};
 use planaria_catalog::reg;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
@@ -39,16 +42,6 @@ use planaria_protocol::{Backoff, Conflict, Hosted};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// How a transaction that is one program is logged.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LogAs {
-    /// As a call of this procedure with the arguments it ran with; `keeping`: it ran as the program that
-    /// keeps values.
-    Call { procedure: ProcedureId, keeping: bool },
-    /// By the rows it changed.
-    Values,
-}
 
 /// What a transaction of several statements is in.
 #[derive(Default)]
@@ -700,26 +693,6 @@ pub(super) fn reborrow<'s>(sink: &'s mut Option<&mut dyn RowSink>) -> Option<&'s
         Some(sink) => Some(&mut **sink),
         None => None,
     }
-}
-
-/// 40001, for a transaction block that a schema change overtook.
-#[cold]
-pub(super) fn schema_changed() -> Error {
-    Error::new(
-        SqlState::SERIALIZATION_FAILURE,
-        "could not serialize access: the schema was changed during the transaction",
-    )
-    .hint("The transaction might succeed if retried.")
-}
-
-/// 40001, for a transaction that the caller must repeat.
-#[cold]
-pub(super) fn not_serialized() -> Error {
-    Error::new(
-        SqlState::SERIALIZATION_FAILURE,
-        "could not serialize access due to read/write dependencies among transactions",
-    )
-    .hint("The transaction might succeed if retried.")
 }
 
 impl<P: Hosted> SessionCore<P> {

@@ -1,14 +1,16 @@
 //! Statements: from the syntax tree to the part of the engine that does it.
 
+use super::answer::{done, table_result};
 use super::cache::Cache;
 use super::checkpoint::FULL_SPEED;
+use super::kind::{is_program, tag, tag_name};
 use super::origin::origins;
-use super::reading::read_only;
+use super::refusal::read_only;
+use super::schema_version::LogAs;
 use super::schema_version::SchemaVersion;
-use super::session::{Block, LogAs, SessionCore, reborrow};
+use super::session::{Block, SessionCore, reborrow};
 use super::table_locks::Touches;
 use super::user::stamp;
-use super::{Defaults, Resolved};
 use crate::params::{ParamRef, Params};
 use crate::row::Column;
 use crate::session::{PreparedCall, StatementResult, Submitted};
@@ -65,74 +67,28 @@ pub(crate) struct PreparedStatement {
     pub(super) compiled: Mutex<Option<(u64, Arc<Compiled>)>>,
 }
 
-/// Whether the statement becomes a program (as against a change of the schema or the session).
-pub(super) fn is_program(statement: &Statement) -> bool {
-    matches!(
-        statement.kind,
-        StatementKind::Query(_)
-            | StatementKind::Insert(_)
-            | StatementKind::Update(_)
-            | StatementKind::Delete(_)
-            | StatementKind::Call { .. }
-            | StatementKind::Do { .. }
-    )
-}
-
-/// The first word or words of a program's command tag.
-pub(super) fn tag_name(statement: &Statement) -> &'static str {
-    match &statement.kind {
-        StatementKind::Query(_) => "SELECT",
-        StatementKind::Insert(_) => "INSERT",
-        StatementKind::Update(_) => "UPDATE",
-        StatementKind::Delete(_) => "DELETE",
-        StatementKind::Call { .. } => "CALL",
-        StatementKind::Do { .. } => "DO",
-        _ => "",
-    }
-}
-
-/// The command tag.
-fn tag(statement: &Statement, count: u64) -> String {
-    match tag_name(statement) {
-        "INSERT" => format!("INSERT 0 {count}"),
-        name @ ("SELECT" | "UPDATE" | "DELETE") => format!("{name} {count}"),
-        name => name.to_owned(),
-    }
-}
-
 fn columns_of(program: &Program) -> Arc<[Column]> {
     program.outputs.iter().map(|o| Column { name: o.name.clone(), ty: o.ty.clone(), origin: None }).collect()
 }
 
-/// SQL text made by a running program.
-pub(super) fn compile_dynamic<H: Header>(
-    schema: &SchemaVersion<H>,
-    role: RoleId,
-    text: &str,
-    arguments: &[Type],
-) -> Result<Arc<Code>> {
-    let mut statements = parse::statements(text)?;
-    let statement = match (statements.pop(), statements.is_empty()) {
-        (Some(statement), true) => statement,
-        (None, _) => {
-            return Err(Error::new(SqlState::SYNTAX_ERROR, "EXECUTE of an empty statement"));
-        }
-        _ => {
-            return Err(Error::unsupported(
-                "EXECUTE of several statements",
-                "Execute them one after another.",
-            ));
-        }
-    };
-    if !is_program(&statement) {
-        return Err(Error::unsupported(
-            "EXECUTE of a schema change or transaction control",
-            "Run it outside of the procedure.",
-        ));
-    }
-    let types = ParamTypes(arguments.iter().cloned().map(Some).collect());
-    let (_, code, _) = schema.compile_for(role, &statement, &types)?;
-    Ok(Arc::new(code))
+/// A call's target under one catalog version.
+pub(crate) struct Resolved {
+    /// The catalog version and the role: see [`stamp`].
+    stamp: u64,
+    id: ProcedureId,
+    /// The role may not run all of it: it asks.
+    guarded: bool,
+    parameters: Arc<[Type]>,
+    defaults: Defaults,
+    columns: Arc<[Column]>,
+}
+
+/// Defaults of the parameters that a call leaves out.
+enum Defaults {
+    /// The same in each call.
+    Values(Vec<Datum>),
+    /// Computed in each call, before it.
+    Computed { code: Box<Code>, only_reads: bool, touches: Arc<Touches> },
 }
 
 impl<P: Hosted> SessionCore<P> {
@@ -704,7 +660,7 @@ pub(super) struct Compiled {
     claims: bool,
     /// What it does to tables.
     touches: Arc<Touches>,
-    /// See [`Snapshot::is_detached`].
+    /// See [`SchemaVersion::is_detached`].
     detached: bool,
     /// For a statement that is one call of a routine that writes and is logged as a call.
     call: Option<SoleCall>,
@@ -864,25 +820,4 @@ fn type_of(param: ParamRef<'_>) -> Option<Type> {
             Type::Array(Box::new(of.unwrap_or(Type::Text)))
         }
     })
-}
-
-/// A statement without rows that is done.
-pub(super) fn done(tag: &str) -> StatementResult {
-    StatementResult { tag: tag.to_owned(), rows: None, count: 0, notices: Vec::new(), position: 0 }
-}
-
-/// A table of texts as an answer.
-pub(super) fn table_result(tag: &str, names: Vec<&str>, lines: Vec<Vec<String>>) -> StatementResult {
-    let columns: Arc<[Column]> =
-        names.into_iter().map(|n| Column { name: n.to_owned(), ty: Type::Text, origin: None }).collect();
-    let rows: Vec<crate::row::Row> = lines
-        .into_iter()
-        .map(|line| crate::row::Row {
-            columns: columns.clone(),
-            values: line.into_iter().map(Datum::Text).collect(),
-        })
-        .collect();
-    let count = rows.len() as u64;
-    let rows = Some(crate::row::Rows { columns, rows });
-    StatementResult { tag: tag.to_owned(), rows, count, notices: Vec::new(), position: 0 }
 }

@@ -2,8 +2,8 @@
 //! nobody else sees it before COMMIT. Outside of one, and in a block that has changed the schema, it is a schema
 //! change, which takes no time; so it is with RESTART IDENTITY.
 
+use super::answer::done;
 use super::session::SessionCore;
-use super::statement::done;
 use crate::session::{Notice, StatementResult};
 use planaria_base::{Error, Result, TableId};
 use planaria_catalog::Catalog;

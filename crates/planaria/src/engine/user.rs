@@ -3,8 +3,8 @@
 //!
 //! Settings made in a transaction block are undone with it, those made LOCAL end with it.
 
+use super::answer::done;
 use super::session::{Block, SessionCore};
-use super::statement::done;
 use crate::scram::Verifier;
 use crate::session::{Notice, StatementResult};
 use planaria_base::{Error, Result, RoleId, SqlState};

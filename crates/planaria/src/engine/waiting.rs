@@ -18,8 +18,9 @@
 use super::Engine;
 use super::cancel::Cancel;
 use super::gate::{Gate, Patience};
+use super::refusal::schema_changed;
 use super::schema_version::SchemaVersion;
-use super::session::{SessionCore, schema_changed};
+use super::session::SessionCore;
 use super::table_locks::Wanted;
 use planaria_base::sync::{Instant, thread};
 use planaria_base::{Error, Result, SqlState, WorkerId};

@@ -3,7 +3,7 @@
 //! A class is a set of tables that pieces touch together; its key are the leading primary key columns
 //! that every piece of it names. Pieces of a class with different keys run apart.
 
-use super::graph::{Analysed, counted};
+use super::{Analysed, counted};
 use crate::graph::{Graph, GraphEdge, GraphNode};
 use planaria_analysis::Names as _;
 use planaria_analysis::paper::text;
@@ -80,7 +80,7 @@ fn rows<H: Header>(
 }
 
 /// The classes, a line or more each.
-pub(super) fn lines<H: Header>(analysed: &Analysed<'_, H>) -> Vec<String> {
+pub(in super::super) fn lines<H: Header>(analysed: &Analysed<'_, H>) -> Vec<String> {
     let (classes, hands_over) = classes(analysed);
     text::table(rows(analysed, &classes, &hands_over).into_iter())
 }

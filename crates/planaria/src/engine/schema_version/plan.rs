@@ -9,8 +9,7 @@
 //! All of it depends on nothing but the catalog version, so that replay has the plan the call was
 //! logged with.
 
-use super::schema_version::SchemaVersion;
-use super::session::LogAs;
+use super::SchemaVersion;
 use planaria_analysis::logging::Logging;
 use planaria_analysis::{Cost, inline_except, regrow};
 use planaria_base::{Error, ProcedureId, Result, SqlState};
@@ -20,6 +19,16 @@ use planaria_log::Keeping;
 use planaria_recovery::{CompiledPiece, CompiledPlan};
 use planaria_storage::Header;
 use std::collections::BTreeSet;
+
+/// How a transaction that is one program is logged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogAs {
+    /// As a call of this procedure with the arguments it ran with; `keeping`: it ran as the program that
+    /// keeps values.
+    Call { procedure: ProcedureId, keeping: bool },
+    /// By the rows it changed.
+    Values,
+}
 
 /// See the module's head.
 pub(crate) struct Planned {
@@ -82,7 +91,7 @@ impl<H: Header> SchemaVersion<H> {
     }
 
     /// The program that keeps values, if there is one.
-    pub(super) fn keeping_program(&self, id: ProcedureId) -> Option<&Program> {
+    pub(in super::super) fn keeping_program(&self, id: ProcedureId) -> Option<&Program> {
         self.planned(id).ok()?.forward.as_ref().map(|(_, program)| program)
     }
 

@@ -10,7 +10,7 @@
 //! So rights are data that belongs to a catalog version: a GRANT makes a new one, and what was compiled and
 //! checked under the old one is not looked at again.
 
-use super::schema_version::{Cells, Env, Routine, SchemaVersion, no_procedure};
+use super::{Cells, Env, Routine, SchemaVersion, no_procedure};
 use planaria_base::sync::Mutex;
 use planaria_base::{ProcedureId, Result, RoleId};
 use planaria_catalog::{Object, Privileges, Requirement};
@@ -21,7 +21,7 @@ use planaria_storage::Header;
 use std::collections::{BTreeSet, HashMap};
 
 /// What was found out about rights in one catalog version.
-pub(super) struct Permits {
+pub(in super::super) struct Permits {
     /// Requirements that guarded programs ask for, by number.
     numbers: Mutex<Vec<Requirement>>,
     routines: Mutex<HashMap<(RoleId, ProcedureId), bool>>,
@@ -31,7 +31,7 @@ pub(super) struct Permits {
 }
 
 impl Permits {
-    pub(super) fn new(catalog: &planaria_catalog::Catalog) -> Permits {
+    pub(in super::super) fn new(catalog: &planaria_catalog::Catalog) -> Permits {
         Permits {
             numbers: Mutex::new(Vec::new()),
             routines: Mutex::new(HashMap::new()),
@@ -54,7 +54,7 @@ fn callees(program: &Program) -> BTreeSet<ProcedureId> {
 
 impl<H: Header> SchemaVersion<H> {
     /// Whether a role may run everything in a routine, wherever it leads.
-    pub(super) fn permits_routine(&self, role: RoleId, id: ProcedureId) -> bool {
+    pub(in super::super) fn permits_routine(&self, role: RoleId, id: ProcedureId) -> bool {
         if self.is_free(role) {
             return true;
         }
@@ -93,18 +93,18 @@ impl<H: Header> SchemaVersion<H> {
     }
 
     /// Whether a role may run everything in the routines that a program calls.
-    pub(super) fn permits_callees(&self, role: RoleId, program: &Program) -> bool {
+    pub(in super::super) fn permits_callees(&self, role: RoleId, program: &Program) -> bool {
         self.is_free(role) || callees(program).into_iter().all(|id| self.permits_routine(role, id))
     }
 
     /// 42501 where a role may not call a routine.
-    pub(super) fn require_call(&self, role: RoleId, id: ProcedureId) -> Result<()> {
+    pub(in super::super) fn require_call(&self, role: RoleId, id: ProcedureId) -> Result<()> {
         self.catalog.require(role, &Requirement::new(Object::Routine(id), Privileges::EXECUTE))
     }
 
     /// Lowers and compiles a statement for a role; `true` if its code is guarded. 42501 where the role may
     /// not run it (but for DO, which fails at the statement in it that may not be run).
-    pub(super) fn compile_for(
+    pub(in super::super) fn compile_for(
         &self,
         role: RoleId,
         statement: &planaria_syntax::ast::Statement,
@@ -127,7 +127,7 @@ impl<H: Header> SchemaVersion<H> {
     }
 
     /// A routine that asks for its rights, compiled when first asked for.
-    pub(super) fn guarded_routine(&self, id: ProcedureId) -> Result<&Routine> {
+    pub(in super::super) fn guarded_routine(&self, id: ProcedureId) -> Result<&Routine> {
         let cell = self.permits.guarded.get(id.index());
         let cell = cell.ok_or_else(|| no_procedure(id))?;
         let make = || {
@@ -152,7 +152,7 @@ impl<H: Header> SchemaVersion<H> {
 
     /// Compiles what a change of the schema has to run for a role, which has the rights that the change itself
     /// needs: the routines in it run with the role's rights, as anywhere.
-    pub(super) fn compile_as(&self, role: RoleId, program: &Program) -> Result<Code> {
+    pub(in super::super) fn compile_as(&self, role: RoleId, program: &Program) -> Result<Code> {
         if self.permits_callees(role, program) {
             self.compile(program, None)
         } else {
@@ -175,7 +175,7 @@ impl<H: Header> SchemaVersion<H> {
     }
 
     /// Whether a role has what a guarded program asks for.
-    pub(super) fn is_permitted(&self, role: RoleId, number: u32) -> bool {
+    pub(in super::super) fn is_permitted(&self, role: RoleId, number: u32) -> bool {
         let numbers = self.permits.numbers.lock();
         numbers.get(number as usize).is_some_and(|r| self.catalog.permits(role, r))
     }

@@ -1,0 +1,34 @@
+//! Names of a schema's objects, for people.
+
+use super::schema_version::SchemaVersion;
+use planaria_analysis as analysis;
+use planaria_base::{ColumnId, IndexId, ProcedureId, SequenceId, TableId};
+use planaria_storage::Header;
+
+/// See the module's head.
+pub(super) struct Names<'s, H: Header>(pub(super) &'s SchemaVersion<H>);
+
+impl<H: Header> analysis::Names for Names<'_, H> {
+    fn table(&self, id: TableId) -> String {
+        self.0.catalog.table_by_id(id).name.clone()
+    }
+    fn column(&self, table: TableId, column: ColumnId) -> String {
+        self.0.catalog.table_by_id(table).columns[column.index()].name.clone()
+    }
+    fn index(&self, table: TableId, index: IndexId) -> String {
+        self.0.catalog.table_by_id(table).indexes[index.index()].name.clone()
+    }
+    fn index_columns(&self, table: TableId, index: IndexId) -> Vec<ColumnId> {
+        self.0.catalog.table_by_id(table).indexes[index.index()].columns.clone()
+    }
+    fn procedure(&self, id: ProcedureId) -> String {
+        self.0.catalog.procedure(id).name.clone()
+    }
+    fn sequence(&self, id: SequenceId) -> String {
+        self.0.catalog.sequences[id.index()].as_ref().map_or_else(String::new, |s| s.name.clone())
+    }
+    fn accesses(&self, procedure: ProcedureId) -> Option<analysis::paper::Accesses> {
+        let callee = |id: ProcedureId| self.0.program(id).ok();
+        analysis::paper::Accesses::of(callee(procedure)?, &callee)
+    }
+}

@@ -1,0 +1,30 @@
+//! Errors that more than one part of a session raises.
+
+use planaria_base::{Error, SqlState};
+
+/// 25006
+#[cold]
+pub(super) fn read_only(command: &str) -> Error {
+    let message = format!("cannot execute {command} in a read-only transaction");
+    Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message)
+}
+
+/// 40001, for a transaction block that a schema change overtook.
+#[cold]
+pub(super) fn schema_changed() -> Error {
+    Error::new(
+        SqlState::SERIALIZATION_FAILURE,
+        "could not serialize access: the schema was changed during the transaction",
+    )
+    .hint("The transaction might succeed if retried.")
+}
+
+/// 40001, for a transaction that the caller must repeat.
+#[cold]
+pub(super) fn not_serialized() -> Error {
+    Error::new(
+        SqlState::SERIALIZATION_FAILURE,
+        "could not serialize access due to read/write dependencies among transactions",
+    )
+    .hint("The transaction might succeed if retried.")
+}
