@@ -1,8 +1,8 @@
 //! Transactions of several statements: BEGIN, COMMIT, ROLLBACK, savepoints; statements named by PREPARE.
 
 use super::answer::done;
-use super::refusal::{not_serialized, schema_changed};
-use super::schema_block::{Shared, key_of_another};
+use super::changing::Shared;
+use super::refusal::{key_of_another, not_serialized, schema_changed};
 use super::schema_version::LogAs;
 use super::session::{Block, SessionCore};
 use super::settings::Settings;

@@ -11,11 +11,12 @@
 //! A transaction after S needs nothing from before: its record names its procedure by version, and the
 //! catalog keeps all versions; a transaction block that is open meanwhile has only read so far.
 
+use super::Checkpoints;
 use super::Engine;
-use super::replay::Teller;
 use super::schema_version::SchemaVersion;
 use super::sequence::{SequenceState, Standing};
 use super::snapshot::OpenSnapshot;
+use super::teller::Teller;
 use crate::options::{LoadedCheckpoint, Options};
 use crate::stats::{CheckpointReport, CheckpointStats};
 use planaria_base::sync::{Instant, MutexGuard, thread};
@@ -33,20 +34,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-/// What the engine knows of its checkpoints.
-pub(super) struct Checkpoints {
-    /// Number of the next one.
-    pub(super) next: u32,
-    /// The log before a checkpoint stays.
-    keep_log: bool,
-}
-
-impl Checkpoints {
-    pub(super) fn new(options: &Options) -> Checkpoints {
-        Checkpoints { next: 1, keep_log: options.keep_log }
-    }
-}
 
 /// What was restored, before the log is read.
 pub(super) struct Restored {

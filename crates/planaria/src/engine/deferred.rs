@@ -11,47 +11,16 @@
 //! In a block that changes the schema the keys of a part are kept with the part. `SET CONSTRAINTS .. IMMEDIATE` does
 //! 2 and 3 at once and after every statement until the end of the block.
 
+use super::constraints::{KeyToCheck, Modes};
 use super::schema_version::{DeferredKey, SchemaVersion};
 use super::session::SessionCore;
 use crate::session::StatementResult;
-use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
+use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::{CheckTime, ForeignKey};
 use planaria_exec::{Interrupt, Machine};
 use planaria_protocol::{Hosted, Write, WriteKind};
 use planaria_syntax::ast::Name;
 use std::collections::BTreeMap;
-
-/// A key to look at.
-#[derive(Clone, PartialEq)]
-pub(super) struct KeyToCheck {
-    child: TableId,
-    constraint: String,
-    /// A parent is gone; else there is a new child.
-    referenced: bool,
-    types: Vec<Type>,
-    values: Vec<Datum>,
-}
-
-/// What SET CONSTRAINTS has said in the open block: `true` is IMMEDIATE.
-#[derive(Default)]
-pub(crate) struct Modes {
-    all: bool,
-    named: BTreeMap<(TableId, String), bool>,
-}
-
-impl Modes {
-    fn is_immediate(&self, child: TableId, constraint: &str) -> bool {
-        if self.named.is_empty() {
-            return self.all;
-        }
-        self.named.get(&(child, constraint.to_owned())).copied().unwrap_or(self.all)
-    }
-
-    /// Whether any constraint may be immediate.
-    pub(super) fn any_immediate(&self) -> bool {
-        self.all || self.named.values().any(|immediate| *immediate)
-    }
-}
 
 impl<P: Hosted> SessionCore<P> {
     /// The keys that the open transaction's writes give to look at.

@@ -1,6 +1,10 @@
-//! Kinds of statements, and their command tags.
+//! Kinds of statements: which become programs, their command tags, the columns of the others.
 
+use super::settings::show_columns;
+use crate::row::Column;
+use planaria_base::Type;
 use planaria_syntax::ast::{Statement, StatementKind};
+use std::sync::Arc;
 
 /// Whether the statement becomes a program (as against a change of the schema or the session).
 pub(super) fn is_program(statement: &Statement) -> bool {
@@ -35,4 +39,17 @@ pub(super) fn tag(statement: &Statement, count: u64) -> String {
         name @ ("SELECT" | "UPDATE" | "DELETE") => format!("{name} {count}"),
         name => name.to_owned(),
     }
+}
+
+/// The columns of a statement that is no program, as far as they are known before it runs.
+pub(super) fn utility_columns(statement: &Statement) -> Arc<[Column]> {
+    let names = match &statement.kind {
+        StatementKind::Show(name) if name.eq_ignore_ascii_case("recovery") => vec!["what", "value"],
+        StatementKind::Show(name) => show_columns(name),
+        StatementKind::Explain { .. }
+        | StatementKind::ExplainProcedure { .. }
+        | StatementKind::ExplainRecovery => vec!["QUERY PLAN"],
+        _ => return Arc::from([]),
+    };
+    names.into_iter().map(|n| Column { name: n.to_owned(), ty: Type::Text, origin: None }).collect()
 }

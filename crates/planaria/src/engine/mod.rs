@@ -7,7 +7,8 @@
 //!   have names;
 //! * [`snapshot`]: the state at the end of an epoch; [`reading`]: transactions and statements that read one;
 //! * [`serve`]: statements as a server runs them: their rows lent, the disk not waited for;
-//! * [`user`]: who a session is;
+//! * [`user`]: who a session is; [`cancel`], [`cursor`], [`prepared`], [`constraints`], [`changing`]: what else one
+//!   keeps;
 //! * [`host`]: what a running program may ask (inputs, sequences, messages);
 //! * [`schema`]: changes of the catalog, behind the [`gate`]; [`rewrite`]: what they do to stored rows;
 //!   [`schema_block`]: the same in transaction blocks;
@@ -28,9 +29,11 @@ mod cache;
 mod cancel;
 #[cfg(test)]
 mod catalog_format;
+mod changing;
 mod checkpoint;
 mod checkpointer;
 mod collector;
+mod constraints;
 mod copy;
 mod counters;
 pub(crate) mod cursor;
@@ -38,21 +41,26 @@ mod deferred;
 mod dynamic;
 mod explain;
 mod explain_recovery;
+mod fetch;
 mod gate;
 mod graph;
 mod host;
+mod in_time;
 mod kind;
 mod locking;
 mod memory;
 mod named;
 mod names;
+mod open_snapshots;
 mod opening;
 mod origin;
+mod prepared;
 mod reading;
 mod record;
 mod refusal;
 mod replay;
 mod rewrite;
+mod role;
 mod schema;
 mod schema_block;
 mod schema_version;
@@ -64,6 +72,7 @@ mod snapshot;
 mod statement;
 mod sweeper;
 mod table_locks;
+mod teller;
 mod truncate;
 mod user;
 mod waiting;
@@ -89,10 +98,10 @@ use std::time::Duration;
 pub(crate) use api::{EngineApi, SessionApi};
 pub(crate) use budget::RestartFacts;
 pub(crate) use checkpoint::decode_catalog;
+pub(crate) use open_snapshots::SnapshotInfo;
 pub(crate) use opening::{open_engine, open_engine_over, replay_engine};
+pub(crate) use prepared::{PreparedStatement, Resolved};
 pub(crate) use serve::KeptState;
-pub(crate) use snapshot::SnapshotInfo;
-pub(crate) use statement::{PreparedStatement, Resolved};
 pub(crate) use waiting::Sleeper;
 
 /// A database over a protocol.
@@ -118,9 +127,9 @@ pub(crate) struct Engine<P: Hosted> {
     recovery: Mutex<Option<RecoveryReport>>,
     /// Who is connected to the server, if there is one.
     clients: crate::clients::Lent,
-    open_snapshots: snapshot::SnapshotList,
+    open_snapshots: open_snapshots::SnapshotList,
     /// Held by who writes a checkpoint.
-    checkpoints: Mutex<checkpoint::Checkpoints>,
+    checkpoints: Mutex<Checkpoints>,
     /// How many wait for the one that is being written.
     checkpoints_awaited: AtomicUsize,
     /// Threads that write a checkpoint or backup.
@@ -138,6 +147,20 @@ pub(crate) struct Engine<P: Hosted> {
     /// How long opening should take at most; 0 without a target.
     restart_target: Duration,
     pub(crate) wall_clock: WallClock,
+}
+
+/// What the engine knows of its checkpoints.
+struct Checkpoints {
+    /// Number of the next one.
+    next: u32,
+    /// The log before a checkpoint stays.
+    keep_log: bool,
+}
+
+impl Checkpoints {
+    fn new(options: &Options) -> Checkpoints {
+        Checkpoints { next: 1, keep_log: options.keep_log }
+    }
 }
 
 impl<P: Hosted> Engine<P> {
@@ -161,7 +184,7 @@ impl<P: Hosted> Engine<P> {
             recovery: Mutex::new(None),
             clients: crate::clients::Lent::default(),
             open_snapshots: Default::default(),
-            checkpoints: Mutex::new(checkpoint::Checkpoints::new(options)),
+            checkpoints: Mutex::new(Checkpoints::new(options)),
             checkpoints_awaited: AtomicUsize::new(0),
             checkpoint_threads: options.checkpoint_threads,
             sweeper: sweeper::Sweeper::default(),

@@ -2,8 +2,8 @@
 
 use super::answer::done;
 use super::kind::is_program;
+use super::prepared::PreparedStatement;
 use super::session::SessionCore;
-use super::statement::PreparedStatement;
 use crate::session::StatementResult;
 use planaria_base::{Error, Result, SqlState};
 use planaria_protocol::Hosted;

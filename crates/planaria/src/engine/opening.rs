@@ -2,7 +2,8 @@
 
 use super::Engine;
 use super::api::{EngineApi, Handle};
-use super::replay::{Replay, Teller};
+use super::replay::Replay;
+use super::teller::Teller;
 use crate::options::{Options, RecoveryPhases, RecoveryReport};
 use crate::{Durability, LogKind};
 use planaria_base::clock::CommitClock;

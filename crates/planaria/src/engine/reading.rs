@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  BEGIN READ ONLY  -- open --> [statement] [statement] .. -- COMMIT, ROLLBACK --> close
-//!  SELECT ..           tried [`TRIES`] times in vain, or long:  open [statement] close
+//!  SELECT ..           tried some times in vain, or long:  open [statement] close
 //! ```
 //!
 //! A snapshot is of the epoch in which it was opened, and that epoch is ended at once; so it has everything
@@ -29,9 +29,6 @@ use planaria_protocol::{Conflict, Hosted, Protocol};
 
 use planaria_syntax::ast::{ObjectKind, OwnedObject, Statement, StatementKind};
 use std::sync::Arc;
-
-/// Attempts of a statement that only reads before it does so in a snapshot.
-pub(super) const TRIES: u32 = 3;
 
 impl<P: Hosted> SessionCore<P> {
     /// Errors as [`Self::go_in`].

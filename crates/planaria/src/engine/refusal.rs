@@ -28,3 +28,11 @@ pub(super) fn not_serialized() -> Error {
     )
     .hint("The transaction might succeed if retried.")
 }
+
+/// 40P01: a key is being put in by another block, which cannot end before this one.
+#[cold]
+pub(super) fn key_of_another() -> Error {
+    Error::new(SqlState::DEADLOCK_DETECTED, "deadlock detected")
+        .detail("Another transaction is putting the same key in, and waits for this one to have changed the schema.")
+        .hint("The transaction might succeed if retried.")
+}

@@ -7,20 +7,15 @@
 use super::Engine;
 use super::host::{Inputs, Recorded};
 use super::session::SessionCore;
+use super::teller::Teller;
 use crate::options::{OnRecovery, RecoveryProgress, RecoveryStage};
-use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
-use planaria_checkpoint::LoadProgress;
 use planaria_exec::Interrupt;
-use planaria_log::{Call, Effect, Keeping, LogSummary, RowChange};
+use planaria_log::{Call, Effect, Keeping, RowChange};
 use planaria_protocol::Hosted;
 use planaria_recovery::{Progress, Replayer, Target, World};
 use planaria_storage::{IndexSet, KeyBuf, Table};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How often the caller hears of progress.
-const PROGRESS_EVERY: Duration = Duration::from_millis(50);
 
 /// See the module's head.
 pub(super) struct Replay<P: Hosted> {
@@ -39,39 +34,6 @@ impl<P: Hosted> Replay<P> {
     ) -> Result<Replay<P>> {
         let progress = RecoveryProgress { stage: RecoveryStage::Replay, records, ..Default::default() };
         Ok(Replay { session: SessionCore::new(engine.clone())?, teller: Teller::new(on_progress), progress })
-    }
-}
-
-/// Tells the caller of progress, not too often.
-pub(super) struct Teller {
-    on_progress: Option<OnRecovery>,
-    told: Instant,
-}
-
-impl Teller {
-    pub(super) fn new(on_progress: Option<OnRecovery>) -> Teller {
-        Teller { on_progress, told: Instant::now() }
-    }
-
-    /// The log is being checked.
-    pub(super) fn checked(&mut self, found: &LogSummary) {
-        let (records, bytes_total) = (found.records, found.bytes);
-        self.tell(false, || RecoveryProgress { records, bytes_total, ..Default::default() });
-    }
-
-    /// A checkpoint is being loaded.
-    pub(super) fn loaded(&mut self, p: &LoadProgress) {
-        let (rows, rows_total) = (p.rows, p.rows_total);
-        let stage = RecoveryStage::Load;
-        self.tell(rows == rows_total, || RecoveryProgress { stage, rows, rows_total, ..Default::default() });
-    }
-
-    fn tell(&mut self, now: bool, progress: impl FnOnce() -> RecoveryProgress) {
-        let Some(tell) = &self.on_progress else { return };
-        if now || self.told.elapsed() >= PROGRESS_EVERY {
-            self.told = Instant::now();
-            tell(progress());
-        }
     }
 }
 

@@ -9,7 +9,7 @@
 //! 1. The first change of a block closes the [gate](super::gate), and the block keeps it closed until its end: from
 //!    there on it is alone. What it read so far is validated then, and holds ever after (40001 otherwise).
 //! 2. Its rows so far become a *part*: they are installed, unlogged, and what takes them back is kept
-//!    ([`Part::undo`]). Nobody sees them: whoever wants in waits at the gate, and who reads a snapshot from before
+//!    ([`Part::undo`](super::changing)). Nobody sees them: whoever wants in waits at the gate, and who reads a snapshot from before
 //!    goes on with the versions of before. A savepoint ends a part, too; those taken before the gate was closed
 //!    are made into ends of parts then.
 //! 3. The change makes a draft of the schema (`schema`, `rewrite`) that only this session knows. The block goes on
@@ -24,105 +24,32 @@
 //! while the gate is closed. One under way reads a snapshot from before.
 //!
 //! *Claims.* Other blocks may have claimed rows, and cannot let go of them before the gate is open. The block
-//! passes claims by ([`Protocol::alone`]): whoever claimed a row that it changed finds that out when he commits.
+//! passes claims by ([`alone`](planaria_protocol::Exclusive::alone)): whoever claimed a row that it changed finds that out when he commits.
 //! A key that another block is putting in is a deadlock (40P01).
 //!
 //! *Replay* applies the parts one after the other, each in a transaction of its own, at the record's timestamp; a
 //! draft that was rolled back has left no trace, in ids neither.
 
-use super::Engine;
 use super::block::{At, Mark};
-use super::deferred::KeyToCheck;
-use super::memory::Kept;
+use super::changing::{Alone, Part, SchemaBlock, Shared, effect_bytes};
+use super::constraints::KeyToCheck;
 use super::record::{self, RowForm};
 use super::refusal::{not_serialized, schema_changed};
 use super::replay::put_in_place;
 use super::schema::{Change, Prepared};
 use super::schema_version::SchemaVersion;
-use super::sequence::SequenceEffect;
 use super::session::SessionCore;
 use crate::LogKind;
 use planaria_base::sync::Instant;
-use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
+use planaria_base::{CommitTs, Error, IndexId, Result, TableId};
 use planaria_exec::Interrupt;
 use planaria_log::{Effect, EffectWriter, encode_effects};
-use planaria_protocol::{Hosted, Protocol, WriteKind};
+use planaria_protocol::{Hosted, WriteKind};
 use planaria_sql::ddl::DdlOutcome;
 use planaria_storage::KeyBuf;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// What a block that changes the schema is in the midst of.
-pub(crate) struct SchemaBlock<P: Hosted> {
-    /// The schema when the gate was closed.
-    pub(super) base: Shared<P>,
-    parts: Vec<Part<P>>,
-    /// The change that the part under way began with, with what it computed, for the log.
-    change: Option<Vec<u8>>,
-    /// What its changes of the schema took.
-    took: Duration,
-    /// Opens the gate at last.
-    _alone: Alone<P>,
-}
-
-/// A schema as sessions hold it.
-pub(super) type Shared<P> = Arc<Arc<SchemaVersion<<P as Protocol>::Header>>>;
-
-/// The gate is closed as long as this lives.
-struct Alone<P: Hosted>(Arc<Engine<P>>);
-
-impl<P: Hosted> Drop for Alone<P> {
-    fn drop(&mut self) {
-        self.0.gate.open();
-    }
-}
-
-/// Changes of rows that are installed, with the change of the schema before them.
-struct Part<P: Hosted> {
-    /// The schema that they were made under.
-    schema: Shared<P>,
-    /// For the log, encoded.
-    change: Option<Vec<u8>>,
-    sequences: Vec<SequenceEffect>,
-    /// For the log, encoded.
-    rows: Vec<u8>,
-    /// What takes the rows back, of tables that something could come back to.
-    undo: Vec<Effect>,
-    /// Keys of deferred foreign keys, to be looked at by COMMIT.
-    keys: Vec<KeyToCheck>,
-    /// The memory of both.
-    _kept: Option<Kept>,
-}
-
-/// What an effect takes.
-fn effect_bytes(effect: &Effect) -> usize {
-    let more = match effect {
-        Effect::Insert { row, .. } | Effect::Update { row, .. } => size_of_val(&row[..]),
-        Effect::Delete { key, .. } => key.len(),
-        // Nothing is undone by others.
-        _ => 0,
-    };
-    size_of::<Effect>() + more
-}
-
-impl<P: Hosted> Part<P> {
-    fn is_empty(&self) -> bool {
-        self.change.is_none()
-            && self.sequences.is_empty()
-            && self.rows.is_empty()
-            && self.undo.is_empty()
-            && self.keys.is_empty()
-    }
-
-    fn write(&self, w: &mut EffectWriter<'_>) {
-        if let Some(change) = &self.change {
-            w.encoded(change);
-        }
-        record::write_sequences(w, &self.sequences);
-        w.encoded(&self.rows);
-    }
-}
 
 /// A row, by table and encoded primary key.
 type RowKey = (TableId, Vec<u8>);
@@ -162,14 +89,6 @@ fn alone(interrupt: Interrupt) -> Error {
         Interrupt::Error(error) => error,
         Interrupt::Conflict(cause) => cause.into(),
     }
-}
-
-/// 40P01: a key is being put in by another block, which cannot end before this one.
-#[cold]
-pub(super) fn key_of_another() -> Error {
-    Error::new(SqlState::DEADLOCK_DETECTED, "deadlock detected")
-        .detail("Another transaction is putting the same key in, and waits for this one to have changed the schema.")
-        .hint("The transaction might succeed if retried.")
 }
 
 impl<P: Hosted> SessionCore<P> {

@@ -3,13 +3,12 @@
 
 use super::answer::done;
 use super::cursor::Cursors;
-use super::kind::{is_program, tag_name};
+use super::kind::{is_program, tag_name, utility_columns};
+use super::prepared::PreparedStatement;
 use super::session::{Block, SessionCore};
-use super::settings::{Settings, show_columns};
-use super::statement::PreparedStatement;
+use super::settings::Settings;
 use super::user::User;
 use crate::params::Params;
-use crate::row::Column;
 use crate::session::StatementResult;
 use crate::sink::RowSink;
 use crate::statement::{Done, Parsed};
@@ -37,19 +36,6 @@ pub(crate) struct KeptState {
     cursors: Cursors,
     /// `currval` of sequences.
     current: Vec<Option<i64>>,
-}
-
-/// The columns of a statement that is no program, as far as they are known before it runs.
-pub(super) fn utility_columns(statement: &Statement) -> Arc<[Column]> {
-    let names = match &statement.kind {
-        StatementKind::Show(name) if name.eq_ignore_ascii_case("recovery") => vec!["what", "value"],
-        StatementKind::Show(name) => show_columns(name),
-        StatementKind::Explain { .. }
-        | StatementKind::ExplainProcedure { .. }
-        | StatementKind::ExplainRecovery => vec!["QUERY PLAN"],
-        _ => return Arc::from([]),
-    };
-    names.into_iter().map(|n| Column { name: n.to_owned(), ty: Type::Text, origin: None }).collect()
 }
 
 /// Drops arguments that are parameters of type void, as PostgreSQL does: JDBC's `{? = call f(?)}` arrives as

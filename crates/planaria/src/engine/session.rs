@@ -13,7 +13,6 @@
 use super::cancel::Cancel;
 use super::host::{Inputs, SessionHost};
 use super::memory::Share;
-use super::reading::TRIES;
 use super::record::RowForm;
 use super::refusal::not_serialized;
 use super::schema_version::LogAs;
@@ -42,6 +41,9 @@ use planaria_protocol::{Backoff, Conflict, Hosted};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// Attempts of a statement that only reads before it does so in a snapshot.
+const TRIES: u32 = 3;
 
 /// What a transaction of several statements is in.
 #[derive(Default)]
@@ -97,15 +99,15 @@ pub(crate) struct SessionCore<P: Hosted> {
     /// The open block has locked tables, or noted what it touched.
     pub(super) has_locks: bool,
     /// What SET CONSTRAINTS has said.
-    pub(super) modes: super::deferred::Modes,
+    pub(super) modes: super::constraints::Modes,
     /// What the open block has done to the schema.
-    pub(super) changing: Option<Box<super::schema_block::SchemaBlock<P>>>,
+    pub(super) changing: Option<Box<super::changing::SchemaBlock<P>>>,
     pub(super) cancel: Cancel,
     /// What statements ask that do not come by here; with the thread while one runs.
     pub(super) watch: Option<Box<planaria_base::watch::Watch>>,
     pub(super) sleeps_by: super::Sleeper,
     pub(super) no_columns: Arc<[Column]>,
-    pub(super) statements: super::statement::StatementCache,
+    pub(super) statements: super::prepared::StatementCache,
     pub(super) settings: Settings,
     pub(super) cursors: super::cursor::Cursors,
     pub(super) user: User,

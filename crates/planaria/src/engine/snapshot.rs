@@ -1,49 +1,13 @@
 //! Open snapshots of the data: the state at the end of an epoch, under the schema of then.
 
 use super::Engine;
+use super::open_snapshots::SnapshotInfo;
 use super::schema_version::SchemaVersion;
-use planaria_base::sync::Mutex;
 use planaria_base::{CommitTs, Epoch, Result, TableId, WorkerId};
 use planaria_protocol::snapshot::ReaderTxn;
 use planaria_protocol::{Backoff, Hosted, Opened, Protocol, SnapshotReader};
 use planaria_storage::Table;
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// An open snapshot, for people.
-#[derive(Clone, Debug)]
-pub(crate) struct SnapshotInfo {
-    /// What it shows the end of.
-    pub(crate) epoch: Epoch,
-    /// Microseconds since 2000-01-01 UTC.
-    pub(crate) opened: i64,
-    /// Number of the session that reads it; 0 for none.
-    pub(crate) session: i32,
-}
-
-/// The open snapshots of an engine, for people.
-#[derive(Default)]
-pub(crate) struct SnapshotList {
-    open: Mutex<(u64, BTreeMap<u64, SnapshotInfo>)>,
-}
-
-impl SnapshotList {
-    fn add(&self, info: SnapshotInfo) -> u64 {
-        let (last, open) = &mut *self.open.lock();
-        *last += 1;
-        open.insert(*last, info);
-        *last
-    }
-
-    fn remove(&self, number: u64) {
-        self.open.lock().1.remove(&number);
-    }
-
-    /// All of them, oldest first.
-    pub(crate) fn all(&self) -> Vec<SnapshotInfo> {
-        self.open.lock().1.values().cloned().collect()
-    }
-}
 
 /// An open snapshot; closed when dropped.
 #[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]

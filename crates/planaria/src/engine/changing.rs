@@ -1,0 +1,83 @@
+//! What a session holds while its block changes the schema: see [`schema_block`](super::schema_block).
+
+use super::Engine;
+use super::constraints::KeyToCheck;
+use super::memory::Kept;
+use super::record;
+use super::schema_version::SchemaVersion;
+use super::sequence::SequenceEffect;
+use planaria_log::{Effect, EffectWriter};
+use planaria_protocol::{Hosted, Protocol};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a block that changes the schema is in the midst of.
+pub(crate) struct SchemaBlock<P: Hosted> {
+    /// The schema when the gate was closed.
+    pub(super) base: Shared<P>,
+    pub(super) parts: Vec<Part<P>>,
+    /// The change that the part under way began with, with what it computed, for the log.
+    pub(super) change: Option<Vec<u8>>,
+    /// What its changes of the schema took.
+    pub(super) took: Duration,
+    /// Opens the gate at last.
+    pub(super) _alone: Alone<P>,
+}
+
+/// A schema as sessions hold it.
+pub(super) type Shared<P> = Arc<Arc<SchemaVersion<<P as Protocol>::Header>>>;
+
+/// The gate is closed as long as this lives.
+pub(super) struct Alone<P: Hosted>(pub(super) Arc<Engine<P>>);
+
+impl<P: Hosted> Drop for Alone<P> {
+    fn drop(&mut self) {
+        self.0.gate.open();
+    }
+}
+
+/// Changes of rows that are installed, with the change of the schema before them.
+pub(super) struct Part<P: Hosted> {
+    /// The schema that they were made under.
+    pub(super) schema: Shared<P>,
+    /// For the log, encoded.
+    pub(super) change: Option<Vec<u8>>,
+    pub(super) sequences: Vec<SequenceEffect>,
+    /// For the log, encoded.
+    pub(super) rows: Vec<u8>,
+    /// What takes the rows back, of tables that something could come back to.
+    pub(super) undo: Vec<Effect>,
+    /// Keys of deferred foreign keys, to be looked at by COMMIT.
+    pub(super) keys: Vec<KeyToCheck>,
+    /// The memory of both.
+    pub(super) _kept: Option<Kept>,
+}
+
+/// What an effect takes.
+pub(super) fn effect_bytes(effect: &Effect) -> usize {
+    let more = match effect {
+        Effect::Insert { row, .. } | Effect::Update { row, .. } => size_of_val(&row[..]),
+        Effect::Delete { key, .. } => key.len(),
+        // Nothing is undone by others.
+        _ => 0,
+    };
+    size_of::<Effect>() + more
+}
+
+impl<P: Hosted> Part<P> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.change.is_none()
+            && self.sequences.is_empty()
+            && self.rows.is_empty()
+            && self.undo.is_empty()
+            && self.keys.is_empty()
+    }
+
+    pub(super) fn write(&self, w: &mut EffectWriter<'_>) {
+        if let Some(change) = &self.change {
+            w.encoded(change);
+        }
+        record::write_sequences(w, &self.sequences);
+        w.encoded(&self.rows);
+    }
+}
