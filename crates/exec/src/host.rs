@@ -72,10 +72,19 @@ pub trait Host {
     fn row(&mut self, row: &[Slot], heap: &Heap) -> Result<()>;
     /// Compiles SQL text made at run time, for arguments of these types. Makes the transaction ad hoc.
     fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic>;
-    /// Answers a question about the catalog or the session.
-    fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot> {
+    /// Answers a question about the catalog or the session. A conflict: it has to wait for others first, and be asked
+    /// again.
+    fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot, Interrupt> {
         let _ = (args, heap);
-        Err(Error::internal(format!("nobody answers {}", question.name())))
+        Err(Error::internal(format!("nobody answers {}", question.name())).into())
+    }
+    /// What the transaction has locked so far, beside rows: a block that catches errors begins.
+    fn locked(&mut self) -> usize {
+        0
+    }
+    /// Such a block has caught one: lets go of what was locked since.
+    fn unlock_to(&mut self, locked: usize) {
+        let _ = locked;
     }
     /// Gives the rows of a system relation, of each these columns.
     fn system_rows(

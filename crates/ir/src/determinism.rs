@@ -27,7 +27,7 @@ pub enum Determinism {
     Catalog,
     /// On who asks, what was set in the session, or what the engine knows of itself.
     Session,
-    /// On what other transactions are about to do.
+    /// On what other transactions are about to do, and on what they have locked.
     Others,
     /// On a text made at run time: on anything.
     Text,
@@ -73,7 +73,7 @@ impl Determinism {
             Determinism::Session => {
                 "It asks who calls it, or what is set in the session, which a log of calls does not say."
             }
-            Determinism::Others => "It depends on which rows others have claimed.",
+            Determinism::Others => "It depends on what others have locked.",
             Determinism::Text => {
                 "It executes SQL text made at run time, which cannot be analysed beforehand."
             }
@@ -142,14 +142,28 @@ impl Question {
             | IsVisible | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
             HasPrivilege | HasRole | RelationSize | DatabaseSize | Setting | SetSetting | CancelClient
             | TerminateClient | Sleep | SessionId | User | StartTime => Determinism::Session,
+            AdvisoryLock | TryAdvisoryLock | AdvisoryUnlock | AdvisoryUnlockAll | BlockingSessions
+            | IsBlockedBy => Determinism::Others,
         }
     }
 
     /// Whether asking does something: then it may neither be left out nor be asked once for all.
     pub const fn acts(self) -> bool {
+        self.locks()
+            || matches!(
+                self,
+                Question::SetSetting | Question::CancelClient | Question::TerminateClient | Question::Sleep
+            )
+    }
+
+    /// Whether asking locks something, or lets go of it.
+    pub const fn locks(self) -> bool {
         matches!(
             self,
-            Question::SetSetting | Question::CancelClient | Question::TerminateClient | Question::Sleep
+            Question::AdvisoryLock
+                | Question::TryAdvisoryLock
+                | Question::AdvisoryUnlock
+                | Question::AdvisoryUnlockAll
         )
     }
 }
@@ -298,7 +312,7 @@ mod tests {
         }
         for question in Question::ALL {
             assert!(question.determinism() >= Determinism::Catalog, "{question:?}");
-            assert!(!question.acts() || question.determinism() == Determinism::Session, "{question:?}");
+            assert!(!question.acts() || question.determinism() >= Determinism::Session, "{question:?}");
         }
     }
 

@@ -40,7 +40,7 @@ pub use op::{
 pub use program::{
     CollDecl, CollKind, Inlined, Output, Param, ParamMode, Program, ProgramKind, RegDecl, RegKind,
 };
-pub use system::Question;
+pub use system::{ADVISORY_PAIR, ADVISORY_SHARED, ADVISORY_TRANSACTION, Question};
 pub use verify::{IndexShape, Signature, VerifyEnv, verify};
 
 planaria_base::entity_id!(

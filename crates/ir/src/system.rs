@@ -32,6 +32,13 @@ macro_rules! questions {
     };
 }
 
+/// How an advisory lock is taken: shared.
+pub const ADVISORY_SHARED: i64 = 1;
+/// For the transaction.
+pub const ADVISORY_TRANSACTION: i64 = 2;
+/// With a key of two parts.
+pub const ADVISORY_PAIR: i64 = 4;
+
 questions! {
     /// The oid that a name stands for, for a type by its OID (`regclass`, ...): 42P01, 42704, 42883
     /// where there is none.
@@ -91,6 +98,18 @@ questions! {
     TerminateClient "client.terminate" (I, I) -> B;
     /// Sleeps so many seconds.
     Sleep "sleep" (F) -> X;
+    /// Takes an advisory lock: the key or its first part, the second part or 0, and how: a sum of `ADVISORY_*`.
+    AdvisoryLock "advisory.lock" (I, I, I) -> X;
+    /// The same if it need not wait; whether it has it.
+    TryAdvisoryLock "advisory.try" (I, I, I) -> B;
+    /// Lets go of one at session level; whether it had it.
+    AdvisoryUnlock "advisory.unlock" (I, I, I) -> B;
+    /// Lets go of all at session level.
+    AdvisoryUnlockAll "advisory.unlock_all" () -> X;
+    /// The sessions that a session waits for.
+    BlockingSessions "session.blockers" (I) -> A;
+    /// Whether a session waits for one of others.
+    IsBlockedBy "session.is_blocked" (I, A) -> B;
     /// Number of the session.
     SessionId "session.id" () -> I;
     /// Name of the role that began the session (true) or whose rights hold now.

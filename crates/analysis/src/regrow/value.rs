@@ -329,7 +329,7 @@ impl<'p> Builder<'p, '_> {
                 ));
             }
             OpKind::Claim { .. } => {
-                return Err(Unplannable("It depends on which rows others have claimed.".into()));
+                return Err(Unplannable("It depends on what others have locked.".into()));
             }
             OpKind::SetValue { .. } => return Err(Unplannable("It sets a sequence.".into())),
             OpKind::Try { .. } => return Err(Unplannable("It has an exception block.".into())),

@@ -104,7 +104,7 @@ impl Machine {
         desc: &AskDesc,
         frame: &mut [Slot],
         host: &mut H,
-    ) -> Result<()> {
+    ) -> Result<(), Interrupt> {
         self.row.clear();
         self.row.extend(desc.args.iter().map(|r| frame[usize::from(*r)]));
         let answer = if desc.question.strict() && self.row.iter().any(|slot| slot.is_null()) {

@@ -82,6 +82,8 @@ struct TryEntry {
     savepoint: Savepoint,
     cursors: usize,
     caught: usize,
+    /// What the host had locked.
+    locked: usize,
 }
 
 /// Where the rows go that a program emits.

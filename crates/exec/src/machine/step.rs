@@ -305,7 +305,8 @@ impl Machine {
                 Inst::TryEnter { region } => {
                     let savepoint = ctx.protocol.savepoint(ctx.txn);
                     let (cursors, caught) = (self.cursors.len(), self.caught.len());
-                    self.tries.push(TryEntry { region, savepoint, cursors, caught });
+                    let locked = ctx.host.locked();
+                    self.tries.push(TryEntry { region, savepoint, cursors, caught, locked });
                 }
                 Inst::TryLeave => {
                     if let Some(entry) = self.tries.pop() {

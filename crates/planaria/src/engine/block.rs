@@ -23,8 +23,8 @@ pub(super) struct Mark<P: Hosted> {
     identity: Identity,
     settings: Settings,
     read_only: bool,
-    /// Tables that were locked.
-    locks: usize,
+    /// Tables that were locked, and keys.
+    locks: (usize, usize),
 }
 
 /// Where it goes back to.
@@ -90,7 +90,8 @@ impl<P: Hosted> SessionCore<P> {
                 };
                 let (identity, settings) = (self.user.now, self.settings.clone());
                 let read_only = self.read_only;
-                let locks = if self.has_locks { self.engine.locks.count(self.worker) } else { 0 };
+                let tables = if self.has_locks { self.engine.locks.count(self.worker) } else { 0 };
+                let locks = (tables, self.own_locks.mark());
                 self.savepoints.push(Mark { name: name.clone(), at, identity, settings, read_only, locks });
                 Ok(done("SAVEPOINT"))
             }
@@ -286,8 +287,9 @@ impl<P: Hosted> SessionCore<P> {
         Ok(())
     }
 
-    /// A statement that fails fails its transaction block.
+    /// The end of a statement: one that fails fails its transaction block.
     pub(super) fn fail_block_on_error<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        self.settle_locks();
         if let (Err(error), Block::Open) = (&outcome, &self.block) {
             let state = error.sqlstate();
             self.block_failed(
@@ -317,6 +319,7 @@ impl<P: Hosted> SessionCore<P> {
         (self.used, self.pure) = (true, false);
         self.share.begin_statement();
         self.inputs.begin_statement();
+        self.own_locks.begin();
         if self.reading.is_some() {
             let outcome = self.in_snapshot(f).map_err(|interrupt| match interrupt {
                 Interrupt::Error(error) => error,
@@ -355,6 +358,7 @@ impl<P: Hosted> SessionCore<P> {
             self.notices.truncate(notices);
             self.rows.clear();
             self.sunk = 0;
+            self.own_locks.take_back();
             if cause == Conflict::Claimed && self.changing.is_some() {
                 break Err(key_of_another());
             } else if cause == Conflict::Claimed {

@@ -6,6 +6,7 @@
 use super::cancel::Cancel;
 use super::cursor::Cursors;
 use super::dynamic::compile_dynamic;
+use super::keys::Keys;
 use super::memory::{Meter, Share};
 use super::refusal::read_only;
 use super::schema_version::SchemaVersion;
@@ -23,10 +24,11 @@ use planaria_base::{
 use planaria_base::{Level, types::SystemType};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
-use planaria_exec::{Dynamic, Host};
+use planaria_exec::{Dynamic, Host, Interrupt};
 use planaria_ir::{Draw, Question};
 use planaria_storage::Header;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// The inputs of a call that is replayed.
 pub(crate) struct Recorded {
@@ -248,6 +250,7 @@ pub(crate) struct SessionHost<'a, H: Header> {
     pub(crate) share: &'a mut Share,
     /// `pg_sleep`, of so many seconds.
     pub(crate) sleep: &'a dyn Fn(f64) -> Result<()>,
+    pub(super) keys: Keys<'a>,
     /// It reads a snapshot: sequences stay where they are.
     pub(crate) read_only: bool,
     /// It only reads, and may begin anew in a snapshot.
@@ -453,8 +456,14 @@ impl<H: Header> Host for SessionHost<'_, H> {
         Ok(())
     }
 
-    fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot> {
+    fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot, Interrupt> {
         self.inputs.beyond_a_call()?;
+        if question.locks() {
+            self.inputs.settle_time();
+            self.keys.process.store(self.session, Ordering::Relaxed);
+            let limit = self.settings.milliseconds("lock_timeout");
+            return self.keys.answer(question, args, limit, self.notices);
+        }
         if question == Question::Sleep {
             self.inputs.settle_time();
             (self.sleep)(args[0].float())?;
@@ -470,6 +479,14 @@ impl<H: Header> Host for SessionHost<'_, H> {
             });
         }
         Ok(answer)
+    }
+
+    fn locked(&mut self) -> usize {
+        self.keys.own.mark()
+    }
+
+    fn unlock_to(&mut self, locked: usize) {
+        self.keys.unlock_to(locked);
     }
 
     fn system_rows(

@@ -5,7 +5,8 @@ use super::gate::Patience;
 use super::refusal::schema_changed;
 use super::schema_version::SchemaVersion;
 use super::session::{Block, SessionCore};
-use super::table_locks::{Edge, Touches, Wanted};
+use super::table_locks::{Touches, Wanted};
+use super::waits::Lookout;
 use crate::session::StatementResult;
 use planaria_base::sync::Instant;
 use planaria_base::{Error, ProcedureId, Result, SqlState, TableId};
@@ -18,11 +19,6 @@ use planaria_storage::Header;
 use planaria_syntax::ast::{LockMode, LockTable};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-
-/// How often whoever waits looks whether it has been cancelled, or is part of a ring.
-const LOOK: Duration = Duration::from_millis(20);
 
 impl<H: Header> SchemaVersion<H> {
     /// What a program, with all it calls, does to tables.
@@ -82,7 +78,10 @@ impl<P: Hosted> SessionCore<P> {
         while self.changing.is_none() {
             let in_block = !matches!(self.block, Block::None);
             let known = if in_block { engine.locks.touch(self.worker, touches) } else { 0 };
-            self.has_locks |= in_block;
+            if in_block {
+                self.has_locks = true;
+                self.show_process();
+            }
             if !engine.locks.bars(self.worker, touches, known) {
                 return Ok(());
             }
@@ -90,7 +89,7 @@ impl<P: Hosted> SessionCore<P> {
                 engine.locks.step_back(self.worker, known);
             }
             if self.reading.is_none() {
-                self.barred = Some(touches.clone());
+                self.barred = Some(Wanted::Run(touches.clone()));
                 return Err(Conflict::Claimed.into());
             }
             // Who reads a snapshot stands outside of the gate.
@@ -99,50 +98,27 @@ impl<P: Hosted> SessionCore<P> {
         Ok(())
     }
 
-    /// Waits for tables that others have locked, outside of the gate. 57014 where the statement is cancelled, 55P03
-    /// where `lock_timeout` has passed, 40P01 where it would wait for itself.
+    /// Waits for tables or keys that others have locked, outside of the gate. 57014 where the statement is cancelled,
+    /// 55P03 where `lock_timeout` has passed, 40P01 where it would wait for itself.
     pub(super) fn await_locks(&mut self, wanted: &Wanted) -> Result<()> {
         self.show_process();
-        let deadline = self.lock_deadline();
-        let (engine, cancel, worker) = (&self.engine, &self.cancel, self.worker);
-        let (mut out_of_time, mut outcome) = (false, Ok(true));
+        let (engine, worker) = (&*self.engine, self.worker);
+        let mut lookout = Lookout::new(engine, worker, &self.cancel, self.lock_deadline());
+        let mut came = false;
         (self.sleeps_by)(&mut || {
-            outcome = engine.locks.wait(worker, wanted, &|| engine.protocol.claims(), &mut || {
-                if cancel.is_due() {
-                    return None;
-                }
-                let Some(deadline) = deadline else { return Some(LOOK) };
-                let left = deadline.saturating_duration_since(Instant::now());
-                out_of_time = left.is_zero();
-                (!out_of_time).then(|| left.min(LOOK))
-            });
-        });
-        match outcome {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(super::waiting::gave_up(out_of_time, cancel)),
-            Err(ring) => Err(self.locked_in_a_ring(&ring)),
-        }
-    }
-
-    /// 40P01
-    #[cold]
-    fn locked_in_a_ring(&self, ring: &[Edge]) -> Error {
-        let process = |edge| self.engine.processes[usize::from(edge)].load(Ordering::Relaxed);
-        let lines = ring.iter().map(|edge| {
-            let (waiting, holding) = (process(edge.worker.0), process(edge.holder.0));
-            let what = match edge.lock {
-                Some((mode, table)) => {
-                    let table = self.schema.catalog.tables.get(table.index()).and_then(Option::as_ref);
-                    let name = table.map_or("", |t| t.name.as_str());
-                    format!("{} on relation \"{name}\"", mode.name())
-                }
-                None => format!("ShareLock on the transaction of process {holding}"),
+            let goes_on = &mut || lookout.look();
+            came = match wanted {
+                Wanted::Advisory(lock, _) => engine.advisory.wait(worker, *lock, goes_on),
+                _ => engine.locks.wait(worker, wanted, goes_on),
             };
-            format!("Process {waiting} waits for {what}; blocked by process {holding}.")
         });
-        Error::new(SqlState::DEADLOCK_DETECTED, "deadlock detected")
-            .detail(lines.collect::<Vec<_>>().join("\n"))
-            .hint("See server log for query details.")
+        if !came {
+            return Err(lookout.error(&self.schema.catalog));
+        }
+        if let Wanted::Advisory(lock, level) = wanted {
+            self.own_locks.granted(*lock, *level);
+        }
+        Ok(())
     }
 
     /// LOCK TABLE
@@ -183,6 +159,7 @@ impl<P: Hosted> SessionCore<P> {
     ) -> Result<()> {
         let (engine, worker) = (self.engine.clone(), self.worker);
         self.has_locks = true;
+        self.show_process();
         let before = engine.locks.count(worker);
         if !engine.locks.ask(worker, table, lock.mode) {
             return Ok(());
@@ -196,9 +173,9 @@ impl<P: Hosted> SessionCore<P> {
             let wanted = Wanted::Lock(table, lock.mode);
             outcome = match lock.nowait {
                 false => self.await_locks(&wanted),
-                true => match engine.locks.wait(worker, &wanted, &Vec::new, &mut || None) {
-                    Ok(true) => Ok(()),
-                    _ => {
+                true => match engine.locks.wait(worker, &wanted, &mut || None) {
+                    true => Ok(()),
+                    false => {
                         let name = &schema.catalog.table_by_id(table).name;
                         let message = format!("could not obtain lock on relation \"{name}\"");
                         Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message))
@@ -240,17 +217,51 @@ impl<P: Hosted> SessionCore<P> {
         }
     }
 
-    /// Lets go of tables that were locked after the first so many.
-    pub(super) fn release_locks_to(&mut self, len: usize) {
+    /// Lets go of tables and keys that were locked after the first so many.
+    pub(super) fn release_locks_to(&mut self, (tables, keys): (usize, usize)) {
         if self.has_locks {
-            self.engine.locks.release_to(self.worker, len);
+            self.engine.locks.release_to(self.worker, tables);
         }
+        let (advisory, worker) = (&self.engine.advisory, self.worker);
+        self.own_locks.release_to(keys, &mut |lock| advisory.release(worker, lock));
+    }
+
+    /// The statement under way is over, and will not be repeated.
+    #[inline]
+    pub(super) fn settle_locks(&mut self) {
+        if !self.own_locks.rests() {
+            let (advisory, worker) = (&self.engine.advisory, self.worker);
+            self.own_locks.settle(&mut |lock| advisory.release(worker, lock), &mut |lock| {
+                advisory.try_lock(worker, lock, true)
+            });
+        }
+    }
+
+    /// The transaction is over: what it has locked by keys for itself.
+    #[inline]
+    fn end_advisory_locks(&mut self) {
+        if !self.own_locks.rests() {
+            self.settle_locks();
+            let (advisory, worker) = (&self.engine.advisory, self.worker);
+            self.own_locks.release_to(0, &mut |lock| advisory.release(worker, lock));
+        }
+    }
+
+    /// `pg_advisory_unlock_all`
+    pub(super) fn unlock_all(&mut self) {
+        self.own_locks.unlock_all(&mut |lock| self.engine.advisory.release(self.worker, lock));
+    }
+
+    /// The session is over.
+    pub(super) fn end_own_locks(&mut self) {
+        self.own_locks.end().into_iter().for_each(|lock| self.engine.advisory.release(self.worker, lock));
     }
 
     /// The end of a transaction that had locked tables, or touched some in a block.
     #[inline]
     pub(super) fn end_locks(&mut self) {
         self.barred = None;
+        self.end_advisory_locks();
         if std::mem::take(&mut self.has_locks) {
             self.engine.locks.end(self.worker);
         }

@@ -20,6 +20,7 @@
 //! Everything is generic over the protocol and dispatched once, when a database is opened; the
 //! traits [`EngineApi`] and [`SessionApi`] are the way in, one virtual call per statement.
 
+mod advisory;
 mod answer;
 mod api;
 mod bind;
@@ -46,6 +47,7 @@ mod gate;
 mod graph;
 mod host;
 mod in_time;
+mod keys;
 mod kind;
 mod locking;
 mod memory;
@@ -76,6 +78,7 @@ mod teller;
 mod truncate;
 mod user;
 mod waiting;
+pub(crate) mod waits;
 
 use crate::options::{Options, RecoveryReport};
 use crate::system::Vitals;
@@ -88,7 +91,7 @@ use planaria_base::sync::{Mutex, OnceLock};
 use planaria_base::{Error, Result, SqlState, WallClock};
 use planaria_catalog::Catalog;
 use planaria_log::Log;
-use planaria_protocol::{ClaimInfo, Hosted};
+use planaria_protocol::Hosted;
 use planaria_storage::{Process, TableSet};
 use schema_version::SchemaVersion;
 use std::sync::Arc;
@@ -110,6 +113,7 @@ pub(crate) struct Engine<P: Hosted> {
     clock: Arc<CommitClock>,
     gate: gate::Gate,
     locks: table_locks::TableLocks,
+    advisory: advisory::AdvisoryLocks,
     schema: ArcSwap<SchemaVersion<P::Header>>,
     /// Number of `schema`, on a line of its own that is only read in normal operation.
     version: AtomicU64,
@@ -172,6 +176,7 @@ impl<P: Hosted> Engine<P> {
             clock,
             gate: gate::Gate::new(),
             locks: table_locks::TableLocks::new(),
+            advisory: advisory::AdvisoryLocks::new(),
             version: AtomicU64::new(schema.version()),
             schema: ArcSwap::from_pointee(schema),
             log: OnceLock::new(),
@@ -239,13 +244,11 @@ impl<P: Hosted> Vitals for Engine<P> {
         self.budget.lock().facts(log_bytes, tables, self.restart_target)
     }
 
-    fn at_gate(&self) -> Vec<(i32, bool)> {
-        let process = |w: planaria_base::WorkerId| self.processes[usize::from(w.0)].load(Ordering::Relaxed);
-        self.gate.at_gate().into_iter().map(|at| (process(at.worker), at.holds)).collect()
+    fn locks(&self) -> Vec<waits::LockInfo> {
+        Engine::all_locks(self)
     }
 
-    fn claims(&self) -> Vec<(i32, ClaimInfo)> {
-        let process = |c: &ClaimInfo| self.processes[usize::from(c.worker.0)].load(Ordering::Relaxed);
-        self.protocol.claims().into_iter().map(|c| (process(&c), c)).collect()
+    fn blockers(&self, process: i32) -> Vec<i32> {
+        Engine::blockers(self, process)
     }
 }

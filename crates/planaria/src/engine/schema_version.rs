@@ -226,7 +226,8 @@ impl<H: Header> SchemaVersion<H> {
         logging::of(program, &mut of_callee).is_read_only()
     }
 
-    /// Whether a program claims rows, or calls what does: in a snapshot there are none to be had.
+    /// Whether a program claims rows, or calls what does: in a snapshot there are none to be had. Who locks keys wants to
+    /// read what is there then, not what was there before.
     pub(super) fn claims(&self, program: &Program) -> bool {
         self.claims_unseen(program, &mut BTreeSet::new())
     }
@@ -237,6 +238,7 @@ impl<H: Header> SchemaVersion<H> {
             claims = claims
                 || match &op.kind {
                     OpKind::Claim { .. } => true,
+                    OpKind::Ask { question, .. } => question.locks(),
                     OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
                         seen.insert(*procedure)
                             && self.program(*procedure).is_ok_and(|p| self.claims_unseen(p, seen))

@@ -199,6 +199,8 @@ impl<P: Hosted> SessionCore<P> {
         if what == "all" {
             self.statements.named.clear();
             self.cursors.clear();
+            self.unlock_all();
+            self.settle_locks();
             self.set_session_authorization(None, false)?;
             self.settings.set("all", None, false)?;
             self.mirror_user();

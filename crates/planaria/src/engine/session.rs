@@ -10,8 +10,10 @@
 //!    if what was read is consistent (validates), else it is a conflict too. What only reads, and conflicts
 //!    often or takes long, goes on in a [snapshot](super::reading).
 
+use super::advisory::own::OwnLocks;
 use super::cancel::Cancel;
 use super::host::{Inputs, SessionHost};
+use super::keys::Keys;
 use super::memory::Share;
 use super::record::RowForm;
 use super::refusal::not_serialized;
@@ -20,7 +22,7 @@ use super::schema_version::SchemaVersion;
 use super::sequence::{SequenceEffect, SessionSequences};
 use super::settings::Settings;
 use super::snapshot::{Reading, end_of};
-use super::table_locks::Touches;
+use super::table_locks::Wanted;
 use super::user::User;
 use super::waiting::Nap;
 use super::{Engine, bind, record};
@@ -94,8 +96,10 @@ pub(crate) struct SessionCore<P: Hosted> {
     /// The open transaction cannot be committed any more, whatever is rolled back in it.
     pub(super) doomed: bool,
     pub(super) savepoints: Vec<super::block::Mark<P>>,
-    /// What the last attempt would have run, had others not locked its tables.
-    pub(super) barred: Option<Arc<Touches>>,
+    /// What the last attempt would have had to wait for, because others have locked tables or keys.
+    pub(super) barred: Option<Wanted>,
+    /// Its advisory locks.
+    pub(super) own_locks: OwnLocks,
     /// The open block has locked tables, or noted what it touched.
     pub(super) has_locks: bool,
     /// What SET CONSTRAINTS has said.
@@ -164,6 +168,7 @@ impl<P: Hosted> SessionCore<P> {
             doomed: false,
             savepoints: Vec::new(),
             barred: None,
+            own_locks: OwnLocks::default(),
             has_locks: false,
             modes: Default::default(),
             changing: None,
@@ -233,6 +238,7 @@ impl<P: Hosted> SessionCore<P> {
         body: &mut dyn FnMut(&mut Self, &SchemaVersion<P::Header>) -> Result<LogAs, Interrupt>,
     ) -> Result<(CommitTs, bool)> {
         let outcome = self.transact_often(body);
+        self.end_locks();
         self.settings.end_statement(outcome.is_ok());
         self.share.end_transaction(&self.engine.meter);
         outcome
@@ -288,6 +294,7 @@ impl<P: Hosted> SessionCore<P> {
                     self.engine.counters.abort(self.worker, cause);
                     self.notices.clear();
                     self.settings.end_statement(false);
+                    self.own_locks.take_back();
                     let reads_often = self.pure && attempt >= TRIES && P::CONCURRENT && self.barred.is_none();
                     if cause == Conflict::Long || reads_often {
                         return self.transact_in_snapshot(body);
@@ -326,6 +333,7 @@ impl<P: Hosted> SessionCore<P> {
         self.begin();
         let outcome = body(self);
         self.settings.end_statement(outcome.is_ok());
+        self.end_locks();
         self.engine.protocol.abort(&mut self.txn, &schema.tables);
         match outcome {
             Ok(()) => {
@@ -378,6 +386,7 @@ impl<P: Hosted> SessionCore<P> {
         self.share.begin_transaction();
         self.kept_heap.clear();
         self.machine.reset();
+        self.own_locks.begin();
     }
 
     /// An error computed from reads that do not hold is no error but a conflict.
@@ -499,6 +508,8 @@ impl<P: Hosted> SessionCore<P> {
         let nap = Nap { sleeps_by: self.sleeps_by, cancel: &self.cancel, code, schema };
         let (worker, reads) = (self.worker, self.reading.is_some());
         let sleep = |seconds| engine.sleep(worker, &nap, reads, seconds);
+        let wait = |lock, limit| engine.await_key(worker, &nap, lock, limit);
+        let repeats = !reads && engine.gate.stands_inside(worker);
         let mut host = SessionHost {
             schema,
             role: self.user.current(),
@@ -524,6 +535,14 @@ impl<P: Hosted> SessionCore<P> {
             meter: &self.engine.meter,
             share: &mut self.share,
             sleep: &sleep,
+            keys: Keys {
+                all: &engine.advisory,
+                own: &mut self.own_locks,
+                worker,
+                process: &engine.processes[usize::from(worker.0)],
+                barred: &mut self.barred,
+                wait: (!repeats).then_some(&wait),
+            },
             read_only: self.reading.is_some(),
             may_change_over: self.pure && self.reading.is_none() && P::CONCURRENT,
         };
@@ -715,6 +734,7 @@ impl<P: Hosted> SessionCore<P> {
 impl<P: Hosted> Drop for SessionCore<P> {
     fn drop(&mut self) {
         self.undo();
+        self.end_own_locks();
         self.engine.gate.stand_up(self.worker);
     }
 }

@@ -12,16 +12,16 @@
 //! 4. the lock is granted when nobody else holds what conflicts, or asked for it earlier.
 //!
 //! Changes of the schema wait for all locked tables. Who waits looks now and then whether those it waits for wait for
-//! itself, by locks or claims (`planaria_protocol`, `claim`), and is then the one to give up. Locks are let go of at the end
-//! of the transaction, or where it goes back to a savepoint of before. Without a LOCK TABLE nobody writes anything that
-//! others read.
+//! itself (`waits`), and is then the one to give up. Locks are let go of at the end of the transaction, or where it goes
+//! back to a savepoint of before. Without a LOCK TABLE nobody writes anything that others read.
 
+use super::advisory::AdvisoryLock;
+use super::advisory::own::Level;
+use super::waits::{Awaited, Edge};
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::{Condvar, Mutex, MutexGuard};
 use planaria_base::{TableId, WorkerId};
-use planaria_protocol::ClaimInfo;
 use planaria_syntax::ast::LockMode;
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -52,10 +52,10 @@ impl Touches {
 /// A lock that is held or asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableLock {
-    worker: WorkerId,
-    table: TableId,
-    mode: LockMode,
-    granted: bool,
+    pub(super) worker: WorkerId,
+    pub(super) table: TableId,
+    pub(super) mode: LockMode,
+    pub(super) granted: bool,
 }
 
 /// What a session waits for.
@@ -67,19 +67,12 @@ pub(super) enum Wanted {
     Lock(TableId, LockMode),
     /// To change the schema.
     Change,
-}
-
-/// One session waits for another.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Edge {
-    pub(super) worker: WorkerId,
-    pub(super) holder: WorkerId,
-    /// For a lock of this mode on a table; for something else if there is none.
-    pub(super) lock: Option<(LockMode, TableId)>,
+    /// An advisory lock.
+    Advisory(AdvisoryLock, Level),
 }
 
 #[derive(Default)]
-pub(super) struct State {
+struct State {
     /// In the order in which they were asked for.
     locks: Vec<TableLock>,
     waits: Vec<(WorkerId, Wanted)>,
@@ -195,45 +188,48 @@ impl TableLocks {
         self.changed.notify_all();
     }
 
-    /// Waits until a session has what it wants, with whom it would wait for otherwise said to `goes_on`: where that
-    /// says no more, it has not. A ring of waits that it is part of is the inner error. `claims` lists those of rows.
+    /// Waits until a session has what it wants, as long as `goes_on` says for how long to sleep: whether it has.
     pub(super) fn wait(
         &self,
         worker: WorkerId,
         wanted: &Wanted,
-        claims: &dyn Fn() -> Vec<ClaimInfo>,
         goes_on: &mut dyn FnMut() -> Option<Duration>,
-    ) -> Result<bool, Vec<Edge>> {
+    ) -> bool {
         let mut state = self.state.lock();
         state.waits.push((worker, wanted.clone()));
-        let outcome = loop {
+        let granted = loop {
             if self.blockers(&state, worker, wanted).is_empty() {
-                if let Wanted::Lock(table, mode) = wanted {
-                    let own = |l: &&mut TableLock| (l.worker, l.table, l.mode) == (worker, *table, *mode);
-                    state.locks.iter_mut().filter(own).for_each(|l| l.granted = true);
-                }
-                break Ok(true);
+                break true;
             }
-            if let Some(ring) = self.ring(&state, worker, &claims()) {
-                break Err(ring);
+            // Whoever looks who waits for whom looks here, too.
+            drop(state);
+            let longest = goes_on();
+            state = self.state.lock();
+            if self.blockers(&state, worker, wanted).is_empty() {
+                break true;
             }
-            match goes_on() {
+            match longest {
                 Some(time) => {
                     self.changed.wait_for(&mut state, time);
                 }
-                None => break Ok(false),
+                None => break false,
             }
         };
+        if granted && let Wanted::Lock(table, mode) = wanted {
+            let own = |l: &&mut TableLock| (l.worker, l.table, l.mode) == (worker, *table, *mode);
+            state.locks.iter_mut().filter(own).for_each(|l| l.granted = true);
+        }
         state.waits.retain(|(w, _)| *w != worker);
         drop(state);
         self.notify();
-        outcome
+        granted
     }
 
     /// Whom a session has to wait for.
     fn blockers(&self, state: &State, worker: WorkerId, wanted: &Wanted) -> Vec<Edge> {
-        let edge = |holder, lock| Edge { worker, holder, lock };
+        let edge = |holder, (mode, table)| Edge { worker, holder, what: Awaited::Table(mode, table) };
         match wanted {
+            Wanted::Advisory(..) => Vec::new(),
             Wanted::Run(touches) => {
                 let before = self.touched_by(worker).clone();
                 barring(state, worker, touches, &before)
@@ -242,7 +238,7 @@ impl TableLocks {
             }
             Wanted::Change => {
                 let others = state.locks.iter().filter(|l| l.worker != worker && l.granted);
-                others.map(|l| edge(l.worker, Some((LockMode::AccessExclusive, l.table)))).collect()
+                others.map(|l| edge(l.worker, (LockMode::AccessExclusive, l.table))).collect()
             }
             Wanted::Lock(table, mode) => {
                 let own = |l: &TableLock| (l.worker, l.table, l.mode) == (worker, *table, *mode);
@@ -265,53 +261,48 @@ impl TableLocks {
                         }
                     }
                 }
-                holders.into_iter().map(|holder| edge(holder, Some((*mode, *table)))).collect()
+                holders.into_iter().map(|holder| edge(holder, (*mode, *table))).collect()
             }
         }
     }
 
-    /// The ring of waits that a session is part of.
-    fn ring(&self, state: &State, worker: WorkerId, claims: &[ClaimInfo]) -> Option<Vec<Edge>> {
-        let edges = |worker: WorkerId| {
-            let mut edges = Vec::new();
-            for (_, wanted) in state.waits.iter().filter(|(w, _)| *w == worker) {
-                edges.extend(self.blockers(state, worker, wanted));
-            }
-            for wait in claims.iter().filter(|c| c.worker == worker && !c.granted) {
-                let holds = |c: &&ClaimInfo| c.granted && (c.table, c.target) == (wait.table, wait.target);
-                let holder = match wait.table {
-                    Some(_) => claims.iter().find(holds).map(|c| c.worker),
-                    None => Some(WorkerId(wait.target as u16)),
-                };
-                edges.extend(holder.map(|holder| Edge { worker, holder, lock: None }));
-            }
-            edges
+    /// Who waits for whom.
+    pub(super) fn waits(&self) -> Vec<Edge> {
+        let state = self.state.lock();
+        state.waits.iter().flat_map(|(worker, wanted)| self.blockers(&state, *worker, wanted)).collect()
+    }
+
+    /// All locks that are held or asked for.
+    pub(super) fn list(&self) -> Vec<TableLock> {
+        self.state.lock().locks.clone()
+    }
+
+    /// What the open blocks of a session have touched.
+    pub(super) fn all_touched(&self) -> Vec<(WorkerId, TableId, LockMode)> {
+        let of = |(worker, touched): (WorkerId, &Mutex<Vec<(TableId, LockMode)>>)| {
+            touched.lock().iter().map(|(table, mode)| (worker, *table, *mode)).collect::<Vec<_>>()
         };
-        let (mut path, mut seen) = (Vec::new(), HashSet::new());
-        find(worker, worker, &edges, &mut path, &mut seen).then_some(path)
+        (0u16..).map(WorkerId).zip(&self.touched).flat_map(of).collect()
     }
-}
 
-/// Whether the waits of `at` lead to `to`: `path` is how.
-fn find(
-    at: WorkerId,
-    to: WorkerId,
-    edges: &dyn Fn(WorkerId) -> Vec<Edge>,
-    path: &mut Vec<Edge>,
-    seen: &mut HashSet<WorkerId>,
-) -> bool {
-    if !seen.insert(at) {
-        return false;
+    /// Programs that wait for locked tables, and what they would do to them.
+    pub(super) fn barred(&self) -> Vec<(WorkerId, TableId, LockMode)> {
+        let waits = self.waits();
+        let state = self.state.lock();
+        let asks = |edge: &Edge, what| {
+            state.locks.iter().any(|l| (l.worker, Awaited::Table(l.mode, l.table)) == (edge.worker, what))
+        };
+        let mut barred: Vec<_> = waits
+            .iter()
+            .filter(|edge| !asks(edge, edge.what))
+            .filter_map(|edge| match edge.what {
+                Awaited::Table(mode, table) => Some((edge.worker, table, mode)),
+                _ => None,
+            })
+            .collect();
+        barred.dedup();
+        barred
     }
-    for edge in edges(at) {
-        let holder = edge.holder;
-        path.push(edge);
-        if holder == to || find(holder, to, edges, path, seen) {
-            return true;
-        }
-        path.pop();
-    }
-    false
 }
 
 /// Locks that keep a program waiting: those that others hold, and those they wait for, but on tables that the session
@@ -335,7 +326,7 @@ fn barring<'s>(
 }
 
 /// What a program that a lock bars wants of the table.
-fn mode_of(touches: &Touches, lock: &TableLock) -> Option<(LockMode, TableId)> {
+fn mode_of(touches: &Touches, lock: &TableLock) -> (LockMode, TableId) {
     let of = touches.tables.iter().find(|(t, _)| *t == lock.table);
-    Some((of.map_or(LockMode::RowExclusive, |(_, mode)| *mode), lock.table))
+    (of.map_or(LockMode::RowExclusive, |(_, mode)| *mode), lock.table)
 }

@@ -16,12 +16,13 @@
 //! is told before it sleeps ([`SessionCore::sleeps_by`]).
 
 use super::Engine;
+use super::advisory::AdvisoryLock;
 use super::cancel::Cancel;
 use super::gate::{Gate, Patience};
 use super::refusal::schema_changed;
 use super::schema_version::SchemaVersion;
 use super::session::SessionCore;
-use super::table_locks::Wanted;
+use super::waits::{Awaited, Edge, Lookout};
 use planaria_base::sync::{Instant, thread};
 use planaria_base::{Error, Result, SqlState, WorkerId};
 use planaria_exec::Code;
@@ -34,7 +35,7 @@ use std::time::Duration;
 pub(crate) type Sleeper = fn(&mut dyn FnMut());
 
 /// How often whoever waits looks whether it has been cancelled.
-const LOOK: Duration = Duration::from_millis(20);
+pub(super) const LOOK: Duration = Duration::from_millis(20);
 /// The same while it sleeps by `pg_sleep`.
 const TICK: Duration = Duration::from_millis(5);
 
@@ -86,6 +87,24 @@ impl<P: Hosted> Engine<P> {
     }
 }
 
+impl<P: Hosted> Engine<P> {
+    /// Waits for an advisory lock where the program is, for so many milliseconds at most if that is not 0: outside of the
+    /// gate, or with the gate closed.
+    pub(super) fn await_key(
+        &self,
+        worker: WorkerId,
+        nap: &Nap<'_, P::Header>,
+        lock: AdvisoryLock,
+        limit: u64,
+    ) -> Result<()> {
+        let deadline = (limit > 0).then(|| Instant::now() + Duration::from_millis(limit));
+        let mut lookout = Lookout::new(self, worker, nap.cancel, deadline);
+        let mut came = false;
+        (nap.sleeps_by)(&mut || came = self.advisory.wait(worker, lock, &mut || lookout.look()));
+        if came { Ok(()) } else { Err(lookout.error(&nap.schema.catalog)) }
+    }
+}
+
 /// The end of a wait that was in vain.
 pub(super) fn gave_up(out_of_time: bool, cancel: &Cancel) -> Error {
     if out_of_time {
@@ -99,13 +118,13 @@ impl<P: Hosted> SessionCore<P> {
     /// cancelled, 55P03 where `lock_timeout` has passed; a deadlock is the inner error.
     pub(super) fn await_claim(&mut self) -> Result<Result<(), Vec<Wait>>> {
         self.show_process();
-        if let Some(touches) = self.barred.take() {
+        if let Some(wanted) = self.barred.take() {
             if !self.is_in_block() {
-                // Who waits for a table keeps nobody waiting.
+                // Who waits for a table or a key keeps nobody waiting for rows.
                 let schema = self.schema.clone();
                 self.abandon(&schema);
             }
-            return self.await_locks(&Wanted::Run(touches)).map(Ok);
+            return self.await_locks(&wanted).map(Ok);
         }
         let deadline = self.lock_deadline();
         let (mut out_of_time, mut outcome) = (false, Ok(()));
@@ -185,23 +204,12 @@ impl<P: Hosted> SessionCore<P> {
     /// 40P01: the statement would wait for itself.
     #[cold]
     pub(super) fn deadlock(&self, ring: &[Wait]) -> Error {
-        let process = |worker: WorkerId| self.engine.processes[usize::from(worker.0)].load(Ordering::Relaxed);
-        let lines: Vec<String> = ring
-            .iter()
-            .map(|wait| {
-                let what = match wait.table {
-                    Some(table) => {
-                        let name = &self.schema.catalog.table_by_id(table).name;
-                        format!("ExclusiveLock on a row of relation \"{name}\"")
-                    }
-                    None => format!("ShareLock on the transaction of process {}", process(wait.holder)),
-                };
-                let (waiting, holding) = (process(wait.worker), process(wait.holder));
-                format!("Process {waiting} waits for {what}; blocked by process {holding}.")
-            })
-            .collect();
-        Error::new(SqlState::DEADLOCK_DETECTED, "deadlock detected")
-            .detail(lines.join("\n"))
-            .hint("The transaction might succeed if retried.")
+        let edge = |wait: &Wait| Edge {
+            worker: wait.worker,
+            holder: wait.holder,
+            what: wait.table.map_or(Awaited::End, Awaited::Row),
+        };
+        let ring: Vec<Edge> = ring.iter().map(edge).collect();
+        self.engine.deadlock(&self.schema.catalog, &ring)
     }
 }

@@ -206,6 +206,20 @@ pub(crate) fn answer(
             Ok(Slot::Bool(sent))
         }
         Question::Sleep => Err(Error::internal("sleeping is the session's")),
+        Question::AdvisoryLock
+        | Question::TryAdvisoryLock
+        | Question::AdvisoryUnlock
+        | Question::AdvisoryUnlockAll => Err(Error::internal("locking is the session's")),
+        Question::BlockingSessions => {
+            let blockers = facts.vitals.blockers(args[0].int() as i32);
+            heap.array_of(blockers.into_iter().map(|process| Slot::Int(i64::from(process))))
+        }
+        Question::IsBlockedBy => {
+            let blockers = facts.vitals.blockers(args[0].int() as i32);
+            let Slot::Array(others) = args[1] else { return Err(Error::internal("a list of sessions")) };
+            let is_blocker = |slot: &Slot| matches!(slot, Slot::Int(process) if blockers.iter().any(|b| i64::from(*b) == *process));
+            Ok(Slot::Bool(heap.elements(others).iter().any(is_blocker)))
+        }
         Question::SessionId => Ok(Slot::Int(i64::from(facts.session))),
         Question::User => {
             let role = if args[0].is_true() { facts.session_user } else { facts.role };

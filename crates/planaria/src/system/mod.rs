@@ -35,11 +35,11 @@ pub(crate) use rows::push_rows;
 use crate::clients::Clients;
 use crate::engine::cursor::Cursors;
 use crate::engine::settings::Settings;
+use crate::engine::waits::LockInfo;
 use crate::engine::{RestartFacts, SnapshotInfo};
 use crate::stats::Memory;
 use planaria_base::{RoleId, SequenceId, TableId};
 use planaria_catalog::Catalog;
-use planaria_protocol::ClaimInfo;
 use planaria_storage::OldUse;
 use std::sync::Arc;
 
@@ -85,10 +85,10 @@ pub(crate) trait Vitals {
     fn restart(&self) -> RestartFacts;
     /// The memory budget, if there is one, what sessions take, and what the log has not written yet.
     fn budget(&self) -> (Option<u64>, u64, u64);
-    /// Rows that transactions have claimed or wait for, with the numbers of the sessions.
-    fn claims(&self) -> Vec<(i32, ClaimInfo)>;
-    /// Sessions at the gate of schema changes, by number: who holds it (`true`), and who waits.
-    fn at_gate(&self) -> Vec<(i32, bool)>;
+    /// What sessions have locked, and what they wait for.
+    fn locks(&self) -> Vec<LockInfo>;
+    /// The sessions that a session waits for, by their numbers, in rising order.
+    fn blockers(&self, process: i32) -> Vec<i32>;
 }
 
 /// Storage as the catalogs speak of it.

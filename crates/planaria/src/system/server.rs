@@ -3,11 +3,11 @@
 use super::Facts;
 use super::rows::Rows;
 use crate::engine::RestartFacts;
+use crate::engine::waits::Awaited;
 use planaria_base::oid::{self, Oid};
 use planaria_base::{Datum, TableId};
 use planaria_catalog::oids::{DATABASE_OID, SUPERUSER_OID};
 use planaria_catalog::system::{INFORMATION_SCHEMA, INFORMATION_SCHEMA_OID, PG_CATALOG};
-use planaria_protocol::ClaimInfo;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -129,10 +129,8 @@ pub(super) fn cursors(facts: &Facts<'_>, rows: &mut Rows) {
 pub(super) fn activity(facts: &Facts<'_>, rows: &mut Rows) {
     let Some(clients) = &facts.clients else { return own_activity(facts, rows) };
     let catalog = facts.catalog;
-    let blocked = facts.vitals.claims().into_iter().filter(|(_, claim)| !claim.granted);
-    let mut blocked: HashMap<i32, &str> = blocked.map(|(process, c)| (process, lock_type(&c))).collect();
-    let at_gate = facts.vitals.at_gate().into_iter().filter(|(_, holds)| !holds);
-    blocked.extend(at_gate.map(|(process, _)| (process, "object")));
+    let blocked = facts.vitals.locks().into_iter().filter(|lock| !lock.granted);
+    let blocked: HashMap<i32, &str> = blocked.map(|lock| (lock.process, lock_type(lock.what))).collect();
     for client in clients.list() {
         let visible = catalog.has_privileges_of(facts.role, client.role);
         rows.add(|r| {
@@ -179,39 +177,50 @@ fn own_activity(facts: &Facts<'_>, rows: &mut Rows) {
     });
 }
 
-/// What a claim is in PostgreSQL's words.
-fn lock_type(claim: &ClaimInfo) -> &'static str {
-    if claim.table.is_some() { "tuple" } else { "transactionid" }
+/// What is locked, in PostgreSQL's words.
+fn lock_type(what: Awaited) -> &'static str {
+    match what {
+        Awaited::Table(..) => "relation",
+        Awaited::Row(_) => "tuple",
+        Awaited::End => "transactionid",
+        Awaited::Advisory(_) => "advisory",
+        Awaited::Gate => "object",
+    }
 }
 
-/// `pg_locks`: rows that transactions have claimed or wait for, transactions whose end is waited for, and the gate that
-/// a block has closed which changes the schema: a lock on the whole database. What else PostgreSQL locks is not
-/// locked here.
+/// `pg_locks`: tables that open blocks have touched or locked, advisory locks, rows that transactions have claimed,
+/// and what is waited for: those, transactions whose end is waited for, and the gate that a block has closed which changes
+/// the schema, a lock on the whole database. A row that is locked is told from others by no column.
 pub(super) fn locks(facts: &Facts<'_>, rows: &mut Rows) {
     // The table may be one of another catalog version.
     let exists = |t: &TableId| facts.catalog.tables.get(t.index()).is_some_and(Option::is_some);
-    for (process, claim) in facts.vitals.claims() {
+    let oid = |table| Some(table).filter(exists).map(|t| facts.catalog.table_oid(t));
+    for lock in facts.vitals.locks() {
         rows.add(|r| {
-            r.set("locktype", lock_type(&claim))
-                .set("database", DATABASE_OID)
-                .set("relation", claim.table.filter(exists).map(|t| facts.catalog.table_oid(t)))
-                .set("pid", process)
-                .set("mode", if claim.table.is_some() { "ExclusiveLock" } else { "ShareLock" })
-                .set("granted", claim.granted)
+            r.set("locktype", lock_type(lock.what))
+                .set("pid", lock.process)
+                .set("mode", lock.mode())
+                .set("granted", lock.granted)
                 .set("fastpath", false);
-        });
-    }
-    for (process, holds) in facts.vitals.at_gate() {
-        rows.add(|r| {
-            r.set("locktype", "object")
-                .set("database", DATABASE_OID)
-                .set("classid", PG_DATABASE)
-                .set("objid", DATABASE_OID)
-                .set("objsubid", 0)
-                .set("pid", process)
-                .set("mode", if holds { "AccessExclusiveLock" } else { "AccessShareLock" })
-                .set("granted", holds)
-                .set("fastpath", false);
+            match lock.what {
+                Awaited::Table(_, table) | Awaited::Row(table) => {
+                    r.set("database", DATABASE_OID).set("relation", oid(table));
+                }
+                Awaited::End => {}
+                Awaited::Advisory(key) => {
+                    let (class, object, kind) = key.tag();
+                    r.set("database", DATABASE_OID)
+                        .set("classid", class)
+                        .set("objid", object)
+                        .set("objsubid", i32::from(kind));
+                }
+                Awaited::Gate => {
+                    r.set("database", DATABASE_OID)
+                        .set("classid", PG_DATABASE)
+                        .set("objid", DATABASE_OID)
+                        .set("objsubid", 0);
+                }
+            }
         });
     }
 }

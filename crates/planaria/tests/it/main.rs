@@ -1,6 +1,7 @@
 //! The integration tests of the room in one binary, so that the engine is linked once.
 
 mod adaptive;
+mod advisory;
 mod aries_undo;
 mod catalogs;
 mod checkpoint;

@@ -117,7 +117,6 @@ fn names_are_found_and_shown() {
     assert_eq!(refused(&db, "SELECT 'nope'::regtype").0, SqlState::UNDEFINED_OBJECT);
     assert_eq!(refused(&db, "SELECT * FROM pg_catalog.nope").0, SqlState::UNDEFINED_TABLE);
     assert_eq!(text(&db, "SELECT nextval('s'::regclass), nextval('s')"), "1 2");
-    assert_eq!(text(&db, "SELECT pg_advisory_unlock_all()"), "NULL");
 }
 
 #[test]

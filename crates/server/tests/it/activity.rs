@@ -240,7 +240,7 @@ fn who_waits_for_a_row_is_seen_to() {
     let event =
         format!("SELECT state, wait_event_type, wait_event FROM pg_stat_activity WHERE pid = {second}");
     until(&mut me, &event, &["T", "D:active,Lock,tuple", "C:SELECT 1", "Z:I"]);
-    let locks = "SELECT pid, relation::regclass, locktype, granted FROM pg_locks ORDER BY granted DESC";
+    let locks = "SELECT pid, relation::regclass, locktype, granted FROM pg_locks WHERE locktype = 'tuple' ORDER BY granted DESC";
     let lines = [format!("D:{first},t,tuple,t"), format!("D:{second},t,tuple,f")];
     assert_eq!(me.query(locks)[1..3], lines);
     holder.query("COMMIT");

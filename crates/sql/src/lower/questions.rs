@@ -9,7 +9,7 @@ use super::types::CastContext;
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, Error, Result, SqlState, Type, oid};
 use planaria_catalog::{PUBLIC, reg};
-use planaria_ir::{Func, Question};
+use planaria_ir::{ADVISORY_PAIR, ADVISORY_SHARED, ADVISORY_TRANSACTION, Func, Question};
 
 /// An argument that SQL leaves out.
 #[derive(Clone, Copy)]
@@ -45,6 +45,16 @@ const CLASS: &[Extra] = &[Extra::Int(1259)];
 const TYPE: &[Extra] = &[Extra::Int(1247)];
 const PROC: &[Extra] = &[Extra::Int(1255)];
 const OTHER: &[Extra] = &[Extra::Int(0)];
+
+/// How an advisory lock is taken, behind its key: with one part or two.
+const ONE: &[Extra] = &[Extra::Int(0), Extra::Int(0)];
+const ONE_SHARED: &[Extra] = &[Extra::Int(0), Extra::Int(ADVISORY_SHARED)];
+const ONE_XACT: &[Extra] = &[Extra::Int(0), Extra::Int(ADVISORY_TRANSACTION)];
+const ONE_XACT_SHARED: &[Extra] = &[Extra::Int(0), Extra::Int(ADVISORY_TRANSACTION | ADVISORY_SHARED)];
+const TWO: &[Extra] = &[Extra::Int(ADVISORY_PAIR)];
+const TWO_SHARED: &[Extra] = &[Extra::Int(ADVISORY_PAIR | ADVISORY_SHARED)];
+const TWO_XACT: &[Extra] = &[Extra::Int(ADVISORY_PAIR | ADVISORY_TRANSACTION)];
+const TWO_XACT_SHARED: &[Extra] = &[Extra::Int(ADVISORY_PAIR | ADVISORY_TRANSACTION | ADVISORY_SHARED)];
 
 static TABLE: &[Line] = &[
     line("format_type", &[OID, Int4], &[], Question::FormatType, Text),
@@ -82,6 +92,27 @@ static TABLE: &[Line] = &[
     line("pg_cancel_backend", &[Int4], &[], Question::CancelClient, Bool),
     line("pg_terminate_backend", &[Int4], &[Extra::Int(0)], Question::TerminateClient, Bool),
     line("pg_terminate_backend", &[Int4, Int8], &[], Question::TerminateClient, Bool),
+    line("pg_advisory_lock", &[Int8], ONE, Question::AdvisoryLock, Type::Void),
+    line("pg_advisory_lock", &[Int4, Int4], TWO, Question::AdvisoryLock, Type::Void),
+    line("pg_advisory_lock_shared", &[Int8], ONE_SHARED, Question::AdvisoryLock, Type::Void),
+    line("pg_advisory_lock_shared", &[Int4, Int4], TWO_SHARED, Question::AdvisoryLock, Type::Void),
+    line("pg_advisory_xact_lock", &[Int8], ONE_XACT, Question::AdvisoryLock, Type::Void),
+    line("pg_advisory_xact_lock", &[Int4, Int4], TWO_XACT, Question::AdvisoryLock, Type::Void),
+    line("pg_advisory_xact_lock_shared", &[Int8], ONE_XACT_SHARED, Question::AdvisoryLock, Type::Void),
+    line("pg_advisory_xact_lock_shared", &[Int4, Int4], TWO_XACT_SHARED, Question::AdvisoryLock, Type::Void),
+    line("pg_try_advisory_lock", &[Int8], ONE, Question::TryAdvisoryLock, Bool),
+    line("pg_try_advisory_lock", &[Int4, Int4], TWO, Question::TryAdvisoryLock, Bool),
+    line("pg_try_advisory_lock_shared", &[Int8], ONE_SHARED, Question::TryAdvisoryLock, Bool),
+    line("pg_try_advisory_lock_shared", &[Int4, Int4], TWO_SHARED, Question::TryAdvisoryLock, Bool),
+    line("pg_try_advisory_xact_lock", &[Int8], ONE_XACT, Question::TryAdvisoryLock, Bool),
+    line("pg_try_advisory_xact_lock", &[Int4, Int4], TWO_XACT, Question::TryAdvisoryLock, Bool),
+    line("pg_try_advisory_xact_lock_shared", &[Int8], ONE_XACT_SHARED, Question::TryAdvisoryLock, Bool),
+    line("pg_try_advisory_xact_lock_shared", &[Int4, Int4], TWO_XACT_SHARED, Question::TryAdvisoryLock, Bool),
+    line("pg_advisory_unlock", &[Int8], ONE, Question::AdvisoryUnlock, Bool),
+    line("pg_advisory_unlock", &[Int4, Int4], TWO, Question::AdvisoryUnlock, Bool),
+    line("pg_advisory_unlock_shared", &[Int8], ONE_SHARED, Question::AdvisoryUnlock, Bool),
+    line("pg_advisory_unlock_shared", &[Int4, Int4], TWO_SHARED, Question::AdvisoryUnlock, Bool),
+    line("pg_advisory_unlock_all", &[], &[], Question::AdvisoryUnlockAll, Type::Void),
     line("pg_sleep", &[Type::Float8], &[], Question::Sleep, Type::Void),
     line("pg_postmaster_start_time", &[], &[], Question::StartTime, Type::TimestampTz),
     line("pg_conf_load_time", &[], &[], Question::StartTime, Type::TimestampTz),
@@ -232,8 +263,6 @@ impl Lowerer<'_> {
             ("getdatabaseencoding", []) => {
                 return Ok(Some(Bound::constant(Datum::Text("UTF8".into()), Type::NAME, position)));
             }
-            // Nobody holds an advisory lock: pools say this when a connection comes back to them.
-            ("pg_advisory_unlock_all", []) => return null(Type::Void),
             ("pg_get_ruledef", [rule, _]) => {
                 let rule = self.operand(rule.clone(), &OID)?;
                 return Ok(Some(ask(Question::RuleDef, vec![rule], Type::Text, position)));
@@ -252,6 +281,21 @@ impl Lowerer<'_> {
                 let size = self.coerce(size.clone(), &Type::Numeric(None), CastContext::Implicit)?;
                 return Ok(Some(Bound::apply(Func::SizePretty, vec![size], Type::Text, position)));
             }
+            ("pg_blocking_pids", [session]) => {
+                let session = self.operand(session.clone(), &Int4)?;
+                let pids = Type::Array(Box::new(Int4));
+                return Ok(Some(ask(Question::BlockingSessions, vec![session], pids, position)));
+            }
+            // Nobody waits for a snapshot that is safe.
+            ("pg_safe_snapshot_blocking_pids", [_]) => {
+                let pids = Type::Array(Box::new(Int4));
+                return Ok(Some(Bound::constant(Datum::Array(Vec::new()), pids, position)));
+            }
+            ("pg_isolation_test_session_is_blocked", [session, others]) => {
+                let session = self.operand(session.clone(), &Int4)?;
+                let others = self.operand(others.clone(), &Type::Array(Box::new(Int4)))?;
+                return Ok(Some(ask(Question::IsBlockedBy, vec![session, others], Bool, position)));
+            }
             ("json_build_object", _) => {
                 return self.json_object(args, position).map(Some);
             }
@@ -262,7 +306,13 @@ impl Lowerer<'_> {
         };
         let mut bound = Vec::with_capacity(args.len() + line.extra.len());
         for (arg, ty) in args.iter().zip(line.args) {
-            bound.push(self.operand(arg.clone(), ty)?);
+            bound.push(self.operand(arg.clone(), ty).map_err(|error| match error.sqlstate() {
+                SqlState::CANNOT_COERCE => {
+                    let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
+                    super::functions::no_function(name, &types, position)
+                }
+                _ => error,
+            })?);
         }
         if line.question == Question::DatabaseSize {
             bound.clear();
