@@ -88,9 +88,14 @@ def arguments():
     p.add_argument("--warehouses", type=int, default=4, help="of TPC-C")
     p.add_argument("--think", type=int, default=5, help="milliseconds, of blocks that look and insert")
     p.add_argument("--threads", type=int, default=2, help="of pgbench")
-    p.add_argument("--via", default="tcp", choices=["tcp", "socket"], help="how pgbench connects: loopback, or Unix domain sockets")
     p.add_argument("--sampling", type=float, default=0.1, help="share of the transactions whose latency is noted")
-    p.add_argument("--isolation", default="read committed", help="PostgreSQL's default_transaction_isolation")
+    return with_servers(p, "read committed")
+
+
+def with_servers(p, isolation):
+    """Parses the command line, with what both servers are started with."""
+    p.add_argument("--via", default="tcp", choices=["tcp", "socket"], help="how clients connect: loopback, or Unix domain sockets")
+    p.add_argument("--isolation", default=isolation, help="PostgreSQL's default_transaction_isolation")
     p.add_argument("--shared-buffers", default="2GB")
     p.add_argument("--pg-setting", action="append", default=[], metavar="NAME=VALUE")
     p.add_argument("--pg-bin", default=None, help="directory of PostgreSQL's programs; the newest of the machine")
