@@ -331,6 +331,12 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Whether nothing has been written (what was undone aside).
     fn is_read_only(&self, txn: &Self::Txn) -> bool;
 
+    /// Of a transaction that has met nothing but committed rows, by their keys: the newest of the commits that wrote
+    /// them. It has seen nothing of later ones. `None` where it may have, as who finds no row has seen a delete.
+    fn newest_met(&self, _txn: &Self::Txn) -> Option<CommitTs> {
+        None
+    }
+
     /// Whether this worker's transactions keep before-images for [`Protocol::writes`], from the next one
     /// on. At first they do not.
     fn keep_before_images(&self, txn: &mut Self::Txn, keep: bool);

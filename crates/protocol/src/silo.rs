@@ -246,6 +246,8 @@ pub struct SiloTxn {
     images: Arena,
     cursors: Vec<OpenCursor>,
     cursors_open: u32,
+    /// A cursor has been opened.
+    scanned: bool,
     /// Addresses and numbers of the writes in lock order.
     order: Vec<(u64, u32)>,
     key: KeyBuf,
@@ -310,6 +312,7 @@ impl SiloTxn {
             images: Arena::new(),
             cursors: Vec::new(),
             cursors_open: 0,
+            scanned: false,
             order: Vec::new(),
             key: KeyBuf::new(),
             other_key: KeyBuf::new(),
@@ -349,7 +352,7 @@ impl SiloTxn {
             self.images.reset();
             recycle(&mut self.order);
         }
-        self.installed = false;
+        (self.installed, self.scanned) = (false, false);
         (self.floor, self.savepoint, self.savepoints) = (0, 0, 0);
         if self.cursors_open > 0 {
             self.cursors.iter_mut().for_each(|c| c.open = false);
@@ -385,6 +388,18 @@ impl SiloTxn {
         let offset = arena.push_words(image.words(&self.images))?;
         let handle = self.push_access(record, OWN);
         Ok(Row { handle, image: Image { offset, len: image.len } })
+    }
+
+    /// See [`Protocol::newest_met`].
+    fn newest_met(&self) -> Option<CommitTs> {
+        if self.scanned || !self.nodes.is_empty() || self.accesses.is_empty() {
+            return None;
+        }
+        let all = self.accesses.iter().try_fold(0, |newest, access| {
+            let is_row = access.version & (LOCKED | ABSENT | DEAD) == 0;
+            is_row.then_some(newest.max(access.version & !CLAIMED))
+        });
+        all.map(CommitTs)
     }
 
     /// Whether the transaction will change anything.
@@ -538,6 +553,10 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
 
     fn is_read_only(&self, txn: &SiloTxn) -> bool {
         !txn.has_effect()
+    }
+
+    fn newest_met(&self, txn: &SiloTxn) -> Option<CommitTs> {
+        txn.newest_met()
     }
 
     fn keep_before_images(&self, txn: &mut SiloTxn, keep: bool) {

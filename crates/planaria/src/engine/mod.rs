@@ -117,6 +117,8 @@ pub(crate) struct Engine<P: Hosted> {
     schema: ArcSwap<SchemaVersion<P::Header>>,
     /// Number of `schema`, on a line of its own that is only read in normal operation.
     version: AtomicU64,
+    /// When the schema was last changed, in an epoch that is no earlier: rows may show the change.
+    changed: AtomicU64,
     /// Set once recovery is done.
     log: OnceLock<Arc<Log>>,
     log_kind: LogKind,
@@ -179,6 +181,7 @@ impl<P: Hosted> Engine<P> {
             advisory: advisory::AdvisoryLocks::new(),
             version: AtomicU64::new(schema.version()),
             schema: ArcSwap::from_pointee(schema),
+            changed: AtomicU64::new(0),
             log: OnceLock::new(),
             log_kind: options.log,
             replays_with: (options.recovery, options.recovery_threads),
@@ -225,6 +228,7 @@ impl<P: Hosted> Engine<P> {
     fn install(&self, schema: Arc<SchemaVersion<P::Header>>) {
         let version = schema.version();
         self.schema.store(schema);
+        self.changed.store(self.clock.epoch().0, Ordering::Release);
         self.version.store(version, Ordering::Release);
     }
 }

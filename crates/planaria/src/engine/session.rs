@@ -33,7 +33,7 @@ use crate::session::Notice;
 use crate::sink::{RowRef, RowSink};
 use crate::ticket::{SessionLog, Ticket};
 use planaria_base::limits::ATTEMPTS_MAX;
-use planaria_base::{CommitTs, Datum, ProcedureId, Result, SequenceId, Type, WorkerId};
+use planaria_base::{CommitTs, Datum, Epoch, ProcedureId, Result, SequenceId, Type, WorkerId};
 use planaria_catalog::reg;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
@@ -72,6 +72,8 @@ pub(crate) struct SessionCore<P: Hosted> {
     pub(super) session_log: Option<Arc<SessionLog>>,
     /// Place of the last commit, and whether it drew it.
     pub(super) last_commit: Option<(CommitTs, bool)>,
+    /// If the last transaction only read, and it is known: the newest commit that it has seen anything of.
+    met: Option<CommitTs>,
     pub(super) inputs: Inputs,
     pub(super) sequences: SessionSequences,
     pub(super) effects: Vec<SequenceEffect>,
@@ -151,6 +153,7 @@ impl<P: Hosted> SessionCore<P> {
             log,
             session_log: engine.log.get().map(|l| Arc::new(SessionLog(l.clone()))),
             last_commit: None,
+            met: None,
             inputs: Inputs::of(engine.wall_clock.clone()),
             sequences: SessionSequences::default(),
             effects: Vec::new(),
@@ -380,6 +383,7 @@ impl<P: Hosted> SessionCore<P> {
     /// The same but for the protocol's part.
     pub(super) fn begin_state(&mut self) {
         self.inputs.begin();
+        self.met = None;
         self.effects.clear();
         self.rows.clear();
         self.sunk = 0;
@@ -591,6 +595,8 @@ impl<P: Hosted> SessionCore<P> {
         }
         let engine = &*self.engine;
         let read_only = engine.protocol.is_read_only(&self.txn);
+        self.met =
+            if read_only && !self.inputs.unlogged { engine.protocol.newest_met(&self.txn) } else { None };
         let Some(log) = self.log.as_mut().filter(|_| !(read_only && self.effects.is_empty())) else {
             let ts = engine.protocol.commit(&mut self.txn, &schema.tables, &engine.clock, |_, _| {})?;
             self.last_commit = Some((ts, !read_only));
@@ -664,7 +670,9 @@ impl<P: Hosted> SessionCore<P> {
     pub(super) fn ticket(&self, ts: CommitTs, logged: bool) -> Ticket {
         match &self.session_log {
             Some(log) if self.engine.waits_for_disk => {
-                if log.0.durable_epoch() >= ts.epoch() || !logged && self.saw_only_durable(log, ts) {
+                let durable = log.0.durable_epoch();
+                let saw_durable = || self.met_only_durable(durable) || self.saw_only_durable(log, ts);
+                if durable >= ts.epoch() || !logged && saw_durable() {
                     Ticket::done()
                 } else {
                     Ticket::new(ts.epoch(), log)
@@ -689,6 +697,12 @@ impl<P: Hosted> SessionCore<P> {
             _ => None,
         };
         self.fail_block_on_error(lost.map_or(Ok(Ticket::done()), Err))
+    }
+
+    /// Whether what the last transaction has read is known, and on disk.
+    fn met_only_durable(&self, durable: Epoch) -> bool {
+        let changed = Epoch(self.engine.changed.load(Ordering::Acquire));
+        self.met.is_some_and(|newest| newest.epoch().max(changed) <= durable)
     }
 
     /// Whether nothing is on its way to the disk that a reader at `ts` may have seen: then its answer

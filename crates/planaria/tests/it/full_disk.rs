@@ -40,6 +40,47 @@ fn warned(session: &mut Session, why: &str) {
 }
 
 #[test]
+fn who_met_only_rows_that_are_on_disk_waits_for_nobody() {
+    let (disk, db) = tight();
+    let mut writer = db.session().expect("a session");
+    let canceller = writer.canceller();
+    std::thread::scope(|scope| {
+        let sql = "INSERT INTO t VALUES (1, repeat('x', $1))";
+        let waits = scope.spawn(|| writer.execute(sql, (LARGE as i32,)).map(drop));
+        until_full(&db);
+        canceller.cancel();
+        waits.join().expect("it lives").expect("it has committed");
+    });
+    let mut reader = db.session().expect("a session");
+    let read = reader.prepare("SELECT a FROM t WHERE a = $1").expect("a statement");
+    for in_block in [false, true] {
+        let mut ask = |a: i32| {
+            if in_block {
+                reader.execute("BEGIN", ()).expect("a block");
+            }
+            let rows = reader.query_prepared(&read, (a,)).expect("an answer");
+            if in_block {
+                reader.execute("COMMIT", ()).expect("it holds");
+            }
+            rows.len()
+        };
+        assert_eq!(ask(0), 1);
+    }
+    assert!(reader.take_notices().is_empty());
+    // That there is no row may be news; so may be how many there are.
+    reader.execute("SET statement_timeout = 50", ()).expect("a setting");
+    for sql in [
+        "SELECT a FROM t WHERE a = -1",
+        "SELECT a FROM t WHERE a >= 0 LIMIT 1",
+        "SELECT a FROM t WHERE a = 1",
+    ] {
+        reader.query(sql, ()).expect("an answer");
+        warned(&mut reader, "statement timeout");
+    }
+    disk.set_capacity(None);
+}
+
+#[test]
 fn who_waits_for_room_may_stop_waiting_but_nothing_is_undone() {
     let (disk, db) = tight();
     let mut writer = db.session().expect("a session");

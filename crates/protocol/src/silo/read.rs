@@ -239,7 +239,7 @@ impl SiloTxn {
         slot.open = true;
         slot.lenient = false;
         slot.range = remembered;
-        self.cursors_open += 1;
+        (self.cursors_open, self.scanned) = (self.cursors_open + 1, true);
         if range.is_empty() {
             slot.cursor = Cursor::new();
         } else {

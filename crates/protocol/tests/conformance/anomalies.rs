@@ -1,7 +1,7 @@
 //! Named anomalies as fixed interleavings (Adya's phenomena, and those of keys and ranges).
 
 use super::fixture::*;
-use planaria_base::IndexId;
+use planaria_base::{CommitTs, IndexId};
 use planaria_protocol::{Conflict, Hosted, Refused};
 use planaria_sim::history::By;
 
@@ -366,6 +366,44 @@ pub fn disjoint_transactions_commit<P: Hosted>() {
     let (a, b) = (a.commit().unwrap(), b.commit().unwrap());
     assert!(a.ts < b.ts);
     db.check();
+}
+
+/// What a transaction has met by keys tells how new it is; what it has not met tells nothing.
+pub fn who_met_rows_by_their_keys_knows_the_newest<P: Hosted>() {
+    let db: Db<P> = Db::new();
+    let mut c = db.client(1);
+    for key in 1..=3 {
+        c.begin(key as u32);
+        c.insert(0, row(key)).unwrap().unwrap();
+        c.commit().unwrap();
+    }
+    // The first drew FIRST_TS, and so on. A scheme need not know.
+    let mut is = |keys: &[i64], newest: Option<u64>| {
+        c.begin(9);
+        for key in keys {
+            c.get(0, *key).unwrap();
+        }
+        let known = db.protocol.newest_met(&c.txn);
+        assert!(known.is_none() || known == newest.map(|n| CommitTs(FIRST_TS.0 + n)), "{keys:?}: {known:?}");
+        c.abort();
+        known.is_some()
+    };
+    let knows = is(&[1], Some(0));
+    assert_eq!(is(&[2, 1], Some(1)), knows);
+    assert_eq!(is(&[3, 1, 2], Some(2)), knows);
+    is(&[], None);
+    is(&[1, 4], None);
+    c.begin(9);
+    c.get(0, 1).unwrap();
+    c.scan(0, 7, 8).unwrap();
+    assert_eq!(db.protocol.newest_met(&c.txn), None);
+    c.abort();
+    c.begin(9);
+    let old = c.get(0, 1).unwrap().unwrap();
+    c.update(0, old, row(1)).unwrap().unwrap();
+    c.get(0, 1).unwrap();
+    assert_eq!(db.protocol.newest_met(&c.txn), None);
+    c.abort();
 }
 
 pub fn reads_alone_take_no_timestamp<P: Hosted>() {
