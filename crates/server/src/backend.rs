@@ -13,6 +13,7 @@
 
 use crate::clients::Key;
 use crate::copy::CopyIn;
+use crate::crew::blocking;
 use crate::encode::{self, Format};
 use crate::metrics::Histogram;
 use crate::overflow::{Limits, Overflow};
@@ -105,9 +106,9 @@ pub(crate) fn terminated() -> Error {
     Error::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
 }
 
-/// Hands the others that this thread serves on before it sleeps.
+/// Tells the other threads before this one sleeps.
 fn sleep_in_place(sleep: &mut dyn FnMut()) {
-    tokio::task::block_in_place(sleep);
+    blocking(sleep);
 }
 
 /// How a statement is to be run.
@@ -322,8 +323,7 @@ impl Backend {
 
     /// Runs `f` with the session. A panic of the engine ends the connection, and nobody else's.
     ///
-    /// What is known to be short runs here. Anything else might keep this thread for long, so the others
-    /// that it serves are handed on first.
+    /// Anything that is not known to be short might keep this thread for long, so the other threads are told first.
     pub(crate) fn with_session<T>(
         &mut self,
         short: bool,
@@ -353,7 +353,7 @@ impl Backend {
         session.ends_by(deadline);
         self.deadline = deadline;
         let run = || catch_unwind(AssertUnwindSafe(|| f(session, reply)));
-        let outcome = if short { run() } else { tokio::task::block_in_place(run) };
+        let outcome = if short { run() } else { blocking(run) };
         if let Some(session) = &mut self.session {
             session.ends_by(None);
         }

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::task::Waker;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::Notify;
 
@@ -32,6 +33,8 @@ struct Entry {
     /// It is to be sent away.
     terminated: AtomicBool,
     wake: Notify,
+    /// The connection, while it waits for its client.
+    rests: Mutex<Option<Waker>>,
     role: RoleId,
     address: Option<SocketAddr>,
     connected: Instant,
@@ -69,6 +72,14 @@ impl Entry {
     fn interrupt(&self) {
         self.cancel.store(true, Ordering::SeqCst);
         self.wake.notify_one();
+        self.look_up();
+    }
+
+    /// If it waits for its client, it is to look what else there is.
+    fn look_up(&self) {
+        if let Some(waker) = &*self.rests.lock() {
+            waker.wake_by_ref();
+        }
     }
 }
 
@@ -96,6 +107,7 @@ impl Registry {
             cancel: flag.clone(),
             terminated: AtomicBool::new(false),
             wake: Notify::new(),
+            rests: Mutex::default(),
             role,
             address,
             connected: now,
@@ -134,6 +146,11 @@ impl Registry {
     /// Stops what all connections are doing.
     pub(crate) fn cancel_all(&self) {
         self.open.lock().values().for_each(|open| open.interrupt());
+    }
+
+    /// All that wait for their clients look what else there is.
+    pub(crate) fn wake_all(&self) {
+        self.open.lock().values().for_each(|open| open.look_up());
     }
 
     /// Connections of a role.
@@ -231,10 +248,11 @@ impl Key {
         self.entry.terminated.load(Ordering::Acquire)
     }
 
-    /// Returns when somebody wants it gone.
-    pub(crate) async fn until_terminated(&self) {
-        while !self.terminated() {
-            self.entry.wake.notified().await;
+    /// Who is to be woken when there is something to look at.
+    pub(crate) fn woken_by(&self, waker: &Waker) {
+        let mut rests = self.entry.rests.lock();
+        if !rests.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            *rests = Some(waker.clone());
         }
     }
 

@@ -18,7 +18,7 @@ use crate::stream::Stream;
 use planaria::{Error, SqlState, Ticket};
 use std::future::Future;
 use std::io;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
@@ -214,6 +214,22 @@ impl Connection {
         self.send().await
     }
 
+    /// Reads what has come; `None`: somebody else wants something.
+    async fn hear(&mut self) -> io::Result<Option<usize>> {
+        std::future::poll_fn(|context| {
+            let read = self.input.poll_fill(Pin::new(&mut self.stream), context);
+            if read.is_ready() {
+                return read.map_ok(Some);
+            }
+            self.backend.key.woken_by(context.waker());
+            if self.backend.key.terminated() || self.phase.has_changed().unwrap_or(true) {
+                return Poll::Ready(Ok(None));
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
     /// Waits for more. False: the connection is over.
     async fn read(&mut self) -> Result<bool, End> {
         let waits = self.backend.idle_timeout();
@@ -234,16 +250,14 @@ impl Connection {
             };
             tokio::select! {
                 biased;
-                read = self.input.fill(&mut self.stream) => {
-                    let read = read?;
+                heard = self.hear() => {
+                    let Some(read) = heard? else { continue };
                     if self.backend.scales.weigh(Taken::Input, self.input.capacity()).is_ok() {
                         return Ok(read > 0);
                     }
                     self.no_memory().await?;
                     return Ok(false);
                 }
-                _ = self.phase.changed() => {}
-                () = self.backend.key.until_terminated() => {}
                 () = idle => {
                     let message = "terminating connection due to idle-in-transaction timeout";
                     tracing::info!(connection = self.backend.key.process, "{message}");

@@ -2,6 +2,8 @@
 //! anything else is done, and clients that come while the log is replayed are told to wait (57P03).
 
 use crate::config::Config;
+use crate::crew::Crew;
+use crate::events::Events;
 use crate::input::Input;
 use crate::listen::Listener;
 use crate::lobby::{Guest, Lobby, origin};
@@ -19,12 +21,11 @@ use tokio::task::JoinSet;
 /// Who comes too early has so long to say anything, and to hear that.
 const PATIENCE: Duration = Duration::from_secs(5);
 const GUESTS_MAX: usize = 256;
-/// How long a thread that ran a long statement waits for another one.
-const THREADS_REST: Duration = Duration::from_secs(1);
 
 /// See the module's head.
 pub struct Doors {
     runtime: Runtime,
+    crew: Crew,
     config: Config,
     addresses: Vec<SocketAddr>,
     listeners: Vec<Listener>,
@@ -43,16 +44,15 @@ impl Doors {
             );
             return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
         }
+        // For who comes in, for signals and timers.
         let mut builder = tokio::runtime::Builder::new_multi_thread();
-        // Each connection may have a statement that runs long, or waits for a row, and somebody must be left
-        // to take the COMMIT that it waits for.
-        builder.enable_all().thread_name("planaria-serve").max_blocking_threads(max + 512);
-        // What a thread has freed is given back when it ends.
-        builder.thread_keep_alive(THREADS_REST);
-        if let Some(threads) = config.threads {
-            builder.worker_threads(threads.max(1));
-        }
+        builder.enable_all().thread_name("planaria-doors").worker_threads(1);
         let runtime = builder.build()?;
+        let threads = match config.threads {
+            Some(threads) => threads,
+            None => std::thread::available_parallelism()?.get(),
+        };
+        let crew = Crew::new(threads, runtime.handle().clone())?;
         let mut listeners = Vec::new();
         let mut addresses = Vec::new();
         for address in &config.listen {
@@ -65,7 +65,7 @@ impl Doors {
             let _in_runtime = runtime.enter();
             listeners.push(Listener::unix(directory, port)?);
         }
-        Ok(Doors { runtime, config, addresses, listeners, answered: None })
+        Ok(Doors { runtime, crew, config, addresses, listeners, answered: None })
     }
 
     /// Where they are.
@@ -81,7 +81,8 @@ impl Doors {
         let mut answered = JoinSet::new();
         for listener in self.listeners.drain(..) {
             let (lobby, tls, dropped) = (lobby.clone(), tls.clone(), dropped.clone());
-            answered.spawn_on(answer(listener, lobby, tls, dropped), self.runtime.handle());
+            let events = self.crew.events().clone();
+            answered.spawn_on(answer(listener, events, lobby, tls, dropped), self.runtime.handle());
         }
         self.answered = Some((until, answered));
     }
@@ -102,26 +103,27 @@ impl Doors {
     }
 
     /// What a server takes over.
-    pub(crate) fn into_parts(mut self) -> (Runtime, Vec<Listener>, Vec<SocketAddr>, Config) {
+    pub(crate) fn into_parts(mut self) -> (Runtime, Crew, Vec<Listener>, Vec<SocketAddr>, Config) {
         if let Some((until, mut answered)) = self.answered.take() {
             drop(until);
             while let Some(listener) = self.runtime.block_on(answered.join_next()) {
                 self.listeners.extend(listener.ok());
             }
         }
-        (self.runtime, self.listeners, self.addresses, self.config)
+        (self.runtime, self.crew, self.listeners, self.addresses, self.config)
     }
 }
 
 async fn answer(
     listener: Listener,
+    events: Arc<Events>,
     lobby: Arc<Lobby>,
     tls: Option<Tls>,
     mut dropped: watch::Receiver<()>,
 ) -> Listener {
     loop {
         tokio::select! {
-            accepted = listener.accept() => match accepted {
+            accepted = listener.accept(&events) => match accepted {
                 Ok((stream, _)) => {
                     let guest = lobby.enter(origin(stream.peer()));
                     tokio::spawn(tokio::time::timeout(PATIENCE, too_early(stream, guest, tls.clone())));

@@ -1,6 +1,7 @@
 //! What has come in and is not yet understood: whole messages in front, perhaps a part of one behind.
 
 use crate::read::Reader;
+use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,6 +11,10 @@ use tokio::io::{AsyncRead, ReadBuf};
 const CHUNK_BYTES: usize = 16 << 10;
 /// Memory kept while nothing is in it: little, so that idle connections are cheap.
 const KEPT_BYTES_MAX: usize = 4 << 10;
+
+thread_local! {
+    static CHUNK: RefCell<Box<[u8]>> = RefCell::new(vec![0; CHUNK_BYTES].into());
+}
 
 /// See the module's head.
 #[derive(Default)]
@@ -124,26 +129,22 @@ impl Input {
         std::future::poll_fn(|context| self.poll_fill(Pin::new(from), context)).await
     }
 
-    /// The bytes go by way of the stack: an idle connection holds no memory for them.
-    fn poll_fill(
+    /// The bytes go by way of the thread: an idle connection holds no memory for them.
+    pub(crate) fn poll_fill(
         &mut self,
         from: Pin<&mut (impl AsyncRead + ?Sized)>,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let mut chunk = [std::mem::MaybeUninit::<u8>::uninit(); CHUNK_BYTES];
-        let mut chunk = ReadBuf::uninit(&mut chunk);
-        match from.poll_read(context, &mut chunk) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            Poll::Ready(Ok(())) => {
-                if self.start > 0 && self.start >= self.bytes.len() / 2 {
-                    self.bytes.drain(..self.start);
-                    self.start = 0;
-                }
-                self.bytes.extend_from_slice(chunk.filled());
-                Poll::Ready(Ok(chunk.filled().len()))
+        CHUNK.with_borrow_mut(|chunk| {
+            let mut chunk = ReadBuf::new(chunk);
+            std::task::ready!(from.poll_read(context, &mut chunk))?;
+            if self.start > 0 && self.start >= self.bytes.len() / 2 {
+                self.bytes.drain(..self.start);
+                self.start = 0;
             }
-        }
+            self.bytes.extend_from_slice(chunk.filled());
+            Poll::Ready(Ok(chunk.filled().len()))
+        })
     }
 }
 

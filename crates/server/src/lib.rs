@@ -8,11 +8,12 @@
 //!                     Ticket ------------- on disk ---------------------------
 //! ```
 //!
-//! **Threads.** One task a connection, on as many threads as there are cores; a task runs the engine
-//! itself, there is no queue between. A statement that is not known to be short ([`shapes`]) first has the
-//! thread's other tasks handed to another thread. Nobody sleeps in a sync of the disk: a commit leaves a
-//! ticket, the replies that tell of it stay in the connection's buffer, and the log wakes all connections
-//! of an epoch together.
+//! **Threads.** As many as there are cores wait for all sockets together ([`crew`]): the one that the kernel wakes reads
+//! the message, runs the statement and writes the answer. There is no queue between, and nothing to be handed on by a thread
+//! whose statement takes long ([`shapes`]) or waits for a row: it only counts as away, and one more is started if too few
+//! are left. Nobody sleeps in a sync of the disk: a commit leaves a ticket, the replies that tell of it stay in the
+//! connection's buffer, and the log puts all connections of an epoch into the crew's queue together. Who comes in, signals and
+//! timers are tokio's.
 //!
 //! **Sessions.** A session of the engine has a seat: a place in the gate, in the counters and at the log
 //! that others look at now and then. A connection has one only while a statement of its runs or a
@@ -37,9 +38,11 @@ mod clients;
 mod config;
 mod connection;
 mod copy;
+mod crew;
 mod decode;
 mod doors;
 mod encode;
+mod events;
 mod extended;
 mod input;
 mod listen;

@@ -1,11 +1,13 @@
 //! Where clients come from: addresses of the network, and Unix domain sockets.
 
+use crate::events::Events;
 use crate::stream::Stream;
 use planaria::{Error, Result, SqlState};
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tokio::net::{TcpListener, UnixListener};
 
 /// See the module's head.
@@ -65,20 +67,21 @@ impl Listener {
     }
 
     /// The next client, and where it is, for people.
-    pub(crate) async fn accept(&self) -> io::Result<(Stream, String)> {
+    pub(crate) async fn accept(&self, events: &Arc<Events>) -> io::Result<(Stream, String)> {
         match self {
             Listener::Tcp(listener) => {
                 loop {
                     let (stream, peer) = listener.accept().await?;
                     // Who is gone already is no reason to stop.
-                    if let Ok(stream) = Stream::accepted(stream) {
+                    if let Ok(stream) = stream.into_std().and_then(|stream| Stream::tcp(stream, events)) {
                         return Ok((stream, peer.to_string()));
                     }
                 }
             }
             Listener::Unix(listener, file) => {
                 let (stream, _) = listener.accept().await?;
-                Ok((Stream::Unix(stream), file.0.display().to_string()))
+                let stream = Stream::unix(stream.into_std()?, events)?;
+                Ok((stream, file.0.display().to_string()))
             }
         }
     }

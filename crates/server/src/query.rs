@@ -5,11 +5,12 @@
 
 use crate::backend::{Backend, How};
 use crate::copy;
+use crate::crew::blocking;
 use crate::read::{Reader, violation};
 use crate::shapes::shape;
 use planaria::{Done, Parsed, Result, Statement, StatementKind};
 
-/// Longer texts are parsed away from the others that a thread serves.
+/// Before a longer text is parsed the other threads are told.
 const SHORT_TEXT_BYTES: usize = 4 << 10;
 
 /// What is left of a query's statements.
@@ -48,7 +49,7 @@ impl Backend {
             Some(statement) => self.run_alone(&statement, text),
             None => {
                 let parsed = if text.len() > SHORT_TEXT_BYTES {
-                    tokio::task::block_in_place(|| planaria::parse(text))
+                    blocking(|| planaria::parse(text))
                 } else {
                     planaria::parse(text)
                 };

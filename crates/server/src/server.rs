@@ -3,7 +3,9 @@
 use crate::clients::Registry;
 use crate::config::{Authentication, Config};
 use crate::connection::{End, serve};
+use crate::crew::{Crew, Door};
 use crate::doors::Doors;
+use crate::events::Events;
 use crate::listen::Listener;
 use crate::lobby::{Lobby, origin};
 use crate::metrics::Metrics;
@@ -70,6 +72,8 @@ pub(crate) enum Phase {
 /// # Ok(()) }
 /// ```
 pub struct Server {
+    // First what has connections, then what their timers need.
+    crew: Crew,
     runtime: Runtime,
     listeners: Vec<Listener>,
     addresses: Vec<SocketAddr>,
@@ -104,7 +108,7 @@ impl Server {
 
     /// Lets clients in by doors that are open already.
     pub fn behind(doors: Doors, db: Arc<Database>) -> Server {
-        let (runtime, listeners, addresses, config) = doors.into_parts();
+        let (runtime, crew, listeners, addresses, config) = doors.into_parts();
         let max = config.max_connections;
         let shared = Arc::new(Shared {
             room: Room::of_server(config.max_temp_bytes as u64),
@@ -122,7 +126,7 @@ impl Server {
         shared.seats.database().served_to(&clients);
         shared.tell_who_is_trusted();
         let (phase, _) = watch::channel(Phase::Running);
-        Server { runtime, listeners, addresses, shared, phase: Arc::new(phase) }
+        Server { crew, runtime, listeners, addresses, shared, phase: Arc::new(phase) }
     }
 
     /// Where it listens.
@@ -162,20 +166,33 @@ impl Server {
 
     /// Serves until it is stopped and all clients are gone.
     pub fn run(self) -> Result<()> {
-        let Server { runtime, listeners, shared, phase, .. } = self;
+        let Server { crew, runtime, listeners, shared, phase, .. } = self;
         runtime.block_on(async {
+            let mut changes = phase.subscribe();
+            let clients = shared.clients.clone();
+            tokio::spawn(async move {
+                while changes.changed().await.is_ok() {
+                    clients.wake_all();
+                }
+            });
+            let (here, mut count) = watch::channel(0);
+            let here = Arc::new(here);
             let mut accepting = JoinSet::new();
             for listener in listeners {
-                accepting.spawn(accept(listener, shared.clone(), phase.clone()));
+                let events = crew.events().clone();
+                let lets_in = LetsIn {
+                    shared: shared.clone(),
+                    phase: phase.clone(),
+                    here: here.clone(),
+                    crew: crew.door(),
+                };
+                accepting.spawn(async move { lets_in.accept(listener, &events).await });
             }
-            let mut clients = Vec::new();
-            while let Some(joined) = accepting.join_next().await {
-                clients.extend(joined.ok());
-            }
+            while accepting.join_next().await.is_some() {}
             let mut changes = phase.subscribe();
             let stopped = changes.wait_for(|phase| *phase == Phase::Stopping);
             tokio::select! {
-                () = all_gone(&mut clients) => return,
+                () = all_gone(&mut count) => return,
                 _ = stopped => {}
                 () = tokio::time::sleep(shared.config.drain_timeout) => {
                     let time = shared.config.drain_timeout;
@@ -187,12 +204,13 @@ impl Server {
             let last = Instant::now() + LAST_WORDS;
             while Instant::now() < last {
                 shared.clients.cancel_all();
-                if tokio::time::timeout(Duration::from_millis(50), all_gone(&mut clients)).await.is_ok() {
+                if tokio::time::timeout(Duration::from_millis(50), all_gone(&mut count)).await.is_ok() {
                     return;
                 }
             }
             tracing::error!("some statements could not be stopped");
         });
+        drop(crew);
         runtime.shutdown_timeout(Duration::from_secs(5));
         Ok(())
     }
@@ -229,52 +247,66 @@ impl Shared {
     }
 }
 
-async fn all_gone(clients: &mut [JoinSet<()>]) {
-    for set in clients {
-        while set.join_next().await.is_some() {}
+async fn all_gone(here: &mut watch::Receiver<usize>) {
+    // Nobody is left who could come where nobody counts any more.
+    let _ = here.wait_for(|n| *n == 0).await;
+}
+
+/// Lets clients in.
+struct LetsIn {
+    shared: Arc<Shared>,
+    phase: Arc<watch::Sender<Phase>>,
+    /// How many are here, whoever they are.
+    here: Arc<watch::Sender<usize>>,
+    crew: Door,
+}
+
+/// One of those who are here.
+struct Here(Arc<watch::Sender<usize>>);
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        self.0.send_modify(|n| *n -= 1);
     }
 }
 
-/// Lets clients in until the server stops; answers with those that are still there.
-async fn accept(listener: Listener, shared: Arc<Shared>, phase: Arc<watch::Sender<Phase>>) -> JoinSet<()> {
-    let mut clients = JoinSet::new();
-    let mut changes = phase.subscribe();
-    loop {
-        if *changes.borrow_and_update() != Phase::Running {
-            return clients;
-        }
-        tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => let_in(stream, peer, &shared, &phase, &mut clients),
-                Err(error) => {
-                    // Out of file descriptors, most likely: some will be free soon.
-                    tracing::error!("a connection could not be accepted: {error}");
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                }
-            },
-            _ = changes.changed() => {}
-            Some(_) = clients.join_next(), if !clients.is_empty() => {}
+impl LetsIn {
+    /// Lets clients in until the server stops.
+    async fn accept(self, listener: Listener, events: &Arc<Events>) {
+        let mut changes = self.phase.subscribe();
+        loop {
+            if *changes.borrow_and_update() != Phase::Running {
+                return;
+            }
+            tokio::select! {
+                accepted = listener.accept(events) => match accepted {
+                    Ok((stream, peer)) => self.let_in(stream, peer),
+                    Err(error) => {
+                        // Out of file descriptors, most likely: some will be free soon.
+                        tracing::error!("a connection could not be accepted: {error}");
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                    }
+                },
+                _ = changes.changed() => {}
+            }
         }
     }
-}
 
-fn let_in(
-    stream: Stream,
-    peer: String,
-    shared: &Arc<Shared>,
-    phase: &Arc<watch::Sender<Phase>>,
-    clients: &mut JoinSet<()>,
-) {
-    shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
-    let guest = shared.lobby.enter(origin(stream.peer()));
-    let (shared, phase) = (shared.clone(), phase.subscribe());
-    clients.spawn(async move {
-        match serve(shared, stream, guest, phase).await {
-            End::Closed | End::LogFailed(_) => tracing::debug!(peer, "closed"),
-            End::Lost(error) => tracing::debug!(peer, "lost: {error}"),
-            End::Slow => tracing::warn!(peer, "closed: the client does not read its answers"),
-        }
-    });
+    fn let_in(&self, stream: Stream, peer: String) {
+        self.shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
+        let guest = self.shared.lobby.enter(origin(stream.peer()));
+        let (shared, phase) = (self.shared.clone(), self.phase.subscribe());
+        self.here.send_modify(|n| *n += 1);
+        let here = Here(self.here.clone());
+        self.crew.serve(async move {
+            let _here = here;
+            match serve(shared, stream, guest, phase).await {
+                End::Closed | End::LogFailed(_) => tracing::debug!(peer, "closed"),
+                End::Lost(error) => tracing::debug!(peer, "lost: {error}"),
+                End::Slow => tracing::warn!(peer, "closed: the client does not read its answers"),
+            }
+        });
+    }
 }
 
 /// The place of a client that was let in.

@@ -1,11 +1,11 @@
 //! Which statements are known to be short.
 //!
-//! A statement runs on the thread that serves the connection, beside many others. One that takes long
-//! would keep them all, so before it runs the others are handed to another thread; that costs more than
-//! a short statement does. So statements are remembered by their *shape*, their text without its
-//! constants, and one of a shape that was short the last time runs where it is.
+//! A statement runs on one of few threads that serve all connections. Of one that takes long these are told before it
+//! runs, so that one more is started if too few are left; that may cost more than a short statement does. So statements
+//! are remembered by their *shape*, their text without its constants, and of one of a shape that was short the last time
+//! nobody is told.
 //!
-//! Shapes are hashed into a fixed table without locks; one that pushes another out costs a hand-over.
+//! Shapes are hashed into a fixed table without locks; one that pushes another out costs a word with the others.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -6,6 +6,7 @@
 //!
 //! Files and their bytes are counted, for each connection and for the server as a whole ([`Room`]).
 
+use crate::crew::blocking;
 use planaria::{Error, Result, SqlState};
 use std::fs::File;
 use std::io;
@@ -130,7 +131,7 @@ impl Spool {
     /// thread's other tasks are handed on first.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<()> {
         let len = self.len + bytes.len() as u64;
-        tokio::task::block_in_place(|| {
+        blocking(|| {
             let file = match &self.file {
                 Some(file) => file,
                 None => self.file.insert(Arc::new(create(&self.room)?)),
@@ -202,7 +203,7 @@ impl Slice {
         let start = out.len();
         out.resize(start + n, 0);
         let read = || self.file.file.read_exact_at(&mut out[start..], self.from + offset);
-        tokio::task::block_in_place(read)?;
+        blocking(read)?;
         Ok(n)
     }
 }

@@ -1,20 +1,22 @@
 //! A client's socket, encrypted or not.
 
+use crate::events::{Events, Socket};
 use crate::tls::Tls;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
 
 /// See the module's head.
 pub(crate) enum Stream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-    Tls(Box<TlsStream<TcpStream>>),
+    Tcp(Socket<TcpStream>),
+    Unix(Socket<UnixStream>),
+    Tls(Box<TlsStream<Socket<TcpStream>>>),
 }
 
 /// Silence after which the network is asked whether the client is still there; and how often.
@@ -23,20 +25,27 @@ const KEEPALIVE_EVERY: Duration = Duration::from_secs(15);
 
 impl Stream {
     /// A connection that was accepted.
-    pub(crate) fn accepted(stream: TcpStream) -> io::Result<Stream> {
+    pub(crate) fn tcp(stream: TcpStream, events: &Arc<Events>) -> io::Result<Stream> {
+        stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
         let keepalive =
             socket2::TcpKeepalive::new().with_time(KEEPALIVE_AFTER).with_interval(KEEPALIVE_EVERY);
         socket2::SockRef::from(&stream).set_tcp_keepalive(&keepalive)?;
-        Ok(Stream::Tcp(stream))
+        Ok(Stream::Tcp(Socket::new(stream, events)?))
+    }
+
+    /// The same by a Unix domain socket.
+    pub(crate) fn unix(stream: UnixStream, events: &Arc<Events>) -> io::Result<Stream> {
+        stream.set_nonblocking(true)?;
+        Ok(Stream::Unix(Socket::new(stream, events)?))
     }
 
     /// Where the client is; `None` for one of this machine, by a Unix domain socket.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
         match self {
-            Stream::Tcp(stream) => stream.peer_addr().ok(),
+            Stream::Tcp(stream) => stream.get_ref().peer_addr().ok(),
             Stream::Unix(_) => None,
-            Stream::Tls(stream) => stream.get_ref().0.peer_addr().ok(),
+            Stream::Tls(stream) => stream.get_ref().0.get_ref().peer_addr().ok(),
         }
     }
 
