@@ -260,7 +260,7 @@ impl Desk {
 fn wait_for_workers(seats: &Seats, epoch: Epoch) {
     for (_, seat) in seats.iter() {
         let mut looks = 0;
-        while seat.gate.holds(epoch) {
+        while seat.published.holds(epoch) {
             match looks {
                 0..=6 => (0..1 << looks).for_each(|_| spin_hint()),
                 7..=10 => thread::yield_now(),

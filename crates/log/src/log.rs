@@ -2,7 +2,7 @@
 //!
 //! One thread at a time closes epochs, under the lock `closer`:
 //!
-//! 1. advance the clock, which ends epoch E; wait until no worker holds E open ([`crate::gate`]);
+//! 1. advance the clock, which ends epoch E; wait until no worker holds E open ([`crate::published`]);
 //! 2. the loggers take the records up to E from the seats;
 //! 3. those loggers that have records write and sync them, in parallel; an epoch without records
 //!    costs no I/O;

@@ -1,6 +1,6 @@
 //! Seats: where workers leave their records until a logger takes them.
 
-use crate::gate::Gate;
+use crate::published::PublishedEpoch;
 use crossbeam_utils::CachePadded;
 use planaria_base::limits::WORKERS_MAX;
 #[cfg(not(loom))]
@@ -94,7 +94,7 @@ impl Buffer {
 /// One worker's seat: its published epoch and its buffer, on cache lines of their own.
 #[derive(Default)]
 pub(crate) struct Seat {
-    pub gate: Gate,
+    pub published: PublishedEpoch,
     /// Uncontended but for the moment in which a logger takes the records.
     buffer: Mutex<Buffer>,
     /// Bytes in the buffer; written under its lock.
@@ -233,10 +233,10 @@ mod model {
                         let id = seats.acquire().expect("a seat");
                         let seat = seats.get(id);
                         for _ in 0..*commits {
-                            seat.gate.enter(&clock);
+                            seat.published.enter(&clock);
                             let ts = clock.draw();
                             seat.append(ts, |bytes| bytes.push(1));
-                            seat.gate.leave();
+                            seat.published.leave();
                         }
                         if *commits == 1 {
                             seats.release(id);
@@ -248,7 +248,7 @@ mod model {
             let mut close = |clock: &CommitClock| {
                 let epoch = Epoch(clock.advance().0 - 1);
                 for (_, seat) in seats.iter() {
-                    while seat.gate.holds(epoch) {
+                    while seat.published.holds(epoch) {
                         loom::thread::yield_now();
                     }
                 }

@@ -42,7 +42,7 @@ impl WorkerLog {
             shared.wait_unless(self.newest, &mut || true)?;
             shared.check_running()?;
         }
-        self.seat().gate.enter(&shared.clock);
+        self.seat().published.enter(&shared.clock);
         Ok(Commit { worker: self })
     }
 
@@ -113,7 +113,7 @@ impl Commit<'_> {
 
     #[inline]
     fn append(self, commit_ts: CommitTs, encode: impl FnOnce(&mut Vec<u8>)) -> Epoch {
-        debug_assert!(self.worker.seat().gate.holds(commit_ts.epoch()), "drawn before entering");
+        debug_assert!(self.worker.seat().published.holds(commit_ts.epoch()), "drawn before entering");
         if self.worker.shared.writes {
             self.worker.seat().append(commit_ts, encode);
             self.worker.newest = commit_ts.epoch();
@@ -129,6 +129,6 @@ impl Drop for Commit<'_> {
             // The transaction may be installed without its record: nothing after it may be logged.
             self.worker.shared.fail_after_panic();
         }
-        self.worker.seat().gate.leave();
+        self.worker.seat().published.leave();
     }
 }

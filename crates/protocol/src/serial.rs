@@ -8,11 +8,11 @@
 //! **Header bits.** Any: it works over the header of another scheme ([`SerialOn`]) and leaves its tables
 //! as that scheme finds them. Replay uses this, so that a recovered table need not be converted.
 //!
-//! **Lock order.** One gate, taken by `begin`, given back by `commit` and `abort`.
+//! **Lock order.** One turn, taken by `begin`, given back by `commit` and `abort`.
 //!
 //! **Abort causes.** None but a full arena.
 //!
-//! **Snapshots.** An open one holds the gate: it is exclusive like everything else, and its readers look at
+//! **Snapshots.** An open one has the turn: it is exclusive like everything else, and its readers look at
 //! what is there.
 //!
 //! **What it does not do.** Anything at once: a transaction that waits for its client makes all wait.
@@ -23,8 +23,8 @@
 
 #![allow(unsafe_code)] // looks at records; see `door`
 
-mod gate;
 mod hosted;
+mod turn;
 mod write;
 
 use crate::door::look;
@@ -32,7 +32,6 @@ use crate::{
     Conflict, CursorId, Guarantee, Protocol, Refused, Row, RowHandle, Savepoint, SerialOrder, Write,
     WriteKind,
 };
-use gate::Gate;
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use planaria_base::sync::point;
@@ -43,6 +42,7 @@ use planaria_storage::{Arena, Header, Image, IndexSet, KeyBuf, KeyRange, RecordP
 use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::ops::Bound;
+use turn::Turn;
 
 /// Whether there is a row.
 pub struct SerialHeader(AtomicU64);
@@ -66,7 +66,7 @@ impl Header for SerialHeader {
 /// workers may then be at it at once, each with an instance of its own, on tables that they share: if no two
 /// touch the same row.
 pub struct SerialOn<H, const UNDO: bool = true> {
-    gate: Gate,
+    turn: Turn,
     _header: PhantomData<fn() -> H>,
 }
 
@@ -234,7 +234,7 @@ impl<H: Header, const UNDO: bool> Default for SerialOn<H, UNDO> {
 impl<H: Header, const UNDO: bool> SerialOn<H, UNDO> {
     /// A new instance.
     pub fn new() -> Self {
-        SerialOn { gate: Gate::new(), _header: PhantomData }
+        SerialOn { turn: Turn::new(), _header: PhantomData }
     }
 
     fn end(&self, txn: &mut SerialTxn<H>) {
@@ -245,7 +245,7 @@ impl<H: Header, const UNDO: bool> SerialOn<H, UNDO> {
         txn.savepoints = 0;
         txn.installed = false;
         txn.participant.unpin();
-        self.gate.give_back();
+        self.turn.give_back();
     }
 }
 
@@ -277,13 +277,13 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
 
     #[inline]
     fn begin(&self, txn: &mut SerialTxn<H>) {
-        self.gate.take(txn.worker);
+        self.turn.take(txn.worker);
         txn.participant.pin();
     }
 
     #[inline]
     fn try_begin(&self, txn: &mut SerialTxn<H>) -> bool {
-        if !self.gate.try_take() {
+        if !self.turn.try_take() {
             return false;
         }
         txn.participant.pin();

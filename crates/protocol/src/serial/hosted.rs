@@ -71,7 +71,7 @@ impl<H: Header> Exclusive for SerialOn<H, true> {
 
 impl<H: Header> SnapshotSource for SerialOn<H, true> {
     fn open_snapshot(&self, clock: &CommitClock) -> Option<Opened> {
-        self.gate.try_take().then(|| Opened { epoch: clock.epoch(), number: 0 })
+        self.turn.try_take().then(|| Opened { epoch: clock.epoch(), number: 0 })
     }
 
     /// Nothing is kept for a snapshot.
@@ -88,7 +88,7 @@ impl<H: Header> SnapshotSource for SerialOn<H, true> {
     }
 
     fn close_snapshot(&self, _id: Opened, _clock: &CommitClock, _tables: Tables<'_, H>) -> Closed<H> {
-        self.gate.give_back();
+        self.turn.give_back();
         Closed::default()
     }
 }

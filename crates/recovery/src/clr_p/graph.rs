@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A compiled program of a slice, of its keys, or of a prologue.
-pub(super) struct Part {
+pub(super) struct SliceCode {
     pub(super) code: Code,
     pub(super) inputs: Vec<Input>,
     pub(super) outputs: Vec<usize>,
@@ -22,16 +22,16 @@ pub(super) struct Part {
 
 /// What a call of a procedure has to do in a block.
 pub(super) struct Piece {
-    pub(super) slice: Part,
+    pub(super) slice: SliceCode,
     /// Hands over the leading key values of the rows it touches; none if they are not known before.
-    pub(super) keys: Option<Part>,
+    pub(super) keys: Option<SliceCode>,
 }
 
 /// A procedure that is replayed in pieces.
 pub(super) struct Procedure {
     /// Number of values that pass between the pieces of a call.
     pub(super) values: usize,
-    pub(super) prologue: Option<Part>,
+    pub(super) prologue: Option<SliceCode>,
     /// By block.
     pub(super) pieces: Vec<Option<Piece>>,
 }
@@ -245,9 +245,9 @@ impl Procedures {
         for (id, program, _) in pieces() {
             let local = &global.locals[&id];
             let cut = slicing::cut(program, local, &columns).map_err(|_| id)?;
-            let compiled = |part: SliceProgram| -> Result<Part, ProcedureId> {
+            let compiled = |part: SliceProgram| -> Result<SliceCode, ProcedureId> {
                 let code = self.routines().compile(&part.program).map_err(|_| id)?;
-                Ok(Part { code, inputs: part.inputs, outputs: part.outputs })
+                Ok(SliceCode { code, inputs: part.inputs, outputs: part.outputs })
             };
             let early: BTreeSet<usize> =
                 cut.prologue.iter().flat_map(|p| p.outputs.iter().copied()).collect();

@@ -59,7 +59,7 @@ impl Progress {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum PartState {
     Idle,
     Running,
     /// At a meeting that others have to come to.
@@ -69,7 +69,7 @@ enum Part {
 
 struct LiveSet {
     split: Progress,
-    parts: Vec<Part>,
+    parts: Vec<PartState>,
     left: usize,
     /// Nanoseconds of parts that were interrupted.
     spent: Vec<u64>,
@@ -131,7 +131,7 @@ impl Schedule {
         let chunks = batch.chunks.len();
         let set = |set: &super::batch::PieceSet| LiveSet {
             split: Progress::new(set.split.len()),
-            parts: vec![Part::Idle; set.cursors.len()],
+            parts: vec![PartState::Idle; set.cursors.len()],
             left: set.cursors.len(),
             spent: vec![0; set.cursors.len()],
             tasks: Vec::new(),
@@ -188,9 +188,9 @@ impl Schedule {
                 if needed
                     && first
                     && set.split.is_done()
-                    && let Some(part) = set.parts.iter().position(|p| *p == Part::Idle)
+                    && let Some(part) = set.parts.iter().position(|p| *p == PartState::Idle)
                 {
-                    set.parts[part] = Part::Running;
+                    set.parts[part] = PartState::Running;
                     return Some(Task::Execute(batch, block, part));
                 }
             }
@@ -252,7 +252,7 @@ impl Schedule {
                 let id = self.record(TaskKind::Execute, *block, *part, spent, before);
                 let live = &mut self.live[at];
                 let set = &mut live.sets[*block];
-                set.parts[*part] = Part::Done;
+                set.parts[*part] = PartState::Done;
                 set.tasks.extend(id);
                 set.left -= 1;
                 if set.left == 0 {
@@ -286,7 +286,7 @@ impl Schedule {
         set.spent[part] += nanoseconds;
         // Said first, then looked once more: who is done with a meeting looks in the other order.
         batch.sets[block].waiting.fetch_add(1, Ordering::SeqCst);
-        set.parts[part] = Part::Waiting;
+        set.parts[part] = PartState::Waiting;
         if has_met(batch, block, part) {
             self.wake(batch, block);
         }
@@ -295,8 +295,8 @@ impl Schedule {
     /// Lets the parts that wait at meetings look again.
     pub(super) fn wake(&mut self, batch: &Arc<Batch>, block: usize) {
         let at = self.position(batch);
-        for part in self.live[at].sets[block].parts.iter_mut().filter(|p| **p == Part::Waiting) {
-            *part = Part::Idle;
+        for part in self.live[at].sets[block].parts.iter_mut().filter(|p| **p == PartState::Waiting) {
+            *part = PartState::Idle;
         }
         batch.sets[block].waiting.store(0, Ordering::SeqCst);
     }

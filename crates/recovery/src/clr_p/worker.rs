@@ -1,7 +1,7 @@
 //! One thread of replay: runs prologues, keys and pieces, puts changed rows in place.
 
 use super::batch::{Batch, Cursor, Entry, Meet, Split, Txn, Work};
-use super::graph::{Part, leading};
+use super::graph::{SliceCode, leading};
 use super::host::{PartitionHash, SliceHost, hash_field, hash_int};
 use crate::{World, at};
 use planaria_analysis::paper::slicing::Input;
@@ -180,7 +180,7 @@ impl<H: Header> Worker<H> {
     }
 
     /// Runs one of the programs of a call.
-    fn run(&mut self, world: &World<H>, batch: &Batch, txn: &Txn, part: &Part) -> Result<()> {
+    fn run(&mut self, world: &World<H>, batch: &Batch, txn: &Txn, part: &SliceCode) -> Result<()> {
         let Work::Call { args, inputs, values, .. } = &txn.work else { return Ok(()) };
         let first = *values as usize;
         self.machine.reset();

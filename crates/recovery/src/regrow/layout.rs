@@ -90,7 +90,7 @@ pub(super) struct TableInfo {
 
 /// A procedure whose calls are replayed in pieces.
 #[derive(Clone, Debug)]
-pub(super) struct Planned {
+pub(super) struct PlannedProcedure {
     pub id: ProcedureId,
     /// Whether the plan is for calls that kept values.
     pub keeps: bool,
@@ -236,7 +236,7 @@ impl Forms {
 pub(super) struct Layout {
     pub forms: Arc<Forms>,
     pub world: Arc<dyn AnyWorld>,
-    pub procedures: Vec<Planned>,
+    pub procedures: Vec<PlannedProcedure>,
     pub pieces: Vec<PieceInfo>,
     pub classes: Vec<Class>,
     pub tables: Vec<TableInfo>,
@@ -347,7 +347,7 @@ impl Layout {
                 }
             }
             let changes = changes.into_iter().collect();
-            procedures.push(Planned {
+            procedures.push(PlannedProcedure {
                 id: *id,
                 keeps: plan.keeps,
                 first_piece,

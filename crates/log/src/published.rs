@@ -22,11 +22,11 @@ const IDLE: u64 = 0;
 
 /// One worker's published epoch.
 #[derive(Default)]
-pub(crate) struct Gate {
+pub(crate) struct PublishedEpoch {
     published: AtomicU64,
 }
 
-impl Gate {
+impl PublishedEpoch {
     /// Holds the open epoch, and thereby all later ones, open. Call before drawing.
     #[inline]
     pub(crate) fn enter(&self, clock: &CommitClock) {
@@ -63,12 +63,12 @@ mod model {
         model.preemption_bound = Some(3);
         model.check(|| {
             struct Seat {
-                gate: Gate,
+                published: PublishedEpoch,
                 records: Mutex<Vec<CommitTs>>,
             }
             let clock = Arc::new(CommitClock::new(Epoch(1)));
             let seats: Arc<[Seat; 2]> = Arc::new(std::array::from_fn(|_| Seat {
-                gate: Gate::default(),
+                published: PublishedEpoch::default(),
                 records: Mutex::new(Vec::new()),
             }));
             let workers: Vec<_> = (0..2)
@@ -77,10 +77,10 @@ mod model {
                     loom::thread::spawn(move || {
                         let seat = &seats[w];
                         for _ in 0..2 - w {
-                            seat.gate.enter(&clock);
+                            seat.published.enter(&clock);
                             let ts = clock.draw();
                             seat.records.lock().unwrap().push(ts);
-                            seat.gate.leave();
+                            seat.published.leave();
                         }
                     })
                 })
@@ -89,7 +89,7 @@ mod model {
             let mut close = |clock: &CommitClock| {
                 let epoch = Epoch(clock.advance().0 - 1);
                 for seat in seats.iter() {
-                    while seat.gate.holds(epoch) {
+                    while seat.published.holds(epoch) {
                         loom::thread::yield_now();
                     }
                     let mut records = seat.records.lock().unwrap();

@@ -7,11 +7,11 @@ use crate::Backoff;
 use planaria_base::sync::atomic::{AtomicBool, Ordering};
 
 /// See the module's head.
-pub(super) struct Gate(AtomicBool);
+pub(super) struct Turn(AtomicBool);
 
-impl Gate {
-    pub(super) fn new() -> Gate {
-        Gate(AtomicBool::new(false))
+impl Turn {
+    pub(super) fn new() -> Turn {
+        Turn(AtomicBool::new(false))
     }
 
     /// Takes it, unless somebody has it.
@@ -49,7 +49,7 @@ mod model {
     use loom::thread;
     use planaria_base::sync::atomic::AtomicU64;
 
-    /// What is behind the gate: two words that are equal whenever nobody is at it, written as rows are.
+    /// What the turn is for: two words that are equal whenever nobody is at it, written as rows are.
     #[derive(Default)]
     struct Rows([AtomicU64; 2]);
 
@@ -65,14 +65,14 @@ mod model {
         }
     }
 
-    /// Counts up once for each time that the gate was free, of so many. Waiting is to try again, so nothing but
+    /// Counts up once for each time that the turn was free, of so many. Waiting is to try again, so nothing but
     /// trying is of interest, and loom wants an end.
-    fn tries(gate: &Gate, rows: &Rows, times: usize) -> u64 {
+    fn tries(turn: &Turn, rows: &Rows, times: usize) -> u64 {
         let mut taken = 0;
         for _ in 0..times {
-            if gate.try_take() {
+            if turn.try_take() {
                 rows.count_up();
-                gate.give_back();
+                turn.give_back();
                 taken += 1;
             }
         }
@@ -82,7 +82,7 @@ mod model {
     #[test]
     fn one_at_a_time_and_each_sees_the_one_before() {
         loom::model(|| {
-            let shared = Arc::new((Gate::new(), Rows::default()));
+            let shared = Arc::new((Turn::new(), Rows::default()));
             let others = [2, 1].map(|times| {
                 let shared = shared.clone();
                 thread::spawn(move || tries(&shared.0, &shared.1, times))
