@@ -202,7 +202,7 @@ impl<P: Hosted> SessionCore<P> {
             };
             outlasted = gate.outlast(worker, patience);
         });
-        if outlasted { Ok(()) } else { Err(super::waiting::gave_up(out_of_time, cancel)) }
+        if outlasted { Ok(()) } else { Err(super::refusal::gave_up(out_of_time, cancel)) }
     }
 
     /// Closes the gate, for a change of the schema, when nobody else has locked tables.

@@ -1,5 +1,6 @@
 //! Errors that more than one part of a session raises.
 
+use super::cancel::Cancel;
 use planaria_base::{Error, SqlState};
 
 /// 25006
@@ -35,4 +36,12 @@ pub(super) fn key_of_another() -> Error {
     Error::new(SqlState::DEADLOCK_DETECTED, "deadlock detected")
         .detail("Another transaction is putting the same key in, and waits for this one to have changed the schema.")
         .hint("The transaction might succeed if retried.")
+}
+
+/// The end of a wait that was in vain.
+pub(super) fn gave_up(out_of_time: bool, cancel: &Cancel) -> Error {
+    if out_of_time {
+        return Error::new(SqlState::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout");
+    }
+    cancel.error()
 }

@@ -19,12 +19,12 @@ use super::Engine;
 use super::advisory::AdvisoryLock;
 use super::cancel::Cancel;
 use super::gate::{Gate, Patience};
-use super::refusal::schema_changed;
+use super::refusal::{gave_up, schema_changed};
 use super::schema_version::SchemaVersion;
 use super::session::SessionCore;
-use super::waits::{Awaited, Edge, Lookout};
+use super::waits::{Awaited, Edge, LOOK, Lookout};
 use planaria_base::sync::{Instant, thread};
-use planaria_base::{Error, Result, SqlState, WorkerId};
+use planaria_base::{Error, Result, WorkerId};
 use planaria_exec::Code;
 use planaria_protocol::{Hosted, Unclaimed, Wait};
 use planaria_storage::Header;
@@ -33,9 +33,6 @@ use std::time::Duration;
 
 /// How a thread says that it is going to sleep: it runs what it is given.
 pub(crate) type Sleeper = fn(&mut dyn FnMut());
-
-/// How often whoever waits looks whether it has been cancelled.
-pub(super) const LOOK: Duration = Duration::from_millis(20);
 /// The same while it sleeps by `pg_sleep`.
 const TICK: Duration = Duration::from_millis(5);
 
@@ -103,14 +100,6 @@ impl<P: Hosted> Engine<P> {
         (nap.sleeps_by)(&mut || came = self.advisory.wait(worker, lock, &mut || lookout.look()));
         if came { Ok(()) } else { Err(lookout.error(&nap.schema.catalog)) }
     }
-}
-
-/// The end of a wait that was in vain.
-pub(super) fn gave_up(out_of_time: bool, cancel: &Cancel) -> Error {
-    if out_of_time {
-        return Error::new(SqlState::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout");
-    }
-    cancel.error()
 }
 
 impl<P: Hosted> SessionCore<P> {

@@ -8,7 +8,7 @@
 use super::Engine;
 use super::advisory::AdvisoryLock;
 use super::cancel::Cancel;
-use super::waiting::LOOK;
+use super::refusal::gave_up;
 use planaria_base::sync::Instant;
 use planaria_base::{Error, SqlState, TableId, WorkerId};
 use planaria_catalog::Catalog;
@@ -18,6 +18,9 @@ use planaria_syntax::ast::LockMode;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+/// How often whoever waits looks whether it has been cancelled.
+pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 /// How long a wait for tables and keys lasts at most before it looks for rings again.
 const RINGS_MAX: Duration = Duration::from_secs(1);
@@ -264,7 +267,7 @@ impl<'a, P: Hosted> Lookout<'a, P> {
     pub(super) fn error(self, catalog: &Catalog) -> Error {
         match self.given {
             Some(Given::Ring(ring)) => self.engine.deadlock(catalog, &ring),
-            given => super::waiting::gave_up(matches!(given, Some(Given::OutOfTime)), self.cancel),
+            given => gave_up(matches!(given, Some(Given::OutOfTime)), self.cancel),
         }
     }
 }
