@@ -331,9 +331,9 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Whether nothing has been written (what was undone aside).
     fn is_read_only(&self, txn: &Self::Txn) -> bool;
 
-    /// Of a transaction that has met nothing but committed rows, by their keys: the newest of the commits that wrote
-    /// them. It has seen nothing of later ones. `None` where it may have, as who finds no row has seen a delete.
-    fn newest_met(&self, _txn: &Self::Txn) -> Option<CommitTs> {
+    /// Of a transaction that has written nothing, the newest of the commits that it has seen anything of: of those
+    /// that wrote the rows it has met, and those that took rows out of where it has looked. `None` where that is not known.
+    fn newest_met(&self, _txn: &Self::Txn, _tables: &TableSet<Self::Header>) -> Option<CommitTs> {
         None
     }
 

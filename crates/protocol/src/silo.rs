@@ -246,8 +246,8 @@ pub struct SiloTxn {
     images: Arena,
     cursors: Vec<OpenCursor>,
     cursors_open: u32,
-    /// A cursor has been opened.
-    scanned: bool,
+    /// Tables in which it has looked for rows that need not be there.
+    looked: Vec<TableId>,
     /// Addresses and numbers of the writes in lock order.
     order: Vec<(u64, u32)>,
     key: KeyBuf,
@@ -312,7 +312,7 @@ impl SiloTxn {
             images: Arena::new(),
             cursors: Vec::new(),
             cursors_open: 0,
-            scanned: false,
+            looked: Vec::new(),
             order: Vec::new(),
             key: KeyBuf::new(),
             other_key: KeyBuf::new(),
@@ -352,7 +352,8 @@ impl SiloTxn {
             self.images.reset();
             recycle(&mut self.order);
         }
-        (self.installed, self.scanned) = (false, false);
+        self.installed = false;
+        self.looked.clear();
         (self.floor, self.savepoint, self.savepoints) = (0, 0, 0);
         if self.cursors_open > 0 {
             self.cursors.iter_mut().for_each(|c| c.open = false);
@@ -390,16 +391,32 @@ impl SiloTxn {
         Ok(Row { handle, image: Image { offset, len: image.len } })
     }
 
+    /// Notes that the transaction has seen what is not in a table.
+    #[inline]
+    fn look_in(&mut self, table: TableId) {
+        if !self.looked.contains(&table) {
+            self.looked.push(table);
+        }
+    }
+
     /// See [`Protocol::newest_met`].
-    fn newest_met(&self) -> Option<CommitTs> {
-        if self.scanned || !self.nodes.is_empty() || self.accesses.is_empty() {
+    fn newest_met(&self, tables: &TableSet<SiloHeader>) -> Option<CommitTs> {
+        if self.accesses.is_empty() && self.looked.is_empty() {
             return None;
         }
-        let all = self.accesses.iter().try_fold(0, |newest, access| {
-            let is_row = access.version & (LOCKED | ABSENT | DEAD) == 0;
-            is_row.then_some(newest.max(access.version & !CLAIMED))
-        });
-        all.map(CommitTs)
+        let mut newest = CommitTs(0);
+        for access in &self.accesses {
+            match access.version {
+                OWN => return None,
+                // A placeholder shows nothing of anybody.
+                version if version & PRESENCE == ABSENT => {}
+                version => newest = newest.max(CommitTs(version & !(PRESENCE | CLAIMED))),
+            }
+        }
+        for table in &self.looked {
+            newest = newest.max(tables.try_get(*table)?.last_removal());
+        }
+        Some(newest)
     }
 
     /// Whether the transaction will change anything.
@@ -555,8 +572,8 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
         !txn.has_effect()
     }
 
-    fn newest_met(&self, txn: &SiloTxn) -> Option<CommitTs> {
-        txn.newest_met()
+    fn newest_met(&self, txn: &SiloTxn, tables: &TableSet<SiloHeader>) -> Option<CommitTs> {
+        txn.newest_met(tables)
     }
 
     fn keep_before_images(&self, txn: &mut SiloTxn, keep: bool) {

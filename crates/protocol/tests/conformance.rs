@@ -46,7 +46,7 @@ macro_rules! suite {
                     failed_lookup_of_a_placeholder insert_insert insert_meets_a_live_row
                     delete_and_reinsert_between_transactions scan_by_group_misses_no_moved_row
                     early_entries_belong_to_one_transaction early_entries_of_a_deleted_row own_inserts_do_not_invalidate_own_scans
-                    disjoint_transactions_commit reads_alone_take_no_timestamp who_met_rows_by_their_keys_knows_the_newest zombies_are_told
+                    disjoint_transactions_commit reads_alone_take_no_timestamp who_only_reads_knows_the_newest_it_has_met zombies_are_told
                     a_row_that_has_to_be_there_may_change;
                 keys: own_writes_are_read insert_then_delete delete_then_reinsert
                     delete_then_reinsert_many_times update_of_an_own_insert

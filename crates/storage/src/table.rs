@@ -16,7 +16,8 @@ use crate::reclaim::{Participant, Pinned};
 use crate::record::{self, Header, RecordPtr, RecordRef};
 use crate::row::{ColumnSpec, RowLayout};
 use planaria_base::chunks::Chunks;
-use planaria_base::{ColumnId, Epoch, Error, IndexId, Result, SqlState, TableId};
+use planaria_base::sync::atomic::{AtomicU64, Ordering};
+use planaria_base::{ColumnId, CommitTs, Epoch, Error, IndexId, Result, SqlState, TableId};
 use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -160,6 +161,8 @@ struct Inner {
 pub struct Table<H: Header> {
     id: TableId,
     inner: ManuallyDrop<Box<Inner>>,
+    /// See [`Table::last_removal`].
+    removal: AtomicU64,
     _records: PhantomData<fn() -> H>,
 }
 
@@ -210,7 +213,8 @@ impl<H: Header> Table<H> {
         };
         let indexes = spec.indexes.iter().enumerate().map(index).collect::<Result<_>>()?;
         let inner = Box::new(Inner { shape: Shape { layout, indexes }, heap: Heap::new() });
-        Ok(Table { id, inner: ManuallyDrop::new(inner), _records: PhantomData })
+        let removal = AtomicU64::new(0);
+        Ok(Table { id, inner: ManuallyDrop::new(inner), removal, _records: PhantomData })
     }
 
     /// Its identity.
@@ -243,6 +247,18 @@ impl<H: Header> Table<H> {
     #[inline]
     pub fn secondary(&self) -> impl Iterator<Item = (IndexId, &Index)> {
         self.shape().secondary()
+    }
+    /// A commit is about to take rows, or entries of rows that change, out of the indexes.
+    #[inline]
+    pub fn removes(&self, ts: CommitTs) {
+        if self.removal.load(Ordering::Relaxed) < ts.0 {
+            self.removal.fetch_max(ts.0, Ordering::Release);
+        }
+    }
+    /// The newest commit that has done so: whoever did not find what it took out, and then asks, is told of it.
+    #[inline]
+    pub fn last_removal(&self) -> CommitTs {
+        CommitTs(self.removal.load(Ordering::Acquire))
     }
     /// See [`Shape::touched`].
     pub fn touched(&self, columns: impl IntoIterator<Item = ColumnId>) -> IndexSet {

@@ -595,8 +595,11 @@ impl<P: Hosted> SessionCore<P> {
         }
         let engine = &*self.engine;
         let read_only = engine.protocol.is_read_only(&self.txn);
-        self.met =
-            if read_only && !self.inputs.unlogged { engine.protocol.newest_met(&self.txn) } else { None };
+        self.met = if read_only && !self.inputs.unlogged {
+            engine.protocol.newest_met(&self.txn, &schema.tables)
+        } else {
+            None
+        };
         let Some(log) = self.log.as_mut().filter(|_| !(read_only && self.effects.is_empty())) else {
             let ts = engine.protocol.commit(&mut self.txn, &schema.tables, &engine.clock, |_, _| {})?;
             self.last_commit = Some((ts, !read_only));

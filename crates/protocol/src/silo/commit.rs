@@ -304,6 +304,13 @@ impl SiloTxn {
 
     /// Step 4. From here on nothing can fail.
     fn install(&mut self, tables: &TableSet<SiloHeader>, ts: CommitTs) {
+        // Before anybody can miss what goes.
+        for write in &self.writes {
+            let goes = write.state == State::Dead || !write.touched.is_empty();
+            if goes && write.origin == Origin::Row && write.state != State::Unwritten {
+                tables.get(write.table).removes(ts);
+            }
+        }
         if !self.takeovers.is_empty() {
             self.carry_out_takeovers(tables);
         }

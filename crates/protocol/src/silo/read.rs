@@ -93,8 +93,11 @@ impl SiloTxn {
                 Followed::Stale => self.look_again(index, id, key.words(), word, false, arena)?,
             },
         };
-        if row.is_none() && self.ranged {
-            self.has_no_row(table, id, key.words());
+        if row.is_none() {
+            self.look_in(table.id());
+            if self.ranged {
+                self.has_no_row(table, id, key.words());
+            }
         }
         Ok(row)
     }
@@ -225,6 +228,7 @@ impl SiloTxn {
         range: &KeyRange,
         descending: bool,
     ) -> CursorId {
+        self.look_in(table);
         let remembered = if self.ranged { self.ranges.add(table, index, range, descending) } else { NONE };
         let at = match self.cursors.iter().position(|c| !c.open) {
             Some(at) => at,
@@ -239,7 +243,7 @@ impl SiloTxn {
         slot.open = true;
         slot.lenient = false;
         slot.range = remembered;
-        (self.cursors_open, self.scanned) = (self.cursors_open + 1, true);
+        self.cursors_open += 1;
         if range.is_empty() {
             slot.cursor = Cursor::new();
         } else {

@@ -1,7 +1,7 @@
 //! Named anomalies as fixed interleavings (Adya's phenomena, and those of keys and ranges).
 
 use super::fixture::*;
-use planaria_base::{CommitTs, IndexId};
+use planaria_base::IndexId;
 use planaria_protocol::{Conflict, Hosted, Refused};
 use planaria_sim::history::By;
 
@@ -368,8 +368,8 @@ pub fn disjoint_transactions_commit<P: Hosted>() {
     db.check();
 }
 
-/// What a transaction has met by keys tells how new it is; what it has not met tells nothing.
-pub fn who_met_rows_by_their_keys_knows_the_newest<P: Hosted>() {
+/// What a transaction has met tells how new it is, and what it did not find tells how new the last removal is.
+pub fn who_only_reads_knows_the_newest_it_has_met<P: Hosted>() {
     let db: Db<P> = Db::new();
     let mut c = db.client(1);
     for key in 1..=3 {
@@ -378,31 +378,53 @@ pub fn who_met_rows_by_their_keys_knows_the_newest<P: Hosted>() {
         c.commit().unwrap();
     }
     // The first drew FIRST_TS, and so on. A scheme need not know.
-    let mut is = |keys: &[i64], newest: Option<u64>| {
+    fn is<P: Hosted>(
+        c: &mut Client<'_, P>,
+        db: &Db<P>,
+        keys: &[i64],
+        range: Option<i64>,
+        newest: u64,
+    ) -> bool {
         c.begin(9);
         for key in keys {
             c.get(0, *key).unwrap();
         }
-        let known = db.protocol.newest_met(&c.txn);
-        assert!(known.is_none() || known == newest.map(|n| CommitTs(FIRST_TS.0 + n)), "{keys:?}: {known:?}");
+        if let Some(low) = range {
+            c.scan(0, low, low + 1).unwrap();
+        }
+        let known = db.protocol.newest_met(&c.txn, &db.tables);
+        assert!(known.is_none_or(|ts| ts.0 == newest), "{keys:?} {range:?}: {known:?}");
         c.abort();
         known.is_some()
-    };
-    let knows = is(&[1], Some(0));
-    assert_eq!(is(&[2, 1], Some(1)), knows);
-    assert_eq!(is(&[3, 1, 2], Some(2)), knows);
-    is(&[], None);
-    is(&[1, 4], None);
-    c.begin(9);
-    c.get(0, 1).unwrap();
-    c.scan(0, 7, 8).unwrap();
-    assert_eq!(db.protocol.newest_met(&c.txn), None);
-    c.abort();
-    c.begin(9);
+    }
+    let first = FIRST_TS.0;
+    let knows = is(&mut c, &db, &[1], None, first);
+    assert_eq!(is(&mut c, &db, &[2, 1], None, first + 1), knows);
+    // Nothing was ever taken out.
+    assert_eq!(is(&mut c, &db, &[1, 4], None, first), knows);
+    assert_eq!(is(&mut c, &db, &[1], Some(7), first), knows);
+    assert_eq!(is(&mut c, &db, &[], Some(7), 0), knows);
+    assert!(!is(&mut c, &db, &[], None, 0));
+    c.begin(4);
+    let old = c.get(0, 3).unwrap().unwrap();
+    c.delete(0, old).unwrap();
+    c.commit().unwrap();
+    assert_eq!(is(&mut c, &db, &[1, 2], None, first + 1), knows);
+    assert_eq!(is(&mut c, &db, &[1, 3], None, first + 3), knows);
+    assert_eq!(is(&mut c, &db, &[1], Some(7), first + 3), knows);
+    // A row that leaves one place of an index for another.
+    c.begin(5);
+    let old = c.get(0, 1).unwrap().unwrap();
+    let moved = NewRow { group: old.row.group + 1, ..old.row };
+    c.update(0, old, moved).unwrap().unwrap();
+    c.commit().unwrap();
+    assert_eq!(is(&mut c, &db, &[2], Some(7), first + 4), knows);
+    // Who has written is not asked.
+    c.begin(6);
     let old = c.get(0, 1).unwrap().unwrap();
     c.update(0, old, row(1)).unwrap().unwrap();
     c.get(0, 1).unwrap();
-    assert_eq!(db.protocol.newest_met(&c.txn), None);
+    assert_eq!(db.protocol.newest_met(&c.txn, &db.tables), None);
     c.abort();
 }
 
