@@ -19,6 +19,7 @@ pub mod oid;
 pub mod pattern;
 pub mod sequence;
 pub mod stack;
+mod strength;
 pub mod sync;
 pub mod text_io;
 pub mod types;
@@ -32,5 +33,6 @@ pub use id::{ColumnId, IndexId, ProcedureId, RoleId, SequenceId, SystemId, Table
 pub use level::Level;
 pub use numeric::Numeric;
 pub use sequence::SequencePlace;
+pub use strength::Strength;
 pub use types::Type;
 pub use wall::WallClock;

@@ -1,7 +1,9 @@
 //! The operations.
 
 use crate::{Coll, Func, Label, OpId, Question, Reg};
-use planaria_base::{ColumnId, Datum, IndexId, Level, ProcedureId, SequenceId, SqlState, SystemId, TableId};
+use planaria_base::{
+    ColumnId, Datum, IndexId, Level, ProcedureId, SequenceId, SqlState, Strength, SystemId, TableId,
+};
 
 /// A sequence of operations.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -244,7 +246,7 @@ pub enum OpKind {
 
     /// Claims a row (NULL is none) before it is changed, in a transaction that waits for others. Writes
     /// `granted` (boolean): false where another has it; never with `Wait`. Makes a call ad hoc, but for `Wait`.
-    Claim { table: TableId, row: Reg, if_claimed: IfClaimed, granted: Reg },
+    Claim { table: TableId, row: Reg, strength: Strength, if_claimed: IfClaimed, granted: Reg },
 
     // ---- collections ----
     /// Empties it.

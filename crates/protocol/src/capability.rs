@@ -4,9 +4,9 @@
 //! Readers of snapshots and replay's scheme are neither asked for points nor for snapshots, and have none.
 
 use crate::snapshot::{Closed, Opened, Tables};
-use crate::{ClaimInfo, Conflict, CursorId, IfClaimed, Protocol, RowHandle, Savepoint, Unclaimed};
-use planaria_base::TableId;
+use crate::{ClaimInfo, Conflict, CursorId, IfClaimed, Protocol, RowHandle, Savepoint, Unclaimed, Wait};
 use planaria_base::clock::CommitClock;
+use planaria_base::{Strength, TableId};
 use planaria_storage::{Table, TableSet};
 use std::time::Duration;
 
@@ -23,13 +23,14 @@ pub trait RowLocks: Protocol {
     fn scan_leniently(&self, txn: &mut Self::Txn, cursor: CursorId);
 
     /// Claims a row that has been read, if the transaction claims what it changes; otherwise looks whether
-    /// another has. `false`: another has. With [`IfClaimed::Wait`] that is [`Conflict::Claimed`], or, to a
+    /// others are in the way. `false`: they are. With [`IfClaimed::Wait`] that is [`Conflict::Claimed`], or, to a
     /// transaction that claims nothing, the row as it is.
     fn claim(
         &self,
         txn: &mut Self::Txn,
         table: &Table<Self::Header>,
         row: RowHandle,
+        strength: Strength,
         if_claimed: IfClaimed,
     ) -> Result<bool, Conflict>;
 
@@ -43,6 +44,9 @@ pub trait RowLocks: Protocol {
 
     /// The claims that are held or waited for.
     fn claims(&self) -> Vec<ClaimInfo>;
+
+    /// Who waits for whom.
+    fn waits(&self) -> Vec<Wait>;
 }
 
 /// A transaction returns to an earlier point of its own, or to its beginning, and tries again.

@@ -7,27 +7,29 @@
 //!
 //! 1. A row is claimed under the lock of its shard: the table of claims gets an entry, and the record's
 //!    version word a bit, for which whoever sets it waits until the word is unlocked.
-//! 2. Whoever commits a write without a claim locks the word by comparing it whole; so it fails on a
+//! 2. Claims have [strengths](Strength). Several transactions can have a row at once, if theirs do not conflict; and
+//!    who has it can have it more strongly. The bit stays as long as somebody has the row.
+//! 3. Whoever commits a write without a claim locks the word by comparing it whole; so it fails on a
 //!    claimed record without looking for the bit, and only then asks whose claim it is.
-//! 3. Whoever finds a record claimed takes its statement (or its whole attempt) back, lines up at the
-//!    record, and sleeps. The line is first come, first served: a claim let go of goes to the next in
-//!    line, and the bit stays. The statement runs again with the claim in hand, and reads what is
-//!    there now.
-//! 4. Claims are let go of when the transaction is over, its writes installed or taken back, before it
+//! 4. Whoever finds a record claimed takes its statement (or its whole attempt) back, lines up at the
+//!    record, and sleeps. The line is first come, first served: a claim goes to whoever conflicts with nobody that has
+//!    one, nor with anybody ahead in line. Who has the row in some way does not wait for those in line. The statement
+//!    runs again with the claim in hand, and reads what is there now.
+//! 5. Claims are let go of when the transaction is over, its writes installed or taken back, before it
 //!    unpins: an address in the table is pinned by whoever holds it or waits for it. (So who waits holds
 //!    back memory no longer than the one it waits for does.)
-//! 5. A key that somebody is putting in is waited for, too: the placeholder names the worker, and
+//! 6. A key that somebody is putting in is waited for, too: the placeholder names the worker, and
 //!    whoever needs the key waits for the end of that worker's transaction.
 //!
-//! **Deadlocks.** Who waits, waits for one; so the graph of waits is a set of chains, and whoever lines
-//! up follows its own at once. The last one to close a ring finds it, and is the one to give up.
+//! **Deadlocks.** Whoever lines up follows the waits from itself at once. The last one to close a ring finds it, and is
+//! the one to give up.
 //!
 //! **Lock order.** Shards in rising order, then a worker's `wait`; `ends`, then `wait`. No version word
 //! is locked by who takes any of them.
 
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::{Condvar, Mutex, MutexGuard, simulation};
-use planaria_base::{TableId, WorkerId};
+use planaria_base::{Strength, TableId, WorkerId};
 use std::collections::hash_map::{Entry, HashMap};
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -52,8 +54,8 @@ pub struct Wait {
     pub worker: WorkerId,
     /// For whom.
     pub holder: WorkerId,
-    /// For a row of this table; for the end of the other transaction if there is none.
-    pub table: Option<TableId>,
+    /// For a row of this table, with this strength; for the end of the other transaction if there is none.
+    pub row: Option<(TableId, Strength)>,
 }
 
 /// A claim that is held or waited for.
@@ -61,10 +63,8 @@ pub struct Wait {
 pub struct ClaimInfo {
     /// Whose.
     pub worker: WorkerId,
-    /// Of what table the row is. `None`: the end of a transaction is waited for.
-    pub table: Option<TableId>,
-    /// The record's address, or the number of the worker that is waited for.
-    pub target: u64,
+    /// Of what table the row is, and how strong the claim. `None`: the end of a transaction is waited for.
+    pub row: Option<(TableId, Strength)>,
     /// Held, not waited for.
     pub granted: bool,
 }
@@ -72,28 +72,80 @@ pub struct ClaimInfo {
 /// What asking for a claim gave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Asked {
-    /// It is the worker's from now on.
+    /// The worker has one from now on.
     Granted,
-    /// It was the worker's already.
+    /// The worker had one already; it is as strong as was asked for now.
     Held,
-    /// It is another's.
+    /// Others are in the way.
     Taken,
 }
 
 /// What is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Target {
-    /// The claim of the record at this address, of a table's row.
-    Record(u64, TableId),
+enum Target {
+    /// A claim of the record at this address, of a table's row.
+    Record(u64, TableId, Strength),
     /// The end of a worker's transaction.
     End(WorkerId),
 }
 
-/// The claim of a record.
+/// The claims of a record.
 struct Claim {
     table: TableId,
-    holder: WorkerId,
-    line: VecDeque<WorkerId>,
+    /// Most often there is one.
+    first: (WorkerId, Strength),
+    more: Vec<(WorkerId, Strength)>,
+    line: VecDeque<(WorkerId, Strength)>,
+}
+
+impl Claim {
+    fn new(table: TableId, worker: WorkerId, strength: Strength) -> Claim {
+        Claim { table, first: (worker, strength), more: Vec::new(), line: VecDeque::new() }
+    }
+
+    fn holders(&self) -> impl Iterator<Item = &(WorkerId, Strength)> {
+        std::iter::once(&self.first).chain(&self.more)
+    }
+
+    /// How strongly a worker has the record.
+    fn of(&self, worker: WorkerId) -> Option<Strength> {
+        self.holders().find(|(w, _)| *w == worker).map(|(_, strength)| *strength)
+    }
+
+    /// Who is in the way of a worker that is in line, or about to line up.
+    fn blockers(&self, worker: WorkerId, strength: Strength) -> impl Iterator<Item = WorkerId> {
+        let has = self.of(worker).is_some();
+        let conflicts = move |(w, other): &&(WorkerId, Strength)| *w != worker && other.conflicts(strength);
+        let ahead = self.line.iter().take_while(move |(w, _)| !has && *w != worker);
+        self.holders().filter(conflicts).chain(ahead.filter(conflicts)).map(|(w, _)| *w)
+    }
+
+    fn is_free(&self, worker: WorkerId, strength: Strength) -> bool {
+        self.blockers(worker, strength).next().is_none()
+    }
+
+    fn grant(&mut self, worker: WorkerId, strength: Strength) {
+        let mut all = std::iter::once(&mut self.first).chain(&mut self.more);
+        match all.find(|(w, _)| *w == worker) {
+            Some((_, has)) => *has = (*has).max(strength),
+            None => self.more.push((worker, strength)),
+        }
+    }
+
+    /// A worker has the record no more. Whether nobody has.
+    fn remove(&mut self, worker: WorkerId) -> bool {
+        if self.first.0 != worker {
+            self.more.retain(|(w, _)| *w != worker);
+            return false;
+        }
+        match self.more.pop() {
+            Some(other) => {
+                self.first = other;
+                false
+            }
+            None => true,
+        }
+    }
 }
 
 type Shard = HashMap<u64, Claim>;
@@ -143,22 +195,27 @@ impl Claims {
         self.shards[shard_of(record)].lock()
     }
 
-    /// Asks for a record's claim; `mark` sets the bit in its word if it is granted anew.
-    pub(crate) fn ask(&self, record: u64, table: TableId, worker: WorkerId, mark: impl FnOnce()) -> Asked {
-        match self.shard(record).entry(record) {
-            Entry::Vacant(free) => {
-                mark();
-                free.insert(Claim { table, holder: worker, line: VecDeque::new() });
-                Asked::Granted
-            }
-            Entry::Occupied(claim) if claim.get().holder == worker => Asked::Held,
-            Entry::Occupied(_) => Asked::Taken,
-        }
+    /// Asks for a record's claim; `mark` sets the bit in its word if it has none yet.
+    pub(crate) fn ask(
+        &self,
+        record: u64,
+        table: TableId,
+        worker: WorkerId,
+        strength: Strength,
+        mark: impl FnOnce(),
+    ) -> Asked {
+        ask_in(&mut self.shard(record), record, table, worker, strength, mark)
     }
 
-    /// Who has a record's claim.
+    /// Who may change a record, of those that have claimed it.
     pub(crate) fn holder(&self, record: u64) -> Option<WorkerId> {
-        self.shard(record).get(&record).map(|c| c.holder)
+        let shard = self.shard(record);
+        shard.get(&record).and_then(|c| c.holders().max_by_key(|(_, strength)| *strength)).map(|(w, _)| *w)
+    }
+
+    /// Whether others are in the way of a worker that would claim a record.
+    pub(crate) fn is_taken(&self, record: u64, worker: WorkerId, strength: Strength) -> bool {
+        self.shard(record).get(&record).is_some_and(|claim| !claim.is_free(worker, strength))
     }
 
     /// Lines up for a record's claim. Whether it is there already: as [`Claims::ask`].
@@ -167,22 +224,18 @@ impl Claims {
         record: u64,
         table: TableId,
         worker: WorkerId,
+        strength: Strength,
         mark: impl FnOnce(),
     ) -> Asked {
         let mut shard = self.shard(record);
-        match shard.entry(record) {
-            Entry::Vacant(free) => {
-                mark();
-                free.insert(Claim { table, holder: worker, line: VecDeque::new() });
-                Asked::Granted
-            }
-            Entry::Occupied(claim) if claim.get().holder == worker => Asked::Held,
-            Entry::Occupied(mut claim) => {
-                claim.get_mut().line.push_back(worker);
-                self.seat(worker).wait.lock().target = Some(Target::Record(record, table));
-                Asked::Taken
-            }
+        let asked = ask_in(&mut shard, record, table, worker, strength, mark);
+        if asked == Asked::Taken
+            && let Some(claim) = shard.get_mut(&record)
+        {
+            claim.line.push_back((worker, strength));
+            self.seat(worker).wait.lock().target = Some(Target::Record(record, table, strength));
         }
+        asked
     }
 
     /// Lines up for the end of another worker's transaction, if `runs` says that it is the one that is
@@ -212,14 +265,15 @@ impl Claims {
     pub(crate) fn step_out(&self, worker: WorkerId) -> bool {
         let Some(target) = self.seat(worker).wait.lock().target else { return true };
         match target {
-            Target::Record(record, _) => {
+            Target::Record(record, ..) => {
                 let mut shard = self.shard(record);
-                let mut waiting = self.seat(worker).wait.lock();
-                if waiting.target.take().is_none() {
+                if self.seat(worker).wait.lock().target.take().is_none() {
                     return true;
                 }
                 if let Some(claim) = shard.get_mut(&record) {
-                    claim.line.retain(|w| *w != worker);
+                    claim.line.retain(|(w, _)| *w != worker);
+                    // It may have been in the way of those behind it.
+                    self.advance(claim);
                 }
                 false
             }
@@ -237,19 +291,38 @@ impl Claims {
         seat.over.notify_one();
     }
 
-    /// Lets go of a record's claim: the next in line has it then; `unmark` clears the bit if there is none.
+    /// Gives a record to those in line that nobody is in the way of.
+    fn advance(&self, claim: &mut Claim) {
+        let mut at = 0;
+        while let Some((worker, strength)) = claim.line.get(at).copied() {
+            if claim.is_free(worker, strength) {
+                claim.line.remove(at);
+                claim.grant(worker, strength);
+                self.wake(worker);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// Lets go of a record's claim: those in line have it then; `unmark` clears the bit if there are none.
     pub(crate) fn release(&self, record: u64, worker: WorkerId, unmark: impl FnOnce()) {
         let mut shard = self.shard(record);
-        let Entry::Occupied(mut claim) = shard.entry(record) else { return };
-        debug_assert_eq!(claim.get().holder, worker, "a claim is let go of by who has it");
-        match claim.get_mut().line.pop_front() {
+        let Entry::Occupied(mut entry) = shard.entry(record) else { return };
+        let claim = entry.get_mut();
+        debug_assert!(claim.of(worker).is_some(), "a claim is let go of by who has it");
+        if !claim.remove(worker) {
+            return self.advance(claim);
+        }
+        match claim.line.pop_front() {
             Some(next) => {
-                claim.get_mut().holder = next;
-                self.wake(next);
+                claim.first = next;
+                self.wake(next.0);
+                self.advance(claim);
             }
             None => {
                 unmark();
-                claim.remove();
+                entry.remove();
                 if shard.is_empty() && shard.capacity() > CLAIMS_KEPT {
                     shard.shrink_to(CLAIMS_KEPT);
                 }
@@ -265,28 +338,55 @@ impl Claims {
 
     /// The ring of waits that a worker is part of.
     pub(crate) fn deadlock(&self, worker: WorkerId) -> Option<Vec<Wait>> {
-        self.chain(worker, &|record| self.holder(record))?;
-        // The chain was followed link by link: look again with all of it standing still.
+        let blockers = |claim: Option<&Claim>, worker, strength| -> Vec<WorkerId> {
+            claim.into_iter().flat_map(|c| c.blockers(worker, strength)).collect()
+        };
+        self.ring(worker, &|record, worker, strength| {
+            blockers(self.shard(record).get(&record), worker, strength)
+        })?;
+        // The waits were followed one by one: look again with all of it standing still.
         let shards: Vec<MutexGuard<'_, Shard>> = self.shards.iter().map(Mutex::lock).collect();
-        self.chain(worker, &|record| shards[shard_of(record)].get(&record).map(|c| c.holder))
+        self.ring(worker, &|record, worker, strength| {
+            blockers(shards[shard_of(record)].get(&record), worker, strength)
+        })
     }
 
-    /// Follows the waits from a worker; `None` if that does not lead back to it.
-    fn chain(&self, worker: WorkerId, holder_of: &dyn Fn(u64) -> Option<WorkerId>) -> Option<Vec<Wait>> {
-        let mut chain = Vec::new();
-        let mut seen = HashSet::new();
-        let mut at = worker;
-        while seen.insert(at) {
-            let target = self.seat(at).wait.lock().target?;
-            let (holder, table) = match target {
-                Target::Record(record, table) => (holder_of(record)?, Some(table)),
-                Target::End(other) => (other, None),
-            };
-            chain.push(Wait { worker: at, holder, table });
-            if holder == worker {
-                return Some(chain);
+    /// Follows the waits from a worker; `None` if none leads back to it. `blockers` says who is in the way of a worker at
+    /// a record.
+    fn ring(
+        &self,
+        worker: WorkerId,
+        blockers: &dyn Fn(u64, WorkerId, Strength) -> Vec<WorkerId>,
+    ) -> Option<Vec<Wait>> {
+        let waits_of = |at: WorkerId| -> Vec<Wait> {
+            let target = self.seat(at).wait.lock().target;
+            let wait = |holder, row| Wait { worker: at, holder, row };
+            match target {
+                None => Vec::new(),
+                Some(Target::End(other)) => vec![wait(other, None)],
+                Some(Target::Record(record, table, strength)) => {
+                    let holders = blockers(record, at, strength);
+                    holders.into_iter().map(|holder| wait(holder, Some((table, strength)))).collect()
+                }
             }
-            at = holder;
+        };
+        let (mut seen, mut path) = (HashSet::from([worker]), Vec::new());
+        // What is still to be followed of each worker on the path.
+        let mut open = vec![waits_of(worker)];
+        while let Some(waits) = open.last_mut() {
+            let Some(wait) = waits.pop() else {
+                open.pop();
+                path.pop();
+                continue;
+            };
+            if wait.holder == worker {
+                path.push(wait);
+                return Some(path);
+            }
+            if seen.insert(wait.holder) {
+                path.push(wait);
+                open.push(waits_of(wait.holder));
+            }
         }
         None
     }
@@ -295,22 +395,68 @@ impl Claims {
     pub(crate) fn list(&self) -> Vec<ClaimInfo> {
         let mut list = Vec::new();
         for shard in &self.shards {
-            for (record, claim) in shard.lock().iter() {
-                let info = |worker, granted| ClaimInfo {
-                    worker,
-                    table: Some(claim.table),
-                    target: *record,
+            for claim in shard.lock().values() {
+                let info = |(worker, strength): &(WorkerId, Strength), granted| ClaimInfo {
+                    worker: *worker,
+                    row: Some((claim.table, *strength)),
                     granted,
                 };
-                list.push(info(claim.holder, true));
-                list.extend(claim.line.iter().map(|w| info(*w, false)));
+                list.extend(claim.holders().map(|holder| info(holder, true)));
+                list.extend(claim.line.iter().map(|waiting| info(waiting, false)));
             }
         }
-        for (other, seat) in (0u64..).zip(&self.seats) {
-            let waits = |w: &WorkerId| ClaimInfo { worker: *w, table: None, target: other, granted: false };
+        for seat in &self.seats {
+            let waits = |w: &WorkerId| ClaimInfo { worker: *w, row: None, granted: false };
             list.extend(seat.ends.lock().iter().map(waits));
         }
         list
+    }
+
+    /// Who waits for whom.
+    pub(crate) fn waits(&self) -> Vec<Wait> {
+        let mut waits = Vec::new();
+        for shard in &self.shards {
+            for claim in shard.lock().values() {
+                for (worker, strength) in &claim.line {
+                    let row = Some((claim.table, *strength));
+                    let wait = |holder| Wait { worker: *worker, holder, row };
+                    waits.extend(claim.blockers(*worker, *strength).map(wait));
+                }
+            }
+        }
+        for (holder, seat) in (0u16..).map(WorkerId).zip(&self.seats) {
+            waits.extend(seat.ends.lock().iter().map(|w| Wait { worker: *w, holder, row: None }));
+        }
+        waits
+    }
+}
+
+fn ask_in(
+    shard: &mut Shard,
+    record: u64,
+    table: TableId,
+    worker: WorkerId,
+    strength: Strength,
+    mark: impl FnOnce(),
+) -> Asked {
+    match shard.entry(record) {
+        Entry::Vacant(free) => {
+            mark();
+            free.insert(Claim::new(table, worker, strength));
+            Asked::Granted
+        }
+        Entry::Occupied(mut entry) => {
+            let claim = entry.get_mut();
+            let has = claim.of(worker);
+            if has.is_some_and(|has| has >= strength) {
+                return Asked::Held;
+            }
+            if !claim.is_free(worker, strength) {
+                return Asked::Taken;
+            }
+            claim.grant(worker, strength);
+            if has.is_some() { Asked::Held } else { Asked::Granted }
+        }
     }
 }
 
@@ -325,6 +471,7 @@ mod tests {
     const B: WorkerId = WorkerId(1);
     const C: WorkerId = WorkerId(2);
     const LONG: Duration = Duration::from_secs(60);
+    const U: Strength = Strength::Update;
 
     #[test]
     fn a_claim_goes_down_the_line() {
@@ -332,11 +479,11 @@ mod tests {
         let bits = AtomicU32::new(0);
         let mark = || assert_eq!(bits.fetch_add(1, Ordering::SeqCst), 0);
         let unmark = || assert_eq!(bits.fetch_sub(1, Ordering::SeqCst), 1);
-        assert_eq!(claims.ask(64, T, A, mark), Asked::Granted);
-        assert_eq!(claims.ask(64, T, A, mark), Asked::Held);
-        assert_eq!(claims.ask(64, T, B, mark), Asked::Taken);
-        assert_eq!(claims.line_up(64, T, B, mark), Asked::Taken);
-        assert_eq!(claims.line_up(64, T, C, mark), Asked::Taken);
+        assert_eq!(claims.ask(64, T, A, U, mark), Asked::Granted);
+        assert_eq!(claims.ask(64, T, A, U, mark), Asked::Held);
+        assert_eq!(claims.ask(64, T, B, U, mark), Asked::Taken);
+        assert_eq!(claims.line_up(64, T, B, U, mark), Asked::Taken);
+        assert_eq!(claims.line_up(64, T, C, U, mark), Asked::Taken);
         assert!(!claims.sleep(B, Duration::ZERO));
         claims.release(64, A, unmark);
         assert!(claims.sleep(B, LONG));
@@ -352,8 +499,8 @@ mod tests {
     #[test]
     fn who_steps_out_too_late_has_the_claim() {
         let claims = Claims::new();
-        assert_eq!(claims.ask(64, T, A, || ()), Asked::Granted);
-        assert_eq!(claims.line_up(64, T, B, || ()), Asked::Taken);
+        assert_eq!(claims.ask(64, T, A, U, || ()), Asked::Granted);
+        assert_eq!(claims.line_up(64, T, B, U, || ()), Asked::Taken);
         claims.release(64, A, || ());
         assert!(claims.step_out(B));
         assert_eq!(claims.holder(64), Some(B));
@@ -363,15 +510,15 @@ mod tests {
     fn the_last_to_close_a_ring_finds_it() {
         let claims = Claims::new();
         for (record, worker) in [(64, A), (128, B), (192, C)] {
-            assert_eq!(claims.ask(record, T, worker, || ()), Asked::Granted);
+            assert_eq!(claims.ask(record, T, worker, U, || ()), Asked::Granted);
         }
-        assert_eq!(claims.line_up(128, T, A, || ()), Asked::Taken);
+        assert_eq!(claims.line_up(128, T, A, U, || ()), Asked::Taken);
         assert_eq!(claims.deadlock(A), None);
-        assert_eq!(claims.line_up(192, T, B, || ()), Asked::Taken);
+        assert_eq!(claims.line_up(192, T, B, U, || ()), Asked::Taken);
         assert_eq!(claims.deadlock(B), None);
         assert!(claims.await_end(A, C, || true));
-        let wait = |worker, holder, table| Wait { worker, holder, table };
-        let ring = vec![wait(C, A, None), wait(A, B, Some(T)), wait(B, C, Some(T))];
+        let wait = |worker, holder, row| Wait { worker, holder, row };
+        let ring = vec![wait(C, A, None), wait(A, B, Some((T, U))), wait(B, C, Some((T, U)))];
         assert_eq!(claims.deadlock(C), Some(ring));
         assert!(!claims.step_out(C));
         assert_eq!(claims.deadlock(A), None);
@@ -391,6 +538,57 @@ mod tests {
     }
 
     #[test]
+    fn several_share_a_record_and_one_raises_its_claim_when_the_others_have_gone() {
+        use Strength::{KeyShare, NoKeyUpdate, Share};
+        let claims = Claims::new();
+        let bits = AtomicU32::new(0);
+        let mark = || assert_eq!(bits.fetch_add(1, Ordering::SeqCst), 0);
+        let unmark = || assert_eq!(bits.fetch_sub(1, Ordering::SeqCst), 1);
+        assert_eq!(claims.ask(64, T, A, Share, mark), Asked::Granted);
+        assert_eq!(claims.ask(64, T, B, Share, mark), Asked::Granted);
+        assert_eq!(claims.ask(64, T, A, KeyShare, mark), Asked::Held);
+        assert_eq!(claims.line_up(64, T, C, NoKeyUpdate, mark), Asked::Taken);
+        // Nobody overtakes the line, but who is in it with what is in nobody's way, or has the record.
+        assert_eq!(claims.ask(64, T, WorkerId(3), Share, mark), Asked::Taken);
+        assert_eq!(claims.ask(64, T, WorkerId(3), KeyShare, mark), Asked::Granted);
+        assert_eq!(claims.line_up(64, T, A, U, mark), Asked::Taken);
+        claims.release(64, B, unmark);
+        assert!(!claims.sleep(A, Duration::ZERO) && !claims.sleep(C, Duration::ZERO));
+        claims.release(64, WorkerId(3), unmark);
+        assert!(claims.sleep(A, LONG) && !claims.sleep(C, Duration::ZERO));
+        assert_eq!(claims.ask(64, T, A, U, mark), Asked::Held);
+        claims.release(64, A, unmark);
+        assert!(claims.sleep(C, LONG));
+        assert_eq!((claims.holder(64), bits.load(Ordering::SeqCst)), (Some(C), 1));
+        claims.release(64, C, unmark);
+        assert_eq!((claims.list().len(), bits.load(Ordering::SeqCst)), (0, 0));
+    }
+
+    #[test]
+    fn who_steps_out_lets_those_behind_it_go_on() {
+        let claims = Claims::new();
+        assert_eq!(claims.ask(64, T, A, Strength::Share, || ()), Asked::Granted);
+        assert_eq!(claims.line_up(64, T, B, U, || ()), Asked::Taken);
+        assert_eq!(claims.line_up(64, T, C, Strength::Share, || ()), Asked::Taken);
+        assert_eq!(claims.waits().len(), 2);
+        assert!(!claims.step_out(B));
+        assert!(claims.sleep(C, LONG));
+    }
+
+    /// Two that share a record and both want more wait for each other.
+    #[test]
+    fn two_that_raise_their_claims_are_a_ring() {
+        let claims = Claims::new();
+        for worker in [A, B] {
+            assert_eq!(claims.ask(64, T, worker, Strength::Share, || ()), Asked::Granted);
+        }
+        assert_eq!(claims.line_up(64, T, A, U, || ()), Asked::Taken);
+        assert_eq!(claims.deadlock(A), None);
+        assert_eq!(claims.line_up(64, T, B, U, || ()), Asked::Taken);
+        assert_eq!(claims.deadlock(B).map(|ring| ring.len()), Some(2));
+    }
+
+    #[test]
     fn one_at_a_time_has_a_claim_and_all_get_it() {
         let claims = Claims::new();
         let (inside, turns) = (AtomicU32::new(0), AtomicU32::new(0));
@@ -399,7 +597,7 @@ mod tests {
                 let (claims, inside, turns) = (&claims, &inside, &turns);
                 scope.spawn(move || {
                     for _ in 0..500 {
-                        if claims.line_up(64, T, worker, || ()) == Asked::Taken {
+                        if claims.line_up(64, T, worker, U, || ()) == Asked::Taken {
                             while !claims.sleep(worker, LONG) {}
                         }
                         assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);

@@ -76,7 +76,7 @@ use crate::{
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::spin_hint;
-use planaria_base::{CommitTs, Epoch, IndexId, TableId, WorkerId};
+use planaria_base::{CommitTs, Epoch, IndexId, Strength, TableId, WorkerId};
 use planaria_storage::btree::Cursor;
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{
@@ -183,6 +183,8 @@ struct WriteEntry {
     extras: u32,
     origin: Origin,
     state: State,
+    /// Of the claim that commit needs, where others have claimed the row.
+    strength: Strength,
 }
 
 const NONE: u32 = u32::MAX;
@@ -260,8 +262,8 @@ pub struct SiloTxn {
     claiming: bool,
     /// Nobody else runs a transaction.
     alone: bool,
-    /// Records whose claims this transaction has.
-    held: Vec<Ptr>,
+    /// Records that this transaction has claimed, and how strongly at least.
+    held: Vec<(Ptr, Strength)>,
     /// What the last [`Conflict::Claimed`] was about.
     blocked: Option<Blocked>,
 }
@@ -270,7 +272,7 @@ pub struct SiloTxn {
 #[derive(Clone, Copy)]
 enum Blocked {
     /// The claim of this record.
-    Record(Ptr, TableId),
+    Record(Ptr, TableId, Strength),
     /// The transaction of this worker is putting a key in, with this placeholder, at this version.
     Placeholder(Ptr, u64),
 }

@@ -1,6 +1,6 @@
 //! Instructions.
 
-use planaria_base::{SequenceId, TableId};
+use planaria_base::{SequenceId, Strength, TableId};
 use planaria_ir::{Draw, Func};
 use planaria_protocol::IfClaimed;
 
@@ -379,6 +379,7 @@ pub(crate) enum Inst {
     Claim {
         table: TableId,
         row: R,
+        strength: Strength,
         if_claimed: IfClaimed,
         granted: R,
     },

@@ -108,14 +108,14 @@ impl Compiler<'_> {
                 let row = self.emit.reg(*row)?;
                 self.emit.emit(Inst::Delete { table: *table, row });
             }
-            OpKind::Claim { table, row, if_claimed, granted } => {
+            OpKind::Claim { table, row, strength, if_claimed, granted } => {
                 let (row, granted) = (self.emit.reg(*row)?, self.emit.target(*granted)?);
                 let if_claimed = match if_claimed {
                     planaria_ir::IfClaimed::Wait => IfClaimed::Wait,
                     planaria_ir::IfClaimed::Refuse => IfClaimed::Refuse,
                     planaria_ir::IfClaimed::Skip => IfClaimed::Skip,
                 };
-                self.emit.emit(Inst::Claim { table: *table, row, if_claimed, granted });
+                self.emit.emit(Inst::Claim { table: *table, row, strength: *strength, if_claimed, granted });
             }
             _ => return Err(Error::internal("not a table operation")),
         }

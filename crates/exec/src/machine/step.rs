@@ -348,8 +348,8 @@ impl Machine {
                 Inst::Insert { insert } => attempt!(self.insert(code, insert, frame, ctx)),
                 Inst::Update { update } => attempt!(self.update(code, update, frame, ctx)),
                 Inst::Delete { table, row } => attempt!(self.delete(table, reg!(row), ctx)),
-                Inst::Claim { table, row, if_claimed, granted } => {
-                    let claimed = attempt!(self.claim(table, reg!(row), if_claimed, ctx));
+                Inst::Claim { table, row, strength, if_claimed, granted } => {
+                    let claimed = attempt!(self.claim(table, reg!(row), strength, if_claimed, ctx));
                     if granted != NONE {
                         frame[usize::from(granted)] = Slot::Bool(claimed);
                     }

@@ -7,9 +7,9 @@ use crate::heap::Heap;
 use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::sync::point;
-use planaria_base::{Error, SqlState, TableId};
+use planaria_base::{Error, SqlState, Strength, TableId};
 use planaria_protocol::{IfClaimed, Row, RowHandle, RowLocks};
-use planaria_storage::{Bytes, ColumnKind, Field, Image, IndexSet, KeyBound, KeyTooLong};
+use planaria_storage::{Bytes, ColumnKind, Field, Image, IndexSet, KeyBound, KeyBuf, KeyCodec};
 
 /// A register as a column's value.
 #[inline(always)]
@@ -269,10 +269,7 @@ impl Machine {
         let mut touched = desc.touched;
         if touched.contains(planaria_base::IndexId::PRIMARY) {
             let codec = table.index(planaria_base::IndexId::PRIMARY).codec();
-            let encoded = codec
-                .encode_row(old, &mut self.old_key)
-                .and_then(|()| codec.encode_row(&self.image, &mut self.key));
-            if matches!(encoded, Err(KeyTooLong)) || self.old_key.words() != self.key.words() {
+            if !has_same_key(codec, [old, &self.image], [&mut self.old_key, &mut self.key]) {
                 self.heap.arena.truncate(mark);
                 ctx.protocol.delete(ctx.txn, table, row)?;
                 return match ctx.protocol.insert(ctx.txn, table, &self.image)? {
@@ -284,6 +281,13 @@ impl Machine {
                 };
             }
             touched = IndexSet(touched.0 & !1);
+        }
+        // A row whose unique keys stay is locked less strongly.
+        for id in touched.iter().filter(|id| table.index(*id).codec().unique()) {
+            let codec = table.index(id).codec();
+            if has_same_key(codec, [old, &self.image], [&mut self.old_key, &mut self.key]) {
+                touched = IndexSet(touched.0 & !(1 << id.0));
+            }
         }
         self.heap.arena.truncate(mark);
         match ctx.protocol.update(ctx.txn, table, row, &self.image, touched)? {
@@ -298,6 +302,7 @@ impl Machine {
         &mut self,
         table: TableId,
         row: Slot,
+        strength: Strength,
         if_claimed: IfClaimed,
         ctx: &mut Context<'_, P, H>,
     ) -> Result<bool, Interrupt> {
@@ -305,7 +310,7 @@ impl Machine {
         if if_claimed != IfClaimed::Wait {
             ctx.host.asks_others()?;
         }
-        Ok(ctx.protocol.claim(ctx.txn, ctx.tables.get(table), row, if_claimed)?)
+        Ok(ctx.protocol.claim(ctx.txn, ctx.tables.get(table), row, strength, if_claimed)?)
     }
 
     /// Deletes a row.
@@ -324,6 +329,13 @@ impl Machine {
         }
         Ok(())
     }
+}
+
+/// Whether two images of a row have one key in an index.
+fn has_same_key(codec: &KeyCodec, images: [&[u64]; 2], [old, new]: [&mut KeyBuf; 2]) -> bool {
+    codec.encode_row(images[0], old).is_ok()
+        && codec.encode_row(images[1], new).is_ok()
+        && old.words() == new.words()
 }
 
 /// 25006

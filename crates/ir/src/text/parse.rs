@@ -1,5 +1,6 @@
 //! Parsing: recursive descent over [`super::token`].
 
+use super::print::strength_word;
 use super::token::{Token, error, tokens};
 use super::{register_names, type_name};
 use crate::{
@@ -8,7 +9,8 @@ use crate::{
     RegKind, SortKey, StateSource,
 };
 use planaria_base::{
-    ColumnId, Datum, IndexId, Numeric, ProcedureId, Result, SequenceId, SqlState, SystemId, TableId, Type,
+    ColumnId, Datum, IndexId, Numeric, ProcedureId, Result, SequenceId, SqlState, Strength, SystemId,
+    TableId, Type,
 };
 use planaria_base::{Level, types::SystemType};
 use std::collections::HashMap;
@@ -618,6 +620,14 @@ impl Parser {
             "delete" => OpKind::Delete { table: self.table()?, row: self.reg()? },
             "claim" => {
                 let (table, row) = (self.table()?, self.reg()?);
+                let stronger = Strength::ALL.into_iter().skip(1);
+                let strength = match stronger.rev().find(|s| self.word_if(strength_word(*s))) {
+                    Some(strength) => strength,
+                    None => {
+                        self.keyword(strength_word(Strength::KeyShare))?;
+                        Strength::KeyShare
+                    }
+                };
                 let if_claimed = match () {
                     () if self.word_if("wait") => IfClaimed::Wait,
                     () if self.word_if("refuse") => IfClaimed::Refuse,
@@ -627,7 +637,7 @@ impl Parser {
                     }
                 };
                 self.sign("->")?;
-                OpKind::Claim { table, row, if_claimed, granted: self.reg()? }
+                OpKind::Claim { table, row, strength, if_claimed, granted: self.reg()? }
             }
             "clear" => OpKind::Clear { coll: self.coll()? },
             "push" => OpKind::Push { coll: self.coll()?, values: self.reg_list()? },

@@ -5,7 +5,7 @@ use crate::{
     Block, Bound, Catch, CollDecl, CollKind, Draw, IfClaimed, Inlined, Op, OpKind, ParamMode, Program,
     ProgramKind, Reg, RegKind, StateSource,
 };
-use planaria_base::{ColumnId, Datum, Numeric};
+use planaria_base::{ColumnId, Datum, Numeric, Strength};
 use std::fmt::Write;
 
 pub(crate) fn print(program: &Program) -> String {
@@ -315,13 +315,14 @@ impl Printer {
                 format!("update {table} {} set {}", reg(row), self.columns(set))
             }
             OpKind::Delete { table, row } => format!("delete {table} {}", reg(row)),
-            OpKind::Claim { table, row, if_claimed, granted } => {
+            OpKind::Claim { table, row, strength, if_claimed, granted } => {
+                let strength = strength_word(*strength);
                 let how = match if_claimed {
                     IfClaimed::Wait => "wait",
                     IfClaimed::Refuse => "refuse",
                     IfClaimed::Skip => "skip",
                 };
-                format!("claim {table} {} {how} -> {}", reg(row), reg(granted))
+                format!("claim {table} {} {strength} {how} -> {}", reg(row), reg(granted))
             }
             OpKind::Clear { coll } => format!("clear {coll}"),
             OpKind::Push { coll, values } => format!("push {coll} ({})", self.regs(values)),
@@ -359,4 +360,14 @@ impl Printer {
 
 fn at(position: u32) -> String {
     if position == 0 { String::new() } else { format!(" @ {position}") }
+}
+
+/// The word for the strength of a claim.
+pub(super) fn strength_word(strength: Strength) -> &'static str {
+    match strength {
+        Strength::KeyShare => "key_share",
+        Strength::Share => "share",
+        Strength::NoKeyUpdate => "no_key_update",
+        Strength::Update => "update",
+    }
 }

@@ -7,7 +7,8 @@ use crate::{
     SortKey, StateSource,
 };
 use planaria_base::{
-    ColumnId, Datum, IndexId, Level, Numeric, ProcedureId, SequenceId, SqlState, SystemId, TableId, Type,
+    ColumnId, Datum, IndexId, Level, Numeric, ProcedureId, SequenceId, SqlState, Strength, SystemId, TableId,
+    Type,
 };
 use proptest::prelude::*;
 
@@ -214,7 +215,8 @@ impl Choice {
             24 => OpKind::Update { table, row: dst, set: self.columns() },
             25 if self.coin() => {
                 let ways = [IfClaimed::Wait, IfClaimed::Refuse, IfClaimed::Skip];
-                OpKind::Claim { table, row: dst, if_claimed: ways[self.below(3)], granted: self.reg() }
+                let (strength, if_claimed) = (Strength::ALL[self.below(4)], ways[self.below(3)]);
+                OpKind::Claim { table, row: dst, strength, if_claimed, granted: self.reg() }
             }
             25 => OpKind::Delete { table, row: dst },
             26 => OpKind::Clear { coll },

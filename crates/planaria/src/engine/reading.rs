@@ -23,7 +23,7 @@ use super::schema_version::LogAs;
 use super::schema_version::SchemaVersion;
 use super::session::{Block, SessionCore};
 use super::snapshot::{OpenSnapshot, Reading, end_of};
-use planaria_base::{CommitTs, Error, Result, SqlState};
+use planaria_base::{CommitTs, Error, Result, SqlState, Strength};
 use planaria_exec::Interrupt;
 use planaria_protocol::{Conflict, Hosted, Protocol};
 
@@ -217,10 +217,10 @@ fn writes_as(kind: &StatementKind) -> Option<&'static str> {
         StatementKind::Update(_) => "UPDATE",
         StatementKind::Delete(_) => "DELETE",
         StatementKind::Query(query) => match query.locking.first()?.strength {
-            "UPDATE" => "SELECT FOR UPDATE",
-            "NO KEY UPDATE" => "SELECT FOR NO KEY UPDATE",
-            "SHARE" => "SELECT FOR SHARE",
-            _ => "SELECT FOR KEY SHARE",
+            Strength::Update => "SELECT FOR UPDATE",
+            Strength::NoKeyUpdate => "SELECT FOR NO KEY UPDATE",
+            Strength::Share => "SELECT FOR SHARE",
+            Strength::KeyShare => "SELECT FOR KEY SHARE",
         },
         StatementKind::Copy(copy) if copy.from => "COPY FROM",
         StatementKind::CreateTable(_) => "CREATE TABLE",

@@ -22,7 +22,7 @@ use super::gate::{Gate, Patience};
 use super::refusal::{gave_up, schema_changed};
 use super::schema_version::SchemaVersion;
 use super::session::SessionCore;
-use super::waits::{Awaited, Edge, LOOK, Lookout};
+use super::waits::{Edge, LOOK, Lookout};
 use planaria_base::sync::{Instant, thread};
 use planaria_base::{Error, Result, WorkerId};
 use planaria_exec::Code;
@@ -193,12 +193,7 @@ impl<P: Hosted> SessionCore<P> {
     /// 40P01: the statement would wait for itself.
     #[cold]
     pub(super) fn deadlock(&self, ring: &[Wait]) -> Error {
-        let edge = |wait: &Wait| Edge {
-            worker: wait.worker,
-            holder: wait.holder,
-            what: wait.table.map_or(Awaited::End, Awaited::Row),
-        };
-        let ring: Vec<Edge> = ring.iter().map(edge).collect();
+        let ring: Vec<Edge> = ring.iter().map(Edge::of_claim).collect();
         self.engine.deadlock(&self.schema.catalog, &ring)
     }
 }

@@ -10,10 +10,10 @@ use super::advisory::AdvisoryLock;
 use super::cancel::Cancel;
 use super::refusal::gave_up;
 use planaria_base::sync::Instant;
-use planaria_base::{Error, SqlState, TableId, WorkerId};
+use planaria_base::{Error, SqlState, Strength, TableId, WorkerId};
 use planaria_catalog::Catalog;
 use planaria_catalog::oids::DATABASE_OID;
-use planaria_protocol::{ClaimInfo, Hosted};
+use planaria_protocol::{Hosted, Wait};
 use planaria_syntax::ast::LockMode;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -30,8 +30,8 @@ const RINGS_MAX: Duration = Duration::from_secs(1);
 pub(crate) enum Awaited {
     /// A lock of this mode on a table.
     Table(LockMode, TableId),
-    /// A row of a table.
-    Row(TableId),
+    /// A row of a table, locked so strongly.
+    Row(TableId, Strength),
     /// The end of a transaction.
     End,
     /// An advisory lock.
@@ -62,7 +62,7 @@ impl LockInfo {
     pub(crate) fn mode(&self) -> &'static str {
         match self.what {
             Awaited::Table(mode, _) => mode.name(),
-            Awaited::Row(_) => "ExclusiveLock",
+            Awaited::Row(_, strength) => strength.mode(),
             Awaited::End => "ShareLock",
             Awaited::Advisory(lock) => lock.mode(),
             Awaited::Gate if self.granted => "AccessExclusiveLock",
@@ -71,17 +71,16 @@ impl LockInfo {
     }
 }
 
-/// Waits for rows.
-fn of_claims(claims: &[ClaimInfo]) -> impl Iterator<Item = Edge> {
-    let granted = claims.iter().filter(|c| c.granted);
-    let holders: HashMap<_, _> = granted.map(|c| ((c.table, c.target), c.worker)).collect();
-    claims.iter().filter(|c| !c.granted).filter_map(move |wait| {
-        let (holder, what) = match wait.table {
-            Some(table) => (*holders.get(&(wait.table, wait.target))?, Awaited::Row(table)),
-            None => (WorkerId(wait.target as u16), Awaited::End),
-        };
-        Some(Edge { worker: wait.worker, holder, what })
-    })
+/// What a claim is about: the end of a transaction, if there is no row.
+fn awaited(row: Option<(TableId, Strength)>) -> Awaited {
+    row.map_or(Awaited::End, |(table, strength)| Awaited::Row(table, strength))
+}
+
+impl Edge {
+    /// A wait for a row, or for the end of a transaction.
+    pub(super) fn of_claim(wait: &Wait) -> Edge {
+        Edge { worker: wait.worker, holder: wait.holder, what: awaited(wait.row) }
+    }
 }
 
 /// The ring of waits that a session is part of.
@@ -113,7 +112,7 @@ fn ring_in(edges: &[Edge], worker: WorkerId) -> Option<Vec<Edge>> {
 impl<P: Hosted> Engine<P> {
     /// Who waits for whom.
     pub(super) fn waits(&self) -> Vec<Edge> {
-        let mut edges: Vec<Edge> = of_claims(&self.protocol.claims()).collect();
+        let mut edges: Vec<Edge> = self.protocol.waits().iter().map(Edge::of_claim).collect();
         edges.extend(self.locks.waits());
         let advisory = self.advisory.waits().into_iter();
         edges.extend(advisory.map(|(worker, holder, lock)| Edge {
@@ -153,7 +152,7 @@ impl<P: Hosted> Engine<P> {
             add(info.worker, Awaited::Advisory(info.lock), info.granted);
         }
         for claim in self.protocol.claims() {
-            add(claim.worker, claim.table.map_or(Awaited::End, Awaited::Row), claim.granted);
+            add(claim.worker, awaited(claim.row), claim.granted);
         }
         for at in self.gate.at_gate() {
             add(at.worker, Awaited::Gate, at.holds);
@@ -193,7 +192,9 @@ impl<P: Hosted> Engine<P> {
             let (waiting, holding) = (self.process(edge.worker), self.process(edge.holder));
             let what = match edge.what {
                 Awaited::Table(mode, table) => format!("{} on relation \"{}\"", mode.name(), name(table)),
-                Awaited::Row(table) => format!("ExclusiveLock on a row of relation \"{}\"", name(table)),
+                Awaited::Row(table, strength) => {
+                    format!("{} on a row of relation \"{}\"", strength.mode(), name(table))
+                }
                 Awaited::End => format!("ShareLock on the transaction of process {holding}"),
                 Awaited::Advisory(lock) => {
                     let (class, object, kind) = lock.tag();

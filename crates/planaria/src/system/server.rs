@@ -181,7 +181,7 @@ fn own_activity(facts: &Facts<'_>, rows: &mut Rows) {
 fn lock_type(what: Awaited) -> &'static str {
     match what {
         Awaited::Table(..) => "relation",
-        Awaited::Row(_) => "tuple",
+        Awaited::Row(..) => "tuple",
         Awaited::End => "transactionid",
         Awaited::Advisory(_) => "advisory",
         Awaited::Gate => "object",
@@ -203,7 +203,7 @@ pub(super) fn locks(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("granted", lock.granted)
                 .set("fastpath", false);
             match lock.what {
-                Awaited::Table(_, table) | Awaited::Row(table) => {
+                Awaited::Table(_, table) | Awaited::Row(table, _) => {
                     r.set("database", DATABASE_OID).set("relation", oid(table));
                 }
                 Awaited::End => {}

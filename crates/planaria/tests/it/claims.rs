@@ -365,10 +365,10 @@ fn rows_read_for_update_are_claimed() {
         assert_eq!(error.message(), "could not obtain lock on row in relation \"t\"");
         run(&mut b, "ROLLBACK; BEGIN");
     }
-    // A statement alone claims nothing, but is told as well; reading and sharing wait for nobody.
+    // A statement alone claims nothing, but is told as well; reading waits for nobody, nor does what asks for the key.
     let refused = session(&db).query("SELECT v FROM t WHERE id = 1 FOR UPDATE NOWAIT", ());
     assert_eq!(state(refused), SqlState::LOCK_NOT_AVAILABLE);
-    for clause in ["", "FOR SHARE", "FOR KEY SHARE"] {
+    for clause in ["", "FOR KEY SHARE"] {
         assert_eq!(int(&mut b, &format!("SELECT v FROM t WHERE id = 1 {clause}")), 0);
     }
     run(&mut b, "COMMIT");
@@ -603,4 +603,117 @@ fn a_busy_parent_does_not_fail_its_children() {
     run(&mut a, "BEGIN; INSERT INTO child SELECT 4, id FROM t WHERE id = 5 AND v < 9");
     run(&mut b, "UPDATE t SET v = 10 WHERE id = 5");
     assert_eq!(state(a.execute_script("COMMIT")), SqlState::SERIALIZATION_FAILURE);
+}
+
+/// The strengths of row locks, from the weakest.
+const STRENGTHS: [&str; 4] = ["KEY SHARE", "SHARE", "NO KEY UPDATE", "UPDATE"];
+
+/// PostgreSQL's table: whether two transactions can have a row with these.
+fn conflict(held: &str, wanted: &str) -> bool {
+    let at = |strength| STRENGTHS.iter().position(|s| *s == strength).expect("one of four");
+    at(held) + at(wanted) >= 3
+}
+
+#[test]
+fn row_locks_conflict_as_postgresqls_do() {
+    let db = db();
+    let (mut a, mut b) = (session(&db), session(&db));
+    run(&mut b, "SET lock_timeout = 10");
+    let locks = |strength, how| format!("SELECT id FROM t WHERE id = 1 FOR {strength} {how}");
+    for held in STRENGTHS {
+        run(&mut a, &format!("BEGIN; {}", locks(held, "")));
+        for wanted in STRENGTHS {
+            let conflicts = conflict(held, wanted);
+            // In a block and alone.
+            for begin in ["BEGIN", "SELECT 1"] {
+                run(&mut b, begin);
+                let passed = b.query(&locks(wanted, "SKIP LOCKED"), ()).expect("passes over").is_empty();
+                assert_eq!(passed, conflicts, "{held}, {wanted}");
+                let refused = b.query(&locks(wanted, "NOWAIT"), ()).map(drop);
+                assert_eq!(refused.is_err(), conflicts, "{held}, {wanted}");
+                assert!(refused.err().is_none_or(|e| e.sqlstate() == SqlState::LOCK_NOT_AVAILABLE));
+                run(&mut b, "ROLLBACK");
+            }
+            run(&mut b, "BEGIN");
+            assert_eq!(b.query(&locks(wanted, ""), ()).is_err(), conflicts, "{held}, {wanted}");
+            run(&mut b, "ROLLBACK");
+        }
+        let changes = [
+            ("UPDATE t SET v = v + 1 WHERE id = 1", "NO KEY UPDATE"),
+            ("UPDATE t SET v = v, u = u, id = id WHERE id = 1", "NO KEY UPDATE"),
+            ("UPDATE t SET u = u + 1 WHERE id = 1", "UPDATE"),
+            ("UPDATE t SET id = id + 100 WHERE id = 1", "UPDATE"),
+            ("DELETE FROM t WHERE id = 1", "UPDATE"),
+        ];
+        for (change, wanted) in changes {
+            run(&mut b, "BEGIN");
+            assert_eq!(b.execute(change, ()).is_err(), conflict(held, wanted), "{held}, {change}");
+            run(&mut b, "ROLLBACK");
+        }
+        // A change alone waits as well, and does not where it need not.
+        let alone = b.execute("UPDATE t SET v = v + 1 WHERE id = 1", ());
+        assert_eq!(alone.is_err(), conflict(held, "NO KEY UPDATE"), "{held}");
+        let alone = b.execute("UPDATE t SET u = u + 1 WHERE id = 1", ());
+        assert_eq!(alone.map_err(|e| e.sqlstate()).is_err(), conflict(held, "UPDATE"), "{held}");
+        run(&mut a, "ROLLBACK");
+    }
+    assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 1"), 1);
+    assert_eq!(int(&mut a, "SELECT count(*) FROM pg_locks"), 0);
+}
+
+#[test]
+fn a_row_is_shared_until_one_wants_more() {
+    let db = db();
+    let (mut a, mut b, mut c) = (session(&db), session(&db), session(&db));
+    let share = "BEGIN; SELECT v FROM t WHERE id = 1 FOR SHARE";
+    run(&mut a, share);
+    run(&mut b, share);
+    let modes = "SELECT string_agg(mode || ' ' || granted, ', ' ORDER BY granted DESC, mode) FROM pg_locks
+                 WHERE locktype = 'tuple'";
+    let shown = |c: &mut Session| c.query(modes, ()).expect("rows")[0].get::<String>(0).expect("a text");
+    assert_eq!(shown(&mut c), "RowShareLock true, RowShareLock true");
+    std::thread::scope(|scope| {
+        let (writes, first) = start(scope, session(&db), "UPDATE t SET v = v + 10 WHERE id = 1");
+        wait(&db, [&writes]);
+        assert_eq!(shown(&mut c), "RowShareLock true, RowShareLock true, ExclusiveLock false");
+        // Who has the row does not wait behind the one that waits for it, but for the other that has it.
+        let (raises, second) = start(scope, a, "UPDATE t SET v = v + 1 WHERE id = 1; COMMIT");
+        wait(&db, [&writes, &raises]);
+        run(&mut b, "COMMIT");
+        second.join().expect("no panic").0.expect("it goes on");
+        first.join().expect("no panic").0.expect("it goes on");
+    });
+    assert_eq!(int(&mut c, "SELECT v FROM t WHERE id = 1"), 11);
+    // Where both want more, that is a ring.
+    let (mut a, mut b) = (session(&db), session(&db));
+    run(&mut a, share);
+    run(&mut b, share);
+    std::thread::scope(|scope| {
+        let (raises, thread) = start(scope, b, "UPDATE t SET v = v + 1 WHERE id = 1; COMMIT");
+        wait(&db, [&raises]);
+        let ring = a.execute("UPDATE t SET v = v + 1 WHERE id = 1", ());
+        assert_eq!(state(ring), SqlState::DEADLOCK_DETECTED);
+        thread.join().expect("no panic").0.expect("it goes on");
+    });
+    assert_eq!(int(&mut c, "SELECT v FROM t WHERE id = 1"), 12);
+}
+
+/// First come, first served: those that share do not keep one that changes waiting for ever.
+#[test]
+fn who_shares_a_row_waits_behind_who_wants_it_alone() {
+    let db = db();
+    let (mut a, mut b) = (session(&db), session(&db));
+    run(&mut a, "BEGIN; SELECT v FROM t WHERE id = 1 FOR SHARE");
+    std::thread::scope(|scope| {
+        let (writes, first) = start(scope, session(&db), "BEGIN; UPDATE t SET v = 5 WHERE id = 1; COMMIT");
+        wait(&db, [&writes]);
+        let (shares, second) =
+            start(scope, session(&db), "BEGIN; SELECT v FROM t WHERE id = 1 FOR SHARE; COMMIT");
+        wait(&db, [&writes, &shares]);
+        run(&mut b, "BEGIN; SELECT v FROM t WHERE id = 1 FOR KEY SHARE NOWAIT; COMMIT");
+        run(&mut a, "COMMIT");
+        first.join().expect("no panic").0.expect("it goes on");
+        second.join().expect("no panic").0.expect("it goes on");
+    });
+    assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 1"), 5);
 }

@@ -2,14 +2,14 @@
 //! else's, and who runs is alone.
 
 use super::{SerialOn, SerialTxn};
-use crate::claim::{ClaimInfo, Unclaimed};
+use crate::claim::{ClaimInfo, Unclaimed, Wait};
 use crate::snapshot::{Closed, Opened, Tables};
 use crate::{
     Conflict, CursorId, Exclusive, Hosted, IfClaimed, Point, Points, Protocol, RowHandle, RowLocks,
     SnapshotSource,
 };
-use planaria_base::TableId;
 use planaria_base::clock::CommitClock;
+use planaria_base::{Strength, TableId};
 use planaria_storage::{Header, Table, TableSet};
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ impl<H: Header, const UNDO: bool> RowLocks for SerialOn<H, UNDO> {
         _txn: &mut SerialTxn<H>,
         _table: &Table<H>,
         _row: RowHandle,
+        _strength: Strength,
         _if_claimed: IfClaimed,
     ) -> Result<bool, Conflict> {
         Ok(true)
@@ -37,6 +38,10 @@ impl<H: Header, const UNDO: bool> RowLocks for SerialOn<H, UNDO> {
     }
 
     fn claims(&self) -> Vec<ClaimInfo> {
+        Vec::new()
+    }
+
+    fn waits(&self) -> Vec<Wait> {
         Vec::new()
     }
 }

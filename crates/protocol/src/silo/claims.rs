@@ -17,28 +17,52 @@ impl SiloTxn {
 
     /// Claims a record that was read at a version, before it is changed.
     #[cold]
-    pub(super) fn claim_record(&mut self, record: Ptr, table: TableId, version: u64) -> Result<(), Conflict> {
-        if !self.ask(record, table) {
-            self.blocked = Some(Blocked::Record(record, table));
-            return Err(Conflict::Claimed);
-        }
+    pub(super) fn claim_record(
+        &mut self,
+        record: Ptr,
+        table: TableId,
+        version: u64,
+        strength: Strength,
+    ) -> Result<(), Conflict> {
+        self.ask_or_block(record, table, strength)?;
         self.is_as_read(record, version)
     }
 
-    /// From the claim on nobody else changes a record; but somebody may have done so since it was read.
+    fn ask_or_block(&mut self, record: Ptr, table: TableId, strength: Strength) -> Result<(), Conflict> {
+        if self.ask(record, table, strength) {
+            return Ok(());
+        }
+        self.blocked = Some(Blocked::Record(record, table, strength));
+        Err(Conflict::Claimed)
+    }
+
+    /// A write needs a claim of this strength: of a row that the transaction has written before, and so has claimed.
+    pub(super) fn strengthen(&mut self, write: u32, strength: Strength) -> Result<(), Conflict> {
+        let WriteEntry { record, table, origin, strength: has, .. } = self.writes[write as usize];
+        if strength <= has {
+            return Ok(());
+        }
+        if self.claiming && origin == Origin::Row {
+            self.ask_or_block(record, table, strength)?;
+        }
+        self.writes[write as usize].strength = strength;
+        Ok(())
+    }
+
+    /// From such a claim on nobody else changes a record; but somebody may have done so since it was read.
     fn is_as_read(&self, record: Ptr, version: u64) -> Result<(), Conflict> {
         // SAFETY: kept: of the read set.
         let now = unsafe { look(record, self.participant.pinned()) }.header().0.load();
         if now & !CLAIMED == version { Ok(()) } else { Err(Conflict::Validation) }
     }
 
-    /// Whether the record's claim is this transaction's, now or before.
-    fn ask(&mut self, record: Ptr, table: TableId) -> bool {
+    /// Whether this transaction has claimed the record, now or before.
+    fn ask(&mut self, record: Ptr, table: TableId, strength: Strength) -> bool {
         // SAFETY: kept: of the read set.
         let word = &unsafe { look(record, self.participant.pinned()) }.header().0;
-        match self.claims.ask(record.to_word(), table, self.id(), || word.mark()) {
+        match self.claims.ask(record.to_word(), table, self.id(), strength, || word.mark()) {
             Asked::Granted => {
-                self.held.push(record);
+                self.held.push((record, strength));
                 true
             }
             Asked::Held => true,
@@ -50,14 +74,25 @@ impl SiloTxn {
         &mut self,
         table: TableId,
         row: RowHandle,
+        strength: Strength,
         if_claimed: IfClaimed,
     ) -> Result<bool, Conflict> {
         let Access { record, version } = self.accesses[row.0 as usize];
-        if version == OWN {
+        if version == OWN && !self.claiming {
             return Ok(true);
         }
+        if version == OWN {
+            let Some(write) = self.find_write(record) else { return Ok(true) };
+            return match self.strengthen(write, strength) {
+                Err(_) if if_claimed != IfClaimed::Wait => {
+                    self.blocked = None;
+                    Ok(false)
+                }
+                outcome => outcome.map(|()| true),
+            };
+        }
         let version = version & !LENIENT;
-        let granted = self.claim_record_if(record, table, version, if_claimed)?;
+        let granted = self.claim_record_if(record, table, version, strength, if_claimed)?;
         let skipped = !granted && if_claimed == IfClaimed::Skip;
         self.accesses[row.0 as usize].version = if skipped { version | LENIENT } else { version };
         Ok(granted)
@@ -68,33 +103,36 @@ impl SiloTxn {
         record: Ptr,
         table: TableId,
         version: u64,
+        strength: Strength,
         if_claimed: IfClaimed,
     ) -> Result<bool, Conflict> {
         let wait = if_claimed == IfClaimed::Wait;
         // SAFETY: kept: of the read set.
         let word = unsafe { look(record, self.participant.pinned()) }.header().0.load();
         if !self.claiming {
-            let others = word & CLAIMED != 0 && self.claims.holder(record.to_word()) != Some(self.id());
+            let others = word & CLAIMED != 0 && self.claims.is_taken(record.to_word(), self.id(), strength);
             return Ok(wait || !others);
         }
         if wait {
-            return self.claim_record(record, table, version).map(|()| true);
+            return self.claim_record(record, table, version, strength).map(|()| true);
         }
-        if !self.ask(record, table) {
+        if !self.ask(record, table, strength) {
             return Ok(false);
         }
         self.is_as_read(record, version).map(|()| true)
     }
 
-    /// Whether a record's claim is this transaction's.
-    pub(super) fn has_claimed(&self, record: Ptr) -> bool {
+    /// Whether this transaction has claimed a record for a write.
+    pub(super) fn has_claimed(&self, write: &WriteEntry) -> bool {
+        let is_it =
+            |(record, strength): &(Ptr, Strength)| *record == write.record && *strength >= write.strength;
         // A transaction that claims has claimed each row that it writes.
-        self.claiming || self.alone || self.held.contains(&record)
+        self.claiming || self.alone || self.held.iter().any(is_it)
     }
 
     /// The bit of a word that the transaction has locked, to be kept when it is unlocked.
     #[inline]
-    pub(super) fn claim_bit(held: &[Ptr], alone: bool, word: &VersionWord) -> u64 {
+    pub(super) fn claim_bit(held: &[(Ptr, Strength)], alone: bool, word: &VersionWord) -> u64 {
         if held.is_empty() && !alone { 0 } else { word.load() & CLAIMED }
     }
 
@@ -119,15 +157,24 @@ impl SiloTxn {
     ) -> Result<(), Unclaimed> {
         let me = self.id();
         let (claims, pin) = (self.claims.clone(), self.participant.pinned());
+        // Taken off again where it is not granted: a claim that was there before stays as it was.
+        let (mut anew, mut raised) = (false, None);
         let waits = match self.blocked.take() {
             None => return Ok(()),
-            Some(Blocked::Record(record, table)) => {
+            Some(Blocked::Record(record, table, strength)) => {
                 // SAFETY: kept: what a transaction waits for is found in it, and it stays pinned as it waits.
                 let word = &unsafe { look(record, pin) }.header().0;
-                let asked = claims.line_up(record.to_word(), table, me, || word.mark());
-                if asked != Asked::Held {
-                    // Its own as soon as it is granted; taken off again where it is not.
-                    self.held.push(record);
+                let asked = claims.line_up(record.to_word(), table, me, strength, || word.mark());
+                // Its own as soon as it is granted.
+                match self.held.iter_mut().find(|(held, _)| *held == record) {
+                    Some((_, has)) => {
+                        raised = Some((record, *has));
+                        *has = strength.max(*has);
+                    }
+                    None => {
+                        anew = true;
+                        self.held.push((record, strength));
+                    }
                 }
                 asked == Asked::Taken
             }
@@ -146,8 +193,12 @@ impl SiloTxn {
             return Ok(());
         }
         let outcome = self.sleep(patience);
-        if outcome.is_err() {
+        if outcome.is_err() && anew {
             self.held.pop();
+        } else if let (Err(_), Some((record, before))) = (&outcome, raised)
+            && let Some((_, has)) = self.held.iter_mut().find(|(held, _)| *held == record)
+        {
+            *has = before;
         }
         outcome
     }
@@ -173,7 +224,7 @@ impl SiloTxn {
     #[cold]
     pub(super) fn let_go(&mut self) {
         let pin = self.participant.pinned();
-        for record in &self.held {
+        for (record, _) in &self.held {
             // SAFETY: kept: claims are let go of before the transaction unpins.
             let word = &unsafe { look(*record, pin) }.header().0;
             self.claims.release(record.to_word(), self.id(), || word.unmark());

@@ -220,8 +220,11 @@ impl SiloTxn {
         for (_, write) in &self.order {
             let write = &self.writes[*write as usize];
             if let Err(conflict) = self.lock(write) {
-                self.blocked =
-                    (conflict == Conflict::Claimed).then_some(Blocked::Record(write.record, write.table));
+                self.blocked = (conflict == Conflict::Claimed).then_some(Blocked::Record(
+                    write.record,
+                    write.table,
+                    write.strength,
+                ));
                 return Err(conflict);
             }
             *locked += 1;
@@ -283,7 +286,7 @@ impl SiloTxn {
         if word.load() & !(CLAIMED | LOCKED) != write.version {
             return Err(Conflict::Validation);
         }
-        if !self.has_claimed(write.record) {
+        if !self.has_claimed(write) {
             return Err(Conflict::Claimed);
         }
         // The bit is set and stays; who had the lock before that has let go of it.

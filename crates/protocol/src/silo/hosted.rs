@@ -1,14 +1,14 @@
 //! What Silo can do beyond running transactions.
 
 use super::{SiloHeader, SiloTxn, SiloWith};
-use crate::claim::{ClaimInfo, Claims, Unclaimed};
+use crate::claim::{ClaimInfo, Claims, Unclaimed, Wait};
 use crate::snapshot::{Closed, Opened, Tables};
 use crate::{
     Conflict, CursorId, Exclusive, Hosted, IfClaimed, Point, Points, Protocol, RowHandle, RowLocks,
     SnapshotSource, Snapshots,
 };
-use planaria_base::TableId;
 use planaria_base::clock::CommitClock;
+use planaria_base::{Strength, TableId};
 use planaria_storage::{Table, TableSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,9 +31,10 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> RowLocks for SiloW
         txn: &mut SiloTxn,
         table: &Table<SiloHeader>,
         row: RowHandle,
+        strength: Strength,
         if_claimed: IfClaimed,
     ) -> Result<bool, Conflict> {
-        txn.claim_row(table.id(), row, if_claimed)
+        txn.claim_row(table.id(), row, strength, if_claimed)
     }
 
     fn await_claim(
@@ -46,6 +47,10 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> RowLocks for SiloW
 
     fn claims(&self) -> Vec<ClaimInfo> {
         self.claims.list()
+    }
+
+    fn waits(&self) -> Vec<Wait> {
+        self.claims.waits()
     }
 }
 

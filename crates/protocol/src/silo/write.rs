@@ -62,6 +62,7 @@ impl SiloTxn {
             extras: NONE,
             origin: Origin::Insert,
             state: State::Live,
+            strength: Strength::Update,
         });
         match self.claim_secondary(table, image, record, me)? {
             None => Ok(Ok(handle)),
@@ -235,7 +236,12 @@ impl SiloTxn {
     }
 
     /// The write of a row that is about to change, made if it is new; `None` if it is dead.
-    fn write_of(&mut self, table: &Table<SiloHeader>, row: RowHandle) -> Result<Option<u32>, Conflict> {
+    fn write_of(
+        &mut self,
+        table: &Table<SiloHeader>,
+        row: RowHandle,
+        strength: Strength,
+    ) -> Result<Option<u32>, Conflict> {
         let Access { record, version } = self.accesses[row.0 as usize];
         let write = match self.find_write(record) {
             Some(write) => {
@@ -249,12 +255,13 @@ impl SiloTxn {
                 if version != OWN && version & !LENIENT != entry.version {
                     return Err(Conflict::Validation);
                 }
+                self.strengthen(write, strength)?;
                 write
             }
             None => {
                 let version = version & !LENIENT;
                 if self.claiming {
-                    self.claim_record(record, table.id(), version)?;
+                    self.claim_record(record, table.id(), version, strength)?;
                 }
                 if self.keeps_before {
                     self.keep_before(record, version)?;
@@ -270,6 +277,7 @@ impl SiloTxn {
                     extras: NONE,
                     origin: Origin::Row,
                     state: State::Unwritten,
+                    strength,
                 })
             }
         };
@@ -342,7 +350,10 @@ impl SiloTxn {
         image: &[u64],
         touched: IndexSet,
     ) -> Result<Result<(), Refused>, Conflict> {
-        let Some(write) = self.write_of(table, row)? else { return Ok(Ok(())) };
+        // Who refers to the row does so by a unique key.
+        let keys_move = touched.iter().any(|id| table.index(id).codec().unique());
+        let strength = if keys_move { Strength::Update } else { Strength::NoKeyUpdate };
+        let Some(write) = self.write_of(table, row, strength)? else { return Ok(Ok(())) };
         if !touched.is_empty()
             && let Some(refused) = self.move_keys(table, write, image, touched)?
         {
@@ -418,7 +429,7 @@ impl SiloTxn {
     }
 
     pub(super) fn delete(&mut self, table: &Table<SiloHeader>, row: RowHandle) -> Result<bool, Conflict> {
-        let Some(write) = self.write_of(table, row)? else { return Ok(false) };
+        let Some(write) = self.write_of(table, row, Strength::Update)? else { return Ok(false) };
         let WriteEntry { record, version, state, .. } = self.writes[write as usize];
         let old = match state {
             State::Unwritten => match read_record(record, self.participant.pinned(), &mut self.images)? {

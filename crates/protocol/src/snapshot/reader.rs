@@ -23,14 +23,14 @@
 
 #![allow(unsafe_code)] // looks at records; see `door`
 
-use crate::claim::{ClaimInfo, Unclaimed};
+use crate::claim::{ClaimInfo, Unclaimed, Wait};
 use crate::door::look;
 use crate::{
     Backoff, Conflict, CursorId, Guarantee, IfClaimed, Protocol, Refused, Row, RowHandle, RowLocks,
     Savepoint, SerialOrder, Write,
 };
 use planaria_base::clock::CommitClock;
-use planaria_base::{CommitTs, Epoch, Error, IndexId, WorkerId};
+use planaria_base::{CommitTs, Epoch, Error, IndexId, Strength, WorkerId};
 use planaria_storage::btree::{Cursor, compare_keys};
 use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::{
@@ -560,6 +560,7 @@ impl<H: Header> RowLocks for SnapshotReader<H> {
         _txn: &mut ReaderTxn,
         _table: &Table<H>,
         _row: RowHandle,
+        _strength: Strength,
         _if_claimed: IfClaimed,
     ) -> Result<bool, Conflict> {
         Ok(true)
@@ -574,6 +575,10 @@ impl<H: Header> RowLocks for SnapshotReader<H> {
     }
 
     fn claims(&self) -> Vec<ClaimInfo> {
+        Vec::new()
+    }
+
+    fn waits(&self) -> Vec<Wait> {
         Vec::new()
     }
 }

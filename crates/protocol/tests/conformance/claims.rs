@@ -2,7 +2,7 @@
 //! going back to a point forgets.
 
 use super::fixture::*;
-use planaria_base::IndexId;
+use planaria_base::{IndexId, Strength};
 use planaria_protocol::{Conflict, Hosted, IfClaimed, Refused, Unclaimed};
 use planaria_storage::KeyRange;
 use std::time::Duration;
@@ -21,9 +21,21 @@ impl<P: Hosted> Client<'_, P> {
         Ok(())
     }
 
-    fn claim(&mut self, seen: SeenRow, if_claimed: IfClaimed) -> Outcome<bool> {
-        let table = self.table(0).clone();
-        self.db.protocol.claim(&mut self.txn, &table, seen.handle, if_claimed)
+    pub fn claim(
+        &mut self,
+        table: u32,
+        seen: SeenRow,
+        strength: Strength,
+        if_claimed: IfClaimed,
+    ) -> Outcome<bool> {
+        let table = self.table(table).clone();
+        self.db.protocol.claim(&mut self.txn, &table, seen.handle, strength, if_claimed)
+    }
+
+    /// Reads a row of table 0 and claims it.
+    fn lock(&mut self, key: i64, strength: Strength, if_claimed: IfClaimed) -> Outcome<bool> {
+        let seen = self.get(0, key)?.unwrap();
+        self.claim(0, seen, strength, if_claimed)
     }
 
     fn retry(&mut self) {
@@ -161,7 +173,8 @@ pub fn lenient_scans_answer_for_what_is_claimed<P: Hosted>() {
     db.protocol.scan_leniently(&mut b.txn, cursor);
     let mut claimed = Vec::new();
     while let Some(row) = db.protocol.scan_next(&mut b.txn, &table, cursor, &mut b.arena).unwrap() {
-        claimed.push(db.protocol.claim(&mut b.txn, &table, row.handle, IfClaimed::Skip).unwrap());
+        let claim = db.protocol.claim(&mut b.txn, &table, row.handle, Strength::Update, IfClaimed::Skip);
+        claimed.push(claim.unwrap());
         if claimed.len() == 3 {
             break;
         }
@@ -182,9 +195,100 @@ pub fn lenient_scans_answer_for_what_is_claimed<P: Hosted>() {
         a.add(4, 1).unwrap();
         b.begin_claiming(6);
         let four = b.get(0, 4).unwrap().unwrap();
-        assert_eq!(b.claim(four, if_claimed), Ok(false));
+        assert_eq!(b.claim(0, four, Strength::Update, if_claimed), Ok(false));
         a.commit().unwrap();
         assert_eq!(b.commit().is_ok(), holds);
     }
+    db.check();
+}
+
+/// What each strength lets others do: PostgreSQL's table.
+pub fn strengths_keep_others_from_what_they_say<P: Hosted>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b, mut c) = (db.client(1), db.client(2), db.client(3));
+    for held in Strength::ALL {
+        for wanted in Strength::ALL {
+            a.begin_claiming(1);
+            assert_eq!(a.lock(1, held, IfClaimed::Wait), Ok(true));
+            // One that claims is told, and so is one that only looks.
+            b.begin_claiming(2);
+            c.begin(3);
+            let free = !held.conflicts(wanted);
+            assert_eq!(b.lock(1, wanted, IfClaimed::Refuse), Ok(free), "{held:?} {wanted:?}");
+            // By then both may have it.
+            let looks = c.lock(1, wanted, IfClaimed::Refuse);
+            assert_eq!(looks, Ok(free && !wanted.conflicts(wanted)), "{held:?} {wanted:?}");
+            c.abort();
+            b.abort();
+            b.begin_claiming(4);
+            let outcome = b.lock(1, wanted, IfClaimed::Wait);
+            assert_eq!(outcome, if free { Ok(true) } else { Err(Conflict::Claimed) });
+            b.abort();
+            a.abort();
+        }
+        // Changes: of the row as such, and of its keys.
+        for (change, wanted) in [(false, Strength::NoKeyUpdate), (true, Strength::Update)] {
+            a.begin_claiming(5);
+            assert_eq!(a.lock(1, held, IfClaimed::Wait), Ok(true));
+            for claims in [true, false] {
+                if claims {
+                    b.begin_claiming(6)
+                } else {
+                    b.begin(6)
+                }
+                let seen = b.get(0, 1).unwrap().unwrap();
+                let done =
+                    if change { b.delete(0, seen).map(drop) } else { b.update(0, seen, seen.row).map(drop) };
+                let free = !held.conflicts(wanted);
+                if claims {
+                    assert_eq!(done.is_ok(), free, "{held:?} {wanted:?}");
+                    b.abort();
+                } else {
+                    // It lines up, and has the claim at once where nobody is in the way.
+                    assert_eq!(b.commit().map(drop), Err(Conflict::Claimed));
+                    b.retry();
+                    assert_eq!(b.await_claim().is_ok(), free, "{held:?} {wanted:?}");
+                    b.begin(7);
+                    b.abort();
+                }
+            }
+            a.abort();
+        }
+    }
+    assert_eq!(db.protocol.claims(), []);
+    db.check();
+}
+
+/// A row that is shared may be changed where its keys stay; who shares it and has read it finds that out.
+pub fn a_shared_row_is_changed_by_who_may<P: Hosted>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    a.begin_claiming(1);
+    assert_eq!(a.lock(1, Strength::KeyShare, IfClaimed::Wait), Ok(true));
+    b.begin_claiming(2);
+    b.add(1, 5).unwrap();
+    b.commit().unwrap();
+    // The claim outlives what b did: b cannot take the row away.
+    b.begin_claiming(3);
+    let seen = b.get(0, 1).unwrap().unwrap();
+    assert_eq!(b.delete(0, seen), Err(Conflict::Claimed));
+    b.abort();
+    assert_eq!(a.commit().map(drop), Err(Conflict::Validation));
+    a.abort();
+    assert_eq!((b.value(1), db.protocol.claims()), (5, Vec::new()));
+    // Two that share a row and both want to change it: the second to ask closes the ring.
+    a.begin_claiming(4);
+    b.begin_claiming(5);
+    assert_eq!(a.lock(2, Strength::Share, IfClaimed::Wait), Ok(true));
+    assert_eq!(b.lock(2, Strength::Share, IfClaimed::Wait), Ok(true));
+    assert_eq!(a.add(2, 1), Err(Conflict::Claimed));
+    assert_eq!(b.add(2, 1), Err(Conflict::Claimed));
+    b.abort();
+    a.retry();
+    a.await_claim().unwrap();
+    a.begin_claiming(6);
+    a.add(2, 1).unwrap();
+    a.commit().unwrap();
+    assert_eq!((b.value(2), db.protocol.claims()), (1, Vec::new()));
     db.check();
 }

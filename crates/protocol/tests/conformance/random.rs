@@ -3,8 +3,9 @@
 //! tables at the end. The histories are also given to the model and to the graph.
 
 use super::fixture::*;
+use planaria_base::Strength;
 use planaria_base::sync::thread;
-use planaria_protocol::{Backoff, Conflict, Hosted, Serial};
+use planaria_protocol::{Backoff, Conflict, Hosted, IfClaimed, Serial};
 use planaria_sim::history::{By, History, Model, Transaction, Violation};
 use planaria_sim::scheduler;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -95,7 +96,13 @@ pub fn program<P: Hosted>(c: &mut Client<'_, P>, plan: &Plan, seed: u64, pace: b
     for _ in 0..1 + r.below(plan.ops) {
         let (table, value) = (r.below(TABLES.into()) as u32, r.below(plan.keys) as i64);
         match r.below(10) {
-            0 | 1 => carried += c.get(table, value)?.map_or(1, |seen| seen.row.value),
+            0 | 1 => {
+                let seen = c.get(table, value)?;
+                carried += seen.map_or(1, |seen| seen.row.value);
+                if let Some(seen) = seen.filter(|_| pauses.chance(50)) {
+                    c.claim(table, seen, Strength::ALL[pauses.below(4) as usize], IfClaimed::Wait)?;
+                }
+            }
             2 => carried += c.get_by(table, By::Tag, value)?.map_or(2, |seen| seen.row.value),
             3 => {
                 let by = [By::Key, By::Group, By::Tag][r.below(3) as usize];

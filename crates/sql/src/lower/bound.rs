@@ -5,7 +5,7 @@
 //! binding speaks of columns, registers and constants only. A reference to a relation of an outer
 //! query is an ordinary column: when the inner query is emitted, its register holds the value.
 
-use planaria_base::{Datum, ProcedureId, SequenceId, SystemId, TableId, Type};
+use planaria_base::{Datum, ProcedureId, SequenceId, Strength, SystemId, TableId, Type};
 use planaria_ir::{Draw, Func, IfClaimed, Output, Question, Reg};
 
 /// A relation of a FROM clause, or a pseudo relation.
@@ -100,6 +100,7 @@ pub(super) struct BoundQuery {
 pub(super) struct Lock {
     pub rel: RelId,
     pub table: TableId,
+    pub strength: Strength,
     pub if_claimed: IfClaimed,
 }
 

@@ -1,9 +1,8 @@
 //! FOR UPDATE: the rows of a query are claimed, one after another as they are given, behind the sort and
 //! before LIMIT counts them.
 //!
-//! A routine claims what it changes when it changes it: there FOR UPDATE that waits leaves no trace, so that
-//! a call is what its log says. FOR SHARE that waits leaves none anywhere: that the rows do not change
-//! is what a serializable transaction finds out at its end.
+//! A routine claims what it changes when it changes it: there a clause that waits leaves no trace, so that
+//! a call is what its log says.
 
 use super::bound::{Body, BoundKind, Lock, RelId, RelKind};
 use super::emit_join::Then;
@@ -46,7 +45,7 @@ fn locked_sources<'n>(level: &'n Names<'_>, locking: &Locking) -> Result<Vec<(&'
     let find = |name: &planaria_syntax::ast::Name| {
         let alias = name.parts.last().map_or("", String::as_str);
         let source = level.source_here(alias).ok_or_else(|| {
-            let strength = locking.strength;
+            let strength = locking.strength.name();
             let message = format!("relation \"{alias}\" in FOR {strength} clause not found in FROM clause");
             Error::new(SqlState::UNDEFINED_TABLE, message).at(name.position)
         })?;
@@ -66,7 +65,7 @@ impl Lowerer<'_> {
         let mut locks: Vec<Lock> = Vec::new();
         for locking in &query.locking {
             let refuse = |what: String| {
-                let message = format!("FOR {} {what}", locking.strength);
+                let message = format!("FOR {} {what}", locking.strength.name());
                 Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
             };
             if let Some(what) = mixed(body, query) {
@@ -99,27 +98,40 @@ impl Lowerer<'_> {
 
     fn lock(&mut self, locks: &mut Vec<Lock>, locking: &Locking, rel: RelId, table: planaria_base::TableId) {
         let if_claimed = match locking.wait {
-            LockWait::Wait if locking.strength.ends_with("SHARE") => return,
             LockWait::Wait if self.program.kind != ProgramKind::Statement => return,
             LockWait::Wait => IfClaimed::Wait,
             LockWait::NoWait => IfClaimed::Refuse,
             LockWait::SkipLocked => IfClaimed::Skip,
         };
-        if locks.iter().any(|l| l.rel == rel) {
-            return;
+        let strength = locking.strength;
+        if let Some(known) = locks.iter_mut().find(|l| l.rel == rel) {
+            // The strongest of several clauses, and the one that waits least.
+            known.strength = known.strength.max(strength);
+            if known.if_claimed == IfClaimed::Wait || if_claimed == IfClaimed::Refuse {
+                known.if_claimed = if_claimed;
+            }
+        } else {
+            locks.push(Lock { rel, table, strength, if_claimed });
         }
-        locks.push(Lock { rel, table, if_claimed });
+        let lenient = locks.iter().any(|l| l.rel == rel && l.if_claimed == IfClaimed::Skip);
         let rel = self.rel_mut(rel);
-        rel.row_used = true;
-        rel.lenient = if_claimed == IfClaimed::Skip;
+        (rel.row_used, rel.lenient) = (true, lenient);
     }
 
     /// Claims the present rows, then runs `then`; rows that are passed over do not get there.
     pub(super) fn claimed(&mut self, locks: &[Lock], then: &mut Then<'_>) -> Result<()> {
-        let Some((Lock { rel, table, if_claimed }, rest)) = locks.split_first() else { return then(self) };
+        let Some((Lock { rel, table, strength, if_claimed }, rest)) = locks.split_first() else {
+            return then(self);
+        };
         let row = self.row_reg(*rel);
         let granted = self.temp(Type::Bool);
-        self.emit(OpKind::Claim { table: *table, row, if_claimed: *if_claimed, granted });
+        self.emit(OpKind::Claim {
+            table: *table,
+            row,
+            strength: *strength,
+            if_claimed: *if_claimed,
+            granted,
+        });
         match if_claimed {
             IfClaimed::Wait => self.claimed(rest, then),
             IfClaimed::Skip => self.when(granted, |l| l.claimed(rest, then)),

@@ -1,12 +1,13 @@
 //! Locking clauses of queries.
 
 use super::{Name, Position};
+use planaria_base::Strength;
 
 /// `FOR UPDATE [OF tables] [NOWAIT | SKIP LOCKED]`
 #[derive(Clone, PartialEq, Debug)]
 pub struct Locking {
-    /// `UPDATE`, `NO KEY UPDATE`, `SHARE` or `KEY SHARE`.
-    pub strength: &'static str,
+    /// FOR what.
+    pub strength: Strength,
     /// OF; all tables of FROM if empty.
     pub of: Vec<Name>,
     /// What happens to rows that others have.

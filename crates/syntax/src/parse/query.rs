@@ -1,6 +1,6 @@
 //! Queries: SELECT, VALUES, TABLE, set operations, WITH, and their tails.
 
-use planaria_base::{Result, limits};
+use planaria_base::{Result, Strength, limits};
 
 use super::lex::Kind;
 use super::parser::Parser;
@@ -373,11 +373,11 @@ impl Parser<'_> {
     /// `FOR UPDATE | NO KEY UPDATE | SHARE | KEY SHARE [OF t, ..] [NOWAIT | SKIP LOCKED]`
     fn locking(&mut self) -> Result<Option<Locking>> {
         let position = self.bump().start;
-        let strengths: [(&str, &[&str]); 4] = [
-            ("UPDATE", &["update"]),
-            ("NO KEY UPDATE", &["no", "key", "update"]),
-            ("SHARE", &["share"]),
-            ("KEY SHARE", &["key", "share"]),
+        let strengths: [(Strength, &[&str]); 4] = [
+            (Strength::Update, &["update"]),
+            (Strength::NoKeyUpdate, &["no", "key", "update"]),
+            (Strength::Share, &["share"]),
+            (Strength::KeyShare, &["key", "share"]),
         ];
         if self.eat_words(&["read", "only"]) {
             return Ok(None);
