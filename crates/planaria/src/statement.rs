@@ -330,7 +330,13 @@ impl Session {
         self.api.fail_block();
     }
 
-    /// Exchanges what this session is with what another one was. Not while a transaction is open.
+    /// Whether the session has advisory locks: those stay with it, and end with it.
+    pub fn keeps_locks(&self) -> bool {
+        self.api.keeps_locks()
+    }
+
+    /// Exchanges what this session is with what another one was. Not while a transaction is open, nor while it
+    /// [keeps locks](Session::keeps_locks).
     pub fn swap_state(&mut self, state: &mut SessionState) {
         self.api.swap_state(&mut state.0);
     }

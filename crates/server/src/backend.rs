@@ -313,8 +313,11 @@ impl Backend {
         (limit > 0).then(|| Duration::from_millis(limit))
     }
 
-    /// Gives the session back. No transaction may be open.
+    /// Gives the session back, if it need not stay this client's: it has advisory locks. No transaction may be open.
     fn rise(&mut self) {
+        if self.session.as_ref().is_some_and(Session::keeps_locks) {
+            return;
+        }
         if let Some(mut session) = self.session.take() {
             session.swap_state(&mut self.state);
             self.shared.seats.give(session);

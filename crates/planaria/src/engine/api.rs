@@ -97,6 +97,8 @@ pub(crate) trait SessionApi: Send {
     fn control(&mut self, transaction: &ast::Transaction) -> Result<(String, Ticket)>;
     /// The open transaction block has failed.
     fn fail_block(&mut self);
+    /// Whether the session has advisory locks, which cannot be another one's.
+    fn keeps_locks(&self) -> bool;
     /// Puts the state of another session in place of this one's.
     fn swap_state(&mut self, state: &mut KeptState);
     fn wait(&mut self, ticket: &Ticket) -> Result<()>;
@@ -375,6 +377,9 @@ impl<P: Hosted> SessionApi for SessionCore<P> {
     }
     fn wait(&mut self, ticket: &Ticket) -> Result<()> {
         self.until_durable(ticket)
+    }
+    fn keeps_locks(&self) -> bool {
+        !self.own_locks.is_empty()
     }
     fn swap_state(&mut self, state: &mut KeptState) {
         self.give_memory_back();

@@ -85,3 +85,21 @@ fn locking_clauses_say_what_postgresql_says() {
     assert_eq!(a.query("COMMIT"), ["C:COMMIT", "Z:I"]);
     assert_eq!(b.query("COMMIT"), ["C:COMMIT", "Z:I"]);
 }
+
+/// Clients share sessions, but not the advisory locks of one.
+#[test]
+fn advisory_locks_are_a_client_s_own_until_it_goes() {
+    let running = running(1);
+    let (mut a, mut b) = (running.client(), running.client());
+    a.query("SELECT pg_advisory_lock(1), pg_advisory_lock_shared(2)");
+    assert_eq!(b.query("SELECT pg_try_advisory_lock(1), pg_try_advisory_lock_shared(2)")[1], "D:f,t");
+    assert_eq!(b.query("SELECT pg_try_advisory_lock(2), pg_advisory_unlock_shared(2)")[1], "D:f,t");
+    assert_eq!(a.query("SELECT pg_advisory_unlock(1)")[1], "D:t");
+    assert_eq!(b.query("SELECT pg_try_advisory_lock(1), pg_try_advisory_lock(2)")[1], "D:t,f");
+    b.message('Q', b"SELECT pg_advisory_lock(2), 7\0").send();
+    running.until_count("SELECT count(*) FROM pg_locks WHERE NOT granted", 1);
+    drop(a);
+    assert_eq!(shown(&b.until_ready())[1], "D:NULL,7");
+    b.query("DISCARD ALL");
+    running.until_count("SELECT count(*) FROM pg_locks", 0);
+}

@@ -52,6 +52,11 @@ impl OwnLocks {
         self.touched.is_empty() && self.transaction.is_empty()
     }
 
+    /// Whether the session has none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
     /// How many the transaction has.
     pub(crate) fn mark(&self) -> usize {
         self.transaction.len()
