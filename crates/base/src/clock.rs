@@ -39,6 +39,10 @@ impl Epoch {
     pub const fn first_ts(self) -> CommitTs {
         CommitTs(self.0 << SEQUENCE_BITS)
     }
+    /// The largest one.
+    pub const fn last_ts(self) -> CommitTs {
+        CommitTs(self.next().first_ts().0 - 1)
+    }
 }
 
 /// A transaction's place in the total order of commits; 0 is "loaded before any commit".
@@ -54,6 +58,16 @@ impl CommitTs {
     #[inline]
     pub const fn epoch(self) -> Epoch {
         Epoch(self.0 >> SEQUENCE_BITS)
+    }
+    /// The place right before this one.
+    #[inline]
+    pub const fn before(self) -> CommitTs {
+        CommitTs(self.0.saturating_sub(1))
+    }
+    /// The place right behind this one.
+    #[inline]
+    pub const fn next(self) -> CommitTs {
+        CommitTs(self.0 + 1)
     }
     /// The number of commits before it in its epoch.
     #[inline]
@@ -112,7 +126,12 @@ impl CommitClock {
     /// A read-modify-write that adds nothing. All steps of the word are such, so those that follow this
     /// one synchronize with it; a plain load would promise nothing to who comes later.
     pub fn witness(&self) -> Epoch {
-        CommitTs(self.word.fetch_add(0, Ordering::SeqCst)).epoch()
+        self.witness_now().epoch()
+    }
+
+    /// The same, with [`CommitClock::now`] for an answer.
+    pub fn witness_now(&self) -> CommitTs {
+        CommitTs(self.word.fetch_add(0, Ordering::SeqCst))
     }
 
     /// Ends `epoch`, unless it is over.

@@ -149,6 +149,28 @@ pub struct Handler {
     pub body: Block,
 }
 
+/// How what an operation reads stands to what others commit meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ReadMode {
+    /// As the transaction's level says.
+    #[default]
+    Plain,
+    /// What is met need not hold at commit, but for the rows that are claimed or changed.
+    Lenient,
+    /// For the sake of a constraint: it is read as of now, and has to hold at commit, at every level.
+    Check,
+}
+
+impl ReadMode {
+    /// That of a point read: it is never lenient.
+    pub const fn of_point(self) -> ReadMode {
+        match self {
+            ReadMode::Plain | ReadMode::Lenient => ReadMode::Plain,
+            ReadMode::Check => ReadMode::Check,
+        }
+    }
+}
+
 /// The kinds of operation. `dst` and other written registers are documented as such; every other
 /// register is read.
 #[derive(Clone, PartialEq, Debug)]
@@ -220,15 +242,21 @@ pub enum OpKind {
     // ---- tables ----
     /// Point read by the full key of a unique index. Writes `row` (NULL if none) and, where a row
     /// was found, `columns`; else these become NULL.
-    Get { table: TableId, index: IndexId, key: Vec<Reg>, row: Reg, columns: Vec<(ColumnId, Reg)> },
-    /// Runs `body` for each row in the range, in index order; writes `row` and `columns` for it. What a
-    /// `lenient` one meets need not hold at commit, but for the rows that are claimed or changed.
+    Get {
+        table: TableId,
+        index: IndexId,
+        key: Vec<Reg>,
+        mode: ReadMode,
+        row: Reg,
+        columns: Vec<(ColumnId, Reg)>,
+    },
+    /// Runs `body` for each row in the range, in index order; writes `row` and `columns` for it.
     Scan {
         table: TableId,
         index: IndexId,
         range: Range,
         descending: bool,
-        lenient: bool,
+        mode: ReadMode,
         row: Reg,
         columns: Vec<(ColumnId, Reg)>,
         label: Label,

@@ -310,7 +310,7 @@ impl Session {
 
     /// Begins a transaction block, as BEGIN does.
     pub fn begin(&mut self) -> Result<()> {
-        self.api.control(&ast::Transaction::Begin { read_only: None }).map(|_| ())
+        self.api.control(&ast::Transaction::Begin { read_only: None, isolation: None }).map(|_| ())
     }
 
     /// Commits the transaction block, as COMMIT does, and returns as soon as that is done in memory. A

@@ -3,10 +3,13 @@
 //! A program needs [`RowLocks`], since it may say `FOR UPDATE`; a database needs all of them, which is [`Hosted`].
 //! Readers of snapshots and replay's scheme are neither asked for points nor for snapshots, and have none.
 
-use crate::snapshot::{Closed, Opened, Tables};
-use crate::{ClaimInfo, Conflict, CursorId, IfClaimed, Protocol, RowHandle, Savepoint, Unclaimed, Wait};
+use crate::snapshot::{Closed, Moment, Opened, Tables};
+use crate::{
+    ClaimInfo, ColumnsRead, Conflict, CursorId, IfClaimed, Isolation, Protocol, RowHandle, Savepoint,
+    Unclaimed, Wait,
+};
 use planaria_base::clock::CommitClock;
-use planaria_base::{Strength, TableId};
+use planaria_base::{CommitTs, Strength, TableId};
 use planaria_storage::{Table, TableSet};
 use std::time::Duration;
 
@@ -47,6 +50,47 @@ pub trait RowLocks: Protocol {
 
     /// Who waits for whom.
     fn waits(&self) -> Vec<Wait>;
+
+    /// What is read until this is switched off is read for the sake of a constraint: it is as of now, and has to hold at
+    /// commit, whatever the transaction's level ([`Levels`]).
+    fn for_constraint(&self, txn: &mut Self::Txn, on: bool);
+}
+
+/// Transactions of a level: as long as it says, they read the state of one moment while others go on.
+///
+/// *Read committed*: each statement has a moment of its own, and nothing that it reads needs to hold. *Repeatable read*:
+/// all have that of the first one; a row that has changed since cannot be changed ([`Conflict::Past`]).
+/// *Serializable*: the same, and what was read has to hold at commit, if the transaction writes; a row holds as long as
+/// the columns that were read have their values ([`Levels::will_read`]). Where a row has changed, the moment is moved on as long as everything that was read before holds there, too; where it does not,
+/// a transaction that has written nothing goes on in the past, and may not write any more.
+///
+/// Reads for the sake of constraints are as of now, and hold at commit, at every level ([`RowLocks::for_constraint`]).
+pub trait Levels: RowLocks {
+    /// The level of a transaction that claims its writes and has read nothing yet.
+    fn set_level(&self, txn: &mut Self::Txn, level: Isolation);
+
+    /// A statement begins: it has its moment from now on.
+    fn begin_statement(&self, txn: &mut Self::Txn, clock: &CommitClock);
+
+    /// What the statement, or a part of it, may read. Of one that does not say so every column counts.
+    fn will_read(&self, txn: &mut Self::Txn, columns: &ColumnsRead);
+
+    /// Whether the statement has met what has changed since, and should be run again as of now. That is no question
+    /// of right or wrong: it has read one state.
+    fn is_behind(&self, txn: &Self::Txn) -> bool;
+
+    /// As of when the transaction reads, if it has a moment.
+    fn moment(&self, txn: &Self::Txn) -> Option<CommitTs>;
+
+    /// After [`Points::go_back`] for a conflict, and after waiting: the statement is going to run again, as of now if the
+    /// level allows it. `false`: the transaction cannot go on.
+    fn move_on(
+        &self,
+        txn: &mut Self::Txn,
+        tables: &TableSet<Self::Header>,
+        clock: &CommitClock,
+        cause: Conflict,
+    ) -> bool;
 }
 
 /// A transaction returns to an earlier point of its own, or to its beginning, and tries again.
@@ -55,8 +99,8 @@ pub trait Points: Protocol {
     fn point(&self, txn: &mut Self::Txn) -> Point;
 
     /// Undoes all writes since the point, and forgets what was read since: whoever calls this has not
-    /// let anything out of it. The point stays in force. Whether what was read before still holds.
-    fn go_back(&self, txn: &mut Self::Txn, point: Point, tables: &TableSet<Self::Header>) -> bool;
+    /// let anything out of it. The point stays in force.
+    fn go_back(&self, txn: &mut Self::Txn, point: Point, tables: &TableSet<Self::Header>);
 
     /// Ends the point.
     fn pass(&self, txn: &mut Self::Txn, point: Point);
@@ -80,6 +124,10 @@ pub struct Point {
 
 /// One worker has the database to itself for a while, although others have transactions open.
 pub trait Exclusive: Protocol {
+    /// Whether everything that the transaction has read holds now, so that it may change what it likes: before its worker is
+    /// alone.
+    fn holds_now(&self, txn: &mut Self::Txn, tables: &TableSet<Self::Header>) -> bool;
+
     /// From now on nobody else runs transactions, or no longer so. Others may have some open: while this
     /// worker is alone, they do nothing but take them back. What an alone worker reads holds, and rows that
     /// others have claimed are changed all the same: whoever claimed one will not be able to commit.
@@ -92,10 +140,10 @@ pub trait Exclusive: Protocol {
 
 /// What [`SnapshotReader`](crate::SnapshotReader)s read is kept while others change it.
 pub trait SnapshotSource: Protocol {
-    /// Opens a snapshot of the open epoch, which it returns: once that epoch has ended, it can be read by
-    /// [`SnapshotReader`](crate::SnapshotReader)s, until it is closed. Where transactions do not overlap, they wait
+    /// Opens a snapshot, to be read by [`SnapshotReader`](crate::SnapshotReader)s until it is closed; of an epoch, once
+    /// that has ended. Where transactions do not overlap, they wait
     /// for that, and there is none while one of them runs.
-    fn open_snapshot(&self, clock: &CommitClock) -> Option<Opened>;
+    fn open_snapshot(&self, clock: &CommitClock, moment: Moment) -> Option<Opened>;
 
     /// A snapshot is not read any more at the keys of a table from the first, below the second, in words of the
     /// primary index.
@@ -110,6 +158,10 @@ pub trait SnapshotSource: Protocol {
         tables: Tables<'_, Self::Header>,
     ) -> Closed<Self::Header>;
 
+    /// What there is to forget of what [`Levels`] have closed: see
+    /// [`Snapshots::forget_closed`](crate::Snapshots::forget_closed).
+    fn forget_closed(&self, clock: &CommitClock, tables: Tables<'_, Self::Header>) -> Closed<Self::Header>;
+
     /// Closes a snapshot: see [`Snapshots::close`](crate::Snapshots::close).
     fn close_snapshot(
         &self,
@@ -120,7 +172,7 @@ pub trait SnapshotSource: Protocol {
 }
 
 /// A scheme that a database can be run with.
-pub trait Hosted: RowLocks + Points + Exclusive + SnapshotSource {
+pub trait Hosted: RowLocks + Levels + Points + Exclusive + SnapshotSource {
     /// A new instance, for one database.
     fn new() -> Self;
 }

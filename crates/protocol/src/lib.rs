@@ -15,7 +15,7 @@
 //!    another transaction is just putting in is a [`Conflict`].
 //! 4. *Savepoints*: [`Protocol::rollback_to`] undoes writes; what was read stays read.
 //! 5. *Snapshots*: between [`SnapshotSource::open_snapshot`] and [`SnapshotSource::close_snapshot`] a
-//!    [`SnapshotReader`] reads the state at the end of an epoch, while transactions go on ([`snapshot`]).
+//!    [`SnapshotReader`] reads the state of one moment, while transactions go on ([`snapshot`]).
 //! 6. After a [`Conflict`] only `abort`, `retry` or `go_back` makes sense; then the transaction, or what
 //!    it did since a [`Point`], may be tried again.
 //! 7. *Waiting*, where transactions overlap: one that claims what it changes ([`RowLocks::claim_writes`])
@@ -31,6 +31,7 @@
 pub mod backoff;
 mod capability;
 mod claim;
+mod columns;
 mod door;
 mod guarantee;
 pub mod serial;
@@ -39,13 +40,15 @@ pub mod silo;
 pub mod snapshot;
 
 pub use backoff::Backoff;
-pub use capability::{Exclusive, Hosted, Point, Points, RowLocks, SnapshotSource};
+pub use capability::{Exclusive, Hosted, Levels, Point, Points, RowLocks, SnapshotSource};
 pub use claim::{ClaimInfo, Unclaimed, Wait};
+pub use columns::{ColumnSet, ColumnsRead};
 pub use guarantee::{Guarantee, SerialOrder};
+pub use planaria_base::Isolation;
 pub use serial::Serial;
 pub use shelf::{ProtocolJob, ProtocolKind};
 pub use silo::Silo;
-pub use snapshot::{Closed, Opened, SnapshotReader, Snapshots, Tables};
+pub use snapshot::{Closed, Moment, Opened, SnapshotReader, Snapshots, Tables};
 
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Error, IndexId, SqlState, TableId, WorkerId};
@@ -72,11 +75,13 @@ pub enum Conflict {
     ReadOnly,
     /// Not a conflict: the transaction reads so much that it does so in a snapshot.
     Long,
+    /// A row has been changed since the moment as of which the transaction reads: see [`Levels`].
+    Past,
 }
 
 impl Conflict {
     /// All of them, in the order of their numbers: for counters.
-    pub const ALL: [Conflict; 8] = [
+    pub const ALL: [Conflict; 9] = [
         Conflict::Validation,
         Conflict::Locked,
         Conflict::Phantom,
@@ -85,6 +90,7 @@ impl Conflict {
         Conflict::ArenaFull,
         Conflict::ReadOnly,
         Conflict::Long,
+        Conflict::Past,
     ];
 
     /// Its name in metrics.
@@ -98,6 +104,7 @@ impl Conflict {
             Conflict::ArenaFull => "arena_full",
             Conflict::ReadOnly => "read_only",
             Conflict::Long => "long",
+            Conflict::Past => "past",
         }
     }
 
@@ -123,6 +130,11 @@ impl From<Conflict> for Error {
             Conflict::ReadOnly => {
                 Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, "cannot write in a read-only transaction")
             }
+            Conflict::Past => Error::new(
+                SqlState::SERIALIZATION_FAILURE,
+                "could not serialize access due to concurrent update",
+            )
+            .hint("The transaction might succeed if retried."),
             _ => Error::new(
                 SqlState::SERIALIZATION_FAILURE,
                 "could not serialize access due to concurrent transactions",

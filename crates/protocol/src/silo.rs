@@ -45,11 +45,14 @@
 //! **Ranges.** A transaction that claims what it writes takes long; what it asked for it remembers as ranges, and looks at
 //! them again where a leaf has moved, before it calls that a conflict: see `ranges`.
 //!
+//! **Levels.** A transaction that claims what it writes has a level ([`Levels`](crate::Levels)) and reads as of a moment
+//! of its own: see `dated`.
+//!
 //! **Savepoints.** Writes are never removed from the write set before the end; undoing turns an insert
 //! into a dead placeholder and an update into no write. Only states older than the savepoint are
 //! logged, so taking one costs a few stores.
 //!
-//! **Abort causes.** `Validation`, `Locked`, `Phantom`, `Key`, `Claimed` (see [`Conflict`]).
+//! **Abort causes.** `Validation`, `Locked`, `Phantom`, `Key`, `Claimed`, `Past` (see [`Conflict`]).
 //!
 //! **Snapshots.** While one is open ([`crate::snapshot`]), a commit keeps the old image of every row that the
 //! snapshot sees before it changes the row or its index entries: between (3) and (4).
@@ -62,6 +65,7 @@
 
 mod claims;
 mod commit;
+mod dated;
 mod hosted;
 mod ranges;
 mod read;
@@ -70,13 +74,15 @@ mod word;
 mod write;
 
 use crate::claim::Claims;
+use crate::snapshot::Merged;
 use crate::{
     Conflict, CursorId, Guarantee, IfClaimed, Point, Protocol, Refused, Row, RowHandle, Savepoint,
     SerialOrder, Snapshots, Write, WriteKind,
 };
+use dated::Dated;
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::spin_hint;
-use planaria_base::{CommitTs, Epoch, IndexId, Strength, TableId, WorkerId};
+use planaria_base::{CommitTs, IndexId, Strength, TableId, WorkerId};
 use planaria_storage::btree::Cursor;
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{
@@ -103,7 +109,7 @@ impl Header for SiloHeader {
         match word {
             _ if word & LOCKED != 0 => Glance::Busy,
             _ if word & ABSENT != 0 => Glance::Absent,
-            _ => Glance::Row(CommitTs(word & !CLAIMED).epoch(), word),
+            _ => Glance::Row(CommitTs(word & !CLAIMED), word),
         }
     }
     fn holds(&self, word: u64) -> bool {
@@ -122,7 +128,7 @@ type Ptr = RecordPtr<SiloHeader>;
 /// Silo. The parameters switch validation of reads and of nodes off, for tests that must catch it; and, for tests of
 /// what others do then, a scheme that promises no order.
 pub struct SiloWith<const READS: bool, const NODES: bool, const ORDER: bool = true> {
-    snapshots: Snapshots,
+    snapshots: Arc<Snapshots>,
     claims: Arc<Claims>,
 }
 
@@ -220,6 +226,9 @@ struct OpenCursor {
     lenient: bool,
     /// Its number among the ranges of the transaction; [`NONE`].
     range: u32,
+    /// It reads as of the transaction's moment, by `past`.
+    dated: bool,
+    past: Merged,
 }
 
 /// A worker's transaction.
@@ -258,6 +267,8 @@ pub struct SiloTxn {
     /// The writes are installed: nothing can be taken back any more.
     installed: bool,
     claims: Arc<Claims>,
+    /// Its level and its moment, if it claims what it writes.
+    dated: Dated,
     /// Every row is claimed before it is changed.
     claiming: bool,
     /// Nobody else runs a transaction.
@@ -293,7 +304,7 @@ fn recycle<T>(set: &mut Vec<T>) {
 }
 
 impl SiloTxn {
-    fn new(id: WorkerId, claims: Arc<Claims>) -> SiloTxn {
+    fn new(id: WorkerId, claims: Arc<Claims>, snapshots: Arc<Snapshots>) -> SiloTxn {
         SiloTxn {
             participant: Participant::new(),
             worker: usize::from(id.0),
@@ -321,6 +332,7 @@ impl SiloTxn {
             scratch: Vec::new(),
             installed: false,
             claims,
+            dated: Dated::new(snapshots),
             claiming: false,
             alone: false,
             held: Vec::new(),
@@ -403,7 +415,7 @@ impl SiloTxn {
 
     /// See [`Protocol::newest_met`].
     fn newest_met(&self, tables: &TableSet<SiloHeader>) -> Option<CommitTs> {
-        if self.accesses.is_empty() && self.looked.is_empty() {
+        if self.accesses.is_empty() && self.looked.is_empty() || self.dated.is_dated() {
             return None;
         }
         let mut newest = CommitTs(0);
@@ -441,7 +453,7 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
         Guarantee { order: if ORDER { Some(SerialOrder::CommitTs) } else { None }, phantoms: false };
 
     fn worker(&self, id: WorkerId) -> SiloTxn {
-        SiloTxn::new(id, self.claims.clone())
+        SiloTxn::new(id, self.claims.clone(), self.snapshots.clone())
     }
 
     #[inline]
@@ -476,6 +488,9 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
 
     #[inline]
     fn only_presence(&self, txn: &mut SiloTxn, row: RowHandle) {
+        if row.0 & dated::PAST != 0 {
+            return;
+        }
         let access = &mut txn.accesses[row.0 as usize];
         if access.version != OWN {
             access.version |= PRESENCE;
@@ -567,7 +582,7 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
     }
 
     fn validate(&self, txn: &mut SiloTxn, tables: &TableSet<SiloHeader>) -> bool {
-        txn.still_holds::<READS, NODES>(tables)
+        txn.is_sound::<READS, NODES>(tables)
     }
 
     fn is_read_only(&self, txn: &SiloTxn) -> bool {

@@ -1,29 +1,31 @@
-//! Snapshots: reading the state at the end of an epoch while transactions go on.
+//! Snapshots: reading the state as of a moment while transactions go on.
 //!
 //! **Paper.** Silo (SOSP 2013) §4.9 has snapshots every 25 epochs or so, for which writers always keep old
-//! versions. Here they are kept only while somebody reads a snapshot, and it may be any epoch: a database
+//! versions. Here they are kept only while somebody reads a snapshot, and it may be any moment: a database
 //! without readers of snapshots pays one load of a word that nobody writes for each commit.
 //!
-//! **What a snapshot is.** The snapshot of epoch S sees exactly the commits with `commit_ts.epoch() <= S`.
+//! **What a snapshot is.** The snapshot at S, a commit timestamp, sees exactly the commits with `commit_ts <= S`.
+//! There are two kinds ([`Moment`]): of *now*, for transactions, with all that has drawn a timestamp; and of the *end of
+//! the open epoch*, for checkpoints.
 //!
 //! **How one comes about.**
 //!
-//! 1. *Announce* ([`Snapshots::announce`]): put S, the open epoch, into the list of open snapshots, whose
-//!    length is `count`, then take part in the clock's order ([`CommitClock::witness`]) and find S still open. If it
-//!    is not, take the next one.
-//! 2. *End the epoch*: whoever opens the snapshot sees to it that the clock goes on, by itself or by hand.
-//! 3. *Read*. There is nothing to wait for. A commit of epoch S or before holds the locks of all it writes
+//! 1. *Announce* ([`Snapshots::announce`]): holding the list of open snapshots, write its new length to `count`, then
+//!    take part in the clock's order ([`CommitClock::witness`]). Of now: S is the place right before the clock's. Of an
+//!    epoch: find it still open, or take the next one; S is its last place.
+//! 2. *End the epoch*, if it is one: whoever opens the snapshot sees to it that the clock goes on.
+//! 3. *Read*. There is nothing to wait for. A commit at S or before holds the locks of all it writes
 //!    since before it drew its timestamp; so a record that is not locked now has all of them.
 //!
-//! **What writers do** ([`Snapshots::older_than`]). A commit that has drawn its timestamp, of epoch E, and
+//! **What writers do** ([`Snapshots::older_than`]). A commit that has drawn its timestamp T, and
 //! has validated, looks at `count`. If a snapshot is open it puts the old image of every row that some
-//! open S < E sees among the [old versions](planaria_storage::old) of its primary key, and those versions
+//! open S < T sees among the [old versions](planaria_storage::old) of its primary key, and those versions
 //! that an index entry about to go has led to among those of the entry's key; all before it changes a
 //! record or an index. It holds the list of open snapshots for that long.
 //!
-//! *No commit of a later epoch misses the announcement*: (1) ends in a read-modify-write of the clock's
-//! word, drawing is one of the same word, all steps of the word are; so whoever draws after the epoch has
-//! ended synchronizes with (1), and sees list and count. Loom checks it, below.
+//! *No later commit misses the announcement*: (1) has a read-modify-write of the clock's
+//! word, drawing is one of the same word, all steps of the word are; so whoever draws behind S
+//! synchronizes with (1), sees the count, and waits for the list. Loom checks it, below.
 //!
 //! **Leaving.** Who reads everything once, as a checkpoint does, is through with one range of keys after the other
 //! ([`Snapshots::leave_range`]), and with one table after the other ([`Snapshots::leave_table`]); writers keep nothing for
@@ -34,12 +36,16 @@
 //! meanwhile. Where somebody else reads it,
 //! the versions that no open snapshot sees are picked out afterwards; one that ended after the moment of closing
 //! is left alone, as a snapshot that was opened since may need it. Either takes some time, which [`Closed`] takes.
+//! Transactions come and go too often for that: theirs are only taken from the list ([`Snapshots::close_later`]), and
+//! somebody sees now and then what there is to forget ([`Snapshots::forget_closed`]).
 //!
 //! **Reading** ([`SnapshotReader`]) takes no read set and no node set, validates nothing, never fails for
 //! another transaction's sake, and makes none fail.
 
+mod past;
 mod reader;
 
+pub(crate) use past::{Merged, Step, has_key, old_image};
 pub use reader::{ReaderTxn, SnapshotReader};
 
 use crate::Backoff;
@@ -47,7 +53,7 @@ use crossbeam_utils::CachePadded;
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use planaria_base::sync::model::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-use planaria_base::{Epoch, TableId};
+use planaria_base::{CommitTs, TableId};
 use planaria_storage::btree::compare_keys;
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{Header, Table, Taken};
@@ -67,13 +73,26 @@ struct List {
     opened: u64,
     /// How often one was closed, or left a table.
     closed: u64,
+    /// One was closed and nobody has looked since what there is to forget.
+    closed_later: bool,
+    /// What the oldest one showed when [`Snapshots::forget_closed`] last looked.
+    oldest: CommitTs,
+}
+
+/// Which state a snapshot shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moment {
+    /// That of now: of all commits that have drawn a timestamp.
+    Now,
+    /// That at the end of the open epoch, which has to be ended before the snapshot is read.
+    EndOfEpoch,
 }
 
 /// An open snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Opened {
-    /// Whose end it shows.
-    pub epoch: Epoch,
+    /// The last commit that it shows has this timestamp or a lower one.
+    pub at: CommitTs,
     /// Which one it is.
     pub(crate) number: u64,
 }
@@ -121,8 +140,8 @@ impl Left {
 }
 
 impl Open {
-    fn sees(&self, begin: Epoch, end: Epoch) -> bool {
-        begin <= self.id.epoch && self.id.epoch < end
+    fn sees(&self, begin: CommitTs, end: CommitTs) -> bool {
+        begin <= self.id.at && self.id.at < end
     }
 
     fn left(&self, table: TableId) -> &Left {
@@ -172,21 +191,52 @@ impl Snapshots {
         self.count.store(list.open.len() as u64, Ordering::Relaxed);
     }
 
-    /// Announces a snapshot of the open epoch. It can be read once that epoch has ended.
-    pub fn announce(&self, clock: &CommitClock) -> Opened {
+    /// Announces a snapshot.
+    pub fn announce(&self, clock: &CommitClock, moment: Moment) -> Opened {
         let mut list = self.open.write().expect(UNHARMED);
         list.opened += 1;
-        loop {
-            let id = Opened { epoch: clock.epoch(), number: list.opened };
-            list.open.push(Open { id, left: Vec::new() });
-            self.tell(&list);
-            if clock.witness() == id.epoch {
-                return id;
-            }
-            // It had ended before it was announced.
-            list.open.pop();
-            self.tell(&list);
+        let number = list.opened;
+        // Before the clock is asked: who draws behind the snapshot's place is to find it.
+        self.count.store(list.open.len() as u64 + 1, Ordering::Relaxed);
+        let at = match moment {
+            Moment::Now => clock.witness_now().before(),
+            Moment::EndOfEpoch => loop {
+                let epoch = clock.epoch();
+                if clock.witness() == epoch {
+                    break epoch.last_ts();
+                }
+            },
+        };
+        let id = Opened { at, number };
+        list.open.push(Open { id, left: Vec::new() });
+        id
+    }
+
+    /// Takes a snapshot from the list; nothing is kept for it from now on. What was is forgotten later
+    /// ([`Snapshots::forget_closed`]).
+    pub fn close_later(&self, id: Opened) {
+        let mut list = self.open.write().expect(UNHARMED);
+        let at = list.position(id);
+        list.open.swap_remove(at);
+        list.closed_later = true;
+        self.tell(&list);
+    }
+
+    /// What there is to forget of snapshots that were closed before. `tables` as in [`Snapshots::close`].
+    pub fn forget_closed<H: Header>(&self, clock: &CommitClock, tables: Tables<'_, H>) -> Closed<H> {
+        let mut list = self.patiently();
+        if !list.closed_later {
+            return Closed::default();
         }
+        let tables = tables();
+        // As long as some are open there may be more.
+        list.closed_later = !list.open.is_empty() || !tables.is_empty();
+        let before = list.oldest;
+        let closed = list.forget(before, clock, &tables);
+        list.oldest = list.open.iter().map(|s| s.id.at).min().unwrap_or_default();
+        drop(list);
+        closed.expire();
+        closed
     }
 
     /// The list, for a change that can wait. Who waits in line for it holds up all commits as long as one commit of
@@ -220,7 +270,7 @@ impl Snapshots {
         let mut list = self.patiently();
         *list.find(id).left_mut(table) = Left::Everything;
         let tables = tables();
-        let closed = list.forget(id.epoch, clock, &tables);
+        let closed = list.forget(id.at, clock, &tables);
         drop(list);
         closed.expire();
         closed
@@ -235,27 +285,27 @@ impl Snapshots {
         let gone = list.open.swap_remove(at);
         self.tell(&list);
         let (tables, left): (Vec<_>, Vec<_>) = tables().into_iter().partition(|table| gone.reads(table.id()));
-        let closed = list.forget(id.epoch, clock, &tables);
+        let closed = list.forget(id.at, clock, &tables);
         drop(list);
         drop(left);
         closed.expire();
         closed
     }
 
-    /// For a commit of `epoch`: the open snapshots, if one of them is older.
+    /// For a commit at `ts`: the open snapshots, if one of them is older.
     #[inline]
-    pub(crate) fn older_than(&self, epoch: Epoch) -> Option<Older<'_>> {
+    pub(crate) fn older_than(&self, ts: CommitTs) -> Option<Older<'_>> {
         // Relaxed: the draw has synchronized with every announcement that matters.
         if self.count.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        self.older_open(epoch)
+        self.older_open(ts)
     }
 
     #[cold]
-    fn older_open(&self, epoch: Epoch) -> Option<Older<'_>> {
+    fn older_open(&self, ts: CommitTs) -> Option<Older<'_>> {
         let list = self.open.read().expect(UNHARMED);
-        list.open.iter().any(|s| s.id.epoch < epoch).then_some(Older { list, end: epoch })
+        list.open.iter().any(|s| s.id.at < ts).then_some(Older { list, end: ts })
     }
 }
 
@@ -263,14 +313,20 @@ impl Snapshots {
 pub type Tables<'t, H> = &'t mut dyn FnMut() -> Vec<Arc<Table<H>>>;
 
 impl List {
-    /// While nobody can put a version; the snapshot of epoch `gone` reads these tables no more.
-    fn forget<H: Header>(&mut self, gone: Epoch, clock: &CommitClock, tables: &[Arc<Table<H>>]) -> Closed<H> {
+    /// While nobody can put a version; the snapshot at `gone` reads these tables no more.
+    fn forget<H: Header>(
+        &mut self,
+        gone: CommitTs,
+        clock: &CommitClock,
+        tables: &[Arc<Table<H>>],
+    ) -> Closed<H> {
         self.closed += 1;
-        let (number, open, until) = (self.closed, self.open.clone(), clock.epoch());
+        // A snapshot opened from now on shows at least what is there now.
+        let (number, open, until) = (self.closed, self.open.clone(), clock.now().before());
         let mut closed = Closed { number, taken: Vec::new(), shared: Vec::new(), open, until };
         for table in tables {
             let readers = self.open.iter().filter(|s| s.reads(table.id()));
-            let oldest = readers.map(|s| s.id.epoch).min();
+            let oldest = readers.map(|s| s.id.at).min();
             if oldest.is_none() {
                 closed.taken.extend(table.take_old_versions());
             }
@@ -298,32 +354,32 @@ impl List {
 /// The open snapshots, for a commit that changes rows; none can be closed meanwhile.
 pub(crate) struct Older<'s> {
     list: RwLockReadGuard<'s, List>,
-    end: Epoch,
+    end: CommitTs,
 }
 
 impl Older<'_> {
     /// Whether one of them sees a row of a table that is as it is since `begin`, and that the commit changes, by all
     /// that can be said without its key.
     #[inline]
-    pub(crate) fn may_see(&self, table: TableId, begin: Epoch) -> bool {
+    pub(crate) fn may_see(&self, table: TableId, begin: CommitTs) -> bool {
         self.list.open.iter().any(|s| s.sees(begin, self.end) && s.reads(table))
     }
 
     /// The same of the row with a key.
     #[inline]
-    pub(crate) fn see(&self, table: TableId, key: &[u64], begin: Epoch) -> bool {
+    pub(crate) fn see(&self, table: TableId, key: &[u64], begin: CommitTs) -> bool {
         self.see_until(table, key, begin, self.end)
     }
 
     /// Whether the oldest of those that read a table needs its row with a key, which is as it is since `begin`.
-    pub(crate) fn oldest_sees(&self, table: TableId, key: &[u64], begin: Epoch) -> bool {
+    pub(crate) fn oldest_sees(&self, table: TableId, key: &[u64], begin: CommitTs) -> bool {
         let readers = self.list.open.iter().filter(|s| s.reads(table));
-        let oldest = readers.min_by_key(|s| s.id.epoch);
+        let oldest = readers.min_by_key(|s| s.id.at);
         oldest.is_some_and(|s| s.sees(begin, self.end) && s.reads_key(table, key))
     }
 
     /// Whether one of them sees a version of the row with a key.
-    pub(crate) fn see_until(&self, table: TableId, key: &[u64], begin: Epoch, end: Epoch) -> bool {
+    pub(crate) fn see_until(&self, table: TableId, key: &[u64], begin: CommitTs, end: CommitTs) -> bool {
         self.list.open.iter().any(|s| s.sees(begin, end) && s.reads_key(table, key))
     }
 }
@@ -338,13 +394,13 @@ pub struct Closed<H: Header> {
     /// Tables that others read.
     shared: Vec<Arc<Table<H>>>,
     open: Vec<Open>,
-    /// The epoch that was open at that moment.
-    until: Epoch,
+    /// The last place that had been drawn at that moment.
+    until: CommitTs,
 }
 
 impl<H: Header> Default for Closed<H> {
     fn default() -> Self {
-        Closed { number: 0, taken: Vec::new(), shared: Vec::new(), open: Vec::new(), until: Epoch(0) }
+        Closed { number: 0, taken: Vec::new(), shared: Vec::new(), open: Vec::new(), until: CommitTs(0) }
     }
 }
 
@@ -405,7 +461,7 @@ impl<H: Header> Closed<H> {
         earlier.shared.retain(|table| !later.shared.iter().any(|other| Arc::ptr_eq(other, table)));
     }
 
-    fn needs(&self, table: TableId, begin: Epoch, end: Epoch) -> bool {
+    fn needs(&self, table: TableId, begin: CommitTs, end: CommitTs) -> bool {
         end > self.until || self.open.iter().any(|s| s.sees(begin, end) && s.reads(table))
     }
 }
@@ -414,6 +470,7 @@ impl<H: Header> Closed<H> {
 mod tests {
     use super::*;
     use crate::silo::SiloHeader;
+    use planaria_base::Epoch;
 
     const NONE: fn() -> Vec<Arc<Table<SiloHeader>>> = Vec::new;
 
@@ -421,42 +478,48 @@ mod tests {
     const OTHER: TableId = TableId(2);
     const KEY: &[u64] = &[5];
 
+    /// The first place of an epoch.
+    fn ts(epoch: u64) -> CommitTs {
+        Epoch(epoch).first_ts()
+    }
+
     #[test]
     fn versions_are_needed_as_long_as_a_snapshot_sees_them() {
         let (clock, snapshots) = (CommitClock::new(Epoch(5)), Snapshots::new());
-        assert!(snapshots.older_than(Epoch(5)).is_none());
-        let first = snapshots.announce(&clock);
-        assert_eq!(first.epoch, Epoch(5));
-        assert!(snapshots.older_than(Epoch(5)).is_none(), "a commit that the snapshot sees");
+        assert!(snapshots.older_than(ts(5)).is_none());
+        let first = snapshots.announce(&clock, Moment::EndOfEpoch);
+        assert_eq!(first.at, Epoch(5).last_ts());
+        assert!(snapshots.older_than(ts(5)).is_none(), "a commit that the snapshot sees");
         clock.advance();
         let see = |at, begin| {
-            let older = snapshots.older_than(Epoch(at))?;
-            assert_eq!(older.see(TABLE, KEY, Epoch(begin)), older.may_see(TABLE, Epoch(begin)));
-            Some(older.see(TABLE, KEY, Epoch(begin)))
+            let older = snapshots.older_than(ts(at))?;
+            assert_eq!(older.see(TABLE, KEY, ts(begin)), older.may_see(TABLE, ts(begin)));
+            Some(older.see(TABLE, KEY, ts(begin)))
         };
         assert_eq!([see(6, 5), see(6, 6)], [Some(true), Some(false)]);
         clock.advance();
-        let second = snapshots.announce(&clock);
-        assert_eq!(second.epoch, Epoch(7));
+        let second = snapshots.announce(&clock, Moment::EndOfEpoch);
+        assert_eq!(second.at, Epoch(7).last_ts());
         clock.advance();
         let closed = snapshots.close(first, &clock, &mut { NONE });
-        assert!(!closed.needs(TABLE, Epoch(3), Epoch(6)), "seen by the first alone");
-        assert!(closed.needs(TABLE, Epoch(3), Epoch(8)), "seen by both");
-        assert!(closed.needs(TABLE, Epoch(9), Epoch(10)), "ended since");
-        assert!(snapshots.older_than(Epoch(8)).is_some());
+        assert!(!closed.needs(TABLE, ts(3), ts(6)), "seen by the first alone");
+        assert!(closed.needs(TABLE, ts(3), ts(8)), "seen by both");
+        assert!(closed.needs(TABLE, ts(9), ts(10)), "ended since");
+        assert!(snapshots.older_than(ts(8)).is_some());
         snapshots.close(second, &clock, &mut { NONE }).sweep();
-        assert!(snapshots.older_than(Epoch(9)).is_none());
+        assert!(snapshots.older_than(ts(9)).is_none());
     }
 
     #[test]
     fn what_was_left_is_not_kept_any_more() {
         let (clock, snapshots) = (CommitClock::new(Epoch(5)), Snapshots::new());
         // Two of the same epoch, which are told apart.
-        let (first, second) = (snapshots.announce(&clock), snapshots.announce(&clock));
+        let (first, second) =
+            (snapshots.announce(&clock, Moment::EndOfEpoch), snapshots.announce(&clock, Moment::EndOfEpoch));
         clock.advance();
         let see = |table, key: u64| {
-            let older = snapshots.older_than(Epoch(6))?;
-            Some((older.may_see(table, Epoch(5)), older.see(table, &[key], Epoch(5))))
+            let older = snapshots.older_than(ts(6))?;
+            Some((older.may_see(table, ts(5)), older.see(table, &[key], ts(5))))
         };
         snapshots.leave_range(first, TABLE, None, Some(&[3]));
         snapshots.leave_range(second, TABLE, Some(&[2]), Some(&[4]));
@@ -464,13 +527,34 @@ mod tests {
         assert_eq!(seen, [true, true, false, true, true, true], "neither reads 2");
         assert_eq!(see(OTHER, 2), Some((true, true)));
         let left = snapshots.leave_table(first, TABLE, &clock, &mut { NONE });
-        assert!(left.needs(TABLE, Epoch(5), Epoch(6)), "the second reads it");
+        assert!(left.needs(TABLE, ts(5), ts(6)), "the second reads it");
         let left = snapshots.leave_table(second, TABLE, &clock, &mut { NONE });
-        assert!(!left.needs(TABLE, Epoch(5), Epoch(6)) && left.needs(OTHER, Epoch(5), Epoch(6)));
+        assert!(!left.needs(TABLE, ts(5), ts(6)) && left.needs(OTHER, ts(5), ts(6)));
         assert_eq!(see(TABLE, 5), Some((false, false)));
         let closed = snapshots.close(first, &clock, &mut { NONE });
-        assert!(!closed.needs(TABLE, Epoch(5), Epoch(6)) && closed.needs(OTHER, Epoch(5), Epoch(6)));
-        assert!(!snapshots.close(second, &clock, &mut { NONE }).needs(OTHER, Epoch(5), Epoch(6)));
+        assert!(!closed.needs(TABLE, ts(5), ts(6)) && closed.needs(OTHER, ts(5), ts(6)));
+        assert!(!snapshots.close(second, &clock, &mut { NONE }).needs(OTHER, ts(5), ts(6)));
+    }
+
+    #[test]
+    fn what_transactions_leave_is_forgotten_later() {
+        let (clock, snapshots) = (CommitClock::new(Epoch(5)), Snapshots::new());
+        let seen = clock.draw();
+        let first = snapshots.announce(&clock, Moment::Now);
+        assert_eq!(first.at, seen);
+        assert!(snapshots.older_than(seen).is_none(), "a commit that the snapshot sees");
+        let later = clock.draw();
+        let see = |begin| snapshots.older_than(later).map(|older| older.see(TABLE, KEY, begin));
+        assert_eq!([see(seen), see(later)], [Some(true), Some(false)]);
+        snapshots.close_later(first);
+        assert!(see(seen).is_none(), "nothing is kept any more");
+        let closed = snapshots.forget_closed(&clock, &mut { NONE });
+        assert!(closed.is_done());
+        // One that is opened before the rest is swept needs what ends behind it.
+        let table = Closed::<SiloHeader> { until: later, ..Closed::default() };
+        let second = snapshots.announce(&clock, Moment::Now);
+        assert!(!table.needs(TABLE, seen, later) && table.needs(TABLE, later, clock.draw()));
+        snapshots.close_later(second);
     }
 }
 
@@ -479,42 +563,41 @@ mod model {
     use super::*;
     use loom::sync::{Arc, Mutex};
     use loom::thread;
-    use planaria_base::CommitTs;
+    use planaria_base::Epoch;
 
     /// A row: its lock, timestamp and value, and its old versions: value, begin, end.
     #[derive(Default)]
     struct Row {
         now: Mutex<(u64, CommitTs)>,
-        old: Mutex<Vec<(u64, Epoch, Epoch)>>,
+        old: Mutex<Vec<(u64, CommitTs, CommitTs)>>,
     }
 
     /// Locks, draws, keeps the old version if somebody sees it, installs.
     fn commit(clock: &CommitClock, snapshots: &Snapshots, row: &Row, value: u64) -> CommitTs {
         let mut now = row.now.lock().unwrap();
         let ts = clock.draw();
-        if let Some(older) = snapshots.older_than(ts.epoch())
-            && older.see(TableId(0), &[], now.1.epoch())
+        if let Some(older) = snapshots.older_than(ts)
+            && older.see(TableId(0), &[], now.1)
         {
-            row.old.lock().unwrap().push((now.0, now.1.epoch(), ts.epoch()));
+            row.old.lock().unwrap().push((now.0, now.1, ts));
         }
         *now = (value, ts);
         ts
     }
 
-    fn read(row: &Row, at: Epoch) -> Option<u64> {
+    fn read(row: &Row, at: CommitTs) -> Option<u64> {
         let (value, ts) = *row.now.lock().unwrap();
-        if ts.epoch() <= at {
+        if ts <= at {
             return Some(value);
         }
         let old = row.old.lock().unwrap();
         old.iter().find(|(_, begin, end)| *begin <= at && at < *end).map(|(value, ..)| *value)
     }
 
-    #[test]
-    fn a_snapshot_sees_the_commits_of_its_epoch_and_no_other() {
+    fn a_snapshot_of(moment: Moment) {
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
-        model.check(|| {
+        model.check(move || {
             let shared = Arc::new((CommitClock::new(Epoch(1)), Snapshots::new(), Row::default()));
             let writer = thread::spawn({
                 let shared = shared.clone();
@@ -531,14 +614,26 @@ mod model {
                 }
             });
             let (clock, snapshots, row) = &*shared;
-            let at = snapshots.announce(clock).epoch;
-            clock.end_epoch(at);
+            let at = snapshots.announce(clock, moment).at;
+            if moment == Moment::EndOfEpoch {
+                clock.end_epoch(at.epoch());
+            }
             let seen = read(row, at).expect("the row was always there");
             ticker.join().unwrap();
             let commits = writer.join().unwrap();
             let again = read(row, at);
-            let expected = commits.iter().rev().find(|(ts, _)| ts.epoch() <= at).map_or(0, |(_, v)| *v);
+            let expected = commits.iter().rev().find(|(ts, _)| *ts <= at).map_or(0, |(_, v)| *v);
             assert_eq!((seen, again), (expected, Some(expected)));
         });
+    }
+
+    #[test]
+    fn a_snapshot_sees_the_commits_of_its_epoch_and_no_other() {
+        a_snapshot_of(Moment::EndOfEpoch);
+    }
+
+    #[test]
+    fn a_snapshot_of_now_sees_what_has_its_place_and_nothing_else() {
+        a_snapshot_of(Moment::Now);
     }
 }

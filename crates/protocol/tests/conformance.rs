@@ -6,6 +6,7 @@
 //! * `savepoints`.
 //! * `claims`: transactions that wait for each other, and going back to a point.
 //! * `ranges`: what is a conflict to a transaction that remembers what it asked for.
+//! * `levels`: what transactions of each level see, and what becomes of them.
 //! * `random`: random programs on several threads, their history checked by model and graph, and their
 //!   committed transactions replayed in commit order on `serial`.
 //! * `snapshots`: what their readers see while others write, against the model.
@@ -18,6 +19,7 @@ mod conformance {
     pub mod claims;
     pub mod fixture;
     pub mod keys;
+    pub mod levels;
     pub mod random;
     pub mod ranges;
     pub mod savepoints;
@@ -36,7 +38,7 @@ macro_rules! tests {
 macro_rules! suite {
     ($($module:ident: $scheme:ident;)*) => {
         $(mod $module {
-            use super::conformance::{anomalies, claims, keys, random, ranges, savepoints, snapshots};
+            use super::conformance::{anomalies, claims, keys, levels, random, ranges, savepoints, snapshots};
             use planaria_protocol::$scheme;
 
             tests! {
@@ -68,6 +70,10 @@ macro_rules! suite {
                     a_row_that_came_and_was_changed_is_a_phantom going_back_forgets_ranges
                     a_cursor_goes_on_after_a_second_look of_blocks_that_meet_one_commits
                     a_row_that_came_behind_a_cursor_is_a_phantom;
+                levels: all_statements_show_one_state each_statement_shows_what_is_committed
+                    who_only_reads_never_fails a_moment_moves_on_where_it_can of_two_updates_the_first_wins
+                    skewed_writes_at_each_level rows_that_are_gone_or_new constraints_are_as_of_now
+                    answers_are_of_one_state answers_under_many_schedules;
                 random: histories_are_serializable_in_commit_order hot_keys
                     long_scans_against_writers ranges_against_writers ranges_under_many_schedules
                     stress;

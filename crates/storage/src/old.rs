@@ -6,11 +6,11 @@
 //! the reader, and a key is free for another row at once.
 //!
 //! ```text
-//!  key --BTree--> newest --> older --> ..      each: [begin, end) in epochs, the image
+//!  key --BTree--> newest --> older --> ..      each: [begin, end) in commit timestamps, the image
 //! ```
 //!
-//! 1. A version was the row of its key from a commit of epoch `begin` to one of epoch `end`: a snapshot of
-//!    epoch S sees it if `begin <= S < end`. Versions of one key never overlap.
+//! 1. A version was the row of its key from the commit at `begin` to the one at `end`: a snapshot of
+//!    timestamp S sees it if `begin <= S < end`. Versions of one key never overlap.
 //! 2. The chain of a key is immutable but for its beginning, which changes by one compare-and-swap of the
 //!    tree's value; what is unlinked is retired.
 //! 3. *Order of looking.* A writer puts a version here before it changes the record or the index. So who
@@ -26,7 +26,7 @@
 
 use crate::btree::{BTree, Cursor, Insert};
 use crate::reclaim::{Participant, Pinned};
-use planaria_base::Epoch;
+use planaria_base::CommitTs;
 use planaria_base::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use planaria_base::sync::model::Mutex;
 use std::ops::Bound;
@@ -41,8 +41,8 @@ const AT_A_TIME: usize = 256;
 
 /// One version of a row.
 struct Version {
-    begin: Epoch,
-    end: Epoch,
+    begin: CommitTs,
+    end: CommitTs,
     /// Shared by the lists of all indexes that have it.
     image: Arc<[u64]>,
     /// An older one of the same key, or null.
@@ -50,7 +50,7 @@ struct Version {
 }
 
 impl Version {
-    fn is_seen_at(&self, at: Epoch) -> bool {
+    fn is_seen_at(&self, at: CommitTs) -> bool {
         self.begin <= at && at < self.end
     }
 
@@ -179,7 +179,7 @@ impl OldVersions {
         &self,
         pin: Pinned<'_>,
         key: &[u64],
-        (begin, end): (Epoch, Epoch),
+        (begin, end): (CommitTs, CommitTs),
         image: &Arc<[u64]>,
         young: bool,
     ) {
@@ -214,7 +214,7 @@ impl OldVersions {
 
     /// The image of the row that had this key in a snapshot, if an old version has it.
     #[inline]
-    pub fn find<'p>(&self, pin: Pinned<'p>, key: &[u64], at: Epoch) -> Option<&'p [u64]> {
+    pub fn find<'p>(&self, pin: Pinned<'p>, key: &[u64], at: CommitTs) -> Option<&'p [u64]> {
         if self.is_empty() {
             return None;
         }
@@ -223,7 +223,7 @@ impl OldVersions {
     }
 
     /// Calls `f` with begin, end and image of every version of a key.
-    pub fn for_each(&self, pin: Pinned<'_>, key: &[u64], mut f: impl FnMut(Epoch, Epoch, &Arc<[u64]>)) {
+    pub fn for_each(&self, pin: Pinned<'_>, key: &[u64], mut f: impl FnMut(CommitTs, CommitTs, &Arc<[u64]>)) {
         if self.is_empty() {
             return;
         }
@@ -237,7 +237,7 @@ impl OldVersions {
         }
     }
 
-    fn seen<'p>(_pin: Pinned<'p>, word: u64, at: Epoch) -> Option<&'p [u64]> {
+    fn seen<'p>(_pin: Pinned<'p>, word: u64, at: CommitTs) -> Option<&'p [u64]> {
         // SAFETY: found in the tree under this pin; what is unlinked from a chain is retired.
         let mut next = unsafe { chain::<'p>(word) };
         while let Some(version) = next {
@@ -255,7 +255,7 @@ impl OldVersions {
         &self,
         cursor: &'c mut Cursor,
         pin: Pinned<'p>,
-        at: Epoch,
+        at: CommitTs,
     ) -> Option<(&'c [u64], &'p [u64])> {
         let tree = self.tree(pin)?;
         loop {
@@ -271,7 +271,7 @@ impl OldVersions {
     pub fn sweep(
         &self,
         participant: &mut Participant,
-        needed: &dyn Fn(Epoch, Epoch) -> bool,
+        needed: &dyn Fn(CommitTs, CommitTs) -> bool,
         rest: &mut dyn FnMut() -> bool,
     ) -> bool {
         let mut cursor = Cursor::new();
@@ -315,7 +315,13 @@ impl OldVersions {
         Some(Taken { tree, unseen: Arc::default(), versions, bytes, counted })
     }
 
-    fn sweep_key(&self, tree: &BTree, pin: Pinned<'_>, key: &[u64], needed: &dyn Fn(Epoch, Epoch) -> bool) {
+    fn sweep_key(
+        &self,
+        tree: &BTree,
+        pin: Pinned<'_>,
+        key: &[u64],
+        needed: &dyn Fn(CommitTs, CommitTs) -> bool,
+    ) {
         while let Some(head) = tree.get(pin, key).0 {
             let (mut kept, mut gone, mut gone_bytes) = (Vec::new(), 0, 0);
             // SAFETY: found in the tree under this pin.
@@ -486,7 +492,7 @@ mod tests {
         let mut cursor = Cursor::new();
         cursor.open(Bound::Unbounded, Bound::Unbounded, descending);
         let mut rows = Vec::new();
-        while let Some((key, image)) = old.next(&mut cursor, pin, Epoch(at)) {
+        while let Some((key, image)) = old.next(&mut cursor, pin, CommitTs(at)) {
             rows.push((key[0], image[0]));
         }
         rows
@@ -499,11 +505,11 @@ mod tests {
         let guard = participant.guard();
         let pin = guard.pinned();
         assert!(old.is_empty());
-        assert_eq!(old.find(pin, &[7], Epoch(1)), None);
-        old.put(pin, &[7], (Epoch(1), Epoch(3)), &image(70), false);
-        old.put(pin, &[7], (Epoch(3), Epoch(4)), &image(71), false);
-        old.put(pin, &[9], (Epoch(0), Epoch(2)), &image(90), false);
-        let find = |key: u64, at: u64| old.find(pin, &[key], Epoch(at)).map(|image| image[0]);
+        assert_eq!(old.find(pin, &[7], CommitTs(1)), None);
+        old.put(pin, &[7], (CommitTs(1), CommitTs(3)), &image(70), false);
+        old.put(pin, &[7], (CommitTs(3), CommitTs(4)), &image(71), false);
+        old.put(pin, &[9], (CommitTs(0), CommitTs(2)), &image(90), false);
+        let find = |key: u64, at: u64| old.find(pin, &[key], CommitTs(at)).map(|image| image[0]);
         assert_eq!([0, 1, 2, 3, 4].map(|at| find(7, at)), [None, Some(70), Some(70), Some(71), None]);
         assert_eq!([1, 2].map(|at| find(9, at)), [Some(90), None]);
         assert_eq!(all(&old, pin, 1, false), [(7, 70), (9, 90)]);
@@ -528,20 +534,20 @@ mod tests {
             let long = [key, 1, 2, 3, 4, 5, 6, 7, 8];
             let key = if key % 2 == 0 { &long[..1] } else { &long[..] };
             for begin in 1..=3 {
-                old.put(guard.pinned(), key, (Epoch(begin), Epoch(begin + 1)), &image(begin), false);
+                old.put(guard.pinned(), key, (CommitTs(begin), CommitTs(begin + 1)), &image(begin), false);
             }
         }
         assert_eq!(old.memory().versions, 3 * KEYS);
-        old.sweep(&mut participant, &|begin, _| begin != Epoch(2), &mut || true);
+        old.sweep(&mut participant, &|begin, _| begin != CommitTs(2), &mut || true);
         assert_eq!(old.memory().versions, 2 * KEYS);
         assert_eq!(all(&old, participant.guard().pinned(), 2, false), []);
         assert_eq!(all(&old, participant.guard().pinned(), 3, false).len() as u64, KEYS);
-        old.sweep(&mut participant, &|_, end| end == Epoch(2), &mut || true);
+        old.sweep(&mut participant, &|_, end| end == CommitTs(2), &mut || true);
         assert_eq!(all(&old, participant.guard().pinned(), 1, true).len() as u64, KEYS);
         old.sweep(&mut participant, &|_, _| false, &mut || true);
         assert_eq!(old.memory(), OldUse::default());
         // Used again, and dropped with something in it.
-        old.put(participant.guard().pinned(), &[1], (Epoch(1), Epoch(2)), &image(1), false);
+        old.put(participant.guard().pinned(), &[1], (CommitTs(1), CommitTs(2)), &image(1), false);
         assert_eq!(old.memory().versions, 1);
         drop((old, participant));
         crate::reclaim::free_what_is_left();
@@ -554,23 +560,23 @@ mod tests {
         assert!(old.take().is_none());
         for key in 0..KEYS {
             let guard = reader.guard();
-            old.put(guard.pinned(), &[key], (Epoch(1), Epoch(3)), &image(key), false);
-            old.put(guard.pinned(), &[key], (Epoch(3), Epoch(4)), &image(key), false);
+            old.put(guard.pinned(), &[key], (CommitTs(1), CommitTs(3)), &image(key), false);
+            old.put(guard.pinned(), &[key], (CommitTs(3), CommitTs(4)), &image(key), false);
         }
         let guard = reader.guard();
-        let seen = old.find(guard.pinned(), &[1], Epoch(2));
+        let seen = old.find(guard.pinned(), &[1], CommitTs(2));
         let before = old.memory();
         let mut taken = old.take().expect("there are some");
         taken.expire(other.guard().pinned());
         assert_eq!((taken.versions(), before.versions), (2 * KEYS, 2 * KEYS));
         assert_eq!(old.memory(), OldUse { versions: 0, ..before });
-        assert_eq!(old.find(guard.pinned(), &[1], Epoch(2)), None);
+        assert_eq!(old.find(guard.pinned(), &[1], CommitTs(2)), None);
         other.flush();
         taken = taken.free(&mut || {}).expect_err("somebody looks at it");
         assert_eq!(seen, Some(&[1, 1][..]));
         drop(guard);
         // New ones, beside those taken.
-        old.put(reader.guard().pinned(), &[1], (Epoch(5), Epoch(6)), &image(7), false);
+        old.put(reader.guard().pinned(), &[1], (CommitTs(5), CommitTs(6)), &image(7), false);
         let mut rests = 0;
         while let Err(not_yet) = taken.free(&mut || rests += 1) {
             taken = not_yet;
@@ -597,8 +603,14 @@ mod tests {
                     let mut participant = Participant::new();
                     for n in 1..=VERSIONS {
                         let guard = participant.guard();
-                        let begin = Epoch(10 * n + thread);
-                        old.put(guard.pinned(), &[n % 7], (begin, begin.next()), &image(begin.0), false);
+                        let begin = CommitTs(10 * n + thread);
+                        old.put(
+                            guard.pinned(),
+                            &[n % 7],
+                            (begin, CommitTs(begin.0 + 1)),
+                            &image(begin.0),
+                            false,
+                        );
                         assert_eq!(old.find(guard.pinned(), &[n % 7], begin), Some(&[begin.0; 2][..]));
                     }
                 });

@@ -25,7 +25,7 @@
 use crate::arena::{Arena, ArenaFull};
 use crate::heap::{Block, Heap};
 use crate::reclaim::{Lasting, Pinned};
-use planaria_base::Epoch;
+use planaria_base::CommitTs;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -35,8 +35,8 @@ use std::ptr::NonNull;
 pub enum Glance {
     /// A commit is changing it: look again.
     Busy,
-    /// A row that is as it is since a commit of this epoch, as long as [`Header::holds`] the word.
-    Row(Epoch, u64),
+    /// A row that is as it is since this commit, as long as [`Header::holds`] the word.
+    Row(CommitTs, u64),
     /// No row.
     Absent,
 }
@@ -46,7 +46,7 @@ pub trait Header: Send + Sync + 'static {
     /// What the record holds at this moment. By default, for headers that know no versions: a row has been
     /// there for ever.
     fn glance(&self) -> Glance {
-        if self.is_present() { Glance::Row(Epoch(0), 0) } else { Glance::Absent }
+        if self.is_present() { Glance::Row(CommitTs(0), 0) } else { Glance::Absent }
     }
     /// Whether everything read of the record since [`Glance::Row`] gave `word` belongs together.
     fn holds(&self, word: u64) -> bool {

@@ -17,7 +17,7 @@ use crate::record::{self, Header, RecordPtr, RecordRef};
 use crate::row::{ColumnSpec, RowLayout};
 use planaria_base::chunks::Chunks;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
-use planaria_base::{ColumnId, CommitTs, Epoch, Error, IndexId, Result, SqlState, TableId};
+use planaria_base::{ColumnId, CommitTs, Error, IndexId, Result, SqlState, TableId};
 use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -340,7 +340,7 @@ impl<H: Header> Table<H> {
     pub fn sweep_old_versions(
         &self,
         participant: &mut Participant,
-        needed: &dyn Fn(Epoch, Epoch) -> bool,
+        needed: &dyn Fn(CommitTs, CommitTs) -> bool,
         rest: &mut dyn FnMut() -> bool,
     ) {
         let _all = self.indexes().iter().all(|index| index.old.sweep(participant, needed, rest));

@@ -19,6 +19,7 @@ fn edges_follow_keys_values_and_conditions() {
             table,
             index: IndexId::PRIMARY,
             key: vec![key],
+            mode: Default::default(),
             row,
             columns: vec![(ColumnId(column), to)],
         })

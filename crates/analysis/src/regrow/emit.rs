@@ -6,7 +6,8 @@ use super::simplify::remove_dead;
 use super::value::{NodeId, NodeKind, Place, Values};
 use planaria_base::{Datum, IndexId, Type};
 use planaria_ir::{
-    Block, Bound, Draw, Label, Op, OpId, OpKind, Param, ParamMode, Program, ProgramKind, Range, Reg, RegKind,
+    Block, Bound, Draw, Label, Op, OpId, OpKind, Param, ParamMode, Program, ProgramKind, Range, ReadMode,
+    Reg, RegKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -505,8 +506,14 @@ impl PieceMaker<'_, '_> {
                 let defs = self.values.ops[&self.values.reads[read].op].defs.clone();
                 columns = self.found(&defs).1;
             }
-            let get =
-                OpKind::Get { table: *table, index: IndexId::PRIMARY, key: keys.to_vec(), row, columns };
+            let get = OpKind::Get {
+                table: *table,
+                index: IndexId::PRIMARY,
+                key: keys.to_vec(),
+                mode: ReadMode::Plain,
+                row,
+                columns,
+            };
             ops.push(op(get, write));
             for id in made {
                 let o = self.values.code[&id];
@@ -575,7 +582,10 @@ impl PieceMaker<'_, '_> {
                 }
                 let (row, columns) = self.found(&defs);
                 let (table, index) = (*table, IndexId::PRIMARY);
-                ops.push(op(OpKind::Get { table, index, key: keys.to_vec(), row, columns }, o));
+                ops.push(op(
+                    OpKind::Get { table, index, key: keys.to_vec(), mode: ReadMode::Plain, row, columns },
+                    o,
+                ));
             }
             OpKind::Scan { table, index, range, descending, label, body, .. } if self.reads(o.id) => {
                 // Taken in, or, where they are constants, made at the piece's start.
@@ -591,7 +601,7 @@ impl PieceMaker<'_, '_> {
                     index: *index,
                     range: Range { prefix: keys.to_vec(), lower, upper },
                     descending: *descending,
-                    lenient: false,
+                    mode: ReadMode::Plain,
                     row,
                     columns,
                     label: *label,

@@ -2,7 +2,7 @@
 
 use super::{Pc, R, Source, TableMeta};
 use planaria_base::{ColumnId, IndexId, Level, ProcedureId, SqlState, SystemId, TableId, Type};
-use planaria_ir::{Catch, CollKind, OpId, Question};
+use planaria_ir::{Catch, CollKind, OpId, Question, ReadMode};
 use planaria_storage::{Column, IndexSet};
 use std::sync::Arc;
 
@@ -60,6 +60,8 @@ pub(crate) struct GetDesc {
     pub reads: Reads,
     /// Only whether there is such a row matters.
     pub presence: bool,
+    /// For the sake of a constraint: see [`ReadMode::Check`].
+    pub check: bool,
 }
 
 #[derive(Debug)]
@@ -77,7 +79,7 @@ pub(crate) struct ScanDesc {
     pub lower: Option<(R, bool)>,
     pub upper: Option<(R, bool)>,
     pub descending: bool,
-    pub lenient: bool,
+    pub mode: ReadMode,
     pub row: R,
     pub reads: Reads,
 }

@@ -4,7 +4,7 @@ use super::{Compiler, number};
 use crate::code::*;
 use crate::slot::Slot;
 use planaria_base::{ColumnId, Error, IndexId, Result, TableId};
-use planaria_ir::{OpKind, Reg};
+use planaria_ir::{OpKind, ReadMode, Reg};
 use planaria_protocol::IfClaimed;
 use planaria_storage::{ColumnKind, IndexSet};
 
@@ -26,13 +26,14 @@ impl Compiler<'_> {
 
     pub(super) fn table_op(&mut self, kind: &OpKind) -> Result<()> {
         match kind {
-            OpKind::Get { table, index, key, row, columns } => {
+            OpKind::Get { table, index, key, mode, row, columns } => {
                 let desc = GetDesc {
                     table: *table,
                     index: *index,
                     key: self.emit.regs(key)?,
                     row: self.emit.target(*row)?,
                     reads: self.reads(*table, columns)?,
+                    check: *mode == ReadMode::Check,
                     presence: *index == IndexId::PRIMARY
                         && !self.emit.uses.taken[row.index()]
                         && columns.is_empty(),
@@ -49,7 +50,7 @@ impl Compiler<'_> {
                 let load = number(&mut self.emit.loads, desc)?;
                 self.emit.emit(Inst::Load { load });
             }
-            OpKind::Scan { table, index, range, descending, lenient, row, columns, label, body } => {
+            OpKind::Scan { table, index, range, descending, mode, row, columns, label, body } => {
                 let bound = |c: &mut Self, b: &Option<planaria_ir::Bound>| {
                     b.map(|b| Ok::<_, Error>((c.emit.reg(b.reg)?, b.inclusive))).transpose()
                 };
@@ -60,7 +61,7 @@ impl Compiler<'_> {
                     lower: bound(self, &range.lower)?,
                     upper: bound(self, &range.upper)?,
                     descending: *descending,
-                    lenient: *lenient,
+                    mode: *mode,
                     row: self.emit.target(*row)?,
                     reads: self.reads(*table, columns)?,
                 };

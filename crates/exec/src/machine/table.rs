@@ -8,6 +8,7 @@ use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::sync::point;
 use planaria_base::{Error, SqlState, Strength, TableId};
+use planaria_ir::ReadMode;
 use planaria_protocol::{IfClaimed, Row, RowHandle, RowLocks};
 use planaria_storage::{Bytes, ColumnKind, Field, Image, IndexSet, KeyBound, KeyBuf, KeyCodec};
 
@@ -80,7 +81,12 @@ impl Machine {
             &mut self.key,
         );
         let mark = self.heap.arena.mark();
-        let row = if possible {
+        let row = if possible && desc.check {
+            ctx.protocol.for_constraint(ctx.txn, true);
+            let row = ctx.protocol.get(ctx.txn, table, desc.index, &self.key, &mut self.heap.arena);
+            ctx.protocol.for_constraint(ctx.txn, false);
+            row?
+        } else if possible {
             ctx.protocol.get(ctx.txn, table, desc.index, &self.key, &mut self.heap.arena)?
         } else {
             None
@@ -156,8 +162,15 @@ impl Machine {
             &mut self.range,
         );
         let cursor = (!self.range.is_empty()).then(|| {
+            let check = desc.mode == ReadMode::Check;
+            if check {
+                ctx.protocol.for_constraint(ctx.txn, true);
+            }
             let cursor = ctx.protocol.scan_open(ctx.txn, table, desc.index, &self.range, desc.descending);
-            if desc.lenient {
+            if check {
+                ctx.protocol.for_constraint(ctx.txn, false);
+            }
+            if desc.mode == ReadMode::Lenient {
                 ctx.protocol.scan_leniently(ctx.txn, cursor);
             }
             (desc.table, cursor)

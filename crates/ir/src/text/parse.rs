@@ -5,8 +5,8 @@ use super::token::{Token, error, tokens};
 use super::{register_names, type_name};
 use crate::{
     Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, IfClaimed, Inlined,
-    Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, Reg, RegDecl,
-    RegKind, SortKey, StateSource,
+    Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, ReadMode, Reg,
+    RegDecl, RegKind, SortKey, StateSource,
 };
 use planaria_base::{
     ColumnId, Datum, IndexId, Numeric, ProcedureId, Result, SequenceId, SqlState, Strength, SystemId,
@@ -445,6 +445,15 @@ impl Parser {
         }
         Ok(Some(Bound { reg: self.reg()?, inclusive }))
     }
+    fn read_mode(&mut self) -> ReadMode {
+        if self.word_if("lenient") {
+            ReadMode::Lenient
+        } else if self.word_if("check") {
+            ReadMode::Check
+        } else {
+            ReadMode::Plain
+        }
+    }
     fn entry(&mut self) -> Result<Option<Reg>> {
         if self.word_if("entry") { self.reg().map(Some) } else { Ok(None) }
     }
@@ -461,12 +470,11 @@ impl Parser {
                 let prefix = self.reg_list()?;
                 let lower = self.bound(">=", ">")?;
                 let upper = self.bound("<=", "<")?;
-                let (descending, lenient) = (self.word_if("desc"), self.word_if("lenient"));
+                let (descending, mode) = (self.word_if("desc"), self.read_mode());
                 let (row, columns) = self.row_and_columns()?;
                 let (label, position, body) = self.tail()?;
                 let range = Range { prefix, lower, upper };
-                let kind =
-                    OpKind::Scan { table, index, range, descending, lenient, row, columns, label, body };
+                let kind = OpKind::Scan { table, index, range, descending, mode, row, columns, label, body };
                 (position, kind)
             }
             "foreach" => {
@@ -596,8 +604,9 @@ impl Parser {
             "get" => {
                 let (table, index) = self.index()?;
                 let key = self.reg_list()?;
+                let mode = self.read_mode();
                 let (row, columns) = self.row_and_columns()?;
-                OpKind::Get { table, index, key, row, columns }
+                OpKind::Get { table, index, key, mode, row, columns }
             }
             "load" => {
                 let table = self.table()?;

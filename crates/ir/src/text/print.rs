@@ -3,7 +3,7 @@
 use super::{is_plain, register_names, type_name};
 use crate::{
     Block, Bound, Catch, CollDecl, CollKind, Draw, IfClaimed, Inlined, Op, OpKind, ParamMode, Program,
-    ProgramKind, Reg, RegKind, StateSource,
+    ProgramKind, ReadMode, Reg, RegKind, StateSource,
 };
 use planaria_base::{ColumnId, Datum, Numeric, Strength};
 use std::fmt::Write;
@@ -288,10 +288,11 @@ impl Printer {
             OpKind::Emit { values } => format!("emit ({})", self.regs(values)),
             OpKind::Keep { values } => format!("keep {}", self.regs(values)),
             OpKind::Piece { piece, args } => format!("piece {piece} ({})", self.regs(args)),
-            OpKind::Get { table, index, key, row, columns } => {
-                format!("get {table}.{index} ({}) -> {}", self.regs(key), self.row_and_columns(*row, columns))
+            OpKind::Get { table, index, key, mode, row, columns } => {
+                let (key, mode) = (self.regs(key), read_mode(*mode));
+                format!("get {table}.{index} ({key}){mode} -> {}", self.row_and_columns(*row, columns))
             }
-            OpKind::Scan { table, index, range, descending, lenient, row, columns, .. } => {
+            OpKind::Scan { table, index, range, descending, mode, row, columns, .. } => {
                 let mut text = format!("scan {table}.{index} ({})", self.regs(&range.prefix));
                 let mut bound = |b: &Option<Bound>, closed: &str, open: &str| {
                     if let Some(b) = b {
@@ -301,8 +302,8 @@ impl Printer {
                 bound(&range.lower, ">=", ">");
                 bound(&range.upper, "<=", "<");
                 let desc = if *descending { " desc" } else { "" };
-                let lenient = if *lenient { " lenient" } else { "" };
-                format!("{text}{desc}{lenient} -> {}", self.row_and_columns(*row, columns))
+                let mode = read_mode(*mode);
+                format!("{text}{desc}{mode} -> {}", self.row_and_columns(*row, columns))
             }
             OpKind::Load { table, row, columns } => {
                 format!("load {table} {} -> {}", reg(row), self.columns(columns))
@@ -369,5 +370,13 @@ pub(super) fn strength_word(strength: Strength) -> &'static str {
         Strength::Share => "share",
         Strength::NoKeyUpdate => "no_key_update",
         Strength::Update => "update",
+    }
+}
+
+fn read_mode(mode: ReadMode) -> &'static str {
+    match mode {
+        ReadMode::Plain => "",
+        ReadMode::Lenient => " lenient",
+        ReadMode::Check => " check",
     }
 }

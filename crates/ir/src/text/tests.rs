@@ -3,8 +3,8 @@
 use super::parse;
 use crate::{
     Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, IfClaimed, Inlined,
-    Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, Reg, RegKind,
-    SortKey, StateSource,
+    Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, ReadMode, Reg,
+    RegKind, SortKey, StateSource,
 };
 use planaria_base::{
     ColumnId, Datum, IndexId, Level, Numeric, ProcedureId, SequenceId, SqlState, Strength, SystemId, TableId,
@@ -74,6 +74,9 @@ impl Choice {
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % n.max(1)
+    }
+    fn mode(&mut self) -> ReadMode {
+        [ReadMode::Plain, ReadMode::Lenient, ReadMode::Check][self.below(3) as usize]
     }
     fn coin(&mut self) -> bool {
         self.below(2) == 0
@@ -207,8 +210,8 @@ impl Choice {
             }
             19 => OpKind::Emit { values: self.some(Self::reg) },
             20 | 21 => {
-                let (key, columns) = (self.some(Self::reg), self.columns());
-                OpKind::Get { table, index, key, row: dst, columns }
+                let (key, mode, columns) = (self.some(Self::reg), self.mode(), self.columns());
+                OpKind::Get { table, index, key, mode, row: dst, columns }
             }
             22 => OpKind::Load { table, row: dst, columns: self.columns() },
             23 => OpKind::Insert { table, values: self.some(Self::reg), row: self.maybe(Self::reg) },
@@ -261,9 +264,9 @@ impl Choice {
                     lower: self.maybe(bound),
                     upper: self.maybe(bound),
                 };
-                let (descending, lenient) = (self.coin(), self.coin());
+                let (descending, mode) = (self.coin(), self.mode());
                 let (columns, body) = (self.columns(), self.block(depth - 1));
-                OpKind::Scan { table, index, range, descending, lenient, row: dst, columns, label, body }
+                OpKind::Scan { table, index, range, descending, mode, row: dst, columns, label, body }
             }
             40 => {
                 let (columns, entry) = (self.some(Self::reg), self.maybe(Self::reg));

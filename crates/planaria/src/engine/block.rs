@@ -6,12 +6,11 @@ use super::refusal::{key_of_another, not_serialized, schema_changed};
 use super::schema_version::LogAs;
 use super::session::{Block, SessionCore};
 use super::settings::Settings;
-use super::snapshot::end_of;
 use super::user::Identity;
 use crate::session::StatementResult;
 use crate::ticket::Ticket;
 use planaria_base::limits::ATTEMPTS_MAX;
-use planaria_base::{Epoch, Error, Result, SqlState};
+use planaria_base::{CommitTs, Error, Result, SqlState};
 use planaria_exec::Interrupt;
 use planaria_protocol::{Backoff, Conflict, Hosted, Protocol, Savepoint};
 use planaria_syntax::ast::Transaction;
@@ -52,13 +51,14 @@ fn no_savepoint(name: &str) -> Error {
 impl<P: Hosted> SessionCore<P> {
     pub(super) fn transaction_control(&mut self, statement: &Transaction) -> Result<StatementResult> {
         match statement {
-            Transaction::Begin { read_only } => {
+            Transaction::Begin { read_only, isolation } => {
                 if !matches!(self.block, Block::None) {
                     self.warn("there is already a transaction in progress");
                     return Ok(done("BEGIN"));
                 }
                 let read_only = read_only.unwrap_or_else(|| self.is_read_only());
-                self.begin_block(read_only)?;
+                let isolation = isolation.unwrap_or_else(|| self.settings.isolation());
+                self.begin_block(read_only, isolation)?;
                 self.user.begin();
                 self.savepoints.clear();
                 Ok(done("BEGIN"))
@@ -174,11 +174,11 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// Commits a block that has read a snapshot.
-    fn commit_reading(&mut self, epoch: Epoch) -> StatementResult {
+    fn commit_reading(&mut self, at: CommitTs) -> StatementResult {
         self.release_to(0);
         self.engine.counters.commit(self.worker);
-        self.last_commit = Some((end_of(epoch), false));
-        self.pending = self.ticket(end_of(epoch), false);
+        self.last_commit = Some((at.next(), false));
+        self.pending = self.ticket(at, false);
         self.end_block(true);
         done("COMMIT")
     }
@@ -198,8 +198,8 @@ impl<P: Hosted> SessionCore<P> {
 
     fn commit_block(&mut self) -> Result<StatementResult> {
         if let Some(reading) = &self.reading {
-            let epoch = reading.open.epoch;
-            return Ok(self.commit_reading(epoch));
+            let at = reading.open.at;
+            return Ok(self.commit_reading(at));
         }
         if self.changing.is_some() {
             self.release_to(0);
@@ -333,6 +333,10 @@ impl<P: Hosted> SessionCore<P> {
             return self.fail_block_on_error(Err(error));
         }
         let schema = self.schema.clone();
+        let engine = self.engine.clone();
+        if self.changing.is_none() {
+            engine.protocol.begin_statement(&mut self.txn, &engine.clock);
+        }
         let outcome = loop {
             if self.is_stale() {
                 break Err(schema_changed());
@@ -340,21 +344,24 @@ impl<P: Hosted> SessionCore<P> {
             let point = self.engine.protocol.point(&mut self.txn);
             let done = f(self).and_then(|()| self.check_immediate(&schema));
             let cause = match done.map_err(|i| self.believable(i)) {
+                Ok(()) if engine.protocol.is_behind(&self.txn) => Conflict::Past,
                 Ok(()) => {
-                    self.engine.protocol.pass(&mut self.txn, point);
+                    engine.protocol.pass(&mut self.txn, point);
                     break Ok(());
                 }
+                Err(Interrupt::Error(_)) if engine.protocol.is_behind(&self.txn) => Conflict::Past,
                 Err(Interrupt::Error(error)) => break Err(error),
                 Err(Interrupt::Conflict(cause)) if !cause.is_retryable() => break Err(cause.into()),
                 Err(Interrupt::Conflict(cause)) => cause,
             };
             self.engine.counters.abort(self.worker, cause);
-            if !self.engine.protocol.go_back(&mut self.txn, point, &schema.tables)
-                || backoff.attempts() >= ATTEMPTS_MAX
-            {
-                break Err(not_serialized());
+            engine.protocol.go_back(&mut self.txn, point, &schema.tables);
+            let moves_on =
+                |s: &mut Self| engine.protocol.move_on(&mut s.txn, &schema.tables, &engine.clock, cause);
+            if !moves_on(self) || backoff.attempts() >= ATTEMPTS_MAX {
+                break Err(if cause == Conflict::Past { cause.into() } else { not_serialized() });
             }
-            self.engine.protocol.pass(&mut self.txn, point);
+            engine.protocol.pass(&mut self.txn, point);
             self.notices.truncate(notices);
             self.rows.clear();
             self.sunk = 0;
@@ -366,9 +373,7 @@ impl<P: Hosted> SessionCore<P> {
                 let waited = self.await_claim().and_then(|waited| self.go_in().map(|()| waited));
                 match waited {
                     // It may have waited for what it read before.
-                    Ok(Ok(())) if !self.engine.protocol.validate(&mut self.txn, &schema.tables) => {
-                        break Err(not_serialized());
-                    }
+                    Ok(Ok(())) if !moves_on(self) => break Err(not_serialized()),
                     Ok(Ok(())) => {}
                     Ok(Err(ring)) => break Err(self.deadlock(&ring)),
                     Err(error) => break Err(error),

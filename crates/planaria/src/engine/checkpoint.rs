@@ -27,7 +27,7 @@ use planaria_checkpoint::{
     WriteProgress, Written,
 };
 use planaria_log::{Device, LogReader};
-use planaria_protocol::Hosted;
+use planaria_protocol::{Hosted, Moment};
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{Header, Table, TableSet};
 use std::collections::BTreeMap;
@@ -315,12 +315,14 @@ impl<P: Hosted> Engine<P> {
     fn source(self: &Arc<Self>, goes_on: GoesOn<'_>) -> Result<Live<P>> {
         let goes_on = || self.goes_on(goes_on);
         let seat = self.gate.sit_apart();
-        let (open, sequences) = OpenSnapshot::new(self, seat.worker, 0, &goes_on, sequence_marks)?;
+        let (open, sequences) =
+            OpenSnapshot::new(self, seat.worker, 0, Moment::EndOfEpoch, &goes_on, sequence_marks)?;
+        let epoch = open.at.epoch();
         drop(seat);
         if let Some(log) = self.log.get() {
-            log.wait(open.epoch)?;
+            log.wait(epoch)?;
         }
-        Ok(Live { epoch: open.epoch, open, sequences })
+        Ok(Live { epoch, open, sequences })
     }
 
     fn goes_on(&self, goes_on: GoesOn<'_>) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The thread that gives memory back while nothing else happens.
 //!
 //! Deleted rows are freed when nobody can look at them any more, by whoever works with the database then. When nobody
-//! does, this thread frees them. When nothing has been committed for a while, memory without rows in it goes back to the system.
+//! does, this thread frees them. It has forgotten what was kept for transaction blocks that have ended. When nothing has been committed for a while, memory without rows in it goes back to the system.
 
 use super::Engine;
 use planaria_base::Result;
@@ -56,6 +56,7 @@ fn run<P: Hosted>(engine: &Weak<Engine<P>>, stopping: &AtomicBool) {
             return;
         }
         let Some(engine) = engine.upgrade() else { return };
+        engine.forget_closed();
         let waiting = reclaim::collect();
         let commits = engine.counters.commits();
         if std::mem::replace(&mut seen, commits) != commits {

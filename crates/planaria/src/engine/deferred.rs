@@ -70,7 +70,9 @@ impl<P: Hosted> SessionCore<P> {
         let machine = std::mem::replace(&mut self.machine, Machine::new());
         let rows = std::mem::take(&mut self.rows);
         self.pure = false;
+        self.engine.protocol.for_constraint(&mut self.txn, true);
         let outcome = keys.iter().try_for_each(|key| self.check_key(schema, key));
+        self.engine.protocol.for_constraint(&mut self.txn, false);
         self.machine = machine;
         self.rows = rows;
         outcome

@@ -9,7 +9,7 @@ use super::table_locks::{Touches, Wanted};
 use super::waits::Lookout;
 use crate::session::StatementResult;
 use planaria_base::sync::Instant;
-use planaria_base::{Error, ProcedureId, Result, SqlState, TableId};
+use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState, TableId};
 use planaria_exec::Interrupt;
 use planaria_ir::{OpKind, Program};
 use planaria_protocol::{Conflict, Hosted};
@@ -40,7 +40,21 @@ impl<H: Header> SchemaVersion<H> {
     }
 
     fn add_touches(&self, program: &Program, touches: &mut Touches, seen: &mut BTreeSet<ProcedureId>) {
+        let columns_of = |table: &TableId, index: &IndexId| {
+            let definition = self.catalog.table_by_id(*table);
+            definition.indexes[index.index()].columns.iter().copied()
+        };
         program.body.visit(&mut |op| match &op.kind {
+            OpKind::Get { table, index, columns, .. } | OpKind::Scan { table, index, columns, .. } => {
+                touches.add(*table, LockMode::AccessShare);
+                // An entry leads to a row as long as that has its key.
+                let read = columns.iter().map(|(column, _)| *column);
+                touches.columns.insert(*table, columns_of(table, index).chain(read));
+            }
+            OpKind::Load { table, columns, .. } => {
+                touches.add(*table, LockMode::AccessShare);
+                touches.columns.insert(*table, columns.iter().map(|(column, _)| *column));
+            }
             OpKind::Insert { table, .. } | OpKind::Update { table, .. } | OpKind::Delete { table, .. } => {
                 touches.add(*table, LockMode::RowExclusive);
             }
@@ -52,7 +66,10 @@ impl<H: Header> SchemaVersion<H> {
                     self.add_touches(callee, touches, seen);
                 }
             }
-            OpKind::Execute { .. } => touches.anything = true,
+            OpKind::Execute { .. } => {
+                touches.anything = true;
+                touches.columns.insert_everything();
+            }
             other => {
                 if let Some(table) = other.table() {
                     touches.add(table, LockMode::AccessShare);
@@ -81,6 +98,9 @@ impl<P: Hosted> SessionCore<P> {
             if in_block {
                 self.has_locks = true;
                 self.show_process();
+            }
+            if in_block && self.reading.is_none() {
+                engine.protocol.will_read(&mut self.txn, &touches.columns);
             }
             if !engine.locks.bars(self.worker, touches, known) {
                 return Ok(());

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// An open snapshot, for people.
 #[derive(Clone, Debug)]
 pub(crate) struct SnapshotInfo {
-    /// What it shows the end of.
+    /// That of its moment.
     pub(crate) epoch: Epoch,
     /// Microseconds since 2000-01-01 UTC.
     pub(crate) opened: i64,

@@ -5,12 +5,14 @@
 //!  SELECT ..           tried some times in vain, or long:  open [statement] close
 //! ```
 //!
-//! A snapshot is of the epoch in which it was opened, and that epoch is ended at once; so it has everything
+//! A snapshot is of the moment at which it was opened ([`Moment::Now`]); so it has everything
 //! that was acknowledged before, and everything that this session has committed. What it answers is
-//! acknowledged when the epoch is on disk, like any answer.
+//! acknowledged when the epoch of that moment is on disk, like any answer. (A checkpoint's is of the end of an epoch.)
+//! Under READ COMMITTED each statement opens one of its own.
 //!
-//! *Schema.* A snapshot is opened inside the [gate](super::gate), and the epoch has ended before the gate is
-//! left: no change of the schema of that epoch can come later. The reader keeps that catalog version, and
+//! *Schema.* A snapshot is opened inside the [gate](super::gate): no change of the schema comes between its moment and
+//! the schema that it is read with; of an epoch, that has ended before the gate is
+//! left. The reader keeps that catalog version, and
 //! its tables, to the end; changes of the schema do not wait for it and do not disturb it, because they make
 //! new tables in place of old ones. So a reader stands inside the gate only while it opens.
 //!
@@ -22,10 +24,10 @@ use super::refusal::read_only;
 use super::schema_version::LogAs;
 use super::schema_version::SchemaVersion;
 use super::session::{Block, SessionCore};
-use super::snapshot::{OpenSnapshot, Reading, end_of};
+use super::snapshot::{OpenSnapshot, Reading};
 use planaria_base::{CommitTs, Error, Result, SqlState, Strength};
 use planaria_exec::Interrupt;
-use planaria_protocol::{Conflict, Hosted, Protocol};
+use planaria_protocol::{Conflict, Hosted, Isolation, Moment, Protocol};
 
 use planaria_syntax::ast::{ObjectKind, OwnedObject, Statement, StatementKind};
 use std::sync::Arc;
@@ -38,7 +40,8 @@ impl<P: Hosted> SessionCore<P> {
         self.leave();
         let session = i32::from(self.worker.0) + 1;
         let goes_on = || self.check_cancelled();
-        let (open, ()) = OpenSnapshot::new(&self.engine, self.worker, session, &goes_on, |_| ())?;
+        let (open, ()) =
+            OpenSnapshot::new(&self.engine, self.worker, session, Moment::Now, &goes_on, |_| ())?;
         let (reader, txn) = open.reader(self.worker);
         Ok(Box::new(Reading { reader, txn, open, used: false }))
     }
@@ -56,8 +59,14 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// Before the first statement of a block: the schema may have changed since BEGIN without harm. Waits where it
-    /// is changing.
+    /// is changing. Before each of one that reads what is committed: it reads a new snapshot.
     pub(super) fn catch_up(&mut self) -> Result<()> {
+        if matches!(self.block, Block::Open)
+            && self.isolation == Isolation::ReadCommitted
+            && self.reading.as_ref().is_some_and(|reading| reading.used)
+        {
+            self.reading = Some(self.open_reading()?);
+        }
         let idle = !self.used && self.savepoints.is_empty() && self.changing.is_none();
         if !matches!(self.block, Block::Open) || !idle || self.reading.is_some() || !P::CONCURRENT {
             return Ok(());
@@ -68,7 +77,7 @@ impl<P: Hosted> SessionCore<P> {
             self.engine.protocol.abort(&mut self.txn, &schema.tables);
             self.refresh();
             self.begin();
-            self.engine.protocol.claim_writes(&mut self.txn);
+            self.claim_writes();
         }
         self.leave();
         Ok(())
@@ -108,7 +117,7 @@ impl<P: Hosted> SessionCore<P> {
         body: &mut dyn FnMut(&mut Self, &SchemaVersion<P::Header>) -> Result<LogAs, Interrupt>,
     ) -> Result<(CommitTs, bool)> {
         let reading = self.open_reading()?;
-        let (epoch, schema) = (reading.open.epoch, reading.open.schema.clone());
+        let (at, schema) = (reading.open.at, reading.open.schema.clone());
         self.reading = Some(reading);
         self.begin_state();
         let outcome = self.in_snapshot(|s| body(s, &schema).map(|_| ()));
@@ -116,8 +125,8 @@ impl<P: Hosted> SessionCore<P> {
         match outcome {
             Ok(()) => {
                 self.engine.counters.commit(self.worker);
-                self.last_commit = Some((end_of(epoch), false));
-                Ok((end_of(epoch), false))
+                self.last_commit = Some((at.next(), false));
+                Ok((at, false))
             }
             Err(Interrupt::Error(error)) => Err(error),
             Err(Interrupt::Conflict(cause)) => Err(cause.into()),
@@ -143,7 +152,8 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// Begins a transaction block.
-    pub(super) fn begin_block(&mut self, read_only: bool) -> Result<()> {
+    pub(super) fn begin_block(&mut self, read_only: bool, isolation: Isolation) -> Result<()> {
+        self.isolation = isolation;
         if read_only {
             self.reading = Some(self.open_reading()?);
             self.begin_state();
@@ -154,7 +164,69 @@ impl<P: Hosted> SessionCore<P> {
         self.block = Block::Open;
         (self.read_only, self.used) = (read_only, false);
         self.settings.begin();
+        self.show_isolation()?;
         self.show_read_only()
+    }
+
+    /// The transaction claims what it writes, and has the level of the block.
+    fn claim_writes(&mut self) {
+        let protocol = &self.engine.protocol;
+        protocol.claim_writes(&mut self.txn);
+        protocol.set_level(&mut self.txn, self.isolation);
+    }
+
+    fn show_isolation(&mut self) -> Result<()> {
+        let value = self.isolation.name().to_owned();
+        self.settings.set("transaction_isolation", Some(&[value]), true)
+    }
+
+    /// SET TRANSACTION, or what is the `default`.
+    pub(super) fn set_modes(
+        &mut self,
+        default: bool,
+        read_only: Option<bool>,
+        isolation: Option<Isolation>,
+    ) -> Result<()> {
+        if default {
+            let on = |on: bool| if on { "on" } else { "off" };
+            let modes = [
+                ("default_transaction_read_only", read_only.map(on)),
+                ("default_transaction_isolation", isolation.map(Isolation::name)),
+            ];
+            for (name, value) in modes {
+                if let Some(value) = value {
+                    self.settings.set(name, Some(&[value.to_owned()]), false)?;
+                }
+            }
+            return Ok(());
+        }
+        if matches!(self.block, Block::None) {
+            self.warn("SET TRANSACTION can only be used in transaction blocks");
+            return Ok(());
+        }
+        if let Some(isolation) = isolation {
+            self.set_isolation(isolation)?;
+        }
+        read_only.map_or(Ok(()), |read_only| self.set_read_only(read_only))
+    }
+
+    /// SET TRANSACTION ISOLATION LEVEL; without effect outside of a block. 25001 where it is too late.
+    pub(super) fn set_isolation(&mut self, isolation: Isolation) -> Result<()> {
+        if matches!(self.block, Block::None) || isolation == self.isolation {
+            return Ok(());
+        }
+        let too_late = |message| Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+        if self.reading.as_ref().map_or(self.used, |reading| reading.used) {
+            return too_late("SET TRANSACTION ISOLATION LEVEL must be called before any query");
+        }
+        if !self.savepoints.is_empty() {
+            return too_late("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction");
+        }
+        self.isolation = isolation;
+        if self.reading.is_none() {
+            self.engine.protocol.set_level(&mut self.txn, isolation);
+        }
+        self.show_isolation()
     }
 
     fn begin_writing(&mut self) -> Result<()> {
@@ -169,7 +241,7 @@ impl<P: Hosted> SessionCore<P> {
             self.begin_in_turn()?;
             self.leave();
         }
-        self.engine.protocol.claim_writes(&mut self.txn);
+        self.claim_writes();
         self.show_process();
         Ok(())
     }

@@ -144,7 +144,7 @@ impl<P: Hosted> SessionCore<P> {
             _alone: alone,
         }));
         let protocol = &self.engine.protocol;
-        if !protocol.validate(&mut self.txn, &self.schema.tables) {
+        if !protocol.holds_now(&mut self.txn, &self.schema.tables) {
             return Err(not_serialized());
         }
         protocol.keep_before_images_now(&mut self.txn).map_err(Error::from)?;

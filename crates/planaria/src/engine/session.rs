@@ -21,7 +21,7 @@ use super::schema_version::LogAs;
 use super::schema_version::SchemaVersion;
 use super::sequence::{SequenceEffect, SessionSequences};
 use super::settings::Settings;
-use super::snapshot::{Reading, end_of};
+use super::snapshot::Reading;
 use super::table_locks::Wanted;
 use super::user::User;
 use super::waiting::Nap;
@@ -39,7 +39,7 @@ use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_exec::{Code, Context, Interrupt, Link, Machine};
 use planaria_log::{ValueWriter, WorkerLog};
-use planaria_protocol::{Backoff, Conflict, Hosted};
+use planaria_protocol::{Backoff, Conflict, Hosted, Isolation};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -91,6 +91,8 @@ pub(crate) struct SessionCore<P: Hosted> {
     pub(super) reading: Option<Box<Reading<P>>>,
     /// The open block may not write.
     pub(super) read_only: bool,
+    /// The level of the block.
+    pub(super) isolation: Isolation,
     /// A query has been run in the open block.
     pub(super) used: bool,
     /// What runs now, as a transaction of its own, only reads.
@@ -166,6 +168,7 @@ impl<P: Hosted> SessionCore<P> {
             block: Block::None,
             reading: None,
             read_only: false,
+            isolation: Isolation::Serializable,
             used: false,
             pure: false,
             doomed: false,
@@ -690,7 +693,7 @@ impl<P: Hosted> SessionCore<P> {
     /// waits for all of it. But what a failed log has lost is shown to nobody any more.
     pub(super) fn ticket_in_block(&mut self) -> Result<Ticket> {
         if let Some(reading) = &self.reading {
-            return Ok(self.ticket(end_of(reading.open.epoch), false));
+            return Ok(self.ticket(reading.open.at, false));
         }
         let lost = match &self.session_log {
             Some(log) if self.engine.waits_for_disk => log.0.health().err().filter(|_| {

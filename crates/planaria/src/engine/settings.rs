@@ -30,7 +30,7 @@ enum Takes {
     BoolOr(&'static [&'static str]),
     /// The name of something that there is one of, what it is called, and whether it may be left empty.
     Only(&'static str, bool),
-    /// A level of isolation; every transaction is serializable, which is at least as strict.
+    /// A level of isolation.
     Isolation,
 }
 
@@ -78,7 +78,12 @@ const SETTINGS: &[Setting] = &[
     setting("default_tablespace", "", Only("Tablespace", true), "There is one place for tables."),
     setting("default_text_search_config", "pg_catalog.simple", Any, "Changes nothing."),
     setting("default_transaction_deferrable", "off", Bool, "Changes nothing."),
-    setting("default_transaction_isolation", "serializable", Isolation, "Every transaction is serializable."),
+    setting(
+        "default_transaction_isolation",
+        "serializable",
+        Isolation,
+        "Isolation level of transaction blocks that name none.",
+    ),
     setting(
         "default_transaction_read_only",
         "off",
@@ -133,7 +138,7 @@ const SETTINGS: &[Setting] = &[
     ),
     setting("TimeZone", "UTC", Fixed, "Time zone; times are shown in UTC."),
     setting("transaction_deferrable", "off", Bool, "Changes nothing."),
-    setting("transaction_isolation", "serializable", Isolation, "Every transaction is serializable."),
+    setting("transaction_isolation", "serializable", Isolation, "Isolation level of the transaction."),
     setting("transaction_read_only", "off", Bool, "Whether the transaction is read-only."),
     setting("work_mem", "4MB", Memory(64), "Changes nothing."),
     setting("xmloption", "content", OneOf(&["content", "document"], &[]), "There is no XML."),
@@ -258,14 +263,15 @@ impl Setting {
                 }
                 Ok(format!("ISO, {order}"))
             }
-            Isolation => match text.to_ascii_lowercase().as_str() {
-                "serializable" | "repeatable read" | "read committed" | "read uncommitted" => {
-                    Ok("serializable".to_owned())
+            Isolation => {
+                let level = text.to_ascii_lowercase();
+                match planaria_base::Isolation::of(&level) {
+                    Some(_) => Ok(level),
+                    None => Err(invalid(self.name, &text).hint(
+                        "Available values: serializable, repeatable read, read committed, read uncommitted.",
+                    )),
                 }
-                _ => Err(invalid(self.name, &text).hint(
-                    "Available values: serializable, repeatable read, read committed, read uncommitted.",
-                )),
-            },
+            }
         }
     }
 }
@@ -370,9 +376,29 @@ impl Settings {
             {
                 self.get("default_transaction_read_only")
             }
+            (None, Some(setting)) if setting.name == "transaction_isolation" => {
+                self.get("default_transaction_isolation")
+            }
             (None, Some(setting)) => Ok(setting.default),
             (None, None) => Err(unknown(name)),
         }
+    }
+
+    /// The level that `SET transaction_isolation` names; `None`: the default.
+    pub(crate) fn level(&self, value: Option<&[String]>) -> Result<planaria_base::Isolation> {
+        match (find("transaction_isolation"), value) {
+            (Some(setting), Some(value)) => {
+                let level = setting.take(value)?;
+                Ok(planaria_base::Isolation::of(&level).unwrap_or_default())
+            }
+            _ => Ok(self.isolation()),
+        }
+    }
+
+    /// The level of a transaction block that names none.
+    pub(crate) fn isolation(&self) -> planaria_base::Isolation {
+        let default = self.values.get("default_transaction_isolation");
+        default.and_then(|level| planaria_base::Isolation::of(level)).unwrap_or_default()
     }
 
     /// Whether a setting that is off by default is on; its name in lower case.

@@ -1,11 +1,11 @@
-//! Open snapshots of the data: the state at the end of an epoch, under the schema of then.
+//! Open snapshots of the data: the state as of a moment, under the schema of then.
 
 use super::Engine;
 use super::open_snapshots::SnapshotInfo;
 use super::schema_version::SchemaVersion;
-use planaria_base::{CommitTs, Epoch, Result, TableId, WorkerId};
+use planaria_base::{CommitTs, Result, TableId, WorkerId};
 use planaria_protocol::snapshot::ReaderTxn;
-use planaria_protocol::{Backoff, Hosted, Opened, Protocol, SnapshotReader};
+use planaria_protocol::{Backoff, Hosted, Moment, Opened, Protocol, SnapshotReader};
 use planaria_storage::Table;
 use std::sync::Arc;
 
@@ -13,9 +13,10 @@ use std::sync::Arc;
 #[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]
 pub(crate) struct OpenSnapshot<P: Hosted> {
     engine: Arc<Engine<P>>,
-    /// Catalog and tables as of its epoch.
+    /// Catalog and tables as of its moment.
     pub(crate) schema: Arc<Arc<SchemaVersion<P::Header>>>,
-    pub(crate) epoch: Epoch,
+    /// The last commit that it shows has this timestamp or a lower one.
+    pub(crate) at: CommitTs,
     id: Opened,
     number: u64,
 }
@@ -23,11 +24,12 @@ pub(crate) struct OpenSnapshot<P: Hosted> {
 impl<P: Hosted> OpenSnapshot<P> {
     /// Opens one with everything that has been committed so far. `worker` must not stand inside the gate.
     /// Where transactions come one after another it waits for its turn, as long as it `goes_on`. `inside` runs
-    /// when the epoch has ended, before the schema can change.
+    /// when its moment has come, before the schema can change.
     pub(crate) fn new<T>(
         engine: &Arc<Engine<P>>,
         worker: WorkerId,
         session: i32,
+        moment: Moment,
         goes_on: &dyn Fn() -> Result<()>,
         inside: impl FnOnce(&SchemaVersion<P::Header>) -> T,
     ) -> Result<(OpenSnapshot<P>, T)> {
@@ -40,7 +42,7 @@ impl<P: Hosted> OpenSnapshot<P> {
                 goes_on()?;
                 continue;
             }
-            if let Some(id) = engine.protocol.open_snapshot(&engine.clock) {
+            if let Some(id) = engine.protocol.open_snapshot(&engine.clock, moment) {
                 break id;
             }
             // Not inside: whose turn it is may be waiting for a schema change, which waits for all inside.
@@ -48,9 +50,10 @@ impl<P: Hosted> OpenSnapshot<P> {
             goes_on()?;
             backoff.wait();
         };
-        let epoch = id.epoch;
+        let (at, epoch) = (id.at, id.at.epoch());
         let schema = Arc::new(engine.schema.load_full());
         match engine.log.get() {
+            _ if moment == Moment::Now => {}
             Some(log) => log.end_epoch(epoch),
             None => engine.clock.end_epoch(epoch),
         }
@@ -58,14 +61,14 @@ impl<P: Hosted> OpenSnapshot<P> {
         engine.gate.leave(worker);
         let info = SnapshotInfo { epoch, opened: engine.wall_clock.micros(), session };
         let number = engine.open_snapshots.add(info);
-        Ok((OpenSnapshot { engine: engine.clone(), schema, epoch, id, number }, seen))
+        Ok((OpenSnapshot { engine: engine.clone(), schema, at, id, number }, seen))
     }
 
     /// A transaction that reads it.
     pub(crate) fn reader(&self, worker: WorkerId) -> (SnapshotReader<P::Header>, ReaderTxn) {
         let reader = SnapshotReader::new();
         let mut txn = reader.worker(worker);
-        txn.read_at(self.epoch);
+        txn.read_at(self.at);
         (reader, txn)
     }
 
@@ -101,6 +104,17 @@ impl<P: Hosted> OpenSnapshot<P> {
     }
 }
 
+impl<P: Hosted> Engine<P> {
+    /// Has forgotten what was kept for transaction blocks that have ended.
+    pub(super) fn forget_closed(&self) {
+        let mut tables = || {
+            let newest = self.schema.load();
+            newest.tables.iter().filter(|table| table.has_old_versions()).cloned().collect()
+        };
+        self.sweeper.sweep(self.protocol.forget_closed(&self.clock, &mut tables));
+    }
+}
+
 impl<P: Hosted> Drop for OpenSnapshot<P> {
     fn drop(&mut self) {
         let Engine { protocol, clock, sweeper, open_snapshots, .. } = &*self.engine;
@@ -117,9 +131,4 @@ pub(crate) struct Reading<P: Hosted> {
     pub(super) open: OpenSnapshot<P>,
     /// A query has been run.
     pub(super) used: bool,
-}
-
-/// The place in the order of commits of whoever reads the snapshot of an epoch.
-pub(super) fn end_of(epoch: Epoch) -> CommitTs {
-    CommitTs(epoch.next().first_ts().0 - 1)
 }

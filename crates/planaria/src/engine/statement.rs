@@ -257,6 +257,15 @@ impl<P: Hosted> SessionCore<P> {
                 self.set_read_only(self.settings.is_on("transaction_read_only"))?;
                 done("SET")
             }
+            StatementKind::Set { name, value, .. } if name.eq_ignore_ascii_case("transaction_isolation") => {
+                let isolation = self.settings.level(value.as_deref())?;
+                self.set_isolation(isolation)?;
+                done("SET")
+            }
+            StatementKind::SetModes { default, read_only, isolation } => {
+                self.set_modes(*default, *read_only, *isolation)?;
+                done("SET")
+            }
             StatementKind::Transaction(t) => self.transaction_control(t)?,
             StatementKind::Explain { statement, .. } => self.explain(statement, text)?,
             StatementKind::ExplainProcedure { name, args } => {

@@ -21,6 +21,7 @@ use super::waits::{Awaited, Edge};
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::{Condvar, Mutex, MutexGuard};
 use planaria_base::{TableId, WorkerId};
+use planaria_protocol::ColumnsRead;
 use planaria_syntax::ast::LockMode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -33,6 +34,8 @@ pub(crate) struct Touches {
     pub(super) tables: Vec<(TableId, LockMode)>,
     /// It runs SQL made at run time: that may write to any.
     pub(super) anything: bool,
+    /// What it reads.
+    pub(super) columns: ColumnsRead,
 }
 
 impl Touches {

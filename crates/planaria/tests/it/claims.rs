@@ -105,9 +105,12 @@ fn what_was_read_without_a_claim_must_still_hold() {
     let (mut a, mut b) = (session(&db), session(&db));
     run(&mut a, "BEGIN; SELECT v FROM t WHERE id = 1");
     run(&mut b, "UPDATE t SET v = 5 WHERE id = 1");
-    run(&mut a, "UPDATE t SET v = v + 1 WHERE id = 1");
-    assert_eq!(state(a.execute_script("COMMIT")), SqlState::SERIALIZATION_FAILURE);
-    // It has let go of its claim.
+    let error = a.execute("UPDATE t SET v = v + 1 WHERE id = 1", ()).expect_err("it was changed");
+    assert_eq!(
+        (error.sqlstate(), error.message()),
+        (SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
+    );
+    // It has no claim.
     run(&mut b, "BEGIN; UPDATE t SET v = 6 WHERE id = 1; COMMIT");
     // One that would wait in vain hears of it when its turn comes.
     run(&mut a, "BEGIN; SELECT v FROM t WHERE id = 1");

@@ -3,13 +3,13 @@
 
 use super::{SerialOn, SerialTxn};
 use crate::claim::{ClaimInfo, Unclaimed, Wait};
-use crate::snapshot::{Closed, Opened, Tables};
+use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
-    Conflict, CursorId, Exclusive, Hosted, IfClaimed, Point, Points, Protocol, RowHandle, RowLocks,
-    SnapshotSource,
+    ColumnsRead, Conflict, CursorId, Exclusive, Hosted, IfClaimed, Isolation, Levels, Point, Points,
+    Protocol, RowHandle, RowLocks, SnapshotSource,
 };
 use planaria_base::clock::CommitClock;
-use planaria_base::{Strength, TableId};
+use planaria_base::{CommitTs, Strength, TableId};
 use planaria_storage::{Header, Table, TableSet};
 use std::time::Duration;
 
@@ -44,6 +44,35 @@ impl<H: Header, const UNDO: bool> RowLocks for SerialOn<H, UNDO> {
     fn waits(&self) -> Vec<Wait> {
         Vec::new()
     }
+
+    fn for_constraint(&self, _txn: &mut SerialTxn<H>, _on: bool) {}
+}
+
+/// Transactions come one after another: what one has read stays as it is, at every level.
+impl<H: Header> Levels for SerialOn<H, true> {
+    fn set_level(&self, _txn: &mut SerialTxn<H>, _level: Isolation) {}
+
+    fn begin_statement(&self, _txn: &mut SerialTxn<H>, _clock: &CommitClock) {}
+
+    fn will_read(&self, _txn: &mut SerialTxn<H>, _columns: &ColumnsRead) {}
+
+    fn is_behind(&self, _txn: &SerialTxn<H>) -> bool {
+        false
+    }
+
+    fn moment(&self, _txn: &SerialTxn<H>) -> Option<CommitTs> {
+        None
+    }
+
+    fn move_on(
+        &self,
+        _txn: &mut SerialTxn<H>,
+        _tables: &TableSet<H>,
+        _clock: &CommitClock,
+        _cause: Conflict,
+    ) -> bool {
+        true
+    }
 }
 
 impl<H: Header> Points for SerialOn<H, true> {
@@ -51,9 +80,8 @@ impl<H: Header> Points for SerialOn<H, true> {
         Point { savepoint: self.savepoint(txn), reads: 0, nodes: 0, moved: false, ranges: 0 }
     }
 
-    fn go_back(&self, txn: &mut SerialTxn<H>, point: Point, tables: &TableSet<H>) -> bool {
+    fn go_back(&self, txn: &mut SerialTxn<H>, point: Point, tables: &TableSet<H>) {
         self.rollback_to(txn, point.savepoint, tables);
-        true
     }
 
     fn pass(&self, txn: &mut SerialTxn<H>, point: Point) {
@@ -66,6 +94,10 @@ impl<H: Header> Points for SerialOn<H, true> {
 }
 
 impl<H: Header> Exclusive for SerialOn<H, true> {
+    fn holds_now(&self, _txn: &mut SerialTxn<H>, _tables: &TableSet<H>) -> bool {
+        true
+    }
+
     fn alone(&self, _txn: &mut SerialTxn<H>, _alone: bool) {}
 
     fn keep_before_images_now(&self, txn: &mut SerialTxn<H>) -> Result<(), Conflict> {
@@ -75,8 +107,12 @@ impl<H: Header> Exclusive for SerialOn<H, true> {
 }
 
 impl<H: Header> SnapshotSource for SerialOn<H, true> {
-    fn open_snapshot(&self, clock: &CommitClock) -> Option<Opened> {
-        self.turn.try_take().then(|| Opened { epoch: clock.epoch(), number: 0 })
+    fn open_snapshot(&self, clock: &CommitClock, moment: Moment) -> Option<Opened> {
+        let at = || match moment {
+            Moment::Now => clock.now().before(),
+            Moment::EndOfEpoch => clock.epoch().last_ts(),
+        };
+        self.turn.try_take().then(|| Opened { at: at(), number: 0 })
     }
 
     /// Nothing is kept for a snapshot.
@@ -89,6 +125,10 @@ impl<H: Header> SnapshotSource for SerialOn<H, true> {
         _clock: &CommitClock,
         _tables: Tables<'_, H>,
     ) -> Closed<H> {
+        Closed::default()
+    }
+
+    fn forget_closed(&self, _clock: &CommitClock, _tables: Tables<'_, H>) -> Closed<H> {
         Closed::default()
     }
 

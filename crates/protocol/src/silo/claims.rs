@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code)] // looks at records; see `door`
 
+use super::dated::PAST;
 use super::*;
 use crate::claim::{Asked, Unclaimed};
 use crate::door::look;
@@ -77,6 +78,9 @@ impl SiloTxn {
         strength: Strength,
         if_claimed: IfClaimed,
     ) -> Result<bool, Conflict> {
+        if row.0 & PAST != 0 {
+            return Err(Conflict::Past);
+        }
         let Access { record, version } = self.accesses[row.0 as usize];
         if version == OWN && !self.claiming {
             return Ok(true);
@@ -92,6 +96,7 @@ impl SiloTxn {
             };
         }
         let version = version & !LENIENT;
+        self.dated.check_change()?;
         let granted = self.claim_record_if(record, table, version, strength, if_claimed)?;
         let skipped = !granted && if_claimed == IfClaimed::Skip;
         self.accesses[row.0 as usize].version = if skipped { version | LENIENT } else { version };
@@ -233,6 +238,7 @@ impl SiloTxn {
         self.held.shrink_to(HELD_KEPT);
         self.blocked = None;
         self.ranged = false;
+        self.dated.end();
         if std::mem::take(&mut self.claiming) {
             self.claims.ended(self.id());
         }
@@ -263,6 +269,7 @@ impl SiloTxn {
             }
         }
         self.accesses.truncate(point.reads as usize);
+        self.dated.go_back(point.reads);
         if self.ranged {
             // Leaves too many do no harm: the ranges decide.
             self.ranges.go_back(point.ranges);

@@ -21,7 +21,7 @@ const NAP: Duration = Duration::from_micros(50);
 
 impl SiloTxn {
     #[inline]
-    fn word(&self, record: Ptr) -> &VersionWord {
+    pub(super) fn word(&self, record: Ptr) -> &VersionWord {
         // SAFETY: kept: of the read set or the write set.
         &unsafe { look(record, self.participant.pinned()) }.header().0
     }
@@ -115,6 +115,15 @@ impl SiloTxn {
         false
     }
 
+    /// Whether what was read is one state, and still holds if it has to.
+    pub(super) fn is_sound<const READS: bool, const NODES: bool>(
+        &mut self,
+        tables: &TableSet<SiloHeader>,
+    ) -> bool {
+        // A reader's place in the order is its moment.
+        self.dated.is_dated() && !self.has_effect() || self.still_holds::<READS, NODES>(tables)
+    }
+
     /// Whether everything read so far holds at one moment, before commit.
     pub(super) fn still_holds<const READS: bool, const NODES: bool>(
         &mut self,
@@ -122,6 +131,10 @@ impl SiloTxn {
     ) -> bool {
         let mut outcome = self.validate::<READS, NODES>(false);
         for _ in 0..ROUNDS_MAX {
+            if outcome == Err(Conflict::Validation) && self.reconcile(tables, false) {
+                outcome = self.validate::<READS, NODES>(false);
+                continue;
+            }
             if outcome != Err(Conflict::Phantom) || !self.ranged {
                 return outcome.is_ok();
             }
@@ -168,7 +181,11 @@ impl SiloTxn {
     ) -> Result<CommitTs, Conflict> {
         if !self.has_effect() {
             // Before validation: what holds then has held at this point of the order.
-            let ts = match self.place::<READS, NODES>(tables, false, || clock.now()) {
+            let place = match self.dated.place() {
+                Some(ts) => Ok(ts),
+                None => self.place::<READS, NODES>(tables, false, || clock.now()),
+            };
+            let ts = match place {
                 Ok(ts) => ts,
                 Err(conflict) => {
                     self.retry(tables);
@@ -192,7 +209,7 @@ impl SiloTxn {
                 return Err(conflict);
             }
         };
-        if let Some(older) = snapshots.older_than(ts.epoch()) {
+        if let Some(older) = snapshots.older_than(ts) {
             self.keep_old_versions(tables, &older, ts);
         }
         self.install(tables, ts);
@@ -210,6 +227,10 @@ impl SiloTxn {
         clock: &CommitClock,
         locked: &mut usize,
     ) -> Result<CommitTs, Conflict> {
+        if self.dated.is_behind() {
+            // It has read what is no more.
+            return Err(Conflict::Past);
+        }
         self.order.clear();
         let written = self.writes.iter().zip(0u32..).filter(|(write, _)| write.state != State::Unwritten);
         self.order.extend(written.map(|(write, i)| (write.record.to_word(), i)));
@@ -252,12 +273,16 @@ impl SiloTxn {
                 }
                 Err(conflict) => conflict,
             };
-            if conflict != Conflict::Phantom || !self.ranged || rounds == ROUNDS_MAX {
+            if !self.ranged || rounds == ROUNDS_MAX {
                 return Err(conflict);
             }
             rounds += 1;
-            self.scan_again(tables, holding)?;
-            point("has looked at its ranges again");
+            match conflict {
+                Conflict::Phantom => self.scan_again(tables, holding)?,
+                Conflict::Validation if self.reconcile(tables, holding) => {}
+                _ => return Err(conflict),
+            }
+            point("has looked at what it read again");
         }
     }
 
@@ -371,7 +396,7 @@ impl SiloTxn {
             if write.origin == Origin::Insert {
                 continue;
             }
-            let begin = CommitTs(write.version).epoch();
+            let begin = CommitTs(write.version);
             let (may_see, dead) = (older.may_see(write.table, begin), write.state == State::Dead);
             // Most rows that change often have changed since, and keep their keys.
             if !may_see && !dead && write.touched.is_empty() {
@@ -387,13 +412,13 @@ impl SiloTxn {
             }
             if may_see && older.see(write.table, key.words(), begin) {
                 let young = !older.oldest_sees(write.table, key.words(), begin);
-                primary.old().put(pin, key.words(), (begin, ts.epoch()), &Arc::from(&scratch[..]), young);
+                primary.old().put(pin, key.words(), (begin, ts), &Arc::from(&scratch[..]), young);
             }
             if !dead && write.touched.is_empty() || primary.old().is_empty() {
                 continue;
             }
             // All of the row's, not the last one alone: those before it may have had its keys.
-            let mut versions: Vec<(Epoch, Epoch, Arc<[u64]>)> = Vec::new();
+            let mut versions: Vec<(CommitTs, CommitTs, Arc<[u64]>)> = Vec::new();
             primary.old().for_each(pin, key.words(), |begin, end, image| {
                 if older.see_until(write.table, key.words(), begin, end) {
                     versions.push((begin, end, image.clone()));

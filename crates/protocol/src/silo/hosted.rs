@@ -2,13 +2,13 @@
 
 use super::{SiloHeader, SiloTxn, SiloWith};
 use crate::claim::{ClaimInfo, Claims, Unclaimed, Wait};
-use crate::snapshot::{Closed, Opened, Tables};
+use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
-    Conflict, CursorId, Exclusive, Hosted, IfClaimed, Point, Points, Protocol, RowHandle, RowLocks,
-    SnapshotSource, Snapshots,
+    ColumnsRead, Conflict, CursorId, Exclusive, Hosted, IfClaimed, Isolation, Levels, Point, Points,
+    Protocol, RowHandle, RowLocks, SnapshotSource, Snapshots,
 };
 use planaria_base::clock::CommitClock;
-use planaria_base::{Strength, TableId};
+use planaria_base::{CommitTs, Strength, TableId};
 use planaria_storage::{Table, TableSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> RowLocks for SiloW
     fn scan_leniently(&self, txn: &mut SiloTxn, cursor: CursorId) {
         // Its range stays one that is not read at all.
         let slot = &mut txn.cursors[cursor.0 as usize];
-        (slot.lenient, slot.range) = (true, super::NONE);
+        (slot.lenient, slot.range, slot.dated) = (true, super::NONE, false);
     }
 
     fn claim(
@@ -52,6 +52,44 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> RowLocks for SiloW
     fn waits(&self) -> Vec<Wait> {
         self.claims.waits()
     }
+
+    fn for_constraint(&self, txn: &mut SiloTxn, on: bool) {
+        txn.dated.for_constraint(on);
+    }
+}
+
+impl<const READS: bool, const NODES: bool, const ORDER: bool> Levels for SiloWith<READS, NODES, ORDER> {
+    fn set_level(&self, txn: &mut SiloTxn, level: Isolation) {
+        txn.dated.set_level(level);
+    }
+
+    fn begin_statement(&self, txn: &mut SiloTxn, clock: &CommitClock) {
+        if !txn.alone {
+            txn.dated.begin_statement(clock);
+        }
+    }
+
+    fn will_read(&self, txn: &mut SiloTxn, columns: &ColumnsRead) {
+        txn.dated.will_read(columns);
+    }
+
+    fn is_behind(&self, txn: &SiloTxn) -> bool {
+        txn.dated.is_behind()
+    }
+
+    fn moment(&self, txn: &SiloTxn) -> Option<CommitTs> {
+        txn.dated.moment()
+    }
+
+    fn move_on(
+        &self,
+        txn: &mut SiloTxn,
+        tables: &TableSet<SiloHeader>,
+        clock: &CommitClock,
+        cause: Conflict,
+    ) -> bool {
+        txn.move_on::<READS, NODES>(tables, clock, cause)
+    }
 }
 
 impl<const READS: bool, const NODES: bool, const ORDER: bool> Points for SiloWith<READS, NODES, ORDER> {
@@ -60,9 +98,8 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Points for SiloWit
         Point { savepoint: self.savepoint(txn), reads, nodes, moved, ranges: txn.ranges.mark() }
     }
 
-    fn go_back(&self, txn: &mut SiloTxn, point: Point, tables: &TableSet<SiloHeader>) -> bool {
+    fn go_back(&self, txn: &mut SiloTxn, point: Point, _tables: &TableSet<SiloHeader>) {
         txn.go_back(point);
-        txn.still_holds::<READS, NODES>(tables)
     }
 
     fn pass(&self, txn: &mut SiloTxn, point: Point) {
@@ -78,8 +115,16 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Points for SiloWit
 }
 
 impl<const READS: bool, const NODES: bool, const ORDER: bool> Exclusive for SiloWith<READS, NODES, ORDER> {
+    fn holds_now(&self, txn: &mut SiloTxn, tables: &TableSet<SiloHeader>) -> bool {
+        txn.dated.check_change().is_ok() && txn.still_holds::<READS, NODES>(tables)
+    }
+
     fn alone(&self, txn: &mut SiloTxn, alone: bool) {
         txn.alone = alone;
+        if alone {
+            // Nothing changes any more but by itself.
+            txn.dated.end();
+        }
     }
 
     fn keep_before_images_now(&self, txn: &mut SiloTxn) -> Result<(), Conflict> {
@@ -90,8 +135,12 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Exclusive for Silo
 impl<const READS: bool, const NODES: bool, const ORDER: bool> SnapshotSource
     for SiloWith<READS, NODES, ORDER>
 {
-    fn open_snapshot(&self, clock: &CommitClock) -> Option<Opened> {
-        Some(self.snapshots.announce(clock))
+    fn open_snapshot(&self, clock: &CommitClock, moment: Moment) -> Option<Opened> {
+        Some(self.snapshots.announce(clock, moment))
+    }
+
+    fn forget_closed(&self, clock: &CommitClock, tables: Tables<'_, SiloHeader>) -> Closed<SiloHeader> {
+        self.snapshots.forget_closed(clock, tables)
     }
 
     fn leave_range(&self, id: Opened, table: TableId, from: Option<&[u64]>, to: Option<&[u64]>) {
@@ -120,6 +169,6 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> SnapshotSource
 
 impl<const READS: bool, const NODES: bool, const ORDER: bool> Hosted for SiloWith<READS, NODES, ORDER> {
     fn new() -> Self {
-        SiloWith { snapshots: Snapshots::new(), claims: Arc::new(Claims::new()) }
+        SiloWith { snapshots: Arc::new(Snapshots::new()), claims: Arc::new(Claims::new()) }
     }
 }

@@ -15,9 +15,10 @@
 
 #![allow(unsafe_code)] // looks at records; see `door`
 
-use super::read::{Seen, has_key, read_record};
+use super::read::{Seen, read_record};
 use super::*;
 use crate::door::look;
+use crate::snapshot::has_key;
 use planaria_storage::Index;
 use std::ops::Bound;
 

@@ -2,8 +2,10 @@
 
 #![allow(unsafe_code)] // looks at records; see `door`
 
+use super::dated::PAST;
 use super::*;
 use crate::door::look;
+use crate::snapshot::has_key;
 use planaria_base::sync::point;
 use planaria_storage::Index;
 use planaria_storage::reclaim::Pinned;
@@ -20,7 +22,7 @@ pub(super) enum Seen {
 }
 
 /// Where following an index entry led.
-enum Followed {
+pub(super) enum Followed {
     /// To a row.
     Row(Row),
     /// Nowhere: there is no row with this key, and the read set answers for that.
@@ -58,13 +60,6 @@ pub(super) fn read_record(record: Ptr, pin: Pinned<'_>, arena: &mut Arena) -> Re
     }
 }
 
-/// Whether a row has this key of a secondary index (rows never change their primary key).
-#[inline]
-pub(super) fn has_key(index: &Index, id: IndexId, image: &[u64], key: &[u64], scratch: &mut KeyBuf) -> bool {
-    // A row whose key is too long has no entry.
-    id == IndexId::PRIMARY || (index.codec().encode_row(image, scratch).is_ok() && scratch.equals_words(key))
-}
-
 impl SiloTxn {
     #[inline]
     pub(super) fn get(
@@ -74,28 +69,47 @@ impl SiloTxn {
         key: &KeyBuf,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
+        if self.claiming {
+            return self.get_dated(table, id, key, arena);
+        }
+        self.get_now(table, id, key, false, arena)
+    }
+
+    #[inline]
+    pub(super) fn get_now(
+        &mut self,
+        table: &Table<SiloHeader>,
+        id: IndexId,
+        key: &KeyBuf,
+        lenient: bool,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
         let index = table.index(id);
         let (found, node) = index.tree().get(self.participant.pinned(), key.words());
         let row = match found {
             None => {
-                self.nodes.add(node);
+                if !lenient {
+                    self.nodes.add(node);
+                }
                 None
             }
-            Some(word) => match self.follow(index, id, key.words(), Ptr::from_word(word), false, arena)? {
+            Some(word) => match self.follow(index, id, key.words(), Ptr::from_word(word), lenient, arena)? {
                 Followed::Row(row) => Some(row),
                 Followed::Nothing => None,
                 // It holds the entry until commit, unless that was an early one of somebody who aborts:
                 // then the leaf tells if the key comes back.
                 Followed::GivenUp => {
-                    self.nodes.add(node);
+                    if !lenient {
+                        self.nodes.add(node);
+                    }
                     None
                 }
-                Followed::Stale => self.look_again(index, id, key.words(), word, false, arena)?,
+                Followed::Stale => self.look_again(index, id, key.words(), word, lenient, arena)?,
             },
         };
         if row.is_none() {
             self.look_in(table.id());
-            if self.ranged {
+            if self.ranged && !lenient {
                 self.has_no_row(table, id, key.words());
             }
         }
@@ -118,7 +132,7 @@ impl SiloTxn {
     /// The row that an entry leads to. `lenient`: as [`Protocol::scan_leniently`](crate::Protocol::scan_leniently)
     /// says.
     #[inline]
-    fn follow(
+    pub(super) fn follow(
         &mut self,
         index: &Index,
         id: IndexId,
@@ -140,16 +154,19 @@ impl SiloTxn {
             Seen::Row(version, image) => {
                 let matches = has_key(index, id, image.words(arena), key, &mut self.other_key);
                 if !matches && self.ranged {
-                    self.ranges.witness(record, version);
+                    if !lenient {
+                        self.ranges.witness(record, version);
+                    }
                     return Ok(Followed::Stale);
                 }
                 let handle = self.push_access(record, if lenient { version | LENIENT } else { version });
                 Ok(if matches { Followed::Row(Row { handle, image }) } else { Followed::Stale })
             }
             Seen::Placeholder(version) => {
-                if self.ranged {
+                if lenient {
+                } else if self.ranged {
                     self.ranges.witness(record, version);
-                } else if !lenient {
+                } else {
                     self.push_access(record, version);
                 }
                 Ok(Followed::Nothing)
@@ -187,7 +204,7 @@ impl SiloTxn {
     /// unlocking the old record. So there is no such row; the leaf answers for keys that come in.
     #[cold]
     #[inline(never)]
-    fn look_again(
+    pub(super) fn look_again(
         &mut self,
         index: &Index,
         id: IndexId,
@@ -229,21 +246,28 @@ impl SiloTxn {
         descending: bool,
     ) -> CursorId {
         self.look_in(table);
-        let remembered = if self.ranged { self.ranges.add(table, index, range, descending) } else { NONE };
+        let (dated, loose) = (self.dated.reads_past(), self.dated.is_loose());
+        let remembered =
+            if self.ranged && !loose { self.ranges.add(table, index, range, descending) } else { NONE };
         let at = match self.cursors.iter().position(|c| !c.open) {
             Some(at) => at,
             None => {
                 let (cursor, open, lenient, range) = (Cursor::new(), false, false, NONE);
-                self.cursors.push(OpenCursor { cursor, index, open, lenient, range });
+                let (dated, past) = (false, Merged::default());
+                self.cursors.push(OpenCursor { cursor, index, open, lenient, range, dated, past });
                 self.cursors.len() - 1
             }
         };
         let slot = &mut self.cursors[at];
         slot.index = index;
         slot.open = true;
-        slot.lenient = false;
+        slot.lenient = loose;
         slot.range = remembered;
         self.cursors_open += 1;
+        slot.dated = dated;
+        if dated {
+            slot.past.open(range, descending);
+        }
         if range.is_empty() {
             slot.cursor = Cursor::new();
         } else {
@@ -265,7 +289,11 @@ impl SiloTxn {
         cursor: CursorId,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
-        let id = self.cursors[cursor.0 as usize].index;
+        let slot = &self.cursors[cursor.0 as usize];
+        if slot.dated {
+            return self.scan_next_dated(table, cursor, arena);
+        }
+        let id = slot.index;
         let index = table.index(id);
         loop {
             let SiloTxn { cursors, nodes, participant, accesses, ranges, key, other_key, .. } = self;
@@ -354,6 +382,9 @@ impl SiloTxn {
     }
 
     pub(super) fn load(&mut self, row: RowHandle, arena: &mut Arena) -> Result<Option<Image>, Conflict> {
+        if row.0 & PAST != 0 {
+            return self.dated.load(row, arena).map(Some);
+        }
         let Access { record, version: mut expected } = self.accesses[row.0 as usize];
         if !self.writes.is_empty()
             && let Some(write) = self.find_write(record)

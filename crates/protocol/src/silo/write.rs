@@ -2,9 +2,11 @@
 
 #![allow(unsafe_code)] // looks at records; see `door`
 
-use super::read::{Seen, has_key, read_record};
+use super::dated::PAST;
+use super::read::{Seen, read_record};
 use super::*;
 use crate::door;
+use crate::snapshot::has_key;
 use planaria_storage::Index;
 use planaria_storage::btree::Insert;
 
@@ -30,6 +32,7 @@ impl SiloTxn {
         table: &Table<SiloHeader>,
         image: &[u64],
     ) -> Result<Result<RowHandle, Refused>, Conflict> {
+        self.dated.check_change()?;
         // First whatever can fail: a key that is in an index must be in the write set too.
         let mark = self.images.mark();
         let offset = self.images.push_words(image)?;
@@ -103,7 +106,10 @@ impl SiloTxn {
         let index = table.index(id);
         let mut key = std::mem::take(&mut self.key);
         let claim = match index.codec().encode_row(image, &mut key) {
-            Ok(()) => self.claim_key(index, id, key.words(), record, me).map(Ok),
+            Ok(()) => {
+                let free = self.check_key_past(index, key.words());
+                free.and_then(|()| self.claim_key(index, id, key.words(), record, me)).map(Ok)
+            }
             Err(_) => Ok(Err(Refused::KeyTooLong(id))),
         };
         self.key = key;
@@ -180,6 +186,10 @@ impl SiloTxn {
                 let same = has_key(index, id, image.words(&self.images), key, &mut self.other_key);
                 // An answer like any other: it must hold at commit. (An entry that is early or
                 // stale belongs to somebody who is about to commit or abort.)
+                if same && self.dated.is_new_to_serializable(version) {
+                    self.images.truncate(mark);
+                    return Err(Conflict::Past);
+                }
                 same.then(|| self.push_access(found, version)).map(|_| Claim::Duplicate)
             }
             Seen::Placeholder(version) if self.blocked_by(found, version) => {
@@ -242,6 +252,9 @@ impl SiloTxn {
         row: RowHandle,
         strength: Strength,
     ) -> Result<Option<u32>, Conflict> {
+        if row.0 & PAST != 0 {
+            return Err(Conflict::Past);
+        }
         let Access { record, version } = self.accesses[row.0 as usize];
         let write = match self.find_write(record) {
             Some(write) => {
@@ -261,6 +274,8 @@ impl SiloTxn {
             None => {
                 let version = version & !LENIENT;
                 if self.claiming {
+                    self.dated.check_change()?;
+                    self.dated.check_version(version)?;
                     self.claim_record(record, table.id(), version, strength)?;
                 }
                 if self.keeps_before {
@@ -394,6 +409,7 @@ impl SiloTxn {
             let claim = match index.codec().encode_row(image, &mut key) {
                 // Kept before it is in the index, so that no entry can be forgotten there.
                 Ok(()) => self.keep_key(&key).and_then(|kept| {
+                    self.check_key_past(index, key.words())?;
                     let claim = self.claim_key(index, id, key.words(), record, write)?;
                     if claim == Claim::Added {
                         self.push_extra(write, id, kept);

@@ -1,6 +1,6 @@
 //! The reader of a snapshot, as an entry of the shelf: every compiled program that writes nothing runs on it.
 //!
-//! **Guarantee.** All reads of a transaction are of the state at the end of one epoch.
+//! **Guarantee.** All reads of a transaction are of the state at one commit timestamp.
 //!
 //! **Header bits.** Whatever [`Header::glance`] shows. Over headers without versions it reads what is there:
 //! right where nobody writes meanwhile (`serial`).
@@ -11,18 +11,12 @@
 //!
 //! # Where a row is
 //!
-//! The row of key k in the snapshot of S is where the index leads, if that record has k since S or before;
-//! else it is among the old versions of k in this index; or, reached by another index and changed since, but
-//! not in k, among those of its primary key. Index and record are looked at before the old versions, which
-//! were put there before the change. An answer "no such row" needs one look more: a commit that the snapshot
+//! See `past`. An answer "no such row" needs one look more: a commit that the snapshot
 //! sees may have been handing the entry to another row, which it did before it unlocked the record.
-//!
-//! A scan merges two cursors, over the index and over its old versions. Each time the first has copied a new
-//! chunk of the index, the second begins anew behind the last key; so it misses none that had been taken
-//! out of the chunk by then.
 
 #![allow(unsafe_code)] // looks at records; see `door`
 
+use super::past::{Merged, Step, has_key, old_image};
 use crate::claim::{ClaimInfo, Unclaimed, Wait};
 use crate::door::look;
 use crate::{
@@ -30,15 +24,13 @@ use crate::{
     Savepoint, SerialOrder, Write,
 };
 use planaria_base::clock::CommitClock;
-use planaria_base::{CommitTs, Epoch, Error, IndexId, Strength, WorkerId};
-use planaria_storage::btree::{Cursor, compare_keys};
+use planaria_base::{CommitTs, Error, IndexId, Strength, WorkerId};
+use planaria_storage::btree::compare_keys;
 use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::{
-    Arena, Glance, Header, Image, Index, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet,
+    Arena, Glance, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet,
 };
-use std::cmp::Ordering;
 use std::marker::PhantomData;
-use std::ops::Bound;
 use std::time::Duration;
 
 /// See the module's head.
@@ -56,54 +48,14 @@ enum Held {
 struct OpenCursor {
     index: IndexId,
     open: bool,
-    range: KeyRange,
-    descending: bool,
-    /// Over the index. Its last entry is still to be handed out if `word` is one.
-    main: Cursor,
-    word: Option<u64>,
-    /// The index has no more.
-    done: bool,
-    /// Over its old versions; of use while `fresh`. Its last entry is still to be handed out if `pending`.
-    old: Cursor,
-    fresh: bool,
-    pending: bool,
-    /// The last key handed out or passed by.
-    last: Option<Vec<u64>>,
-}
-
-impl OpenCursor {
-    /// Begins with the old versions behind the last key.
-    fn refresh_old(&mut self) {
-        let (mut lower, mut upper) = (
-            Bound::Included(self.range.lower()),
-            self.range.upper().map_or(Bound::Unbounded, Bound::Excluded),
-        );
-        if let Some(last) = &self.last {
-            *(if self.descending { &mut upper } else { &mut lower }) = Bound::Excluded(last);
-        }
-        self.old.open(lower, upper, self.descending);
-        (self.fresh, self.pending) = (true, false);
-    }
-
-    /// How the pending key of the old versions stands to that of the index, in the order of the scan.
-    fn compare_pending(&self) -> Ordering {
-        let order = compare_keys(self.old.last_key(), self.main.last_key());
-        if self.descending { order.reverse() } else { order }
-    }
-
-    fn pass(&mut self, old: bool) {
-        let key = if old { self.old.last_key() } else { self.main.last_key() };
-        let last = self.last.get_or_insert_default();
-        last.clear();
-        last.extend_from_slice(key);
-    }
+    scan: Merged,
 }
 
 /// A worker's reading transaction.
 pub struct ReaderTxn {
     participant: Participant,
     worker: usize,
-    at: Epoch,
+    at: CommitTs,
     rows: Vec<Held>,
     /// Copies of old versions that handles stand for.
     copies: Arena,
@@ -112,9 +64,9 @@ pub struct ReaderTxn {
 }
 
 impl ReaderTxn {
-    /// The snapshot that the transactions to come read. It is announced, and its epoch has ended.
-    pub fn read_at(&mut self, epoch: Epoch) {
-        self.at = epoch;
+    /// The snapshot that the transactions to come read. It is announced; of an epoch, that has ended.
+    pub fn read_at(&mut self, at: CommitTs) {
+        self.at = at;
     }
 
     fn hold(&mut self, held: Held) -> RowHandle {
@@ -144,7 +96,7 @@ enum Seen {
 fn read<H: Header>(
     record: RecordPtr<H>,
     pin: Pinned<'_>,
-    at: Epoch,
+    at: CommitTs,
     worker: usize,
     arena: &mut Arena,
 ) -> Result<Seen, Conflict> {
@@ -166,11 +118,6 @@ fn read<H: Header>(
             }
         }
     }
-}
-
-/// Whether a row has this key of an index.
-fn has_key(index: &Index, id: IndexId, image: &[u64], key: &[u64], scratch: &mut KeyBuf) -> bool {
-    id == IndexId::PRIMARY || (index.codec().encode_row(image, scratch).is_ok() && scratch.equals_words(key))
 }
 
 impl<H: Header> SnapshotReader<H> {
@@ -198,7 +145,7 @@ impl<H: Header> SnapshotReader<H> {
             let range = KeyRange::of_words(lower, to);
             let cursor = self.scan_open(txn, table, IndexId::PRIMARY, &range, false);
             let outcome = self.some_rows(txn, table, cursor, last.as_deref(), &mut arena, each);
-            let came_to = txn.cursors[cursor.0 as usize].last.take();
+            let came_to = txn.cursors[cursor.0 as usize].scan.key().map(<[u64]>::to_vec);
             txn.end();
             if !outcome? {
                 return Ok(());
@@ -221,7 +168,7 @@ impl<H: Header> SnapshotReader<H> {
             arena.reset();
             let Some(row) = self.scan_next(txn, table, cursor, arena)? else { return Ok(false) };
             self.unused(txn, row.handle);
-            let key = txn.cursors[cursor.0 as usize].last.as_deref();
+            let key = txn.cursors[cursor.0 as usize].scan.key();
             if not.is_none() || key.zip(not).is_none_or(|(key, not)| compare_keys(key, not).is_ne()) {
                 each(row.image.words(arena))?;
             }
@@ -243,27 +190,21 @@ impl<H: Header> SnapshotReader<H> {
             let ReaderTxn { participant, worker, at, key: scratch, .. } = txn;
             let (pin, at) = (participant.pinned(), *at);
             let mark = arena.mark();
+            let mut later = None;
             if let Some(word) = entry {
                 match read::<H>(RecordPtr::from_word(word), pin, at, *worker, arena)? {
                     Seen::Row(image) if has_key(index, id, image.words(arena), key, scratch) => {
                         let handle = txn.hold(Held::Record(word));
                         return Ok(Some(Row { handle, image }));
                     }
-                    Seen::Later(image) if id != IndexId::PRIMARY => {
-                        let primary = table.index(IndexId::PRIMARY);
-                        let old = match primary.codec().encode_row(image.words(arena), scratch) {
-                            Ok(()) => primary.old().find(pin, scratch.words(), at),
-                            Err(_) => None,
-                        };
-                        arena.truncate(mark);
-                        if let Some(old) = old.filter(|old| has_key(index, id, old, key, scratch)) {
-                            return Self::old_row(&mut txn.rows, &mut txn.copies, old, arena).map(Some);
-                        }
-                    }
-                    Seen::Row(_) | Seen::Later(_) | Seen::Nothing => arena.truncate(mark),
+                    Seen::Later(image) => later = Some(image),
+                    Seen::Row(_) | Seen::Nothing => {}
                 }
             }
-            if let Some(old) = index.old().find(pin, key, at) {
+            let later = later.as_ref().map(|image| image.words(arena));
+            let old = old_image(table, (id, key), later, at, pin, scratch);
+            arena.truncate(mark);
+            if let Some(old) = old {
                 return Self::old_row(&mut txn.rows, &mut txn.copies, old, arena).map(Some);
             }
             // What led nowhere may lead somewhere by now. Every turn takes a commit in between.
@@ -307,7 +248,7 @@ impl<H: Header> Protocol for SnapshotReader<H> {
         ReaderTxn {
             participant: Participant::new(),
             worker: usize::from(id.0),
-            at: Epoch(0),
+            at: CommitTs(0),
             rows: Vec::new(),
             copies: Arena::new(),
             cursors: Vec::new(),
@@ -349,31 +290,12 @@ impl<H: Header> Protocol for SnapshotReader<H> {
         descending: bool,
     ) -> CursorId {
         let at = txn.cursors.iter().position(|c| !c.open).unwrap_or_else(|| {
-            txn.cursors.push(OpenCursor {
-                index,
-                open: false,
-                range: KeyRange::all(),
-                descending,
-                main: Cursor::new(),
-                word: None,
-                done: false,
-                old: Cursor::new(),
-                fresh: false,
-                pending: false,
-                last: None,
-            });
+            txn.cursors.push(OpenCursor { index, open: false, scan: Merged::default() });
             txn.cursors.len() - 1
         });
         let slot = &mut txn.cursors[at];
-        (slot.index, slot.open, slot.descending) = (index, true, descending);
-        (slot.word, slot.done, slot.fresh, slot.pending, slot.last) = (None, false, false, false, None);
-        slot.range.clone_from(range);
-        if range.is_empty() {
-            slot.main = Cursor::new();
-        } else {
-            let upper = range.upper().map_or(Bound::Unbounded, Bound::Excluded);
-            slot.main.open(Bound::Included(range.lower()), upper, descending);
-        }
+        (slot.index, slot.open) = (index, true);
+        slot.scan.open(range, descending);
         CursorId(at as u32)
     }
 
@@ -387,47 +309,21 @@ impl<H: Header> Protocol for SnapshotReader<H> {
         loop {
             let ReaderTxn { participant, at, cursors, rows, copies, .. } = txn;
             let (pin, c) = (participant.pinned(), &mut cursors[cursor.0 as usize]);
-            let index = table.index(c.index);
-            if c.range.is_empty() {
-                return Ok(None);
-            }
-            if c.word.is_none() && !c.done {
-                if let Some(ahead) = c.main.upcoming().get(PREFETCH_AHEAD) {
-                    RecordPtr::<H>::from_word(*ahead).prefetch();
+            let (id, index) = (c.index, table.index(c.index));
+            let word = match c.scan.step::<H>(index, pin, *at, |_| ()) {
+                Step::End => return Ok(None),
+                Step::Entry(word) => word,
+                Step::Old => {
+                    let key = c.scan.key().unwrap_or_default();
+                    match index.old().find(pin, key, *at) {
+                        Some(old) => return Self::old_row(rows, copies, old, arena).map(Some),
+                        None => continue,
+                    }
                 }
-                c.fresh &= !c.main.upcoming().is_empty();
-                c.word = c.main.next(index.tree(), pin, |_| ()).map(|(_, word)| word);
-                c.done = c.word.is_none();
-            }
-            // After the index: see the head.
-            if !index.old().is_empty() {
-                if !c.fresh {
-                    c.refresh_old();
-                }
-                if !c.pending {
-                    c.pending = index.old().next(&mut c.old, pin, *at).is_some();
-                }
-            } else {
-                c.pending = false;
-            }
-            let order = match (c.pending, c.word) {
-                (false, None) => return Ok(None),
-                (true, None) => Ordering::Less,
-                (true, Some(_)) => c.compare_pending(),
-                (false, Some(_)) => Ordering::Greater,
             };
-            c.pending &= order == Ordering::Greater;
-            c.pass(order == Ordering::Less);
-            if order == Ordering::Less {
-                match index.old().find(pin, c.old.last_key(), *at) {
-                    Some(old) => return Self::old_row(rows, copies, old, arena).map(Some),
-                    None => continue,
-                }
-            }
-            let (id, entry) = (c.index, c.word.take());
-            let key = c.last.take().unwrap_or_default();
-            let row = Self::row_of(txn, table, id, &key, entry, arena);
-            txn.cursors[cursor.0 as usize].last = Some(key);
+            let key = c.scan.take_key();
+            let row = Self::row_of(txn, table, id, &key, Some(word), arena);
+            txn.cursors[cursor.0 as usize].scan.put_key(key);
             if let Some(row) = row? {
                 return Ok(Some(row));
             }
@@ -524,7 +420,7 @@ impl<H: Header> Protocol for SnapshotReader<H> {
 
     fn writes(&self, _txn: &ReaderTxn, _f: &mut dyn FnMut(Write<'_>)) {}
 
-    /// The place of the transaction is the end of its epoch.
+    /// The place of the transaction is right behind the last commit that it sees.
     fn commit(
         &self,
         txn: &mut ReaderTxn,
@@ -532,7 +428,7 @@ impl<H: Header> Protocol for SnapshotReader<H> {
         _clock: &CommitClock,
         committed: impl FnOnce(CommitTs, &ReaderTxn),
     ) -> Result<CommitTs, Conflict> {
-        let ts = CommitTs(txn.at.next().first_ts().0 - 1);
+        let ts = txn.at.next();
         committed(ts, txn);
         txn.end();
         Ok(ts)
@@ -581,9 +477,9 @@ impl<H: Header> RowLocks for SnapshotReader<H> {
     fn waits(&self) -> Vec<Wait> {
         Vec::new()
     }
+
+    fn for_constraint(&self, _txn: &mut ReaderTxn, _on: bool) {}
 }
 
 /// Rows that a walk through a table hands over under one pin.
 const ROWS_PER_PIN: usize = 4096;
-/// How many rows ahead of a scan records are fetched.
-const PREFETCH_AHEAD: usize = 4;

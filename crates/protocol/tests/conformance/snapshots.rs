@@ -2,8 +2,8 @@
 
 use super::fixture::*;
 use super::random::{self, Plan};
-use planaria_base::{Epoch, WorkerId};
-use planaria_protocol::{Backoff, Hosted, Opened, Protocol, SnapshotReader};
+use planaria_base::{CommitTs, WorkerId};
+use planaria_protocol::{Backoff, Hosted, Moment, Opened, Protocol, SnapshotReader};
 use planaria_sim::history::{By, Model, Op, Transaction};
 use planaria_storage::{Arena, Field, KeyBound, KeyBuf, KeyRange};
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 struct Reading<'d, P: Hosted> {
     db: &'d Db<P>,
     id: Opened,
-    at: Epoch,
+    at: CommitTs,
     reader: SnapshotReader<P::Header>,
     txn: <SnapshotReader<P::Header> as Protocol>::Txn,
     arena: Arena,
@@ -23,12 +23,18 @@ type RowsRead = Vec<(i64, u64)>;
 
 impl<'d, P: Hosted> Reading<'d, P> {
     fn open(db: &'d Db<P>) -> Self {
-        let id = db.protocol.open_snapshot(&db.clock).expect("nobody else is there");
-        let at = id.epoch;
-        db.clock.end_epoch(at);
+        Reading::of(db, Moment::EndOfEpoch)
+    }
+
+    fn of(db: &'d Db<P>, moment: Moment) -> Self {
+        let id = db.protocol.open_snapshot(&db.clock, moment).expect("nobody else is there");
+        let at = id.at;
+        if moment == Moment::EndOfEpoch {
+            db.clock.end_epoch(at.epoch());
+        }
         let reader = SnapshotReader::new();
         let mut txn = reader.worker(WorkerId(99));
-        txn.read_at(at);
+        txn.read_at(id.at);
         Reading { db, id, at, reader, txn, arena: Arena::new() }
     }
 
@@ -207,10 +213,10 @@ fn everything_of(model: &Model, keys: i64) -> Vec<RowsRead> {
     all
 }
 
-/// The state at the end of an epoch, of transactions in commit order.
-fn model_at(initial: &Model, committed: &[Transaction], at: Epoch) -> Model {
+/// The state at a timestamp, of transactions in commit order.
+pub fn model_at(initial: &Model, committed: &[Transaction], at: CommitTs) -> Model {
     let mut model = initial.clone();
-    for transaction in committed.iter().filter(|t| t.drew && t.ts.epoch() <= at) {
+    for transaction in committed.iter().filter(|t| t.drew && t.ts <= at) {
         model.execute(transaction).expect("serializable in commit order");
     }
     model
@@ -293,10 +299,10 @@ pub fn nothing_is_kept_for_nobody<P: Hosted>() {
     change(3);
     assert_eq!(kept(&db), (0, 0));
     if P::CONCURRENT {
-        let id = db.protocol.open_snapshot(&db.clock).expect("nobody else is there");
+        let id = db.protocol.open_snapshot(&db.clock, Moment::EndOfEpoch).expect("nobody else is there");
         change(4);
         assert_eq!(kept(&db).0, 0, "a commit that the snapshot sees");
-        db.clock.end_epoch(id.epoch);
+        db.clock.end_epoch(id.at.epoch());
         change(5);
         assert_eq!(kept(&db).0, 1);
         change(6);
@@ -477,7 +483,7 @@ pub fn a_long_reader_of_rows_that_come_and_go<P: Hosted>() {
     db.check();
 }
 
-/// Snapshots opened and closed while random programs run: each equals the model at its epoch.
+/// Snapshots opened and closed while random programs run: each equals the model at its timestamp.
 pub fn snapshots_equal_the_model<P: Hosted>() {
     if !P::CONCURRENT {
         return;
@@ -494,7 +500,7 @@ fn against_model<P: Hosted>(plan: Plan) {
     let (ids, running) = (AtomicU32::new(100), AtomicU32::new(plan.threads as u32));
     let all: Mutex<Vec<Transaction>> = Mutex::new(Vec::new());
     let keys = plan.keys as i64;
-    type Read = Vec<(Epoch, Vec<RowsRead>)>;
+    type Read = Vec<(CommitTs, Vec<RowsRead>)>;
     let (read, walked): (Read, Read) = std::thread::scope(|scope| {
         for thread in 0..plan.threads {
             let (db, ids, running, all) = (&db, &ids, &running, &all);
@@ -524,17 +530,18 @@ fn against_model<P: Hosted>(plan: Plan) {
         // Up to three at a time, closed in no order; the clock goes on by itself now and then.
         let reader = scope.spawn(|| {
             let mut r = Random(plan.seed);
+            let moment = |r: &mut Random| [Moment::Now, Moment::EndOfEpoch][r.below(2) as usize];
             // One at least, should the writers be done before this thread begins.
             let mut open = vec![Reading::open(&db)];
             let (mut read, mut walked) = (Vec::new(), Vec::new());
             while running.load(Ordering::SeqCst) > 0 {
                 match r.below(5) {
                     4 => {
-                        let mut walker = Reading::open(&db);
+                        let mut walker = Reading::of(&db, moment(&mut r));
                         walked.push((walker.at, walker.walk(r.below(plan.keys) as i64)));
                         walker.close();
                     }
-                    0 if open.len() < 3 => open.push(Reading::open(&db)),
+                    0 if open.len() < 3 => open.push(Reading::of(&db, moment(&mut r))),
                     1 if open.len() > 1 => open.swap_remove(r.below(open.len() as u64) as usize).close(),
                     2 => drop(db.clock.advance()),
                     _ => {

@@ -10,7 +10,7 @@ use super::resolve::{Choice, choose};
 use super::types::{CastContext, unmodified};
 use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type};
 use planaria_catalog::{Mode, Parameter, Procedure, Returns};
-use planaria_ir::Func;
+use planaria_ir::{Func, ReadMode};
 use planaria_syntax::ast::{FunctionCall, Name, Window};
 
 /// Which clause of a SELECT is being bound: some forbid aggregates and the like.
@@ -695,7 +695,7 @@ impl Lowerer<'_> {
             regs: vec![None; n],
             row: None,
             row_used: false,
-            lenient: false,
+            mode: ReadMode::Plain,
         });
         RelId(self.rels.len() as u32 - 1)
     }

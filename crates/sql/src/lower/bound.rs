@@ -6,7 +6,7 @@
 //! query is an ordinary column: when the inner query is emitted, its register holds the value.
 
 use planaria_base::{Datum, ProcedureId, SequenceId, Strength, SystemId, TableId, Type};
-use planaria_ir::{Draw, Func, IfClaimed, Output, Question, Reg};
+use planaria_ir::{Draw, Func, IfClaimed, Output, Question, ReadMode, Reg};
 
 /// A relation of a FROM clause, or a pseudo relation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -283,7 +283,7 @@ pub(super) struct Rel {
     /// The handle is needed (target of UPDATE, DELETE; FOR UPDATE).
     pub row_used: bool,
     /// SKIP LOCKED: rows that are passed over count as not read.
-    pub lenient: bool,
+    pub mode: ReadMode,
 }
 
 /// Kinds of relation.

@@ -7,7 +7,7 @@ use super::names::Names;
 use planaria_base::{ColumnId, Datum, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{CheckTime, ForeignKey, Table};
 use planaria_ir::verify::comparable;
-use planaria_ir::{ErrorFields, Func, OpKind, Reg, RegKind};
+use planaria_ir::{ErrorFields, Func, OpKind, ReadMode, Reg, RegKind};
 
 /// A row's values by column, where they are known.
 pub(super) type Values = Vec<Option<Reg>>;
@@ -175,7 +175,7 @@ impl<'c> Lowerer<'c> {
         }
         let row = self.program.reg(RegKind::Row(parent.id), None);
         let (table, index) = (parent.id, key.parent_index);
-        self.emit(OpKind::Get { table, index, key: regs, row, columns: Vec::new() });
+        self.emit(OpKind::Get { table, index, key: regs, mode: ReadMode::Check, row, columns: Vec::new() });
         Ok(self.apply(Func::IsNull, vec![row], Type::Bool))
     }
 

@@ -102,7 +102,8 @@ impl Lowerer<'_> {
                 let row = self.row_reg(*rel);
                 let columns = self.loaded(*rel);
                 let (table, index) = (path.table, path.index);
-                self.emit(OpKind::Get { table, index, key, row, columns });
+                let mode = self.rel(*rel).mode.of_point();
+                self.emit(OpKind::Get { table, index, key, mode, row, columns });
                 if !rest.is_empty() {
                     // A row that fails the conditions is as if it were not there.
                     let carried = self.carried(rels);

@@ -159,7 +159,8 @@ impl Lowerer<'_> {
         if path.full {
             let columns = self.loaded(rel);
             let (table, index) = (path.table, path.index);
-            self.emit(OpKind::Get { table, index, key: prefix, row, columns });
+            let mode = self.rel(rel).mode.of_point();
+            self.emit(OpKind::Get { table, index, key: prefix, mode, row, columns });
             let found = self.apply(Func::IsNotNull, vec![row], Type::Bool);
             return self.when(found, |l| l.with_rels(&[rel], then));
         }
@@ -178,7 +179,7 @@ impl Lowerer<'_> {
             index: path.index,
             range: Range { prefix, lower, upper },
             descending: path.descending,
-            lenient: self.rel(rel).lenient,
+            mode: self.rel(rel).mode,
             row,
             columns,
             label,

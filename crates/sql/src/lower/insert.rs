@@ -18,7 +18,7 @@ use super::update::Multiple;
 use super::{Lowerer, Scope, Sink, Typed};
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, Type};
 use planaria_catalog::{ColumnDefault, Object, Privileges, Table};
-use planaria_ir::{CollKind, ErrorFields, Func, OpKind, Output, Reg, RegKind};
+use planaria_ir::{CollKind, ErrorFields, Func, OpKind, Output, ReadMode, Reg, RegKind};
 use planaria_syntax::ast::{ConflictTarget, Insert, InsertSource, OnConflict};
 
 /// A column of the query that is not stored.
@@ -506,7 +506,8 @@ impl Lowerer<'_> {
         let Some((index, rest)) = arbiters.split_first() else { return then(self) };
         let key = table.indexes[index.index()].columns.iter().map(|c| regs[c.index()]).collect();
         let row = self.program.reg(RegKind::Row(table.id), None);
-        self.emit(OpKind::Get { table: table.id, index: *index, key, row, columns: Vec::new() });
+        let (index, mode, columns) = (*index, ReadMode::Check, Vec::new());
+        self.emit(OpKind::Get { table: table.id, index, key, mode, row, columns });
         let free = self.apply(Func::IsNull, vec![row], Type::Bool);
         self.when(free, |l| l.unless_taken(table, rest, regs, then))
     }
@@ -538,7 +539,8 @@ impl Lowerer<'_> {
         let columns =
             used.iter().map(|c| (ColumnId::from(*c), self.column_reg(existing, *c))).collect::<Vec<_>>();
         let row = self.row_reg(existing);
-        self.emit(OpKind::Get { table: table.id, index: arbiter, key: key.clone(), row, columns });
+        let (index, mode) = (arbiter, ReadMode::Check);
+        self.emit(OpKind::Get { table: table.id, index, key: key.clone(), mode, row, columns });
         // The row as it is in the end, for RETURNING.
         let returned: Vec<usize> =
             self.rel(shadow).uses.iter().enumerate().filter(|(_, n)| **n > 0).map(|(i, _)| i).collect();

@@ -9,7 +9,7 @@ use super::emit_join::Then;
 use super::names::{Names, Source};
 use super::{Lowerer, Sink, Typed};
 use planaria_base::{Error, Result, SqlState, Type};
-use planaria_ir::{Coll, ErrorFields, IfClaimed, OpKind, ProgramKind, Reg, RegKind};
+use planaria_ir::{Coll, ErrorFields, IfClaimed, OpKind, ProgramKind, ReadMode, Reg, RegKind};
 use planaria_syntax::ast::locking::{LockWait, Locking};
 use planaria_syntax::ast::{Query, QueryBody};
 
@@ -115,7 +115,8 @@ impl Lowerer<'_> {
         }
         let lenient = locks.iter().any(|l| l.rel == rel && l.if_claimed == IfClaimed::Skip);
         let rel = self.rel_mut(rel);
-        (rel.row_used, rel.lenient) = (true, lenient);
+        rel.row_used = true;
+        rel.mode = if lenient { ReadMode::Lenient } else { ReadMode::Plain };
     }
 
     /// Claims the present rows, then runs `then`; rows that are passed over do not get there.

@@ -17,7 +17,7 @@ use super::bound::{Bound, BoundKind, Item, RelId};
 use super::constraint::{Values, foreign_fields};
 use planaria_base::{Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{CheckTime, ForeignKey, ReferentialAction, Table};
-use planaria_ir::{Block, Coll, CollDecl, CollKind, Func, OpKind, Reg, RegKind};
+use planaria_ir::{Block, Coll, CollDecl, CollKind, Func, OpKind, ReadMode, Reg, RegKind};
 use planaria_syntax::ast::BinaryOp;
 
 /// What a statement leaves for its end.
@@ -254,6 +254,7 @@ impl Lowerer<'_> {
             self.rel_mut(rel).uses[*column] += 1;
         }
         self.rel_mut(rel).row_used = true;
+        self.rel_mut(rel).mode = ReadMode::Check;
         let items = [Item::Rel(rel)];
         self.push_frame();
         let plan = self.plan_group(&items, &filter, &[])?;

@@ -20,13 +20,13 @@ fn versions() -> loom::sync::Arc<OldVersions> {
     loom::sync::Arc::new(old)
 }
 
-/// The image is the epoch of its begin.
+/// The image is the timestamp of its begin.
 fn put(old: &OldVersions, participant: &mut Participant, key: &[u64], begin: u64, end: u64) {
-    old.put(participant.guard().pinned(), key, (Epoch(begin), Epoch(end)), &Arc::from([begin]), false);
+    old.put(participant.guard().pinned(), key, (CommitTs(begin), CommitTs(end)), &Arc::from([begin]), false);
 }
 
 fn find(old: &OldVersions, participant: &mut Participant, at: u64) -> Option<u64> {
-    old.find(participant.guard().pinned(), KEY, Epoch(at)).map(|image| image[0])
+    old.find(participant.guard().pinned(), KEY, CommitTs(at)).map(|image| image[0])
 }
 
 /// What was freed is freed before the heap of the model goes.
@@ -56,7 +56,7 @@ fn a_reader_finds_what_the_record_has_no_more() {
         };
         let mut participant = Participant::new();
         let since = shared.1.0.load(Ordering::Acquire);
-        // The snapshot of epoch 2 sees what came in epoch 1.
+        // The snapshot at 2 sees what came at 1.
         let seen = if since <= 2 { Some(since) } else { find(&shared.0, &mut participant, 2) };
         assert_eq!(seen, Some(1));
         writer.join().unwrap();
@@ -82,7 +82,7 @@ fn a_reader_beside_a_sweep_finds_what_is_needed() {
         let sweeper = {
             let old = old.clone();
             thread::spawn(move || {
-                old.sweep(&mut Participant::new(), &|begin, _| begin != Epoch(2), &mut || true)
+                old.sweep(&mut Participant::new(), &|begin, _| begin != CommitTs(2), &mut || true)
             })
         };
         assert_eq!(find(&old, &mut participant, 1), Some(1));
@@ -105,7 +105,7 @@ fn a_version_that_comes_during_a_sweep_stays() {
             let old = old.clone();
             thread::spawn(move || put(&old, &mut Participant::new(), KEY, 2, 3))
         };
-        old.sweep(&mut participant, &|begin, _| begin != Epoch(1), &mut || true);
+        old.sweep(&mut participant, &|begin, _| begin != CommitTs(1), &mut || true);
         writer.join().unwrap();
         assert_eq!([1, 2].map(|at| find(&old, &mut participant, at)), [None, Some(2)]);
         assert_eq!(old.memory().versions, 2);

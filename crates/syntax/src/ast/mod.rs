@@ -25,7 +25,7 @@ pub use rows::{
     Assignment, ConflictTarget, ConflictUpdate, Delete, Insert, InsertSource, OnConflict, Update,
 };
 
-use planaria_base::Type;
+use planaria_base::{Isolation, Type};
 
 /// Byte offset in the text that was parsed.
 pub type Position = u32;
@@ -593,6 +593,8 @@ pub enum StatementKind {
     ExplainRecovery,
     /// SET [SESSION | LOCAL] name = value; `None` is DEFAULT / RESET
     Set { name: String, value: Option<Vec<String>>, local: bool },
+    /// SET TRANSACTION, or SET SESSION CHARACTERISTICS AS TRANSACTION, which says what is the `default`
+    SetModes { default: bool, read_only: Option<bool>, isolation: Option<Isolation> },
     /// SHOW name | ALL
     Show(String),
     /// PREPARE name [(types)] AS statement
@@ -678,6 +680,8 @@ pub enum Transaction {
     Begin {
         /// READ ONLY or READ WRITE
         read_only: Option<bool>,
+        /// ISOLATION LEVEL
+        isolation: Option<Isolation>,
     },
     /// COMMIT / END
     Commit,

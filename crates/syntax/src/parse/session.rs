@@ -1,6 +1,6 @@
 //! Transaction control, settings, prepared statements, EXPLAIN.
 
-use planaria_base::Result;
+use planaria_base::{Isolation, Result};
 
 use super::lex::Kind;
 use super::parser::Parser;
@@ -10,7 +10,7 @@ use crate::ast::{StatementKind, Transaction};
 #[derive(Default)]
 struct Modes {
     read_only: Option<bool>,
-    isolation: Option<&'static str>,
+    isolation: Option<Isolation>,
 }
 
 impl Parser<'_> {
@@ -69,7 +69,7 @@ impl Parser<'_> {
 
     fn begin(&mut self) -> Result<Transaction> {
         let modes = self.modes()?;
-        Ok(Transaction::Begin { read_only: modes.read_only })
+        Ok(Transaction::Begin { read_only: modes.read_only, isolation: modes.isolation })
     }
 
     fn no_chain(&mut self) -> Result<()> {
@@ -81,8 +81,7 @@ impl Parser<'_> {
         self.unsupported("AND CHAIN", position)
     }
 
-    /// `[mode [, mode]...]`. Every isolation level is accepted: all transactions are serializable,
-    /// which is at least as strict as what was asked for.
+    /// `[mode [, mode]...]`
     fn modes(&mut self) -> Result<Modes> {
         let mut modes = Modes::default();
         while !self.at_end() {
@@ -102,17 +101,17 @@ impl Parser<'_> {
         Ok(modes)
     }
 
-    fn isolation(&mut self) -> Result<&'static str> {
-        let levels: [(&[&str], &str); 4] = [
-            (&["serializable"], "serializable"),
-            (&["repeatable", "read"], "repeatable read"),
-            (&["read", "committed"], "read committed"),
-            (&["read", "uncommitted"], "read uncommitted"),
+    fn isolation(&mut self) -> Result<Isolation> {
+        let levels: [(&[&str], Isolation); 4] = [
+            (&["serializable"], Isolation::Serializable),
+            (&["repeatable", "read"], Isolation::RepeatableRead),
+            (&["read", "committed"], Isolation::ReadCommitted),
+            (&["read", "uncommitted"], Isolation::ReadCommitted),
         ];
         match levels.iter().find(|(words, _)| self.at_words(words)) {
-            Some((words, name)) => {
+            Some((words, level)) => {
                 self.expect_words(words)?;
-                Ok(name)
+                Ok(*level)
             }
             None => self.fail(),
         }
@@ -123,7 +122,7 @@ impl Parser<'_> {
         let position = self.bump().start;
         if self.at_words(&["session", "characteristics"]) {
             self.expect_words(&["session", "characteristics", "as", "transaction"])?;
-            return self.set_modes("default_transaction_read_only", "default_transaction_isolation", false);
+            return self.set_modes(true);
         }
         let scoped = !self.at_words(&["session", "authorization"]) && !self.setting_follows(1);
         let local = scoped && self.eat_word("local");
@@ -138,7 +137,7 @@ impl Parser<'_> {
             if self.at_word("snapshot") {
                 return self.unsupported("SET TRANSACTION SNAPSHOT", position);
             }
-            return self.set_modes("transaction_read_only", "transaction_isolation", true);
+            return self.set_modes(false);
         }
         let followed = !self.setting_follows(1);
         let (name, value) = match self.word().as_str() {
@@ -196,15 +195,13 @@ impl Parser<'_> {
             || self.at_word_ahead(ahead, "to")
     }
 
-    /// `SET TRANSACTION modes`: being read-only is what matters, if it is said.
-    fn set_modes(&mut self, read_only: &str, isolation: &str, local: bool) -> Result<StatementKind> {
-        let modes = self.modes()?;
-        let (name, value) = match (modes.read_only, modes.isolation) {
-            (Some(on), _) => (read_only, if on { "on" } else { "off" }),
-            (None, Some(level)) => (isolation, level),
-            (None, None) => return self.fail(),
-        };
-        Ok(StatementKind::Set { name: name.to_owned(), value: Some(vec![value.to_owned()]), local })
+    /// `SET TRANSACTION modes`
+    fn set_modes(&mut self, default: bool) -> Result<StatementKind> {
+        let Modes { read_only, isolation } = self.modes()?;
+        if read_only.is_none() && isolation.is_none() {
+            return self.fail();
+        }
+        Ok(StatementKind::SetModes { default, read_only, isolation })
     }
 
     /// `SET CONSTRAINTS ALL | name, .. DEFERRED | IMMEDIATE`

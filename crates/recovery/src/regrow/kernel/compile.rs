@@ -303,7 +303,7 @@ impl Compiler<'_> {
                 let args = self.read_all(args);
                 self.ops.push(Op::Piece { piece: *piece, args });
             }
-            OpKind::Get { table, index, key, row, columns } => {
+            OpKind::Get { table, index, key, row, columns, .. } => {
                 let own = self.key < 64
                     && *index == IndexId::PRIMARY
                     && self.ops.is_empty()

@@ -1,0 +1,475 @@
+//! Reading as of a moment: transactions that a client steers statement by statement.
+//!
+//! A call reads what is there, and is repeated where that did not hold. A block has shown its answers by then. So it
+//! reads the state of one moment, a snapshot of its own ([`crate::snapshot`]): rows that have changed since are taken from the old
+//! versions. Its own changes are seen as ever, as nobody else's commit changes a row that it has claimed.
+//!
+//! **Serializable.** What is read as of the moment and has not changed since is in the read set, and its ranges are remembered,
+//! like everything that a transaction reads; so a writer is validated at commit like any other, and a reader has its
+//! place in the order at its moment, without validation. Where a statement meets what has changed since
+//! ([`Dated::is_behind`]), the moment is moved on, if what was read before holds ([`SiloTxn::move_on`]), and the statement runs
+//! again. If it does not hold, a writer has failed. A reader goes on in the past: it is *settled* there, and may not
+//! change anything any more.
+//!
+//! *Why the moment can be moved on.* The new moment S is announced before anything is validated. A commit at S or before had
+//! locked what it changes when S was announced, so validation meets the lock, or the change. What holds then has held at S.
+//!
+//! **Weaker levels.** What is read need not hold: it is lenient ([`LENIENT`]), and no ranges are remembered. READ COMMITTED
+//! takes a moment for each statement. Under REPEATABLE READ, a row that has changed since the moment cannot be changed.
+//!
+//! **Constraints** are looked at as of now, strictly, at every level ([`crate::RowLocks::for_constraint`]).
+
+use super::read::{Followed, Seen, read_record};
+use super::*;
+use crate::ColumnsRead;
+use crate::snapshot::{Moment, Opened, Step, old_image};
+use planaria_base::Isolation;
+use planaria_storage::arena::Mark;
+use planaria_storage::{Field, Index};
+
+/// In a [`RowHandle`]: the row is an old version, a copy. No transaction has as many accesses.
+pub(super) const PAST: u32 = 1 << 31;
+
+/// How often a statement that only reads is run again because rows have changed.
+const RENEWALS_MAX: u32 = 3;
+
+/// Without a moment: every version is older.
+const NEVER: u64 = u64::MAX;
+
+/// The level and the moment of a transaction. One that claims nothing has neither.
+pub(super) struct Dated {
+    snapshots: Arc<Snapshots>,
+    level: Option<Isolation>,
+    moment: Option<Opened>,
+    /// The moment; [`NEVER`].
+    at: u64,
+    /// Reads for constraints.
+    checking: bool,
+    /// The statement has met what has changed since.
+    behind: bool,
+    /// It stays where it is, and changes nothing.
+    settled: bool,
+    /// Of the statement, which changes nothing or something.
+    renewals: u32,
+    changes: bool,
+    /// Old versions that were read.
+    images: Vec<Image>,
+    words: Arena,
+    /// The columns that were read, and whether the statement has said which it reads.
+    columns: ColumnsRead,
+    told: bool,
+    /// Of what table the accesses are, from these numbers on; `None`: for constraints, or not told.
+    tables: Vec<(u32, Option<TableId>)>,
+    /// Numbers of those whose rows have changed, but not in what was read. Their versions are younger than the moment.
+    reconciled: Vec<u32>,
+}
+
+impl Dated {
+    pub(super) fn new(snapshots: Arc<Snapshots>) -> Dated {
+        Dated {
+            snapshots,
+            level: None,
+            moment: None,
+            at: NEVER,
+            checking: false,
+            behind: false,
+            settled: false,
+            renewals: 0,
+            changes: false,
+            images: Vec::new(),
+            words: Arena::new(),
+            columns: ColumnsRead::default(),
+            told: false,
+            tables: Vec::new(),
+            reconciled: Vec::new(),
+        }
+    }
+
+    pub(super) fn set_level(&mut self, level: Isolation) {
+        self.end();
+        self.level = Some(level);
+    }
+
+    pub(super) fn begin_statement(&mut self, clock: &CommitClock) {
+        if let Some(level) = self.level {
+            (self.renewals, self.changes, self.told) = (0, false, false);
+            if self.moment.is_none() || level == Isolation::ReadCommitted {
+                let moment = self.announce(clock);
+                self.move_to(moment);
+            }
+        }
+    }
+
+    fn announce(&self, clock: &CommitClock) -> Opened {
+        self.snapshots.announce(clock, Moment::Now)
+    }
+
+    fn move_to(&mut self, moment: Opened) {
+        if let Some(last) = self.moment.replace(moment) {
+            self.snapshots.close_later(last);
+        }
+        (self.at, self.behind) = (moment.at.0, false);
+    }
+
+    pub(super) fn for_constraint(&mut self, on: bool) {
+        self.checking = on;
+    }
+
+    pub(super) fn end(&mut self) {
+        if let Some(moment) = self.moment.take() {
+            self.snapshots.close_later(moment);
+        }
+        (self.level, self.at) = (None, NEVER);
+        (self.checking, self.behind, self.settled) = (false, false, false);
+        recycle(&mut self.images);
+        self.words.reset();
+        self.columns.clear();
+        self.tables.clear();
+        self.reconciled.clear();
+    }
+
+    pub(super) fn will_read(&mut self, columns: &ColumnsRead) {
+        self.told = true;
+        self.columns.union(columns);
+    }
+
+    /// The accesses from number `at` on are of a table.
+    fn note_table(&mut self, at: usize, table: TableId) {
+        let table = (self.told && !self.checking).then_some(table);
+        if self.tables.last().is_some_and(|(_, last)| *last == table) {
+            return;
+        }
+        self.tables.pop_if(|(from, _)| *from as usize >= at);
+        self.tables.push((at as u32, table));
+    }
+
+    /// Of what table an access is.
+    fn table_of(&self, access: u32) -> Option<TableId> {
+        let at = self.tables.partition_point(|(from, _)| *from <= access);
+        self.tables[..at].last()?.1
+    }
+
+    /// Accesses from this number on are forgotten.
+    pub(super) fn go_back(&mut self, accesses: u32) {
+        self.tables.truncate(self.tables.partition_point(|(from, _)| *from < accesses));
+        self.reconciled.retain(|at| *at < accesses);
+    }
+
+    pub(super) fn moment(&self) -> Option<CommitTs> {
+        self.moment.map(|moment| moment.at)
+    }
+
+    pub(super) fn is_dated(&self) -> bool {
+        self.moment.is_some()
+    }
+
+    /// The place in the order of a transaction that has changed nothing.
+    pub(super) fn place(&self) -> Option<CommitTs> {
+        self.moment.map(|moment| moment.at.next())
+    }
+
+    pub(super) fn is_behind(&self) -> bool {
+        self.behind && !self.settled && self.level == Some(Isolation::Serializable)
+    }
+
+    /// Whether what is read now is as of the moment.
+    #[inline]
+    pub(super) fn reads_past(&self) -> bool {
+        self.at != NEVER && !self.checking
+    }
+
+    /// Whether what is read now need not hold.
+    #[inline]
+    pub(super) fn is_loose(&self) -> bool {
+        self.reads_past() && self.level != Some(Isolation::Serializable)
+    }
+
+    fn is_new(&self, version: u64) -> bool {
+        version & !(LENIENT | CLAIMED) > self.at
+    }
+
+    /// Whether a row has come or changed since the moment of a serializable transaction, which should not hear of it.
+    pub(super) fn is_new_to_serializable(&self, version: u64) -> bool {
+        self.level == Some(Isolation::Serializable) && self.is_new(version)
+    }
+
+    /// Whether the transaction may change anything.
+    #[inline]
+    pub(super) fn check_change(&mut self) -> Result<(), Conflict> {
+        self.changes = true;
+        if self.settled { Err(Conflict::Past) } else { Ok(()) }
+    }
+
+    /// Whether it may change a row that it has read at a version: not if that is younger than its moment.
+    pub(super) fn check_version(&self, version: u64) -> Result<(), Conflict> {
+        let fixed = self.level != Some(Isolation::ReadCommitted);
+        if fixed && self.is_new(version) { Err(Conflict::Past) } else { Ok(()) }
+    }
+
+    pub(super) fn load(&self, row: RowHandle, arena: &mut Arena) -> Result<Image, Conflict> {
+        let image = self.images[(row.0 & !PAST) as usize];
+        let offset = arena.push_words(image.words(&self.words))?;
+        Ok(Image { offset, len: image.len })
+    }
+
+    fn hold(&mut self, old: &[u64], arena: &mut Arena) -> Result<Row, Conflict> {
+        let len = old.len() as u32;
+        let handle = RowHandle(PAST | self.images.len() as u32);
+        self.images.push(Image { offset: self.words.push_words(old)?, len });
+        Ok(Row { handle, image: Image { offset: arena.push_words(old)?, len } })
+    }
+}
+
+impl SiloTxn {
+    /// [`SiloTxn::get`] of a transaction that claims what it writes.
+    #[inline(never)]
+    pub(super) fn get_dated(
+        &mut self,
+        table: &Table<SiloHeader>,
+        id: IndexId,
+        key: &KeyBuf,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        self.dated.note_table(self.accesses.len(), table.id());
+        let mark = arena.mark();
+        let now = self.get_now(table, id, key, self.dated.is_loose(), arena)?;
+        self.as_of_moment(table, (id, key.words()), now, mark, arena)
+    }
+
+    /// What there was at the moment in place of what there is `now`.
+    fn as_of_moment(
+        &mut self,
+        table: &Table<SiloHeader>,
+        key: (IndexId, &[u64]),
+        now: Option<Row>,
+        mark: Mark,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        if !self.dated.reads_past() {
+            return Ok(now);
+        }
+        let later = match now {
+            Some(row) => {
+                let version = self.accesses[row.handle.0 as usize].version;
+                if version == OWN || !self.dated.is_new(version) {
+                    return Ok(now);
+                }
+                self.dated.behind = true;
+                Some(row.image)
+            }
+            None if table.index(key.0).old().is_empty() => return Ok(None),
+            None => None,
+        };
+        let SiloTxn { participant, dated, other_key, .. } = self;
+        let (pin, at) = (participant.pinned(), CommitTs(dated.at));
+        let later = later.as_ref().map(|image| image.words(arena));
+        let old = old_image(table, key, later, at, pin, other_key);
+        arena.truncate(mark);
+        let Some(old) = old else { return Ok(None) };
+        dated.behind = true;
+        dated.hold(old, arena).map(Some)
+    }
+
+    /// [`SiloTxn::scan_next`] as of the moment.
+    #[inline(never)]
+    pub(super) fn scan_next_dated(
+        &mut self,
+        table: &Table<SiloHeader>,
+        cursor: CursorId,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        loop {
+            let SiloTxn { cursors, nodes, participant, ranges, dated, .. } = self;
+            let OpenCursor { index: id, lenient, range, past, .. } = &mut cursors[cursor.0 as usize];
+            let (id, lenient, range) = (*id, *lenient, *range);
+            let (pin, index) = (participant.pinned(), table.index(id));
+            let at = CommitTs(dated.at);
+            let step = past.step::<SiloHeader>(index, pin, at, |node| {
+                if !lenient {
+                    nodes.add(node);
+                }
+            });
+            let word = match step {
+                Step::End => {
+                    if range != NONE {
+                        ranges.reach(range, None);
+                    }
+                    return Ok(None);
+                }
+                Step::Old => {
+                    let key = past.key().unwrap_or_default();
+                    match index.old().find(pin, key, at) {
+                        Some(old) => {
+                            dated.behind = true;
+                            return dated.hold(old, arena).map(Some);
+                        }
+                        None => continue,
+                    }
+                }
+                Step::Entry(word) => word,
+            };
+            let key = past.take_key();
+            if range != NONE {
+                ranges.reach(range, Some(&key));
+            }
+            self.dated.note_table(self.accesses.len(), table.id());
+            let mark = arena.mark();
+            let now = self.entry_now(index, (id, &key), word, (lenient, range), arena);
+            let row = now.and_then(|now| self.as_of_moment(table, (id, &key), now, mark, arena));
+            self.cursors[cursor.0 as usize].past.put_key(key);
+            if let Some(row) = row? {
+                return Ok(Some(row));
+            }
+        }
+    }
+
+    /// The row to which an entry of a scan leads now.
+    fn entry_now(
+        &mut self,
+        index: &Index,
+        (id, key): (IndexId, &[u64]),
+        word: u64,
+        (lenient, range): (bool, u32),
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        let record = Ptr::from_word(word);
+        let own = self.find_write(record).filter(|at| self.writes[*at as usize].state != State::Unwritten);
+        if range != NONE
+            && let Some(write) = own
+        {
+            // As in `scan_next`.
+            self.key.set_words(key);
+            if !self.has_added_key(id, write) {
+                self.ranges.meet(range, record);
+            }
+        }
+        let row = match self.follow(index, id, key, record, lenient, arena)? {
+            Followed::Row(row) => Some(row),
+            Followed::Nothing | Followed::GivenUp => None,
+            Followed::Stale => self.look_again(index, id, key, word, lenient, arena)?,
+        };
+        if range != NONE
+            && let Some(row) = row
+        {
+            let access = self.accesses[row.handle.0 as usize];
+            if access.version != OWN {
+                self.ranges.meet(range, access.record);
+            }
+        }
+        Ok(row)
+    }
+
+    /// A key that is about to be put in must not have been another row's at a moment that cannot be moved on.
+    pub(super) fn check_key_past(&self, index: &Index, key: &[u64]) -> Result<(), Conflict> {
+        let Dated { at, level, .. } = self.dated;
+        if at == NEVER || level == Some(Isolation::ReadCommitted) || index.old().is_empty() {
+            return Ok(());
+        }
+        match index.old().find(self.participant.pinned(), key, CommitTs(at)) {
+            Some(_) => Err(Conflict::Past),
+            None => Ok(()),
+        }
+    }
+
+    /// See [`crate::Levels::move_on`].
+    pub(super) fn move_on<const READS: bool, const NODES: bool>(
+        &mut self,
+        tables: &TableSet<SiloHeader>,
+        clock: &CommitClock,
+        cause: Conflict,
+    ) -> bool {
+        let Some(level) = self.dated.level.filter(|_| self.dated.moment.is_some()) else {
+            return self.still_holds::<READS, NODES>(tables);
+        };
+        if level == Isolation::RepeatableRead || self.dated.settled {
+            self.dated.behind = false;
+            return cause != Conflict::Past;
+        }
+        let moment = self.dated.announce(clock);
+        if level == Isolation::ReadCommitted || self.still_holds::<READS, NODES>(tables) {
+            self.dated.move_to(moment);
+            self.dated.renewals += 1;
+            // A long look at rows that change all the time is one at the past in the end.
+            self.dated.settled = level == Isolation::Serializable
+                && !self.dated.changes
+                && self.dated.renewals > RENEWALS_MAX
+                && !self.has_effect()
+                && self.held.is_empty();
+            return true;
+        }
+        self.dated.snapshots.close_later(moment);
+        if self.has_effect() || !self.held.is_empty() {
+            return false;
+        }
+        (self.dated.settled, self.dated.behind) = (true, false);
+        true
+    }
+
+    /// Whether the rows that have changed since they were read have their values in the columns that were read: then
+    /// they hold as they are now. The old version is there, as it is kept for the moment.
+    #[cold]
+    pub(super) fn reconcile(&mut self, tables: &TableSet<SiloHeader>, holding: bool) -> bool {
+        if self.dated.level != Some(Isolation::Serializable) || self.dated.moment.is_none() {
+            return false;
+        }
+        (0..self.accesses.len()).all(|at| self.reconcile_row(at, tables, holding))
+    }
+
+    fn reconcile_row(&mut self, at: usize, tables: &TableSet<SiloHeader>, holding: bool) -> bool {
+        let Access { record, version } = self.accesses[at];
+        if version == OWN || version & LENIENT != 0 {
+            return true;
+        }
+        let word = self.word(record).load() & !CLAIMED;
+        if word == version {
+            return true;
+        }
+        if let Some(write) = self.find_write(record)
+            && self.writes[write as usize].state != State::Unwritten
+        {
+            return holding && word == version | LOCKED;
+        }
+        // Else it was read as of now, for a constraint.
+        let of_moment = version <= self.dated.at || self.dated.reconciled.contains(&(at as u32));
+        let Some(id) = self.dated.table_of(at as u32).filter(|_| of_moment) else { return false };
+        if !self.outwaits(record, holding) {
+            return false;
+        }
+        let table = tables.get(id);
+        let mark = self.dated.words.mark();
+        let SiloTxn { participant, dated, key, .. } = self;
+        let pin = participant.pinned();
+        let now = match read_record(record, pin, &mut dated.words) {
+            Ok(Seen::Row(now, image)) => {
+                let image = image.words(&dated.words);
+                let primary = table.index(IndexId::PRIMARY);
+                let old = primary.codec().encode_row(image, key).ok();
+                let old = old.and_then(|()| primary.old().find(pin, key.words(), CommitTs(dated.at)));
+                let same = old.is_some_and(|old| match dated.columns.of(id) {
+                    Some(columns) => {
+                        let layout = table.layout();
+                        columns.iter().all(|c| is_same(layout.field(old, c), layout.field(image, c)))
+                    }
+                    None => old == image,
+                });
+                same.then_some(now)
+            }
+            _ => None,
+        };
+        self.dated.words.truncate(mark);
+        let Some(now) = now else { return false };
+        self.accesses[at].version = now;
+        if !self.dated.reconciled.contains(&(at as u32)) {
+            self.dated.reconciled.push(at as u32);
+        }
+        true
+    }
+}
+
+/// The very same value; for numbers that compare equal and look different that is not so.
+fn is_same(a: Field<'_>, b: Field<'_>) -> bool {
+    match (a, b) {
+        (Field::Float(a), Field::Float(b)) => a.to_bits() == b.to_bits(),
+        (a, b) => a == b,
+    }
+}

@@ -1,0 +1,180 @@
+//! Where a row of a snapshot is, for all who read one.
+//!
+//! The row of key k in the snapshot at S is where the index leads, if that record has k since S or before;
+//! else it is among the old versions of k in this index; or, reached by another index and changed since, but
+//! not in k, among those of its primary key ([`old_image`]). Index and record are looked at before the old versions,
+//! which were put there before the change.
+//!
+//! A scan merges two cursors, over the index and over its old versions ([`Merged`]). Each time the first has copied a new
+//! chunk of the index, the second begins anew behind the last key; so it misses none that had been taken
+//! out of the chunk by then.
+
+use planaria_base::{CommitTs, IndexId};
+use planaria_storage::btree::{Cursor, NodeRef, compare_keys};
+use planaria_storage::reclaim::Pinned;
+use planaria_storage::{Header, Index, KeyBuf, KeyRange, RecordPtr, Table};
+use std::cmp::Ordering;
+use std::ops::Bound;
+
+/// How many rows ahead of a scan records are fetched.
+const PREFETCH_AHEAD: usize = 4;
+
+/// Whether a row has this key of an index; rows never change their primary key.
+#[inline]
+pub(crate) fn has_key(index: &Index, id: IndexId, image: &[u64], key: &[u64], scratch: &mut KeyBuf) -> bool {
+    // A row whose key is too long has no entry.
+    id == IndexId::PRIMARY || (index.codec().encode_row(image, scratch).is_ok() && scratch.equals_words(key))
+}
+
+/// The old version that had a key of an index at `at`. `later`: the row to which the entry leads, as it is now.
+pub(crate) fn old_image<'p, H: Header>(
+    table: &Table<H>,
+    (id, key): (IndexId, &[u64]),
+    later: Option<&[u64]>,
+    at: CommitTs,
+    pin: Pinned<'p>,
+    scratch: &mut KeyBuf,
+) -> Option<&'p [u64]> {
+    let index = table.index(id);
+    if let Some(later) = later.filter(|_| id != IndexId::PRIMARY) {
+        let primary = table.index(IndexId::PRIMARY);
+        let old = match primary.codec().encode_row(later, scratch) {
+            Ok(()) => primary.old().find(pin, scratch.words(), at),
+            Err(_) => None,
+        };
+        if let Some(old) = old.filter(|old| has_key(index, id, old, key, scratch)) {
+            return Some(old);
+        }
+    }
+    index.old().find(pin, key, at)
+}
+
+/// Where a scan has come to.
+pub(crate) enum Step {
+    /// To its end.
+    End,
+    /// To a key that the index does not have any more, or leads to another row with.
+    Old,
+    /// To an entry of the index.
+    Entry(u64),
+}
+
+/// A scan over an index and its old versions.
+#[derive(Default)]
+pub(crate) struct Merged {
+    range: KeyRange,
+    descending: bool,
+    /// Over the index. Its last entry is still to be handed out if `word` is one.
+    main: Cursor,
+    word: Option<u64>,
+    /// The index has no more.
+    done: bool,
+    /// Over its old versions; of use while `fresh`. Its last entry is still to be handed out if `pending`.
+    old: Cursor,
+    fresh: bool,
+    pending: bool,
+    /// The last key handed out or passed by.
+    last: Option<Vec<u64>>,
+}
+
+impl Merged {
+    pub(crate) fn open(&mut self, range: &KeyRange, descending: bool) {
+        (self.word, self.done, self.fresh, self.pending, self.last) = (None, false, false, false, None);
+        self.descending = descending;
+        self.range.clone_from(range);
+        if range.is_empty() {
+            self.main = Cursor::new();
+        } else {
+            let upper = range.upper().map_or(Bound::Unbounded, Bound::Excluded);
+            self.main.open(Bound::Included(range.lower()), upper, descending);
+        }
+    }
+
+    /// The key of the last step.
+    pub(crate) fn key(&self) -> Option<&[u64]> {
+        self.last.as_deref()
+    }
+
+    /// The same, to be given back by [`Merged::put_key`] before the next step.
+    pub(crate) fn take_key(&mut self) -> Vec<u64> {
+        self.last.take().unwrap_or_default()
+    }
+
+    pub(crate) fn put_key(&mut self, key: Vec<u64>) {
+        self.last = Some(key);
+    }
+
+    /// The next key of the snapshot at `at`, as far as the index and its old versions tell. Calls `visit` for the
+    /// leaves of the index.
+    pub(crate) fn step<H: Header>(
+        &mut self,
+        index: &Index,
+        pin: Pinned<'_>,
+        at: CommitTs,
+        mut visit: impl FnMut(NodeRef),
+    ) -> Step {
+        if self.range.is_empty() {
+            return Step::End;
+        }
+        if self.word.is_none() && !self.done {
+            if let Some(ahead) = self.main.upcoming().get(PREFETCH_AHEAD) {
+                RecordPtr::<H>::from_word(*ahead).prefetch();
+            }
+            self.fresh &= !self.main.upcoming().is_empty();
+            self.word = self.main.next(index.tree(), pin, &mut visit).map(|(_, word)| word);
+            self.done = self.word.is_none();
+        }
+        // After the index: see the head.
+        if !index.old().is_empty() {
+            if !self.fresh {
+                self.refresh_old();
+            }
+            if !self.pending {
+                self.pending = index.old().next(&mut self.old, pin, at).is_some();
+            }
+        } else {
+            self.pending = false;
+        }
+        let order = match (self.pending, self.word) {
+            (false, None) => return Step::End,
+            (true, None) => Ordering::Less,
+            (true, Some(_)) => self.compare_pending(),
+            (false, Some(_)) => Ordering::Greater,
+        };
+        self.pending &= order == Ordering::Greater;
+        self.pass(order == Ordering::Less);
+        match self.word {
+            Some(word) if order != Ordering::Less => {
+                self.word = None;
+                Step::Entry(word)
+            }
+            _ => Step::Old,
+        }
+    }
+
+    /// Begins with the old versions behind the last key.
+    fn refresh_old(&mut self) {
+        let (mut lower, mut upper) = (
+            Bound::Included(self.range.lower()),
+            self.range.upper().map_or(Bound::Unbounded, Bound::Excluded),
+        );
+        if let Some(last) = &self.last {
+            *(if self.descending { &mut upper } else { &mut lower }) = Bound::Excluded(last);
+        }
+        self.old.open(lower, upper, self.descending);
+        (self.fresh, self.pending) = (true, false);
+    }
+
+    /// How the pending key of the old versions stands to that of the index, in the order of the scan.
+    fn compare_pending(&self) -> Ordering {
+        let order = compare_keys(self.old.last_key(), self.main.last_key());
+        if self.descending { order.reverse() } else { order }
+    }
+
+    fn pass(&mut self, old: bool) {
+        let key = if old { self.old.last_key() } else { self.main.last_key() };
+        let last = self.last.get_or_insert_default();
+        last.clear();
+        last.extend_from_slice(key);
+    }
+}
