@@ -111,6 +111,7 @@ fn what_was_read_without_a_claim_must_still_hold() {
         (SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
     );
     // It has no claim.
+    run(&mut a, "ROLLBACK");
     run(&mut b, "BEGIN; UPDATE t SET v = 6 WHERE id = 1; COMMIT");
     // One that would wait in vain hears of it when its turn comes.
     run(&mut a, "BEGIN; SELECT v FROM t WHERE id = 1");
