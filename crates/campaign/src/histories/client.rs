@@ -2,8 +2,8 @@
 
 use super::program::{Do, Operation};
 use planaria::{Error, Result, Rows, Session, SqlState};
-use planaria_base::CommitTs;
 use planaria_base::sync::thread;
+use planaria_base::{CommitTs, Isolation};
 use planaria_sim::dice::Dice;
 use planaria_sim::history::{By, Op, RowState, Transaction, Version, writes};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -26,6 +26,8 @@ pub struct Client<'a> {
     generation: Option<i64>,
     /// Generations of the procedure that copies rows, by the commit of who called it.
     copies: Vec<(CommitTs, i64)>,
+    /// What blocks were shown that should have seen one state, however they ended.
+    shown: Vec<Transaction>,
 }
 
 /// A transaction that was committed in memory, and not acknowledged.
@@ -150,6 +152,7 @@ impl<'a> Client<'a> {
             under_way,
             generation,
             copies,
+            shown: Vec::new(),
         }
     }
 
@@ -177,9 +180,9 @@ impl<'a> Client<'a> {
         program
     }
 
-    /// What was committed, and how many attempts were not.
-    pub fn end(self) -> (Vec<Transaction>, u64) {
-        (self.committed, self.conflicts)
+    /// What was committed, how many attempts were not, and what blocks were shown that should have seen one state.
+    pub fn end(self) -> (Vec<Transaction>, u64, Vec<Transaction>) {
+        (self.committed, self.conflicts, self.shown)
     }
 
     /// Runs one; an error is one that nobody expects.
@@ -192,7 +195,7 @@ impl<'a> Client<'a> {
             32..45 => self.copy(id).map(Some),
             // It could not be said what became of it.
             45..56 if self.says.is_none() => self.single(id),
-            56..88 => self.block(id).map(Some),
+            56..88 => self.block(id),
             _ => self.reader().map(Some),
         };
         match ops {
@@ -266,11 +269,34 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// A transaction block.
-    fn block(&mut self, id: u32) -> Result<Vec<Op>> {
-        let program = self.draw_some(true);
+    /// A transaction block of any level; none where it is rolled back. What one below SERIALIZABLE has read has no
+    /// place in the order.
+    fn block(&mut self, id: u32) -> Result<Option<Vec<Op>>> {
+        // What becomes of those that are cut short is told by their reads.
+        let level = match self.dice.below(5) {
+            0 if self.says.is_none() => Isolation::ReadCommitted,
+            1 if self.says.is_none() => Isolation::RepeatableRead,
+            _ => Isolation::Serializable,
+        };
         let mut ops = Vec::new();
-        self.session.execute("BEGIN", ())?;
+        let outcome = self.block_at(id, level, &mut ops);
+        let refused = ops.iter().any(|op| matches!(op, Op::Refused { .. }));
+        if level != Isolation::ReadCommitted && self.says.is_none() && !refused {
+            // Whether a key is free is looked at as of now.
+            self.shown.push(Transaction { id, ts: CommitTs(0), drew: false, ops: ops.clone() });
+        }
+        let committed = outcome?;
+        if level != Isolation::Serializable {
+            let read = |op: &Op| !matches!(op, Op::Put { .. } | Op::Remove { .. } | Op::Undone { .. });
+            // Positions stay: what is undone is named by them.
+            ops.iter_mut().filter(|op| read(op)).for_each(|op| *op = Op::Undone { to: usize::MAX });
+        }
+        Ok(committed.then_some(ops))
+    }
+
+    fn block_at(&mut self, id: u32, level: Isolation, ops: &mut Vec<Op>) -> Result<bool> {
+        let program = self.draw_some(true);
+        self.session.execute(&format!("BEGIN ISOLATION LEVEL {}", level.name()), ())?;
         for (n, op) in program.iter().enumerate() {
             let version = Version::new(id, (n as u32 + 1) * 64);
             let undone = self.dice.chance(15) || op.what == Do::UpdateUndone;
@@ -280,11 +306,11 @@ impl<'a> Client<'a> {
                 self.session.execute("SAVEPOINT s", ())?;
             }
             match self.session.query(&statement(op, version.0), ()) {
-                Ok(rows) => self.done(op, version, &rows, &mut ops)?,
+                Ok(rows) => self.done(op, version, &rows, ops)?,
                 Err(error) if error.sqlstate() == SqlState::UNIQUE_VIOLATION => {
                     self.session.execute("ROLLBACK TO s", ())?;
                     let by_key = error.fields().constraint.as_deref() == Some("t_pkey");
-                    one(op, version, if by_key { 1 } else { 2 }, &mut ops);
+                    one(op, version, if by_key { 1 } else { 2 }, ops);
                 }
                 Err(error) => return Err(error),
             }
@@ -297,12 +323,13 @@ impl<'a> Client<'a> {
             }
             pause(op.pause);
         }
-        if self.says.is_some() && writes(&ops) {
+        if self.says.is_some() && writes(ops) {
             self.session.execute("INSERT INTO said VALUES ($1, '')", (i64::from(id),))?;
             self.under_way = Known::All(ops.clone());
         }
-        self.session.execute("COMMIT", ())?;
-        Ok(ops)
+        let commits = self.says.is_some() || self.dice.chance(85);
+        self.session.execute(if commits { "COMMIT" } else { "ROLLBACK" }, ())?;
+        Ok(commits)
     }
 
     /// What a statement's answer is in a history.

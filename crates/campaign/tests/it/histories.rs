@@ -14,6 +14,7 @@ fn one_order_explains_what_was_seen() {
     }
     assert!(tally.violations.is_empty(), "{} of {} histories", tally.violations.len(), tally.histories);
     assert_eq!(tally.histories, 2000);
+    assert!(tally.shown > 1000, "few blocks: {}", tally.shown);
     assert!(tally.conflicts > 0, "the transactions never met");
 }
 
