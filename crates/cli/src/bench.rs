@@ -53,6 +53,9 @@ pub struct Options {
     /// Calls a thread may have on the way to the disk
     #[arg(long, default_value_t = 10_000, value_parser = positive())]
     in_flight: usize,
+    /// Transaction blocks that are open meanwhile, each for a tenth of a second
+    #[arg(long, default_value_t = 0)]
+    blocks: usize,
     /// Seed of the inputs
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -235,6 +238,7 @@ fn measure(
                 scope.spawn(move || worker(db, suite, size, options, thread, measuring, stop))
             })
             .collect();
+        let blocks: Vec<_> = (0..options.blocks).map(|_| scope.spawn(|| blocks_beside(db, &stop))).collect();
         std::thread::sleep(Duration::from_secs_f64(options.warmup));
         let before = db.stats();
         measuring.store(true, Ordering::SeqCst);
@@ -250,8 +254,22 @@ fn measure(
                     .map_err(|_| Error::new(SqlState::INTERNAL_ERROR, "a worker thread panicked"))??,
             );
         }
+        for block in blocks {
+            block.join().map_err(|_| Error::new(SqlState::INTERNAL_ERROR, "a block panicked"))??;
+        }
         Ok((tallies, before, db.stats(), elapsed))
     })
+}
+
+/// Keeps a transaction block open, one after the other.
+fn blocks_beside(db: &Database, stop: &AtomicBool) -> Result<()> {
+    let mut session = db.session()?;
+    while !stop.load(Ordering::SeqCst) {
+        session.execute_script("BEGIN; SELECT 1")?;
+        std::thread::sleep(Duration::from_millis(100));
+        session.execute_script("SELECT 1; COMMIT")?;
+    }
+    Ok(())
 }
 
 fn worker(

@@ -415,7 +415,7 @@ impl SiloTxn {
 
     /// See [`Protocol::newest_met`].
     fn newest_met(&self, tables: &TableSet<SiloHeader>) -> Option<CommitTs> {
-        if self.accesses.is_empty() && self.looked.is_empty() || self.dated.is_dated() {
+        if self.accesses.is_empty() && self.looked.is_empty() {
             return None;
         }
         let mut newest = CommitTs(0);
@@ -430,7 +430,7 @@ impl SiloTxn {
         for table in &self.looked {
             newest = newest.max(tables.try_get(*table)?.last_removal());
         }
-        Some(newest)
+        Some(self.dated.newest_shown(newest))
     }
 
     /// Whether the transaction will change anything.

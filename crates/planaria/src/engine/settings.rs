@@ -581,7 +581,7 @@ mod tests {
         assert_eq!(settings.get("my.own"), Ok("1"));
         assert_eq!(settings.get("STATEMENT_TIMEOUT"), Ok("90s"));
         assert_eq!(settings.milliseconds("statement_timeout"), 90_000);
-        assert_eq!(settings.get("transaction_isolation"), Ok("serializable"));
+        assert_eq!(settings.get("transaction_isolation"), Ok("read committed"));
         settings.set("all", None, false).expect("RESET ALL");
         assert_eq!(settings.get("application_name"), Ok(""));
     }

@@ -159,6 +159,15 @@ impl Dated {
         self.moment.map(|moment| moment.at)
     }
 
+    /// The newest commit of which a transaction was shown anything that has met rows as new as this, as they are now.
+    pub(super) fn newest_shown(&self, met: CommitTs) -> CommitTs {
+        match self.moment() {
+            Some(at) if self.images.is_empty() => met.min(at),
+            Some(at) => at,
+            None => met,
+        }
+    }
+
     pub(super) fn is_dated(&self) -> bool {
         self.moment.is_some()
     }
