@@ -526,6 +526,7 @@ mod tests {
         let seen: Vec<bool> = (0..6).map(|key| see(TABLE, key).is_some_and(|(_, see)| see)).collect();
         assert_eq!(seen, [true, true, false, true, true, true], "neither reads 2");
         assert_eq!(see(OTHER, 2), Some((true, true)));
+        clock.advance();
         let left = snapshots.leave_table(first, TABLE, &clock, &mut { NONE });
         assert!(left.needs(TABLE, ts(5), ts(6)), "the second reads it");
         let left = snapshots.leave_table(second, TABLE, &clock, &mut { NONE });

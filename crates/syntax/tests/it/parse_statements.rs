@@ -81,7 +81,11 @@ fn notations_that_mean_the_same() {
     );
     same("BEGIN WORK", "START TRANSACTION");
     same("BEGIN READ WRITE", "START TRANSACTION READ WRITE");
-    same("BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE READ ONLY", "BEGIN READ ONLY, NOT DEFERRABLE");
+    same(
+        "BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE READ ONLY",
+        "BEGIN READ ONLY, NOT DEFERRABLE, ISOLATION LEVEL SERIALIZABLE",
+    );
+    same("BEGIN ISOLATION LEVEL READ UNCOMMITTED", "START TRANSACTION ISOLATION LEVEL READ COMMITTED");
     same("END", "COMMIT WORK");
     same("ABORT", "ROLLBACK TRANSACTION AND NO CHAIN");
     same("RELEASE a", "RELEASE SAVEPOINT a");
@@ -485,10 +489,10 @@ fn other_statements() {
     );
     assert_eq!(
         one("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"),
-        StatementKind::Set {
-            name: "transaction_read_only".into(),
-            value: Some(vec!["on".into()]),
-            local: true
+        StatementKind::SetModes {
+            default: false,
+            read_only: Some(true),
+            isolation: Some(planaria_base::Isolation::RepeatableRead)
         }
     );
     assert_eq!(
