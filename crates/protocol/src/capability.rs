@@ -61,8 +61,9 @@ pub trait RowLocks: Protocol {
 /// *Read committed*: each statement has a moment of its own, and nothing that it reads needs to hold. *Repeatable read*:
 /// all have that of the first one; a row that has changed since cannot be changed ([`Conflict::Past`]).
 /// *Serializable*: the same, and what was read has to hold at commit, if the transaction writes; a row holds as long as
-/// the columns that were read have their values ([`Levels::will_read`]). Where a row has changed, the moment is moved on as long as everything that was read before holds there, too; where it does not,
-/// a transaction that has written nothing goes on in the past, and may not write any more.
+/// the columns that were read have their values ([`Levels::will_read`]). Where a row has changed, the moment is moved on
+/// as long as everything that was read before holds there, too; where it does not, a transaction that has written nothing
+/// goes on in the past, and may not write any more.
 ///
 /// Reads for the sake of constraints are as of now, and hold at commit, at every level ([`RowLocks::for_constraint`]).
 pub trait Levels: RowLocks {
@@ -78,6 +79,9 @@ pub trait Levels: RowLocks {
     /// Whether the statement has met what has changed since, and should be run again as of now. That is no question
     /// of right or wrong: it has read one state.
     fn is_behind(&self, txn: &Self::Txn) -> bool;
+
+    /// The statement has ended well: nothing is kept for its moment any more, if that was its own.
+    fn end_statement(&self, txn: &mut Self::Txn);
 
     /// As of when the transaction reads, if it has a moment.
     fn moment(&self, txn: &Self::Txn) -> Option<CommitTs>;

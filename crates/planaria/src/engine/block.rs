@@ -347,6 +347,7 @@ impl<P: Hosted> SessionCore<P> {
                 Ok(()) if engine.protocol.is_behind(&self.txn) => Conflict::Past,
                 Ok(()) => {
                     engine.protocol.pass(&mut self.txn, point);
+                    engine.protocol.end_statement(&mut self.txn);
                     break Ok(());
                 }
                 Err(Interrupt::Error(_)) if engine.protocol.is_behind(&self.txn) => Conflict::Past,

@@ -60,6 +60,8 @@ impl<H: Header> Levels for SerialOn<H, true> {
         false
     }
 
+    fn end_statement(&self, _txn: &mut SerialTxn<H>) {}
+
     fn moment(&self, _txn: &SerialTxn<H>) -> Option<CommitTs> {
         None
     }

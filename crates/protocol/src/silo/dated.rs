@@ -100,6 +100,15 @@ impl Dated {
         }
     }
 
+    pub(super) fn end_statement(&mut self) {
+        if self.level == Some(Isolation::ReadCommitted)
+            && let Some(moment) = self.moment.take()
+        {
+            self.snapshots.close_later(moment);
+            self.at = NEVER;
+        }
+    }
+
     fn announce(&self, clock: &CommitClock) -> Opened {
         self.snapshots.announce(clock, Moment::Now)
     }

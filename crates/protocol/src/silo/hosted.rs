@@ -77,6 +77,10 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Levels for SiloWit
         txn.dated.is_behind()
     }
 
+    fn end_statement(&self, txn: &mut SiloTxn) {
+        txn.dated.end_statement();
+    }
+
     fn moment(&self, txn: &SiloTxn) -> Option<CommitTs> {
         txn.dated.moment()
     }
