@@ -487,6 +487,13 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
     }
 
     #[inline]
+    fn unused(&self, txn: &mut SiloTxn, row: RowHandle) {
+        if row.0 & dated::PAST != 0 {
+            txn.dated.unused(row);
+        }
+    }
+
+    #[inline]
     fn only_presence(&self, txn: &mut SiloTxn, row: RowHandle) {
         if row.0 & dated::PAST != 0 {
             return;

@@ -52,9 +52,11 @@ pub(super) struct Dated {
     /// Of the statement, which changes nothing or something.
     renewals: u32,
     changes: bool,
-    /// Old versions that were read.
-    images: Vec<Image>,
+    /// Old versions that the statement has read, and where the words were before each.
+    images: Vec<(Image, Mark)>,
     words: Arena,
+    /// The transaction has read some.
+    shown_past: bool,
     /// The columns that were read, and whether the statement has said which it reads.
     columns: ColumnsRead,
     told: bool,
@@ -78,6 +80,7 @@ impl Dated {
             changes: false,
             images: Vec::new(),
             words: Arena::new(),
+            shown_past: false,
             columns: ColumnsRead::default(),
             told: false,
             tables: Vec::new(),
@@ -93,6 +96,7 @@ impl Dated {
     pub(super) fn begin_statement(&mut self, clock: &CommitClock) {
         if let Some(level) = self.level {
             (self.renewals, self.changes, self.told) = (0, false, false);
+            self.forget_images();
             if self.moment.is_none() || level == Isolation::ReadCommitted {
                 let moment = self.announce(clock);
                 self.move_to(moment);
@@ -130,8 +134,8 @@ impl Dated {
         }
         (self.level, self.at) = (None, NEVER);
         (self.checking, self.behind, self.settled) = (false, false, false);
-        recycle(&mut self.images);
-        self.words.reset();
+        self.shown_past = false;
+        self.forget_images();
         self.columns.clear();
         self.tables.clear();
         self.reconciled.clear();
@@ -160,6 +164,7 @@ impl Dated {
 
     /// Accesses from this number on are forgotten.
     pub(super) fn go_back(&mut self, accesses: u32) {
+        self.forget_images();
         self.tables.truncate(self.tables.partition_point(|(from, _)| *from < accesses));
         self.reconciled.retain(|at| *at < accesses);
     }
@@ -171,7 +176,7 @@ impl Dated {
     /// The newest commit of which a transaction was shown anything that has met rows as new as this, as they are now.
     pub(super) fn newest_shown(&self, met: CommitTs) -> CommitTs {
         match self.moment() {
-            Some(at) if self.images.is_empty() => met.min(at),
+            Some(at) if !self.shown_past => met.min(at),
             Some(at) => at,
             None => met,
         }
@@ -225,15 +230,32 @@ impl Dated {
     }
 
     pub(super) fn load(&self, row: RowHandle, arena: &mut Arena) -> Result<Image, Conflict> {
-        let image = self.images[(row.0 & !PAST) as usize];
+        let (image, _) = self.images[(row.0 & !PAST) as usize];
         let offset = arena.push_words(image.words(&self.words))?;
         Ok(Image { offset, len: image.len })
+    }
+
+    /// The last one that was read is not needed any more.
+    pub(super) fn unused(&mut self, row: RowHandle) {
+        if (row.0 & !PAST) as usize + 1 == self.images.len()
+            && let Some((_, mark)) = self.images.pop()
+        {
+            self.words.truncate(mark);
+        }
+    }
+
+    /// Handles are of use within a statement.
+    fn forget_images(&mut self) {
+        recycle(&mut self.images);
+        self.words.reset();
     }
 
     fn hold(&mut self, old: &[u64], arena: &mut Arena) -> Result<Row, Conflict> {
         let len = old.len() as u32;
         let handle = RowHandle(PAST | self.images.len() as u32);
-        self.images.push(Image { offset: self.words.push_words(old)?, len });
+        let mark = self.words.mark();
+        self.images.push((Image { offset: self.words.push_words(old)?, len }, mark));
+        self.shown_past = true;
         Ok(Row { handle, image: Image { offset: arena.push_words(old)?, len } })
     }
 }
