@@ -14,14 +14,12 @@ Workloads: tpcc, smallbank, ycsb, tatp (their sources say what they do), and emp
 
 import argparse
 import json
-import os
+import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-from compare import HERE, SETTINGS, SQL, Planaria, PostgreSQL, with_servers
+from side_by_side import HERE, SQL, chosen_of, positive, ratio, servers, take_turns, versions, with_servers, write_report
 
 WORKLOADS = ["empty", "ycsb", "tatp", "smallbank", "tpcc"]
 # Of which statement the times are shown.
@@ -30,10 +28,10 @@ SHOWN = {"empty": "", "ycsb": "read", "tatp": "get subscriber", "smallbank": "sa
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--workloads", default=",".join(WORKLOADS))
-    p.add_argument("--clients", type=int, default=16)
-    p.add_argument("--seconds", type=int, default=10, help="of a turn")
-    p.add_argument("--turns", type=int, default=5, help="of each system")
+    p.add_argument("--workloads", default=WORKLOADS, type=chosen_of(WORKLOADS))
+    p.add_argument("--clients", type=positive, default=16)
+    p.add_argument("--seconds", type=positive, default=10, help="of a turn")
+    p.add_argument("--turns", type=positive, default=5, help="of each system")
     p.add_argument("--program", default=None, help="the client, built already")
     p.add_argument("--option", action="append", default=[], help="of the client, e.g. -warehouses=4")
     return with_servers(p, "serializable")
@@ -78,58 +76,55 @@ def row(workload, system, m):
     )
 
 
+def times(ours, theirs):
+    return (
+        f"{'':<10} {'times':<11} {ratio(ours['goodput'], theirs['goodput']):>9.2f}"
+        f" {ratio(ours['statements'], theirs['statements']):>10.2f} {'':>9}"
+        f" {ratio(theirs['p50_ms'], ours['p50_ms']):>8.2f} {ratio(theirs['p99_ms'], ours['p99_ms']):>8.2f}"
+        f" {ratio(theirs['server_cpu_us'], ours['server_cpu_us']):>9.2f}"
+    )
+
+
+def build(o, directory):
+    """The client, built there if there is none yet."""
+    if o.program is not None:
+        return
+    if shutil.which("go") is None:
+        sys.exit("no Go here to build the client with; --program names one that is built already")
+    o.program = str(directory / "conversations")
+    if subprocess.run(["go", "build", "-o", o.program, "."], cwd=HERE / "conversations").returncode != 0:
+        sys.exit("the client does not build")
+
+
 def main():
     o = arguments()
-    wanted = o.workloads.split(",")
-    if unknown := [name for name in wanted if name not in WORKLOADS]:
-        sys.exit(f"no such workload: {', '.join(unknown)}; there are {', '.join(WORKLOADS)}")
-    systems = [Planaria(o, "planaria", o.port), PostgreSQL(o, "postgresql", o.port + 1)]
-    systems = [s for s in systems if o.only in (None, s.name)]
+    if o.program is not None and shutil.which(o.program) is None:
+        sys.exit(f"no program {o.program}")
     results = []
-    with tempfile.TemporaryDirectory(prefix="conversations-", dir=o.data) as made:
-        directory = Path(made)
-        if o.program is None:
-            o.program = str(directory / "conversations")
-            subprocess.run(["go", "build", "-o", o.program, "."], cwd=HERE / "conversations", check=True)
-        try:
-            for system in systems:
-                system.start(directory)
-                for workload in wanted:
-                    client(o, system, workload, "-load")
-                system.psql("-c", "VACUUM ANALYZE")
-                system.rest()
-            version = {s.name: s.psql("-c", "SELECT version()") for s in systems}
-            print(
-                f"{'':<10} {'':<11} {'goodput':>9} {'statements':>10} {'retries %':>9}"
-                f" {'p50 ms':>8} {'p99 ms':>8} {'CPU us':>9}"
+    with servers(o, "conversations-") as (directory, systems):
+        build(o, directory)
+        for system in systems:
+            system.start(directory)
+            for workload in o.workloads:
+                client(o, system, workload, "-load")
+            system.psql("-c", "VACUUM ANALYZE")
+            system.rest()
+        version = versions(systems)
+        print(
+            f"{'':<10} {'':<11} {'goodput':>9} {'statements':>10} {'retries %':>9}"
+            f" {'p50 ms':>8} {'p99 ms':>8} {'CPU us':>9}"
+        )
+        for workload in o.workloads:
+            found = take_turns(
+                o,
+                systems,
+                lambda system: turn(o, system, workload),
+                lambda turns: summary(workload, turns),
+                lambda system, m: row(workload, system, m),
+                times,
             )
-            for workload in wanted:
-                turns = {s.name: [] for s in systems}
-                for _ in range(o.turns):
-                    for system in systems:
-                        turns[system.name].append(turn(o, system, workload))
-                        system.rest()
-                medians = {system: summary(workload, found) for system, found in turns.items()}
-                for system, m in medians.items():
-                    print(row(workload, system, m), flush=True)
-                if len(medians) == 2:
-                    ours, theirs = medians["planaria"], medians["postgresql"]
-                    times = lambda a, b: a / max(b, 1e-6)
-                    print(
-                        f"{'':<10} {'times':<11} {times(ours['goodput'], theirs['goodput']):>9.2f}"
-                        f" {times(ours['statements'], theirs['statements']):>10.2f} {'':>9}"
-                        f" {times(theirs['p50_ms'], ours['p50_ms']):>8.2f} {times(theirs['p99_ms'], ours['p99_ms']):>8.2f}"
-                        f" {times(theirs['server_cpu_us'], ours['server_cpu_us']):>9.2f}",
-                        flush=True,
-                    )
-                results.append({"workload": workload, "median": medians, "turns": turns})
-        finally:
-            for system in systems:
-                if system.process is not None and system.process.poll() is None:
-                    system.stop()
-    if o.json:
-        report = {"options": vars(o), "cpus": os.cpu_count(), "settings": SETTINGS, "version": version, "results": results}
-        Path(o.json).write_text(json.dumps(report, indent=2) + "\n")
+            results.append({"workload": workload, **found})
+    write_report(o, version, results)
 
 
 if __name__ == "__main__":
