@@ -1,7 +1,7 @@
 //! The database: opening, sessions, and the short way for single calls.
 
 use crate::clients::Clients;
-use crate::engine::{EngineApi, open_engine, open_engine_over};
+use crate::engine::{EngineHandle, open_engine, open_engine_over};
 use crate::hold::Hold;
 use crate::options::{Options, RecoveryReport};
 use crate::owned::{Owned, caught};
@@ -39,7 +39,7 @@ use std::time::Duration;
 /// # Ok(()) }
 /// ```
 pub struct Database {
-    engine: Owned<Arc<dyn EngineApi>>,
+    engine: Owned<Arc<EngineHandle>>,
     pool: Mutex<Vec<Session>>,
 }
 
@@ -107,13 +107,13 @@ impl Database {
         Database::of(|| self.engine.open_on_copy(Some(device), &options))
     }
 
-    fn of(open: impl FnOnce() -> Result<Arc<dyn EngineApi>>) -> Result<Database> {
+    fn of(open: impl FnOnce() -> Result<Arc<EngineHandle>>) -> Result<Database> {
         let engine = Owned::new(Box::new(caught(open)?));
         Ok(Database { engine, pool: Mutex::new(Vec::new()) })
     }
 
-    pub(crate) fn engine(&self) -> &dyn EngineApi {
-        &**self.engine
+    pub(crate) fn engine(&self) -> &EngineHandle {
+        &self.engine
     }
 
     /// A new session. 53300 where all seats are taken.

@@ -1,18 +1,18 @@
 //! Memory that is taken on behalf of clients, outside of the engine: messages, answers, portals. It counts against
 //! the memory budget like any.
 
-use crate::engine::EngineApi;
+use crate::engine::EngineHandle;
 use planaria_base::Result;
 use std::sync::Arc;
 
 /// So much memory, until it is dropped. See [`Database::hold`](crate::Database::hold).
 pub struct Hold {
-    engine: Arc<dyn EngineApi>,
+    engine: Arc<EngineHandle>,
     bytes: u64,
 }
 
 impl Hold {
-    pub(crate) fn new(engine: Arc<dyn EngineApi>) -> Hold {
+    pub(crate) fn new(engine: Arc<EngineHandle>) -> Hold {
         Hold { engine, bytes: 0 }
     }
 

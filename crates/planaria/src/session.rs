@@ -1,6 +1,6 @@
 //! A session: statements, calls, transactions of one thread.
 
-use crate::engine::SessionApi;
+use crate::engine::SessionCore;
 use crate::owned::{Owned, caught};
 use crate::params::Params;
 use crate::row::Rows;
@@ -104,20 +104,20 @@ const CALLS_KEPT: usize = 256;
 /// # Ok(()) }
 /// ```
 pub struct Session {
-    pub(crate) api: Owned<dyn SessionApi>,
+    pub(crate) api: Owned<SessionCore>,
     calls: Vec<Arc<PreparedCall>>,
 }
 
 impl Session {
-    pub(crate) fn new(api: Box<dyn SessionApi>) -> Session {
+    pub(crate) fn new(api: Box<SessionCore>) -> Session {
         Session { api: Owned::new(api), calls: Vec::new() }
     }
 
     /// Runs `f`. A panic in it is an error: what it was at is undone, and the session refuses what comes next.
-    fn guarded<T>(&mut self, f: impl FnOnce(&mut dyn SessionApi) -> Result<T>) -> Result<T> {
+    fn guarded<T>(&mut self, f: impl FnOnce(&mut SessionCore) -> Result<T>) -> Result<T> {
         let mut returned = false;
         let outcome = caught(|| {
-            let outcome = f(&mut *self.api);
+            let outcome = f(&mut self.api);
             returned = true;
             outcome
         });

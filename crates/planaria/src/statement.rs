@@ -289,12 +289,12 @@ impl Session {
     /// The next rows of a cursor, at most `n` of them (0: all), as FETCH has them. 34000 where there is none of
     /// that name.
     pub fn fetch(&mut self, name: &str, n: usize) -> Result<Rows> {
-        self.api.fetch(name, n)
+        self.api.fetch_rows(name, n)
     }
 
     /// Closes a cursor; it may not be there.
     pub fn close_cursor(&mut self, name: &str) {
-        self.api.close_cursor(name);
+        self.api.drop_cursor(name);
     }
 
     /// Runs a statement and returns as soon as it is committed in memory; its rows go to `sink` on the

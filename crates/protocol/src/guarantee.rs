@@ -1,5 +1,7 @@
 //! What a scheme promises, as a value that others decide by.
 
+use crate::Protocol;
+
 /// An order in which committed transactions, run one after the other, give the same answers and the same tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SerialOrder {
@@ -26,11 +28,29 @@ impl Guarantee {
     }
 }
 
+/// What there is to know of a scheme without its type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Traits {
+    /// [`Protocol::NAME`]
+    pub name: &'static str,
+    /// [`Protocol::CONCURRENT`]
+    pub concurrent: bool,
+    /// [`Protocol::GUARANTEE`]
+    pub guarantee: Guarantee,
+}
+
+impl Traits {
+    /// Those of a scheme.
+    pub const fn of<P: Protocol>() -> Traits {
+        Traits { name: P::NAME, concurrent: P::CONCURRENT, guarantee: P::GUARANTEE }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::silo::SiloWith;
-    use crate::{Protocol, Serial, Silo};
+    use crate::{Serial, Silo};
 
     #[test]
     fn only_what_is_serial_in_commit_order_is_replayed_by_calls() {

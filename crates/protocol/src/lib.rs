@@ -25,6 +25,9 @@
 //! What is read before `commit` says so may be inconsistent under an optimistic scheme
 //! ([`Protocol::validate`] tells), but is always memory-safe.
 //!
+//! What no scheme should write anew is in [`footprint`]: the write set, what it has put into indexes, savepoints, the
+//! leaves that were looked at, cursors.
+//!
 //! Schemes know records, indexes and the commit clock; never a log, SQL or the executor. Everything
 //! here is statically dispatched: the scheme is chosen once, by [`ProtocolKind::dispatch`].
 
@@ -33,6 +36,7 @@ mod capability;
 mod claim;
 mod columns;
 mod door;
+mod footprint;
 mod guarantee;
 pub mod serial;
 mod shelf;
@@ -43,7 +47,7 @@ pub use backoff::Backoff;
 pub use capability::{Exclusive, Hosted, Levels, Point, Points, RowLocks, SnapshotSource};
 pub use claim::{ClaimInfo, Unclaimed, Wait};
 pub use columns::{ColumnSet, ColumnsRead};
-pub use guarantee::{Guarantee, SerialOrder};
+pub use guarantee::{Guarantee, SerialOrder, Traits};
 pub use planaria_base::Isolation;
 pub use serial::Serial;
 pub use shelf::{ProtocolJob, ProtocolKind};

@@ -28,6 +28,7 @@ mod turn;
 mod write;
 
 use crate::door::look;
+use crate::footprint::cursors::{Cursors, PREFETCH_AHEAD};
 use crate::{
     Conflict, CursorId, Guarantee, Protocol, Refused, Row, RowHandle, Savepoint, SerialOrder, Write,
     WriteKind,
@@ -36,12 +37,11 @@ use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use planaria_base::sync::point;
 use planaria_base::{CommitTs, IndexId, TableId, WorkerId};
-use planaria_storage::btree::{Cursor, Finger};
+use planaria_storage::btree::Finger;
 use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::{Arena, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet};
 use std::collections::HashSet;
 use std::marker::PhantomData;
-use std::ops::Bound;
 use turn::Turn;
 
 /// Whether there is a row.
@@ -83,12 +83,6 @@ struct Undo<H> {
     touched: IndexSet,
 }
 
-struct OpenCursor {
-    cursor: Cursor,
-    index: IndexId,
-    open: bool,
-}
-
 /// A worker's transaction.
 pub struct SerialTxn<H> {
     participant: Participant,
@@ -99,7 +93,7 @@ pub struct SerialTxn<H> {
     /// Whether `writes` gives before-images.
     keeps_before: bool,
     images: Arena,
-    cursors: Vec<OpenCursor>,
+    cursors: Cursors<()>,
     key: KeyBuf,
     other_key: KeyBuf,
     scratch: Vec<u64>,
@@ -188,7 +182,7 @@ impl<H: Header> SerialTxn<H> {
 
     /// The next row of a scan of a primary index, not copied. Without `UNDO` alone.
     pub fn next_row(&mut self, table: &Table<H>, cursor: CursorId) -> Option<RowHandle> {
-        let slot = &mut self.cursors[cursor.0 as usize];
+        let slot = &mut self.cursors[cursor];
         debug_assert_eq!(slot.index, IndexId::PRIMARY, "entries of others may be stale");
         let pin = self.participant.pinned();
         loop {
@@ -241,7 +235,7 @@ impl<H: Header, const UNDO: bool> SerialOn<H, UNDO> {
         txn.rows.clear();
         txn.undo.clear();
         txn.images.reset();
-        txn.cursors.iter_mut().for_each(|c| c.open = false);
+        txn.cursors.close_all();
         txn.savepoints = 0;
         txn.installed = false;
         txn.participant.unpin();
@@ -265,7 +259,7 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
             undo: Vec::new(),
             keeps_before: false,
             images: Arena::new(),
-            cursors: Vec::new(),
+            cursors: Cursors::default(),
             key: KeyBuf::new(),
             other_key: KeyBuf::new(),
             scratch: Vec::new(),
@@ -320,19 +314,7 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
         range: &KeyRange,
         descending: bool,
     ) -> CursorId {
-        let at = txn.cursors.iter().position(|c| !c.open).unwrap_or_else(|| {
-            txn.cursors.push(OpenCursor { cursor: Cursor::new(), index, open: false });
-            txn.cursors.len() - 1
-        });
-        let slot = &mut txn.cursors[at];
-        (slot.index, slot.open) = (index, true);
-        if range.is_empty() {
-            slot.cursor = Cursor::new();
-        } else {
-            let upper = range.upper().map_or(Bound::Unbounded, Bound::Excluded);
-            slot.cursor.open(Bound::Included(range.lower()), upper, descending);
-        }
-        CursorId(at as u32)
+        txn.cursors.open(index, range, descending)
     }
 
     #[inline]
@@ -344,7 +326,7 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
         loop {
-            let slot = &mut txn.cursors[cursor.0 as usize];
+            let slot = &mut txn.cursors[cursor];
             let (id, pin) = (slot.index, txn.participant.pinned());
             if let Some(ahead) = slot.cursor.upcoming().get(PREFETCH_AHEAD) {
                 RecordPtr::<H>::from_word(*ahead).prefetch();
@@ -371,7 +353,7 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
     }
 
     fn scan_close(&self, txn: &mut SerialTxn<H>, cursor: CursorId) {
-        txn.cursors[cursor.0 as usize].open = false;
+        txn.cursors.close(cursor);
     }
 
     #[inline]
@@ -495,6 +477,3 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
         txn.participant.flush();
     }
 }
-
-/// How many rows ahead of a scan records are fetched.
-const PREFETCH_AHEAD: usize = 4;

@@ -18,9 +18,9 @@
 //!    since before it drew its timestamp; so a record that is not locked now has all of them.
 //!
 //! **What writers do** ([`Snapshots::older_than`]). A commit that has drawn its timestamp T, and
-//! has validated, looks at `count`. If a snapshot is open it puts the old image of every row that some
-//! open S < T sees among the [old versions](planaria_storage::old) of its primary key, and those versions
-//! that an index entry about to go has led to among those of the entry's key; all before it changes a
+//! has validated, looks at `count`. If a snapshot is open it keeps the old image of every row that some
+//! open S < T sees, by the row's record ([`Table::keep`]), and puts those versions that an index entry about to go has
+//! led to among the [old versions](planaria_storage::OldVersions) of the entry's key; all before it changes a
 //! record or an index. It holds the list of open snapshots for that long.
 //!
 //! *No later commit misses the announcement*: (1) has a read-modify-write of the clock's
@@ -31,9 +31,10 @@
 //! ([`Snapshots::leave_range`]), and with one table after the other ([`Snapshots::leave_table`]); writers keep nothing for
 //! it there any more.
 //!
-//! **Closing** takes S from the list. Of a table that nobody reads any more, because each reader has closed or left it,
-//! all old versions are taken out at once, unless a sweep is at work there: putting holds the list, so nobody puts one
-//! meanwhile. Where somebody else reads it,
+//! **Closing** takes S from the list. What was kept by record is sealed then: putting holds the list, so nobody puts one
+//! meanwhile. Sealed generations go as a whole when all readers of the table are younger. What was kept by key, of a table
+//! that nobody reads any more, because each reader has closed or left it,
+//! is taken out at once, unless a sweep is at work there. Where somebody else reads it,
 //! the versions that no open snapshot sees are picked out afterwards; one that ended after the moment of closing
 //! is left alone, as a snapshot that was opened since may need it. Either takes some time, which [`Closed`] takes.
 //! Transactions come and go too often for that: theirs are only taken from the list ([`Snapshots::close_later`]), and
@@ -56,7 +57,7 @@ use planaria_base::sync::model::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use planaria_base::{CommitTs, TableId};
 use planaria_storage::btree::compare_keys;
 use planaria_storage::reclaim::Participant;
-use planaria_storage::{Header, Table, Taken};
+use planaria_storage::{Forgetting, Header, Table, Taken};
 use std::sync::Arc;
 
 /// The open snapshots of a database. See the module's head.
@@ -66,7 +67,9 @@ pub struct Snapshots {
     open: RwLock<List>,
 }
 
-#[derive(Default)]
+/// Later than all commits.
+const NEVER: CommitTs = CommitTs(u64::MAX);
+
 struct List {
     open: Vec<Open>,
     /// How many there have been.
@@ -77,6 +80,8 @@ struct List {
     closed_later: bool,
     /// What the oldest one showed when [`Snapshots::forget_closed`] last looked.
     oldest: CommitTs,
+    /// What the oldest of those showed that were closed since then; or [`NEVER`].
+    gone: CommitTs,
 }
 
 /// Which state a snapshot shows.
@@ -184,7 +189,7 @@ const TRIES: u32 = 1000;
 impl Snapshots {
     /// None open.
     pub fn new() -> Snapshots {
-        Snapshots { count: CachePadded::new(AtomicU64::new(0)), open: RwLock::new(List::default()) }
+        Snapshots { count: CachePadded::new(AtomicU64::new(0)), open: RwLock::new(List::new()) }
     }
 
     fn tell(&self, list: &List) {
@@ -218,6 +223,7 @@ impl Snapshots {
         let mut list = self.open.write().expect(UNHARMED);
         let at = list.position(id);
         list.open.swap_remove(at);
+        list.gone = list.gone.min(id.at);
         list.closed_later = true;
         self.tell(&list);
     }
@@ -231,8 +237,8 @@ impl Snapshots {
         let tables = tables();
         // As long as some are open there may be more.
         list.closed_later = !list.open.is_empty() || !tables.is_empty();
-        let before = list.oldest;
-        let closed = list.forget(before, clock, &tables);
+        let (before, gone) = (list.oldest, std::mem::replace(&mut list.gone, NEVER));
+        let closed = list.forget(before, gone, clock, &tables);
         list.oldest = list.open.iter().map(|s| s.id.at).min().unwrap_or_default();
         drop(list);
         closed.expire();
@@ -270,7 +276,7 @@ impl Snapshots {
         let mut list = self.patiently();
         *list.find(id).left_mut(table) = Left::Everything;
         let tables = tables();
-        let closed = list.forget(id.at, clock, &tables);
+        let closed = list.forget(id.at, id.at, clock, &tables);
         drop(list);
         closed.expire();
         closed
@@ -285,7 +291,7 @@ impl Snapshots {
         let gone = list.open.swap_remove(at);
         self.tell(&list);
         let (tables, left): (Vec<_>, Vec<_>) = tables().into_iter().partition(|table| gone.reads(table.id()));
-        let closed = list.forget(id.at, clock, &tables);
+        let closed = list.forget(id.at, id.at, clock, &tables);
         drop(list);
         drop(left);
         closed.expire();
@@ -313,27 +319,39 @@ impl Snapshots {
 pub type Tables<'t, H> = &'t mut dyn FnMut() -> Vec<Arc<Table<H>>>;
 
 impl List {
-    /// While nobody can put a version; the snapshot at `gone` reads these tables no more.
+    fn new() -> List {
+        List { open: Vec::new(), opened: 0, closed: 0, closed_later: false, oldest: CommitTs(0), gone: NEVER }
+    }
+
+    /// While nobody can put a version; the snapshot at `gone` reads these tables no more, and others that read them at
+    /// `first` or later.
     fn forget<H: Header>(
         &mut self,
         gone: CommitTs,
+        first: CommitTs,
         clock: &CommitClock,
         tables: &[Arc<Table<H>>],
     ) -> Closed<H> {
         self.closed += 1;
         // A snapshot opened from now on shows at least what is there now.
         let (number, open, until) = (self.closed, self.open.clone(), clock.now().before());
-        let mut closed = Closed { number, taken: Vec::new(), shared: Vec::new(), open, until };
+        let mut closed = Closed { number, open, until, ..Closed::default() };
         for table in tables {
             let readers = self.open.iter().filter(|s| s.reads(table.id()));
             let oldest = readers.map(|s| s.id.at).min();
+            table.seal_old_versions(until);
+            closed.sealed.push(Sealed {
+                table: table.clone(),
+                oldest: oldest.unwrap_or(until).min(until),
+                gone: first,
+            });
             if oldest.is_none() {
-                closed.taken.extend(table.take_old_versions());
+                closed.taken.extend(table.take_old_keys());
             }
             // Most of what there is was kept for the oldest reader: if that goes on, it is not worth a look each time
             // another one goes. (Nobody reads it, and there are some: they are being swept.)
-            if table.has_old_versions()
-                && (oldest.is_none_or(|oldest| gone < oldest) || table.has_many_young_versions())
+            if table.has_old_keys()
+                && (oldest.is_none_or(|oldest| gone < oldest) || table.has_many_young_keys())
             {
                 closed.shared.push(table.clone());
             }
@@ -371,17 +389,31 @@ impl Older<'_> {
         self.see_until(table, key, begin, self.end)
     }
 
-    /// Whether the oldest of those that read a table needs its row with a key, which is as it is since `begin`.
-    pub(crate) fn oldest_sees(&self, table: TableId, key: &[u64], begin: CommitTs) -> bool {
+    /// Whether it takes the key of a row of a table to tell whether one of them still reads it.
+    pub(crate) fn asks_for_keys(&self, table: TableId) -> bool {
+        self.list.open.iter().any(|s| matches!(s.left(table), Left::Ranges(_)))
+    }
+
+    /// Whether the oldest of those that read a table needs a version of its row with a key.
+    pub(crate) fn oldest_sees(&self, table: TableId, key: &[u64], begin: CommitTs, end: CommitTs) -> bool {
         let readers = self.list.open.iter().filter(|s| s.reads(table));
         let oldest = readers.min_by_key(|s| s.id.at);
-        oldest.is_some_and(|s| s.sees(begin, self.end) && s.reads_key(table, key))
+        oldest.is_some_and(|s| s.sees(begin, end) && s.reads_key(table, key))
     }
 
     /// Whether one of them sees a version of the row with a key.
     pub(crate) fn see_until(&self, table: TableId, key: &[u64], begin: CommitTs, end: CommitTs) -> bool {
         self.list.open.iter().any(|s| s.sees(begin, end) && s.reads_key(table, key))
     }
+}
+
+/// What was kept by record in a table, up to some time.
+struct Sealed<H: Header> {
+    table: Arc<Table<H>>,
+    /// Its readers, those that are to come too, read what there was then, or later.
+    oldest: CommitTs,
+    /// See [`Forgetting::gone`].
+    gone: CommitTs,
 }
 
 /// What is to be forgotten after a snapshot was closed, or a table was left. Whoever drops it without a sweep leaves
@@ -391,8 +423,9 @@ pub struct Closed<H: Header> {
     /// In the order of closing and leaving.
     number: u64,
     taken: Vec<Taken>,
-    /// Tables that others read.
+    /// Tables that others read, and that have some by key.
     shared: Vec<Arc<Table<H>>>,
+    sealed: Vec<Sealed<H>>,
     open: Vec<Open>,
     /// The last place that had been drawn at that moment.
     until: CommitTs,
@@ -400,7 +433,8 @@ pub struct Closed<H: Header> {
 
 impl<H: Header> Default for Closed<H> {
     fn default() -> Self {
-        Closed { number: 0, taken: Vec::new(), shared: Vec::new(), open: Vec::new(), until: CommitTs(0) }
+        let (shared, sealed) = (Vec::new(), Vec::new());
+        Closed { number: 0, taken: Vec::new(), shared, sealed, open: Vec::new(), until: CommitTs(0) }
     }
 }
 
@@ -413,7 +447,7 @@ impl<H: Header> Closed<H> {
         }
     }
 
-    /// About how many versions there are to look at.
+    /// About how many versions there are to look at. (Of those that were sealed most go without a look.)
     pub fn versions(&self) -> u64 {
         let taken = self.taken.iter().map(Taken::versions);
         taken.chain(self.shared.iter().map(|table| table.old_versions().versions)).sum()
@@ -421,7 +455,7 @@ impl<H: Header> Closed<H> {
 
     /// Whether nothing is left to do.
     pub fn is_done(&self) -> bool {
-        self.taken.is_empty() && self.shared.is_empty()
+        self.taken.is_empty() && self.shared.is_empty() && self.sealed.is_empty()
     }
 
     /// Forgets at once what nobody needs any more.
@@ -443,13 +477,19 @@ impl<H: Header> Closed<H> {
         }
         self.sweep_shared(rest);
         self.shared.clear();
+        self.sealed.clear();
     }
 
     fn sweep_shared(&self, rest: &mut dyn FnMut() -> bool) {
         let mut participant = Participant::new();
         for table in &self.shared {
             let needed = |begin, end| self.needs(table.id(), begin, end);
-            table.sweep_old_versions(&mut participant, &needed, rest);
+            table.sweep_old_keys(&mut participant, &needed, rest);
+        }
+        for Sealed { table, oldest, gone } in &self.sealed {
+            let needed = |begin, end| self.needs(table.id(), begin, end);
+            let what = Forgetting { oldest: *oldest, gone: *gone, needed: &needed };
+            table.forget_sealed(&mut participant, &what, rest);
         }
         participant.flush();
     }
@@ -459,6 +499,10 @@ impl<H: Header> Closed<H> {
     pub fn agree(&mut self, other: &mut Closed<H>) {
         let (earlier, later) = if self.number < other.number { (self, other) } else { (other, self) };
         earlier.shared.retain(|table| !later.shared.iter().any(|other| Arc::ptr_eq(other, table)));
+        earlier.sealed.retain(|Sealed { table, gone, .. }| {
+            let other = later.sealed.iter_mut().find(|other| Arc::ptr_eq(&other.table, table));
+            other.map(|other| other.gone = other.gone.min(*gone)).is_none()
+        });
     }
 
     fn needs(&self, table: TableId, begin: CommitTs, end: CommitTs) -> bool {

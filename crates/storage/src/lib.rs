@@ -8,7 +8,7 @@
 //! * [`row`]: a row image is a sequence of words whose layout is computed once per table.
 //! * [`key`]: order-preserving encoding of column values into words.
 //! * [`record`]: an image beside its protocol header, in blocks of a per-table heap (`heap`).
-//! * [`table`]: layout, records and indexes of a table; sets of tables.
+//! * [`table`]: layout, records and indexes of a table; sets of tables; `any`: both for those who read no rows.
 //! * [`old`]: old versions of rows beside each index, as long as readers of snapshots need them.
 //! * [`btree`]: concurrent B+-tree with Silo's insert versions.
 //! * [`reclaim`]: epoch-based reclamation of what optimistic readers may still look at.
@@ -17,6 +17,7 @@
 //!
 //! Nothing here knows a transaction: what a record's header means is the protocol's business.
 
+mod any;
 pub mod arena;
 pub mod btree;
 mod heap;
@@ -30,9 +31,10 @@ pub mod restore;
 pub mod row;
 pub mod table;
 
+pub use any::{AnyTable, Tables};
 pub use arena::{Arena, ArenaFull, Bytes};
 pub use key::{KeyBound, KeyBuf, KeyCodec, KeyRange, KeyTooLong};
-pub use old::{OldUse, OldVersions, Taken};
+pub use old::{Forgetting, Kept, OldUse, OldVersions, Taken};
 pub use process::Process;
 pub use record::{Glance, Header, Image, RecordPtr, RecordRef};
 pub use row::{Column, ColumnKind, ColumnSpec, Field, InPlace, RowLayout, Words, WordsMut};

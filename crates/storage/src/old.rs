@@ -1,9 +1,9 @@
-//! Old versions of rows, beside the index that has led to them.
+//! Old versions of rows, for who reads the past.
 //!
-//! While somebody reads a snapshot, a commit that changes or deletes a row first puts the row's old image
-//! here, under its primary key. A commit that takes an entry of another index away puts all versions of the
-//! row that had its key under it, too. The indexes themselves are changed as ever; nothing in them waits for
-//! the reader, and a key is free for another row at once.
+//! While somebody reads a snapshot, a commit that changes a row first keeps its image of before, by the row's record
+//! ([`images`]). The indexes are changed as ever; nothing in them waits for the reader, and a key is free for another row
+//! at once. So a commit that takes an entry out of an index puts all versions of the row that had the entry's key
+//! *here*, beside that index, under the key.
 //!
 //! ```text
 //!  key --BTree--> newest --> older --> ..      each: [begin, end) in commit timestamps, the image
@@ -15,7 +15,6 @@
 //!    tree's value; what is unlinked is retired.
 //! 3. *Order of looking.* A writer puts a version here before it changes the record or the index. So who
 //!    looked into the index (or the record) first, and here afterwards, misses nothing.
-//!
 //! 4. *Forgetting.* What somebody still needs is picked out of the rest key by key ([`OldVersions::sweep`]). Where
 //!    nobody needs anything the whole tree goes at once ([`OldVersions::take`]); it is freed later, when nobody can
 //!    look at it any more ([`Taken::free`]).
@@ -33,6 +32,11 @@ use std::ops::Bound;
 use std::ptr;
 use std::sync::Arc;
 
+mod images;
+
+pub use images::Forgetting;
+pub(crate) use images::OldImages;
+
 /// Up to this many young versions are left alone.
 const YOUNG_MIN: u64 = 2000;
 const UNHARMED: &str = "nobody panics while sweeping";
@@ -45,6 +49,8 @@ struct Version {
     end: CommitTs,
     /// Shared by the lists of all indexes that have it.
     image: Arc<[u64]>,
+    /// Bytes of the image, in one of these lists.
+    counted: u64,
     /// An older one of the same key, or null.
     next: *const Version,
 }
@@ -67,6 +73,15 @@ pub struct OldUse {
     pub bytes: u64,
 }
 
+/// How a version is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    /// The oldest of those that read the table does not need it.
+    pub young: bool,
+    /// No other list has its image.
+    pub first: bool,
+}
+
 /// The old versions of one index.
 pub struct OldVersions {
     /// Null until the first version comes, and after they were taken.
@@ -74,8 +89,6 @@ pub struct OldVersions {
     /// Held by whoever takes the tree, and by whoever sweeps some keys: what is taken is not being swept.
     sweeping: Mutex<()>,
     key_words_max: usize,
-    /// Images count here: in the primary index alone.
-    owns_images: bool,
     /// Versions that are in, or just coming.
     versions: AtomicU64,
     image_bytes: AtomicU64,
@@ -106,12 +119,11 @@ unsafe fn free(version: *mut u8) {
 }
 
 impl OldVersions {
-    pub(crate) fn new(key_words_max: usize, owns_images: bool) -> OldVersions {
+    pub(crate) fn new(key_words_max: usize) -> OldVersions {
         OldVersions {
             tree: AtomicPtr::new(ptr::null_mut()),
             sweeping: Mutex::new(()),
             key_words_max,
-            owns_images,
             versions: AtomicU64::new(0),
             image_bytes: AtomicU64::new(0),
             tree_bytes: AtomicU64::new(0),
@@ -127,8 +139,7 @@ impl OldVersions {
         self.versions.load(Ordering::Acquire) == 0
     }
 
-    /// What it takes; images are counted in the primary index alone. Of what was taken out the bytes count until they
-    /// are free.
+    /// What it takes. Of what was taken out the bytes count until they are free.
     pub fn memory(&self) -> OldUse {
         let taken = self.taken_bytes.load(Ordering::Relaxed);
         let here = self.here();
@@ -169,19 +180,14 @@ impl OldVersions {
         }
     }
 
-    fn bytes_of(&self, image: &Arc<[u64]>) -> u64 {
-        if self.owns_images { size_of_val(&**image) as u64 } else { 0 }
-    }
-
-    /// Adds a version; `young` if the oldest of those that read the table does not need it. Call before the row or its
-    /// index entries change.
+    /// Adds a version. Call before the row or its index entries change.
     pub fn put(
         &self,
         pin: Pinned<'_>,
         key: &[u64],
         (begin, end): (CommitTs, CommitTs),
         image: &Arc<[u64]>,
-        young: bool,
+        Kept { young, first }: Kept,
     ) {
         debug_assert!(begin < end);
         // Before anything is counted: where there are versions, there is a tree. A cursor that found none would begin
@@ -192,9 +198,10 @@ impl OldVersions {
         if young {
             self.young.fetch_add(1, Ordering::Relaxed);
         }
-        self.image_bytes.fetch_add(self.bytes_of(image), Ordering::Relaxed);
-        let new =
-            Box::into_raw(Box::new(Version { begin, end, image: image.clone(), next: std::ptr::null() }));
+        let counted = if first { size_of_val(&**image) as u64 } else { 0 };
+        self.image_bytes.fetch_add(counted, Ordering::Relaxed);
+        let image = image.clone();
+        let new = Box::into_raw(Box::new(Version { begin, end, image, counted, next: std::ptr::null() }));
         loop {
             let head = tree.get(pin, key).0;
             // SAFETY: not in the tree yet, so it is ours alone.
@@ -330,7 +337,7 @@ impl OldVersions {
                 if needed(version.begin, version.end) {
                     kept.push(version);
                 } else {
-                    (gone, gone_bytes) = (gone + 1, gone_bytes + self.bytes_of(&version.image));
+                    (gone, gone_bytes) = (gone + 1, gone_bytes + version.counted);
                 }
                 // SAFETY: as above.
                 next = unsafe { version.next.as_ref() };
@@ -340,9 +347,9 @@ impl OldVersions {
             }
             // The kept ones are made anew: a reader may be walking on the old chain.
             let mut new: *const Version = std::ptr::null();
-            for Version { begin, end, image, .. } in kept.into_iter().rev() {
-                let version = Version { begin: *begin, end: *end, image: image.clone(), next: new };
-                new = Box::into_raw(Box::new(version));
+            for Version { begin, end, image, counted, .. } in kept.into_iter().rev() {
+                let (begin, end, counted, image) = (*begin, *end, *counted, image.clone());
+                new = Box::into_raw(Box::new(Version { begin, end, image, counted, next: new }));
             }
             let done = if new.is_null() {
                 tree.remove(pin, key, head)
@@ -484,6 +491,8 @@ unsafe impl Sync for Version {}
 mod tests {
     use super::*;
 
+    const KEPT: Kept = Kept { young: false, first: true };
+
     fn image(word: u64) -> Arc<[u64]> {
         Arc::from([word, word])
     }
@@ -500,15 +509,15 @@ mod tests {
 
     #[test]
     fn a_snapshot_finds_the_version_of_its_time() {
-        let old = OldVersions::new(1, true);
+        let old = OldVersions::new(1);
         let mut participant = Participant::new();
         let guard = participant.guard();
         let pin = guard.pinned();
         assert!(old.is_empty());
         assert_eq!(old.find(pin, &[7], CommitTs(1)), None);
-        old.put(pin, &[7], (CommitTs(1), CommitTs(3)), &image(70), false);
-        old.put(pin, &[7], (CommitTs(3), CommitTs(4)), &image(71), false);
-        old.put(pin, &[9], (CommitTs(0), CommitTs(2)), &image(90), false);
+        old.put(pin, &[7], (CommitTs(1), CommitTs(3)), &image(70), KEPT);
+        old.put(pin, &[7], (CommitTs(3), CommitTs(4)), &image(71), KEPT);
+        old.put(pin, &[9], (CommitTs(0), CommitTs(2)), &image(90), KEPT);
         let find = |key: u64, at: u64| old.find(pin, &[key], CommitTs(at)).map(|image| image[0]);
         assert_eq!([0, 1, 2, 3, 4].map(|at| find(7, at)), [None, Some(70), Some(70), Some(71), None]);
         assert_eq!([1, 2].map(|at| find(9, at)), [Some(90), None]);
@@ -526,7 +535,7 @@ mod tests {
 
     #[test]
     fn what_is_not_needed_is_forgotten_in_any_order() {
-        let old = OldVersions::new(9, true);
+        let old = OldVersions::new(9);
         let mut participant = Participant::new();
         for key in 0..KEYS {
             let guard = participant.guard();
@@ -534,7 +543,7 @@ mod tests {
             let long = [key, 1, 2, 3, 4, 5, 6, 7, 8];
             let key = if key % 2 == 0 { &long[..1] } else { &long[..] };
             for begin in 1..=3 {
-                old.put(guard.pinned(), key, (CommitTs(begin), CommitTs(begin + 1)), &image(begin), false);
+                old.put(guard.pinned(), key, (CommitTs(begin), CommitTs(begin + 1)), &image(begin), KEPT);
             }
         }
         assert_eq!(old.memory().versions, 3 * KEYS);
@@ -547,7 +556,7 @@ mod tests {
         old.sweep(&mut participant, &|_, _| false, &mut || true);
         assert_eq!(old.memory(), OldUse::default());
         // Used again, and dropped with something in it.
-        old.put(participant.guard().pinned(), &[1], (CommitTs(1), CommitTs(2)), &image(1), false);
+        old.put(participant.guard().pinned(), &[1], (CommitTs(1), CommitTs(2)), &image(1), KEPT);
         assert_eq!(old.memory().versions, 1);
         drop((old, participant));
         crate::reclaim::free_what_is_left();
@@ -555,13 +564,13 @@ mod tests {
 
     #[test]
     fn what_nobody_needs_is_taken_at_once() {
-        let old = OldVersions::new(1, true);
+        let old = OldVersions::new(1);
         let (mut reader, mut other) = (Participant::new(), Participant::new());
         assert!(old.take().is_none());
         for key in 0..KEYS {
             let guard = reader.guard();
-            old.put(guard.pinned(), &[key], (CommitTs(1), CommitTs(3)), &image(key), false);
-            old.put(guard.pinned(), &[key], (CommitTs(3), CommitTs(4)), &image(key), false);
+            old.put(guard.pinned(), &[key], (CommitTs(1), CommitTs(3)), &image(key), KEPT);
+            old.put(guard.pinned(), &[key], (CommitTs(3), CommitTs(4)), &image(key), KEPT);
         }
         let guard = reader.guard();
         let seen = old.find(guard.pinned(), &[1], CommitTs(2));
@@ -576,7 +585,7 @@ mod tests {
         assert_eq!(seen, Some(&[1, 1][..]));
         drop(guard);
         // New ones, beside those taken.
-        old.put(reader.guard().pinned(), &[1], (CommitTs(5), CommitTs(6)), &image(7), false);
+        old.put(reader.guard().pinned(), &[1], (CommitTs(5), CommitTs(6)), &image(7), KEPT);
         let mut rests = 0;
         while let Err(not_yet) = taken.free(&mut || rests += 1) {
             taken = not_yet;
@@ -595,7 +604,7 @@ mod tests {
 
     #[test]
     fn versions_come_from_many_threads_while_others_are_forgotten() {
-        let old = OldVersions::new(1, false);
+        let old = OldVersions::new(1);
         std::thread::scope(|scope| {
             for thread in 0..4u64 {
                 let old = &old;
@@ -609,7 +618,7 @@ mod tests {
                             &[n % 7],
                             (begin, CommitTs(begin.0 + 1)),
                             &image(begin.0),
-                            false,
+                            KEPT,
                         );
                         assert_eq!(old.find(guard.pinned(), &[n % 7], begin), Some(&[begin.0; 2][..]));
                     }

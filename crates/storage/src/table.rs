@@ -11,7 +11,7 @@
 use crate::btree::{BTree, Cursor, Insert};
 use crate::heap::Heap;
 use crate::key::{KeyBuf, KeyCodec};
-use crate::old::{OldUse, OldVersions, Taken};
+use crate::old::{Forgetting, OldImages, OldUse, OldVersions, Taken};
 use crate::reclaim::{Participant, Pinned};
 use crate::record::{self, Header, RecordPtr, RecordRef};
 use crate::row::{ColumnSpec, RowLayout};
@@ -155,6 +155,7 @@ impl Shape {
 struct Inner {
     shape: Shape,
     heap: Heap,
+    old: OldImages,
 }
 
 /// A table whose records carry headers `H`.
@@ -206,13 +207,14 @@ impl<H: Header> Table<H> {
         if primary.columns.iter().any(|id| layout.column(*id).nullable()) {
             return Err(Error::internal("columns of a primary key are never NULL"));
         }
-        let index = |(i, spec): (usize, &IndexSpec)| {
+        let index = |spec: &IndexSpec| {
             let codec = KeyCodec::new(&layout, &spec.columns, spec.unique, &primary.columns)?;
             let words = codec.key_words_max();
-            Ok(Index { tree: BTree::new(words), old: OldVersions::new(words, i == 0), codec })
+            Ok(Index { tree: BTree::new(words), old: OldVersions::new(words), codec })
         };
-        let indexes = spec.indexes.iter().enumerate().map(index).collect::<Result<_>>()?;
-        let inner = Box::new(Inner { shape: Shape { layout, indexes }, heap: Heap::new() });
+        let indexes = spec.indexes.iter().map(index).collect::<Result<_>>()?;
+        let inner =
+            Box::new(Inner { shape: Shape { layout, indexes }, heap: Heap::new(), old: OldImages::new() });
         let removal = AtomicU64::new(0);
         Ok(Table { id, inner: ManuallyDrop::new(inner), removal, _records: PhantomData })
     }
@@ -314,30 +316,81 @@ impl<H: Header> Table<H> {
         self.inner.heap.give_back()
     }
 
-    /// What its old versions take.
+    /// Keeps a record's image, which it has had from one commit to another that is about to change it. `worker`: whose
+    /// commit that is. The caller holds the record's lock.
+    #[inline]
+    pub fn keep(
+        &self,
+        record: RecordRef<'_, H>,
+        lifetime: (CommitTs, CommitTs),
+        worker: usize,
+        pin: Pinned<'_>,
+    ) {
+        let words = record.words().iter().map(|word| word.load(Ordering::Relaxed));
+        self.inner.old.put(pin, worker, record.ptr().to_word(), lifetime, words);
+    }
+
+    /// The image that a record had at a moment, if it is another now. The record may have been another row then: with
+    /// another key.
+    pub fn kept<'p>(&self, record: RecordPtr<H>, at: CommitTs, pin: Pinned<'p>) -> Option<&'p [u64]> {
+        self.inner.old.find(pin, record.to_word(), at)
+    }
+
+    /// Calls `f` with begin, end and image of everything that was [kept](Table::keep) of a record.
+    pub fn for_each_kept(
+        &self,
+        record: RecordPtr<H>,
+        pin: Pinned<'_>,
+        f: impl FnMut(CommitTs, CommitTs, &[u64]),
+    ) {
+        self.inner.old.for_each(pin, record.to_word(), f);
+    }
+
+    /// What its old versions take. (Those of deleted rows may count twice for a while.)
     pub fn old_versions(&self) -> OldUse {
-        let mut all = self.indexes()[0].old.memory();
-        all.bytes += self.indexes()[1..].iter().map(|index| index.old.memory().bytes).sum::<u64>();
+        let mut all = self.inner.old.memory();
+        all.versions += self.indexes()[0].old.memory().versions;
+        all.bytes += self.indexes().iter().map(|index| index.old.memory().bytes).sum::<u64>();
         all
     }
 
     /// Whether there is any old version.
     pub fn has_old_versions(&self) -> bool {
+        !self.inner.old.is_empty() || self.has_old_keys()
+    }
+
+    /// Whether there is any beside an index.
+    pub fn has_old_keys(&self) -> bool {
         self.indexes().iter().any(|index| !index.old.is_empty())
     }
 
     /// See [`OldVersions::has_many_young`].
-    pub fn has_many_young_versions(&self) -> bool {
+    pub fn has_many_young_keys(&self) -> bool {
         self.indexes()[0].old.has_many_young()
     }
 
-    /// Takes all old versions out, as [`OldVersions::take`] does, and under its conditions.
-    pub fn take_old_versions(&self) -> impl Iterator<Item = Taken> {
+    /// Takes all old versions beside the indexes out, as [`OldVersions::take`] does, and under its conditions.
+    pub fn take_old_keys(&self) -> impl Iterator<Item = Taken> {
         self.indexes().iter().filter_map(|index| index.old.take())
     }
 
-    /// Forgets the old versions that `needed(begin, end)` refuses, as [`OldVersions::sweep`] does.
-    pub fn sweep_old_versions(
+    /// Nobody puts an old version meanwhile, and those that are there end at `until` at the latest.
+    pub fn seal_old_versions(&self, until: CommitTs) {
+        self.inner.old.seal(until);
+    }
+
+    /// Forgets old versions that were sealed, as far as that is to be had at little cost.
+    pub fn forget_sealed(
+        &self,
+        participant: &mut Participant,
+        what: &Forgetting<'_>,
+        rest: &mut dyn FnMut() -> bool,
+    ) {
+        self.inner.old.sweep(participant, what, rest);
+    }
+
+    /// Forgets the old versions beside the indexes that `needed(begin, end)` refuses, as [`OldVersions::sweep`] does.
+    pub fn sweep_old_keys(
         &self,
         participant: &mut Participant,
         needed: &dyn Fn(CommitTs, CommitTs) -> bool,

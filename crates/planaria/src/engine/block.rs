@@ -1,54 +1,24 @@
 //! Transactions of several statements: BEGIN, COMMIT, ROLLBACK, savepoints; statements named by PREPARE.
 
 use super::answer::done;
-use super::changing::Shared;
 use super::refusal::{key_of_another, not_serialized, schema_changed};
+use super::savepoint::{At, Mark};
 use super::schema_version::LogAs;
 use super::session::{Block, SessionCore};
-use super::settings::Settings;
-use super::user::Identity;
 use crate::session::StatementResult;
 use crate::ticket::Ticket;
 use planaria_base::limits::ATTEMPTS_MAX;
 use planaria_base::{CommitTs, Error, Result, SqlState};
 use planaria_exec::Interrupt;
-use planaria_protocol::{Backoff, Conflict, Hosted, Protocol, Savepoint};
+use planaria_protocol::{Backoff, Conflict};
 use planaria_syntax::ast::Transaction;
-
-/// A savepoint.
-pub(super) struct Mark<P: Hosted> {
-    name: String,
-    pub(super) at: At<P>,
-    identity: Identity,
-    settings: Settings,
-    read_only: bool,
-    /// Tables that were locked, and keys.
-    locks: (usize, usize),
-}
-
-/// Where it goes back to.
-pub(super) enum At<P: Hosted> {
-    /// A point in the protocol's transaction.
-    Transaction(Savepoint),
-    /// So many parts of a block that has changed the schema, and the schema of then.
-    Part(usize, Shared<P>),
-}
-
-impl<P: Hosted> Clone for At<P> {
-    fn clone(&self) -> At<P> {
-        match self {
-            At::Transaction(savepoint) => At::Transaction(*savepoint),
-            At::Part(parts, schema) => At::Part(*parts, schema.clone()),
-        }
-    }
-}
 
 /// A savepoint that does not exist (3B001), or one outside of a transaction (25P01).
 fn no_savepoint(name: &str) -> Error {
     Error::new(SqlState::INVALID_SAVEPOINT_SPECIFICATION, format!("savepoint \"{name}\" does not exist"))
 }
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     pub(super) fn transaction_control(&mut self, statement: &Transaction) -> Result<StatementResult> {
         match statement {
             Transaction::Begin { read_only, isolation } => {
@@ -83,10 +53,10 @@ impl<P: Hosted> SessionCore<P> {
             }
             Transaction::Savepoint(name) => {
                 self.in_a_block("SAVEPOINT")?;
-                let at = match self.reading.as_deref_mut() {
-                    Some(reading) => At::Transaction(reading.reader.savepoint(&mut reading.txn)),
+                let at = match &self.reading {
+                    Some(_) => At::Snapshot,
                     None if self.changing.is_some() => self.savepoint_of_part()?,
-                    None => At::Transaction(self.engine.protocol.savepoint(&mut self.txn)),
+                    None => At::Transaction(self.txn.savepoint()),
                 };
                 let (identity, settings) = (self.user.now, self.settings.clone());
                 let read_only = self.read_only;
@@ -116,16 +86,16 @@ impl<P: Hosted> SessionCore<P> {
                 if !self.doomed {
                     match at {
                         At::Part(parts, schema) => self.back_to_part(parts, &schema)?,
-                        At::Transaction(savepoint) if self.reading.is_none() => {
+                        At::Transaction(savepoint) => {
                             let schema = self.schema.clone();
                             // As in `abandon`.
                             let inside = self.engine.gate.try_enter(self.worker);
-                            self.engine.protocol.rollback_to(&mut self.txn, savepoint, &schema.tables);
+                            self.txn.rollback_to(savepoint, &schema.tables);
                             if inside {
                                 self.leave();
                             }
                         }
-                        At::Transaction(_) => {}
+                        At::Snapshot => {}
                     }
                     self.block = Block::Open;
                 }
@@ -165,10 +135,8 @@ impl<P: Hosted> SessionCore<P> {
     fn release_to(&mut self, len: usize) {
         self.cursors_belong_to(len);
         while self.savepoints.len() > len {
-            if let Some(Mark { at: At::Transaction(savepoint), .. }) = self.savepoints.pop()
-                && self.reading.is_none()
-            {
-                self.engine.protocol.release(&mut self.txn, savepoint);
+            if let Some(Mark { at: At::Transaction(savepoint), .. }) = self.savepoints.pop() {
+                self.txn.release(savepoint);
             }
         }
     }
@@ -228,9 +196,7 @@ impl<P: Hosted> SessionCore<P> {
             Err(error) => Err(Interrupt::Error(error)),
             Ok(()) if stale => Err(Interrupt::Error(schema_changed())),
             // What does not hold is found before rows are locked and the log's epoch is kept open for it.
-            Ok(()) if !self.engine.protocol.validate(&mut self.txn, &schema.tables) => {
-                Err(Interrupt::Conflict(Conflict::Validation))
-            }
+            Ok(()) if !self.txn.validate(&schema.tables) => Err(Interrupt::Conflict(Conflict::Validation)),
             Ok(()) => self.commit(&schema, LogAs::Values),
         };
         let ticket = match committed {
@@ -239,7 +205,7 @@ impl<P: Hosted> SessionCore<P> {
                 Some(self.ticket(ts, logged))
             }
             Err(interrupt) => {
-                self.engine.protocol.abort(&mut self.txn, &schema.tables);
+                self.txn.abort(&schema.tables);
                 outcome = Err(match interrupt {
                     Interrupt::Error(error) => error,
                     Interrupt::Conflict(cause) => {
@@ -333,36 +299,34 @@ impl<P: Hosted> SessionCore<P> {
             return self.fail_block_on_error(Err(error));
         }
         let schema = self.schema.clone();
-        let engine = self.engine.clone();
         if self.changing.is_none() {
-            engine.protocol.begin_statement(&mut self.txn, &engine.clock);
+            self.txn.begin_statement();
         }
         let outcome = loop {
             if self.is_stale() {
                 break Err(schema_changed());
             }
-            let point = self.engine.protocol.point(&mut self.txn);
+            let point = self.txn.point();
             let done = f(self).and_then(|()| self.check_immediate(&schema));
             let cause = match done.map_err(|i| self.believable(i)) {
-                Ok(()) if engine.protocol.is_behind(&self.txn) => Conflict::Past,
+                Ok(()) if self.txn.is_behind() => Conflict::Past,
                 Ok(()) => {
-                    engine.protocol.pass(&mut self.txn, point);
-                    engine.protocol.end_statement(&mut self.txn);
+                    self.txn.pass(point);
+                    self.txn.end_statement();
                     break Ok(());
                 }
-                Err(Interrupt::Error(_)) if engine.protocol.is_behind(&self.txn) => Conflict::Past,
+                Err(Interrupt::Error(_)) if self.txn.is_behind() => Conflict::Past,
                 Err(Interrupt::Error(error)) => break Err(error),
                 Err(Interrupt::Conflict(cause)) if !cause.is_retryable() => break Err(cause.into()),
                 Err(Interrupt::Conflict(cause)) => cause,
             };
             self.engine.counters.abort(self.worker, cause);
-            engine.protocol.go_back(&mut self.txn, point, &schema.tables);
-            let moves_on =
-                |s: &mut Self| engine.protocol.move_on(&mut s.txn, &schema.tables, &engine.clock, cause);
+            self.txn.go_back(point, &schema.tables);
+            let moves_on = |s: &mut Self| s.txn.move_on(&schema.tables, cause);
             if !moves_on(self) || backoff.attempts() >= ATTEMPTS_MAX {
                 break Err(if cause == Conflict::Past { cause.into() } else { not_serialized() });
             }
-            engine.protocol.pass(&mut self.txn, point);
+            self.txn.pass(point);
             self.notices.truncate(notices);
             self.rows.clear();
             self.sunk = 0;

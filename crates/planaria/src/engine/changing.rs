@@ -7,39 +7,38 @@ use super::record;
 use super::schema_version::SchemaVersion;
 use super::sequence::SequenceEffect;
 use planaria_log::{Effect, EffectWriter};
-use planaria_protocol::{Hosted, Protocol};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// What a block that changes the schema is in the midst of.
-pub(crate) struct SchemaBlock<P: Hosted> {
+pub(crate) struct SchemaBlock {
     /// The schema when the gate was closed.
-    pub(super) base: Shared<P>,
-    pub(super) parts: Vec<Part<P>>,
+    pub(super) base: Shared,
+    pub(super) parts: Vec<Part>,
     /// The change that the part under way began with, with what it computed, for the log.
     pub(super) change: Option<Vec<u8>>,
     /// What its changes of the schema took.
     pub(super) took: Duration,
     /// Opens the gate at last.
-    pub(super) _alone: Alone<P>,
+    pub(super) _alone: Alone,
 }
 
 /// A schema as sessions hold it.
-pub(super) type Shared<P> = Arc<Arc<SchemaVersion<<P as Protocol>::Header>>>;
+pub(super) type Shared = Arc<Arc<SchemaVersion>>;
 
 /// The gate is closed as long as this lives.
-pub(super) struct Alone<P: Hosted>(pub(super) Arc<Engine<P>>);
+pub(super) struct Alone(pub(super) Arc<Engine>);
 
-impl<P: Hosted> Drop for Alone<P> {
+impl Drop for Alone {
     fn drop(&mut self) {
         self.0.gate.open();
     }
 }
 
 /// Changes of rows that are installed, with the change of the schema before them.
-pub(super) struct Part<P: Hosted> {
+pub(super) struct Part {
     /// The schema that they were made under.
-    pub(super) schema: Shared<P>,
+    pub(super) schema: Shared,
     /// For the log, encoded.
     pub(super) change: Option<Vec<u8>>,
     pub(super) sequences: Vec<SequenceEffect>,
@@ -64,7 +63,7 @@ pub(super) fn effect_bytes(effect: &Effect) -> usize {
     size_of::<Effect>() + more
 }
 
-impl<P: Hosted> Part<P> {
+impl Part {
     pub(super) fn is_empty(&self) -> bool {
         self.change.is_none()
             && self.sequences.is_empty()

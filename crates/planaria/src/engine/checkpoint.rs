@@ -27,9 +27,9 @@ use planaria_checkpoint::{
     WriteProgress, Written,
 };
 use planaria_log::{Device, LogReader};
-use planaria_protocol::{Hosted, Moment};
+use planaria_protocol::Moment;
+use planaria_storage::AnyTable;
 use planaria_storage::reclaim::Participant;
-use planaria_storage::{Header, Table, TableSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -90,7 +90,7 @@ const PAUSE_MAX: Duration = Duration::from_millis(20);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Where sequences stand. Numbers that have been drawn since the epoch ended are in the log, too, or lost.
-fn sequence_marks<H: Header>(schema: &SchemaVersion<H>) -> Vec<SequenceMark> {
+fn sequence_marks(schema: &SchemaVersion) -> Vec<SequenceMark> {
     let mark = |(i, state): (usize, &Arc<SequenceState>)| {
         let Standing { generation, next, exhausted } = state.position();
         SequenceMark { id: SequenceId(i as u32), next, exhausted, generation }
@@ -99,21 +99,21 @@ fn sequence_marks<H: Header>(schema: &SchemaVersion<H>) -> Vec<SequenceMark> {
 }
 
 /// A database as of the end of an epoch.
-struct Live<P: Hosted> {
-    open: OpenSnapshot<P>,
+struct Live {
+    open: OpenSnapshot,
     /// What the checkpoint calls the epoch.
     epoch: Epoch,
     /// Where sequences stood when the epoch had ended.
     sequences: Vec<SequenceMark>,
 }
 
-impl<P: Hosted> Live<P> {
-    fn table(&self, id: TableId) -> &Table<P::Header> {
+impl Live {
+    fn table(&self, id: TableId) -> &dyn AnyTable {
         self.open.schema.tables.get(id)
     }
 }
 
-impl<P: Hosted> Source for Live<P> {
+impl Source for Live {
     fn epoch(&self) -> Epoch {
         self.epoch
     }
@@ -128,7 +128,7 @@ impl<P: Hosted> Source for Live<P> {
 
     fn tables(&self) -> Vec<SourceTable> {
         let tables = self.open.schema.tables.iter();
-        let table = |t: &Arc<Table<P::Header>>| {
+        let table = |t: &dyn AnyTable| {
             let used = t.memory();
             SourceTable { id: t.id(), rows: used.rows, bytes: used.row_bytes }
         };
@@ -148,9 +148,9 @@ impl<P: Hosted> Source for Live<P> {
         each: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
         // A reader of rows alone never asks who it is.
-        let (reader, mut txn) = self.open.reader(WorkerId(0));
         let (from, to) = (range.from.as_deref(), range.to.as_deref());
-        reader.for_each_row(&mut txn, self.table(table), from, to, each)
+        let at = &self.open.schema.tables;
+        self.open.reader(WorkerId(0)).for_each_row(at, table, from, to, each)
     }
 
     fn kept_bytes(&self, table: TableId) -> u64 {
@@ -217,7 +217,7 @@ fn random_id() -> Result<[u8; 16]> {
     Ok(id)
 }
 
-impl<P: Hosted> Engine<P> {
+impl Engine {
     /// Writes a checkpoint and deletes what it makes unnecessary. Without a log there is nothing to do.
     /// It is given up where `goes_on` says so, and where the database is being closed.
     pub(super) fn checkpoint(
@@ -237,7 +237,7 @@ impl<P: Hosted> Engine<P> {
     /// Leaves the cores to transactions while a share is written that is more than is due. Where readers keep
     /// writers waiting there is nothing to leave, and whoever waits for a checkpoint wants it soon.
     pub(super) fn leave_cores(&self, share: f64, due: &dyn Fn() -> f64) {
-        while P::CONCURRENT
+        while self.traits.concurrent
             && !self.stopping.load(Ordering::Relaxed)
             && self.checkpoints_awaited.load(Ordering::Relaxed) == 0
             && due() < share
@@ -312,7 +312,7 @@ impl<P: Hosted> Engine<P> {
     }
 
     /// The database at the end of an epoch that is on disk, with everything that was committed so far.
-    fn source(self: &Arc<Self>, goes_on: GoesOn<'_>) -> Result<Live<P>> {
+    fn source(self: &Arc<Self>, goes_on: GoesOn<'_>) -> Result<Live> {
         let goes_on = || self.goes_on(goes_on);
         let seat = self.gate.sit_apart();
         let (open, sequences) =
@@ -337,7 +337,7 @@ impl<P: Hosted> Engine<P> {
         device: &dyn Device,
         database: [u8; 16],
         number: u32,
-        source: Live<P>,
+        source: Live,
         goes_on: GoesOn<'_>,
         pace: Pace<'_>,
     ) -> Result<Written> {
@@ -390,15 +390,14 @@ impl<P: Hosted> Engine<P> {
     ) -> Result<LoadedCheckpoint> {
         let began = Instant::now();
         let catalog = Arc::new(decode_catalog(manifest)?);
-        let mut tables: TableSet<P::Header> = TableSet::default();
+        let mut tables = self.store.no_tables();
         for table in catalog.tables.iter().flatten() {
-            tables.insert(Arc::new(SchemaVersion::new_table(&catalog, table.id)?));
+            tables.insert(SchemaVersion::new_table(&catalog, &tables, table.id)?);
         }
         let made = (tables.iter().count(), began.elapsed());
-        let loaded =
-            planaria_checkpoint::load(device, manifest, &tables, LoadOptions { threads }, &mut |p| {
-                teller.loaded(&p);
-            })?;
+        let loaded = self.store.load(device, manifest, &tables, LoadOptions { threads }, &mut |p| {
+            teller.loaded(&p);
+        })?;
         let marks: BTreeMap<SequenceId, &SequenceMark> =
             manifest.sequences.iter().map(|m| (m.id, m)).collect();
         let state = |definition: &planaria_catalog::Sequence| {

@@ -9,7 +9,6 @@ use crate::stats::CheckpointStats;
 use planaria_base::Result;
 use planaria_base::sync::thread::JoinHandle;
 use planaria_base::sync::{Instant, thread};
-use planaria_protocol::Hosted;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -77,10 +76,7 @@ impl CheckpointPolicy {
 
 impl Checkpointer {
     /// Starts the thread, if there is anything for it to do.
-    pub(super) fn start<P: Hosted>(
-        engine: &Arc<Engine<P>>,
-        policy: CheckpointPolicy,
-    ) -> Result<Option<Checkpointer>> {
+    pub(super) fn start(engine: &Arc<Engine>, policy: CheckpointPolicy) -> Result<Option<Checkpointer>> {
         if policy.is_off() || engine.log.get().is_none() {
             return Ok(None);
         }
@@ -103,7 +99,7 @@ impl Drop for Checkpointer {
     }
 }
 
-fn run<P: Hosted>(engine: &Weak<Engine<P>>, policy: &CheckpointPolicy, stopping: &AtomicBool) {
+fn run(engine: &Weak<Engine>, policy: &CheckpointPolicy, stopping: &AtomicBool) {
     let mut not_before = Instant::now();
     loop {
         thread::park_timeout(EVERY);

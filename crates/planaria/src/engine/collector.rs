@@ -7,7 +7,6 @@ use super::Engine;
 use planaria_base::Result;
 use planaria_base::sync::simulation;
 use planaria_base::sync::thread::{self, JoinHandle};
-use planaria_protocol::Hosted;
 use planaria_storage::reclaim;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -24,7 +23,7 @@ pub(super) struct Collector {
 
 impl Collector {
     /// Starts the thread. Simulated databases do without: what there is to collect is the process's.
-    pub(super) fn start<P: Hosted>(engine: &Arc<Engine<P>>) -> Result<Option<Collector>> {
+    pub(super) fn start(engine: &Arc<Engine>) -> Result<Option<Collector>> {
         if simulation::current().is_some() {
             return Ok(None);
         }
@@ -46,7 +45,7 @@ impl Drop for Collector {
     }
 }
 
-fn run<P: Hosted>(engine: &Weak<Engine<P>>, stopping: &AtomicBool) {
+fn run(engine: &Weak<Engine>, stopping: &AtomicBool) {
     let mut seen = 0;
     // Something was committed since memory was given back.
     let mut pending = false;

@@ -8,28 +8,27 @@ use super::schema_version::SchemaVersion;
 use super::sequence::SequenceState;
 use planaria_base::sync::thread;
 use planaria_base::{Error, Result};
-use planaria_protocol::Hosted;
+use planaria_storage::AnyTable;
 use planaria_storage::reclaim::Participant;
-use planaria_storage::{Header, Table, TableSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-impl<P: Hosted> Engine<P> {
+impl Engine {
     /// A schema version that shares nothing with this engine but definitions.
-    pub(super) fn copy_state(&self) -> Result<SchemaVersion<P::Header>> {
+    pub(super) fn copy_state(&self) -> Result<SchemaVersion> {
         let _alone = self.gate.close();
         let old = self.schema.load_full();
-        let mut sources: Vec<&Arc<Table<P::Header>>> = old.tables.iter().collect();
+        let mut sources: Vec<&dyn AnyTable> = old.tables.iter().collect();
         // The largest first, so that the last thread to end ends early.
         sources.sort_by_key(|table| std::cmp::Reverse(table.memory().rows));
         let cores = thread::available_parallelism().map_or(1, |n| n.get());
         let next = AtomicUsize::new(0);
-        let copy_some = || -> Result<Vec<Arc<Table<P::Header>>>> {
+        let copy_some = || -> Result<Vec<Arc<dyn AnyTable>>> {
             let mut copies = Vec::new();
             while let Some(source) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let copy = SchemaVersion::new_table(&old.catalog, source.id())?;
-                copy_rows(source, &copy)?;
-                copies.push(Arc::new(copy));
+                let copy = SchemaVersion::new_table(&old.catalog, &old.tables, source.id())?;
+                copy_rows(*source, &*copy)?;
+                copies.push(copy);
             }
             Ok(copies)
         };
@@ -42,7 +41,7 @@ impl<P: Hosted> Engine<P> {
                 })
                 .collect()
         });
-        let mut tables = TableSet::default();
+        let mut tables = self.store.no_tables();
         for some in copies {
             some?.into_iter().for_each(|table| tables.insert(table));
         }
@@ -53,10 +52,11 @@ impl<P: Hosted> Engine<P> {
     }
 }
 
-fn copy_rows<H: Header>(from: &Table<H>, to: &Table<H>) -> Result<()> {
+fn copy_rows(from: &dyn AnyTable, to: &dyn AnyTable) -> Result<()> {
     let mut participant = Participant::new();
     let guard = participant.guard();
-    let mut refused = false;
-    from.for_each_row(guard.pinned(), |image| refused |= to.load(image, 0, guard.pinned()).is_err());
-    if refused { Err(Error::internal("a row that one table has is refused by its copy")) } else { Ok(()) }
+    from.for_each_row(guard.pinned(), &mut |image| {
+        let refused = |_| Error::internal("a row that one table has is refused by its copy");
+        to.load(image, 0, guard.pinned()).map_err(refused)
+    })
 }

@@ -18,25 +18,25 @@ use crate::session::StatementResult;
 use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::{CheckTime, ForeignKey};
 use planaria_exec::{Interrupt, Machine};
-use planaria_protocol::{Hosted, Write, WriteKind};
+use planaria_protocol::{Write, WriteKind};
 use planaria_syntax::ast::Name;
 use std::collections::BTreeMap;
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     /// The keys that the open transaction's writes give to look at.
-    pub(super) fn keys_to_check(&self, schema: &SchemaVersion<P::Header>) -> Result<Vec<KeyToCheck>> {
+    pub(super) fn keys_to_check(&self, schema: &SchemaVersion) -> Result<Vec<KeyToCheck>> {
         let mut found: Vec<KeyToCheck> = Vec::new();
-        if !schema.has_deferred || self.engine.protocol.is_read_only(&self.txn) {
+        if !schema.has_deferred || self.txn.is_read_only() {
             return Ok(found);
         }
         let keys = schema.deferred_keys()?;
-        self.engine.protocol.writes(&self.txn, &mut |write: Write<'_>| {
+        self.txn.for_each(&mut |write: Write<'_>| {
             for key in keys {
                 for (side, referenced) in [(&key.child_side, false), (&key.parent_side, true)] {
                     if side.table != write.table {
                         continue;
                     }
-                    let key_of = |row: &[u64]| side.key(&schema.tables, row);
+                    let key_of = |row: &[u64]| side.key(schema.shape(side.table), row);
                     let before = || if write.kind == WriteKind::Insert { None } else { key_of(write.before) };
                     let after = || if write.kind == WriteKind::Delete { None } else { key_of(write.image) };
                     let (old, new) = (before(), after());
@@ -58,11 +58,7 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// Looks at keys: 23503 where one does not hold.
-    fn check_keys(
-        &mut self,
-        schema: &SchemaVersion<P::Header>,
-        keys: &[KeyToCheck],
-    ) -> Result<(), Interrupt> {
+    fn check_keys(&mut self, schema: &SchemaVersion, keys: &[KeyToCheck]) -> Result<(), Interrupt> {
         if keys.is_empty() {
             return Ok(());
         }
@@ -70,15 +66,15 @@ impl<P: Hosted> SessionCore<P> {
         let machine = std::mem::replace(&mut self.machine, Machine::new());
         let rows = std::mem::take(&mut self.rows);
         self.pure = false;
-        self.engine.protocol.for_constraint(&mut self.txn, true);
+        self.txn.for_constraint(true);
         let outcome = keys.iter().try_for_each(|key| self.check_key(schema, key));
-        self.engine.protocol.for_constraint(&mut self.txn, false);
+        self.txn.for_constraint(false);
         self.machine = machine;
         self.rows = rows;
         outcome
     }
 
-    fn check_key(&mut self, schema: &SchemaVersion<P::Header>, key: &KeyToCheck) -> Result<(), Interrupt> {
+    fn check_key(&mut self, schema: &SchemaVersion, key: &KeyToCheck) -> Result<(), Interrupt> {
         let same = |k: &&DeferredKey| k.child == key.child && k.name == key.constraint;
         // It was dropped in the same transaction.
         let Some(deferred) = schema.deferred_keys()?.iter().find(same) else { return Ok(()) };
@@ -93,12 +89,12 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// Looks at everything that the open transaction has put off, in its parts as well: before it commits.
-    pub(super) fn check_deferred(&mut self, schema: &SchemaVersion<P::Header>) -> Result<(), Interrupt> {
+    pub(super) fn check_deferred(&mut self, schema: &SchemaVersion) -> Result<(), Interrupt> {
         self.check_some(schema, |_, _| true)
     }
 
     /// The same for what is immediate: after each statement.
-    pub(super) fn check_immediate(&mut self, schema: &SchemaVersion<P::Header>) -> Result<(), Interrupt> {
+    pub(super) fn check_immediate(&mut self, schema: &SchemaVersion) -> Result<(), Interrupt> {
         if !self.modes.any_immediate() {
             return Ok(());
         }
@@ -107,7 +103,7 @@ impl<P: Hosted> SessionCore<P> {
 
     fn check_some(
         &mut self,
-        schema: &SchemaVersion<P::Header>,
+        schema: &SchemaVersion,
         wanted: impl Fn(&Modes, &KeyToCheck) -> bool,
     ) -> Result<(), Interrupt> {
         if !schema.has_deferred {

@@ -5,13 +5,12 @@ use super::schema_version::SchemaVersion;
 use planaria_base::{Error, Result, RoleId, SqlState, Type};
 use planaria_exec::Code;
 use planaria_sql::lower::ParamTypes;
-use planaria_storage::Header;
 use planaria_syntax::parse;
 use std::sync::Arc;
 
 /// SQL text made by a running program.
-pub(super) fn compile_dynamic<H: Header>(
-    schema: &SchemaVersion<H>,
+pub(super) fn compile_dynamic(
+    schema: &SchemaVersion,
     role: RoleId,
     text: &str,
     arguments: &[Type],

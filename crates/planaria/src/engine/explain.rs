@@ -8,15 +8,13 @@ use crate::options::LogKind;
 use crate::session::{Notice, StatementResult};
 use planaria_analysis as analysis;
 use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState};
-use planaria_protocol::Hosted;
 use planaria_recovery::CompiledPiece;
 use planaria_sql::ddl;
 use planaria_sql::lower::{self, ParamTypes};
-use planaria_storage::Header;
 use planaria_syntax::ast::{Name, Statement, StatementKind, TypeName};
 use std::collections::BTreeSet;
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     /// The plan of a statement, a line a row. What makes something of a query's rows has that query's plan.
     pub(super) fn explain(&mut self, statement: &Statement, _text: &str) -> Result<StatementResult> {
         let schema = self.schema();
@@ -96,8 +94,11 @@ impl<P: Hosted> SessionCore<P> {
                 logging = logging.by_values("Its rows cost less than the call.".to_owned());
             }
         }
-        if is_command && !P::GUARANTEE.replays_calls() {
-            let why = format!("Under protocol {} calls need not repeat in the order of commits.", P::NAME);
+        if is_command && !self.engine.traits.guarantee.replays_calls() {
+            let why = format!(
+                "Under protocol {} calls need not repeat in the order of commits.",
+                self.engine.traits.name
+            );
             logging = logging.by_values(why);
         }
         let mut lines = analysis::explain(program, &logging, &names);
@@ -148,7 +149,7 @@ fn piece_text(piece: &CompiledPiece, names: &dyn analysis::Names) -> String {
 }
 
 /// The pieces that calls are replayed in, and what the log has for that.
-fn replay_lines<H: Header>(schema: &SchemaVersion<H>, id: ProcedureId) -> Vec<String> {
+fn replay_lines(schema: &SchemaVersion, id: ProcedureId) -> Vec<String> {
     let Ok(planned) = schema.planned(id) else { return Vec::new() };
     let mut lines = vec!["  Replayed in pieces, each of the rows of one key:".to_owned()];
     for (i, piece) in planned.plan.pieces.iter().enumerate() {

@@ -8,10 +8,8 @@ use crate::session::StatementResult;
 use planaria_analysis::Names as _;
 use planaria_analysis::paper::{GlobalGraph, LocalGraph, text};
 use planaria_base::{ProcedureId, Result};
-use planaria_protocol::Hosted;
-use planaria_storage::Header;
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     /// The scheme, how each procedure's calls are logged and cut, blocks, and what runs alone, a line a row.
     pub(super) fn explain_recovery(&mut self) -> Result<StatementResult> {
         let schema = self.schema();
@@ -45,7 +43,7 @@ impl<P: Hosted> SessionCore<P> {
 }
 
 /// A line for each current procedure that changes something.
-fn procedures<H: Header>(analysed: &Analysed<'_, H>, locals: &[(ProcedureId, LocalGraph)]) -> Vec<String> {
+fn procedures(analysed: &Analysed<'_>, locals: &[(ProcedureId, LocalGraph)]) -> Vec<String> {
     let schema = analysed.schema;
     let current = schema.catalog.procedures.definitions().filter(|p| p.current);
     let row = |procedure: &planaria_catalog::Procedure| {
@@ -75,7 +73,7 @@ fn procedures<H: Header>(analysed: &Analysed<'_, H>, locals: &[(ProcedureId, Loc
 }
 
 /// What runs alone, and why.
-fn barriers<H: Header>(analysed: &Analysed<'_, H>, locals: &[(ProcedureId, LocalGraph)]) -> Vec<String> {
+fn barriers(analysed: &Analysed<'_>, locals: &[(ProcedureId, LocalGraph)]) -> Vec<String> {
     let mut lines = analysed.alone(locals);
     lines.push("changes of the schema: what comes behind them is compiled anew".to_owned());
     lines.push("TRUNCATE and setval: they have no key".to_owned());

@@ -7,7 +7,6 @@ use crate::params::Params;
 use crate::row::{Column, Row, Rows};
 use crate::session::StatementResult;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_protocol::Hosted;
 use planaria_sql::lower::ParamTypes;
 use planaria_syntax::ast::cursor::{DeclareCursor, Direction};
 use std::sync::Arc;
@@ -31,7 +30,7 @@ fn no_cursor(name: &str) -> Error {
     Error::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
 }
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     /// `types`: those of the query's parameters, where they are known.
     pub(super) fn declare_cursor(
         &mut self,

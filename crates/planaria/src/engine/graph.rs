@@ -13,11 +13,10 @@ use planaria_analysis::{self as analysis, DependencyGraph, EdgeKind, Names as _,
 use planaria_base::{Error, ProcedureId, Result, SqlState, TableId};
 use planaria_catalog::Procedure;
 use planaria_ir::{OpId, Program};
-use planaria_storage::Header;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The graph that was asked for.
-pub(super) fn graph<H: Header>(schema: &SchemaVersion<H>, request: &GraphRequest) -> Result<Graph> {
+pub(super) fn graph(schema: &SchemaVersion, request: &GraphRequest) -> Result<Graph> {
     let analysed = Analysed::of(schema, &request.procedures)?;
     match request.kind {
         GraphKind::Procedure => analysed.operations(),
@@ -37,17 +36,17 @@ pub(super) struct Replayed {
 }
 
 /// Procedures of a catalog version, analysed as the paper has it.
-pub(super) struct Analysed<'s, H: Header> {
-    pub(super) schema: &'s SchemaVersion<H>,
-    pub(super) names: Names<'s, H>,
+pub(super) struct Analysed<'s> {
+    pub(super) schema: &'s SchemaVersion,
+    pub(super) names: Names<'s>,
     pub(super) procedures: Vec<Replayed>,
     /// Those that cannot be compiled, and why.
     pub(super) broken: Vec<(ProcedureId, Error)>,
 }
 
-impl<'s, H: Header> Analysed<'s, H> {
+impl<'s> Analysed<'s> {
     /// The named procedures, or all current ones whose calls are logged as calls.
-    pub(super) fn of(schema: &'s SchemaVersion<H>, names: &[String]) -> Result<Analysed<'s, H>> {
+    pub(super) fn of(schema: &'s SchemaVersion, names: &[String]) -> Result<Analysed<'s>> {
         let mut analysed =
             Analysed { schema, names: Names(schema), procedures: Vec::new(), broken: Vec::new() };
         if names.is_empty() {
@@ -297,7 +296,7 @@ impl<'s, H: Header> Analysed<'s, H> {
 }
 
 /// The current procedure of a name.
-fn procedure_named<'s, H: Header>(schema: &'s SchemaVersion<H>, name: &str) -> Result<&'s Procedure> {
+fn procedure_named<'s>(schema: &'s SchemaVersion, name: &str) -> Result<&'s Procedure> {
     let mut found = schema.catalog.procedures_named(name);
     match (found.next(), found.next()) {
         (Some(procedure), None) => Ok(procedure),

@@ -26,7 +26,6 @@ use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_exec::{Dynamic, Host, Interrupt};
 use planaria_ir::{Draw, Question};
-use planaria_storage::Header;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -213,8 +212,8 @@ fn same(a: &Datum, b: &Datum) -> bool {
 }
 
 /// See the module's head.
-pub(crate) struct SessionHost<'a, H: Header> {
-    pub(crate) schema: &'a SchemaVersion<H>,
+pub(crate) struct SessionHost<'a> {
+    pub(crate) schema: &'a SchemaVersion,
     /// Whose rights the program runs with now.
     pub(crate) role: RoleId,
     pub(crate) session_user: RoleId,
@@ -266,7 +265,7 @@ fn named_columns(columns: &[Column]) -> Box<[(usize, SystemType)]> {
     named.collect()
 }
 
-impl<H: Header> SessionHost<'_, H> {
+impl SessionHost<'_> {
     fn facts(&mut self) -> Facts<'_> {
         Facts {
             catalog: &self.schema.catalog,
@@ -305,7 +304,7 @@ impl<H: Header> SessionHost<'_, H> {
     }
 }
 
-impl<H: Header> Host for SessionHost<'_, H> {
+impl Host for SessionHost<'_> {
     fn draw(&mut self, input: Draw) -> Result<Slot> {
         if let Draw::Permitted(number) = input {
             self.inputs.beyond_a_call()?;

@@ -6,23 +6,22 @@ use crate::owned::has_panicked;
 use planaria_base::sync::Instant;
 use planaria_base::watch::{Room, Watch};
 use planaria_base::{Error, Result, WorkerId};
-use planaria_protocol::Hosted;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The memory that a session's statements may compute with.
-struct SessionRoom<P: Hosted> {
-    engine: Arc<Engine<P>>,
+struct SessionRoom {
+    engine: Arc<Engine>,
     worker: WorkerId,
 }
 
-impl<P: Hosted> Room for SessionRoom<P> {
+impl Room for SessionRoom {
     fn room(&self, bytes: usize) -> Result<()> {
         self.engine.meter.admit(bytes as u64, self.worker, &self.engine.schema.load())
     }
 }
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     /// Runs a statement in the time that it may take, if the session may run any.
     #[inline]
     pub(super) fn in_time<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
@@ -64,7 +63,7 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// 57014 where the statement is to end.
-    pub(super) fn check_cancelled(&self) -> Result<()> {
+    pub(crate) fn check_cancelled(&self) -> Result<()> {
         self.cancel.check()
     }
 }

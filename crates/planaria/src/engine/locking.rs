@@ -12,15 +12,14 @@ use planaria_base::sync::Instant;
 use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState, TableId};
 use planaria_exec::Interrupt;
 use planaria_ir::{OpKind, Program};
-use planaria_protocol::{Conflict, Hosted};
+use planaria_protocol::Conflict;
 use planaria_sql::ddl::lock::{Lockable, lockable};
 use planaria_sql::lower::ParamTypes;
-use planaria_storage::Header;
 use planaria_syntax::ast::{LockMode, LockTable};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-impl<H: Header> SchemaVersion<H> {
+impl SchemaVersion {
     /// What a program, with all it calls, does to tables.
     pub(super) fn touches(&self, program: &Program) -> Arc<Touches> {
         let mut touches = Touches::default();
@@ -79,7 +78,7 @@ impl<H: Header> SchemaVersion<H> {
     }
 }
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     /// A program is about to touch tables: it conflicts where others have locked them.
     #[inline]
     pub(super) fn touch(&mut self, touches: &Arc<Touches>) -> Result<(), Interrupt> {
@@ -100,7 +99,7 @@ impl<P: Hosted> SessionCore<P> {
                 self.show_process();
             }
             if in_block && self.reading.is_none() {
-                engine.protocol.will_read(&mut self.txn, &touches.columns);
+                self.txn.will_read(&touches.columns);
             }
             if !engine.locks.bars(self.worker, touches, known) {
                 return Ok(());
@@ -171,12 +170,7 @@ impl<P: Hosted> SessionCore<P> {
         Ok(done("LOCK TABLE"))
     }
 
-    fn lock_one(
-        &mut self,
-        schema: &SchemaVersion<P::Header>,
-        table: TableId,
-        lock: &LockTable,
-    ) -> Result<()> {
+    fn lock_one(&mut self, schema: &SchemaVersion, table: TableId, lock: &LockTable) -> Result<()> {
         let (engine, worker) = (self.engine.clone(), self.worker);
         self.has_locks = true;
         self.show_process();

@@ -19,7 +19,6 @@ use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::OnceLock;
 use planaria_base::{Error, Result, SqlState, WorkerId};
 use planaria_log::Log;
-use planaria_storage::Header;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -164,7 +163,7 @@ impl Meter {
     }
 
     /// Takes memory beyond a statement. 53200 where all of it is above the budget, and what is kept so not little.
-    pub(super) fn keep<H: Header>(&self, bytes: u64, tables: &SchemaVersion<H>) -> Result<Kept> {
+    pub(super) fn keep(&self, bytes: u64, tables: &SchemaVersion) -> Result<Kept> {
         let taken = self.keep_anyway(bytes);
         let (kept, used) = (self.kept.load(Ordering::Relaxed), self.sum(tables));
         if used > self.budget && kept > self.budget / FREE {
@@ -182,7 +181,7 @@ impl Meter {
 
     /// What somebody holds beyond statements goes from so many bytes to so many. 53200, where it is `refusable`, if
     /// all of it is above the budget, and what is held so not little: then it stays as it was.
-    pub(super) fn hold<H: Header, S: std::ops::Deref<Target = Arc<SchemaVersion<H>>>>(
+    pub(super) fn hold<S: std::ops::Deref<Target = Arc<SchemaVersion>>>(
         &self,
         before: u64,
         now: u64,
@@ -228,7 +227,7 @@ impl Meter {
     }
 
     /// Adds up what everything takes.
-    pub(super) fn sum<H: Header>(&self, tables: &SchemaVersion<H>) -> u64 {
+    pub(super) fn sum(&self, tables: &SchemaVersion) -> u64 {
         self.kept_in_sum.store(self.kept.load(Ordering::Relaxed), Ordering::Relaxed);
         let used = tables.memory().bytes() + self.sessions() + self.log_buffers();
         self.used.store(used, Ordering::Relaxed);
@@ -237,7 +236,7 @@ impl Meter {
 
     #[cold]
     #[inline(never)]
-    fn tell<H: Header>(&self, share: &mut Share, tables: &SchemaVersion<H>) -> u64 {
+    fn tell(&self, share: &mut Share, tables: &SchemaVersion) -> u64 {
         (share.told, share.since, share.was_much) = (share.total(), 0, true);
         self.sessions[usize::from(share.worker.0)].store(share.told, Ordering::Relaxed);
         let used = self.sum(tables);
@@ -250,13 +249,13 @@ impl Meter {
     }
 
     /// For a statement that stores a row. 53200 where all of it is above the budget.
-    pub(super) fn weigh_stored<H: Header>(&self, share: &mut Share, tables: &SchemaVersion<H>) -> Result<()> {
+    pub(super) fn weigh_stored(&self, share: &mut Share, tables: &SchemaVersion) -> Result<()> {
         let used = self.tell(share, tables);
         if used > self.budget { Err(self.out_of_memory(used)) } else { Ok(()) }
     }
 
     /// For what a statement computes with. 53200 where all of it is above the budget, and this not little.
-    pub(super) fn weigh<H: Header>(&self, share: &mut Share, tables: &SchemaVersion<H>) -> Result<()> {
+    pub(super) fn weigh(&self, share: &mut Share, tables: &SchemaVersion) -> Result<()> {
         let used = self.tell(share, tables);
         if used > self.budget && !self.is_little(share.held + share.answer) {
             Err(self.out_of_memory(used))
@@ -267,12 +266,7 @@ impl Meter {
 
     /// For what a statement is about to make, having this much with it. 53200 where there is no room for that, and
     /// it is not little.
-    pub(super) fn admit<H: Header>(
-        &self,
-        held: u64,
-        worker: WorkerId,
-        tables: &SchemaVersion<H>,
-    ) -> Result<()> {
+    pub(super) fn admit(&self, held: u64, worker: WorkerId, tables: &SchemaVersion) -> Result<()> {
         if self.is_little(held) {
             return Ok(());
         }

@@ -7,18 +7,18 @@
 //!   have names;
 //! * [`snapshot`]: the state at the end of an epoch; [`reading`]: transactions and statements that read one;
 //! * [`serve`]: statements as a server runs them: their rows lent, the disk not waited for;
-//! * [`user`]: who a session is; [`cancel`], [`cursor`], [`prepared`], [`constraints`], [`changing`]: what else one
+//! * [`user`]: who a session is; [`cancel`], [`cursor`], [`prepared`], [`constraints`], [`savepoint`], [`changing`]: what else one
 //!   keeps;
 //! * [`host`]: what a running program may ask (inputs, sequences, messages);
 //! * [`schema`]: changes of the catalog, behind the [`gate`]; [`rewrite`]: what they do to stored rows;
 //!   [`schema_block`]: the same in transaction blocks;
-//! * [`waiting`]: rows that others have claimed; [`sweeper`]: old versions that nobody needs any more;
+//! * [`waiting`]: rows that others have claimed; [`nap`]: waiting in the midst of a program; [`sweeper`]: old versions that nobody needs any more;
 //! * [`memory`]: what may be taken of the machine's;
 //! * [`replay`]: the engine's side of recovery; [`checkpoint`]: that of checkpoints;
 //!   [`checkpointer`]: when they are written; [`budget`]: what a restart would take.
 //!
-//! Everything is generic over the protocol and dispatched once, when a database is opened; the
-//! traits [`EngineApi`] and [`SessionApi`] are the way in, one virtual call per statement.
+//! Nothing of it is generic over the protocol: that is behind two doors, [`worker`] for what a session does in its
+//! transactions and [`store`] for the rest, and is chosen when a database is opened.
 
 mod advisory;
 mod answer;
@@ -53,16 +53,19 @@ mod locking;
 mod memory;
 mod named;
 mod names;
+mod nap;
 mod open_snapshots;
 mod opening;
 mod origin;
 mod prepared;
+mod put_in_place;
 mod reading;
 mod record;
 mod refusal;
 mod replay;
 mod rewrite;
 mod role;
+mod savepoint;
 mod schema;
 mod schema_block;
 mod schema_version;
@@ -72,6 +75,7 @@ mod session;
 pub(crate) mod settings;
 mod snapshot;
 mod statement;
+mod store;
 mod sweeper;
 mod table_locks;
 mod teller;
@@ -79,6 +83,8 @@ mod truncate;
 mod user;
 mod waiting;
 pub(crate) mod waits;
+mod worker;
+mod written;
 
 use crate::options::{Options, RecoveryReport};
 use crate::system::Vitals;
@@ -91,30 +97,32 @@ use planaria_base::sync::{Mutex, OnceLock};
 use planaria_base::{Error, Result, SqlState, WallClock};
 use planaria_catalog::Catalog;
 use planaria_log::Log;
-use planaria_protocol::Hosted;
-use planaria_storage::{Process, TableSet};
+use planaria_protocol::Traits;
+use planaria_storage::Process;
 use schema_version::SchemaVersion;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
+use store::Store;
 
-pub(crate) use api::{EngineApi, SessionApi};
+pub(crate) use api::EngineHandle;
 pub(crate) use budget::RestartFacts;
 pub(crate) use checkpoint::decode_catalog;
 pub(crate) use open_snapshots::SnapshotInfo;
 pub(crate) use opening::{open_engine, open_engine_over, replay_engine};
 pub(crate) use prepared::{PreparedStatement, Resolved};
 pub(crate) use serve::KeptState;
-pub(crate) use waiting::Sleeper;
+pub(crate) use session::SessionCore;
 
 /// A database over a protocol.
-pub(crate) struct Engine<P: Hosted> {
-    protocol: P,
+pub(crate) struct Engine {
+    store: Arc<dyn Store>,
+    traits: Traits,
     clock: Arc<CommitClock>,
     gate: gate::Gate,
     locks: table_locks::TableLocks,
     advisory: advisory::AdvisoryLocks,
-    schema: ArcSwap<SchemaVersion<P::Header>>,
+    schema: ArcSwap<SchemaVersion>,
     /// Number of `schema`, on a line of its own that is only read in normal operation.
     version: AtomicU64,
     /// When the schema was last changed, in an epoch that is no earlier: rows may show the change.
@@ -140,7 +148,6 @@ pub(crate) struct Engine<P: Hosted> {
     checkpoints_awaited: AtomicUsize,
     /// Threads that write a checkpoint or backup.
     checkpoint_threads: usize,
-    sweeper: sweeper::Sweeper<P::Header>,
     budget: Mutex<budget::Budget>,
     /// The database is being closed: a checkpoint under way is given up.
     stopping: Arc<AtomicBool>,
@@ -169,12 +176,14 @@ impl Checkpoints {
     }
 }
 
-impl<P: Hosted> Engine<P> {
-    fn new(clock: Arc<CommitClock>, options: &Options) -> Result<Arc<Engine<P>>> {
+impl Engine {
+    /// An empty one. The store has the same clock.
+    fn new(store: Arc<dyn Store>, clock: Arc<CommitClock>, options: &Options) -> Result<Arc<Engine>> {
         let catalog = Arc::new(Catalog::default());
-        let schema = SchemaVersion::new(catalog, TableSet::default(), Chunks::default())?;
+        let schema = SchemaVersion::new(catalog, store.no_tables(), Chunks::default())?;
         Ok(Arc::new(Engine {
-            protocol: P::new(),
+            traits: store.traits(),
+            store,
             clock,
             gate: gate::Gate::new(),
             locks: table_locks::TableLocks::new(),
@@ -195,7 +204,6 @@ impl<P: Hosted> Engine<P> {
             checkpoints: Mutex::new(Checkpoints::new(options)),
             checkpoints_awaited: AtomicUsize::new(0),
             checkpoint_threads: options.checkpoint_threads,
-            sweeper: sweeper::Sweeper::default(),
             budget: Mutex::default(),
             stopping: Arc::default(),
             closed: AtomicBool::new(false),
@@ -225,7 +233,7 @@ impl<P: Hosted> Engine<P> {
     }
 
     /// Makes a schema version the current one. The caller has the gate closed.
-    fn install(&self, schema: Arc<SchemaVersion<P::Header>>) {
+    fn install(&self, schema: Arc<SchemaVersion>) {
         let version = schema.version();
         self.schema.store(schema);
         self.changed.store(self.clock.epoch().0, Ordering::Release);
@@ -233,7 +241,7 @@ impl<P: Hosted> Engine<P> {
     }
 }
 
-impl<P: Hosted> Vitals for Engine<P> {
+impl Vitals for Engine {
     fn snapshots(&self) -> Vec<SnapshotInfo> {
         self.open_snapshots.all()
     }

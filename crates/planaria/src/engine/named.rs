@@ -6,12 +6,11 @@ use super::prepared::PreparedStatement;
 use super::session::SessionCore;
 use crate::session::StatementResult;
 use planaria_base::{Error, Result, SqlState};
-use planaria_protocol::Hosted;
 use planaria_sql::lower::ParamTypes;
 use planaria_syntax::ast::{self, Statement, StatementKind};
 use std::sync::Arc;
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     pub(super) fn prepare_named(
         &mut self,
         name: &str,

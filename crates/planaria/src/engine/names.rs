@@ -3,12 +3,11 @@
 use super::schema_version::SchemaVersion;
 use planaria_analysis as analysis;
 use planaria_base::{ColumnId, IndexId, ProcedureId, SequenceId, TableId};
-use planaria_storage::Header;
 
 /// See the module's head.
-pub(super) struct Names<'s, H: Header>(pub(super) &'s SchemaVersion<H>);
+pub(super) struct Names<'s>(pub(super) &'s SchemaVersion);
 
-impl<H: Header> analysis::Names for Names<'_, H> {
+impl analysis::Names for Names<'_> {
     fn table(&self, id: TableId) -> String {
         self.0.catalog.table_by_id(id).name.clone()
     }

@@ -1,8 +1,9 @@
 //! Opening an engine: over the protocol that was chosen, on a device or in memory, with what is there.
 
 use super::Engine;
-use super::api::{EngineApi, Handle};
+use super::api::EngineHandle;
 use super::replay::Replay;
+use super::store::StoreOf;
 use super::teller::Teller;
 use crate::options::{Options, RecoveryPhases, RecoveryReport};
 use crate::{Durability, LogKind};
@@ -23,25 +24,35 @@ use std::sync::Arc;
 /// by one, without what they kept.
 const PLANNER_VERSION: PlannerVersion = PlannerVersion::new(1, 3);
 
-/// Opens an engine: on a device, or in memory.
-pub(crate) fn open_engine(device: Option<Arc<dyn Device>>, options: Options) -> Result<Arc<dyn EngineApi>> {
-    struct Open(Option<Arc<dyn Device>>, Options);
-    impl ProtocolJob for Open {
-        type Output = Result<Arc<dyn EngineApi>>;
+/// An empty engine over a protocol.
+pub(super) fn new_engine<P: Hosted>(options: &Options) -> Result<Arc<Engine>> {
+    let clock = Arc::new(CommitClock::new(Epoch(1)));
+    Engine::new(Arc::new(StoreOf::<P>::new(clock.clone())), clock, options)
+}
+
+/// The same over the protocol that was chosen: the one place where its name becomes a type.
+fn new_engine_as_chosen(options: &Options) -> Result<Arc<Engine>> {
+    struct New<'o>(&'o Options);
+    impl ProtocolJob for New<'_> {
+        type Output = Result<Arc<Engine>>;
         fn run<P: Hosted>(self) -> Self::Output {
-            open_engine_over::<P>(self.0, self.1)
+            new_engine::<P>(self.0)
         }
     }
-    options.protocol.dispatch(Open(device, options))
+    options.protocol.dispatch(New(options))
+}
+
+/// Opens an engine: on a device, or in memory.
+pub(crate) fn open_engine(device: Option<Arc<dyn Device>>, options: Options) -> Result<Arc<EngineHandle>> {
+    EngineHandle::open(new_engine_as_chosen(&options)?.start(device, &options)?, &options)
 }
 
 /// The same over a protocol that need not be of the shelf.
 pub(crate) fn open_engine_over<P: Hosted>(
     device: Option<Arc<dyn Device>>,
     options: Options,
-) -> Result<Arc<dyn EngineApi>> {
-    let engine = Engine::<P>::new(Arc::new(CommitClock::new(Epoch(1))), &options)?;
-    Handle::open(engine.start(device, &options)?, &options)
+) -> Result<Arc<EngineHandle>> {
+    EngineHandle::open(new_engine::<P>(&options)?.start(device, &options)?, &options)
 }
 
 /// An engine in memory, in the state that a checkpoint and the log after it say, all of it or up to and with
@@ -52,32 +63,24 @@ pub(crate) fn replay_engine(
     reader: &LogReader,
     until: Option<Until>,
     options: Options,
-) -> Result<Arc<dyn EngineApi>> {
-    struct Replay<'r>(&'r dyn Device, Option<&'r Manifest>, &'r LogReader, Option<Until>, Options);
-    impl ProtocolJob for Replay<'_> {
-        type Output = Result<Arc<dyn EngineApi>>;
-        fn run<P: Hosted>(self) -> Self::Output {
-            let Replay(device, checkpoint, reader, until, options) = self;
-            let engine = Engine::<P>::new(Arc::new(CommitClock::new(Epoch(1))), &options)?;
-            if let Some(manifest) = checkpoint {
-                let mut teller = Teller::new(options.on_recovery.clone());
-                engine.restore_one(device, manifest, options.recovery_threads, &mut teller)?;
-            }
-            engine.replay(reader, until, &options)?;
-            Handle::replayed(engine)
-        }
+) -> Result<Arc<EngineHandle>> {
+    let engine = new_engine_as_chosen(&options)?;
+    if let Some(manifest) = checkpoint {
+        let mut teller = Teller::new(options.on_recovery.clone());
+        engine.restore_one(device, manifest, options.recovery_threads, &mut teller)?;
     }
-    options.protocol.dispatch(Replay(device, checkpoint, reader, until, options))
+    engine.replay(reader, until, &options)?;
+    EngineHandle::replayed(engine)
 }
 
-impl<P: Hosted> Engine<P> {
+impl Engine {
     /// Recovers what is on the device and goes on logging there; without one, or where nothing is to
     /// be logged, the database lives in memory.
     pub(super) fn start(
         self: Arc<Self>,
         device: Option<Arc<dyn Device>>,
         options: &Options,
-    ) -> Result<Arc<Engine<P>>> {
+    ) -> Result<Arc<Engine>> {
         match device {
             Some(device) if options.log != LogKind::Off && options.durability != Durability::Off => {
                 self.recover(device, options)
@@ -87,7 +90,7 @@ impl<P: Hosted> Engine<P> {
     }
 
     /// Recovers the database on a device, then goes on logging there.
-    fn recover(self: Arc<Self>, device: Arc<dyn Device>, options: &Options) -> Result<Arc<Engine<P>>> {
+    fn recover(self: Arc<Self>, device: Arc<dyn Device>, options: &Options) -> Result<Arc<Engine>> {
         let engine = self;
         let mut teller = Teller::new(options.on_recovery.clone());
         let lock = LogReader::lock(&*device)?;
@@ -152,7 +155,7 @@ impl<P: Hosted> Engine<P> {
                 ..Default::default()
             };
             how.batch = options.recovery_batch.unwrap_or(how.batch);
-            let report = scheme.replay(batches, summary.bytes, &how, &mut replay)?;
+            let report = engine.store.replay(scheme, batches, summary.bytes, &how, &mut replay)?;
             *engine.recovery.lock() = Some(RecoveryReport {
                 checkpoint: None,
                 scheme,

@@ -10,7 +10,6 @@ use planaria_base::{Datum, Error, ProcedureId, Result, RoleId, SqlState, Type};
 use planaria_exec::Code;
 use planaria_ir::{OpKind, Program};
 use planaria_sql::lower::ParamTypes;
-use planaria_storage::Header;
 use planaria_syntax::ast::{self, Statement};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -76,11 +75,7 @@ pub(super) enum Defaults {
 
 impl PreparedStatement {
     /// Its code for a schema version, compiled anew if the schema has changed.
-    pub(super) fn compiled<H: Header>(
-        &self,
-        schema: &SchemaVersion<H>,
-        role: RoleId,
-    ) -> Result<Arc<Compiled>> {
+    pub(super) fn compiled(&self, schema: &SchemaVersion, role: RoleId) -> Result<Arc<Compiled>> {
         let mut kept = self.compiled.lock();
         let stamp = stamp(schema.version(), role);
         if let Some((under, compiled)) = &*kept
@@ -132,15 +127,15 @@ pub(super) struct SoleCall {
 
 impl Compiled {
     /// Compiles a statement for a role; 42501 where that may not run it.
-    pub(super) fn new<H: Header>(
-        schema: &SchemaVersion<H>,
+    pub(super) fn new(
+        schema: &SchemaVersion,
         role: RoleId,
         statement: &Statement,
         types: &ParamTypes,
     ) -> Result<(Program, Arc<Compiled>)> {
         let (program, code, guarded) = schema.compile_for(role, statement, types)?;
         let (pure, claims) = (schema.only_reads(&program), schema.claims(&program));
-        let detached = pure && SchemaVersion::<H>::is_detached(&program);
+        let detached = pure && SchemaVersion::is_detached(&program);
         let touches = schema.touches(&program);
         if guarded {
             return Ok((program, Arc::new(Compiled { code, pure, claims, touches, detached, call: None })));

@@ -27,14 +27,14 @@ use super::session::{Block, SessionCore};
 use super::snapshot::{OpenSnapshot, Reading};
 use planaria_base::{CommitTs, Error, Result, SqlState, Strength};
 use planaria_exec::Interrupt;
-use planaria_protocol::{Conflict, Hosted, Isolation, Moment, Protocol};
+use planaria_protocol::{Conflict, Isolation, Moment};
 
 use planaria_syntax::ast::{ObjectKind, OwnedObject, Statement, StatementKind};
 use std::sync::Arc;
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     /// Errors as [`Self::go_in`].
-    pub(super) fn open_reading(&mut self) -> Result<Box<Reading<P>>> {
+    pub(super) fn open_reading(&mut self) -> Result<Box<Reading>> {
         // Where the gate is closed, waits as other statements do.
         self.go_in()?;
         self.leave();
@@ -42,13 +42,13 @@ impl<P: Hosted> SessionCore<P> {
         let goes_on = || self.check_cancelled();
         let (open, ()) =
             OpenSnapshot::new(&self.engine, self.worker, session, Moment::Now, &goes_on, |_| ())?;
-        let (reader, txn) = open.reader(self.worker);
-        Ok(Box::new(Reading { reader, txn, open, used: false }))
+        let reader = open.reader(self.worker);
+        Ok(Box::new(Reading { reader, open, used: false }))
     }
 
     /// The schema of the transaction that is open, or the newest.
     #[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]
-    pub(super) fn schema(&mut self) -> Arc<Arc<SchemaVersion<P::Header>>> {
+    pub(super) fn schema(&mut self) -> Arc<Arc<SchemaVersion>> {
         if let Some(reading) = &self.reading {
             return reading.open.schema.clone();
         }
@@ -68,13 +68,17 @@ impl<P: Hosted> SessionCore<P> {
             self.reading = Some(self.open_reading()?);
         }
         let idle = !self.used && self.savepoints.is_empty() && self.changing.is_none();
-        if !matches!(self.block, Block::Open) || !idle || self.reading.is_some() || !P::CONCURRENT {
+        if !matches!(self.block, Block::Open)
+            || !idle
+            || self.reading.is_some()
+            || !self.engine.traits.concurrent
+        {
             return Ok(());
         }
         self.go_in()?;
         if self.is_stale() {
             let schema = self.schema.clone();
-            self.engine.protocol.abort(&mut self.txn, &schema.tables);
+            self.txn.abort(&schema.tables);
             self.refresh();
             self.begin();
             self.claim_writes();
@@ -114,7 +118,7 @@ impl<P: Hosted> SessionCore<P> {
     #[cold]
     pub(super) fn transact_in_snapshot(
         &mut self,
-        body: &mut dyn FnMut(&mut Self, &SchemaVersion<P::Header>) -> Result<LogAs, Interrupt>,
+        body: &mut dyn FnMut(&mut Self, &SchemaVersion) -> Result<LogAs, Interrupt>,
     ) -> Result<(CommitTs, bool)> {
         let reading = self.open_reading()?;
         let (at, schema) = (reading.open.at, reading.open.schema.clone());
@@ -140,13 +144,13 @@ impl<P: Hosted> SessionCore<P> {
     ) -> Result<(), Interrupt> {
         self.pure = false;
         self.machine.reset();
-        if let Some(Reading { reader, txn, used, .. }) = self.reading.as_deref_mut() {
+        if let Some(Reading { reader, used, .. }) = self.reading.as_deref_mut() {
             *used = true;
-            reader.begin(txn);
+            reader.begin();
         }
         let outcome = f(self);
-        if let Some(Reading { reader, txn, open, .. }) = self.reading.as_deref_mut() {
-            reader.abort(txn, &open.schema.tables);
+        if let Some(Reading { reader, open, .. }) = self.reading.as_deref_mut() {
+            reader.end(&open.schema.tables);
         }
         outcome
     }
@@ -170,9 +174,8 @@ impl<P: Hosted> SessionCore<P> {
 
     /// The transaction claims what it writes, and has the level of the block.
     fn claim_writes(&mut self) {
-        let protocol = &self.engine.protocol;
-        protocol.claim_writes(&mut self.txn);
-        protocol.set_level(&mut self.txn, self.isolation);
+        self.txn.claim_writes();
+        self.txn.set_level(self.isolation);
     }
 
     fn show_isolation(&mut self) -> Result<()> {
@@ -224,13 +227,13 @@ impl<P: Hosted> SessionCore<P> {
         }
         self.isolation = isolation;
         if self.reading.is_none() {
-            self.engine.protocol.set_level(&mut self.txn, isolation);
+            self.txn.set_level(isolation);
         }
         self.show_isolation()
     }
 
     fn begin_writing(&mut self) -> Result<()> {
-        if P::CONCURRENT {
+        if self.engine.traits.concurrent {
             // A block that has done nothing yet disturbs nobody: see `catch_up`.
             if self.is_stale() {
                 self.refresh();
@@ -264,7 +267,7 @@ impl<P: Hosted> SessionCore<P> {
         if !used && self.savepoints.is_empty() {
             if read_only {
                 let schema = self.schema.clone();
-                self.engine.protocol.abort(&mut self.txn, &schema.tables);
+                self.txn.abort(&schema.tables);
                 self.reading = Some(self.open_reading()?);
                 self.begin_state();
             } else {

@@ -2,12 +2,13 @@
 
 use super::schema_version::SchemaVersion;
 use super::sequence::SequenceEffect;
+use super::written::Written;
 use crate::options::LogKind;
 use planaria_base::IndexId;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_log::{EffectWriter, ValueWriter};
-use planaria_protocol::{Hosted, Write, WriteKind};
+use planaria_protocol::{Write, WriteKind};
 use planaria_storage::KeyBuf;
 
 /// An argument or input.
@@ -64,18 +65,17 @@ impl RowForm {
 }
 
 /// The rows the transaction changed.
-pub(super) fn write_rows<P: Hosted>(
+pub(super) fn write_rows(
     w: &mut EffectWriter<'_>,
     form: RowForm,
-    schema: &SchemaVersion<P::Header>,
-    protocol: &P,
-    txn: &P::Txn,
+    schema: &SchemaVersion,
+    written: &dyn Written,
 ) {
     let (mut key, mut bytes) = (KeyBuf::new(), Vec::new());
-    protocol.writes(txn, &mut |write| {
+    written.for_each(&mut |write| {
         let Write { table, kind, image, before, location } = write;
         if kind == WriteKind::Delete || kind == WriteKind::Update && form == RowForm::Physiological {
-            let codec = schema.tables.get(table).index(IndexId::PRIMARY).codec();
+            let codec = schema.shape(table).index(IndexId::PRIMARY).codec();
             codec.encode_row(image, &mut key).expect("a row's key was encoded when it was stored");
             bytes.clear();
             bytes.extend(key.bytes());
@@ -96,22 +96,20 @@ pub(super) fn write_rows<P: Hosted>(
 #[cfg(test)]
 mod tests {
     use crate::Options;
+    use crate::engine::opening::new_engine;
     use crate::engine::schema_version::LogAs;
     use crate::engine::session::SessionCore;
-    use crate::engine::{Engine, SessionApi};
-    use planaria_base::clock::CommitClock;
     use planaria_base::{Epoch, Type};
     use planaria_log::{LogReader, RecordBody};
     use planaria_protocol::Silo;
     use planaria_sim::disk::SimDisk;
-    use std::sync::Arc;
 
     /// The analysis decides beforehand how calls are logged. Were it wrong, the record would not be a call all the
     /// same: here the engine is told to log everything as calls.
     #[test]
     fn what_asked_for_more_than_a_call_says_is_no_call_in_the_log() {
         let (disk, options) = (SimDisk::new(1), Options::new());
-        let engine = Engine::<Silo>::new(Arc::new(CommitClock::new(Epoch(1))), &options).expect("an engine");
+        let engine = new_engine::<Silo>(&options).expect("an engine");
         let engine = engine.start(Some(disk.device()), &options).expect("starts");
         let mut s = SessionCore::new(engine).expect("a seat");
         let bodies = [

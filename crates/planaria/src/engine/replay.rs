@@ -6,32 +6,28 @@
 
 use super::Engine;
 use super::host::{Inputs, Recorded};
+use super::schema_version::SchemaVersion;
 use super::session::SessionCore;
+use super::store::Replayed;
 use super::teller::Teller;
 use crate::options::{OnRecovery, RecoveryProgress, RecoveryStage};
-use planaria_base::{CommitTs, Error, IndexId, Result, SqlState, TableId};
+use planaria_base::{CommitTs, Error, Result, SqlState};
 use planaria_exec::Interrupt;
-use planaria_log::{Call, Effect, Keeping, RowChange};
-use planaria_protocol::Hosted;
-use planaria_recovery::{Progress, Replayer, Target, World};
-use planaria_storage::{IndexSet, KeyBuf, Table};
+use planaria_log::{Call, Effect, Keeping};
+use planaria_recovery::{Progress, Replayer};
 use std::sync::Arc;
 
 /// See the module's head.
-pub(super) struct Replay<P: Hosted> {
-    session: SessionCore<P>,
+pub(super) struct Replay {
+    session: SessionCore,
     teller: Teller,
     /// As it was told last.
     progress: RecoveryProgress,
 }
 
-impl<P: Hosted> Replay<P> {
+impl Replay {
     /// Of a log with so many records.
-    pub(super) fn new(
-        engine: &Arc<Engine<P>>,
-        on_progress: Option<OnRecovery>,
-        records: u64,
-    ) -> Result<Replay<P>> {
+    pub(super) fn new(engine: &Arc<Engine>, on_progress: Option<OnRecovery>, records: u64) -> Result<Replay> {
         let progress = RecoveryProgress { stage: RecoveryStage::Replay, records, ..Default::default() };
         Ok(Replay { session: SessionCore::new(engine.clone())?, teller: Teller::new(on_progress), progress })
     }
@@ -45,11 +41,7 @@ fn unexpected(interrupt: Interrupt) -> Error {
     }
 }
 
-fn missing(what: &str, table: TableId) -> Error {
-    Error::new(SqlState::DATA_CORRUPTED, format!("the log {what} a row that table {table} does not have"))
-}
-
-impl<P: Hosted> Replayer for Replay<P> {
+impl Replayer for Replay {
     fn call(&mut self, commit_ts: CommitTs, call: Call) -> Result<()> {
         let s = &mut self.session;
         s.enter()?;
@@ -71,7 +63,7 @@ impl<P: Hosted> Replayer for Replay<P> {
             })
             .and_then(|()| s.commit_unlogged(&schema));
         if outcome.is_err() {
-            s.engine.protocol.abort(&mut s.txn, &schema.tables);
+            s.txn.abort(&schema.tables);
         }
         s.inputs = Inputs::default();
         s.leave();
@@ -90,9 +82,9 @@ impl<P: Hosted> Replayer for Replay<P> {
             let schema = s.schema.clone();
             s.engine.clock.reset_to(commit_ts);
             s.begin();
-            let outcome = put_in_place(s, part).and_then(|()| s.commit_unlogged(&schema).map_err(unexpected));
+            let outcome = s.put_in_place(part).and_then(|()| s.commit_unlogged(&schema).map_err(unexpected));
             if outcome.is_err() {
-                s.engine.protocol.abort(&mut s.txn, &schema.tables);
+                s.txn.abort(&schema.tables);
             }
             s.leave();
             outcome?;
@@ -125,97 +117,8 @@ impl<P: Hosted> Replayer for Replay<P> {
     }
 }
 
-impl<P: Hosted> Target for Replay<P> {
-    type Header = P::Header;
-
-    fn world(&self) -> Arc<World<P::Header>> {
-        let schema = self.session.engine.schema.load_full();
-        Arc::new(World { tables: schema.tables.clone(), routines: schema })
+impl Replayed for Replay {
+    fn schema(&self) -> Arc<SchemaVersion> {
+        self.session.engine.schema.load_full()
     }
-}
-
-/// Deletes every old row first, then adds the new ones: unique keys may have wandered between rows.
-pub(super) fn put_in_place<P: Hosted>(s: &mut SessionCore<P>, effects: &[Effect]) -> Result<()> {
-    let schema = s.schema.clone();
-    let protocol = &s.engine.protocol;
-    let arena = &mut s.machine.heap_mut().arena;
-    let mut key = KeyBuf::new();
-    // After-images of updates that could not be made in place.
-    let mut moved: Vec<(&Table<P::Header>, Vec<u64>)> = Vec::new();
-    for change in effects.iter().filter_map(Effect::logical) {
-        let storage = schema.logged_table(change.table())?;
-        let what = match change {
-            RowChange::Insert { .. } => continue,
-            RowChange::Update { row, .. } => {
-                storage.expect_image(row)?;
-                let codec = storage.index(IndexId::PRIMARY).codec();
-                codec.encode_row(row, &mut key).map_err(|_| Error::corrupted("a logged key is too long"))?;
-                "updates"
-            }
-            RowChange::Patch { key: bytes, .. } => {
-                key.set_bytes(bytes);
-                "updates"
-            }
-            RowChange::Delete { key: bytes, .. } => {
-                key.set_bytes(bytes);
-                "deletes"
-            }
-        };
-        let mark = arena.mark();
-        let row = protocol
-            .get(&mut s.txn, storage, IndexId::PRIMARY, &key, arena)?
-            .ok_or_else(|| missing(what, storage.id()))?;
-        let patched;
-        let image = match change {
-            RowChange::Update { row, .. } => Some(row),
-            RowChange::Patch { patch, .. } => {
-                let mut image = row.image.words(arena).to_vec();
-                patch.redo(&mut image)?;
-                storage.expect_image(&image)?;
-                patched = image;
-                Some(&patched[..])
-            }
-            _ => None,
-        };
-        // An update that can neither move a unique key nor meet one changes the row in place.
-        if let Some(image) = image
-            && !storage.secondary().any(|(_, index)| index.codec().unique())
-        {
-            let mut touched = IndexSet::EMPTY;
-            storage.secondary().for_each(|(id, _)| touched.insert(id));
-            if protocol.update(&mut s.txn, storage, row.handle, image, touched)?.is_err() {
-                return Err(Error::corrupted("a logged update meets another row with its key"));
-            }
-        } else {
-            protocol.delete(&mut s.txn, storage, row.handle)?;
-            moved.extend(image.map(|image| (storage, image.to_vec())));
-        }
-        arena.truncate(mark);
-    }
-    let mut insert = |storage: &Table<P::Header>, row: &[u64]| {
-        storage.expect_image(row)?;
-        schema.observe_row_id(storage.id(), row);
-        if protocol.insert(&mut s.txn, storage, row)?.is_err() {
-            let id = storage.id();
-            return Err(Error::new(
-                SqlState::DATA_CORRUPTED,
-                format!("the log inserts a row that table {id} has already"),
-            ));
-        }
-        Ok(())
-    };
-    for (storage, row) in moved {
-        insert(storage, &row)?;
-    }
-    for effect in effects {
-        if let Some(RowChange::Insert { table, row }) = effect.logical() {
-            insert(schema.logged_table(table)?, row)?;
-        }
-        if let Effect::Sequence { sequence, place } = effect
-            && let Some(state) = schema.sequences.get(sequence.index())
-        {
-            state.observe(*place);
-        }
-    }
-    Ok(())
 }

@@ -22,28 +22,27 @@ use planaria_exec::functions;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_log::{Effect, ValueReader, encode_effects, encode_values};
-use planaria_protocol::Hosted;
 use planaria_sql::ddl::{self, NewColumn, Rebuild, Work};
 use planaria_storage::reclaim::Participant;
-use planaria_storage::{Field, Table, TableSet};
+use planaria_storage::{AnyTable, Field, Shape, Tables};
 use std::sync::Arc;
 
 /// Rows that are copied between two looks whether to go on.
 const ROWS_PER_CHECK: u64 = 1024;
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     /// Work on storage that needs no transaction.
-    pub(super) fn store(&mut self, draft: &mut Draft<'_, P>, work: Work) -> Result<()> {
+    pub(super) fn store(&mut self, draft: &mut Draft<'_>, work: Work) -> Result<()> {
         match work {
             Work::CreateTable(id) | Work::Truncate(id) => {
-                draft.tables.insert(Arc::new(SchemaVersion::new_table(&draft.catalog, id)?));
+                draft.tables.insert(draft.new_table(id)?);
             }
-            Work::DropTable(id) => drop(draft.tables.remove(id)),
+            Work::DropTable(id) => draft.tables.remove(id),
             Work::Rebuild(rebuild) => self.rebuild(draft, &rebuild)?,
             Work::CreateIndex(id, _) | Work::DropIndex(id, _) => {
                 // The storage may be new in this statement, made with all indexes.
                 let now = draft.catalog.table_by_id(id).indexes.len();
-                let stored = draft.tables.try_get(id).map_or(0, |t| t.indexes().len());
+                let stored = draft.tables.try_get(id).map_or(0, |t| t.shape().indexes().len());
                 if now != stored || matches!(work, Work::CreateIndex(..)) {
                     self.reindex(draft, id)?;
                 }
@@ -68,61 +67,59 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// The same rows in storage with other indexes.
-    fn reindex(&mut self, draft: &mut Draft<'_, P>, id: TableId) -> Result<()> {
-        let Some(old) = draft.tables.try_get(id).cloned() else { return Ok(()) };
-        let new = SchemaVersion::new_table(&draft.catalog, id)?;
-        let mut loader = Loader::new(&draft.catalog, &new, self.worker.0 as usize);
+    fn reindex(&mut self, draft: &mut Draft<'_>, id: TableId) -> Result<()> {
+        let Some(old) = draft.tables.shared(id) else { return Ok(()) };
+        let new = draft.new_table(id)?;
+        let mut loader = Loader::new(&draft.catalog, &*new, self.worker.0 as usize);
         let mut reading = Participant::new();
-        old.try_for_each_row(reading.guard().pinned(), |image| {
+        old.for_each_row(reading.guard().pinned(), &mut |image| {
             if loader.rows.is_multiple_of(ROWS_PER_CHECK) {
-                self.go_on_with(draft, &new, 0)?;
+                self.go_on_with(draft, &*new, 0)?;
             }
             loader.load(image)
         })?;
-        draft.tables.insert(Arc::new(new));
+        draft.tables.insert(new);
         Ok(())
     }
 
     /// Whether a change that is filling this table may go on: 57014 where it is cancelled, 53200 where there is no
     /// memory for what it makes beside what is there, `more` bytes for the log among it.
-    fn go_on_with(&mut self, draft: &Draft<'_, P>, table: &Table<P::Header>, more: usize) -> Result<()> {
+    fn go_on_with(&mut self, draft: &Draft<'_>, table: &dyn AnyTable, more: usize) -> Result<()> {
         self.check_cancelled()?;
         if draft.logged.is_some() {
             return Ok(());
         }
-        let bytes = |table: &Table<P::Header>| {
+        let bytes = |table: &dyn AnyTable| {
             let memory = table.memory();
             (memory.row_bytes + memory.index_bytes) as usize
         };
-        let is_new = |t: &&Arc<Table<P::Header>>| {
-            draft.before.tables.try_get(t.id()).is_none_or(|before| !Arc::ptr_eq(before, t))
-        };
-        let made: usize = draft.tables.iter().filter(is_new).map(|t| bytes(t)).sum();
+        let is_new = |t: &&dyn AnyTable| !draft.before.tables.share(&draft.tables, t.id());
+        let made: usize = draft.tables.iter().filter(is_new).map(bytes).sum();
         self.share.holds(made + bytes(table) + more);
         let meter = &self.engine.meter;
         if self.share.is_due(meter) { meter.weigh_stored(&mut self.share, draft.before) } else { Ok(()) }
     }
 
     /// New rows, computed from the old ones, or taken from the log.
-    fn rebuild(&mut self, draft: &mut Draft<'_, P>, rebuild: &Rebuild) -> Result<()> {
+    fn rebuild(&mut self, draft: &mut Draft<'_>, rebuild: &Rebuild) -> Result<()> {
         let id = rebuild.table;
-        let Some(old) = draft.tables.try_get(id).cloned() else { return Ok(()) };
-        let new: Table<P::Header> = SchemaVersion::new_table(&draft.catalog, id)?;
+        let Some(old) = draft.tables.shared(id) else { return Ok(()) };
+        let new = draft.new_table(id)?;
         let table = draft.catalog.clone();
         let table = table.table_by_id(id);
         let columns = draft.columns(rebuild, table);
         let mut source = Source::new(draft, rebuild, &columns, self.user.current())?;
-        let mut loader = Loader::new(&draft.catalog, &new, self.worker.0 as usize);
+        let mut loader = Loader::new(&draft.catalog, &*new, self.worker.0 as usize);
         let mut image = Vec::new();
         let mut values = Vec::new();
         let mut row_id = 0i64;
         let mut reading = Participant::new();
-        old.try_for_each_row(reading.guard().pinned(), |from| {
+        old.for_each_row(reading.guard().pinned(), &mut |from| {
             if loader.rows.is_multiple_of(ROWS_PER_CHECK) {
-                self.go_on_with(draft, &new, source.log_bytes())?;
+                self.go_on_with(draft, &*new, source.log_bytes())?;
             }
             row_id += 1;
-            self.values(&mut source, &columns, (&old, from), &mut values)?;
+            self.values(&mut source, &columns, (old.shape(), from), &mut values)?;
             let heap = self.machine.heap();
             let mut rest = values.iter();
             let mut next = || rest.next().map_or(Field::Null, |value| field(*value, heap));
@@ -131,7 +128,7 @@ impl<P: Hosted> SessionCore<P> {
                 .map(|column| match column {
                     // Numbered anew: see the head of `schema`.
                     ColumnSource::RowId => Field::Int(row_id),
-                    ColumnSource::Old(c) => old.layout().field(from, *c),
+                    ColumnSource::Old(c) => old.shape().layout().field(from, *c),
                     ColumnSource::Program(_) | ColumnSource::Sequence(_) => next(),
                 })
                 .collect();
@@ -141,15 +138,15 @@ impl<P: Hosted> SessionCore<P> {
                 return Err(ddl::null_in_column(table, ColumnId::from(i)));
             }
             image.clear();
-            new.layout().encode(&fields, &mut image)?;
+            new.shape().layout().encode(&fields, &mut image)?;
             loader.load(&image)
         })?;
         drop(reading);
         let computed = source.end()?;
         if draft.logged.is_some() {
             // Logs of older versions have not what functions wrote on the way: it was thrown away.
-            self.engine.protocol.abort(&mut self.txn, &draft.before.tables);
-            self.engine.protocol.begin(&mut self.txn);
+            self.txn.abort(&draft.before.tables);
+            self.txn.begin();
             self.effects.clear();
         } else if let Some(values) = computed.filter(|_| self.log.is_some()) {
             draft.computed.extend(encode_effects(|w| w.computed(id, &values)));
@@ -161,16 +158,16 @@ impl<P: Hosted> SessionCore<P> {
         {
             state.restart(row_id + 1);
         }
-        draft.tables.insert(Arc::new(new));
+        draft.tables.insert(new);
         Ok(())
     }
 
     /// The values of one row that were not there before; in the machine's heap until the next.
     fn values(
         &mut self,
-        source: &mut Source<'_, P>,
+        source: &mut Source<'_>,
         columns: &[ColumnSource],
-        (old, image): (&Table<P::Header>, &[u64]),
+        (old, image): (&Shape, &[u64]),
         values: &mut Vec<Slot>,
     ) -> Result<()> {
         self.machine.reset();
@@ -238,22 +235,22 @@ impl ColumnSource {
 }
 
 /// Where the values that the log has come from.
-enum Source<'o, P: Hosted> {
+enum Source<'o> {
     /// There are none.
     Nothing,
     /// They are computed: in the schema of before, but that the table cannot be changed. The log is to have them.
-    Program { code: Option<Box<Code>>, schema: Box<SchemaVersion<P::Header>>, log: Vec<u8> },
+    Program { code: Option<Box<Code>>, schema: Box<SchemaVersion>, log: Vec<u8> },
     /// The log has them: of these types, and whether they may be NULL.
     Log(ValueReader<'o>, Vec<(Type, bool)>),
 }
 
-impl<'o, P: Hosted> Source<'o, P> {
+impl<'o> Source<'o> {
     fn new(
-        draft: &Draft<'o, P>,
+        draft: &Draft<'o>,
         rebuild: &Rebuild,
         columns: &[ColumnSource],
         role: RoleId,
-    ) -> Result<Source<'o, P>> {
+    ) -> Result<Source<'o>> {
         if !columns.iter().any(ColumnSource::is_logged) {
             return Ok(Source::Nothing);
         }
@@ -311,27 +308,27 @@ fn is_of(value: &Datum, ty: &Type) -> bool {
 }
 
 /// Storage of the schema to be.
-pub(super) struct Draft<'o, P: Hosted> {
+pub(super) struct Draft<'o> {
     /// The schema that it is a change of.
-    before: &'o SchemaVersion<P::Header>,
+    before: &'o SchemaVersion,
     /// The effects of the part of the record that it is replayed from, if it is: what it makes need not find
     /// memory then, as what was there before must find its place again.
     logged: Option<&'o [Effect]>,
     /// What the log is to have of what was computed, as effects.
     pub(super) computed: Vec<u8>,
     pub(super) catalog: Arc<Catalog>,
-    pub(super) tables: TableSet<P::Header>,
+    pub(super) tables: Tables,
     pub(super) sequences: Chunks<Arc<SequenceState>>,
 }
 
-impl<'o, P: Hosted> Draft<'o, P> {
+impl<'o> Draft<'o> {
     /// The schema of `old` with another catalog, before anything has been done to stored rows.
     pub(super) fn new(
-        before: &'o SchemaVersion<P::Header>,
+        before: &'o SchemaVersion,
         catalog: Catalog,
         touched: &Touched,
         logged: Option<&'o [Effect]>,
-    ) -> Draft<'o, P> {
+    ) -> Draft<'o> {
         let catalog = Arc::new(catalog);
         Draft {
             sequences: sequences(before, &catalog, touched),
@@ -341,6 +338,11 @@ impl<'o, P: Hosted> Draft<'o, P> {
             logged,
             computed: Vec::new(),
         }
+    }
+
+    /// New storage for a table.
+    fn new_table(&self, id: TableId) -> Result<Arc<dyn AnyTable>> {
+        SchemaVersion::new_table(&self.catalog, &self.tables, id)
     }
 
     /// Where the columns of a rewritten table come from. The sequences among them are the draft's own.
@@ -359,7 +361,7 @@ impl<'o, P: Hosted> Draft<'o, P> {
 
     /// The schema while a table is rewritten: that of before, with the sequences that are new. The rows of the table can
     /// be read there as they were, not changed.
-    fn meanwhile(&self, table: TableId) -> Result<SchemaVersion<P::Header>> {
+    fn meanwhile(&self, table: TableId) -> Result<SchemaVersion> {
         let mut catalog = (*self.before.catalog).clone();
         let mut sequences = self.before.sequences.clone();
         for id in catalog.sequences.len()..self.catalog.sequences.len() {
@@ -379,11 +381,7 @@ impl<'o, P: Hosted> Draft<'o, P> {
 }
 
 /// Sequence states under a changed catalog: kept, redefined, new or gone.
-fn sequences<H: planaria_storage::Header>(
-    old: &SchemaVersion<H>,
-    catalog: &Catalog,
-    touched: &Touched,
-) -> Chunks<Arc<SequenceState>> {
+fn sequences(old: &SchemaVersion, catalog: &Catalog, touched: &Touched) -> Chunks<Arc<SequenceState>> {
     let mut states = old.sequences.clone();
     for id in &touched.sequences {
         let definition = catalog.sequences[id.index()].as_deref();
@@ -398,9 +396,9 @@ fn sequences<H: planaria_storage::Header>(
 }
 
 /// Loads rows into a table nobody else knows yet.
-struct Loader<'t, H: planaria_storage::Header> {
+struct Loader<'t> {
     catalog: &'t Catalog,
-    table: &'t Table<H>,
+    table: &'t dyn AnyTable,
     names: Vec<String>,
     table_name: String,
     worker: usize,
@@ -409,8 +407,8 @@ struct Loader<'t, H: planaria_storage::Header> {
     rows: u64,
 }
 
-impl<'t, H: planaria_storage::Header> Loader<'t, H> {
-    fn new(catalog: &'t Catalog, table: &'t Table<H>, worker: usize) -> Loader<'t, H> {
+impl<'t> Loader<'t> {
+    fn new(catalog: &'t Catalog, table: &'t dyn AnyTable, worker: usize) -> Loader<'t> {
         let definition = catalog.table_by_id(table.id());
         Loader {
             catalog,
@@ -450,7 +448,7 @@ impl<'t, H: planaria_storage::Header> Loader<'t, H> {
             let column = &definition.columns[c.index()];
             let mut heap = Heap::new();
             let bytea = column.ty.class() == TypeClass::Bytea;
-            let value = slot(self.table.layout().field(image, *c), bytea, &mut heap);
+            let value = slot(self.table.shape().layout().field(image, *c), bytea, &mut heap);
             names.push(column.name.as_str());
             values.push(match value {
                 Ok(Slot::Null) | Err(_) => "null".to_owned(),

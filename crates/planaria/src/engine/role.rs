@@ -7,12 +7,11 @@ use crate::scram::Verifier;
 use crate::session::{Notice, StatementResult};
 use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::{Catalog, Role};
-use planaria_protocol::Hosted;
 use planaria_sql::ddl::{self, Actor};
 use planaria_syntax::ast::{RoleChange, RoleOption, Statement, StatementKind};
 use std::borrow::Cow;
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     /// Who changes the schema.
     pub(super) fn actor(&self) -> Actor {
         Actor { user: self.user.current(), session_user: self.user.session(), before_roles: false }

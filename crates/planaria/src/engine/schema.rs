@@ -21,29 +21,31 @@ use super::role::without_passwords;
 use super::schema_version::SchemaVersion;
 use super::sequence::SequenceEffect;
 use super::session::{Block, SessionCore};
+use super::worker::once;
+use super::written::Written;
 use crate::change::{self, SchemaChange};
 use crate::session::{Notice, StatementResult};
 use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Datum, Error, Result, SqlState};
 use planaria_exec::Interrupt;
 use planaria_log::{Effect, encode_effects};
-use planaria_protocol::{Backoff, Hosted};
+use planaria_protocol::Backoff;
 use planaria_sql::ddl::{self, DdlOutcome, Work};
 use planaria_syntax::ast::Statement;
 use planaria_syntax::parse;
 use std::sync::Arc;
 
 /// A change that is worked out, but for what takes a transaction.
-pub(super) struct Prepared<P: Hosted> {
+pub(super) struct Prepared {
     pub(super) outcome: DdlOutcome,
-    pub(super) new: Arc<SchemaVersion<P::Header>>,
+    pub(super) new: Arc<SchemaVersion>,
     /// What is left to be done, in `new`.
     pub(super) later: Vec<Work>,
     /// What the log is to have before the rows that changed, as effects; `None` on replay.
     pub(super) record: Option<Vec<u8>>,
 }
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     /// Carries out a schema change: as a transaction of its own, or in the open block.
     pub(super) fn change_schema(&mut self, statement: &Statement, text: &str) -> Result<StatementResult> {
         if !ddl::is_ddl(statement) {
@@ -104,8 +106,8 @@ impl<P: Hosted> SessionCore<P> {
         loop {
             self.close_gate_on_unlocked()?;
             let engine = &*self.engine;
-            if engine.protocol.try_begin(&mut self.txn) {
-                engine.protocol.abort(&mut self.txn, &engine.schema.load().tables);
+            if self.txn.try_begin() {
+                self.txn.abort(&engine.schema.load().tables);
                 return Ok(());
             }
             engine.gate.open();
@@ -135,7 +137,7 @@ impl<P: Hosted> SessionCore<P> {
         let count = self.carry_out(&new, later, record.is_some());
         let done = count.and_then(|count| Ok((count, self.commit_change(&new, record.as_deref())?)));
         if done.is_err() {
-            engine.protocol.abort(&mut self.txn, &new.tables);
+            self.txn.abort(&new.tables);
             // Where the log has failed, nothing comes after it.
             let _ = self.log_sequences(&|sequence| old.shares_sequence(&new, sequence));
         }
@@ -150,11 +152,7 @@ impl<P: Hosted> SessionCore<P> {
 
     /// Works a change of `old` out, and leaves a transaction open with the rows that changed on the way. No
     /// transaction is running before, nor after an error.
-    pub(super) fn prepare_change(
-        &mut self,
-        old: &SchemaVersion<P::Header>,
-        change: Change<'_>,
-    ) -> Result<Prepared<P>> {
+    pub(super) fn prepare_change(&mut self, old: &SchemaVersion, change: Change<'_>) -> Result<Prepared> {
         let text = match change {
             Change::New(text) => text,
             Change::Logged(change, _) => change.text,
@@ -181,7 +179,7 @@ impl<P: Hosted> SessionCore<P> {
         self.pure = false;
         let mut draft = Draft::new(old, catalog, &outcome.touched, logged);
         let mut later = Vec::new();
-        self.engine.protocol.begin(&mut self.txn);
+        self.txn.begin();
         let before = self.user.act(actor.into());
         let stored = std::mem::take(&mut outcome.work).into_iter().try_for_each(|work| match work {
             Work::Validate(_) | Work::Fill(..) => {
@@ -199,7 +197,7 @@ impl<P: Hosted> SessionCore<P> {
         };
         let computed = std::mem::take(&mut draft.computed);
         let new = stored.and_then(|()| SchemaVersion::new(draft.catalog, draft.tables, draft.sequences));
-        let new = new.inspect_err(|_| self.engine.protocol.abort(&mut self.txn, &old.tables))?;
+        let new = new.inspect_err(|_| self.txn.abort(&old.tables))?;
         let record = encoded.map(|change| {
             encode_effects(|w| {
                 w.schema(&change);
@@ -213,7 +211,7 @@ impl<P: Hosted> SessionCore<P> {
     /// has been done. Answers with the number of rows that were filled in.
     pub(super) fn carry_out(
         &mut self,
-        new: &Arc<SchemaVersion<P::Header>>,
+        new: &Arc<SchemaVersion>,
         later: Vec<Work>,
         is_new: bool,
     ) -> Result<u64> {
@@ -256,16 +254,16 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// Logs and commits; `record` is what the log is to have, `None` on replay.
-    fn commit_change(&mut self, new: &SchemaVersion<P::Header>, record: Option<&[u8]>) -> Result<CommitTs> {
+    fn commit_change(&mut self, new: &SchemaVersion, record: Option<&[u8]>) -> Result<CommitTs> {
         let engine = &*self.engine;
         let Some((log, change)) = self.log.as_mut().zip(record) else {
-            let commit = engine.protocol.commit(&mut self.txn, &new.tables, &engine.clock, |_, _| {});
+            let commit = self.txn.commit(&new.tables, &mut |_, _| {});
             return commit.map_err(Error::from);
         };
         let commit = log.enter()?;
         engine.counters.committing(self.worker);
         let effects: &[SequenceEffect] = &self.effects;
-        if engine.protocol.is_read_only(&self.txn) {
+        if self.txn.is_read_only() {
             // Nothing to lock or validate: the change is alone.
             let ts = engine.clock.draw();
             commit.effects(ts, |w| {
@@ -273,18 +271,18 @@ impl<P: Hosted> SessionCore<P> {
                 record::write_sequences(w, effects);
             });
             engine.counters.committed(self.worker, log.newest());
-            engine.protocol.abort(&mut self.txn, &new.tables);
+            self.txn.abort(&new.tables);
             return Ok(ts);
         }
-        let append = |ts: CommitTs, txn: &P::Txn| {
+        let append = |ts: CommitTs, written: &dyn Written| {
             commit.effects(ts, |w| {
                 w.encoded(change);
                 record::write_sequences(w, effects);
                 let form = record::RowForm::of(engine.log_kind);
-                record::write_rows(w, form, new, &engine.protocol, txn);
+                record::write_rows(w, form, new, written);
             });
         };
-        let outcome = engine.protocol.commit(&mut self.txn, &new.tables, &engine.clock, append);
+        let outcome = self.txn.commit(&new.tables, &mut once(append));
         engine.counters.committed(self.worker, log.newest());
         outcome.map_err(Error::from)
     }

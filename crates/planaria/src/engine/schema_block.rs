@@ -30,21 +30,22 @@
 //! *Replay* applies the parts one after the other, each in a transaction of its own, at the record's timestamp; a
 //! draft that was rolled back has left no trace, in ids neither.
 
-use super::block::{At, Mark};
 use super::changing::{Alone, Part, SchemaBlock, Shared, effect_bytes};
 use super::constraints::KeyToCheck;
 use super::record::{self, RowForm};
 use super::refusal::{not_serialized, schema_changed};
-use super::replay::put_in_place;
+use super::savepoint::{At, Mark};
 use super::schema::{Change, Prepared};
 use super::schema_version::SchemaVersion;
 use super::session::SessionCore;
+use super::worker::once;
+use super::written::Written;
 use crate::LogKind;
 use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Error, IndexId, Result, TableId};
 use planaria_exec::Interrupt;
 use planaria_log::{Effect, EffectWriter, encode_effects};
-use planaria_protocol::{Hosted, WriteKind};
+use planaria_protocol::WriteKind;
 use planaria_sql::ddl::DdlOutcome;
 use planaria_storage::KeyBuf;
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,7 +92,7 @@ fn alone(interrupt: Interrupt) -> Error {
     }
 }
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     /// Carries out a schema change in the open block.
     pub(super) fn change_in_block(&mut self, text: &str) -> Result<(DdlOutcome, u64)> {
         if self.changing.is_none() {
@@ -114,7 +115,7 @@ impl<P: Hosted> SessionCore<P> {
                 Ok((outcome, count))
             }
             Err(error) => {
-                self.engine.protocol.abort(&mut self.txn, &new.tables);
+                self.txn.abort(&new.tables);
                 Err(error)
             }
         }
@@ -131,9 +132,9 @@ impl<P: Hosted> SessionCore<P> {
                 return Err(schema_changed());
             }
             let schema = self.schema.clone();
-            engine.protocol.abort(&mut self.txn, &schema.tables);
+            self.txn.abort(&schema.tables);
             self.refresh();
-            engine.protocol.begin(&mut self.txn);
+            self.txn.begin();
         }
         let base = self.schema.clone();
         self.changing = Some(Box::new(SchemaBlock {
@@ -143,12 +144,11 @@ impl<P: Hosted> SessionCore<P> {
             took: Duration::ZERO,
             _alone: alone,
         }));
-        let protocol = &self.engine.protocol;
-        if !protocol.holds_now(&mut self.txn, &self.schema.tables) {
+        if !self.txn.holds_now(&self.schema.tables) {
             return Err(not_serialized());
         }
-        protocol.keep_before_images_now(&mut self.txn).map_err(Error::from)?;
-        protocol.alone(&mut self.txn, true);
+        self.txn.keep_before_images_now().map_err(Error::from)?;
+        self.txn.alone(true);
         self.savepoints_to_parts()
     }
 
@@ -159,8 +159,8 @@ impl<P: Hosted> SessionCore<P> {
         let mut states = vec![self.net()];
         for at in (0..self.savepoints.len()).rev() {
             let At::Transaction(savepoint) = self.savepoints[at].at else { continue };
-            self.engine.protocol.rollback_to(&mut self.txn, savepoint, &schema.tables);
-            self.engine.protocol.release(&mut self.txn, savepoint);
+            self.txn.rollback_to(savepoint, &schema.tables);
+            self.txn.release(savepoint);
             states.push(self.net());
             // Until it is one, with all tables: what is undone is kept for it.
             self.savepoints[at].at = At::Part(0, schema.clone());
@@ -171,8 +171,8 @@ impl<P: Hosted> SessionCore<P> {
         states.reverse();
         for at in 0..states.len() {
             if at > 0 {
-                self.engine.protocol.begin(&mut self.txn);
-                put_in_place(self, &difference(&states[at - 1], &states[at]))?;
+                self.txn.begin();
+                self.put_in_place(&difference(&states[at - 1], &states[at]))?;
             }
             self.end_part()?;
             let parts = self.changing.as_ref().map_or(0, |block| block.parts.len());
@@ -188,8 +188,8 @@ impl<P: Hosted> SessionCore<P> {
         let mut net = Net::new();
         let mut key = KeyBuf::new();
         let schema = &self.schema;
-        self.engine.protocol.writes(&self.txn, &mut |write| {
-            let codec = schema.tables.get(write.table).index(IndexId::PRIMARY).codec();
+        self.txn.for_each(&mut |write| {
+            let codec = schema.shape(write.table).index(IndexId::PRIMARY).codec();
             codec.encode_row(write.image, &mut key).expect("a row's key was encoded when it was stored");
             let (before, after) = net.entry((write.table, key.bytes().collect())).or_default();
             match write.kind {
@@ -205,9 +205,9 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// A savepoint in a block that has changed the schema.
-    pub(super) fn savepoint_of_part(&mut self) -> Result<At<P>> {
+    pub(super) fn savepoint_of_part(&mut self) -> Result<At> {
         self.end_part()?;
-        self.engine.protocol.begin(&mut self.txn);
+        self.txn.begin();
         let parts = self.changing.as_ref().map_or(0, |block| block.parts.len());
         Ok(At::Part(parts, self.schema.clone()))
     }
@@ -222,18 +222,18 @@ impl<P: Hosted> SessionCore<P> {
         let rows = Vec::new();
         let mut part = Part { schema, change, sequences, rows, undo: Vec::new(), _kept: None, keys };
         let tables = &part.schema.tables;
-        if engine.protocol.is_read_only(&self.txn) {
-            engine.protocol.abort(&mut self.txn, tables);
+        if self.txn.is_read_only() {
+            self.txn.abort(tables);
         } else {
             if self.log.is_some() {
                 let form = RowForm::of(engine.log_kind);
                 let write = |w: &mut EffectWriter<'_>| {
-                    record::write_rows(w, form, &part.schema, &engine.protocol, &self.txn);
+                    record::write_rows(w, form, &part.schema, &*self.txn);
                 };
                 part.rows = encode_effects(write);
             }
-            part.undo = undo(&engine.protocol, &self.txn, &part.schema, &block.base, &self.savepoints);
-            let commit = engine.protocol.commit(&mut self.txn, tables, &engine.clock, |_, _| {});
+            part.undo = undo(&*self.txn, &part.schema, &block.base, &self.savepoints);
+            let commit = self.txn.commit(tables, &mut |_, _| {});
             commit.map_err(Error::from)?;
             // Its rows are among the tables' bytes now.
             self.share.end_transaction(&engine.meter);
@@ -247,17 +247,17 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// Back to a savepoint of a block that has changed the schema.
-    pub(super) fn back_to_part(&mut self, parts: usize, schema: &Shared<P>) -> Result<()> {
+    pub(super) fn back_to_part(&mut self, parts: usize, schema: &Shared) -> Result<()> {
         self.undo_parts(parts, schema)?;
-        self.engine.protocol.begin(&mut self.txn);
+        self.txn.begin();
         Ok(())
     }
 
     /// Undoes all but the first parts, and what was done since; the schema becomes `target`, that of then. What
     /// was drawn from sequences stays drawn. No transaction is open afterwards.
-    fn undo_parts(&mut self, parts: usize, target: &Shared<P>) -> Result<()> {
+    fn undo_parts(&mut self, parts: usize, target: &Shared) -> Result<()> {
         let schema = self.schema.clone();
-        self.engine.protocol.abort(&mut self.txn, &schema.tables);
+        self.txn.abort(&schema.tables);
         let mut sequences = std::mem::take(&mut self.effects);
         sequences.retain(|effect| target.shares_sequence(&schema, effect.sequence));
         self.sequences.forget_runs();
@@ -277,11 +277,11 @@ impl<P: Hosted> SessionCore<P> {
                 continue;
             }
             self.schema = part.schema.clone();
-            self.engine.protocol.begin(&mut self.txn);
-            let undone = put_in_place(self, &part.undo);
+            self.txn.begin();
+            let undone = self.put_in_place(&part.undo);
             let undone = undone.and_then(|()| self.commit_unlogged(&part.schema).map_err(alone));
             if undone.is_err() {
-                self.engine.protocol.abort(&mut self.txn, &part.schema.tables);
+                self.txn.abort(&part.schema.tables);
             }
             undone?;
         }
@@ -334,7 +334,7 @@ impl<P: Hosted> SessionCore<P> {
     /// Opens the gate.
     fn end_schema_block(&mut self) {
         self.keep_before_images();
-        self.engine.protocol.alone(&mut self.txn, false);
+        self.txn.alone(false);
         self.changing = None;
     }
 
@@ -373,13 +373,13 @@ impl<P: Hosted> SessionCore<P> {
         let (engine, schema) = (&*self.engine, &self.schema);
         let Some(block) = &self.changing else { return Err(Error::internal("a commit of no block")) };
         let (parts, change, effects) = (&block.parts, block.change.as_deref(), &self.effects);
-        let read_only = engine.protocol.is_read_only(&self.txn);
+        let read_only = self.txn.is_read_only();
         let nothing = read_only && parts.is_empty() && change.is_none() && effects.is_empty();
         let Some(log) = self.log.as_mut().filter(|_| !nothing) else {
-            let commit = engine.protocol.commit(&mut self.txn, &schema.tables, &engine.clock, |_, _| {});
+            let commit = self.txn.commit(&schema.tables, &mut |_, _| {});
             return Ok((commit.map_err(Error::from)?, false));
         };
-        let write = |w: &mut EffectWriter<'_>, txn: &P::Txn| {
+        let write = |w: &mut EffectWriter<'_>, written: &dyn Written| {
             for part in parts {
                 part.write(w);
                 w.part();
@@ -391,20 +391,20 @@ impl<P: Hosted> SessionCore<P> {
                 None => {}
             }
             record::write_sequences(w, effects);
-            record::write_rows(w, RowForm::of(engine.log_kind), schema, &engine.protocol, txn);
+            record::write_rows(w, RowForm::of(engine.log_kind), schema, written);
         };
         let commit = log.enter()?;
         engine.counters.committing(self.worker);
         let outcome = if read_only {
             let ts = engine.clock.draw();
-            commit.effects(ts, |w| write(w, &self.txn));
-            engine.protocol.abort(&mut self.txn, &schema.tables);
+            commit.effects(ts, |w| write(w, &*self.txn));
+            self.txn.abort(&schema.tables);
             Ok(ts)
         } else {
-            let append = |ts: CommitTs, txn: &P::Txn| {
-                commit.effects(ts, |w| write(w, txn));
+            let append = |ts: CommitTs, written: &dyn Written| {
+                commit.effects(ts, |w| write(w, written));
             };
-            engine.protocol.commit(&mut self.txn, &schema.tables, &engine.clock, append)
+            self.txn.commit(&schema.tables, &mut once(append))
         };
         engine.counters.committed(self.worker, log.newest());
         Ok((outcome.map_err(Error::from)?, true))
@@ -413,12 +413,11 @@ impl<P: Hosted> SessionCore<P> {
 
 /// What takes back what a transaction has written, where something could come back to it: to the schema of before
 /// the block, or to that of a savepoint.
-fn undo<P: Hosted>(
-    protocol: &P,
-    txn: &P::Txn,
-    schema: &SchemaVersion<P::Header>,
-    base: &SchemaVersion<P::Header>,
-    savepoints: &[Mark<P>],
+fn undo(
+    written: &dyn Written,
+    schema: &SchemaVersion,
+    base: &SchemaVersion,
+    savepoints: &[Mark],
 ) -> Vec<Effect> {
     let mut needed: BTreeMap<TableId, bool> = BTreeMap::new();
     let mut is_needed = |table| {
@@ -426,19 +425,19 @@ fn undo<P: Hosted>(
             base.shares_table(schema, table)
                 || savepoints.iter().any(|mark| match &mark.at {
                     At::Part(_, then) => then.shares_table(schema, table),
-                    At::Transaction(_) => false,
+                    At::Transaction(_) | At::Snapshot => false,
                 })
         })
     };
     let (mut key, mut undo) = (KeyBuf::new(), Vec::new());
-    protocol.writes(txn, &mut |write| {
+    written.for_each(&mut |write| {
         let table = write.table;
         if !is_needed(table) {
             return;
         }
         undo.push(match write.kind {
             WriteKind::Insert => {
-                let codec = schema.tables.get(table).index(IndexId::PRIMARY).codec();
+                let codec = schema.shape(table).index(IndexId::PRIMARY).codec();
                 codec.encode_row(write.image, &mut key).expect("a row's key was encoded when it was stored");
                 Effect::Delete { table, key: key.bytes().collect() }
             }

@@ -28,8 +28,7 @@ use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta};
 use planaria_ir::{OpKind, Program};
 use planaria_recovery::{CompiledPlan, Routines};
 use planaria_sql::lower::{self, Lowered};
-use planaria_storage::table::{Table, TableSet};
-use planaria_storage::{ColumnSpec, Header, IndexSpec, OldUse, TableSpec};
+use planaria_storage::{AnyTable, ColumnSpec, Header, IndexSpec, OldUse, Shape, Table, TableSpec, Tables};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,12 +37,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// See the module's head.
-pub(crate) struct SchemaVersion<H: Header> {
+pub(crate) struct SchemaVersion {
     /// Of this one alone, among all of the process: of a catalog version there may be several, if a
     /// change of the schema was rolled back.
     version: u64,
     pub(crate) catalog: Arc<Catalog>,
-    pub(crate) tables: TableSet<H>,
+    pub(crate) tables: Tables,
     pub(crate) sequences: Chunks<Arc<SequenceState>>,
     metas: Cells<Result<Arc<TableMeta>>>,
     programs: Cells<Result<Lowered>>,
@@ -95,12 +94,12 @@ impl<T> Cells<T> {
     }
 }
 
-impl<H: Header> SchemaVersion<H> {
+impl SchemaVersion {
     pub(crate) fn new(
         catalog: Arc<Catalog>,
-        tables: TableSet<H>,
+        tables: Tables,
         sequences: Chunks<Arc<SequenceState>>,
-    ) -> Result<SchemaVersion<H>> {
+    ) -> Result<SchemaVersion> {
         let metas = Cells::new(catalog.tables.len());
         let routines = catalog.procedures.len();
         let (programs, routines, plans) = (Cells::new(routines), Cells::new(routines), Cells::new(routines));
@@ -126,7 +125,7 @@ impl<H: Header> SchemaVersion<H> {
     }
 
     /// The same while a table is rewritten: what changes the table's rows fails (55006).
-    pub(super) fn freezing(self, table: TableId) -> SchemaVersion<H> {
+    pub(super) fn freezing(self, table: TableId) -> SchemaVersion {
         SchemaVersion { frozen: Some(table), ..self }
     }
 
@@ -141,29 +140,31 @@ impl<H: Header> SchemaVersion<H> {
     }
 
     /// Whether a table has its rows in the same storage here and there.
-    pub(crate) fn shares_table(&self, other: &SchemaVersion<H>, id: TableId) -> bool {
-        match (self.tables.try_get(id), other.tables.try_get(id)) {
-            (Some(here), Some(there)) => Arc::ptr_eq(here, there),
-            _ => false,
-        }
+    pub(crate) fn shares_table(&self, other: &SchemaVersion, id: TableId) -> bool {
+        self.tables.share(&other.tables, id)
     }
 
     /// Whether a sequence has the same state here and there.
-    pub(crate) fn shares_sequence(&self, other: &SchemaVersion<H>, id: SequenceId) -> bool {
+    pub(crate) fn shares_sequence(&self, other: &SchemaVersion, id: SequenceId) -> bool {
         match (self.sequences.get(id.index()), other.sequences.get(id.index())) {
             (Some(here), Some(there)) => Arc::ptr_eq(here, there),
             _ => false,
         }
     }
 
+    /// What is known of a table that is there without its records.
+    pub(super) fn shape(&self, id: TableId) -> &Shape {
+        self.tables.get(id).shape()
+    }
+
     /// The table's storage.
-    pub(crate) fn table(&self, id: TableId) -> Result<&Table<H>> {
-        let table = self.tables.try_get(id);
+    pub(crate) fn table<H: Header>(&self, id: TableId) -> Result<&Table<H>> {
+        let table = self.tables.of().try_get(id);
         table.map(|t| &**t).ok_or_else(|| Error::internal(format!("there is no table {id}")))
     }
 
     /// A table that the log names.
-    pub(crate) fn logged_table(&self, id: TableId) -> Result<&Table<H>> {
+    pub(crate) fn logged_table<H: Header>(&self, id: TableId) -> Result<&Table<H>> {
         self.table(id)
             .map_err(|_| Error::corrupted(format!("the log changes table {id}, which there is not")))
     }
@@ -282,7 +283,7 @@ impl<H: Header> SchemaVersion<H> {
     }
 
     /// Compiles a verified program.
-    pub(super) fn build(&self, program: &Program, env: &Env<'_, H>) -> Result<Code> {
+    pub(super) fn build(&self, program: &Program, env: &Env<'_>) -> Result<Code> {
         if let Some(table) = self.frozen {
             let mut changes = false;
             program.body.visit(&mut |op| changes |= op.kind.is_write() && op.kind.table() == Some(table));
@@ -304,13 +305,13 @@ impl<H: Header> SchemaVersion<H> {
             columns.last()
             && let Some(state) = self.sequences.get(sequence.index())
         {
-            let row_id = self.tables.get(table).layout().int(row, ColumnId::from(columns.len() - 1));
+            let row_id = self.shape(table).layout().int(row, ColumnId::from(columns.len() - 1));
             state.observe(SequencePlace::given(0, row_id));
         }
     }
 
-    /// The storage of a table of this catalog, empty.
-    pub(crate) fn new_table(catalog: &Catalog, id: TableId) -> Result<Table<H>> {
+    /// The storage of a table of this catalog, empty, to be put among tables.
+    pub(crate) fn new_table(catalog: &Catalog, tables: &Tables, id: TableId) -> Result<Arc<dyn AnyTable>> {
         let table = catalog.table_by_id(id);
         let columns = column_specs(table);
         let indexes: Vec<IndexSpec> = table
@@ -318,7 +319,7 @@ impl<H: Header> SchemaVersion<H> {
             .iter()
             .map(|i| IndexSpec { columns: i.columns.clone(), unique: i.unique })
             .collect();
-        Table::new(id, TableSpec { columns: &columns, indexes: &indexes })
+        tables.make(id, TableSpec { columns: &columns, indexes: &indexes })
     }
 }
 
@@ -349,7 +350,7 @@ pub(crate) fn signature(procedure: &Procedure) -> String {
     format!("{}({})", procedure.name, types.join(","))
 }
 
-impl<H: Header> Stock for SchemaVersion<H> {
+impl Stock for SchemaVersion {
     fn amount(&self, table: TableId) -> Amount {
         self.tables.try_get(table).map_or_else(Amount::default, |table| {
             let m = table.memory();
@@ -383,15 +384,15 @@ impl<H: Header> Stock for SchemaVersion<H> {
     }
 }
 
-pub(super) struct Env<'s, H: Header> {
-    pub(super) schema: &'s SchemaVersion<H>,
+pub(super) struct Env<'s> {
+    pub(super) schema: &'s SchemaVersion,
     pub(super) source: Option<Source>,
     /// The routine that is compiled, if it is one.
     pub(super) routine: Option<ProcedureId>,
     pub(super) guarded: bool,
 }
 
-impl<H: Header> CompileEnv for Env<'_, H> {
+impl CompileEnv for Env<'_> {
     fn source(&self) -> Option<Source> {
         self.source.clone()
     }
@@ -414,7 +415,7 @@ impl<H: Header> CompileEnv for Env<'_, H> {
     }
 }
 
-impl<H: Header> Link for SchemaVersion<H> {
+impl Link for SchemaVersion {
     fn code(&self, procedure: ProcedureId) -> Result<&Code> {
         Ok(&self.routine(procedure)?.code)
     }
@@ -423,7 +424,7 @@ impl<H: Header> Link for SchemaVersion<H> {
     }
 }
 
-impl<H: Header> Routines for SchemaVersion<H> {
+impl Routines for SchemaVersion {
     fn program(&self, procedure: ProcedureId) -> Result<&Program> {
         self.program(procedure)
     }

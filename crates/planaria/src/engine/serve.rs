@@ -15,7 +15,6 @@ use crate::statement::{Done, Parsed};
 use crate::ticket::Ticket;
 use planaria_base::sync::Mutex;
 use planaria_base::{Error, Result, SqlState, Type};
-use planaria_protocol::Hosted;
 use planaria_sql::lower::ParamTypes;
 use planaria_syntax::ast::copy::{Copy, CopySource};
 use planaria_syntax::ast::{self, Expr, ExprKind, InsertSource, Statement, StatementKind};
@@ -87,7 +86,7 @@ fn rows_of(position: u32, table: &ast::Name, columns: &[(String, u32)]) -> State
     Statement { position, end: position, kind: StatementKind::Query(Box::new(query)) }
 }
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     pub(super) fn prepare_statement(
         &mut self,
         parsed: &Parsed,

@@ -15,6 +15,7 @@ use super::cancel::Cancel;
 use super::host::{Inputs, SessionHost};
 use super::keys::Keys;
 use super::memory::Share;
+use super::nap::{Nap, Sleeper};
 use super::record::RowForm;
 use super::refusal::not_serialized;
 use super::schema_version::LogAs;
@@ -24,7 +25,8 @@ use super::settings::Settings;
 use super::snapshot::Reading;
 use super::table_locks::Wanted;
 use super::user::User;
-use super::waiting::Nap;
+use super::worker::{Run, Worker, once};
+use super::written::Written;
 use super::{Engine, bind, record};
 use crate::options::LogKind;
 use crate::params::{ParamRef, Params};
@@ -37,9 +39,9 @@ use planaria_base::{CommitTs, Datum, Epoch, ProcedureId, Result, SequenceId, Typ
 use planaria_catalog::reg;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
-use planaria_exec::{Code, Context, Interrupt, Link, Machine};
-use planaria_log::{ValueWriter, WorkerLog};
-use planaria_protocol::{Backoff, Conflict, Hosted, Isolation};
+use planaria_exec::{Code, Interrupt, Machine};
+use planaria_log::{Effect, ValueWriter, WorkerLog};
+use planaria_protocol::{Backoff, Conflict, Isolation};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -61,12 +63,12 @@ pub(crate) enum Block {
 
 /// See the module's head.
 #[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]
-pub(crate) struct SessionCore<P: Hosted> {
-    pub(super) engine: Arc<Engine<P>>,
+pub(crate) struct SessionCore {
+    pub(super) engine: Arc<Engine>,
     pub(super) worker: WorkerId,
     /// Counted once here, so that a call's own handle touches no count that cores share.
-    pub(super) schema: Arc<Arc<SchemaVersion<P::Header>>>,
-    pub(super) txn: P::Txn,
+    pub(super) schema: Arc<Arc<SchemaVersion>>,
+    pub(super) txn: Box<dyn Worker>,
     pub(super) machine: Machine,
     pub(super) log: Option<WorkerLog>,
     pub(super) session_log: Option<Arc<SessionLog>>,
@@ -88,7 +90,7 @@ pub(crate) struct SessionCore<P: Hosted> {
     kept_heap: Heap,
     pub(super) block: Block,
     /// What reads a snapshot, in place of `txn`.
-    pub(super) reading: Option<Box<Reading<P>>>,
+    pub(super) reading: Option<Box<Reading>>,
     /// The open block may not write.
     pub(super) read_only: bool,
     /// The level of the block.
@@ -99,7 +101,7 @@ pub(crate) struct SessionCore<P: Hosted> {
     pub(super) pure: bool,
     /// The open transaction cannot be committed any more, whatever is rolled back in it.
     pub(super) doomed: bool,
-    pub(super) savepoints: Vec<super::block::Mark<P>>,
+    pub(super) savepoints: Vec<super::savepoint::Mark>,
     /// What the last attempt would have had to wait for, because others have locked tables or keys.
     pub(super) barred: Option<Wanted>,
     /// Its advisory locks.
@@ -109,11 +111,11 @@ pub(crate) struct SessionCore<P: Hosted> {
     /// What SET CONSTRAINTS has said.
     pub(super) modes: super::constraints::Modes,
     /// What the open block has done to the schema.
-    pub(super) changing: Option<Box<super::changing::SchemaBlock<P>>>,
+    pub(super) changing: Option<Box<super::changing::SchemaBlock>>,
     pub(super) cancel: Cancel,
     /// What statements ask that do not come by here; with the thread while one runs.
     pub(super) watch: Option<Box<planaria_base::watch::Watch>>,
-    pub(super) sleeps_by: super::Sleeper,
+    pub(super) sleeps_by: Sleeper,
     pub(super) no_columns: Arc<[Column]>,
     pub(super) statements: super::prepared::StatementCache,
     pub(super) settings: Settings,
@@ -129,7 +131,7 @@ pub(crate) struct SessionCore<P: Hosted> {
     pub(super) panicked: bool,
 }
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     /// Nothing of the last statement is looked at any more. What it was computed in is given back, if that was much:
     /// nobody counts it between statements.
     pub(super) fn give_memory_back(&mut self) {
@@ -140,13 +142,13 @@ impl<P: Hosted> SessionCore<P> {
         }
     }
 
-    pub(crate) fn new(engine: Arc<Engine<P>>) -> Result<SessionCore<P>> {
+    pub(crate) fn new(engine: Arc<Engine>) -> Result<SessionCore> {
         let worker = engine.gate.sit_down()?;
         engine.counters.open(worker);
         let log = engine.log.get().map(|l| l.worker()).transpose()?;
-        let mut txn = engine.protocol.worker(worker);
+        let mut txn = engine.store.worker(worker);
         let schema = Arc::new(engine.schema.load_full());
-        engine.protocol.keep_before_images(&mut txn, keeps_before_images(&engine, log.is_some(), &schema));
+        txn.keep_before_images(keeps_before_images(&engine, log.is_some(), &schema));
         Ok(SessionCore {
             worker,
             schema,
@@ -224,7 +226,7 @@ impl<P: Hosted> SessionCore<P> {
     /// Before-images are kept where the log or a deferred foreign key asks for them.
     pub(super) fn keep_before_images(&mut self) {
         let keeps = keeps_before_images(&self.engine, self.log.is_some(), &self.schema);
-        self.engine.protocol.keep_before_images(&mut self.txn, keeps);
+        self.txn.keep_before_images(keeps);
     }
 
     /// Whether the schema has changed since this session last looked.
@@ -241,7 +243,7 @@ impl<P: Hosted> SessionCore<P> {
     /// Runs `body` as one transaction, as often as it takes; it says how the transaction is logged.
     pub(super) fn transact(
         &mut self,
-        body: &mut dyn FnMut(&mut Self, &SchemaVersion<P::Header>) -> Result<LogAs, Interrupt>,
+        body: &mut dyn FnMut(&mut Self, &SchemaVersion) -> Result<LogAs, Interrupt>,
     ) -> Result<(CommitTs, bool)> {
         let outcome = self.transact_often(body);
         self.end_locks();
@@ -252,13 +254,13 @@ impl<P: Hosted> SessionCore<P> {
 
     fn transact_often(
         &mut self,
-        body: &mut dyn FnMut(&mut Self, &SchemaVersion<P::Header>) -> Result<LogAs, Interrupt>,
+        body: &mut dyn FnMut(&mut Self, &SchemaVersion) -> Result<LogAs, Interrupt>,
     ) -> Result<(CommitTs, bool)> {
         self.notices.clear();
         let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
         // Of the last attempt, whose claims are kept.
         #[allow(clippy::redundant_allocation, reason = "it is the session's")]
-        let mut last: Option<Arc<Arc<SchemaVersion<P::Header>>>> = None;
+        let mut last: Option<Arc<Arc<SchemaVersion>>> = None;
         for attempt in 1..=ATTEMPTS_MAX {
             // Who meets others again and again is cancelled here.
             let goes_on = if attempt > 1 { self.check_cancelled() } else { Ok(()) };
@@ -269,7 +271,7 @@ impl<P: Hosted> SessionCore<P> {
             if let Some(last) = last.take()
                 && last.version() != self.schema.version()
             {
-                self.engine.protocol.abort(&mut self.txn, &last.tables);
+                self.txn.abort(&last.tables);
             }
             self.pure = false;
             self.begin_in_turn()?;
@@ -281,9 +283,9 @@ impl<P: Hosted> SessionCore<P> {
             if let Err(interrupt) = &outcome {
                 match interrupt {
                     Interrupt::Conflict(cause) if cause.is_retryable() => {
-                        self.engine.protocol.retry(&mut self.txn, &schema.tables);
+                        self.txn.retry(&schema.tables);
                     }
-                    _ => self.engine.protocol.abort(&mut self.txn, &schema.tables),
+                    _ => self.txn.abort(&schema.tables),
                 }
                 // Where the log has failed, nothing comes after it.
                 let _ = self.log_sequences(&|_| true);
@@ -301,7 +303,10 @@ impl<P: Hosted> SessionCore<P> {
                     self.notices.clear();
                     self.settings.end_statement(false);
                     self.own_locks.take_back();
-                    let reads_often = self.pure && attempt >= TRIES && P::CONCURRENT && self.barred.is_none();
+                    let reads_often = self.pure
+                        && attempt >= TRIES
+                        && self.engine.traits.concurrent
+                        && self.barred.is_none();
                     if cause == Conflict::Long || reads_often {
                         return self.transact_in_snapshot(body);
                     }
@@ -331,7 +336,7 @@ impl<P: Hosted> SessionCore<P> {
     #[cold]
     pub(super) fn run_detached(
         &mut self,
-        schema: &SchemaVersion<P::Header>,
+        schema: &SchemaVersion,
         body: impl FnOnce(&mut Self) -> Result<(), Interrupt>,
     ) -> Result<(CommitTs, bool)> {
         self.notices.clear();
@@ -340,7 +345,7 @@ impl<P: Hosted> SessionCore<P> {
         let outcome = body(self);
         self.settings.end_statement(outcome.is_ok());
         self.end_locks();
-        self.engine.protocol.abort(&mut self.txn, &schema.tables);
+        self.txn.abort(&schema.tables);
         match outcome {
             Ok(()) => {
                 self.engine.counters.commit(self.worker);
@@ -353,7 +358,7 @@ impl<P: Hosted> SessionCore<P> {
 
     /// Begins a transaction whose turn it is: nobody else is about.
     pub(super) fn begin(&mut self) {
-        self.engine.protocol.begin(&mut self.txn);
+        self.txn.begin();
         self.begin_state();
     }
 
@@ -362,7 +367,7 @@ impl<P: Hosted> SessionCore<P> {
     /// statement is cancelled: then it is outside.
     #[inline]
     pub(super) fn begin_in_turn(&mut self) -> Result<()> {
-        if !self.engine.protocol.try_begin(&mut self.txn) {
+        if !self.txn.try_begin() {
             self.await_turn()?;
         }
         self.begin_state();
@@ -377,7 +382,7 @@ impl<P: Hosted> SessionCore<P> {
             self.check_cancelled()?;
             backoff.wait();
             self.enter()?;
-            if self.engine.protocol.try_begin(&mut self.txn) {
+            if self.txn.try_begin() {
                 return Ok(());
             }
         }
@@ -400,7 +405,7 @@ impl<P: Hosted> SessionCore<P> {
     pub(super) fn believable(&mut self, interrupt: Interrupt) -> Interrupt {
         match interrupt {
             Interrupt::Error(error) if self.reading.is_some() => Interrupt::Error(error),
-            Interrupt::Error(error) if !self.engine.protocol.validate(&mut self.txn, &self.schema.tables) => {
+            Interrupt::Error(error) if !self.txn.validate(&self.schema.tables) => {
                 drop(error);
                 Interrupt::Conflict(Conflict::Validation)
             }
@@ -412,11 +417,13 @@ impl<P: Hosted> SessionCore<P> {
     #[inline]
     pub(super) fn logged_call<'s>(
         &self,
-        schema: &'s SchemaVersion<P::Header>,
+        schema: &'s SchemaVersion,
         id: ProcedureId,
     ) -> Result<(&'s Code, LogAs)> {
         match self.engine.log_kind {
-            _ if !P::GUARANTEE.replays_calls() => Ok((&schema.routine(id)?.code, LogAs::Values)),
+            _ if !self.engine.traits.guarantee.replays_calls() => {
+                Ok((&schema.routine(id)?.code, LogAs::Values))
+            }
             LogKind::Command if self.log.is_some() => schema.logged_call(id),
             LogKind::Adaptive if self.log.is_some() => match schema.planned(id) {
                 Ok(planned) if planned.cost.prefers_call() => schema.logged_call(id),
@@ -429,7 +436,7 @@ impl<P: Hosted> SessionCore<P> {
     /// Runs a program in the transaction that is open. `encode`: as a call that will be logged as such.
     pub(super) fn run(
         &mut self,
-        schema: &SchemaVersion<P::Header>,
+        schema: &SchemaVersion,
         code: &Code,
         parameters: &[Type],
         columns: &Arc<[Column]>,
@@ -443,7 +450,7 @@ impl<P: Hosted> SessionCore<P> {
     #[allow(clippy::too_many_arguments, reason = "a program, its parameters and where its rows go")]
     pub(super) fn run_to(
         &mut self,
-        schema: &SchemaVersion<P::Header>,
+        schema: &SchemaVersion,
         code: &Code,
         parameters: &[Type],
         columns: &Arc<[Column]>,
@@ -476,7 +483,7 @@ impl<P: Hosted> SessionCore<P> {
     /// The same with arguments of the right types, for replay; `quiet`: nobody wants the answer.
     pub(super) fn run_datums(
         &mut self,
-        schema: &SchemaVersion<P::Header>,
+        schema: &SchemaVersion,
         code: &Code,
         args: &[Datum],
         quiet: bool,
@@ -491,18 +498,14 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// The same with arguments that are in the heap already; the answer is the machine's `outs`.
-    pub(super) fn run_args(
-        &mut self,
-        schema: &SchemaVersion<P::Header>,
-        code: &Code,
-    ) -> Result<(), Interrupt> {
+    pub(super) fn run_args(&mut self, schema: &SchemaVersion, code: &Code) -> Result<(), Interrupt> {
         let columns = self.no_columns.clone();
         self.machine_run(schema, code, &columns, true, None)
     }
 
     fn machine_run(
         &mut self,
-        schema: &SchemaVersion<P::Header>,
+        schema: &SchemaVersion,
         code: &Code,
         columns: &Arc<[Column]>,
         quiet: bool,
@@ -551,19 +554,12 @@ impl<P: Hosted> SessionCore<P> {
                 wait: (!repeats).then_some(&wait),
             },
             read_only: self.reading.is_some(),
-            may_change_over: self.pure && self.reading.is_none() && P::CONCURRENT,
+            may_change_over: self.pure && self.reading.is_none() && engine.traits.concurrent,
         };
-        let (tables, link): (_, &dyn Link) = (&schema.tables, schema);
+        let run = Run { machine: &mut self.machine, code, args: &self.args, at: schema };
         match self.reading.as_deref_mut() {
-            None => {
-                let (protocol, txn) = (&self.engine.protocol, &mut self.txn);
-                let mut context = Context { protocol, txn, tables, link, host: &mut host };
-                self.machine.run(code, &self.args, &mut context)?;
-            }
-            Some(Reading { reader, txn, .. }) => {
-                let mut context = Context { protocol: reader, txn, tables, link, host: &mut host };
-                self.machine.run(code, &self.args, &mut context)?;
-            }
+            None => self.txn.run(run, &mut host)?,
+            Some(Reading { reader, .. }) => reader.run(run, &mut host)?,
         }
         let outs = self.machine.outs();
         if outs.is_empty() || quiet {
@@ -579,10 +575,14 @@ impl<P: Hosted> SessionCore<P> {
         Ok(())
     }
 
+    /// Does what the log says in the transaction that is open.
+    pub(super) fn put_in_place(&mut self, effects: &[Effect]) -> Result<()> {
+        self.txn.put_in_place(effects, &self.schema, &mut self.machine)
+    }
+
     /// Commits without a record: replay.
-    pub(super) fn commit_unlogged(&mut self, schema: &SchemaVersion<P::Header>) -> Result<(), Interrupt> {
-        let engine = &*self.engine;
-        engine.protocol.commit(&mut self.txn, &schema.tables, &engine.clock, |_, _| {})?;
+    pub(super) fn commit_unlogged(&mut self, schema: &SchemaVersion) -> Result<(), Interrupt> {
+        self.txn.commit(&schema.tables, &mut |_, _| {})?;
         Ok(())
     }
 
@@ -590,21 +590,18 @@ impl<P: Hosted> SessionCore<P> {
     /// Answers with the timestamp, and whether anything was logged.
     pub(super) fn commit(
         &mut self,
-        schema: &SchemaVersion<P::Header>,
+        schema: &SchemaVersion,
         log_as: LogAs,
     ) -> Result<(CommitTs, bool), Interrupt> {
         if schema.has_deferred {
             self.check_deferred(schema).map_err(|interrupt| self.believable(interrupt))?;
         }
         let engine = &*self.engine;
-        let read_only = engine.protocol.is_read_only(&self.txn);
-        self.met = if read_only && !self.inputs.unlogged {
-            engine.protocol.newest_met(&self.txn, &schema.tables)
-        } else {
-            None
-        };
+        let read_only = self.txn.is_read_only();
+        self.met =
+            if read_only && !self.inputs.unlogged { self.txn.newest_met(&schema.tables) } else { None };
         let Some(log) = self.log.as_mut().filter(|_| !(read_only && self.effects.is_empty())) else {
-            let ts = engine.protocol.commit(&mut self.txn, &schema.tables, &engine.clock, |_, _| {})?;
+            let ts = self.txn.commit(&schema.tables, &mut |_, _| {})?;
             self.last_commit = Some((ts, !read_only));
             return Ok((ts, false));
         };
@@ -627,7 +624,7 @@ impl<P: Hosted> SessionCore<P> {
         // Who moved a sequence and wrote no row drew no timestamp: the record has one of its own, perhaps of a
         // later epoch, and that is the one to wait for.
         let drawn = Cell::new(None);
-        let append = |ts: CommitTs, txn: &P::Txn| {
+        let append = |ts: CommitTs, written: &dyn Written| {
             let ts = if read_only { engine.clock.draw() } else { ts };
             drawn.set(Some(ts));
             match log_as {
@@ -644,11 +641,11 @@ impl<P: Hosted> SessionCore<P> {
                 LogAs::Values => commit.effects(ts, |w| {
                     record::write_sequences(w, effects);
                     let form = RowForm::of(engine.log_kind);
-                    record::write_rows(w, form, schema, &engine.protocol, txn);
+                    record::write_rows(w, form, schema, written);
                 }),
             };
         };
-        let outcome = engine.protocol.commit(&mut self.txn, &schema.tables, &engine.clock, append);
+        let outcome = self.txn.commit(&schema.tables, &mut once(append));
         engine.counters.committed(self.worker, log.newest());
         let ts = outcome?;
         self.last_commit = Some((ts, !read_only));
@@ -724,7 +721,7 @@ impl<P: Hosted> SessionCore<P> {
     }
 }
 
-fn keeps_before_images<P: Hosted>(engine: &Engine<P>, logs: bool, schema: &SchemaVersion<P::Header>) -> bool {
+fn keeps_before_images(engine: &Engine, logs: bool, schema: &SchemaVersion) -> bool {
     logs && RowForm::of(engine.log_kind) == RowForm::Physiological || schema.has_deferred
 }
 
@@ -736,22 +733,22 @@ pub(super) fn reborrow<'s>(sink: &'s mut Option<&mut dyn RowSink>) -> Option<&'s
     }
 }
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     /// Undoes the transaction that is open: of a block, or of a statement that panicked. Others may wait for what
     /// it has claimed.
     pub(super) fn undo(&mut self) {
         if self.changing.is_some() {
             self.undo_schema();
-        } else if self.engine.protocol.is_active(&self.txn) {
+        } else if self.txn.is_active() {
             let schema = self.schema.clone();
-            self.engine.protocol.abort(&mut self.txn, &schema.tables);
+            self.txn.abort(&schema.tables);
         }
         self.share.end_transaction(&self.engine.meter);
         self.end_locks();
     }
 }
 
-impl<P: Hosted> Drop for SessionCore<P> {
+impl Drop for SessionCore {
     fn drop(&mut self) {
         self.undo();
         self.end_own_locks();

@@ -18,7 +18,6 @@ use planaria_base::sync::Mutex;
 use planaria_base::{CommitTs, Datum, Error, Result, SqlState, Type};
 use planaria_exec::Interrupt;
 use planaria_ir::{Determinism, Program};
-use planaria_protocol::Hosted;
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_syntax::ast::{self, Statement, StatementKind};
 use planaria_syntax::parse;
@@ -29,7 +28,7 @@ fn columns_of(program: &Program) -> Arc<[Column]> {
     program.outputs.iter().map(|o| Column { name: o.name.clone(), ty: o.ty.clone(), origin: None }).collect()
 }
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     // ---- calls ----
 
     /// Finds a routine by name and number of arguments.
@@ -77,11 +76,7 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// Defaults of parameters: expressions over nothing, and the types they are cast to.
-    fn defaults(
-        &mut self,
-        schema: &SchemaVersion<P::Header>,
-        left_out: &[(&str, &Type)],
-    ) -> Result<Defaults> {
+    fn defaults(&mut self, schema: &SchemaVersion, left_out: &[(&str, &Type)]) -> Result<Defaults> {
         if left_out.iter().all(|(text, _)| text.trim().eq_ignore_ascii_case("null")) {
             return Ok(Defaults::Values(vec![Datum::Null; left_out.len()]));
         }
@@ -110,7 +105,7 @@ impl<P: Hosted> SessionCore<P> {
     /// The values of defaults in a call that is about to be run; they may have written.
     fn computed(
         &mut self,
-        schema: &SchemaVersion<P::Header>,
+        schema: &SchemaVersion,
         defaults: &Defaults,
     ) -> Result<Option<Vec<Datum>>, Interrupt> {
         let Defaults::Computed { code, touches, .. } = defaults else { return Ok(None) };
@@ -230,7 +225,7 @@ impl<P: Hosted> SessionCore<P> {
     /// Where transactions run one at a time, a checkpoint would wait for its own; and nothing of a changed schema
     /// may be in one before it is committed.
     fn refuse_in_serial_block(&self, what: &str) -> Result<()> {
-        if !P::CONCURRENT && !matches!(self.block, Block::None) || self.changing.is_some() {
+        if !self.engine.traits.concurrent && !matches!(self.block, Block::None) || self.changing.is_some() {
             let message = format!("{what} cannot run inside a transaction block");
             return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
         }
@@ -531,7 +526,7 @@ impl<P: Hosted> SessionCore<P> {
         params: &dyn Params,
         mut sink: Option<&mut dyn RowSink>,
     ) -> Result<(CommitTs, bool)> {
-        if self.engine.gate.is_held() && P::CONCURRENT {
+        if self.engine.gate.is_held() && self.engine.traits.concurrent {
             // Whoever watches the database, and can end what makes the others wait, need not wait with them.
             let schema = self.schema();
             let compiled = prepared.compiled(&schema, self.user.current())?;

@@ -7,12 +7,11 @@ use super::session::SessionCore;
 use crate::session::{Notice, StatementResult};
 use planaria_base::{Error, Result, TableId};
 use planaria_catalog::Catalog;
-use planaria_protocol::Hosted;
 use planaria_sql::ddl::{self, Work};
 use planaria_sql::lower::ParamTypes;
 use planaria_syntax::ast::{Delete, Name, Statement, StatementKind};
 
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     pub(super) fn truncate_in_block(&mut self, statement: &Statement, text: &str) -> Result<StatementResult> {
         // The change, carried out on a copy that is thrown away, says which tables it is about, and
         // whether it may be.

@@ -11,98 +11,22 @@
 //! of calls cannot overtake a block, nor a line of blocks keep a call out. Their deadlocks are nobody's
 //! concern: one gives its claims up and begins again.
 //!
-//! Nobody waits inside the gate, nor sleeps there by `pg_sleep`: a schema change can overtake who waits. Who waits
+//! Nobody waits inside the gate, nor sleeps there by `pg_sleep` ([`nap`](super::nap)): a schema change can overtake who waits. Who waits
 //! *at* the gate, for a block that changes the schema to end, waits as for a claim. A thread that serves others as well
 //! is told before it sleeps ([`SessionCore::sleeps_by`]).
 
-use super::Engine;
-use super::advisory::AdvisoryLock;
-use super::cancel::Cancel;
 use super::gate::{Gate, Patience};
-use super::refusal::{gave_up, schema_changed};
+use super::refusal::gave_up;
 use super::schema_version::SchemaVersion;
 use super::session::SessionCore;
-use super::waits::{Edge, LOOK, Lookout};
-use planaria_base::sync::{Instant, thread};
-use planaria_base::{Error, Result, WorkerId};
-use planaria_exec::Code;
-use planaria_protocol::{Hosted, Unclaimed, Wait};
-use planaria_storage::Header;
+use super::waits::{Edge, LOOK};
+use planaria_base::sync::Instant;
+use planaria_base::{Error, Result};
+use planaria_protocol::{Unclaimed, Wait};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How a thread says that it is going to sleep: it runs what it is given.
-pub(crate) type Sleeper = fn(&mut dyn FnMut());
-/// The same while it sleeps by `pg_sleep`.
-const TICK: Duration = Duration::from_millis(5);
-
-/// Who sleeps by `pg_sleep`, and in what.
-pub(super) struct Nap<'a, H: Header> {
-    pub(super) sleeps_by: Sleeper,
-    pub(super) cancel: &'a Cancel,
-    pub(super) code: &'a Code,
-    pub(super) schema: &'a SchemaVersion<H>,
-}
-
-impl<P: Hosted> Engine<P> {
-    /// `pg_sleep`, outside of the gate. 57014 when the statement is cancelled; 40001 where the schema was changed
-    /// meanwhile and the program may rely on it: as for a transaction block between its statements. What `reads` a
-    /// snapshot reads tables that stay.
-    pub(super) fn sleep(
-        &self,
-        worker: WorkerId,
-        nap: &Nap<'_, P::Header>,
-        reads: bool,
-        seconds: f64,
-    ) -> Result<()> {
-        let time = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
-        // A schema change that runs programs of its own has closed the gate, and stays.
-        let inside = self.gate.stands_inside(worker);
-        if inside {
-            self.gate.leave(worker);
-        }
-        let mut cancelled = false;
-        (nap.sleeps_by)(&mut || {
-            let start = Instant::now();
-            while let Some(left) = time.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
-                cancelled = nap.cancel.is_due();
-                if cancelled {
-                    return;
-                }
-                thread::sleep(left.min(TICK));
-            }
-            cancelled = inside && !self.gate.enter_patiently(worker, &mut || !nap.cancel.is_due());
-        });
-        if cancelled {
-            return Err(nap.cancel.error());
-        }
-        let stale = self.version.load(Ordering::Acquire) != nap.schema.version();
-        if inside && stale && !reads && nap.code.touches_tables() {
-            return Err(schema_changed());
-        }
-        Ok(())
-    }
-}
-
-impl<P: Hosted> Engine<P> {
-    /// Waits for an advisory lock where the program is, for so many milliseconds at most if that is not 0: outside of the
-    /// gate, or with the gate closed.
-    pub(super) fn await_key(
-        &self,
-        worker: WorkerId,
-        nap: &Nap<'_, P::Header>,
-        lock: AdvisoryLock,
-        limit: u64,
-    ) -> Result<()> {
-        let deadline = (limit > 0).then(|| Instant::now() + Duration::from_millis(limit));
-        let mut lookout = Lookout::new(self, worker, nap.cancel, deadline);
-        let mut came = false;
-        (nap.sleeps_by)(&mut || came = self.advisory.wait(worker, lock, &mut || lookout.look()));
-        if came { Ok(()) } else { Err(lookout.error(&nap.schema.catalog)) }
-    }
-}
-
-impl<P: Hosted> SessionCore<P> {
+impl SessionCore {
     /// Waits for what the last attempt found claimed, outside of the gate. 57014 where the statement is
     /// cancelled, 55P03 where `lock_timeout` has passed; a deadlock is the inner error.
     pub(super) fn await_claim(&mut self) -> Result<Result<(), Vec<Wait>>> {
@@ -117,9 +41,9 @@ impl<P: Hosted> SessionCore<P> {
         }
         let deadline = self.lock_deadline();
         let (mut out_of_time, mut outcome) = (false, Ok(()));
-        let (protocol, txn, cancel) = (&self.engine.protocol, &mut self.txn, &self.cancel);
+        let (txn, cancel) = (&mut self.txn, &self.cancel);
         (self.sleeps_by)(&mut || {
-            outcome = protocol.await_claim(txn, &mut || {
+            outcome = txn.await_claim(&mut || {
                 if cancel.is_due() {
                     return None;
                 }
@@ -178,13 +102,13 @@ impl<P: Hosted> SessionCore<P> {
     }
 
     /// Ends the transaction, and with it its claims.
-    pub(super) fn abandon(&mut self, schema: &SchemaVersion<P::Header>) {
+    pub(super) fn abandon(&mut self, schema: &SchemaVersion) {
         if self.changing.is_some() {
             return self.undo_schema();
         }
         // Where the gate is closed, too: whoever is alone must not be kept waiting by what is not to be.
         let inside = self.engine.gate.try_enter(self.worker);
-        self.engine.protocol.abort(&mut self.txn, &schema.tables);
+        self.txn.abort(&schema.tables);
         if inside {
             self.leave();
         }

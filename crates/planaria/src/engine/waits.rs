@@ -13,7 +13,7 @@ use planaria_base::sync::Instant;
 use planaria_base::{Error, SqlState, Strength, TableId, WorkerId};
 use planaria_catalog::Catalog;
 use planaria_catalog::oids::DATABASE_OID;
-use planaria_protocol::{Hosted, Wait};
+use planaria_protocol::Wait;
 use planaria_syntax::ast::LockMode;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -109,10 +109,10 @@ fn ring_in(edges: &[Edge], worker: WorkerId) -> Option<Vec<Edge>> {
     None
 }
 
-impl<P: Hosted> Engine<P> {
+impl Engine {
     /// Who waits for whom.
     pub(super) fn waits(&self) -> Vec<Edge> {
-        let mut edges: Vec<Edge> = self.protocol.waits().iter().map(Edge::of_claim).collect();
+        let mut edges: Vec<Edge> = self.store.waits().iter().map(Edge::of_claim).collect();
         edges.extend(self.locks.waits());
         let advisory = self.advisory.waits().into_iter();
         edges.extend(advisory.map(|(worker, holder, lock)| Edge {
@@ -151,7 +151,7 @@ impl<P: Hosted> Engine<P> {
         for info in self.advisory.list() {
             add(info.worker, Awaited::Advisory(info.lock), info.granted);
         }
-        for claim in self.protocol.claims() {
+        for claim in self.store.claims() {
             add(claim.worker, awaited(claim.row), claim.granted);
         }
         for at in self.gate.at_gate() {
@@ -218,8 +218,8 @@ enum Given {
 }
 
 /// What whoever waits for a table or an advisory lock looks at now and then.
-pub(super) struct Lookout<'a, P: Hosted> {
-    engine: &'a Engine<P>,
+pub(super) struct Lookout<'a> {
+    engine: &'a Engine,
     worker: WorkerId,
     cancel: &'a Cancel,
     deadline: Option<Instant>,
@@ -228,14 +228,14 @@ pub(super) struct Lookout<'a, P: Hosted> {
     given: Option<Given>,
 }
 
-impl<'a, P: Hosted> Lookout<'a, P> {
+impl<'a> Lookout<'a> {
     /// Of a wait that begins now, and is given up after `lock_timeout`.
     pub(super) fn new(
-        engine: &'a Engine<P>,
+        engine: &'a Engine,
         worker: WorkerId,
         cancel: &'a Cancel,
         deadline: Option<Instant>,
-    ) -> Lookout<'a, P> {
+    ) -> Lookout<'a> {
         Lookout { engine, worker, cancel, deadline, rings: (Instant::now(), LOOK), given: None }
     }
 

@@ -337,6 +337,20 @@ fn columns_that_were_not_read_may_change() {
         p.db.execute("UPDATE warehouse SET total = 3, name = left(name, 1)", ()).expect("as before");
         p.play(&[(1, "BEGIN", "BEGIN")]);
     }
+    // A key that was found taken is all that was read of its row, which is not one of the table read before.
+    p.db.execute_script("CREATE TABLE narrow (id int PRIMARY KEY, n int); INSERT INTO narrow VALUES (1, 1);")
+        .expect("the schema is accepted");
+    for (order, changes, commit) in [(3, "n = n + 1", "COMMIT"), (4, "id = id + 1", "40001")] {
+        p.play(&[
+            (1, "SELECT tax, name FROM warehouse WHERE id = 1", "7=a"),
+            (1, "SAVEPOINT s", "SAVEPOINT"),
+            (1, "INSERT INTO narrow VALUES (1, 2)", "23505"),
+            (1, "ROLLBACK TO s", "ROLLBACK"),
+            (1, &format!("INSERT INTO orders VALUES ({order}, 7)"), "INSERT 0 1"),
+        ]);
+        p.db.execute(&format!("UPDATE narrow SET {changes}"), ()).expect("nobody is in its way");
+        p.play(&[(1, "COMMIT", commit), (1, "BEGIN", "BEGIN")]);
+    }
     // What is read by SQL made at run time is not known: any column counts.
     p.db.execute_script(
         "CREATE FUNCTION tax(n int) RETURNS int AS $$ DECLARE found int; BEGIN

@@ -13,7 +13,7 @@ const HELD_KEPT: usize = 1 << 12;
 
 impl SiloTxn {
     fn id(&self) -> WorkerId {
-        WorkerId(self.worker as u16)
+        WorkerId(self.foot.worker as u16)
     }
 
     /// Claims a record that was read at a version, before it is changed.
@@ -39,28 +39,28 @@ impl SiloTxn {
 
     /// A write needs a claim of this strength: of a row that the transaction has written before, and so has claimed.
     pub(super) fn strengthen(&mut self, write: u32, strength: Strength) -> Result<(), Conflict> {
-        let WriteEntry { record, table, origin, strength: has, .. } = self.writes[write as usize];
+        let WriteEntry { record, table, origin, strength: has, .. } = self.foot.writes[write as usize];
         if strength <= has {
             return Ok(());
         }
         if self.claiming && origin == Origin::Row {
             self.ask_or_block(record, table, strength)?;
         }
-        self.writes[write as usize].strength = strength;
+        self.foot.writes[write as usize].strength = strength;
         Ok(())
     }
 
     /// From such a claim on nobody else changes a record; but somebody may have done so since it was read.
     fn is_as_read(&self, record: Ptr, version: u64) -> Result<(), Conflict> {
         // SAFETY: kept: of the read set.
-        let now = unsafe { look(record, self.participant.pinned()) }.header().0.load();
+        let now = unsafe { look(record, self.foot.participant.pinned()) }.header().0.load();
         if now & !CLAIMED == version { Ok(()) } else { Err(Conflict::Validation) }
     }
 
     /// Whether this transaction has claimed the record, now or before.
     fn ask(&mut self, record: Ptr, table: TableId, strength: Strength) -> bool {
         // SAFETY: kept: of the read set.
-        let word = &unsafe { look(record, self.participant.pinned()) }.header().0;
+        let word = &unsafe { look(record, self.foot.participant.pinned()) }.header().0;
         match self.claims.ask(record.to_word(), table, self.id(), strength, || word.mark()) {
             Asked::Granted => {
                 self.held.push((record, strength));
@@ -86,7 +86,7 @@ impl SiloTxn {
             return Ok(true);
         }
         if version == OWN {
-            let Some(write) = self.find_write(record) else { return Ok(true) };
+            let Some(write) = self.foot.find_write(record) else { return Ok(true) };
             return match self.strengthen(write, strength) {
                 Err(_) if if_claimed != IfClaimed::Wait => {
                     self.blocked = None;
@@ -113,7 +113,7 @@ impl SiloTxn {
     ) -> Result<bool, Conflict> {
         let wait = if_claimed == IfClaimed::Wait;
         // SAFETY: kept: of the read set.
-        let word = unsafe { look(record, self.participant.pinned()) }.header().0.load();
+        let word = unsafe { look(record, self.foot.participant.pinned()) }.header().0.load();
         if !self.claiming {
             let others = word & CLAIMED != 0 && self.claims.is_taken(record.to_word(), self.id(), strength);
             return Ok(wait || !others);
@@ -128,7 +128,7 @@ impl SiloTxn {
     }
 
     /// Whether this transaction has claimed a record for a write.
-    pub(super) fn has_claimed(&self, write: &WriteEntry) -> bool {
+    pub(super) fn has_claimed(&self, write: &WriteEntry<SiloHeader>) -> bool {
         let is_it =
             |(record, strength): &(Ptr, Strength)| *record == write.record && *strength >= write.strength;
         // A transaction that claims has claimed each row that it writes.
@@ -144,16 +144,7 @@ impl SiloTxn {
     /// What this transaction puts in the word of a placeholder.
     #[inline]
     pub(super) fn placeholder(&self) -> u64 {
-        if self.claiming { ABSENT | (self.worker as u64 + 1) } else { ABSENT }
-    }
-
-    /// Notes that the transaction has met a placeholder. Whether it can be waited for.
-    pub(super) fn blocked_by(&mut self, record: Ptr, version: u64) -> bool {
-        let owned = version & !ABSENT != 0;
-        if owned {
-            self.blocked = Some(Blocked::Placeholder(record, version));
-        }
-        owned
+        if self.claiming { ABSENT | (self.foot.worker as u64 + 1) } else { ABSENT }
     }
 
     pub(super) fn await_claim(
@@ -161,7 +152,7 @@ impl SiloTxn {
         patience: &mut dyn FnMut() -> Option<Duration>,
     ) -> Result<(), Unclaimed> {
         let me = self.id();
-        let (claims, pin) = (self.claims.clone(), self.participant.pinned());
+        let (claims, pin) = (self.claims.clone(), self.foot.participant.pinned());
         // Taken off again where it is not granted: a claim that was there before stays as it was.
         let (mut anew, mut raised) = (false, None);
         let waits = match self.blocked.take() {
@@ -228,7 +219,7 @@ impl SiloTxn {
     /// Lets go of all claims, and of those that wait for the end of this transaction.
     #[cold]
     pub(super) fn let_go(&mut self) {
-        let pin = self.participant.pinned();
+        let pin = self.foot.participant.pinned();
         for (record, _) in &self.held {
             // SAFETY: kept: claims are let go of before the transaction unpins.
             let word = &unsafe { look(*record, pin) }.header().0;
@@ -250,8 +241,8 @@ impl SiloTxn {
         if self.held.is_empty() && self.blocked.is_none() {
             return self.abort(tables);
         }
-        if !self.writes.is_empty() {
-            self.take_back(tables);
+        if !self.foot.writes.is_empty() {
+            self.foot.take_back(tables);
         }
         self.clear();
     }
@@ -261,24 +252,15 @@ impl SiloTxn {
         // What was read before the point keeps its version: a row is written through the access of the statement
         // that writes it, and those of an undone one go. (One that was marked as own before has a write from
         // before, too.)
-        self.rollback_to(point.savepoint);
-        // Rows that are not to be written after all need not be as they were.
-        for entry in &mut self.writes[point.savepoint.writes as usize..] {
-            if entry.origin == Origin::Row {
-                entry.version |= LENIENT;
-            }
-        }
+        self.foot.go_back(point.savepoint);
         self.accesses.truncate(point.reads as usize);
         self.dated.go_back(point.reads);
         if self.ranged {
             // Leaves too many do no harm: the ranges decide.
             self.ranges.go_back(point.ranges);
         } else {
-            self.nodes.go_back((point.nodes, point.moved));
+            self.foot.nodes.go_back((point.nodes, point.moved));
         }
-        if self.cursors_open > 0 {
-            self.cursors.iter_mut().for_each(|c| c.open = false);
-            self.cursors_open = 0;
-        }
+        self.cursors.close_all();
     }
 }

@@ -4,9 +4,10 @@
 
 use super::ranges::ROUNDS_MAX;
 use super::*;
-use crate::door::{self, look};
+use crate::door::look;
 use crate::snapshot::Older;
-use planaria_base::sync::{point, simulation, thread};
+use planaria_base::sync::{point, thread};
+use planaria_storage::Kept;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,12 +21,6 @@ const PATIENCE: u32 = 200;
 const NAP: Duration = Duration::from_micros(50);
 
 impl SiloTxn {
-    #[inline]
-    pub(super) fn word(&self, record: Ptr) -> &VersionWord {
-        // SAFETY: kept: of the read set or the write set.
-        &unsafe { look(record, self.participant.pinned()) }.header().0
-    }
-
     /// Whether everything read still holds: `holding` the locks of the write set, or without them.
     pub(super) fn validate<const READS: bool, const NODES: bool>(
         &self,
@@ -34,9 +29,9 @@ impl SiloTxn {
         if self.alone {
             return Ok(());
         }
-        let pin = self.participant.pinned();
+        let pin = self.foot.participant.pinned();
         if NODES && !self.ranged {
-            self.nodes.check()?;
+            self.foot.nodes.check()?;
         }
         if READS {
             for (i, access) in self.accesses.iter().enumerate() {
@@ -46,14 +41,12 @@ impl SiloTxn {
                 if access.version == OWN {
                     continue;
                 }
-                let word = self.word(access.record).load();
+                let word = self.foot.word(access.record).load();
                 if word != access.version && word & !CLAIMED != access.version {
                     let own = holding
                         && word & !CLAIMED == access.version | LOCKED
-                        && self.find_write(access.record).is_some_and(|write| {
-                            // What is not to be written has not been locked.
-                            self.writes[write as usize].state != State::Unwritten
-                        });
+                        // What is not to be written has not been locked.
+                        && self.foot.find_effective(access.record).is_some();
                     if access.version & PRESENCE == PRESENCE {
                         self.check_presence(access.record, holding)?;
                     } else if !own && access.version & LENIENT == 0 && !self.outlasts(access, holding) {
@@ -62,22 +55,22 @@ impl SiloTxn {
                 }
             }
             // Locking has compared the versions of what is written.
-            for write in &self.writes {
+            for write in &self.foot.writes {
                 let unlocked = !holding || write.state == State::Unwritten;
                 if unlocked
                     && write.version & LENIENT == 0
-                    && self.word(write.record).load() & !CLAIMED != write.version
+                    && self.foot.word(write.record).load() & !CLAIMED != write.version
                 {
                     return Err(Conflict::Validation);
                 }
             }
         }
-        if NODES && !self.nodes.iter().all(|node| node.is_current(pin)) {
+        if NODES && !self.foot.nodes.iter().all(|node| node.is_current(pin)) {
             return Err(Conflict::Phantom);
         }
         if NODES && self.ranged {
-            self.nodes.check()?;
-            let as_seen = |w: &Access| self.word(w.record).load() & !CLAIMED == w.version;
+            self.foot.nodes.check()?;
+            let as_seen = |w: &Access| self.foot.word(w.record).load() & !CLAIMED == w.version;
             return if self.ranges.witnesses().iter().all(as_seen) { Ok(()) } else { Err(Conflict::Phantom) };
         }
         Ok(())
@@ -87,15 +80,15 @@ impl SiloTxn {
     #[cold]
     fn outlasts(&self, access: &Access, holding: bool) -> bool {
         self.ranged
-            && self.word(access.record).load() & !CLAIMED == access.version | LOCKED
+            && self.foot.word(access.record).load() & !CLAIMED == access.version | LOCKED
             && self.outwaits(access.record, holding)
-            && self.word(access.record).load() & !CLAIMED == access.version
+            && self.foot.word(access.record).load() & !CLAIMED == access.version
     }
 
     /// Waits until a record is not locked. Of two blocks that hold locks and wait for each other, the one with the lower
     /// number does so; the other gives up, and so do calls, as they can be repeated.
     pub(super) fn outwaits(&self, record: Ptr, holding: bool) -> bool {
-        let word = self.word(record);
+        let word = self.foot.word(record);
         let now = word.load();
         let holder = match now & (ABSENT | DEAD) {
             // A placeholder has its block's number.
@@ -104,7 +97,7 @@ impl SiloTxn {
             // locked: those it has claimed.
             _ => self.claims.holder(record.to_word()),
         };
-        let gives_up = holding && holder.is_some_and(|holder| usize::from(holder.0) < self.worker);
+        let gives_up = holding && holder.is_some_and(|holder| usize::from(holder.0) < self.foot.worker);
         for turn in 0..if gives_up { YIELDS } else { PATIENCE } {
             if word.load() & LOCKED == 0 {
                 return true;
@@ -121,7 +114,7 @@ impl SiloTxn {
         tables: &TableSet<SiloHeader>,
     ) -> bool {
         // A reader's place in the order is its moment.
-        self.dated.is_dated() && !self.has_effect() || self.still_holds::<READS, NODES>(tables)
+        self.dated.is_dated() && !self.foot.has_effect() || self.still_holds::<READS, NODES>(tables)
     }
 
     /// Whether everything read so far holds at one moment, before commit.
@@ -140,10 +133,10 @@ impl SiloTxn {
             }
             let scanned = self.scan_again(tables, false);
             outcome = scanned.and_then(|()| self.validate::<READS, NODES>(false));
-            if scanned.is_err() || self.cursors_open > 0 {
+            if scanned.is_err() || self.cursors.are_open() {
                 // A cursor may be in the middle of a leaf as it was before, and of what was not looked at there are no
                 // leaves: commit has to look again in any case.
-                self.nodes.set_moved();
+                self.foot.nodes.set_moved();
             }
             if scanned.is_err() {
                 return false;
@@ -158,12 +151,12 @@ impl SiloTxn {
     /// locks, too.
     #[inline]
     fn check_presence(&self, record: Ptr, holding: bool) -> Result<(), Conflict> {
-        let word = self.word(record);
+        let word = self.foot.word(record);
         for spins in 0..SPINS_MAX {
             match word.load() & (LOCKED | ABSENT) {
                 0 => return Ok(()),
                 // This transaction changes it, or deletes it and has looked who refers to it.
-                LOCKED if spins == 0 && self.find_write(record).is_some() => return Ok(()),
+                LOCKED if spins == 0 && self.foot.find_write(record).is_some() => return Ok(()),
                 LOCKED => spin_hint(),
                 _ => return Err(Conflict::Validation),
             }
@@ -179,7 +172,7 @@ impl SiloTxn {
         snapshots: &Snapshots,
         committed: impl FnOnce(CommitTs, &SiloTxn),
     ) -> Result<CommitTs, Conflict> {
-        if !self.has_effect() {
+        if !self.foot.has_effect() {
             // Before validation: what holds then has held at this point of the order.
             let place = match self.dated.place() {
                 Some(ts) => Ok(ts),
@@ -192,8 +185,8 @@ impl SiloTxn {
                     return Err(conflict);
                 }
             };
-            if !self.writes.is_empty() {
-                self.take_back(tables);
+            if !self.foot.writes.is_empty() {
+                self.foot.take_back(tables);
             }
             self.installed = true;
             committed(ts, self);
@@ -231,15 +224,9 @@ impl SiloTxn {
             // It has read what is no more.
             return Err(Conflict::Past);
         }
-        self.order.clear();
-        let written = self.writes.iter().zip(0u32..).filter(|(write, _)| write.state != State::Unwritten);
-        self.order.extend(written.map(|(write, i)| (write.record.to_word(), i)));
-        // Where a run is to be repeated, addresses are no order. As spinning is bounded, any will do.
-        if self.order.len() > 1 && simulation::current().is_none() {
-            self.order.sort_unstable();
-        }
-        for (_, write) in &self.order {
-            let write = &self.writes[*write as usize];
+        self.foot.put_in_order();
+        for (_, write) in &self.foot.order {
+            let write = &self.foot.writes[*write as usize];
             if let Err(conflict) = self.lock(write) {
                 self.blocked = (conflict == Conflict::Claimed).then_some(Blocked::Record(
                     write.record,
@@ -287,8 +274,8 @@ impl SiloTxn {
     }
 
     #[inline]
-    fn lock(&self, write: &WriteEntry) -> Result<(), Conflict> {
-        let word = self.word(write.record);
+    fn lock(&self, write: &WriteEntry<SiloHeader>) -> Result<(), Conflict> {
+        let word = self.foot.word(write.record);
         if write.origin == Origin::Insert {
             word.lock_own(write.version);
             return Ok(());
@@ -306,8 +293,8 @@ impl SiloTxn {
     /// The word is not what it was when the row was read: it may be only that the row has been claimed.
     #[cold]
     #[inline(never)]
-    fn lock_claimed(&self, write: &WriteEntry) -> Result<(), Conflict> {
-        let word = self.word(write.record);
+    fn lock_claimed(&self, write: &WriteEntry<SiloHeader>) -> Result<(), Conflict> {
+        let word = self.foot.word(write.record);
         if word.load() & !(CLAIMED | LOCKED) != write.version {
             return Err(Conflict::Validation);
         }
@@ -323,204 +310,97 @@ impl SiloTxn {
 
     /// Lets go of the first `locked` locks without a change.
     fn unlock(&self, locked: usize) {
-        for (_, write) in &self.order[..locked] {
-            let write = &self.writes[*write as usize];
-            let word = self.word(write.record);
+        for (_, write) in &self.foot.order[..locked] {
+            let write = &self.foot.writes[*write as usize];
+            let word = self.foot.word(write.record);
             word.publish(write.version | Self::claim_bit(&self.held, self.alone, word));
         }
     }
 
     /// Step 4. From here on nothing can fail.
     fn install(&mut self, tables: &TableSet<SiloHeader>, ts: CommitTs) {
-        // Before anybody can miss what goes.
-        for write in &self.writes {
-            let goes = write.state == State::Dead || !write.touched.is_empty();
-            if goes && write.origin == Origin::Row && write.state != State::Unwritten {
-                tables.get(write.table).removes(ts);
-            }
-        }
-        if !self.takeovers.is_empty() {
-            self.carry_out_takeovers(tables);
-        }
-        if !self.extras.is_empty() {
-            self.remove_extras(tables);
-        }
-        let mut dead = false;
-        let SiloTxn {
-            participant, writes, order, images, worker, key, other_key, scratch, held, alone, ..
-        } = self;
-        let pin = participant.pinned();
-        VersionWord::before_images();
-        for (_, at) in order.iter() {
-            let write = &writes[*at as usize];
-            // SAFETY: kept: of the write set.
-            let shown = unsafe { look(write.record, pin) };
-            let claim = Self::claim_bit(held, *alone, &shown.header().0);
-            if write.state == State::Dead {
-                dead = true;
-                let version = if write.origin == Origin::Row { ts.0 } else { 0 };
-                shown.header().0.publish(version | ABSENT | DEAD | claim);
-                continue;
-            }
-            let table = tables.get(write.table);
-            let image = write.image.words(images);
-            if write.origin == Origin::Row && !write.touched.is_empty() {
-                scratch.clear();
-                shown.read_to_vec(scratch);
-                for id in write.touched.iter() {
-                    let codec = table.index(id).codec();
-                    if codec.encode_row(scratch, key).is_ok()
-                        && !(codec.encode_row(image, other_key).is_ok() && key == other_key)
-                    {
-                        table.index(id).tree().remove(pin, key.words(), write.record.to_word());
-                    }
-                }
-            }
-            table.write(shown, image, *worker, pin);
-            shown.header().0.publish(ts.0 | claim);
-            point("has installed a row");
-        }
-        if dead {
-            self.unlink_dead(tables);
-        }
+        let SiloTxn { foot, held, alone, .. } = self;
+        foot.install(tables, ts, |word| Self::claim_bit(held, *alone, word));
     }
 
-    /// Between steps 3 and 4, while a snapshot is open: puts the rows that it sees, and that are about to
-    /// change, among the old versions.
+    /// Between steps 3 and 4, while a snapshot is open: keeps the rows that it sees, and that are about to change.
     #[cold]
     fn keep_old_versions(&mut self, tables: &TableSet<SiloHeader>, older: &Older<'_>, ts: CommitTs) {
-        let SiloTxn { participant, writes, order, images, key, other_key, scratch, .. } = self;
-        let pin = participant.pinned();
-        for (_, at) in order.iter() {
-            let write = &writes[*at as usize];
+        for at in 0..self.foot.order.len() {
+            let at = self.foot.order[at].1;
+            let write = &self.foot.writes[at as usize];
             if write.origin == Origin::Insert {
                 continue;
             }
-            let begin = CommitTs(write.version);
-            let (may_see, dead) = (older.may_see(write.table, begin), write.state == State::Dead);
-            // Most rows that change often have changed since, and keep their keys.
-            if !may_see && !dead && write.touched.is_empty() {
-                continue;
-            }
-            let table = tables.get(write.table);
-            let primary = table.index(IndexId::PRIMARY);
-            scratch.clear();
-            // SAFETY: kept: of the write set.
-            unsafe { look(write.record, pin) }.read_to_vec(scratch);
-            if primary.codec().encode_row(scratch, key).is_err() {
-                continue;
-            }
-            if may_see && older.see(write.table, key.words(), begin) {
-                let young = !older.oldest_sees(write.table, key.words(), begin);
-                primary.old().put(pin, key.words(), (begin, ts), &Arc::from(&scratch[..]), young);
-            }
-            if !dead && write.touched.is_empty() || primary.old().is_empty() {
-                continue;
-            }
-            // All of the row's, not the last one alone: those before it may have had its keys.
-            let mut versions: Vec<(CommitTs, CommitTs, Arc<[u64]>)> = Vec::new();
-            primary.old().for_each(pin, key.words(), |begin, end, image| {
-                if older.see_until(write.table, key.words(), begin, end) {
-                    versions.push((begin, end, image.clone()));
-                }
-            });
-            let leaving = |id: IndexId| dead || write.touched.contains(id);
-            for (_, index) in table.secondary().filter(|(id, _)| leaving(*id)) {
-                let codec = index.codec();
-                let goes = codec.encode_row(scratch, key).is_ok()
-                    && (dead
-                        || codec.encode_row(write.image.words(images), other_key).is_err()
-                        || key != other_key);
-                for (begin, end, image) in versions.iter().filter(|_| goes) {
-                    let mut had = codec.encode_row(image, other_key).is_ok() && key == other_key;
-                    // It may have given the key up before, and taken it again.
-                    index.old().for_each(pin, key.words(), |since, _, _| had &= since != *begin);
-                    if had {
-                        index.old().put(pin, key.words(), (*begin, *end), image, false);
-                    }
-                }
-            }
-        }
-    }
-
-    #[cold]
-    fn carry_out_takeovers(&mut self, tables: &TableSet<SiloHeader>) {
-        for takeover in &self.takeovers {
-            let (from, to) = (&self.writes[takeover.from as usize], &self.writes[takeover.to as usize]);
-            if to.state != State::Live {
-                continue;
-            }
-            let index = tables.get(to.table).index(takeover.index);
-            if index.codec().encode_row(to.image.words(&self.images), &mut self.key).is_ok() {
-                let (from, to) = (from.record.to_word(), to.record.to_word());
-                index.tree().replace(self.participant.pinned(), self.key.words(), from, to);
-            }
-        }
-    }
-
-    /// Removes added entries that the rows do not need in the end. (That a row has come to need one for
-    /// somebody else's sake is impossible: as long as the entry stands it is ours alone.)
-    #[cold]
-    fn remove_extras(&mut self, tables: &TableSet<SiloHeader>) {
-        for Extra { write, index: id, key, .. } in &self.extras {
-            let WriteEntry { table, record, image, state, .. } = self.writes[*write as usize];
-            let index = tables.get(table).index(*id);
-            let words = key.words(&self.images);
-            let needed = state == State::Live
-                && index.codec().encode_row(image.words(&self.images), &mut self.other_key).is_ok()
-                && self.other_key.words() == words;
-            if !needed {
-                index.tree().remove(self.participant.pinned(), words, record.to_word());
-            }
-        }
-    }
-
-    /// Takes the records of dead writes, marked as such, out of the indexes: the primary one last, so
-    /// that who finds a primary key free finds the others free, too.
-    #[cold]
-    fn unlink_dead(&mut self, tables: &TableSet<SiloHeader>) {
-        let pin = self.participant.pinned();
-        for write in self.writes.iter().filter(|write| write.state == State::Dead) {
-            let table = tables.get(write.table);
+            let pin = self.foot.participant.pinned();
+            let (begin, table) = (CommitTs(write.version), tables.get(write.table));
+            // Most rows that change often have changed since.
+            let mut seen = older.may_see(write.table, begin);
             // SAFETY: kept: of the write set.
             let shown = unsafe { look(write.record, pin) };
-            let image = match write.origin {
-                Origin::Insert => write.image.words(&self.images),
-                Origin::Row => {
-                    self.scratch.clear();
-                    shown.read_to_vec(&mut self.scratch);
-                    &self.scratch
-                }
-            };
-            for index in table.indexes().iter().rev() {
-                if index.codec().encode_row(image, &mut self.key).is_ok() {
-                    index.tree().remove(pin, self.key.words(), write.record.to_word());
-                }
+            if seen && older.asks_for_keys(write.table) {
+                self.foot.scratch.clear();
+                shown.read_to_vec(&mut self.foot.scratch);
+                let encoded =
+                    table.index(IndexId::PRIMARY).codec().encode_row(&self.foot.scratch, &mut self.foot.key);
+                seen = encoded.is_ok() && older.see(write.table, self.foot.key.words(), begin);
             }
-            // SAFETY: this transaction has marked it dead under its lock, and taken its entries out just now.
-            unsafe { door::retire(table, write.record, pin) };
+            if seen {
+                table.keep(shown, (begin, ts), self.foot.worker, pin);
+            }
+            if write.state == State::Dead || !write.touched.is_empty() {
+                self.keep_old_keys(at, table, older);
+            }
         }
     }
 
-    /// Undoes what other transactions can see of this one: its index entries. No lock is held.
-    pub(super) fn take_back(&mut self, tables: &TableSet<SiloHeader>) {
-        for at in 0..self.writes.len() {
-            let write = &mut self.writes[at];
-            write.state = match write.origin {
-                Origin::Row => State::Unwritten,
-                Origin::Insert => State::Dead,
-            };
-            if self.writes[at].origin == Origin::Insert {
-                self.word(self.writes[at].record).publish(ABSENT | DEAD);
+    /// Puts the versions of a row among the old ones of the keys that it gives up: all that are needed, not the last one
+    /// alone, as those before it may have had the keys, too.
+    fn keep_old_keys(&mut self, at: u32, table: &Table<SiloHeader>, older: &Older<'_>) {
+        let Footprint { participant, writes, images, key, other_key, scratch, .. } = &mut self.foot;
+        let (pin, write) = (participant.pinned(), &writes[at as usize]);
+        let dead = write.state == State::Dead;
+        let primary = table.index(IndexId::PRIMARY);
+        scratch.clear();
+        // SAFETY: kept: of the write set.
+        unsafe { look(write.record, pin) }.read_to_vec(scratch);
+        if primary.codec().encode_row(scratch, key).is_err() {
+            return;
+        }
+        let mut versions: Vec<(CommitTs, CommitTs, Arc<[u64]>, Kept)> = Vec::new();
+        table.for_each_kept(write.record, pin, |begin, end, image| {
+            // The record may have been another row.
+            let same = primary.codec().encode_row(image, other_key).is_ok() && key == other_key;
+            if same && older.see_until(write.table, key.words(), begin, end) {
+                let young = !older.oldest_sees(write.table, key.words(), begin, end);
+                versions.push((begin, end, Arc::from(image), Kept { young, first: true }));
+            }
+        });
+        let leaving = |id: IndexId| dead || write.touched.contains(id);
+        for (id, index) in (0u16..).map(IndexId).zip(table.indexes()) {
+            if versions.is_empty() || !leaving(id) {
+                continue;
+            }
+            let codec = index.codec();
+            let goes = codec.encode_row(scratch, key).is_ok()
+                && (dead
+                    || codec.encode_row(write.image.words(images), other_key).is_err()
+                    || key != other_key);
+            for (begin, end, image, kept) in versions.iter_mut().filter(|_| goes) {
+                let mut had = codec.encode_row(image, other_key).is_ok() && key == other_key;
+                // It may have given the key up before, and taken it again.
+                index.old().for_each(pin, key.words(), |since, _, _| had &= since != *begin);
+                if had {
+                    index.old().put(pin, key.words(), (*begin, *end), image, *kept);
+                    kept.first = false;
+                }
             }
         }
-        self.remove_extras(tables);
-        self.unlink_dead(tables);
     }
 
     pub(super) fn abort(&mut self, tables: &TableSet<SiloHeader>) {
-        if !self.writes.is_empty() {
-            self.take_back(tables);
+        if !self.foot.writes.is_empty() {
+            self.foot.take_back(tables);
         }
         self.end();
     }

@@ -19,9 +19,10 @@
 //!
 //! **Constraints** are looked at as of now, strictly, at every level ([`crate::RowLocks::for_constraint`]).
 
-use super::read::{Followed, Seen, read_record};
+use super::read::Followed;
 use super::*;
 use crate::ColumnsRead;
+use crate::footprint::record::{Seen, read_record};
 use crate::snapshot::{Moment, Opened, Step, old_image};
 use planaria_base::Isolation;
 use planaria_storage::arena::Mark;
@@ -146,9 +147,24 @@ impl Dated {
         self.columns.union(columns);
     }
 
+    /// The answer was that a key is there already.
+    pub(super) fn has_read_key(&mut self, table: TableId, index: &Index) {
+        if self.told {
+            self.columns.insert(table, index.codec().columns());
+        }
+    }
+
     /// The accesses from number `at` on are of a table.
-    fn note_table(&mut self, at: usize, table: TableId) {
-        let table = (self.told && !self.checking).then_some(table);
+    pub(super) fn note_table(&mut self, at: usize, table: TableId) {
+        self.note(at, (self.told && !self.checking).then_some(table));
+    }
+
+    /// They hold as they are or not at all.
+    pub(super) fn note_strict(&mut self, at: usize) {
+        self.note(at, None);
+    }
+
+    fn note(&mut self, at: usize, table: Option<TableId>) {
         if self.tables.last().is_some_and(|(_, last)| *last == table) {
             return;
         }
@@ -229,6 +245,23 @@ impl Dated {
         if fixed && self.is_new(version) { Err(Conflict::Past) } else { Ok(()) }
     }
 
+    /// A key that is about to be put in must not have been another row's at a moment that cannot be moved on.
+    pub(super) fn check_key_past(
+        &self,
+        foot: &Footprint<SiloHeader>,
+        index: &Index,
+        key: &[u64],
+    ) -> Result<(), Conflict> {
+        let Dated { at, level, .. } = *self;
+        if at == NEVER || level == Some(Isolation::ReadCommitted) || index.old().is_empty() {
+            return Ok(());
+        }
+        match index.old().find(foot.participant.pinned(), key, CommitTs(at)) {
+            Some(_) => Err(Conflict::Past),
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn load(&self, row: RowHandle, arena: &mut Arena) -> Result<Image, Conflict> {
         let (image, _) = self.images[(row.0 & !PAST) as usize];
         let offset = arena.push_words(image.words(&self.words))?;
@@ -290,19 +323,18 @@ impl SiloTxn {
         }
         let later = match now {
             Some(row) => {
-                let version = self.accesses[row.handle.0 as usize].version;
+                let Access { record, version } = self.accesses[row.handle.0 as usize];
                 if version == OWN || !self.dated.is_new(version) {
                     return Ok(now);
                 }
                 self.dated.behind = true;
-                Some(row.image)
+                Some(record)
             }
             None if table.index(key.0).old().is_empty() => return Ok(None),
             None => None,
         };
-        let SiloTxn { participant, dated, other_key, .. } = self;
+        let SiloTxn { foot: Footprint { participant, other_key, .. }, dated, .. } = self;
         let (pin, at) = (participant.pinned(), CommitTs(dated.at));
-        let later = later.as_ref().map(|image| image.words(arena));
         let old = old_image(table, key, later, at, pin, other_key);
         arena.truncate(mark);
         let Some(old) = old else { return Ok(None) };
@@ -319,8 +351,8 @@ impl SiloTxn {
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
         loop {
-            let SiloTxn { cursors, nodes, participant, ranges, dated, .. } = self;
-            let OpenCursor { index: id, lenient, range, past, .. } = &mut cursors[cursor.0 as usize];
+            let SiloTxn { foot: Footprint { nodes, participant, .. }, cursors, ranges, dated, .. } = self;
+            let OpenCursor { index: id, more: Look { lenient, range, past, .. }, .. } = &mut cursors[cursor];
             let (id, lenient, range) = (*id, *lenient, *range);
             let (pin, index) = (participant.pinned(), table.index(id));
             let at = CommitTs(dated.at);
@@ -356,7 +388,7 @@ impl SiloTxn {
             let mark = arena.mark();
             let now = self.entry_now(index, (id, &key), word, (lenient, range), arena);
             let row = now.and_then(|now| self.as_of_moment(table, (id, &key), now, mark, arena));
-            self.cursors[cursor.0 as usize].past.put_key(key);
+            self.cursors[cursor].more.past.put_key(key);
             if let Some(row) = row? {
                 return Ok(Some(row));
             }
@@ -373,13 +405,13 @@ impl SiloTxn {
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
         let record = Ptr::from_word(word);
-        let own = self.find_write(record).filter(|at| self.writes[*at as usize].state != State::Unwritten);
+        let own = self.foot.find_effective(record);
         if range != NONE
             && let Some(write) = own
         {
             // As in `scan_next`.
-            self.key.set_words(key);
-            if !self.has_added_key(id, write) {
+            self.foot.key.set_words(key);
+            if !self.foot.has_added_key(id, write) {
                 self.ranges.meet(range, record);
             }
         }
@@ -397,18 +429,6 @@ impl SiloTxn {
             }
         }
         Ok(row)
-    }
-
-    /// A key that is about to be put in must not have been another row's at a moment that cannot be moved on.
-    pub(super) fn check_key_past(&self, index: &Index, key: &[u64]) -> Result<(), Conflict> {
-        let Dated { at, level, .. } = self.dated;
-        if at == NEVER || level == Some(Isolation::ReadCommitted) || index.old().is_empty() {
-            return Ok(());
-        }
-        match index.old().find(self.participant.pinned(), key, CommitTs(at)) {
-            Some(_) => Err(Conflict::Past),
-            None => Ok(()),
-        }
     }
 
     /// See [`crate::Levels::move_on`].
@@ -433,12 +453,12 @@ impl SiloTxn {
             self.dated.settled = level == Isolation::Serializable
                 && !self.dated.changes
                 && self.dated.renewals > RENEWALS_MAX
-                && !self.has_effect()
+                && !self.foot.has_effect()
                 && self.held.is_empty();
             return true;
         }
         self.dated.snapshots.close_later(moment);
-        if self.has_effect() || !self.held.is_empty() {
+        if self.foot.has_effect() || !self.held.is_empty() {
             return false;
         }
         (self.dated.settled, self.dated.behind) = (true, false);
@@ -460,13 +480,11 @@ impl SiloTxn {
         if version == OWN || version & LENIENT != 0 {
             return true;
         }
-        let word = self.word(record).load() & !CLAIMED;
+        let word = self.foot.word(record).load() & !CLAIMED;
         if word == version {
             return true;
         }
-        if let Some(write) = self.find_write(record)
-            && self.writes[write as usize].state != State::Unwritten
-        {
+        if self.foot.find_effective(record).is_some() {
             return holding && word == version | LOCKED;
         }
         // Else it was read as of now, for a constraint.
@@ -477,14 +495,12 @@ impl SiloTxn {
         }
         let table = tables.get(id);
         let mark = self.dated.words.mark();
-        let SiloTxn { participant, dated, key, .. } = self;
+        let SiloTxn { foot: Footprint { participant, .. }, dated, .. } = self;
         let pin = participant.pinned();
         let now = match read_record(record, pin, &mut dated.words) {
             Ok(Seen::Row(now, image)) => {
                 let image = image.words(&dated.words);
-                let primary = table.index(IndexId::PRIMARY);
-                let old = primary.codec().encode_row(image, key).ok();
-                let old = old.and_then(|()| primary.old().find(pin, key.words(), CommitTs(dated.at)));
+                let old = table.kept(record, CommitTs(dated.at), pin);
                 let same = old.is_some_and(|old| match dated.columns.of(id) {
                     Some(columns) => {
                         let layout = table.layout();

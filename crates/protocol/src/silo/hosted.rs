@@ -17,12 +17,12 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> RowLocks for SiloW
     fn claim_writes(&self, txn: &mut SiloTxn) {
         txn.claiming = true;
         // What was read before is not remembered as ranges.
-        txn.ranged |= txn.accesses.is_empty() && txn.nodes.is_empty() && txn.cursors_open == 0;
+        txn.ranged |= txn.accesses.is_empty() && txn.foot.nodes.is_empty() && !txn.cursors.are_open();
     }
 
     fn scan_leniently(&self, txn: &mut SiloTxn, cursor: CursorId) {
         // Its range stays one that is not read at all.
-        let slot = &mut txn.cursors[cursor.0 as usize];
+        let slot = &mut txn.cursors[cursor].more;
         (slot.lenient, slot.range, slot.dated) = (true, super::NONE, false);
     }
 
@@ -98,7 +98,7 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Levels for SiloWit
 
 impl<const READS: bool, const NODES: bool, const ORDER: bool> Points for SiloWith<READS, NODES, ORDER> {
     fn point(&self, txn: &mut SiloTxn) -> Point {
-        let (reads, (nodes, moved)) = (txn.accesses.len() as u32, txn.nodes.mark());
+        let (reads, (nodes, moved)) = (txn.accesses.len() as u32, txn.foot.nodes.mark());
         Point { savepoint: self.savepoint(txn), reads, nodes, moved, ranges: txn.ranges.mark() }
     }
 
@@ -111,7 +111,7 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Points for SiloWit
     }
 
     fn retry(&self, txn: &mut SiloTxn, tables: &TableSet<SiloHeader>) {
-        if txn.installed || !txn.participant.is_pinned() {
+        if txn.installed || !txn.foot.participant.is_pinned() {
             return self.abort(txn, tables);
         }
         txn.retry(tables);
@@ -132,7 +132,7 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Exclusive for Silo
     }
 
     fn keep_before_images_now(&self, txn: &mut SiloTxn) -> Result<(), Conflict> {
-        txn.keep_before_now()
+        txn.foot.keep_before_now()
     }
 }
 

@@ -15,9 +15,9 @@
 
 #![allow(unsafe_code)] // looks at records; see `door`
 
-use super::read::{Seen, read_record};
 use super::*;
 use crate::door::look;
+use crate::footprint::record::{Seen, read_record};
 use crate::snapshot::has_key;
 use planaria_storage::Index;
 use std::ops::Bound;
@@ -175,7 +175,7 @@ impl SiloTxn {
         tables: &TableSet<SiloHeader>,
         holding: bool,
     ) -> Result<(), Conflict> {
-        self.nodes.clear();
+        self.foot.nodes.clear();
         self.ranges.witnesses.clear();
         self.ranges.sort();
         let mut cursor = self.ranges.cursor.take().unwrap_or_default();
@@ -199,7 +199,7 @@ impl SiloTxn {
             }
             cursor.open(from, to, false);
             loop {
-                let SiloTxn { nodes, participant, .. } = self;
+                let Footprint { nodes, participant, .. } = &mut self.foot;
                 let next = cursor.next(index.tree(), participant.pinned(), |node| nodes.add(node));
                 let Some((key, word)) = next else { return Ok(()) };
                 self.key_again(index, (at, id), key, Some(word), holding)?;
@@ -223,8 +223,8 @@ impl SiloTxn {
             let word = match entry.take() {
                 Some(word) => word,
                 None => {
-                    let (found, node) = index.tree().get(self.participant.pinned(), key);
-                    self.nodes.add(node);
+                    let (found, node) = index.tree().get(self.foot.participant.pinned(), key);
+                    self.foot.nodes.add(node);
                     // What led nowhere and still stands has not been taken over: see `look_again`.
                     match found.filter(|word| Some(*word) != stale) {
                         Some(word) => word,
@@ -233,12 +233,11 @@ impl SiloTxn {
                 }
             };
             let record = Ptr::from_word(word);
-            let own =
-                self.find_write(record).filter(|at| self.writes[*at as usize].state != State::Unwritten);
-            if own.is_some_and(|at| self.writes[at as usize].origin == Origin::Insert) {
+            let own = self.foot.find_effective(record);
+            if own.is_some_and(|at| self.foot.writes[at as usize].origin == Origin::Insert) {
                 return Ok(());
             }
-            let SiloTxn { participant, ranges, .. } = self;
+            let SiloTxn { foot: Footprint { participant, .. }, ranges, .. } = self;
             let pin = participant.pinned();
             ranges.images.reset();
             let seen = if own.is_some() && holding {
@@ -253,7 +252,7 @@ impl SiloTxn {
                     seen => seen?,
                 }
             };
-            let SiloTxn { ranges, other_key, .. } = self;
+            let SiloTxn { foot: Footprint { other_key, .. }, ranges, .. } = self;
             match seen {
                 Seen::Row(_, image) if has_key(index, id, image.words(&ranges.images), key, other_key) => {
                     return if ranges.has_met(range, record) { Ok(()) } else { Err(Conflict::Phantom) };

@@ -1,9 +1,8 @@
 //! Where a row of a snapshot is, for all who read one.
 //!
 //! The row of key k in the snapshot at S is where the index leads, if that record has k since S or before;
-//! else it is among the old versions of k in this index; or, reached by another index and changed since, but
-//! not in k, among those of its primary key ([`old_image`]). Index and record are looked at before the old versions,
-//! which were put there before the change.
+//! else, changed since, but not in k, it was kept by that record; else it is among the old versions of k in this index
+//! ([`old_image`]). Index and record are looked at before the old versions, which were put there before the change.
 //!
 //! A scan merges two cursors, over the index and over its old versions ([`Merged`]). Each time the first has copied a new
 //! chunk of the index, the second begins anew behind the last key; so it misses none that had been taken
@@ -22,31 +21,30 @@ const PREFETCH_AHEAD: usize = 4;
 /// Whether a row has this key of an index; rows never change their primary key.
 #[inline]
 pub(crate) fn has_key(index: &Index, id: IndexId, image: &[u64], key: &[u64], scratch: &mut KeyBuf) -> bool {
-    // A row whose key is too long has no entry.
-    id == IndexId::PRIMARY || (index.codec().encode_row(image, scratch).is_ok() && scratch.equals_words(key))
+    id == IndexId::PRIMARY || had_key(index, image, key, scratch)
 }
 
-/// The old version that had a key of an index at `at`. `later`: the row to which the entry leads, as it is now.
+/// The same of a row that was in a record once.
+fn had_key(index: &Index, image: &[u64], key: &[u64], scratch: &mut KeyBuf) -> bool {
+    // A row whose key is too long has no entry.
+    index.codec().encode_row(image, scratch).is_ok() && scratch.equals_words(key)
+}
+
+/// The old version that had a key of an index at `at`. `later`: the record to which the entry leads, whose row is as it is
+/// since later.
 pub(crate) fn old_image<'p, H: Header>(
     table: &Table<H>,
     (id, key): (IndexId, &[u64]),
-    later: Option<&[u64]>,
+    later: Option<RecordPtr<H>>,
     at: CommitTs,
     pin: Pinned<'p>,
     scratch: &mut KeyBuf,
 ) -> Option<&'p [u64]> {
     let index = table.index(id);
-    if let Some(later) = later.filter(|_| id != IndexId::PRIMARY) {
-        let primary = table.index(IndexId::PRIMARY);
-        let old = match primary.codec().encode_row(later, scratch) {
-            Ok(()) => primary.old().find(pin, scratch.words(), at),
-            Err(_) => None,
-        };
-        if let Some(old) = old.filter(|old| has_key(index, id, old, key, scratch)) {
-            return Some(old);
-        }
-    }
-    index.old().find(pin, key, at)
+    let kept = later.and_then(|record| table.kept(record, at, pin));
+    // The record may have been a row with another key.
+    let kept = kept.filter(|image| had_key(index, image, key, scratch));
+    kept.or_else(|| index.old().find(pin, key, at))
 }
 
 /// Where a scan has come to.

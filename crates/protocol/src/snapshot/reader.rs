@@ -39,7 +39,7 @@ pub struct SnapshotReader<H>(PhantomData<fn() -> H>);
 /// Where the image of a [`RowHandle`] is.
 #[derive(Clone, Copy)]
 enum Held {
-    /// In this record, or among the old versions of its primary key.
+    /// In this record, or kept by it, or among the old versions of its primary key.
     Record(u64),
     /// It was an old version: a copy.
     Copied(Image),
@@ -87,7 +87,7 @@ enum Seen {
     /// Its row is in the snapshot.
     Row(Image),
     /// Its row has changed since.
-    Later(Image),
+    Later,
     /// It has no row.
     Nothing,
 }
@@ -108,11 +108,12 @@ fn read<H: Header>(
         match shown.header().glance() {
             Glance::Busy => backoff.wait(),
             Glance::Absent => return Ok(Seen::Nothing),
-            Glance::Row(since, word) => {
+            Glance::Row(since, _) if since > at => return Ok(Seen::Later),
+            Glance::Row(_, word) => {
                 let mark = arena.mark();
                 let image = shown.read(arena)?;
                 if shown.header().holds(word) {
-                    return Ok(if since <= at { Seen::Row(image) } else { Seen::Later(image) });
+                    return Ok(Seen::Row(image));
                 }
                 arena.truncate(mark);
             }
@@ -197,11 +198,10 @@ impl<H: Header> SnapshotReader<H> {
                         let handle = txn.hold(Held::Record(word));
                         return Ok(Some(Row { handle, image }));
                     }
-                    Seen::Later(image) => later = Some(image),
+                    Seen::Later => later = Some(RecordPtr::from_word(word)),
                     Seen::Row(_) | Seen::Nothing => {}
                 }
             }
-            let later = later.as_ref().map(|image| image.words(arena));
             let old = old_image(table, (id, key), later, at, pin, scratch);
             arena.truncate(mark);
             if let Some(old) = old {
@@ -349,21 +349,23 @@ impl<H: Header> Protocol for SnapshotReader<H> {
             Held::Record(word) => word,
         };
         let ReaderTxn { participant, worker, at, key, .. } = txn;
-        let (pin, mark) = (participant.pinned(), arena.mark());
-        let image = match read::<H>(RecordPtr::from_word(word), pin, *at, *worker, arena)? {
+        let (pin, record) = (participant.pinned(), RecordPtr::from_word(word));
+        let old = match read::<H>(record, pin, *at, *worker, arena)? {
             Seen::Row(image) => return Ok(Some(image)),
-            Seen::Later(image) => image,
-            // Deleted since: its last image is still there, and has its primary key.
-            // SAFETY: kept.
-            Seen::Nothing => unsafe { look::<H>(RecordPtr::from_word(word), pin) }.read(arena)?,
+            Seen::Later => table.kept(record, *at, pin),
+            Seen::Nothing => {
+                // Deleted since: its last image is still there, and has its primary key.
+                let mark = arena.mark();
+                // SAFETY: kept.
+                let last = unsafe { look::<H>(record, pin) }.read(arena)?;
+                let primary = table.index(IndexId::PRIMARY);
+                let encoded = primary.codec().encode_row(last.words(arena), key);
+                arena.truncate(mark);
+                encoded.ok().and_then(|()| primary.old().find(pin, key.words(), *at))
+            }
         };
-        let primary = table.index(IndexId::PRIMARY);
-        let encoded = primary.codec().encode_row(image.words(arena), key);
-        arena.truncate(mark);
-        match encoded.ok().and_then(|()| primary.old().find(pin, key.words(), *at)) {
-            Some(old) => Ok(Some(Image { offset: arena.push_words(old)?, len: old.len() as u32 })),
-            None => Ok(None),
-        }
+        let Some(old) = old else { return Ok(None) };
+        Ok(Some(Image { offset: arena.push_words(old)?, len: old.len() as u32 }))
     }
 
     #[inline]

@@ -15,14 +15,15 @@ fn model(f: impl Fn() + Sync + Send + 'static) {
 
 /// With a version of another key in it, so that the tree is there.
 fn versions() -> loom::sync::Arc<OldVersions> {
-    let old = OldVersions::new(1, true);
+    let old = OldVersions::new(1);
     put(&old, &mut Participant::new(), OTHER, 0, 9);
     loom::sync::Arc::new(old)
 }
 
 /// The image is the timestamp of its begin.
 fn put(old: &OldVersions, participant: &mut Participant, key: &[u64], begin: u64, end: u64) {
-    old.put(participant.guard().pinned(), key, (CommitTs(begin), CommitTs(end)), &Arc::from([begin]), false);
+    let kept = Kept { young: false, first: true };
+    old.put(participant.guard().pinned(), key, (CommitTs(begin), CommitTs(end)), &Arc::from([begin]), kept);
 }
 
 fn find(old: &OldVersions, participant: &mut Participant, at: u64) -> Option<u64> {

@@ -18,13 +18,17 @@ impl Header for Flag {
 }
 
 fn table() -> Table<Flag> {
+    table_with(TableId(7))
+}
+
+fn table_with(id: TableId) -> Table<Flag> {
     let columns =
         [ColumnSpec { ty: Type::Int8, nullable: false }, ColumnSpec { ty: Type::Text, nullable: true }];
     let indexes = [
         IndexSpec { columns: vec![ColumnId(0)], unique: true },
         IndexSpec { columns: vec![ColumnId(1)], unique: false },
     ];
-    Table::new(TableId(7), TableSpec { columns: &columns, indexes: &indexes }).unwrap()
+    Table::new(id, TableSpec { columns: &columns, indexes: &indexes }).unwrap()
 }
 
 fn image(table: &Table<Flag>, id: i64, text: &str) -> Vec<u64> {
@@ -138,4 +142,26 @@ fn readers_never_see_beyond_a_record_that_is_being_written() {
             table.write(shown, &rows[i % rows.len()], 0, pin);
         }
     });
+}
+
+#[test]
+fn sets_share_the_tables_that_both_of_them_have() {
+    let table = |id| Arc::new(table_with(TableId(id)));
+    let mut first = TableSet::new();
+    first.insert(table(0));
+    first.insert(table(2));
+    let mut second = first.clone();
+    second.insert(table(2));
+    second.insert(table(3));
+    let (first, second) = (crate::Tables::from(first), crate::Tables::from(second));
+    let mut third = second.clone();
+    third.insert(first.shared(TableId(2)).unwrap());
+    third.remove(TableId(0));
+    assert_eq!([0, 2, 3].map(|id| third.share(&first, TableId(id))), [false, true, false]);
+    let shared = (0..5).map(|id| first.share(&second, TableId(id)));
+    assert_eq!(shared.collect::<Vec<_>>(), [true, false, false, false, false]);
+    assert_eq!(second.iter().map(|table| table.id().0).collect::<Vec<_>>(), [0, 2, 3]);
+    assert_eq!(second.get(TableId(3)).shape().indexes().len(), 2);
+    assert!(second.try_get(TableId(1)).is_none());
+    assert!(Arc::ptr_eq(second.of::<Flag>().get(TableId(0)), first.of::<Flag>().get(TableId(0))));
 }

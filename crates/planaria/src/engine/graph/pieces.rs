@@ -8,7 +8,6 @@ use crate::graph::{Graph, GraphEdge, GraphNode};
 use planaria_analysis::Names as _;
 use planaria_analysis::paper::text;
 use planaria_base::{IndexId, ProcedureId, TableId};
-use planaria_storage::Header;
 use std::collections::BTreeSet;
 
 /// A class of tables.
@@ -22,7 +21,7 @@ struct Class {
 }
 
 /// The classes, by their first tables; and which hand over pieces to which.
-fn classes<H: Header>(analysed: &Analysed<'_, H>) -> (Vec<Class>, BTreeSet<(usize, usize)>) {
+fn classes(analysed: &Analysed<'_>) -> (Vec<Class>, BTreeSet<(usize, usize)>) {
     let mut classes: Vec<Class> = Vec::new();
     let plans = || {
         let plan = |id| analysed.schema.planned(id).ok().map(|planned| (id, &planned.plan));
@@ -56,8 +55,8 @@ fn classes<H: Header>(analysed: &Analysed<'_, H>) -> (Vec<Class>, BTreeSet<(usiz
 }
 
 /// A row each: number, tables, key, pieces, classes that hand over to it.
-fn rows<H: Header>(
-    analysed: &Analysed<'_, H>,
+fn rows(
+    analysed: &Analysed<'_>,
     classes: &[Class],
     hands_over: &BTreeSet<(usize, usize)>,
 ) -> Vec<[String; 5]> {
@@ -80,13 +79,13 @@ fn rows<H: Header>(
 }
 
 /// The classes, a line or more each.
-pub(in super::super) fn lines<H: Header>(analysed: &Analysed<'_, H>) -> Vec<String> {
+pub(in super::super) fn lines(analysed: &Analysed<'_>) -> Vec<String> {
     let (classes, hands_over) = classes(analysed);
     text::table(rows(analysed, &classes, &hands_over).into_iter())
 }
 
 /// The same as a graph.
-pub(super) fn graph<H: Header>(analysed: &Analysed<'_, H>) -> Graph {
+pub(super) fn graph(analysed: &Analysed<'_>) -> Graph {
     let (classes, hands_over) = classes(analysed);
     let rows = rows(analysed, &classes, &hands_over);
     let title = "Classes of pieces with one key".to_owned();

@@ -5,8 +5,7 @@ use planaria_base::{ColumnId, Datum, Result, TableId, Type};
 use planaria_catalog::{CheckTime, ForeignKey};
 use planaria_exec::Code;
 use planaria_sql::lower;
-use planaria_storage::Header;
-use planaria_storage::table::TableSet;
+use planaria_storage::Shape;
 
 /// A foreign key that is deferred, with the programs that look at one of its keys.
 pub(crate) struct DeferredKey {
@@ -26,7 +25,7 @@ pub(crate) struct Side {
     pub(in super::super) code: Code,
 }
 
-impl<H: Header> SchemaVersion<H> {
+impl SchemaVersion {
     /// The deferred keys, compiled when first asked for.
     pub(in super::super) fn deferred_keys(&self) -> Result<&[DeferredKey]> {
         let keys = self.deferred.get_or_init(|| {
@@ -52,9 +51,9 @@ impl<H: Header> SchemaVersion<H> {
 }
 
 impl Side {
-    /// The key that a row has; `None` where a part of it is NULL.
-    pub(in super::super) fn key<H: Header>(&self, tables: &TableSet<H>, row: &[u64]) -> Option<Vec<Datum>> {
-        let layout = tables.get(self.table).layout();
+    /// The key that a row has in a table of this shape; `None` where a part of it is NULL.
+    pub(in super::super) fn key(&self, shape: &Shape, row: &[u64]) -> Option<Vec<Datum>> {
+        let layout = shape.layout();
         let values = self.columns.iter().zip(&self.types);
         let values = values.map(|(c, ty)| crate::log::datum(layout.field(row, *c), ty));
         let values: Vec<Datum> = values.collect();

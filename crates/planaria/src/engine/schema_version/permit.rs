@@ -17,7 +17,6 @@ use planaria_catalog::{Object, Privileges, Requirement};
 use planaria_exec::Code;
 use planaria_ir::{OpKind, Program};
 use planaria_sql::lower::{self, Lowered, ParamTypes};
-use planaria_storage::Header;
 use std::collections::{BTreeSet, HashMap};
 
 /// What was found out about rights in one catalog version.
@@ -52,7 +51,7 @@ fn callees(program: &Program) -> BTreeSet<ProcedureId> {
     all
 }
 
-impl<H: Header> SchemaVersion<H> {
+impl SchemaVersion {
     /// Whether a role may run everything in a routine, wherever it leads.
     pub(in super::super) fn permits_routine(&self, role: RoleId, id: ProcedureId) -> bool {
         if self.is_free(role) {

@@ -17,7 +17,6 @@ use planaria_exec::Code;
 use planaria_ir::{Determinism, OpKind, Program};
 use planaria_log::Keeping;
 use planaria_recovery::{CompiledPiece, CompiledPlan};
-use planaria_storage::Header;
 use std::collections::BTreeSet;
 
 /// How a transaction that is one program is logged.
@@ -42,7 +41,7 @@ pub(crate) struct Planned {
     pub(crate) cost: Cost,
 }
 
-impl<H: Header> SchemaVersion<H> {
+impl SchemaVersion {
     /// What a call that is a whole transaction runs, and how it is logged.
     #[inline]
     pub(crate) fn logged_call(&self, id: ProcedureId) -> Result<(&Code, LogAs)> {

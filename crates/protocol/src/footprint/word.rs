@@ -11,18 +11,20 @@ use planaria_base::sync::atomic::{AtomicU64, Ordering, fence};
 use planaria_base::sync::spin_hint;
 use planaria_base::sync::thread;
 
-pub(super) const LOCKED: u64 = 1 << 63;
-pub(super) const ABSENT: u64 = 1 << 62;
-pub(super) const DEAD: u64 = 1 << 61;
-pub(super) const CLAIMED: u64 = 1 << 60;
+pub(crate) const LOCKED: u64 = 1 << 63;
+pub(crate) const ABSENT: u64 = 1 << 62;
+pub(crate) const DEAD: u64 = 1 << 61;
+pub(crate) const CLAIMED: u64 = 1 << 60;
+/// In a version that a transaction remembers: the row may change. The place of a lock, which no version has.
+pub(crate) const LENIENT: u64 = LOCKED;
 const _: () = assert!(CLAIMED == 1 << (SEQUENCE_BITS + EPOCH_BITS), "flags stand above every timestamp");
 
-/// See the head of [`crate::silo`].
-pub(super) struct VersionWord(AtomicU64);
+/// See the head of [`crate::footprint`].
+pub(crate) struct VersionWord(AtomicU64);
 
 /// What trying to lock gave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Locking {
+pub(crate) enum Locking {
     Done,
     /// Somebody else holds the lock, at the version that was expected.
     Busy,
@@ -31,19 +33,19 @@ pub(super) enum Locking {
 }
 
 impl VersionWord {
-    pub(super) fn new(word: u64) -> VersionWord {
+    pub(crate) fn new(word: u64) -> VersionWord {
         VersionWord(AtomicU64::new(word))
     }
 
     /// The word as it is; what was published before it is visible.
     #[inline]
-    pub(super) fn load(&self) -> u64 {
+    pub(crate) fn load(&self) -> u64 {
         self.0.load(Ordering::Acquire)
     }
 
     /// Whether everything read since [`load`](Self::load) gave `before`, unlocked, is one image.
     #[inline]
-    pub(super) fn is_unchanged(&self, before: u64) -> bool {
+    pub(crate) fn is_unchanged(&self, before: u64) -> bool {
         // No load of the image may be delayed past this look at the version.
         fence(Ordering::Acquire);
         self.0.load(Ordering::Relaxed) == before
@@ -51,7 +53,7 @@ impl VersionWord {
 
     /// Locks at `version`.
     #[inline]
-    pub(super) fn try_lock(&self, version: u64) -> Locking {
+    pub(crate) fn try_lock(&self, version: u64) -> Locking {
         let locked = version | LOCKED;
         match self.0.compare_exchange(version, locked, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => Locking::Done,
@@ -61,7 +63,7 @@ impl VersionWord {
     }
 
     /// Sets the bit of a claim, once the word is unlocked. Whoever has locked it needs no claim to go on.
-    pub(super) fn mark(&self) {
+    pub(crate) fn mark(&self) {
         let mut looks = 0u32;
         loop {
             let now = self.0.load(Ordering::Relaxed);
@@ -80,26 +82,26 @@ impl VersionWord {
     }
 
     /// Clears it. It is set, so nobody else changes the word.
-    pub(super) fn unmark(&self) {
+    pub(crate) fn unmark(&self) {
         self.0.fetch_and(!CLAIMED, Ordering::Release);
     }
 
     /// Locks a word that nobody else changes: that of an own placeholder.
     #[inline]
-    pub(super) fn lock_own(&self, version: u64) {
+    pub(crate) fn lock_own(&self, version: u64) {
         self.0.store(version | LOCKED, Ordering::Relaxed);
     }
 
     /// Between locking and the first store to an image.
     #[inline]
-    pub(super) fn before_images() {
+    pub(crate) fn before_images() {
         // The locks must be seen before any store to an image is.
         fence(Ordering::Release);
     }
 
     /// Sets the word, and by that unlocks it; what was written before is visible to who sees it.
     #[inline]
-    pub(super) fn publish(&self, word: u64) {
+    pub(crate) fn publish(&self, word: u64) {
         self.0.store(word, Ordering::Release);
     }
 }

@@ -9,7 +9,7 @@ const LINEAR: usize = 8;
 /// From addresses to positions in a list that only grows: nothing while the list is short, then an
 /// open-addressing table with linear probing, at most half full.
 #[derive(Default)]
-pub(super) struct PointerMap {
+pub(crate) struct PointerMap {
     /// Address and position; address 0 is free.
     slots: Vec<(u64, u32)>,
     /// Slots in use are `slots[..=mask]`; 0: no map yet.
@@ -27,7 +27,7 @@ impl PointerMap {
 
     /// The position of an address in the list of `len`, whose elements `at` gives.
     #[inline]
-    pub(super) fn find(&self, address: u64, len: usize, at: impl Fn(usize) -> u64) -> Option<u32> {
+    pub(crate) fn find(&self, address: u64, len: usize, at: impl Fn(usize) -> u64) -> Option<u32> {
         if self.mask == 0 {
             return (0..len).find(|i| at(*i) == address).map(|i| i as u32);
         }
@@ -46,7 +46,7 @@ impl PointerMap {
 
     /// Notes that an address has just been put at the end of the list, at `position`.
     #[inline]
-    pub(super) fn insert(&mut self, address: u64, position: usize, at: impl Fn(usize) -> u64) {
+    pub(crate) fn insert(&mut self, address: u64, position: usize, at: impl Fn(usize) -> u64) {
         if position < LINEAR {
             return;
         }
@@ -77,7 +77,7 @@ impl PointerMap {
     }
 
     /// Forgets everything; costs nothing.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.mask = 0;
         if self.slots.len() > SLOTS_KEPT {
             self.slots = Vec::new();
@@ -87,7 +87,7 @@ impl PointerMap {
 
 /// The leaves that scans and failed lookups depend on, each with the *first* insert version seen.
 #[derive(Default)]
-pub(super) struct NodeSet {
+pub(crate) struct NodeSet {
     nodes: Vec<NodeRef>,
     map: PointerMap,
     /// A leaf was met again at another version: the transaction cannot commit.
@@ -105,7 +105,7 @@ impl NodeSet {
 
     /// Adds a leaf.
     #[inline]
-    pub(super) fn add(&mut self, node: NodeRef) {
+    pub(crate) fn add(&mut self, node: NodeRef) {
         if self.nodes.last() == Some(&node) {
             return;
         }
@@ -121,7 +121,7 @@ impl NodeSet {
 
     /// Moves along with an insert of the transaction's own.
     #[inline]
-    pub(super) fn apply(&mut self, changes: &NodeChanges) {
+    pub(crate) fn apply(&mut self, changes: &NodeChanges) {
         if self.nodes.is_empty() {
             return;
         }
@@ -138,13 +138,13 @@ impl NodeSet {
     }
 
     /// The present state, for [`NodeSet::go_back`].
-    pub(super) fn mark(&self) -> (u32, bool) {
+    pub(crate) fn mark(&self) -> (u32, bool) {
         (self.nodes.len() as u32, self.moved)
     }
 
     /// Forgets the leaves added since, but for those that came out of others: what was read in those
     /// may lie in these now.
-    pub(super) fn go_back(&mut self, (len, moved): (u32, bool)) {
+    pub(crate) fn go_back(&mut self, (len, moved): (u32, bool)) {
         self.moved = moved;
         if self.nodes.len() == len as usize {
             return;
@@ -166,27 +166,27 @@ impl NodeSet {
     }
 
     /// From now on it counts as known that a leaf has moved.
-    pub(super) fn set_moved(&mut self) {
+    pub(crate) fn set_moved(&mut self) {
         self.moved = true;
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.nodes.is_empty() && !self.moved
     }
 
     /// Whether it is known already that a leaf has moved.
     #[inline]
-    pub(super) fn check(&self) -> Result<(), Conflict> {
+    pub(crate) fn check(&self) -> Result<(), Conflict> {
         if self.moved { Err(Conflict::Phantom) } else { Ok(()) }
     }
 
     #[inline]
-    pub(super) fn iter(&self) -> impl Iterator<Item = &NodeRef> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &NodeRef> {
         self.nodes.iter()
     }
 
     #[inline]
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if !self.nodes.is_empty() {
             super::recycle(&mut self.nodes);
             self.map.clear();

@@ -1,0 +1,314 @@
+//! The door between SQL and the protocol: one worker's transactions, whatever the protocol.
+//!
+//! What is called for each row knows the protocol's type: a program runs behind the door as a whole ([`Worker::run`]), and
+//! what is put in place is, too. What is called once a statement or once a transaction is a method here. So a session knows
+//! no protocol, and what it asks of one is this list.
+//!
+//! A worker reads and writes the tables of a schema version that it is handed with each call; they carry what its protocol
+//! wants.
+
+use super::host::SessionHost;
+use super::put_in_place::put_in_place;
+use super::schema_version::SchemaVersion;
+use super::written::{Written, WrittenBy};
+use planaria_base::clock::CommitClock;
+use planaria_base::{CommitTs, Result, TableId, WorkerId};
+use planaria_exec::slot::Slot;
+use planaria_exec::{Code, Context, Interrupt, Machine};
+use planaria_log::Effect;
+use planaria_protocol::snapshot::ReaderTxn;
+use planaria_protocol::{
+    ColumnsRead, Conflict, Hosted, Isolation, Point, Protocol, RowLocks, Savepoint, SnapshotReader, Unclaimed,
+};
+use planaria_storage::{Header, Tables};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A program with all that it runs with but the host.
+pub(super) struct Run<'r> {
+    /// What it computes in, and answers from.
+    pub(super) machine: &'r mut Machine,
+    pub(super) code: &'r Code,
+    pub(super) args: &'r [Slot],
+    /// What it was compiled under.
+    pub(super) at: &'r SchemaVersion,
+}
+
+impl Run<'_> {
+    #[inline]
+    fn over<P: RowLocks>(
+        self,
+        protocol: &P,
+        txn: &mut P::Txn,
+        host: &mut SessionHost<'_>,
+    ) -> Result<(), Interrupt> {
+        let Run { machine, code, args, at } = self;
+        machine.run(code, args, &mut Context { protocol, txn, tables: at.tables.of(), link: at, host })
+    }
+}
+
+/// What is told of a commit once its outcome is certain: its place in the order, and what it wrote.
+pub(super) type Committed<'c> = &'c mut dyn FnMut(CommitTs, &dyn Written);
+
+/// For [`Worker::commit`], which runs it once at most: it is dropped when the commit is over, whatever its outcome.
+pub(super) fn once<'f>(
+    f: impl FnOnce(CommitTs, &dyn Written) + 'f,
+) -> impl FnMut(CommitTs, &dyn Written) + 'f {
+    let mut f = Some(f);
+    move |ts, written| {
+        if let Some(f) = f.take() {
+            f(ts, written);
+        }
+    }
+}
+
+/// See the module's head. Methods without a comment are those of the same name of [`Protocol`] and its capabilities.
+pub(super) trait Worker: Written + Send {
+    // ---- a transaction ----
+
+    fn begin(&mut self);
+    fn try_begin(&mut self) -> bool;
+    fn is_active(&self) -> bool;
+    fn is_read_only(&self) -> bool;
+    fn newest_met(&self, at: &Tables) -> Option<CommitTs>;
+    fn validate(&mut self, at: &Tables) -> bool;
+    fn abort(&mut self, at: &Tables);
+    fn retry(&mut self, at: &Tables);
+    fn commit(&mut self, at: &Tables, committed: Committed<'_>) -> Result<CommitTs, Conflict>;
+
+    // ---- rows ----
+
+    /// Runs a program.
+    fn run(&mut self, run: Run<'_>, host: &mut SessionHost<'_>) -> Result<(), Interrupt>;
+    /// Does what the log says, computing in the machine's heap.
+    fn put_in_place(&mut self, effects: &[Effect], at: &SchemaVersion, machine: &mut Machine) -> Result<()>;
+
+    // ---- within a transaction ----
+
+    fn savepoint(&mut self) -> Savepoint;
+    fn rollback_to(&mut self, savepoint: Savepoint, at: &Tables);
+    fn release(&mut self, savepoint: Savepoint);
+    fn point(&mut self) -> Point;
+    fn go_back(&mut self, point: Point, at: &Tables);
+    fn pass(&mut self, point: Point);
+    fn for_constraint(&mut self, on: bool);
+    fn keep_before_images(&mut self, keep: bool);
+
+    // ---- levels ----
+
+    fn set_level(&mut self, level: Isolation);
+    fn begin_statement(&mut self);
+    fn will_read(&mut self, columns: &ColumnsRead);
+    fn is_behind(&self) -> bool;
+    fn end_statement(&mut self);
+    fn move_on(&mut self, at: &Tables, cause: Conflict) -> bool;
+
+    // ---- others ----
+
+    fn claim_writes(&mut self);
+    fn await_claim(&mut self, patience: &mut dyn FnMut() -> Option<Duration>) -> Result<(), Unclaimed>;
+    fn holds_now(&mut self, at: &Tables) -> bool;
+    fn alone(&mut self, alone: bool);
+    fn keep_before_images_now(&mut self) -> Result<(), Conflict>;
+}
+
+/// What reads a snapshot, whatever its records carry.
+pub(super) trait Reader: Send {
+    fn begin(&mut self);
+    /// Runs a program. What it would write fails.
+    fn run(&mut self, run: Run<'_>, host: &mut SessionHost<'_>) -> Result<(), Interrupt>;
+    /// Nothing is read any more before the next `begin`.
+    fn end(&mut self, at: &Tables);
+    /// See [`SnapshotReader::for_each_row`].
+    fn for_each_row(
+        &mut self,
+        at: &Tables,
+        table: TableId,
+        from: Option<&[u64]>,
+        to: Option<&[u64]>,
+        each: &mut dyn FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()>;
+}
+
+/// A [`Worker`] of a protocol.
+pub(super) struct WorkerOf<P: Hosted> {
+    protocol: Arc<P>,
+    clock: Arc<CommitClock>,
+    txn: P::Txn,
+}
+
+impl<P: Hosted> WorkerOf<P> {
+    pub(super) fn new(protocol: Arc<P>, clock: Arc<CommitClock>, id: WorkerId) -> WorkerOf<P> {
+        WorkerOf { txn: protocol.worker(id), protocol, clock }
+    }
+}
+
+impl<P: Hosted> Written for WorkerOf<P> {
+    fn for_each(&self, f: &mut dyn FnMut(planaria_protocol::Write<'_>)) {
+        WrittenBy(&*self.protocol, &self.txn).for_each(f);
+    }
+}
+
+impl<P: Hosted> Worker for WorkerOf<P> {
+    fn begin(&mut self) {
+        self.protocol.begin(&mut self.txn);
+    }
+
+    fn try_begin(&mut self) -> bool {
+        self.protocol.try_begin(&mut self.txn)
+    }
+
+    fn is_active(&self) -> bool {
+        self.protocol.is_active(&self.txn)
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.protocol.is_read_only(&self.txn)
+    }
+
+    fn newest_met(&self, at: &Tables) -> Option<CommitTs> {
+        self.protocol.newest_met(&self.txn, at.of())
+    }
+
+    fn validate(&mut self, at: &Tables) -> bool {
+        self.protocol.validate(&mut self.txn, at.of())
+    }
+
+    fn abort(&mut self, at: &Tables) {
+        self.protocol.abort(&mut self.txn, at.of());
+    }
+
+    fn retry(&mut self, at: &Tables) {
+        self.protocol.retry(&mut self.txn, at.of());
+    }
+
+    fn commit(&mut self, at: &Tables, committed: Committed<'_>) -> Result<CommitTs, Conflict> {
+        let WorkerOf { protocol, clock, txn } = self;
+        let told = |ts, txn: &P::Txn| committed(ts, &WrittenBy(&**protocol, txn));
+        protocol.commit(txn, at.of(), clock, told)
+    }
+
+    fn run(&mut self, run: Run<'_>, host: &mut SessionHost<'_>) -> Result<(), Interrupt> {
+        run.over(&*self.protocol, &mut self.txn, host)
+    }
+
+    fn put_in_place(&mut self, effects: &[Effect], at: &SchemaVersion, machine: &mut Machine) -> Result<()> {
+        put_in_place(&*self.protocol, &mut self.txn, effects, at, &mut machine.heap_mut().arena)
+    }
+
+    fn savepoint(&mut self) -> Savepoint {
+        self.protocol.savepoint(&mut self.txn)
+    }
+
+    fn rollback_to(&mut self, savepoint: Savepoint, at: &Tables) {
+        self.protocol.rollback_to(&mut self.txn, savepoint, at.of());
+    }
+
+    fn release(&mut self, savepoint: Savepoint) {
+        self.protocol.release(&mut self.txn, savepoint);
+    }
+
+    fn point(&mut self) -> Point {
+        self.protocol.point(&mut self.txn)
+    }
+
+    fn go_back(&mut self, point: Point, at: &Tables) {
+        self.protocol.go_back(&mut self.txn, point, at.of());
+    }
+
+    fn pass(&mut self, point: Point) {
+        self.protocol.pass(&mut self.txn, point);
+    }
+
+    fn for_constraint(&mut self, on: bool) {
+        self.protocol.for_constraint(&mut self.txn, on);
+    }
+
+    fn keep_before_images(&mut self, keep: bool) {
+        self.protocol.keep_before_images(&mut self.txn, keep);
+    }
+
+    fn set_level(&mut self, level: Isolation) {
+        self.protocol.set_level(&mut self.txn, level);
+    }
+
+    fn begin_statement(&mut self) {
+        self.protocol.begin_statement(&mut self.txn, &self.clock);
+    }
+
+    fn will_read(&mut self, columns: &ColumnsRead) {
+        self.protocol.will_read(&mut self.txn, columns);
+    }
+
+    fn is_behind(&self) -> bool {
+        self.protocol.is_behind(&self.txn)
+    }
+
+    fn end_statement(&mut self) {
+        self.protocol.end_statement(&mut self.txn);
+    }
+
+    fn move_on(&mut self, at: &Tables, cause: Conflict) -> bool {
+        self.protocol.move_on(&mut self.txn, at.of(), &self.clock, cause)
+    }
+
+    fn claim_writes(&mut self) {
+        self.protocol.claim_writes(&mut self.txn);
+    }
+
+    fn await_claim(&mut self, patience: &mut dyn FnMut() -> Option<Duration>) -> Result<(), Unclaimed> {
+        self.protocol.await_claim(&mut self.txn, patience)
+    }
+
+    fn holds_now(&mut self, at: &Tables) -> bool {
+        self.protocol.holds_now(&mut self.txn, at.of())
+    }
+
+    fn alone(&mut self, alone: bool) {
+        self.protocol.alone(&mut self.txn, alone);
+    }
+
+    fn keep_before_images_now(&mut self) -> Result<(), Conflict> {
+        self.protocol.keep_before_images_now(&mut self.txn)
+    }
+}
+
+/// A [`Reader`] of records with these headers.
+pub(super) struct ReaderOf<H: Header> {
+    protocol: SnapshotReader<H>,
+    txn: ReaderTxn,
+}
+
+impl<H: Header> ReaderOf<H> {
+    /// Reads the state as of `at`.
+    pub(super) fn new(at: CommitTs, worker: WorkerId) -> ReaderOf<H> {
+        let protocol = SnapshotReader::new();
+        let mut txn = protocol.worker(worker);
+        txn.read_at(at);
+        ReaderOf { protocol, txn }
+    }
+}
+
+impl<H: Header> Reader for ReaderOf<H> {
+    fn begin(&mut self) {
+        self.protocol.begin(&mut self.txn);
+    }
+
+    fn run(&mut self, run: Run<'_>, host: &mut SessionHost<'_>) -> Result<(), Interrupt> {
+        run.over(&self.protocol, &mut self.txn, host)
+    }
+
+    fn end(&mut self, at: &Tables) {
+        self.protocol.abort(&mut self.txn, at.of());
+    }
+    fn for_each_row(
+        &mut self,
+        at: &Tables,
+        table: TableId,
+        from: Option<&[u64]>,
+        to: Option<&[u64]>,
+        each: &mut dyn FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        self.protocol.for_each_row(&mut self.txn, at.of().get(table), from, to, each)
+    }
+}

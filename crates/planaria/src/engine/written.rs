@@ -1,0 +1,19 @@
+//! What a transaction has changed, whatever the protocol.
+
+use planaria_protocol::{Hosted, Write};
+
+/// The changes of a transaction that is open, or just being committed.
+pub(super) trait Written {
+    /// Calls `f` with the net effect on each row: see [`Protocol::writes`](planaria_protocol::Protocol::writes).
+    fn for_each(&self, f: &mut dyn FnMut(Write<'_>));
+}
+
+/// Those of a protocol's transaction.
+pub(super) struct WrittenBy<'t, P: Hosted>(pub(super) &'t P, pub(super) &'t P::Txn);
+
+impl<P: Hosted> Written for WrittenBy<'_, P> {
+    fn for_each(&self, f: &mut dyn FnMut(Write<'_>)) {
+        let WrittenBy(protocol, txn) = self;
+        protocol.writes(txn, f);
+    }
+}

@@ -1,0 +1,61 @@
+//! Looking at records with a version word.
+
+#![allow(unsafe_code)] // looks at records; see `door`
+
+use super::word::{ABSENT, CLAIMED, DEAD, LOCKED, VersionWord};
+use super::{Footprint, SPINS_MAX, Versioned};
+use crate::Conflict;
+use crate::door::look;
+use planaria_base::sync::spin_hint;
+use planaria_storage::reclaim::Pinned;
+use planaria_storage::{Arena, Image, RecordPtr};
+
+/// What a look at a record gave.
+pub(crate) enum Seen {
+    /// A row, at this version.
+    Row(u64, Image),
+    /// A placeholder, at this version.
+    Placeholder(u64),
+    /// A record that is leaving the indexes.
+    Dead,
+}
+
+/// One consistent image of a record, in the arena.
+#[inline]
+pub(crate) fn read_record<H: Versioned>(
+    record: RecordPtr<H>,
+    pin: Pinned<'_>,
+    arena: &mut Arena,
+) -> Result<Seen, Conflict> {
+    // SAFETY: found or kept: the transaction reads what an index has just given it, or what is in its read set.
+    let shown = unsafe { look(record, pin) };
+    let word = shown.header().word();
+    let mut spins = 0;
+    loop {
+        let before = word.load();
+        if before & (LOCKED | ABSENT) == 0 {
+            let mark = arena.mark();
+            let image = shown.read(arena)?;
+            if word.is_unchanged(before) {
+                return Ok(Seen::Row(before & !CLAIMED, image));
+            }
+            arena.truncate(mark);
+        } else if before & LOCKED == 0 {
+            return Ok(if before & DEAD != 0 { Seen::Dead } else { Seen::Placeholder(before) });
+        }
+        spins += 1;
+        if spins > SPINS_MAX {
+            return Err(Conflict::Locked);
+        }
+        spin_hint();
+    }
+}
+
+impl<H: Versioned> Footprint<H> {
+    /// The version word of a record that the transaction has found, or made.
+    #[inline]
+    pub(crate) fn word(&self, record: RecordPtr<H>) -> &VersionWord {
+        // SAFETY: kept: of the read set or the write set.
+        unsafe { look(record, self.participant.pinned()) }.header().word()
+    }
+}
