@@ -460,6 +460,15 @@ impl Settings {
             self.begin();
             self.of_statement = true;
         }
+        if name.eq_ignore_ascii_case("transaction_isolation")
+            && Some(self.level(value)?) != planaria_base::Isolation::of(self.get("transaction_isolation")?)
+        {
+            // The statement that asks is a query.
+            return Err(Error::new(
+                SqlState::ACTIVE_SQL_TRANSACTION,
+                "SET TRANSACTION ISOLATION LEVEL must be called before any query",
+            ));
+        }
         self.set(name, value, local)
     }
 

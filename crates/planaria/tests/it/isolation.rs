@@ -446,6 +446,18 @@ fn levels_are_what_is_shown() {
     let late = "BEGIN; SELECT count(*) FROM pg_class; SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
     let error = session.execute_script(late).expect_err("too late");
     assert_eq!(error.sqlstate().to_string(), "25001");
+    session.execute_script("ROLLBACK").expect("it ends");
+    // A function is asked by a query, so it is too late for any level but the one that holds.
+    let set = "SELECT set_config('transaction_isolation', 'read committed', true)";
+    for script in [set, &format!("BEGIN; {set}")] {
+        let error = session.execute_script(script).expect_err("too late");
+        assert_eq!(error.sqlstate().to_string(), "25001", "{script}");
+    }
+    session.execute_script("ROLLBACK").expect("it ends");
+    session
+        .execute_script(&format!("BEGIN ISOLATION LEVEL READ COMMITTED; {set}; COMMIT"))
+        .expect("it holds");
+    assert_eq!(show(&mut session), "serializable");
 }
 
 /// READ ONLY, READ COMMITTED: each statement shows what is committed.

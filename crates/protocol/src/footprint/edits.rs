@@ -15,14 +15,11 @@ use planaria_storage::{Index, Table};
 
 /// What a scheme says to what a transaction meets as it puts keys in.
 pub(crate) trait Encounters<H> {
-    /// A key is about to be put into an index.
-    fn entering(
-        &mut self,
-        foot: &Footprint<H>,
-        table: TableId,
-        index: &Index,
-        key: &[u64],
-    ) -> Result<(), Conflict>;
+    /// A key of the table is about to be put into an index.
+    fn entering(&mut self, table: TableId);
+    /// The key is new, and in by now: whose it has been is settled, as nobody can take it out. An error takes it
+    /// back.
+    fn entered(&mut self, foot: &Footprint<H>, index: &Index, key: &[u64]) -> Result<(), Conflict>;
     /// A committed row has a key that was to be put in. That is an answer like any other: it has to hold.
     fn duplicate(&mut self, record: RecordPtr<H>, version: u64) -> Result<(), Conflict>;
     /// The answer is that a key of a unique index is taken.
@@ -130,8 +127,8 @@ impl<H: Versioned> Footprint<H> {
         let mut key = std::mem::take(&mut self.key);
         let asked = match index.codec().encode_row(image, &mut key) {
             Ok(()) => {
-                let free = met.entering(self, table.id(), index, key.words());
-                free.and_then(|()| self.enter_key(index, id, key.words(), record, me, met)).map(Ok)
+                met.entering(table.id());
+                self.enter_key(index, id, key.words(), record, me, met).map(Ok)
             }
             Err(_) => Ok(Err(Refused::KeyTooLong(id))),
         };
@@ -159,7 +156,11 @@ impl<H: Versioned> Footprint<H> {
             match index.tree().insert(self.participant.pinned(), key, record.to_word()) {
                 Insert::Done(changes) => {
                     self.nodes.apply(&changes);
-                    return Ok(Asked::Added);
+                    let entered = met.entered(self, index, key);
+                    if entered.is_err() {
+                        index.tree().remove(self.participant.pinned(), key, record.to_word());
+                    }
+                    return entered.map(|()| Asked::Added);
                 }
                 Insert::Exists(word, _) => {
                     let found = RecordPtr::from_word(word);
@@ -365,7 +366,7 @@ impl<H: Versioned> Footprint<H> {
             let asked = match index.codec().encode_row(image, &mut key) {
                 // Kept before it is in the index, so that no entry can be forgotten there.
                 Ok(()) => self.keep_key(&key).and_then(|kept| {
-                    met.entering(self, table.id(), index, key.words())?;
+                    met.entering(table.id());
                     let asked = self.enter_key(index, id, key.words(), record, write, met)?;
                     if asked == Asked::Added {
                         self.push_extra(write, id, kept);

@@ -245,7 +245,8 @@ impl Dated {
         if fixed && self.is_new(version) { Err(Conflict::Past) } else { Ok(()) }
     }
 
-    /// A key that is about to be put in must not have been another row's at a moment that cannot be moved on.
+    /// A key that has been put in must not have been another row's at a moment that cannot be moved on. (Who takes a
+    /// key out has kept it for those moments before.)
     pub(super) fn check_key_past(
         &self,
         foot: &Footprint<SiloHeader>,

@@ -14,16 +14,13 @@ struct Meets<'t> {
 }
 
 impl Encounters<SiloHeader> for Meets<'_> {
-    fn entering(
-        &mut self,
-        foot: &Footprint<SiloHeader>,
-        table: TableId,
-        index: &Index,
-        key: &[u64],
-    ) -> Result<(), Conflict> {
+    fn entering(&mut self, table: TableId) {
         if self.claiming {
             self.dated.note_table(self.accesses.len(), table);
         }
+    }
+
+    fn entered(&mut self, foot: &Footprint<SiloHeader>, index: &Index, key: &[u64]) -> Result<(), Conflict> {
         self.dated.check_key_past(foot, index, key)
     }
 

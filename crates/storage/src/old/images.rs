@@ -42,7 +42,7 @@ const LOAD_MAX: u64 = 4;
 const CHUNK_MIN: usize = 512;
 const CHUNK_MAX: usize = 32 << 10;
 /// As many sealed generations are left alone: readers come and go, and they go as a whole soon.
-const YOUNG_MAX: usize = 3;
+const YOUNG_MAX: usize = if cfg!(loom) { 0 } else { 3 };
 /// More than that are put together.
 const SEALED_MAX: usize = 6;
 
