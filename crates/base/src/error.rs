@@ -109,6 +109,7 @@ sqlstates! {
     TRANSACTION_ROLLBACK "40000" "transaction_rollback";
     SERIALIZATION_FAILURE "40001" "serialization_failure";
     DEADLOCK_DETECTED "40P01" "deadlock_detected";
+    CANT_CHANGE_RUNTIME_PARAM "55P02" "cant_change_runtime_param";
     LOCK_NOT_AVAILABLE "55P03" "lock_not_available";
     SYNTAX_ERROR "42601" "syntax_error";
     INSUFFICIENT_PRIVILEGE "42501" "insufficient_privilege";

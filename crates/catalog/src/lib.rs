@@ -12,6 +12,7 @@
 //! ran with. Replaced procedure versions stay in `procedures` with `current = false`.
 
 mod comments;
+mod defaults;
 pub mod definitions;
 pub mod oids;
 pub mod reg;
@@ -20,6 +21,7 @@ mod role;
 pub mod system;
 
 pub use comments::{Comment, Commented};
+pub use defaults::Defaults;
 pub use definitions::{Definitions, Named, Shared};
 pub use oids::Oids;
 pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights};
@@ -70,6 +72,9 @@ pub struct Catalog {
     /// COMMENT ON DATABASE
     #[serde(default)]
     pub database_comment: Option<String>,
+    /// What sessions begin with.
+    #[serde(default)]
+    pub defaults: Vec<Defaults>,
     /// OIDs of what is above.
     #[serde(default)]
     pub oids: Oids,
@@ -91,6 +96,7 @@ impl Default for Catalog {
             database_rights: Rights::default(),
             schema_comment: Catalog::first_schema_comment(),
             database_comment: None,
+            defaults: Vec::new(),
             oids: Oids::default(),
         }
     }

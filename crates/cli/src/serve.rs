@@ -11,6 +11,7 @@ use planaria_server::{Config, Doors, Monitor, Server, Tls};
 use serde::Deserialize;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
@@ -49,6 +50,9 @@ struct Settings {
     /// trust (nobody of this machine), password (all)
     #[arg(long, value_name = "HOW", env = "PLANARIA_AUTHENTICATION")]
     authentication: Option<String>,
+    /// What all sessions begin with, such as default_transaction_isolation='read committed'; once for each setting
+    #[arg(short = 'c', long, value_name = "NAME=VALUE", env = "PLANARIA_SET")]
+    set: Option<Vec<Assignment>>,
     /// Connections at a time
     #[arg(long, value_name = "N", env = "PLANARIA_MAX_CONNECTIONS")]
     max_connections: Option<usize>,
@@ -132,6 +136,28 @@ struct Settings {
     log_level: Option<String>,
 }
 
+/// A setting of sessions and its value.
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "String")]
+struct Assignment(String, String);
+
+impl FromStr for Assignment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Assignment, String> {
+        let (name, value) = text.split_once('=').ok_or_else(|| format!("\"{text}\" is not NAME=VALUE"))?;
+        Ok(Assignment(name.trim().to_owned(), value.trim().to_owned()))
+    }
+}
+
+impl TryFrom<String> for Assignment {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Assignment, String> {
+        text.parse()
+    }
+}
+
 /// Form of the server's own log.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
@@ -160,6 +186,7 @@ impl Settings {
             listen: self.listen.or(other.listen),
             socket_dir: self.socket_dir.or(other.socket_dir),
             authentication: self.authentication.or(other.authentication),
+            set: self.set.or(other.set),
             max_connections: self.max_connections.or(other.max_connections),
             superuser_reserved_connections: self
                 .superuser_reserved_connections
@@ -242,6 +269,9 @@ impl Settings {
         }
         if let Some(size) = self.memory_budget {
             options = options.memory_budget(size.0);
+        }
+        for Assignment(name, value) in self.set.iter().flatten() {
+            options = options.set(name, value);
         }
         Ok(options
             .checkpoint_timeout(self.checkpoint_timeout.map_or(CHECKPOINT_TIMEOUT, |t| t.0))

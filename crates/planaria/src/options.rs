@@ -227,6 +227,7 @@ pub struct Options {
     pub(crate) keep_log: bool,
     pub(crate) log_files: LogFiles,
     pub(crate) wall_clock: WallClock,
+    pub(crate) defaults: Vec<(String, String)>,
     pub(crate) memory_budget: Option<u64>,
     pub(crate) on_recovery: Option<OnRecovery>,
 }
@@ -260,6 +261,7 @@ impl Options {
                 threads: log.threads,
             },
             wall_clock: WallClock::default(),
+            defaults: Vec::new(),
             memory_budget: None,
             on_recovery: None,
         }
@@ -387,6 +389,15 @@ impl Options {
         self.log_files.threads = threads;
         self
     }
+    /// All sessions begin with this setting, as `default_transaction_isolation` or `statement_timeout`, unless `ALTER
+    /// DATABASE .. SET` or `ALTER ROLE .. SET` says otherwise. The database does not open where there is no such setting
+    /// (42704), or it cannot have the value (22023).
+    #[must_use]
+    pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> Options {
+        self.defaults.push((name.into(), value.into()));
+        self
+    }
+
     /// Says what time it is instead of the system's clock: for tests.
     #[doc(hidden)]
     #[must_use]

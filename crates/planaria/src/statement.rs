@@ -383,6 +383,11 @@ impl Session {
         self.api.set(name, value)
     }
 
+    /// The same as the client has said it when it connected: RESET goes back to that.
+    pub fn begin_with(&mut self, name: &str, value: &str) -> Result<()> {
+        self.api.begin_with(name, value)
+    }
+
     /// A setting that is a time, in milliseconds; 0 where it is off.
     pub fn setting_milliseconds(&self, name: &str) -> u64 {
         self.api.setting_milliseconds(name)

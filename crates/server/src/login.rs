@@ -203,7 +203,7 @@ fn admit(shared: &Arc<Shared>, startup: Startup, peer: Option<SocketAddr>) -> Re
     }
     backend.reply.authentication_ok();
     for (name, value) in &startup.settings {
-        let outcome = backend.session()?.set(name, value);
+        let outcome = backend.session()?.begin_with(name, value);
         match outcome {
             Ok(()) => {}
             // A client's own time zone is no reason to refuse it; it is told that times are in UTC.

@@ -347,6 +347,9 @@ impl SessionCore {
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<()> {
         self.settings.set(name, Some(&[value.to_owned()]), false)
     }
+    pub(crate) fn begin_with(&mut self, name: &str, value: &str) -> Result<()> {
+        self.settings.begin_with(name, value)
+    }
     pub(crate) fn setting(&self, name: &str) -> Result<&str> {
         self.settings.get(name)
     }

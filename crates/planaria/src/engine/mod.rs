@@ -160,6 +160,8 @@ pub(crate) struct Engine {
     /// How long opening should take at most; 0 without a target.
     restart_target: Duration,
     pub(crate) wall_clock: WallClock,
+    /// What all sessions begin with, unless the database says otherwise.
+    defaults: Vec<(String, String)>,
 }
 
 /// What the engine knows of its checkpoints.
@@ -179,6 +181,9 @@ impl Checkpoints {
 impl Engine {
     /// An empty one. The store has the same clock.
     fn new(store: Arc<dyn Store>, clock: Arc<CommitClock>, options: &Options) -> Result<Arc<Engine>> {
+        for (name, value) in &options.defaults {
+            settings::check_default(name, std::slice::from_ref(value))?;
+        }
         let catalog = Arc::new(Catalog::default());
         let schema = SchemaVersion::new(catalog, store.no_tables(), Chunks::default())?;
         Ok(Arc::new(Engine {
@@ -212,6 +217,7 @@ impl Engine {
             meter: memory::Meter::new(options.memory_budget.unwrap_or_else(memory::default_budget)),
             restart_target: options.checkpoints.restart_target,
             wall_clock: options.wall_clock.clone(),
+            defaults: options.defaults.clone(),
         }))
     }
 

@@ -29,7 +29,7 @@ use planaria_base::{CommitTs, Error, Result, SqlState, Strength};
 use planaria_exec::Interrupt;
 use planaria_protocol::{Conflict, Isolation, Moment};
 
-use planaria_syntax::ast::{ObjectKind, OwnedObject, Statement, StatementKind};
+use planaria_syntax::ast::{DefaultsOf, ObjectKind, OwnedObject, Statement, StatementKind};
 use std::sync::Arc;
 
 impl SessionCore {
@@ -316,6 +316,8 @@ fn writes_as(kind: &StatementKind) -> Option<&'static str> {
         StatementKind::Truncate { .. } => "TRUNCATE TABLE",
         StatementKind::CreateRole { .. } => "CREATE ROLE",
         StatementKind::AlterRole { .. } => "ALTER ROLE",
+        StatementKind::AlterDefaults { of: DefaultsOf::Database(_), .. } => "ALTER DATABASE",
+        StatementKind::AlterDefaults { .. } => "ALTER ROLE",
         StatementKind::DropRole { .. } => "DROP ROLE",
         StatementKind::Grant(grant) if grant.revoke => "REVOKE",
         StatementKind::Grant(_) => "GRANT",

@@ -2,6 +2,7 @@
 
 use super::answer::done;
 use super::session::{Block, SessionCore};
+use super::settings::Settings;
 use super::user::{Identity, User, log_in};
 use crate::scram::Verifier;
 use crate::session::{Notice, StatementResult};
@@ -33,8 +34,16 @@ impl SessionCore {
             return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
         }
         self.user = User::new(log_in(&self.newest_catalog(), name)?);
-        self.mirror_user();
+        self.begin_with_defaults();
         Ok(())
+    }
+
+    /// The settings become those that the session's user begins with.
+    pub(super) fn begin_with_defaults(&mut self) {
+        let catalog = self.newest_catalog();
+        let defaults = self.engine.defaults.iter().chain(catalog.session_defaults(self.user.session()));
+        self.settings = Settings::beginning_with(defaults).after(&self.settings);
+        self.mirror_user();
     }
 
     pub(super) fn set_role(&mut self, name: Option<&str>, local: bool) -> Result<StatementResult> {

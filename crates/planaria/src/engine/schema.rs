@@ -21,6 +21,7 @@ use super::role::without_passwords;
 use super::schema_version::SchemaVersion;
 use super::sequence::SequenceEffect;
 use super::session::{Block, SessionCore};
+use super::settings::check_default;
 use super::worker::once;
 use super::written::Written;
 use crate::change::{self, SchemaChange};
@@ -31,7 +32,7 @@ use planaria_exec::Interrupt;
 use planaria_log::{Effect, encode_effects};
 use planaria_protocol::Backoff;
 use planaria_sql::ddl::{self, DdlOutcome, Work};
-use planaria_syntax::ast::Statement;
+use planaria_syntax::ast::{DefaultsChange, Statement, StatementKind};
 use planaria_syntax::parse;
 use std::sync::Arc;
 
@@ -52,6 +53,10 @@ impl SessionCore {
             return Err(Error::internal("a statement that nobody carries out").at(statement.position));
         }
         let own_text = &text[statement.position as usize..statement.end as usize];
+        if let StatementKind::AlterDefaults { change: DefaultsChange::Set(name, value), .. } = &statement.kind
+        {
+            check_default(name, value)?;
+        }
         let (own_text, cleared) = without_passwords(statement, own_text)?;
         let shifted = |e: Error| {
             let mut e = e;

@@ -149,7 +149,7 @@ impl SessionCore {
         let mut txn = engine.store.worker(worker);
         let schema = Arc::new(engine.schema.load_full());
         txn.keep_before_images(keeps_before_images(&engine, log.is_some(), &schema));
-        Ok(SessionCore {
+        let mut session = SessionCore {
             worker,
             schema,
             txn,
@@ -193,7 +193,9 @@ impl SessionCore {
             share: Share::new(worker),
             panicked: false,
             engine,
-        })
+        };
+        session.begin_with_defaults();
+        Ok(session)
     }
 
     /// Passes the gate with the newest schema. Errors as [`Self::go_in`].

@@ -6,6 +6,7 @@
 
 use planaria_base::{Error, Result, SqlState};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What a setting can be set to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -149,6 +150,8 @@ const SETTINGS: &[Setting] = &[
 pub(crate) struct Settings {
     /// By name in lower case: what differs from the default.
     values: BTreeMap<String, String>,
+    /// What the session began with: what RESET goes back to.
+    initial: Arc<BTreeMap<String, String>>,
     /// As they were when the transaction began that is open.
     before: Option<BTreeMap<String, String>>,
     /// As they will be when it has committed.
@@ -331,23 +334,78 @@ fn same(is: &str, wanted: &str) -> bool {
         || plain(is) == "utf8" && wanted == "unicode"
 }
 
+/// Settings of a transaction say what it is; a session does not begin with one.
+const OF_TRANSACTIONS: &[&str] =
+    &["transaction_isolation", "transaction_read_only", "transaction_deferrable"];
+
+/// What a session may begin with: 42704 for an unknown name, 22023 for a value it cannot have, 55P02 for what says how a
+/// transaction is.
+pub(crate) fn check_default(name: &str, value: &[String]) -> Result<()> {
+    let lower = name.to_ascii_lowercase();
+    if OF_TRANSACTIONS.contains(&lower.as_str()) {
+        let message = format!("parameter \"{lower}\" cannot be changed");
+        return Err(Error::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, message)
+            .hint(format!("Set \"default_{lower}\".")));
+    }
+    Settings::default().set(name, Some(value), false)
+}
+
 impl Settings {
+    /// Those of a session that begins with these; of two values of one setting the later counts. What this program does
+    /// not know, or knows to have other values, is passed over.
+    pub(crate) fn beginning_with<'d>(defaults: impl Iterator<Item = &'d (String, String)>) -> Settings {
+        let mut settings = Settings::default();
+        for (name, value) in defaults {
+            let _unknown = settings.set(name, Some(std::slice::from_ref(value)), false);
+        }
+        settings.initial = Arc::new(settings.values.clone());
+        settings
+    }
+
+    /// The same, in place of others.
+    pub(crate) fn after(self, last: &Settings) -> Settings {
+        Settings { changes: last.changes + 1, ..self }
+    }
+
+    /// The client has said so as it connected: RESET goes back to it.
+    pub(crate) fn begin_with(&mut self, name: &str, value: &str) -> Result<()> {
+        let value = [value.to_owned()];
+        let lower = name.to_ascii_lowercase();
+        if OF_TRANSACTIONS.contains(&lower.as_str()) {
+            // There is no transaction yet.
+            return Settings::default().set(name, Some(&value), false);
+        }
+        self.set(name, Some(&value), false)?;
+        let now = self.values.get(&lower).cloned();
+        Arc::make_mut(&mut self.initial).extend(now.map(|now| (lower, now)));
+        Ok(())
+    }
+
+    /// What RESET would make of a setting, and what it is where nobody has said anything.
+    pub(crate) fn origins(&self, name: &str) -> (Option<&str>, &'static str) {
+        let lower = name.to_ascii_lowercase();
+        (self.initial.get(&lower).map(String::as_str), find(&lower).map_or("", |setting| setting.default))
+    }
+
     /// `SET name = value`; DEFAULT is `None`. 42704 for an unknown name, 22023 for a value that cannot be.
     pub(crate) fn set(&mut self, name: &str, value: Option<&[String]>, local: bool) -> Result<()> {
         let lower = name.to_ascii_lowercase();
         if lower == "all" && value.is_none() {
-            self.values.clear();
+            self.values.clone_from(&self.initial);
             if let Some(after) = &mut self.after {
-                after.clear();
+                after.clone_from(&self.initial);
             }
             self.changes += 1;
             return Ok(());
         }
         let taken = match (find(&lower), value) {
             (Some(setting), Some(value)) => Some(setting.take(value)?),
-            (Some(_), None) => None,
+            (Some(_), None) => self.initial.get(&lower).cloned(),
             // A setting of an application's own.
-            (None, value) if lower.contains('.') => Some(value.map(|v| v.join(", ")).unwrap_or_default()),
+            (None, Some(value)) if lower.contains('.') => Some(value.join(", ")),
+            (None, None) if lower.contains('.') => {
+                Some(self.initial.get(&lower).cloned().unwrap_or_default())
+            }
             (None, _) => return Err(unknown(name)),
         };
         if local && self.before.is_none() {

@@ -149,6 +149,7 @@ fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
         (system::PG_CATALOG, "pg_database") => server::databases(facts, out),
         (system::PG_CATALOG, "pg_authid") => server::roles(facts, out),
         (system::PG_CATALOG, "pg_auth_members") => server::members(facts, out),
+        (system::PG_CATALOG, "pg_db_role_setting") => server::defaults(facts, out),
         (system::PG_CATALOG, "pg_settings") => server::settings(facts, out),
         (system::PG_CATALOG, "pg_cursors") => server::cursors(facts, out),
         (system::PG_CATALOG, "pg_stat_activity") => server::activity(facts, out),

@@ -89,11 +89,26 @@ pub(super) fn members(facts: &Facts<'_>, rows: &mut Rows) {
     }
 }
 
+/// `pg_db_role_setting`
+pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for defaults in &catalog.defaults {
+        let config = defaults.settings.iter().map(|(name, value)| format!("{name}={value}"));
+        rows.add(|r| {
+            r.set("setdatabase", if defaults.in_database { DATABASE_OID } else { 0 })
+                .set("setrole", defaults.role.map_or(0, |role| catalog.role_oid(role)))
+                .set("setconfig", config.collect::<Vec<_>>());
+        });
+    }
+}
+
 /// `pg_settings`
 pub(super) fn settings(facts: &Facts<'_>, rows: &mut Rows) {
     let Ok((_, settings)) = facts.settings.show("all") else { return };
     for line in settings {
         let [name, setting, description] = &line[..] else { continue };
+        let (initial, default) = facts.settings.origins(name);
+        let reset = initial.unwrap_or(default);
         rows.add(|r| {
             r.set("name", name)
                 .set("setting", setting)
@@ -101,9 +116,16 @@ pub(super) fn settings(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("category", "Planaria")
                 .set("context", "user")
                 .set("vartype", if matches!(setting.as_str(), "on" | "off") { "bool" } else { "string" })
-                .set("source", "default")
-                .set("boot_val", setting)
-                .set("reset_val", setting)
+                .set(
+                    "source",
+                    match initial {
+                        _ if setting.as_str() != reset => "session",
+                        Some(_) => "user",
+                        None => "default",
+                    },
+                )
+                .set("boot_val", default)
+                .set("reset_val", reset)
                 .set("pending_restart", false);
         });
     }

@@ -1,6 +1,6 @@
 //! What a session asks of itself: the time, its settings, its cursors; and when volatile outputs are computed.
 
-use planaria::{Database, Session};
+use planaria::{Database, Options, Session};
 use std::thread;
 use std::time::Duration;
 
@@ -158,4 +158,106 @@ fn definitions_of_sequences_are_checked_and_follow_their_columns() {
     assert_eq!(text(&mut s, "SELECT nextval('w')::text"), "11");
     assert_eq!(text(&mut s, "SELECT setval('w', 50, false)::text"), "50");
     assert_eq!(text(&mut s, "SELECT currval('w')::text"), "11");
+}
+
+/// ALTER ROLE .. SET and ALTER DATABASE .. SET: what a session begins with, and what RESET goes back to.
+#[test]
+fn sessions_begin_with_what_is_set_of_them() {
+    let disk = planaria_sim::disk::SimDisk::new(1);
+    let options = || Options::new().set("lock_timeout", "1s").set("work_mem", "8MB");
+    {
+        let db = options().open_device(disk.device()).expect("opens");
+        db.execute_script(
+            "CREATE ROLE app LOGIN; CREATE ROLE gone LOGIN; CREATE ROLE chief LOGIN CREATEROLE;
+             ALTER ROLE ALL SET default_transaction_isolation = 'repeatable read';
+             ALTER DATABASE planaria SET default_transaction_isolation TO 'read committed';
+             ALTER DATABASE planaria SET work_mem TO '16MB'; ALTER DATABASE planaria SET my.own = a, b;
+             ALTER ROLE app SET statement_timeout = 5000; ALTER ROLE app SET work_mem = '32MB';
+             ALTER ROLE app IN DATABASE planaria SET work_mem = '64MB';
+             ALTER ROLE gone SET work_mem = '1GB'; ALTER ROLE gone RESET ALL; ALTER ROLE gone SET jit = on; DROP ROLE gone;
+             ALTER USER app SET jit TO on; ALTER ROLE app RESET jit; ALTER ROLE app SET TIME ZONE 'UTC'",
+        )
+        .expect("settings");
+        for (refused, state_of_it) in [
+            ("ALTER ROLE app SET nonsense = 1", "42704"),
+            ("ALTER ROLE app SET work_mem = 'much'", "22023"),
+            ("ALTER ROLE app SET transaction_isolation = 'serializable'", "55P02"),
+            ("ALTER ROLE nobody SET work_mem = '1MB'", "42704"),
+            ("ALTER DATABASE other SET work_mem = '1MB'", "3D000"),
+            ("ALTER ROLE app IN DATABASE other RESET ALL", "3D000"),
+            ("ALTER ROLE app SET work_mem", "42601"),
+            ("ALTER ROLE app RESET", "42601"),
+        ] {
+            assert_eq!(state(db.execute_script(refused)), state_of_it, "{refused}");
+        }
+        // Who may: each of its own, those who may make roles of others but superusers, the owner of the database of all.
+        let mut app = db.session_as("app").expect("logs in");
+        app.execute_script("ALTER ROLE app SET application_name = 'mine'").expect("its own");
+        let mut chief = db.session_as("chief").expect("logs in");
+        chief.execute_script("ALTER ROLE app SET lock_timeout = '2s'").expect("may");
+        for sql in [
+            "ALTER ROLE chief SET jit = on",
+            "ALTER ROLE ALL SET jit = on",
+            "ALTER DATABASE planaria RESET ALL",
+            "ALTER ROLE ALL IN DATABASE planaria RESET ALL",
+        ] {
+            assert_eq!(state(app.execute_script(sql)), "42501", "{sql}");
+        }
+        assert_eq!(state(chief.execute_script("ALTER ROLE postgres SET jit = on")), "42501");
+        assert_eq!(text(&mut app, "SHOW work_mem"), "64MB", "sessions that are open stay as they are");
+        db.close().expect("closes");
+    }
+    for checkpoint in [true, false] {
+        let db = options().open_device(disk.device()).expect("recovers");
+        let mut app = db.session_as("app").expect("logs in");
+        let mut other = db.session().expect("a session");
+        for (name, of_app, of_others) in [
+            ("work_mem", "64MB", "16MB"),
+            ("default_transaction_isolation", "read committed", "read committed"),
+            ("statement_timeout", "5s", "0"),
+            ("lock_timeout", "2s", "1s"),
+            ("application_name", "mine", ""),
+            ("my.own", "a, b", "a, b"),
+            ("jit", "off", "off"),
+        ] {
+            let (show, reset) = (format!("SHOW {name}"), format!("RESET {name}"));
+            assert_eq!(text(&mut app, &show), of_app, "{name}");
+            assert_eq!(text(&mut other, &show), of_others, "{name}");
+            app.execute_script(&reset).expect("resets");
+            assert_eq!(text(&mut app, &show), of_app, "{name}");
+        }
+        app.execute_script("SET work_mem = '1MB'; SET statement_timeout = 1; RESET ALL").expect("as it was");
+        assert_eq!(text(&mut app, "SHOW work_mem"), "64MB");
+        app.execute_script("BEGIN; SET LOCAL lock_timeout = 0; DISCARD SEQUENCES; COMMIT; DISCARD ALL")
+            .expect("anew");
+        assert_eq!(text(&mut app, "SHOW lock_timeout"), "2s");
+        // A block's level is what its session begins with.
+        app.execute_script("BEGIN").expect("begins");
+        assert_eq!(text(&mut app, "SHOW transaction_isolation"), "read committed");
+        app.execute_script("COMMIT; SET work_mem = '2MB'").expect("ends");
+        let origin = "SELECT setting || ' ' || reset_val || ' ' || boot_val || ' ' || source FROM pg_settings WHERE name = 'work_mem'";
+        assert_eq!(text(&mut app, origin), "2MB 64MB 4MB session");
+        let all = "SELECT coalesce(datname, '') || ' ' || coalesce(rolname, '') || ' ' || array_to_string(setconfig, '; ')
+            FROM pg_db_role_setting s LEFT JOIN pg_database d ON d.oid = setdatabase
+            LEFT JOIN pg_roles r ON r.oid = setrole ORDER BY 1";
+        assert_eq!(
+            texts(&mut other, all),
+            [
+                "  default_transaction_isolation=repeatable read",
+                " app statement_timeout=5000; work_mem=32MB; timezone=UTC; application_name=mine; lock_timeout=2s",
+                "planaria  default_transaction_isolation=read committed; work_mem=16MB; my.own=a, b",
+                "planaria app work_mem=64MB",
+            ]
+        );
+        if checkpoint {
+            db.execute("CHECKPOINT", ()).expect("a checkpoint");
+        }
+        db.close().expect("closes");
+    }
+    let refused = |name: &str, value: &str| {
+        let error = Options::new().set(name, value).in_memory().err().expect("does not open");
+        error.sqlstate().as_str().to_owned()
+    };
+    assert_eq!(refused("nonsense", "1"), "42704");
+    assert_eq!(refused("work_mem", "much"), "22023");
 }

@@ -95,3 +95,42 @@ fn rights_are_those_of_the_role() {
         elsewhere(&|| assert_eq!(login(&running, "shop", "pencil").as_deref(), Some("53300")));
     });
 }
+
+/// What a client says as it connects counts before what is set of its role, and is what RESET goes back to.
+#[test]
+fn settings_of_the_startup_packet_come_first() {
+    let db = Database::in_memory().expect("a database");
+    db.execute_script(
+        "CREATE ROLE app LOGIN; ALTER ROLE app SET default_transaction_isolation = 'read committed';
+         ALTER ROLE app SET lock_timeout = '3s'",
+    )
+    .expect("roles");
+    let running = Running::with(db, Config::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let connect = async |options: &str| {
+        let mut config = tokio_postgres::Config::new();
+        config.host("127.0.0.1").port(running.address.port()).user("app").dbname("x").options(options);
+        let (client, connection) = config.connect(NoTls).await?;
+        tokio::spawn(connection);
+        Ok::<_, tokio_postgres::Error>(client)
+    };
+    runtime.block_on(async {
+        let level =
+            "-c default_transaction_isolation=repeatable\\ read -c transaction_isolation=serializable";
+        let client = connect(level).await.expect("connects");
+        let show = async |name: &str| -> String {
+            client.query_one(&format!("SHOW {name}"), &[]).await.expect("a row").get(0)
+        };
+        assert_eq!(show("transaction_isolation").await, "repeatable read");
+        assert_eq!(show("lock_timeout").await, "3s");
+        client.batch_execute("SET default_transaction_isolation = 'serializable'").await.expect("sets");
+        client.batch_execute("BEGIN").await.expect("begins");
+        assert_eq!(show("transaction_isolation").await, "serializable");
+        client.batch_execute("COMMIT").await.expect("ends");
+        client.batch_execute("RESET ALL").await.expect("resets");
+        client.batch_execute("BEGIN").await.expect("begins");
+        assert_eq!(show("transaction_isolation").await, "repeatable read");
+        let refused = connect("-c work_mem=much").await.err().expect("is refused");
+        assert_eq!(refused.code().expect("a code").code(), "22023");
+    });
+}

@@ -22,7 +22,7 @@
 //! | `drop`, `depend` | DROP and what depends on what |
 //! | `truncate` | TRUNCATE |
 //! | `comment` | COMMENT ON |
-//! | `role`, `grant`, `owner` | CREATE ROLE, GRANT, OWNER TO |
+//! | `role`, `grant`, `owner`, `defaults` | CREATE ROLE, GRANT, OWNER TO, ALTER ROLE .. SET |
 //!
 //! Who carries a change out is its [`Actor`]: what is made belongs to it, and what it may not do is
 //! refused (42501).
@@ -33,6 +33,7 @@
 mod alter;
 mod comment;
 mod constraint;
+mod defaults;
 mod depend;
 mod drop;
 mod grant;
@@ -180,6 +181,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::Truncate { .. }
             | StatementKind::CreateRole { .. }
             | StatementKind::AlterRole { .. }
+            | StatementKind::AlterDefaults { .. }
             | StatementKind::DropRole { .. }
             | StatementKind::Grant(_)
             | StatementKind::GrantRole { .. }
@@ -268,6 +270,7 @@ impl Change {
             }
             StatementKind::CreateRole { name, options } => self.create_role(name, options),
             StatementKind::AlterRole { role, change } => self.alter_role(role, change),
+            StatementKind::AlterDefaults { of, change } => self.alter_defaults(of, change),
             StatementKind::DropRole { roles, if_exists } => self.drop_roles(roles, *if_exists),
             StatementKind::Grant(grant) => self.grant(grant),
             StatementKind::GrantRole { revoke: false, roles, members, admin, granted_by, .. } => {

@@ -5,7 +5,7 @@ use planaria_base::{Error, Result, RoleId, SqlState, datetime, limits};
 use planaria_catalog::{Membership, Object, Role, SUPERUSER, no_role};
 use planaria_syntax::ast::{Position, RoleChange, RoleName, RoleOption, RoleSpec};
 
-fn denied(message: impl Into<String>) -> Error {
+pub(super) fn denied(message: impl Into<String>) -> Error {
     Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
 }
 
@@ -52,7 +52,7 @@ impl Change {
     }
 
     /// Whether the actor may make and change roles.
-    fn may_create_roles(&self) -> bool {
+    pub(super) fn may_create_roles(&self) -> bool {
         self.catalog.role_by_id(self.actor.user).is_some_and(|r| r.superuser || r.create_role)
     }
 
@@ -226,6 +226,7 @@ impl Change {
         for id in ids {
             self.refuse_dependents(id)?;
             self.catalog.roles[id.index()] = None;
+            self.catalog.defaults.retain(|d| d.role != Some(id));
             let is_member = |role: &Role| role.member_of.iter().any(|m| m.role == id);
             self.catalog.roles.change_where(is_member, |role| {
                 role.iter_mut().for_each(|role| role.member_of.retain(|m| m.role != id));

@@ -18,7 +18,8 @@ pub mod visit;
 pub use comment::CommentTarget;
 pub use lock::{LockMode, LockTable, Maintain, Maintained};
 pub use rights::{
-    GrantStatement, GrantTarget, OwnedObject, RoleChange, RoleName, RoleOption, RoleSpec, RoutineRef,
+    DefaultsChange, DefaultsOf, GrantStatement, GrantTarget, OwnedObject, RoleChange, RoleName, RoleOption,
+    RoleSpec, RoutineRef,
 };
 pub use routine::{CreateRoutine, RoutineParameter, RoutineReturns};
 pub use rows::{
@@ -627,6 +628,8 @@ pub enum StatementKind {
     CreateRole { name: RoleSpec, options: Vec<RoleOption> },
     /// ALTER ROLE and ALTER GROUP
     AlterRole { role: RoleSpec, change: RoleChange },
+    /// ALTER ROLE .. SET | RESET, ALTER DATABASE .. SET | RESET: what sessions begin with
+    AlterDefaults { of: DefaultsOf, change: DefaultsChange },
     /// DROP ROLE | USER | GROUP
     DropRole { roles: Vec<RoleSpec>, if_exists: bool },
     /// GRANT and REVOKE of privileges on objects

@@ -56,6 +56,26 @@ pub enum RoleOption {
     Admins(Vec<RoleSpec>),
 }
 
+/// Whose sessions begin with a setting.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DefaultsOf {
+    /// ALTER ROLE role | ALL [IN DATABASE name]; `None`: of all roles
+    Role(Option<RoleSpec>, Option<(String, Position)>),
+    /// ALTER DATABASE name
+    Database((String, Position)),
+}
+
+/// What they begin with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DefaultsChange {
+    /// SET name = value
+    Set(String, Vec<String>),
+    /// SET name TO DEFAULT, RESET name
+    Reset(String),
+    /// RESET ALL
+    ResetAll,
+}
+
 /// What ALTER ROLE changes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RoleChange {

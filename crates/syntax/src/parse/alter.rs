@@ -3,7 +3,7 @@
 use planaria_base::Result;
 
 use super::parser::Parser;
-use crate::ast::{AlterTable, ObjectKind, OwnedObject, Position, StatementKind};
+use crate::ast::{AlterTable, DefaultsOf, ObjectKind, OwnedObject, Position, StatementKind};
 
 impl Parser<'_> {
     /// `ALTER TABLE ..`, ALTER taken.
@@ -203,6 +203,12 @@ impl Parser<'_> {
         self.bump();
         let position = self.position();
         let object = object(self.name()?, position);
+        if let OwnedObject::Database(name, position) = &object
+            && self.at_any(&["set", "reset"])
+            && !self.at_word_ahead(1, "tablespace")
+        {
+            return self.alter_defaults(DefaultsOf::Database((name.clone(), *position)));
+        }
         match self.at_word("owner") {
             true => Ok(StatementKind::AlterOwner { object, owner: self.owner_to()? }),
             false if self.at_end() => self.fail(),

@@ -4,7 +4,9 @@ use planaria_base::{Error, Result, SqlState};
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{Position, RoleChange, RoleName, RoleOption, RoleSpec, StatementKind};
+use crate::ast::{
+    DefaultsChange, DefaultsOf, Position, RoleChange, RoleName, RoleOption, RoleSpec, StatementKind,
+};
 
 /// 42939
 fn reserved(name: &str, position: Position) -> Error {
@@ -75,8 +77,9 @@ impl Parser<'_> {
     pub(crate) fn alter_role(&mut self) -> Result<StatementKind> {
         let group = self.at_word("group");
         self.bump();
-        if self.at_word("all") {
-            return self.unsupported_statement("ALTER ROLE ALL");
+        if !group && self.eat_word("all") {
+            let database = self.in_database()?;
+            return self.alter_defaults(DefaultsOf::Role(None, database));
         }
         let role = self.role_spec()?;
         if self.eat_words(&["rename", "to"]) {
@@ -94,12 +97,40 @@ impl Parser<'_> {
             let change = RoleChange::Members(add, self.role_list()?);
             return Ok(StatementKind::AlterRole { role, change });
         }
-        if self.at_word("in") || self.at_word("set") || self.at_word("reset") {
-            return self.unsupported_statement("ALTER ROLE .. SET");
+        if self.at_any(&["in", "set", "reset"]) {
+            let database = self.in_database()?;
+            return self.alter_defaults(DefaultsOf::Role(Some(role), database));
         }
         self.eat_word("with");
         let change = RoleChange::Options(self.role_options(false)?);
         Ok(StatementKind::AlterRole { role, change })
+    }
+
+    /// `[IN DATABASE name]`
+    fn in_database(&mut self) -> Result<Option<(String, Position)>> {
+        if !self.eat_word("in") {
+            return Ok(None);
+        }
+        self.expect_word("database")?;
+        let position = self.position();
+        Ok(Some((self.name()?, position)))
+    }
+
+    /// `SET name = value`, `RESET name` or `RESET ALL`, behind ALTER ROLE or ALTER DATABASE.
+    pub(crate) fn alter_defaults(&mut self, of: DefaultsOf) -> Result<StatementKind> {
+        let change = if self.eat_word("reset") {
+            match self.shown_name()? {
+                name if name == "all" => DefaultsChange::ResetAll,
+                name => DefaultsChange::Reset(name),
+            }
+        } else {
+            self.expect_word("set")?;
+            match self.setting_assignment(self.position())? {
+                (name, Some(value)) => DefaultsChange::Set(name, value),
+                (name, None) => DefaultsChange::Reset(name),
+            }
+        };
+        Ok(StatementKind::AlterDefaults { of, change })
     }
 
     /// Options up to the end; those about membership only where a role is created.

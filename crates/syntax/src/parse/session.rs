@@ -4,7 +4,7 @@ use planaria_base::{Isolation, Result};
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{StatementKind, Transaction};
+use crate::ast::{Position, StatementKind, Transaction};
 
 /// What a list of transaction modes says.
 #[derive(Default)]
@@ -139,8 +139,30 @@ impl Parser<'_> {
             }
             return self.set_modes(false);
         }
+        if !self.setting_follows(1) {
+            match self.word().as_str() {
+                "role" => return self.set_role(local),
+                "constraints" => return self.set_constraints(),
+                "xml" if self.at_word_ahead(1, "option") => {
+                    return self.unsupported_statement("SET XML OPTION");
+                }
+                "catalog" => return self.unsupported_statement("SET CATALOG"),
+                _ => {}
+            }
+        }
+        let (name, value) = self.setting_assignment(position)?;
+        let first = |value: Option<Vec<String>>| value.and_then(|v| v.into_iter().next());
+        Ok(match name.as_str() {
+            "role" => StatementKind::SetRole { name: first(value).filter(|n| n != "none"), local },
+            "session_authorization" => StatementKind::SetSessionAuthorization { name: first(value), local },
+            _ => StatementKind::Set { name, value, local },
+        })
+    }
+
+    /// `name = value`, as SET, ALTER ROLE .. SET and ALTER DATABASE .. SET have it; the value is `None` for DEFAULT.
+    pub(crate) fn setting_assignment(&mut self, position: Position) -> Result<(String, Option<Vec<String>>)> {
         let followed = !self.setting_follows(1);
-        let (name, value) = match self.word().as_str() {
+        Ok(match self.word().as_str() {
             "time" if self.at_word_ahead(1, "zone") => {
                 self.expect_words(&["time", "zone"])?;
                 if self.at_word("interval") {
@@ -164,10 +186,6 @@ impl Parser<'_> {
                 self.bump();
                 ("search_path".to_owned(), Some(vec![self.string()?]))
             }
-            "role" if followed => return self.set_role(local),
-            "constraints" if followed => return self.set_constraints(),
-            "xml" if self.at_word_ahead(1, "option") => return self.unsupported_statement("SET XML OPTION"),
-            "catalog" if followed => return self.unsupported_statement("SET CATALOG"),
             _ => {
                 let name = self.setting_name()?;
                 if self.at_words(&["from", "current"]) {
@@ -178,12 +196,6 @@ impl Parser<'_> {
                 }
                 (name, self.setting_values()?)
             }
-        };
-        let first = |value: Option<Vec<String>>| value.and_then(|v| v.into_iter().next());
-        Ok(match name.as_str() {
-            "role" => StatementKind::SetRole { name: first(value).filter(|n| n != "none"), local },
-            "session_authorization" => StatementKind::SetSessionAuthorization { name: first(value), local },
-            _ => StatementKind::Set { name, value, local },
         })
     }
 
@@ -266,7 +278,7 @@ impl Parser<'_> {
         Ok(StatementKind::Show(self.shown_name()?))
     }
 
-    fn shown_name(&mut self) -> Result<String> {
+    pub(crate) fn shown_name(&mut self) -> Result<String> {
         let special: [(&[&str], &str); 4] = [
             (&["all"], "all"),
             (&["time", "zone"], "timezone"),
