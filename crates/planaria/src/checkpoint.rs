@@ -14,7 +14,8 @@
 //! # Ok(()) }
 //! ```
 
-use crate::engine::{decode_catalog, replay_engine};
+use crate::engine::checkpoint::decode_catalog;
+use crate::opening::replay_engine;
 use crate::options::Options;
 use planaria_base::{CommitTs, Datum, Epoch, Error, Result, SqlState, Type};
 use planaria_checkpoint::{LoadProgress, Manifest};
@@ -241,7 +242,7 @@ impl Restore {
     /// 58P02 where the directory is not empty, 55006 where the source is open, XX001 with file and offset
     /// where the source is damaged, 22023 where it ends before the wanted transaction.
     pub fn to(&self, path: impl AsRef<Path>) -> Result<Restored> {
-        self.write(|| Ok(crate::database::directory(path.as_ref())?))
+        self.write(|| Ok(crate::directory::directory(path.as_ref())?))
     }
 
     /// The same on any device: for tests on a simulated disk.

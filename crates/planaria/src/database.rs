@@ -1,8 +1,10 @@
 //! The database: opening, sessions, and the short way for single calls.
 
+use crate::api::EngineHandle;
 use crate::clients::Clients;
-use crate::engine::{EngineHandle, open_engine, open_engine_over};
+use crate::directory::directory;
 use crate::hold::Hold;
+use crate::opening::{open_engine, open_engine_over};
 use crate::options::{Options, RecoveryReport};
 use crate::owned::{Owned, caught};
 use crate::params::Params;
@@ -10,8 +12,8 @@ use crate::role::Role;
 use crate::row::Rows;
 use crate::session::Session;
 use crate::stats::{CheckpointReport, Stats};
+use planaria_base::Result;
 use planaria_base::sync::Mutex;
-use planaria_base::{Error, Result, SqlState};
 use planaria_protocol::Hosted;
 use std::path::Path;
 use std::sync::Arc;
@@ -41,16 +43,6 @@ use std::time::Duration;
 pub struct Database {
     engine: Owned<Arc<EngineHandle>>,
     pool: Mutex<Vec<Session>>,
-}
-
-/// The directory of a database, made if it is not there.
-pub(crate) fn directory(path: &Path) -> Result<Arc<planaria_log::DirectoryDevice>> {
-    if path.as_os_str().is_empty() {
-        let message = "the name of the directory is empty";
-        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
-    }
-    let device = planaria_log::DirectoryDevice::open(path);
-    device.map(Arc::new).map_err(|e| Error::file("open directory", path, e))
 }
 
 impl Database {

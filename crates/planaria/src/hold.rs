@@ -1,7 +1,7 @@
 //! Memory that is taken on behalf of clients, outside of the engine: messages, answers, portals. It counts against
 //! the memory budget like any.
 
-use crate::engine::EngineHandle;
+use crate::api::EngineHandle;
 use planaria_base::Result;
 use std::sync::Arc;
 

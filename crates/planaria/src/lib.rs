@@ -32,18 +32,23 @@
 //!
 //! This room assembles the others; see `ARCHITECTURE.md` for the map.
 
+mod api;
 mod change;
 pub mod checkpoint;
 mod clients;
 mod database;
 mod describe;
+mod directory;
 mod engine;
 mod graph;
 mod hold;
 pub mod log;
+mod notice;
+mod opening;
 mod options;
 mod owned;
 mod params;
+mod replay;
 mod role;
 mod row;
 pub mod scram;
@@ -58,6 +63,7 @@ pub use clients::{Client, ClientState, Clients, Signal};
 pub use database::Database;
 pub use graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
 pub use hold::Hold;
+pub use notice::Notice;
 pub use options::{
     Durability, LoadedCheckpoint, LogKind, Options, ProtocolKind, RecoveryPhases, RecoveryProgress,
     RecoveryReport, RecoveryStage, Scheme, TaskKind, TaskRecord,
@@ -66,7 +72,7 @@ pub use params::{Bytes, Param, ParamRef, Params};
 pub use planaria_base::{Datum, Error, Numeric, Result, RoleId, SqlState, Type};
 pub use role::Role;
 pub use row::{Column, ColumnIndex, FromDatum, Origin, Row, Rows};
-pub use session::{Canceller, Notice, PreparedCall, Session, StatementResult, Submitted, Transaction};
+pub use session::{Canceller, PreparedCall, Session, StatementResult, Submitted, Transaction};
 pub use sink::{RowRef, RowSink, ValueRef};
 pub use statement::{
     CopyColumns, CopyForm, CopyFormat, CopyHeader, CopyOptions, Done, Parsed, SessionState, Statement,

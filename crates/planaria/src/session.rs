@@ -1,6 +1,36 @@
 //! A session: statements, calls, transactions of one thread.
 
-use crate::engine::SessionCore;
+pub(crate) mod answer;
+pub(crate) mod bind;
+pub(crate) mod block;
+pub(crate) mod cache;
+pub(crate) mod changing;
+pub(crate) mod constraints;
+pub(crate) mod core;
+pub(crate) mod deferred;
+pub(crate) mod explain;
+pub(crate) mod explain_recovery;
+pub(crate) mod fetch;
+pub(crate) mod in_time;
+pub(crate) mod locking;
+pub(crate) mod named;
+pub(crate) mod origin;
+pub(crate) mod prepared;
+pub(crate) mod reading;
+pub(crate) mod record;
+pub(crate) mod rewrite;
+pub(crate) mod role;
+pub(crate) mod savepoint;
+pub(crate) mod schema;
+pub(crate) mod schema_block;
+pub(crate) mod serve;
+pub(crate) mod statement;
+pub(crate) mod truncate;
+pub(crate) mod user;
+pub(crate) mod waiting;
+
+use self::core::SessionCore;
+use crate::notice::Notice;
 use crate::owned::{Owned, caught};
 use crate::params::Params;
 use crate::row::Rows;
@@ -11,19 +41,6 @@ use planaria_base::{Error, Result, SqlState};
 use planaria_syntax::parse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// A message of RAISE NOTICE and the like, or of the engine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
-    /// DEBUG, LOG, INFO, NOTICE or WARNING.
-    pub severity: &'static str,
-    /// One line.
-    pub message: String,
-    /// More.
-    pub detail: Option<String>,
-    /// What to do.
-    pub hint: Option<String>,
-}
 
 /// What one statement answered.
 #[derive(Clone, Debug)]
@@ -54,7 +71,7 @@ pub struct Submitted {
 pub struct PreparedCall {
     pub(crate) name: String,
     pub(crate) arguments: usize,
-    pub(crate) resolved: ArcSwap<crate::engine::Resolved>,
+    pub(crate) resolved: ArcSwap<crate::session::prepared::Resolved>,
 }
 
 /// Cancels statements of one session, from any thread.

@@ -4,10 +4,11 @@
 //!  text --parse--> Parsed --Session::prepare_parsed--> Statement --Session::start--> Done, rows in a sink
 //! ```
 
-use crate::engine::{KeptState, PreparedStatement};
 use crate::params::Params;
 use crate::row::{Column, Rows};
 use crate::session::Session;
+use crate::session::prepared::PreparedStatement;
+use crate::session::serve::KeptState;
 use crate::sink::RowSink;
 use crate::ticket::Ticket;
 use planaria_base::{Error, Result, RoleId, SqlState, Type};

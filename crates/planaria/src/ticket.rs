@@ -1,6 +1,6 @@
 //! A commit's way to the disk.
 
-use crate::session::Notice;
+use crate::notice::Notice;
 use planaria_base::{Epoch, Result};
 use planaria_log::Log;
 use std::future::Future;

@@ -112,13 +112,13 @@ pub(crate) struct AdvisoryLocks {
 }
 
 impl AdvisoryLocks {
-    pub(super) fn new() -> AdvisoryLocks {
+    pub(crate) fn new() -> AdvisoryLocks {
         AdvisoryLocks { keys: Mutex::default(), seats: (0..WORKERS_MAX).map(|_| Condvar::new()).collect() }
     }
 
     /// Takes a lock that need not be waited for: whether it is the session's now. One that `insists` takes it where
     /// waiting would be at an end at once; otherwise nobody may stand in line for what conflicts.
-    pub(super) fn try_lock(&self, worker: WorkerId, lock: AdvisoryLock, insists: bool) -> bool {
+    pub(crate) fn try_lock(&self, worker: WorkerId, lock: AdvisoryLock, insists: bool) -> bool {
         let mut keys = self.keys.lock();
         let entry = keys.entry(lock.target()).or_default();
         let in_line = !insists && entry.line.iter().any(|(_, other)| !(lock.shared && *other));
@@ -130,7 +130,7 @@ impl AdvisoryLocks {
     }
 
     /// Waits for a lock, as long as `goes_on` says for how long to sleep: whether the session has it.
-    pub(super) fn wait(
+    pub(crate) fn wait(
         &self,
         worker: WorkerId,
         lock: AdvisoryLock,
@@ -181,7 +181,7 @@ impl AdvisoryLocks {
     }
 
     /// Lets go of a lock.
-    pub(super) fn release(&self, worker: WorkerId, lock: AdvisoryLock) {
+    pub(crate) fn release(&self, worker: WorkerId, lock: AdvisoryLock) {
         let mut keys = self.keys.lock();
         if let Some(entry) = keys.get_mut(&lock.target()) {
             for (_, modes) in entry.held.iter_mut().filter(|(w, _)| *w == worker) {
@@ -193,7 +193,7 @@ impl AdvisoryLocks {
     }
 
     /// All locks that are held or waited for, by key.
-    pub(super) fn list(&self) -> Vec<AdvisoryInfo> {
+    pub(crate) fn list(&self) -> Vec<AdvisoryInfo> {
         let keys = self.keys.lock();
         let mut list = Vec::new();
         for ((key, pair), entry) in keys.iter() {
@@ -214,7 +214,7 @@ impl AdvisoryLocks {
     }
 
     /// Who waits for what, and whom.
-    pub(super) fn waits(&self) -> Vec<(WorkerId, WorkerId, AdvisoryLock)> {
+    pub(crate) fn waits(&self) -> Vec<(WorkerId, WorkerId, AdvisoryLock)> {
         let keys = self.keys.lock();
         let mut waits = Vec::new();
         for ((key, pair), entry) in keys.iter() {

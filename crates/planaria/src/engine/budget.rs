@@ -46,7 +46,7 @@ pub(crate) struct RestartFacts {
 
 /// See the module's head.
 #[derive(Default)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     /// Bytes of rows loaded in a second, and bytes of records replayed; 0 where not measured.
     load_rate: f64,
     replay_rate: f64,
@@ -69,38 +69,38 @@ pub(super) struct Budget {
 
 impl Budget {
     /// What the manifest of the checkpoint says that was loaded.
-    pub(super) fn noted(&mut self, notes: &Notes) {
+    pub(crate) fn noted(&mut self, notes: &Notes) {
         self.load_rate = notes.load_bytes_per_second;
         self.replay_rate = notes.replay_bytes_per_second;
     }
 
     /// So many tables of a checkpoint were made.
-    pub(super) fn made(&mut self, tables: usize, took: Duration) {
+    pub(crate) fn made(&mut self, tables: usize, took: Duration) {
         if took >= WORTH_MEASURING && tables > 0 {
             self.table_time = took / u32::try_from(tables).unwrap_or(u32::MAX);
         }
     }
 
     /// A change of the schema was made or replayed.
-    pub(super) fn changed(&mut self, took: Duration) {
+    pub(crate) fn changed(&mut self, took: Duration) {
         self.changes += took;
     }
 
     /// A checkpoint was loaded.
-    pub(super) fn loaded(&mut self, newest: CheckpointReport) {
+    pub(crate) fn loaded(&mut self, newest: CheckpointReport) {
         self.load_rate = rate(newest.bytes, newest.took).unwrap_or(self.load_rate);
         self.newest = newest;
     }
 
     /// So many bytes of log were checked and replayed: the database is open.
-    pub(super) fn replayed(&mut self, bytes: u64, took: Duration) {
+    pub(crate) fn replayed(&mut self, bytes: u64, took: Duration) {
         self.replay_rate = rate(bytes, took.saturating_sub(self.changes)).unwrap_or(self.replay_rate);
         self.old_log = bytes;
         self.since = Some(Instant::now());
     }
 
     /// A checkpoint was installed when so many bytes of log had been written.
-    pub(super) fn installed(&mut self, newest: CheckpointReport, log_bytes: u64) {
+    pub(crate) fn installed(&mut self, newest: CheckpointReport, log_bytes: u64) {
         self.newest = newest;
         self.since = Some(Instant::now());
         (self.old_log, self.log_at) = (0, log_bytes);
@@ -109,14 +109,14 @@ impl Budget {
     }
 
     /// A checkpoint could not be written.
-    pub(super) fn failed(&mut self, error: &Error, now: i64) {
+    pub(crate) fn failed(&mut self, error: &Error, now: i64) {
         self.failed += 1;
         let place = error.fields().context.as_ref().map_or(String::new(), |c| format!(" ({c})"));
         self.last_failure = Some((now, format!("{error}{place}")));
     }
 
     /// All of it, for people.
-    pub(super) fn facts(&self, log_bytes: u64, tables: usize, target: Duration) -> RestartFacts {
+    pub(crate) fn facts(&self, log_bytes: u64, tables: usize, target: Duration) -> RestartFacts {
         let or = |rate: f64, assumed: f64| if rate > 0.0 { rate } else { assumed };
         RestartFacts {
             stats: self.stats(log_bytes, tables),
@@ -128,7 +128,7 @@ impl Budget {
     }
 
     /// For the next manifest.
-    pub(super) fn notes(&self) -> Notes {
+    pub(crate) fn notes(&self) -> Notes {
         Notes {
             load_bytes_per_second: self.load_rate,
             replay_bytes_per_second: self.replay_rate,
@@ -137,7 +137,7 @@ impl Budget {
     }
 
     /// As it is when this process has written so many bytes of log, and there are so many tables.
-    pub(super) fn stats(&self, log_bytes: u64, tables: usize) -> CheckpointStats {
+    pub(crate) fn stats(&self, log_bytes: u64, tables: usize) -> CheckpointStats {
         let pending = self.old_log + log_bytes.saturating_sub(self.log_at);
         let time = |bytes: u64, rate: f64, assumed: f64| {
             Duration::from_secs_f64(bytes as f64 / if rate > 0.0 { rate } else { assumed })

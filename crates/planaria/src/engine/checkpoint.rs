@@ -2,7 +2,7 @@
 //!
 //! To write one (`planaria_checkpoint` does the writing):
 //!
-//! 1. open a snapshot of the epoch S ([`snapshot`](super::snapshot)), which ends S, and wait until S is on disk;
+//! 1. open a snapshot of the epoch S ([`snapshot`](crate::engine::snapshot)), which ends S, and wait until S is on disk;
 //! 2. write tables and catalog as of the end of S, and where sequences stand, while transactions go on (under
 //!    protocol `serial` they wait); what has been written of a table is left, so that nothing is kept for it any more;
 //! 3. close the snapshot;
@@ -11,12 +11,12 @@
 //! A transaction after S needs nothing from before: its record names its procedure by version, and the
 //! catalog keeps all versions; a transaction block that is open meanwhile has only read so far.
 
-use super::Checkpoints;
-use super::Engine;
-use super::schema_version::SchemaVersion;
-use super::sequence::{SequenceState, Standing};
-use super::snapshot::OpenSnapshot;
-use super::teller::Teller;
+use crate::engine::Checkpoints;
+use crate::engine::Engine;
+use crate::engine::schema_version::SchemaVersion;
+use crate::engine::sequence::{SequenceState, Standing};
+use crate::engine::snapshot::OpenSnapshot;
+use crate::engine::teller::Teller;
 use crate::options::{LoadedCheckpoint, Options};
 use crate::stats::{CheckpointReport, CheckpointStats};
 use planaria_base::sync::{Instant, MutexGuard, thread};
@@ -36,21 +36,21 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// What was restored, before the log is read.
-pub(super) struct Restored {
-    pub(super) loaded: Option<LoadedCheckpoint>,
+pub(crate) struct Restored {
+    pub(crate) loaded: Option<LoadedCheckpoint>,
     /// Why newer checkpoints were not.
     passed_over: Vec<Error>,
 }
 
 impl Restored {
     /// The epoch after which the log is needed: 0 without a checkpoint.
-    pub(super) fn epoch(&self) -> Epoch {
+    pub(crate) fn epoch(&self) -> Epoch {
         self.loaded.as_ref().map_or(Epoch(0), |loaded| Epoch(loaded.epoch))
     }
 
     /// Where there is neither a log nor a checkpoint that could be loaded: the error, if there is a sign of a
     /// checkpoint.
-    pub(super) fn nothing_whole(&self, device: &dyn Device, found: &Found) -> Result<()> {
+    pub(crate) fn nothing_whole(&self, device: &dyn Device, found: &Found) -> Result<()> {
         if let Some(damage) = self.passed_over.first() {
             return Err(damage.clone().hint("Nothing was changed. Restore the files from another copy."));
         }
@@ -66,7 +66,7 @@ impl Restored {
 
     /// The reason why the log cannot be opened: that a checkpoint is damaged, if one is. An older one helps
     /// only with the log after it.
-    pub(super) fn why_not(&self, error: Error) -> Error {
+    pub(crate) fn why_not(&self, error: Error) -> Error {
         match self.passed_over.first() {
             Some(damage) => damage.clone().detail(error.message()),
             None => error,
@@ -75,13 +75,13 @@ impl Restored {
 }
 
 /// Whether to go on; an error ends what takes long.
-pub(super) type GoesOn<'g> = &'g (dyn Fn() -> Result<()> + Sync);
+pub(crate) type GoesOn<'g> = &'g (dyn Fn() -> Result<()> + Sync);
 
 /// Called after each block with the share of the rows that is written: pauses as it likes.
-pub(super) type Pace<'p> = &'p (dyn Fn(f64) + Sync);
+pub(crate) type Pace<'p> = &'p (dyn Fn(f64) + Sync);
 
 /// Without pauses.
-pub(super) const FULL_SPEED: Pace<'static> = &|_| ();
+pub(crate) const FULL_SPEED: Pace<'static> = &|_| ();
 
 /// Longest pause of who leaves the cores to transactions.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
@@ -220,7 +220,7 @@ fn random_id() -> Result<[u8; 16]> {
 impl Engine {
     /// Writes a checkpoint and deletes what it makes unnecessary. Without a log there is nothing to do.
     /// It is given up where `goes_on` says so, and where the database is being closed.
-    pub(super) fn checkpoint(
+    pub(crate) fn checkpoint(
         self: &Arc<Self>,
         goes_on: GoesOn<'_>,
         pace: Pace<'_>,
@@ -236,7 +236,7 @@ impl Engine {
 
     /// Leaves the cores to transactions while a share is written that is more than is due. Where readers keep
     /// writers waiting there is nothing to leave, and whoever waits for a checkpoint wants it soon.
-    pub(super) fn leave_cores(&self, share: f64, due: &dyn Fn() -> f64) {
+    pub(crate) fn leave_cores(&self, share: f64, due: &dyn Fn() -> f64) {
         while self.traits.concurrent
             && !self.stopping.load(Ordering::Relaxed)
             && self.checkpoints_awaited.load(Ordering::Relaxed) == 0
@@ -288,7 +288,7 @@ impl Engine {
     }
 
     /// Writes the database as it is now into another directory, which has to be empty.
-    pub(super) fn backup(
+    pub(crate) fn backup(
         self: &Arc<Self>,
         device: &dyn Device,
         restored: Option<(Option<[u8; 16]>, Epoch)>,
@@ -352,14 +352,14 @@ impl Engine {
     }
 
     /// Checkpoints, and what a restart would take.
-    pub(super) fn checkpoint_stats(&self) -> CheckpointStats {
+    pub(crate) fn checkpoint_stats(&self) -> CheckpointStats {
         let log_bytes = self.log.get().map_or(0, |log| log.stats().bytes);
         let tables = self.schema.load().tables.iter().count();
         self.budget.lock().stats(log_bytes, tables)
     }
 
     /// Becomes what the newest checkpoint that is whole says, if there is one.
-    pub(super) fn restore(
+    pub(crate) fn restore(
         &self,
         device: &dyn Device,
         found: &Found,
@@ -381,7 +381,7 @@ impl Engine {
     }
 
     /// Becomes what a checkpoint says. After an error it is as before.
-    pub(super) fn restore_one(
+    pub(crate) fn restore_one(
         &self,
         device: &dyn Device,
         manifest: &Manifest,

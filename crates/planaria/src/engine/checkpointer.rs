@@ -3,7 +3,7 @@
 //!
 //! Those take their time, as PostgreSQL's do: see [`COMPLETION_TARGET`]. What a person asks for (`CHECKPOINT`, a backup) is written at full speed.
 
-use super::Engine;
+use crate::engine::Engine;
 use crate::options::CheckpointPolicy;
 use crate::stats::CheckpointStats;
 use planaria_base::Result;
@@ -23,7 +23,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(30);
 const COMPLETION_TARGET: f64 = 0.9;
 
 /// The thread; ends when this is dropped, with the checkpoint under way given up.
-pub(super) struct Checkpointer {
+pub(crate) struct Checkpointer {
     stopping: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -76,7 +76,7 @@ impl CheckpointPolicy {
 
 impl Checkpointer {
     /// Starts the thread, if there is anything for it to do.
-    pub(super) fn start(engine: &Arc<Engine>, policy: CheckpointPolicy) -> Result<Option<Checkpointer>> {
+    pub(crate) fn start(engine: &Arc<Engine>, policy: CheckpointPolicy) -> Result<Option<Checkpointer>> {
         if policy.is_off() || engine.log.get().is_none() {
             return Ok(None);
         }

@@ -3,7 +3,7 @@
 //! Deleted rows are freed when nobody can look at them any more, by whoever works with the database then. When nobody
 //! does, this thread frees them. It has forgotten what was kept for transaction blocks that have ended. When nothing has been committed for a while, memory without rows in it goes back to the system.
 
-use super::Engine;
+use crate::engine::Engine;
 use planaria_base::Result;
 use planaria_base::sync::simulation;
 use planaria_base::sync::thread::{self, JoinHandle};
@@ -16,14 +16,14 @@ use std::time::Duration;
 const EVERY: Duration = Duration::from_millis(200);
 
 /// The thread; ends when this is dropped.
-pub(super) struct Collector {
+pub(crate) struct Collector {
     stopping: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Collector {
     /// Starts the thread. Simulated databases do without: what there is to collect is the process's.
-    pub(super) fn start(engine: &Arc<Engine>) -> Result<Option<Collector>> {
+    pub(crate) fn start(engine: &Arc<Engine>) -> Result<Option<Collector>> {
         if simulation::current().is_some() {
             return Ok(None);
         }

@@ -3,9 +3,9 @@
 //! The gate is closed meanwhile. Rows are loaded table by table in the order of their primary keys,
 //! on as many threads as there are cores.
 
-use super::Engine;
-use super::schema_version::SchemaVersion;
-use super::sequence::SequenceState;
+use crate::engine::Engine;
+use crate::engine::schema_version::SchemaVersion;
+use crate::engine::sequence::SequenceState;
 use planaria_base::sync::thread;
 use planaria_base::{Error, Result};
 use planaria_storage::AnyTable;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 impl Engine {
     /// A schema version that shares nothing with this engine but definitions.
-    pub(super) fn copy_state(&self) -> Result<SchemaVersion> {
+    pub(crate) fn copy_state(&self) -> Result<SchemaVersion> {
         let _alone = self.gate.close();
         let old = self.schema.load_full();
         let mut sources: Vec<&dyn AnyTable> = old.tables.iter().collect();

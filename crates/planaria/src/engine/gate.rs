@@ -27,7 +27,7 @@
 //! in between leaves it with an old schema; its next statement finds that and ends in 40001.
 //!
 //! A transaction block that changes the schema keeps the gate closed until its end
-//! ([`schema_block`](super::schema_block)), which may be long: who waits at the gate does so with patience that
+//! ([`schema_block`](crate::session::schema_block)), which may be long: who waits at the gate does so with patience that
 //! can end. What takes a transaction back does not wait: nothing of it was there for others.
 
 mod seats;
@@ -57,11 +57,11 @@ const GLANCE: Duration = Duration::from_millis(1);
 
 /// What [`seats`] is made of.
 mod atomic {
-    pub(super) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     /// Sequentially consistent stores come before such loads; the model checker must be told.
     #[inline(always)]
-    pub(super) fn store_before_load() {}
+    pub(crate) fn store_before_load() {}
 }
 
 /// Asked now and then by whoever waits: whether to go on waiting.

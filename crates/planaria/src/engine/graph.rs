@@ -1,9 +1,9 @@
 //! Graphs of the procedures of a catalog version.
 
-pub(super) mod pieces;
+pub(crate) mod pieces;
 
-use super::names::Names;
-use super::schema_version::SchemaVersion;
+use crate::engine::names::Names;
+use crate::engine::schema_version::SchemaVersion;
 use crate::graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
 use planaria_analysis::paper::schedule::{self, Manner};
 use planaria_analysis::paper::{
@@ -16,7 +16,7 @@ use planaria_ir::{OpId, Program};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The graph that was asked for.
-pub(super) fn graph(schema: &SchemaVersion, request: &GraphRequest) -> Result<Graph> {
+pub(crate) fn graph(schema: &SchemaVersion, request: &GraphRequest) -> Result<Graph> {
     let analysed = Analysed::of(schema, &request.procedures)?;
     match request.kind {
         GraphKind::Procedure => analysed.operations(),
@@ -29,24 +29,24 @@ pub(super) fn graph(schema: &SchemaVersion, request: &GraphRequest) -> Result<Gr
 }
 
 /// A procedure, what replay runs of it, and its operations' dependencies there.
-pub(super) struct Replayed {
-    pub(super) id: ProcedureId,
-    pub(super) program: Program,
-    pub(super) graph: OperationGraph,
+pub(crate) struct Replayed {
+    pub(crate) id: ProcedureId,
+    pub(crate) program: Program,
+    pub(crate) graph: OperationGraph,
 }
 
 /// Procedures of a catalog version, analysed as the paper has it.
-pub(super) struct Analysed<'s> {
-    pub(super) schema: &'s SchemaVersion,
-    pub(super) names: Names<'s>,
-    pub(super) procedures: Vec<Replayed>,
+pub(crate) struct Analysed<'s> {
+    pub(crate) schema: &'s SchemaVersion,
+    pub(crate) names: Names<'s>,
+    pub(crate) procedures: Vec<Replayed>,
     /// Those that cannot be compiled, and why.
-    pub(super) broken: Vec<(ProcedureId, Error)>,
+    pub(crate) broken: Vec<(ProcedureId, Error)>,
 }
 
 impl<'s> Analysed<'s> {
     /// The named procedures, or all current ones whose calls are logged as calls.
-    pub(super) fn of(schema: &'s SchemaVersion, names: &[String]) -> Result<Analysed<'s>> {
+    pub(crate) fn of(schema: &'s SchemaVersion, names: &[String]) -> Result<Analysed<'s>> {
         let mut analysed =
             Analysed { schema, names: Names(schema), procedures: Vec::new(), broken: Vec::new() };
         if names.is_empty() {
@@ -77,12 +77,12 @@ impl<'s> Analysed<'s> {
         self.procedures.iter().map(|p| (p.id, p.graph.clone())).collect()
     }
 
-    pub(super) fn locals(&self) -> Vec<(ProcedureId, LocalGraph)> {
+    pub(crate) fn locals(&self) -> Vec<(ProcedureId, LocalGraph)> {
         self.procedures.iter().map(|p| (p.id, LocalGraph::of_operations(&p.graph))).collect()
     }
 
     /// The tables that procedures logged by values change.
-    pub(super) fn ad_hoc(&self) -> BTreeSet<TableId> {
+    pub(crate) fn ad_hoc(&self) -> BTreeSet<TableId> {
         let schema = self.schema;
         let callee = |id: ProcedureId| schema.program(id).ok();
         let by_values = schema.catalog.procedures.iter().filter(|p| p.current).filter_map(|p| {
@@ -185,7 +185,7 @@ impl<'s> Analysed<'s> {
     }
 
     /// Procedures whose calls run alone, and why.
-    pub(super) fn alone(&self, locals: &[(ProcedureId, LocalGraph)]) -> Vec<String> {
+    pub(crate) fn alone(&self, locals: &[(ProcedureId, LocalGraph)]) -> Vec<String> {
         let why = |(id, local): &(ProcedureId, LocalGraph)| {
             let why = local.barrier.as_ref()?;
             Some(format!("{} runs alone: {why}", self.names.procedure(*id)))
@@ -318,7 +318,7 @@ fn edge(from: usize, to: usize) -> GraphEdge {
     GraphEdge { from, to, label: String::new(), dashed: false }
 }
 
-pub(super) fn counted(n: usize, what: &str) -> String {
+pub(crate) fn counted(n: usize, what: &str) -> String {
     let s = match (n, what.ends_with("ch") || what.ends_with("ss")) {
         (1, _) => "",
         (_, true) => "es",

@@ -13,7 +13,7 @@
 //! reads are not refused for what the rows take: a statement that stores nothing may always have a sixteenth
 //! of the budget, as long as all statements together take no more than a quarter.
 
-use super::schema_version::SchemaVersion;
+use crate::engine::schema_version::SchemaVersion;
 use crate::system::Stock;
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::OnceLock;
@@ -31,7 +31,7 @@ const FREE: u64 = 16;
 const FREE_TOGETHER: u64 = 4;
 
 /// See the module's head.
-pub(super) struct Meter {
+pub(crate) struct Meter {
     /// `u64::MAX`: none.
     budget: u64,
     step: u64,
@@ -48,7 +48,7 @@ pub(super) struct Meter {
 }
 
 /// Memory that is taken for as long as this lives.
-pub(super) struct Kept {
+pub(crate) struct Kept {
     all: Arc<AtomicU64>,
     bytes: u64,
 }
@@ -60,7 +60,7 @@ impl Drop for Kept {
 }
 
 /// What one session takes.
-pub(super) struct Share {
+pub(crate) struct Share {
     worker: WorkerId,
     /// Rows that its transaction has stored.
     stored: u64,
@@ -77,20 +77,20 @@ pub(super) struct Share {
 }
 
 impl Share {
-    pub(super) fn new(worker: WorkerId) -> Share {
+    pub(crate) fn new(worker: WorkerId) -> Share {
         Share { worker, stored: 0, held: 0, answer: 0, told: 0, since: 0, was_much: false }
     }
 
-    pub(super) fn begin_transaction(&mut self) {
+    pub(crate) fn begin_transaction(&mut self) {
         (self.stored, self.held, self.answer) = (0, 0, 0);
     }
 
-    pub(super) fn begin_statement(&mut self) {
+    pub(crate) fn begin_statement(&mut self) {
         (self.held, self.answer) = (0, 0);
     }
 
     /// The transaction is over: what it took is free, or among the tables' bytes.
-    pub(super) fn end_transaction(&mut self, meter: &Meter) {
+    pub(crate) fn end_transaction(&mut self, meter: &Meter) {
         self.begin_transaction();
         if std::mem::take(&mut self.told) > 0 {
             meter.sessions[usize::from(self.worker.0)].store(0, Ordering::Relaxed);
@@ -98,21 +98,21 @@ impl Share {
     }
 
     /// Whether it has been more than a step since this was asked last.
-    pub(super) fn was_much(&mut self) -> bool {
+    pub(crate) fn was_much(&mut self) -> bool {
         std::mem::take(&mut self.was_much)
     }
 
     #[inline]
-    pub(super) fn stores(&mut self, bytes: usize) {
+    pub(crate) fn stores(&mut self, bytes: usize) {
         self.stored += bytes as u64;
         self.since += bytes as u64;
     }
 
-    pub(super) fn holds(&mut self, bytes: usize) {
+    pub(crate) fn holds(&mut self, bytes: usize) {
         self.held = bytes as u64;
     }
 
-    pub(super) fn answers(&mut self, bytes: usize) {
+    pub(crate) fn answers(&mut self, bytes: usize) {
         self.answer += bytes as u64;
     }
 
@@ -122,14 +122,14 @@ impl Share {
 
     /// Whether it has grown by a step.
     #[inline]
-    pub(super) fn is_due(&self, meter: &Meter) -> bool {
+    pub(crate) fn is_due(&self, meter: &Meter) -> bool {
         self.since >= meter.step || self.total() >= self.told.saturating_add(meter.step)
     }
 }
 
 impl Meter {
     /// 0: no budget.
-    pub(super) fn new(budget: u64) -> Meter {
+    pub(crate) fn new(budget: u64) -> Meter {
         let budget = if budget == 0 { u64::MAX } else { budget };
         Meter {
             budget,
@@ -143,12 +143,12 @@ impl Meter {
     }
 
     /// The budget, if there is one.
-    pub(super) fn budget(&self) -> Option<u64> {
+    pub(crate) fn budget(&self) -> Option<u64> {
         (self.budget < u64::MAX).then_some(self.budget)
     }
 
     /// What sessions take, as far as they have told, and keep.
-    pub(super) fn sessions(&self) -> u64 {
+    pub(crate) fn sessions(&self) -> u64 {
         self.statements() + self.kept.load(Ordering::Relaxed)
     }
 
@@ -163,7 +163,7 @@ impl Meter {
     }
 
     /// Takes memory beyond a statement. 53200 where all of it is above the budget, and what is kept so not little.
-    pub(super) fn keep(&self, bytes: u64, tables: &SchemaVersion) -> Result<Kept> {
+    pub(crate) fn keep(&self, bytes: u64, tables: &SchemaVersion) -> Result<Kept> {
         let taken = self.keep_anyway(bytes);
         let (kept, used) = (self.kept.load(Ordering::Relaxed), self.sum(tables));
         if used > self.budget && kept > self.budget / FREE {
@@ -174,14 +174,14 @@ impl Meter {
     }
 
     /// The same for what cannot be refused any more: whoever comes next finds it taken.
-    pub(super) fn keep_anyway(&self, bytes: u64) -> Kept {
+    pub(crate) fn keep_anyway(&self, bytes: u64) -> Kept {
         self.kept.fetch_add(bytes, Ordering::Relaxed);
         Kept { all: self.kept.clone(), bytes }
     }
 
     /// What somebody holds beyond statements goes from so many bytes to so many. 53200, where it is `refusable`, if
     /// all of it is above the budget, and what is held so not little: then it stays as it was.
-    pub(super) fn hold<S: std::ops::Deref<Target = Arc<SchemaVersion>>>(
+    pub(crate) fn hold<S: std::ops::Deref<Target = Arc<SchemaVersion>>>(
         &self,
         before: u64,
         now: u64,
@@ -211,23 +211,23 @@ impl Meter {
     }
 
     /// What this log has in memory counts from now on.
-    pub(super) fn count_log(&self, log: &Arc<Log>) {
+    pub(crate) fn count_log(&self, log: &Arc<Log>) {
         let _ = self.log.set(log.clone());
     }
 
     /// What has not been written to the log yet.
-    pub(super) fn log_buffers(&self) -> u64 {
+    pub(crate) fn log_buffers(&self) -> u64 {
         self.log.get().map_or(0, |log| log.buffered_bytes())
     }
 
     /// Whether there was nothing left when somebody looked last.
     #[inline]
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.used.load(Ordering::Relaxed) > self.budget
     }
 
     /// Adds up what everything takes.
-    pub(super) fn sum(&self, tables: &SchemaVersion) -> u64 {
+    pub(crate) fn sum(&self, tables: &SchemaVersion) -> u64 {
         self.kept_in_sum.store(self.kept.load(Ordering::Relaxed), Ordering::Relaxed);
         let used = tables.memory().bytes() + self.sessions() + self.log_buffers();
         self.used.store(used, Ordering::Relaxed);
@@ -249,13 +249,13 @@ impl Meter {
     }
 
     /// For a statement that stores a row. 53200 where all of it is above the budget.
-    pub(super) fn weigh_stored(&self, share: &mut Share, tables: &SchemaVersion) -> Result<()> {
+    pub(crate) fn weigh_stored(&self, share: &mut Share, tables: &SchemaVersion) -> Result<()> {
         let used = self.tell(share, tables);
         if used > self.budget { Err(self.out_of_memory(used)) } else { Ok(()) }
     }
 
     /// For what a statement computes with. 53200 where all of it is above the budget, and this not little.
-    pub(super) fn weigh(&self, share: &mut Share, tables: &SchemaVersion) -> Result<()> {
+    pub(crate) fn weigh(&self, share: &mut Share, tables: &SchemaVersion) -> Result<()> {
         let used = self.tell(share, tables);
         if used > self.budget && !self.is_little(share.held + share.answer) {
             Err(self.out_of_memory(used))
@@ -266,7 +266,7 @@ impl Meter {
 
     /// For what a statement is about to make, having this much with it. 53200 where there is no room for that, and
     /// it is not little.
-    pub(super) fn admit(&self, held: u64, worker: WorkerId, tables: &SchemaVersion) -> Result<()> {
+    pub(crate) fn admit(&self, held: u64, worker: WorkerId, tables: &SchemaVersion) -> Result<()> {
         if self.is_little(held) {
             return Ok(());
         }
@@ -290,7 +290,7 @@ impl Meter {
 }
 
 /// Four fifths of the memory that this process can have; no budget where that cannot be found out.
-pub(super) fn default_budget() -> u64 {
+pub(crate) fn default_budget() -> u64 {
     let limits = [machine_bytes(), group_bytes()];
     limits.into_iter().flatten().min().map_or(0, |bytes| bytes / 5 * 4)
 }

@@ -1,90 +1,48 @@
 //! The engine: one database over one protocol.
 //!
-//! * [`api`]: the way in; [`opening`]: an engine is opened;
 //! * [`schema_version`]: one catalog version with its tables and compiled procedures, how their calls are logged
-//!   and replayed, and what a role may run;
-//! * [`session`]: attempts and commits; [`statement`]: what kind of statement goes where; [`named`]: those that
-//!   have names;
-//! * [`snapshot`]: the state at the end of an epoch; [`reading`]: transactions and statements that read one;
-//! * [`serve`]: statements as a server runs them: their rows lent, the disk not waited for;
-//! * [`user`]: who a session is; [`cancel`], [`cursor`], [`prepared`], [`constraints`], [`savepoint`], [`changing`]: what else one
-//!   keeps;
-//! * [`host`]: what a running program may ask (inputs, sequences, messages);
-//! * [`schema`]: changes of the catalog, behind the [`gate`]; [`rewrite`]: what they do to stored rows;
-//!   [`schema_block`]: the same in transaction blocks;
-//! * [`waiting`]: rows that others have claimed; [`nap`]: waiting in the midst of a program; [`sweeper`]: old versions that nobody needs any more;
+//!   and replayed, and what a role may run; [`sequence`]: where sequences stand; [`graph`]: graphs of procedures;
+//! * [`gate`]: transactions pass it, changes of the schema close it; [`table_locks`], [`advisory`]: locks that
+//!   statements take; [`waits`]: who waits for whom; [`nap`]: waiting in the midst of a program;
+//! * [`program`]: what a running program may ask;
+//! * [`snapshot`]: the state at the end of an epoch; [`sweeper`], [`collector`]: old versions that nobody needs any more;
 //! * [`memory`]: what may be taken of the machine's;
-//! * [`replay`]: the engine's side of recovery; [`checkpoint`]: that of checkpoints;
-//!   [`checkpointer`]: when they are written; [`budget`]: what a restart would take.
+//! * [`checkpoint`]: what goes into one, and comes out; [`checkpointer`]: when they are written; [`budget`]: what a restart
+//!   would take.
+//!
+//! It knows no session: what a client's session does with it is in [`crate::session`], opening and recovering a database
+//! in [`crate::opening`] and [`crate::replay`].
 //!
 //! Nothing of it is generic over the protocol: that is behind two doors, [`worker`] for what a session does in its
 //! transactions and [`store`] for the rest, and is chosen when a database is opened.
 
-mod advisory;
-mod answer;
-mod api;
-mod bind;
-mod block;
-mod budget;
-mod cache;
-mod cancel;
+pub(crate) mod advisory;
+pub(crate) mod budget;
 #[cfg(test)]
 mod catalog_format;
-mod changing;
-mod checkpoint;
-mod checkpointer;
-mod collector;
-mod constraints;
-mod copy;
-mod counters;
-pub(crate) mod cursor;
-mod deferred;
-mod dynamic;
-mod explain;
-mod explain_recovery;
-mod fetch;
-mod gate;
-mod graph;
-mod host;
-mod in_time;
-mod keys;
-mod kind;
-mod locking;
-mod memory;
-mod named;
-mod names;
-mod nap;
-mod open_snapshots;
-mod opening;
-mod origin;
-mod prepared;
-mod put_in_place;
-mod reading;
-mod record;
-mod refusal;
-mod replay;
-mod rewrite;
-mod role;
-mod savepoint;
-mod schema;
-mod schema_block;
-mod schema_version;
-mod sequence;
-mod serve;
-mod session;
-pub(crate) mod settings;
-mod snapshot;
-mod statement;
-mod store;
-mod sweeper;
-mod table_locks;
-mod teller;
-mod truncate;
-mod user;
-mod waiting;
+pub(crate) mod checkpoint;
+pub(crate) mod checkpointer;
+pub(crate) mod collector;
+pub(crate) mod copy;
+pub(crate) mod counters;
+pub(crate) mod gate;
+pub(crate) mod graph;
+pub(crate) mod memory;
+pub(crate) mod names;
+pub(crate) mod nap;
+pub(crate) mod open_snapshots;
+pub(crate) mod program;
+pub(crate) mod put_in_place;
+pub(crate) mod schema_version;
+pub(crate) mod sequence;
+pub(crate) mod snapshot;
+pub(crate) mod store;
+pub(crate) mod sweeper;
+pub(crate) mod table_locks;
+pub(crate) mod teller;
 pub(crate) mod waits;
-mod worker;
-mod written;
+pub(crate) mod worker;
+pub(crate) mod written;
 
 use crate::options::{Options, RecoveryReport};
 use crate::system::Vitals;
@@ -105,84 +63,83 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering}
 use std::time::Duration;
 use store::Store;
 
-pub(crate) use api::EngineHandle;
 pub(crate) use budget::RestartFacts;
 pub(crate) use checkpoint::decode_catalog;
 pub(crate) use open_snapshots::SnapshotInfo;
-pub(crate) use opening::{open_engine, open_engine_over, replay_engine};
-pub(crate) use prepared::{PreparedStatement, Resolved};
-pub(crate) use serve::KeptState;
-pub(crate) use session::SessionCore;
 
 /// A database over a protocol.
 pub(crate) struct Engine {
-    store: Arc<dyn Store>,
-    traits: Traits,
-    clock: Arc<CommitClock>,
-    gate: gate::Gate,
-    locks: table_locks::TableLocks,
-    advisory: advisory::AdvisoryLocks,
-    schema: ArcSwap<SchemaVersion>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) traits: Traits,
+    pub(crate) clock: Arc<CommitClock>,
+    pub(crate) gate: gate::Gate,
+    pub(crate) locks: table_locks::TableLocks,
+    pub(crate) advisory: advisory::AdvisoryLocks,
+    pub(crate) schema: ArcSwap<SchemaVersion>,
     /// Number of `schema`, on a line of its own that is only read in normal operation.
-    version: AtomicU64,
+    pub(crate) version: AtomicU64,
     /// When the schema was last changed, in an epoch that is no earlier: rows may show the change.
-    changed: AtomicU64,
+    pub(crate) changed: AtomicU64,
     /// Set once recovery is done.
-    log: OnceLock<Arc<Log>>,
-    log_kind: LogKind,
+    pub(crate) log: OnceLock<Arc<Log>>,
+    pub(crate) log_kind: LogKind,
     /// How a log is replayed when the database is opened as it was: the scheme and its threads.
-    replays_with: (Scheme, usize),
-    waits_for_disk: bool,
-    counters: counters::Counters,
+    pub(crate) replays_with: (Scheme, usize),
+    pub(crate) waits_for_disk: bool,
+    pub(crate) counters: counters::Counters,
     /// By worker, what `pg_backend_pid` answers to the session that waits or is waited for.
-    processes: Box<[AtomicI32]>,
+    pub(crate) processes: Box<[AtomicI32]>,
     /// When it was made: microseconds since 2000-01-01 UTC.
-    started: i64,
-    recovery: Mutex<Option<RecoveryReport>>,
+    pub(crate) started: i64,
+    pub(crate) recovery: Mutex<Option<RecoveryReport>>,
     /// Who is connected to the server, if there is one.
-    clients: crate::clients::Lent,
-    open_snapshots: open_snapshots::SnapshotList,
+    pub(crate) clients: crate::clients::Lent,
+    pub(crate) open_snapshots: open_snapshots::SnapshotList,
     /// Held by who writes a checkpoint.
-    checkpoints: Mutex<Checkpoints>,
+    pub(crate) checkpoints: Mutex<Checkpoints>,
     /// How many wait for the one that is being written.
-    checkpoints_awaited: AtomicUsize,
+    pub(crate) checkpoints_awaited: AtomicUsize,
     /// Threads that write a checkpoint or backup.
-    checkpoint_threads: usize,
-    budget: Mutex<budget::Budget>,
+    pub(crate) checkpoint_threads: usize,
+    pub(crate) budget: Mutex<budget::Budget>,
     /// The database is being closed: a checkpoint under way is given up.
-    stopping: Arc<AtomicBool>,
+    pub(crate) stopping: Arc<AtomicBool>,
     /// It has been closed: no statement begins any more.
-    closed: AtomicBool,
+    pub(crate) closed: AtomicBool,
     /// The process that opened it.
-    process: Process,
-    checkpoint_on_close: bool,
-    meter: memory::Meter,
+    pub(crate) process: Process,
+    pub(crate) checkpoint_on_close: bool,
+    pub(crate) meter: memory::Meter,
     /// How long opening should take at most; 0 without a target.
-    restart_target: Duration,
+    pub(crate) restart_target: Duration,
     pub(crate) wall_clock: WallClock,
     /// What all sessions begin with, unless the database says otherwise.
-    defaults: Vec<(String, String)>,
+    pub(crate) defaults: Vec<(String, String)>,
 }
 
 /// What the engine knows of its checkpoints.
-struct Checkpoints {
+pub(crate) struct Checkpoints {
     /// Number of the next one.
-    next: u32,
+    pub(crate) next: u32,
     /// The log before a checkpoint stays.
     keep_log: bool,
 }
 
 impl Checkpoints {
-    fn new(options: &Options) -> Checkpoints {
+    pub(crate) fn new(options: &Options) -> Checkpoints {
         Checkpoints { next: 1, keep_log: options.keep_log }
     }
 }
 
 impl Engine {
     /// An empty one. The store has the same clock.
-    fn new(store: Arc<dyn Store>, clock: Arc<CommitClock>, options: &Options) -> Result<Arc<Engine>> {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<CommitClock>,
+        options: &Options,
+    ) -> Result<Arc<Engine>> {
         for (name, value) in &options.defaults {
-            settings::check_default(name, std::slice::from_ref(value))?;
+            program::settings::check_default(name, std::slice::from_ref(value))?;
         }
         let catalog = Arc::new(Catalog::default());
         let schema = SchemaVersion::new(catalog, store.no_tables(), Chunks::default())?;
@@ -223,12 +180,12 @@ impl Engine {
 
     /// Whether no statement may begin any more.
     #[inline]
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.closed.load(Ordering::Relaxed) || self.process.is_copy()
     }
 
     /// 57P01 where the database has been closed, 55000 in a process that did not open it.
-    fn check_open(&self) -> Result<()> {
+    pub(crate) fn check_open(&self) -> Result<()> {
         if self.process.is_copy() {
             return Err(planaria_log::of_another_process());
         }
@@ -239,7 +196,7 @@ impl Engine {
     }
 
     /// Makes a schema version the current one. The caller has the gate closed.
-    fn install(&self, schema: Arc<SchemaVersion>) {
+    pub(crate) fn install(&self, schema: Arc<SchemaVersion>) {
         let version = schema.version();
         self.schema.store(schema);
         self.changed.store(self.clock.epoch().0, Ordering::Release);

@@ -1,11 +1,11 @@
 //! Names of a schema's objects, for people.
 
-use super::schema_version::SchemaVersion;
+use crate::engine::schema_version::SchemaVersion;
 use planaria_analysis as analysis;
 use planaria_base::{ColumnId, IndexId, ProcedureId, SequenceId, TableId};
 
 /// See the module's head.
-pub(super) struct Names<'s>(pub(super) &'s SchemaVersion);
+pub(crate) struct Names<'s>(pub(crate) &'s SchemaVersion);
 
 impl analysis::Names for Names<'_> {
     fn table(&self, id: TableId) -> String {

@@ -1,11 +1,11 @@
 //! Waiting in the midst of a program, where it is: `pg_sleep`, and advisory locks where the statement cannot be repeated.
 
-use super::Engine;
-use super::advisory::AdvisoryLock;
-use super::cancel::Cancel;
-use super::refusal::schema_changed;
-use super::schema_version::SchemaVersion;
-use super::waits::Lookout;
+use crate::engine::Engine;
+use crate::engine::advisory::AdvisoryLock;
+use crate::engine::program::cancel::Cancel;
+use crate::engine::program::refusal::schema_changed;
+use crate::engine::schema_version::SchemaVersion;
+use crate::engine::waits::Lookout;
 use planaria_base::sync::{Instant, thread};
 use planaria_base::{Result, WorkerId};
 use planaria_exec::Code;
@@ -18,18 +18,18 @@ pub(crate) type Sleeper = fn(&mut dyn FnMut());
 const TICK: Duration = Duration::from_millis(5);
 
 /// Who waits, and in what.
-pub(super) struct Nap<'a> {
-    pub(super) sleeps_by: Sleeper,
-    pub(super) cancel: &'a Cancel,
-    pub(super) code: &'a Code,
-    pub(super) schema: &'a SchemaVersion,
+pub(crate) struct Nap<'a> {
+    pub(crate) sleeps_by: Sleeper,
+    pub(crate) cancel: &'a Cancel,
+    pub(crate) code: &'a Code,
+    pub(crate) schema: &'a SchemaVersion,
 }
 
 impl Engine {
     /// `pg_sleep`, outside of the gate. 57014 when the statement is cancelled; 40001 where the schema was changed
     /// meanwhile and the program may rely on it: as for a transaction block between its statements. What `reads` a
     /// snapshot reads tables that stay.
-    pub(super) fn sleep(&self, worker: WorkerId, nap: &Nap<'_>, reads: bool, seconds: f64) -> Result<()> {
+    pub(crate) fn sleep(&self, worker: WorkerId, nap: &Nap<'_>, reads: bool, seconds: f64) -> Result<()> {
         let time = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
         // A schema change that runs programs of its own has closed the gate, and stays.
         let inside = self.gate.stands_inside(worker);
@@ -60,7 +60,7 @@ impl Engine {
 
     /// Waits for an advisory lock where the program is, for so many milliseconds at most if that is not 0: outside of the
     /// gate, or with the gate closed.
-    pub(super) fn await_key(
+    pub(crate) fn await_key(
         &self,
         worker: WorkerId,
         nap: &Nap<'_>,

@@ -22,14 +22,14 @@ pub(crate) struct SnapshotList {
 }
 
 impl SnapshotList {
-    pub(super) fn add(&self, info: SnapshotInfo) -> u64 {
+    pub(crate) fn add(&self, info: SnapshotInfo) -> u64 {
         let (last, open) = &mut *self.open.lock();
         *last += 1;
         open.insert(*last, info);
         *last
     }
 
-    pub(super) fn remove(&self, number: u64) {
+    pub(crate) fn remove(&self, number: u64) {
         self.open.lock().1.remove(&number);
     }
 

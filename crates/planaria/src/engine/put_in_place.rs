@@ -1,6 +1,6 @@
 //! Effects that the log has, put in place in a transaction: replay by values, and what takes parts of a block back.
 
-use super::schema_version::SchemaVersion;
+use crate::engine::schema_version::SchemaVersion;
 use planaria_base::{Error, IndexId, Result, SqlState, TableId};
 use planaria_log::{Effect, RowChange};
 use planaria_protocol::Protocol;
@@ -11,7 +11,7 @@ fn missing(what: &str, table: TableId) -> Error {
 }
 
 /// Deletes every old row first, then adds the new ones: unique keys may have wandered between rows.
-pub(super) fn put_in_place<P: Protocol>(
+pub(crate) fn put_in_place<P: Protocol>(
     protocol: &P,
     txn: &mut P::Txn,
     effects: &[Effect],

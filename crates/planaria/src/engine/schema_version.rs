@@ -7,11 +7,11 @@ mod deferred;
 mod permit;
 mod plan;
 
-pub(super) use deferred::DeferredKey;
+pub(crate) use deferred::DeferredKey;
 pub(crate) use plan::{LogAs, Planned};
 
-use super::sequence::SequenceState;
-use super::table_locks::Touches;
+use crate::engine::sequence::SequenceState;
+use crate::engine::table_locks::Touches;
 use crate::row::Column;
 use crate::stats::Memory;
 use crate::system::{Amount, Stock};
@@ -47,12 +47,12 @@ pub(crate) struct SchemaVersion {
     metas: Cells<Result<Arc<TableMeta>>>,
     programs: Cells<Result<Lowered>>,
     routines: Cells<Result<Routine>>,
-    pub(super) plans: Cells<Result<Planned, String>>,
-    pub(super) facts: OnceLock<Facts>,
+    pub(crate) plans: Cells<Result<Planned, String>>,
+    pub(crate) facts: OnceLock<Facts>,
     permits: Permits,
     /// Some foreign keys are checked at commit alone.
-    pub(super) has_deferred: bool,
-    pub(super) deferred: OnceLock<Result<Vec<DeferredKey>>>,
+    pub(crate) has_deferred: bool,
+    pub(crate) deferred: OnceLock<Result<Vec<DeferredKey>>>,
     /// A table that is being rewritten: nothing that changes its rows is compiled.
     frozen: Option<TableId>,
 }
@@ -64,14 +64,14 @@ pub(crate) struct Routine {
     /// How its calls are logged, if they can be planned.
     pub(crate) logging: Logging,
     /// It claims rows.
-    pub(super) claims: bool,
+    pub(crate) claims: bool,
     /// What it does to tables.
-    pub(super) touches: Arc<Touches>,
+    pub(crate) touches: Arc<Touches>,
 }
 
 /// What is made when it is first asked for, for each definition. Places are made in chunks, when they are first
 /// looked at: after most changes of the schema most of them never are.
-pub(super) struct Cells<T> {
+pub(crate) struct Cells<T> {
     chunks: Box<[OnceLock<Box<[OnceLock<T>]>>]>,
     len: usize,
 }
@@ -79,12 +79,12 @@ pub(super) struct Cells<T> {
 impl<T> Cells<T> {
     const CHUNK: usize = 64;
 
-    pub(super) fn new(len: usize) -> Cells<T> {
+    pub(crate) fn new(len: usize) -> Cells<T> {
         Cells { chunks: (0..len.div_ceil(Self::CHUNK)).map(|_| OnceLock::new()).collect(), len }
     }
 
     #[inline]
-    pub(super) fn get(&self, at: usize) -> Option<&OnceLock<T>> {
+    pub(crate) fn get(&self, at: usize) -> Option<&OnceLock<T>> {
         if at >= self.len {
             return None;
         }
@@ -125,7 +125,7 @@ impl SchemaVersion {
     }
 
     /// The same while a table is rewritten: what changes the table's rows fails (55006).
-    pub(super) fn freezing(self, table: TableId) -> SchemaVersion {
+    pub(crate) fn freezing(self, table: TableId) -> SchemaVersion {
         SchemaVersion { frozen: Some(table), ..self }
     }
 
@@ -135,7 +135,7 @@ impl SchemaVersion {
     }
 
     /// The definitions that programs refer to.
-    pub(super) fn env(&self) -> lower::CatalogEnv<'_> {
+    pub(crate) fn env(&self) -> lower::CatalogEnv<'_> {
         lower::CatalogEnv(&self.catalog)
     }
 
@@ -153,7 +153,7 @@ impl SchemaVersion {
     }
 
     /// What is known of a table that is there without its records.
-    pub(super) fn shape(&self, id: TableId) -> &Shape {
+    pub(crate) fn shape(&self, id: TableId) -> &Shape {
         self.tables.get(id).shape()
     }
 
@@ -175,7 +175,7 @@ impl SchemaVersion {
     }
 
     /// The same with what it needs rights for.
-    pub(super) fn lowered(&self, id: ProcedureId) -> Result<&Lowered> {
+    pub(crate) fn lowered(&self, id: ProcedureId) -> Result<&Lowered> {
         let cell = self.programs.get(id.index()).ok_or_else(|| no_procedure(id))?;
         let lower = || {
             let procedure = self.catalog.procedure(id);
@@ -221,7 +221,7 @@ impl SchemaVersion {
     }
 
     /// Whether a statement's program, with all it calls, only reads.
-    pub(super) fn only_reads(&self, program: &Program) -> bool {
+    pub(crate) fn only_reads(&self, program: &Program) -> bool {
         let mut seen = BTreeSet::new();
         let mut of_callee = |callee| Some(self.logging_of(callee, self.program(callee).ok()?, &mut seen));
         logging::of(program, &mut of_callee).is_read_only()
@@ -229,7 +229,7 @@ impl SchemaVersion {
 
     /// Whether a program claims rows, or calls what does: in a snapshot there are none to be had. Who locks keys wants to
     /// read what is there then, not what was there before.
-    pub(super) fn claims(&self, program: &Program) -> bool {
+    pub(crate) fn claims(&self, program: &Program) -> bool {
         self.claims_unseen(program, &mut BTreeSet::new())
     }
 
@@ -252,7 +252,7 @@ impl SchemaVersion {
 
     /// Whether a program reads no stored row, draws from no sequence and calls nothing: what it answers comes from
     /// the catalog alone, and from what the engine knows of itself.
-    pub(super) fn is_detached(program: &Program) -> bool {
+    pub(crate) fn is_detached(program: &Program) -> bool {
         let mut detached = true;
         program.body.visit(&mut |op| {
             detached = detached
@@ -271,7 +271,7 @@ impl SchemaVersion {
     }
 
     /// Where the text of a routine's program comes from.
-    pub(super) fn source(&self, id: ProcedureId) -> Source {
+    pub(crate) fn source(&self, id: ProcedureId) -> Source {
         let procedure = self.catalog.procedure(id);
         Source::routine(signature(procedure), &procedure.body)
     }
@@ -283,7 +283,7 @@ impl SchemaVersion {
     }
 
     /// Compiles a verified program.
-    pub(super) fn build(&self, program: &Program, env: &Env<'_>) -> Result<Code> {
+    pub(crate) fn build(&self, program: &Program, env: &Env<'_>) -> Result<Code> {
         if let Some(table) = self.frozen {
             let mut changes = false;
             program.body.visit(&mut |op| changes |= op.kind.is_write() && op.kind.table() == Some(table));
@@ -340,7 +340,7 @@ fn table_meta(table: &planaria_catalog::Table) -> Result<Arc<TableMeta>> {
 
 /// Definitions name none that is not there; a log that was forged may.
 #[cold]
-pub(super) fn no_procedure(id: ProcedureId) -> Error {
+pub(crate) fn no_procedure(id: ProcedureId) -> Error {
     Error::corrupted(format!("the log calls procedure {id}, which there is not"))
 }
 
@@ -384,12 +384,12 @@ impl Stock for SchemaVersion {
     }
 }
 
-pub(super) struct Env<'s> {
-    pub(super) schema: &'s SchemaVersion,
-    pub(super) source: Option<Source>,
+pub(crate) struct Env<'s> {
+    pub(crate) schema: &'s SchemaVersion,
+    pub(crate) source: Option<Source>,
     /// The routine that is compiled, if it is one.
-    pub(super) routine: Option<ProcedureId>,
-    pub(super) guarded: bool,
+    pub(crate) routine: Option<ProcedureId>,
+    pub(crate) guarded: bool,
 }
 
 impl CompileEnv for Env<'_> {

@@ -1,9 +1,9 @@
 //! Open snapshots of the data: the state as of a moment, under the schema of then.
 
-use super::Engine;
-use super::open_snapshots::SnapshotInfo;
-use super::schema_version::SchemaVersion;
-use super::worker::Reader;
+use crate::engine::Engine;
+use crate::engine::open_snapshots::SnapshotInfo;
+use crate::engine::schema_version::SchemaVersion;
+use crate::engine::worker::Reader;
 use planaria_base::{CommitTs, Result, TableId, WorkerId};
 use planaria_protocol::{Backoff, Moment, Opened};
 use planaria_storage::Tables;
@@ -65,7 +65,7 @@ impl OpenSnapshot {
     }
 
     /// A transaction that reads it.
-    pub(super) fn reader(&self, worker: WorkerId) -> Box<dyn Reader> {
+    pub(crate) fn reader(&self, worker: WorkerId) -> Box<dyn Reader> {
         self.engine.store.reader(self.at, worker)
     }
 
@@ -87,7 +87,7 @@ impl OpenSnapshot {
 
 impl Engine {
     /// Has forgotten what was kept for transaction blocks that have ended.
-    pub(super) fn forget_closed(&self) {
+    pub(crate) fn forget_closed(&self) {
         self.store.forget_closed(&mut || vec![self.schema.load().tables.clone()]);
     }
 }
@@ -101,8 +101,8 @@ impl Drop for OpenSnapshot {
 
 /// What a session reads a snapshot with.
 pub(crate) struct Reading {
-    pub(super) reader: Box<dyn Reader>,
-    pub(super) open: OpenSnapshot,
+    pub(crate) reader: Box<dyn Reader>,
+    pub(crate) open: OpenSnapshot,
     /// A query has been run.
-    pub(super) used: bool,
+    pub(crate) used: bool,
 }

@@ -1,9 +1,9 @@
 //! The door between a database and its protocol: what is done once for a database, or once for a snapshot, a checkpoint or
 //! a restart. For what a session does there is [`Worker`].
 
-use super::schema_version::SchemaVersion;
-use super::sweeper::Sweeper;
-use super::worker::{Reader, ReaderOf, Worker, WorkerOf};
+use crate::engine::schema_version::SchemaVersion;
+use crate::engine::sweeper::Sweeper;
+use crate::engine::worker::{Reader, ReaderOf, Worker, WorkerOf};
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Result, TableId, WorkerId};
 use planaria_checkpoint::{LoadOptions, LoadProgress, Loaded, Manifest};
@@ -15,10 +15,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The sets of tables that old versions may be kept in for a snapshot: asked for when it is clear that some may go.
-pub(super) type Versions<'v> = &'v mut dyn FnMut() -> Vec<Tables>;
+pub(crate) type Versions<'v> = &'v mut dyn FnMut() -> Vec<Tables>;
 
 /// A database's protocol, whatever it is.
-pub(super) trait Store: Send + Sync {
+pub(crate) trait Store: Send + Sync {
     /// Another one of the same protocol, for another database.
     fn another(&self, clock: Arc<CommitClock>) -> Arc<dyn Store>;
     fn traits(&self) -> Traits;
@@ -63,20 +63,20 @@ pub(super) trait Store: Send + Sync {
 }
 
 /// What a log is replayed into, whatever the protocol.
-pub(super) trait Replayed: Replayer {
+pub(crate) trait Replayed: Replayer {
     /// What is in force now. See [`Target::world`].
     fn schema(&self) -> Arc<SchemaVersion>;
 }
 
 /// A [`Store`] of a protocol.
-pub(super) struct StoreOf<P: Hosted> {
+pub(crate) struct StoreOf<P: Hosted> {
     protocol: Arc<P>,
     clock: Arc<CommitClock>,
     sweeper: Sweeper<P::Header>,
 }
 
 impl<P: Hosted> StoreOf<P> {
-    pub(super) fn new(clock: Arc<CommitClock>) -> StoreOf<P> {
+    pub(crate) fn new(clock: Arc<CommitClock>) -> StoreOf<P> {
         StoreOf { protocol: Arc::new(P::new()), clock, sweeper: Sweeper::default() }
     }
 }

@@ -26,7 +26,7 @@ struct Queue<H: Header> {
 }
 
 /// See the module's head.
-pub(super) struct Sweeper<H: Header> {
+pub(crate) struct Sweeper<H: Header> {
     queue: Arc<Mutex<Queue<H>>>,
     /// The database has ended.
     ended: Arc<AtomicBool>,
@@ -47,7 +47,7 @@ impl<H: Header> Drop for Sweeper<H> {
 
 impl<H: Header> Sweeper<H> {
     /// Has old versions forgotten, now or soon.
-    pub(super) fn sweep(&self, mut closed: Closed<H>) {
+    pub(crate) fn sweep(&self, mut closed: Closed<H>) {
         if closed.versions() <= AT_ONCE {
             return closed.sweep();
         }

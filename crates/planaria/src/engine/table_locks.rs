@@ -15,9 +15,9 @@
 //! itself (`waits`), and is then the one to give up. Locks are let go of at the end of the transaction, or where it goes
 //! back to a savepoint of before. Without a LOCK TABLE nobody writes anything that others read.
 
-use super::advisory::AdvisoryLock;
-use super::advisory::own::Level;
-use super::waits::{Awaited, Edge};
+use crate::engine::advisory::AdvisoryLock;
+use crate::engine::advisory::own::Level;
+use crate::engine::waits::{Awaited, Edge};
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::{Condvar, Mutex, MutexGuard};
 use planaria_base::{TableId, WorkerId};
@@ -31,15 +31,15 @@ use std::time::Duration;
 #[derive(Default, Debug)]
 pub(crate) struct Touches {
     /// The strongest lock that PostgreSQL would take on each.
-    pub(super) tables: Vec<(TableId, LockMode)>,
+    pub(crate) tables: Vec<(TableId, LockMode)>,
     /// It runs SQL made at run time: that may write to any.
-    pub(super) anything: bool,
+    pub(crate) anything: bool,
     /// What it reads.
-    pub(super) columns: ColumnsRead,
+    pub(crate) columns: ColumnsRead,
 }
 
 impl Touches {
-    pub(super) fn add(&mut self, table: TableId, mode: LockMode) {
+    pub(crate) fn add(&mut self, table: TableId, mode: LockMode) {
         match self.tables.iter_mut().find(|(t, _)| *t == table) {
             Some((_, known)) => *known = (*known).max(mode),
             None => self.tables.push((table, mode)),
@@ -54,16 +54,16 @@ impl Touches {
 
 /// A lock that is held or asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TableLock {
-    pub(super) worker: WorkerId,
-    pub(super) table: TableId,
-    pub(super) mode: LockMode,
-    pub(super) granted: bool,
+pub(crate) struct TableLock {
+    pub(crate) worker: WorkerId,
+    pub(crate) table: TableId,
+    pub(crate) mode: LockMode,
+    pub(crate) granted: bool,
 }
 
 /// What a session waits for.
 #[derive(Clone)]
-pub(super) enum Wanted {
+pub(crate) enum Wanted {
     /// To run a program.
     Run(Arc<Touches>),
     /// To lock a table.
@@ -91,7 +91,7 @@ pub(crate) struct TableLocks {
 }
 
 impl TableLocks {
-    pub(super) fn new() -> TableLocks {
+    pub(crate) fn new() -> TableLocks {
         TableLocks {
             strong: AtomicU32::new(0),
             state: Mutex::default(),
@@ -102,7 +102,7 @@ impl TableLocks {
 
     /// Whether statements have to look at the list.
     #[inline]
-    pub(super) fn are_strong(&self) -> bool {
+    pub(crate) fn are_strong(&self) -> bool {
         self.strong.load(Ordering::SeqCst) > 0
     }
 
@@ -111,7 +111,7 @@ impl TableLocks {
     }
 
     /// A statement of a block is about to touch tables. Answers with how many the block had touched before.
-    pub(super) fn touch(&self, worker: WorkerId, touches: &Touches) -> usize {
+    pub(crate) fn touch(&self, worker: WorkerId, touches: &Touches) -> usize {
         let mut touched = self.touched_by(worker);
         let known = touched.len();
         for one in &touches.tables {
@@ -123,13 +123,13 @@ impl TableLocks {
     }
 
     /// It did not touch more than those after all.
-    pub(super) fn step_back(&self, worker: WorkerId, known: usize) {
+    pub(crate) fn step_back(&self, worker: WorkerId, known: usize) {
         self.touched_by(worker).truncate(known);
         self.notify();
     }
 
     /// Whether a program has to wait, of a session whose block had touched so many tables before.
-    pub(super) fn bars(&self, worker: WorkerId, touches: &Touches, known: usize) -> bool {
+    pub(crate) fn bars(&self, worker: WorkerId, touches: &Touches, known: usize) -> bool {
         if !self.are_strong() {
             return false;
         }
@@ -139,12 +139,12 @@ impl TableLocks {
     }
 
     /// Whether sessions other than this one have locked tables.
-    pub(super) fn are_held_by_others(&self, worker: WorkerId) -> bool {
+    pub(crate) fn are_held_by_others(&self, worker: WorkerId) -> bool {
         self.state.lock().locks.iter().any(|l| l.worker != worker && l.granted)
     }
 
     /// Asks for a lock: whether the session did not have it already.
-    pub(super) fn ask(&self, worker: WorkerId, table: TableId, mode: LockMode) -> bool {
+    pub(crate) fn ask(&self, worker: WorkerId, table: TableId, mode: LockMode) -> bool {
         let mut state = self.state.lock();
         if state.locks.iter().any(|l| l.worker == worker && l.table == table && l.mode == mode) {
             return false;
@@ -157,17 +157,17 @@ impl TableLocks {
     }
 
     /// Grants what was asked for last without waiting: nobody else is there.
-    pub(super) fn grant(&self, worker: WorkerId) {
+    pub(crate) fn grant(&self, worker: WorkerId) {
         self.state.lock().locks.iter_mut().filter(|l| l.worker == worker).for_each(|l| l.granted = true);
     }
 
     /// The locks that a session has, and has asked for.
-    pub(super) fn count(&self, worker: WorkerId) -> usize {
+    pub(crate) fn count(&self, worker: WorkerId) -> usize {
         self.state.lock().locks.iter().filter(|l| l.worker == worker).count()
     }
 
     /// Lets go of all but the first locks of a session.
-    pub(super) fn release_to(&self, worker: WorkerId, len: usize) {
+    pub(crate) fn release_to(&self, worker: WorkerId, len: usize) {
         let mut state = self.state.lock();
         let (mut own, mut strong) = (0, 0);
         state.locks.retain(|lock| {
@@ -182,7 +182,7 @@ impl TableLocks {
     }
 
     /// The session's transaction is over.
-    pub(super) fn end(&self, worker: WorkerId) {
+    pub(crate) fn end(&self, worker: WorkerId) {
         self.touched_by(worker).clear();
         self.release_to(worker, 0);
     }
@@ -192,7 +192,7 @@ impl TableLocks {
     }
 
     /// Waits until a session has what it wants, as long as `goes_on` says for how long to sleep: whether it has.
-    pub(super) fn wait(
+    pub(crate) fn wait(
         &self,
         worker: WorkerId,
         wanted: &Wanted,
@@ -270,18 +270,18 @@ impl TableLocks {
     }
 
     /// Who waits for whom.
-    pub(super) fn waits(&self) -> Vec<Edge> {
+    pub(crate) fn waits(&self) -> Vec<Edge> {
         let state = self.state.lock();
         state.waits.iter().flat_map(|(worker, wanted)| self.blockers(&state, *worker, wanted)).collect()
     }
 
     /// All locks that are held or asked for.
-    pub(super) fn list(&self) -> Vec<TableLock> {
+    pub(crate) fn list(&self) -> Vec<TableLock> {
         self.state.lock().locks.clone()
     }
 
     /// What the open blocks of a session have touched.
-    pub(super) fn all_touched(&self) -> Vec<(WorkerId, TableId, LockMode)> {
+    pub(crate) fn all_touched(&self) -> Vec<(WorkerId, TableId, LockMode)> {
         let of = |(worker, touched): (WorkerId, &Mutex<Vec<(TableId, LockMode)>>)| {
             touched.lock().iter().map(|(table, mode)| (worker, *table, *mode)).collect::<Vec<_>>()
         };
@@ -289,7 +289,7 @@ impl TableLocks {
     }
 
     /// Programs that wait for locked tables, and what they would do to them.
-    pub(super) fn barred(&self) -> Vec<(WorkerId, TableId, LockMode)> {
+    pub(crate) fn barred(&self) -> Vec<(WorkerId, TableId, LockMode)> {
         let waits = self.waits();
         let state = self.state.lock();
         let asks = |edge: &Edge, what| {

@@ -10,30 +10,30 @@ use std::time::Duration;
 const PROGRESS_EVERY: Duration = Duration::from_millis(50);
 
 /// Tells the caller of progress, not too often.
-pub(super) struct Teller {
+pub(crate) struct Teller {
     on_progress: Option<OnRecovery>,
     told: Instant,
 }
 
 impl Teller {
-    pub(super) fn new(on_progress: Option<OnRecovery>) -> Teller {
+    pub(crate) fn new(on_progress: Option<OnRecovery>) -> Teller {
         Teller { on_progress, told: Instant::now() }
     }
 
     /// The log is being checked.
-    pub(super) fn checked(&mut self, found: &LogSummary) {
+    pub(crate) fn checked(&mut self, found: &LogSummary) {
         let (records, bytes_total) = (found.records, found.bytes);
         self.tell(false, || RecoveryProgress { records, bytes_total, ..Default::default() });
     }
 
     /// A checkpoint is being loaded.
-    pub(super) fn loaded(&mut self, p: &LoadProgress) {
+    pub(crate) fn loaded(&mut self, p: &LoadProgress) {
         let (rows, rows_total) = (p.rows, p.rows_total);
         let stage = RecoveryStage::Load;
         self.tell(rows == rows_total, || RecoveryProgress { stage, rows, rows_total, ..Default::default() });
     }
 
-    pub(super) fn tell(&mut self, now: bool, progress: impl FnOnce() -> RecoveryProgress) {
+    pub(crate) fn tell(&mut self, now: bool, progress: impl FnOnce() -> RecoveryProgress) {
         let Some(tell) = &self.on_progress else { return };
         if now || self.told.elapsed() >= PROGRESS_EVERY {
             self.told = Instant::now();

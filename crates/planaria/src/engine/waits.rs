@@ -5,10 +5,10 @@
 //! that it closes). The lists are not of one moment: a ring counts where two collections in a row have it, as the waits
 //! of a ring do not end by themselves. Who finds one gives up.
 
-use super::Engine;
-use super::advisory::AdvisoryLock;
-use super::cancel::Cancel;
-use super::refusal::gave_up;
+use crate::engine::Engine;
+use crate::engine::advisory::AdvisoryLock;
+use crate::engine::program::cancel::Cancel;
+use crate::engine::program::refusal::gave_up;
 use planaria_base::sync::Instant;
 use planaria_base::{Error, SqlState, Strength, TableId, WorkerId};
 use planaria_catalog::Catalog;
@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How often whoever waits looks whether it has been cancelled.
-pub(super) const LOOK: Duration = Duration::from_millis(20);
+pub(crate) const LOOK: Duration = Duration::from_millis(20);
 
 /// How long a wait for tables and keys lasts at most before it looks for rings again.
 const RINGS_MAX: Duration = Duration::from_secs(1);
@@ -78,7 +78,7 @@ fn awaited(row: Option<(TableId, Strength)>) -> Awaited {
 
 impl Edge {
     /// A wait for a row, or for the end of a transaction.
-    pub(super) fn of_claim(wait: &Wait) -> Edge {
+    pub(crate) fn of_claim(wait: &Wait) -> Edge {
         Edge { worker: wait.worker, holder: wait.holder, what: awaited(wait.row) }
     }
 }
@@ -111,7 +111,7 @@ fn ring_in(edges: &[Edge], worker: WorkerId) -> Option<Vec<Edge>> {
 
 impl Engine {
     /// Who waits for whom.
-    pub(super) fn waits(&self) -> Vec<Edge> {
+    pub(crate) fn waits(&self) -> Vec<Edge> {
         let mut edges: Vec<Edge> = self.store.waits().iter().map(Edge::of_claim).collect();
         edges.extend(self.locks.waits());
         let advisory = self.advisory.waits().into_iter();
@@ -134,7 +134,7 @@ impl Engine {
 
     /// What sessions have locked, and what they wait for: tables that open blocks have touched or locked, keys, rows,
     /// the ends of transactions, the gate.
-    pub(super) fn all_locks(&self) -> Vec<LockInfo> {
+    pub(crate) fn all_locks(&self) -> Vec<LockInfo> {
         let mut list = Vec::new();
         let mut add = |worker, what, granted| {
             list.push(LockInfo { process: self.process(worker), what, granted });
@@ -161,7 +161,7 @@ impl Engine {
     }
 
     /// The sessions that a session waits for.
-    pub(super) fn blockers(&self, process: i32) -> Vec<i32> {
+    pub(crate) fn blockers(&self, process: i32) -> Vec<i32> {
         let waits = self.waits().into_iter().filter(|edge| self.process(edge.worker) == process);
         let mut blockers: Vec<i32> = waits.map(|edge| self.process(edge.holder)).collect();
         blockers.sort_unstable();
@@ -182,7 +182,7 @@ impl Engine {
 
     /// 40P01
     #[cold]
-    pub(super) fn deadlock(&self, catalog: &Catalog, ring: &[Edge]) -> Error {
+    pub(crate) fn deadlock(&self, catalog: &Catalog, ring: &[Edge]) -> Error {
         let name = |table: TableId| {
             // It may be one of another version of the catalog.
             let table = catalog.tables.get(table.index()).and_then(Option::as_ref);
@@ -218,7 +218,7 @@ enum Given {
 }
 
 /// What whoever waits for a table or an advisory lock looks at now and then.
-pub(super) struct Lookout<'a> {
+pub(crate) struct Lookout<'a> {
     engine: &'a Engine,
     worker: WorkerId,
     cancel: &'a Cancel,
@@ -230,7 +230,7 @@ pub(super) struct Lookout<'a> {
 
 impl<'a> Lookout<'a> {
     /// Of a wait that begins now, and is given up after `lock_timeout`.
-    pub(super) fn new(
+    pub(crate) fn new(
         engine: &'a Engine,
         worker: WorkerId,
         cancel: &'a Cancel,
@@ -240,7 +240,7 @@ impl<'a> Lookout<'a> {
     }
 
     /// How long to sleep before it is asked again. `None`: no more.
-    pub(super) fn look(&mut self) -> Option<Duration> {
+    pub(crate) fn look(&mut self) -> Option<Duration> {
         self.given = self.why_not();
         if self.given.is_some() {
             return None;
@@ -265,7 +265,7 @@ impl<'a> Lookout<'a> {
     }
 
     /// Why it was given up: 57014, 55P03 or 40P01.
-    pub(super) fn error(self, catalog: &Catalog) -> Error {
+    pub(crate) fn error(self, catalog: &Catalog) -> Error {
         match self.given {
             Some(Given::Ring(ring)) => self.engine.deadlock(catalog, &ring),
             given => gave_up(matches!(given, Some(Given::OutOfTime)), self.cancel),

@@ -7,10 +7,10 @@
 //! A worker reads and writes the tables of a schema version that it is handed with each call; they carry what its protocol
 //! wants.
 
-use super::host::SessionHost;
-use super::put_in_place::put_in_place;
-use super::schema_version::SchemaVersion;
-use super::written::{Written, WrittenBy};
+use crate::engine::program::host::SessionHost;
+use crate::engine::put_in_place::put_in_place;
+use crate::engine::schema_version::SchemaVersion;
+use crate::engine::written::{Written, WrittenBy};
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Result, TableId, WorkerId};
 use planaria_exec::slot::Slot;
@@ -25,13 +25,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A program with all that it runs with but the host.
-pub(super) struct Run<'r> {
+pub(crate) struct Run<'r> {
     /// What it computes in, and answers from.
-    pub(super) machine: &'r mut Machine,
-    pub(super) code: &'r Code,
-    pub(super) args: &'r [Slot],
+    pub(crate) machine: &'r mut Machine,
+    pub(crate) code: &'r Code,
+    pub(crate) args: &'r [Slot],
     /// What it was compiled under.
-    pub(super) at: &'r SchemaVersion,
+    pub(crate) at: &'r SchemaVersion,
 }
 
 impl Run<'_> {
@@ -48,10 +48,10 @@ impl Run<'_> {
 }
 
 /// What is told of a commit once its outcome is certain: its place in the order, and what it wrote.
-pub(super) type Committed<'c> = &'c mut dyn FnMut(CommitTs, &dyn Written);
+pub(crate) type Committed<'c> = &'c mut dyn FnMut(CommitTs, &dyn Written);
 
 /// For [`Worker::commit`], which runs it once at most: it is dropped when the commit is over, whatever its outcome.
-pub(super) fn once<'f>(
+pub(crate) fn once<'f>(
     f: impl FnOnce(CommitTs, &dyn Written) + 'f,
 ) -> impl FnMut(CommitTs, &dyn Written) + 'f {
     let mut f = Some(f);
@@ -63,7 +63,7 @@ pub(super) fn once<'f>(
 }
 
 /// See the module's head. Methods without a comment are those of the same name of [`Protocol`] and its capabilities.
-pub(super) trait Worker: Written + Send {
+pub(crate) trait Worker: Written + Send {
     // ---- a transaction ----
 
     fn begin(&mut self);
@@ -113,7 +113,7 @@ pub(super) trait Worker: Written + Send {
 }
 
 /// What reads a snapshot, whatever its records carry.
-pub(super) trait Reader: Send {
+pub(crate) trait Reader: Send {
     fn begin(&mut self);
     /// Runs a program. What it would write fails.
     fn run(&mut self, run: Run<'_>, host: &mut SessionHost<'_>) -> Result<(), Interrupt>;
@@ -131,14 +131,14 @@ pub(super) trait Reader: Send {
 }
 
 /// A [`Worker`] of a protocol.
-pub(super) struct WorkerOf<P: Hosted> {
+pub(crate) struct WorkerOf<P: Hosted> {
     protocol: Arc<P>,
     clock: Arc<CommitClock>,
     txn: P::Txn,
 }
 
 impl<P: Hosted> WorkerOf<P> {
-    pub(super) fn new(protocol: Arc<P>, clock: Arc<CommitClock>, id: WorkerId) -> WorkerOf<P> {
+    pub(crate) fn new(protocol: Arc<P>, clock: Arc<CommitClock>, id: WorkerId) -> WorkerOf<P> {
         WorkerOf { txn: protocol.worker(id), protocol, clock }
     }
 }
@@ -274,14 +274,14 @@ impl<P: Hosted> Worker for WorkerOf<P> {
 }
 
 /// A [`Reader`] of records with these headers.
-pub(super) struct ReaderOf<H: Header> {
+pub(crate) struct ReaderOf<H: Header> {
     protocol: SnapshotReader<H>,
     txn: ReaderTxn,
 }
 
 impl<H: Header> ReaderOf<H> {
     /// Reads the state as of `at`.
-    pub(super) fn new(at: CommitTs, worker: WorkerId) -> ReaderOf<H> {
+    pub(crate) fn new(at: CommitTs, worker: WorkerId) -> ReaderOf<H> {
         let protocol = SnapshotReader::new();
         let mut txn = protocol.worker(worker);
         txn.read_at(at);

@@ -3,13 +3,13 @@
 use planaria_protocol::{Hosted, Write};
 
 /// The changes of a transaction that is open, or just being committed.
-pub(super) trait Written {
+pub(crate) trait Written {
     /// Calls `f` with the net effect on each row: see [`Protocol::writes`](planaria_protocol::Protocol::writes).
     fn for_each(&self, f: &mut dyn FnMut(Write<'_>));
 }
 
 /// Those of a protocol's transaction.
-pub(super) struct WrittenBy<'t, P: Hosted>(pub(super) &'t P, pub(super) &'t P::Txn);
+pub(crate) struct WrittenBy<'t, P: Hosted>(pub(crate) &'t P, pub(crate) &'t P::Txn);
 
 impl<P: Hosted> Written for WrittenBy<'_, P> {
     fn for_each(&self, f: &mut dyn FnMut(Write<'_>)) {

@@ -1,7 +1,7 @@
 //! Whether a log leads to one state only.
 
 use super::{LogView, Overview, device};
-use crate::engine::replay_engine;
+use crate::opening::replay_engine;
 use crate::options::{Options, Scheme};
 use planaria_base::sync::Instant;
 use planaria_base::{Error, Result, SqlState};

@@ -33,8 +33,8 @@ pub(crate) use answers::answer;
 pub(crate) use rows::push_rows;
 
 use crate::clients::Clients;
-use crate::engine::cursor::Cursors;
-use crate::engine::settings::Settings;
+use crate::engine::program::cursor::Cursors;
+use crate::engine::program::settings::Settings;
 use crate::engine::waits::LockInfo;
 use crate::engine::{RestartFacts, SnapshotInfo};
 use crate::stats::Memory;

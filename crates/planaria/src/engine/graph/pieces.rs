@@ -79,13 +79,13 @@ fn rows(
 }
 
 /// The classes, a line or more each.
-pub(in super::super) fn lines(analysed: &Analysed<'_>) -> Vec<String> {
+pub(crate) fn lines(analysed: &Analysed<'_>) -> Vec<String> {
     let (classes, hands_over) = classes(analysed);
     text::table(rows(analysed, &classes, &hands_over).into_iter())
 }
 
 /// The same as a graph.
-pub(super) fn graph(analysed: &Analysed<'_>) -> Graph {
+pub(crate) fn graph(analysed: &Analysed<'_>) -> Graph {
     let (classes, hands_over) = classes(analysed);
     let rows = rows(analysed, &classes, &hands_over);
     let title = "Classes of pieces with one key".to_owned();

@@ -1,4 +1,4 @@
-//! The deferred foreign keys of a schema, with the programs that look at them: see [`super::super::deferred`].
+//! The deferred foreign keys of a schema, with the programs that look at them: see [`crate::session::deferred`].
 
 use super::SchemaVersion;
 use planaria_base::{ColumnId, Datum, Result, TableId, Type};
@@ -9,25 +9,25 @@ use planaria_storage::Shape;
 
 /// A foreign key that is deferred, with the programs that look at one of its keys.
 pub(crate) struct DeferredKey {
-    pub(in super::super) child: TableId,
-    pub(in super::super) name: String,
+    pub(crate) child: TableId,
+    pub(crate) name: String,
     /// For a new child.
-    pub(in super::super) child_side: Side,
+    pub(crate) child_side: Side,
     /// For a parent that is gone.
-    pub(in super::super) parent_side: Side,
+    pub(crate) parent_side: Side,
 }
 
 /// What a row of one side has of a key.
 pub(crate) struct Side {
-    pub(in super::super) table: TableId,
+    pub(crate) table: TableId,
     columns: Vec<ColumnId>,
-    pub(in super::super) types: Vec<Type>,
-    pub(in super::super) code: Code,
+    pub(crate) types: Vec<Type>,
+    pub(crate) code: Code,
 }
 
 impl SchemaVersion {
     /// The deferred keys, compiled when first asked for.
-    pub(in super::super) fn deferred_keys(&self) -> Result<&[DeferredKey]> {
+    pub(crate) fn deferred_keys(&self) -> Result<&[DeferredKey]> {
         let keys = self.deferred.get_or_init(|| {
             let tables = self.catalog.tables.iter().flatten();
             let keys = tables.flat_map(|t| t.foreign_keys.iter().map(move |k| (t.id, k)));
@@ -52,7 +52,7 @@ impl SchemaVersion {
 
 impl Side {
     /// The key that a row has in a table of this shape; `None` where a part of it is NULL.
-    pub(in super::super) fn key(&self, shape: &Shape, row: &[u64]) -> Option<Vec<Datum>> {
+    pub(crate) fn key(&self, shape: &Shape, row: &[u64]) -> Option<Vec<Datum>> {
         let layout = shape.layout();
         let values = self.columns.iter().zip(&self.types);
         let values = values.map(|(c, ty)| crate::log::datum(layout.field(row, *c), ty));

@@ -20,7 +20,7 @@ use planaria_sql::lower::{self, Lowered, ParamTypes};
 use std::collections::{BTreeSet, HashMap};
 
 /// What was found out about rights in one catalog version.
-pub(in super::super) struct Permits {
+pub(crate) struct Permits {
     /// Requirements that guarded programs ask for, by number.
     numbers: Mutex<Vec<Requirement>>,
     routines: Mutex<HashMap<(RoleId, ProcedureId), bool>>,
@@ -30,7 +30,7 @@ pub(in super::super) struct Permits {
 }
 
 impl Permits {
-    pub(in super::super) fn new(catalog: &planaria_catalog::Catalog) -> Permits {
+    pub(crate) fn new(catalog: &planaria_catalog::Catalog) -> Permits {
         Permits {
             numbers: Mutex::new(Vec::new()),
             routines: Mutex::new(HashMap::new()),
@@ -53,7 +53,7 @@ fn callees(program: &Program) -> BTreeSet<ProcedureId> {
 
 impl SchemaVersion {
     /// Whether a role may run everything in a routine, wherever it leads.
-    pub(in super::super) fn permits_routine(&self, role: RoleId, id: ProcedureId) -> bool {
+    pub(crate) fn permits_routine(&self, role: RoleId, id: ProcedureId) -> bool {
         if self.is_free(role) {
             return true;
         }
@@ -92,18 +92,18 @@ impl SchemaVersion {
     }
 
     /// Whether a role may run everything in the routines that a program calls.
-    pub(in super::super) fn permits_callees(&self, role: RoleId, program: &Program) -> bool {
+    pub(crate) fn permits_callees(&self, role: RoleId, program: &Program) -> bool {
         self.is_free(role) || callees(program).into_iter().all(|id| self.permits_routine(role, id))
     }
 
     /// 42501 where a role may not call a routine.
-    pub(in super::super) fn require_call(&self, role: RoleId, id: ProcedureId) -> Result<()> {
+    pub(crate) fn require_call(&self, role: RoleId, id: ProcedureId) -> Result<()> {
         self.catalog.require(role, &Requirement::new(Object::Routine(id), Privileges::EXECUTE))
     }
 
     /// Lowers and compiles a statement for a role; `true` if its code is guarded. 42501 where the role may
     /// not run it (but for DO, which fails at the statement in it that may not be run).
-    pub(in super::super) fn compile_for(
+    pub(crate) fn compile_for(
         &self,
         role: RoleId,
         statement: &planaria_syntax::ast::Statement,
@@ -126,7 +126,7 @@ impl SchemaVersion {
     }
 
     /// A routine that asks for its rights, compiled when first asked for.
-    pub(in super::super) fn guarded_routine(&self, id: ProcedureId) -> Result<&Routine> {
+    pub(crate) fn guarded_routine(&self, id: ProcedureId) -> Result<&Routine> {
         let cell = self.permits.guarded.get(id.index());
         let cell = cell.ok_or_else(|| no_procedure(id))?;
         let make = || {
@@ -151,7 +151,7 @@ impl SchemaVersion {
 
     /// Compiles what a change of the schema has to run for a role, which has the rights that the change itself
     /// needs: the routines in it run with the role's rights, as anywhere.
-    pub(in super::super) fn compile_as(&self, role: RoleId, program: &Program) -> Result<Code> {
+    pub(crate) fn compile_as(&self, role: RoleId, program: &Program) -> Result<Code> {
         if self.permits_callees(role, program) {
             self.compile(program, None)
         } else {
@@ -174,7 +174,7 @@ impl SchemaVersion {
     }
 
     /// Whether a role has what a guarded program asks for.
-    pub(in super::super) fn is_permitted(&self, role: RoleId, number: u32) -> bool {
+    pub(crate) fn is_permitted(&self, role: RoleId, number: u32) -> bool {
         let numbers = self.permits.numbers.lock();
         numbers.get(number as usize).is_some_and(|r| self.catalog.permits(role, r))
     }

@@ -90,7 +90,7 @@ impl SchemaVersion {
     }
 
     /// The program that keeps values, if there is one.
-    pub(in super::super) fn keeping_program(&self, id: ProcedureId) -> Option<&Program> {
+    pub(crate) fn keeping_program(&self, id: ProcedureId) -> Option<&Program> {
         self.planned(id).ok()?.forward.as_ref().map(|(_, program)| program)
     }
 

@@ -1,0 +1,11 @@
+//! What a running program may ask: inputs, sequences, messages, rows of dynamic SQL ([`host`], [`dynamic`]), settings,
+//! cursors, advisory locks ([`keys`]); and what ends it before its time ([`cancel`], [`refusal`]).
+
+pub(crate) mod cancel;
+pub(crate) mod cursor;
+pub(crate) mod dynamic;
+pub(crate) mod host;
+pub(crate) mod keys;
+pub(crate) mod kind;
+pub(crate) mod refusal;
+pub(crate) mod settings;

@@ -1,0 +1,647 @@
+//! The engine as a running program sees it: inputs, sequences, messages, dynamic SQL, rows.
+//!
+//! Inputs are drawn once and recorded for the log; replay hands the recorded ones out again, in the
+//! same order, to the same program.
+
+use crate::clients::Lent;
+use crate::engine::memory::{Meter, Share};
+use crate::engine::program::cancel::Cancel;
+use crate::engine::program::cursor::Cursors;
+use crate::engine::program::dynamic::compile_dynamic;
+use crate::engine::program::keys::Keys;
+use crate::engine::program::refusal::read_only;
+use crate::engine::program::settings::Settings;
+use crate::engine::schema_version::SchemaVersion;
+use crate::engine::sequence::{self, SequenceEffect, SessionSequences};
+use crate::notice::Notice;
+use crate::row::{Column, Row};
+use crate::sink::{RowRef, RowSink};
+use crate::system::{Facts, Vitals};
+use planaria_base::{
+    ColumnId, Datum, Error, ProcedureId, Result, RoleId, SequenceId, SequencePlace, SqlState, SystemId, Type,
+    WallClock,
+};
+use planaria_base::{Level, types::SystemType};
+use planaria_exec::heap::Heap;
+use planaria_exec::slot::Slot;
+use planaria_exec::{Dynamic, Host, Interrupt};
+use planaria_ir::{Draw, Question};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// The inputs of a call that is replayed.
+pub(crate) struct Recorded {
+    /// What was called, for errors.
+    pub(crate) procedure: ProcedureId,
+    /// In the order in which they came.
+    pub(crate) values: Vec<Datum>,
+}
+
+/// Inputs of the transaction under way.
+#[derive(Default)]
+pub(crate) struct Inputs {
+    /// Drawn and kept so far, in order. Texts and arrays lie in the session's heap of kept values.
+    pub(crate) drawn: Vec<Slot>,
+    /// Given by the log, to be handed out again. `None` in normal operation.
+    pub(crate) recorded: Option<Recorded>,
+    given: usize,
+    /// The program has asked for something that no record of a call holds.
+    pub(crate) unlogged: bool,
+    now: Option<i64>,
+    /// The time of the transaction, drawn before recording began anew.
+    kept_now: Option<i64>,
+    /// In a transaction block, when it began, and when its statement did.
+    block: Option<i64>,
+    statement: i64,
+    random: u64,
+    pub(crate) wall_clock: WallClock,
+}
+
+impl Inputs {
+    /// None so far, of this clock.
+    pub(crate) fn of(wall_clock: WallClock) -> Inputs {
+        Inputs { wall_clock, ..Inputs::default() }
+    }
+
+    pub(crate) fn begin(&mut self) {
+        self.record_anew();
+        self.now = None;
+        self.kept_now = None;
+    }
+
+    /// What `now()` says, if it has not been asked yet.
+    fn transaction_time(&self) -> i64 {
+        self.kept_now.or(self.block).unwrap_or_else(|| self.wall_clock.micros())
+    }
+
+    /// The present moment: microseconds since 2000-01-01 UTC.
+    pub(crate) fn moment(&self) -> i64 {
+        self.wall_clock.micros()
+    }
+
+    /// Fixes what `now()` says, before time goes by that somebody could see.
+    fn settle_time(&mut self) {
+        if self.now.is_none() {
+            self.kept_now = Some(self.transaction_time());
+        }
+    }
+
+    /// A transaction block begins.
+    pub(crate) fn begin_block(&mut self) {
+        self.statement = self.wall_clock.micros();
+        self.block = Some(self.statement);
+    }
+
+    /// A statement of a block begins.
+    pub(crate) fn begin_statement(&mut self) {
+        self.statement = self.wall_clock.micros();
+    }
+
+    /// The block has ended.
+    pub(crate) fn end_block(&mut self) {
+        self.block = None;
+    }
+
+    /// Forgets what was drawn, but for the time of the transaction: the same if drawn again.
+    pub(crate) fn record_anew(&mut self) {
+        self.drawn.clear();
+        self.given = 0;
+        self.unlogged = false;
+        self.kept_now = self.now.take();
+    }
+
+    /// Something is asked that a record of a call does not say. So the call must not be logged as one, and what
+    /// was logged as one does not get there.
+    fn beyond_a_call(&mut self) -> Result<()> {
+        if self.recorded.is_some() {
+            return Err(missing_input());
+        }
+        self.unlogged = true;
+        Ok(())
+    }
+
+    /// The next recorded input, on replay: of this draw.
+    fn replayed(&mut self, input: Draw) -> Option<Result<Slot>> {
+        let recorded = self.recorded.as_ref()?;
+        let datum = recorded.values.get(self.given);
+        self.given += 1;
+        Some(match (input, datum) {
+            (
+                Draw::TransactionTimestamp | Draw::StatementTimestamp | Draw::ClockTimestamp,
+                Some(Datum::Int(n)),
+            ) => Ok(Slot::Int(*n)),
+            (Draw::Random, Some(Datum::Float(x))) => Ok(Slot::Float(*x)),
+            (Draw::Uuid, Some(Datum::Uuid(u))) => Ok(Slot::Uuid(*u)),
+            _ => Err(missing_input()),
+        })
+    }
+
+    /// The same for the value of a sequence, with its place.
+    fn replayed_value(&mut self) -> Option<Result<SequencePlace>> {
+        let recorded = self.recorded.as_ref()?;
+        let datum = recorded.values.get(self.given);
+        self.given += 1;
+        Some(datum.and_then(SequencePlace::of_input).ok_or_else(missing_input))
+    }
+
+    /// Takes values that the program keeps: into `kept_heap` for the log, or, on replay, compares them
+    /// with the recorded ones.
+    fn keep(
+        &mut self,
+        values: &[Slot],
+        heap: &Heap,
+        kept_heap: &mut Heap,
+        name: impl Fn(ProcedureId) -> String,
+    ) -> Result<()> {
+        let Some(recorded) = &self.recorded else {
+            for slot in values {
+                self.drawn.push(Heap::relocate(*slot, heap, kept_heap)?);
+            }
+            return Ok(());
+        };
+        for slot in values {
+            let logged = recorded.values.get(self.given).ok_or_else(missing_input)?;
+            self.given += 1;
+            let computed = heap.to_datum(*slot);
+            if !same(&computed, logged) {
+                return Err(Error::new(
+                    SqlState::DATA_CORRUPTED,
+                    format!(
+                        "replay of procedure {} computes {computed:?} where the log has {logged:?}",
+                        name(recorded.procedure)
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether replay has handed out every recorded input.
+    pub(crate) fn all_given(&self) -> bool {
+        self.recorded.as_ref().is_none_or(|r| r.values.len() == self.given)
+    }
+
+    /// splitmix64, seeded by the system's randomness once a session: `random()` promises no more.
+    fn next_random(&mut self) -> u64 {
+        if self.random == 0 {
+            use std::hash::{BuildHasher, Hasher};
+            let system = || std::collections::hash_map::RandomState::new().build_hasher().finish();
+            self.random = planaria_base::sync::entropy(system) | 1;
+        }
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+}
+
+#[cold]
+fn missing_input() -> Error {
+    Error::new(SqlState::DATA_CORRUPTED, "replay asks for an input that the log does not have")
+}
+
+/// Whether two values have the same bits: 1.0 and 1.00 are two, a NaN is itself.
+fn same(a: &Datum, b: &Datum) -> bool {
+    match (a, b) {
+        (Datum::Float(a), Datum::Float(b)) => a.to_bits() == b.to_bits(),
+        (Datum::Numeric(a), Datum::Numeric(b)) => (a.mantissa(), a.scale()) == (b.mantissa(), b.scale()),
+        (Datum::Array(a), Datum::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        _ => a == b,
+    }
+}
+
+/// See the module's head.
+pub(crate) struct SessionHost<'a> {
+    pub(crate) schema: &'a SchemaVersion,
+    /// Whose rights the program runs with now.
+    pub(crate) role: RoleId,
+    pub(crate) session_user: RoleId,
+    pub(crate) inputs: &'a mut Inputs,
+    /// Where texts and arrays that are kept for the log lie.
+    pub(crate) kept_heap: &'a mut Heap,
+    pub(crate) sequences: &'a mut SessionSequences,
+    pub(crate) effects: &'a mut Vec<SequenceEffect>,
+    pub(crate) notices: &'a mut Vec<Notice>,
+    pub(crate) columns: &'a Arc<[Column]>,
+    pub(crate) rows: &'a mut Vec<Row>,
+    /// Takes the rows instead.
+    pub(crate) sink: Option<&'a mut dyn RowSink>,
+    /// Rows given to the sink.
+    pub(crate) sunk: &'a mut u64,
+    pub(crate) cancel: &'a Cancel,
+    /// Whether the program answers: replay does not collect rows.
+    pub(crate) quiet: bool,
+    /// What the session has set.
+    pub(crate) settings: &'a mut Settings,
+    /// Cursors that the session has open.
+    pub(crate) cursors: &'a Cursors,
+    /// Number of the session.
+    pub(crate) session: i32,
+    /// Who is connected.
+    pub(crate) clients: &'a Lent,
+    /// When the engine was started.
+    pub(crate) started: i64,
+    /// Columns of the answer that are shown as names: `regclass` and the like.
+    pub(crate) named: Option<Box<[(usize, SystemType)]>>,
+    pub(crate) vitals: &'a dyn Vitals,
+    pub(crate) meter: &'a Meter,
+    pub(crate) share: &'a mut Share,
+    /// `pg_sleep`, of so many seconds.
+    pub(crate) sleep: &'a dyn Fn(f64) -> Result<()>,
+    pub(crate) keys: Keys<'a>,
+    /// It reads a snapshot: sequences stay where they are.
+    pub(crate) read_only: bool,
+    /// It only reads, and may begin anew in a snapshot.
+    pub(crate) may_change_over: bool,
+}
+
+/// `regclass` and the like among columns.
+fn named_columns(columns: &[Column]) -> Box<[(usize, SystemType)]> {
+    let named = columns.iter().enumerate().filter_map(|(i, c)| match c.ty {
+        Type::System(system) if system.is_reg() => Some((i, system)),
+        _ => None,
+    });
+    named.collect()
+}
+
+impl SessionHost<'_> {
+    fn facts(&mut self) -> Facts<'_> {
+        Facts {
+            catalog: &self.schema.catalog,
+            stock: self.schema,
+            settings: self.settings,
+            cursors: self.cursors,
+            role: self.role,
+            session_user: self.session_user,
+            session: self.session,
+            clients: self.clients.get(),
+            started: self.started,
+            now: self.inputs.now.unwrap_or_else(|| self.inputs.transaction_time()),
+            vitals: self.vitals,
+        }
+    }
+
+    /// The values of a row that are shown as names, by their places.
+    #[cold]
+    fn names(&self, named: &[(usize, SystemType)], row: &[Slot]) -> Vec<(usize, u32, String)> {
+        let name = |(at, ty): &(usize, SystemType)| match row[*at] {
+            Slot::Int(oid) => {
+                let oid = oid as u32;
+                Some((*at, oid, planaria_catalog::reg::show(&self.schema.catalog, *ty, oid)))
+            }
+            _ => None,
+        };
+        named.iter().filter_map(name).collect()
+    }
+
+    fn sequence(&self, id: SequenceId) -> Result<&crate::engine::sequence::SequenceState> {
+        self.schema
+            .sequences
+            .get(id.index())
+            .map(|state| &**state)
+            .ok_or_else(|| Error::internal(format!("there is no sequence {id}")))
+    }
+}
+
+impl Host for SessionHost<'_> {
+    fn draw(&mut self, input: Draw) -> Result<Slot> {
+        if let Draw::Permitted(number) = input {
+            self.inputs.beyond_a_call()?;
+            return Ok(Slot::Bool(self.schema.is_permitted(self.role, number)));
+        }
+        let input = match (input, self.inputs.block) {
+            // Nothing of a block is logged as a call.
+            (Draw::StatementTimestamp, Some(_)) => return Ok(Slot::Int(self.inputs.statement)),
+            (Draw::StatementTimestamp, None) => Draw::TransactionTimestamp,
+            (other, _) => other,
+        };
+        if let (Draw::TransactionTimestamp, Some(now)) = (input, self.inputs.now) {
+            return Ok(Slot::Int(now));
+        }
+        let value = match self.inputs.replayed(input) {
+            Some(value) => value?,
+            None => match input {
+                Draw::TransactionTimestamp => Slot::Int(self.inputs.transaction_time()),
+                Draw::ClockTimestamp => {
+                    self.inputs.settle_time();
+                    Slot::Int(self.inputs.wall_clock.micros())
+                }
+                // 53 bits: every float8 of the grid in [0, 1) once.
+                Draw::Random => Slot::Float((self.inputs.next_random() >> 11) as f64 / (1u64 << 53) as f64),
+                Draw::Uuid => {
+                    let mut bytes = [0; 16];
+                    bytes[..8].copy_from_slice(&self.inputs.next_random().to_le_bytes());
+                    bytes[8..].copy_from_slice(&self.inputs.next_random().to_le_bytes());
+                    bytes[6] = bytes[6] & 0x0F | 0x40;
+                    bytes[8] = bytes[8] & 0x3F | 0x80;
+                    Slot::Uuid(bytes)
+                }
+                Draw::Kept => return Err(Error::internal("kept values are for plan programs")),
+                Draw::StatementTimestamp | Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_) => {
+                    return Err(Error::internal("who runs a program is no input"));
+                }
+            },
+        };
+        if let (Draw::TransactionTimestamp, Slot::Int(now)) = (input, value) {
+            self.inputs.now = Some(now);
+        }
+        self.inputs.drawn.push(value);
+        Ok(value)
+    }
+
+    fn user(&mut self, session: bool) -> Result<String> {
+        self.inputs.beyond_a_call()?;
+        Ok(self.schema.catalog.role_name(if session { self.session_user } else { self.role }))
+    }
+
+    fn asks_others(&mut self) -> Result<()> {
+        self.inputs.beyond_a_call()
+    }
+
+    fn become_user(&mut self, role: RoleId) -> RoleId {
+        std::mem::replace(&mut self.role, role)
+    }
+
+    fn next_value(&mut self, sequence: SequenceId) -> Result<i64> {
+        if self.read_only {
+            return Err(read_only("nextval()"));
+        }
+        let place = match self.inputs.replayed_value() {
+            Some(place) => {
+                let place = place?;
+                self.sequence(sequence)?.observe(place);
+                self.sequences.remember(sequence, place.value);
+                place
+            }
+            None => {
+                let state = self
+                    .schema
+                    .sequences
+                    .get(sequence.index())
+                    .map(|state| &**state)
+                    .ok_or_else(|| Error::internal(format!("there is no sequence {sequence}")))?;
+                let place = self.sequences.next(sequence, state)?;
+                if !state.definition().hidden {
+                    sequence::note(self.effects, sequence, place);
+                }
+                place
+            }
+        };
+        let value = Slot::Int(place.value);
+        self.inputs.drawn.push(match place.generation {
+            0 => value,
+            generation => self.kept_heap.array(&[value, Slot::Int(generation as i64)])?,
+        });
+        Ok(place.value)
+    }
+
+    fn current_value(&mut self, sequence: SequenceId) -> Result<i64> {
+        // A call's answer must not depend on what the session did before it: the value is an input.
+        let value = match self.inputs.replayed_value() {
+            Some(place) => place?.value,
+            None => self.sequences.current(sequence, &self.sequence(sequence)?.definition().name)?,
+        };
+        self.inputs.drawn.push(Slot::Int(value));
+        Ok(value)
+    }
+
+    fn set_value(&mut self, sequence: SequenceId, value: i64, is_called: bool) -> Result<()> {
+        if self.read_only {
+            return Err(read_only("setval()"));
+        }
+        let place = self.sequence(sequence)?.set(value, is_called)?;
+        if is_called {
+            self.sequences.remember(sequence, value);
+        }
+        sequence::note(self.effects, sequence, place);
+        Ok(())
+    }
+
+    fn notice(&mut self, level: Level, message: &Error) {
+        if self.quiet || matches!(level, Level::Debug | Level::Log) {
+            return;
+        }
+        let fields = message.fields();
+        self.notices.push(Notice {
+            severity: level.severity(),
+            message: fields.message.clone(),
+            detail: fields.detail.clone(),
+            hint: fields.hint.clone(),
+        });
+    }
+
+    fn row(&mut self, row: &[Slot], heap: &Heap) -> Result<()> {
+        let columns = self.columns;
+        let named = self.named.take().unwrap_or_else(|| named_columns(columns));
+        let names = if named.is_empty() { Vec::new() } else { self.names(&named, row) };
+        self.named = Some(named);
+        if let Some(sink) = &mut self.sink {
+            *self.sunk += 1;
+            return sink.row(RowRef::with_names(row, heap, &names));
+        }
+        if !self.quiet {
+            let mut values: Vec<Datum> = row.iter().map(|s| heap.to_datum(*s)).collect();
+            for (at, oid, name) in names {
+                values[at] = Datum::Reg(oid, name);
+            }
+            let texts: usize = row.iter().map(|s| heap.bytes_of(*s)).sum();
+            self.share.answers(size_of::<Row>() + values.len() * size_of::<Datum>() + texts);
+            self.rows.push(Row { columns: self.columns.clone(), values });
+            if self.share.is_due(self.meter) {
+                return self.meter.weigh(self.share, self.schema);
+            }
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot, Interrupt> {
+        self.inputs.beyond_a_call()?;
+        if question.locks() {
+            self.inputs.settle_time();
+            self.keys.process.store(self.session, Ordering::Relaxed);
+            let limit = self.settings.milliseconds("lock_timeout");
+            return self.keys.answer(question, args, limit, self.notices);
+        }
+        if question == Question::Sleep {
+            self.inputs.settle_time();
+            (self.sleep)(args[0].float())?;
+            return Ok(Slot::Null);
+        }
+        let answer = crate::system::answer(&mut self.facts(), question, args, heap)?;
+        if let (Question::CancelClient | Question::TerminateClient, Slot::Bool(false)) = (question, answer) {
+            self.notices.push(Notice {
+                severity: "WARNING",
+                message: format!("PID {} is not a PostgreSQL backend process", args[0].int()),
+                detail: None,
+                hint: None,
+            });
+        }
+        Ok(answer)
+    }
+
+    fn locked(&mut self) -> usize {
+        self.keys.own.mark()
+    }
+
+    fn unlock_to(&mut self, locked: usize) {
+        self.keys.unlock_to(locked);
+    }
+
+    fn system_rows(
+        &mut self,
+        relation: SystemId,
+        columns: &[ColumnId],
+        heap: &mut Heap,
+        push: &mut dyn FnMut(&[Slot]) -> Result<()>,
+    ) -> Result<()> {
+        self.inputs.beyond_a_call()?;
+        crate::system::push_rows(&self.facts(), relation, columns, heap, push)
+    }
+
+    fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic> {
+        self.inputs.beyond_a_call()?;
+        compile_dynamic(self.schema, self.role, text, arguments).map(Dynamic::Code)
+    }
+
+    fn keep(&mut self, values: &[Slot], heap: &Heap) -> Result<()> {
+        let name = |id| self.schema.catalog.procedure(id).name.clone();
+        self.inputs.keep(values, heap, self.kept_heap, name)
+    }
+
+    fn may_change_over(&self) -> bool {
+        self.may_change_over
+    }
+
+    #[inline]
+    fn stores(&mut self, bytes: usize) -> Result<()> {
+        // What was there before must find its place again.
+        if self.quiet {
+            return Ok(());
+        }
+        self.share.stores(bytes);
+        if self.share.is_due(self.meter) || self.meter.is_full() {
+            return self.meter.weigh_stored(self.share, self.schema);
+        }
+        Ok(())
+    }
+
+    fn holds(&mut self, bytes: usize) -> Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
+        self.share.holds(bytes);
+        if self.share.is_due(self.meter) { self.meter.weigh(self.share, self.schema) } else { Ok(()) }
+    }
+
+    fn check_interrupt(&self) -> Result<()> {
+        self.cancel.check()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::record::write_slot;
+    use planaria_base::clock::CommitClock;
+    use planaria_base::{Epoch, Numeric};
+    use planaria_log::{Keeping, Log, LogReader, RecordBody};
+    use planaria_sim::disk::SimDisk;
+
+    fn values(heap: &mut Heap) -> Vec<Slot> {
+        let ints = Datum::Array(vec![Datum::Int(1), Datum::Int(-1 << 40)]);
+        let texts = Datum::Array(vec![Datum::Text("a".into()), Datum::Null]);
+        let all = [
+            Datum::Null,
+            Datum::Bool(true),
+            Datum::Int(i64::MIN),
+            Datum::Float(-0.0),
+            Datum::Numeric(Numeric::from_parts(100, 2).expect("in range")),
+            Datum::Text("zwölf".into()),
+            Datum::Bytea(vec![0, 255]),
+            Datum::Uuid([7; 16]),
+            ints,
+            Datum::Array(Vec::new()),
+            Datum::Array(vec![texts, Datum::Array(Vec::new())]),
+        ];
+        all.iter().map(|d| heap.push_datum(d).expect("fits")).collect()
+    }
+
+    fn name(_: ProcedureId) -> String {
+        "pay".to_owned()
+    }
+
+    /// What the log gives back of a call that kept these values, in a heap that is gone by then.
+    fn through_the_log() -> Vec<Datum> {
+        let (mut heap, mut kept_heap, mut inputs) = (Heap::new(), Heap::new(), Inputs::default());
+        inputs.begin();
+        let slots = values(&mut heap);
+        inputs.keep(&slots[..3], &heap, &mut kept_heap, name).expect("keeps");
+        inputs.keep(&slots[3..], &heap, &mut kept_heap, name).expect("keeps");
+        heap.clear();
+        heap.text("something else that is longer than what was there").expect("fits");
+        let disk = SimDisk::new(1);
+        let clock = Arc::new(CommitClock::new(Epoch(1)));
+        let reader = LogReader::open(disk.device()).expect("opens");
+        let log: Log = reader.resume(clock.clone(), Default::default()).expect("goes on");
+        let mut worker = log.worker().expect("a seat");
+        let commit = worker.enter().expect("enters");
+        let ts = clock.draw();
+        commit.keeping_call(ts, ProcedureId(3), 0, inputs.drawn.len(), |w| {
+            inputs.drawn.iter().for_each(|slot| write_slot(w, *slot, &kept_heap));
+        });
+        log.flush().expect("flushes");
+        drop((worker, log));
+        let reader = LogReader::open(disk.device()).expect("opens");
+        let batch = reader.batches(Epoch(0)).next().expect("one batch").expect("whole");
+        let record = batch.records().next().expect("one record").decode().expect("a record");
+        match record.body {
+            RecordBody::Call(call) if call.keeping == Keeping::Yes => call.inputs,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn kept_values_of_every_type_come_back_and_are_compared() {
+        let logged = through_the_log();
+        let mut heap = Heap::new();
+        let slots = values(&mut heap);
+        let replay = |values: Vec<Datum>| {
+            let recorded = Some(Recorded { procedure: ProcedureId(3), values });
+            let mut inputs = Inputs { recorded, ..Inputs::default() };
+            inputs.begin();
+            inputs.keep(&slots, &heap, &mut Heap::new(), name).map(|()| inputs.all_given())
+        };
+        assert_eq!(replay(logged.clone()), Ok(true));
+        let changes = [
+            Datum::Bool(false),
+            Datum::Null,
+            Datum::Int(0),
+            Datum::Float(0.0),
+            Datum::Numeric(Numeric::from_parts(10, 1).expect("in range")),
+            Datum::Text("elf".into()),
+            Datum::Bytea(vec![0]),
+            Datum::Uuid([8; 16]),
+            Datum::Array(vec![Datum::Int(1)]),
+            Datum::Null,
+            Datum::Array(vec![Datum::Array(Vec::new())]),
+        ];
+        for (at, change) in changes.into_iter().enumerate() {
+            let mut other = logged.clone();
+            other[at] = change.clone();
+            let error = replay(other).expect_err("a difference");
+            assert_eq!(error.sqlstate(), SqlState::DATA_CORRUPTED);
+            let wanted = format!(
+                "replay of procedure pay computes {:?} where the log has {change:?}",
+                heap.to_datum(slots[at])
+            );
+            assert_eq!(error.message(), wanted);
+        }
+        let mut fewer = logged.clone();
+        fewer.pop();
+        assert!(replay(fewer).is_err());
+        let mut more = logged;
+        more.push(Datum::Null);
+        assert_eq!(replay(more), Ok(false));
+    }
+}

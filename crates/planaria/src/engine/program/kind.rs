@@ -1,0 +1,55 @@
+//! Kinds of statements: which become programs, their command tags, the columns of the others.
+
+use crate::engine::program::settings::show_columns;
+use crate::row::Column;
+use planaria_base::Type;
+use planaria_syntax::ast::{Statement, StatementKind};
+use std::sync::Arc;
+
+/// Whether the statement becomes a program (as against a change of the schema or the session).
+pub(crate) fn is_program(statement: &Statement) -> bool {
+    matches!(
+        statement.kind,
+        StatementKind::Query(_)
+            | StatementKind::Insert(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+            | StatementKind::Call { .. }
+            | StatementKind::Do { .. }
+    )
+}
+
+/// The first word or words of a program's command tag.
+pub(crate) fn tag_name(statement: &Statement) -> &'static str {
+    match &statement.kind {
+        StatementKind::Query(_) => "SELECT",
+        StatementKind::Insert(_) => "INSERT",
+        StatementKind::Update(_) => "UPDATE",
+        StatementKind::Delete(_) => "DELETE",
+        StatementKind::Call { .. } => "CALL",
+        StatementKind::Do { .. } => "DO",
+        _ => "",
+    }
+}
+
+/// The command tag.
+pub(crate) fn tag(statement: &Statement, count: u64) -> String {
+    match tag_name(statement) {
+        "INSERT" => format!("INSERT 0 {count}"),
+        name @ ("SELECT" | "UPDATE" | "DELETE") => format!("{name} {count}"),
+        name => name.to_owned(),
+    }
+}
+
+/// The columns of a statement that is no program, as far as they are known before it runs.
+pub(crate) fn utility_columns(statement: &Statement) -> Arc<[Column]> {
+    let names = match &statement.kind {
+        StatementKind::Show(name) if name.eq_ignore_ascii_case("recovery") => vec!["what", "value"],
+        StatementKind::Show(name) => show_columns(name),
+        StatementKind::Explain { .. }
+        | StatementKind::ExplainProcedure { .. }
+        | StatementKind::ExplainRecovery => vec!["QUERY PLAN"],
+        _ => return Arc::from([]),
+    };
+    names.into_iter().map(|n| Column { name: n.to_owned(), ty: Type::Text, origin: None }).collect()
+}

@@ -1,0 +1,32 @@
+//! Answers that no program gives.
+
+use crate::row::{Column, Row, Rows};
+use crate::session::StatementResult;
+use planaria_base::{Datum, Type};
+use std::sync::Arc;
+
+/// A statement without rows that is done.
+pub(crate) fn done(tag: &str) -> StatementResult {
+    StatementResult { tag: tag.to_owned(), rows: None, count: 0, notices: Vec::new(), position: 0 }
+}
+
+/// A table of texts as an answer.
+pub(crate) fn table_result(tag: &str, names: Vec<&str>, lines: Vec<Vec<String>>) -> StatementResult {
+    let columns: Arc<[Column]> =
+        names.into_iter().map(|n| Column { name: n.to_owned(), ty: Type::Text, origin: None }).collect();
+    let rows: Vec<Row> = lines
+        .into_iter()
+        .map(|line| Row { columns: columns.clone(), values: line.into_iter().map(Datum::Text).collect() })
+        .collect();
+    let count = rows.len() as u64;
+    let rows = Some(Rows { columns, rows });
+    StatementResult { tag: tag.to_owned(), rows, count, notices: Vec::new(), position: 0 }
+}
+
+/// The answer of an EXPLAIN.
+pub(crate) fn lines_result(lines: Vec<String>) -> StatementResult {
+    let mut result =
+        table_result("EXPLAIN", vec!["QUERY PLAN"], lines.into_iter().map(|l| vec![l]).collect());
+    result.count = 0;
+    result
+}

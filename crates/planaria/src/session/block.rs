@@ -1,0 +1,357 @@
+//! Transactions of several statements: BEGIN, COMMIT, ROLLBACK, savepoints; statements named by PREPARE.
+
+use crate::engine::program::refusal::{key_of_another, not_serialized, schema_changed};
+use crate::engine::schema_version::LogAs;
+use crate::session::StatementResult;
+use crate::session::answer::done;
+use crate::session::core::{Block, SessionCore};
+use crate::session::savepoint::{At, Mark};
+use crate::ticket::Ticket;
+use planaria_base::limits::ATTEMPTS_MAX;
+use planaria_base::{CommitTs, Error, Result, SqlState};
+use planaria_exec::Interrupt;
+use planaria_protocol::{Backoff, Conflict};
+use planaria_syntax::ast::Transaction;
+
+/// A savepoint that does not exist (3B001), or one outside of a transaction (25P01).
+fn no_savepoint(name: &str) -> Error {
+    Error::new(SqlState::INVALID_SAVEPOINT_SPECIFICATION, format!("savepoint \"{name}\" does not exist"))
+}
+
+impl SessionCore {
+    pub(crate) fn transaction_control(&mut self, statement: &Transaction) -> Result<StatementResult> {
+        match statement {
+            Transaction::Begin { read_only, isolation } => {
+                if !matches!(self.block, Block::None) {
+                    self.warn("there is already a transaction in progress");
+                    return Ok(done("BEGIN"));
+                }
+                let read_only = read_only.unwrap_or_else(|| self.is_read_only());
+                let isolation = isolation.unwrap_or_else(|| self.settings.isolation());
+                self.begin_block(read_only, isolation)?;
+                self.user.begin();
+                self.savepoints.clear();
+                Ok(done("BEGIN"))
+            }
+            Transaction::Commit => match self.block {
+                Block::None => {
+                    self.warn("there is no transaction in progress");
+                    Ok(done("COMMIT"))
+                }
+                Block::Failed => {
+                    self.roll_back();
+                    Ok(done("ROLLBACK"))
+                }
+                Block::Open => self.commit_block(),
+            },
+            Transaction::Rollback => {
+                if matches!(self.block, Block::None) {
+                    self.warn("there is no transaction in progress");
+                }
+                self.roll_back();
+                Ok(done("ROLLBACK"))
+            }
+            Transaction::Savepoint(name) => {
+                self.in_a_block("SAVEPOINT")?;
+                let at = match &self.reading {
+                    Some(_) => At::Snapshot,
+                    None if self.changing.is_some() => self.savepoint_of_part()?,
+                    None => At::Transaction(self.txn.savepoint()),
+                };
+                let (identity, settings) = (self.user.now, self.settings.clone());
+                let read_only = self.read_only;
+                let tables = if self.has_locks { self.engine.locks.count(self.worker) } else { 0 };
+                let locks = (tables, self.own_locks.mark());
+                self.savepoints.push(Mark { name: name.clone(), at, identity, settings, read_only, locks });
+                Ok(done("SAVEPOINT"))
+            }
+            Transaction::Release(name) => {
+                self.in_a_block("RELEASE SAVEPOINT")?;
+                let at = self.savepoint_at(name)?;
+                self.release_to(at);
+                Ok(done("RELEASE"))
+            }
+            Transaction::RollbackTo(name) => {
+                self.in_a_block("ROLLBACK TO SAVEPOINT")?;
+                let at = self.savepoint_at(name)?;
+                self.end_cursors_since(at);
+                self.release_to(at + 1);
+                let mark = &self.savepoints[at];
+                (self.read_only, self.settings) = (mark.read_only, self.settings.back_to(&mark.settings));
+                let (at, identity, locks) = (mark.at.clone(), mark.identity, mark.locks);
+                self.release_locks_to(locks);
+                self.user.back_to(identity);
+                self.mirror_user();
+                // A transaction that cannot be serialized is not mended by going back.
+                if !self.doomed {
+                    match at {
+                        At::Part(parts, schema) => self.back_to_part(parts, &schema)?,
+                        At::Transaction(savepoint) => {
+                            let schema = self.schema.clone();
+                            // As in `abandon`.
+                            let inside = self.engine.gate.try_enter(self.worker);
+                            self.txn.rollback_to(savepoint, &schema.tables);
+                            if inside {
+                                self.leave();
+                            }
+                        }
+                        At::Snapshot => {}
+                    }
+                    self.block = Block::Open;
+                }
+                Ok(done("ROLLBACK"))
+            }
+        }
+    }
+
+    pub(crate) fn is_in_block(&self) -> bool {
+        !matches!(self.block, Block::None)
+    }
+
+    pub(crate) fn warn(&mut self, message: &str) {
+        self.notices.push(crate::notice::Notice {
+            severity: "WARNING",
+            message: message.to_owned(),
+            detail: None,
+            hint: None,
+        });
+    }
+
+    fn in_a_block(&self, what: &str) -> Result<()> {
+        if matches!(self.block, Block::None) {
+            return Err(Error::new(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                format!("{what} can only be used in transaction blocks"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn savepoint_at(&self, name: &str) -> Result<usize> {
+        self.savepoints.iter().rposition(|mark| mark.name == name).ok_or_else(|| no_savepoint(name))
+    }
+
+    /// Releases the savepoints from number `len` on.
+    fn release_to(&mut self, len: usize) {
+        self.cursors_belong_to(len);
+        while self.savepoints.len() > len {
+            if let Some(Mark { at: At::Transaction(savepoint), .. }) = self.savepoints.pop() {
+                self.txn.release(savepoint);
+            }
+        }
+    }
+
+    /// Commits a block that has read a snapshot.
+    fn commit_reading(&mut self, at: CommitTs) -> StatementResult {
+        self.release_to(0);
+        self.engine.counters.commit(self.worker);
+        self.last_commit = Some((at.next(), false));
+        self.pending = self.ticket(at, false);
+        self.end_block(true);
+        done("COMMIT")
+    }
+
+    fn end_block(&mut self, committed: bool) {
+        self.block = Block::None;
+        self.end_locks();
+        self.inputs.end_block();
+        (self.doomed, self.reading, self.read_only) = (false, None, false);
+        self.settings.end(committed);
+        self.end_cursors(committed);
+        self.end_user(committed);
+        self.savepoints.clear();
+        self.modes = Default::default();
+        self.share.end_transaction(&self.engine.meter);
+    }
+
+    fn commit_block(&mut self) -> Result<StatementResult> {
+        if let Some(reading) = &self.reading {
+            let at = reading.open.at;
+            return Ok(self.commit_reading(at));
+        }
+        if self.changing.is_some() {
+            self.release_to(0);
+            let outcome = self.commit_schema_block();
+            self.end_block(outcome.is_ok());
+            let (ts, logged) = outcome?;
+            self.last_commit = Some((ts, logged));
+            self.pending = self.ticket(ts, logged);
+            return Ok(done("COMMIT"));
+        }
+        if !self.used {
+            // It has neither read nor written: it need not wait for a change of the schema.
+            let schema = self.schema.clone();
+            self.release_to(0);
+            self.abandon(&schema);
+            self.engine.counters.commit(self.worker);
+            self.end_block(true);
+            return Ok(done("COMMIT"));
+        }
+        let mut outcome = Ok(());
+        let inside = self.go_in();
+        let schema = self.schema.clone();
+        let stale = self.is_stale();
+        self.release_to(0);
+        let committed = match inside {
+            Err(error) => Err(Interrupt::Error(error)),
+            Ok(()) if stale => Err(Interrupt::Error(schema_changed())),
+            // What does not hold is found before rows are locked and the log's epoch is kept open for it.
+            Ok(()) if !self.txn.validate(&schema.tables) => Err(Interrupt::Conflict(Conflict::Validation)),
+            Ok(()) => self.commit(&schema, LogAs::Values),
+        };
+        let ticket = match committed {
+            Ok((ts, logged)) => {
+                self.engine.counters.commit(self.worker);
+                Some(self.ticket(ts, logged))
+            }
+            Err(interrupt) => {
+                self.txn.abort(&schema.tables);
+                outcome = Err(match interrupt {
+                    Interrupt::Error(error) => error,
+                    Interrupt::Conflict(cause) => {
+                        self.engine.counters.abort(self.worker, cause);
+                        not_serialized()
+                    }
+                });
+                None
+            }
+        };
+        self.leave();
+        self.end_block(outcome.is_ok());
+        outcome?;
+        self.pending = ticket.unwrap_or_else(Ticket::done);
+        Ok(done("COMMIT"))
+    }
+
+    fn roll_back(&mut self) {
+        if matches!(self.block, Block::None) {
+            return;
+        }
+        if self.reading.is_none() {
+            let schema = self.schema.clone();
+            self.abandon(&schema);
+        }
+        self.end_block(false);
+    }
+
+    /// The end of a statement whose caller hears of it when it is durable.
+    pub(crate) fn finish<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        let pending = std::mem::replace(&mut self.pending, Ticket::done());
+        let answer = self.fail_block_on_error(outcome)?;
+        self.until_durable(&pending)?;
+        Ok(answer)
+    }
+
+    /// Returns when it is on disk. Who is cancelled, or out of time, while there is no room there, hears that he
+    /// waits no longer.
+    pub(crate) fn until_durable(&mut self, ticket: &Ticket) -> Result<()> {
+        let cancel = &self.cancel;
+        if !ticket.wait_unless(&mut || cancel.is_due())? {
+            let notice = Ticket::given_up(self.cancel.why());
+            self.notices.push(notice);
+        }
+        Ok(())
+    }
+
+    /// The end of a statement: one that fails fails its transaction block.
+    pub(crate) fn fail_block_on_error<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        self.settle_locks();
+        if let (Err(error), Block::Open) = (&outcome, &self.block) {
+            let state = error.sqlstate();
+            self.block_failed(
+                state == SqlState::SERIALIZATION_FAILURE || state == SqlState::DEADLOCK_DETECTED,
+            );
+        }
+        outcome
+    }
+
+    /// The open block can only be rolled back; if it is `doomed`, only as a whole. What cannot come back
+    /// lets go of its claims at once.
+    pub(crate) fn block_failed(&mut self, doomed: bool) {
+        self.block = Block::Failed;
+        self.doomed |= doomed;
+        if self.doomed || self.savepoints.is_empty() {
+            let schema = self.schema.clone();
+            self.abandon(&schema);
+            self.end_locks();
+        } else if let Some(mark) = self.savepoints.last() {
+            self.release_locks_to(mark.locks);
+        }
+    }
+
+    /// Runs `f`, the whole of a statement, in the open transaction block: again if it meets others and what
+    /// the block read before still holds. A failure fails the block.
+    pub(crate) fn in_block(&mut self, mut f: impl FnMut(&mut Self) -> Result<(), Interrupt>) -> Result<()> {
+        (self.used, self.pure) = (true, false);
+        self.share.begin_statement();
+        self.inputs.begin_statement();
+        self.own_locks.begin();
+        if self.reading.is_some() {
+            let outcome = self.in_snapshot(f).map_err(|interrupt| match interrupt {
+                Interrupt::Error(error) => error,
+                Interrupt::Conflict(cause) => cause.into(),
+            });
+            return self.fail_block_on_error(outcome);
+        }
+        let notices = self.notices.len();
+        let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
+        if let Err(error) = self.go_in() {
+            return self.fail_block_on_error(Err(error));
+        }
+        let schema = self.schema.clone();
+        if self.changing.is_none() {
+            self.txn.begin_statement();
+        }
+        let outcome = loop {
+            if self.is_stale() {
+                break Err(schema_changed());
+            }
+            let point = self.txn.point();
+            let done = f(self).and_then(|()| self.check_immediate(&schema));
+            let cause = match done.map_err(|i| self.believable(i)) {
+                Ok(()) if self.txn.is_behind() => Conflict::Past,
+                Ok(()) => {
+                    self.txn.pass(point);
+                    self.txn.end_statement();
+                    break Ok(());
+                }
+                Err(Interrupt::Error(_)) if self.txn.is_behind() => Conflict::Past,
+                Err(Interrupt::Error(error)) => break Err(error),
+                Err(Interrupt::Conflict(cause)) if !cause.is_retryable() => break Err(cause.into()),
+                Err(Interrupt::Conflict(cause)) => cause,
+            };
+            self.engine.counters.abort(self.worker, cause);
+            self.txn.go_back(point, &schema.tables);
+            let moves_on = |s: &mut Self| s.txn.move_on(&schema.tables, cause);
+            if !moves_on(self) || backoff.attempts() >= ATTEMPTS_MAX {
+                break Err(if cause == Conflict::Past { cause.into() } else { not_serialized() });
+            }
+            self.txn.pass(point);
+            self.notices.truncate(notices);
+            self.rows.clear();
+            self.sunk = 0;
+            self.own_locks.take_back();
+            if cause == Conflict::Claimed && self.changing.is_some() {
+                break Err(key_of_another());
+            } else if cause == Conflict::Claimed {
+                self.leave();
+                let waited = self.await_claim().and_then(|waited| self.go_in().map(|()| waited));
+                match waited {
+                    // It may have waited for what it read before.
+                    Ok(Ok(())) if !moves_on(self) => break Err(not_serialized()),
+                    Ok(Ok(())) => {}
+                    Ok(Err(ring)) => break Err(self.deadlock(&ring)),
+                    Err(error) => break Err(error),
+                }
+            } else if let Err(error) = self.check_cancelled() {
+                break Err(error);
+            } else {
+                backoff.wait();
+            }
+        };
+        let base = self.changing.as_ref().map_or_else(|| schema.clone(), |block| block.base.clone());
+        let logged = self.log_sequences(&|sequence| base.shares_sequence(&schema, sequence));
+        self.leave();
+        self.fail_block_on_error(outcome.and(logged))
+    }
+}

@@ -1,0 +1,176 @@
+//! Foreign keys that are checked when the transaction commits: `DEFERRABLE INITIALLY DEFERRED`.
+//!
+//! 1. Programs do not look at them at all; so a logged call is replayed without them, like every check that was
+//!    passed before the commit.
+//! 2. A commit asks the protocol what the transaction has written, row by row, and takes from it the *keys to look
+//!    at*: of rows of child tables that are new or have another key, and of rows of parent tables that are gone or
+//!    have lost their key.
+//! 3. For each a program looks whether there is a child with it and no parent ([`lower::deferred_key`]), in the
+//!    transaction itself: so what it sees is validated with the rest.
+//!
+//! In a block that changes the schema the keys of a part are kept with the part. `SET CONSTRAINTS .. IMMEDIATE` does
+//! 2 and 3 at once and after every statement until the end of the block.
+
+use crate::engine::schema_version::{DeferredKey, SchemaVersion};
+use crate::session::StatementResult;
+use crate::session::constraints::{KeyToCheck, Modes};
+use crate::session::core::SessionCore;
+use planaria_base::{Error, Result, SqlState};
+use planaria_catalog::{CheckTime, ForeignKey};
+use planaria_exec::{Interrupt, Machine};
+use planaria_protocol::{Write, WriteKind};
+use planaria_syntax::ast::Name;
+use std::collections::BTreeMap;
+
+impl SessionCore {
+    /// The keys that the open transaction's writes give to look at.
+    pub(crate) fn keys_to_check(&self, schema: &SchemaVersion) -> Result<Vec<KeyToCheck>> {
+        let mut found: Vec<KeyToCheck> = Vec::new();
+        if !schema.has_deferred || self.txn.is_read_only() {
+            return Ok(found);
+        }
+        let keys = schema.deferred_keys()?;
+        self.txn.for_each(&mut |write: Write<'_>| {
+            for key in keys {
+                for (side, referenced) in [(&key.child_side, false), (&key.parent_side, true)] {
+                    if side.table != write.table {
+                        continue;
+                    }
+                    let key_of = |row: &[u64]| side.key(schema.shape(side.table), row);
+                    let before = || if write.kind == WriteKind::Insert { None } else { key_of(write.before) };
+                    let after = || if write.kind == WriteKind::Delete { None } else { key_of(write.image) };
+                    let (old, new) = (before(), after());
+                    let values = match (old == new, referenced) {
+                        (true, _) => None,
+                        (false, true) => old,
+                        (false, false) => new,
+                    };
+                    let Some(values) = values else { continue };
+                    let (child, constraint, types) = (key.child, key.name.clone(), side.types.clone());
+                    let one = KeyToCheck { child, constraint, referenced, types, values };
+                    if found.last() != Some(&one) {
+                        found.push(one);
+                    }
+                }
+            }
+        });
+        Ok(found)
+    }
+
+    /// Looks at keys: 23503 where one does not hold.
+    fn check_keys(&mut self, schema: &SchemaVersion, keys: &[KeyToCheck]) -> Result<(), Interrupt> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        // What the statement has answered with stays as it is.
+        let machine = std::mem::replace(&mut self.machine, Machine::new());
+        let rows = std::mem::take(&mut self.rows);
+        self.pure = false;
+        self.txn.for_constraint(true);
+        let outcome = keys.iter().try_for_each(|key| self.check_key(schema, key));
+        self.txn.for_constraint(false);
+        self.machine = machine;
+        self.rows = rows;
+        outcome
+    }
+
+    fn check_key(&mut self, schema: &SchemaVersion, key: &KeyToCheck) -> Result<(), Interrupt> {
+        let same = |k: &&DeferredKey| k.child == key.child && k.name == key.constraint;
+        // It was dropped in the same transaction.
+        let Some(deferred) = schema.deferred_keys()?.iter().find(same) else { return Ok(()) };
+        let side = if key.referenced { &deferred.parent_side } else { &deferred.child_side };
+        if side.types != key.types {
+            let table = &schema.catalog.table_by_id(side.table).name;
+            let message = format!("cannot ALTER TABLE \"{table}\" because it has pending trigger events");
+            return Err(Error::new(SqlState::OBJECT_IN_USE, message).into());
+        }
+        self.machine.reset();
+        self.run_datums(schema, &side.code, &key.values, true)
+    }
+
+    /// Looks at everything that the open transaction has put off, in its parts as well: before it commits.
+    pub(crate) fn check_deferred(&mut self, schema: &SchemaVersion) -> Result<(), Interrupt> {
+        self.check_some(schema, |_, _| true)
+    }
+
+    /// The same for what is immediate: after each statement.
+    pub(crate) fn check_immediate(&mut self, schema: &SchemaVersion) -> Result<(), Interrupt> {
+        if !self.modes.any_immediate() {
+            return Ok(());
+        }
+        self.check_some(schema, |modes, key| modes.is_immediate(key.child, &key.constraint))
+    }
+
+    fn check_some(
+        &mut self,
+        schema: &SchemaVersion,
+        wanted: impl Fn(&Modes, &KeyToCheck) -> bool,
+    ) -> Result<(), Interrupt> {
+        if !schema.has_deferred {
+            return Ok(());
+        }
+        let mut keys = self.keys_of_parts();
+        keys.extend(self.keys_to_check(schema)?);
+        keys.retain(|key| wanted(&self.modes, key));
+        self.check_keys(schema, &keys)
+    }
+
+    /// SET CONSTRAINTS; `None`: ALL.
+    pub(crate) fn set_constraints(
+        &mut self,
+        names: Option<&[Name]>,
+        deferred: bool,
+    ) -> Result<StatementResult> {
+        if !self.is_in_block() {
+            self.warn("SET CONSTRAINTS can only be used in transaction blocks");
+            return Ok(crate::session::answer::done("SET CONSTRAINTS"));
+        }
+        let catalog = self.newest_catalog();
+        let tables = || catalog.tables.iter().flatten();
+        let keys = || tables().flat_map(|t| t.foreign_keys.iter().map(move |k| (t.id, k)));
+        let refuse = |key: &ForeignKey| {
+            let message = format!("deferring constraint \"{}\" is not supported", key.name);
+            Error::unsupported(message, "It is INITIALLY IMMEDIATE; make it INITIALLY DEFERRED.")
+        };
+        let mut chosen = Vec::new();
+        match names {
+            None => chosen.extend(keys().filter(|(_, k)| k.check != CheckTime::NotDeferrable)),
+            Some(names) => {
+                for name in names {
+                    let local = name.parts.last().map(String::as_str).unwrap_or_default();
+                    let found: Vec<_> = keys().filter(|(_, k)| k.name == local).collect();
+                    let other = tables().any(|t| {
+                        t.checks.iter().any(|c| c.name == local)
+                            || t.indexes.iter().any(|i| i.constraint && i.name == local)
+                    });
+                    if found.is_empty() && !other {
+                        let message = format!("constraint \"{local}\" does not exist");
+                        return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+                    }
+                    if found.is_empty() || found.iter().any(|(_, k)| k.check == CheckTime::NotDeferrable) {
+                        let message = format!("constraint \"{local}\" is not deferrable");
+                        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+                    }
+                    chosen.extend(found);
+                }
+            }
+        }
+        if deferred && let Some((_, key)) = chosen.iter().find(|(_, k)| k.check == CheckTime::Deferrable) {
+            return Err(refuse(key));
+        }
+        match names {
+            None => self.modes = Modes { all: !deferred, named: BTreeMap::new() },
+            Some(_) => {
+                let named = chosen.into_iter().map(|(table, key)| ((table, key.name.clone()), !deferred));
+                self.modes.named.extend(named.collect::<Vec<_>>());
+            }
+        }
+        if !deferred && self.reading.is_none() {
+            self.in_block(|s| {
+                let schema = s.schema.clone();
+                s.check_immediate(&schema)
+            })?;
+        }
+        Ok(crate::session::answer::done("SET CONSTRAINTS"))
+    }
+}

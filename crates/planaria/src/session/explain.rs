@@ -1,0 +1,170 @@
+//! EXPLAIN, EXPLAIN PROCEDURE. EXPLAIN RECOVERY is in [`crate::session::explain_recovery`].
+
+use crate::engine::names::Names;
+use crate::engine::schema_version::SchemaVersion;
+use crate::notice::Notice;
+use crate::options::LogKind;
+use crate::session::StatementResult;
+use crate::session::answer::lines_result;
+use crate::session::core::SessionCore;
+use planaria_analysis as analysis;
+use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState};
+use planaria_recovery::CompiledPiece;
+use planaria_sql::ddl;
+use planaria_sql::lower::{self, ParamTypes};
+use planaria_syntax::ast::{Name, Statement, StatementKind, TypeName};
+use std::collections::BTreeSet;
+
+impl SessionCore {
+    /// The plan of a statement, a line a row. What makes something of a query's rows has that query's plan.
+    pub(crate) fn explain(&mut self, statement: &Statement, _text: &str) -> Result<StatementResult> {
+        let schema = self.schema();
+        let mut params = ParamTypes::default();
+        let prepared;
+        let planned = match &statement.kind {
+            StatementKind::ExecutePrepared { name, .. } => {
+                prepared = self.named_statement(name)?;
+                params = ParamTypes(prepared.parameters.iter().cloned().map(Some).collect());
+                &prepared.statement
+            }
+            StatementKind::DeclareCursor(declare) => &*declare.query,
+            _ => statement,
+        };
+        let of_query;
+        let planned = match &planned.kind {
+            StatementKind::CreateTableAs { query, .. } => {
+                let kind = StatementKind::Query(query.clone());
+                of_query = Statement { position: planned.position, end: planned.end, kind };
+                &of_query
+            }
+            StatementKind::Query(_)
+            | StatementKind::Insert(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+            | StatementKind::Call { .. } => planned,
+            StatementKind::Unsupported(what) => {
+                let message = format!("{what} is not supported");
+                return Err(Error::unsupported(message, "docs/sql.md lists what is.").at(planned.position));
+            }
+            _ => return Err(no_plan(planned)),
+        };
+        let (lines, needs) = lower::explain_statement(&schema.catalog, planned, &params)?;
+        needs.iter().try_for_each(|r| schema.catalog.require(self.user.current(), r))?;
+        Ok(lines_result(lines))
+    }
+
+    /// `SHOW recovery`: what recovery did when the database was opened; no rows if there was nothing to
+    /// recover. Times in seconds; those of the phases are sums over the threads.
+    pub(crate) fn recovery_rows(&self) -> Vec<Vec<String>> {
+        let report = self.engine.recovery.lock();
+        let Some(r) = report.as_ref() else { return Vec::new() };
+        let seconds = |time: std::time::Duration| format!("{:.3}", time.as_secs_f64());
+        let rows = [
+            ("scheme", r.scheme.to_string()),
+            ("threads", r.threads.to_string()),
+            ("transactions", r.transactions.to_string()),
+            ("calls", r.calls.to_string()),
+            ("undone", r.undone.to_string()),
+            ("barriers", r.barriers.to_string()),
+            ("log_bytes", r.log_bytes.to_string()),
+            ("seconds", seconds(r.replay)),
+            ("load_seconds", seconds(r.phases.load)),
+            ("plan_seconds", seconds(r.phases.plan)),
+            ("execute_seconds", seconds(r.phases.execute)),
+            ("wait_seconds", seconds(r.phases.wait)),
+            ("index_seconds", seconds(r.phases.index)),
+        ];
+        rows.into_iter().map(|(what, value)| vec![what.to_owned(), value]).collect()
+    }
+
+    /// The operations of a procedure, what depends on what, and how its calls are logged.
+    pub(crate) fn explain_procedure(
+        &mut self,
+        name: &Name,
+        types: Option<&[TypeName]>,
+    ) -> Result<StatementResult> {
+        let schema = self.schema();
+        let procedure = ddl::find_routine(&schema.catalog, name, types, None)?;
+        let names = Names(&schema);
+        let (program, mut logging) = (schema.program(procedure.id)?, schema.logging(procedure.id)?);
+        let mut cost = None;
+        let is_command = logging.is_command();
+        if is_command && let Ok(planned) = schema.planned(procedure.id) {
+            cost = Some(format!("  Adaptive: {}", planned.cost.reason()));
+            if self.engine.log_kind == LogKind::Adaptive && !planned.cost.prefers_call() {
+                logging = logging.by_values("Its rows cost less than the call.".to_owned());
+            }
+        }
+        if is_command && !self.engine.traits.guarantee.replays_calls() {
+            let why = format!(
+                "Under protocol {} calls need not repeat in the order of commits.",
+                self.engine.traits.name
+            );
+            logging = logging.by_values(why);
+        }
+        let mut lines = analysis::explain(program, &logging, &names);
+        // Behind how calls are logged, and why.
+        lines.splice(3..3, cost);
+        if is_command {
+            lines.extend(replay_lines(&schema, procedure.id));
+        }
+        // What is said above is of the rest.
+        let wrong = schema.lowered(procedure.id)?.errors.iter();
+        lines.extend(wrong.map(|e| format!("  A statement fails when it is reached: {}", e.message())));
+        Ok(lines_result(lines))
+    }
+
+    /// What CREATE PROCEDURE has to say of how calls will be logged; nothing where it is the call.
+    /// A body that cannot be lowered yet (its tables may come later) says nothing.
+    pub(crate) fn how_logged(&mut self, id: ProcedureId) -> Option<Notice> {
+        let schema = self.schema.clone();
+        let routine = schema.routine(id).ok()?;
+        if routine.logging.is_read_only() || routine.logging.is_command() {
+            return None;
+        }
+        let name = &schema.catalog.procedure(id).name;
+        Some(Notice {
+            severity: "NOTICE",
+            message: format!("calls of \"{name}\" will be logged by the rows they change"),
+            detail: Some(routine.logging.reason()),
+            hint: None,
+        })
+    }
+}
+
+/// 42601, as the grammar of PostgreSQL has it.
+fn no_plan(statement: &Statement) -> Error {
+    Error::new(SqlState::SYNTAX_ERROR, "this statement has no plan to be explained")
+        .hint("Queries, INSERT, UPDATE, DELETE, CALL, CREATE TABLE AS, DECLARE and EXECUTE have.")
+        .at(statement.position)
+}
+
+/// A piece of a plan: its tables, and the columns that are its key.
+fn piece_text(piece: &CompiledPiece, names: &dyn analysis::Names) -> String {
+    let tables: Vec<String> = piece.tables.iter().map(|t| names.table(*t)).collect();
+    let key: Vec<String> = piece.tables.first().map_or_else(Vec::new, |table| {
+        let key = names.index_columns(*table, IndexId::PRIMARY);
+        key.iter().take(piece.key).map(|c| names.column(*table, *c)).collect()
+    });
+    format!("{} by {}", tables.join(", "), key.join(", "))
+}
+
+/// The pieces that calls are replayed in, and what the log has for that.
+fn replay_lines(schema: &SchemaVersion, id: ProcedureId) -> Vec<String> {
+    let Ok(planned) = schema.planned(id) else { return Vec::new() };
+    let mut lines = vec!["  Replayed in pieces, each of the rows of one key:".to_owned()];
+    for (i, piece) in planned.plan.pieces.iter().enumerate() {
+        lines.push(format!("    {}. {}", i + 1, piece_text(piece, &Names(schema))));
+    }
+    if planned.plan.pieces.is_empty() {
+        lines.push("    none: it changes no row".to_owned());
+    }
+    if !planned.notes.is_empty() {
+        lines.push("  So that these can be told apart before anything is replayed, it".to_owned());
+        let names = Names(schema);
+        let mut told = BTreeSet::new();
+        let texts = planned.notes.iter().map(|note| note.text(&names));
+        lines.extend(texts.filter(|text| told.insert(text.clone())).map(|text| format!("    {text}")));
+    }
+    lines
+}

@@ -1,0 +1,283 @@
+//! A session and the tables that are locked: see [`table_locks`](crate::engine::table_locks).
+
+use crate::engine::gate::Patience;
+use crate::engine::program::refusal::schema_changed;
+use crate::engine::schema_version::SchemaVersion;
+use crate::engine::table_locks::{Touches, Wanted};
+use crate::engine::waits::Lookout;
+use crate::session::StatementResult;
+use crate::session::answer::done;
+use crate::session::core::{Block, SessionCore};
+use planaria_base::sync::Instant;
+use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState, TableId};
+use planaria_exec::Interrupt;
+use planaria_ir::{OpKind, Program};
+use planaria_protocol::Conflict;
+use planaria_sql::ddl::lock::{Lockable, lockable};
+use planaria_sql::lower::ParamTypes;
+use planaria_syntax::ast::{LockMode, LockTable};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl SchemaVersion {
+    /// What a program, with all it calls, does to tables.
+    pub(crate) fn touches(&self, program: &Program) -> Arc<Touches> {
+        let mut touches = Touches::default();
+        self.add_touches(program, &mut touches, &mut BTreeSet::new());
+        Arc::new(touches)
+    }
+
+    /// The tables that a view reads.
+    fn tables_of_view(&self, name: &str) -> Result<Vec<TableId>> {
+        let text = format!("SELECT * FROM \"{}\"", name.replace('"', "\"\""));
+        let statement = planaria_syntax::parse::statements(&text)?
+            .pop()
+            .ok_or_else(|| Error::internal("a query is no statement"))?;
+        let types = ParamTypes(Vec::new());
+        let lowered = planaria_sql::lower::lower_statement_rights(&self.catalog, &statement, &types, None)?;
+        Ok(self.touches(&lowered.program).tables.iter().map(|(table, _)| *table).collect())
+    }
+
+    fn add_touches(&self, program: &Program, touches: &mut Touches, seen: &mut BTreeSet<ProcedureId>) {
+        let columns_of = |table: &TableId, index: &IndexId| {
+            let definition = self.catalog.table_by_id(*table);
+            definition.indexes[index.index()].columns.iter().copied()
+        };
+        program.body.visit(&mut |op| match &op.kind {
+            OpKind::Get { table, index, columns, .. } | OpKind::Scan { table, index, columns, .. } => {
+                touches.add(*table, LockMode::AccessShare);
+                // An entry leads to a row as long as that has its key.
+                let read = columns.iter().map(|(column, _)| *column);
+                touches.columns.insert(*table, columns_of(table, index).chain(read));
+            }
+            OpKind::Load { table, columns, .. } => {
+                touches.add(*table, LockMode::AccessShare);
+                touches.columns.insert(*table, columns.iter().map(|(column, _)| *column));
+            }
+            OpKind::Insert { table, .. } | OpKind::Update { table, .. } | OpKind::Delete { table, .. } => {
+                touches.add(*table, LockMode::RowExclusive);
+            }
+            OpKind::Claim { table, .. } => touches.add(*table, LockMode::RowShare),
+            OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
+                if seen.insert(*procedure)
+                    && let Ok(callee) = self.program(*procedure)
+                {
+                    self.add_touches(callee, touches, seen);
+                }
+            }
+            OpKind::Execute { .. } => {
+                touches.anything = true;
+                touches.columns.insert_everything();
+            }
+            other => {
+                if let Some(table) = other.table() {
+                    touches.add(table, LockMode::AccessShare);
+                }
+            }
+        });
+    }
+}
+
+impl SessionCore {
+    /// A program is about to touch tables: it conflicts where others have locked them.
+    #[inline]
+    pub(crate) fn touch(&mut self, touches: &Arc<Touches>) -> Result<(), Interrupt> {
+        if matches!(self.block, Block::None) && !self.engine.locks.are_strong() {
+            return Ok(());
+        }
+        self.touch_in_block(touches)
+    }
+
+    fn touch_in_block(&mut self, touches: &Arc<Touches>) -> Result<(), Interrupt> {
+        let engine = self.engine.clone();
+        // Whoever has closed the gate is alone.
+        while self.changing.is_none() {
+            let in_block = !matches!(self.block, Block::None);
+            let known = if in_block { engine.locks.touch(self.worker, touches) } else { 0 };
+            if in_block {
+                self.has_locks = true;
+                self.show_process();
+            }
+            if in_block && self.reading.is_none() {
+                self.txn.will_read(&touches.columns);
+            }
+            if !engine.locks.bars(self.worker, touches, known) {
+                return Ok(());
+            }
+            if in_block {
+                engine.locks.step_back(self.worker, known);
+            }
+            if self.reading.is_none() {
+                self.barred = Some(Wanted::Run(touches.clone()));
+                return Err(Conflict::Claimed.into());
+            }
+            // Who reads a snapshot stands outside of the gate.
+            self.await_locks(&Wanted::Run(touches.clone()))?;
+        }
+        Ok(())
+    }
+
+    /// Waits for tables or keys that others have locked, outside of the gate. 57014 where the statement is cancelled,
+    /// 55P03 where `lock_timeout` has passed, 40P01 where it would wait for itself.
+    pub(crate) fn await_locks(&mut self, wanted: &Wanted) -> Result<()> {
+        self.show_process();
+        let (engine, worker) = (&*self.engine, self.worker);
+        let mut lookout = Lookout::new(engine, worker, &self.cancel, self.lock_deadline());
+        let mut came = false;
+        (self.sleeps_by)(&mut || {
+            let goes_on = &mut || lookout.look();
+            came = match wanted {
+                Wanted::Advisory(lock, _) => engine.advisory.wait(worker, *lock, goes_on),
+                _ => engine.locks.wait(worker, wanted, goes_on),
+            };
+        });
+        if !came {
+            return Err(lookout.error(&self.schema.catalog));
+        }
+        if let Wanted::Advisory(lock, level) = wanted {
+            self.own_locks.granted(*lock, *level);
+        }
+        Ok(())
+    }
+
+    /// LOCK TABLE
+    pub(crate) fn lock_tables(&mut self, lock: &LockTable) -> Result<StatementResult> {
+        if matches!(self.block, Block::None) {
+            return Err(Error::new(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "LOCK TABLE can only be used in transaction blocks",
+            ));
+        }
+        self.catch_up()?;
+        let schema = self.schema();
+        for what in lockable(&schema.catalog, self.user.current(), lock)? {
+            let tables = match what {
+                Lockable::Table(table) => vec![table],
+                Lockable::View(name) => schema.tables_of_view(&name)?,
+                Lockable::System => Vec::new(),
+            };
+            for table in tables {
+                self.lock_one(&schema, table, lock)?;
+            }
+        }
+        if self.reading.is_none() && self.is_stale() {
+            // While it waited. What has seen nothing yet may see the new schema.
+            self.catch_up()?;
+            if self.is_stale() {
+                return Err(schema_changed());
+            }
+        }
+        Ok(done("LOCK TABLE"))
+    }
+
+    fn lock_one(&mut self, schema: &SchemaVersion, table: TableId, lock: &LockTable) -> Result<()> {
+        let (engine, worker) = (self.engine.clone(), self.worker);
+        self.has_locks = true;
+        self.show_process();
+        let before = engine.locks.count(worker);
+        if !engine.locks.ask(worker, table, lock.mode) {
+            return Ok(());
+        }
+        if self.changing.is_some() {
+            engine.locks.grant(worker);
+            return Ok(());
+        }
+        let mut outcome = if lock.mode.is_strong() { self.outlast_statements() } else { Ok(()) };
+        if outcome.is_ok() {
+            let wanted = Wanted::Lock(table, lock.mode);
+            outcome = match lock.nowait {
+                false => self.await_locks(&wanted),
+                true => match engine.locks.wait(worker, &wanted, &mut || None) {
+                    true => Ok(()),
+                    false => {
+                        let name = &schema.catalog.table_by_id(table).name;
+                        let message = format!("could not obtain lock on relation \"{name}\"");
+                        Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message))
+                    }
+                },
+            };
+        }
+        if outcome.is_err() {
+            engine.locks.release_to(worker, before);
+        }
+        outcome
+    }
+
+    /// Waits for those that passed the gate before they could see that a table is locked.
+    fn outlast_statements(&mut self) -> Result<()> {
+        self.show_process();
+        let deadline = self.lock_deadline();
+        let (cancel, gate, worker) = (&self.cancel, &self.engine.gate, self.worker);
+        let (mut out_of_time, mut outlasted) = (false, false);
+        (self.sleeps_by)(&mut || {
+            let patience: Patience<'_> = &mut || {
+                out_of_time = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                !out_of_time && !cancel.is_due()
+            };
+            outlasted = gate.outlast(worker, patience);
+        });
+        if outlasted { Ok(()) } else { Err(crate::engine::program::refusal::gave_up(out_of_time, cancel)) }
+    }
+
+    /// Closes the gate, for a change of the schema, when nobody else has locked tables.
+    pub(crate) fn close_gate_on_unlocked(&mut self) -> Result<()> {
+        loop {
+            self.close_gate()?;
+            if !self.engine.locks.are_held_by_others(self.worker) {
+                return Ok(());
+            }
+            self.engine.gate.open();
+            self.await_locks(&Wanted::Change)?;
+        }
+    }
+
+    /// Lets go of tables and keys that were locked after the first so many.
+    pub(crate) fn release_locks_to(&mut self, (tables, keys): (usize, usize)) {
+        if self.has_locks {
+            self.engine.locks.release_to(self.worker, tables);
+        }
+        let (advisory, worker) = (&self.engine.advisory, self.worker);
+        self.own_locks.release_to(keys, &mut |lock| advisory.release(worker, lock));
+    }
+
+    /// The statement under way is over, and will not be repeated.
+    #[inline]
+    pub(crate) fn settle_locks(&mut self) {
+        if !self.own_locks.rests() {
+            let (advisory, worker) = (&self.engine.advisory, self.worker);
+            self.own_locks.settle(&mut |lock| advisory.release(worker, lock), &mut |lock| {
+                advisory.try_lock(worker, lock, true)
+            });
+        }
+    }
+
+    /// The transaction is over: what it has locked by keys for itself.
+    #[inline]
+    fn end_advisory_locks(&mut self) {
+        if !self.own_locks.rests() {
+            self.settle_locks();
+            let (advisory, worker) = (&self.engine.advisory, self.worker);
+            self.own_locks.release_to(0, &mut |lock| advisory.release(worker, lock));
+        }
+    }
+
+    /// `pg_advisory_unlock_all`
+    pub(crate) fn unlock_all(&mut self) {
+        self.own_locks.unlock_all(&mut |lock| self.engine.advisory.release(self.worker, lock));
+    }
+
+    /// The session is over.
+    pub(crate) fn end_own_locks(&mut self) {
+        self.own_locks.end().into_iter().for_each(|lock| self.engine.advisory.release(self.worker, lock));
+    }
+
+    /// The end of a transaction that had locked tables, or touched some in a block.
+    #[inline]
+    pub(crate) fn end_locks(&mut self) {
+        self.barred = None;
+        self.end_advisory_locks();
+        if std::mem::take(&mut self.has_locks) {
+            self.engine.locks.end(self.worker);
+        }
+    }
+}

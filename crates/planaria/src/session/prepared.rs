@@ -1,0 +1,206 @@
+//! What is kept of statements and calls: analysed, and compiled under one schema version.
+
+use crate::engine::schema_version::SchemaVersion;
+use crate::engine::table_locks::Touches;
+use crate::row::Column;
+use crate::session::cache::Cache;
+use crate::session::user::stamp;
+use planaria_base::sync::Mutex;
+use planaria_base::{Datum, Error, ProcedureId, Result, RoleId, SqlState, Type};
+use planaria_exec::Code;
+use planaria_ir::{OpKind, Program};
+use planaria_sql::lower::ParamTypes;
+use planaria_syntax::ast::{self, Statement};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Texts a session keeps analysed.
+const STATEMENTS_KEPT: usize = 512;
+
+/// Statements a session has seen, by text, and those it named with PREPARE.
+pub(crate) struct StatementCache {
+    by_text: Cache<Arc<PreparedStatement>>,
+    pub(crate) named: HashMap<String, Arc<PreparedStatement>>,
+}
+
+impl Default for StatementCache {
+    fn default() -> StatementCache {
+        StatementCache { by_text: Cache::new(STATEMENTS_KEPT), named: HashMap::new() }
+    }
+}
+
+impl StatementCache {
+    pub(crate) fn keep(&mut self, text: &str, statement: &Arc<PreparedStatement>) {
+        self.by_text.keep(text, statement.clone());
+    }
+
+    pub(crate) fn find(&self, text: &str) -> Option<&Arc<PreparedStatement>> {
+        self.by_text.find(text)
+    }
+}
+
+/// A statement, analysed: what its parameters and columns are.
+pub(crate) struct PreparedStatement {
+    pub(crate) text: Arc<str>,
+    pub(crate) statement: Statement,
+    pub(crate) parameters: Arc<[Type]>,
+    /// Which of them were declared; the others have their types from where they stand.
+    pub(crate) declared: Vec<Option<Type>>,
+    pub(crate) columns: Arc<[Column]>,
+    /// For COPY: then the statement is the INSERT of a row, or the query whose rows go out.
+    pub(crate) copy: Option<Box<ast::copy::Copy>>,
+    /// Its code under the catalog version, and for the role, that it was last run under.
+    pub(crate) compiled: Mutex<Option<(u64, Arc<Compiled>)>>,
+}
+
+/// A call's target under one catalog version.
+pub(crate) struct Resolved {
+    /// The catalog version and the role: see [`stamp`].
+    pub(crate) stamp: u64,
+    pub(crate) id: ProcedureId,
+    /// The role may not run all of it: it asks.
+    pub(crate) guarded: bool,
+    pub(crate) parameters: Arc<[Type]>,
+    pub(crate) defaults: Defaults,
+    pub(crate) columns: Arc<[Column]>,
+}
+
+/// Defaults of the parameters that a call leaves out.
+pub(crate) enum Defaults {
+    /// The same in each call.
+    Values(Vec<Datum>),
+    /// Computed in each call, before it.
+    Computed { code: Box<Code>, only_reads: bool, touches: Arc<Touches> },
+}
+
+impl PreparedStatement {
+    /// Its code for a schema version, compiled anew if the schema has changed.
+    pub(crate) fn compiled(&self, schema: &SchemaVersion, role: RoleId) -> Result<Arc<Compiled>> {
+        let mut kept = self.compiled.lock();
+        let stamp = stamp(schema.version(), role);
+        if let Some((under, compiled)) = &*kept
+            && *under == stamp
+        {
+            return Ok(compiled.clone());
+        }
+        let types = ParamTypes(self.parameters.iter().cloned().map(Some).collect());
+        let (program, compiled) = Compiled::new(schema, role, &self.statement, &types)?;
+        let same = program.outputs.len() == self.columns.len()
+            && program.outputs.iter().zip(&*self.columns).all(|(o, c)| o.ty == c.ty);
+        if !same {
+            return Err(Error::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "cached plan must not change result type",
+            )
+            .hint("Prepare the statement again."));
+        }
+        *kept = Some((stamp, compiled.clone()));
+        Ok(compiled)
+    }
+}
+
+/// A statement's code under one catalog version.
+pub(crate) struct Compiled {
+    pub(crate) code: Code,
+    /// It only reads.
+    pub(crate) pure: bool,
+    /// It claims rows.
+    pub(crate) claims: bool,
+    /// What it does to tables.
+    pub(crate) touches: Arc<Touches>,
+    /// See [`SchemaVersion::is_detached`].
+    pub(crate) detached: bool,
+    /// For a statement that is one call of a routine that writes and is logged as a call.
+    pub(crate) call: Option<SoleCall>,
+}
+
+pub(crate) struct SoleCall {
+    pub(crate) routine: ProcedureId,
+    /// Types of the routine's arguments.
+    pub(crate) types: Arc<[Type]>,
+    /// Computes them.
+    pub(crate) arguments: Code,
+    /// Which of the statement's parameters they are, where they are nothing else: then the statement is
+    /// the call, and nothing is to be computed first.
+    pub(crate) passed_on: Option<Box<[usize]>>,
+}
+
+impl Compiled {
+    /// Compiles a statement for a role; 42501 where that may not run it.
+    pub(crate) fn new(
+        schema: &SchemaVersion,
+        role: RoleId,
+        statement: &Statement,
+        types: &ParamTypes,
+    ) -> Result<(Program, Arc<Compiled>)> {
+        let (program, code, guarded) = schema.compile_for(role, statement, types)?;
+        let (pure, claims) = (schema.only_reads(&program), schema.claims(&program));
+        let detached = pure && SchemaVersion::is_detached(&program);
+        let touches = schema.touches(&program);
+        if guarded {
+            return Ok((program, Arc::new(Compiled { code, pure, claims, touches, detached, call: None })));
+        }
+        let writes = |id: ProcedureId| schema.routine(id).is_ok_and(|r| !r.logging.is_read_only());
+        let is_command = |id: ProcedureId| schema.routine(id).is_ok_and(|r| r.logging.is_command());
+        let call = match sole_call(&program, &writes).filter(|(_, id)| is_command(*id)) {
+            Some((arguments, routine)) => {
+                let types: Arc<[Type]> =
+                    schema.catalog.procedure(routine).inputs().map(|p| p.ty.clone()).collect();
+                Some(SoleCall {
+                    routine,
+                    passed_on: passed_on(&arguments, &types),
+                    arguments: schema.compile(&arguments, None)?,
+                    types,
+                })
+            }
+            None => None,
+        };
+        Ok((program, Arc::new(Compiled { code, pure, claims, touches, detached, call })))
+    }
+}
+
+/// If a program does nothing but answer with some of its parameters, of these types: which.
+fn passed_on(arguments: &Program, types: &[Type]) -> Option<Box<[usize]>> {
+    let [op] = arguments.body.0.as_slice() else { return None };
+    let OpKind::Emit { values } = &op.kind else { return None };
+    let of = |(reg, ty): (&planaria_ir::Reg, &Type)| {
+        arguments.params.iter().position(|p| p.reg == *reg && p.ty == *ty)
+    };
+    values.iter().zip(types).map(of).collect()
+}
+
+/// If the program does nothing but compute arguments, call one routine that writes with them, and
+/// answer with what the routine answers: the part before the call, answering the arguments.
+fn sole_call(program: &Program, writes: &dyn Fn(ProcedureId) -> bool) -> Option<(Program, ProcedureId)> {
+    let ops = &program.body.0;
+    let at =
+        ops.iter().position(|op| matches!(&op.kind, OpKind::Call { procedure, .. } if writes(*procedure)))?;
+    let OpKind::Call { procedure, args, outs } = &ops[at].kind else { return None };
+    let mut harmless = true;
+    for (i, op) in ops.iter().enumerate().filter(|(i, _)| *i != at) {
+        let mut inner = 0;
+        op.kind.blocks(&mut |b| b.visit(&mut |_| inner += 1));
+        harmless &= match &op.kind {
+            OpKind::Const { .. } | OpKind::Copy { .. } | OpKind::Apply { .. } | OpKind::Return => true,
+            OpKind::Cast { .. } | OpKind::Draw { .. } => i < at,
+            OpKind::Call { procedure, .. } => i < at && !writes(*procedure),
+            OpKind::Emit { values } => i > at && values == outs,
+            _ => false,
+        } && inner == 0;
+    }
+    if !harmless {
+        return None;
+    }
+    let mut arguments = program.clone();
+    arguments.body.0.truncate(at);
+    let position = ops[at].position;
+    let emit = OpKind::Emit { values: args.clone() };
+    arguments.body.0.push(planaria_ir::Op { id: planaria_ir::OpId(0), position, kind: emit });
+    arguments.outputs = args
+        .iter()
+        .map(|r| Some(planaria_ir::Output { name: String::new(), ty: program.type_of(*r)?.clone() }))
+        .collect::<Option<_>>()?;
+    arguments.row_count = None;
+    arguments.renumber();
+    Some((arguments, *procedure))
+}

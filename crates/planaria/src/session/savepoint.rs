@@ -1,0 +1,28 @@
+//! What a session keeps of a savepoint: see [`block`](crate::session::block).
+
+use crate::engine::program::settings::Settings;
+use crate::session::changing::Shared;
+use crate::session::user::Identity;
+use planaria_protocol::Savepoint;
+
+/// A savepoint.
+pub(crate) struct Mark {
+    pub(crate) name: String,
+    pub(crate) at: At,
+    pub(crate) identity: Identity,
+    pub(crate) settings: Settings,
+    pub(crate) read_only: bool,
+    /// Tables that were locked, and keys.
+    pub(crate) locks: (usize, usize),
+}
+
+/// Where it goes back to.
+#[derive(Clone)]
+pub(crate) enum At {
+    /// A point in the protocol's transaction.
+    Transaction(Savepoint),
+    /// So many parts of a block that has changed the schema, and the schema of then.
+    Part(usize, Shared),
+    /// A snapshot, in which nothing changes.
+    Snapshot,
+}

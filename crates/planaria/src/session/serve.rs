@@ -1,0 +1,279 @@
+//! Statements as a server runs them: analysed ahead, their rows lent to a sink, the disk not waited
+//! for; and what a session keeps between transactions, so that one session can serve many clients.
+
+use crate::engine::program::cursor::Cursors;
+use crate::engine::program::kind::{is_program, tag_name, utility_columns};
+use crate::engine::program::settings::Settings;
+use crate::params::Params;
+use crate::session::StatementResult;
+use crate::session::answer::done;
+use crate::session::core::{Block, SessionCore};
+use crate::session::prepared::PreparedStatement;
+use crate::session::user::User;
+use crate::sink::RowSink;
+use crate::statement::{Done, Parsed};
+use crate::ticket::Ticket;
+use planaria_base::sync::Mutex;
+use planaria_base::{Error, Result, SqlState, Type};
+use planaria_sql::lower::ParamTypes;
+use planaria_syntax::ast::copy::{Copy, CopySource};
+use planaria_syntax::ast::{self, Expr, ExprKind, InsertSource, Statement, StatementKind};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Longer texts are not kept analysed.
+const TEXT_KEPT_MAX: usize = 16 << 10;
+
+/// What a client's session is, apart from a transaction under way.
+#[derive(Default)]
+pub(crate) struct KeptState {
+    named: HashMap<String, Arc<PreparedStatement>>,
+    settings: Settings,
+    user: User,
+    number: Option<i32>,
+    /// Cursors WITH HOLD.
+    cursors: Cursors,
+    /// `currval` of sequences.
+    current: Vec<Option<i64>>,
+}
+
+/// Drops arguments that are parameters of type void, as PostgreSQL does: JDBC's `{? = call f(?)}` arrives as
+/// `SELECT * FROM f($1, $2) AS result` with the place of the result among the arguments.
+fn without_void(statement: &mut Statement, types: &[Option<Type>]) {
+    if !types.contains(&Some(Type::Void)) {
+        return;
+    }
+    let is_void = |e: &Expr| match e.kind {
+        ExprKind::Parameter(n) => types.get((n as usize).wrapping_sub(1)) == Some(&Some(Type::Void)),
+        _ => false,
+    };
+    let clean = |call: &mut ast::FunctionCall| call.args.retain(|a| !is_void(&a.value));
+    match &mut statement.kind {
+        StatementKind::Call { call, .. } => clean(call),
+        StatementKind::Query(query) => {
+            let ast::QueryBody::Select(select) = &mut query.body else { return };
+            for item in &mut select.items {
+                if let ExprKind::Call(call) = &mut item.expr.kind {
+                    clean(call);
+                }
+            }
+            for item in &mut select.from {
+                if let ast::TableRef::Function { call, .. } = item {
+                    clean(call);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn column(name: &str, position: u32) -> Expr {
+    let name = ast::Name { parts: vec![name.to_owned()], position };
+    Expr { position, kind: ExprKind::Column(name) }
+}
+
+/// `SELECT columns FROM table`, all of them if none are named.
+fn rows_of(position: u32, table: &ast::Name, columns: &[(String, u32)]) -> Statement {
+    let all = Expr { position, kind: ExprKind::Star(None) };
+    let item = |expr| ast::SelectItem { expr, alias: None };
+    let items = match columns {
+        [] => vec![item(all)],
+        columns => columns.iter().map(|(name, at)| item(column(name, *at))).collect(),
+    };
+    let from = vec![ast::TableRef::Relation { name: table.clone(), alias: None }];
+    let select = ast::Select { items, from, ..Default::default() };
+    let query = ast::Query::new(ast::QueryBody::Select(Box::new(select)), position);
+    Statement { position, end: position, kind: StatementKind::Query(Box::new(query)) }
+}
+
+impl SessionCore {
+    pub(crate) fn prepare_statement(
+        &mut self,
+        parsed: &Parsed,
+        types: &[Option<Type>],
+    ) -> Result<Arc<PreparedStatement>> {
+        let statement = &parsed.statement;
+        self.check_block(Some(statement))?;
+        if let StatementKind::Copy(copy) = &statement.kind {
+            return self.prepare_copy(copy, &parsed.text);
+        }
+        if is_program(statement) {
+            let mut statement = statement.clone();
+            without_void(&mut statement, types);
+            return self.analyse_declared(statement, &parsed.text, ParamTypes(types.to_vec()));
+        }
+        let parameters = match &statement.kind {
+            StatementKind::DeclareCursor(declare) => {
+                let types = ParamTypes(types.to_vec());
+                self.analyse_declared((*declare.query).clone(), &parsed.text, types)?.parameters.clone()
+            }
+            _ => Arc::from([]),
+        };
+        let columns = match &statement.kind {
+            StatementKind::ExecutePrepared { name, .. } => {
+                self.statements.named.get(name).map_or_else(|| Arc::from([]), |p| p.columns.clone())
+            }
+            StatementKind::Fetch { name, moves: false, .. } => {
+                self.cursor_columns(name).unwrap_or_else(|| Arc::from([]))
+            }
+            _ => utility_columns(statement),
+        };
+        Ok(Arc::new(PreparedStatement {
+            text: parsed.text.clone(),
+            statement: statement.clone(),
+            parameters,
+            declared: Vec::new(),
+            columns,
+            copy: None,
+            compiled: Mutex::new(None),
+        }))
+    }
+
+    /// COPY is an INSERT of one row, run for each line, or a query.
+    fn prepare_copy(&mut self, copy: &Copy, text: &str) -> Result<Arc<PreparedStatement>> {
+        let inner = match &copy.source {
+            CopySource::Statement(statement) => (**statement).clone(),
+            CopySource::Table(table, columns) => {
+                if copy.from {
+                    self.insert_of_row(copy.position, table, columns)
+                } else {
+                    rows_of(copy.position, table, columns)
+                }
+            }
+        };
+        let statement = self.analyse_declared(inner, text, ParamTypes::default())?;
+        if !copy.from && statement.columns.is_empty() {
+            return Err(Error::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "COPY query must have a RETURNING clause",
+            ));
+        }
+        Ok(Arc::new(PreparedStatement {
+            text: statement.text.clone(),
+            statement: statement.statement.clone(),
+            parameters: statement.parameters.clone(),
+            declared: Vec::new(),
+            // Of COPY FROM, the names of the columns that are filled.
+            columns: statement.columns.clone(),
+            copy: Some(Box::new(copy.clone())),
+            compiled: Mutex::new(None),
+        }))
+    }
+
+    /// `INSERT INTO table (columns) VALUES ($1, ...)`, with all columns if none are named.
+    fn insert_of_row(&mut self, position: u32, table: &ast::Name, columns: &[(String, u32)]) -> Statement {
+        let mut columns = columns.to_vec();
+        if columns.is_empty() {
+            let catalog = self.newest_catalog();
+            let found = table.parts.last().and_then(|name| catalog.table(name));
+            // Where there is no such table, the INSERT will say so.
+            let named = found.into_iter().flat_map(|t| t.columns.iter().filter(|c| !c.hidden));
+            columns = named.map(|c| (c.name.clone(), table.position)).collect();
+        }
+        let parameters = 1..=columns.len() as u32;
+        let row = parameters.map(|n| Some(Expr { position, kind: ExprKind::Parameter(n) })).collect();
+        let insert = ast::Insert {
+            with: Vec::new(),
+            table: table.clone(),
+            alias: None,
+            columns,
+            overriding: Some(true),
+            source: InsertSource::Values(vec![row]),
+            on_conflict: None,
+            returning: Vec::new(),
+            into: None,
+        };
+        Statement { position, end: position, kind: StatementKind::Insert(Box::new(insert)) }
+    }
+
+    /// DISCARD
+    pub(crate) fn discard(&mut self, what: &str) -> Result<StatementResult> {
+        if what == "all" && !matches!(self.block, Block::None) {
+            let message = "DISCARD ALL cannot run inside a transaction block";
+            return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+        }
+        if matches!(what, "all" | "sequences") {
+            self.sequences.swap_current(&mut Vec::new());
+        }
+        if what == "all" {
+            self.statements.named.clear();
+            self.cursors.clear();
+            self.unlock_all();
+            self.settle_locks();
+            self.set_session_authorization(None, false)?;
+            self.settings.set("all", None, false)?;
+            self.mirror_user();
+        }
+        Ok(done(&format!("DISCARD {}", what.to_uppercase())))
+    }
+
+    /// The statement of a text that this session has analysed before, if it still is what it was: the
+    /// schema is the same, and so are the types of the parameters that are given.
+    pub(crate) fn recall_statement(
+        &mut self,
+        text: &str,
+        types: &[Option<Type>],
+    ) -> Option<Arc<PreparedStatement>> {
+        let found = self.statements.find(text)?;
+        let declared = |of: &[Option<Type>], i: usize| of.get(i).cloned().flatten();
+        let same = types.len() <= found.parameters.len()
+            && found.parameters.iter().enumerate().all(|(i, is)| match declared(types, i) {
+                Some(wanted) => wanted == *is,
+                None => declared(&found.declared, i).is_none(),
+            });
+        (same && self.is_current(found) && !matches!(self.block, Block::Failed)).then(|| found.clone())
+    }
+
+    /// Keeps a statement for [`Self::recall_statement`], if that makes sense.
+    pub(crate) fn remember_statement(&mut self, text: &str, statement: &Arc<PreparedStatement>) {
+        if is_program(&statement.statement) && text.len() <= TEXT_KEPT_MAX {
+            self.statements.keep(text, statement);
+        }
+    }
+
+    /// Gives a statement a name, as PREPARE does; 42P05 where it is taken.
+    pub(crate) fn name_statement(&mut self, name: &str, statement: &Arc<PreparedStatement>) -> Result<()> {
+        if self.statements.named.contains_key(name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(Error::new(SqlState::DUPLICATE_PREPARED_STATEMENT, message));
+        }
+        self.statements.named.insert(name.to_owned(), statement.clone());
+        Ok(())
+    }
+
+    pub(crate) fn start_statement(
+        &mut self,
+        prepared: &PreparedStatement,
+        params: &dyn Params,
+        sink: &mut dyn RowSink,
+    ) -> Result<Done> {
+        self.check_block(Some(&prepared.statement))?;
+        let (tag, count, rows) = if is_program(&prepared.statement) {
+            let count = self.start_program(prepared, params, Some(sink))?;
+            (tag_name(&prepared.statement).into(), count, None)
+        } else {
+            let result = match &prepared.statement.kind {
+                StatementKind::DeclareCursor(declare) => {
+                    self.notices.clear();
+                    self.declare_cursor(declare, &prepared.text, params, &prepared.parameters)?
+                }
+                _ => self.run_statement(&prepared.statement, &prepared.text, params)?,
+            };
+            self.notices = result.notices;
+            (result.tag.into(), result.count, result.rows)
+        };
+        let ticket = std::mem::replace(&mut self.pending, Ticket::done());
+        Ok(Done { tag, count, rows, ticket })
+    }
+
+    pub(crate) fn exchange_state(&mut self, state: &mut KeptState) {
+        debug_assert!(matches!(self.block, Block::None), "a transaction belongs to its session");
+        debug_assert!(self.own_locks.is_empty(), "advisory locks belong to their session");
+        std::mem::swap(&mut self.statements.named, &mut state.named);
+        std::mem::swap(&mut self.settings, &mut state.settings);
+        std::mem::swap(&mut self.cursors, &mut state.cursors);
+        std::mem::swap(&mut self.user, &mut state.user);
+        std::mem::swap(&mut self.number, &mut state.number);
+        self.sequences.swap_current(&mut state.current);
+    }
+}
