@@ -67,6 +67,6 @@ impl std::fmt::Display for IndexId {
     }
 }
 
-/// A worker: one session's seat at the engine, with its own buffers. Dense, reused after a session ends.
+/// A worker: one session's slot at the engine, with its own buffers. Dense, reused after a session ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct WorkerId(pub u16);

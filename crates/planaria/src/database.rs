@@ -108,7 +108,7 @@ impl Database {
         &self.engine
     }
 
-    /// A new session. 53300 where all seats are taken.
+    /// A new session. 53300 where all slots are taken.
     pub fn session(&self) -> Result<Session> {
         caught(|| Ok(Session::new(self.engine.session()?)))
     }

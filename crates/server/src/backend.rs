@@ -126,7 +126,7 @@ pub(crate) struct How<'a> {
 impl Backend {
     pub(crate) fn new(shared: Arc<Shared>, key: Key) -> Backend {
         let room = Room::of_connection(&shared.room, shared.config.max_result_bytes as u64);
-        let scales = Arc::new(Scales::new(shared.seats.database().hold()));
+        let scales = Arc::new(Scales::new(shared.sessions.database().hold()));
         Backend {
             shared,
             key,
@@ -295,7 +295,7 @@ impl Backend {
     /// The session; a free one sits down if there is none.
     pub(crate) fn session(&mut self) -> Result<&mut Session> {
         if self.session.is_none() {
-            let mut session = self.shared.seats.take()?;
+            let mut session = self.shared.sessions.take()?;
             session.swap_state(&mut self.state);
             session.cancelled_by(&self.key.flag);
             session.numbered(self.key.process);
@@ -320,7 +320,7 @@ impl Backend {
         }
         if let Some(mut session) = self.session.take() {
             session.swap_state(&mut self.state);
-            self.shared.seats.give(session);
+            self.shared.sessions.give(session);
         }
     }
 

@@ -15,9 +15,9 @@
 //! connection's buffer, and the log puts all connections of an epoch into the crew's queue together. Who comes in, signals and
 //! timers are tokio's.
 //!
-//! **Sessions.** A session of the engine has a seat: a place in the gate, in the counters and at the log
+//! **Sessions.** A session of the engine has a slot: a place in the gate, in the counters and at the log
 //! that others look at now and then. A connection has one only while a statement of its runs or a
-//! transaction of its is open ([`seats`]); between, it keeps what a client may rely on (settings, prepared
+//! transaction of its is open ([`pool`]); between, it keeps what a client may rely on (settings, prepared
 //! statements, `currval`). So a thousand idle connections cost their sockets and some KiB each.
 //!
 //! **Who is let in.** A connection waits in the lobby until it has said who it is ([`lobby`]), is asked for a password
@@ -51,12 +51,12 @@ mod login;
 mod metrics;
 mod monitor;
 mod overflow;
+mod pool;
 mod portal;
 mod query;
 mod read;
 mod reply;
 mod scales;
-mod seats;
 mod server;
 mod shapes;
 mod spool;

@@ -68,7 +68,7 @@ pub(crate) async fn open(shared: &Arc<Shared>, stream: Stream) -> io::Result<Opt
 fn is_trusted(shared: &Shared, local: bool, encrypted: bool) -> Result<bool> {
     let refused = |message| Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message);
     let trusts = match shared.config.authentication {
-        Authentication::Auto => !shared.seats.database().had_passwords(),
+        Authentication::Auto => !shared.sessions.database().had_passwords(),
         Authentication::Trust => local,
         Authentication::Password => false,
     };
@@ -97,7 +97,7 @@ async fn authenticate(
         Ok(false) => {}
         Err(error) => return Ok(Some(Err(error))),
     }
-    let role = shared.seats.database().role(&startup.user);
+    let role = shared.sessions.database().role(&startup.user);
     let holds = |until: Option<i64>| until.is_none_or(|until| until > now_micros());
     let verifier = role
         .as_ref()
@@ -183,7 +183,7 @@ async fn password_message(stream: &mut Stream, input: &mut Input) -> io::Result<
 }
 
 fn admit(shared: &Arc<Shared>, startup: Startup, peer: Option<SocketAddr>) -> Result<(Backend, Place)> {
-    let role = shared.seats.database().role(&startup.user).ok_or_else(|| {
+    let role = shared.sessions.database().role(&startup.user).ok_or_else(|| {
         let message = format!("role \"{}\" does not exist", startup.user);
         Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message)
     })?;

@@ -149,7 +149,7 @@ impl Monitor {
     fn status(&self) -> (&'static str, String) {
         match self.shared() {
             Ok(shared) => {
-                let stats = shared.seats.database().stats();
+                let stats = shared.sessions.database().stats();
                 let (open, max) = (shared.connections(), shared.config.max_connections);
                 ("200 OK", shared.metrics.summary(open, max, &stats))
             }
@@ -175,7 +175,7 @@ impl Monitor {
             );
         }
         let Ok(shared) = self.shared() else { return up(false) };
-        let db = shared.seats.database();
+        let db = shared.sessions.database();
         let (open, max) = (shared.connections(), shared.config.max_connections);
         up(true) + &shared.metrics.page(open, max, &db.stats(), db.recovery().as_ref())
     }

@@ -9,7 +9,7 @@ use crate::events::Events;
 use crate::listen::Listener;
 use crate::lobby::{Lobby, origin};
 use crate::metrics::Metrics;
-use crate::seats::Seats;
+use crate::pool::SessionPool;
 use crate::shapes::Shapes;
 use crate::spool::Room;
 use crate::stream::Stream;
@@ -32,7 +32,7 @@ const LOBBY_MIN: usize = 256;
 /// What all connections share.
 pub(crate) struct Shared {
     pub(crate) config: Config,
-    pub(crate) seats: Seats,
+    pub(crate) sessions: SessionPool,
     pub(crate) shapes: Arc<Shapes>,
     pub(crate) clients: Arc<Registry>,
     pub(crate) metrics: Metrics,
@@ -115,7 +115,7 @@ impl Server {
             lobby: Lobby::new(config.max_startups_per_address, max.max(LOBBY_MIN)),
             config,
             secret: db.identity().unwrap_or_else(rand::random),
-            seats: Seats::new(db),
+            sessions: SessionPool::new(db),
             shapes: Arc::new(Shapes::default()),
             clients: Arc::new(Registry::default()),
             metrics: Metrics::default(),
@@ -123,7 +123,7 @@ impl Server {
             open: AtomicUsize::new(0),
         });
         let clients: Arc<dyn planaria::Clients> = shared.clients.clone();
-        shared.seats.database().served_to(&clients);
+        shared.sessions.database().served_to(&clients);
         shared.tell_who_is_trusted();
         let (phase, _) = watch::channel(Phase::Running);
         Server { crew, runtime, listeners, addresses, shared, phase: Arc::new(phase) }
@@ -231,7 +231,7 @@ impl Shared {
     }
 
     fn tell_who_is_trusted(&self) {
-        let had_passwords = self.seats.database().had_passwords();
+        let had_passwords = self.sessions.database().had_passwords();
         match self.config.authentication {
             Authentication::Auto if !had_passwords => tracing::warn!(
                 "no role has had a password yet: everybody on this machine may connect as anybody; others are refused"

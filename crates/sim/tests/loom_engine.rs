@@ -28,15 +28,15 @@ mod atomic {
 }
 
 /// The engine's own.
-#[path = "../../planaria/src/engine/gate/seats.rs"]
-mod seats;
+#[path = "../../planaria/src/engine/gate/slots.rs"]
+mod slots;
 
 /// `planaria::engine::gate`: what transactions read, a schema change writes with nobody inside; also one that
 /// opens the gate again, for those who come meanwhile, and closes it once more.
 #[test]
 fn a_schema_change_is_alone() {
     struct Gate {
-        seats: seats::Seats,
+        slots: slots::Slots,
         /// Relaxed: who misses a change that he should have seen reads the old value.
         catalog: AtomicU32,
         changing: AtomicBool,
@@ -44,37 +44,37 @@ fn a_schema_change_is_alone() {
     impl Gate {
         /// `try_enter`, a look at the catalog, `leave`.
         fn transaction(&self, worker: usize) -> Option<u32> {
-            self.seats.try_enter(worker).then(|| {
+            self.slots.try_enter(worker).then(|| {
                 assert!(!self.changing.load(Ordering::Relaxed), "not alone");
                 let seen = self.catalog.load(Ordering::Relaxed);
-                self.seats.leave(worker);
+                self.slots.leave(worker);
                 seen
             })
         }
         /// `close_patiently`, a change, `open`.
         fn change(&self) {
-            self.seats.close();
-            if (0..2).any(|worker| self.seats.visit(worker).is_some()) {
-                self.seats.reopen();
+            self.slots.close();
+            if (0..2).any(|worker| self.slots.visit(worker).is_some()) {
+                self.slots.reopen();
                 thread::yield_now();
-                self.seats.close();
+                self.slots.close();
             }
             for worker in 0..2 {
-                while self.seats.visit(worker).is_some() {
+                while self.slots.visit(worker).is_some() {
                     thread::yield_now();
                 }
             }
             self.changing.store(true, Ordering::Relaxed);
             self.catalog.store(self.catalog.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             self.changing.store(false, Ordering::Relaxed);
-            self.seats.reopen();
-            assert!(!self.seats.is_closed());
+            self.slots.reopen();
+            assert!(!self.slots.is_closed());
         }
     }
 
     model(3, || {
         let gate = Arc::new(Gate {
-            seats: seats::Seats::new(2),
+            slots: slots::Slots::new(2),
             catalog: AtomicU32::new(0),
             changing: AtomicBool::new(false),
         });

@@ -153,7 +153,7 @@ fn serial_block() -> u64 {
     block * SERIALS_PER_BLOCK
 }
 
-/// A worker's seat at the reclaimer. Owned by one thread at a time.
+/// A worker's place at the reclaimer. Owned by one thread at a time.
 pub struct Participant {
     slot: Arc<Slot>,
     /// Serial of the current (or last) pin.
@@ -230,7 +230,7 @@ pub fn collect() -> usize {
 }
 
 impl Participant {
-    /// Takes a seat.
+    /// Takes a place.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Participant {
         let slot = Arc::new(Slot(CachePadded::new(AtomicU64::new(IDLE))));

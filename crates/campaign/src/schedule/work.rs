@@ -53,7 +53,7 @@ impl Workplace<'_> {
         !self.stop.load(Ordering::Relaxed) && !self.disk.power_failed()
     }
 
-    /// Takes seats, works as long as that goes well, and tells what came of it.
+    /// Opens sessions, works as long as that goes well, and tells what came of it.
     fn steps<W, T>(
         &self,
         mut dice: Dice,

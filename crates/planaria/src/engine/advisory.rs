@@ -108,12 +108,12 @@ pub(crate) struct AdvisoryInfo {
 pub(crate) struct AdvisoryLocks {
     keys: Mutex<HashMap<Target, Entry>>,
     /// By worker: what it waits for may be there.
-    seats: Box<[Condvar]>,
+    sleepers: Box<[Condvar]>,
 }
 
 impl AdvisoryLocks {
     pub(crate) fn new() -> AdvisoryLocks {
-        AdvisoryLocks { keys: Mutex::default(), seats: (0..WORKERS_MAX).map(|_| Condvar::new()).collect() }
+        AdvisoryLocks { keys: Mutex::default(), sleepers: (0..WORKERS_MAX).map(|_| Condvar::new()).collect() }
     }
 
     /// Takes a lock that need not be waited for: whether it is the session's now. One that `insists` takes it where
@@ -160,7 +160,7 @@ impl AdvisoryLocks {
                 self.leave_line(&mut keys, worker, lock);
                 return false;
             };
-            self.seats[usize::from(worker.0)].wait_for(&mut keys, longest);
+            self.sleepers[usize::from(worker.0)].wait_for(&mut keys, longest);
         }
     }
 
@@ -174,7 +174,7 @@ impl AdvisoryLocks {
     /// Those that wait for a key look again.
     fn changed(&self, keys: &mut HashMap<Target, Entry>, target: Target) {
         let Some(entry) = keys.get(&target) else { return };
-        entry.line.iter().for_each(|(w, _)| self.seats[usize::from(w.0)].notify_one());
+        entry.line.iter().for_each(|(w, _)| self.sleepers[usize::from(w.0)].notify_one());
         if entry.line.is_empty() && entry.held.is_empty() {
             keys.remove(&target);
         }

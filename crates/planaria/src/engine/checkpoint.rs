@@ -314,11 +314,11 @@ impl Engine {
     /// The database at the end of an epoch that is on disk, with everything that was committed so far.
     fn source(self: &Arc<Self>, goes_on: GoesOn<'_>) -> Result<Live> {
         let goes_on = || self.goes_on(goes_on);
-        let seat = self.gate.sit_apart();
+        let slot = self.gate.take_apart();
         let (open, sequences) =
-            OpenSnapshot::new(self, seat.worker, 0, Moment::EndOfEpoch, &goes_on, sequence_marks)?;
+            OpenSnapshot::new(self, slot.worker, 0, Moment::EndOfEpoch, &goes_on, sequence_marks)?;
         let epoch = open.at.epoch();
-        drop(seat);
+        drop(slot);
         if let Some(log) = self.log.get() {
             log.wait(epoch)?;
         }

@@ -2,7 +2,7 @@
 //!
 //! Every attempt of a transaction passes the gate and stands inside until it ends; a schema change
 //! closes the gate, waits until nobody stands inside, and has the engine for itself. It is Dekker's
-//! protocol, one side of which is every core's own cache line ([`seats`]):
+//! protocol, one side of which is every core's own cache line ([`slots`]):
 //!
 //! 1. a worker writes that it is inside (its own word), then reads `closed`; if closed it steps back;
 //! 2. a schema change writes `closed`, then reads every worker's word until all are out.
@@ -30,19 +30,19 @@
 //! ([`schema_block`](crate::session::schema_block)), which may be long: who waits at the gate does so with patience that
 //! can end. What takes a transaction back does not wait: nothing of it was there for others.
 
-mod seats;
+mod slots;
 
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::{Condvar, Instant, Mutex, MutexGuard, thread};
 use planaria_base::{Error, Result, SqlState, WorkerId};
-use seats::Seats;
+use slots::Slots;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::ThreadId;
 use std::time::Duration;
 
 /// How often whoever waits is asked whether it goes on waiting.
 const LOOK: Duration = Duration::from_millis(20);
-/// Looks at the seats before whoever closes the gate begins to sleep between two.
+/// Looks at the slots before whoever closes the gate begins to sleep between two.
 const LOOKS_AWAKE: u32 = 1_000;
 /// How long it sleeps.
 const NAP: Duration = Duration::from_micros(100);
@@ -55,7 +55,7 @@ const PAUSE: u32 = 4;
 /// How often whoever waits for a good moment looks who is inside.
 const GLANCE: Duration = Duration::from_millis(1);
 
-/// What [`seats`] is made of.
+/// What [`slots`] is made of.
 mod atomic {
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -77,10 +77,10 @@ pub(crate) struct AtGate {
 
 /// See the module's head.
 pub(crate) struct Gate {
-    seats: Seats,
-    /// By seat: waits at the gate, to be seen by others.
+    slots: Slots,
+    /// By slot: waits at the gate, to be seen by others.
     waits: Box<[AtomicBool]>,
-    /// A transaction block has closed it, and keeps it so until its end: its seat, from 1; 0 where none does.
+    /// A transaction block has closed it, and keeps it so until its end: its slot, from 1; 0 where none does.
     held: AtomicU32,
     /// The thread that ran the block's first change.
     holder: Mutex<Option<ThreadId>>,
@@ -88,10 +88,10 @@ pub(crate) struct Gate {
     taken: Mutex<bool>,
     reopened: Condvar,
     free: Mutex<Vec<u16>>,
-    /// The last seat, for whoever opens a snapshot for a checkpoint: no flood of sessions keeps it out.
+    /// The last slot, for whoever opens a snapshot for a checkpoint: no flood of sessions keeps it out.
     apart: Mutex<()>,
-    /// Highest seat ever taken, so that a schema change does not look at all of them.
-    seats_used: AtomicU64,
+    /// Highest slot ever taken, so that a schema change does not look at all of them.
+    slots_used: AtomicU64,
 }
 
 /// A schema change has the engine for itself as long as this lives.
@@ -106,10 +106,10 @@ enum Left {
     GivenUp,
 }
 
-/// Seats for sessions.
+/// Slots for sessions.
 const SESSIONS_MAX: usize = WORKERS_MAX - 1;
 
-/// The seat apart from the sessions.
+/// The slot apart from the sessions.
 pub(crate) struct Apart<'g> {
     gate: &'g Gate,
     pub(crate) worker: WorkerId,
@@ -125,7 +125,7 @@ impl Drop for Apart<'_> {
 impl Gate {
     pub(crate) fn new() -> Gate {
         Gate {
-            seats: Seats::new(WORKERS_MAX),
+            slots: Slots::new(WORKERS_MAX),
             waits: (0..WORKERS_MAX).map(|_| AtomicBool::new(false)).collect(),
             held: AtomicU32::new(0),
             holder: Mutex::new(None),
@@ -133,28 +133,28 @@ impl Gate {
             reopened: Condvar::new(),
             free: Mutex::new((0..SESSIONS_MAX as u16).rev().collect()),
             apart: Mutex::new(()),
-            seats_used: AtomicU64::new(0),
+            slots_used: AtomicU64::new(0),
         }
     }
 
-    /// Takes a seat; 53300 where all are taken.
+    /// Takes a slot; 53300 where all are taken.
     pub(crate) fn sit_down(&self) -> Result<WorkerId> {
-        let seat = self.free.lock().pop().ok_or_else(|| {
-            Error::new(SqlState::TOO_MANY_CONNECTIONS, "all seats for sessions are taken")
+        let slot = self.free.lock().pop().ok_or_else(|| {
+            Error::new(SqlState::TOO_MANY_CONNECTIONS, "all slots for sessions are taken")
                 .detail(format!("At most {SESSIONS_MAX} sessions can be open."))
         })?;
-        self.seats_used.fetch_max(u64::from(seat) + 1, Ordering::SeqCst);
-        Ok(WorkerId(seat))
+        self.slots_used.fetch_max(u64::from(slot) + 1, Ordering::SeqCst);
+        Ok(WorkerId(slot))
     }
 
-    /// Takes the seat apart from the sessions, for a short time; waits for whoever has it.
-    pub(crate) fn sit_apart(&self) -> Apart<'_> {
+    /// Takes the slot apart from the sessions, for a short time; waits for whoever has it.
+    pub(crate) fn take_apart(&self) -> Apart<'_> {
         let held = self.apart.lock();
         Apart { gate: self, worker: WorkerId(SESSIONS_MAX as u16), _held: held }
     }
 
-    /// Gives the seat back.
-    pub(crate) fn stand_up(&self, worker: WorkerId) {
+    /// Gives the slot back.
+    pub(crate) fn give_back_slot(&self, worker: WorkerId) {
         self.leave(worker);
         self.free.lock().push(worker.0);
     }
@@ -162,7 +162,7 @@ impl Gate {
     /// Passes the gate if it is open: whether it was.
     #[inline]
     pub(crate) fn try_enter(&self, worker: WorkerId) -> bool {
-        self.seats.try_enter(usize::from(worker.0))
+        self.slots.try_enter(usize::from(worker.0))
     }
 
     /// Passes the gate; waits while a schema change is under way, as long as the patience lasts: whether it did.
@@ -173,7 +173,7 @@ impl Gate {
                 return true;
             }
             let mut taken = self.taken.lock();
-            while self.seats.is_closed() {
+            while self.slots.is_closed() {
                 if !patience() {
                     return false;
                 }
@@ -184,13 +184,13 @@ impl Gate {
 
     /// Whether this worker stands inside: for itself to ask.
     pub(crate) fn stands_inside(&self, worker: WorkerId) -> bool {
-        self.seats.visit(usize::from(worker.0)).is_some()
+        self.slots.visit(usize::from(worker.0)).is_some()
     }
 
     /// Leaves.
     #[inline]
     pub(crate) fn leave(&self, worker: WorkerId) {
-        self.seats.leave(usize::from(worker.0));
+        self.slots.leave(usize::from(worker.0));
     }
 
     /// Closes the gate behind the last transaction inside. The caller must not stand inside.
@@ -212,7 +212,7 @@ impl Gate {
         drop(taken);
         let mut window = WINDOW_MIN;
         loop {
-            self.seats.close();
+            self.slots.close();
             match self.until_all_left(window, patience) {
                 Left::All => return true,
                 Left::Some => self.let_pass(),
@@ -226,16 +226,16 @@ impl Gate {
         false
     }
 
-    /// The seats that may be taken.
+    /// The slots that may be taken.
     fn used(&self) -> impl Iterator<Item = usize> + use<> {
-        (0..self.seats_used.load(Ordering::SeqCst) as usize).chain(SESSIONS_MAX..WORKERS_MAX)
+        (0..self.slots_used.load(Ordering::SeqCst) as usize).chain(SESSIONS_MAX..WORKERS_MAX)
     }
 
     /// With the gate closed: waits until nobody is inside.
     fn until_all_left(&self, window: Duration, patience: Patience<'_>) -> Left {
         let (mut looks, mut end) = (0, None);
-        for seat in self.used() {
-            while self.seats.visit(seat).is_some() {
+        for slot in self.used() {
+            while self.slots.visit(slot).is_some() {
                 looks += 1;
                 if looks < LOOKS_AWAKE {
                     thread::yield_now();
@@ -257,7 +257,7 @@ impl Gate {
     /// Opens the gate for a while, by who has closed it and goes on waiting.
     fn let_pass(&self) {
         let _taken = self.taken.lock();
-        self.seats.reopen();
+        self.slots.reopen();
         self.reopened.notify_all();
     }
 
@@ -270,11 +270,11 @@ impl Gate {
         loop {
             let now = Instant::now();
             let mut oldest = Duration::ZERO;
-            for (i, seat) in self.used().enumerate() {
+            for (i, slot) in self.used().enumerate() {
                 if seen.len() <= i {
                     seen.push(None);
                 }
-                let visit = self.seats.visit(seat);
+                let visit = self.slots.visit(slot);
                 let before = seen[i].filter(|(number, _)| Some(*number) == visit);
                 seen[i] = visit.map(|number| before.unwrap_or((number, now)));
                 oldest = oldest.max(seen[i].map_or(Duration::ZERO, |(_, since)| now.duration_since(since)));
@@ -296,9 +296,9 @@ impl Gate {
     /// Waits until each worker but this one has been outside, as long as the patience lasts: whether it did.
     pub(crate) fn outlast(&self, worker: WorkerId, patience: Patience<'_>) -> bool {
         let mut looks = 0;
-        for seat in self.used().filter(|seat| *seat != usize::from(worker.0)) {
-            let first = self.seats.visit(seat);
-            while first.is_some() && self.seats.visit(seat) == first {
+        for slot in self.used().filter(|slot| *slot != usize::from(worker.0)) {
+            let first = self.slots.visit(slot);
+            while first.is_some() && self.slots.visit(slot) == first {
                 looks += 1;
                 if looks < LOOKS_AWAKE {
                     thread::yield_now();
@@ -335,10 +335,10 @@ impl Gate {
     /// Who holds it, and who waits at it: sessions alone.
     pub(crate) fn at_gate(&self) -> Vec<AtGate> {
         let holder = self.held.load(Ordering::SeqCst).checked_sub(1);
-        let holder = holder.map(|seat| AtGate { worker: WorkerId(seat as u16), holds: true });
-        let used = &self.waits[..self.seats_used.load(Ordering::SeqCst) as usize];
+        let holder = holder.map(|slot| AtGate { worker: WorkerId(slot as u16), holds: true });
+        let used = &self.waits[..self.slots_used.load(Ordering::SeqCst) as usize];
         let waits = used.iter().enumerate().filter(|(_, waits)| waits.load(Ordering::Relaxed));
-        let waiting = waits.map(|(seat, _)| AtGate { worker: WorkerId(seat as u16), holds: false });
+        let waiting = waits.map(|(slot, _)| AtGate { worker: WorkerId(slot as u16), holds: false });
         holder.into_iter().chain(waiting).collect()
     }
 
@@ -361,7 +361,7 @@ impl Gate {
         *taken = false;
         *self.holder.lock() = None;
         self.held.store(0, Ordering::SeqCst);
-        self.seats.reopen();
+        self.slots.reopen();
         self.reopened.notify_all();
     }
 }

@@ -122,7 +122,7 @@ pub(crate) struct SessionCore {
     pub(crate) settings: Settings,
     pub(crate) cursors: crate::engine::program::cursor::Cursors,
     pub(crate) user: User,
-    /// What `pg_backend_pid` answers, where it is not the number of the seat.
+    /// What `pg_backend_pid` answers, where it is not the number of the slot.
     pub(crate) number: Option<i32>,
     /// The way to the disk of what the last statement committed, until somebody waits for it.
     pub(crate) pending: Ticket,
@@ -755,6 +755,6 @@ impl Drop for SessionCore {
     fn drop(&mut self) {
         self.undo();
         self.end_own_locks();
-        self.engine.gate.stand_up(self.worker);
+        self.engine.gate.give_back_slot(self.worker);
     }
 }

@@ -185,7 +185,7 @@ fn who_goes_away_in_a_transaction_leaves_nothing() {
     assert_eq!(running.client().query("INSERT INTO t VALUES (1)"), ["C:INSERT 0 1", "Z:I"]);
 }
 
-/// A seat of the engine is taken while a transaction is open; many connections share few.
+/// A slot of the engine is taken while a transaction is open; many connections share few.
 #[test]
 fn many_idle_connections_cost_no_seats() {
     let running = with(Config { max_connections: 600, threads: Some(2), ..Config::default() });
@@ -193,7 +193,7 @@ fn many_idle_connections_cost_no_seats() {
     for client in &mut clients {
         assert_eq!(client.query("SELECT 1").len(), 4);
     }
-    // Schema changes look at every seat that was ever taken.
+    // Schema changes look at every slot that was ever taken.
     assert_eq!(clients[0].query("CREATE TABLE t (n int)"), ["C:CREATE TABLE", "Z:I"]);
     for client in &mut clients {
         client.message('Q', b"INSERT INTO t VALUES (1)\0").send();

@@ -8,7 +8,7 @@ fn a_schema_change_is_alone() {
     thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                let worker = gate.sit_down().expect("a seat");
+                let worker = gate.sit_down().expect("a slot");
                 while changes.load(Ordering::SeqCst) < 100 {
                     assert!(gate.enter_patiently(worker, &mut || true));
                     inside.fetch_add(1, Ordering::SeqCst);
@@ -16,7 +16,7 @@ fn a_schema_change_is_alone() {
                     inside.fetch_sub(1, Ordering::SeqCst);
                     gate.leave(worker);
                 }
-                gate.stand_up(worker);
+                gate.give_back_slot(worker);
             });
         }
         for _ in 0..100 {
@@ -33,7 +33,7 @@ fn a_schema_change_is_alone() {
 #[test]
 fn whoever_waits_can_give_up() {
     let gate = Gate::new();
-    let worker = gate.sit_down().expect("a seat");
+    let worker = gate.sit_down().expect("a slot");
     let twice = |left: &mut u32| {
         *left = left.saturating_sub(1);
         *left > 0
@@ -78,7 +78,7 @@ fn behind_a_long_statement_nobody_waits_for_a_change() {
 
 fn a_change_behind_a_long_statement() {
     let gate = Gate::new();
-    let [long, other] = [(); 2].map(|()| gate.sit_down().expect("a seat"));
+    let [long, other] = [(); 2].map(|()| gate.sit_down().expect("a slot"));
     let changed = AtomicBool::new(false);
     assert!(gate.try_enter(long));
     thread::scope(|scope| {
@@ -120,7 +120,7 @@ fn a_flood_of_short_statements() {
         for n in 0..4 {
             let (gate, stop) = (&gate, &stop);
             scope.spawn(move || {
-                let worker = gate.sit_down().expect("a seat");
+                let worker = gate.sit_down().expect("a slot");
                 thread::sleep(Duration::from_millis(20 * n));
                 while !stop.load(Ordering::SeqCst) {
                     assert!(gate.enter_patiently(worker, &mut || true));

@@ -6,14 +6,14 @@ use planaria::{Database, Result, Session, TransactionStatus};
 use std::sync::Arc;
 
 /// See the module's head. The last given back is the first given out: few are in use, and warm.
-pub(crate) struct Seats {
+pub(crate) struct SessionPool {
     db: Arc<Database>,
     free: Mutex<Vec<Session>>,
 }
 
-impl Seats {
-    pub(crate) fn new(db: Arc<Database>) -> Seats {
-        Seats { db, free: Mutex::new(Vec::new()) }
+impl SessionPool {
+    pub(crate) fn new(db: Arc<Database>) -> SessionPool {
+        SessionPool { db, free: Mutex::new(Vec::new()) }
     }
 
     /// The database.

@@ -7,23 +7,23 @@ use super::atomic::{AtomicBool, AtomicU64, Ordering, store_before_load};
 
 /// A worker's own line: how often it went in and out, so odd while it stands inside.
 #[repr(align(128))]
-struct Seat(AtomicU64);
+struct Slot(AtomicU64);
 
 /// See the module's head.
-pub(crate) struct Seats {
-    seats: Box<[Seat]>,
+pub(crate) struct Slots {
+    slots: Box<[Slot]>,
     closed: AtomicBool,
 }
 
-impl Seats {
-    pub(crate) fn new(n: usize) -> Seats {
-        Seats { seats: (0..n).map(|_| Seat(AtomicU64::new(0))).collect(), closed: AtomicBool::new(false) }
+impl Slots {
+    pub(crate) fn new(n: usize) -> Slots {
+        Slots { slots: (0..n).map(|_| Slot(AtomicU64::new(0))).collect(), closed: AtomicBool::new(false) }
     }
 
     /// Passes the gate if it is open: whether it was.
     #[inline]
     pub(crate) fn try_enter(&self, n: usize) -> bool {
-        let Seat(visits) = &self.seats[n];
+        let Slot(visits) = &self.slots[n];
         // Nobody else writes it.
         visits.store((visits.load(Ordering::Relaxed) + 1) | 1, Ordering::SeqCst);
         store_before_load();
@@ -37,13 +37,13 @@ impl Seats {
     /// Leaves, whoever is inside.
     #[inline]
     pub(crate) fn leave(&self, n: usize) {
-        let Seat(visits) = &self.seats[n];
+        let Slot(visits) = &self.slots[n];
         visits.store((visits.load(Ordering::Relaxed) + 1) & !1, Ordering::Release);
     }
 
     /// The visit that is under way: another number each time.
     pub(crate) fn visit(&self, n: usize) -> Option<u64> {
-        Some(self.seats[n].0.load(Ordering::SeqCst)).filter(|visits| visits % 2 == 1)
+        Some(self.slots[n].0.load(Ordering::SeqCst)).filter(|visits| visits % 2 == 1)
     }
 
     /// Nobody passes from now on. Who is found not to be inside then is not, and was not since.
