@@ -51,7 +51,7 @@ use crate::footprint::word::{ABSENT, CLAIMED, DEAD, LENIENT, LOCKED, Locking, Ve
 use crate::footprint::{Footprint, NONE, Origin, SPINS_MAX, State, Versioned, WriteEntry, recycle};
 use crate::snapshot::Merged;
 use crate::{
-    Conflict, CursorId, Guarantee, IfClaimed, Point, Protocol, Refused, Row, RowHandle, Savepoint,
+    CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, Point, Protocol, Refused, Row, RowHandle, Savepoint,
     SerialOrder, Snapshots, Write,
 };
 use dated::Dated;
@@ -406,10 +406,9 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
         &self,
         txn: &mut SiloTxn,
         tables: &TableSet<SiloHeader>,
-        clock: &CommitClock,
-        committed: impl FnOnce(CommitTs, &SiloTxn),
+        env: impl CommitEnv<Self>,
     ) -> Result<CommitTs, Conflict> {
-        txn.commit::<READS, NODES>(tables, clock, &self.snapshots, committed)
+        txn.commit::<READS, NODES, Self>(tables, &self.snapshots, env)
     }
 
     fn abort(&self, txn: &mut SiloTxn, tables: &TableSet<SiloHeader>) {

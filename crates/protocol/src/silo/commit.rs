@@ -165,18 +165,17 @@ impl SiloTxn {
         if stays { Ok(()) } else { Err(Conflict::Validation) }
     }
 
-    pub(super) fn commit<const READS: bool, const NODES: bool>(
+    pub(super) fn commit<const READS: bool, const NODES: bool, P: Protocol<Txn = SiloTxn>>(
         &mut self,
         tables: &TableSet<SiloHeader>,
-        clock: &CommitClock,
         snapshots: &Snapshots,
-        committed: impl FnOnce(CommitTs, &SiloTxn),
+        env: impl CommitEnv<P>,
     ) -> Result<CommitTs, Conflict> {
         if !self.foot.has_effect() {
             // Before validation: what holds then has held at this point of the order.
             let place = match self.dated.place() {
                 Some(ts) => Ok(ts),
-                None => self.place::<READS, NODES>(tables, false, || clock.now()),
+                None => self.place::<READS, NODES>(tables, false, || env.clock().now()),
             };
             let ts = match place {
                 Ok(ts) => ts,
@@ -189,12 +188,12 @@ impl SiloTxn {
                 self.foot.take_back(tables);
             }
             self.installed = true;
-            committed(ts, self);
+            env.committed(ts, self);
             self.end();
             return Ok(ts);
         }
         let mut locked = 0;
-        let ts = match self.prepare::<READS, NODES>(tables, clock, &mut locked) {
+        let ts = match self.prepare::<READS, NODES>(tables, env.clock(), &mut locked) {
             Ok(ts) => ts,
             Err(conflict) => {
                 self.unlock(locked);
@@ -207,7 +206,7 @@ impl SiloTxn {
         }
         self.install(tables, ts);
         self.installed = true;
-        committed(ts, self);
+        env.committed(ts, self);
         self.end();
         Ok(ts)
     }
