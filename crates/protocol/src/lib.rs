@@ -41,8 +41,12 @@ mod footprint;
 mod guarantee;
 pub mod serial;
 mod shelf;
-pub mod silo;
+pub mod silo {
+    //! See [`crate::versioned`].
+    pub use crate::versioned::{Silo, SiloHeader, SiloWith};
+}
 pub mod snapshot;
+mod versioned;
 
 pub use backoff::Backoff;
 pub use capability::{Exclusive, Hosted, Levels, Point, Points, RowLocks, SnapshotSource};
