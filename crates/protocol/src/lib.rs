@@ -41,10 +41,7 @@ mod footprint;
 mod guarantee;
 pub mod serial;
 mod shelf;
-pub mod silo {
-    //! See [`crate::versioned`].
-    pub use crate::versioned::{Silo, SiloHeader, SiloWith};
-}
+pub mod silo;
 pub mod snapshot;
 mod versioned;
 

@@ -1,17 +1,12 @@
-//! Silo: optimistic concurrency control with epoch-free version words.
+//! Schemes over version words: what they have in common, which is all but what they lock when.
 //!
-//! **Paper.** S. Tu, W. Zheng, E. Kohler, B. Liskov, S. Madden: *Speedy Transactions in Multicore
-//! In-Memory Databases*, SOSP 2013. Different from it: a version is the commit timestamp, drawn from
-//! the one clock after the writes are locked and before the reads are validated, so that commit
-//! timestamps are a serial order, anti-dependencies included (command logging needs that).
+//! A transaction reads images under a version check, buffers its writes in a [footprint](crate::footprint), and commits
+//! by locks, a timestamp and validation. A scheme is this with [`Rules`] of its own.
 //!
-//! **Guarantee.** Serializable in `commit_ts` order, phantoms included.
+//! **Header.** The version word of the [footprint](crate::footprint), and whatever the scheme has beside it.
 //!
-//! **Header bits.** One word a record, that of every [footprint](crate::footprint).
-//!
-//! **Lock order.** Commit locks its records in address order, with bounded spinning. Index nodes are locked by single tree operations, below any record lock.
-//!
-//! **Commit.** (1) lock the write set; (2) draw `commit_ts`; (3) validate: every record read is unlocked
+//! **Commit.** (1) lock the write set, in address order, with bounded spinning; and what the rules lock beside; (2) draw
+//! `commit_ts`; (3) validate: every record read is unlocked
 //! (or locked by us) and at the version read, every index leaf in the node set at its insert version;
 //! (4) hand index entries over, remove old ones, install images, unlock with `commit_ts`; unlink and
 //! retire the dead.
@@ -26,16 +21,11 @@
 //! **Levels.** A transaction that claims what it writes has a level ([`Levels`](crate::Levels)) and reads as of a moment
 //! of its own: see `dated`.
 //!
-//! **Abort causes.** `Validation`, `Locked`, `Phantom`, `Key`, `Claimed`, `Past` (see [`Conflict`]).
-//!
 //! **Snapshots.** While one is open ([`crate::snapshot`]), a commit keeps the old image of every row that the
 //! snapshot sees before it changes the row or its index entries: between (3) and (4).
 //!
-//! **Alone.** A worker that is alone ([`Exclusive::alone`](crate::Exclusive::alone)) validates nothing and passes claims by; it leaves their
-//! bits as they are.
-//!
-//! **What it does not do.** Rows are claimed by transactions that say so, never because they are hot. Records
-//! do not shrink.
+//! **Alone.** A worker that is alone ([`Exclusive::alone`](crate::Exclusive::alone)) validates nothing and passes claims and locks by; it leaves
+//! them as they are.
 
 mod claims;
 mod commit;
@@ -43,6 +33,7 @@ mod dated;
 mod hosted;
 mod ranges;
 mod read;
+mod rules;
 mod write;
 
 use crate::claim::Claims;
@@ -52,75 +43,40 @@ use crate::footprint::{Footprint, NONE, Origin, SPINS_MAX, State, Versioned, Wri
 use crate::snapshot::Merged;
 use crate::{
     CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, Point, Protocol, Refused, Row, RowHandle, Savepoint,
-    SerialOrder, Snapshots, Write,
+    Snapshots, Write,
 };
+pub use rules::Rules;
+
 use dated::Dated;
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::spin_hint;
 use planaria_base::{CommitTs, IndexId, Strength, TableId, WorkerId};
 use planaria_storage::btree::Cursor;
-use planaria_storage::{
-    Arena, Glance, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet,
-};
+use planaria_storage::{Arena, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet};
 use ranges::Ranges;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// What a record carries: its version word.
-pub struct SiloHeader(VersionWord);
+pub(crate) type Ptr<R> = RecordPtr<<R as Rules>::Header>;
 
-impl Versioned for SiloHeader {
-    #[inline]
-    fn word(&self) -> &VersionWord {
-        &self.0
-    }
-}
-
-impl Header for SiloHeader {
-    fn absent() -> Self {
-        SiloHeader(VersionWord::new(ABSENT))
-    }
-    fn glance(&self) -> Glance {
-        let word = self.0.load();
-        match word {
-            _ if word & LOCKED != 0 => Glance::Busy,
-            _ if word & ABSENT != 0 => Glance::Absent,
-            _ => Glance::Row(CommitTs(word & !CLAIMED), word),
-        }
-    }
-    fn holds(&self, word: u64) -> bool {
-        self.0.is_unchanged(word)
-    }
-    fn is_present(&self) -> bool {
-        self.0.load() & (ABSENT | DEAD) == 0
-    }
-    fn set_present(&self, present: bool) {
-        self.0.publish(if present { 0 } else { ABSENT });
-    }
-}
-
-type Ptr = RecordPtr<SiloHeader>;
-
-/// Silo. The parameters switch validation of reads and of nodes off, for tests that must catch it; and, for tests of
-/// what others do then, a scheme that promises no order.
-pub struct SiloWith<const READS: bool, const NODES: bool, const ORDER: bool = true> {
+/// A scheme over version words: what all have, by the rules of one.
+pub struct OverVersions<R> {
     snapshots: Arc<Snapshots>,
     claims: Arc<Claims>,
+    _rules: PhantomData<fn() -> R>,
 }
-
-/// Silo as it should be.
-pub type Silo = SiloWith<true, true>;
 
 /// An element of the read set, and what a [`RowHandle`] stands for.
 #[derive(Clone, Copy)]
-struct Access {
-    record: Ptr,
+pub struct Access<R: Rules> {
+    pub(crate) record: Ptr<R>,
     /// The version that was read, with [`LENIENT`] if it need not hold; [`OWN`] if the record's write
     /// answers for it.
-    version: u64,
+    pub(crate) version: u64,
 }
 
 /// In place of a version: the record is in the write set, whose version is checked when it is locked.
-const OWN: u64 = u64::MAX;
+pub(crate) const OWN: u64 = u64::MAX;
 
 /// In the version of a row that was read: it may change, but must be there. No row that is there has both.
 const PRESENCE: u64 = LENIENT | ABSENT;
@@ -140,11 +96,11 @@ struct Look {
 type OpenCursor = cursors::OpenCursor<Look>;
 
 /// A worker's transaction.
-pub struct SiloTxn {
-    foot: Footprint<SiloHeader>,
-    accesses: Vec<Access>,
+pub struct Txn<R: Rules> {
+    pub(crate) foot: Footprint<R::Header>,
+    pub(crate) accesses: Vec<Access<R>>,
     /// What was asked for, if the transaction is `ranged`.
-    ranges: Ranges,
+    ranges: Ranges<R>,
     /// Everything that it reads it reads as ranges: see `ranges`.
     ranged: bool,
     cursors: Cursors<Look>,
@@ -154,27 +110,29 @@ pub struct SiloTxn {
     /// Its level and its moment, if it claims what it writes.
     dated: Dated,
     /// Every row is claimed before it is changed.
-    claiming: bool,
+    pub(crate) claiming: bool,
     /// Nobody else runs a transaction.
-    alone: bool,
+    pub(crate) alone: bool,
     /// Records that this transaction has claimed, and how strongly at least.
-    held: Vec<(Ptr, Strength)>,
+    held: Vec<(Ptr<R>, Strength)>,
     /// What the last [`Conflict::Claimed`] was about.
-    blocked: Option<Blocked>,
+    blocked: Option<Blocked<R>>,
+    /// What the rules have locked.
+    pub(crate) locks: R::Locks,
 }
 
 /// What stands in a transaction's way.
 #[derive(Clone, Copy)]
-enum Blocked {
+enum Blocked<R: Rules> {
     /// The claim of this record.
-    Record(Ptr, TableId, Strength),
+    Record(Ptr<R>, TableId, Strength),
     /// The transaction of this worker is putting a key in, with this placeholder, at this version.
-    Placeholder(Ptr, u64),
+    Placeholder(Ptr<R>, u64),
 }
 
-impl SiloTxn {
-    fn new(id: WorkerId, claims: Arc<Claims>, snapshots: Arc<Snapshots>) -> SiloTxn {
-        SiloTxn {
+impl<R: Rules> Txn<R> {
+    fn new(id: WorkerId, claims: Arc<Claims>, snapshots: Arc<Snapshots>) -> Txn<R> {
+        Txn {
             foot: Footprint::new(usize::from(id.0)),
             accesses: Vec::new(),
             ranges: Ranges::default(),
@@ -187,6 +145,7 @@ impl SiloTxn {
             alone: false,
             held: Vec::new(),
             blocked: None,
+            locks: R::Locks::default(),
         }
     }
 
@@ -201,6 +160,7 @@ impl SiloTxn {
 
     /// Forgets what was read and written.
     fn clear(&mut self) {
+        R::let_go(self);
         recycle(&mut self.accesses);
         self.foot.clear();
         if self.ranged {
@@ -211,7 +171,7 @@ impl SiloTxn {
     }
 
     #[inline]
-    fn push_access(&mut self, record: Ptr, version: u64) -> RowHandle {
+    fn push_access(&mut self, record: Ptr<R>, version: u64) -> RowHandle {
         self.accesses.push(Access { record, version });
         RowHandle((self.accesses.len() - 1) as u32)
     }
@@ -225,7 +185,7 @@ impl SiloTxn {
     }
 
     /// See [`Protocol::newest_met`].
-    fn newest_met(&self, tables: &TableSet<SiloHeader>) -> Option<CommitTs> {
+    fn newest_met(&self, tables: &TableSet<R::Header>) -> Option<CommitTs> {
         if self.accesses.is_empty() && self.foot.looked.is_empty() {
             return None;
         }
@@ -245,21 +205,20 @@ impl SiloTxn {
     }
 }
 
-impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloWith<READS, NODES, ORDER> {
-    type Header = SiloHeader;
-    type Txn = SiloTxn;
+impl<R: Rules> Protocol for OverVersions<R> {
+    type Header = R::Header;
+    type Txn = Txn<R>;
 
-    const NAME: &'static str = "silo";
+    const NAME: &'static str = R::NAME;
     const CONCURRENT: bool = true;
-    const GUARANTEE: Guarantee =
-        Guarantee { order: if ORDER { Some(SerialOrder::CommitTs) } else { None }, phantoms: false };
+    const GUARANTEE: Guarantee = R::GUARANTEE;
 
-    fn worker(&self, id: WorkerId) -> SiloTxn {
-        SiloTxn::new(id, self.claims.clone(), self.snapshots.clone())
+    fn worker(&self, id: WorkerId) -> Txn<R> {
+        Txn::new(id, self.claims.clone(), self.snapshots.clone())
     }
 
     #[inline]
-    fn begin(&self, txn: &mut SiloTxn) {
+    fn begin(&self, txn: &mut Txn<R>) {
         // After `retry` it still is.
         if !txn.foot.participant.is_pinned() {
             txn.foot.participant.pin();
@@ -267,20 +226,20 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
     }
 
     #[inline]
-    fn try_begin(&self, txn: &mut SiloTxn) -> bool {
+    fn try_begin(&self, txn: &mut Txn<R>) -> bool {
         self.begin(txn);
         true
     }
 
-    fn is_active(&self, txn: &SiloTxn) -> bool {
+    fn is_active(&self, txn: &Txn<R>) -> bool {
         txn.foot.participant.is_pinned()
     }
 
     #[inline]
     fn get(
         &self,
-        txn: &mut SiloTxn,
-        table: &Table<SiloHeader>,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
         index: IndexId,
         key: &KeyBuf,
         arena: &mut Arena,
@@ -289,27 +248,28 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
     }
 
     #[inline]
-    fn unused(&self, txn: &mut SiloTxn, row: RowHandle) {
+    fn unused(&self, txn: &mut Txn<R>, row: RowHandle) {
         if row.0 & dated::PAST != 0 {
             txn.dated.unused(row);
         }
     }
 
     #[inline]
-    fn only_presence(&self, txn: &mut SiloTxn, row: RowHandle) {
+    fn only_presence(&self, txn: &mut Txn<R>, row: RowHandle) {
         if row.0 & dated::PAST != 0 {
             return;
         }
         let access = &mut txn.accesses[row.0 as usize];
         if access.version != OWN {
             access.version |= PRESENCE;
+            R::only_presence(txn, row.0 as usize);
         }
     }
 
     fn scan_open(
         &self,
-        txn: &mut SiloTxn,
-        table: &Table<SiloHeader>,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
         index: IndexId,
         range: &KeyRange,
         descending: bool,
@@ -320,23 +280,23 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
     #[inline]
     fn scan_next(
         &self,
-        txn: &mut SiloTxn,
-        table: &Table<SiloHeader>,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
         cursor: CursorId,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
         txn.scan_next(table, cursor, arena)
     }
 
-    fn scan_close(&self, txn: &mut SiloTxn, cursor: CursorId) {
+    fn scan_close(&self, txn: &mut Txn<R>, cursor: CursorId) {
         txn.cursors.close(cursor);
     }
 
     #[inline]
     fn load(
         &self,
-        txn: &mut SiloTxn,
-        table: &Table<SiloHeader>,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
         row: RowHandle,
         arena: &mut Arena,
     ) -> Result<Option<Image>, Conflict> {
@@ -346,8 +306,8 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
 
     fn insert(
         &self,
-        txn: &mut SiloTxn,
-        table: &Table<SiloHeader>,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
         image: &[u64],
     ) -> Result<Result<RowHandle, Refused>, Conflict> {
         txn.insert(table, image)
@@ -355,8 +315,8 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
 
     fn update(
         &self,
-        txn: &mut SiloTxn,
-        table: &Table<SiloHeader>,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
         row: RowHandle,
         image: &[u64],
         touched: IndexSet,
@@ -364,54 +324,54 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
         txn.update(table, row, image, touched)
     }
 
-    fn delete(&self, txn: &mut SiloTxn, table: &Table<SiloHeader>, row: RowHandle) -> Result<bool, Conflict> {
+    fn delete(&self, txn: &mut Txn<R>, table: &Table<R::Header>, row: RowHandle) -> Result<bool, Conflict> {
         txn.delete(table, row)
     }
 
     #[inline]
-    fn savepoint(&self, txn: &mut SiloTxn) -> Savepoint {
+    fn savepoint(&self, txn: &mut Txn<R>) -> Savepoint {
         txn.foot.savepoint()
     }
 
-    fn rollback_to(&self, txn: &mut SiloTxn, savepoint: Savepoint, _tables: &TableSet<SiloHeader>) {
+    fn rollback_to(&self, txn: &mut Txn<R>, savepoint: Savepoint, _tables: &TableSet<R::Header>) {
         txn.foot.rollback_to(savepoint);
     }
 
     #[inline]
-    fn release(&self, txn: &mut SiloTxn, savepoint: Savepoint) {
+    fn release(&self, txn: &mut Txn<R>, savepoint: Savepoint) {
         txn.foot.release(savepoint);
     }
 
-    fn validate(&self, txn: &mut SiloTxn, tables: &TableSet<SiloHeader>) -> bool {
-        txn.is_sound::<READS, NODES>(tables)
+    fn validate(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>) -> bool {
+        txn.is_sound(tables)
     }
 
-    fn is_read_only(&self, txn: &SiloTxn) -> bool {
+    fn is_read_only(&self, txn: &Txn<R>) -> bool {
         !txn.foot.has_effect()
     }
 
-    fn newest_met(&self, txn: &SiloTxn, tables: &TableSet<SiloHeader>) -> Option<CommitTs> {
+    fn newest_met(&self, txn: &Txn<R>, tables: &TableSet<R::Header>) -> Option<CommitTs> {
         txn.newest_met(tables)
     }
 
-    fn keep_before_images(&self, txn: &mut SiloTxn, keep: bool) {
+    fn keep_before_images(&self, txn: &mut Txn<R>, keep: bool) {
         txn.foot.keeps_before = keep;
     }
 
-    fn writes(&self, txn: &SiloTxn, f: &mut dyn FnMut(Write<'_>)) {
+    fn writes(&self, txn: &Txn<R>, f: &mut dyn FnMut(Write<'_>)) {
         txn.foot.for_each_write(f);
     }
 
     fn commit(
         &self,
-        txn: &mut SiloTxn,
-        tables: &TableSet<SiloHeader>,
+        txn: &mut Txn<R>,
+        tables: &TableSet<R::Header>,
         env: impl CommitEnv<Self>,
     ) -> Result<CommitTs, Conflict> {
-        txn.commit::<READS, NODES, Self>(tables, &self.snapshots, env)
+        txn.commit(tables, &self.snapshots, env)
     }
 
-    fn abort(&self, txn: &mut SiloTxn, tables: &TableSet<SiloHeader>) {
+    fn abort(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>) {
         if txn.installed {
             txn.end();
         } else if txn.foot.participant.is_pinned() {
@@ -419,7 +379,7 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Protocol for SiloW
         }
     }
 
-    fn rest(&self, txn: &mut SiloTxn) {
+    fn rest(&self, txn: &mut Txn<R>) {
         txn.foot.participant.flush();
     }
 }
