@@ -11,6 +11,7 @@ macro_rules! for_each_protocol {
             $([$($more)*])?
             serial: Serial;
             silo: Silo;
+            occ: Occ;
         }
     };
 }
