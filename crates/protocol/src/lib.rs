@@ -26,7 +26,8 @@
 //! ([`Protocol::validate`] tells), but is always memory-safe.
 //!
 //! What no scheme should write anew is in [`footprint`]: the write set, what it has put into indexes, savepoints, the
-//! leaves that were looked at, cursors.
+//! leaves that were looked at, cursors. Schemes over version words, which differ in what they lock when, share more: all of
+//! `versioned`, but their rules.
 //!
 //! Schemes know records, indexes and the commit clock; never a log, SQL or the executor. Everything
 //! here is statically dispatched: the scheme is chosen once, by [`ProtocolKind::dispatch`].
@@ -44,6 +45,7 @@ pub mod serial;
 mod shelf;
 pub mod silo;
 pub mod snapshot;
+pub mod two_phase;
 mod versioned;
 
 pub use backoff::Backoff;
@@ -58,6 +60,7 @@ pub use serial::Serial;
 pub use shelf::{ProtocolJob, ProtocolKind};
 pub use silo::Silo;
 pub use snapshot::{Closed, Moment, Opened, SnapshotReader, Snapshots, Tables};
+pub use two_phase::TwoPhase;
 
 use planaria_base::{CommitTs, Error, IndexId, SqlState, TableId, WorkerId};
 use planaria_storage::{Arena, ArenaFull, Header, Image, IndexSet, KeyBuf, KeyRange, Table, TableSet};

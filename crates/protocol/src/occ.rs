@@ -79,6 +79,11 @@ impl<const READS: bool, const NODES: bool, const HOLDS: bool> Rules for OccRules
         (0..txn.locks.order.len()).try_for_each(|at| txn.lock_read(txn.locks.order[at].1))
     }
 
+    #[cold]
+    fn has_locked(txn: &Txn<Self>, record: RecordPtr<SiloHeader>) -> bool {
+        txn.locks.locked.iter().any(|(locked, _)| *locked == record)
+    }
+
     fn let_go(txn: &mut Txn<Self>) {
         for (record, version) in txn.locks.locked.drain(..) {
             txn.foot.word(record).publish(version);

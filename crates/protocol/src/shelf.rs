@@ -12,6 +12,7 @@ macro_rules! for_each_protocol {
             serial: Serial;
             silo: Silo;
             occ: Occ;
+            two_phase: TwoPhase;
         }
     };
 }

@@ -146,8 +146,13 @@ impl<R: Rules> Txn<R> {
         for spins in 0..SPINS_MAX {
             match word.load() & (LOCKED | ABSENT) {
                 0 => return Ok(()),
-                // This transaction changes it, or deletes it and has looked who refers to it.
-                LOCKED if spins == 0 && self.foot.find_write(record).is_some() => return Ok(()),
+                // This transaction changes it, or deletes it and has looked who refers to it; or it has read it as well.
+                LOCKED
+                    if spins == 0
+                        && (self.foot.find_write(record).is_some() || R::has_locked(self, record)) =>
+                {
+                    return Ok(());
+                }
                 LOCKED => spin_hint(),
                 _ => return Err(Conflict::Validation),
             }

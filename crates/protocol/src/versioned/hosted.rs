@@ -16,6 +16,8 @@ use std::time::Duration;
 
 impl<R: Rules> RowLocks for OverVersions<R> {
     fn claim_writes(&self, txn: &mut Txn<R>) {
+        // A block holds no locks; what it has read so far is validated like the rest.
+        R::let_go(txn);
         txn.claiming = true;
         // What was read before is not remembered as ranges.
         txn.ranged |= txn.accesses.is_empty() && txn.foot.nodes.is_empty() && !txn.cursors.are_open();

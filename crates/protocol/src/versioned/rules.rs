@@ -66,6 +66,13 @@ pub trait Rules: Copy + Send + Sync + 'static {
         false
     }
 
+    /// Whether the lock of a word that this transaction does not write is its own.
+    #[inline(always)]
+    fn has_locked(txn: &Txn<Self>, record: Ptr<Self>) -> bool {
+        let _ = (txn, record);
+        false
+    }
+
     /// Lets go of [`Rules::Locks`]: nothing can fail any more, or has.
     #[inline(always)]
     fn let_go(txn: &mut Txn<Self>) {

@@ -5,6 +5,7 @@ use super::random::{Plan, run};
 use planaria_protocol::Hosted;
 use planaria_protocol::occ::OccWith;
 use planaria_protocol::silo::SiloWith;
+use planaria_protocol::two_phase::TwoPhaseWith;
 use planaria_sim::history::{History, Model};
 use planaria_sim::scheduler;
 
@@ -14,6 +15,10 @@ type OccWithoutReads = OccWith<false, true>;
 type OccWithoutNodes = OccWith<true, false>;
 /// Lets go of what it has read before it draws its place.
 type OccInAHurry = OccWith<true, true, false>;
+type TwoPhaseWithoutReads = TwoPhaseWith<false, true>;
+type TwoPhaseWithoutNodes = TwoPhaseWith<true, false>;
+/// Lets go of what it has read before it draws its place: growing and shrinking are no phases any more.
+type TwoPhaseInAHurry = TwoPhaseWith<true, true, false>;
 
 /// Two overlapping transactions, both of which commit; what the checks say of them.
 fn verdicts<P: Hosted>(
@@ -49,12 +54,15 @@ fn write_skew_without_read_validation_is_noticed() {
 fn write_skew_without_locks_or_validation_of_reads_is_noticed() {
     let caught = verdicts::<OccWithoutReads>(|c| read_and_write(c, 1, 2), |c| read_and_write(c, 2, 1));
     assert_eq!(caught, (true, true));
+    let caught = verdicts::<TwoPhaseWithoutReads>(|c| read_and_write(c, 1, 2), |c| read_and_write(c, 2, 1));
+    assert_eq!(caught, (true, true));
 }
 
 #[test]
 fn phantoms_without_node_validation_are_noticed() {
     phantoms_are_noticed::<WithoutNodeValidation>();
     phantoms_are_noticed::<OccWithoutNodes>();
+    phantoms_are_noticed::<TwoPhaseWithoutNodes>();
 }
 
 fn phantoms_are_noticed<P: Hosted>() {
@@ -103,6 +111,11 @@ fn random_histories_of_occ_with_parts_missing_are_noticed() {
     assert!(noticed::<OccWithoutReads>() && noticed::<OccWithoutNodes>());
 }
 
+#[test]
+fn random_histories_of_two_phase_with_parts_missing_are_noticed() {
+    assert!(noticed::<TwoPhaseWithoutReads>() && noticed::<TwoPhaseWithoutNodes>());
+}
+
 /// The same where it matters what is between the steps of a commit: under schedules by seed.
 fn noticed_between_steps<P: Hosted>() -> Option<u64> {
     (1..400).find(|seed| {
@@ -115,6 +128,7 @@ fn noticed_between_steps<P: Hosted>() -> Option<u64> {
 
 #[test]
 fn reads_unlocked_before_the_draw_are_noticed() {
-    let seed = noticed_between_steps::<OccInAHurry>().expect("it is noticed");
-    println!("seed {seed}");
+    let seeds = [noticed_between_steps::<OccInAHurry>(), noticed_between_steps::<TwoPhaseInAHurry>()];
+    println!("{seeds:?}");
+    assert!(seeds.iter().all(Option::is_some), "{seeds:?}");
 }

@@ -364,6 +364,20 @@ impl<P: Hosted> Client<'_, P> {
         assert!(!self.db.protocol.is_active(&self.txn));
     }
 
+    /// Runs one transaction to its end, beside others that are open. A scheme may refuse what another has locked; and
+    /// must refuse it at once, or let it pass.
+    pub fn overtakes<T>(&mut self, id: u32, body: impl FnOnce(&mut Self) -> Outcome<T>) -> bool {
+        self.begin(id);
+        match body(self).and_then(|_| self.commit()) {
+            Ok(_) => true,
+            Err(conflict) => {
+                assert_eq!(conflict, Conflict::Locked);
+                self.abort();
+                false
+            }
+        }
+    }
+
     /// Runs one transaction that must succeed, alone.
     pub fn run<T>(&mut self, id: u32, body: impl FnOnce(&mut Self) -> Outcome<T>) -> T {
         self.begin(id);
