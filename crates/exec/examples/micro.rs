@@ -33,7 +33,7 @@ fn time<P: Hosted>(
                 host: &mut db.host,
             };
             db.machine.call(code, &args[(i % 1024) as usize], &mut ctx).unwrap();
-            db.protocol.commit(&mut db.txn, &db.tables, &db.clock, |_, _| {}).unwrap();
+            db.protocol.commit(&mut db.txn, &db.tables, &db.clock).unwrap();
         }
         best = best.min(start.elapsed().as_nanos() as f64 / rounds as f64);
     }

@@ -73,7 +73,7 @@ fn steady_state<P: Hosted>() {
             };
             machine.call(code, args, &mut ctx).unwrap();
             outs += machine.outs().iter().filter(|s| !matches!(s, Slot::Null)).count();
-            db.protocol.commit(&mut db.txn, &db.tables, &db.clock, |_, _| {}).unwrap();
+            db.protocol.commit(&mut db.txn, &db.tables, &db.clock).unwrap();
         }
         let allocated = ALLOCATIONS.with(Cell::get) - before;
         assert!(round < 50 || allocated == 0, "{allocated} allocations in round {round}");

@@ -46,7 +46,7 @@ impl<P: Hosted> Worker<'_, P> {
         self.protocol.begin(&mut self.txn);
         self.arena.reset();
         body(self);
-        self.protocol.commit(&mut self.txn, self.tables, self.clock, |_, _| ()).expect("alone");
+        self.protocol.commit(&mut self.txn, self.tables, self.clock).expect("alone");
     }
     fn get(&mut self, key: i64) -> Row {
         self.table.index(IndexId::PRIMARY).codec().encode_key(&[Field::Int(key)], &mut self.key);

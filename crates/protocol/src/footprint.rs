@@ -78,7 +78,7 @@ pub(crate) fn recycle<T>(list: &mut Vec<T>) {
 }
 
 /// A header with a version word.
-pub(crate) trait Versioned: Header {
+pub trait Versioned: Header {
     /// See the head of this module.
     fn word(&self) -> &VersionWord;
 }

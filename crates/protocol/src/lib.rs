@@ -26,7 +26,8 @@
 //! ([`Protocol::validate`] tells), but is always memory-safe.
 //!
 //! What no scheme should write anew is in [`footprint`]: the write set, what it has put into indexes, savepoints, the
-//! leaves that were looked at, cursors.
+//! leaves that were looked at, cursors. Schemes over version words, which differ in what they lock when, share more: all of
+//! `versioned`, but their rules.
 //!
 //! Schemes know records, indexes and the commit clock; never a log, SQL or the executor. Everything
 //! here is statically dispatched: the scheme is chosen once, by [`ProtocolKind::dispatch`].
@@ -36,25 +37,31 @@ mod capability;
 mod claim;
 mod columns;
 mod door;
+mod environment;
 mod footprint;
 mod guarantee;
+pub mod occ;
 pub mod serial;
 mod shelf;
 pub mod silo;
 pub mod snapshot;
+pub mod two_phase;
+mod versioned;
 
 pub use backoff::Backoff;
 pub use capability::{Exclusive, Hosted, Levels, Point, Points, RowLocks, SnapshotSource};
 pub use claim::{ClaimInfo, Unclaimed, Wait};
 pub use columns::{ColumnSet, ColumnsRead};
+pub use environment::{CommitEnv, Telling};
 pub use guarantee::{Guarantee, SerialOrder, Traits};
+pub use occ::Occ;
 pub use planaria_base::Isolation;
 pub use serial::Serial;
 pub use shelf::{ProtocolJob, ProtocolKind};
 pub use silo::Silo;
 pub use snapshot::{Closed, Moment, Opened, SnapshotReader, Snapshots, Tables};
+pub use two_phase::TwoPhase;
 
-use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Error, IndexId, SqlState, TableId, WorkerId};
 use planaria_storage::{Arena, ArenaFull, Header, Image, IndexSet, KeyBuf, KeyRange, Table, TableSet};
 
@@ -362,16 +369,14 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// ones: unique keys may have wandered between rows.
     fn writes(&self, txn: &Self::Txn, f: &mut dyn FnMut(Write<'_>));
 
-    /// Commits. `committed` runs once the outcome is certain, with the transaction's place in the order;
-    /// its writes can still be asked for. A transaction that wrote nothing draws no timestamp: its place
+    /// Commits, and tells its surroundings as soon as the outcome is certain. A transaction that wrote nothing draws no timestamp: its place
     /// is right before the commit that will draw the one returned. After an error, too, the
     /// transaction is over, as after `retry`.
     fn commit(
         &self,
         txn: &mut Self::Txn,
         tables: &TableSet<Self::Header>,
-        clock: &CommitClock,
-        committed: impl FnOnce(CommitTs, &Self::Txn),
+        env: impl CommitEnv<Self>,
     ) -> Result<CommitTs, Conflict>;
 
     /// Takes everything back. Does nothing if no transaction is running.

@@ -30,10 +30,9 @@ mod write;
 use crate::door::look;
 use crate::footprint::cursors::{Cursors, PREFETCH_AHEAD};
 use crate::{
-    Conflict, CursorId, Guarantee, Protocol, Refused, Row, RowHandle, Savepoint, SerialOrder, Write,
-    WriteKind,
+    CommitEnv, Conflict, CursorId, Guarantee, Protocol, Refused, Row, RowHandle, Savepoint, SerialOrder,
+    Write, WriteKind,
 };
-use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use planaria_base::sync::point;
 use planaria_base::{CommitTs, IndexId, TableId, WorkerId};
@@ -448,13 +447,12 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
         &self,
         txn: &mut SerialTxn<H>,
         tables: &TableSet<H>,
-        clock: &CommitClock,
-        committed: impl FnOnce(CommitTs, &SerialTxn<H>),
+        env: impl CommitEnv<Self>,
     ) -> Result<CommitTs, Conflict> {
-        let ts = if txn.undo.is_empty() { clock.now() } else { clock.draw() };
+        let ts = if txn.undo.is_empty() { env.clock().now() } else { env.clock().draw() };
         point("has drawn its timestamp");
         txn.installed = true;
-        committed(ts, txn);
+        env.committed(ts, txn);
         point("has said what it committed");
         txn.retire_deleted(tables);
         self.end(txn);

@@ -11,6 +11,8 @@ macro_rules! for_each_protocol {
             $([$($more)*])?
             serial: Serial;
             silo: Silo;
+            occ: Occ;
+            two_phase: TwoPhase;
         }
     };
 }

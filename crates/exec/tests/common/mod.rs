@@ -271,7 +271,7 @@ impl<P: Hosted> Db<P> {
         self.protocol.begin(&mut self.txn);
     }
     pub fn commit(&mut self) {
-        self.protocol.commit(&mut self.txn, &self.tables, &self.clock, |_, _| {}).unwrap();
+        self.protocol.commit(&mut self.txn, &self.tables, &self.clock).unwrap();
     }
     pub fn abort(&mut self) {
         self.protocol.abort(&mut self.txn, &self.tables);

@@ -18,7 +18,8 @@ use planaria_exec::{Code, Context, Interrupt, Machine};
 use planaria_log::Effect;
 use planaria_protocol::snapshot::ReaderTxn;
 use planaria_protocol::{
-    ColumnsRead, Conflict, Hosted, Isolation, Point, Protocol, RowLocks, Savepoint, SnapshotReader, Unclaimed,
+    ColumnsRead, Conflict, Hosted, Isolation, Point, Protocol, RowLocks, Savepoint, SnapshotReader, Telling,
+    Unclaimed,
 };
 use planaria_storage::{Header, Tables};
 use std::sync::Arc;
@@ -185,7 +186,7 @@ impl<P: Hosted> Worker for WorkerOf<P> {
     fn commit(&mut self, at: &Tables, committed: Committed<'_>) -> Result<CommitTs, Conflict> {
         let WorkerOf { protocol, clock, txn } = self;
         let told = |ts, txn: &P::Txn| committed(ts, &WrittenBy(&**protocol, txn));
-        protocol.commit(txn, at.of(), clock, told)
+        protocol.commit(txn, at.of(), Telling(clock, told))
     }
 
     fn run(&mut self, run: Run<'_>, host: &mut SessionHost<'_>) -> Result<(), Interrupt> {

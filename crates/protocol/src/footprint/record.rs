@@ -52,10 +52,16 @@ pub(crate) fn read_record<H: Versioned>(
 }
 
 impl<H: Versioned> Footprint<H> {
-    /// The version word of a record that the transaction has found, or made.
+    /// The header of a record that the transaction has found, or made.
+    #[inline]
+    pub(crate) fn header(&self, record: RecordPtr<H>) -> &H {
+        // SAFETY: kept: of the read set or the write set.
+        unsafe { look(record, self.participant.pinned()) }.header()
+    }
+
+    /// Its version word.
     #[inline]
     pub(crate) fn word(&self, record: RecordPtr<H>) -> &VersionWord {
-        // SAFETY: kept: of the read set or the write set.
-        unsafe { look(record, self.participant.pinned()) }.header().word()
+        self.header(record).word()
     }
 }

@@ -6,10 +6,12 @@
 //! the draw is one read-modify-write on a shared word, so of two transactions the one that draws later
 //! sees the locks of the other. The loom tests below check both.
 
+use planaria_base::CommitTs;
 use planaria_base::clock::{EPOCH_BITS, SEQUENCE_BITS};
 use planaria_base::sync::atomic::{AtomicU64, Ordering, fence};
 use planaria_base::sync::spin_hint;
 use planaria_base::sync::thread;
+use planaria_storage::Glance;
 
 pub(crate) const LOCKED: u64 = 1 << 63;
 pub(crate) const ABSENT: u64 = 1 << 62;
@@ -20,7 +22,7 @@ pub(crate) const LENIENT: u64 = LOCKED;
 const _: () = assert!(CLAIMED == 1 << (SEQUENCE_BITS + EPOCH_BITS), "flags stand above every timestamp");
 
 /// See the head of [`crate::footprint`].
-pub(crate) struct VersionWord(AtomicU64);
+pub struct VersionWord(AtomicU64);
 
 /// What trying to lock gave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +37,31 @@ pub(crate) enum Locking {
 impl VersionWord {
     pub(crate) fn new(word: u64) -> VersionWord {
         VersionWord(AtomicU64::new(word))
+    }
+
+    /// See [`Header::absent`](planaria_storage::Header::absent), as for the next three.
+    pub(crate) fn absent() -> VersionWord {
+        VersionWord::new(ABSENT)
+    }
+
+    #[inline]
+    pub(crate) fn glance(&self) -> Glance {
+        let word = self.load();
+        match word {
+            _ if word & LOCKED != 0 => Glance::Busy,
+            _ if word & ABSENT != 0 => Glance::Absent,
+            _ => Glance::Row(CommitTs(word & !CLAIMED), word),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_present(&self) -> bool {
+        self.load() & (ABSENT | DEAD) == 0
+    }
+
+    #[inline]
+    pub(crate) fn set_present(&self, present: bool) {
+        self.publish(if present { 0 } else { ABSENT });
     }
 
     /// The word as it is; what was published before it is visible.

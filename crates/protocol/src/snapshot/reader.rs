@@ -20,10 +20,9 @@ use super::past::{Merged, Step, has_key, old_image};
 use crate::claim::{ClaimInfo, Unclaimed, Wait};
 use crate::door::look;
 use crate::{
-    Backoff, Conflict, CursorId, Guarantee, IfClaimed, Protocol, Refused, Row, RowHandle, RowLocks,
-    Savepoint, SerialOrder, Write,
+    Backoff, CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, Protocol, Refused, Row, RowHandle,
+    RowLocks, Savepoint, SerialOrder, Write,
 };
-use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Error, IndexId, Strength, WorkerId};
 use planaria_storage::btree::compare_keys;
 use planaria_storage::reclaim::{Participant, Pinned};
@@ -427,11 +426,10 @@ impl<H: Header> Protocol for SnapshotReader<H> {
         &self,
         txn: &mut ReaderTxn,
         _tables: &TableSet<H>,
-        _clock: &CommitClock,
-        committed: impl FnOnce(CommitTs, &ReaderTxn),
+        env: impl CommitEnv<Self>,
     ) -> Result<CommitTs, Conflict> {
         let ts = txn.at.next();
-        committed(ts, txn);
+        env.committed(ts, txn);
         txn.end();
         Ok(ts)
     }

@@ -3,11 +3,22 @@
 use super::fixture::*;
 use super::random::{Plan, run};
 use planaria_protocol::Hosted;
+use planaria_protocol::occ::OccWith;
 use planaria_protocol::silo::SiloWith;
+use planaria_protocol::two_phase::TwoPhaseWith;
 use planaria_sim::history::{History, Model};
+use planaria_sim::scheduler;
 
 type WithoutReadValidation = SiloWith<false, true>;
 type WithoutNodeValidation = SiloWith<true, false>;
+type OccWithoutReads = OccWith<false, true>;
+type OccWithoutNodes = OccWith<true, false>;
+/// Lets go of what it has read before it draws its place.
+type OccInAHurry = OccWith<true, true, false>;
+type TwoPhaseWithoutReads = TwoPhaseWith<false, true>;
+type TwoPhaseWithoutNodes = TwoPhaseWith<true, false>;
+/// Lets go of what it has read before it draws its place: growing and shrinking are no phases any more.
+type TwoPhaseInAHurry = TwoPhaseWith<true, true, false>;
 
 /// Two overlapping transactions, both of which commit; what the checks say of them.
 fn verdicts<P: Hosted>(
@@ -40,14 +51,28 @@ fn write_skew_without_read_validation_is_noticed() {
 }
 
 #[test]
+fn write_skew_without_locks_or_validation_of_reads_is_noticed() {
+    let caught = verdicts::<OccWithoutReads>(|c| read_and_write(c, 1, 2), |c| read_and_write(c, 2, 1));
+    assert_eq!(caught, (true, true));
+    let caught = verdicts::<TwoPhaseWithoutReads>(|c| read_and_write(c, 1, 2), |c| read_and_write(c, 2, 1));
+    assert_eq!(caught, (true, true));
+}
+
+#[test]
 fn phantoms_without_node_validation_are_noticed() {
-    let step = |c: &mut Client<'_, WithoutNodeValidation>, key| -> Outcome<()> {
+    phantoms_are_noticed::<WithoutNodeValidation>();
+    phantoms_are_noticed::<OccWithoutNodes>();
+    phantoms_are_noticed::<TwoPhaseWithoutNodes>();
+}
+
+fn phantoms_are_noticed<P: Hosted>() {
+    let step = |c: &mut Client<'_, P>, key| -> Outcome<()> {
         c.scan(0, 0, 100)?;
         c.insert(0, row(key))?.unwrap();
         Ok(())
     };
     // Both scan before either inserts its entry.
-    let db: Db<WithoutNodeValidation> = Db::new();
+    let db: Db<P> = Db::new();
     db.load(1, 0, &[row(1), row(2)]);
     let initial = db.model();
     let (mut a, mut b) = (db.client(1), db.client(2));
@@ -79,4 +104,31 @@ fn random_histories_without_read_validation_are_noticed() {
 #[test]
 fn random_histories_without_node_validation_are_noticed() {
     assert!(noticed::<WithoutNodeValidation>());
+}
+
+#[test]
+fn random_histories_of_occ_with_parts_missing_are_noticed() {
+    assert!(noticed::<OccWithoutReads>() && noticed::<OccWithoutNodes>());
+}
+
+#[test]
+fn random_histories_of_two_phase_with_parts_missing_are_noticed() {
+    assert!(noticed::<TwoPhaseWithoutReads>() && noticed::<TwoPhaseWithoutNodes>());
+}
+
+/// The same where it matters what is between the steps of a commit: under schedules by seed.
+fn noticed_between_steps<P: Hosted>() -> Option<u64> {
+    (1..400).find(|seed| {
+        let plan = Plan { threads: 3, commits: 6, keys: 3, ops: 6, claims: 0, ..Plan::of(seed + 5000) };
+        let done =
+            scheduler::run(scheduler::Options::of_seed(*seed), move || run::<P>(plan).verdict().is_err());
+        done.unwrap_or_else(|stuck| panic!("{plan:?}: {stuck}")).value.expect("it ends")
+    })
+}
+
+#[test]
+fn reads_unlocked_before_the_draw_are_noticed() {
+    let seeds = [noticed_between_steps::<OccInAHurry>(), noticed_between_steps::<TwoPhaseInAHurry>()];
+    println!("{seeds:?}");
+    assert!(seeds.iter().all(Option::is_some), "{seeds:?}");
 }

@@ -2,7 +2,7 @@
 
 use planaria_base::clock::CommitClock;
 use planaria_base::{ColumnId, CommitTs, Epoch, IndexId, TableId, Type, WorkerId};
-use planaria_protocol::{Conflict, Hosted, Refused, Row, RowHandle, Savepoint};
+use planaria_protocol::{Conflict, Hosted, Refused, Row, RowHandle, Savepoint, Telling};
 use planaria_sim::history::{By, Model, Op, RowState, Transaction, Version};
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{
@@ -347,9 +347,13 @@ impl<P: Hosted> Client<'_, P> {
     pub fn commit(&mut self) -> Outcome<Transaction> {
         let drew = !self.db.protocol.is_read_only(&self.txn);
         let mut told = None;
-        let ts = self.db.protocol.commit(&mut self.txn, &self.db.tables, &self.db.clock, |ts, _| {
-            told = Some(ts);
-        })?;
+        let ts = self.db.protocol.commit(
+            &mut self.txn,
+            &self.db.tables,
+            Telling(&self.db.clock, |ts, _: &P::Txn| {
+                told = Some(ts);
+            }),
+        )?;
         assert_eq!(told, Some(ts));
         assert!(!self.db.protocol.is_active(&self.txn));
         Ok(Transaction { id: self.id, ts, drew, ops: std::mem::take(&mut self.ops) })
@@ -358,6 +362,20 @@ impl<P: Hosted> Client<'_, P> {
     pub fn abort(&mut self) {
         self.db.protocol.abort(&mut self.txn, &self.db.tables);
         assert!(!self.db.protocol.is_active(&self.txn));
+    }
+
+    /// Runs one transaction to its end, beside others that are open. A scheme may refuse what another has locked; and
+    /// must refuse it at once, or let it pass.
+    pub fn overtakes<T>(&mut self, id: u32, body: impl FnOnce(&mut Self) -> Outcome<T>) -> bool {
+        self.begin(id);
+        match body(self).and_then(|_| self.commit()) {
+            Ok(_) => true,
+            Err(conflict) => {
+                assert_eq!(conflict, Conflict::Locked);
+                self.abort();
+                false
+            }
+        }
     }
 
     /// Runs one transaction that must succeed, alone.

@@ -2,7 +2,7 @@
 
 use super::fixture::*;
 use planaria_base::{IndexId, TableId, WorkerId};
-use planaria_protocol::{Hosted, Refused, Write, WriteKind};
+use planaria_protocol::{Hosted, Refused, Telling, Write, WriteKind};
 use planaria_sim::history::By;
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{ColumnSpec, Field, IndexSpec, Table, TableSpec};
@@ -271,7 +271,7 @@ pub fn too_long_keys_are_refused<P: Hosted>() {
     let handle = p.insert(&mut txn, &table, &encode(1000)).unwrap().unwrap();
     let touched = table.touched([VERSION]);
     assert_eq!(p.update(&mut txn, &table, handle, &encode(5000), touched).unwrap(), refused);
-    p.commit(&mut txn, &db.tables, &db.clock, |_, _| ()).unwrap();
+    p.commit(&mut txn, &db.tables, &db.clock).unwrap();
     db.check();
 }
 
@@ -306,7 +306,9 @@ pub fn writes_are_net_effects<P: Hosted>() {
         locations.push(w.location);
         seen.push((w.kind, l.int(w.image, KEY), value));
     };
-    db.protocol.commit(&mut c.txn, &db.tables, &db.clock, |_, txn| db.protocol.writes(txn, see)).unwrap();
+    db.protocol
+        .commit(&mut c.txn, &db.tables, Telling(&db.clock, |_, txn: &P::Txn| db.protocol.writes(txn, see)))
+        .unwrap();
     seen.sort_by_key(|(kind, key, _)| (*key, *kind != WriteKind::Delete));
     let expected = [
         (WriteKind::Update, 1, 6),
@@ -334,7 +336,13 @@ pub fn writes_know_what_was_before<P: Hosted>() {
             let before = (!w.before.is_empty()).then(|| (l.int(w.before, KEY), l.int(w.before, VALUE)));
             seen.push((w.kind, l.int(w.image, KEY), before, w.location));
         };
-        db.protocol.commit(&mut c.txn, &db.tables, &db.clock, |_, txn| db.protocol.writes(txn, see)).unwrap();
+        db.protocol
+            .commit(
+                &mut c.txn,
+                &db.tables,
+                Telling(&db.clock, |_, txn: &P::Txn| db.protocol.writes(txn, see)),
+            )
+            .unwrap();
         c.ops.clear();
         seen.sort_by_key(|(_, key, ..)| *key);
         seen

@@ -239,7 +239,7 @@ impl<H: Header> Worker<H> {
 
     fn commit(&mut self, world: &World<H>) -> Result<()> {
         self.pieces = 0;
-        self.protocol.commit(&mut self.txn, &world.tables, &self.clock, |_, _| ())?;
+        self.protocol.commit(&mut self.txn, &world.tables, &self.clock)?;
         Ok(())
     }
 

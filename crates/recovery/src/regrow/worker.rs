@@ -75,7 +75,7 @@ impl<H: Header> Worker<H> {
 
     /// Ends the open transaction; what it did stays.
     pub(super) fn end_transaction(&mut self, tables: &TableSet<H>) {
-        let committed = self.protocol.commit(&mut self.txn, tables, &self.clock, |_, _| ());
+        let committed = self.protocol.commit(&mut self.txn, tables, &self.clock);
         debug_assert!(committed.is_ok(), "nobody else is there to conflict with");
     }
 

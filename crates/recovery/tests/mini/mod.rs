@@ -436,7 +436,7 @@ impl Mini {
         self.protocol.begin(&mut self.txn);
         let outcome = body(self);
         match outcome {
-            Ok(()) => self.protocol.commit(&mut self.txn, &self.tables, &self.clock, |_, _| ()).map(drop)?,
+            Ok(()) => self.protocol.commit(&mut self.txn, &self.tables, &self.clock).map(drop)?,
             Err(_) => self.protocol.abort(&mut self.txn, &self.tables),
         }
         outcome.map_err(failed)

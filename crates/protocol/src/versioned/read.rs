@@ -20,11 +20,11 @@ pub(super) enum Followed {
     Stale,
 }
 
-impl SiloTxn {
+impl<R: Rules> Txn<R> {
     #[inline]
     pub(super) fn get(
         &mut self,
-        table: &Table<SiloHeader>,
+        table: &Table<R::Header>,
         id: IndexId,
         key: &KeyBuf,
         arena: &mut Arena,
@@ -38,7 +38,7 @@ impl SiloTxn {
     #[inline]
     pub(super) fn get_now(
         &mut self,
-        table: &Table<SiloHeader>,
+        table: &Table<R::Header>,
         id: IndexId,
         key: &KeyBuf,
         lenient: bool,
@@ -53,19 +53,21 @@ impl SiloTxn {
                 }
                 None
             }
-            Some(word) => match self.follow(index, id, key.words(), Ptr::from_word(word), lenient, arena)? {
-                Followed::Row(row) => Some(row),
-                Followed::Nothing => None,
-                // It holds the entry until commit, unless that was an early one of somebody who aborts:
-                // then the leaf tells if the key comes back.
-                Followed::GivenUp => {
-                    if !lenient {
-                        self.foot.nodes.add(node);
+            Some(word) => {
+                match self.follow(index, id, key.words(), RecordPtr::from_word(word), lenient, arena)? {
+                    Followed::Row(row) => Some(row),
+                    Followed::Nothing => None,
+                    // It holds the entry until commit, unless that was an early one of somebody who aborts:
+                    // then the leaf tells if the key comes back.
+                    Followed::GivenUp => {
+                        if !lenient {
+                            self.foot.nodes.add(node);
+                        }
+                        None
                     }
-                    None
+                    Followed::Stale => self.look_again(index, id, key.words(), word, lenient, arena)?,
                 }
-                Followed::Stale => self.look_again(index, id, key.words(), word, lenient, arena)?,
-            },
+            }
         };
         if row.is_none() {
             self.foot.look_in(table.id());
@@ -78,9 +80,10 @@ impl SiloTxn {
 
     /// Remembers that there is no row with a key. An own one that gives the key up may have it still.
     #[cold]
-    fn has_no_row(&mut self, table: &Table<SiloHeader>, id: IndexId, key: &[u64]) {
+    fn has_no_row(&mut self, table: &Table<R::Header>, id: IndexId, key: &[u64]) {
         let range = self.ranges.add_key(table.id(), id, key);
-        let entry = table.index(id).tree().get(self.foot.participant.pinned(), key).0.map(Ptr::from_word);
+        let entry =
+            table.index(id).tree().get(self.foot.participant.pinned(), key).0.map(RecordPtr::from_word);
         if let Some(record) = entry.filter(|record| self.foot.find_effective(*record).is_some()) {
             self.ranges.meet(range, record);
         }
@@ -94,7 +97,7 @@ impl SiloTxn {
         index: &Index,
         id: IndexId,
         key: &[u64],
-        record: Ptr,
+        record: Ptr<R>,
         lenient: bool,
         arena: &mut Arena,
     ) -> Result<Followed, Conflict> {
@@ -114,6 +117,7 @@ impl SiloTxn {
                     return Ok(Followed::Stale);
                 }
                 let handle = self.push_access(record, if lenient { version | LENIENT } else { version });
+                R::has_read(self, handle.0 as usize)?;
                 Ok(if matches { Followed::Row(Row { handle, image }) } else { Followed::Stale })
             }
             Seen::Placeholder(version) => {
@@ -152,18 +156,20 @@ impl SiloTxn {
                     }
                     return Ok(None);
                 }
-                Some(word) => match self.follow(index, id, key, Ptr::from_word(word), lenient, arena)? {
-                    Followed::Row(row) => return Ok(Some(row)),
-                    Followed::Nothing => return Ok(None),
-                    Followed::GivenUp => {
-                        if !lenient {
-                            self.foot.nodes.add(node);
+                Some(word) => {
+                    match self.follow(index, id, key, RecordPtr::from_word(word), lenient, arena)? {
+                        Followed::Row(row) => return Ok(Some(row)),
+                        Followed::Nothing => return Ok(None),
+                        Followed::GivenUp => {
+                            if !lenient {
+                                self.foot.nodes.add(node);
+                            }
+                            return Ok(None);
                         }
-                        return Ok(None);
+                        // Each turn means that another transaction committed in between.
+                        Followed::Stale => stale = word,
                     }
-                    // Each turn means that another transaction committed in between.
-                    Followed::Stale => stale = word,
-                },
+                }
             }
         }
     }
@@ -190,7 +196,7 @@ impl SiloTxn {
 
     pub(super) fn scan_next(
         &mut self,
-        table: &Table<SiloHeader>,
+        table: &Table<R::Header>,
         cursor: CursorId,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
@@ -204,13 +210,14 @@ impl SiloTxn {
         }
         let index = table.index(id);
         loop {
-            let SiloTxn { foot, cursors, accesses, ranges, .. } = self;
+            let Txn { foot, cursors, accesses, ranges, .. } = self;
             let OpenCursor { cursor, more: Look { lenient, range, .. }, .. } = &mut cursors[cursor];
             let (lenient, range) = (*lenient, *range);
             let pin = foot.participant.pinned();
             if let Some(ahead) = cursor.upcoming().get(PREFETCH_AHEAD) {
-                Ptr::from_word(*ahead).prefetch();
+                Ptr::<R>::from_word(*ahead).prefetch();
             }
+            let known = accesses.len();
             let next = cursor.next(index.tree(), pin, |node| {
                 if !lenient {
                     foot.nodes.add(node);
@@ -223,7 +230,7 @@ impl SiloTxn {
             }
             let Some((words, word)) = next else { return Ok(None) };
             point("has come to the next row");
-            let record = Ptr::from_word(word);
+            let record = RecordPtr::from_word(word);
             if let Some(write) = foot.find_effective(record) {
                 foot.key.set_words(words);
                 // By an entry that it has added itself it meets nothing: the row may have come with another key of the
@@ -250,6 +257,7 @@ impl SiloTxn {
                             ranges.meet(range, record);
                         }
                         let handle = RowHandle((accesses.len() - 1) as u32);
+                        R::has_read(self, handle.0 as usize)?;
                         return Ok(Some(Row { handle, image }));
                     }
                 }
@@ -268,6 +276,7 @@ impl SiloTxn {
             let key = std::mem::take(&mut foot.key);
             let found = self.look_again(index, id, key.words(), word, lenient, arena);
             self.foot.key = key;
+            R::has_read(self, known)?;
             if let Some(row) = found? {
                 let access = self.accesses[row.handle.0 as usize];
                 if range != NONE && access.version != OWN {

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The claims that a transaction keeps room for.
 const HELD_KEPT: usize = 1 << 12;
 
-impl SiloTxn {
+impl<R: Rules> Txn<R> {
     fn id(&self) -> WorkerId {
         WorkerId(self.foot.worker as u16)
     }
@@ -20,7 +20,7 @@ impl SiloTxn {
     #[cold]
     pub(super) fn claim_record(
         &mut self,
-        record: Ptr,
+        record: Ptr<R>,
         table: TableId,
         version: u64,
         strength: Strength,
@@ -29,7 +29,7 @@ impl SiloTxn {
         self.is_as_read(record, version)
     }
 
-    fn ask_or_block(&mut self, record: Ptr, table: TableId, strength: Strength) -> Result<(), Conflict> {
+    fn ask_or_block(&mut self, record: Ptr<R>, table: TableId, strength: Strength) -> Result<(), Conflict> {
         if self.ask(record, table, strength) {
             return Ok(());
         }
@@ -51,16 +51,16 @@ impl SiloTxn {
     }
 
     /// From such a claim on nobody else changes a record; but somebody may have done so since it was read.
-    fn is_as_read(&self, record: Ptr, version: u64) -> Result<(), Conflict> {
+    fn is_as_read(&self, record: Ptr<R>, version: u64) -> Result<(), Conflict> {
         // SAFETY: kept: of the read set.
-        let now = unsafe { look(record, self.foot.participant.pinned()) }.header().0.load();
+        let now = unsafe { look(record, self.foot.participant.pinned()) }.header().word().load();
         if now & !CLAIMED == version { Ok(()) } else { Err(Conflict::Validation) }
     }
 
     /// Whether this transaction has claimed the record, now or before.
-    fn ask(&mut self, record: Ptr, table: TableId, strength: Strength) -> bool {
+    fn ask(&mut self, record: Ptr<R>, table: TableId, strength: Strength) -> bool {
         // SAFETY: kept: of the read set.
-        let word = &unsafe { look(record, self.foot.participant.pinned()) }.header().0;
+        let word = unsafe { look(record, self.foot.participant.pinned()) }.header().word();
         match self.claims.ask(record.to_word(), table, self.id(), strength, || word.mark()) {
             Asked::Granted => {
                 self.held.push((record, strength));
@@ -105,7 +105,7 @@ impl SiloTxn {
 
     fn claim_record_if(
         &mut self,
-        record: Ptr,
+        record: Ptr<R>,
         table: TableId,
         version: u64,
         strength: Strength,
@@ -113,7 +113,7 @@ impl SiloTxn {
     ) -> Result<bool, Conflict> {
         let wait = if_claimed == IfClaimed::Wait;
         // SAFETY: kept: of the read set.
-        let word = unsafe { look(record, self.foot.participant.pinned()) }.header().0.load();
+        let word = unsafe { look(record, self.foot.participant.pinned()) }.header().word().load();
         if !self.claiming {
             let others = word & CLAIMED != 0 && self.claims.is_taken(record.to_word(), self.id(), strength);
             return Ok(wait || !others);
@@ -128,16 +128,16 @@ impl SiloTxn {
     }
 
     /// Whether this transaction has claimed a record for a write.
-    pub(super) fn has_claimed(&self, write: &WriteEntry<SiloHeader>) -> bool {
+    pub(super) fn has_claimed(&self, write: &WriteEntry<R::Header>) -> bool {
         let is_it =
-            |(record, strength): &(Ptr, Strength)| *record == write.record && *strength >= write.strength;
+            |(record, strength): &(Ptr<R>, Strength)| *record == write.record && *strength >= write.strength;
         // A transaction that claims has claimed each row that it writes.
         self.claiming || self.alone || self.held.iter().any(is_it)
     }
 
     /// The bit of a word that the transaction has locked, to be kept when it is unlocked.
     #[inline]
-    pub(super) fn claim_bit(held: &[(Ptr, Strength)], alone: bool, word: &VersionWord) -> u64 {
+    pub(super) fn claim_bit(held: &[(Ptr<R>, Strength)], alone: bool, word: &VersionWord) -> u64 {
         if held.is_empty() && !alone { 0 } else { word.load() & CLAIMED }
     }
 
@@ -159,7 +159,7 @@ impl SiloTxn {
             None => return Ok(()),
             Some(Blocked::Record(record, table, strength)) => {
                 // SAFETY: kept: what a transaction waits for is found in it, and it stays pinned as it waits.
-                let word = &unsafe { look(record, pin) }.header().0;
+                let word = unsafe { look(record, pin) }.header().word();
                 let asked = claims.line_up(record.to_word(), table, me, strength, || word.mark());
                 // Its own as soon as it is granted.
                 match self.held.iter_mut().find(|(held, _)| *held == record) {
@@ -176,7 +176,7 @@ impl SiloTxn {
             }
             Some(Blocked::Placeholder(record, version)) => {
                 // SAFETY: the same.
-                let word = &unsafe { look(record, pin) }.header().0;
+                let word = unsafe { look(record, pin) }.header().word();
                 let other = WorkerId(((version & !ABSENT) - 1) as u16);
                 let runs = || word.load() & !LOCKED == version;
                 if other != me && claims.await_end(other, me, runs) {
@@ -222,7 +222,7 @@ impl SiloTxn {
         let pin = self.foot.participant.pinned();
         for (record, _) in &self.held {
             // SAFETY: kept: claims are let go of before the transaction unpins.
-            let word = &unsafe { look(*record, pin) }.header().0;
+            let word = unsafe { look(*record, pin) }.header().word();
             self.claims.release(record.to_word(), self.id(), || word.unmark());
         }
         self.held.clear();
@@ -237,7 +237,7 @@ impl SiloTxn {
 
     /// Takes everything back but the claims: if there are any, or one is about to be waited for, the
     /// transaction goes on.
-    pub(super) fn retry(&mut self, tables: &TableSet<SiloHeader>) {
+    pub(super) fn retry(&mut self, tables: &TableSet<R::Header>) {
         if self.held.is_empty() && self.blocked.is_none() {
             return self.abort(tables);
         }

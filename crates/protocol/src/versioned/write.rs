@@ -6,25 +6,25 @@ use crate::footprint::Encounters;
 use planaria_storage::Index;
 
 /// What a transaction makes of what it meets as it puts keys in.
-struct Meets<'t> {
-    accesses: &'t mut Vec<Access>,
+struct Meets<'t, R: Rules> {
+    accesses: &'t mut Vec<Access<R>>,
     dated: &'t mut Dated,
-    blocked: &'t mut Option<Blocked>,
+    blocked: &'t mut Option<Blocked<R>>,
     claiming: bool,
 }
 
-impl Encounters<SiloHeader> for Meets<'_> {
+impl<R: Rules> Encounters<R::Header> for Meets<'_, R> {
     fn entering(&mut self, table: TableId) {
         if self.claiming {
             self.dated.note_table(self.accesses.len(), table);
         }
     }
 
-    fn entered(&mut self, foot: &Footprint<SiloHeader>, index: &Index, key: &[u64]) -> Result<(), Conflict> {
+    fn entered(&mut self, foot: &Footprint<R::Header>, index: &Index, key: &[u64]) -> Result<(), Conflict> {
         self.dated.check_key_past(foot, index, key)
     }
 
-    fn duplicate(&mut self, record: Ptr, version: u64) -> Result<(), Conflict> {
+    fn duplicate(&mut self, record: Ptr<R>, version: u64) -> Result<(), Conflict> {
         if self.dated.is_new_to_serializable(version) {
             return Err(Conflict::Past);
         }
@@ -36,7 +36,7 @@ impl Encounters<SiloHeader> for Meets<'_> {
         self.dated.has_read_key(table, index);
     }
 
-    fn placeholder(&mut self, record: Ptr, version: u64) -> Result<(), Conflict> {
+    fn placeholder(&mut self, record: Ptr<R>, version: u64) -> Result<(), Conflict> {
         if version & !ABSENT == 0 {
             return Ok(());
         }
@@ -45,29 +45,30 @@ impl Encounters<SiloHeader> for Meets<'_> {
     }
 }
 
-impl SiloTxn {
+impl<R: Rules> Txn<R> {
     /// The footprint, and what it is told of what it meets.
-    fn split(&mut self) -> (&mut Footprint<SiloHeader>, Meets<'_>) {
-        let SiloTxn { foot, accesses, dated, blocked, claiming, .. } = self;
+    fn split(&mut self) -> (&mut Footprint<R::Header>, Meets<'_, R>) {
+        let Txn { foot, accesses, dated, blocked, claiming, .. } = self;
         (foot, Meets { accesses, dated, blocked, claiming: *claiming })
     }
 
     pub(super) fn insert(
         &mut self,
-        table: &Table<SiloHeader>,
+        table: &Table<R::Header>,
         image: &[u64],
     ) -> Result<Result<RowHandle, Refused>, Conflict> {
         self.dated.check_change()?;
-        let version = self.placeholder();
+        let (version, known) = (self.placeholder(), self.accesses.len());
         let (foot, mut meets) = self.split();
         let inserted = foot.insert(table, image, version, &mut meets)?;
+        R::has_read(self, known)?;
         Ok(inserted.map(|write| self.push_access(self.foot.writes[write as usize].record, OWN)))
     }
 
     /// The write of a row that is about to change, made if it is new; `None` if it is dead.
     fn write_of(
         &mut self,
-        table: &Table<SiloHeader>,
+        table: &Table<R::Header>,
         row: RowHandle,
         strength: Strength,
     ) -> Result<Option<u32>, Conflict> {
@@ -96,6 +97,8 @@ impl SiloTxn {
                     self.dated.check_change()?;
                     self.dated.check_version(version)?;
                     self.claim_record(record, table.id(), version, strength)?;
+                } else {
+                    R::will_write(self, record)?;
                 }
                 self.foot.begin_write(record, version, table.id(), strength)?
             }
@@ -106,18 +109,21 @@ impl SiloTxn {
 
     pub(super) fn update(
         &mut self,
-        table: &Table<SiloHeader>,
+        table: &Table<R::Header>,
         row: RowHandle,
         image: &[u64],
         touched: IndexSet,
     ) -> Result<Result<(), Refused>, Conflict> {
         let strength = Footprint::strength_of_update(table, touched);
         let Some(write) = self.write_of(table, row, strength)? else { return Ok(Ok(())) };
+        let known = self.accesses.len();
         let (foot, mut meets) = self.split();
-        foot.update(table, write, image, touched, &mut meets)
+        let updated = foot.update(table, write, image, touched, &mut meets)?;
+        R::has_read(self, known)?;
+        Ok(updated)
     }
 
-    pub(super) fn delete(&mut self, table: &Table<SiloHeader>, row: RowHandle) -> Result<bool, Conflict> {
+    pub(super) fn delete(&mut self, table: &Table<R::Header>, row: RowHandle) -> Result<bool, Conflict> {
         let Some(write) = self.write_of(table, row, Strength::Update)? else { return Ok(false) };
         self.foot.delete(write).map(|()| true)
     }

@@ -1,6 +1,6 @@
-//! What Silo can do beyond running transactions.
+//! What schemes over version words can do beyond running transactions.
 
-use super::{SiloHeader, SiloTxn, SiloWith};
+use super::{OverVersions, Rules, Txn};
 use crate::claim::{ClaimInfo, Claims, Unclaimed, Wait};
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
@@ -10,17 +10,20 @@ use crate::{
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Strength, TableId};
 use planaria_storage::{Table, TableSet};
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-impl<const READS: bool, const NODES: bool, const ORDER: bool> RowLocks for SiloWith<READS, NODES, ORDER> {
-    fn claim_writes(&self, txn: &mut SiloTxn) {
+impl<R: Rules> RowLocks for OverVersions<R> {
+    fn claim_writes(&self, txn: &mut Txn<R>) {
+        // A block holds no locks; what it has read so far is validated like the rest.
+        R::let_go(txn);
         txn.claiming = true;
         // What was read before is not remembered as ranges.
         txn.ranged |= txn.accesses.is_empty() && txn.foot.nodes.is_empty() && !txn.cursors.are_open();
     }
 
-    fn scan_leniently(&self, txn: &mut SiloTxn, cursor: CursorId) {
+    fn scan_leniently(&self, txn: &mut Txn<R>, cursor: CursorId) {
         // Its range stays one that is not read at all.
         let slot = &mut txn.cursors[cursor].more;
         (slot.lenient, slot.range, slot.dated) = (true, super::NONE, false);
@@ -28,8 +31,8 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> RowLocks for SiloW
 
     fn claim(
         &self,
-        txn: &mut SiloTxn,
-        table: &Table<SiloHeader>,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
         row: RowHandle,
         strength: Strength,
         if_claimed: IfClaimed,
@@ -39,7 +42,7 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> RowLocks for SiloW
 
     fn await_claim(
         &self,
-        txn: &mut SiloTxn,
+        txn: &mut Txn<R>,
         patience: &mut dyn FnMut() -> Option<Duration>,
     ) -> Result<(), Unclaimed> {
         txn.await_claim(patience)
@@ -53,64 +56,64 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> RowLocks for SiloW
         self.claims.waits()
     }
 
-    fn for_constraint(&self, txn: &mut SiloTxn, on: bool) {
+    fn for_constraint(&self, txn: &mut Txn<R>, on: bool) {
         txn.dated.for_constraint(on);
     }
 }
 
-impl<const READS: bool, const NODES: bool, const ORDER: bool> Levels for SiloWith<READS, NODES, ORDER> {
-    fn set_level(&self, txn: &mut SiloTxn, level: Isolation) {
+impl<R: Rules> Levels for OverVersions<R> {
+    fn set_level(&self, txn: &mut Txn<R>, level: Isolation) {
         txn.dated.set_level(level);
     }
 
-    fn begin_statement(&self, txn: &mut SiloTxn, clock: &CommitClock) {
+    fn begin_statement(&self, txn: &mut Txn<R>, clock: &CommitClock) {
         if !txn.alone {
             txn.dated.begin_statement(clock);
         }
     }
 
-    fn will_read(&self, txn: &mut SiloTxn, columns: &ColumnsRead) {
+    fn will_read(&self, txn: &mut Txn<R>, columns: &ColumnsRead) {
         txn.dated.will_read(columns);
     }
 
-    fn is_behind(&self, txn: &SiloTxn) -> bool {
+    fn is_behind(&self, txn: &Txn<R>) -> bool {
         txn.dated.is_behind()
     }
 
-    fn end_statement(&self, txn: &mut SiloTxn) {
+    fn end_statement(&self, txn: &mut Txn<R>) {
         txn.dated.end_statement();
     }
 
-    fn moment(&self, txn: &SiloTxn) -> Option<CommitTs> {
+    fn moment(&self, txn: &Txn<R>) -> Option<CommitTs> {
         txn.dated.moment()
     }
 
     fn move_on(
         &self,
-        txn: &mut SiloTxn,
-        tables: &TableSet<SiloHeader>,
+        txn: &mut Txn<R>,
+        tables: &TableSet<R::Header>,
         clock: &CommitClock,
         cause: Conflict,
     ) -> bool {
-        txn.move_on::<READS, NODES>(tables, clock, cause)
+        txn.move_on(tables, clock, cause)
     }
 }
 
-impl<const READS: bool, const NODES: bool, const ORDER: bool> Points for SiloWith<READS, NODES, ORDER> {
-    fn point(&self, txn: &mut SiloTxn) -> Point {
+impl<R: Rules> Points for OverVersions<R> {
+    fn point(&self, txn: &mut Txn<R>) -> Point {
         let (reads, (nodes, moved)) = (txn.accesses.len() as u32, txn.foot.nodes.mark());
         Point { savepoint: self.savepoint(txn), reads, nodes, moved, ranges: txn.ranges.mark() }
     }
 
-    fn go_back(&self, txn: &mut SiloTxn, point: Point, _tables: &TableSet<SiloHeader>) {
+    fn go_back(&self, txn: &mut Txn<R>, point: Point, _tables: &TableSet<R::Header>) {
         txn.go_back(point);
     }
 
-    fn pass(&self, txn: &mut SiloTxn, point: Point) {
+    fn pass(&self, txn: &mut Txn<R>, point: Point) {
         self.release(txn, point.savepoint);
     }
 
-    fn retry(&self, txn: &mut SiloTxn, tables: &TableSet<SiloHeader>) {
+    fn retry(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>) {
         if txn.installed || !txn.foot.participant.is_pinned() {
             return self.abort(txn, tables);
         }
@@ -118,12 +121,12 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Points for SiloWit
     }
 }
 
-impl<const READS: bool, const NODES: bool, const ORDER: bool> Exclusive for SiloWith<READS, NODES, ORDER> {
-    fn holds_now(&self, txn: &mut SiloTxn, tables: &TableSet<SiloHeader>) -> bool {
-        txn.dated.check_change().is_ok() && txn.still_holds::<READS, NODES>(tables)
+impl<R: Rules> Exclusive for OverVersions<R> {
+    fn holds_now(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>) -> bool {
+        txn.dated.check_change().is_ok() && txn.still_holds(tables)
     }
 
-    fn alone(&self, txn: &mut SiloTxn, alone: bool) {
+    fn alone(&self, txn: &mut Txn<R>, alone: bool) {
         txn.alone = alone;
         if alone {
             // Nothing changes any more but by itself.
@@ -131,19 +134,17 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> Exclusive for Silo
         }
     }
 
-    fn keep_before_images_now(&self, txn: &mut SiloTxn) -> Result<(), Conflict> {
+    fn keep_before_images_now(&self, txn: &mut Txn<R>) -> Result<(), Conflict> {
         txn.foot.keep_before_now()
     }
 }
 
-impl<const READS: bool, const NODES: bool, const ORDER: bool> SnapshotSource
-    for SiloWith<READS, NODES, ORDER>
-{
+impl<R: Rules> SnapshotSource for OverVersions<R> {
     fn open_snapshot(&self, clock: &CommitClock, moment: Moment) -> Option<Opened> {
         Some(self.snapshots.announce(clock, moment))
     }
 
-    fn forget_closed(&self, clock: &CommitClock, tables: Tables<'_, SiloHeader>) -> Closed<SiloHeader> {
+    fn forget_closed(&self, clock: &CommitClock, tables: Tables<'_, R::Header>) -> Closed<R::Header> {
         self.snapshots.forget_closed(clock, tables)
     }
 
@@ -156,8 +157,8 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> SnapshotSource
         id: Opened,
         table: TableId,
         clock: &CommitClock,
-        tables: Tables<'_, SiloHeader>,
-    ) -> Closed<SiloHeader> {
+        tables: Tables<'_, R::Header>,
+    ) -> Closed<R::Header> {
         self.snapshots.leave_table(id, table, clock, tables)
     }
 
@@ -165,14 +166,18 @@ impl<const READS: bool, const NODES: bool, const ORDER: bool> SnapshotSource
         &self,
         id: Opened,
         clock: &CommitClock,
-        tables: Tables<'_, SiloHeader>,
-    ) -> Closed<SiloHeader> {
+        tables: Tables<'_, R::Header>,
+    ) -> Closed<R::Header> {
         self.snapshots.close(id, clock, tables)
     }
 }
 
-impl<const READS: bool, const NODES: bool, const ORDER: bool> Hosted for SiloWith<READS, NODES, ORDER> {
+impl<R: Rules> Hosted for OverVersions<R> {
     fn new() -> Self {
-        SiloWith { snapshots: Arc::new(Snapshots::new()), claims: Arc::new(Claims::new()) }
+        OverVersions {
+            snapshots: Arc::new(Snapshots::new()),
+            claims: Arc::new(Claims::new()),
+            _rules: PhantomData,
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! A leaf that has changed says little: a key of an aborted transaction, a placeholder of one that is still open, or a
 //! key beside the range move it as well. A call is over before that matters, and runs again. A block cannot be run
 //! again by the engine; so it remembers what it asked for, key by key and range by range as far as it came, and
-//! which rows it met. Where a leaf has moved ([`SiloTxn::scan_again`]), commit looks at these ranges once more, and only a
+//! which rows it met. Where a leaf has moved ([`Txn::scan_again`]), commit looks at these ranges once more, and only a
 //! *committed* row that the block has not met is a phantom. (A row that it met and that is gone has another version.)
 //!
 //! # Why that is a place in the order
@@ -58,8 +58,7 @@ struct Asked {
 }
 
 /// What a transaction has asked for, and what it met.
-#[derive(Default)]
-pub(super) struct Ranges {
+pub(super) struct Ranges<R: Rules> {
     asked: Vec<Asked>,
     words: Vec<u64>,
     /// Range and record of every row that was there, and of every own row that was passed.
@@ -67,13 +66,27 @@ pub(super) struct Ranges {
     /// `met` is sorted up to here.
     sorted: usize,
     /// Records that stood in a range without a row of it, at these versions.
-    witnesses: Vec<Access>,
+    witnesses: Vec<Access<R>>,
     /// For looking again.
     cursor: Option<Cursor>,
     images: Arena,
 }
 
-impl Ranges {
+impl<R: Rules> Default for Ranges<R> {
+    fn default() -> Self {
+        Ranges {
+            asked: Vec::new(),
+            words: Vec::new(),
+            met: Vec::new(),
+            sorted: 0,
+            witnesses: Vec::new(),
+            cursor: None,
+            images: Arena::new(),
+        }
+    }
+}
+
+impl<R: Rules> Ranges<R> {
     fn keep(&mut self, words: &[u64]) -> Words {
         let at = self.words.len() as u32;
         self.words.extend_from_slice(words);
@@ -118,16 +131,16 @@ impl Ranges {
     }
 
     /// A row was there.
-    pub(super) fn meet(&mut self, range: u32, record: Ptr) {
+    pub(super) fn meet(&mut self, range: u32, record: Ptr<R>) {
         self.met.push((range, record.to_word()));
     }
 
     /// A record stood in a range without a row of it.
-    pub(super) fn witness(&mut self, record: Ptr, version: u64) {
+    pub(super) fn witness(&mut self, record: Ptr<R>, version: u64) {
         self.witnesses.push(Access { record, version });
     }
 
-    pub(super) fn witnesses(&self) -> &[Access] {
+    pub(super) fn witnesses(&self) -> &[Access<R>] {
         &self.witnesses
     }
 
@@ -161,20 +174,16 @@ impl Ranges {
         }
     }
 
-    fn has_met(&self, range: u32, record: Ptr) -> bool {
+    fn has_met(&self, range: u32, record: Ptr<R>) -> bool {
         self.met.binary_search(&(range, record.to_word())).is_ok()
     }
 }
 
-impl SiloTxn {
+impl<R: Rules> Txn<R> {
     /// Looks at all ranges again, `holding` the locks of the write set or without them: a row that is there and was not
     /// met is a conflict. What the ranges depend on from now on is in the node set and among the witnesses.
     #[cold]
-    pub(super) fn scan_again(
-        &mut self,
-        tables: &TableSet<SiloHeader>,
-        holding: bool,
-    ) -> Result<(), Conflict> {
+    pub(super) fn scan_again(&mut self, tables: &TableSet<R::Header>, holding: bool) -> Result<(), Conflict> {
         self.foot.nodes.clear();
         self.ranges.witnesses.clear();
         self.ranges.sort();
@@ -232,12 +241,12 @@ impl SiloTxn {
                     }
                 }
             };
-            let record = Ptr::from_word(word);
+            let record = RecordPtr::from_word(word);
             let own = self.foot.find_effective(record);
             if own.is_some_and(|at| self.foot.writes[at as usize].origin == Origin::Insert) {
                 return Ok(());
             }
-            let SiloTxn { foot: Footprint { participant, .. }, ranges, .. } = self;
+            let Txn { foot: Footprint { participant, .. }, ranges, .. } = self;
             let pin = participant.pinned();
             ranges.images.reset();
             let seen = if own.is_some() && holding {
@@ -252,7 +261,7 @@ impl SiloTxn {
                     seen => seen?,
                 }
             };
-            let SiloTxn { foot: Footprint { other_key, .. }, ranges, .. } = self;
+            let Txn { foot: Footprint { other_key, .. }, ranges, .. } = self;
             match seen {
                 Seen::Row(_, image) if has_key(index, id, image.words(&ranges.images), key, other_key) => {
                     return if ranges.has_met(range, record) { Ok(()) } else { Err(Conflict::Phantom) };

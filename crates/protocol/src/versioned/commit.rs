@@ -20,25 +20,22 @@ const YIELDS: u32 = 64;
 const PATIENCE: u32 = 200;
 const NAP: Duration = Duration::from_micros(50);
 
-impl SiloTxn {
+impl<R: Rules> Txn<R> {
     /// Whether everything read still holds: `holding` the locks of the write set, or without them.
-    pub(super) fn validate<const READS: bool, const NODES: bool>(
-        &self,
-        holding: bool,
-    ) -> Result<(), Conflict> {
+    pub(super) fn validate(&self, holding: bool) -> Result<(), Conflict> {
         if self.alone {
             return Ok(());
         }
         let pin = self.foot.participant.pinned();
-        if NODES && !self.ranged {
+        if R::NODES && !self.ranged {
             self.foot.nodes.check()?;
         }
-        if READS {
+        if R::READS {
             for (i, access) in self.accesses.iter().enumerate() {
                 if let Some(ahead) = self.accesses.get(i + PREFETCH_AHEAD) {
                     ahead.record.prefetch_head();
                 }
-                if access.version == OWN {
+                if access.version == OWN || R::is_locked(self, access) {
                     continue;
                 }
                 let word = self.foot.word(access.record).load();
@@ -65,12 +62,12 @@ impl SiloTxn {
                 }
             }
         }
-        if NODES && !self.foot.nodes.iter().all(|node| node.is_current(pin)) {
+        if R::NODES && !self.foot.nodes.iter().all(|node| node.is_current(pin)) {
             return Err(Conflict::Phantom);
         }
-        if NODES && self.ranged {
+        if R::NODES && self.ranged {
             self.foot.nodes.check()?;
-            let as_seen = |w: &Access| self.foot.word(w.record).load() & !CLAIMED == w.version;
+            let as_seen = |w: &Access<R>| self.foot.word(w.record).load() & !CLAIMED == w.version;
             return if self.ranges.witnesses().iter().all(as_seen) { Ok(()) } else { Err(Conflict::Phantom) };
         }
         Ok(())
@@ -78,7 +75,7 @@ impl SiloTxn {
 
     /// Whether a record is as it was read once whoever is committing a change of it has ended.
     #[cold]
-    fn outlasts(&self, access: &Access, holding: bool) -> bool {
+    fn outlasts(&self, access: &Access<R>, holding: bool) -> bool {
         self.ranged
             && self.foot.word(access.record).load() & !CLAIMED == access.version | LOCKED
             && self.outwaits(access.record, holding)
@@ -87,7 +84,7 @@ impl SiloTxn {
 
     /// Waits until a record is not locked. Of two blocks that hold locks and wait for each other, the one with the lower
     /// number does so; the other gives up, and so do calls, as they can be repeated.
-    pub(super) fn outwaits(&self, record: Ptr, holding: bool) -> bool {
+    pub(super) fn outwaits(&self, record: Ptr<R>, holding: bool) -> bool {
         let word = self.foot.word(record);
         let now = word.load();
         let holder = match now & (ABSENT | DEAD) {
@@ -109,30 +106,24 @@ impl SiloTxn {
     }
 
     /// Whether what was read is one state, and still holds if it has to.
-    pub(super) fn is_sound<const READS: bool, const NODES: bool>(
-        &mut self,
-        tables: &TableSet<SiloHeader>,
-    ) -> bool {
+    pub(super) fn is_sound(&mut self, tables: &TableSet<R::Header>) -> bool {
         // A reader's place in the order is its moment.
-        self.dated.is_dated() && !self.foot.has_effect() || self.still_holds::<READS, NODES>(tables)
+        self.dated.is_dated() && !self.foot.has_effect() || self.still_holds(tables)
     }
 
     /// Whether everything read so far holds at one moment, before commit.
-    pub(super) fn still_holds<const READS: bool, const NODES: bool>(
-        &mut self,
-        tables: &TableSet<SiloHeader>,
-    ) -> bool {
-        let mut outcome = self.validate::<READS, NODES>(false);
+    pub(super) fn still_holds(&mut self, tables: &TableSet<R::Header>) -> bool {
+        let mut outcome = self.validate(false);
         for _ in 0..ROUNDS_MAX {
             if outcome == Err(Conflict::Validation) && self.reconcile(tables, false) {
-                outcome = self.validate::<READS, NODES>(false);
+                outcome = self.validate(false);
                 continue;
             }
             if outcome != Err(Conflict::Phantom) || !self.ranged {
                 return outcome.is_ok();
             }
             let scanned = self.scan_again(tables, false);
-            outcome = scanned.and_then(|()| self.validate::<READS, NODES>(false));
+            outcome = scanned.and_then(|()| self.validate(false));
             if scanned.is_err() || self.cursors.are_open() {
                 // A cursor may be in the middle of a leaf as it was before, and of what was not looked at there are no
                 // leaves: commit has to look again in any case.
@@ -150,13 +141,18 @@ impl SiloTxn {
     /// somebody who changes the row: that will be over soon, and is not waited for long, as this transaction holds
     /// locks, too.
     #[inline]
-    fn check_presence(&self, record: Ptr, holding: bool) -> Result<(), Conflict> {
+    fn check_presence(&self, record: Ptr<R>, holding: bool) -> Result<(), Conflict> {
         let word = self.foot.word(record);
         for spins in 0..SPINS_MAX {
             match word.load() & (LOCKED | ABSENT) {
                 0 => return Ok(()),
-                // This transaction changes it, or deletes it and has looked who refers to it.
-                LOCKED if spins == 0 && self.foot.find_write(record).is_some() => return Ok(()),
+                // This transaction changes it, or deletes it and has looked who refers to it; or it has read it as well.
+                LOCKED
+                    if spins == 0
+                        && (self.foot.find_write(record).is_some() || R::has_locked(self, record)) =>
+                {
+                    return Ok(());
+                }
                 LOCKED => spin_hint(),
                 _ => return Err(Conflict::Validation),
             }
@@ -165,22 +161,22 @@ impl SiloTxn {
         if stays { Ok(()) } else { Err(Conflict::Validation) }
     }
 
-    pub(super) fn commit<const READS: bool, const NODES: bool>(
+    pub(super) fn commit(
         &mut self,
-        tables: &TableSet<SiloHeader>,
-        clock: &CommitClock,
+        tables: &TableSet<R::Header>,
         snapshots: &Snapshots,
-        committed: impl FnOnce(CommitTs, &SiloTxn),
+        env: impl CommitEnv<OverVersions<R>>,
     ) -> Result<CommitTs, Conflict> {
         if !self.foot.has_effect() {
             // Before validation: what holds then has held at this point of the order.
             let place = match self.dated.place() {
                 Some(ts) => Ok(ts),
-                None => self.place::<READS, NODES>(tables, false, || clock.now()),
+                None => R::lock_reader(self).and_then(|()| self.place(tables, false, || env.clock().now())),
             };
             let ts = match place {
                 Ok(ts) => ts,
                 Err(conflict) => {
+                    R::let_go(self);
                     self.retry(tables);
                     return Err(conflict);
                 }
@@ -189,15 +185,17 @@ impl SiloTxn {
                 self.foot.take_back(tables);
             }
             self.installed = true;
-            committed(ts, self);
+            R::let_go(self);
+            env.committed(ts, self);
             self.end();
             return Ok(ts);
         }
         let mut locked = 0;
-        let ts = match self.prepare::<READS, NODES>(tables, clock, &mut locked) {
+        let ts = match self.prepare(tables, env.clock(), &mut locked) {
             Ok(ts) => ts,
             Err(conflict) => {
                 self.unlock(locked);
+                R::let_go(self);
                 self.retry(tables);
                 return Err(conflict);
             }
@@ -207,16 +205,17 @@ impl SiloTxn {
         }
         self.install(tables, ts);
         self.installed = true;
-        committed(ts, self);
+        R::let_go(self);
+        env.committed(ts, self);
         self.end();
         Ok(ts)
     }
 
     /// Steps 1 to 3: locks, timestamp, validation. `locked` counts the locks.
     #[inline]
-    fn prepare<const READS: bool, const NODES: bool>(
+    fn prepare(
         &mut self,
-        tables: &TableSet<SiloHeader>,
+        tables: &TableSet<R::Header>,
         clock: &CommitClock,
         locked: &mut usize,
     ) -> Result<CommitTs, Conflict> {
@@ -225,7 +224,17 @@ impl SiloTxn {
             return Err(Conflict::Past);
         }
         self.foot.put_in_order();
-        for (_, write) in &self.foot.order {
+        R::lock(self, locked)?;
+        self.place(tables, true, || clock.draw())
+    }
+
+    /// Locks the next writes in their order: those at lower addresses, or all.
+    #[inline]
+    pub(crate) fn lock_writes(&mut self, below: Option<u64>, locked: &mut usize) -> Result<(), Conflict> {
+        for (address, write) in &self.foot.order[*locked..] {
+            if below.is_some_and(|below| *address >= below) {
+                break;
+            }
             let write = &self.foot.writes[*write as usize];
             if let Err(conflict) = self.lock(write) {
                 self.blocked = (conflict == Conflict::Claimed).then_some(Blocked::Record(
@@ -238,14 +247,14 @@ impl SiloTxn {
             *locked += 1;
             point("has locked a row");
         }
-        self.place::<READS, NODES>(tables, true, || clock.draw())
+        Ok(())
     }
 
     /// Takes a place in the order at which everything that was read holds.
     #[inline]
-    fn place<const READS: bool, const NODES: bool>(
+    fn place(
         &mut self,
-        tables: &TableSet<SiloHeader>,
+        tables: &TableSet<R::Header>,
         holding: bool,
         draw: impl Fn() -> CommitTs,
     ) -> Result<CommitTs, Conflict> {
@@ -253,7 +262,7 @@ impl SiloTxn {
         loop {
             let ts = draw();
             point("has drawn its timestamp");
-            let conflict = match self.validate::<READS, NODES>(holding) {
+            let conflict = match self.validate(holding) {
                 Ok(()) => {
                     point("has validated");
                     return Ok(ts);
@@ -274,7 +283,7 @@ impl SiloTxn {
     }
 
     #[inline]
-    fn lock(&self, write: &WriteEntry<SiloHeader>) -> Result<(), Conflict> {
+    fn lock(&self, write: &WriteEntry<R::Header>) -> Result<(), Conflict> {
         let word = self.foot.word(write.record);
         if write.origin == Origin::Insert {
             word.lock_own(write.version);
@@ -293,7 +302,7 @@ impl SiloTxn {
     /// The word is not what it was when the row was read: it may be only that the row has been claimed.
     #[cold]
     #[inline(never)]
-    fn lock_claimed(&self, write: &WriteEntry<SiloHeader>) -> Result<(), Conflict> {
+    fn lock_claimed(&self, write: &WriteEntry<R::Header>) -> Result<(), Conflict> {
         let word = self.foot.word(write.record);
         if word.load() & !(CLAIMED | LOCKED) != write.version {
             return Err(Conflict::Validation);
@@ -318,14 +327,14 @@ impl SiloTxn {
     }
 
     /// Step 4. From here on nothing can fail.
-    fn install(&mut self, tables: &TableSet<SiloHeader>, ts: CommitTs) {
-        let SiloTxn { foot, held, alone, .. } = self;
+    fn install(&mut self, tables: &TableSet<R::Header>, ts: CommitTs) {
+        let Txn { foot, held, alone, .. } = self;
         foot.install(tables, ts, |word| Self::claim_bit(held, *alone, word));
     }
 
     /// Between steps 3 and 4, while a snapshot is open: keeps the rows that it sees, and that are about to change.
     #[cold]
-    fn keep_old_versions(&mut self, tables: &TableSet<SiloHeader>, older: &Older<'_>, ts: CommitTs) {
+    fn keep_old_versions(&mut self, tables: &TableSet<R::Header>, older: &Older<'_>, ts: CommitTs) {
         for at in 0..self.foot.order.len() {
             let at = self.foot.order[at].1;
             let write = &self.foot.writes[at as usize];
@@ -356,7 +365,7 @@ impl SiloTxn {
 
     /// Puts the versions of a row among the old ones of the keys that it gives up: all that are needed, not the last one
     /// alone, as those before it may have had the keys, too.
-    fn keep_old_keys(&mut self, at: u32, table: &Table<SiloHeader>, older: &Older<'_>) {
+    fn keep_old_keys(&mut self, at: u32, table: &Table<R::Header>, older: &Older<'_>) {
         let Footprint { participant, writes, images, key, other_key, scratch, .. } = &mut self.foot;
         let (pin, write) = (participant.pinned(), &writes[at as usize]);
         let dead = write.state == State::Dead;
@@ -398,7 +407,7 @@ impl SiloTxn {
         }
     }
 
-    pub(super) fn abort(&mut self, tables: &TableSet<SiloHeader>) {
+    pub(super) fn abort(&mut self, tables: &TableSet<R::Header>) {
         if !self.foot.writes.is_empty() {
             self.foot.take_back(tables);
         }

@@ -7,7 +7,7 @@
 //! **Serializable.** What is read as of the moment and has not changed since is in the read set, and its ranges are remembered,
 //! like everything that a transaction reads; so a writer is validated at commit like any other, and a reader has its
 //! place in the order at its moment, without validation. Where a statement meets what has changed since
-//! ([`Dated::is_behind`]), the moment is moved on, if what was read before holds ([`SiloTxn::move_on`]), and the statement runs
+//! ([`Dated::is_behind`]), the moment is moved on, if what was read before holds ([`Txn::move_on`]), and the statement runs
 //! again. If it does not hold, a writer has failed. A reader goes on in the past: it is *settled* there, and may not
 //! change anything any more.
 //!
@@ -247,9 +247,9 @@ impl Dated {
 
     /// A key that has been put in must not have been another row's at a moment that cannot be moved on. (Who takes a
     /// key out has kept it for those moments before.)
-    pub(super) fn check_key_past(
+    pub(super) fn check_key_past<H: Versioned>(
         &self,
-        foot: &Footprint<SiloHeader>,
+        foot: &Footprint<H>,
         index: &Index,
         key: &[u64],
     ) -> Result<(), Conflict> {
@@ -294,12 +294,12 @@ impl Dated {
     }
 }
 
-impl SiloTxn {
-    /// [`SiloTxn::get`] of a transaction that claims what it writes.
+impl<R: Rules> Txn<R> {
+    /// [`Txn::get`] of a transaction that claims what it writes.
     #[inline(never)]
     pub(super) fn get_dated(
         &mut self,
-        table: &Table<SiloHeader>,
+        table: &Table<R::Header>,
         id: IndexId,
         key: &KeyBuf,
         arena: &mut Arena,
@@ -313,7 +313,7 @@ impl SiloTxn {
     /// What there was at the moment in place of what there is `now`.
     fn as_of_moment(
         &mut self,
-        table: &Table<SiloHeader>,
+        table: &Table<R::Header>,
         key: (IndexId, &[u64]),
         now: Option<Row>,
         mark: Mark,
@@ -334,7 +334,7 @@ impl SiloTxn {
             None if table.index(key.0).old().is_empty() => return Ok(None),
             None => None,
         };
-        let SiloTxn { foot: Footprint { participant, other_key, .. }, dated, .. } = self;
+        let Txn { foot: Footprint { participant, other_key, .. }, dated, .. } = self;
         let (pin, at) = (participant.pinned(), CommitTs(dated.at));
         let old = old_image(table, key, later, at, pin, other_key);
         arena.truncate(mark);
@@ -343,21 +343,21 @@ impl SiloTxn {
         dated.hold(old, arena).map(Some)
     }
 
-    /// [`SiloTxn::scan_next`] as of the moment.
+    /// [`Txn::scan_next`] as of the moment.
     #[inline(never)]
     pub(super) fn scan_next_dated(
         &mut self,
-        table: &Table<SiloHeader>,
+        table: &Table<R::Header>,
         cursor: CursorId,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
         loop {
-            let SiloTxn { foot: Footprint { nodes, participant, .. }, cursors, ranges, dated, .. } = self;
+            let Txn { foot: Footprint { nodes, participant, .. }, cursors, ranges, dated, .. } = self;
             let OpenCursor { index: id, more: Look { lenient, range, past, .. }, .. } = &mut cursors[cursor];
             let (id, lenient, range) = (*id, *lenient, *range);
             let (pin, index) = (participant.pinned(), table.index(id));
             let at = CommitTs(dated.at);
-            let step = past.step::<SiloHeader>(index, pin, at, |node| {
+            let step = past.step::<R::Header>(index, pin, at, |node| {
                 if !lenient {
                     nodes.add(node);
                 }
@@ -405,7 +405,7 @@ impl SiloTxn {
         (lenient, range): (bool, u32),
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
-        let record = Ptr::from_word(word);
+        let record = RecordPtr::from_word(word);
         let own = self.foot.find_effective(record);
         if range != NONE
             && let Some(write) = own
@@ -433,21 +433,21 @@ impl SiloTxn {
     }
 
     /// See [`crate::Levels::move_on`].
-    pub(super) fn move_on<const READS: bool, const NODES: bool>(
+    pub(super) fn move_on(
         &mut self,
-        tables: &TableSet<SiloHeader>,
+        tables: &TableSet<R::Header>,
         clock: &CommitClock,
         cause: Conflict,
     ) -> bool {
         let Some(level) = self.dated.level.filter(|_| self.dated.moment.is_some()) else {
-            return self.still_holds::<READS, NODES>(tables);
+            return self.still_holds(tables);
         };
         if level == Isolation::RepeatableRead || self.dated.settled {
             self.dated.behind = false;
             return cause != Conflict::Past;
         }
         let moment = self.dated.announce(clock);
-        if level == Isolation::ReadCommitted || self.still_holds::<READS, NODES>(tables) {
+        if level == Isolation::ReadCommitted || self.still_holds(tables) {
             self.dated.move_to(moment);
             self.dated.renewals += 1;
             // A long look at rows that change all the time is one at the past in the end.
@@ -469,14 +469,14 @@ impl SiloTxn {
     /// Whether the rows that have changed since they were read have their values in the columns that were read: then
     /// they hold as they are now. The old version is there, as it is kept for the moment.
     #[cold]
-    pub(super) fn reconcile(&mut self, tables: &TableSet<SiloHeader>, holding: bool) -> bool {
+    pub(super) fn reconcile(&mut self, tables: &TableSet<R::Header>, holding: bool) -> bool {
         if self.dated.level != Some(Isolation::Serializable) || self.dated.moment.is_none() {
             return false;
         }
         (0..self.accesses.len()).all(|at| self.reconcile_row(at, tables, holding))
     }
 
-    fn reconcile_row(&mut self, at: usize, tables: &TableSet<SiloHeader>, holding: bool) -> bool {
+    fn reconcile_row(&mut self, at: usize, tables: &TableSet<R::Header>, holding: bool) -> bool {
         let Access { record, version } = self.accesses[at];
         if version == OWN || version & LENIENT != 0 {
             return true;
@@ -496,7 +496,7 @@ impl SiloTxn {
         }
         let table = tables.get(id);
         let mark = self.dated.words.mark();
-        let SiloTxn { foot: Footprint { participant, .. }, dated, .. } = self;
+        let Txn { foot: Footprint { participant, .. }, dated, .. } = self;
         let pin = participant.pinned();
         let now = match read_record(record, pin, &mut dated.words) {
             Ok(Seen::Row(now, image)) => {

@@ -1,0 +1,385 @@
+//! Schemes over version words: what they have in common, which is all but what they lock when.
+//!
+//! A transaction reads images under a version check, buffers its writes in a [footprint](crate::footprint), and commits
+//! by locks, a timestamp and validation. A scheme is this with [`Rules`] of its own.
+//!
+//! **Header.** The version word of the [footprint](crate::footprint), and whatever the scheme has beside it.
+//!
+//! **Commit.** (1) lock the write set, in address order, with bounded spinning; and what the rules lock beside; (2) draw
+//! `commit_ts`; (3) validate: every record read is unlocked
+//! (or locked by us) and at the version read, every index leaf in the node set at its insert version;
+//! (4) hand index entries over, remove old ones, install images, unlock with `commit_ts`; unlink and
+//! retire the dead.
+//!
+//! **Why failed lookups stay failed.** No entry: the leaf is in the node set. A placeholder: it is in
+//! the read set, and its version changes when its insert commits or is taken back. A dead record or a
+//! row that does not match: leaf *and* record are in the sets.
+//!
+//! **Ranges.** A transaction that claims what it writes takes long; what it asked for it remembers as ranges, and looks at
+//! them again where a leaf has moved, before it calls that a conflict: see `ranges`.
+//!
+//! **Levels.** A transaction that claims what it writes has a level ([`Levels`](crate::Levels)) and reads as of a moment
+//! of its own: see `dated`.
+//!
+//! **Snapshots.** While one is open ([`crate::snapshot`]), a commit keeps the old image of every row that the
+//! snapshot sees before it changes the row or its index entries: between (3) and (4).
+//!
+//! **Alone.** A worker that is alone ([`Exclusive::alone`](crate::Exclusive::alone)) validates nothing and passes claims and locks by; it leaves
+//! them as they are.
+
+mod claims;
+mod commit;
+mod dated;
+mod hosted;
+mod ranges;
+mod read;
+mod rules;
+mod write;
+
+use crate::claim::Claims;
+use crate::footprint::cursors::{self, Cursors};
+use crate::footprint::word::{ABSENT, CLAIMED, DEAD, LENIENT, LOCKED, Locking, VersionWord};
+use crate::footprint::{Footprint, NONE, Origin, SPINS_MAX, State, Versioned, WriteEntry, recycle};
+use crate::snapshot::Merged;
+use crate::{
+    CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, Point, Protocol, Refused, Row, RowHandle, Savepoint,
+    Snapshots, Write,
+};
+pub use rules::Rules;
+
+use dated::Dated;
+use planaria_base::clock::CommitClock;
+use planaria_base::sync::spin_hint;
+use planaria_base::{CommitTs, IndexId, Strength, TableId, WorkerId};
+use planaria_storage::btree::Cursor;
+use planaria_storage::{Arena, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet};
+use ranges::Ranges;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+pub(crate) type Ptr<R> = RecordPtr<<R as Rules>::Header>;
+
+/// A scheme over version words: what all have, by the rules of one.
+pub struct OverVersions<R> {
+    snapshots: Arc<Snapshots>,
+    claims: Arc<Claims>,
+    _rules: PhantomData<fn() -> R>,
+}
+
+/// An element of the read set, and what a [`RowHandle`] stands for.
+#[derive(Clone, Copy)]
+pub struct Access<R: Rules> {
+    pub(crate) record: Ptr<R>,
+    /// The version that was read, with [`LENIENT`] if it need not hold; [`OWN`] if the record's write
+    /// answers for it.
+    pub(crate) version: u64,
+}
+
+/// In place of a version: the record is in the write set, whose version is checked when it is locked.
+pub(crate) const OWN: u64 = u64::MAX;
+
+/// In the version of a row that was read: it may change, but must be there. No row that is there has both.
+const PRESENCE: u64 = LENIENT | ABSENT;
+
+/// What is known of an open cursor.
+#[derive(Default)]
+struct Look {
+    /// What it meets is not remembered.
+    lenient: bool,
+    /// Its number among the ranges of the transaction; [`NONE`].
+    range: u32,
+    /// It reads as of the transaction's moment, by `past`.
+    dated: bool,
+    past: Merged,
+}
+
+type OpenCursor = cursors::OpenCursor<Look>;
+
+/// A worker's transaction.
+pub struct Txn<R: Rules> {
+    pub(crate) foot: Footprint<R::Header>,
+    pub(crate) accesses: Vec<Access<R>>,
+    /// What was asked for, if the transaction is `ranged`.
+    ranges: Ranges<R>,
+    /// Everything that it reads it reads as ranges: see `ranges`.
+    ranged: bool,
+    cursors: Cursors<Look>,
+    /// The writes are installed: nothing can be taken back any more.
+    installed: bool,
+    claims: Arc<Claims>,
+    /// Its level and its moment, if it claims what it writes.
+    dated: Dated,
+    /// Every row is claimed before it is changed.
+    pub(crate) claiming: bool,
+    /// Nobody else runs a transaction.
+    pub(crate) alone: bool,
+    /// Records that this transaction has claimed, and how strongly at least.
+    held: Vec<(Ptr<R>, Strength)>,
+    /// What the last [`Conflict::Claimed`] was about.
+    blocked: Option<Blocked<R>>,
+    /// What the rules have locked.
+    pub(crate) locks: R::Locks,
+}
+
+/// What stands in a transaction's way.
+#[derive(Clone, Copy)]
+enum Blocked<R: Rules> {
+    /// The claim of this record.
+    Record(Ptr<R>, TableId, Strength),
+    /// The transaction of this worker is putting a key in, with this placeholder, at this version.
+    Placeholder(Ptr<R>, u64),
+}
+
+impl<R: Rules> Txn<R> {
+    fn new(id: WorkerId, claims: Arc<Claims>, snapshots: Arc<Snapshots>) -> Txn<R> {
+        Txn {
+            foot: Footprint::new(usize::from(id.0)),
+            accesses: Vec::new(),
+            ranges: Ranges::default(),
+            ranged: false,
+            cursors: Cursors::default(),
+            installed: false,
+            claims,
+            dated: Dated::new(snapshots),
+            claiming: false,
+            alone: false,
+            held: Vec::new(),
+            blocked: None,
+            locks: R::Locks::default(),
+        }
+    }
+
+    /// Forgets the transaction, lets go of its claims and leaves the epoch.
+    fn end(&mut self) {
+        self.clear();
+        if self.claiming || !self.held.is_empty() || self.blocked.is_some() {
+            self.let_go();
+        }
+        self.foot.participant.unpin();
+    }
+
+    /// Forgets what was read and written.
+    fn clear(&mut self) {
+        R::let_go(self);
+        recycle(&mut self.accesses);
+        self.foot.clear();
+        if self.ranged {
+            self.ranges.clear();
+        }
+        self.installed = false;
+        self.cursors.close_all();
+    }
+
+    #[inline]
+    fn push_access(&mut self, record: Ptr<R>, version: u64) -> RowHandle {
+        self.accesses.push(Access { record, version });
+        RowHandle((self.accesses.len() - 1) as u32)
+    }
+
+    /// The handle of a row that this transaction has written.
+    #[inline]
+    fn own_row(&mut self, write: u32, arena: &mut Arena) -> Result<Row, Conflict> {
+        let image = self.foot.copy_image(write, arena)?;
+        let handle = self.push_access(self.foot.writes[write as usize].record, OWN);
+        Ok(Row { handle, image })
+    }
+
+    /// See [`Protocol::newest_met`].
+    fn newest_met(&self, tables: &TableSet<R::Header>) -> Option<CommitTs> {
+        if self.accesses.is_empty() && self.foot.looked.is_empty() {
+            return None;
+        }
+        let mut newest = CommitTs(0);
+        for access in &self.accesses {
+            match access.version {
+                OWN => return None,
+                // A placeholder shows nothing of anybody.
+                version if version & PRESENCE == ABSENT => {}
+                version => newest = newest.max(CommitTs(version & !(PRESENCE | CLAIMED))),
+            }
+        }
+        for table in &self.foot.looked {
+            newest = newest.max(tables.try_get(*table)?.last_removal());
+        }
+        Some(self.dated.newest_shown(newest))
+    }
+}
+
+impl<R: Rules> Protocol for OverVersions<R> {
+    type Header = R::Header;
+    type Txn = Txn<R>;
+
+    const NAME: &'static str = R::NAME;
+    const CONCURRENT: bool = true;
+    const GUARANTEE: Guarantee = R::GUARANTEE;
+
+    fn worker(&self, id: WorkerId) -> Txn<R> {
+        Txn::new(id, self.claims.clone(), self.snapshots.clone())
+    }
+
+    #[inline]
+    fn begin(&self, txn: &mut Txn<R>) {
+        // After `retry` it still is.
+        if !txn.foot.participant.is_pinned() {
+            txn.foot.participant.pin();
+        }
+    }
+
+    #[inline]
+    fn try_begin(&self, txn: &mut Txn<R>) -> bool {
+        self.begin(txn);
+        true
+    }
+
+    fn is_active(&self, txn: &Txn<R>) -> bool {
+        txn.foot.participant.is_pinned()
+    }
+
+    #[inline]
+    fn get(
+        &self,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
+        index: IndexId,
+        key: &KeyBuf,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        txn.get(table, index, key, arena)
+    }
+
+    #[inline]
+    fn unused(&self, txn: &mut Txn<R>, row: RowHandle) {
+        if row.0 & dated::PAST != 0 {
+            txn.dated.unused(row);
+        }
+    }
+
+    #[inline]
+    fn only_presence(&self, txn: &mut Txn<R>, row: RowHandle) {
+        if row.0 & dated::PAST != 0 {
+            return;
+        }
+        let access = &mut txn.accesses[row.0 as usize];
+        if access.version != OWN {
+            access.version |= PRESENCE;
+            R::only_presence(txn, row.0 as usize);
+        }
+    }
+
+    fn scan_open(
+        &self,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
+        index: IndexId,
+        range: &KeyRange,
+        descending: bool,
+    ) -> CursorId {
+        txn.scan_open(table.id(), index, range, descending)
+    }
+
+    #[inline]
+    fn scan_next(
+        &self,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
+        cursor: CursorId,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        txn.scan_next(table, cursor, arena)
+    }
+
+    fn scan_close(&self, txn: &mut Txn<R>, cursor: CursorId) {
+        txn.cursors.close(cursor);
+    }
+
+    #[inline]
+    fn load(
+        &self,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
+        row: RowHandle,
+        arena: &mut Arena,
+    ) -> Result<Option<Image>, Conflict> {
+        let _ = table;
+        txn.load(row, arena)
+    }
+
+    fn insert(
+        &self,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
+        image: &[u64],
+    ) -> Result<Result<RowHandle, Refused>, Conflict> {
+        txn.insert(table, image)
+    }
+
+    fn update(
+        &self,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
+        row: RowHandle,
+        image: &[u64],
+        touched: IndexSet,
+    ) -> Result<Result<(), Refused>, Conflict> {
+        txn.update(table, row, image, touched)
+    }
+
+    fn delete(&self, txn: &mut Txn<R>, table: &Table<R::Header>, row: RowHandle) -> Result<bool, Conflict> {
+        txn.delete(table, row)
+    }
+
+    #[inline]
+    fn savepoint(&self, txn: &mut Txn<R>) -> Savepoint {
+        txn.foot.savepoint()
+    }
+
+    fn rollback_to(&self, txn: &mut Txn<R>, savepoint: Savepoint, _tables: &TableSet<R::Header>) {
+        txn.foot.rollback_to(savepoint);
+    }
+
+    #[inline]
+    fn release(&self, txn: &mut Txn<R>, savepoint: Savepoint) {
+        txn.foot.release(savepoint);
+    }
+
+    fn validate(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>) -> bool {
+        txn.is_sound(tables)
+    }
+
+    fn is_read_only(&self, txn: &Txn<R>) -> bool {
+        !txn.foot.has_effect()
+    }
+
+    fn newest_met(&self, txn: &Txn<R>, tables: &TableSet<R::Header>) -> Option<CommitTs> {
+        txn.newest_met(tables)
+    }
+
+    fn keep_before_images(&self, txn: &mut Txn<R>, keep: bool) {
+        txn.foot.keeps_before = keep;
+    }
+
+    fn writes(&self, txn: &Txn<R>, f: &mut dyn FnMut(Write<'_>)) {
+        txn.foot.for_each_write(f);
+    }
+
+    fn commit(
+        &self,
+        txn: &mut Txn<R>,
+        tables: &TableSet<R::Header>,
+        env: impl CommitEnv<Self>,
+    ) -> Result<CommitTs, Conflict> {
+        txn.commit(tables, &self.snapshots, env)
+    }
+
+    fn abort(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>) {
+        if txn.installed {
+            txn.end();
+        } else if txn.foot.participant.is_pinned() {
+            txn.abort(tables);
+        }
+    }
+
+    fn rest(&self, txn: &mut Txn<R>) {
+        txn.foot.participant.flush();
+    }
+}
