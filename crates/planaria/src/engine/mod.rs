@@ -95,6 +95,8 @@ pub(crate) struct Engine {
     /// Who is connected to the server, if there is one.
     pub(crate) clients: crate::clients::Lent,
     pub(crate) open_snapshots: open_snapshots::SnapshotList,
+    /// What transaction blocks read.
+    pub(crate) block_moments: open_snapshots::BlockMoments,
     /// Held by who writes a checkpoint.
     pub(crate) checkpoints: Mutex<Checkpoints>,
     /// How many wait for the one that is being written.
@@ -163,6 +165,7 @@ impl Engine {
             recovery: Mutex::new(None),
             clients: crate::clients::Lent::default(),
             open_snapshots: Default::default(),
+            block_moments: Default::default(),
             checkpoints: Mutex::new(Checkpoints::new(options)),
             checkpoints_awaited: AtomicUsize::new(0),
             checkpoint_threads: options.checkpoint_threads,
@@ -206,7 +209,14 @@ impl Engine {
 
 impl Vitals for Engine {
     fn snapshots(&self) -> Vec<SnapshotInfo> {
-        self.open_snapshots.all()
+        let mut all = self.open_snapshots.all();
+        all.extend(self.block_moments.all().map(|(worker, at, opened)| SnapshotInfo {
+            epoch: at.epoch(),
+            opened,
+            session: self.process(worker),
+        }));
+        all.sort_by_key(|info| info.opened);
+        all
     }
 
     fn budget(&self) -> (Option<u64>, u64, u64) {

@@ -1,8 +1,10 @@
 //! The open snapshots of an engine, for people.
 
-use planaria_base::Epoch;
+use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::Mutex;
+use planaria_base::{CommitTs, Epoch, WorkerId};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 /// An open snapshot, for people.
 #[derive(Clone, Debug)]
@@ -36,5 +38,43 @@ impl SnapshotList {
     /// All of them, oldest first.
     pub(crate) fn all(&self) -> Vec<SnapshotInfo> {
         self.open.lock().1.values().cloned().collect()
+    }
+}
+
+/// The moments as of which transaction blocks read, by worker: each has a line of its own, which nobody else writes.
+pub(crate) struct BlockMoments(Box<[BlockMoment]>);
+
+#[repr(align(128))]
+#[derive(Default)]
+struct BlockMoment {
+    /// The last commit that it shows; 0 without a moment.
+    at: AtomicU64,
+    /// Microseconds since 2000-01-01 UTC.
+    since: AtomicI64,
+}
+
+impl Default for BlockMoments {
+    fn default() -> Self {
+        BlockMoments((0..WORKERS_MAX).map(|_| BlockMoment::default()).collect())
+    }
+}
+
+impl BlockMoments {
+    /// The block of a worker has a moment, taken `now` if it is another than before, or none any more.
+    pub(crate) fn show(&self, worker: WorkerId, at: Option<CommitTs>, now: i64) {
+        let shown = &self.0[usize::from(worker.0)];
+        let at = at.map_or(0, |at| at.0);
+        if shown.at.load(Ordering::Relaxed) != at {
+            shown.since.store(now, Ordering::Relaxed);
+            shown.at.store(at, Ordering::Relaxed);
+        }
+    }
+
+    /// Those that there are, with their workers and since when.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (WorkerId, CommitTs, i64)> {
+        self.0.iter().enumerate().filter_map(|(worker, shown)| {
+            let at = shown.at.load(Ordering::Relaxed);
+            (at != 0).then(|| (WorkerId(worker as u16), CommitTs(at), shown.since.load(Ordering::Relaxed)))
+        })
     }
 }

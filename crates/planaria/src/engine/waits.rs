@@ -176,7 +176,8 @@ impl Engine {
         ring.iter().all(|edge| still.contains(edge)).then_some(ring)
     }
 
-    fn process(&self, worker: WorkerId) -> i32 {
+    /// The number by which clients know a worker's session.
+    pub(crate) fn process(&self, worker: WorkerId) -> i32 {
         self.processes[usize::from(worker.0)].load(Ordering::Relaxed)
     }
 

@@ -101,6 +101,7 @@ pub(crate) trait Worker: Written + Send {
     fn begin_statement(&mut self);
     fn will_read(&mut self, columns: &ColumnsRead);
     fn is_behind(&self) -> bool;
+    fn moment(&self) -> Option<CommitTs>;
     fn end_statement(&mut self);
     fn move_on(&mut self, at: &Tables, cause: Conflict) -> bool;
 
@@ -243,6 +244,10 @@ impl<P: Hosted> Worker for WorkerOf<P> {
 
     fn is_behind(&self) -> bool {
         self.protocol.is_behind(&self.txn)
+    }
+
+    fn moment(&self) -> Option<CommitTs> {
+        self.protocol.moment(&self.txn)
     }
 
     fn end_statement(&mut self) {

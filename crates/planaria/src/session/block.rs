@@ -153,6 +153,7 @@ impl SessionCore {
 
     fn end_block(&mut self, committed: bool) {
         self.block = Block::None;
+        self.show_moment();
         self.end_locks();
         self.inputs.end_block();
         (self.doomed, self.reading, self.read_only) = (false, None, false);
@@ -273,6 +274,7 @@ impl SessionCore {
         if self.doomed || self.savepoints.is_empty() {
             let schema = self.schema.clone();
             self.abandon(&schema);
+            self.show_moment();
             self.end_locks();
         } else if let Some(mark) = self.savepoints.last() {
             self.release_locks_to(mark.locks);
@@ -301,6 +303,7 @@ impl SessionCore {
         let schema = self.schema.clone();
         if self.changing.is_none() {
             self.txn.begin_statement();
+            self.show_moment();
         }
         let outcome = loop {
             if self.is_stale() {
@@ -352,6 +355,12 @@ impl SessionCore {
         let base = self.changing.as_ref().map_or_else(|| schema.clone(), |block| block.base.clone());
         let logged = self.log_sequences(&|sequence| base.shares_sequence(&schema, sequence));
         self.leave();
+        self.show_moment();
         self.fail_block_on_error(outcome.and(logged))
+    }
+
+    /// Others can see since when old versions are kept for the block.
+    fn show_moment(&self) {
+        self.engine.block_moments.show(self.worker, self.txn.moment(), self.inputs.statement());
     }
 }

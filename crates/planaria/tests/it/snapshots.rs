@@ -62,6 +62,33 @@ fn a_reader_sees_what_was_when_it_began() {
     db.check().unwrap();
 }
 
+/// What old versions are kept for can be seen: blocks that write, too, each of its level.
+#[test]
+fn blocks_are_shown_as_long_as_they_read() {
+    let db = Options::new().in_memory().unwrap();
+    db.execute_script("CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t VALUES (1)").unwrap();
+    let (mut block, mut other) = (db.session().unwrap(), db.session().unwrap());
+    let pid = number(&mut block, "SELECT pg_backend_pid()");
+    let of_block =
+        format!("SELECT count(*) FROM planaria_snapshots WHERE pid = {pid} AND age < interval '1 hour'");
+    for (level, idle) in [("SERIALIZABLE", 1), ("REPEATABLE READ", 1), ("READ COMMITTED", 0)] {
+        for end in ["COMMIT", "ROLLBACK", "SELECT 1 / 0"] {
+            block.execute_script(&format!("BEGIN ISOLATION LEVEL {level}")).unwrap();
+            assert_eq!(number(&mut other, &of_block), 0, "{level}: it has asked for nothing");
+            assert_eq!(number(&mut block, &of_block), 1, "{level}: while it asks");
+            assert_eq!(number(&mut other, &of_block), idle, "{level}");
+            block.execute_script("UPDATE t SET n = n").unwrap();
+            assert_eq!(number(&mut other, &of_block), idle, "{level}");
+            // A block that has failed reads nothing any more.
+            let ended = block.execute_script(end);
+            assert_eq!(number(&mut other, "SELECT count(*) FROM planaria_snapshots"), 0, "{level} {end}");
+            if ended.is_err() {
+                block.execute_script("ROLLBACK").unwrap();
+            }
+        }
+    }
+}
+
 #[test]
 fn what_was_acknowledged_before_is_in_it() {
     for options in [Options::new(), Options::new().durability(planaria::Durability::Async)] {

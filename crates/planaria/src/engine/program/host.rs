@@ -97,6 +97,11 @@ impl Inputs {
         self.statement = self.wall_clock.micros();
     }
 
+    /// When the statement began.
+    pub(crate) fn statement(&self) -> i64 {
+        self.statement
+    }
+
     /// The block has ended.
     pub(crate) fn end_block(&mut self) {
         self.block = None;
