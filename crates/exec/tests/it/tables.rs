@@ -719,10 +719,24 @@ end
     db.begin();
     db.step(&db.compile(GET), &[text("n000")]).unwrap();
     let mut mine = std::mem::replace(&mut db.txn, db.protocol.worker(planaria_base::WorkerId(1)));
-    db.run(&rename, &[int(0), int(0), text("renamed")]).unwrap();
+    db.begin();
+    let renamed = db.step(&rename, &[int(0), int(0), text("renamed")]);
+    match renamed {
+        Ok(()) => db.commit(),
+        // What has been read is locked: the other one is in the way of this.
+        Err(_) => {
+            assert!(matches!(renamed, Err(Interrupt::Conflict(Conflict::Locked))), "{renamed:?}");
+            db.abort();
+        }
+    }
     std::mem::swap(&mut mine, &mut db.txn);
-    let ended = db.step(&code, &[Datum::Bool(true)]);
-    assert!(matches!(ended, Err(Interrupt::Conflict(Conflict::Validation | Conflict::Phantom))), "{ended:?}");
+    if renamed.is_ok() {
+        let ended = db.step(&code, &[Datum::Bool(true)]);
+        assert!(
+            matches!(ended, Err(Interrupt::Conflict(Conflict::Validation | Conflict::Phantom))),
+            "{ended:?}"
+        );
+    }
     db.abort();
     assert_eq!(db.run(&code, &[Datum::Bool(false)]).unwrap(), [int(3)]);
 }

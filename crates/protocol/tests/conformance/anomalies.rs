@@ -325,8 +325,8 @@ pub fn early_entries_belong_to_one_transaction<P: Hosted>() {
     // back with another row.
     b.begin(4);
     let met = b.get_by(0, By::Tag, 9);
-    if met.is_ok() {
-        assert!(met.unwrap().is_none());
+    if let Ok(found) = met {
+        assert!(found.is_none());
         let four = b.get(0, 4).unwrap().unwrap();
         b.delete(0, four).unwrap();
     }
