@@ -130,7 +130,7 @@ fn settings_of_the_startup_packet_come_first() {
         client.batch_execute("RESET ALL").await.expect("resets");
         client.batch_execute("BEGIN").await.expect("begins");
         assert_eq!(show("transaction_isolation").await, "repeatable read");
-        let refused = connect("-c work_mem=much").await.err().expect("is refused");
+        let refused = connect("-c work_mem=much").await.expect_err("is refused");
         assert_eq!(refused.code().expect("a code").code(), "22023");
     });
 }
