@@ -65,8 +65,8 @@ pub use graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
 pub use hold::Hold;
 pub use notice::Notice;
 pub use options::{
-    Durability, LoadedCheckpoint, LogKind, Options, ProtocolKind, RecoveryPhases, RecoveryProgress,
-    RecoveryReport, RecoveryStage, Scheme, TaskKind, TaskRecord,
+    BackoffKind, Durability, LoadedCheckpoint, LogKind, Options, ProtocolKind, RecoveryPhases,
+    RecoveryProgress, RecoveryReport, RecoveryStage, Scheme, TaskKind, TaskRecord,
 };
 pub use params::{Bytes, Param, ParamRef, Params};
 pub use planaria_base::{Datum, Error, Numeric, Result, RoleId, SqlState, Type};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use planaria_protocol::ProtocolKind;
+pub use planaria_protocol::{BackoffKind, ProtocolKind};
 pub use planaria_recovery::{Scheme, TaskKind, TaskRecord};
 
 /// An enum with the names of its variants on the command line.
@@ -214,6 +214,7 @@ pub(crate) type OnRecovery = Arc<dyn Fn(RecoveryProgress) + Send + Sync>;
 #[derive(Clone)]
 pub struct Options {
     pub(crate) protocol: ProtocolKind,
+    pub(crate) backoff: BackoffKind,
     pub(crate) log: LogKind,
     pub(crate) durability: Durability,
     pub(crate) loggers: usize,
@@ -244,6 +245,7 @@ impl Options {
         let log = planaria_log::Options::default();
         Options {
             protocol: ProtocolKind::default(),
+            backoff: BackoffKind::default(),
             log: LogKind::Command,
             durability: Durability::Fsync,
             loggers: 1,
@@ -270,6 +272,13 @@ impl Options {
     #[must_use]
     pub fn protocol(mut self, protocol: ProtocolKind) -> Options {
         self.protocol = protocol;
+        self
+    }
+    /// Chooses how a call, or a statement of a block, that has met others waits before it is tried again. By default the
+    /// longer the more often; to compare protocols as papers do, [`BackoffKind::None`].
+    #[must_use]
+    pub fn backoff(mut self, kind: BackoffKind) -> Options {
+        self.backoff = kind;
         self
     }
     /// Chooses what calls write to the log.

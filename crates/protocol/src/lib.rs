@@ -48,7 +48,7 @@ pub mod snapshot;
 pub mod two_phase;
 mod versioned;
 
-pub use backoff::Backoff;
+pub use backoff::{Backoff, BackoffKind};
 pub use capability::{Exclusive, Hosted, Levels, Point, Points, RowLocks, SnapshotSource};
 pub use claim::{ClaimInfo, Unclaimed, Wait};
 pub use columns::{ColumnSet, ColumnsRead};

@@ -55,7 +55,7 @@ use planaria_base::sync::{Mutex, OnceLock};
 use planaria_base::{Error, Result, SqlState, WallClock};
 use planaria_catalog::Catalog;
 use planaria_log::Log;
-use planaria_protocol::Traits;
+use planaria_protocol::{BackoffKind, Traits};
 use planaria_storage::Process;
 use schema_version::SchemaVersion;
 use std::sync::Arc;
@@ -71,6 +71,8 @@ pub(crate) use open_snapshots::SnapshotInfo;
 pub(crate) struct Engine {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) traits: Traits,
+    /// How attempts wait that have met others.
+    pub(crate) backoff: BackoffKind,
     pub(crate) clock: Arc<CommitClock>,
     pub(crate) gate: gate::Gate,
     pub(crate) locks: table_locks::TableLocks,
@@ -147,6 +149,7 @@ impl Engine {
         let schema = SchemaVersion::new(catalog, store.no_tables(), Chunks::default())?;
         Ok(Arc::new(Engine {
             traits: store.traits(),
+            backoff: options.backoff,
             store,
             clock,
             gate: gate::Gate::new(),

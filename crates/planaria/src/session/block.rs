@@ -10,7 +10,7 @@ use crate::ticket::Ticket;
 use planaria_base::limits::ATTEMPTS_MAX;
 use planaria_base::{CommitTs, Error, Result, SqlState};
 use planaria_exec::Interrupt;
-use planaria_protocol::{Backoff, Conflict};
+use planaria_protocol::Conflict;
 use planaria_syntax::ast::Transaction;
 
 /// A savepoint that does not exist (3B001), or one outside of a transaction (25P01).
@@ -296,7 +296,7 @@ impl SessionCore {
             return self.fail_block_on_error(outcome);
         }
         let notices = self.notices.len();
-        let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
+        let mut backoff = self.backoff();
         if let Err(error) = self.go_in() {
             return self.fail_block_on_error(Err(error));
         }

@@ -260,7 +260,7 @@ impl SessionCore {
         body: &mut dyn FnMut(&mut Self, &SchemaVersion) -> Result<LogAs, Interrupt>,
     ) -> Result<(CommitTs, bool)> {
         self.notices.clear();
-        let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
+        let mut backoff = self.backoff();
         // Of the last attempt, whose claims are kept.
         #[allow(clippy::redundant_allocation, reason = "it is the session's")]
         let mut last: Option<Arc<Arc<SchemaVersion>>> = None;
@@ -333,6 +333,12 @@ impl SessionCore {
             self.abandon(&last);
         }
         Err(not_serialized())
+    }
+
+    /// How the attempts of a call, or of a statement of a block, wait.
+    #[inline]
+    pub(crate) fn backoff(&self) -> Backoff {
+        Backoff::of(self.engine.backoff, u64::from(self.worker.0) + 1)
     }
 
     /// Runs what needs no gate, as a transaction of its own: it reads no rows.

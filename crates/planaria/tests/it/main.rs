@@ -31,6 +31,7 @@ mod postgres;
 mod procedure_versions;
 mod progress;
 mod refused;
+mod repeated;
 mod replayed;
 mod rights;
 mod schema_between;
