@@ -48,6 +48,7 @@
 
 pub(crate) mod cursors;
 mod edits;
+mod mine;
 pub(crate) mod record;
 pub(crate) mod sets;
 pub(crate) mod word;
@@ -61,6 +62,7 @@ use sets::{NodeSet, PointerMap};
 use word::{LENIENT, VersionWord};
 
 pub(crate) use edits::Encounters;
+use mine::Mine;
 
 /// Looks at a locked record before giving up. A holder that runs needs well under a microsecond; one
 /// that lost its processor is not worth waiting for.
@@ -160,6 +162,8 @@ struct Undo {
 pub(crate) struct Footprint<H> {
     pub(crate) participant: Participant,
     pub(crate) worker: usize,
+    /// What it has locked as it runs.
+    pub(crate) mine: Mine,
     pub(crate) nodes: NodeSet,
     pub(crate) writes: Vec<WriteEntry<H>>,
     write_map: PointerMap,
@@ -189,6 +193,7 @@ impl<H: Versioned> Footprint<H> {
         Footprint {
             participant: Participant::new(),
             worker,
+            mine: Mine::default(),
             nodes: NodeSet::default(),
             writes: Vec::new(),
             write_map: PointerMap::default(),
@@ -286,7 +291,7 @@ impl<H: Versioned> Footprint<H> {
         entry.version = version;
         let record = entry.record;
         if let Some(at) = self.before.iter().position(|(of, _)| *of == write) {
-            match read_record(record, self.participant.pinned(), &mut self.images)? {
+            match read_record(record, self.participant.pinned(), &self.mine, &mut self.images)? {
                 Seen::Row(now, image) if now == version => self.before[at].1 = image,
                 _ => return Err(Conflict::Validation),
             }
@@ -297,7 +302,7 @@ impl<H: Versioned> Footprint<H> {
     /// Keeps the image of a row that is about to get a write. Validation answers for its version.
     #[cold]
     fn keep_before(&mut self, record: RecordPtr<H>, version: u64) -> Result<(), Conflict> {
-        match read_record(record, self.participant.pinned(), &mut self.images)? {
+        match read_record(record, self.participant.pinned(), &self.mine, &mut self.images)? {
             Seen::Row(now, image) if now == version => {
                 self.before.push((self.writes.len() as u32, image));
                 Ok(())
@@ -314,7 +319,7 @@ impl<H: Versioned> Footprint<H> {
         }
         for (i, write) in (0u32..).zip(&self.writes) {
             if write.origin == Origin::Row {
-                match read_record(write.record, self.participant.pinned(), &mut self.images)? {
+                match read_record(write.record, self.participant.pinned(), &self.mine, &mut self.images)? {
                     Seen::Row(_, image) => self.before.push((i, image)),
                     _ => return Err(Conflict::Validation),
                 }
@@ -363,6 +368,12 @@ impl<H: Versioned> Footprint<H> {
             let image = write.image.words(&self.images);
             f(Write { table: write.table, kind, image, before, location: write.record.to_word() });
         }
+    }
+
+    /// Undoes everything, for another run of the same transaction; no savepoint is in force.
+    pub(crate) fn begin_again(&mut self) {
+        self.go_back(Savepoint { writes: 0, undo: 0, serial: 0, outer: (0, 0) });
+        self.nodes.clear();
     }
 
     /// See [`crate::Protocol::savepoint`].

@@ -37,12 +37,14 @@ pub struct Traits {
     pub concurrent: bool,
     /// [`Protocol::GUARANTEE`]
     pub guarantee: Guarantee,
+    /// [`Protocol::HEALS`]
+    pub heals: bool,
 }
 
 impl Traits {
     /// Those of a scheme.
     pub const fn of<P: Protocol>() -> Traits {
-        Traits { name: P::NAME, concurrent: P::CONCURRENT, guarantee: P::GUARANTEE }
+        Traits { name: P::NAME, concurrent: P::CONCURRENT, guarantee: P::GUARANTEE, heals: P::HEALS }
     }
 }
 

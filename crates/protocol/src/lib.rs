@@ -40,6 +40,7 @@ mod door;
 mod environment;
 mod footprint;
 mod guarantee;
+pub mod healing;
 pub mod occ;
 pub mod serial;
 mod shelf;
@@ -54,6 +55,7 @@ pub use claim::{ClaimInfo, Unclaimed, Wait};
 pub use columns::{ColumnSet, ColumnsRead};
 pub use environment::{CommitEnv, Telling};
 pub use guarantee::{Guarantee, SerialOrder, Traits};
+pub use healing::{Heal, Healed, Healing};
 pub use occ::Occ;
 pub use planaria_base::Isolation;
 pub use serial::Serial;
@@ -243,6 +245,9 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Whether transactions may write at all.
     const WRITES: bool = true;
 
+    /// Whether transactions can be healed: see [`Protocol::heal`].
+    const HEALS: bool = false;
+
     /// State for a worker.
     fn worker(&self, id: WorkerId) -> Self::Txn;
 
@@ -378,6 +383,32 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         tables: &TableSet<Self::Header>,
         env: impl CommitEnv<Self>,
     ) -> Result<CommitTs, Conflict>;
+
+    /// Whether the caller is going to run the transaction again if [`Protocol::heal`] asks for it; not, if it does not say
+    /// so. Where commit fails, such a transaction may be open still: it is to be healed then, tried again or aborted.
+    #[inline(always)]
+    fn may_heal(&self, txn: &mut Self::Txn, may: bool) {
+        let _ = (txn, may);
+    }
+
+    /// The transaction has failed for this cause, in commit or before: what becomes of it. `columns`: what it may have
+    /// read; not known: all. See [`healing`].
+    fn heal(
+        &self,
+        txn: &mut Self::Txn,
+        tables: &TableSet<Self::Header>,
+        cause: Conflict,
+        columns: Option<&ColumnsRead>,
+    ) -> Heal {
+        let _ = (txn, tables, cause, columns);
+        Heal::No
+    }
+
+    /// What healing has taken of this worker since it was asked last.
+    fn take_healed(&self, txn: &mut Self::Txn) -> Healed {
+        let _ = txn;
+        Healed::default()
+    }
 
     /// Takes everything back. Does nothing if no transaction is running.
     fn abort(&self, txn: &mut Self::Txn, tables: &TableSet<Self::Header>);

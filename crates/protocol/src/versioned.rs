@@ -30,6 +30,7 @@
 mod claims;
 mod commit;
 mod dated;
+mod heal;
 mod hosted;
 mod ranges;
 mod read;
@@ -42,12 +43,13 @@ use crate::footprint::word::{ABSENT, CLAIMED, DEAD, LENIENT, LOCKED, Locking, Ve
 use crate::footprint::{Footprint, NONE, Origin, SPINS_MAX, State, Versioned, WriteEntry, recycle};
 use crate::snapshot::Merged;
 use crate::{
-    CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, Point, Protocol, Refused, Row, RowHandle, Savepoint,
+    ColumnsRead, CommitEnv, Conflict, CursorId, Guarantee, Heal, Healed, IfClaimed, Point, Protocol, Refused, Row, RowHandle, Savepoint,
     Snapshots, Write,
 };
 pub use rules::Rules;
 
 use dated::Dated;
+use heal::Cache;
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::spin_hint;
 use planaria_base::{CommitTs, IndexId, Strength, TableId, WorkerId};
@@ -119,6 +121,7 @@ pub struct Txn<R: Rules> {
     blocked: Option<Blocked<R>>,
     /// What the rules have locked.
     pub(crate) locks: R::Locks,
+    heal: Cache,
 }
 
 /// What stands in a transaction's way.
@@ -146,6 +149,7 @@ impl<R: Rules> Txn<R> {
             held: Vec::new(),
             blocked: None,
             locks: R::Locks::default(),
+            heal: Cache::default(),
         }
     }
 
@@ -161,6 +165,9 @@ impl<R: Rules> Txn<R> {
     /// Forgets what was read and written.
     fn clear(&mut self) {
         R::let_go(self);
+        if R::HEALS {
+            self.heal.clear();
+        }
         recycle(&mut self.accesses);
         self.foot.clear();
         if self.ranged {
@@ -212,6 +219,7 @@ impl<R: Rules> Protocol for OverVersions<R> {
     const NAME: &'static str = R::NAME;
     const CONCURRENT: bool = true;
     const GUARANTEE: Guarantee = R::GUARANTEE;
+    const HEALS: bool = R::HEALS;
 
     fn worker(&self, id: WorkerId) -> Txn<R> {
         Txn::new(id, self.claims.clone(), self.snapshots.clone())
@@ -369,6 +377,24 @@ impl<R: Rules> Protocol for OverVersions<R> {
         env: impl CommitEnv<Self>,
     ) -> Result<CommitTs, Conflict> {
         txn.commit(tables, &self.snapshots, env)
+    }
+
+    fn may_heal(&self, txn: &mut Txn<R>, may: bool) {
+        txn.heal.may = R::HEALS && may;
+    }
+
+    fn heal(
+        &self,
+        txn: &mut Txn<R>,
+        tables: &TableSet<R::Header>,
+        cause: Conflict,
+        columns: Option<&ColumnsRead>,
+    ) -> Heal {
+        if R::HEALS { txn.heal(tables, cause, columns) } else { Heal::No }
+    }
+
+    fn take_healed(&self, txn: &mut Txn<R>) -> Healed {
+        std::mem::take(&mut txn.heal.healed)
     }
 
     fn abort(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>) {

@@ -7,6 +7,7 @@
 //! * `claims`: transactions that wait for each other, and going back to a point.
 //! * `ranges`: what is a conflict to a transaction that remembers what it asked for.
 //! * `levels`: what transactions of each level see, and what becomes of them.
+//! * `healing`: transactions that are run again under locks, where the scheme can.
 //! * `random`: random programs on several threads, their history checked by model and graph, and their
 //!   committed transactions replayed in commit order on `serial`.
 //! * `snapshots`: what their readers see while others write, against the model.
@@ -18,6 +19,7 @@ mod conformance {
     pub mod broken;
     pub mod claims;
     pub mod fixture;
+    pub mod healing;
     pub mod keys;
     pub mod levels;
     pub mod random;
@@ -38,7 +40,7 @@ macro_rules! tests {
 macro_rules! suite {
     ($($module:ident: $scheme:ident;)*) => {
         $(mod $module {
-            use super::conformance::{anomalies, claims, keys, levels, random, ranges, savepoints, snapshots};
+            use super::conformance::{anomalies, claims, healing, keys, levels, random, ranges, savepoints, snapshots};
             use planaria_protocol::$scheme;
 
             tests! {
@@ -74,6 +76,9 @@ macro_rules! suite {
                     who_only_reads_never_fails a_moment_moves_on_where_it_can of_two_updates_the_first_wins
                     skewed_writes_at_each_level rows_that_are_gone_or_new constraints_are_as_of_now
                     answers_are_of_one_state answers_under_many_schedules;
+                healing: what_is_stale_is_run_again who_is_healed_keeps_others_out other_columns_may_change
+                    inserts_are_made_again rows_that_come_and_go_are_healed a_row_that_changes_meanwhile_is_healed
+                    blocks_and_who_does_not_say_so_are_not_healed most_of_a_hot_plan_is_healed;
                 random: histories_are_serializable_in_commit_order hot_keys
                     long_scans_against_writers ranges_against_writers ranges_under_many_schedules
                     stress;

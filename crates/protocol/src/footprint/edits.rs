@@ -210,7 +210,7 @@ impl<H: Versioned> Footprint<H> {
             }
         }
         let mark = self.images.mark();
-        let seen = read_record(found, self.participant.pinned(), &mut self.images)?;
+        let seen = read_record(found, self.participant.pinned(), &self.mine, &mut self.images)?;
         let asked = match seen {
             Seen::Row(version, image) => {
                 let same = has_key(index, id, image.words(&self.images), key, &mut self.other_key);
@@ -298,7 +298,7 @@ impl<H: Versioned> Footprint<H> {
             return Ok(true);
         }
         let mark = self.images.mark();
-        let owned = match read_record(record, self.participant.pinned(), &mut self.images)? {
+        let owned = match read_record(record, self.participant.pinned(), &self.mine, &mut self.images)? {
             Seen::Row(now, image) if now == version & !LENIENT => {
                 Ok(has_key(index, id, image.words(&self.images), key, &mut self.other_key))
             }
@@ -408,7 +408,7 @@ impl<H: Versioned> Footprint<H> {
     pub(crate) fn delete(&mut self, write: u32) -> Result<(), Conflict> {
         let WriteEntry { record, version, state, .. } = self.writes[write as usize];
         let old = match state {
-            State::Unwritten => match read_record(record, self.participant.pinned(), &mut self.images)? {
+            State::Unwritten => match read_record(record, self.participant.pinned(), &self.mine, &mut self.images)? {
                 Seen::Row(now, image) if now == version => Some(image),
                 _ => return Err(Conflict::Validation),
             },

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // looks at records; see `door`
 
 use super::word::{ABSENT, CLAIMED, DEAD, LOCKED, VersionWord};
-use super::{Footprint, SPINS_MAX, Versioned};
+use super::{Footprint, Mine, SPINS_MAX, Versioned};
 use crate::Conflict;
 use crate::door::look;
 use planaria_base::sync::spin_hint;
@@ -20,11 +20,12 @@ pub(crate) enum Seen {
     Dead,
 }
 
-/// One consistent image of a record, in the arena.
+/// One consistent image of a record, in the arena. Of one that is `mine` nobody else changes the image.
 #[inline]
 pub(crate) fn read_record<H: Versioned>(
     record: RecordPtr<H>,
     pin: Pinned<'_>,
+    mine: &Mine,
     arena: &mut Arena,
 ) -> Result<Seen, Conflict> {
     // SAFETY: found or kept: the transaction reads what an index has just given it, or what is in its read set.
@@ -42,6 +43,8 @@ pub(crate) fn read_record<H: Versioned>(
             arena.truncate(mark);
         } else if before & LOCKED == 0 {
             return Ok(if before & DEAD != 0 { Seen::Dead } else { Seen::Placeholder(before) });
+        } else if let Some(version) = mine.version_of(record.to_word()) {
+            return Ok(Seen::Row(version, shown.read(arena)?));
         }
         spins += 1;
         if spins > SPINS_MAX {

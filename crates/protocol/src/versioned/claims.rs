@@ -241,6 +241,9 @@ impl<R: Rules> Txn<R> {
         if self.held.is_empty() && self.blocked.is_none() {
             return self.abort(tables);
         }
+        if R::HEALS {
+            R::let_go(self);
+        }
         if !self.foot.writes.is_empty() {
             self.foot.take_back(tables);
         }

@@ -27,7 +27,8 @@ impl<R: Rules> Txn<R> {
             return Ok(());
         }
         let pin = self.foot.participant.pinned();
-        if R::NODES && !self.ranged {
+        let nodes = R::NODES && (R::CHECKS_LEAVES_AGAIN || !self.is_healed());
+        if nodes && !self.ranged {
             self.foot.nodes.check()?;
         }
         if R::READS {
@@ -38,12 +39,15 @@ impl<R: Rules> Txn<R> {
                 if access.version == OWN || R::is_locked(self, access) {
                     continue;
                 }
+                if !R::CHECKS_NEW_MEMBERS && self.is_healed() && !R::has_locked(self, access.record) {
+                    continue;
+                }
                 let word = self.foot.word(access.record).load();
                 if word != access.version && word & !CLAIMED != access.version {
-                    let own = holding
-                        && word & !CLAIMED == access.version | LOCKED
+                    let own = word & !CLAIMED == access.version | LOCKED
                         // What is not to be written has not been locked.
-                        && self.foot.find_effective(access.record).is_some();
+                        && (holding && self.foot.find_effective(access.record).is_some()
+                            || R::has_locked(self, access.record));
                     if access.version & PRESENCE == PRESENCE {
                         self.check_presence(access.record, holding)?;
                     } else if !own && access.version & LENIENT == 0 && !self.outlasts(access, holding) {
@@ -57,12 +61,13 @@ impl<R: Rules> Txn<R> {
                 if unlocked
                     && write.version & LENIENT == 0
                     && self.foot.word(write.record).load() & !CLAIMED != write.version
+                    && !self.is_mine(write.record, write.version)
                 {
                     return Err(Conflict::Validation);
                 }
             }
         }
-        if R::NODES && !self.foot.nodes.iter().all(|node| node.is_current(pin)) {
+        if nodes && !self.foot.nodes.iter().all(|node| node.is_current(pin)) {
             return Err(Conflict::Phantom);
         }
         if R::NODES && self.ranged {
@@ -71,6 +76,12 @@ impl<R: Rules> Txn<R> {
             return if self.ranges.witnesses().iter().all(as_seen) { Ok(()) } else { Err(Conflict::Phantom) };
         }
         Ok(())
+    }
+
+    /// Whether this transaction, which is being healed, has locked a record at this version.
+    #[inline]
+    fn is_mine(&self, record: Ptr<R>, version: u64) -> bool {
+        R::HEALS && self.foot.mine.version_of(record.to_word()) == Some(version)
     }
 
     /// Whether a record is as it was read once whoever is committing a change of it has ended.
@@ -108,6 +119,9 @@ impl<R: Rules> Txn<R> {
     /// Whether what was read is one state, and still holds if it has to.
     pub(super) fn is_sound(&mut self, tables: &TableSet<R::Header>) -> bool {
         // A reader's place in the order is its moment.
+        if R::HEALS && self.heal.torn {
+            return false;
+        }
         self.dated.is_dated() && !self.foot.has_effect() || self.still_holds(tables)
     }
 
@@ -171,13 +185,13 @@ impl<R: Rules> Txn<R> {
             // Before validation: what holds then has held at this point of the order.
             let place = match self.dated.place() {
                 Some(ts) => Ok(ts),
+                None if R::HEALS && self.heal.torn => Err(Conflict::Validation),
                 None => R::lock_reader(self).and_then(|()| self.place(tables, false, || env.clock().now())),
             };
             let ts = match place {
                 Ok(ts) => ts,
                 Err(conflict) => {
-                    R::let_go(self);
-                    self.retry(tables);
+                    self.has_failed(tables, conflict);
                     return Err(conflict);
                 }
             };
@@ -195,8 +209,7 @@ impl<R: Rules> Txn<R> {
             Ok(ts) => ts,
             Err(conflict) => {
                 self.unlock(locked);
-                R::let_go(self);
-                self.retry(tables);
+                self.has_failed(tables, conflict);
                 return Err(conflict);
             }
         };
@@ -211,6 +224,16 @@ impl<R: Rules> Txn<R> {
         Ok(ts)
     }
 
+    /// Commit has not come to pass, and what it has locked is free again.
+    #[cold]
+    fn has_failed(&mut self, tables: &TableSet<R::Header>, conflict: Conflict) {
+        if R::HEALS && self.stays_open(conflict) {
+            return;
+        }
+        R::let_go(self);
+        self.retry(tables);
+    }
+
     /// Steps 1 to 3: locks, timestamp, validation. `locked` counts the locks.
     #[inline]
     fn prepare(
@@ -222,6 +245,9 @@ impl<R: Rules> Txn<R> {
         if self.dated.is_behind() {
             // It has read what is no more.
             return Err(Conflict::Past);
+        }
+        if R::HEALS && self.heal.torn {
+            return Err(Conflict::Validation);
         }
         self.foot.put_in_order();
         R::lock(self, locked)?;
@@ -289,6 +315,9 @@ impl<R: Rules> Txn<R> {
             word.lock_own(write.version);
             return Ok(());
         }
+        if R::HEALS && let Some(version) = self.foot.mine.version_of(write.record.to_word()) {
+            return if version == write.version { Ok(()) } else { Err(Conflict::Validation) };
+        }
         for _ in 0..SPINS_MAX {
             match word.try_lock(write.version) {
                 Locking::Done => return Ok(()),
@@ -321,6 +350,9 @@ impl<R: Rules> Txn<R> {
     fn unlock(&self, locked: usize) {
         for (_, write) in &self.foot.order[..locked] {
             let write = &self.foot.writes[*write as usize];
+            if R::HEALS && self.foot.mine.has(write.record.to_word()) {
+                continue;
+            }
             let word = self.foot.word(write.record);
             word.publish(write.version | Self::claim_bit(&self.held, self.alone, word));
         }
@@ -408,6 +440,9 @@ impl<R: Rules> Txn<R> {
     }
 
     pub(super) fn abort(&mut self, tables: &TableSet<R::Header>) {
+        if R::HEALS {
+            R::let_go(self);
+        }
         if !self.foot.writes.is_empty() {
             self.foot.take_back(tables);
         }

@@ -496,9 +496,9 @@ impl<R: Rules> Txn<R> {
         }
         let table = tables.get(id);
         let mark = self.dated.words.mark();
-        let Txn { foot: Footprint { participant, .. }, dated, .. } = self;
+        let Txn { foot: Footprint { participant, mine, .. }, dated, .. } = self;
         let pin = participant.pinned();
-        let now = match read_record(record, pin, &mut dated.words) {
+        let now = match read_record(record, pin, mine, &mut dated.words) {
             Ok(Seen::Row(now, image)) => {
                 let image = image.words(&dated.words);
                 let old = table.kept(record, CommitTs(dated.at), pin);
@@ -524,7 +524,7 @@ impl<R: Rules> Txn<R> {
 }
 
 /// The very same value; for numbers that compare equal and look different that is not so.
-fn is_same(a: Field<'_>, b: Field<'_>) -> bool {
+pub(super) fn is_same(a: Field<'_>, b: Field<'_>) -> bool {
     match (a, b) {
         (Field::Float(a), Field::Float(b)) => a.to_bits() == b.to_bits(),
         (a, b) => a == b,

@@ -19,6 +19,8 @@ impl<R: Rules> RowLocks for OverVersions<R> {
         // A block holds no locks; what it has read so far is validated like the rest.
         R::let_go(txn);
         txn.claiming = true;
+        // Its answers will have been seen.
+        txn.heal.may = false;
         // What was read before is not remembered as ranges.
         txn.ranged |= txn.accesses.is_empty() && txn.foot.nodes.is_empty() && !txn.cursors.are_open();
     }

@@ -246,14 +246,14 @@ impl<R: Rules> Txn<R> {
             if own.is_some_and(|at| self.foot.writes[at as usize].origin == Origin::Insert) {
                 return Ok(());
             }
-            let Txn { foot: Footprint { participant, .. }, ranges, .. } = self;
+            let Txn { foot: Footprint { participant, mine, .. }, ranges, .. } = self;
             let pin = participant.pinned();
             ranges.images.reset();
             let seen = if own.is_some() && holding {
                 // SAFETY: kept: of the write set, whose lock is held.
                 Seen::Row(0, unsafe { look(record, pin) }.read(&mut ranges.images)?)
             } else {
-                match read_record(record, pin, &mut ranges.images) {
+                match read_record(record, pin, mine, &mut ranges.images) {
                     Err(Conflict::Locked) if self.outwaits(record, holding) => {
                         entry = Some(word);
                         continue;

@@ -44,6 +44,22 @@ impl<R: Rules> Txn<R> {
         lenient: bool,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
+        if R::HEALS && self.heal.may && !lenient {
+            return self.get_known(table, id, key, arena);
+        }
+        self.look_up(table, id, key, lenient, arena)
+    }
+
+    /// By the index.
+    #[inline]
+    pub(super) fn look_up(
+        &mut self,
+        table: &Table<R::Header>,
+        id: IndexId,
+        key: &KeyBuf,
+        lenient: bool,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
         let index = table.index(id);
         let (found, node) = index.tree().get(self.foot.participant.pinned(), key.words());
         let row = match found {
@@ -107,7 +123,11 @@ impl<R: Rules> Txn<R> {
                 None => Followed::GivenUp,
             });
         }
-        match read_record(record, self.foot.participant.pinned(), arena)? {
+        let seen = read_record(record, self.foot.participant.pinned(), &self.foot.mine, arena);
+        if R::HEALS && seen.is_err() {
+            self.heal.busy = record.to_word();
+        }
+        match seen? {
             Seen::Row(version, image) => {
                 let matches = has_key(index, id, image.words(arena), key, &mut self.foot.other_key);
                 if !matches && self.ranged {
@@ -210,7 +230,7 @@ impl<R: Rules> Txn<R> {
         }
         let index = table.index(id);
         loop {
-            let Txn { foot, cursors, accesses, ranges, .. } = self;
+            let Txn { foot, cursors, accesses, ranges, heal, .. } = self;
             let OpenCursor { cursor, more: Look { lenient, range, .. }, .. } = &mut cursors[cursor];
             let (lenient, range) = (*lenient, *range);
             let pin = foot.participant.pinned();
@@ -225,7 +245,8 @@ impl<R: Rules> Txn<R> {
             });
             if range != NONE {
                 ranges.reach(range, next.map(|(key, _)| key));
-            } else {
+            } else if !R::HEALS || !heal.may {
+                // Else commit is going to notice.
                 foot.nodes.check()?;
             }
             let Some((words, word)) = next else { return Ok(None) };
@@ -243,7 +264,11 @@ impl<R: Rules> Txn<R> {
                     None => continue,
                 }
             }
-            match read_record(record, pin, arena)? {
+            let seen = read_record(record, pin, &foot.mine, arena);
+            if R::HEALS && seen.is_err() {
+                heal.busy = record.to_word();
+            }
+            match seen? {
                 Seen::Row(version, image) => {
                     let matches = has_key(index, id, image.words(arena), words, &mut foot.other_key);
                     if range != NONE && !matches {
@@ -306,8 +331,8 @@ impl<R: Rules> Txn<R> {
                 State::Unwritten => expected = entry.version,
             }
         }
-        match read_record(record, self.foot.participant.pinned(), arena)? {
-            Seen::Row(now, image) if now == expected & !LENIENT => Ok(Some(image)),
+        match read_record(record, self.foot.participant.pinned(), &self.foot.mine, arena)? {
+            Seen::Row(now, image) if now == expected & !LENIENT || self.is_torn() => Ok(Some(image)),
             _ => Err(Conflict::Validation),
         }
     }

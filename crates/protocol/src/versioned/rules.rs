@@ -25,6 +25,15 @@ pub trait Rules: Copy + Send + Sync + 'static {
     /// See [`Rules::READS`].
     const NODES: bool = true;
 
+    /// Whether transactions can be healed, and the parts of that, off for tests alone: see [`healing`](crate::healing).
+    const HEALS: bool = false;
+    /// See [`Rules::HEALS`].
+    const HEALS_DEPENDENTS: bool = true;
+    /// See [`Rules::HEALS`].
+    const CHECKS_NEW_MEMBERS: bool = true;
+    /// See [`Rules::HEALS`].
+    const CHECKS_LEAVES_AGAIN: bool = true;
+
     /// Accesses from this number on are new.
     #[inline(always)]
     fn has_read(txn: &mut Txn<Self>, from: usize) -> Result<(), Conflict> {

@@ -10,6 +10,8 @@ struct Meets<'t, R: Rules> {
     accesses: &'t mut Vec<Access<R>>,
     dated: &'t mut Dated,
     blocked: &'t mut Option<Blocked<R>>,
+    /// The last one that was met.
+    placeholder: &'t mut u64,
     claiming: bool,
 }
 
@@ -38,6 +40,7 @@ impl<R: Rules> Encounters<R::Header> for Meets<'_, R> {
 
     fn placeholder(&mut self, record: Ptr<R>, version: u64) -> Result<(), Conflict> {
         if version & !ABSENT == 0 {
+            *self.placeholder = record.to_word();
             return Ok(());
         }
         *self.blocked = Some(Blocked::Placeholder(record, version));
@@ -48,8 +51,9 @@ impl<R: Rules> Encounters<R::Header> for Meets<'_, R> {
 impl<R: Rules> Txn<R> {
     /// The footprint, and what it is told of what it meets.
     fn split(&mut self) -> (&mut Footprint<R::Header>, Meets<'_, R>) {
-        let Txn { foot, accesses, dated, blocked, claiming, .. } = self;
-        (foot, Meets { accesses, dated, blocked, claiming: *claiming })
+        let Txn { foot, accesses, dated, blocked, claiming, heal, .. } = self;
+        let placeholder = &mut heal.placeholder;
+        (foot, Meets { accesses, dated, blocked, placeholder, claiming: *claiming })
     }
 
     pub(super) fn insert(
@@ -85,7 +89,7 @@ impl<R: Rules> Txn<R> {
                 if entry.state == State::Dead {
                     return Ok(None);
                 }
-                if version != OWN && version & !LENIENT != entry.version {
+                if version != OWN && version & !LENIENT != entry.version && !self.is_torn() {
                     return Err(Conflict::Validation);
                 }
                 self.strengthen(write, strength)?;

@@ -3,6 +3,7 @@
 use super::fixture::*;
 use super::random::{Plan, run};
 use planaria_protocol::Hosted;
+use planaria_protocol::healing::{DEPENDENTS, HealingWith, LEAVES, NEW_MEMBERS};
 use planaria_protocol::occ::OccWith;
 use planaria_protocol::silo::SiloWith;
 use planaria_protocol::two_phase::TwoPhaseWith;
@@ -124,6 +125,17 @@ fn noticed_between_steps<P: Hosted>() -> Option<u64> {
             scheduler::run(scheduler::Options::of_seed(*seed), move || run::<P>(plan).verdict().is_err());
         done.unwrap_or_else(|stuck| panic!("{plan:?}: {stuck}")).value.expect("it ends")
     })
+}
+
+#[test]
+fn healing_with_parts_missing_is_noticed() {
+    let seeds = [
+        noticed_between_steps::<HealingWith<DEPENDENTS>>(),
+        noticed_between_steps::<HealingWith<NEW_MEMBERS>>(),
+        noticed_between_steps::<HealingWith<LEAVES>>(),
+    ];
+    println!("{seeds:?}");
+    assert!(seeds.iter().all(Option::is_some), "{seeds:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use planaria_base::clock::CommitClock;
 use planaria_base::{ColumnId, CommitTs, Epoch, IndexId, TableId, Type, WorkerId};
-use planaria_protocol::{Conflict, Hosted, Refused, Row, RowHandle, Savepoint, Telling};
+use planaria_protocol::{ColumnsRead, Conflict, Heal, Healed, Hosted, Refused, Row, RowHandle, Savepoint, Telling};
 use planaria_sim::history::{By, Model, Op, RowState, Transaction, Version};
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{
@@ -357,6 +357,38 @@ impl<P: Hosted> Client<'_, P> {
         assert_eq!(told, Some(ts));
         assert!(!self.db.protocol.is_active(&self.txn));
         Ok(Transaction { id: self.id, ts, drew, ops: std::mem::take(&mut self.ops) })
+    }
+
+    /// From now on [`Client::heal`] is asked after a conflict, and the transaction run again.
+    pub fn may_heal(&mut self) {
+        self.db.protocol.may_heal(&mut self.txn, true);
+    }
+
+    pub fn heal(&mut self, cause: Conflict, columns: Option<&ColumnsRead>) -> Heal {
+        let healed = self.db.protocol.heal(&mut self.txn, &self.db.tables, cause, columns);
+        if healed == Heal::Run {
+            self.arena.reset();
+            self.writes = 0;
+            self.ops.clear();
+        }
+        healed
+    }
+
+    /// Runs a program to its commit, healed if it can be.
+    pub fn run_healed(
+        &mut self,
+        mut program: impl FnMut(&mut Self) -> Outcome<()>,
+    ) -> Outcome<(Transaction, Healed)> {
+        let mut outcome = program(self).and_then(|()| self.commit());
+        while let Err(cause) = outcome {
+            outcome = match self.heal(cause, None) {
+                Heal::No => break,
+                Heal::Commit => self.commit(),
+                Heal::Run => program(self).and_then(|()| self.commit()),
+            };
+        }
+        let healed = self.db.protocol.take_healed(&mut self.txn);
+        outcome.map(|transaction| (transaction, healed))
     }
 
     pub fn abort(&mut self) {

@@ -5,7 +5,7 @@
 use super::fixture::*;
 use planaria_base::Strength;
 use planaria_base::sync::thread;
-use planaria_protocol::{Backoff, Conflict, Hosted, IfClaimed, Serial};
+use planaria_protocol::{Backoff, Conflict, Healed, Hosted, IfClaimed, Serial};
 use planaria_sim::history::{By, History, Model, Transaction, Violation};
 use planaria_sim::scheduler;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -144,6 +144,9 @@ pub struct Run<P: Hosted> {
     /// Committed transactions with their seeds.
     pub committed: Vec<(u64, Transaction)>,
     pub conflicts: Vec<Conflict>,
+    /// Those that were healed, and what that took.
+    pub healed: usize,
+    pub healing: Healed,
 }
 
 fn initial_rows(plan: &Plan) -> Vec<NewRow> {
@@ -164,6 +167,7 @@ pub fn run<P: Hosted>(plan: Plan) -> Run<P> {
     let initial = db.model();
     let ids = AtomicU32::new(100);
     let (mut committed, mut conflicts) = (Vec::new(), Vec::new());
+    let mut healing: Vec<Healed> = Vec::new();
     thread::scope(|scope| {
         let threads: Vec<_> = (0..plan.threads)
             .map(|thread| {
@@ -173,6 +177,7 @@ pub fn run<P: Hosted>(plan: Plan) -> Run<P> {
                     let mut r = Random(plan.seed.wrapping_mul(1000) + thread);
                     let mut backoff = Backoff::new(thread + 1);
                     let (mut committed, mut conflicts) = (Vec::new(), Vec::new());
+                    let mut healing = Vec::new();
                     while (committed.len() as u64) < plan.commits {
                         let seed = r.next();
                         backoff.reset();
@@ -180,10 +185,12 @@ pub fn run<P: Hosted>(plan: Plan) -> Run<P> {
                             client.begin(ids.fetch_add(1, Ordering::Relaxed));
                             if r.chance(plan.claims) {
                                 client.db.protocol.claim_writes(&mut client.txn);
+                            } else {
+                                client.may_heal();
                             }
-                            let outcome = program(&mut client, &plan, seed, true);
-                            match outcome.and_then(|()| client.commit()) {
-                                Ok(transaction) => {
+                            match client.run_healed(|c| program(c, &plan, seed, true)) {
+                                Ok((transaction, healed)) => {
+                                    healing.push(healed);
                                     committed.push((seed, transaction));
                                     break;
                                 }
@@ -197,18 +204,27 @@ pub fn run<P: Hosted>(plan: Plan) -> Run<P> {
                             }
                         }
                     }
-                    (committed, conflicts)
+                    (committed, conflicts, healing)
                 })
             })
             .collect();
         for thread in threads {
-            let (some, others) = thread.join().unwrap();
+            let (some, others, healed) = thread.join().unwrap();
+            healing.extend(healed);
             committed.extend(some);
             conflicts.extend(others);
         }
     });
     committed.sort_by_key(|(_, t): &(u64, Transaction)| (t.ts, t.drew));
-    Run { db, initial, committed, conflicts }
+    let healed = healing.iter().filter(|h| h.runs + h.false_invalidations > 0).count();
+    let healing = healing.iter().fold(Healed::default(), |sum, h| Healed {
+        runs: sum.runs + h.runs,
+        known: sum.known + h.known,
+        repeated: sum.repeated + h.repeated,
+        false_invalidations: sum.false_invalidations + h.false_invalidations,
+        relocks: sum.relocks + h.relocks,
+    });
+    Run { db, initial, committed, conflicts, healed, healing }
 }
 
 impl<P: Hosted> Run<P> {
@@ -306,7 +322,7 @@ pub fn stress<P: Hosted>() {
     let seconds = std::env::var("PLANARIA_STRESS_SECONDS").map_or(1, |s| s.parse().expect("seconds"));
     let start = std::time::Instant::now();
     let mut r = Random(start.elapsed().as_nanos() as u64 ^ u64::from(std::process::id()));
-    let (mut runs, mut commits, mut conflicts) = (0, 0, 0);
+    let (mut runs, mut commits, mut healed, mut conflicts) = (0, 0, 0, 0);
     while start.elapsed().as_secs() < seconds {
         let plan = Plan {
             seed: r.next() >> 32,
@@ -322,6 +338,7 @@ pub fn stress<P: Hosted>() {
         runs += 1;
         commits += run.committed.len();
         conflicts += run.conflicts.len();
+        healed += run.healed;
     }
-    println!("{runs} runs, {commits} commits, {conflicts} conflicts");
+    println!("{runs} runs, {commits} commits, {healed} healed, {conflicts} conflicts");
 }
