@@ -60,6 +60,9 @@ pub const NUMERIC_DIGITS_WORD: u32 = 18;
 /// Attempts of a transaction before the caller hears of 40001.
 pub const ATTEMPTS_MAX: u32 = 1_000;
 
+/// A transaction that is healed holds its locks no longer, and begins anew without them.
+pub const HEALING_MAX: std::time::Duration = std::time::Duration::from_millis(2);
+
 const _: () = assert!(4 * TEXT_BYTES_MAX <= ARENA_BYTES_MAX, "a text and a copy with room to grow");
 const _: () = assert!(CHAIN_NESTING_MAX < NESTING_MAX, "a chain is no reason to nest too deeply");
 const _: () = assert!(NUMERIC_SCALE_MAX < 256, "a packed numeric keeps its scale in 8 bits");

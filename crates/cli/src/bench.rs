@@ -44,7 +44,7 @@ pub struct Options {
     /// fsync, async or off
     #[arg(long, default_value = "fsync")]
     durability: Durability,
-    /// The concurrency protocol: silo, serial, occ, two_phase, or another of the shelf
+    /// The concurrency protocol: silo, serial, occ, two_phase, healing, or another of the shelf
     #[arg(long, default_value = "silo")]
     protocol: ProtocolKind,
     /// Directory for the log; a temporary one without
@@ -89,6 +89,9 @@ struct Report {
     by_transaction: Vec<ByTransaction>,
     failed: u64,
     aborts: Vec<(String, u64)>,
+    /// Of protocols that heal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    healing: Vec<(&'static str, u64)>,
     log_bytes_per_txn: f64,
     log_records: u64,
     fsyncs: u64,
@@ -382,6 +385,11 @@ fn report(
             })
             .filter(|(_, n)| *n > 0)
             .collect(),
+        healing: (after.healing.counters().into_iter())
+            .zip(before.healing.counters())
+            .map(|((what, n), (_, was))| (what, n - was))
+            .filter(|(_, n)| *n > 0)
+            .collect(),
         log_bytes_per_txn: (after.log_bytes - before.log_bytes) as f64 / records.max(1) as f64,
         log_records: records,
         fsyncs: after.fsyncs - before.fsyncs,
@@ -435,6 +443,11 @@ fn print_table(r: &Report) {
         r.failed,
         if aborts.is_empty() { "0".to_owned() } else { aborts.join(", ") }
     );
+    if !r.healing.is_empty() {
+        let healing: Vec<String> =
+            r.healing.iter().map(|(what, n)| format!("{} {}", what.replace('_', " "), print::grouped(*n))).collect();
+        println!("  healed: {}", healing.join(", "));
+    }
     println!(
         "  log: {:.0} bytes a logged transaction, {} syncs",
         r.log_bytes_per_txn,

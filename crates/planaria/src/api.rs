@@ -80,6 +80,7 @@ impl EngineHandle {
             commits: engine.counters.commits(),
             open_snapshots: engine.open_snapshots.all().len() as u64,
             aborts: engine.counters.aborts(),
+            healing: engine.counters.healing(),
             log_records: log.as_ref().map_or(0, |l| l.records),
             log_bytes: log.as_ref().map_or(0, |l| l.bytes),
             fsyncs: log.as_ref().map_or(0, |l| l.syncs),

@@ -11,6 +11,7 @@ pub(crate) mod deferred;
 pub(crate) mod explain;
 pub(crate) mod explain_recovery;
 pub(crate) mod fetch;
+pub(crate) mod healing;
 pub(crate) mod in_time;
 pub(crate) mod locking;
 pub(crate) mod named;

@@ -9,6 +9,8 @@ pub struct Stats {
     pub commits: u64,
     /// Attempts aborted and tried again, by cause.
     pub aborts: Vec<(&'static str, u64)>,
+    /// Attempts that were healed instead, under protocols that can.
+    pub healing: Healing,
     /// Snapshots that are being read.
     pub open_snapshots: u64,
     /// Records written to the log.
@@ -25,6 +27,37 @@ pub struct Stats {
     pub memory: Memory,
     /// Checkpoints, and what a restart would take.
     pub checkpoint: CheckpointStats,
+}
+
+/// What healing has taken: of attempts whose reads did not hold, what was run again of them under locks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Healing {
+    /// Transactions that committed so.
+    pub commits: u64,
+    /// Times that programs were run again under locks.
+    pub runs: u64,
+    /// Lookups of those runs that needed no index.
+    pub known: u64,
+    /// Lookups that did.
+    pub repeated: u64,
+    /// Rows that had changed, but in nothing that was read.
+    pub false_invalidations: u64,
+    /// Times that locks were let go of to be taken in order.
+    pub relocks: u64,
+}
+
+impl Healing {
+    /// Each with its name in metrics.
+    pub fn counters(&self) -> [(&'static str, u64); 6] {
+        [
+            ("commits", self.commits),
+            ("runs", self.runs),
+            ("known_lookups", self.known),
+            ("repeated_lookups", self.repeated),
+            ("false_invalidations", self.false_invalidations),
+            ("relocks", self.relocks),
+        ]
+    }
 }
 
 /// The newest checkpoint, what has been logged since, and how long opening the database would take.

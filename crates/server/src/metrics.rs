@@ -155,6 +155,14 @@ impl Metrics {
         for (cause, n) in &stats.aborts {
             page.labelled("planaria_aborts_total", "cause", cause, *n as f64);
         }
+        page.head(
+            "planaria_healing_total",
+            "counter",
+            "Of attempts whose reads did not hold and that were healed: commits, what was run again, what not.",
+        );
+        for (what, n) in stats.healing.counters() {
+            page.labelled("planaria_healing_total", "what", what, n as f64);
+        }
         page.one(
             "planaria_log_records_total",
             "counter",

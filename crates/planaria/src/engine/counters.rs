@@ -2,7 +2,8 @@
 
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::{Epoch, WorkerId};
-use planaria_protocol::Conflict;
+use crate::stats::Healing;
+use planaria_protocol::{Conflict, Healed};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const CAUSES: usize = Conflict::ALL.len();
@@ -12,6 +13,8 @@ const CAUSES: usize = Conflict::ALL.len();
 struct Line {
     commits: AtomicU64,
     aborts: [AtomicU64; CAUSES],
+    /// In the order of [`Healing`].
+    healing: [AtomicU64; 6],
     /// Epoch of the newest record, or [`COMMITTING`] while a commit that may write one is under way.
     newest: AtomicU64,
 }
@@ -33,7 +36,11 @@ impl Counters {
 
     /// Only the worker itself adds to its line, so load and store do.
     fn add(counter: &AtomicU64) {
-        counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        Self::add_many(counter, 1);
+    }
+
+    fn add_many(counter: &AtomicU64, n: u64) {
+        counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
     }
 
     #[inline]
@@ -44,6 +51,29 @@ impl Counters {
     #[cold]
     pub(crate) fn abort(&self, worker: WorkerId, cause: Conflict) {
         Self::add(&self.lines[worker.0 as usize].aborts[cause as usize]);
+    }
+
+    /// An attempt was healed, or was to be, and then committed or not.
+    #[cold]
+    pub(crate) fn heal(&self, worker: WorkerId, committed: bool, healed: &Healed) {
+        let Healed { runs, known, repeated, false_invalidations, relocks } = *healed;
+        let commits = u64::from(committed && runs + false_invalidations > 0);
+        let counted = [commits, runs, known, repeated, false_invalidations, relocks];
+        let line = &self.lines[worker.0 as usize].healing;
+        line.iter().zip(counted).for_each(|(counter, n)| Self::add_many(counter, n));
+    }
+
+    pub(crate) fn healing(&self) -> Healing {
+        let lines = &self.lines[..self.used()];
+        let of = |at: usize| lines.iter().map(|line| line.healing[at].load(Ordering::Relaxed)).sum();
+        Healing {
+            commits: of(0),
+            runs: of(1),
+            known: of(2),
+            repeated: of(3),
+            false_invalidations: of(4),
+            relocks: of(5),
+        }
     }
 
     /// A commit begins that will write a record, if it succeeds. Before anything of it is visible.

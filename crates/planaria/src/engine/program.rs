@@ -1,9 +1,10 @@
-//! What a running program may ask: inputs, sequences, messages, rows of dynamic SQL ([`host`], [`dynamic`]), settings,
+//! What a running program may ask: inputs, sequences, messages, rows of dynamic SQL ([`host`], [`dynamic`], [`handed`]), settings,
 //! cursors, advisory locks ([`keys`]); and what ends it before its time ([`cancel`], [`refusal`]).
 
 pub(crate) mod cancel;
 pub(crate) mod cursor;
 pub(crate) mod dynamic;
+pub(crate) mod handed;
 pub(crate) mod host;
 pub(crate) mod keys;
 pub(crate) mod kind;

@@ -18,7 +18,7 @@ use planaria_exec::{Code, Context, Interrupt, Machine};
 use planaria_log::Effect;
 use planaria_protocol::snapshot::ReaderTxn;
 use planaria_protocol::{
-    ColumnsRead, Conflict, Hosted, Isolation, Point, Protocol, RowLocks, Savepoint, SnapshotReader, Telling,
+    ColumnsRead, Conflict, Heal, Healed, Hosted, Isolation, Point, Protocol, RowLocks, Savepoint, SnapshotReader, Telling,
     Unclaimed,
 };
 use planaria_storage::{Header, Tables};
@@ -76,6 +76,10 @@ pub(crate) trait Worker: Written + Send {
     fn abort(&mut self, at: &Tables);
     fn retry(&mut self, at: &Tables);
     fn commit(&mut self, at: &Tables, committed: Committed<'_>) -> Result<CommitTs, Conflict>;
+
+    fn may_heal(&mut self, may: bool);
+    fn heal(&mut self, at: &Tables, cause: Conflict, columns: Option<&ColumnsRead>) -> Heal;
+    fn take_healed(&mut self) -> Healed;
 
     // ---- rows ----
 
@@ -188,6 +192,18 @@ impl<P: Hosted> Worker for WorkerOf<P> {
         let WorkerOf { protocol, clock, txn } = self;
         let told = |ts, txn: &P::Txn| committed(ts, &WrittenBy(&**protocol, txn));
         protocol.commit(txn, at.of(), Telling(clock, told))
+    }
+
+    fn may_heal(&mut self, may: bool) {
+        self.protocol.may_heal(&mut self.txn, may);
+    }
+
+    fn heal(&mut self, at: &Tables, cause: Conflict, columns: Option<&ColumnsRead>) -> Heal {
+        self.protocol.heal(&mut self.txn, at.of(), cause, columns)
+    }
+
+    fn take_healed(&mut self) -> Healed {
+        self.protocol.take_healed(&mut self.txn)
     }
 
     fn run(&mut self, run: Run<'_>, host: &mut SessionHost<'_>) -> Result<(), Interrupt> {

@@ -30,6 +30,7 @@ use crate::notice::Notice;
 use crate::options::LogKind;
 use crate::params::{ParamRef, Params};
 use crate::row::{Column, Row, Rows};
+use crate::session::healing::Touched;
 use crate::session::record::RowForm;
 use crate::session::user::User;
 use crate::session::{bind, record};
@@ -128,6 +129,8 @@ pub(crate) struct SessionCore {
     pub(crate) pending: Ticket,
     /// Memory that this session takes.
     pub(crate) share: Share,
+    /// What runs now may read this.
+    pub(crate) touched: Touched,
     /// A statement has panicked: no other can run.
     pub(crate) panicked: bool,
 }
@@ -192,9 +195,11 @@ impl SessionCore {
             number: None,
             pending: Ticket::done(),
             share: Share::new(worker),
+            touched: Touched::default(),
             panicked: false,
             engine,
         };
+        session.inputs.handed.keeps = session.engine.traits.heals;
         session.begin_with_defaults();
         Ok(session)
     }
@@ -223,6 +228,7 @@ impl SessionCore {
     pub(crate) fn refresh(&mut self) {
         self.schema = Arc::new(self.engine.schema.load_full());
         self.sequences.forget_runs();
+        self.touched = Touched::default();
         self.keep_before_images();
     }
 
@@ -279,10 +285,7 @@ impl SessionCore {
             self.pure = false;
             self.begin_in_turn()?;
             let schema = self.schema.clone();
-            let outcome = match body(self, &schema) {
-                Ok(log_as) => self.commit(&schema, log_as),
-                Err(interrupt) => Err(self.believable(interrupt)),
-            };
+            let outcome = self.attempt(&schema, body);
             if let Err(interrupt) = &outcome {
                 match interrupt {
                     Interrupt::Conflict(cause) if cause.is_retryable() => {
@@ -400,8 +403,14 @@ impl SessionCore {
     /// The same but for the protocol's part.
     pub(crate) fn begin_state(&mut self) {
         self.inputs.begin();
-        self.met = None;
         self.effects.clear();
+        self.begin_results();
+    }
+
+    /// Nothing has been computed yet.
+    pub(crate) fn begin_results(&mut self) {
+        self.met = None;
+        self.touched.begin();
         self.rows.clear();
         self.sunk = 0;
         self.share.begin_transaction();
@@ -617,10 +626,12 @@ impl SessionCore {
         let log_as = match engine.log_kind {
             LogKind::Logical | LogKind::Physical | LogKind::Physiological => LogAs::Values,
             // Replay of a call takes it that no error was raised: so it needs nothing of what a handler
-            // left undone. And that nothing was asked which is not in the record: the analysis sees to that
+            // left undone. And that no sequence has moved beyond the inputs, and nothing was asked which is not in the record: the analysis sees to that
             // beforehand, here it is made sure of.
             LogKind::Off | LogKind::Command | LogKind::Adaptive
-                if self.machine.handled() || self.inputs.unlogged =>
+                if self.machine.handled()
+                    || self.inputs.unlogged
+                    || self.inputs.handed.has_left_over() =>
             {
                 LogAs::Values
             }

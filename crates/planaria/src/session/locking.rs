@@ -82,8 +82,13 @@ impl SessionCore {
     /// A program is about to touch tables: it conflicts where others have locked them.
     #[inline]
     pub(crate) fn touch(&mut self, touches: &Arc<Touches>) -> Result<(), Interrupt> {
-        if matches!(self.block, Block::None) && !self.engine.locks.are_strong() {
-            return Ok(());
+        if matches!(self.block, Block::None) {
+            if self.engine.traits.heals {
+                self.touched.note(touches);
+            }
+            if !self.engine.locks.are_strong() {
+                return Ok(());
+            }
         }
         self.touch_in_block(touches)
     }

@@ -8,6 +8,7 @@ use crate::engine::memory::{Meter, Share};
 use crate::engine::program::cancel::Cancel;
 use crate::engine::program::cursor::Cursors;
 use crate::engine::program::dynamic::compile_dynamic;
+use crate::engine::program::handed::Handed;
 use crate::engine::program::keys::Keys;
 use crate::engine::program::refusal::read_only;
 use crate::engine::program::settings::Settings;
@@ -15,6 +16,7 @@ use crate::engine::schema_version::SchemaVersion;
 use crate::engine::sequence::{self, SequenceEffect, SessionSequences};
 use crate::notice::Notice;
 use crate::row::{Column, Row};
+use crate::session::healing::UnderLocks;
 use crate::sink::{RowRef, RowSink};
 use crate::system::{Facts, Vitals};
 use planaria_base::{
@@ -54,6 +56,9 @@ pub(crate) struct Inputs {
     block: Option<i64>,
     statement: i64,
     random: u64,
+    /// What was given in this transaction, for a run that heals it, and what such a run may do.
+    pub(crate) handed: Handed,
+    pub(crate) under_locks: UnderLocks,
     pub(crate) wall_clock: WallClock,
 }
 
@@ -65,6 +70,8 @@ impl Inputs {
 
     pub(crate) fn begin(&mut self) {
         self.record_anew();
+        self.handed.clear();
+        self.under_locks.end();
         self.now = None;
         self.kept_now = None;
     }
@@ -115,12 +122,21 @@ impl Inputs {
         self.kept_now = self.now.take();
     }
 
+    /// The transaction runs again: its time stays.
+    pub(crate) fn begin_again(&mut self) {
+        let now = self.now.or(self.kept_now);
+        self.record_anew();
+        self.kept_now = now;
+        self.handed.again();
+    }
+
     /// Something is asked that a record of a call does not say. So the call must not be logged as one, and what
     /// was logged as one does not get there.
     fn beyond_a_call(&mut self) -> Result<()> {
         if self.recorded.is_some() {
             return Err(missing_input());
         }
+        self.under_locks.refuse()?;
         self.unlogged = true;
         Ok(())
     }
@@ -184,6 +200,31 @@ impl Inputs {
     /// Whether replay has handed out every recorded input.
     pub(crate) fn all_given(&self) -> bool {
         self.recorded.as_ref().is_none_or(|r| r.values.len() == self.given)
+    }
+
+    /// Draws an input.
+    fn draw(&mut self, input: Draw) -> Result<Slot> {
+        Ok(match input {
+            Draw::TransactionTimestamp => Slot::Int(self.transaction_time()),
+            Draw::ClockTimestamp => {
+                self.settle_time();
+                Slot::Int(self.wall_clock.micros())
+            }
+            // 53 bits: every float8 of the grid in [0, 1) once.
+            Draw::Random => Slot::Float((self.next_random() >> 11) as f64 / (1u64 << 53) as f64),
+            Draw::Uuid => {
+                let mut bytes = [0; 16];
+                bytes[..8].copy_from_slice(&self.next_random().to_le_bytes());
+                bytes[8..].copy_from_slice(&self.next_random().to_le_bytes());
+                bytes[6] = bytes[6] & 0x0F | 0x40;
+                bytes[8] = bytes[8] & 0x3F | 0x80;
+                Slot::Uuid(bytes)
+            }
+            Draw::Kept => return Err(Error::internal("kept values are for plan programs")),
+            Draw::StatementTimestamp | Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_) => {
+                return Err(Error::internal("who runs a program is no input"));
+            }
+        })
     }
 
     /// splitmix64, seeded by the system's randomness once a session: `random()` promises no more.
@@ -326,27 +367,12 @@ impl Host for SessionHost<'_> {
         }
         let value = match self.inputs.replayed(input) {
             Some(value) => value?,
-            None => match input {
-                Draw::TransactionTimestamp => Slot::Int(self.inputs.transaction_time()),
-                Draw::ClockTimestamp => {
-                    self.inputs.settle_time();
-                    Slot::Int(self.inputs.wall_clock.micros())
-                }
-                // 53 bits: every float8 of the grid in [0, 1) once.
-                Draw::Random => Slot::Float((self.inputs.next_random() >> 11) as f64 / (1u64 << 53) as f64),
-                Draw::Uuid => {
-                    let mut bytes = [0; 16];
-                    bytes[..8].copy_from_slice(&self.inputs.next_random().to_le_bytes());
-                    bytes[8..].copy_from_slice(&self.inputs.next_random().to_le_bytes());
-                    bytes[6] = bytes[6] & 0x0F | 0x40;
-                    bytes[8] = bytes[8] & 0x3F | 0x80;
-                    Slot::Uuid(bytes)
-                }
-                Draw::Kept => return Err(Error::internal("kept values are for plan programs")),
-                Draw::StatementTimestamp | Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_) => {
-                    return Err(Error::internal("who runs a program is no input"));
-                }
-            },
+            None => {
+                let mut handed = std::mem::take(&mut self.inputs.handed);
+                let value = handed.drawn(input, || self.inputs.draw(input));
+                self.inputs.handed = handed;
+                value?
+            }
         };
         if let (Draw::TransactionTimestamp, Slot::Int(now)) = (input, value) {
             self.inputs.now = Some(now);
@@ -386,11 +412,14 @@ impl Host for SessionHost<'_> {
                     .get(sequence.index())
                     .map(|state| &**state)
                     .ok_or_else(|| Error::internal(format!("there is no sequence {sequence}")))?;
-                let place = self.sequences.next(sequence, state)?;
-                if !state.definition().hidden {
-                    sequence::note(self.effects, sequence, place);
-                }
-                place
+                let (sequences, effects) = (&mut *self.sequences, &mut *self.effects);
+                self.inputs.handed.next(sequence, || {
+                    let place = sequences.next(sequence, state)?;
+                    if !state.definition().hidden {
+                        sequence::note(effects, sequence, place);
+                    }
+                    Ok::<_, Error>(place)
+                })?
             }
         };
         let value = Slot::Int(place.value);
@@ -405,7 +434,14 @@ impl Host for SessionHost<'_> {
         // A call's answer must not depend on what the session did before it: the value is an input.
         let value = match self.inputs.replayed_value() {
             Some(place) => place?.value,
-            None => self.sequences.current(sequence, &self.sequence(sequence)?.definition().name)?,
+            None => {
+                let state = self.schema.sequences.get(sequence.index()).map(|state| &**state);
+                let sequences = &*self.sequences;
+                self.inputs.handed.current(sequence, || match state {
+                    Some(state) => sequences.current(sequence, &state.definition().name),
+                    None => Err(Error::internal(format!("there is no sequence {sequence}"))),
+                })?
+            }
         };
         self.inputs.drawn.push(Slot::Int(value));
         Ok(value)
@@ -540,6 +576,7 @@ impl Host for SessionHost<'_> {
     }
 
     fn check_interrupt(&self) -> Result<()> {
+        self.inputs.under_locks.check()?;
         self.cancel.check()
     }
 }
