@@ -44,7 +44,7 @@ pub struct Options {
     /// fsync, async or off
     #[arg(long, default_value = "fsync")]
     durability: Durability,
-    /// The concurrency protocol: silo, serial, occ, two_phase, healing, or another of the shelf
+    /// The concurrency protocol: silo, serial, occ, two_phase, hybrid, healing, or another of the shelf
     #[arg(long, default_value = "silo")]
     protocol: ProtocolKind,
     /// Directory for the log; a temporary one without

@@ -110,7 +110,8 @@ pub trait Points: Protocol {
     fn pass(&self, txn: &mut Self::Txn, point: Point);
 
     /// Takes everything back, as `abort`, for another attempt: claims are kept, and if there are any, the
-    /// transaction goes on in the next `begin`.
+    /// transaction goes on in the next `begin`. What begins next is a repetition to the scheme, until it commits or is
+    /// aborted.
     fn retry(&self, txn: &mut Self::Txn, tables: &TableSet<Self::Header>);
 }
 

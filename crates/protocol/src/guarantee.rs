@@ -52,12 +52,13 @@ impl Traits {
 mod tests {
     use super::*;
     use crate::silo::SiloWith;
-    use crate::{Occ, Serial, Silo, TwoPhase};
+    use crate::{Hybrid, Occ, Serial, Silo, TwoPhase};
 
     #[test]
     fn only_what_is_serial_in_commit_order_is_replayed_by_calls() {
         assert!(Silo::GUARANTEE.replays_calls() && Serial::GUARANTEE.replays_calls());
         assert!(Occ::GUARANTEE.replays_calls() && TwoPhase::GUARANTEE.replays_calls());
+        assert!(Hybrid::GUARANTEE.replays_calls());
         assert!(!SiloWith::<true, true, false>::GUARANTEE.replays_calls());
         let by_begin = Guarantee { order: Some(SerialOrder::BeginTs), phantoms: false };
         let with_phantoms = Guarantee { order: Some(SerialOrder::CommitTs), phantoms: true };

@@ -41,6 +41,7 @@ mod environment;
 mod footprint;
 mod guarantee;
 pub mod healing;
+pub mod hybrid;
 pub mod occ;
 pub mod serial;
 mod shelf;
@@ -56,6 +57,7 @@ pub use columns::{ColumnSet, ColumnsRead};
 pub use environment::{CommitEnv, Telling};
 pub use guarantee::{Guarantee, SerialOrder, Traits};
 pub use healing::{Heal, Healed, Healing};
+pub use hybrid::Hybrid;
 pub use occ::Occ;
 pub use planaria_base::Isolation;
 pub use serial::Serial;
@@ -410,7 +412,8 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         Healed::default()
     }
 
-    /// Takes everything back. Does nothing if no transaction is running.
+    /// Takes everything back, and gives the transaction up: what begins next is none of its attempts. Otherwise it does
+    /// nothing if no transaction is running.
     fn abort(&self, txn: &mut Self::Txn, tables: &TableSet<Self::Header>);
 
     /// The worker goes idle: memory that it has yet to free is left to the others. Only between

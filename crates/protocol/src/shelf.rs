@@ -13,6 +13,7 @@ macro_rules! for_each_protocol {
             silo: Silo;
             occ: Occ;
             two_phase: TwoPhase;
+            hybrid: Hybrid;
             healing: Healing;
         }
     };

@@ -38,6 +38,14 @@ use planaria_base::sync::{point, thread};
 use planaria_storage::{Glance, Header, RecordPtr};
 use std::time::Duration;
 
+/// Rules whose calls lock rows by their [`LockWord`].
+pub trait LocksRows:
+    Rules<Header = TwoPhaseHeader, Locks: AsRef<Locks> + AsMut<Locks>>
+{
+}
+
+impl<R: Rules<Header = TwoPhaseHeader, Locks: AsRef<Locks> + AsMut<Locks>>> LocksRows for R {}
+
 /// Somebody has the row alone, or waits until those that share it have gone.
 const EXCLUSIVE: u32 = 1 << 31;
 
@@ -48,12 +56,12 @@ const PATIENCE: u32 = 1000;
 const NAP: Duration = Duration::from_micros(50);
 
 /// A lock that is shared by some or held by one. Nobody waits in it.
-struct LockWord(AtomicU32);
+pub(crate) struct LockWord(AtomicU32);
 
 impl LockWord {
     /// Shares it, unless one has it.
     #[inline]
-    fn share(&self) -> bool {
+    pub(crate) fn share(&self) -> bool {
         let mut now = self.0.load(Ordering::Relaxed);
         while now & EXCLUSIVE == 0 {
             match self.0.compare_exchange_weak(now, now + 1, Ordering::Acquire, Ordering::Relaxed) {
@@ -71,7 +79,7 @@ impl LockWord {
 
     /// Takes it for one, who shares it already or not, unless others have it.
     #[inline]
-    fn exclude(&self, shares: bool) -> bool {
+    pub(crate) fn exclude(&self, shares: bool) -> bool {
         self.0.compare_exchange(u32::from(shares), EXCLUSIVE, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
@@ -95,7 +103,7 @@ impl LockWord {
 /// What a record carries: its version, and who has locked it.
 pub struct TwoPhaseHeader {
     word: VersionWord,
-    lock: LockWord,
+    pub(crate) lock: LockWord,
 }
 
 impl Versioned for TwoPhaseHeader {
@@ -138,16 +146,16 @@ pub type TwoPhaseWith<const SHARES: bool, const NODES: bool, const HOLDS: bool =
 pub type TwoPhase = TwoPhaseWith<true, true>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+pub(crate) enum Mode {
     /// Given back before the end.
     Free,
     Shared,
     Exclusive,
 }
 
-struct Held {
+pub(crate) struct Held {
     record: RecordPtr<TwoPhaseHeader>,
-    mode: Mode,
+    pub(crate) mode: Mode,
     /// The access that needs it, if it is one only; [`MANY`].
     access: u32,
 }
@@ -160,13 +168,27 @@ pub struct Locks {
     held: Vec<Held>,
     map: PointerMap,
     /// Rows were read without a lock, by who was alone.
-    passed_by: bool,
+    pub(crate) passed_by: bool,
+}
+
+impl AsRef<Locks> for Locks {
+    #[inline]
+    fn as_ref(&self) -> &Locks {
+        self
+    }
+}
+
+impl AsMut<Locks> for Locks {
+    #[inline]
+    fn as_mut(&mut self) -> &mut Locks {
+        self
+    }
 }
 
 impl Locks {
     /// The entry of a record, made if there is none.
     #[inline]
-    fn of(&mut self, record: RecordPtr<TwoPhaseHeader>) -> &mut Held {
+    pub(crate) fn of(&mut self, record: RecordPtr<TwoPhaseHeader>) -> &mut Held {
         let Locks { held, map, .. } = self;
         let address = record.to_word();
         let at = match map.find(address, held.len(), |i| held[i].record.to_word()) {
@@ -190,39 +212,15 @@ impl<const SHARES: bool, const NODES: bool, const HOLDS: bool> Rules for TwoPhas
 
     #[inline]
     fn has_read(txn: &mut Txn<Self>, from: usize) -> Result<(), Conflict> {
-        if txn.claiming || !SHARES {
-            return Ok(());
-        }
-        if txn.alone {
-            txn.locks.passed_by = true;
-            return Ok(());
-        }
-        (from..txn.accesses.len()).try_for_each(|at| txn.share(at))
+        if SHARES { txn.share_from(from) } else { Ok(()) }
     }
 
     fn only_presence(txn: &mut Txn<Self>, access: usize) {
-        let record = txn.accesses[access].record;
-        let held = txn.locks.of(record);
-        if held.mode == Mode::Shared && held.access == access as u32 {
-            held.mode = Mode::Free;
-            txn.foot.header(record).lock.unshare();
-        }
+        txn.unshare_only_present(access);
     }
 
     fn will_write(txn: &mut Txn<Self>, record: Ptr<Self>) -> Result<(), Conflict> {
-        if txn.alone {
-            return Ok(());
-        }
-        let Txn { foot, locks, .. } = txn;
-        let held = locks.of(record);
-        if held.mode != Mode::Exclusive {
-            if !foot.header(record).lock.exclude(held.mode == Mode::Shared) {
-                return Err(Conflict::Locked);
-            }
-            held.mode = Mode::Exclusive;
-            point("has a row alone");
-        }
-        Ok(())
+        txn.exclude(record)
     }
 
     #[inline]
@@ -246,29 +244,28 @@ impl<const SHARES: bool, const NODES: bool, const HOLDS: bool> Rules for TwoPhas
 
     #[inline]
     fn is_locked(txn: &Txn<Self>, access: &Access<Self>) -> bool {
-        !txn.claiming && !txn.locks.passed_by && access.version & (LENIENT | ABSENT) == 0
+        txn.has_row_lock(access)
     }
 
     fn let_go(txn: &mut Txn<Self>) {
-        let Txn { foot, locks, .. } = txn;
-        locks.passed_by = false;
-        if locks.held.is_empty() {
-            return;
-        }
-        for Held { record, mode, .. } in &locks.held {
-            let lock = &foot.header(*record).lock;
-            match mode {
-                Mode::Free => {}
-                Mode::Shared => lock.unshare(),
-                Mode::Exclusive => lock.free(),
-            }
-        }
-        recycle(&mut locks.held);
-        locks.map.clear();
+        txn.free_rows();
     }
 }
 
-impl<const SHARES: bool, const NODES: bool, const HOLDS: bool> Txn<TwoPhaseRules<SHARES, NODES, HOLDS>> {
+impl<R: LocksRows> Txn<R> {
+    /// Shares the rows that a call has just read.
+    #[inline]
+    pub(crate) fn share_from(&mut self, from: usize) -> Result<(), Conflict> {
+        if self.claiming {
+            return Ok(());
+        }
+        if self.alone {
+            self.locks.as_mut().passed_by = true;
+            return Ok(());
+        }
+        (from..self.accesses.len()).try_for_each(|at| self.share(at))
+    }
+
     /// Shares a row that has just been read, and sees that it still is what was read.
     #[inline]
     fn share(&mut self, at: usize) -> Result<(), Conflict> {
@@ -277,7 +274,7 @@ impl<const SHARES: bool, const NODES: bool, const HOLDS: bool> Txn<TwoPhaseRules
             return Ok(());
         }
         let Txn { foot, locks, .. } = self;
-        let held = locks.of(record);
+        let held = locks.as_mut().of(record);
         if held.mode != Mode::Free {
             held.access = MANY;
             return Ok(());
@@ -290,10 +287,44 @@ impl<const SHARES: bool, const NODES: bool, const HOLDS: bool> Txn<TwoPhaseRules
         if header.word.load() & !CLAIMED == version { Ok(()) } else { Err(Conflict::Validation) }
     }
 
+    /// A row that was shared for this access alone may change, as long as it is there.
+    pub(crate) fn unshare_only_present(&mut self, access: usize) {
+        let record = self.accesses[access].record;
+        let held = self.locks.as_mut().of(record);
+        if held.mode == Mode::Shared && held.access == access as u32 {
+            held.mode = Mode::Free;
+            self.foot.header(record).lock.unshare();
+        }
+    }
+
+    /// Takes a row for this call alone.
+    pub(crate) fn exclude(&mut self, record: Ptr<R>) -> Result<(), Conflict> {
+        if self.alone {
+            return Ok(());
+        }
+        let Txn { foot, locks, .. } = self;
+        let held = locks.as_mut().of(record);
+        if held.mode != Mode::Exclusive {
+            if !foot.header(record).lock.exclude(held.mode == Mode::Shared) {
+                return Err(Conflict::Locked);
+            }
+            held.mode = Mode::Exclusive;
+            point("has a row alone");
+        }
+        Ok(())
+    }
+
+    /// See [`Rules::is_locked`], of one whose rows are locked as they are read, or at commit.
+    #[inline]
+    pub(crate) fn has_row_lock(&self, access: &Access<R>) -> bool {
+        !self.claiming && !self.locks.as_ref().passed_by && access.version & (LENIENT | ABSENT) == 0
+    }
+
     /// A block takes the locks of the rows that it changes: it has claimed them, so calls alone are in its way.
     #[cold]
-    fn exclude_writes(&mut self) -> Result<(), Conflict> {
+    pub(crate) fn exclude_writes(&mut self) -> Result<(), Conflict> {
         let Txn { foot, locks, .. } = self;
+        let locks = locks.as_mut();
         for (_, write) in &foot.order {
             let write = &foot.writes[*write as usize];
             let held = locks.of(write.record);
@@ -329,13 +360,35 @@ impl<const SHARES: bool, const NODES: bool, const HOLDS: bool> Txn<TwoPhaseRules
         Ok(())
     }
 
+    /// Gives back what is shared before the place in the order is drawn, as is wrong.
     #[cold]
-    fn unshare_all(&mut self) {
+    pub(crate) fn unshare_all(&mut self) {
         let Txn { foot, locks, .. } = self;
-        for held in locks.held.iter_mut().filter(|held| held.mode == Mode::Shared) {
+        for held in locks.as_mut().held.iter_mut().filter(|held| held.mode == Mode::Shared) {
             foot.header(held.record).lock.unshare();
             held.mode = Mode::Free;
         }
+    }
+
+    /// Gives all locks of rows back.
+    #[inline]
+    pub(crate) fn free_rows(&mut self) {
+        let Txn { foot, locks, .. } = self;
+        let locks = locks.as_mut();
+        locks.passed_by = false;
+        if locks.held.is_empty() {
+            return;
+        }
+        for Held { record, mode, .. } in &locks.held {
+            let lock = &foot.header(*record).lock;
+            match mode {
+                Mode::Free => {}
+                Mode::Shared => lock.unshare(),
+                Mode::Exclusive => lock.free(),
+            }
+        }
+        recycle(&mut locks.held);
+        locks.map.clear();
     }
 }
 

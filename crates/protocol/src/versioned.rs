@@ -115,6 +115,8 @@ pub struct Txn<R: Rules> {
     pub(crate) claiming: bool,
     /// Nobody else runs a transaction.
     pub(crate) alone: bool,
+    /// An attempt has failed, and what runs is another: see [`Points::retry`](crate::Points::retry).
+    pub(crate) repeated: bool,
     /// Records that this transaction has claimed, and how strongly at least.
     held: Vec<(Ptr<R>, Strength)>,
     /// What the last [`Conflict::Claimed`] was about.
@@ -146,6 +148,7 @@ impl<R: Rules> Txn<R> {
             dated: Dated::new(snapshots),
             claiming: false,
             alone: false,
+            repeated: false,
             held: Vec::new(),
             blocked: None,
             locks: R::Locks::default(),
@@ -160,6 +163,7 @@ impl<R: Rules> Txn<R> {
             self.let_go();
         }
         self.foot.participant.unpin();
+        self.repeated = false;
     }
 
     /// Forgets what was read and written.
@@ -403,6 +407,7 @@ impl<R: Rules> Protocol for OverVersions<R> {
         } else if txn.foot.participant.is_pinned() {
             txn.abort(tables);
         }
+        txn.repeated = false;
     }
 
     fn rest(&self, txn: &mut Txn<R>) {

@@ -12,10 +12,12 @@
 //!   committed transactions replayed in commit order on `serial`.
 //! * `snapshots`: what their readers see while others write, against the model.
 //! * `broken`: schemes with a part missing, which the checks must catch.
+//! * `attempts`: what becomes of a scheme that is told of repetitions.
 #![cfg(not(loom))]
 
 mod conformance {
     pub mod anomalies;
+    pub mod attempts;
     pub mod broken;
     pub mod claims;
     pub mod fixture;

@@ -314,6 +314,8 @@ impl SessionCore {
                         && self.engine.traits.concurrent
                         && self.barred.is_none();
                     if cause == Conflict::Long || reads_often {
+                        // Its attempts here are over.
+                        self.abandon(&schema);
                         return self.transact_in_snapshot(body);
                     }
                     if cause == Conflict::Claimed {

@@ -239,15 +239,17 @@ impl<R: Rules> Txn<R> {
     /// transaction goes on.
     pub(super) fn retry(&mut self, tables: &TableSet<R::Header>) {
         if self.held.is_empty() && self.blocked.is_none() {
-            return self.abort(tables);
+            self.abort(tables);
+        } else {
+            if R::HEALS {
+                R::let_go(self);
+            }
+            if !self.foot.writes.is_empty() {
+                self.foot.take_back(tables);
+            }
+            self.clear();
         }
-        if R::HEALS {
-            R::let_go(self);
-        }
-        if !self.foot.writes.is_empty() {
-            self.foot.take_back(tables);
-        }
-        self.clear();
+        self.repeated = true;
     }
 
     /// Undoes and forgets everything since the point.

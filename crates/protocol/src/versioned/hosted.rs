@@ -116,10 +116,12 @@ impl<R: Rules> Points for OverVersions<R> {
     }
 
     fn retry(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>) {
-        if txn.installed || !txn.foot.participant.is_pinned() {
-            return self.abort(txn, tables);
+        if txn.installed {
+            txn.end();
+        } else if txn.foot.participant.is_pinned() {
+            txn.retry(tables);
         }
-        txn.retry(tables);
+        // Else its commit has failed, and has taken everything back.
     }
 }
 

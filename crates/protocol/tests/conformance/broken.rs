@@ -4,6 +4,7 @@ use super::fixture::*;
 use super::random::{Plan, run};
 use planaria_protocol::Hosted;
 use planaria_protocol::healing::{DEPENDENTS, HealingWith, LEAVES, NEW_MEMBERS};
+use planaria_protocol::hybrid::HybridWith;
 use planaria_protocol::occ::OccWith;
 use planaria_protocol::silo::SiloWith;
 use planaria_protocol::two_phase::TwoPhaseWith;
@@ -20,6 +21,10 @@ type TwoPhaseWithoutReads = TwoPhaseWith<false, true>;
 type TwoPhaseWithoutNodes = TwoPhaseWith<true, false>;
 /// Lets go of what it has read before it draws its place: growing and shrinking are no phases any more.
 type TwoPhaseInAHurry = TwoPhaseWith<true, true, false>;
+
+type HybridWithoutReads = HybridWith<false, true>;
+type HybridWithoutNodes = HybridWith<true, false>;
+type HybridInAHurry = HybridWith<true, true, false>;
 
 /// Two overlapping transactions, both of which commit; what the checks say of them.
 fn verdicts<P: Hosted>(
@@ -57,6 +62,8 @@ fn write_skew_without_locks_or_validation_of_reads_is_noticed() {
     assert_eq!(caught, (true, true));
     let caught = verdicts::<TwoPhaseWithoutReads>(|c| read_and_write(c, 1, 2), |c| read_and_write(c, 2, 1));
     assert_eq!(caught, (true, true));
+    let caught = verdicts::<HybridWithoutReads>(|c| read_and_write(c, 1, 2), |c| read_and_write(c, 2, 1));
+    assert_eq!(caught, (true, true));
 }
 
 #[test]
@@ -64,6 +71,7 @@ fn phantoms_without_node_validation_are_noticed() {
     phantoms_are_noticed::<WithoutNodeValidation>();
     phantoms_are_noticed::<OccWithoutNodes>();
     phantoms_are_noticed::<TwoPhaseWithoutNodes>();
+    phantoms_are_noticed::<HybridWithoutNodes>();
 }
 
 fn phantoms_are_noticed<P: Hosted>() {
@@ -117,6 +125,11 @@ fn random_histories_of_two_phase_with_parts_missing_are_noticed() {
     assert!(noticed::<TwoPhaseWithoutReads>() && noticed::<TwoPhaseWithoutNodes>());
 }
 
+#[test]
+fn random_histories_of_the_hybrid_with_parts_missing_are_noticed() {
+    assert!(noticed::<HybridWithoutReads>() && noticed::<HybridWithoutNodes>());
+}
+
 /// The same where it matters what is between the steps of a commit: under schedules by seed.
 fn noticed_between_steps<P: Hosted>() -> Option<u64> {
     (1..400).find(|seed| {
@@ -140,7 +153,11 @@ fn healing_with_parts_missing_is_noticed() {
 
 #[test]
 fn reads_unlocked_before_the_draw_are_noticed() {
-    let seeds = [noticed_between_steps::<OccInAHurry>(), noticed_between_steps::<TwoPhaseInAHurry>()];
+    let seeds = [
+        noticed_between_steps::<OccInAHurry>(),
+        noticed_between_steps::<TwoPhaseInAHurry>(),
+        noticed_between_steps::<HybridInAHurry>(),
+    ];
     println!("{seeds:?}");
     assert!(seeds.iter().all(Option::is_some), "{seeds:?}");
 }

@@ -38,10 +38,6 @@ impl<P: Hosted> Client<'_, P> {
         self.claim(0, seen, strength, if_claimed)
     }
 
-    fn retry(&mut self) {
-        self.db.protocol.retry(&mut self.txn, &self.db.tables);
-    }
-
     /// Waits no longer than it takes to look.
     fn await_claim(&mut self) -> Result<(), Unclaimed> {
         let mut looks = 0..3;

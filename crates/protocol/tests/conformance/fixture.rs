@@ -396,6 +396,11 @@ impl<P: Hosted> Client<'_, P> {
         assert!(!self.db.protocol.is_active(&self.txn));
     }
 
+    /// Takes everything back for another attempt.
+    pub fn retry(&mut self) {
+        self.db.protocol.retry(&mut self.txn, &self.db.tables);
+    }
+
     /// Runs one transaction to its end, beside others that are open. A scheme may refuse what another has locked; and
     /// must refuse it at once, or let it pass.
     pub fn overtakes<T>(&mut self, id: u32, body: impl FnOnce(&mut Self) -> Outcome<T>) -> bool {

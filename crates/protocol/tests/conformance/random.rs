@@ -183,7 +183,8 @@ pub fn run<P: Hosted>(plan: Plan) -> Run<P> {
                         backoff.reset();
                         loop {
                             client.begin(ids.fetch_add(1, Ordering::Relaxed));
-                            if r.chance(plan.claims) {
+                            let claims = r.chance(plan.claims);
+                            if claims {
                                 client.db.protocol.claim_writes(&mut client.txn);
                             } else {
                                 client.may_heal();
@@ -196,7 +197,13 @@ pub fn run<P: Hosted>(plan: Plan) -> Run<P> {
                                 }
                                 Err(conflict) => {
                                     conflicts.push(conflict);
-                                    client.abort();
+                                    match conflict {
+                                        _ if claims => client.abort(),
+                                        // Nobody waits here: what it has met it meets again, or not.
+                                        Conflict::Claimed => client.abort(),
+                                        // As calls are tried again.
+                                        _ => client.retry(),
+                                    }
                                     let tail = &conflicts[conflicts.len().saturating_sub(20)..];
                                     assert!(conflicts.len() < 200_000, "no progress: {plan:?} {tail:?}");
                                     backoff.wait();
