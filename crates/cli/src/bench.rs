@@ -7,10 +7,11 @@
 use crate::arguments::positive;
 use crate::log_bytes::{self, LogBytes};
 use crate::print;
+use crate::protocol::Protocol;
 use crate::recovery::{self, Recovery};
 use clap::Args;
 use hdrhistogram::Histogram;
-use planaria::{Database, Durability, Error, LogKind, ProtocolKind, Result, SqlState, Stats, Ticket};
+use planaria::{Database, Durability, Error, LogKind, Result, SqlState, Stats, Ticket};
 use planaria_workload::Suite;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -44,9 +45,10 @@ pub struct Options {
     /// fsync, async or off
     #[arg(long, default_value = "fsync")]
     durability: Durability,
-    /// The concurrency protocol: silo, serial, occ, two_phase, hybrid, healing, or another of the shelf
+    /// The concurrency protocol: silo, serial, occ, two_phase, hybrid, healing, or another of the shelf. To measure what is lost by
+    /// failed attempts, without durability: silo-unvalidated, occ-unvalidated, which lose updates
     #[arg(long, default_value = "silo")]
-    protocol: ProtocolKind,
+    protocol: Protocol,
     /// Directory for the log; a temporary one without
     #[arg(long)]
     data: Option<PathBuf>,
@@ -139,8 +141,8 @@ pub fn bench(options: &Options) -> Result<()> {
     let logged = options.log != LogKind::Off && options.durability != Durability::Off;
     let temporary = std::env::temp_dir().join(format!("planaria-bench-{}", std::process::id()));
     let dir = options.data.clone().unwrap_or(temporary.clone());
-    let configuration =
-        planaria::Options::new().protocol(options.protocol).log(options.log).durability(options.durability);
+    let configuration = options.protocol.options(logged || options.log_bytes.is_some())?;
+    let configuration = configuration.log(options.log).durability(options.durability);
     let configuration = options.recovery.apply(configuration);
     let _cleanup = RemoveOnDrop(options.data.is_none().then_some(temporary));
 
@@ -157,7 +159,7 @@ pub fn bench(options: &Options) -> Result<()> {
     let open = |configuration: planaria::Options| match &base {
         Some(base) => base.open_on_copy(&dir, configuration),
         None if logged => configuration.open(&dir),
-        None => configuration.in_memory(),
+        None => options.protocol.in_memory(configuration),
     };
     let db = match &base {
         Some(base) => {
@@ -444,8 +446,11 @@ fn print_table(r: &Report) {
         if aborts.is_empty() { "0".to_owned() } else { aborts.join(", ") }
     );
     if !r.healing.is_empty() {
-        let healing: Vec<String> =
-            r.healing.iter().map(|(what, n)| format!("{} {}", what.replace('_', " "), print::grouped(*n))).collect();
+        let healing: Vec<String> = r
+            .healing
+            .iter()
+            .map(|(what, n)| format!("{} {}", what.replace('_', " "), print::grouped(*n)))
+            .collect();
         println!("  healed: {}", healing.join(", "));
     }
     println!(

@@ -28,6 +28,7 @@ mod log;
 mod log_bytes;
 mod print;
 mod progress;
+mod protocol;
 mod recovery;
 mod run;
 mod serve;

@@ -64,6 +64,8 @@ pub use database::Database;
 pub use graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
 pub use hold::Hold;
 pub use notice::Notice;
+#[doc(hidden)]
+pub use options::UpperBound;
 pub use options::{
     BackoffKind, Durability, LoadedCheckpoint, LogKind, Options, ProtocolKind, RecoveryPhases,
     RecoveryProgress, RecoveryReport, RecoveryStage, Scheme, TaskKind, TaskRecord,

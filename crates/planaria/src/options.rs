@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use planaria_protocol::{BackoffKind, ProtocolKind};
+pub use planaria_protocol::{BackoffKind, ProtocolKind, UpperBound};
 pub use planaria_recovery::{Scheme, TaskKind, TaskRecord};
 
 /// An enum with the names of its variants on the command line.
@@ -429,7 +429,20 @@ impl Options {
     pub fn in_memory_over<P: planaria_protocol::Hosted>(self) -> Result<Database> {
         Database::in_memory_over::<P>(self)
     }
-    /// The same on a device.
+    /// A database without a directory that loses updates: for the laboratory, which wants to know how fast one would be
+    /// whose attempts never fail. It is never one on a directory.
+    #[doc(hidden)]
+    pub fn in_memory_unvalidated(self, bound: UpperBound) -> Result<Database> {
+        struct Open(Options);
+        impl planaria_protocol::ProtocolJob for Open {
+            type Output = Result<Database>;
+            fn run<P: planaria_protocol::Hosted>(self) -> Self::Output {
+                self.0.in_memory_over::<P>()
+            }
+        }
+        bound.dispatch(Open(self))
+    }
+    /// The same as [`Options::in_memory_over`] on a device.
     #[doc(hidden)]
     pub fn open_device_over<P: planaria_protocol::Hosted>(
         self,

@@ -48,6 +48,7 @@ mod shelf;
 pub mod silo;
 pub mod snapshot;
 pub mod two_phase;
+pub mod unvalidated;
 mod versioned;
 
 pub use backoff::{Backoff, BackoffKind};
@@ -65,6 +66,7 @@ pub use shelf::{ProtocolJob, ProtocolKind};
 pub use silo::Silo;
 pub use snapshot::{Closed, Moment, Opened, SnapshotReader, Snapshots, Tables};
 pub use two_phase::TwoPhase;
+pub use unvalidated::UpperBound;
 
 use planaria_base::{CommitTs, Error, IndexId, SqlState, TableId, WorkerId};
 use planaria_storage::{Arena, ArenaFull, Header, Image, IndexSet, KeyBuf, KeyRange, Table, TableSet};

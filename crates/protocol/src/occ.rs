@@ -19,23 +19,23 @@
 //!
 //! **What it does not do.** Let readers of a row commit beside each other: that is what it is compared with Silo for.
 
-use crate::Conflict;
 use crate::footprint::SPINS_MAX;
 use crate::footprint::recycle;
 use crate::footprint::word::{ABSENT, CLAIMED, LENIENT, LOCKED, Locking};
 use crate::silo::SiloHeader;
 use crate::versioned::{OWN, OverVersions, Rules, Txn};
+use crate::{Conflict, Guarantee, SerialOrder};
 use planaria_base::sync::{point, simulation, spin_hint};
 use planaria_storage::RecordPtr;
 
 /// The rules. The parameters switch off, for tests that must catch it, the validation of reads and of nodes, and holding
 /// the locks of reads until the place in the order is drawn.
 #[derive(Clone, Copy)]
-pub struct OccRules<const READS: bool, const NODES: bool, const HOLDS: bool>;
+pub struct OccRules<const READS: bool, const NODES: bool, const HOLDS: bool, const VALIDATES: bool>;
 
 /// OCC with parts missing.
 pub type OccWith<const READS: bool, const NODES: bool, const HOLDS: bool = true> =
-    OverVersions<OccRules<READS, NODES, HOLDS>>;
+    OverVersions<OccRules<READS, NODES, HOLDS, true>>;
 
 /// OCC as it should be.
 pub type Occ = OccWith<true, true>;
@@ -49,13 +49,18 @@ pub struct ReadLocks {
     locked: Vec<(RecordPtr<SiloHeader>, u64)>,
 }
 
-impl<const READS: bool, const NODES: bool, const HOLDS: bool> Rules for OccRules<READS, NODES, HOLDS> {
+impl<const READS: bool, const NODES: bool, const HOLDS: bool, const VALIDATES: bool> Rules
+    for OccRules<READS, NODES, HOLDS, VALIDATES>
+{
     type Header = SiloHeader;
     type Locks = ReadLocks;
 
-    const NAME: &'static str = "occ";
+    const NAME: &'static str = if VALIDATES { "occ" } else { "occ-unvalidated" };
+    const GUARANTEE: Guarantee =
+        Guarantee { order: if VALIDATES { Some(SerialOrder::CommitTs) } else { None }, phantoms: !VALIDATES };
     const READS: bool = READS;
     const NODES: bool = NODES;
+    const VALIDATES: bool = VALIDATES;
 
     fn lock(txn: &mut Txn<Self>, locked: &mut usize) -> Result<(), Conflict> {
         txn.put_reads_in_order();
@@ -91,7 +96,9 @@ impl<const READS: bool, const NODES: bool, const HOLDS: bool> Rules for OccRules
     }
 }
 
-impl<const READS: bool, const NODES: bool, const HOLDS: bool> Txn<OccRules<READS, NODES, HOLDS>> {
+impl<const READS: bool, const NODES: bool, const HOLDS: bool, const VALIDATES: bool>
+    Txn<OccRules<READS, NODES, HOLDS, VALIDATES>>
+{
     /// Finds out which reads are to be locked: of rows that the transaction does not write. (A write that was undone is
     /// validated as such.)
     fn put_reads_in_order(&mut self) {
@@ -114,7 +121,7 @@ impl<const READS: bool, const NODES: bool, const HOLDS: bool> Txn<OccRules<READS
     fn lock_read(&mut self, at: u32) -> Result<(), Conflict> {
         let access = self.accesses[at as usize];
         let is_locked = |(record, version): &(RecordPtr<SiloHeader>, u64)| {
-            *record == access.record && *version == access.version
+            *record == access.record && (!VALIDATES || *version == access.version)
         };
         // In order of addresses, what was read twice follows itself.
         let locked = &self.locks.locked;
@@ -122,22 +129,27 @@ impl<const READS: bool, const NODES: bool, const HOLDS: bool> Txn<OccRules<READS
             || simulation::current().is_some() && locked.iter().any(is_locked);
         if !twice {
             let word = self.foot.word(access.record);
-            let mut spins = 0;
+            let (mut version, mut spins) = (access.version, 0);
             loop {
-                match word.try_lock(access.version) {
+                match word.try_lock(version) {
                     Locking::Done => break,
                     Locking::Busy if spins == SPINS_MAX => return Err(Conflict::Locked),
                     Locking::Busy => spin_hint(),
                     // Claimed: left to validation.
-                    Locking::Moved if word.load() & !(CLAIMED | LOCKED) == access.version => return Ok(()),
-                    Locking::Moved => return Err(Conflict::Validation),
+                    Locking::Moved if word.load() & !(CLAIMED | LOCKED) == version => return Ok(()),
+                    Locking::Moved if VALIDATES => return Err(Conflict::Validation),
+                    Locking::Moved if spins == SPINS_MAX => return Err(Conflict::Locked),
+                    Locking::Moved => match word.load() & !LOCKED {
+                        now if now & (ABSENT | CLAIMED) != 0 => return Ok(()),
+                        now => version = now,
+                    },
                 }
                 spins += 1;
             }
             if HOLDS {
-                self.locks.locked.push((access.record, access.version));
+                self.locks.locked.push((access.record, version));
             } else {
-                word.publish(access.version);
+                word.publish(version);
             }
             point("has locked a row that it read");
         }

@@ -57,23 +57,26 @@ impl Header for SiloHeader {
 
 /// Silo's rules: those of the room.
 #[derive(Clone, Copy)]
-pub struct SiloRules<const READS: bool, const NODES: bool, const ORDER: bool>;
+pub struct SiloRules<const READS: bool, const NODES: bool, const ORDER: bool, const VALIDATES: bool>;
 
-impl<const READS: bool, const NODES: bool, const ORDER: bool> Rules for SiloRules<READS, NODES, ORDER> {
+impl<const READS: bool, const NODES: bool, const ORDER: bool, const VALIDATES: bool> Rules
+    for SiloRules<READS, NODES, ORDER, VALIDATES>
+{
     type Header = SiloHeader;
     type Locks = ();
 
-    const NAME: &'static str = "silo";
+    const NAME: &'static str = if VALIDATES { "silo" } else { "silo-unvalidated" };
     const GUARANTEE: Guarantee =
-        Guarantee { order: if ORDER { Some(SerialOrder::CommitTs) } else { None }, phantoms: false };
+        Guarantee { order: if ORDER { Some(SerialOrder::CommitTs) } else { None }, phantoms: !VALIDATES };
     const READS: bool = READS;
     const NODES: bool = NODES;
+    const VALIDATES: bool = VALIDATES;
 }
 
 /// Silo. The parameters switch validation of reads and of nodes off, for tests that must catch it; and, for tests of
 /// what others do then, a scheme that promises no order.
 pub type SiloWith<const READS: bool, const NODES: bool, const ORDER: bool = true> =
-    OverVersions<SiloRules<READS, NODES, ORDER>>;
+    OverVersions<SiloRules<READS, NODES, ORDER, true>>;
 
 /// Silo as it should be.
 pub type Silo = SiloWith<true, true>;

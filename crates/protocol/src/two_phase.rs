@@ -39,10 +39,7 @@ use planaria_storage::{Glance, Header, RecordPtr};
 use std::time::Duration;
 
 /// Rules whose calls lock rows by their [`LockWord`].
-pub trait LocksRows:
-    Rules<Header = TwoPhaseHeader, Locks: AsRef<Locks> + AsMut<Locks>>
-{
-}
+pub trait LocksRows: Rules<Header = TwoPhaseHeader, Locks: AsRef<Locks> + AsMut<Locks>> {}
 
 impl<R: Rules<Header = TwoPhaseHeader, Locks: AsRef<Locks> + AsMut<Locks>>> LocksRows for R {}
 

@@ -32,6 +32,7 @@ mod commit;
 mod dated;
 mod heal;
 mod hosted;
+mod overlook;
 mod ranges;
 mod read;
 mod rules;
@@ -43,8 +44,8 @@ use crate::footprint::word::{ABSENT, CLAIMED, DEAD, LENIENT, LOCKED, Locking, Ve
 use crate::footprint::{Footprint, NONE, Origin, SPINS_MAX, State, Versioned, WriteEntry, recycle};
 use crate::snapshot::Merged;
 use crate::{
-    ColumnsRead, CommitEnv, Conflict, CursorId, Guarantee, Heal, Healed, IfClaimed, Point, Protocol, Refused, Row, RowHandle, Savepoint,
-    Snapshots, Write,
+    ColumnsRead, CommitEnv, Conflict, CursorId, Guarantee, Heal, Healed, IfClaimed, Point, Protocol, Refused,
+    Row, RowHandle, Savepoint, Snapshots, Write,
 };
 pub use rules::Rules;
 

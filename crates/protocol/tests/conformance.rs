@@ -12,6 +12,7 @@
 //!   committed transactions replayed in commit order on `serial`.
 //! * `snapshots`: what their readers see while others write, against the model.
 //! * `broken`: schemes with a part missing, which the checks must catch.
+//! * `unvalidated`: what the upper bounds of the laboratory do.
 //! * `attempts`: what becomes of a scheme that is told of repetitions.
 #![cfg(not(loom))]
 
@@ -28,6 +29,7 @@ mod conformance {
     pub mod ranges;
     pub mod savepoints;
     pub mod snapshots;
+    pub mod unvalidated;
 }
 
 macro_rules! tests {

@@ -87,6 +87,30 @@ fn bench_runs_every_workload() {
     }
 }
 
+/// Upper bounds are measured in memory, and nowhere else; and say what they are.
+#[test]
+fn upper_bounds_are_for_measurements() {
+    let bench = |extra: &[&str]| {
+        let mut args =
+            vec!["bench", "smallbank", "--rows", "50", "--seconds", "0.2", "--warmup", "0.1", "--json"];
+        args.extend(extra);
+        planaria(&args)
+    };
+    for bound in ["silo-unvalidated", "occ-unvalidated"] {
+        let output = bench(&["--protocol", bound]);
+        assert!(!output.status.success());
+        assert!(text(&output.stderr).contains("loses updates"), "{}", text(&output.stderr));
+        let output = bench(&["--protocol", bound, "--durability", "off", "--threads", "2"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(json["protocol"], format!("{bound} (not serializable)"));
+        assert!(json["transactions"].as_u64().is_some_and(|n| n > 0), "{json}");
+        // A server has no such protocol.
+        let output = planaria(&["serve", "--protocol", bound]);
+        assert!(!output.status.success());
+    }
+}
+
 #[test]
 fn wrong_words_get_a_word_of_help() {
     let output = planaria(&["bench", "tpcd"]);

@@ -408,10 +408,12 @@ impl<H: Versioned> Footprint<H> {
     pub(crate) fn delete(&mut self, write: u32) -> Result<(), Conflict> {
         let WriteEntry { record, version, state, .. } = self.writes[write as usize];
         let old = match state {
-            State::Unwritten => match read_record(record, self.participant.pinned(), &self.mine, &mut self.images)? {
-                Seen::Row(now, image) if now == version => Some(image),
-                _ => return Err(Conflict::Validation),
-            },
+            State::Unwritten => {
+                match read_record(record, self.participant.pinned(), &self.mine, &mut self.images)? {
+                    Seen::Row(now, image) if now == version => Some(image),
+                    _ => return Err(Conflict::Validation),
+                }
+            }
             _ => None,
         };
         self.save(write);

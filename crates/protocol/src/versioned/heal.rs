@@ -105,7 +105,14 @@ impl Cache {
     }
 
     #[inline]
-    fn remember(&mut self, (table, index): (TableId, IndexId), key: &[u64], row: &[u64], access: u32, record: u64) {
+    fn remember(
+        &mut self,
+        (table, index): (TableId, IndexId),
+        key: &[u64],
+        row: &[u64],
+        access: u32,
+        record: u64,
+    ) {
         let Lookups { known, words } = &mut self.now;
         if known.len() == KNOWN_MAX {
             return;
@@ -394,7 +401,8 @@ impl<R: Rules> Txn<R> {
         }
         let old = &now.words[(known.words + known.key_len) as usize..][..known.row_len as usize];
         images.reset();
-        let Ok(Seen::Row(_, image)) = read_record(record, foot.participant.pinned(), &foot.mine, images) else {
+        let Ok(Seen::Row(_, image)) = read_record(record, foot.participant.pinned(), &foot.mine, images)
+        else {
             return false;
         };
         let image = image.words(images);

@@ -24,6 +24,9 @@ pub trait Rules: Copy + Send + Sync + 'static {
     const READS: bool = true;
     /// See [`Rules::READS`].
     const NODES: bool = true;
+    /// Whether commit refuses what has changed since it was read; off for the upper bounds of the laboratory
+    /// ([`crate::unvalidated`]).
+    const VALIDATES: bool = true;
 
     /// Whether transactions can be healed, and the parts of that, off for tests alone: see [`healing`](crate::healing).
     const HEALS: bool = false;
