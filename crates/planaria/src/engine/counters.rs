@@ -1,8 +1,8 @@
 //! Counters that every core keeps on its own cache lines.
 
+use crate::stats::Healing;
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::{Epoch, WorkerId};
-use crate::stats::Healing;
 use planaria_protocol::{Conflict, Healed};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 

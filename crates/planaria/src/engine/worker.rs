@@ -18,8 +18,8 @@ use planaria_exec::{Code, Context, Interrupt, Machine};
 use planaria_log::Effect;
 use planaria_protocol::snapshot::ReaderTxn;
 use planaria_protocol::{
-    ColumnsRead, Conflict, Heal, Healed, Hosted, Isolation, Point, Protocol, RowLocks, Savepoint, SnapshotReader, Telling,
-    Unclaimed,
+    ColumnsRead, Conflict, Heal, Healed, Hosted, Isolation, Point, Protocol, RowLocks, Savepoint,
+    SnapshotReader, Telling, Unclaimed,
 };
 use planaria_storage::{Header, Tables};
 use std::sync::Arc;

@@ -628,12 +628,10 @@ impl SessionCore {
         let log_as = match engine.log_kind {
             LogKind::Logical | LogKind::Physical | LogKind::Physiological => LogAs::Values,
             // Replay of a call takes it that no error was raised: so it needs nothing of what a handler
-            // left undone. And that no sequence has moved beyond the inputs, and nothing was asked which is not in the record: the analysis sees to that
-            // beforehand, here it is made sure of.
+            // left undone. And that no sequence has moved beyond the inputs, and nothing was asked which is not in
+            // the record: the analysis sees to that beforehand, here it is made sure of.
             LogKind::Off | LogKind::Command | LogKind::Adaptive
-                if self.machine.handled()
-                    || self.inputs.unlogged
-                    || self.inputs.handed.has_left_over() =>
+                if self.machine.handled() || self.inputs.unlogged || self.inputs.handed.has_left_over() =>
             {
                 LogAs::Values
             }

@@ -2,7 +2,9 @@
 
 use planaria_base::clock::CommitClock;
 use planaria_base::{ColumnId, CommitTs, Epoch, IndexId, TableId, Type, WorkerId};
-use planaria_protocol::{ColumnsRead, Conflict, Heal, Healed, Hosted, Refused, Row, RowHandle, Savepoint, Telling};
+use planaria_protocol::{
+    ColumnsRead, Conflict, Heal, Healed, Hosted, Refused, Row, RowHandle, Savepoint, Telling,
+};
 use planaria_sim::history::{By, Model, Op, RowState, Transaction, Version};
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{

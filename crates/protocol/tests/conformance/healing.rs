@@ -242,14 +242,22 @@ pub fn most_of_a_hot_plan_is_healed<P: Hosted>() {
     }
     let (mut commits, mut healed, mut again, mut known) = (0, 0, 0, 0);
     for seed in seeds(40) {
-        let plan =
-            Plan { threads: 4, commits: 8, keys: 2, ops: 10, claims: 0, yields: 100, ..Plan::of(seed + 9000) };
+        let plan = Plan {
+            threads: 4,
+            commits: 8,
+            keys: 2,
+            ops: 10,
+            claims: 0,
+            yields: 100,
+            ..Plan::of(seed + 9000)
+        };
         let run = scheduler::run(scheduler::Options::of_seed(seed), move || {
             let run = check::<P>(plan);
             (run.committed.len(), run.healed, run.healing.known, run.conflicts.len())
         });
         let run = run.unwrap_or_else(|stuck| panic!("{plan:?}: {stuck}"));
-        let (some, some_healed, some_known, some_again) = run.value.unwrap_or_else(|_| panic!("{plan:?}: see above"));
+        let (some, some_healed, some_known, some_again) =
+            run.value.unwrap_or_else(|_| panic!("{plan:?}: see above"));
         commits += some;
         healed += some_healed;
         again += some_again;

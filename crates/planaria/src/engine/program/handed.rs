@@ -65,7 +65,11 @@ impl Handed {
 
     /// An input that was drawn before, or one that `draw` draws now.
     #[inline]
-    pub(crate) fn drawn<E>(&mut self, input: Draw, draw: impl FnOnce() -> Result<Slot, E>) -> Result<Slot, E> {
+    pub(crate) fn drawn<E>(
+        &mut self,
+        input: Draw,
+        draw: impl FnOnce() -> Result<Slot, E>,
+    ) -> Result<Slot, E> {
         if let Some(Value::Drawn(slot)) = self.take(What::Draw(input)) {
             return Ok(slot);
         }
