@@ -29,5 +29,5 @@ pub use code::{Class, Code, IndexMeta, Source, TableMeta, Test};
 pub use compile::{CompileEnv, Conversion, comparison, compile, conversion};
 pub use heap::Heap;
 pub use host::{Context, Dynamic, Host, Interrupt, Link};
-pub use machine::Machine;
+pub use machine::{Machine, Pace};
 pub use slot::Slot;

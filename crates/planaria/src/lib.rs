@@ -74,7 +74,7 @@ pub use params::{Bytes, Param, ParamRef, Params};
 pub use planaria_base::{Datum, Error, Numeric, Result, RoleId, SqlState, Type};
 pub use role::Role;
 pub use row::{Column, ColumnIndex, FromDatum, Origin, Row, Rows};
-pub use session::{Canceller, PreparedCall, Session, StatementResult, Submitted, Transaction};
+pub use session::{Canceller, Pauses, PreparedCall, Session, StatementResult, Submitted, Transaction};
 pub use sink::{RowRef, RowSink, ValueRef};
 pub use statement::{
     CopyColumns, CopyForm, CopyFormat, CopyHeader, CopyOptions, Done, Parsed, SessionState, Statement,

@@ -16,6 +16,7 @@ pub(crate) mod in_time;
 pub(crate) mod locking;
 pub(crate) mod named;
 pub(crate) mod origin;
+pub(crate) mod pauses;
 pub(crate) mod prepared;
 pub(crate) mod reading;
 pub(crate) mod record;
@@ -31,6 +32,7 @@ pub(crate) mod user;
 pub(crate) mod waiting;
 
 use self::core::SessionCore;
+pub use self::pauses::Pauses;
 use crate::notice::Notice;
 use crate::owned::{Owned, caught};
 use crate::params::Params;
@@ -286,6 +288,34 @@ impl Session {
     #[doc(hidden)]
     pub fn last_commit(&self) -> Option<(planaria_base::CommitTs, bool)> {
         self.api.last_commit()
+    }
+
+    /// Makes its transactions pause, for measurements of contention.
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// let mut session = db.session()?;
+    /// session.execute_script("CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t VALUES (1), (2)")?;
+    /// session.pause(planaria::Pauses { yield_every: 1, ..Default::default() });
+    /// let before = session.table_operations();
+    /// session.query("SELECT n FROM t WHERE n = 2", ())?;
+    /// assert_eq!(session.table_operations(), before + 1);
+    /// # Ok(()) }
+    /// ```
+    pub fn pause(&mut self, pauses: Pauses) {
+        self.api.set_pauses(pauses);
+    }
+
+    /// Operations on tables that its transactions have done, attempts in vain included: rows looked up, met by scans,
+    /// read again, inserted, updated, deleted.
+    pub fn table_operations(&self) -> u64 {
+        self.api.table_operations()
+    }
+
+    /// Time that went into attempts in vain, with what was waited before the next ones, if [`Pauses::timed`] asks for it.
+    pub fn time_lost(&self) -> std::time::Duration {
+        self.api.time_lost()
     }
 
     /// Messages of the last statement or call.

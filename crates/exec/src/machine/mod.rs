@@ -30,6 +30,7 @@
 mod call;
 mod compact;
 mod error;
+mod pace;
 mod step;
 mod table;
 mod value;
@@ -43,6 +44,8 @@ use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type, limits};
 use planaria_protocol::{CursorId, RowLocks, Savepoint};
 use planaria_storage::{KeyBuf, KeyRange};
+
+pub use pace::Pace;
 
 /// A worker's state for running programs. See the module's head.
 pub struct Machine {
@@ -74,6 +77,8 @@ pub struct Machine {
     image: Vec<u64>,
     outs: Vec<Slot>,
     row_count: Option<i64>,
+    /// Operations on tables, of all runs.
+    pub pace: Pace,
 }
 
 /// An open savepoint region.
@@ -138,6 +143,7 @@ impl Machine {
             image: Vec::new(),
             outs: Vec::new(),
             row_count: None,
+            pace: Pace::default(),
         }
     }
 

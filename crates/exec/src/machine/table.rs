@@ -71,6 +71,7 @@ impl Machine {
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        self.pace.step();
         let desc = &code.gets[usize::from(number)];
         let table = ctx.tables.get(desc.table);
         let codec = table.index(desc.index).codec();
@@ -118,6 +119,7 @@ impl Machine {
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        self.pace.step();
         let desc = &code.loads[usize::from(number)];
         let mark = self.heap.arena.mark();
         let image = match row_handle(frame[usize::from(desc.row)]) {
@@ -187,6 +189,7 @@ impl Machine {
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<bool, Interrupt> {
+        self.pace.step();
         let desc = &code.scans[usize::from(number)];
         let mark = self.heap.arena.mark();
         let row = match self.cursors.last() {
@@ -228,6 +231,7 @@ impl Machine {
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        self.pace.step();
         if !P::WRITES {
             return Err(read_only("INSERT").into());
         }
@@ -260,6 +264,7 @@ impl Machine {
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        self.pace.step();
         if !P::WRITES {
             return Err(read_only("UPDATE").into());
         }
@@ -334,6 +339,7 @@ impl Machine {
         row: Slot,
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        self.pace.step();
         if !P::WRITES {
             return Err(read_only("DELETE").into());
         }

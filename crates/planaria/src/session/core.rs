@@ -31,6 +31,7 @@ use crate::options::LogKind;
 use crate::params::{ParamRef, Params};
 use crate::row::{Column, Row, Rows};
 use crate::session::healing::Touched;
+use crate::session::pauses::Pausing;
 use crate::session::record::RowForm;
 use crate::session::user::User;
 use crate::session::{bind, record};
@@ -133,6 +134,7 @@ pub(crate) struct SessionCore {
     pub(crate) touched: Touched,
     /// A statement has panicked: no other can run.
     pub(crate) panicked: bool,
+    pub(crate) pauses: Pausing,
 }
 
 impl SessionCore {
@@ -140,7 +142,9 @@ impl SessionCore {
     /// nobody counts it between statements.
     pub(crate) fn give_memory_back(&mut self) {
         if self.share.was_much() {
+            let pace = self.machine.pace;
             (self.machine, self.kept_heap) = (Machine::new(), Heap::new());
+            self.machine.pace = pace;
             (self.rows, self.args, self.kept_args) = (Vec::new(), Vec::new(), Vec::new());
             self.effects = Vec::new();
         }
@@ -197,6 +201,7 @@ impl SessionCore {
             share: Share::new(worker),
             touched: Touched::default(),
             panicked: false,
+            pauses: Pausing::default(),
             engine,
         };
         session.inputs.handed.keeps = session.engine.traits.heals;
@@ -285,6 +290,7 @@ impl SessionCore {
             self.pure = false;
             self.begin_in_turn()?;
             let schema = self.schema.clone();
+            self.pauses.begin_attempt();
             let outcome = self.attempt(&schema, body);
             if let Err(interrupt) = &outcome {
                 match interrupt {
@@ -330,6 +336,7 @@ impl SessionCore {
                     } else {
                         backoff.wait();
                     }
+                    self.pauses.lose_attempt();
                     last = Some(schema);
                 }
             }

@@ -98,10 +98,16 @@ impl UnderLocks {
         self.spoilt.set(false);
     }
 
+    /// Whether this run is one that heals.
+    #[inline]
+    pub(crate) fn are_held(&self) -> bool {
+        self.until.is_some()
+    }
+
     /// What may wait is asked for.
     #[inline]
     pub(crate) fn refuse(&self) -> Result<(), Error> {
-        if self.until.is_none() { Ok(()) } else { Err(self.spoil()) }
+        if !self.are_held() { Ok(()) } else { Err(self.spoil()) }
     }
 
     /// Asked now and then.
@@ -138,8 +144,11 @@ impl SessionCore {
         match body(self, schema) {
             Ok(log_as) => {
                 *last = Some(log_as);
+                if !self.inputs.under_locks.are_held() {
+                    self.pause();
+                }
                 if self.engine.traits.heals {
-                    let may = !self.inputs.unlogged;
+                    let may = !self.inputs.unlogged && !self.pauses.asked.unhealed;
                     self.txn.may_heal(may);
                 }
                 self.commit(schema, log_as)
@@ -159,7 +168,7 @@ impl SessionCore {
         if !self.engine.traits.heals {
             return self.run_and_commit(schema, body, &mut last);
         }
-        self.txn.may_heal(true);
+        self.txn.may_heal(!self.pauses.asked.unhealed);
         match self.run_and_commit(schema, body, &mut last) {
             Err(Interrupt::Conflict(cause)) => self.heal(schema, body, last, cause),
             outcome => outcome,
@@ -177,7 +186,7 @@ impl SessionCore {
     ) -> Result<(CommitTs, bool), Interrupt> {
         let mut until = None;
         let outcome = loop {
-            if self.inputs.unlogged {
+            if self.inputs.unlogged || self.pauses.asked.unhealed {
                 break Err(cause.into());
             }
             // What deferred keys make commit read is not among the columns of the programs.

@@ -124,7 +124,7 @@ impl SessionCore {
         let (at, schema) = (reading.open.at, reading.open.schema.clone());
         self.reading = Some(reading);
         self.begin_state();
-        let outcome = self.in_snapshot(|s| body(s, &schema).map(|_| ()));
+        let outcome = self.in_snapshot(|s| body(s, &schema).map(|_| s.pause()));
         self.reading = None;
         match outcome {
             Ok(()) => {
