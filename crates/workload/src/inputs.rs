@@ -28,6 +28,10 @@ impl Inputs {
     pub(crate) fn chance(&mut self, percent: i64) -> bool {
         self.uniform(1, 100) <= percent
     }
+    /// The same where it need not be a whole number.
+    pub(crate) fn chance_of(&mut self, percent: f64) -> bool {
+        if percent.fract() == 0.0 { self.chance(percent as i64) } else { self.0.random_bool(percent / 100.0) }
+    }
     /// A sample of a distribution.
     pub(crate) fn sample<T, D: rand_distr::Distribution<T>>(&mut self, distribution: &D) -> T {
         distribution.sample(&mut self.0)

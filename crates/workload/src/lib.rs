@@ -3,12 +3,14 @@
 //! 1. A [`Suite`] is the SQL of a workload: schema, loader, procedures, a golden run and checks
 //!    (the files under `sql/`, which run unchanged on PostgreSQL 15).
 //! 2. A [`Driver`] draws the inputs of one transaction after another and calls the procedures
-//!    through the embedding API, as an application would.
+//!    through the embedding API, as an application would: as the benchmark says, or by [`Parameters`].
 //! 3. [`Suite::violations`] runs the checks.
 //!
 //! The engine knows none of these names.
 
 mod inputs;
+mod parameters;
+pub mod skew;
 mod smallbank;
 mod suite;
 mod tpcb;
@@ -16,4 +18,5 @@ mod tpcc;
 mod voter;
 mod ycsb;
 
+pub use parameters::Parameters;
 pub use suite::{Driver, Suite, Violation};

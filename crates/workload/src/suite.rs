@@ -1,5 +1,6 @@
 //! The shelf of workloads.
 
+use crate::parameters::Parameters;
 use crate::{smallbank, tpcb, tpcc, voter, ycsb};
 use planaria::{Database, Error, Result, Session, SqlState, Submitted};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,7 +36,19 @@ pub struct Suite {
     pub transactions: &'static [&'static str],
     /// Checks whose name begins so hold only after runs of other procedures than the driver's.
     pub not_after_run: &'static [&'static str],
-    driver: fn(&mut Session, u64, u64) -> Result<Box<dyn Driver>>,
+    /// Names of the [`Parameters`] it has.
+    pub parameters: &'static [&'static str],
+    driver: fn(&mut Session, &Draws<'_>) -> Result<Box<dyn Driver>>,
+}
+
+/// What a driver is made from.
+pub(crate) struct Draws<'a> {
+    /// Units loaded, of which it uses all.
+    pub size: u64,
+    pub seed: u64,
+    /// Among the drivers of a run, from 0.
+    pub number: u64,
+    pub parameters: &'a Parameters,
 }
 
 /// Draws and submits transactions.
@@ -70,6 +83,7 @@ macro_rules! suite {
             load_parts: $parts,
             transactions: $module::TRANSACTIONS,
             not_after_run: $lifted,
+            parameters: $module::PARAMETERS,
             driver: $module::driver,
         }
     };
@@ -174,7 +188,26 @@ impl Suite {
 
     /// A driver with its own stream of random inputs; `size` as loaded.
     pub fn driver(&self, session: &mut Session, size: u64, seed: u64) -> Result<Box<dyn Driver>> {
-        (self.driver)(session, size, seed)
+        self.driver_with(session, size, seed, 0, &Parameters::default())
+    }
+
+    /// The same that draws by `parameters`, the `number`-th of a run, from 0. `size` may be less than was loaded: then
+    /// the others are not touched. 22023 for parameters that the workload does not have.
+    pub fn driver_with(
+        &self,
+        session: &mut Session,
+        size: u64,
+        seed: u64,
+        number: u64,
+        parameters: &Parameters,
+    ) -> Result<Box<dyn Driver>> {
+        self.check(parameters)?;
+        (self.driver)(session, &Draws { size, seed, number, parameters })
+    }
+
+    /// 22023 where a parameter is out of range, or the workload has none of that name.
+    pub fn check(&self, parameters: &Parameters) -> Result<()> {
+        parameters.check(self.name, self.transactions.len(), self.parameters)
     }
 
     /// Runs the checks; an empty answer is what must be. `after_run` leaves out those that do not

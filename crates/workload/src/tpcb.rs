@@ -2,9 +2,12 @@
 
 use crate::Driver;
 use crate::inputs::Inputs;
+use crate::suite::Draws;
 use planaria::{PreparedCall, Result, Session, Submitted};
 
 pub(crate) const TRANSACTIONS: &[&str] = &["tpcb"];
+
+pub(crate) const PARAMETERS: &[&str] = &[];
 
 struct Teller {
     call: PreparedCall,
@@ -12,11 +15,11 @@ struct Teller {
     inputs: Inputs,
 }
 
-pub(crate) fn driver(session: &mut Session, branches: u64, seed: u64) -> Result<Box<dyn Driver>> {
+pub(crate) fn driver(session: &mut Session, draws: &Draws<'_>) -> Result<Box<dyn Driver>> {
     Ok(Box::new(Teller {
         call: session.prepare_call("tpcb", 4)?,
-        branches: branches as i64,
-        inputs: Inputs::new(seed),
+        branches: draws.size as i64,
+        inputs: Inputs::new(draws.seed),
     }))
 }
 

@@ -1,7 +1,10 @@
-//! TPC-C's terminal: the mix 45/43/4/4/4 without keying and thinking times (clauses 2.4 to 2.8).
+//! TPC-C's terminal: the mix 45/43/4/4/4 without keying and thinking times (clauses 2.4 to 2.8), warehouses drawn
+//! uniformly; or by parameters.
 
 use crate::Driver;
 use crate::inputs::{Inputs, cents};
+use crate::parameters::{Mix, Parameters};
+use crate::suite::Draws;
 use planaria::{PreparedCall, Result, Session, Submitted};
 
 pub(crate) const TRANSACTIONS: &[&str] = &["new_order", "payment", "order_status", "delivery", "stock_level"];
@@ -9,9 +12,34 @@ pub(crate) const TRANSACTIONS: &[&str] = &["new_order", "payment", "order_status
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
+pub(crate) const PARAMETERS: &[&str] = &["mix", "home", "remote lines", "remote payments", "cross-partition"];
+
+/// Which transactions touch other warehouses, of a hundred.
+enum Remote {
+    /// Lines, and payments.
+    Each { lines: f64, payments: f64 },
+    /// Orders and payments.
+    Transactions(f64),
+}
+
+impl Remote {
+    fn new(parameters: &Parameters) -> Remote {
+        match parameters.cross_partition {
+            Some(share) => Remote::Transactions(share),
+            None => Remote::Each {
+                lines: parameters.remote_lines.unwrap_or(1.0),
+                payments: parameters.remote_payments.unwrap_or(15.0),
+            },
+        }
+    }
+}
+
 struct Terminal {
     calls: [PreparedCall; 5],
     warehouses: i64,
+    home: Option<i64>,
+    remote: Remote,
+    mix: Mix,
     inputs: Inputs,
     items: Vec<i32>,
     supply: Vec<i32>,
@@ -19,7 +47,7 @@ struct Terminal {
     name: String,
 }
 
-pub(crate) fn driver(session: &mut Session, warehouses: u64, seed: u64) -> Result<Box<dyn Driver>> {
+pub(crate) fn driver(session: &mut Session, draws: &Draws<'_>) -> Result<Box<dyn Driver>> {
     Ok(Box::new(Terminal {
         calls: [
             session.prepare_call("tpcc_new_order", 7)?,
@@ -28,8 +56,11 @@ pub(crate) fn driver(session: &mut Session, warehouses: u64, seed: u64) -> Resul
             session.prepare_call("tpcc_delivery", 2)?,
             session.prepare_call("tpcc_stock_level", 3)?,
         ],
-        warehouses: warehouses as i64,
-        inputs: Inputs::new(seed),
+        warehouses: draws.size as i64,
+        home: draws.parameters.home.then(|| (draws.number % draws.size.max(1)) as i64 + 1),
+        remote: Remote::new(draws.parameters),
+        mix: Mix::new(&[45, 43, 4, 4, 4], draws.parameters),
+        inputs: Inputs::new(draws.seed),
         items: Vec::with_capacity(15),
         supply: Vec::with_capacity(15),
         quantities: Vec::with_capacity(15),
@@ -38,6 +69,10 @@ pub(crate) fn driver(session: &mut Session, warehouses: u64, seed: u64) -> Resul
 }
 
 impl Terminal {
+    fn warehouse(&mut self) -> i64 {
+        self.home.unwrap_or_else(|| self.inputs.uniform(1, self.warehouses))
+    }
+
     /// The customer: a last name in 60 of 100 cases, else a number.
     fn customer(&mut self) -> Option<i64> {
         if !self.inputs.chance(60) {
@@ -57,16 +92,25 @@ impl Terminal {
     }
 
     fn new_order(&mut self, s: &mut Session) -> Result<Submitted> {
-        let w = self.inputs.uniform(1, self.warehouses);
+        let w = self.warehouse();
         let d = self.inputs.uniform(1, 10);
         let c = self.inputs.nurand(1023, 1, 3000, 259);
         let lines = self.inputs.uniform(5, 15);
         self.items.clear();
         self.supply.clear();
         self.quantities.clear();
-        for _ in 0..lines {
+        let crosses = match self.remote {
+            Remote::Transactions(share) if self.warehouses > 1 && self.inputs.chance_of(share) => {
+                Some(self.inputs.uniform(1, lines))
+            }
+            _ => None,
+        };
+        for line in 1..=lines {
             self.items.push(self.inputs.nurand(8191, 1, 100_000, 7911) as i32);
-            let remote = self.warehouses > 1 && self.inputs.chance(1);
+            let remote = match self.remote {
+                Remote::Each { lines, .. } => self.warehouses > 1 && self.inputs.chance_of(lines),
+                Remote::Transactions(_) => crosses == Some(line),
+            };
             let from = if remote { self.other_warehouse(w) } else { w };
             self.supply.push(from as i32);
             self.quantities.push(self.inputs.uniform(1, 10) as i32);
@@ -79,9 +123,13 @@ impl Terminal {
     }
 
     fn payment(&mut self, s: &mut Session) -> Result<Submitted> {
-        let w = self.inputs.uniform(1, self.warehouses);
+        let w = self.warehouse();
         let d = self.inputs.uniform(1, 10);
-        let (cw, cd) = if self.warehouses > 1 && self.inputs.chance(15) {
+        let share = match self.remote {
+            Remote::Each { payments, .. } => payments,
+            Remote::Transactions(share) => share,
+        };
+        let (cw, cd) = if self.warehouses > 1 && self.inputs.chance_of(share) {
             (self.other_warehouse(w), self.inputs.uniform(1, 10))
         } else {
             (w, d)
@@ -94,7 +142,7 @@ impl Terminal {
     }
 
     fn order_status(&mut self, s: &mut Session) -> Result<Submitted> {
-        let w = self.inputs.uniform(1, self.warehouses);
+        let w = self.warehouse();
         let d = self.inputs.uniform(1, 10);
         match self.customer() {
             Some(c) => s.submit(&self.calls[2], (w, d, c, None::<&str>)),
@@ -105,16 +153,16 @@ impl Terminal {
 
 impl Driver for Terminal {
     fn next(&mut self, s: &mut Session) -> (usize, Result<Submitted>) {
-        match self.inputs.uniform(1, 100) {
-            1..=45 => (0, self.new_order(s)),
-            46..=88 => (1, self.payment(s)),
-            89..=92 => (2, self.order_status(s)),
-            93..=96 => {
-                let (w, carrier) = (self.inputs.uniform(1, self.warehouses), self.inputs.uniform(1, 10));
+        match self.mix.draw(&mut self.inputs) {
+            0 => (0, self.new_order(s)),
+            1 => (1, self.payment(s)),
+            2 => (2, self.order_status(s)),
+            3 => {
+                let (w, carrier) = (self.warehouse(), self.inputs.uniform(1, 10));
                 (3, s.submit(&self.calls[3], (w, carrier)))
             }
             _ => {
-                let (w, d) = (self.inputs.uniform(1, self.warehouses), self.inputs.uniform(1, 10));
+                let (w, d) = (self.warehouse(), self.inputs.uniform(1, 10));
                 let threshold = self.inputs.uniform(10, 20);
                 (4, s.submit(&self.calls[4], (w, d, threshold)))
             }

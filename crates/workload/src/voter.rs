@@ -2,9 +2,12 @@
 
 use crate::Driver;
 use crate::inputs::Inputs;
+use crate::suite::Draws;
 use planaria::{PreparedCall, Result, Session, Submitted};
 
 pub(crate) const TRANSACTIONS: &[&str] = &["vote"];
+
+pub(crate) const PARAMETERS: &[&str] = &[];
 
 struct Caller {
     call: PreparedCall,
@@ -12,11 +15,11 @@ struct Caller {
     inputs: Inputs,
 }
 
-pub(crate) fn driver(session: &mut Session, contestants: u64, seed: u64) -> Result<Box<dyn Driver>> {
+pub(crate) fn driver(session: &mut Session, draws: &Draws<'_>) -> Result<Box<dyn Driver>> {
     Ok(Box::new(Caller {
         call: session.prepare_call("vote", 3)?,
-        contestants: contestants as i64,
-        inputs: Inputs::new(seed),
+        contestants: draws.size as i64,
+        inputs: Inputs::new(draws.seed),
     }))
 }
 

@@ -1,46 +1,101 @@
-//! YCSB workload A: half reads, half updates of one field, keys zipfian with theta 0.99, scattered.
+//! YCSB workload A: half reads, half updates of one field, keys zipfian with theta 0.99, scattered; one a
+//! transaction, or several.
 
 use crate::Driver;
 use crate::inputs::Inputs;
+use crate::skew::Skewed;
+use crate::suite::Draws;
 use planaria::{PreparedCall, Result, Session, Submitted};
-use rand_distr::Zipf;
 use std::fmt::Write;
 
-pub(crate) const TRANSACTIONS: &[&str] = &["read", "update"];
+pub(crate) const TRANSACTIONS: &[&str] = &["read", "update", "several"];
+
+pub(crate) const PARAMETERS: &[&str] = &["theta", "operations", "reads"];
+
+/// What is read, of a hundred operations.
+const READS: f64 = 50.0;
 
 struct Client {
-    calls: [PreparedCall; 2],
-    records: i64,
-    zipf: Zipf<f64>,
+    calls: [PreparedCall; 3],
+    records: u64,
+    skewed: Skewed,
+    reads: f64,
+    /// A transaction; none: one without asking for several.
+    operations: Option<usize>,
     inputs: Inputs,
     value: String,
+    keys: Vec<i64>,
+    writes: Vec<bool>,
 }
 
-pub(crate) fn driver(session: &mut Session, records: u64, seed: u64) -> Result<Box<dyn Driver>> {
+pub(crate) fn driver(session: &mut Session, draws: &Draws<'_>) -> Result<Box<dyn Driver>> {
+    let parameters = draws.parameters;
+    // As many different keys as there are, at most.
+    let operations = parameters.operations.map(|n| u64::from(n).min(draws.size) as usize);
     Ok(Box::new(Client {
-        calls: [session.prepare_call("ycsb_read", 1)?, session.prepare_call("ycsb_update", 3)?],
-        records: records as i64,
-        zipf: Zipf::new(records as f64, 0.99).expect("at least one record"),
-        inputs: Inputs::new(seed),
+        calls: [
+            session.prepare_call("ycsb_read", 1)?,
+            session.prepare_call("ycsb_update", 3)?,
+            session.prepare_call("ycsb_txn", 3)?,
+        ],
+        records: draws.size,
+        skewed: Skewed::new(draws.size, parameters.theta.unwrap_or(0.99)),
+        reads: parameters.reads.unwrap_or(READS),
+        operations,
+        inputs: Inputs::new(draws.seed),
         value: String::new(),
+        keys: Vec::new(),
+        writes: Vec::new(),
     }))
 }
 
-impl Driver for Client {
-    fn next(&mut self, s: &mut Session) -> (usize, Result<Submitted>) {
-        let rank = self.inputs.sample(&self.zipf) as i64;
+impl Client {
+    fn key(&mut self) -> i64 {
+        let rank = self.skewed.draw(&mut self.inputs);
         // A multiplicative hash spreads the hot ranks over the key space.
-        let key = (rank as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) % self.records as u64 + 1;
-        if self.inputs.chance(50) {
-            return (0, s.submit(&self.calls[0], (key as i64,)));
-        }
-        let (field, version) = (self.inputs.uniform(0, 9), self.inputs.uniform(1, 1_000_000));
+        ((rank as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) % self.records) as i64 + 1
+    }
+
+    /// A value of `key` for a field.
+    fn fill(&mut self, key: i64, field: i64) {
+        let version = self.inputs.uniform(1, 1_000_000);
         self.value.clear();
         write!(self.value, "k{key}f{field}v{version} ").expect("writing to a string");
         while self.value.len() < 100 {
             self.value.push_str("abcdefghijklmnopqrstuvwxyz0123456789");
         }
         self.value.truncate(100);
-        (1, s.submit(&self.calls[1], (key as i64, field, self.value.as_str())))
+    }
+
+    /// Different keys, in rising order.
+    fn several(&mut self, s: &mut Session, operations: usize) -> Result<Submitted> {
+        self.keys.clear();
+        while self.keys.len() < operations {
+            let key = self.key();
+            if let Err(at) = self.keys.binary_search(&key) {
+                self.keys.insert(at, key);
+            }
+        }
+        self.writes.clear();
+        for _ in 0..operations {
+            self.writes.push(!self.inputs.chance_of(self.reads));
+        }
+        self.fill(self.keys[0], 1);
+        s.submit(&self.calls[2], (&self.keys, &self.writes, self.value.as_str()))
+    }
+}
+
+impl Driver for Client {
+    fn next(&mut self, s: &mut Session) -> (usize, Result<Submitted>) {
+        if let Some(operations) = self.operations {
+            return (2, self.several(s, operations));
+        }
+        let key = self.key();
+        if self.inputs.chance_of(self.reads) {
+            return (0, s.submit(&self.calls[0], (key,)));
+        }
+        let field = self.inputs.uniform(0, 9);
+        self.fill(key, field);
+        (1, s.submit(&self.calls[1], (key, field, self.value.as_str())))
     }
 }
