@@ -10,7 +10,7 @@ pub fn positive() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..)
 }
 
-/// A time: seconds, or a number with a unit as PostgreSQL's settings take it: `500ms`, `5s`, `5min`, `1h`, `1d`.
+/// A time: seconds, or a number with a unit as PostgreSQL's settings take it: `200us`, `500ms`, `5s`, `5min`, `1h`, `1d`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Time(pub Duration);
 
@@ -22,12 +22,13 @@ impl FromStr for Time {
         let split = trimmed.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(trimmed.len());
         let (number, unit) = trimmed.split_at(split);
         let seconds = match unit {
+            "us" => 0.000_001,
             "ms" => 0.001,
             "" | "s" => 1.0,
             "min" => 60.0,
             "h" => 3600.0,
             "d" => 86400.0,
-            _ => return Err(format!("there is no unit \"{unit}\"; there are ms, s, min, h and d")),
+            _ => return Err(format!("there is no unit \"{unit}\"; there are us, ms, s, min, h and d")),
         };
         let wrong = || format!("\"{text}\" is no time; say 5s, 500ms or 5min");
         let number: f64 = number.trim().parse().map_err(|_| wrong())?;

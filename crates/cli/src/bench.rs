@@ -1,20 +1,20 @@
 //! `planaria bench`: a workload through the embedding API, measured.
 //!
-//! Each thread has a session and submits one call after another without waiting for the disk; a
+//! Each session has a thread and submits one call after another without waiting for the disk; a
 //! call counts when its epoch is durable (with durability `fsync`), and its latency is measured up
-//! to then. The number of calls on the way is bounded by `--in-flight`.
+//! to then. The number of calls on the way is bounded by `--in-flight`. See [`planaria_lab::load`].
 
-use crate::arguments::positive;
+use crate::arguments::{Time, positive};
+use crate::inputs::Inputs;
 use crate::log_bytes::{self, LogBytes};
 use crate::print;
 use crate::protocol::Protocol;
 use crate::recovery::{self, Recovery};
 use clap::Args;
-use hdrhistogram::Histogram;
-use planaria::{Database, Durability, Error, LogKind, Result, SqlState, Stats, Ticket};
+use planaria::{BackoffKind, Database, Durability, Error, LogKind, Pauses, Result, SqlState};
+use planaria_lab::load::{Load, Measured, Second};
 use planaria_workload::Suite;
 use serde::Serialize;
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -24,9 +24,35 @@ use std::time::{Duration, Instant};
 pub struct Options {
     /// tpcc, smallbank, ycsb, voter or tpcb
     workload: String,
-    /// Worker threads
+    /// Worker threads, each with a session
     #[arg(long, default_value_t = 1, value_parser = positive())]
     threads: usize,
+    /// Sessions where there are to be more than cores, each with a thread
+    #[arg(long, value_parser = positive(), conflicts_with = "threads")]
+    sessions: Option<usize>,
+    /// Operations on tables after which a session gives its processor away, in the midst of transactions; 0: never
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    yield_every: u64,
+    /// A wait in every attempt, when it has read and before it commits: 200us, 2ms
+    #[arg(long, value_name = "DURATION")]
+    wait: Option<Time>,
+    /// How calls that have met others wait before they are repeated: none or exponential
+    #[arg(long, default_value_t)]
+    backoff: BackoffKind,
+    /// Transactions a second that are to begin, whatever became of those before; latencies are from then on
+    #[arg(long, value_name = "PER_SECOND")]
+    rate: Option<f64>,
+    /// Tell what happened in each second
+    #[arg(long)]
+    series: bool,
+    /// Of a hundred transactions, those that are run as transaction blocks
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    ad_hoc: f64,
+    /// Of a hundred calls, those that are repeated where they could be healed
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    unhealed: f64,
+    #[command(flatten)]
+    inputs: Inputs,
     /// Seconds measured
     #[arg(long, default_value_t = 5.0)]
     seconds: f64,
@@ -45,8 +71,8 @@ pub struct Options {
     /// fsync, async or off
     #[arg(long, default_value = "fsync")]
     durability: Durability,
-    /// The concurrency protocol: silo, serial, occ, two_phase, hybrid, healing, or another of the shelf. To measure what is lost by
-    /// failed attempts, without durability: silo-unvalidated, occ-unvalidated, which lose updates
+    /// The concurrency protocol, one of the shelf: silo, serial, occ, two_phase, hybrid, healing and the others. To measure
+    /// what is lost by failed attempts, without durability: silo-unvalidated, occ-unvalidated, which lose updates
     #[arg(long, default_value = "silo")]
     protocol: Protocol,
     /// Directory for the log; a temporary one without
@@ -82,6 +108,12 @@ struct Report {
     workload: &'static str,
     size: u64,
     threads: usize,
+    cores: usize,
+    yield_every: u64,
+    wait_us: f64,
+    backoff: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<f64>,
     protocol: String,
     log: String,
     durability: String,
@@ -89,8 +121,20 @@ struct Report {
     transactions: u64,
     txn_per_s: f64,
     by_transaction: Vec<ByTransaction>,
+    p50_us: f64,
+    p95_us: f64,
+    p99_us: f64,
     failed: u64,
-    aborts: Vec<(String, u64)>,
+    /// Calls of an open loop that should have begun, and had not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behind: Option<u64>,
+    aborts: Vec<(&'static str, u64)>,
+    restarts_per_txn: f64,
+    /// Of all attempts, those in vain, too.
+    table_operations_per_txn: f64,
+    cpu_us_per_txn: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    series: Vec<Second>,
     /// Of protocols that heal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     healing: Vec<(&'static str, u64)>,
@@ -124,25 +168,22 @@ struct ByTransaction {
     count: u64,
     txn_per_s: f64,
     p50_us: f64,
+    p95_us: f64,
     p99_us: f64,
     max_us: f64,
-}
-
-struct Tally {
-    histograms: Vec<Histogram<u64>>,
-    failed: u64,
-    first_error: Option<Error>,
 }
 
 /// Runs the benchmark and prints what it found.
 pub fn bench(options: &Options) -> Result<()> {
     let suite = Suite::find(&options.workload)?;
+    suite.check(&options.inputs.parameters())?;
     let size = options.warehouses.or(options.rows).unwrap_or(suite.default_size);
     let logged = options.log != LogKind::Off && options.durability != Durability::Off;
     let temporary = std::env::temp_dir().join(format!("planaria-bench-{}", std::process::id()));
     let dir = options.data.clone().unwrap_or(temporary.clone());
     let configuration = options.protocol.options(logged || options.log_bytes.is_some())?;
-    let configuration = configuration.log(options.log).durability(options.durability);
+    let configuration =
+        configuration.log(options.log).durability(options.durability).backoff(options.backoff);
     let configuration = options.recovery.apply(configuration);
     let _cleanup = RemoveOnDrop(options.data.is_none().then_some(temporary));
 
@@ -174,10 +215,10 @@ pub fn bench(options: &Options) -> Result<()> {
     };
     let load_seconds = start.elapsed().as_secs_f64();
 
-    let (tallies, before, after, elapsed) = measure(&db, suite, size, options)?;
-    let mut report = report(suite, size, options, &tallies, &before, &after, elapsed, load_seconds);
-    if let Some(error) = tallies.iter().find_map(|t| t.first_error.clone()) {
-        eprint!("a transaction failed: {}", print::error(&error, None));
+    let measured = measure(&db, suite, size, options)?;
+    let mut report = report(suite, size, options, &measured, load_seconds);
+    if let Some(error) = &measured.first_error {
+        eprint!("a transaction failed: {}", print::error(error, None));
     }
     if options.check {
         let violations = suite.violations(&db, true)?;
@@ -229,41 +270,48 @@ impl Drop for RemoveOnDrop {
     }
 }
 
-fn measure(
-    db: &Database,
-    suite: &Suite,
-    size: u64,
-    options: &Options,
-) -> Result<(Vec<Tally>, Stats, Stats, f64)> {
-    let (measuring, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+fn measure(db: &Database, suite: &'static Suite, size: u64, options: &Options) -> Result<Measured> {
+    let seconds = |what: f64| {
+        Duration::try_from_secs_f64(what)
+            .map_err(|e| Error::new(SqlState::INVALID_PARAMETER_VALUE, e.to_string()))
+    };
+    let parameters = options.inputs.parameters();
+    let load = Load {
+        suite,
+        size,
+        sessions: options.sessions(),
+        parameters: &parameters,
+        pauses: Pauses { yield_every: options.yield_every, wait: options.wait(), ..Pauses::default() },
+        unhealed: options.unhealed,
+        ad_hoc: options.ad_hoc,
+        rate: options.rate,
+        in_flight: options.in_flight,
+        durable: options.durability == Durability::Fsync,
+        warmup: seconds(options.warmup)?,
+        time: seconds(options.seconds)?,
+        series: options.series,
+        seed: options.seed,
+    };
+    let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..options.threads)
-            .map(|thread| {
-                let (measuring, stop) = (&measuring, &stop);
-                scope.spawn(move || worker(db, suite, size, options, thread, measuring, stop))
-            })
-            .collect();
         let blocks: Vec<_> = (0..options.blocks).map(|_| scope.spawn(|| blocks_beside(db, &stop))).collect();
-        std::thread::sleep(Duration::from_secs_f64(options.warmup));
-        let before = db.stats();
-        measuring.store(true, Ordering::SeqCst);
-        let start = Instant::now();
-        std::thread::sleep(Duration::from_secs_f64(options.seconds));
+        let measured = load.run(db);
         stop.store(true, Ordering::SeqCst);
-        let elapsed = start.elapsed().as_secs_f64();
-        let mut tallies = Vec::new();
-        for worker in workers {
-            tallies.push(
-                worker
-                    .join()
-                    .map_err(|_| Error::new(SqlState::INTERNAL_ERROR, "a worker thread panicked"))??,
-            );
-        }
         for block in blocks {
             block.join().map_err(|_| Error::new(SqlState::INTERNAL_ERROR, "a block panicked"))??;
         }
-        Ok((tallies, before, db.stats(), elapsed))
+        measured
     })
+}
+
+impl Options {
+    fn sessions(&self) -> usize {
+        self.sessions.unwrap_or(self.threads)
+    }
+
+    fn wait(&self) -> Duration {
+        self.wait.map_or(Duration::ZERO, |Time(wait)| wait)
+    }
 }
 
 /// Keeps a transaction block open, one after the other.
@@ -277,99 +325,37 @@ fn blocks_beside(db: &Database, stop: &AtomicBool) -> Result<()> {
     Ok(())
 }
 
-fn worker(
-    db: &Database,
-    suite: &Suite,
-    size: u64,
-    options: &Options,
-    thread: usize,
-    measuring: &AtomicBool,
-    stop: &AtomicBool,
-) -> Result<Tally> {
-    let mut session = db.session()?;
-    let mut driver =
-        suite.driver(&mut session, size, options.seed.wrapping_mul(1000).wrapping_add(thread as u64))?;
-    let histogram = || Histogram::new_with_bounds(1, 60_000_000_000, 2).expect("the bounds are in order");
-    let mut tally = Tally {
-        histograms: suite.transactions.iter().map(|_| histogram()).collect(),
-        failed: 0,
-        first_error: None,
-    };
-    let mut on_the_way: VecDeque<(usize, Instant, Ticket)> = VecDeque::new();
-    let mut counting = false;
-    let wait_for_disk = options.durability == Durability::Fsync;
-    while !stop.load(Ordering::Relaxed) {
-        if !counting && measuring.load(Ordering::Relaxed) {
-            counting = true;
-            // What was submitted before counts for nothing.
-            on_the_way.clear();
-        }
-        let start = Instant::now();
-        let (kind, outcome) = driver.next(&mut session);
-        match outcome {
-            Ok(submitted) if wait_for_disk && !submitted.ticket.is_durable() => {
-                on_the_way.push_back((kind, start, submitted.ticket));
-            }
-            Ok(_) if counting => record(&mut tally, kind, start),
-            Ok(_) => {}
-            Err(error) => {
-                tally.failed += u64::from(counting);
-                tally.first_error.get_or_insert(error);
-            }
-        }
-        while let Some((kind, start, ticket)) = on_the_way.front() {
-            if on_the_way.len() > options.in_flight {
-                ticket.wait()?;
-            } else if !ticket.is_durable() {
-                break;
-            }
-            if counting {
-                record(&mut tally, *kind, *start);
-            }
-            on_the_way.pop_front();
-        }
-    }
-    Ok(tally)
-}
-
-fn record(tally: &mut Tally, kind: usize, start: Instant) {
-    let nanos = start.elapsed().as_nanos().min(u128::from(u64::MAX)) as u64;
-    tally.histograms[kind].saturating_record(nanos.max(1));
-}
-
-#[allow(clippy::too_many_arguments)]
 fn report(
     suite: &'static Suite,
     size: u64,
     options: &Options,
-    tallies: &[Tally],
-    before: &Stats,
-    after: &Stats,
-    seconds: f64,
+    measured: &Measured,
     load_seconds: f64,
 ) -> Report {
-    let mut by_transaction = Vec::new();
-    let mut transactions = 0;
-    for (i, name) in suite.transactions.iter().enumerate() {
-        let mut all = tallies[0].histograms[i].clone();
-        for tally in &tallies[1..] {
-            let _ = all.add(&tally.histograms[i]);
-        }
-        transactions += all.len();
-        by_transaction.push(ByTransaction {
+    let (before, after, seconds) = (&measured.before, &measured.after, measured.seconds);
+    let micros = |of: &hdrhistogram::Histogram<u64>, q: f64| of.value_at_quantile(q) as f64 / 1e3;
+    let by_transaction = (suite.transactions.iter().zip(&measured.latencies))
+        .map(|(name, of)| ByTransaction {
             name,
-            count: all.len(),
-            txn_per_s: all.len() as f64 / seconds,
-            p50_us: all.value_at_quantile(0.5) as f64 / 1e3,
-            p99_us: all.value_at_quantile(0.99) as f64 / 1e3,
-            max_us: all.max() as f64 / 1e3,
-        });
-    }
+            count: of.len(),
+            txn_per_s: of.len() as f64 / seconds,
+            p50_us: micros(of, 0.5),
+            p95_us: micros(of, 0.95),
+            p99_us: micros(of, 0.99),
+            max_us: of.max() as f64 / 1e3,
+        })
+        .collect();
+    let (all, transactions) = (measured.all(), measured.transactions());
     let records = after.log_records - before.log_records;
     Report {
         workload: suite.name,
         size,
-        threads: options.threads,
+        threads: options.sessions(),
+        cores: cores(),
+        yield_every: options.yield_every,
+        wait_us: options.wait().as_secs_f64() * 1e6,
+        backoff: options.backoff.to_string(),
+        rate: options.rate,
         protocol: options.protocol.to_string(),
         log: options.log.to_string(),
         durability: options.durability.to_string(),
@@ -377,21 +363,17 @@ fn report(
         transactions,
         txn_per_s: transactions as f64 / seconds,
         by_transaction,
-        failed: tallies.iter().map(|t| t.failed).sum(),
-        aborts: after
-            .aborts
-            .iter()
-            .map(|(cause, n)| {
-                let was = before.aborts.iter().find(|(c, _)| c == cause).map_or(0, |(_, n)| *n);
-                ((*cause).to_owned(), n - was)
-            })
-            .filter(|(_, n)| *n > 0)
-            .collect(),
-        healing: (after.healing.counters().into_iter())
-            .zip(before.healing.counters())
-            .map(|((what, n), (_, was))| (what, n - was))
-            .filter(|(_, n)| *n > 0)
-            .collect(),
+        p50_us: micros(&all, 0.5),
+        p95_us: micros(&all, 0.95),
+        p99_us: micros(&all, 0.99),
+        failed: measured.failed,
+        behind: options.rate.map(|_| measured.behind),
+        aborts: measured.restarts(),
+        restarts_per_txn: measured.restarts_each(),
+        table_operations_per_txn: measured.each(measured.table_operations as f64),
+        cpu_us_per_txn: measured.each(measured.cpu_seconds) * 1e6,
+        series: measured.series.clone(),
+        healing: measured.healing(),
         log_bytes_per_txn: (after.log_bytes - before.log_bytes) as f64 / records.max(1) as f64,
         log_records: records,
         fsyncs: after.fsyncs - before.fsyncs,
@@ -403,6 +385,10 @@ fn report(
         log_bytes_by_kind: Vec::new(),
         replay: None,
     }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 
 fn print_table(r: &Report) {
@@ -418,26 +404,36 @@ fn print_table(r: &Report) {
         r.durability
     );
     println!("  loaded in {:.1} s", r.load_seconds);
-    println!(
-        "  {:<18} {:>10} {:>12} {:>10} {:>10} {:>10}",
-        "", "count", "per second", "p50 us", "p99 us", "max us"
-    );
-    for t in &r.by_transaction {
+    if r.threads > r.cores && r.wait_us == 0.0 {
         println!(
-            "  {:<18} {:>10} {:>12} {:>10.1} {:>10.1} {:>10.1}",
+            "  {} sessions on {} cores: what is done in a second is the system's scheduling, too",
+            r.threads, r.cores
+        );
+    }
+    println!(
+        "  {:<18} {:>10} {:>12} {:>10} {:>10} {:>10} {:>10}",
+        "", "count", "per second", "p50 us", "p95 us", "p99 us", "max us"
+    );
+    for t in r.by_transaction.iter().filter(|t| t.count > 0) {
+        println!(
+            "  {:<18} {:>10} {:>12} {:>10.1} {:>10.1} {:>10.1} {:>10.1}",
             t.name,
             print::grouped(t.count),
             print::grouped(t.txn_per_s as u64),
             t.p50_us,
+            t.p95_us,
             t.p99_us,
             t.max_us
         );
     }
     println!(
-        "  {:<18} {:>10} {:>12}",
+        "  {:<18} {:>10} {:>12} {:>10.1} {:>10.1} {:>10.1}",
         "all",
         print::grouped(r.transactions),
-        print::grouped(r.txn_per_s as u64)
+        print::grouped(r.txn_per_s as u64),
+        r.p50_us,
+        r.p95_us,
+        r.p99_us
     );
     let aborts: Vec<String> = r.aborts.iter().map(|(c, n)| format!("{c} {}", print::grouped(*n))).collect();
     println!(
@@ -445,6 +441,26 @@ fn print_table(r: &Report) {
         r.failed,
         if aborts.is_empty() { "0".to_owned() } else { aborts.join(", ") }
     );
+    println!(
+        "  each: {:.3} attempts in vain, {:.1} operations on tables, {:.1} us of processor time",
+        r.restarts_per_txn, r.table_operations_per_txn, r.cpu_us_per_txn
+    );
+    if let (Some(rate), Some(behind)) = (r.rate, r.behind) {
+        println!(
+            "  open loop, {} a second: {} calls had not begun in the end",
+            print::grouped(rate as u64),
+            print::grouped(behind)
+        );
+    }
+    for (second, s) in r.series.iter().enumerate() {
+        println!(
+            "  second {:>4}: {:>10} transactions, {:>10} attempts in vain, {:>10.1} us at most",
+            second + 1,
+            print::grouped(s.transactions),
+            print::grouped(s.restarts),
+            s.max_us
+        );
+    }
     if !r.healing.is_empty() {
         let healing: Vec<String> = r
             .healing

@@ -23,6 +23,7 @@ mod campaign;
 mod checkpoint;
 mod demo;
 mod graph;
+mod inputs;
 mod lab;
 mod log;
 mod log_bytes;

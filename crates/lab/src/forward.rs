@@ -78,7 +78,7 @@ impl Plan<'_> {
     }
 }
 
-fn one(session: &mut Session, driver: &mut dyn Driver, ad_hoc: bool) -> Result<()> {
+pub(crate) fn one(session: &mut Session, driver: &mut dyn Driver, ad_hoc: bool) -> Result<()> {
     if ad_hoc {
         let mut block = session.transaction()?;
         driver.next(&mut block).1?;
@@ -89,14 +89,14 @@ fn one(session: &mut Session, driver: &mut dyn Driver, ad_hoc: bool) -> Result<(
 }
 
 /// splitmix64: which transactions are ad hoc is the same in every run.
-struct Chance(u64);
+pub(crate) struct Chance(u64);
 
 impl Chance {
-    fn new(seed: u64) -> Chance {
+    pub(crate) fn new(seed: u64) -> Chance {
         Chance(seed)
     }
     /// A number from 0 up to, but not, 100.
-    fn percent(&mut self) -> f64 {
+    pub(crate) fn percent(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

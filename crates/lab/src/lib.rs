@@ -1,7 +1,9 @@
 //! The laboratory: experiments of the papers, as one would want to repeat them.
 //!
 //! * [`checkpoint`]: what a checkpoint costs those who work meanwhile, the disk, and a restart from it.
+//! * [`contention`]: concurrency control compared, as named figures and tables of a paper.
 //! * [`costs`]: what the operations of a procedure cost, for the log kind `adaptive`.
+//! * [`load`]: sessions that submit transactions, paced and measured.
 //! * [`recovery`]: a workload is run, crashes, and is recovered by each scheme of the shelf (PACMAN §6.2).
 //! * [`restart`]: what a database says a restart would take, and what it takes.
 //! * [`schema`]: what a schema of thousands of tables costs.
@@ -11,7 +13,9 @@
 //! there before the crash is no result.
 
 pub mod checkpoint;
+pub mod contention;
 pub mod costs;
+pub mod load;
 pub mod recovery;
 pub mod restart;
 pub mod schema;

@@ -1,6 +1,7 @@
 //! `planaria lab`: the experiments of the laboratory, with their tables.
 
 mod checkpoint;
+mod figures;
 mod schema;
 
 use crate::arguments::positive;
@@ -38,6 +39,10 @@ pub enum Experiments {
     Histories(campaign::HistoriesOptions),
     /// Measures the prices by which log kind adaptive chooses.
     Costs(CostsOptions),
+    /// Lists the named figures and tables.
+    Figures,
+    #[command(flatten)]
+    Figure(figures::Figure),
 }
 
 /// Runs an experiment.
@@ -46,6 +51,11 @@ pub fn lab(experiment: &Experiments) -> Result<()> {
         Experiments::Recovery(options) => recovery(options),
         Experiments::SimulateRecovery(options) => simulate(options),
         Experiments::Costs(options) => costs(options),
+        Experiments::Figures => {
+            figures::list();
+            Ok(())
+        }
+        Experiments::Figure(figure) => figures::run(figure),
         Experiments::Checkpoint(options) => checkpoint::run(options),
         Experiments::Restart(options) => restart(options),
         Experiments::Schema(options) => schema::run(options),

@@ -387,3 +387,63 @@ fn the_campaign_says_what_it_tried() {
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((&json["histories"], &json["violations"]), (&30.into(), &serde_json::json!([])));
 }
+
+/// A figure of a paper, tiny: what it prints, and its files.
+#[test]
+fn lab_measures_a_figure() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let out = dir.path().join("results").display().to_string();
+    let output = planaria(&["lab", "figures"]);
+    assert!(text(&output.stdout).contains("fig-3.14"), "{}", text(&output.stdout));
+    let args =
+        ["lab", "table-3.2", "--quick", "--turns", "1", "--time", "50ms", "--warmup", "5ms", "--out", &out];
+    let output = planaria(&args);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    for part in ["24 sessions, each transaction waits 1 ms", "HEALING", "as the paper: yes", "table-3.2.svg"]
+    {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    for ending in ["json", "csv", "svg"] {
+        let file = dir.path().join("results").join(format!("table-3.2.{ending}"));
+        assert!(std::fs::metadata(&file).is_ok_and(|m| m.len() > 500), "{}", file.display());
+    }
+    let output = planaria(&["lab", "fig-9.9"]);
+    assert!(text(&output.stderr).contains("unrecognized subcommand"), "{}", text(&output.stderr));
+}
+
+/// Loads of every kind: paced, waiting, open, skewed.
+#[test]
+fn bench_makes_contention() {
+    for extra in [
+        &["smallbank", "--rows", "10", "--theta", "0.9", "--sessions", "4", "--yield-every", "2"][..],
+        &["smallbank", "--rows", "10", "--wait", "200us", "--protocol", "healing", "--unhealed", "50"],
+        &["smallbank", "--rows", "100", "--mix", "0,1,0,0,0,0", "--ad-hoc", "50"],
+        &[
+            "ycsb",
+            "--rows",
+            "100",
+            "--operations",
+            "16",
+            "--reads",
+            "90",
+            "--theta",
+            "0",
+            "--backoff",
+            "none",
+        ],
+        &["voter", "--rate", "500", "--threads", "2"],
+        &["tpcc", "--warehouses", "2", "--home", "--cross-partition", "10", "--sessions", "3"],
+    ] {
+        let mut args = vec!["bench"];
+        args.extend(extra);
+        args.extend(["--seconds", "0.2", "--warmup", "0.1", "--durability", "off", "--check", "--json"]);
+        let output = planaria(&args);
+        assert!(output.status.success(), "{extra:?}: {}", text(&output.stderr));
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert!(report["table_operations_per_txn"].as_f64().is_some_and(|n| n > 0.0), "{extra:?}: {report}");
+        assert_eq!(report["failed"].as_u64().filter(|_| !extra.contains(&"--ad-hoc")).unwrap_or(0), 0);
+    }
+    let output = planaria(&["bench", "voter", "--theta", "1"]);
+    assert!(text(&output.stderr).contains("voter has no parameter \"theta\""), "{}", text(&output.stderr));
+}

@@ -1,0 +1,316 @@
+//! What an experiment is, as data.
+
+use planaria::Pauses;
+use std::time::Duration;
+
+/// An experiment of a paper.
+#[derive(Debug)]
+pub struct Experiment {
+    /// Its name on the command line.
+    pub id: &'static str,
+    /// What it shows, in a line.
+    pub title: &'static str,
+    /// Where it stands, and what it was measured with there.
+    pub paper: &'static str,
+    /// The workload's name.
+    pub workload: &'static str,
+    /// Schemes of the paper, in its order. Those that are on no shelf are left out, which is said.
+    pub schemes: &'static [&'static str],
+    /// Whether all other schemes of the shelf are measured, too.
+    pub others: bool,
+    /// What the points of a line differ in.
+    pub axis: Axis,
+    /// How it is measured, each a plot of its own.
+    pub panels: &'static [Panel],
+    /// Each session keeps to one of the units, where those are warehouses.
+    pub home: bool,
+    /// Of orders and payments, those that touch another warehouse, unless that is the axis; without, TPC-C's.
+    pub cross_partition: Option<f64>,
+    /// What the paper says comes out.
+    pub claims: &'static [Claim],
+}
+
+/// What the points of a line differ in.
+#[derive(Clone, Copy, Debug)]
+pub struct Axis {
+    /// What varies.
+    pub vary: Vary,
+    /// Its values, rising.
+    pub full: &'static [f64],
+    /// The same where it is to be quick.
+    pub quick: &'static [f64],
+}
+
+/// See [`Axis`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Vary {
+    /// Units that are used: warehouses.
+    Units,
+    /// Sessions.
+    Sessions,
+    /// Sessions, each with a unit of its own.
+    SessionsAndUnits,
+    /// The share of transactions that touch another warehouse.
+    CrossPartition,
+    /// The share of calls that are not healed.
+    Unhealed,
+    /// The exponent of the keys' distribution.
+    Theta,
+    /// Nothing: latencies are shown by how many transactions end within a time, of these.
+    Latency(&'static [&'static str]),
+}
+
+impl Vary {
+    /// With its unit, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Vary::Units => "warehouses",
+            Vary::Sessions => "sessions",
+            Vary::SessionsAndUnits => "sessions, and as many warehouses",
+            Vary::CrossPartition => "cross-partition transactions (%)",
+            Vary::Unhealed => "calls that are not healed (%)",
+            Vary::Theta => "theta",
+            Vary::Latency(_) => "latency (us)",
+        }
+    }
+}
+
+/// How contention is made with the cores there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contention {
+    /// Sessions that run as fast as they can; as many as there are cores, at most, unless the axis is that.
+    Real,
+    /// More sessions than cores, each of which gives its processor away after so many operations on tables. What is
+    /// done for each commit is real, what is done in a second measures the system's scheduler.
+    Oversubscribed {
+        /// Operations.
+        yield_every: u64,
+    },
+    /// Sessions that wait in their transactions, so that these overlap as on as many cores.
+    Waiting {
+        /// How long.
+        micros: u64,
+    },
+}
+
+impl Contention {
+    /// What sessions do for it.
+    pub fn pauses(self) -> Pauses {
+        match self {
+            Contention::Real => Pauses::default(),
+            Contention::Oversubscribed { yield_every } => Pauses { yield_every, ..Pauses::default() },
+            Contention::Waiting { micros } => {
+                Pauses { wait: Duration::from_micros(micros), ..Pauses::default() }
+            }
+        }
+    }
+
+    /// What it is, for people: stands in every caption.
+    pub fn describe(self, sessions: Option<usize>) -> String {
+        let sessions = sessions.map_or("sessions".to_owned(), |n| {
+            format!("{n} {}", if n == 1 { "session" } else { "sessions" })
+        });
+        match self {
+            Contention::Real => format!("{sessions}, nothing but the work"),
+            Contention::Oversubscribed { yield_every } => {
+                format!("{sessions} that yield every {yield_every} operations: oversubscribed")
+            }
+            Contention::Waiting { micros } if micros % 1000 == 0 => {
+                format!("{sessions}, each transaction waits {} ms", micros / 1000)
+            }
+            Contention::Waiting { micros } => format!("{sessions}, each transaction waits {micros} us"),
+        }
+    }
+}
+
+/// One way to measure an experiment.
+#[derive(Debug)]
+pub struct Panel {
+    /// Its name: `k1` is real, `k2` oversubscribed, `k3` waits.
+    pub name: &'static str,
+    /// How contention is made.
+    pub contention: Contention,
+    /// Sessions, unless the axis says how many.
+    pub sessions: usize,
+    /// Units that are used, unless the axis says how many.
+    pub units: u64,
+    /// What is plotted.
+    pub plots: Metric,
+    /// What stands in the table beside it.
+    pub lists: &'static [Metric],
+}
+
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Metric {
+    /// Transactions a second.
+    Throughput,
+    /// Attempts in vain for each transaction: the thesis's abort rate.
+    Restarts,
+    /// Of the sessions' time, what went into attempts in vain, of a hundred.
+    Lost,
+    /// Operations on tables for each transaction.
+    Operations,
+    /// Processor time for each transaction.
+    Processor,
+    /// Of a hundred transactions, those that were healed.
+    Healed,
+    /// The latency that so many of a hundred transactions do not exceed.
+    Percentile(f64),
+    /// Of a hundred transactions of these kinds, those that end within the time of the axis.
+    Within,
+}
+
+impl Metric {
+    /// With its unit, for people.
+    pub fn name(self) -> String {
+        match self {
+            Metric::Throughput => "transactions/s".into(),
+            Metric::Restarts => "restarts a commit".into(),
+            Metric::Lost => "time in restarts (%)".into(),
+            Metric::Operations => "table operations a commit".into(),
+            Metric::Processor => "processor us a commit".into(),
+            Metric::Healed => "healed (%)".into(),
+            Metric::Percentile(p) => format!("p{p} (us)"),
+            Metric::Within => "committed within (%)".into(),
+        }
+    }
+
+    /// A column's name in files.
+    pub fn key(self) -> String {
+        match self {
+            Metric::Throughput => "txn_per_s".into(),
+            Metric::Restarts => "restarts_per_txn".into(),
+            Metric::Lost => "lost_percent".into(),
+            Metric::Operations => "table_operations_per_txn".into(),
+            Metric::Processor => "cpu_us_per_txn".into(),
+            Metric::Healed => "healed_percent".into(),
+            Metric::Percentile(p) => format!("p{p}_us"),
+            Metric::Within => "within_percent".into(),
+        }
+    }
+}
+
+/// A place on the axis.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum At {
+    /// The least value that was measured.
+    First,
+    /// The greatest.
+    Last,
+}
+
+/// Something that the paper says comes out.
+#[derive(Debug)]
+pub struct Claim {
+    /// In words.
+    pub says: &'static str,
+    /// Where it is tested; a panel that was not measured tests nothing.
+    pub panel: &'static str,
+    /// How it is tested.
+    pub test: Test,
+}
+
+/// How a claim is tested.
+#[derive(Debug)]
+pub enum Test {
+    /// One scheme's number over another's is the paper's, give or take a factor.
+    Ratio {
+        /// Of what.
+        metric: Metric,
+        /// Where.
+        at: At,
+        /// The one.
+        of: &'static str,
+        /// The other.
+        to: &'static str,
+        /// The paper's.
+        paper: f64,
+        /// From `paper / factor` to `paper * factor`.
+        factor: f64,
+    },
+    /// One scheme's number over another's is so much at least.
+    AtLeast {
+        /// Of what.
+        metric: Metric,
+        /// Where.
+        at: At,
+        /// The one.
+        of: &'static str,
+        /// The other.
+        to: &'static str,
+        /// The paper's.
+        paper: f64,
+    },
+    /// Numbers of these schemes rise in this order, each a hundredth of `slack` below the one before at most.
+    Rising {
+        /// Of what.
+        metric: Metric,
+        /// Where.
+        at: At,
+        /// Schemes.
+        schemes: &'static [&'static str],
+        /// Of a hundred.
+        slack: f64,
+    },
+    /// A scheme's number at one end of the axis over that at the other is in a range.
+    Change {
+        /// Of what.
+        metric: Metric,
+        /// Whose.
+        of: &'static str,
+        /// At the last over at the first, at least.
+        least: f64,
+        /// At most.
+        most: f64,
+    },
+    /// A scheme's number is in a range.
+    Value {
+        /// Of what.
+        metric: Metric,
+        /// Where.
+        at: At,
+        /// Whose.
+        of: &'static str,
+        /// The paper's.
+        paper: f64,
+        /// Give or take.
+        tolerance: f64,
+    },
+    /// Of a scheme's transactions, those that are no slower than so many of a hundred of another's: the paper's classes
+    /// of latency, whatever the machine's speed.
+    NoSlower {
+        /// The one.
+        of: &'static str,
+        /// The other.
+        than: &'static str,
+        /// Of the other's.
+        percent: f64,
+        /// Of the one's, in the paper.
+        paper: f64,
+        /// Give or take.
+        tolerance: f64,
+    },
+    /// Shares of transactions that access the most popular keys of so many, computed, are those that are listed.
+    Shares {
+        /// Keys.
+        keys: u64,
+        /// Theta, and the shares of the first, second, 10th and 100th key, of a hundred.
+        listed: &'static [(f64, [f64; 4])],
+        /// Give or take.
+        tolerance: f64,
+    },
+}
+
+impl Test {
+    /// Schemes it speaks of.
+    pub fn schemes(&self) -> Vec<&'static str> {
+        match self {
+            Test::Ratio { of, to, .. } | Test::AtLeast { of, to, .. } => vec![of, to],
+            Test::Rising { schemes, .. } => schemes.to_vec(),
+            Test::Change { of, .. } | Test::Value { of, .. } => vec![of],
+            Test::NoSlower { of, than, .. } => vec![of, than],
+            Test::Shares { .. } => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The outcome of an experiment as text that a person reads, and as CSV that a program does.
+
+use super::claims::round;
+use super::run::{Outcome, Plot, Point};
+use std::fmt::Write;
+
+/// A number as it stands in a table.
+fn cell(number: Option<f64>) -> String {
+    match number {
+        None => "-".into(),
+        Some(n) if n >= 1000.0 => grouped(n.round() as u64),
+        Some(n) => round(n),
+    }
+}
+
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A number of the axis.
+fn place(x: f64) -> String {
+    if x.fract() == 0.0 { grouped(x as u64) } else { format!("{x}") }
+}
+
+/// Columns of equal width for each; the first is on the left.
+fn columns(out: &mut String, rows: &[Vec<String>]) {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |i: usize| rows.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    for row in rows {
+        let mut line = String::from(" ");
+        for (i, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let pad = " ".repeat(width - cell.chars().count());
+            line += &if i == 0 { format!(" {cell}{pad}") } else { format!("  {pad}{cell}") };
+        }
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+}
+
+/// What is plotted: a row for each place, a column for each scheme.
+fn table(out: &mut String, plot: &Plot) {
+    let mut rows = vec![vec![plot.x.to_owned()]];
+    rows[0].extend(plot.lines.iter().map(|line| line.label.clone()));
+    let mut places: Vec<f64> = plot.lines.iter().flat_map(|l| l.points.iter().map(|p| p.x)).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    for x in places {
+        let mut row = vec![place(x)];
+        for line in &plot.lines {
+            let point = line.points.iter().find(|p| p.x == x);
+            // Beyond a scheme's slowest transaction, and before its fastest, shares of latencies go on as they are.
+            let known = point.and_then(|p| p.get(plot.plots)).or_else(|| {
+                let is_share = plot.plots == super::experiment::Metric::Within;
+                is_share.then(|| if line.points.first().is_some_and(|p| x < p.x) { 0.0 } else { 100.0 })
+            });
+            row.push(cell(known));
+        }
+        rows.push(row);
+    }
+    columns(out, &rows);
+}
+
+/// The other numbers: a row for each place and scheme.
+fn details(out: &mut String, plot: &Plot) {
+    let others: Vec<_> = plot.metrics.iter().filter(|m| **m != plot.plots).collect();
+    let mut rows = vec![vec![plot.x.to_owned(), "scheme".to_owned()]];
+    rows[0].extend(others.iter().map(|m| m.name()));
+    rows[0].push("causes of restarts".into());
+    let latency = plot.plots == super::experiment::Metric::Within;
+    let points = plot.lines.first().map_or(0, |line| line.points.len());
+    for i in 0..if latency { points.min(1) } else { points } {
+        for line in &plot.lines {
+            let Some(point) = line.points.get(i) else { continue };
+            let x = if latency { "all".into() } else { place(point.x) };
+            let mut row = vec![x, line.label.clone()];
+            row.extend(others.iter().map(|m| cell(point.get(**m))));
+            row.push(causes(point));
+            rows.push(row);
+        }
+    }
+    columns(out, &rows);
+}
+
+fn causes(point: &Point) -> String {
+    let all: u64 = point.causes.iter().map(|(_, n)| n).sum();
+    let mut causes: Vec<_> = point.causes.iter().collect();
+    causes.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let share = |n: u64| format!("{:.0} %", 100.0 * n as f64 / all.max(1) as f64);
+    let mut text: Vec<String> = causes.iter().map(|(cause, n)| format!("{cause} {}", share(*n))).collect();
+    if point.failed > 0 {
+        text.push(format!("{} failed", grouped(point.failed)));
+    }
+    if text.is_empty() { "-".into() } else { text.join(", ") }
+}
+
+/// The whole, for people.
+pub fn text(outcome: &Outcome) -> String {
+    let mut out = String::new();
+    let o = &mut out;
+    let _ = writeln!(o, "{}: {}", outcome.id, outcome.title);
+    let _ = writeln!(o, "{}", outcome.paper);
+    let m = &outcome.machine;
+    let _ = writeln!(
+        o,
+        "{}, {} cores; medians of {} turns of {} s each; back-off {}",
+        m.processor, m.cores, outcome.turns, outcome.seconds, outcome.backoff
+    );
+    for note in &outcome.notes {
+        let _ = writeln!(o, "  {note}");
+    }
+    for plot in &outcome.plots {
+        let _ = writeln!(o, "\n{}\n{}", plot.caption, plot.y);
+        if plot.oversubscribed {
+            let _ = writeln!(o, "  (what is done in a second is the system's scheduling, too)");
+        }
+        table(o, plot);
+        let _ = writeln!(o);
+        details(o, plot);
+    }
+    let _ = writeln!(o, "\nWhat the paper says");
+    for claim in &outcome.claims {
+        let verdict = match claim.as_the_paper {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "unknown",
+        };
+        let panel = if claim.panel.is_empty() { String::new() } else { format!(" [{}]", claim.panel) };
+        let _ =
+            writeln!(o, "  {}{panel}\n    here: {}\n    as the paper: {verdict}", claim.says, claim.measured);
+    }
+    let _ = writeln!(o, "\ntook {:.0} s", outcome.took_seconds);
+    out
+}
+
+/// A row for each number.
+pub fn csv(outcome: &Outcome) -> String {
+    let mut out = String::from("experiment,panel,scheme,x_name,x,metric,median,least,greatest\n");
+    let quoted = |text: &str| {
+        if text.contains([',', '"', '\n']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        } else {
+            text.to_owned()
+        }
+    };
+    for plot in &outcome.plots {
+        for line in &plot.lines {
+            for point in &line.points {
+                for (metric, m) in &point.numbers {
+                    let _ = writeln!(
+                        out,
+                        "{},{},{},{},{},{metric},{},{},{}",
+                        outcome.id,
+                        plot.panel,
+                        line.scheme,
+                        quoted(plot.x),
+                        point.x,
+                        m.median,
+                        m.least,
+                        m.greatest
+                    );
+                }
+            }
+        }
+    }
+    out
+}

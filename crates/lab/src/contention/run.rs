@@ -1,0 +1,469 @@
+//! Running an experiment: every scheme on a base of its own, in turns.
+//!
+//! 1. Each scheme's database is loaded once, with as many units as the experiment uses at most, where memory holds
+//!    them for all schemes; points that need more are left out, and that is said.
+//! 2. Turn by turn, panel by panel, point by point, one scheme after the other: what else the machine does hits all
+//!    alike. The first scheme of a turn is another one each time.
+//! 3. Medians over the turns. Latencies of all turns are taken together.
+//! 4. After the last turn the workload's checks are run on each database whose scheme promises that they hold: what
+//!    loses updates is no result.
+
+use super::claims::{self, Verdict};
+use super::experiment::{Contention, Experiment, Metric, Panel, Vary};
+use super::scheme::{Scheme, chosen};
+use crate::load::{Load, Measured, histogram};
+use crate::machine::Machine;
+use crate::recovery::Watch;
+use hdrhistogram::Histogram;
+use planaria::{BackoffKind, Database, Error, Pauses, Result, SqlState};
+use planaria_workload::{Parameters, Suite};
+use serde::Serialize;
+use std::time::Duration;
+
+/// How to run it.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Fewer points and shorter runs.
+    pub quick: bool,
+    /// Turns.
+    pub turns: usize,
+    /// How long a point is measured.
+    pub time: Duration,
+    /// Before that.
+    pub warmup: Duration,
+    /// Panels, by name; all of them without.
+    pub panels: Vec<String>,
+    /// Schemes, by name; those of the experiment without.
+    pub schemes: Vec<String>,
+    /// How calls that have met others wait.
+    pub backoff: BackoffKind,
+    /// Units that are loaded at most, whatever memory would hold.
+    pub units_max: Option<u64>,
+    /// Seed of the inputs.
+    pub seed: u64,
+}
+
+/// A number, over the turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Median {
+    /// The median.
+    pub median: f64,
+    /// The least.
+    pub least: f64,
+    /// The greatest.
+    pub greatest: f64,
+}
+
+impl Median {
+    pub(super) fn of(mut values: Vec<f64>) -> Median {
+        values.sort_by(f64::total_cmp);
+        let n = values.len();
+        if n == 0 {
+            return Median::default();
+        }
+        let median = (values[(n - 1) / 2] + values[n / 2]) / 2.0;
+        Median { median, least: values[0], greatest: values[n - 1] }
+    }
+}
+
+/// What was measured at a place of the axis.
+#[derive(Clone, Debug, Serialize)]
+pub struct Point {
+    /// The place.
+    pub x: f64,
+    /// Numbers, by [`Metric::key`].
+    pub numbers: Vec<(String, Median)>,
+    /// Attempts in vain of all turns, by cause.
+    pub causes: Vec<(&'static str, u64)>,
+    /// Transactions that ended in an error, of all turns.
+    pub failed: u64,
+}
+
+impl Point {
+    /// A number of it.
+    pub fn get(&self, metric: Metric) -> Option<f64> {
+        let key = metric.key();
+        self.numbers.iter().find(|(k, _)| *k == key).map(|(_, m)| m.median)
+    }
+}
+
+/// A scheme's points.
+#[derive(Clone, Debug, Serialize)]
+pub struct Line {
+    /// The scheme.
+    pub scheme: String,
+    /// As the paper writes it.
+    pub label: String,
+    /// Points, in the order of the axis.
+    pub points: Vec<Point>,
+    /// Latencies at the last point.
+    #[serde(skip)]
+    pub latencies: Histogram<u64>,
+}
+
+/// What a panel shows.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plot {
+    /// The panel's name.
+    pub panel: &'static str,
+    /// How it was measured.
+    pub caption: String,
+    /// Whether throughput measures the system's scheduler.
+    pub oversubscribed: bool,
+    /// What stands on the horizontal axis.
+    pub x: &'static str,
+    /// What stands on the vertical one.
+    pub y: String,
+    /// Keys of what the table lists beside.
+    pub lists: Vec<String>,
+    #[serde(skip)]
+    pub(super) plots: Metric,
+    #[serde(skip)]
+    pub(super) metrics: Vec<Metric>,
+    /// Lines, in the order of the legend.
+    pub lines: Vec<Line>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// The experiment.
+    pub id: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// Where it stands.
+    pub paper: &'static str,
+    /// What it was measured on.
+    pub machine: Machine,
+    /// Turns.
+    pub turns: usize,
+    /// Seconds a point.
+    pub seconds: f64,
+    /// How calls that had met others waited.
+    pub backoff: String,
+    /// What was left out, and why.
+    pub notes: Vec<String>,
+    /// Its plots.
+    pub plots: Vec<Plot>,
+    /// What the paper says, and whether it is so here.
+    pub claims: Vec<Verdict>,
+    /// The whole took so long.
+    pub took_seconds: f64,
+}
+
+/// A database, as loaded for a scheme.
+struct Base {
+    scheme: Scheme,
+    db: Database,
+}
+
+/// What is measured of a point, turn by turn.
+struct Cell {
+    turns: Vec<Vec<f64>>,
+    causes: Vec<(&'static str, u64)>,
+    failed: u64,
+    latencies: Histogram<u64>,
+}
+
+/// Bytes that a unit of a workload takes, rows and indexes, more than less.
+fn bytes_per_unit(workload: &str) -> u64 {
+    match workload {
+        "tpcc" => 180 << 20,
+        _ => 4 << 10,
+    }
+}
+
+impl Experiment {
+    /// Runs it. 22023 for panels and schemes that there are not.
+    pub fn run(&self, settings: &Settings, watch: &dyn Watch) -> Result<Outcome> {
+        let began = std::time::Instant::now();
+        let suite = Suite::find(self.workload)?;
+        let mut notes = Vec::new();
+        let schemes = chosen(self, &settings.schemes, &mut notes)?;
+        let panels = self.chosen_panels(&settings.panels)?;
+        let mut xs = if settings.quick { self.axis.quick.to_vec() } else { self.axis.full.to_vec() };
+        let held = settings.units_max.unwrap_or_else(|| {
+            Machine::available_bytes() / 2 / bytes_per_unit(self.workload) / schemes.len().max(1) as u64
+        });
+        let wants = |x: f64, panel: &Panel| self.units(panel, x) > held;
+        let fits = |x: &f64| !panels.iter().any(|panel| wants(*x, panel));
+        let (kept, left_out): (Vec<f64>, Vec<f64>) = xs.iter().partition(|x| fits(x));
+        if !left_out.is_empty() {
+            notes.push(format!(
+                "left out, as memory holds no more than {held} {} for each of {} schemes: {left_out:?} {}",
+                suite.unit,
+                schemes.len(),
+                self.axis.vary.name()
+            ));
+        }
+        xs = kept;
+        if xs.is_empty() || schemes.is_empty() {
+            return Err(Error::new(SqlState::OUT_OF_MEMORY, "there is nothing left to measure")
+                .detail(notes.join("\n")));
+        }
+        let units = panels.iter().flat_map(|p| xs.iter().map(|x| self.units(p, *x))).max().unwrap_or(1);
+        let mut bases = Vec::new();
+        for scheme in schemes {
+            watch.step(&format!("loading {units} {} for {}", suite.unit, scheme.name()), 0);
+            let db = scheme.in_memory(settings.backoff)?;
+            suite.install_parallel(&db, units, Machine::cores(), &|_, _| {})?;
+            bases.push(Base { scheme, db });
+        }
+        let mut cells = self.cells(&panels, &xs, bases.len());
+        let points = settings.turns * panels.len() * xs.len() * bases.len();
+        watch.step("measuring", points as u64);
+        let mut done = 0;
+        for turn in 0..settings.turns {
+            for (p, panel) in panels.iter().enumerate() {
+                for (i, x) in xs.iter().enumerate() {
+                    for k in 0..bases.len() {
+                        let at = (k + turn) % bases.len();
+                        let measured = self.point(suite, panel, *x, &bases[at].db, settings, turn)?;
+                        cells[p][at][i].add(self, panel, suite, &measured);
+                        done += 1;
+                        watch.at(done);
+                    }
+                }
+            }
+        }
+        for base in bases.iter().filter(|base| base.scheme.is_serializable()) {
+            watch.step(&format!("checking {}", base.scheme.name()), 0);
+            if let Some(v) = suite.violations(&base.db, true)?.first() {
+                let message =
+                    format!("{}: check violated {} times: {}", base.scheme.name(), v.count, v.condition);
+                return Err(Error::new(SqlState::DATA_CORRUPTED, message));
+            }
+        }
+        let mut plots = Vec::new();
+        for (panel, cells) in panels.iter().zip(cells) {
+            let lines =
+                bases.iter().zip(cells).map(|(base, cells)| self.line(panel, &base.scheme, &xs, cells));
+            plots.push(self.plot(panel, lines.collect()));
+        }
+        let claims = claims::judge(self, &plots);
+        Ok(Outcome {
+            id: self.id,
+            title: self.title,
+            paper: self.paper,
+            machine: Machine::this(),
+            turns: settings.turns,
+            seconds: settings.time.as_secs_f64(),
+            backoff: settings.backoff.to_string(),
+            notes,
+            plots,
+            claims,
+            took_seconds: began.elapsed().as_secs_f64(),
+        })
+    }
+
+    fn chosen_panels(&self, names: &[String]) -> Result<Vec<&'static Panel>> {
+        if let Some(name) = names.iter().find(|name| self.panels.iter().all(|p| p.name != **name)) {
+            let all: Vec<_> = self.panels.iter().map(|p| p.name).collect();
+            let message = format!("{} has no panel \"{name}\"", self.id);
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+                .hint(format!("There are {}.", all.join(", "))));
+        }
+        let wanted = |panel: &&Panel| names.is_empty() || names.iter().any(|name| *name == panel.name);
+        Ok(self.panels.iter().filter(wanted).collect())
+    }
+
+    fn cells(&self, panels: &[&Panel], xs: &[f64], schemes: usize) -> Vec<Vec<Vec<Cell>>> {
+        let point = || Cell { turns: Vec::new(), causes: Vec::new(), failed: 0, latencies: histogram() };
+        let line = || xs.iter().map(|_| point()).collect();
+        panels.iter().map(|_| (0..schemes).map(|_| line()).collect()).collect()
+    }
+
+    /// Units that a point uses.
+    fn units(&self, panel: &Panel, x: f64) -> u64 {
+        match self.axis.vary {
+            Vary::Units | Vary::SessionsAndUnits => x as u64,
+            _ => panel.units,
+        }
+    }
+
+    fn sessions(&self, panel: &Panel, x: f64) -> usize {
+        match self.axis.vary {
+            Vary::Sessions | Vary::SessionsAndUnits => x as usize,
+            _ => panel.sessions,
+        }
+    }
+
+    fn point(
+        &self,
+        suite: &'static Suite,
+        panel: &Panel,
+        x: f64,
+        db: &Database,
+        settings: &Settings,
+        turn: usize,
+    ) -> Result<Measured> {
+        let vary = self.axis.vary;
+        let parameters = Parameters {
+            theta: (vary == Vary::Theta).then_some(x),
+            home: self.home,
+            cross_partition: if vary == Vary::CrossPartition { Some(x) } else { self.cross_partition },
+            ..Parameters::default()
+        };
+        let load = Load {
+            suite,
+            size: self.units(panel, x),
+            sessions: self.sessions(panel, x),
+            parameters: &parameters,
+            pauses: Pauses { timed: true, ..panel.contention.pauses() },
+            unhealed: if vary == Vary::Unhealed { x } else { 0.0 },
+            ad_hoc: 0.0,
+            rate: None,
+            in_flight: 1,
+            durable: false,
+            warmup: settings.warmup,
+            time: settings.time,
+            series: false,
+            seed: settings.seed.wrapping_mul(31).wrapping_add(turn as u64),
+        };
+        load.run(db)
+    }
+
+    fn line(&self, panel: &Panel, scheme: &Scheme, xs: &[f64], cells: Vec<Cell>) -> Line {
+        let metrics = self.metrics(panel);
+        let latencies = cells.last().map_or_else(histogram, |cell| cell.latencies.clone());
+        let points = xs.iter().zip(cells).flat_map(|(x, cell)| {
+            let numbers = metrics.iter().enumerate();
+            let numbers: Vec<_> = numbers
+                .map(|(i, m)| (m.key(), Median::of(cell.turns.iter().map(|turn| turn[i]).collect())))
+                .collect();
+            let at = |x, numbers| Point { x, numbers, causes: cell.causes.clone(), failed: cell.failed };
+            match self.axis.vary {
+                Vary::Latency(_) => within(&cell.latencies)
+                    .into_iter()
+                    .map(|(upto, share)| {
+                        let mut numbers = numbers.clone();
+                        let share = Median { median: share, least: share, greatest: share };
+                        numbers
+                            .iter_mut()
+                            .filter(|(k, _)| *k == Metric::Within.key())
+                            .for_each(|n| n.1 = share);
+                        at(upto, numbers)
+                    })
+                    .collect(),
+                _ => vec![at(*x, numbers)],
+            }
+        });
+        Line {
+            scheme: scheme.name().to_owned(),
+            label: scheme.label().to_owned(),
+            points: points.collect(),
+            latencies,
+        }
+    }
+
+    fn plot(&self, panel: &Panel, lines: Vec<Line>) -> Plot {
+        let sessions = match self.axis.vary {
+            Vary::Sessions | Vary::SessionsAndUnits => None,
+            _ => Some(panel.sessions),
+        };
+        let mut caption = format!("{}: {}", panel.name, panel.contention.describe(sessions));
+        if panel.units > 0 {
+            let unit = Suite::find(self.workload).map_or("units", |suite| suite.unit);
+            caption += &format!("; {} {unit}", panel.units);
+        }
+        Plot {
+            panel: panel.name,
+            caption,
+            oversubscribed: matches!(panel.contention, Contention::Oversubscribed { .. }),
+            x: self.axis.vary.name(),
+            y: panel.plots.name(),
+            lists: self.metrics(panel).into_iter().map(Metric::key).collect(),
+            plots: panel.plots,
+            metrics: self.metrics(panel),
+            lines,
+        }
+    }
+
+    /// All that is measured in a panel: what is plotted, throughput, and what is listed.
+    pub(super) fn metrics(&self, panel: &Panel) -> Vec<Metric> {
+        let mut metrics = vec![panel.plots];
+        for metric in [Metric::Throughput].iter().chain(panel.lists).chain([&Metric::Lost]) {
+            if !metrics.contains(metric) {
+                metrics.push(*metric);
+            }
+        }
+        metrics
+    }
+
+    /// Latencies that it speaks of.
+    fn latencies(&self, suite: &Suite, measured: &Measured) -> Histogram<u64> {
+        let Vary::Latency(names) = self.axis.vary else { return measured.all() };
+        let mut all = histogram();
+        for (name, of) in suite.transactions.iter().zip(&measured.latencies) {
+            if names.contains(name) {
+                all.add(of).expect("they have the same bounds");
+            }
+        }
+        all
+    }
+}
+
+impl Cell {
+    fn add(&mut self, experiment: &Experiment, panel: &Panel, suite: &Suite, measured: &Measured) {
+        let sessions = f64::from(u32::try_from(measured.sessions).unwrap_or(u32::MAX));
+        let latencies = experiment.latencies(suite, measured);
+        let healed = measured.healing().iter().find(|(what, _)| *what == "commits").map_or(0, |(_, n)| *n);
+        let number = |metric: &Metric| match *metric {
+            Metric::Throughput => measured.transactions() as f64 / measured.seconds,
+            Metric::Restarts => measured.restarts_each(),
+            Metric::Lost => 100.0 * measured.lost_seconds / (sessions * measured.seconds),
+            Metric::Operations => measured.each(measured.table_operations as f64),
+            Metric::Processor => measured.each(measured.cpu_seconds) * 1e6,
+            Metric::Healed => 100.0 * measured.each(healed as f64),
+            Metric::Percentile(p) => latencies.value_at_quantile(p / 100.0) as f64 / 1e3,
+            // Of all turns, at the end.
+            Metric::Within => 0.0,
+        };
+        self.turns.push(experiment.metrics(panel).iter().map(number).collect());
+        for (cause, n) in measured.restarts() {
+            match self.causes.iter_mut().find(|(c, _)| *c == cause) {
+                Some((_, sum)) => *sum += n,
+                None => self.causes.push((cause, n)),
+            }
+        }
+        self.failed += measured.failed;
+        self.latencies.add(latencies).expect("they have the same bounds");
+    }
+}
+
+/// How many of a hundred are no greater than each of some limits in microseconds, from the last limit that none is below
+/// to the first that holds all: 10, 20, 40 and so on.
+pub(super) fn within(latencies: &Histogram<u64>) -> Vec<(f64, f64)> {
+    let share = |upto: f64| {
+        let n = latencies.count_between(0, (upto * 1e3) as u64);
+        100.0 * n as f64 / latencies.len().max(1) as f64
+    };
+    let limits: Vec<f64> = (0..23).map(|i| 10.0 * f64::from(1 << i)).collect();
+    let first = limits.iter().rposition(|upto| share(*upto) == 0.0).unwrap_or(0);
+    let last = limits.iter().position(|upto| share(*upto) >= 100.0).unwrap_or(limits.len() - 1);
+    limits[first..=last.max(first)].iter().map(|upto| (*upto, share(*upto))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_have_their_range() {
+        assert_eq!(Median::of(vec![3.0, 1.0, 2.0]), Median { median: 2.0, least: 1.0, greatest: 3.0 });
+        assert_eq!(Median::of(vec![1.0, 2.0]).median, 1.5);
+        assert_eq!(Median::of(Vec::new()), Median::default());
+    }
+
+    #[test]
+    fn latencies_are_classed_as_the_paper_does() {
+        let mut latencies = histogram();
+        for us in [15, 25, 30, 70, 75, 78, 100, 150, 155, 700] {
+            latencies.record(us * 1000).expect("in range");
+        }
+        let classes = within(&latencies);
+        assert_eq!(classes.first(), Some(&(10.0, 0.0)));
+        assert_eq!(classes[1..4], [(20.0, 10.0), (40.0, 30.0), (80.0, 60.0)]);
+        assert_eq!(classes.last(), Some(&(1280.0, 100.0)));
+    }
+}

@@ -1,0 +1,190 @@
+//! The data of experiments, and what is made of an outcome. What is measured here is tiny, and only whether it comes out.
+
+use super::experiment::*;
+use super::*;
+use crate::recovery::Watch;
+use planaria::{BackoffKind, SqlState};
+use planaria_workload::{Parameters, Suite};
+use std::time::Duration;
+
+struct Silent;
+
+impl Watch for Silent {
+    fn step(&self, _: &str, _: u64) {}
+    fn at(&self, _: u64) {}
+}
+
+fn settings() -> Settings {
+    Settings {
+        quick: true,
+        turns: 2,
+        time: Duration::from_millis(60),
+        warmup: Duration::from_millis(5),
+        panels: vec!["k1".into()],
+        schemes: Vec::new(),
+        backoff: BackoffKind::None,
+        units_max: Some(1000),
+        seed: 1,
+    }
+}
+
+fn find(id: &str) -> &'static Experiment {
+    EXPERIMENTS.iter().find(|e| e.id == id).expect("an experiment")
+}
+
+#[test]
+fn the_catalogue_holds_together() {
+    let wanted = ["fig-3.8", "fig-3.9", "fig-3.10", "fig-3.11", "fig-3.12", "fig-3.13", "fig-3.14"];
+    let tables = ["table-3.1", "table-3.2", "table-3.3", "table-3.4"];
+    let ids: Vec<_> = EXPERIMENTS.iter().map(|e| e.id).collect();
+    assert_eq!(ids, [&wanted[..], &tables[..]].concat());
+    for e in EXPERIMENTS {
+        let suite = Suite::find(e.workload).expect("a workload");
+        assert!(!e.title.is_empty() && !e.paper.is_empty() && !e.claims.is_empty(), "{}", e.id);
+        assert!(e.axis.full.is_sorted() && e.axis.quick.is_sorted(), "{}", e.id);
+        assert!(e.axis.quick.iter().all(|x| e.axis.full.contains(x)), "{}", e.id);
+        assert!(e.axis.vary != Vary::Theta || suite.parameters.contains(&"theta"), "{}", e.id);
+        let home = Parameters { home: e.home, cross_partition: e.cross_partition, ..Parameters::default() };
+        assert!(suite.check(&home).is_ok(), "{}", e.id);
+        let names: Vec<_> = e.panels.iter().map(|p| p.name).collect();
+        for panel in e.panels {
+            assert_eq!(names.iter().filter(|n| **n == panel.name).count(), 1, "{}", e.id);
+            let by_axis = matches!(e.axis.vary, Vary::Sessions | Vary::SessionsAndUnits);
+            assert!(by_axis || panel.sessions > 0, "{} {}", e.id, panel.name);
+            let by_axis = matches!(e.axis.vary, Vary::Units | Vary::SessionsAndUnits);
+            assert!(by_axis || panel.units > 0, "{} {}", e.id, panel.name);
+        }
+        for claim in e.claims {
+            let computed = matches!(claim.test, Test::Shares { .. });
+            assert!(computed || names.contains(&claim.panel), "{}: {}", e.id, claim.says);
+            for scheme in claim.test.schemes() {
+                assert!(e.schemes.contains(&scheme), "{}: {scheme}", e.id);
+            }
+        }
+        for scheme in e.schemes.iter().filter(|s| **s != "partitioned") {
+            assert!(Scheme::find(scheme).is_some(), "{}: {scheme}", e.id);
+        }
+    }
+}
+
+/// A tiny run from end to end: all that was asked for is there, in each form.
+#[test]
+fn an_outcome_is_told_in_every_form() {
+    let outcome = find("table-3.2").run(&settings(), &Silent).expect("runs");
+    let plot = &outcome.plots[0];
+    assert_eq!((outcome.plots.len(), plot.panel, plot.lines.len()), (1, "k1", 3));
+    assert!(plot.lines.iter().all(|line| line.points.len() == 3));
+    assert!(plot.lines[0].points[0].get(Metric::Throughput).is_some_and(|n| n > 0.0));
+
+    let shares = &outcome.claims[0];
+    assert_eq!(shares.as_the_paper, Some(true), "{}", shares.measured);
+    let other = &outcome.claims[1];
+    assert_eq!((other.as_the_paper, other.measured.as_str()), (None, "panel k3 was not measured"));
+
+    let text = report::text(&outcome);
+    for part in ["HEALING", "restarts a commit", "as the paper: yes", "as the paper: unknown", "theta"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let csv = report::csv(&outcome);
+    let numbers = plot.lines[0].points[0].numbers.len();
+    assert_eq!(csv.lines().count(), 1 + 3 * 3 * numbers);
+    assert!(csv.lines().all(|line| line.split(',').count() == 9), "{csv}");
+    let svg = plot::svg(&outcome).expect("plots");
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+    for part in ["table-3.2", "OCC", "theta", "restarts a commit", "2 sessions, nothing but the work"] {
+        assert!(svg.contains(part), "{part}");
+    }
+    let json = serde_json::to_value(&outcome).expect("serializes");
+    assert_eq!(json["plots"][0]["lines"][0]["points"][2]["x"], 0.9);
+}
+
+#[test]
+fn latencies_are_an_axis_of_their_own() {
+    let experiment = Experiment {
+        workload: "smallbank",
+        axis: Axis { vary: Vary::Latency(&["send_payment"]), full: &[0.0], quick: &[0.0] },
+        panels: &[Panel {
+            name: "k1",
+            contention: Contention::Real,
+            sessions: 2,
+            units: 50,
+            plots: Metric::Within,
+            lists: &[],
+        }],
+        ..*find("table-3.1")
+    };
+    let outcome = experiment.run(&settings(), &Silent).expect("runs");
+    for line in &outcome.plots[0].lines {
+        let shares: Vec<_> = line.points.iter().filter_map(|p| p.get(Metric::Within)).collect();
+        assert!(shares.is_sorted() && shares.last() == Some(&100.0), "{shares:?}");
+    }
+    assert!(plot::svg(&outcome).expect("plots").contains("latency (us)"));
+}
+
+#[test]
+fn what_cannot_be_measured_is_said() {
+    let strange = Settings { panels: vec!["k9".into()], ..settings() };
+    let refused = find("table-3.2").run(&strange, &Silent).expect_err("no such panel");
+    assert_eq!(refused.sqlstate(), SqlState::INVALID_PARAMETER_VALUE);
+    let strange = Settings { schemes: vec!["hekaton".into()], ..settings() };
+    assert!(find("table-3.2").run(&strange, &Silent).is_err());
+    let small = Settings { units_max: Some(1), ..settings() };
+    assert!(find("table-3.2").run(&small, &Silent).is_err());
+}
+
+fn line(scheme: &str, numbers: &[f64]) -> Line {
+    let points = numbers.iter().enumerate().map(|(i, n)| Point {
+        x: i as f64,
+        numbers: vec![(Metric::Throughput.key(), Median { median: *n, least: *n, greatest: *n })],
+        causes: Vec::new(),
+        failed: 0,
+    });
+    let mut latencies = crate::load::histogram();
+    numbers.iter().for_each(|n| latencies.record(*n as u64 * 1000).expect("in range"));
+    Line { scheme: scheme.into(), label: scheme.into(), points: points.collect(), latencies }
+}
+
+#[test]
+fn claims_are_judged_by_their_numbers() {
+    let plot = Plot {
+        panel: "k1",
+        caption: String::new(),
+        oversubscribed: false,
+        x: "x",
+        y: String::new(),
+        lists: Vec::new(),
+        plots: Metric::Throughput,
+        metrics: Vec::new(),
+        lines: vec![line("occ", &[10.0, 20.0, 30.0, 40.0]), line("silo", &[10.0, 10.0, 10.0, 9.0])],
+    };
+    let throughput = Metric::Throughput;
+    let tests = [
+        (
+            Test::Ratio { metric: throughput, at: At::Last, of: "occ", to: "silo", paper: 4.0, factor: 1.2 },
+            true,
+        ),
+        (
+            Test::Ratio { metric: throughput, at: At::First, of: "occ", to: "silo", paper: 4.0, factor: 1.2 },
+            false,
+        ),
+        (Test::AtLeast { metric: throughput, at: At::Last, of: "occ", to: "silo", paper: 5.0 }, false),
+        (Test::Rising { metric: throughput, at: At::Last, schemes: &["silo", "occ"], slack: 0.0 }, true),
+        (Test::Rising { metric: throughput, at: At::Last, schemes: &["occ", "silo"], slack: 5.0 }, false),
+        (Test::Change { metric: throughput, of: "silo", least: 0.8, most: 1.2 }, true),
+        (Test::Change { metric: throughput, of: "occ", least: 0.8, most: 1.2 }, false),
+        (Test::Value { metric: throughput, at: At::First, of: "occ", paper: 11.0, tolerance: 1.5 }, true),
+        (Test::NoSlower { of: "occ", than: "silo", percent: 100.0, paper: 25.0, tolerance: 1.0 }, true),
+    ];
+    for (test, wanted) in tests {
+        let claims: &'static [Claim] = Vec::leak(vec![Claim { says: "", panel: "k1", test }]);
+        let experiment = Experiment { claims, ..*find("fig-3.8") };
+        let verdict = &claims::judge(&experiment, std::slice::from_ref(&plot))[0];
+        assert_eq!(verdict.as_the_paper, Some(wanted), "{:?}: {}", claims[0].test, verdict.measured);
+    }
+    let lacking =
+        Test::AtLeast { metric: throughput, at: At::Last, of: "partitioned", to: "occ", paper: 1.0 };
+    let claims: &'static [Claim] = Vec::leak(vec![Claim { says: "", panel: "k1", test: lacking }]);
+    let experiment = Experiment { claims, ..*find("fig-3.8") };
+    let verdict = &claims::judge(&experiment, &[plot])[0];
+    assert_eq!((verdict.as_the_paper, verdict.measured.as_str()), (None, "partitioned was not measured"));
+}
