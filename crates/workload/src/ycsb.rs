@@ -18,6 +18,8 @@ const READS: f64 = 50.0;
 struct Client {
     calls: [PreparedCall; 3],
     records: u64,
+    /// From a rank's key to the next one's.
+    stride: u64,
     skewed: Skewed,
     reads: f64,
     /// A transaction; none: one without asking for several.
@@ -28,17 +30,31 @@ struct Client {
     writes: Vec<bool>,
 }
 
+/// Spreads the hot ranks over all keys, each rank to a key of its own: about the golden section of the keys, and without
+/// a divisor in common with their number.
+fn stride(records: u64) -> u64 {
+    let gcd = |mut a: u64, mut b: u64| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let golden = (records as f64 * 0.618_034) as u64;
+    (golden.max(1)..).find(|stride| gcd(*stride, records) == 1).expect("a prime is among them")
+}
+
 pub(crate) fn driver(session: &mut Session, draws: &Draws<'_>) -> Result<Box<dyn Driver>> {
     let parameters = draws.parameters;
     // As many different keys as there are, at most.
-    let operations = parameters.operations.map(|n| u64::from(n).min(draws.size) as usize);
+    let operations = parameters.operations.map(|n| u64::from(n).min(draws.size.max(1)) as usize);
     Ok(Box::new(Client {
         calls: [
             session.prepare_call("ycsb_read", 1)?,
             session.prepare_call("ycsb_update", 3)?,
             session.prepare_call("ycsb_txn", 3)?,
         ],
-        records: draws.size,
+        records: draws.size.max(1),
+        stride: stride(draws.size.max(1)),
         skewed: Skewed::new(draws.size, parameters.theta.unwrap_or(0.99)),
         reads: parameters.reads.unwrap_or(READS),
         operations,
@@ -52,8 +68,7 @@ pub(crate) fn driver(session: &mut Session, draws: &Draws<'_>) -> Result<Box<dyn
 impl Client {
     fn key(&mut self) -> i64 {
         let rank = self.skewed.draw(&mut self.inputs);
-        // A multiplicative hash spreads the hot ranks over the key space.
-        ((rank as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) % self.records) as i64 + 1
+        (u128::from(rank as u64 - 1) * u128::from(self.stride) % u128::from(self.records)) as i64 + 1
     }
 
     /// A value of `key` for a field.
@@ -97,5 +112,20 @@ impl Driver for Client {
         let field = self.inputs.uniform(0, 9);
         self.fill(key, field);
         (1, s.submit(&self.calls[1], (key, field, self.value.as_str())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_rank_has_a_key_of_its_own() {
+        for records in [1, 2, 16, 100, 997, 1000, 30030] {
+            let stride = stride(records);
+            let mut keys: Vec<u64> = (0..records).map(|rank| rank * stride % records).collect();
+            keys.sort_unstable();
+            assert!(keys.into_iter().eq(0..records), "{records}");
+        }
     }
 }
