@@ -34,12 +34,38 @@ pub struct Options {
     pub points_max: u64,
     /// How many of the newest events are kept.
     pub events_kept: usize,
+    /// Threads run beside each other in virtual time, in place of one after the other by chance.
+    pub prices: Option<Prices>,
+}
+
+/// What a point costs in virtual time: how long the thread was at work since its last one. Each thread has a clock of
+/// its own, and the earliest runs; so as many threads work at the same time as there are, each on a core that is its own.
+/// Who waits for another goes on at the time at which that one woke it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Prices {
+    /// Of giving way.
+    pub yields: Duration,
+    /// Of a turn of a loop that waits for another thread.
+    pub spins: Duration,
+    /// Of any other.
+    pub others: Duration,
+}
+
+impl Prices {
+    fn of(&self, place: Place) -> u64 {
+        let price = match place.what {
+            "yields" => self.yields,
+            "spins" => self.spins,
+            _ => self.others,
+        };
+        price.as_nanos() as u64
+    }
 }
 
 impl Options {
     /// With so much room that nothing that ends reaches it.
     pub fn of_seed(seed: u64) -> Options {
-        Options { seed, points_max: 20_000_000, events_kept: 40 }
+        Options { seed, points_max: 20_000_000, events_kept: 40, prices: None }
     }
 }
 
@@ -129,6 +155,8 @@ enum Policy {
     Walk { stays: u64 },
     /// The one with the highest priority; at the next change it loses it.
     Priorities { distance: u64, next_change: u64, lowest: i64 },
+    /// The one whose clock is the earliest, of those the first.
+    Earliest(Prices),
 }
 
 impl Policy {
@@ -157,6 +185,8 @@ struct Thread {
     /// It was unparked and has not parked since.
     unparked: bool,
     priority: i64,
+    /// Its own time, in nanoseconds, where each has one.
+    clock: u64,
     place: Option<Place>,
     turn: Arc<Condvar>,
 }
@@ -226,8 +256,8 @@ impl Scheduler {
         let state = State {
             threads: Vec::new(),
             running: None,
-            policy: Policy::draw(&mut dice),
-            jumps: dice.of(&[0, 0, 100, 1000]),
+            policy: options.prices.map_or_else(|| Policy::draw(&mut dice), Policy::Earliest),
+            jumps: if options.prices.is_some() { 0 } else { dice.of(&[0, 0, 100, 1000]) },
             dice,
             nanoseconds: 0,
             points: 0,
@@ -308,9 +338,13 @@ impl State {
     /// The thread that runs has come to a point.
     fn come_to(&mut self, place: Place) {
         self.points += 1;
-        self.nanoseconds += 200 + self.dice.below(2000);
-        self.add(What::Point(place));
         let me = self.me();
+        self.nanoseconds += match &self.policy {
+            Policy::Earliest(prices) => prices.of(place),
+            _ => 200 + self.dice.below(2000),
+        };
+        self.threads[me as usize].clock = self.nanoseconds;
+        self.add(What::Point(place));
         self.threads[me as usize].place = Some(place);
     }
 
@@ -337,6 +371,9 @@ impl State {
         if self.points >= self.options.points_max {
             return self.give_up(Why::Points);
         }
+        if matches!(self.policy, Policy::Earliest(_)) {
+            return self.choose_earliest();
+        }
         if self.jumps > 0 && self.dice.below(self.jumps) == 0 {
             self.nanoseconds = self.first_time().map_or(self.nanoseconds, |t| t.max(self.nanoseconds));
         }
@@ -355,7 +392,8 @@ impl State {
         let others: Vec<_> = ready.iter().copied().filter(|t| *t != me).collect();
         let stays = ready.len() > others.len();
         let next = match (&mut self.policy, &others[..]) {
-            (_, []) => me,
+            // Where each has a clock, that has said it already.
+            (_, []) | (Policy::Earliest(_), _) => me,
             (Policy::Walk { stays: percent }, _) => match stays && !gives_way {
                 true if self.dice.chance(*percent) => me,
                 true => self.dice.of(&ready),
@@ -382,7 +420,28 @@ impl State {
         self.running = Some(next);
     }
 
+    /// The same where each has a clock: those whose time comes before the earliest is ready are woken at it.
+    fn choose_earliest(&mut self) {
+        let ready = |t: &Thread| if t.status == Status::Ready { Some(t.clock) } else { t.until };
+        let times = self.threads.iter().enumerate().filter_map(|(n, t)| Some((ready(t)?, n)));
+        let Some((time, next)) = times.min() else {
+            if self.threads.iter().all(|t| t.status == Status::Ended) {
+                (self.running, self.over) = (None, true);
+                return;
+            }
+            return self.give_up(Why::Deadlock);
+        };
+        let thread = &mut self.threads[next];
+        if thread.status != Status::Ready {
+            (thread.status, thread.until, thread.woken, thread.clock) = (Status::Ready, None, false, time);
+        }
+        self.nanoseconds = time;
+        self.switches += u64::from(self.running != Some(next as ThreadNumber));
+        self.running = Some(next as ThreadNumber);
+    }
+
     fn wake(&mut self, on: On, all: bool) {
+        let now = self.nanoseconds;
         let mut waiting: Vec<usize> =
             (0..self.threads.len()).filter(|t| self.threads[*t].status == Status::Blocked(on)).collect();
         if !all && waiting.len() > 1 {
@@ -391,6 +450,7 @@ impl State {
         for thread in waiting {
             let thread = &mut self.threads[thread];
             (thread.status, thread.until, thread.woken) = (Status::Ready, None, true);
+            thread.clock = thread.clock.max(now);
         }
     }
 
@@ -496,6 +556,7 @@ impl Simulation for Scheduler {
         let mut state = self.state();
         let number = state.threads.len() as ThreadNumber;
         let priority = 1 + state.dice.below(1 << 20) as i64;
+        let clock = state.nanoseconds;
         state.threads.push(Thread {
             name: name.map(str::to_owned),
             status: Status::Ready,
@@ -503,6 +564,7 @@ impl Simulation for Scheduler {
             woken: false,
             unparked: false,
             priority,
+            clock,
             place: None,
             turn: Arc::default(),
         });

@@ -180,3 +180,43 @@ fn what_never_ends_is_given_up() {
     });
     assert_eq!(stuck.expect_err("it cannot end").why, Why::Points);
 }
+
+/// In virtual time threads work beside each other, and who waits for a lock waits as long as it is held.
+#[test]
+fn virtual_time_goes_by_for_all_at_once() {
+    let prices = Prices { yields: Duration::from_micros(1), ..Prices::default() };
+    let timed = |seed, f: fn()| {
+        let options = Options { prices: Some(prices), ..Options::of_seed(seed) };
+        run(options, f).unwrap_or_else(|stuck| panic!("{stuck}")).time
+    };
+    let beside = || {
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..10).for_each(|_| thread::yield_now()));
+            }
+        });
+    };
+    let behind = || {
+        let lock = Mutex::new(());
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let _held = lock.lock();
+                    (0..10).for_each(|_| thread::yield_now());
+                });
+            }
+        });
+    };
+    let sleeping = || {
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| thread::sleep(Duration::from_millis(5)));
+            }
+        });
+    };
+    for seed in 0..5 {
+        assert_eq!(timed(seed, beside), Duration::from_micros(10));
+        assert_eq!(timed(seed, behind), Duration::from_micros(40));
+        assert_eq!(timed(seed, sleeping), Duration::from_millis(5));
+    }
+}
