@@ -85,8 +85,8 @@ const ROOMS: &[Room] = &[
     Room { name: "workload", knows: &["base", "planaria"], tests_know: &["sim"], unsafe_in: &[] },
     Room {
         name: "lab",
-        knows: &["base", "analysis", "planaria", "workload"],
-        tests_know: &["sim"],
+        knows: &["base", "analysis", "planaria", "workload", "sim"],
+        tests_know: &[],
         unsafe_in: &[],
     },
     Room {

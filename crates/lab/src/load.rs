@@ -13,12 +13,13 @@
 use crate::forward::{Chance, one};
 use hdrhistogram::Histogram;
 use planaria::{Database, Error, Pauses, Result, Session, SqlState, Stats, Submitted, Ticket};
+use planaria_base::sync::{Instant, thread};
 use planaria_workload::{Driver, Parameters, Suite};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What is to be done, for how long.
 #[derive(Clone)]
@@ -154,12 +155,12 @@ impl Load<'_> {
     /// Runs it.
     pub fn run(&self, db: &Database) -> Result<Measured> {
         let signals = Signals::default();
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let signals = &signals;
             let workers: Vec<_> = (0..self.sessions.max(1))
                 .map(|number| scope.spawn(move || self.work(db, number, signals)))
                 .collect();
-            std::thread::sleep(self.warmup);
+            thread::sleep(self.warmup);
             let (before, cpu) = (db.stats(), cpu_seconds());
             let start = Instant::now();
             signals.began.get_or_init(|| start);
@@ -200,13 +201,13 @@ impl Load<'_> {
             let mut last = restarts(before);
             while start.elapsed() + Duration::from_secs(1) <= self.time {
                 let next = Duration::from_secs(seconds.len() as u64 + 1);
-                std::thread::sleep(next.saturating_sub(start.elapsed()));
+                thread::sleep(next.saturating_sub(start.elapsed()));
                 let now = restarts(&db.stats());
                 seconds.push(Second { restarts: now - last, ..Second::default() });
                 last = now;
             }
         }
-        std::thread::sleep(self.time.saturating_sub(start.elapsed()));
+        thread::sleep(self.time.saturating_sub(start.elapsed()));
         seconds
     }
 
@@ -250,6 +251,7 @@ impl Load<'_> {
             };
             if signals.stop.load(Ordering::Relaxed) {
                 // It ended too late to count.
+                worker.look();
                 break;
             }
             match outcome {
@@ -354,11 +356,7 @@ impl Times {
                 return None;
             }
             worker.look();
-            std::thread::sleep(if worker.on_the_way.is_empty() {
-                left.min(LOOK * 50)
-            } else {
-                left.min(LOOK)
-            });
+            thread::sleep(if worker.on_the_way.is_empty() { left.min(LOOK * 50) } else { left.min(LOOK) });
         }
     }
 

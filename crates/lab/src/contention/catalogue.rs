@@ -359,6 +359,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             panel("k3", SHORT, 24, 1000, Metric::Throughput),
             panel("k1", TWO, 2, 1000, Metric::Throughput),
             panel("k2", Contention::Oversubscribed { yield_every: 2 }, 24, 1000, Metric::Operations),
+            panel("k4", Contention::Virtual { micros: 1000 }, 24, 1000, Metric::Throughput),
         ],
         claims: &[
             Claim {

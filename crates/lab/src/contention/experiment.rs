@@ -91,6 +91,11 @@ pub enum Contention {
         /// How long.
         micros: u64,
     },
+    /// Sessions in virtual time, each on a core of its own: simulated.
+    Virtual {
+        /// How much of it is measured.
+        micros: u64,
+    },
 }
 
 impl Contention {
@@ -99,9 +104,19 @@ impl Contention {
         match self {
             Contention::Real => Pauses::default(),
             Contention::Oversubscribed { yield_every } => Pauses { yield_every, ..Pauses::default() },
+            // Each operation is a point of the simulation.
+            Contention::Virtual { .. } => Pauses { yield_every: 1, ..Pauses::default() },
             Contention::Waiting { micros } => {
                 Pauses { wait: Duration::from_micros(micros), ..Pauses::default() }
             }
+        }
+    }
+
+    /// How much virtual time is measured, where it is that.
+    pub fn virtual_time(self) -> Option<Duration> {
+        match self {
+            Contention::Virtual { micros } => Some(Duration::from_micros(micros)),
+            _ => None,
         }
     }
 
@@ -115,6 +130,7 @@ impl Contention {
             Contention::Oversubscribed { yield_every } => {
                 format!("{sessions} that yield every {yield_every} operations: oversubscribed")
             }
+            Contention::Virtual { .. } => format!("{sessions} in virtual time: simulated"),
             Contention::Waiting { micros } if micros % 1000 == 0 => {
                 format!("{sessions}, each transaction waits {} ms", micros / 1000)
             }
@@ -126,7 +142,7 @@ impl Contention {
 /// One way to measure an experiment.
 #[derive(Debug)]
 pub struct Panel {
-    /// Its name: `k1` is real, `k2` oversubscribed, `k3` waits.
+    /// Its name: `k1` is real, `k2` oversubscribed, `k3` waits, `k4` is simulated.
     pub name: &'static str,
     /// How contention is made.
     pub contention: Contention,

@@ -99,6 +99,11 @@ fn draw<'a>(area: &DrawingArea<SVGBackend<'a>, Shift>, plot: &Plot) -> Result<()
         .margin_right(30)
         .x_label_area_size(46)
         .y_label_area_size(84);
+    if plot.simulated {
+        let style = ("sans-serif", 40).into_font().color(&RGBColor(205, 205, 205));
+        area.draw(&Text::new("simulated", (WIDTH as i32 / 2 - 90, HEIGHT as i32 / 2 - 30), style))
+            .map_err(failed)?;
+    }
     if plot.plots == Metric::Within {
         let chart = builder.build_cartesian_2d((least..greatest).log_scale(), 0.0..top).map_err(failed)?;
         lines(chart, plot)

@@ -89,6 +89,25 @@ fn details(out: &mut String, plot: &Plot) {
     columns(out, &rows);
 }
 
+/// How near a simulation comes to real runs.
+fn calibration(out: &mut String, plot: &Plot) {
+    let mut rows = vec![["scheme", "sessions", "real", "simulated", "off by (%)"].map(String::from).to_vec()];
+    for line in &plot.lines {
+        for c in &line.calibration {
+            let off = format!("{:+.0}", c.error_percent());
+            let rates = [c.real, c.simulated].map(|rate| cell(Some(rate)));
+            rows.push(vec![
+                line.label.clone(),
+                c.sessions.to_string(),
+                rates[0].clone(),
+                rates[1].clone(),
+                off,
+            ]);
+        }
+    }
+    columns(out, &rows);
+}
+
 fn causes(point: &Point) -> String {
     let all: u64 = point.causes.iter().map(|(_, n)| n).sum();
     let mut causes: Vec<_> = point.causes.iter().collect();
@@ -124,6 +143,11 @@ pub fn text(outcome: &Outcome) -> String {
         table(o, plot);
         let _ = writeln!(o);
         details(o, plot);
+        if plot.simulated {
+            let _ =
+                writeln!(o, "\n  simulated; held against real runs of 1 and 2 sessions (transactions/s):");
+            calibration(o, plot);
+        }
     }
     let _ = writeln!(o, "\nWhat the paper says");
     for claim in &outcome.claims {

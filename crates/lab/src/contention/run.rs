@@ -11,7 +11,8 @@
 use super::claims::{self, Verdict};
 use super::experiment::{Contention, Experiment, Metric, Panel, Vary};
 use super::scheme::{Scheme, chosen};
-use crate::load::{Load, Measured, histogram};
+use super::virtual_time::{self, Calibration, Job};
+use crate::load::{Measured, histogram};
 use crate::machine::Machine;
 use crate::recovery::Watch;
 use hdrhistogram::Histogram;
@@ -96,6 +97,9 @@ pub struct Line {
     pub label: String,
     /// Points, in the order of the axis.
     pub points: Vec<Point>,
+    /// Where it is simulated: how near to real runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calibration: Vec<Calibration>,
     /// Latencies at the last point.
     #[serde(skip)]
     pub latencies: Histogram<u64>,
@@ -110,6 +114,8 @@ pub struct Plot {
     pub caption: String,
     /// Whether throughput measures the system's scheduler.
     pub oversubscribed: bool,
+    /// Whether time was virtual.
+    pub simulated: bool,
     /// What stands on the horizontal axis.
     pub x: &'static str,
     /// What stands on the vertical one.
@@ -168,7 +174,7 @@ struct Cell {
 /// Bytes that a unit of a workload takes, rows and indexes, more than less.
 fn bytes_per_unit(workload: &str) -> u64 {
     match workload {
-        "tpcc" => 180 << 20,
+        "tpcc" => 130 << 20,
         _ => 4 << 10,
     }
 }
@@ -183,7 +189,7 @@ impl Experiment {
         let panels = self.chosen_panels(&settings.panels)?;
         let mut xs = if settings.quick { self.axis.quick.to_vec() } else { self.axis.full.to_vec() };
         let held = settings.units_max.unwrap_or_else(|| {
-            Machine::available_bytes() / 2 / bytes_per_unit(self.workload) / schemes.len().max(1) as u64
+            Machine::available_bytes() / 5 * 3 / bytes_per_unit(self.workload) / schemes.len().max(1) as u64
         });
         let wants = |x: f64, panel: &Panel| self.units(panel, x) > held;
         let fits = |x: &f64| !panels.iter().any(|panel| wants(*x, panel));
@@ -210,15 +216,16 @@ impl Experiment {
             bases.push(Base { scheme, db });
         }
         let mut cells = self.cells(&panels, &xs, bases.len());
-        let points = settings.turns * panels.len() * xs.len() * bases.len();
+        let real = |panel: &&Panel| panel.contention.virtual_time().is_none();
+        let points = settings.turns * panels.iter().filter(|p| real(p)).count() * xs.len() * bases.len();
         watch.step("measuring", points as u64);
         let mut done = 0;
         for turn in 0..settings.turns {
-            for (p, panel) in panels.iter().enumerate() {
+            for (p, panel) in panels.iter().enumerate().filter(|(_, panel)| real(panel)) {
                 for (i, x) in xs.iter().enumerate() {
                     for k in 0..bases.len() {
                         let at = (k + turn) % bases.len();
-                        let measured = self.point(suite, panel, *x, &bases[at].db, settings, turn)?;
+                        let measured = self.job(suite, panel, *x, settings, turn).run(&bases[at].db)?;
                         cells[p][at][i].add(self, panel, suite, &measured);
                         done += 1;
                         watch.at(done);
@@ -235,10 +242,24 @@ impl Experiment {
             }
         }
         let mut plots = Vec::new();
-        for (panel, cells) in panels.iter().zip(cells) {
-            let lines =
-                bases.iter().zip(cells).map(|(base, cells)| self.line(panel, &base.scheme, &xs, cells));
-            plots.push(self.plot(panel, lines.collect()));
+        for (panel, mut cells) in panels.iter().zip(cells) {
+            let mut lines = Vec::new();
+            for (base, cells) in bases.iter().zip(&mut cells) {
+                let mut calibration = Vec::new();
+                if !real(panel) {
+                    watch.step(&format!("{}: simulating {}", panel.name, base.scheme.name()), 0);
+                    let jobs: Vec<Job> = xs.iter().map(|x| self.job(suite, panel, *x, settings, 0)).collect();
+                    let simulated;
+                    (simulated, calibration) = virtual_time::run(base.scheme, settings, &jobs, &base.db)?;
+                    for (cell, measured) in cells.iter_mut().zip(&simulated) {
+                        cell.add(self, panel, suite, measured);
+                    }
+                }
+                let mut line = self.line(panel, &base.scheme, &xs, std::mem::take(cells));
+                line.calibration = calibration;
+                lines.push(line);
+            }
+            plots.push(self.plot(panel, lines));
         }
         let claims = claims::judge(self, &plots);
         Ok(Outcome {
@@ -288,39 +309,25 @@ impl Experiment {
         }
     }
 
-    fn point(
-        &self,
-        suite: &'static Suite,
-        panel: &Panel,
-        x: f64,
-        db: &Database,
-        settings: &Settings,
-        turn: usize,
-    ) -> Result<Measured> {
+    fn job(&self, suite: &'static Suite, panel: &Panel, x: f64, settings: &Settings, turn: usize) -> Job {
         let vary = self.axis.vary;
-        let parameters = Parameters {
-            theta: (vary == Vary::Theta).then_some(x),
-            home: self.home,
-            cross_partition: if vary == Vary::CrossPartition { Some(x) } else { self.cross_partition },
-            ..Parameters::default()
-        };
-        let load = Load {
+        let time = panel.contention.virtual_time();
+        Job {
             suite,
             size: self.units(panel, x),
             sessions: self.sessions(panel, x),
-            parameters: &parameters,
+            parameters: Parameters {
+                theta: (vary == Vary::Theta).then_some(x),
+                home: self.home,
+                cross_partition: if vary == Vary::CrossPartition { Some(x) } else { self.cross_partition },
+                ..Parameters::default()
+            },
             pauses: Pauses { timed: true, ..panel.contention.pauses() },
             unhealed: if vary == Vary::Unhealed { x } else { 0.0 },
-            ad_hoc: 0.0,
-            rate: None,
-            in_flight: 1,
-            durable: false,
-            warmup: settings.warmup,
-            time: settings.time,
-            series: false,
+            warmup: time.map_or(settings.warmup, |time| time / 5),
+            time: time.unwrap_or(settings.time),
             seed: settings.seed.wrapping_mul(31).wrapping_add(turn as u64),
-        };
-        load.run(db)
+        }
     }
 
     fn line(&self, panel: &Panel, scheme: &Scheme, xs: &[f64], cells: Vec<Cell>) -> Line {
@@ -352,6 +359,7 @@ impl Experiment {
             scheme: scheme.name().to_owned(),
             label: scheme.label().to_owned(),
             points: points.collect(),
+            calibration: Vec::new(),
             latencies,
         }
     }
@@ -369,6 +377,7 @@ impl Experiment {
         Plot {
             panel: panel.name,
             caption,
+            simulated: panel.contention.virtual_time().is_some(),
             oversubscribed: matches!(panel.contention, Contention::Oversubscribed { .. }),
             x: self.axis.vary.name(),
             y: panel.plots.name(),
@@ -413,6 +422,8 @@ impl Cell {
             Metric::Restarts => measured.restarts_each(),
             Metric::Lost => 100.0 * measured.lost_seconds / (sessions * measured.seconds),
             Metric::Operations => measured.each(measured.table_operations as f64),
+            // A simulation's says nothing.
+            Metric::Processor if panel.contention.virtual_time().is_some() => f64::NAN,
             Metric::Processor => measured.each(measured.cpu_seconds) * 1e6,
             Metric::Healed => 100.0 * measured.each(healed as f64),
             Metric::Percentile(p) => latencies.value_at_quantile(p / 100.0) as f64 / 1e3,

@@ -141,7 +141,13 @@ fn line(scheme: &str, numbers: &[f64]) -> Line {
     });
     let mut latencies = crate::load::histogram();
     numbers.iter().for_each(|n| latencies.record(*n as u64 * 1000).expect("in range"));
-    Line { scheme: scheme.into(), label: scheme.into(), points: points.collect(), latencies }
+    Line {
+        scheme: scheme.into(),
+        label: scheme.into(),
+        points: points.collect(),
+        calibration: Vec::new(),
+        latencies,
+    }
 }
 
 #[test]
@@ -150,6 +156,7 @@ fn claims_are_judged_by_their_numbers() {
         panel: "k1",
         caption: String::new(),
         oversubscribed: false,
+        simulated: false,
         x: "x",
         y: String::new(),
         lists: Vec::new(),
@@ -187,4 +194,33 @@ fn claims_are_judged_by_their_numbers() {
     let experiment = Experiment { claims, ..*find("fig-3.8") };
     let verdict = &claims::judge(&experiment, &[plot])[0];
     assert_eq!((verdict.as_the_paper, verdict.measured.as_str()), (None, "partitioned was not measured"));
+}
+
+/// Virtual time: more sessions do more where nobody meets, and two runs are one.
+#[test]
+fn what_is_simulated_says_so_and_scales() {
+    let experiment = Experiment {
+        schemes: &["silo"],
+        others: false,
+        axis: Axis { vary: Vary::Sessions, full: &[1.0, 8.0], quick: &[1.0, 8.0] },
+        panels: &[Panel {
+            name: "k4",
+            contention: Contention::Virtual { micros: 2000 },
+            sessions: 0,
+            units: 500,
+            plots: Metric::Throughput,
+            lists: &[Metric::Processor],
+        }],
+        claims: &[],
+        ..*find("fig-3.14")
+    };
+    let settings = Settings { panels: Vec::new(), ..settings() };
+    let outcome = experiment.run(&settings, &Silent).expect("runs");
+    let line = &outcome.plots[0].lines[0];
+    let rates: Vec<_> = line.points.iter().filter_map(|p| p.get(Metric::Throughput)).collect();
+    assert!(rates[1] > 5.0 * rates[0] && rates[1] < 11.0 * rates[0], "{rates:?}");
+    assert_eq!(line.calibration.iter().map(|c| c.sessions).collect::<Vec<_>>(), [1, 2]);
+    assert!(report::text(&outcome).contains("held against real runs"));
+    let svg = plot::svg(&outcome).expect("plots");
+    assert!(svg.contains("in virtual time: simulated") && svg.matches("simulated").count() > 1);
 }

@@ -1,0 +1,142 @@
+//! Virtual time: as many threads as are asked for, each on a core of its own, on whatever machine.
+//!
+//! The threads of a simulation ([`planaria_sim::scheduler`]) run one at a time, the one whose clock is the earliest
+//! next. It is the real protocol, machine and data that they run; only time is not real: each operation on a table costs
+//! what it cost on one real thread in the mean, all that the thread did between two of them included, and each step of a
+//! commit a tenth of that. Nothing is known of caches that cores share, and of memory.
+//!
+//! 1. One session of the scheme runs for real: seconds a commit.
+//! 2. One session runs in virtual time at some price; prices are in proportion to time, so that says which price makes a
+//!    commit take as long as it really does.
+//! 3. At that price one and two sessions run again, which two real ones are held against: *calibration*, printed beside
+//!    every result. Then the points of the axis.
+
+use super::run::Settings;
+use super::scheme::Scheme;
+use crate::load::{Load, Measured};
+use planaria::{Error, Pauses, Result, SqlState};
+use planaria_sim::scheduler::{self, Prices};
+use planaria_workload::{Parameters, Suite};
+use serde::Serialize;
+use std::time::Duration;
+
+/// Transactions a second of so many sessions, in virtual time and for real.
+#[derive(Clone, Debug, Serialize)]
+pub struct Calibration {
+    /// Sessions.
+    pub sessions: usize,
+    /// For real.
+    pub real: f64,
+    /// In virtual time.
+    pub simulated: f64,
+}
+
+impl Calibration {
+    /// How much more there is in virtual time, of a hundred.
+    pub fn error_percent(&self) -> f64 {
+        100.0 * (self.simulated / self.real - 1.0)
+    }
+}
+
+/// A load of an experiment, which a simulation takes along.
+#[derive(Clone)]
+pub(super) struct Job {
+    pub(super) suite: &'static Suite,
+    pub(super) size: u64,
+    pub(super) sessions: usize,
+    pub(super) parameters: Parameters,
+    pub(super) pauses: Pauses,
+    pub(super) unhealed: f64,
+    pub(super) warmup: Duration,
+    pub(super) time: Duration,
+    pub(super) seed: u64,
+}
+
+impl Job {
+    pub(super) fn run(&self, db: &planaria::Database) -> Result<Measured> {
+        let load = Load {
+            suite: self.suite,
+            size: self.size,
+            sessions: self.sessions,
+            parameters: &self.parameters,
+            pauses: self.pauses,
+            unhealed: self.unhealed,
+            ad_hoc: 0.0,
+            rate: None,
+            in_flight: 1,
+            durable: false,
+            warmup: self.warmup,
+            time: self.time,
+            series: false,
+            seed: self.seed,
+        };
+        load.run(db)
+    }
+
+    fn of(&self, sessions: usize) -> Job {
+        Job { sessions, ..self.clone() }
+    }
+}
+
+/// A first price of an operation.
+const GUESS: Duration = Duration::from_nanos(500);
+
+/// Points of a commit cost a tenth of an operation.
+fn prices(operation: Duration) -> Prices {
+    Prices { yields: operation, spins: operation / 10, others: operation / 10 }
+}
+
+/// Runs loads, one after the other, in a simulation, on a database of their own with so many units.
+fn simulate(
+    scheme: Scheme,
+    settings: &Settings,
+    units: u64,
+    jobs: Vec<Job>,
+    prices: Prices,
+) -> Result<Vec<Measured>> {
+    let backoff = settings.backoff;
+    let options = scheduler::Options {
+        prices: Some(prices),
+        points_max: u64::MAX,
+        events_kept: 1,
+        ..scheduler::Options::of_seed(settings.seed)
+    };
+    let work = move || -> Result<Vec<Measured>> {
+        let db = scheme.in_memory(backoff)?;
+        let Some(first) = jobs.first() else { return Ok(Vec::new()) };
+        first.suite.install(&db, units)?;
+        jobs.iter().map(|job| job.run(&db)).collect()
+    };
+    let internal = |what: String| Error::new(SqlState::INTERNAL_ERROR, what);
+    let outcome = scheduler::run(options, work).map_err(|stuck| internal(stuck.to_string()))?;
+    outcome.value.unwrap_or_else(|_| Err(internal("a simulation panicked".into())))
+}
+
+/// Runs the loads in virtual time. `real` has the scheme's rows for the measurement that gives the price; the first of the
+/// loads says what is run there.
+pub(super) fn run(
+    scheme: Scheme,
+    settings: &Settings,
+    jobs: &[Job],
+    real: &planaria::Database,
+) -> Result<(Vec<Measured>, Vec<Calibration>)> {
+    let Some(first) = jobs.first() else { return Ok((Vec::new(), Vec::new())) };
+    let units = jobs.iter().map(|job| job.size).max().unwrap_or(1);
+    let rate = |m: &Measured| m.transactions() as f64 / m.seconds;
+    let really = |sessions: usize| {
+        let pauses = Pauses { yield_every: 0, ..first.pauses };
+        Job { pauses, warmup: settings.warmup, time: settings.time, ..first.of(sessions) }.run(real)
+    };
+    let reals = [rate(&really(1)?), rate(&really(2)?)];
+    let guessed = simulate(scheme, settings, units, vec![first.of(1)], prices(GUESS))?;
+    let price = GUESS.mul_f64((rate(&guessed[0]) / reals[0].max(1.0)).clamp(1e-3, 1e3));
+    let mut all = vec![first.of(1), first.of(2)];
+    all.extend_from_slice(jobs);
+    let mut measured = simulate(scheme, settings, units, all, prices(price))?;
+    let rest = measured.split_off(2);
+    let calibrations = measured.iter().zip(reals).enumerate();
+    let calibrations = calibrations
+        .map(|(i, (m, real))| Calibration { sessions: i + 1, real, simulated: rate(m) })
+        .collect();
+    Ok((rest, calibrations))
+}
