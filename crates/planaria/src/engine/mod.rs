@@ -73,6 +73,8 @@ pub(crate) struct Engine {
     pub(crate) traits: Traits,
     /// How attempts wait that have met others.
     pub(crate) backoff: BackoffKind,
+    /// How long a transaction that is healed holds its locks.
+    pub(crate) healing_max: Duration,
     pub(crate) clock: Arc<CommitClock>,
     pub(crate) gate: gate::Gate,
     pub(crate) locks: table_locks::TableLocks,
@@ -150,6 +152,7 @@ impl Engine {
         Ok(Arc::new(Engine {
             traits: store.traits(),
             backoff: options.backoff,
+            healing_max: options.healing_max,
             store,
             clock,
             gate: gate::Gate::new(),

@@ -20,6 +20,9 @@ const KNOWN_MAX: usize = 4096;
 const ROW_WORDS_MAX: u32 = 256;
 /// Elements of the cache that are looked at for a lookup of a healed run.
 const AHEAD: usize = 16;
+/// Members that are locked to heal. Of a transaction with more, each time that it is tried again costs less than so many locks cost
+/// all others.
+const MEMBERS_MAX: usize = 1 << 14;
 /// Looks at a locked record while nothing above it is locked: who heals holds it for some microseconds.
 const PATIENCE: u32 = 4 * SPINS_MAX;
 /// Looks at one that is below.
@@ -186,6 +189,7 @@ impl<R: Rules> Txn<R> {
             && !self.claiming
             && !self.alone
             && self.held.is_empty()
+            && self.accesses.len() + self.foot.writes.len() <= MEMBERS_MAX
             && self.foot.participant.is_pinned()
     }
 
