@@ -239,6 +239,11 @@ impl Vitals for Engine {
         Engine::all_locks(self)
     }
 
+    fn pauses(&self) -> Vec<(i32, (&'static str, &'static str))> {
+        let paused = self.counters.paused().into_iter();
+        paused.map(|(worker, pause)| (self.process(worker), pause.event())).collect()
+    }
+
     fn blockers(&self, process: i32) -> Vec<i32> {
         Engine::blockers(self, process)
     }

@@ -13,6 +13,7 @@
 //! (`Inputs::unlogged`): it may wait for others, or take long. A run that comes to do so, or holds its locks for
 //! [`healing_max`](crate::Options::healing_max), ends there, and is tried again without them.
 
+use crate::engine::counters::Pause;
 use crate::engine::schema_version::{LogAs, SchemaVersion};
 use crate::engine::table_locks::Touches;
 use crate::session::core::SessionCore;
@@ -183,6 +184,8 @@ impl SessionCore {
         mut cause: Conflict,
     ) -> Result<(CommitTs, bool), Interrupt> {
         let mut until = None;
+        self.show_process();
+        self.engine.counters.pause(self.worker, Some(Pause::Heal));
         let outcome = loop {
             // Whoever is cancelled hears of it before the next attempt.
             if self.inputs.unlogged || self.cancel.is_due() {
@@ -208,6 +211,7 @@ impl SessionCore {
             }
         };
         self.inputs.under_locks.end();
+        self.engine.counters.pause(self.worker, None);
         let healed = self.txn.take_healed();
         self.engine.counters.heal(self.worker, outcome.is_ok(), &healed);
         outcome

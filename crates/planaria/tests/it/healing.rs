@@ -2,8 +2,11 @@
 //! log nobody can tell. `docs/design/healing.md` names the requirements (H1 to H17).
 
 use crate::determinism::{KINDS, contents};
-use planaria::{Database, Error, Healing, LogKind, Options, ProtocolKind, Scheme, Session, SqlState};
-use planaria_base::WallClock;
+use planaria::{
+    Client, ClientState, Clients, Database, Error, Healing, LogKind, Options, ProtocolKind, Scheme, Session,
+    Signal, SqlState, Waiting,
+};
+use planaria_base::{RoleId, WallClock};
 use planaria_sim::disk::{SimDisk, Survival};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -620,4 +623,101 @@ fn calls_that_meet_all_the_time_lose_nothing() {
     let told = stats.healing.counters();
     assert_eq!(told[0], ("commits", stats.healing.commits));
     assert!(stats.healing.commits <= (CLIENTS * CALLS) as u64);
+}
+
+/// A server's clients, as far as `pg_stat_activity` needs any: a session of this number.
+struct One(i32);
+
+impl Clients for One {
+    fn list(&self) -> Vec<Client> {
+        vec![Client {
+            number: self.0,
+            role: RoleId(0),
+            application_name: String::new(),
+            address: None,
+            connected: 0,
+            state: ClientState::Active,
+            state_since: 0,
+            transaction_since: None,
+            statement_since: None,
+            statement: Arc::from(""),
+            waits_for: None,
+        }]
+    }
+    fn signal(&self, _: i32, _: Signal) -> bool {
+        false
+    }
+    fn role(&self, _: i32) -> Option<RoleId> {
+        None
+    }
+}
+
+/// Who is healed shows as somebody who does not go on, and as nobody afterwards.
+#[test]
+fn who_is_healed_is_seen() {
+    let schema = rule(
+        "CREATE PROCEDURE look() LANGUAGE plpgsql AS $$
+         DECLARE k bigint; at timestamptz;
+         BEGIN
+             SELECT n INTO k FROM rule WHERE id = 1;
+             at := now();
+             IF k = 6 THEN at := clock_timestamp(); END IF;
+             INSERT INTO found VALUES (k);
+         END $$;",
+    );
+    const EVENTS: &str = "SELECT wait_event_type || ' ' || wait_event FROM pg_stat_activity";
+    let bench = Bench::new(&schema);
+    let mut session = bench.session();
+    let number = session.query("SELECT pg_backend_pid()", ()).expect("tells")[0].get::<i64>(0);
+    let clients: Arc<dyn Clients> = Arc::new(One(number.expect("a number") as i32));
+    bench.db.served_to(&clients);
+    bench.meanwhile("UPDATE rule SET n = 6 WHERE id = 1");
+    let db = bench.db.clone();
+    bench.meanwhile.push(move || {
+        let seen = db.query(EVENTS, ()).expect("reads")[0].text(0);
+        assert_eq!(seen.as_deref(), Some("Extension TransactionHeal"));
+        assert_eq!(db.stats().waiting.counts(), [("lock", 0), ("retry", 0), ("heal", 1)]);
+    });
+    session.call("look", ()).expect("is healed");
+    assert_eq!(bench.healing().commits, 1);
+    assert_eq!(bench.db.query(EVENTS, ()).expect("reads")[0].text(0), None);
+    assert_eq!(bench.db.stats().waiting, Waiting::default());
+    bench.check();
+}
+
+/// `EXPLAIN PROCEDURE` says what a stale read repeats: what depends on it, through tables as well.
+#[test]
+fn what_a_stale_read_repeats_is_explained() {
+    let schema = rule(
+        "CREATE TABLE other (id bigint PRIMARY KEY, v bigint);
+         CREATE PROCEDURE steps() LANGUAGE plpgsql AS $$
+         DECLARE k bigint; c bigint; w bigint;
+         BEGIN
+             SELECT n INTO k FROM rule WHERE id = 1;
+             SELECT v INTO c FROM u WHERE id = 3;
+             UPDATE other SET v = k WHERE id = 7;
+             INSERT INTO found VALUES (c);
+             SELECT v INTO w FROM other WHERE id = 7;
+             UPDATE u SET v = w WHERE id = 4;
+         END $$;",
+    );
+    let bench = Bench::new(&schema);
+    let lines = |db: &Database| -> Vec<String> {
+        let rows = db.query("EXPLAIN PROCEDURE steps", ()).expect("explains");
+        rows.iter().map(|row| row.text(0).expect("a line")).collect()
+    };
+    let explained = lines(&bench.db);
+    let of = |read: usize| {
+        let begin = format!("    read by {read}: ");
+        explained
+            .iter()
+            .find_map(|line| line.strip_prefix(&begin))
+            .unwrap_or_else(|| panic!("{explained:#?}"))
+    };
+    // What the rule says comes to `u` by way of `other`; what was read of `u` comes to `found` alone.
+    assert!(explained.contains(&"    1. read rule where id = 1 -> n".to_owned()), "{explained:#?}");
+    assert_eq!((of(1), of(2)), ("1, 4, 6, 8, 9", "2, 5"), "{explained:#?}");
+    let plain = Database::in_memory().expect("opens");
+    plain.execute_script(&schema).expect("the schema");
+    assert!(!lines(&plain).iter().any(|line| line.contains("read by")));
 }
