@@ -187,8 +187,9 @@ impl SessionCore {
         self.show_process();
         self.engine.counters.pause(self.worker, Some(Pause::Heal));
         let outcome = loop {
-            // Whoever is cancelled hears of it before the next attempt.
-            if self.inputs.unlogged || self.cancel.is_due() {
+            // Whoever is cancelled hears of it before the next attempt; whoever has to wait for the log does so without locks.
+            let waits = self.log.as_ref().is_some_and(|log| !log.has_room());
+            if waits || self.inputs.unlogged || self.cancel.is_due() {
                 break Err(cause.into());
             }
             // What deferred keys make commit read is not among the columns of the programs.
