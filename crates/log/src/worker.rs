@@ -37,13 +37,18 @@ impl WorkerLog {
     pub fn enter(&mut self) -> Result<Commit<'_>> {
         let shared = &*self.shared;
         shared.check_running()?;
-        if self.seat().buffered() > shared.seat_bytes_max() {
+        if !self.has_room() {
             // Nothing of this commit is done yet: it is refused like those that come later.
             shared.wait_unless(self.newest, &mut || true)?;
             shared.check_running()?;
         }
         self.seat().published.enter(&shared.clock);
         Ok(Commit { worker: self })
+    }
+
+    /// Whether [`WorkerLog::enter`] would not wait now: for those who hold what others want.
+    pub fn has_room(&self) -> bool {
+        self.seat().buffered() <= self.shared.seat_bytes_max()
     }
 
     /// Epoch of the newest record appended here, 0 if there is none.

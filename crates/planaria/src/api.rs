@@ -81,6 +81,7 @@ impl EngineHandle {
             open_snapshots: engine.open_snapshots.all().len() as u64,
             aborts: engine.counters.aborts(),
             healing: engine.counters.healing(),
+            waiting: engine.waiting(),
             log_records: log.as_ref().map_or(0, |l| l.records),
             log_bytes: log.as_ref().map_or(0, |l| l.bytes),
             fsyncs: log.as_ref().map_or(0, |l| l.syncs),

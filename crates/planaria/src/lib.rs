@@ -80,7 +80,7 @@ pub use statement::{
     CopyColumns, CopyForm, CopyFormat, CopyHeader, CopyOptions, Done, Parsed, SessionState, Statement,
     StatementKind, TransactionStatus, parse,
 };
-pub use stats::{CheckpointReport, CheckpointStats, Healing, Memory, Restart, Stats};
+pub use stats::{CheckpointReport, CheckpointStats, Healing, Memory, Restart, Stats, Waiting};
 pub use ticket::Ticket;
 
 /// Whether a text ends a statement: all quotes closed, a semicolon at its end. For prompts.

@@ -215,6 +215,7 @@ pub(crate) type OnRecovery = Arc<dyn Fn(RecoveryProgress) + Send + Sync>;
 pub struct Options {
     pub(crate) protocol: ProtocolKind,
     pub(crate) backoff: BackoffKind,
+    pub(crate) healing_max: Duration,
     pub(crate) log: LogKind,
     pub(crate) durability: Durability,
     pub(crate) loggers: usize,
@@ -246,6 +247,7 @@ impl Options {
         Options {
             protocol: ProtocolKind::default(),
             backoff: BackoffKind::default(),
+            healing_max: planaria_base::limits::HEALING_MAX,
             log: LogKind::Command,
             durability: Durability::Fsync,
             loggers: 1,
@@ -279,6 +281,13 @@ impl Options {
     #[must_use]
     pub fn backoff(mut self, kind: BackoffKind) -> Options {
         self.backoff = kind;
+        self
+    }
+    /// Chooses how long a call that is healed may hold its locks, under protocols that heal, before it lets go of them and begins
+    /// anew: 2 ms. Programs without loops, which are over soon, are not asked.
+    #[must_use]
+    pub fn healing_max(mut self, time: Duration) -> Options {
+        self.healing_max = time;
         self
     }
     /// Chooses what calls write to the log.

@@ -11,6 +11,8 @@ pub struct Stats {
     pub aborts: Vec<(&'static str, u64)>,
     /// Attempts that were healed instead, under protocols that can.
     pub healing: Healing,
+    /// Sessions that do not go on at present.
+    pub waiting: Waiting,
     /// Snapshots that are being read.
     pub open_snapshots: u64,
     /// Records written to the log.
@@ -57,6 +59,24 @@ impl Healing {
             ("false_invalidations", self.false_invalidations),
             ("relocks", self.relocks),
         ]
+    }
+}
+
+/// Sessions that do not go on, by what keeps them; `pg_stat_activity` says which they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// For rows, tables, advisory locks, the end of a schema change.
+    pub locks: u64,
+    /// Until a failed attempt is made again.
+    pub retries: u64,
+    /// Being healed, under locks.
+    pub heals: u64,
+}
+
+impl Waiting {
+    /// Each with its name in metrics.
+    pub fn counts(&self) -> [(&'static str, u64); 3] {
+        [("lock", self.locks), ("retry", self.retries), ("heal", self.heals)]
     }
 }
 

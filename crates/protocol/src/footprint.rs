@@ -290,7 +290,7 @@ impl<H: Versioned> Footprint<H> {
         let entry = &mut self.writes[write as usize];
         entry.version = version;
         let record = entry.record;
-        if let Some(at) = self.before.iter().position(|(of, _)| *of == write) {
+        if let Ok(at) = self.before.binary_search_by_key(&write, |(of, _)| *of) {
             match read_record(record, self.participant.pinned(), &self.mine, &mut self.images)? {
                 Seen::Row(now, image) if now == version => self.before[at].1 = image,
                 _ => return Err(Conflict::Validation),

@@ -56,6 +56,11 @@ const NAP: Duration = Duration::from_micros(50);
 pub(crate) struct LockWord(AtomicU32);
 
 impl LockWord {
+    /// Nobody has it.
+    pub(crate) fn unlocked() -> LockWord {
+        LockWord(AtomicU32::new(0))
+    }
+
     /// Shares it, unless one has it.
     #[inline]
     pub(crate) fn share(&self) -> bool {
@@ -70,7 +75,7 @@ impl LockWord {
     }
 
     #[inline]
-    fn unshare(&self) {
+    pub(crate) fn unshare(&self) {
         self.0.fetch_sub(1, Ordering::Release);
     }
 
@@ -91,7 +96,7 @@ impl LockWord {
     }
 
     #[inline]
-    fn free(&self) {
+    pub(crate) fn free(&self) {
         // Those that share it may be on their way out.
         self.0.fetch_and(!EXCLUSIVE, Ordering::Release);
     }
@@ -112,7 +117,7 @@ impl Versioned for TwoPhaseHeader {
 
 impl Header for TwoPhaseHeader {
     fn absent() -> Self {
-        TwoPhaseHeader { word: VersionWord::absent(), lock: LockWord(AtomicU32::new(0)) }
+        TwoPhaseHeader { word: VersionWord::absent(), lock: LockWord::unlocked() }
     }
     #[inline]
     fn glance(&self) -> Glance {
@@ -142,7 +147,7 @@ pub type TwoPhaseWith<const SHARES: bool, const NODES: bool, const HOLDS: bool =
 /// Two-phase locking as it should be.
 pub type TwoPhase = TwoPhaseWith<true, true>;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
     /// Given back before the end.
     Free,

@@ -57,16 +57,16 @@ use planaria_base::{CommitTs, IndexId, Strength, TableId, WorkerId};
 use planaria_storage::btree::Cursor;
 use planaria_storage::{Arena, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet};
 use ranges::Ranges;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 pub(crate) type Ptr<R> = RecordPtr<<R as Rules>::Header>;
 
 /// A scheme over version words: what all have, by the rules of one.
-pub struct OverVersions<R> {
+pub struct OverVersions<R: Rules> {
     snapshots: Arc<Snapshots>,
     claims: Arc<Claims>,
-    _rules: PhantomData<fn() -> R>,
+    /// See [`Rules::locks`].
+    locks: R::Locks,
 }
 
 /// An element of the read set, and what a [`RowHandle`] stands for.
@@ -137,7 +137,7 @@ enum Blocked<R: Rules> {
 }
 
 impl<R: Rules> Txn<R> {
-    fn new(id: WorkerId, claims: Arc<Claims>, snapshots: Arc<Snapshots>) -> Txn<R> {
+    fn new(id: WorkerId, claims: Arc<Claims>, snapshots: Arc<Snapshots>, locks: R::Locks) -> Txn<R> {
         Txn {
             foot: Footprint::new(usize::from(id.0)),
             accesses: Vec::new(),
@@ -152,7 +152,7 @@ impl<R: Rules> Txn<R> {
             repeated: false,
             held: Vec::new(),
             blocked: None,
-            locks: R::Locks::default(),
+            locks,
             heal: Cache::default(),
         }
     }
@@ -227,7 +227,7 @@ impl<R: Rules> Protocol for OverVersions<R> {
     const HEALS: bool = R::HEALS;
 
     fn worker(&self, id: WorkerId) -> Txn<R> {
-        Txn::new(id, self.claims.clone(), self.snapshots.clone())
+        Txn::new(id, self.claims.clone(), self.snapshots.clone(), R::locks(&self.locks))
     }
 
     #[inline]
@@ -257,7 +257,11 @@ impl<R: Rules> Protocol for OverVersions<R> {
         key: &KeyBuf,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
-        txn.get(table, index, key, arena)
+        let row = txn.get(table, index, key, arena)?;
+        if let Some(row) = row {
+            R::has_met(txn, table, row, arena)?;
+        }
+        Ok(row)
     }
 
     #[inline]
@@ -298,7 +302,11 @@ impl<R: Rules> Protocol for OverVersions<R> {
         cursor: CursorId,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
-        txn.scan_next(table, cursor, arena)
+        let row = txn.scan_next(table, cursor, arena)?;
+        if let Some(row) = row {
+            R::has_met(txn, table, row, arena)?;
+        }
+        Ok(row)
     }
 
     fn scan_close(&self, txn: &mut Txn<R>, cursor: CursorId) {
@@ -323,6 +331,7 @@ impl<R: Rules> Protocol for OverVersions<R> {
         table: &Table<R::Header>,
         image: &[u64],
     ) -> Result<Result<RowHandle, Refused>, Conflict> {
+        R::will_put(txn, table, image)?;
         txn.insert(table, image)
     }
 
@@ -334,10 +343,12 @@ impl<R: Rules> Protocol for OverVersions<R> {
         image: &[u64],
         touched: IndexSet,
     ) -> Result<Result<(), Refused>, Conflict> {
+        R::will_change(txn, table, row)?;
         txn.update(table, row, image, touched)
     }
 
     fn delete(&self, txn: &mut Txn<R>, table: &Table<R::Header>, row: RowHandle) -> Result<bool, Conflict> {
+        R::will_change(txn, table, row)?;
         txn.delete(table, row)
     }
 

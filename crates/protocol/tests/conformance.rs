@@ -82,7 +82,9 @@ macro_rules! suite {
                     answers_are_of_one_state answers_under_many_schedules;
                 healing: what_is_stale_is_run_again who_is_healed_keeps_others_out other_columns_may_change
                     inserts_are_made_again rows_that_come_and_go_are_healed a_row_that_changes_meanwhile_is_healed
-                    blocks_and_who_does_not_say_so_are_not_healed most_of_a_hot_plan_is_healed;
+                    blocks_and_who_does_not_say_so_are_not_healed most_of_a_hot_plan_is_healed
+                    keys_are_moved_again claims_of_others_are_not_asked_for_under_locks rounds_have_an_end
+                    no_schedule_is_stuck;
                 random: histories_are_serializable_in_commit_order hot_keys
                     long_scans_against_writers ranges_against_writers ranges_under_many_schedules
                     stress;

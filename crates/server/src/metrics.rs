@@ -163,6 +163,14 @@ impl Metrics {
         for (what, n) in stats.healing.counters() {
             page.labelled("planaria_healing_total", "what", what, n as f64);
         }
+        page.head(
+            "planaria_waiting_sessions",
+            "gauge",
+            "Sessions that do not go on at present, by what keeps them.",
+        );
+        for (what, n) in stats.waiting.counts() {
+            page.labelled("planaria_waiting_sessions", "for", what, n as f64);
+        }
         page.one(
             "planaria_log_records_total",
             "counter",

@@ -1,6 +1,6 @@
 //! A fixed number of histories, and proof that the check can fail.
 
-use planaria::Options;
+use planaria::{Options, ProtocolKind};
 use planaria_campaign::histories::{Extent, Tally, batch_on, run};
 use planaria_protocol::Hosted;
 use planaria_protocol::silo::SiloWith;
@@ -16,6 +16,23 @@ fn one_order_explains_what_was_seen() {
     assert_eq!(tally.histories, 2000);
     assert!(tally.shown > 1000, "few blocks: {}", tally.shown);
     assert!(tally.conflicts > 0, "the transactions never met");
+}
+
+/// Transactions that are run again under locks, some of them in every run: as many histories as that takes.
+#[test]
+fn healed_calls_are_explained_by_one_order() {
+    let mut healed = 0;
+    for seed in 1..200 {
+        let db = Options::new().protocol(ProtocolKind::Healing).in_memory().expect("opens");
+        let batch = batch_on(&db, seed, 50, 3, &mut Tally::default());
+        assert!(batch.is_ok(), "seed {seed}: {batch:?}");
+        healed += db.stats().healing.commits;
+        if seed >= 20 && healed >= 5 {
+            break;
+        }
+    }
+    println!("{healed} transactions were healed");
+    assert!(healed > 0);
 }
 
 /// Histories until the check notices, under a protocol with a part missing.

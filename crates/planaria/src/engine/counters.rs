@@ -4,7 +4,7 @@ use crate::stats::Healing;
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::{Epoch, WorkerId};
 use planaria_protocol::{Conflict, Healed};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 const CAUSES: usize = Conflict::ALL.len();
 
@@ -15,8 +15,30 @@ struct Line {
     aborts: [AtomicU64; CAUSES],
     /// In the order of [`Healing`].
     healing: [AtomicU64; 6],
+    /// What the worker does instead of going on: a [`Pause`], or 0.
+    pause: AtomicU8,
     /// Epoch of the newest record, or [`COMMITTING`] while a commit that may write one is under way.
     newest: AtomicU64,
+}
+
+/// What keeps a worker from going on that is no lock of anybody's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Pause {
+    /// An attempt has failed, and it waits before the next.
+    Retry = 1,
+    /// An attempt is being healed.
+    Heal = 2,
+}
+
+impl Pause {
+    /// As a wait event of `pg_stat_activity`: type and name.
+    pub(crate) const fn event(self) -> (&'static str, &'static str) {
+        match self {
+            Pause::Retry => ("Timeout", "TransactionRetry"),
+            Pause::Heal => ("Extension", "TransactionHeal"),
+        }
+    }
 }
 
 /// "Not known yet": above every epoch.
@@ -51,6 +73,22 @@ impl Counters {
     #[cold]
     pub(crate) fn abort(&self, worker: WorkerId, cause: Conflict) {
         Self::add(&self.lines[worker.0 as usize].aborts[cause as usize]);
+    }
+
+    /// What the worker does from now on instead of going on.
+    #[cold]
+    pub(crate) fn pause(&self, worker: WorkerId, pause: Option<Pause>) {
+        self.lines[worker.0 as usize].pause.store(pause.map_or(0, |pause| pause as u8), Ordering::Relaxed);
+    }
+
+    /// The workers that do not go on.
+    pub(crate) fn paused(&self) -> Vec<(WorkerId, Pause)> {
+        let of = |(worker, line): (u16, &Line)| match line.pause.load(Ordering::Relaxed) {
+            1 => Some((WorkerId(worker), Pause::Retry)),
+            2 => Some((WorkerId(worker), Pause::Heal)),
+            _ => None,
+        };
+        (0..).zip(&self.lines[..self.used()]).filter_map(of).collect()
     }
 
     /// An attempt was healed, or was to be, and then committed or not.

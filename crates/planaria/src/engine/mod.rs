@@ -73,6 +73,8 @@ pub(crate) struct Engine {
     pub(crate) traits: Traits,
     /// How attempts wait that have met others.
     pub(crate) backoff: BackoffKind,
+    /// How long a transaction that is healed holds its locks.
+    pub(crate) healing_max: Duration,
     pub(crate) clock: Arc<CommitClock>,
     pub(crate) gate: gate::Gate,
     pub(crate) locks: table_locks::TableLocks,
@@ -150,6 +152,7 @@ impl Engine {
         Ok(Arc::new(Engine {
             traits: store.traits(),
             backoff: options.backoff,
+            healing_max: options.healing_max,
             store,
             clock,
             gate: gate::Gate::new(),
@@ -234,6 +237,11 @@ impl Vitals for Engine {
 
     fn locks(&self) -> Vec<waits::LockInfo> {
         Engine::all_locks(self)
+    }
+
+    fn pauses(&self) -> Vec<(i32, (&'static str, &'static str))> {
+        let paused = self.counters.paused().into_iter();
+        paused.map(|(worker, pause)| (self.process(worker), pause.event())).collect()
     }
 
     fn blockers(&self, process: i32) -> Vec<i32> {

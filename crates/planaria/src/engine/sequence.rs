@@ -295,9 +295,21 @@ impl SessionSequences {
         self.current[id.index()] = Some(value);
     }
 
+    /// What `currval` answers, if it is defined.
+    pub(crate) fn last_drawn(&self, id: SequenceId) -> Option<i64> {
+        self.current.get(id.index()).copied().flatten()
+    }
+
+    /// `currval` answers this again, or is not defined.
+    pub(crate) fn put_back(&mut self, id: SequenceId, current: Option<i64>) {
+        if let Some(here) = self.current.get_mut(id.index()) {
+            *here = current;
+        }
+    }
+
     /// `currval`; 55000 where this session has drawn none.
     pub(crate) fn current(&self, id: SequenceId, name: &str) -> Result<i64> {
-        self.current.get(id.index()).copied().flatten().ok_or_else(|| {
+        self.last_drawn(id).ok_or_else(|| {
             Error::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("currval of sequence \"{name}\" is not yet defined in this session"),

@@ -7,8 +7,10 @@
 
 use crate::engine::Engine;
 use crate::engine::advisory::AdvisoryLock;
+use crate::engine::counters::Pause;
 use crate::engine::program::cancel::Cancel;
 use crate::engine::program::refusal::gave_up;
+use crate::stats::Waiting;
 use planaria_base::sync::Instant;
 use planaria_base::{Error, SqlState, Strength, TableId, WorkerId};
 use planaria_catalog::Catalog;
@@ -130,6 +132,14 @@ impl Engine {
             }));
         }
         edges
+    }
+
+    /// How many sessions do not go on.
+    pub(crate) fn waiting(&self) -> Waiting {
+        let locks: HashSet<WorkerId> = self.waits().iter().map(|edge| edge.worker).collect();
+        let paused = self.counters.paused();
+        let of = |wanted| paused.iter().filter(|(_, pause)| *pause == wanted).count() as u64;
+        Waiting { locks: locks.len() as u64, retries: of(Pause::Retry), heals: of(Pause::Heal) }
     }
 
     /// What sessions have locked, and what they wait for: tables that open blocks have touched or locked, keys, rows,

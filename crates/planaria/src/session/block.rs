@@ -349,7 +349,7 @@ impl SessionCore {
             } else if let Err(error) = self.check_cancelled() {
                 break Err(error);
             } else {
-                backoff.wait();
+                self.wait_to_retry(&mut backoff);
             }
         };
         let base = self.changing.as_ref().map_or_else(|| schema.clone(), |block| block.base.clone());

@@ -12,6 +12,7 @@
 
 use crate::engine::Engine;
 use crate::engine::advisory::own::OwnLocks;
+use crate::engine::counters::Pause;
 use crate::engine::memory::Share;
 use crate::engine::nap::{Nap, Sleeper};
 use crate::engine::program::cancel::Cancel;
@@ -334,7 +335,7 @@ impl SessionCore {
                             }
                         }
                     } else {
-                        backoff.wait();
+                        self.wait_to_retry(&mut backoff);
                     }
                     self.pauses.lose_attempt();
                     last = Some(schema);
@@ -351,6 +352,15 @@ impl SessionCore {
     #[inline]
     pub(crate) fn backoff(&self) -> Backoff {
         Backoff::of(self.engine.backoff, u64::from(self.worker.0) + 1)
+    }
+
+    /// Waits before the next attempt; others see that.
+    #[cold]
+    pub(crate) fn wait_to_retry(&self, backoff: &mut Backoff) {
+        self.show_process();
+        self.engine.counters.pause(self.worker, Some(Pause::Retry));
+        backoff.wait();
+        self.engine.counters.pause(self.worker, None);
     }
 
     /// Runs what needs no gate, as a transaction of its own: it reads no rows.

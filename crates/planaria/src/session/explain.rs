@@ -9,6 +9,7 @@ use crate::session::answer::lines_result;
 use crate::session::core::SessionCore;
 use planaria_analysis as analysis;
 use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState};
+use planaria_ir::Program;
 use planaria_recovery::CompiledPiece;
 use planaria_sql::ddl;
 use planaria_sql::lower::{self, ParamTypes};
@@ -105,6 +106,9 @@ impl SessionCore {
         let mut lines = analysis::explain(program, &logging, &names);
         // Behind how calls are logged, and why.
         lines.splice(3..3, cost);
+        if self.engine.traits.heals {
+            lines.extend(healing_lines(program, &names));
+        }
         if is_command {
             lines.extend(replay_lines(&schema, procedure.id));
         }
@@ -137,6 +141,22 @@ fn no_plan(statement: &Statement) -> Error {
     Error::new(SqlState::SYNTAX_ERROR, "this statement has no plan to be explained")
         .hint("Queries, INSERT, UPDATE, DELETE, CALL, CREATE TABLE AS, DECLARE and EXECUTE have.")
         .at(statement.position)
+}
+
+/// What a stale read repeats, under protocols that heal.
+fn healing_lines(program: &Program, names: &dyn analysis::Names) -> Vec<String> {
+    let repeats = analysis::explain::repeats(program, names);
+    if repeats.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![
+        "  If what it has read is stale, these are repeated; what others have found is known:".to_owned(),
+    ];
+    for (read, repeated) in repeats {
+        let repeated: Vec<String> = repeated.iter().map(usize::to_string).collect();
+        lines.push(format!("    read by {read}: {}", repeated.join(", ")));
+    }
+    lines
 }
 
 /// A piece of a plan: its tables, and the columns that are its key.

@@ -11,14 +11,14 @@
 //!
 //! **Who is not healed.** Blocks, as a client has seen their answers. What asks for more than a record of a call says
 //! (`Inputs::unlogged`): it may wait for others, or take long. A run that comes to do so, or holds its locks for
-//! [`HEALING_MAX`], ends there, and is tried again without them.
+//! [`healing_max`](crate::Options::healing_max), ends there, and is tried again without them.
 
+use crate::engine::counters::Pause;
 use crate::engine::schema_version::{LogAs, SchemaVersion};
 use crate::engine::table_locks::Touches;
 use crate::session::core::SessionCore;
-use planaria_base::limits::HEALING_MAX;
 use planaria_base::sync::Instant;
-use planaria_base::{CommitTs, Error};
+use planaria_base::{CommitTs, Error, SqlState};
 use planaria_exec::Interrupt;
 use planaria_protocol::{ColumnsRead, Conflict, Heal};
 use std::cell::Cell;
@@ -119,15 +119,21 @@ impl UnderLocks {
         }
     }
 
+    /// What the run has computed is worth nothing, whatever it says.
+    #[inline]
+    fn is_spoilt(&self) -> bool {
+        self.until.is_some() && self.spoilt.get()
+    }
+
     fn is_over(&self) -> bool {
-        self.until.is_some() && (self.spoilt.get() || self.check().is_err())
+        self.is_spoilt() || self.check().is_err()
     }
 
     #[cold]
     fn spoil(&self) -> Error {
         self.spoilt.set(true);
-        // A handler may catch it; nobody hears of it.
-        Error::internal("a transaction cannot be healed")
+        // Nobody hears of it. A handler may catch it, but not as any error: it could hold the locks for ever.
+        Error::new(SqlState::QUERY_CANCELED, "a transaction cannot be healed")
     }
 }
 
@@ -142,6 +148,8 @@ impl SessionCore {
     ) -> Result<(CommitTs, bool), Interrupt> {
         *last = None;
         match body(self, schema) {
+            // A handler has caught what was to end it.
+            Ok(_) if self.inputs.under_locks.is_spoilt() => Err(Conflict::Validation.into()),
             Ok(log_as) => {
                 *last = Some(log_as);
                 if !self.inputs.under_locks.are_held() {
@@ -185,8 +193,12 @@ impl SessionCore {
         mut cause: Conflict,
     ) -> Result<(CommitTs, bool), Interrupt> {
         let mut until = None;
+        self.show_process();
+        self.engine.counters.pause(self.worker, Some(Pause::Heal));
         let outcome = loop {
-            if self.inputs.unlogged || self.pauses.asked.unhealed {
+            // Whoever is cancelled hears of it before the next attempt; whoever has to wait for the log does so without locks.
+            let waits = self.log.as_ref().is_some_and(|log| !log.has_room());
+            if waits || self.inputs.unlogged || self.pauses.asked.unhealed || self.cancel.is_due() {
                 break Err(cause.into());
             }
             // What deferred keys make commit read is not among the columns of the programs.
@@ -195,20 +207,21 @@ impl SessionCore {
             let outcome = match (healed, last) {
                 (Heal::Commit, Some(log_as)) => self.commit(schema, log_as),
                 (Heal::Run, _) => {
-                    let until = *until.get_or_insert_with(|| Instant::now() + HEALING_MAX);
+                    let until = *until.get_or_insert_with(|| Instant::now() + self.engine.healing_max);
                     self.begin_again(until);
                     self.run_and_commit(schema, body, &mut last)
                 }
                 _ => break Err(cause.into()),
             };
+            let is_over = outcome.is_err() && self.inputs.under_locks.is_over();
             match outcome {
-                Ok(done) => break Ok(done),
-                Err(_) if self.inputs.under_locks.is_over() => break Err(Conflict::Validation.into()),
-                Err(Interrupt::Conflict(next)) => cause = next,
-                error => break error,
+                Err(Interrupt::Conflict(next)) if !is_over => cause = next,
+                Err(Interrupt::Error(_)) if is_over => break Err(Conflict::Validation.into()),
+                outcome => break outcome,
             }
         };
         self.inputs.under_locks.end();
+        self.engine.counters.pause(self.worker, None);
         let healed = self.txn.take_healed();
         self.engine.counters.heal(self.worker, outcome.is_ok(), &healed);
         outcome
@@ -216,7 +229,7 @@ impl SessionCore {
 
     /// What the last run has made is forgotten, but for what it has drawn.
     fn begin_again(&mut self, until: Instant) {
-        self.inputs.begin_again();
+        self.inputs.begin_again(&mut self.sequences);
         self.inputs.under_locks.begin(until);
         self.notices.clear();
         self.settings.end_statement(false);

@@ -87,6 +87,8 @@ pub(crate) trait Vitals {
     fn budget(&self) -> (Option<u64>, u64, u64);
     /// What sessions have locked, and what they wait for.
     fn locks(&self) -> Vec<LockInfo>;
+    /// The sessions that do not go on and wait for no lock, by their numbers, with the wait events of that: types and names.
+    fn pauses(&self) -> Vec<(i32, (&'static str, &'static str))>;
     /// The sessions that a session waits for, by their numbers, in rising order.
     fn blockers(&self, process: i32) -> Vec<i32>;
 }

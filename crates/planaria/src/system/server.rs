@@ -153,6 +153,7 @@ pub(super) fn activity(facts: &Facts<'_>, rows: &mut Rows) {
     let catalog = facts.catalog;
     let blocked = facts.vitals.locks().into_iter().filter(|lock| !lock.granted);
     let blocked: HashMap<i32, &str> = blocked.map(|lock| (lock.process, lock_type(lock.what))).collect();
+    let paused: HashMap<i32, _> = facts.vitals.pauses().into_iter().collect();
     for client in clients.list() {
         let visible = catalog.has_privileges_of(facts.role, client.role);
         rows.add(|r| {
@@ -167,7 +168,8 @@ pub(super) fn activity(facts: &Facts<'_>, rows: &mut Rows) {
                 return;
             }
             let blocked = blocked.get(&client.number).map(|on| ("Lock", *on));
-            let (kind, event) = blocked.or(client.waits_for).unzip();
+            let paused = paused.get(&client.number).copied();
+            let (kind, event) = blocked.or(paused).or(client.waits_for).unzip();
             r.set("client_addr", client.address.map(|a| a.ip().to_string()))
                 .set("client_port", client.address.map_or(-1, |a| i32::from(a.port())))
                 .set("backend_start", client.connected)

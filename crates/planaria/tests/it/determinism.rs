@@ -8,11 +8,11 @@ use planaria_sim::disk::{SimDisk, Survival};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-const KINDS: [LogKind; 5] =
+pub(crate) const KINDS: [LogKind; 5] =
     [LogKind::Command, LogKind::Logical, LogKind::Physical, LogKind::Physiological, LogKind::Adaptive];
 
 /// All rows there are: as texts, for people, and as digests, for all that a text does not say.
-fn contents(db: &Database) -> (Vec<String>, Vec<(String, u128)>) {
+pub(crate) fn contents(db: &Database) -> (Vec<String>, Vec<(String, u128)>) {
     db.check().expect("rows and indexes agree");
     let mut lines = Vec::new();
     let names = "SELECT relname FROM pg_class WHERE relkind = 'r' AND oid >= 16384 ORDER BY relname";

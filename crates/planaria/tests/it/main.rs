@@ -18,6 +18,7 @@ mod forged_logs;
 mod fork;
 mod full_disk;
 mod growth;
+mod healing;
 mod isolation;
 mod limits;
 mod linear;

@@ -227,6 +227,51 @@ mod model {
         });
     }
 
+    /// The same, healed where it fails: it locks what it has read and what it writes, reads again, and draws its timestamp
+    /// then.
+    fn healed(clock: &CommitClock, from: &Cell, to: &Cell) -> Option<(u64, CommitTs)> {
+        if let Some(done) = transaction(clock, from, to) {
+            return Some(done);
+        }
+        let lock = |cell: &Cell| {
+            let now = cell.word.load();
+            (now & LOCKED == 0 && cell.word.try_lock(now) == Locking::Done).then_some(now)
+        };
+        let from_version = lock(from)?;
+        if lock(to).is_none() {
+            from.word.publish(from_version);
+            return None;
+        }
+        let [a, b] = [0, 1].map(|i: usize| from.image[i].load(Ordering::Relaxed));
+        assert_eq!(a, b, "what is locked changes");
+        let ts = clock.draw();
+        VersionWord::before_images();
+        to.write(ts.0);
+        to.word.publish(ts.0);
+        from.word.publish(from_version);
+        Some((a, ts))
+    }
+
+    #[test]
+    fn who_is_healed_has_its_place_in_the_order() {
+        loom::model(|| {
+            let shared = Arc::new((CommitClock::new(Epoch(1)), Cell::new(), Cell::new()));
+            let other = thread::spawn({
+                let shared = shared.clone();
+                move || transaction(&shared.0, &shared.1, &shared.2)
+            });
+            let one = healed(&shared.0, &shared.2, &shared.1);
+            let other = other.join().unwrap();
+            if let (Some((read, ts)), Some((other_read, other_ts))) = (one, other) {
+                if ts < other_ts {
+                    assert_eq!((read, other_read), (0, ts.0));
+                } else {
+                    assert_eq!((read, other_read), (other_ts.0, 0));
+                }
+            }
+        });
+    }
+
     #[test]
     fn an_anti_dependency_goes_forward_in_the_order() {
         loom::model(|| {

@@ -112,11 +112,17 @@ impl<R: Rules> Txn<R> {
         if_claimed: IfClaimed,
     ) -> Result<bool, Conflict> {
         let wait = if_claimed == IfClaimed::Wait;
-        // SAFETY: kept: of the read set.
-        let word = unsafe { look(record, self.foot.participant.pinned()) }.header().word().load();
         if !self.claiming {
-            let others = word & CLAIMED != 0 && self.claims.is_taken(record.to_word(), self.id(), strength);
-            return Ok(wait || !others);
+            // SAFETY: kept: of the read set.
+            let word = unsafe { look(record, self.foot.participant.pinned()) }.header().word().load();
+            if wait || word & CLAIMED == 0 {
+                return Ok(true);
+            }
+            if R::HEALS && !self.foot.mine.is_empty() {
+                // Whoever has its shard may be waiting there for a word that this transaction has locked.
+                return Err(Conflict::Claimed);
+            }
+            return Ok(!self.claims.is_taken(record.to_word(), self.id(), strength));
         }
         if wait {
             return self.claim_record(record, table, version, strength).map(|()| true);

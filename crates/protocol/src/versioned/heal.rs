@@ -18,8 +18,13 @@ use planaria_base::sync::{point, simulation};
 /// Lookups that are remembered, and the longest row of which more than the address is.
 const KNOWN_MAX: usize = 4096;
 const ROW_WORDS_MAX: u32 = 256;
+/// Words of keys and rows that there is room for between transactions.
+const WORDS_KEPT: usize = 1 << 15;
 /// Elements of the cache that are looked at for a lookup of a healed run.
 const AHEAD: usize = 16;
+/// Members that are locked to heal. Of a transaction with more, each time that it is tried again costs less than so many locks cost
+/// all others.
+const MEMBERS_MAX: usize = 1 << 14;
 /// Looks at a locked record while nothing above it is locked: who heals holds it for some microseconds.
 const PATIENCE: u32 = 4 * SPINS_MAX;
 /// Looks at one that is below.
@@ -48,8 +53,11 @@ struct Lookups {
 
 impl Lookups {
     fn clear(&mut self) {
-        recycle(&mut self.known);
-        recycle(&mut self.words);
+        self.known.clear();
+        self.words.clear();
+        if self.words.capacity() > WORDS_KEPT {
+            self.words = Vec::new();
+        }
     }
 }
 
@@ -186,6 +194,7 @@ impl<R: Rules> Txn<R> {
             && !self.claiming
             && !self.alone
             && self.held.is_empty()
+            && self.accesses.len() + self.foot.writes.len() <= MEMBERS_MAX
             && self.foot.participant.is_pinned()
     }
 

@@ -10,7 +10,6 @@ use crate::{
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Strength, TableId};
 use planaria_storage::{Table, TableSet};
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -181,7 +180,7 @@ impl<R: Rules> Hosted for OverVersions<R> {
         OverVersions {
             snapshots: Arc::new(Snapshots::new()),
             claims: Arc::new(Claims::new()),
-            _rules: PhantomData,
+            locks: R::Locks::default(),
         }
     }
 }

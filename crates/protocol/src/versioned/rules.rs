@@ -2,7 +2,8 @@
 
 use super::{Access, Ptr, Txn};
 use crate::footprint::Versioned;
-use crate::{Conflict, Guarantee, SerialOrder};
+use crate::{Conflict, Guarantee, Row, RowHandle, SerialOrder};
+use planaria_storage::{Arena, Table};
 
 /// What a scheme locks of what its calls read and write, and when. What it says nothing of is as under Silo: commit locks
 /// what is written, and validates what was read.
@@ -14,7 +15,7 @@ pub trait Rules: Copy + Send + Sync + 'static {
     /// What each record carries.
     type Header: Versioned;
     /// What a transaction has locked beside the writes that commit locks.
-    type Locks: Default + Send;
+    type Locks: Default + Send + Sync;
 
     /// [`Protocol::NAME`](crate::Protocol::NAME)
     const NAME: &'static str;
@@ -37,10 +38,43 @@ pub trait Rules: Copy + Send + Sync + 'static {
     /// See [`Rules::HEALS`].
     const CHECKS_LEAVES_AGAIN: bool = true;
 
+    /// The locks of a worker's transactions. `first`: those of the database, of which nothing is locked; for what its workers
+    /// share.
+    fn locks(first: &Self::Locks) -> Self::Locks {
+        let _ = first;
+        Self::Locks::default()
+    }
+
     /// Accesses from this number on are new.
     #[inline(always)]
     fn has_read(txn: &mut Txn<Self>, from: usize) -> Result<(), Conflict> {
         let _ = (txn, from);
+        Ok(())
+    }
+
+    /// A lookup or a cursor has met a row, with this image in the arena.
+    #[inline(always)]
+    fn has_met(
+        txn: &mut Txn<Self>,
+        table: &Table<Self::Header>,
+        row: Row,
+        arena: &Arena,
+    ) -> Result<(), Conflict> {
+        let _ = (txn, table, row, arena);
+        Ok(())
+    }
+
+    /// A row is about to be put in, by a call or a block.
+    #[inline(always)]
+    fn will_put(txn: &mut Txn<Self>, table: &Table<Self::Header>, image: &[u64]) -> Result<(), Conflict> {
+        let _ = (txn, table, image);
+        Ok(())
+    }
+
+    /// A row is about to be updated or deleted, by a call or a block.
+    #[inline(always)]
+    fn will_change(txn: &mut Txn<Self>, table: &Table<Self::Header>, row: RowHandle) -> Result<(), Conflict> {
+        let _ = (txn, table, row);
         Ok(())
     }
 

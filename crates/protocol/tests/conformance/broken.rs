@@ -6,6 +6,7 @@ use planaria_protocol::Hosted;
 use planaria_protocol::healing::{DEPENDENTS, HealingWith, LEAVES, NEW_MEMBERS};
 use planaria_protocol::hybrid::HybridWith;
 use planaria_protocol::occ::OccWith;
+use planaria_protocol::partitioned::PartitionedWith;
 use planaria_protocol::silo::SiloWith;
 use planaria_protocol::two_phase::TwoPhaseWith;
 use planaria_sim::history::{History, Model};
@@ -25,6 +26,10 @@ type TwoPhaseInAHurry = TwoPhaseWith<true, true, false>;
 type HybridWithoutReads = HybridWith<false, true>;
 type HybridWithoutNodes = HybridWith<true, false>;
 type HybridInAHurry = HybridWith<true, true, false>;
+
+type PartitionedWithoutLocks = PartitionedWith<false, true>;
+type PartitionedWithoutNodes = PartitionedWith<true, false>;
+type PartitionedInAHurry = PartitionedWith<true, true, false>;
 
 /// Two overlapping transactions, both of which commit; what the checks say of them.
 fn verdicts<P: Hosted>(
@@ -63,6 +68,9 @@ fn write_skew_without_locks_or_validation_of_reads_is_noticed() {
     let caught = verdicts::<TwoPhaseWithoutReads>(|c| read_and_write(c, 1, 2), |c| read_and_write(c, 2, 1));
     assert_eq!(caught, (true, true));
     let caught = verdicts::<HybridWithoutReads>(|c| read_and_write(c, 1, 2), |c| read_and_write(c, 2, 1));
+    assert_eq!(caught, (true, true));
+    let caught =
+        verdicts::<PartitionedWithoutLocks>(|c| read_and_write(c, 1, 2), |c| read_and_write(c, 2, 1));
     assert_eq!(caught, (true, true));
 }
 
@@ -130,6 +138,11 @@ fn random_histories_of_the_hybrid_with_parts_missing_are_noticed() {
     assert!(noticed::<HybridWithoutReads>() && noticed::<HybridWithoutNodes>());
 }
 
+#[test]
+fn random_histories_of_partitioned_with_parts_missing_are_noticed() {
+    assert!(noticed::<PartitionedWithoutLocks>() && noticed::<PartitionedWithoutNodes>());
+}
+
 /// The same where it matters what is between the steps of a commit: under schedules by seed.
 fn noticed_between_steps<P: Hosted>() -> Option<u64> {
     (1..400).find(|seed| {
@@ -157,6 +170,7 @@ fn reads_unlocked_before_the_draw_are_noticed() {
         noticed_between_steps::<OccInAHurry>(),
         noticed_between_steps::<TwoPhaseInAHurry>(),
         noticed_between_steps::<HybridInAHurry>(),
+        noticed_between_steps::<PartitionedInAHurry>(),
     ];
     println!("{seeds:?}");
     assert!(seeds.iter().all(Option::is_some), "{seeds:?}");

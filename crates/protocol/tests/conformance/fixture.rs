@@ -426,6 +426,11 @@ impl<P: Hosted> Client<'_, P> {
     }
 }
 
+/// Why a key that another transaction is putting in is not to be had: a scheme may have locked more than the key.
+pub fn is_refused(cause: Conflict) -> bool {
+    matches!(cause, Conflict::Key | Conflict::Locked)
+}
+
 /// A row with this key and no tag.
 pub fn row(key: i64) -> NewRow {
     NewRow { key, group: key % 3, tag: None, value: 0, pad: 3 }

@@ -2,8 +2,9 @@
 
 use super::fixture::*;
 use super::random::{Plan, check, seeds};
-use planaria_base::TableId;
-use planaria_protocol::{ColumnsRead, Conflict, Heal, Hosted};
+use planaria_base::{Strength, TableId};
+use planaria_protocol::healing::ROUNDS_MAX;
+use planaria_protocol::{ColumnsRead, Conflict, Heal, Hosted, IfClaimed};
 use planaria_sim::history::{By, History};
 use planaria_sim::scheduler;
 
@@ -187,6 +188,117 @@ pub fn rows_that_come_and_go_are_healed<P: Hosted>() {
     assert!(transaction.drew && healed.runs >= 1);
     assert_eq!(value(&db, 2), Some(103));
     db.check();
+}
+
+/// H7: a key that was moved goes where the last run moves it, whatever runs before it have put in.
+pub fn keys_are_moved_again<P: Hosted>() {
+    let Some(db) = db::<P>(&[row(1), row(2), row(3)]) else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    let tag = |c: &mut Client<'_, P>| -> Outcome<bool> {
+        let tag = c.get(0, 1)?.unwrap().row.value;
+        let to = c.get(0, 2)?.unwrap();
+        Ok(c.update(0, to, NewRow { tag: Some(tag), ..to.row })?.is_ok())
+    };
+    // It moves on, stays, and is not to be had in the end.
+    for (id, value, moves) in [(10, 100, true), (20, 200, true), (30, 200, true), (40, 300, false)] {
+        a.begin(id);
+        a.may_heal();
+        assert_eq!(tag(&mut a), Ok(true));
+        b.begin(id + 1);
+        let seen = b.get(0, 1).unwrap().unwrap();
+        b.update(0, seen, NewRow { value, pad: 9, ..seen.row }).unwrap().unwrap();
+        if !moves {
+            let other = b.get(0, 3).unwrap().unwrap();
+            b.update(0, other, NewRow { tag: Some(value), ..other.row }).unwrap().unwrap();
+        }
+        b.commit().unwrap();
+        let cause = a.commit().unwrap_err();
+        assert_eq!(a.heal(cause, None), Heal::Run);
+        assert_eq!(tag(&mut a), Ok(moves));
+        a.commit().unwrap();
+        db.check();
+        let mut has = |tag| b.run(id + 2, |c| c.get_by(0, By::Tag, tag)).map(|seen| seen.row.key);
+        assert_eq!(has(if moves { value } else { 200 }), Some(2));
+        assert_eq!((has(0), has(300)), (None, (!moves).then_some(3)));
+    }
+}
+
+/// H13: to ask who has claimed a row takes what a block may have locked that waits for the words which are locked here.
+pub fn claims_of_others_are_not_asked_for_under_locks<P: Hosted>() {
+    let Some(db) = db::<P>(&[row(1), row(2), row(3)]) else { return };
+    let (mut a, mut b, mut block) = (db.client(1), db.client(2), db.client(3));
+    block.begin_claiming(1);
+    set(&mut block, 3, 1).unwrap();
+    a.begin(10);
+    a.may_heal();
+    add(&mut a).unwrap();
+    let seen = a.get(0, 3).unwrap().unwrap();
+    assert_eq!(a.claim(0, seen, Strength::Update, IfClaimed::Skip), Ok(false));
+    b.begin(11);
+    set(&mut b, 1, 5).unwrap();
+    b.commit().unwrap();
+    let cause = a.commit().unwrap_err();
+    assert_eq!(a.heal(cause, None), Heal::Run);
+    add(&mut a).unwrap();
+    let seen = a.get(0, 3).unwrap().unwrap();
+    assert_eq!(a.claim(0, seen, Strength::Update, IfClaimed::Wait), Ok(true));
+    assert_eq!(a.claim(0, seen, Strength::Update, IfClaimed::Skip), Err(Conflict::Claimed));
+    assert_eq!(a.heal(Conflict::Claimed, None), Heal::No);
+    a.retry();
+    // Nothing is locked any more.
+    b.begin(12);
+    set(&mut b, 1, 6).and_then(|()| set(&mut b, 2, 6)).unwrap();
+    b.commit().unwrap();
+    block.commit().unwrap();
+    db.check();
+}
+
+/// H15: whoever meets others in each of its runs begins anew, and lets go of its locks.
+pub fn rounds_have_an_end<P: Hosted>() {
+    let Some(db) = db::<P>(&[row(1), row(2)]) else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    let count = |a: &mut Client<'_, P>| {
+        let n = a.scan(0, 10, 90)?.len() as i64;
+        set(a, 2, n)
+    };
+    a.begin(10);
+    a.may_heal();
+    count(&mut a).unwrap();
+    for round in 0..=ROUNDS_MAX {
+        // Whoever puts a row into the range writes nothing that is locked.
+        b.run(20 + round, |c| c.insert(0, row(10 + i64::from(round))).map(|r| r.unwrap()));
+        let cause = a.commit().unwrap_err();
+        assert_eq!(cause, Conflict::Phantom);
+        let healed = if round < ROUNDS_MAX { Heal::Run } else { Heal::No };
+        assert_eq!(a.heal(cause, None), healed, "{round}");
+        if healed == Heal::Run {
+            count(&mut a).unwrap();
+        }
+    }
+    b.run(50, |c| set(c, 2, 7));
+    assert_eq!(value(&db, 2), Some(7));
+    db.check();
+}
+
+/// H14: however threads take turns, nobody waits for ever.
+pub fn no_schedule_is_stuck<P: Hosted>() {
+    if !P::HEALS {
+        return;
+    }
+    for seed in seeds(1000) {
+        let plan = Plan {
+            threads: 3,
+            commits: 2,
+            keys: 3,
+            ops: 6,
+            claims: [0, 40][seed as usize % 2],
+            moves: seed % 3 == 0,
+            ..Plan::of(seed + 11_000)
+        };
+        let run = scheduler::run(scheduler::Options::of_seed(seed), move || drop(check::<P>(plan)));
+        let run = run.unwrap_or_else(|stuck| panic!("{plan:?}: {stuck}"));
+        run.value.unwrap_or_else(|_| panic!("{plan:?}: see above"));
+    }
 }
 
 /// A row that changes between two looks at it.

@@ -10,14 +10,12 @@ use planaria_ir::Draw;
 enum What {
     Draw(Draw),
     Next(SequenceId),
-    Current(SequenceId),
 }
 
 #[derive(Clone, Copy)]
 enum Value {
     Drawn(Slot),
     Place(SequencePlace),
-    Int(i64),
 }
 
 struct Gift {
@@ -32,6 +30,11 @@ struct Gift {
 pub(crate) struct Handed {
     pub(crate) keeps: bool,
     gifts: Vec<Gift>,
+    /// Those that the present run has not taken, and where the first of them is.
+    left: usize,
+    first_left: usize,
+    /// What `currval` said before the transaction drew from a sequence for the first time.
+    before: Vec<(SequenceId, Option<i64>)>,
 }
 
 impl Handed {
@@ -39,22 +42,44 @@ impl Handed {
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.gifts.clear();
+        self.before.clear();
+        (self.left, self.first_left) = (0, 0);
     }
 
-    /// It runs again.
-    pub(crate) fn again(&mut self) {
+    /// It runs again: `currval` says what it said at first.
+    pub(crate) fn again(&mut self, put_back: &mut dyn FnMut(SequenceId, Option<i64>)) {
         self.gifts.iter_mut().for_each(|gift| gift.taken = false);
+        (self.left, self.first_left) = (self.gifts.len(), 0);
+        self.before.iter().for_each(|(sequence, current)| put_back(*sequence, *current));
+    }
+
+    /// A sequence is about to be drawn from, of which `currval` says this.
+    #[inline]
+    pub(crate) fn keep_current(&mut self, sequence: SequenceId, current: Option<i64>) {
+        if self.keeps && self.before.iter().all(|(known, _)| *known != sequence) {
+            self.before.push((sequence, current));
+        }
     }
 
     /// Whether a value of a sequence was given to an earlier run alone.
     pub(crate) fn has_left_over(&self) -> bool {
-        self.gifts.iter().any(|gift| !gift.taken && matches!(gift.what, What::Next(_)))
+        self.left > 0 && self.gifts.iter().any(|gift| !gift.taken && matches!(gift.what, What::Next(_)))
     }
 
+    #[inline]
     fn take(&mut self, what: What) -> Option<Value> {
-        let gift = self.gifts.iter_mut().find(|gift| !gift.taken && gift.what == what)?;
+        if self.left == 0 {
+            return None;
+        }
+        let gift = self.gifts[self.first_left..].iter_mut().find(|gift| !gift.taken && gift.what == what)?;
         gift.taken = true;
-        Some(gift.value)
+        let value = gift.value;
+        self.left -= 1;
+        // As a rule it runs as it did before.
+        while self.gifts.get(self.first_left).is_some_and(|gift| gift.taken) {
+            self.first_left += 1;
+        }
+        Some(value)
     }
 
     fn give(&mut self, what: What, value: Value) {
@@ -92,20 +117,6 @@ impl Handed {
         self.give(What::Next(sequence), Value::Place(place));
         Ok(place)
     }
-
-    /// The same of the value that the session drew last.
-    pub(crate) fn current<E>(
-        &mut self,
-        sequence: SequenceId,
-        ask: impl FnOnce() -> Result<i64, E>,
-    ) -> Result<i64, E> {
-        if let Some(Value::Int(value)) = self.take(What::Current(sequence)) {
-            return Ok(value);
-        }
-        let value = ask()?;
-        self.give(What::Current(sequence), Value::Int(value));
-        Ok(value)
-    }
 }
 
 #[cfg(test)]
@@ -126,7 +137,7 @@ mod tests {
         let place = |value| Ok::<_, ()>(SequencePlace::given(0, value));
         let next = handed.next(SequenceId(3), || place(40)).unwrap();
         assert!(!handed.has_left_over());
-        handed.again();
+        handed.again(&mut |_, _| {});
         assert!(handed.has_left_over());
         assert_eq!(handed.drawn(Draw::Random, &mut fresh).map(|slot| slot.int()), Ok(one));
         assert_eq!(handed.drawn(Draw::Random, &mut fresh).map(|slot| slot.int()), Ok(two));
@@ -136,7 +147,45 @@ mod tests {
         assert_eq!(handed.next(SequenceId(3), || place(41)), Ok(next));
         assert!(!handed.has_left_over());
         handed.clear();
-        handed.again();
+        handed.again(&mut |_, _| {});
         assert_eq!(handed.next(SequenceId(3), || place(41)).map(|p| p.value), Ok(41));
+    }
+
+    #[test]
+    fn what_is_left_over_is_known_wherever_it_was_given() {
+        let mut handed = Handed { keeps: true, ..Handed::default() };
+        let place = |value| Ok::<_, ()>(SequencePlace::given(0, value));
+        for value in 0..5 {
+            handed.next(SequenceId((value % 2) as u32), || place(value)).unwrap();
+        }
+        handed.again(&mut |_, _| {});
+        // The second sequence alone, and once more than before.
+        for wanted in [1, 3, 50] {
+            assert_eq!(handed.next(SequenceId(1), || place(50)).map(|p| p.value), Ok(wanted));
+        }
+        assert!(handed.has_left_over());
+        handed.again(&mut |_, _| {});
+        for wanted in [1, 3, 50] {
+            assert_eq!(handed.next(SequenceId(1), || place(60)).map(|p| p.value), Ok(wanted));
+        }
+        for wanted in [0, 2, 4] {
+            assert!(handed.has_left_over());
+            assert_eq!(handed.next(SequenceId(0), || place(70)).map(|p| p.value), Ok(wanted));
+        }
+        assert!(!handed.has_left_over());
+    }
+
+    #[test]
+    fn current_values_are_put_back_as_they_were() {
+        let mut handed = Handed { keeps: true, ..Handed::default() };
+        let (one, other) = (SequenceId(1), SequenceId(2));
+        handed.keep_current(one, Some(3));
+        handed.keep_current(one, Some(4));
+        handed.keep_current(other, None);
+        let mut put_back = Vec::new();
+        handed.again(&mut |sequence, current| put_back.push((sequence, current)));
+        assert_eq!(put_back, [(one, Some(3)), (other, None)]);
+        handed.clear();
+        handed.again(&mut |_, _| panic!("nothing was drawn"));
     }
 }

@@ -122,12 +122,12 @@ impl Inputs {
         self.kept_now = self.now.take();
     }
 
-    /// The transaction runs again: its time stays.
-    pub(crate) fn begin_again(&mut self) {
+    /// The transaction runs again: its time stays, and what it has drawn is handed out again.
+    pub(crate) fn begin_again(&mut self, sequences: &mut SessionSequences) {
         let now = self.now.or(self.kept_now);
         self.record_anew();
         self.kept_now = now;
-        self.handed.again();
+        self.handed.again(&mut |sequence, current| sequences.put_back(sequence, current));
     }
 
     /// Something is asked that a record of a call does not say. So the call must not be logged as one, and what
@@ -413,13 +413,22 @@ impl Host for SessionHost<'_> {
                     .map(|state| &**state)
                     .ok_or_else(|| Error::internal(format!("there is no sequence {sequence}")))?;
                 let (sequences, effects) = (&mut *self.sequences, &mut *self.effects);
-                self.inputs.handed.next(sequence, || {
+                let seen = !state.definition().hidden;
+                if seen {
+                    self.inputs.handed.keep_current(sequence, sequences.last_drawn(sequence));
+                }
+                let place = self.inputs.handed.next(sequence, || {
                     let place = sequences.next(sequence, state)?;
-                    if !state.definition().hidden {
+                    if seen {
                         sequence::note(effects, sequence, place);
                     }
                     Ok::<_, Error>(place)
-                })?
+                })?;
+                if seen {
+                    // It may have been handed out again.
+                    sequences.remember(sequence, place.value);
+                }
+                place
             }
         };
         let value = Slot::Int(place.value);
@@ -435,12 +444,8 @@ impl Host for SessionHost<'_> {
         let value = match self.inputs.replayed_value() {
             Some(place) => place?.value,
             None => {
-                let state = self.schema.sequences.get(sequence.index()).map(|state| &**state);
-                let sequences = &*self.sequences;
-                self.inputs.handed.current(sequence, || match state {
-                    Some(state) => sequences.current(sequence, &state.definition().name),
-                    None => Err(Error::internal(format!("there is no sequence {sequence}"))),
-                })?
+                let name = &self.sequence(sequence)?.definition().name;
+                self.sequences.current(sequence, name)?
             }
         };
         self.inputs.drawn.push(Slot::Int(value));
@@ -451,6 +456,9 @@ impl Host for SessionHost<'_> {
         if self.read_only {
             return Err(read_only("setval()"));
         }
+        // What was drawn before it cannot be handed out again behind it.
+        self.inputs.under_locks.refuse()?;
+        self.inputs.unlogged = true;
         let place = self.sequence(sequence)?.set(value, is_called)?;
         if is_called {
             self.sequences.remember(sequence, value);
