@@ -45,7 +45,7 @@ pub struct Options {
     /// fsync, async or off
     #[arg(long, default_value = "fsync")]
     durability: Durability,
-    /// The concurrency protocol: silo, serial, occ, two_phase, hybrid, healing, or another of the shelf. To measure what is lost by
+    /// The concurrency protocol: silo, serial, occ, two_phase, hybrid, healing, mvocc, or another of the shelf. To measure what is lost by
     /// failed attempts, without durability: silo-unvalidated, occ-unvalidated, which lose updates
     #[arg(long, default_value = "silo")]
     protocol: Protocol,

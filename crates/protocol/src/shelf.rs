@@ -15,6 +15,7 @@ macro_rules! for_each_protocol {
             two_phase: TwoPhase;
             hybrid: Hybrid;
             healing: Healing;
+            mvocc: Mvocc;
         }
     };
 }

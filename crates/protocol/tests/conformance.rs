@@ -8,6 +8,7 @@
 //! * `ranges`: what is a conflict to a transaction that remembers what it asked for.
 //! * `levels`: what transactions of each level see, and what becomes of them.
 //! * `healing`: transactions that are run again under locks, where the scheme can.
+//! * `readers`: transactions that say beforehand that they write nothing.
 //! * `random`: random programs on several threads, their history checked by model and graph, and their
 //!   committed transactions replayed in commit order on `serial`.
 //! * `snapshots`: what their readers see while others write, against the model.
@@ -27,6 +28,7 @@ mod conformance {
     pub mod levels;
     pub mod random;
     pub mod ranges;
+    pub mod readers;
     pub mod savepoints;
     pub mod snapshots;
     pub mod unvalidated;
@@ -44,7 +46,9 @@ macro_rules! tests {
 macro_rules! suite {
     ($($module:ident: $scheme:ident;)*) => {
         $(mod $module {
-            use super::conformance::{anomalies, claims, healing, keys, levels, random, ranges, savepoints, snapshots};
+            use super::conformance::{
+                anomalies, claims, healing, keys, levels, random, ranges, readers, savepoints, snapshots,
+            };
             use planaria_protocol::$scheme;
 
             tests! {
@@ -83,6 +87,8 @@ macro_rules! suite {
                 healing: what_is_stale_is_run_again who_is_healed_keeps_others_out other_columns_may_change
                     inserts_are_made_again rows_that_come_and_go_are_healed a_row_that_changes_meanwhile_is_healed
                     blocks_and_who_does_not_say_so_are_not_healed most_of_a_hot_plan_is_healed;
+                readers: who_only_reads_sees_its_beginning a_long_reader_keeps_what_it_needs
+                    readers_beside_writers readers_under_many_schedules;
                 random: histories_are_serializable_in_commit_order hot_keys
                     long_scans_against_writers ranges_against_writers ranges_under_many_schedules
                     stress;
