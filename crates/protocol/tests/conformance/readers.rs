@@ -36,7 +36,6 @@ pub fn who_only_reads_sees_its_beginning<P: Hosted>() {
         reader.abort();
         return;
     }
-    assert!(!says_that_it_reads(&mut db.client(9)) || P::CONCURRENT);
     let mut writer = db.client(2);
     for (id, value) in (10..).zip(1..4) {
         writer.run(id, |c| {
