@@ -153,6 +153,7 @@ const PAGES: &[&str] = &[
     "docs/formats/log.md",
     "docs/howto/add-a-protocol.md",
     "docs/howto/add-a-recovery-scheme.md",
+    "docs/howto/add-a-version-storage.md",
     "docs/howto/add-a-workload.md",
     "docs/howto/measure-recovery.md",
     "docs/howto/serve.md",

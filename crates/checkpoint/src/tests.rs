@@ -13,6 +13,8 @@ const DATABASE: [u8; 16] = *b"the database's i";
 
 struct Flag(AtomicU64);
 impl Header for Flag {
+    type Versions = planaria_storage::Single;
+
     fn absent() -> Self {
         Flag(AtomicU64::new(0))
     }

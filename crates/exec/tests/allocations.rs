@@ -11,6 +11,7 @@ use planaria_exec::{Context, Machine, Slot};
 use planaria_protocol::Hosted;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::{Mutex, PoisonError};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -52,7 +53,11 @@ begin
 end
 ";
 
+/// One at a time: what a scheme retires piles up while others are pinned.
+static ALONE: Mutex<()> = Mutex::new(());
+
 fn steady_state<P: Hosted>() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut db = bank::bank::<P>(100);
     let codes = [bank::DEPOSIT, bank::SUM, bank::MIXED, KEEPS].map(|text| db.compile(text));
     let args: [&[Datum]; 4] =

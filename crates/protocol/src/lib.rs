@@ -42,6 +42,7 @@ mod footprint;
 mod guarantee;
 pub mod healing;
 pub mod hybrid;
+pub mod mvocc;
 pub mod occ;
 pub mod partitioned;
 pub mod serial;
@@ -60,6 +61,7 @@ pub use environment::{CommitEnv, Telling};
 pub use guarantee::{Guarantee, SerialOrder, Traits};
 pub use healing::{Heal, Healed, Healing};
 pub use hybrid::Hybrid;
+pub use mvocc::Mvocc;
 pub use occ::Occ;
 pub use partitioned::Partitioned;
 pub use planaria_base::Isolation;
@@ -70,6 +72,7 @@ pub use snapshot::{Closed, Moment, Opened, SnapshotReader, Snapshots, Tables};
 pub use two_phase::TwoPhase;
 pub use unvalidated::UpperBound;
 
+use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Error, IndexId, SqlState, TableId, WorkerId};
 use planaria_storage::{Arena, ArenaFull, Header, Image, IndexSet, KeyBuf, KeyRange, Table, TableSet};
 
@@ -389,6 +392,13 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         tables: &TableSet<Self::Header>,
         env: impl CommitEnv<Self>,
     ) -> Result<CommitTs, Conflict>;
+
+    /// The transaction, which has begun and done nothing yet, is going to write nothing. Whether the scheme makes use of
+    /// that: then what it reads is one state, that of now, and it never fails for others.
+    fn only_reads(&self, txn: &mut Self::Txn, clock: &CommitClock) -> bool {
+        let _ = (txn, clock);
+        false
+    }
 
     /// Whether the caller is going to run the transaction again if [`Protocol::heal`] asks for it; not, if it does not say
     /// so. Where commit fails, such a transaction may be open still: it is to be healed then, tried again or aborted.

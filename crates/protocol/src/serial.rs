@@ -38,7 +38,9 @@ use planaria_base::sync::point;
 use planaria_base::{CommitTs, IndexId, TableId, WorkerId};
 use planaria_storage::btree::Finger;
 use planaria_storage::reclaim::{Participant, Pinned};
-use planaria_storage::{Arena, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet};
+use planaria_storage::{
+    Arena, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Single, Table, TableSet,
+};
 use std::collections::HashSet;
 use std::marker::PhantomData;
 use turn::Turn;
@@ -47,6 +49,8 @@ use turn::Turn;
 pub struct SerialHeader(AtomicU64);
 
 impl Header for SerialHeader {
+    type Versions = Single;
+
     fn absent() -> Self {
         SerialHeader(AtomicU64::new(0))
     }
@@ -175,8 +179,8 @@ impl<H: Header> SerialTxn<H> {
     /// The words of a row that this transaction found, where they are. They change with the next update.
     #[inline]
     pub fn words(&self, row: RowHandle) -> &[AtomicU64] {
-        // SAFETY: kept.
-        unsafe { look(self.rows[row.0 as usize], self.participant.pinned()) }.words()
+        // SAFETY: kept; and this scheme's transaction is alone: readers of snapshots exclude it.
+        unsafe { look(self.rows[row.0 as usize], self.participant.pinned()).words() }
     }
 
     /// The next row of a scan of a primary index, not copied. Without `UNDO` alone.

@@ -16,6 +16,7 @@ macro_rules! for_each_protocol {
             hybrid: Hybrid;
             healing: Healing;
             partitioned: Partitioned;
+            mvocc: Mvocc;
         }
     };
 }

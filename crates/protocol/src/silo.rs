@@ -23,7 +23,7 @@ use crate::footprint::Versioned;
 use crate::footprint::word::VersionWord;
 use crate::versioned::{OverVersions, Rules};
 use crate::{Guarantee, SerialOrder};
-use planaria_storage::{Glance, Header};
+use planaria_storage::{Glance, Header, Single};
 
 /// What a record carries: its version word.
 pub struct SiloHeader(VersionWord);
@@ -36,6 +36,8 @@ impl Versioned for SiloHeader {
 }
 
 impl Header for SiloHeader {
+    type Versions = Single;
+
     fn absent() -> Self {
         SiloHeader(VersionWord::absent())
     }

@@ -383,6 +383,11 @@ impl Older<'_> {
         self.list.open.iter().any(|s| s.sees(begin, self.end) && s.reads(table))
     }
 
+    /// The same of a version of before.
+    pub(crate) fn may_see_until(&self, table: TableId, begin: CommitTs, end: CommitTs) -> bool {
+        self.list.open.iter().any(|s| s.sees(begin, end) && s.reads(table))
+    }
+
     /// The same of the row with a key.
     #[inline]
     pub(crate) fn see(&self, table: TableId, key: &[u64], begin: CommitTs) -> bool {

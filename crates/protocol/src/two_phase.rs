@@ -35,7 +35,7 @@ use crate::footprint::{Origin, Versioned, recycle};
 use crate::versioned::{Access, OWN, OverVersions, Ptr, Rules, Txn};
 use planaria_base::sync::atomic::{AtomicU32, Ordering};
 use planaria_base::sync::{point, thread};
-use planaria_storage::{Glance, Header, RecordPtr};
+use planaria_storage::{Glance, Header, RecordPtr, Single};
 use std::time::Duration;
 
 /// Rules whose calls lock rows by their [`LockWord`].
@@ -116,6 +116,8 @@ impl Versioned for TwoPhaseHeader {
 }
 
 impl Header for TwoPhaseHeader {
+    type Versions = Single;
+
     fn absent() -> Self {
         TwoPhaseHeader { word: VersionWord::absent(), lock: LockWord::unlocked() }
     }

@@ -24,6 +24,8 @@
 //! **Snapshots.** While one is open ([`crate::snapshot`]), a commit keeps the old image of every row that the
 //! snapshot sees before it changes the row or its index entries: between (3) and (4).
 //!
+//! **Readers.** Where the rules say so, a transaction that says that it writes nothing reads as of its begin: see `reading`.
+//!
 //! **Alone.** A worker that is alone ([`Exclusive::alone`](crate::Exclusive::alone)) validates nothing and passes claims and locks by; it leaves
 //! them as they are.
 
@@ -35,6 +37,7 @@ mod hosted;
 mod overlook;
 mod ranges;
 mod read;
+mod reading;
 mod rules;
 mod write;
 
@@ -45,7 +48,7 @@ use crate::footprint::{Footprint, NONE, Origin, SPINS_MAX, State, Versioned, Wri
 use crate::snapshot::Merged;
 use crate::{
     ColumnsRead, CommitEnv, Conflict, CursorId, Guarantee, Heal, Healed, IfClaimed, Point, Protocol, Refused,
-    Row, RowHandle, Savepoint, Snapshots, Write,
+    Row, RowHandle, Savepoint, SnapshotReader, Snapshots, Write,
 };
 pub use rules::Rules;
 
@@ -57,6 +60,7 @@ use planaria_base::{CommitTs, IndexId, Strength, TableId, WorkerId};
 use planaria_storage::btree::Cursor;
 use planaria_storage::{Arena, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet};
 use ranges::Ranges;
+use reading::Reading;
 use std::sync::Arc;
 
 pub(crate) type Ptr<R> = RecordPtr<<R as Rules>::Header>;
@@ -125,6 +129,7 @@ pub struct Txn<R: Rules> {
     /// What the rules have locked.
     pub(crate) locks: R::Locks,
     heal: Cache,
+    reading: Reading,
 }
 
 /// What stands in a transaction's way.
@@ -154,6 +159,7 @@ impl<R: Rules> Txn<R> {
             blocked: None,
             locks,
             heal: Cache::default(),
+            reading: Reading::default(),
         }
     }
 
@@ -257,6 +263,9 @@ impl<R: Rules> Protocol for OverVersions<R> {
         key: &KeyBuf,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
+        if let Some((reader, txn)) = txn.reader() {
+            return reader.get(txn, table, index, key, arena);
+        }
         let row = txn.get(table, index, key, arena)?;
         if let Some(row) = row {
             R::has_met(txn, table, row, arena)?;
@@ -266,13 +275,18 @@ impl<R: Rules> Protocol for OverVersions<R> {
 
     #[inline]
     fn unused(&self, txn: &mut Txn<R>, row: RowHandle) {
-        if row.0 & dated::PAST != 0 {
+        if let Some((reader, txn)) = txn.reader() {
+            <SnapshotReader<R::Header> as Protocol>::unused(&reader, txn, row);
+        } else if row.0 & dated::PAST != 0 {
             txn.dated.unused(row);
         }
     }
 
     #[inline]
     fn only_presence(&self, txn: &mut Txn<R>, row: RowHandle) {
+        if let Some((reader, txn)) = txn.reader() {
+            return reader.only_presence(txn, row);
+        }
         if row.0 & dated::PAST != 0 {
             return;
         }
@@ -291,6 +305,9 @@ impl<R: Rules> Protocol for OverVersions<R> {
         range: &KeyRange,
         descending: bool,
     ) -> CursorId {
+        if let Some((reader, txn)) = txn.reader() {
+            return reader.scan_open(txn, table, index, range, descending);
+        }
         txn.scan_open(table.id(), index, range, descending)
     }
 
@@ -302,6 +319,9 @@ impl<R: Rules> Protocol for OverVersions<R> {
         cursor: CursorId,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
+        if let Some((reader, txn)) = txn.reader() {
+            return reader.scan_next(txn, table, cursor, arena);
+        }
         let row = txn.scan_next(table, cursor, arena)?;
         if let Some(row) = row {
             R::has_met(txn, table, row, arena)?;
@@ -310,6 +330,9 @@ impl<R: Rules> Protocol for OverVersions<R> {
     }
 
     fn scan_close(&self, txn: &mut Txn<R>, cursor: CursorId) {
+        if let Some((reader, txn)) = txn.reader() {
+            return reader.scan_close(txn, cursor);
+        }
         txn.cursors.close(cursor);
     }
 
@@ -321,7 +344,9 @@ impl<R: Rules> Protocol for OverVersions<R> {
         row: RowHandle,
         arena: &mut Arena,
     ) -> Result<Option<Image>, Conflict> {
-        let _ = table;
+        if let Some((reader, txn)) = txn.reader() {
+            return reader.load(txn, table, row, arena);
+        }
         txn.load(row, arena)
     }
 
@@ -331,6 +356,9 @@ impl<R: Rules> Protocol for OverVersions<R> {
         table: &Table<R::Header>,
         image: &[u64],
     ) -> Result<Result<RowHandle, Refused>, Conflict> {
+        if txn.is_reader() {
+            return Err(Conflict::ReadOnly);
+        }
         R::will_put(txn, table, image)?;
         txn.insert(table, image)
     }
@@ -343,11 +371,17 @@ impl<R: Rules> Protocol for OverVersions<R> {
         image: &[u64],
         touched: IndexSet,
     ) -> Result<Result<(), Refused>, Conflict> {
+        if txn.is_reader() {
+            return Err(Conflict::ReadOnly);
+        }
         R::will_change(txn, table, row)?;
         txn.update(table, row, image, touched)
     }
 
     fn delete(&self, txn: &mut Txn<R>, table: &Table<R::Header>, row: RowHandle) -> Result<bool, Conflict> {
+        if txn.is_reader() {
+            return Err(Conflict::ReadOnly);
+        }
         R::will_change(txn, table, row)?;
         txn.delete(table, row)
     }
@@ -367,7 +401,7 @@ impl<R: Rules> Protocol for OverVersions<R> {
     }
 
     fn validate(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>) -> bool {
-        txn.is_sound(tables)
+        txn.is_reader() || txn.is_sound(tables)
     }
 
     fn is_read_only(&self, txn: &Txn<R>) -> bool {
@@ -375,7 +409,7 @@ impl<R: Rules> Protocol for OverVersions<R> {
     }
 
     fn newest_met(&self, txn: &Txn<R>, tables: &TableSet<R::Header>) -> Option<CommitTs> {
-        txn.newest_met(tables)
+        if txn.is_reader() { txn.newest_read(tables) } else { txn.newest_met(tables) }
     }
 
     fn keep_before_images(&self, txn: &mut Txn<R>, keep: bool) {
@@ -393,6 +427,10 @@ impl<R: Rules> Protocol for OverVersions<R> {
         env: impl CommitEnv<Self>,
     ) -> Result<CommitTs, Conflict> {
         txn.commit(tables, &self.snapshots, env)
+    }
+
+    fn only_reads(&self, txn: &mut Txn<R>, clock: &CommitClock) -> bool {
+        R::READERS && txn.only_reads(&self.snapshots, clock)
     }
 
     fn may_heal(&self, txn: &mut Txn<R>, may: bool) {

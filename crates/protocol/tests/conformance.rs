@@ -8,6 +8,7 @@
 //! * `ranges`: what is a conflict to a transaction that remembers what it asked for.
 //! * `levels`: what transactions of each level see, and what becomes of them.
 //! * `healing`: transactions that are run again under locks, where the scheme can.
+//! * `readers`: transactions that say beforehand that they write nothing.
 //! * `random`: random programs on several threads, their history checked by model and graph, and their
 //!   committed transactions replayed in commit order on `serial`.
 //! * `snapshots`: what their readers see while others write, against the model.
@@ -27,6 +28,7 @@ mod conformance {
     pub mod levels;
     pub mod random;
     pub mod ranges;
+    pub mod readers;
     pub mod savepoints;
     pub mod snapshots;
     pub mod unvalidated;
@@ -44,7 +46,9 @@ macro_rules! tests {
 macro_rules! suite {
     ($($module:ident: $scheme:ident;)*) => {
         $(mod $module {
-            use super::conformance::{anomalies, claims, healing, keys, levels, random, ranges, savepoints, snapshots};
+            use super::conformance::{
+                anomalies, claims, healing, keys, levels, random, ranges, readers, savepoints, snapshots,
+            };
             use planaria_protocol::$scheme;
 
             tests! {
@@ -85,6 +89,8 @@ macro_rules! suite {
                     blocks_and_who_does_not_say_so_are_not_healed most_of_a_hot_plan_is_healed
                     keys_are_moved_again claims_of_others_are_not_asked_for_under_locks rounds_have_an_end
                     no_schedule_is_stuck;
+                readers: who_only_reads_sees_its_beginning a_long_reader_keeps_what_it_needs
+                    readers_beside_writers readers_under_many_schedules;
                 random: histories_are_serializable_in_commit_order hot_keys
                     long_scans_against_writers ranges_against_writers ranges_under_many_schedules
                     stress;

@@ -219,7 +219,7 @@ impl HugeHead {
 }
 
 /// The memory of one table's records.
-pub(crate) struct Heap {
+pub struct Heap {
     shards: Box<[OnceLock<Arc<Shard>>]>,
 }
 

@@ -8,6 +8,7 @@
 //! * [`row`]: a row image is a sequence of words whose layout is computed once per table.
 //! * [`key`]: order-preserving encoding of column values into words.
 //! * [`record`]: an image beside its protocol header, in blocks of a per-table heap (`heap`).
+//! * [`versions`]: where the images of a row are, the newest one and those of before.
 //! * [`table`]: layout, records and indexes of a table; sets of tables; `any`: both for those who read no rows.
 //! * [`old`]: old versions of rows beside each index, as long as readers of snapshots need them.
 //! * [`btree`]: concurrent B+-tree with Silo's insert versions.
@@ -30,6 +31,7 @@ pub mod record;
 pub mod restore;
 pub mod row;
 pub mod table;
+pub mod versions;
 
 pub use any::{AnyTable, Tables};
 pub use arena::{Arena, ArenaFull, Bytes};
@@ -39,3 +41,4 @@ pub use process::Process;
 pub use record::{Glance, Header, Image, RecordPtr, RecordRef};
 pub use row::{Column, ColumnKind, ColumnSpec, Field, InPlace, RowLayout, Words, WordsMut};
 pub use table::{Index, IndexSet, IndexSpec, MemoryUse, Shape, Table, TableDigest, TableSet, TableSpec};
+pub use versions::{Append, Single, VersionStorage};

@@ -25,6 +25,7 @@
 use crate::arena::{Arena, ArenaFull};
 use crate::heap::{Block, Heap};
 use crate::reclaim::{Lasting, Pinned};
+use crate::versions::VersionStorage;
 use planaria_base::CommitTs;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use std::marker::PhantomData;
@@ -43,6 +44,15 @@ pub enum Glance {
 
 /// What a protocol keeps with each record: atomics, no larger than a few words.
 pub trait Header: Send + Sync + 'static {
+    /// How the versions of a row are stored: see [`versions`](crate::versions).
+    type Versions: VersionStorage;
+
+    /// Of a record that is [`Glance::Busy`]: whether whoever changes it is going to do so behind `at` in the order of
+    /// commits. Only where versions stay as they are ([`VersionStorage::INTACT`]) a reader can do anything with that.
+    fn changes_after(&self, at: CommitTs) -> bool {
+        let _ = at;
+        false
+    }
     /// What the record holds at this moment. By default, for headers that know no versions: a row has been
     /// there for ever.
     fn glance(&self) -> Glance {
@@ -62,17 +72,17 @@ pub trait Header: Send + Sync + 'static {
 }
 
 #[repr(C)]
-struct Head<H> {
+pub(crate) struct Head<H> {
     header: H,
-    descriptor: AtomicU64,
+    pub(crate) descriptor: AtomicU64,
 }
 
 // Blocks are counted in words and accessed as atomics.
 const _: () = assert!(size_of::<AtomicU64>() == 8);
 
-const CLASS_MASK: u64 = 0xff;
+pub(crate) const CLASS_MASK: u64 = 0xff;
 const OVERFLOW: u64 = 0x100;
-const SHIFT: u32 = 16;
+pub(crate) const SHIFT: u32 = 16;
 
 /// The head of an overflow block: class in the low byte, length of the image from [`SHIFT`] on.
 type OverflowHead = AtomicU64;
@@ -122,6 +132,10 @@ unsafe impl<H: Header> Send for RecordPtr<H> {}
 unsafe impl<H: Header> Sync for RecordPtr<H> {}
 
 impl<H> RecordPtr<H> {
+    pub(crate) fn head(self) -> *mut Head<H> {
+        self.0.as_ptr()
+    }
+
     /// The address, as indexes hold it. Never 0, a multiple of 8.
     #[inline]
     pub fn to_word(self) -> u64 {
@@ -228,6 +242,7 @@ const fn head_words<H>() -> usize {
 /// Makes an absent record with room for `image`.
 pub(crate) fn allocate<H: Header>(heap: &Heap, worker: usize, words: usize) -> RecordPtr<H> {
     let head_words = const { head_words::<H>() };
+    let words = H::Versions::room(words);
     // A very long image goes to an overflow block at once: records themselves have a class.
     let payload = if head_words + words > crate::heap::CLASS_WORDS_MAX { 1 } else { words };
     let Block { start, class } = heap.allocate(worker, head_words + payload);
@@ -247,30 +262,55 @@ pub(crate) fn allocate<H: Header>(heap: &Heap, worker: usize, words: usize) -> R
 ///
 /// # Safety
 /// It is in no index, nobody looks at it, and its heap is alive.
-pub(crate) unsafe fn free<H>(record: RecordPtr<H>) {
+pub(crate) unsafe fn free<H: Header>(record: RecordPtr<H>) {
     // SAFETY: as promised.
     unsafe {
-        let descriptor = (*record.0.as_ptr()).descriptor.load(Ordering::Relaxed);
+        H::Versions::free(record);
+        let descriptor = (*record.head()).descriptor.load(Ordering::Relaxed);
+        Heap::free(record.head().cast(), descriptor as u8);
+    }
+}
+
+/// [`VersionStorage::free`] of records with one image.
+///
+/// # Safety
+/// As for [`free`].
+#[inline]
+pub(crate) unsafe fn free_overflow<H>(record: RecordPtr<H>) {
+    // SAFETY: as promised.
+    unsafe {
+        let descriptor = (*record.head()).descriptor.load(Ordering::Relaxed);
         if descriptor & OVERFLOW != 0 {
             let block = overflow_block(descriptor);
             Heap::free(block, overflow_class(block));
         }
-        Heap::free(record.0.as_ptr().cast(), descriptor as u8);
     }
 }
 
-/// Frees a record when no reader can hold it any more.
+/// Frees a record and its overflow block when no reader can hold it any more.
 ///
 /// # Safety
 /// No index leads to it but for entries of who is pinned now; its heap is alive; it is retired once.
-pub(crate) unsafe fn retire<H>(record: RecordPtr<H>, pin: Pinned<'_>) {
+pub(crate) unsafe fn retire<H: Header>(record: RecordPtr<H>, pin: Pinned<'_>) {
     // SAFETY: as promised.
     unsafe {
-        let descriptor = (*record.0.as_ptr()).descriptor.load(Ordering::Relaxed);
+        let descriptor = (*record.head()).descriptor.load(Ordering::Relaxed);
         if descriptor & OVERFLOW != 0 {
             retire_overflow(overflow_block(descriptor), pin);
         }
-        Heap::retire(record.0.as_ptr().cast(), descriptor as u8, pin, free_retired::<H>);
+        retire_head(record, pin);
+    }
+}
+
+/// The same of the record alone.
+///
+/// # Safety
+/// As for [`retire`].
+pub(crate) unsafe fn retire_head<H: Header>(record: RecordPtr<H>, pin: Pinned<'_>) {
+    // SAFETY: as promised.
+    unsafe {
+        let descriptor = (*record.head()).descriptor.load(Ordering::Relaxed);
+        Heap::retire(record.head().cast(), descriptor as u8, pin, free_retired::<H>);
     }
 }
 
@@ -315,7 +355,7 @@ impl<'p, H> RecordRef<'p, H> {
     }
 
     #[inline]
-    fn head(self) -> &'p Head<H> {
+    pub(crate) fn head(self) -> &'p Head<H> {
         // SAFETY: whoever made this promised that the record lives as long as 'p.
         unsafe { self.head.as_ref() }
     }
@@ -326,9 +366,9 @@ impl<'p, H> RecordRef<'p, H> {
         &self.head().header
     }
 
-    /// The present image as atomics: of the length that it has at this moment.
+    /// Of a record with one image, that as atomics: of the length that it has at this moment.
     #[inline]
-    fn image(self) -> &'p [AtomicU64] {
+    pub(crate) fn only_image(self) -> &'p [AtomicU64] {
         let descriptor = self.head().descriptor.load(Ordering::Acquire);
         if descriptor & OVERFLOW != 0 {
             return self.overflow_image(descriptor);
@@ -354,34 +394,9 @@ impl<'p, H> RecordRef<'p, H> {
         }
     }
 
-    /// The words of the image, for who is alone with the record: they are not copied, so nothing tells
-    /// whether they belong together.
+    /// Replaces the only image. The caller holds the record's lock, or is alone with it.
     #[inline]
-    pub fn words(self) -> &'p [AtomicU64] {
-        self.image()
-    }
-
-    /// Copies the image into an arena. The copy may be torn: believe it only after the protocol's
-    /// check.
-    #[inline]
-    pub fn read(self, arena: &mut Arena) -> Result<Image, ArenaFull> {
-        let image = self.image();
-        let offset = arena.alloc_words(image.len())?;
-        let len = image.len() as u32;
-        for (to, from) in arena.words_mut(offset, len).iter_mut().zip(image) {
-            *to = from.load(Ordering::Relaxed);
-        }
-        Ok(Image { offset, len })
-    }
-
-    /// Appends the image to a vector; as [`RecordRef::read`].
-    pub fn read_to_vec(self, out: &mut Vec<u64>) {
-        out.extend(self.image().iter().map(|word| word.load(Ordering::Relaxed)));
-    }
-
-    /// Replaces the image. The caller holds the record's lock, or is alone with it.
-    #[inline]
-    pub(crate) fn write(self, image: &[u64], heap: &Heap, worker: usize, pin: Pinned<'_>) {
+    pub(crate) fn overwrite(self, image: &[u64], heap: &Heap, worker: usize, pin: Pinned<'_>) {
         let head_words = const { head_words::<H>() };
         let descriptor = self.head().descriptor.load(Ordering::Relaxed);
         let class = descriptor & CLASS_MASK;
@@ -451,10 +466,46 @@ impl<'p, H> RecordRef<'p, H> {
     }
 }
 
+impl<'p, H: Header> RecordRef<'p, H> {
+    /// The newest image as atomics.
+    #[inline]
+    fn image(self) -> &'p [AtomicU64] {
+        H::Versions::newest(self)
+    }
+
+    /// The words of the image, for who is alone with the record: they are not copied, so nothing tells
+    /// whether they belong together.
+    ///
+    /// # Safety
+    /// Whoever stores to them is alone with the record: nobody reads an older image of it.
+    #[inline]
+    pub unsafe fn words(self) -> &'p [AtomicU64] {
+        self.image()
+    }
+
+    /// Copies the image into an arena. The copy may be torn: believe it only after the protocol's
+    /// check.
+    #[inline]
+    pub fn read(self, arena: &mut Arena) -> Result<Image, ArenaFull> {
+        let image = self.image();
+        let offset = arena.alloc_words(image.len())?;
+        let len = image.len() as u32;
+        for (to, from) in arena.words_mut(offset, len).iter_mut().zip(image) {
+            *to = from.load(Ordering::Relaxed);
+        }
+        Ok(Image { offset, len })
+    }
+
+    /// Appends the image to a vector; as [`RecordRef::read`].
+    pub fn read_to_vec(self, out: &mut Vec<u64>) {
+        out.extend(self.image().iter().map(|word| word.load(Ordering::Relaxed)));
+    }
+}
+
 /// # Safety
 /// `words.len()` words from `to` on may be written, and are otherwise accessed as atomics only.
 #[inline]
-unsafe fn store(to: *mut AtomicU64, words: &[u64]) {
+pub(crate) unsafe fn store(to: *mut AtomicU64, words: &[u64]) {
     for (i, word) in words.iter().enumerate() {
         // SAFETY: as promised; a fresh block's words become initialised by their first store.
         unsafe { (*to.add(i)).store(*word, Ordering::Relaxed) };
@@ -466,7 +517,7 @@ unsafe fn store(to: *mut AtomicU64, words: &[u64]) {
 /// # Safety
 /// That many words from `start` on are the caller's alone.
 #[cfg(loom)]
-unsafe fn make_atomics(start: *mut u64, words: usize) {
+pub(crate) unsafe fn make_atomics(start: *mut u64, words: usize) {
     for i in 0..words {
         // SAFETY: as promised.
         unsafe { start.add(i).cast::<AtomicU64>().write(AtomicU64::new(0)) };

@@ -11,10 +11,11 @@
 use crate::btree::{BTree, Cursor, Insert};
 use crate::heap::Heap;
 use crate::key::{KeyBuf, KeyCodec};
-use crate::old::{Forgetting, OldImages, OldUse, OldVersions, Taken};
+use crate::old::{Forgetting, OldUse, OldVersions, Taken};
 use crate::reclaim::{Participant, Pinned};
 use crate::record::{self, Header, RecordPtr, RecordRef};
 use crate::row::{ColumnSpec, RowLayout};
+use crate::versions::{Needed, VersionStorage};
 use planaria_base::chunks::Chunks;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use planaria_base::{ColumnId, CommitTs, Error, IndexId, Result, SqlState, TableId};
@@ -152,16 +153,16 @@ impl Shape {
     }
 }
 
-struct Inner {
+struct Inner<V> {
     shape: Shape,
     heap: Heap,
-    old: OldImages,
+    versions: V,
 }
 
 /// A table whose records carry headers `H`.
 pub struct Table<H: Header> {
     id: TableId,
-    inner: ManuallyDrop<Box<Inner>>,
+    inner: ManuallyDrop<Box<Inner<H::Versions>>>,
     /// See [`Table::last_removal`].
     removal: AtomicU64,
     _records: PhantomData<fn() -> H>,
@@ -213,8 +214,8 @@ impl<H: Header> Table<H> {
             Ok(Index { tree: BTree::new(words), old: OldVersions::new(words), codec })
         };
         let indexes = spec.indexes.iter().map(index).collect::<Result<_>>()?;
-        let inner =
-            Box::new(Inner { shape: Shape { layout, indexes }, heap: Heap::new(), old: OldImages::new() });
+        let (shape, versions) = (Shape { layout, indexes }, H::Versions::new());
+        let inner = Box::new(Inner { shape, heap: Heap::new(), versions });
         let removal = AtomicU64::new(0);
         Ok(Table { id, inner: ManuallyDrop::new(inner), removal, _records: PhantomData })
     }
@@ -273,11 +274,24 @@ impl<H: Header> Table<H> {
         record::allocate(&self.inner.heap, worker, words)
     }
 
-    /// Replaces a record's image. The caller is the only writer: it holds the record's lock, or is
-    /// the only one who knows it. (Two at once would mix their images, nothing worse.)
+    /// Replaces a record's image; no version is made of the one before. The caller is the only writer: it holds the
+    /// record's lock, or is the only one who knows it. (Two at once would mix their images, nothing worse.)
     #[inline]
     pub fn write(&self, record: RecordRef<'_, H>, image: &[u64], worker: usize, pin: Pinned<'_>) {
-        record.write(image, &self.inner.heap, worker, pin);
+        self.inner.versions.overwrite(record, image, &self.inner.heap, worker, pin);
+    }
+
+    /// The same by the commit at `ts`, as of which it is a new version: see [`VersionStorage::install`].
+    #[inline]
+    pub fn install(
+        &self,
+        record: RecordRef<'_, H>,
+        image: &[u64],
+        ts: CommitTs,
+        worker: usize,
+        pin: Pinned<'_>,
+    ) {
+        self.inner.versions.install(record, image, ts, &self.inner.heap, worker, pin);
     }
 
     /// Frees a record when no reader can hold it any more.
@@ -287,7 +301,7 @@ impl<H: Header> Table<H> {
     /// of transactions that are pinned now, and remove them before they unpin.
     pub unsafe fn retire(&self, record: RecordPtr<H>, pin: Pinned<'_>) {
         // SAFETY: as promised; the heap is alive, and stays so for the retired block.
-        unsafe { record::retire(record, pin) }
+        unsafe { self.inner.versions.retire(record, pin) }
     }
 
     /// Frees a record at once.
@@ -317,38 +331,39 @@ impl<H: Header> Table<H> {
     }
 
     /// Keeps a record's image, which it has had from one commit to another that is about to change it. `worker`: whose
-    /// commit that is. The caller holds the record's lock.
+    /// commit that is. The caller holds the record's lock. Of what was kept before, that may go which is not `needed` any
+    /// more. See [`VersionStorage::keep`].
     #[inline]
     pub fn keep(
         &self,
         record: RecordRef<'_, H>,
         lifetime: (CommitTs, CommitTs),
+        needed: Needed<'_>,
         worker: usize,
         pin: Pinned<'_>,
     ) {
-        let words = record.words().iter().map(|word| word.load(Ordering::Relaxed));
-        self.inner.old.put(pin, worker, record.ptr().to_word(), lifetime, words);
+        self.inner.versions.keep(record, lifetime, needed, worker, pin);
     }
 
-    /// The image that a record had at a moment, if it is another now. The record may have been another row then: with
-    /// another key.
-    pub fn kept<'p>(&self, record: RecordPtr<H>, at: CommitTs, pin: Pinned<'p>) -> Option<&'p [u64]> {
-        self.inner.old.find(pin, record.to_word(), at)
+    /// The image that a record had at a moment, if it is another now; or is about to be, where versions stay as they
+    /// are. The record may have been another row then: with another key.
+    pub fn kept<'p>(&self, record: RecordRef<'p, H>, at: CommitTs, pin: Pinned<'p>) -> Option<&'p [u64]> {
+        self.inner.versions.find(record, at, pin)
     }
 
     /// Calls `f` with begin, end and image of everything that was [kept](Table::keep) of a record.
     pub fn for_each_kept(
         &self,
-        record: RecordPtr<H>,
+        record: RecordRef<'_, H>,
         pin: Pinned<'_>,
         f: impl FnMut(CommitTs, CommitTs, &[u64]),
     ) {
-        self.inner.old.for_each(pin, record.to_word(), f);
+        self.inner.versions.for_each(record, pin, f);
     }
 
     /// What its old versions take. (Those of deleted rows may count twice for a while.)
     pub fn old_versions(&self) -> OldUse {
-        let mut all = self.inner.old.memory();
+        let mut all = self.inner.versions.memory();
         all.versions += self.indexes()[0].old.memory().versions;
         all.bytes += self.indexes().iter().map(|index| index.old.memory().bytes).sum::<u64>();
         all
@@ -356,7 +371,7 @@ impl<H: Header> Table<H> {
 
     /// Whether there is any old version.
     pub fn has_old_versions(&self) -> bool {
-        !self.inner.old.is_empty() || self.has_old_keys()
+        !self.inner.versions.is_empty() || self.has_old_keys()
     }
 
     /// Whether there is any beside an index.
@@ -376,7 +391,7 @@ impl<H: Header> Table<H> {
 
     /// Nobody puts an old version meanwhile, and those that are there end at `until` at the latest.
     pub fn seal_old_versions(&self, until: CommitTs) {
-        self.inner.old.seal(until);
+        self.inner.versions.seal(until);
     }
 
     /// Forgets old versions that were sealed, as far as that is to be had at little cost.
@@ -386,7 +401,7 @@ impl<H: Header> Table<H> {
         what: &Forgetting<'_>,
         rest: &mut dyn FnMut() -> bool,
     ) {
-        self.inner.old.sweep(participant, what, rest);
+        self.inner.versions.sweep::<H>(participant, what, rest);
     }
 
     /// Forgets the old versions beside the indexes that `needed(begin, end)` refuses, as [`OldVersions::sweep`] does.
@@ -542,12 +557,12 @@ impl<H: Header> Drop for Table<H> {
         // SAFETY: taken once, here.
         let inner = unsafe { ManuallyDrop::take(&mut self.inner) };
         let mut participant = Participant::new();
-        unsafe fn free(inner: *mut u8) {
+        unsafe fn free<V>(inner: *mut u8) {
             // SAFETY: the box retired below. It needs nothing else.
-            drop(unsafe { Box::from_raw(inner.cast::<Inner>()) });
+            drop(unsafe { Box::from_raw(inner.cast::<Inner<V>>()) });
         }
         // SAFETY: nobody who pins from now on can reach the table.
-        unsafe { participant.guard().pinned().retire(Box::into_raw(inner).cast(), free) };
+        unsafe { participant.guard().pinned().retire(Box::into_raw(inner).cast(), free::<H::Versions>) };
         // A table is big, and perhaps nobody retires anything after it: if nobody is pinned, it goes now.
         for _ in 0..EPOCHS_TO_FREE {
             participant.flush();

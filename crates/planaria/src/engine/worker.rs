@@ -69,6 +69,7 @@ pub(crate) trait Worker: Written + Send {
 
     fn begin(&mut self);
     fn try_begin(&mut self) -> bool;
+    fn only_reads(&mut self) -> bool;
     fn is_active(&self) -> bool;
     fn is_read_only(&self) -> bool;
     fn newest_met(&self, at: &Tables) -> Option<CommitTs>;
@@ -162,6 +163,10 @@ impl<P: Hosted> Worker for WorkerOf<P> {
 
     fn try_begin(&mut self) -> bool {
         self.protocol.try_begin(&mut self.txn)
+    }
+
+    fn only_reads(&mut self) -> bool {
+        self.protocol.only_reads(&mut self.txn, &self.clock)
     }
 
     fn is_active(&self) -> bool {

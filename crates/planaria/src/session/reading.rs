@@ -103,6 +103,10 @@ impl SessionCore {
             // What it writes fails there.
             return Err(Conflict::Long.into());
         }
+        // Who never fails need not change over to a snapshot.
+        if self.pure && self.reading.is_none() && matches!(self.block, Block::None) && self.txn.only_reads() {
+            self.pure = false;
+        }
         Ok(())
     }
 

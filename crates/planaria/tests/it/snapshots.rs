@@ -22,9 +22,22 @@ fn number(session: &mut Session, sql: &str) -> i64 {
 }
 
 fn database() -> Database {
-    let db = Database::in_memory().unwrap();
+    database_of(ProtocolKind::default())
+}
+
+fn database_of(protocol: ProtocolKind) -> Database {
+    let db = Options::new().protocol(protocol).in_memory().unwrap();
     db.execute_script(SCHEMA).unwrap();
     db
+}
+
+/// What is kept is forgotten soon, by another thread.
+fn comes_to_nothing(db: &Database) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while open_snapshots(db) != (0, 0) {
+        assert!(Instant::now() < deadline, "{:?}", open_snapshots(db));
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 fn open_snapshots(db: &Database) -> (u64, u64) {
@@ -137,12 +150,25 @@ fn changes_of_the_schema_do_not_disturb_a_reader_nor_wait_for_it() {
 #[test]
 fn long_scans_get_through_while_others_write() {
     let db = database();
+    scans_get_through(&db);
+    assert_eq!(open_snapshots(&db), (0, 0));
+}
+
+/// There each of them is a reader from its beginning, and what it has left is forgotten later.
+#[test]
+fn long_scans_get_through_where_there_are_versions() {
+    let db = database_of(ProtocolKind::Mvocc);
+    scans_get_through(&db);
+    comes_to_nothing(&db);
+}
+
+fn scans_get_through(db: &Database) {
     db.execute_script("INSERT INTO account SELECT i, i % 7, 100 FROM generate_series(1001, 30000) i")
         .unwrap();
     let (stop, transfers) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
         for thread in 0..2 {
-            let (db, stop, transfers) = (&db, &stop, &transfers);
+            let (stop, transfers) = (&stop, &transfers);
             scope.spawn(move || {
                 let mut session = db.session().unwrap();
                 let mut n: i32 = thread;
@@ -168,7 +194,6 @@ fn long_scans_get_through_while_others_write() {
         stop.store(true, Ordering::Relaxed);
     });
     assert!(transfers.load(Ordering::Relaxed) > 0);
-    assert_eq!(open_snapshots(&db), (0, 0));
     db.check().unwrap();
 }
 
@@ -209,20 +234,20 @@ fn nothing_is_kept_of_tables_that_were_rewritten_meanwhile() {
 
 #[test]
 fn much_that_was_kept_is_forgotten_by_another_thread() {
-    let db = database();
+    much_is_kept(&database());
+    much_is_kept(&database_of(ProtocolKind::Mvocc));
+}
+
+fn much_is_kept(db: &Database) {
     db.execute("INSERT INTO account SELECT i, 1, 0 FROM generate_series(2000, 30000) i", ()).unwrap();
     let (mut session, mut other) = (db.session().unwrap(), db.session().unwrap());
     for _ in 0..3 {
         let reader = session.read_only_transaction().unwrap();
         other.execute("UPDATE account SET balance = balance + 1", ()).unwrap();
-        assert!(open_snapshots(&db).1 > 20_000);
+        assert!(open_snapshots(db).1 > 20_000);
         reader.commit().unwrap();
     }
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while open_snapshots(&db) != (0, 0) {
-        assert!(Instant::now() < deadline, "{:?}", open_snapshots(&db));
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    comes_to_nothing(db);
 }
 
 /// Where transactions come one after another: who waits for its turn keeps no change of the schema out, which

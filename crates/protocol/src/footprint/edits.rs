@@ -466,7 +466,7 @@ impl<H: Versioned> Footprint<H> {
                     }
                 }
             }
-            table.write(shown, image, *worker, pin);
+            table.install(shown, image, ts, *worker, pin);
             word.publish(ts.0 | kept);
             point("has installed a row");
         }

@@ -8,7 +8,7 @@ use crate::Conflict;
 use crate::door::look;
 use planaria_base::sync::spin_hint;
 use planaria_storage::reclaim::Pinned;
-use planaria_storage::{Arena, Image, RecordPtr};
+use planaria_storage::{Arena, Image, RecordPtr, RecordRef};
 
 /// What a look at a record gave.
 pub(crate) enum Seen {
@@ -52,6 +52,13 @@ pub(crate) fn read_record<H: Versioned>(
         }
         spin_hint();
     }
+}
+
+/// A record that the transaction has found, for as long as it stays pinned.
+#[inline]
+pub(crate) fn found<H: Versioned>(record: RecordPtr<H>, pin: Pinned<'_>) -> RecordRef<'_, H> {
+    // SAFETY: kept: of the read set or the write set.
+    unsafe { look(record, pin) }
 }
 
 impl<H: Versioned> Footprint<H> {

@@ -11,7 +11,7 @@
 use planaria_base::{CommitTs, IndexId};
 use planaria_storage::btree::{Cursor, NodeRef, compare_keys};
 use planaria_storage::reclaim::Pinned;
-use planaria_storage::{Header, Index, KeyBuf, KeyRange, RecordPtr, Table};
+use planaria_storage::{Header, Index, KeyBuf, KeyRange, RecordPtr, RecordRef, Table};
 use std::cmp::Ordering;
 use std::ops::Bound;
 
@@ -35,7 +35,7 @@ fn had_key(index: &Index, image: &[u64], key: &[u64], scratch: &mut KeyBuf) -> b
 pub(crate) fn old_image<'p, H: Header>(
     table: &Table<H>,
     (id, key): (IndexId, &[u64]),
-    later: Option<RecordPtr<H>>,
+    later: Option<RecordRef<'p, H>>,
     at: CommitTs,
     pin: Pinned<'p>,
     scratch: &mut KeyBuf,

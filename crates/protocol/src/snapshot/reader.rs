@@ -5,7 +5,8 @@
 //! **Header bits.** Whatever [`Header::glance`] shows. Over headers without versions it reads what is there:
 //! right where nobody writes meanwhile (`serial`).
 //!
-//! **Lock order.** None: it waits for commits that are installing a row that it comes to.
+//! **Lock order.** None: it waits for commits that are installing a row that it comes to; where versions stay as they are,
+//! only for those that it has to see.
 //!
 //! **Abort causes.** A full arena; a write.
 //!
@@ -23,11 +24,12 @@ use crate::{
     Backoff, CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, Protocol, Refused, Row, RowHandle,
     RowLocks, Savepoint, SerialOrder, Write,
 };
-use planaria_base::{CommitTs, Error, IndexId, Strength, WorkerId};
+use planaria_base::{CommitTs, Error, IndexId, Strength, TableId, WorkerId};
 use planaria_storage::btree::compare_keys;
 use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::{
-    Arena, Glance, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet,
+    Arena, Glance, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, RecordRef, Table, TableSet,
+    VersionStorage,
 };
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -60,12 +62,36 @@ pub struct ReaderTxn {
     copies: Arena,
     cursors: Vec<OpenCursor>,
     key: KeyBuf,
+    /// The newest of the commits whose rows it has met as they are now; whether it has met others; and the tables in which
+    /// it has looked for rows that need not be there.
+    newest: CommitTs,
+    shown_past: bool,
+    looked: Vec<TableId>,
 }
 
 impl ReaderTxn {
     /// The snapshot that the transactions to come read. It is announced; of an epoch, that has ended.
     pub fn read_at(&mut self, at: CommitTs) {
         self.at = at;
+    }
+
+    fn look_in(&mut self, table: TableId) {
+        if !self.looked.contains(&table) {
+            self.looked.push(table);
+        }
+    }
+
+    /// See [`Protocol::newest_met`].
+    pub(crate) fn newest_met<H: Header>(&self, tables: &TableSet<H>) -> Option<CommitTs> {
+        if self.shown_past {
+            return Some(self.at);
+        }
+        let mut newest = self.newest;
+        for table in &self.looked {
+            newest = newest.max(tables.try_get(*table)?.last_removal());
+        }
+        let nothing = newest == CommitTs(0) && self.looked.is_empty();
+        (!nothing).then_some(newest.min(self.at))
     }
 
     fn hold(&mut self, held: Held) -> RowHandle {
@@ -76,43 +102,48 @@ impl ReaderTxn {
     fn end(&mut self) {
         self.rows.clear();
         self.copies.reset();
+        (self.newest, self.shown_past) = (CommitTs(0), false);
+        self.looked.clear();
         self.cursors.iter_mut().for_each(|cursor| cursor.open = false);
         self.participant.unpin();
     }
 }
 
 /// What a record says of the snapshot.
-enum Seen {
-    /// Its row is in the snapshot.
-    Row(Image),
-    /// Its row has changed since.
-    Later,
+enum Seen<'p, H> {
+    /// Its row is in the snapshot, as it is since this commit.
+    Row(CommitTs, Image),
+    /// Its row has changed since, or is about to.
+    Later(RecordRef<'p, H>),
     /// It has no row.
     Nothing,
 }
 
 /// Reads a record, waiting for whoever is changing it.
-fn read<H: Header>(
+fn read<'p, H: Header>(
     record: RecordPtr<H>,
-    pin: Pinned<'_>,
+    pin: Pinned<'p>,
     at: CommitTs,
     worker: usize,
     arena: &mut Arena,
-) -> Result<Seen, Conflict> {
+) -> Result<Seen<'p, H>, Conflict> {
     // SAFETY: found or kept; whoever reads a snapshot asks with what an index has
     // given it under this pin.
     let shown = unsafe { look(record, pin) };
     let mut backoff = Backoff::new(worker as u64);
     loop {
         match shown.header().glance() {
+            Glance::Busy if H::Versions::INTACT && shown.header().changes_after(at) => {
+                return Ok(Seen::Later(shown));
+            }
             Glance::Busy => backoff.wait(),
             Glance::Absent => return Ok(Seen::Nothing),
-            Glance::Row(since, _) if since > at => return Ok(Seen::Later),
-            Glance::Row(_, word) => {
+            Glance::Row(since, _) if since > at => return Ok(Seen::Later(shown)),
+            Glance::Row(since, word) => {
                 let mark = arena.mark();
                 let image = shown.read(arena)?;
                 if shown.header().holds(word) {
-                    return Ok(Seen::Row(image));
+                    return Ok(Seen::Row(since, image));
                 }
                 arena.truncate(mark);
             }
@@ -193,22 +224,25 @@ impl<H: Header> SnapshotReader<H> {
             let mut later = None;
             if let Some(word) = entry {
                 match read::<H>(RecordPtr::from_word(word), pin, at, *worker, arena)? {
-                    Seen::Row(image) if has_key(index, id, image.words(arena), key, scratch) => {
+                    Seen::Row(since, image) if has_key(index, id, image.words(arena), key, scratch) => {
+                        txn.newest = txn.newest.max(since);
                         let handle = txn.hold(Held::Record(word));
                         return Ok(Some(Row { handle, image }));
                     }
-                    Seen::Later => later = Some(RecordPtr::from_word(word)),
-                    Seen::Row(_) | Seen::Nothing => {}
+                    Seen::Later(record) => later = Some(record),
+                    Seen::Row(..) | Seen::Nothing => {}
                 }
             }
             let old = old_image(table, (id, key), later, at, pin, scratch);
             arena.truncate(mark);
             if let Some(old) = old {
+                txn.shown_past = true;
                 return Self::old_row(&mut txn.rows, &mut txn.copies, old, arena).map(Some);
             }
             // What led nowhere may lead somewhere by now. Every turn takes a commit in between.
             let again = index.tree().get(pin, key).0;
             if entry.is_none() || again == entry {
+                txn.look_in(table.id());
                 return Ok(None);
             }
             entry = again;
@@ -252,6 +286,9 @@ impl<H: Header> Protocol for SnapshotReader<H> {
             copies: Arena::new(),
             cursors: Vec::new(),
             key: KeyBuf::new(),
+            newest: CommitTs(0),
+            shown_past: false,
+            looked: Vec::new(),
         }
     }
 
@@ -283,11 +320,12 @@ impl<H: Header> Protocol for SnapshotReader<H> {
     fn scan_open(
         &self,
         txn: &mut ReaderTxn,
-        _table: &Table<H>,
+        table: &Table<H>,
         index: IndexId,
         range: &KeyRange,
         descending: bool,
     ) -> CursorId {
+        txn.look_in(table.id());
         let at = txn.cursors.iter().position(|c| !c.open).unwrap_or_else(|| {
             txn.cursors.push(OpenCursor { index, open: false, scan: Merged::default() });
             txn.cursors.len() - 1
@@ -306,7 +344,7 @@ impl<H: Header> Protocol for SnapshotReader<H> {
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
         loop {
-            let ReaderTxn { participant, at, cursors, rows, copies, .. } = txn;
+            let ReaderTxn { participant, at, cursors, rows, copies, shown_past, .. } = txn;
             let (pin, c) = (participant.pinned(), &mut cursors[cursor.0 as usize]);
             let (id, index) = (c.index, table.index(c.index));
             let word = match c.scan.step::<H>(index, pin, *at, |_| ()) {
@@ -315,7 +353,10 @@ impl<H: Header> Protocol for SnapshotReader<H> {
                 Step::Old => {
                     let key = c.scan.key().unwrap_or_default();
                     match index.old().find(pin, key, *at) {
-                        Some(old) => return Self::old_row(rows, copies, old, arena).map(Some),
+                        Some(old) => {
+                            *shown_past = true;
+                            return Self::old_row(rows, copies, old, arena).map(Some);
+                        }
                         None => continue,
                     }
                 }
@@ -350,8 +391,8 @@ impl<H: Header> Protocol for SnapshotReader<H> {
         let ReaderTxn { participant, worker, at, key, .. } = txn;
         let (pin, record) = (participant.pinned(), RecordPtr::from_word(word));
         let old = match read::<H>(record, pin, *at, *worker, arena)? {
-            Seen::Row(image) => return Ok(Some(image)),
-            Seen::Later => table.kept(record, *at, pin),
+            Seen::Row(_, image) => return Ok(Some(image)),
+            Seen::Later(record) => table.kept(record, *at, pin),
             Seen::Nothing => {
                 // Deleted since: its last image is still there, and has its primary key.
                 let mark = arena.mark();

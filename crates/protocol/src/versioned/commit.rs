@@ -181,6 +181,14 @@ impl<R: Rules> Txn<R> {
         snapshots: &Snapshots,
         env: impl CommitEnv<OverVersions<R>>,
     ) -> Result<CommitTs, Conflict> {
+        if let Some((reader, txn)) = self.reader() {
+            let ts = reader.commit(txn, tables, env.clock())?;
+            self.installed = true;
+            env.committed(ts, self);
+            self.end_reading(tables);
+            self.end();
+            return Ok(ts);
+        }
         if !self.foot.has_effect() {
             // Before validation: what holds then has held at this point of the order.
             let place = match self.dated.place() {
@@ -280,6 +288,14 @@ impl<R: Rules> Txn<R> {
         Ok(())
     }
 
+    /// Calls `f` with the headers of all records that are locked for their writes.
+    #[inline]
+    pub(crate) fn each_locked(&self, f: impl Fn(&R::Header)) {
+        for (_, write) in &self.foot.order {
+            f(self.foot.header(self.foot.writes[*write as usize].record));
+        }
+    }
+
     /// Takes a place in the order at which everything that was read holds.
     #[inline]
     fn place(
@@ -291,6 +307,9 @@ impl<R: Rules> Txn<R> {
         let mut rounds = 0;
         loop {
             let ts = draw();
+            if holding {
+                R::has_drawn(self, ts);
+            }
             point("has drawn its timestamp");
             if !R::VALIDATES && !self.claiming {
                 return Ok(ts);
@@ -396,7 +415,8 @@ impl<R: Rules> Txn<R> {
                 seen = encoded.is_ok() && older.see(write.table, self.foot.key.words(), begin);
             }
             if seen {
-                table.keep(shown, (begin, ts), self.foot.worker, pin);
+                let needed = |begin, end| older.may_see_until(write.table, begin, end);
+                table.keep(shown, (begin, ts), &needed, self.foot.worker, pin);
             }
             if write.state == State::Dead || !write.touched.is_empty() {
                 self.keep_old_keys(at, table, older);
@@ -413,12 +433,13 @@ impl<R: Rules> Txn<R> {
         let primary = table.index(IndexId::PRIMARY);
         scratch.clear();
         // SAFETY: kept: of the write set.
-        unsafe { look(write.record, pin) }.read_to_vec(scratch);
+        let shown = unsafe { look(write.record, pin) };
+        shown.read_to_vec(scratch);
         if primary.codec().encode_row(scratch, key).is_err() {
             return;
         }
         let mut versions: Vec<(CommitTs, CommitTs, Arc<[u64]>, Kept)> = Vec::new();
-        table.for_each_kept(write.record, pin, |begin, end, image| {
+        table.for_each_kept(shown, pin, |begin, end, image| {
             // The record may have been another row.
             let same = primary.codec().encode_row(image, other_key).is_ok() && key == other_key;
             if same && older.see_until(write.table, key.words(), begin, end) {
@@ -449,6 +470,9 @@ impl<R: Rules> Txn<R> {
     }
 
     pub(super) fn abort(&mut self, tables: &TableSet<R::Header>) {
+        if self.is_reader() {
+            self.end_reading(tables);
+        }
         if R::HEALS {
             R::let_go(self);
         }

@@ -22,7 +22,7 @@
 use super::read::Followed;
 use super::*;
 use crate::ColumnsRead;
-use crate::footprint::record::{Seen, read_record};
+use crate::footprint::record::{Seen, found, read_record};
 use crate::snapshot::{Moment, Opened, Step, old_image};
 use planaria_base::Isolation;
 use planaria_storage::arena::Mark;
@@ -39,7 +39,7 @@ const NEVER: u64 = u64::MAX;
 
 /// The level and the moment of a transaction. One that claims nothing has neither.
 pub(super) struct Dated {
-    snapshots: Arc<Snapshots>,
+    pub(super) snapshots: Arc<Snapshots>,
     level: Option<Isolation>,
     moment: Option<Opened>,
     /// The moment; [`NEVER`].
@@ -336,6 +336,7 @@ impl<R: Rules> Txn<R> {
         };
         let Txn { foot: Footprint { participant, other_key, .. }, dated, .. } = self;
         let (pin, at) = (participant.pinned(), CommitTs(dated.at));
+        let later = later.map(|record| found(record, pin));
         let old = old_image(table, key, later, at, pin, other_key);
         arena.truncate(mark);
         let Some(old) = old else { return Ok(None) };
@@ -501,7 +502,7 @@ impl<R: Rules> Txn<R> {
         let now = match read_record(record, pin, mine, &mut dated.words) {
             Ok(Seen::Row(now, image)) => {
                 let image = image.words(&dated.words);
-                let old = table.kept(record, CommitTs(dated.at), pin);
+                let old = table.kept(found(record, pin), CommitTs(dated.at), pin);
                 let same = old.is_some_and(|old| match dated.columns.of(id) {
                     Some(columns) => {
                         let layout = table.layout();

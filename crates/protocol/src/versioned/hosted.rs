@@ -15,6 +15,7 @@ use std::time::Duration;
 
 impl<R: Rules> RowLocks for OverVersions<R> {
     fn claim_writes(&self, txn: &mut Txn<R>) {
+        debug_assert!(!txn.is_reader(), "who only reads claims nothing");
         // A block holds no locks; what it has read so far is validated like the rest.
         R::let_go(txn);
         txn.claiming = true;
@@ -25,6 +26,9 @@ impl<R: Rules> RowLocks for OverVersions<R> {
     }
 
     fn scan_leniently(&self, txn: &mut Txn<R>, cursor: CursorId) {
+        if let Some((reader, txn)) = txn.reader() {
+            return reader.scan_leniently(txn, cursor);
+        }
         // Its range stays one that is not read at all.
         let slot = &mut txn.cursors[cursor].more;
         (slot.lenient, slot.range, slot.dated) = (true, super::NONE, false);
@@ -38,6 +42,9 @@ impl<R: Rules> RowLocks for OverVersions<R> {
         strength: Strength,
         if_claimed: IfClaimed,
     ) -> Result<bool, Conflict> {
+        if txn.is_reader() {
+            return Ok(true);
+        }
         txn.claim_row(table.id(), row, strength, if_claimed)
     }
 
@@ -86,7 +93,7 @@ impl<R: Rules> Levels for OverVersions<R> {
     }
 
     fn moment(&self, txn: &Txn<R>) -> Option<CommitTs> {
-        txn.dated.moment()
+        txn.reading.moment().or(txn.dated.moment())
     }
 
     fn move_on(

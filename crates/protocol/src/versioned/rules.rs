@@ -3,6 +3,7 @@
 use super::{Access, Ptr, Txn};
 use crate::footprint::Versioned;
 use crate::{Conflict, Guarantee, Row, RowHandle, SerialOrder};
+use planaria_base::CommitTs;
 use planaria_storage::{Arena, Table};
 
 /// What a scheme locks of what its calls read and write, and when. What it says nothing of is as under Silo: commit locks
@@ -28,6 +29,10 @@ pub trait Rules: Copy + Send + Sync + 'static {
     /// Whether commit refuses what has changed since it was read; off for the upper bounds of the laboratory
     /// ([`crate::unvalidated`]).
     const VALIDATES: bool = true;
+
+    /// Whether a transaction that says that it writes nothing ([`Protocol::only_reads`](crate::Protocol::only_reads)) reads
+    /// as of its begin, and never fails.
+    const READERS: bool = false;
 
     /// Whether transactions can be healed, and the parts of that, off for tests alone: see [`healing`](crate::healing).
     const HEALS: bool = false;
@@ -98,7 +103,13 @@ pub trait Rules: Copy + Send + Sync + 'static {
         txn.lock_writes(None, locked)
     }
 
-    /// The same for a transaction that has changed nothing.
+    /// It has drawn this place, with all locked; perhaps not for the first time.
+    #[inline(always)]
+    fn has_drawn(txn: &Txn<Self>, ts: CommitTs) {
+        let _ = (txn, ts);
+    }
+
+    /// The same as [`Rules::lock`] for a transaction that has changed nothing.
     #[inline(always)]
     fn lock_reader(txn: &mut Txn<Self>) -> Result<(), Conflict> {
         let _ = txn;

@@ -27,11 +27,19 @@ pub struct Plan {
     pub claims: u64,
     /// Rows move between groups, and groups are counted; nothing else.
     pub moves: bool,
+    /// Percent of programs that only read, and say so.
+    pub readers: u64,
 }
 
 impl Plan {
+    /// Whether the program with this seed only reads.
+    fn only_reads(&self, seed: u64) -> bool {
+        self.readers > 0 && Random(seed ^ 0xbead).chance(self.readers)
+    }
+
     pub fn of(seed: u64) -> Plan {
-        Plan { seed, threads: 4, commits: 250, keys: 16, ops: 10, yields: 15, claims: 30, moves: false }
+        let (threads, commits, keys, ops, yields) = (4, 250, 16, 10, 15);
+        Plan { seed, threads, commits, keys, ops, yields, claims: 30, moves: false, readers: 0 }
     }
 }
 
@@ -82,8 +90,37 @@ fn move_or_count<P: Hosted>(c: &mut Client<'_, P>, plan: &Plan, seed: u64, pace:
     Ok(())
 }
 
+/// One that looks at rows, and at some of them twice.
+fn look<P: Hosted>(c: &mut Client<'_, P>, plan: &Plan, seed: u64, pace: bool) -> Outcome<()> {
+    let (mut r, mut pauses) = (Random(seed), Random(seed ^ 0xfeed));
+    for _ in 0..1 + r.below(plan.ops) {
+        let (table, value) = (r.below(TABLES.into()) as u32, r.below(plan.keys) as i64);
+        match r.below(4) {
+            0 => {
+                if let Some(seen) = c.get(table, value)? {
+                    let again = c.load(table, seen.handle)?;
+                    assert_eq!(again.map(|again| again.version), Some(seen.version));
+                }
+            }
+            1 => drop(c.get_by(table, By::Tag, value)?),
+            _ => {
+                let by = [By::Key, By::Group, By::Tag][r.below(3) as usize];
+                let high = value + r.below(plan.keys) as i64;
+                c.scan_by(table, by, value, high, r.chance(50))?;
+            }
+        }
+        if pace && pauses.chance(plan.yields) {
+            thread::yield_now();
+        }
+    }
+    Ok(())
+}
+
 /// One transaction's operations.
 pub fn program<P: Hosted>(c: &mut Client<'_, P>, plan: &Plan, seed: u64, pace: bool) -> Outcome<()> {
+    if plan.only_reads(seed) {
+        return look(c, plan, seed, pace);
+    }
     if plan.moves {
         return move_or_count(c, plan, seed, pace);
     }
@@ -183,7 +220,14 @@ pub fn run<P: Hosted>(plan: Plan) -> Run<P> {
                         backoff.reset();
                         loop {
                             client.begin(ids.fetch_add(1, Ordering::Relaxed));
-                            let claims = r.chance(plan.claims);
+                            let reads = plan.only_reads(seed);
+                            let claims = r.chance(plan.claims) && !reads;
+                            if reads && db.protocol.only_reads(&mut client.txn, &db.clock) {
+                                let done = program(&mut client, &plan, seed, true);
+                                let done = done.and_then(|()| client.commit());
+                                committed.push((seed, done.expect("who only reads is not refused")));
+                                break;
+                            }
                             if claims {
                                 client.db.protocol.claim_writes(&mut client.txn);
                             } else {
@@ -340,6 +384,7 @@ pub fn stress<P: Hosted>() {
             yields: r.below(50),
             claims: [0, 30, 100][r.below(3) as usize],
             moves: r.chance(20),
+            readers: [0, 0, 30][r.below(3) as usize],
         };
         let run = check::<P>(plan);
         runs += 1;

@@ -32,6 +32,8 @@ const BEFORE: i64 = 5;
 
 struct Flag(AtomicU64);
 impl Header for Flag {
+    type Versions = planaria_storage::Single;
+
     fn absent() -> Self {
         Flag(AtomicU64::new(0))
     }

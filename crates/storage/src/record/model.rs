@@ -9,6 +9,8 @@ use loom::thread;
 struct Version(AtomicU64);
 
 impl Header for Version {
+    type Versions = crate::versions::Single;
+
     fn absent() -> Version {
         Version(AtomicU64::new(0))
     }
@@ -34,7 +36,7 @@ fn write(subject: &Subject, version: u64, len: usize, pin: Pinned<'_>) {
     let word = &record.header().0;
     word.store(2 * version - 1, Ordering::Relaxed);
     planaria_base::sync::atomic::fence(Ordering::Release);
-    record.write(&image(version, len), &subject.heap, 0, pin);
+    record.overwrite(&image(version, len), &subject.heap, 0, pin);
     word.store(2 * version, Ordering::Release);
 }
 

@@ -7,6 +7,8 @@ use planaria_base::{ColumnId, TableId, Type};
 
 struct Flag(AtomicU64);
 impl Header for Flag {
+    type Versions = crate::versions::Single;
+
     fn absent() -> Self {
         Flag(AtomicU64::new(0))
     }

@@ -6,6 +6,8 @@ use planaria_base::sync::atomic::{AtomicU64, Ordering};
 
 struct Flag(AtomicU64);
 impl Header for Flag {
+    type Versions = crate::versions::Single;
+
     fn absent() -> Self {
         Flag(AtomicU64::new(0))
     }
