@@ -15,6 +15,7 @@ use hdrhistogram::Histogram;
 use planaria::{Database, Error, Pauses, Result, Session, SqlState, Stats, Submitted, Ticket};
 use planaria_base::sync::{Instant, thread};
 use planaria_workload::{Driver, Parameters, Suite};
+use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::OnceLock;
@@ -83,6 +84,8 @@ pub struct Measured {
     pub lost_seconds: f64,
     /// Processor time of the process.
     pub cpu_seconds: f64,
+    /// Of the sessions' threads alone.
+    pub session_cpu_seconds: f64,
     /// Calls of an open loop that should have begun by the end, and had not.
     pub behind: u64,
     /// Seconds, if they were asked for.
@@ -137,9 +140,9 @@ pub fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 60_000_000_000, 2).expect("the bounds are in order")
 }
 
-/// Processor time of this process.
-fn cpu_seconds() -> f64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+/// Processor time of this process, or of this thread.
+fn cpu_seconds(of: ClockId) -> f64 {
+    let time = clock_gettime(of);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
@@ -161,12 +164,12 @@ impl Load<'_> {
                 .map(|number| scope.spawn(move || self.work(db, number, signals)))
                 .collect();
             thread::sleep(self.warmup);
-            let (before, cpu) = (db.stats(), cpu_seconds());
+            let (before, cpu) = (db.stats(), cpu_seconds(ClockId::ProcessCPUTime));
             let start = Instant::now();
             signals.began.get_or_init(|| start);
             let series = self.await_end(db, start, &before);
             let seconds = start.elapsed().as_secs_f64();
-            let (after, cpu) = (db.stats(), cpu_seconds() - cpu);
+            let (after, cpu) = (db.stats(), cpu_seconds(ClockId::ProcessCPUTime) - cpu);
             signals.stop.store(true, Ordering::SeqCst);
             let mut measured = Measured {
                 seconds,
@@ -177,6 +180,7 @@ impl Load<'_> {
                 table_operations: 0,
                 lost_seconds: 0.0,
                 cpu_seconds: cpu,
+                session_cpu_seconds: 0.0,
                 behind: 0,
                 series,
                 before,
@@ -219,7 +223,7 @@ impl Load<'_> {
         session.pause(self.pauses);
         let mut chance = Chance::new(seed.wrapping_mul(77));
         let mut worker = Worker { tally: Tally::new(self.suite), on_the_way: VecDeque::new(), began: None };
-        let (mut operations, mut lost) = (0, Duration::ZERO);
+        let (mut operations, mut lost, mut cpu) = (0, Duration::ZERO, 0.0);
         let mut times = self.rate.map(|rate| Times::new(rate, number, self.sessions));
         while !signals.stop.load(Ordering::Relaxed) {
             if worker.began.is_none()
@@ -228,6 +232,7 @@ impl Load<'_> {
                 // What was submitted before counts for nothing.
                 worker.begin(*began);
                 (operations, lost) = (session.table_operations(), session.time_lost());
+                cpu = cpu_seconds(ClockId::ThreadCPUTime);
                 times = self.rate.map(|rate| Times::new(rate, number, self.sessions));
             }
             let start = match &mut times {
@@ -269,6 +274,7 @@ impl Load<'_> {
             worker.tally.table_operations = session.table_operations() - operations;
             worker.tally.lost = session.time_lost().saturating_sub(lost);
         }
+        worker.tally.cpu_seconds = cpu_seconds(ClockId::ThreadCPUTime) - cpu;
         if let (Some(times), Some(_)) = (times, worker.began) {
             worker.tally.behind = times.due();
         }
@@ -374,6 +380,7 @@ struct Tally {
     first_error: Option<Error>,
     table_operations: u64,
     lost: Duration,
+    cpu_seconds: f64,
     behind: u64,
     /// Transactions of each second, and the longest latency.
     seconds: Vec<(u64, Duration)>,
@@ -387,6 +394,7 @@ impl Tally {
             first_error: None,
             table_operations: 0,
             lost: Duration::ZERO,
+            cpu_seconds: 0.0,
             behind: 0,
             seconds: Vec::new(),
         }
@@ -404,6 +412,7 @@ impl Tally {
         measured.failed += self.failed;
         measured.table_operations += self.table_operations;
         measured.lost_seconds += self.lost.as_secs_f64();
+        measured.session_cpu_seconds += self.cpu_seconds;
         measured.behind += self.behind;
         if measured.first_error.is_none() {
             measured.first_error = self.first_error;

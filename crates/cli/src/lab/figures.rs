@@ -36,8 +36,8 @@ pub struct FigureOptions {
     /// Schemes, by commas; the figure's and, in most, all others of the shelf without
     #[arg(long, value_delimiter = ',')]
     schemes: Vec<String>,
-    /// How calls that have met others wait before they are repeated; the papers' do not
-    #[arg(long, default_value_t = BackoffKind::None)]
+    /// How calls that have met others wait before they are repeated: exponential, or none, as the papers'
+    #[arg(long, default_value_t)]
     backoff: BackoffKind,
     /// Units (warehouses, customers) that are loaded at most; without, what memory holds
     #[arg(long, value_name = "UNITS")]

@@ -47,13 +47,15 @@ fn form(number: usize, color: RGBColor) -> [PathElement<(i32, i32)>; 2] {
     const R: i32 = 5;
     let path = |points: &[(i32, i32)]| PathElement::new(points, color.stroke_width(2));
     let closed = |points: &[(i32, i32)]| [path(points), path(&[points[points.len() - 1], points[0]])];
-    match number % 6 {
+    match number % 8 {
         0 => closed(&[(-R, -R), (R, -R), (R, R), (-R, R)]),
         1 => closed(&[(-R, R), (0, -R), (R, R)]),
         2 => [path(&[(-R, -R), (R, R)]), path(&[(-R, R), (R, -R)])],
         3 => closed(&[(0, -R), (R, 0), (0, R), (-R, 0)]),
         4 => closed(&[(-R, -R), (0, R), (R, -R)]),
-        _ => [path(&[(-R, 0), (R, 0)]), path(&[(0, -R), (0, R)])],
+        5 => [path(&[(-R, 0), (R, 0)]), path(&[(0, -R), (0, R)])],
+        6 => closed(&[(-R, -R), (R, -R), (-R, R), (R, R)]),
+        _ => [path(&[(-1, -R), (-1, R)]), path(&[(1, -R), (1, R)])],
     }
 }
 
@@ -100,14 +102,17 @@ fn draw<'a>(area: &DrawingArea<SVGBackend<'a>, Shift>, plot: &Plot) -> Result<()
         .x_label_area_size(46)
         .y_label_area_size(84);
     if plot.simulated {
-        let style = ("sans-serif", 40).into_font().color(&RGBColor(205, 205, 205));
+        let style = ("sans-serif", 40).into_font().color(&RGBColor(150, 150, 150));
         area.draw(&Text::new("simulated", (WIDTH as i32 / 2 - 90, HEIGHT as i32 / 2 - 30), style))
             .map_err(failed)?;
     }
+    // Room for the legend beside the lines.
     if plot.plots == Metric::Within {
+        greatest *= (greatest / least).powf(0.2);
         let chart = builder.build_cartesian_2d((least..greatest).log_scale(), 0.0..top).map_err(failed)?;
         lines(chart, plot)
     } else {
+        greatest += (greatest - least) * 0.2;
         let chart = builder.build_cartesian_2d(least..greatest, 0.0..top).map_err(failed)?;
         lines(chart, plot)
     }
@@ -120,7 +125,9 @@ fn lines<'a, X>(
 where
     X: Ranged<ValueType = f64> + ValueFormatter<f64> + 'a,
 {
-    let number = |n: &f64| if *n >= 10_000.0 { format!("{:.0} K", n / 1e3) } else { format!("{n}") };
+    let number = |n: &f64| {
+        if *n >= 10_000.0 { format!("{:.0} K", n / 1e3) } else { format!("{}", (n * 1e3).round() / 1e3) }
+    };
     chart
         .configure_mesh()
         .light_line_style(WHITE)

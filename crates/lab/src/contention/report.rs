@@ -1,6 +1,7 @@
 //! The outcome of an experiment as text that a person reads, and as CSV that a program does.
 
 use super::claims::round;
+use super::experiment::Metric;
 use super::run::{Outcome, Plot, Point};
 use std::fmt::Write;
 
@@ -58,7 +59,7 @@ fn table(out: &mut String, plot: &Plot) {
             let point = line.points.iter().find(|p| p.x == x);
             // Beyond a scheme's slowest transaction, and before its fastest, shares of latencies go on as they are.
             let known = point.and_then(|p| p.get(plot.plots)).or_else(|| {
-                let is_share = plot.plots == super::experiment::Metric::Within;
+                let is_share = plot.plots == Metric::Within;
                 is_share.then(|| if line.points.first().is_some_and(|p| x < p.x) { 0.0 } else { 100.0 })
             });
             row.push(cell(known));
@@ -74,7 +75,7 @@ fn details(out: &mut String, plot: &Plot) {
     let mut rows = vec![vec![plot.x.to_owned(), "scheme".to_owned()]];
     rows[0].extend(others.iter().map(|m| m.name()));
     rows[0].push("causes of restarts".into());
-    let latency = plot.plots == super::experiment::Metric::Within;
+    let latency = plot.plots == Metric::Within;
     let points = plot.lines.first().map_or(0, |line| line.points.len());
     for i in 0..if latency { points.min(1) } else { points } {
         for line in &plot.lines {
@@ -87,6 +88,28 @@ fn details(out: &mut String, plot: &Plot) {
         }
     }
     columns(out, &rows);
+}
+
+/// Where sessions that wait had no processor left, so that it was the machine that was measured.
+fn saturated(plot: &Plot, cores: usize) -> Vec<String> {
+    let busy = |point: &Point| {
+        let rate = point.get(Metric::Throughput)?;
+        Some(rate * point.get(Metric::Processor)? / 1e6 / cores as f64)
+    };
+    let mut lines = Vec::new();
+    for line in plot.lines.iter().filter(|_| plot.waits) {
+        let full = line.points.iter().filter(|p| busy(p).is_some_and(|busy| busy > 0.9));
+        let places: Vec<String> = full.map(|p| place(p.x)).collect();
+        if !places.is_empty() {
+            lines.push(format!(
+                "the processors were the limit, not the scheme: {} at {} {}",
+                line.label,
+                plot.x,
+                places.join(", ")
+            ));
+        }
+    }
+    lines
 }
 
 /// How near a simulation comes to real runs.
@@ -143,6 +166,9 @@ pub fn text(outcome: &Outcome) -> String {
         table(o, plot);
         let _ = writeln!(o);
         details(o, plot);
+        for line in saturated(plot, outcome.machine.cores) {
+            let _ = writeln!(o, "  {line}");
+        }
         if plot.simulated {
             let _ =
                 writeln!(o, "\n  simulated; held against real runs of 1 and 2 sessions (transactions/s):");

@@ -116,6 +116,8 @@ pub struct Plot {
     pub oversubscribed: bool,
     /// Whether time was virtual.
     pub simulated: bool,
+    /// Whether sessions wait, and are to use little of the processors.
+    pub waits: bool,
     /// What stands on the horizontal axis.
     pub x: &'static str,
     /// What stands on the vertical one.
@@ -377,6 +379,7 @@ impl Experiment {
         Plot {
             panel: panel.name,
             caption,
+            waits: matches!(panel.contention, Contention::Waiting { .. }),
             simulated: panel.contention.virtual_time().is_some(),
             oversubscribed: matches!(panel.contention, Contention::Oversubscribed { .. }),
             x: self.axis.vary.name(),

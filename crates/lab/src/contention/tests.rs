@@ -157,6 +157,7 @@ fn claims_are_judged_by_their_numbers() {
         caption: String::new(),
         oversubscribed: false,
         simulated: false,
+        waits: false,
         x: "x",
         y: String::new(),
         lists: Vec::new(),
