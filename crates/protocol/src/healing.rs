@@ -25,7 +25,8 @@
 //!
 //! **Abort causes.** Those of [`silo`](crate::silo), where a row cannot be locked, a foreign key does not go away, or rounds are used up.
 //!
-//! **What it does not do.** Heal blocks: a client has seen their answers. Keep answers of scans: they are executed again.
+//! **What it does not do.** Heal blocks: a client has seen their answers. Keep answers of scans: they are executed again. Ask who has
+//! claimed a row while it holds locks: whoever has the list may be waiting for them. Lock the members of giants.
 
 use crate::Conflict;
 use crate::silo::SiloHeader;

@@ -14,6 +14,7 @@
 //! * `snapshots`: what their readers see while others write, against the model.
 //! * `broken`: schemes with a part missing, which the checks must catch.
 //! * `unvalidated`: what the upper bounds of the laboratory do.
+//! * `partitions`: what locks of partitions answer for, and what they do not.
 //! * `attempts`: what becomes of a scheme that is told of repetitions.
 #![cfg(not(loom))]
 
@@ -26,6 +27,7 @@ mod conformance {
     pub mod healing;
     pub mod keys;
     pub mod levels;
+    pub mod partitions;
     pub mod random;
     pub mod ranges;
     pub mod readers;

@@ -324,7 +324,11 @@ mod tests {
         let metrics = Metrics::default();
         metrics.error(SqlState::SYNTAX_ERROR);
         metrics.statement(metrics.procedure("pay").as_deref(), Duration::from_micros(20));
-        let page = metrics.page(1, 2, &Stats::default(), None);
+        let mut stats = Stats::default();
+        (stats.waiting.retries, stats.healing.runs) = (3, 2);
+        let page = metrics.page(1, 2, &stats, None);
+        assert!(page.contains("planaria_waiting_sessions{for=\"retry\"} 3\n"));
+        assert!(page.contains("planaria_healing_total{what=\"runs\"} 2\n"));
         assert!(page.contains("planaria_errors_total{sqlstate=\"42601\"} 1\n"));
         assert!(page.contains("planaria_procedure_seconds_count{procedure=\"pay\"} 1\n"));
         for line in page.lines().filter(|l| !l.starts_with('#')) {

@@ -5,6 +5,9 @@ use planaria_base::{SequenceId, SequencePlace};
 use planaria_exec::slot::Slot;
 use planaria_ir::Draw;
 
+/// Gifts that there is room for between transactions.
+const GIFTS_KEPT: usize = 1 << 12;
+
 /// What was asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
@@ -42,6 +45,9 @@ impl Handed {
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.gifts.clear();
+        if self.gifts.capacity() > GIFTS_KEPT {
+            self.gifts = Vec::new();
+        }
         self.before.clear();
         (self.left, self.first_left) = (0, 0);
     }
