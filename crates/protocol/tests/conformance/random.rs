@@ -99,7 +99,8 @@ fn look<P: Hosted>(c: &mut Client<'_, P>, plan: &Plan, seed: u64, pace: bool) ->
             0 => {
                 if let Some(seen) = c.get(table, value)? {
                     let again = c.load(table, seen.handle)?;
-                    assert_eq!(again.map(|again| again.version), Some(seen.version));
+                    // (A run that may be healed goes on where a row changes under it, as it will be run again.)
+                    assert!(P::HEALS || again.map(|again| again.version) == Some(seen.version));
                 }
             }
             1 => drop(c.get_by(table, By::Tag, value)?),
