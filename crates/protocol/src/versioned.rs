@@ -158,13 +158,16 @@ impl<R: Rules> Txn<R> {
             held: Vec::new(),
             blocked: None,
             locks,
-            heal: Cache::default(),
+            heal: Cache::new(),
             reading: Reading::default(),
         }
     }
 
     /// Forgets the transaction, lets go of its claims and leaves the epoch.
     fn end(&mut self) {
+        if R::HEALS && self.installed {
+            self.heal.has_committed();
+        }
         self.clear();
         if self.claiming || !self.held.is_empty() || self.blocked.is_some() {
             self.let_go();
@@ -434,7 +437,9 @@ impl<R: Rules> Protocol for OverVersions<R> {
     }
 
     fn may_heal(&self, txn: &mut Txn<R>, may: bool) {
-        txn.heal.may = R::HEALS && may;
+        if R::HEALS {
+            txn.heal.begin(may);
+        }
     }
 
     fn heal(

@@ -85,7 +85,7 @@ macro_rules! suite {
                 levels: all_statements_show_one_state each_statement_shows_what_is_committed
                     who_only_reads_never_fails a_moment_moves_on_where_it_can of_two_updates_the_first_wins
                     skewed_writes_at_each_level rows_that_are_gone_or_new constraints_are_as_of_now
-                    answers_are_of_one_state answers_under_many_schedules;
+                    answers_are_of_one_state answers_under_many_schedules refused_keys_are_seen_going;
                 healing: what_is_stale_is_run_again who_is_healed_keeps_others_out other_columns_may_change
                     inserts_are_made_again rows_that_come_and_go_are_healed a_row_that_changes_meanwhile_is_healed
                     blocks_and_who_does_not_say_so_are_not_healed most_of_a_hot_plan_is_healed

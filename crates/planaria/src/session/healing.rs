@@ -193,8 +193,7 @@ impl SessionCore {
         mut cause: Conflict,
     ) -> Result<(CommitTs, bool), Interrupt> {
         let mut until = None;
-        self.show_process();
-        self.engine.counters.pause(self.worker, Some(Pause::Heal));
+        let mut shown = false;
         let outcome = loop {
             // Whoever is cancelled hears of it before the next attempt; whoever has to wait for the log does so without locks.
             let waits = self.log.as_ref().is_some_and(|log| !log.has_room());
@@ -204,6 +203,11 @@ impl SessionCore {
             // What deferred keys make commit read is not among the columns of the programs.
             let columns = if schema.has_deferred { None } else { self.touched.columns() };
             let healed = self.txn.heal(&schema.tables, cause, columns);
+            if healed == Heal::Run && !shown {
+                self.show_process();
+                self.engine.counters.pause(self.worker, Some(Pause::Heal));
+                shown = true;
+            }
             let outcome = match (healed, last) {
                 (Heal::Commit, Some(log_as)) => self.commit(schema, log_as),
                 (Heal::Run, _) => {
@@ -221,7 +225,9 @@ impl SessionCore {
             }
         };
         self.inputs.under_locks.end();
-        self.engine.counters.pause(self.worker, None);
+        if shown {
+            self.engine.counters.pause(self.worker, None);
+        }
         let healed = self.txn.take_healed();
         self.engine.counters.heal(self.worker, outcome.is_ok(), &healed);
         outcome

@@ -17,8 +17,8 @@ use planaria_storage::{Index, Table};
 pub(crate) trait Encounters<H> {
     /// A key of the table is about to be put into an index.
     fn entering(&mut self, table: TableId);
-    /// The key is new, and in by now: whose it has been is settled, as nobody can take it out. An error takes it
-    /// back.
+    /// The key is new, and in by now: whose it has been is settled, as nobody can take it out. It stays there, after an
+    /// error, too, until the transaction ends or takes it back: others may have met the record by it.
     fn entered(&mut self, foot: &Footprint<H>, index: &Index, key: &[u64]) -> Result<(), Conflict>;
     /// A committed row has a key that was to be put in. That is an answer like any other: it has to hold.
     fn duplicate(&mut self, record: RecordPtr<H>, version: u64) -> Result<(), Conflict>;
@@ -63,15 +63,15 @@ impl<H: Versioned> Footprint<H> {
         }
         // The number that the write is going to have.
         let me = self.writes.len() as u32;
-        match self.enter(table, IndexId::PRIMARY, image, record, me, met) {
-            Ok(Ok(Asked::Added | Asked::TakenOver | Asked::Mine)) => {}
+        let asked = match self.enter(table, IndexId::PRIMARY, image, record, me, met) {
+            Ok(Ok(asked @ (Asked::Added | Asked::TakenOver | Asked::Mine))) => asked,
             refused => {
-                // SAFETY: own; the primary index, which is the first, has refused it.
+                // SAFETY: own; the primary index, which is the first, has refused it, so it was in none.
                 unsafe { door::free(table, record) };
                 self.images.truncate(mark);
                 return refused.map(|r| Err(r.err().unwrap_or(Refused::Duplicate(IndexId::PRIMARY))));
             }
-        }
+        };
         self.push_write(WriteEntry {
             record,
             version,
@@ -85,6 +85,13 @@ impl<H: Versioned> Footprint<H> {
             state: State::Live,
             strength: Strength::Update,
         });
+        // From here on it has a write, which takes its entries out at the end, whatever comes.
+        if asked == Asked::Added
+            && let Err(conflict) = met.entered(self, table.index(IndexId::PRIMARY), self.key.words())
+        {
+            self.writes[me as usize].state = State::Dead;
+            return Err(conflict);
+        }
         match self.enter_secondary(table, image, record, me, met)? {
             None => Ok(Ok(me)),
             // What has been put in by now is taken out at the end.
@@ -106,6 +113,7 @@ impl<H: Versioned> Footprint<H> {
         for (id, _) in table.secondary() {
             match self.enter(table, id, image, record, me, met)? {
                 Ok(Asked::Duplicate) => return Ok(Some(Refused::Duplicate(id))),
+                Ok(Asked::Added) => met.entered(self, table.index(id), self.key.words())?,
                 Ok(_) => {}
                 Err(refused) => return Ok(Some(refused)),
             }
@@ -113,7 +121,8 @@ impl<H: Versioned> Footprint<H> {
         Ok(None)
     }
 
-    /// Puts an index entry for the row `image` of `record`, write number `me`, in place.
+    /// Puts an index entry for the row `image` of `record`, write number `me`, in place. Of one that is new the caller asks
+    /// [`Encounters::entered`], by the key in `self.key`, once the write answers for the entry.
     fn enter(
         &mut self,
         table: &Table<H>,
@@ -156,11 +165,8 @@ impl<H: Versioned> Footprint<H> {
             match index.tree().insert(self.participant.pinned(), key, record.to_word()) {
                 Insert::Done(changes) => {
                     self.nodes.apply(&changes);
-                    let entered = met.entered(self, index, key);
-                    if entered.is_err() {
-                        index.tree().remove(self.participant.pinned(), key, record.to_word());
-                    }
-                    return entered.map(|()| Asked::Added);
+                    point("has put a key in");
+                    return Ok(Asked::Added);
                 }
                 Insert::Exists(word, _) => {
                     let found = RecordPtr::from_word(word);
@@ -370,6 +376,7 @@ impl<H: Versioned> Footprint<H> {
                     let asked = self.enter_key(index, id, key.words(), record, write, met)?;
                     if asked == Asked::Added {
                         self.push_extra(write, id, kept);
+                        met.entered(self, index, key.words())?;
                     }
                     Ok(Ok(asked))
                 }),

@@ -255,6 +255,9 @@ impl<R: Rules> Txn<R> {
             }
             self.clear();
         }
+        if R::HEALS {
+            self.heal.has_failed();
+        }
         self.repeated = true;
     }
 

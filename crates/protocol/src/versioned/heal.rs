@@ -30,6 +30,13 @@ const PATIENCE: u32 = 4 * SPINS_MAX;
 /// Looks at one that is below.
 const IMPATIENCE: u32 = 32;
 
+/// All attempts were in vain: see [`Cache::heat`]. Each attempt counts for 2^-6.
+const ALWAYS: u32 = 1 << 16;
+const HEAT_SHIFT: u32 = 6;
+/// Below it calls are repeated, as under Silo, and remember nothing: an attempt in vain costs less than what all others would
+/// pay to spare it. As measured, one in three or four commits makes it worth while (`docs/design/healing.md`).
+const HOT: u32 = ALWAYS / 4;
+
 /// A lookup that found a row.
 #[derive(Clone, Copy)]
 struct Known {
@@ -78,6 +85,8 @@ pub(super) struct Cache {
     last: Lookups,
     /// The next of the last run.
     next: usize,
+    /// How many of this worker's attempts were in vain, a moving mean; of [`ALWAYS`].
+    heat: u32,
     order: Vec<u64>,
     unread: Vec<(u32, u64)>,
     images: Arena,
@@ -85,6 +94,29 @@ pub(super) struct Cache {
 }
 
 impl Cache {
+    /// Of a worker that knows nothing yet: it heals until it has seen that it need not.
+    pub(super) fn new() -> Cache {
+        Cache { heat: ALWAYS, ..Cache::default() }
+    }
+
+    /// A run begins, or commits, that its caller may run again.
+    #[inline]
+    pub(super) fn begin(&mut self, may: bool) {
+        self.may = may && (self.rounds > 0 || self.heat >= HOT);
+    }
+
+    /// An attempt was in vain, or has to be healed.
+    #[inline]
+    pub(super) fn has_failed(&mut self) {
+        self.heat += (ALWAYS - self.heat) >> HEAT_SHIFT;
+    }
+
+    /// A transaction has committed.
+    #[inline]
+    pub(super) fn has_committed(&mut self) {
+        self.heat -= self.heat >> HEAT_SHIFT;
+    }
+
     /// The transaction is over. What healing has taken stays, to be asked for.
     #[inline]
     pub(super) fn clear(&mut self) {
@@ -138,8 +170,8 @@ impl Cache {
 }
 
 impl<R: Rules> Txn<R> {
-    /// [`Txn::look_up`], by the cache.
-    #[inline]
+    /// [`Txn::look_up`], by the cache. Out of line, so that the way of those who remember nothing is Silo's.
+    #[inline(never)]
     pub(super) fn get_known(
         &mut self,
         table: &Table<R::Header>,
@@ -218,6 +250,9 @@ impl<R: Rules> Txn<R> {
             return Heal::No;
         }
         let ran = std::mem::take(&mut self.heal.ran);
+        if self.heal.rounds == 0 {
+            self.heal.has_failed();
+        }
         self.heal.rounds += 1;
         if cause == Conflict::Key {
             // Whoever puts the key in may need what is locked here to get there.

@@ -51,7 +51,7 @@ impl<R: Rules> Txn<R> {
     }
 
     /// By the index.
-    #[inline]
+    #[inline(always)]
     pub(super) fn look_up(
         &mut self,
         table: &Table<R::Header>,

@@ -439,3 +439,56 @@ pub fn answers_under_many_schedules<P: Hosted>() {
         run.value.unwrap_or_else(|_| panic!("{plan:?}: see above"));
     }
 }
+
+/// A block puts a key in that was deleted since its moment, and is refused; who has met its placeholder meanwhile, and found no
+/// row, must notice who puts the key in after that.
+pub fn refused_keys_are_seen_going<P: Hosted>() {
+    for seed in random::seeds(1000) {
+        let body = move || {
+            let Some(db) = overlapping::<P>() else { return };
+            let mut block = db.client(1);
+            begin(&mut block, 10, RepeatableRead);
+            assert!(run(&mut block, |a| value(a, 1, 1)).is_some());
+            db.client(2).run(20, |b| {
+                let seen = b.get(0, 3)?.unwrap();
+                b.delete(0, seen).map(drop)
+            });
+            // Each looks for one key, and puts the other one in if it is not there.
+            let look_and_put = |worker: u16, id, [looked, put]: [(u32, i64); 2]| {
+                let mut client = db.client(worker);
+                client.begin(id);
+                let done = match client.get(looked.0, looked.1) {
+                    Ok(None) => client.insert(put.0, row(put.1)).map(drop),
+                    seen => seen.map(|seen| assert_eq!(seen.unwrap().row.key, looked.1)),
+                };
+                if done.and_then(|()| client.commit()).is_err() {
+                    client.abort();
+                }
+            };
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    let put = block.insert(0, NewRow { tag: Some(3), ..row(3) });
+                    assert!(!matches!(put, Ok(Ok(_))), "it is there, as of the block's moment");
+                    block.abort();
+                    // What was let go of may become another row.
+                    for key in 90..93 {
+                        block.begin(11);
+                        let done = block.insert(0, row(key)).map(drop);
+                        if done.and_then(|()| block.commit()).is_err() {
+                            block.abort();
+                        }
+                    }
+                });
+                scope.spawn(|| look_and_put(2, 30, [(0, 3), (1, 70)]));
+                scope.spawn(|| look_and_put(3, 40, [(1, 70), (0, 3)]));
+            });
+            let mut c = db.client(2);
+            let both = c.run(50, |c| Ok([c.get(0, 3)?.is_some(), c.get(1, 70)?.is_some()]));
+            assert_ne!(both, [true, true], "seed {seed}: one of them saw the other's row");
+            db.check();
+        };
+        let run = scheduler::run(scheduler::Options::of_seed(seed), body);
+        let run = run.unwrap_or_else(|stuck| panic!("seed {seed}: {stuck}"));
+        run.value.unwrap_or_else(|_| panic!("seed {seed}: see above"));
+    }
+}
