@@ -71,6 +71,12 @@ pub fn explain(program: &Program, logging: &Logging, names: &dyn Names) -> Vec<S
     lines
 }
 
+/// The numbers of operations in [`explain`].
+pub fn numbers(program: &Program, names: &dyn Names) -> HashMap<OpId, usize> {
+    let graph = DependencyGraph::with_callees(program, &|p| names.accesses(p));
+    graph.nodes.iter().zip(1..).map(|(id, number)| (*id, number)).collect()
+}
+
 /// By their numbers in [`explain`]: of each operation that reads, which ones may come out otherwise when a program is run again
 /// because what it has read is stale. That is itself, what depends on it, and whatever touches a table that one of these writes.
 pub fn repeats(program: &Program, names: &dyn Names) -> Vec<(usize, Vec<usize>)> {

@@ -5,6 +5,7 @@
 //! * [`inline()`]: calls replaced by the bodies of what they call.
 //! * [`committed()`]: a program as replay of a logged call meets it.
 //! * [`logging`]: whether a call can be logged as a call, and why not.
+//! * [`look_ahead()`]: lookups that can be made before a call has read anything.
 //! * [`paper`]: slices and blocks of PACMAN at table level, transaction chopping.
 //! * [`explain()`]: the first two for people (`EXPLAIN PROCEDURE`).
 //!
@@ -17,6 +18,7 @@ pub mod explain;
 pub mod graph;
 pub mod inline;
 pub mod logging;
+pub mod look_ahead;
 pub mod paper;
 pub mod regrow;
 
@@ -26,3 +28,4 @@ pub use explain::{Names, Numbers, explain};
 pub use graph::{DependencyGraph, Edge, EdgeKind};
 pub use inline::{NotInlined, inline, inline_except};
 pub use logging::Logging;
+pub use look_ahead::{LookAhead, look_ahead};

@@ -39,6 +39,9 @@ pub struct Options {
     /// How calls that have met others wait before they are repeated: none or exponential
     #[arg(long, default_value_t)]
     backoff: BackoffKind,
+    /// Whether calls fetch rows that they are known to look up before they begin, all at once
+    #[arg(long, default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
+    look_ahead: bool,
     /// Transactions a second that are to begin, whatever became of those before; latencies are from then on
     #[arg(long, value_name = "PER_SECOND")]
     rate: Option<f64>,
@@ -184,7 +187,7 @@ pub fn bench(options: &Options) -> Result<()> {
     let configuration = options.protocol.options(logged || options.log_bytes.is_some())?;
     let configuration =
         configuration.log(options.log).durability(options.durability).backoff(options.backoff);
-    let configuration = options.recovery.apply(configuration);
+    let configuration = options.recovery.apply(configuration.look_ahead(options.look_ahead));
     let _cleanup = RemoveOnDrop(options.data.is_none().then_some(temporary));
 
     if options.recover && !logged {

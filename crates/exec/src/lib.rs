@@ -26,7 +26,7 @@ mod host;
 mod machine;
 
 pub use code::{Class, Code, IndexMeta, Source, TableMeta, Test};
-pub use compile::{CompileEnv, Conversion, comparison, compile, conversion};
+pub use compile::{CompileEnv, Conversion, comparison, compile, compile_ahead, conversion};
 pub use heap::Heap;
 pub use host::{Context, Dynamic, Host, Interrupt, Link};
 pub use machine::{Machine, Pace};

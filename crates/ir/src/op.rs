@@ -159,6 +159,8 @@ pub enum ReadMode {
     Lenient,
     /// For the sake of a constraint: it is read as of now, and has to hold at commit, at every level.
     Check,
+    /// It is not read at all, and writes nothing: the program is going to look it up. Only in what a program does ahead.
+    Ahead,
 }
 
 impl ReadMode {
@@ -167,6 +169,7 @@ impl ReadMode {
         match self {
             ReadMode::Plain | ReadMode::Lenient => ReadMode::Plain,
             ReadMode::Check => ReadMode::Check,
+            ReadMode::Ahead => ReadMode::Ahead,
         }
     }
 }

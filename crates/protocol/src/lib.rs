@@ -74,7 +74,9 @@ pub use unvalidated::UpperBound;
 
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Error, IndexId, SqlState, TableId, WorkerId};
-use planaria_storage::{Arena, ArenaFull, Header, Image, IndexSet, KeyBuf, KeyRange, Table, TableSet};
+use planaria_storage::{
+    Arena, ArenaFull, Header, Image, IndexSet, KeyBuf, KeyRange, LookAhead, Table, TableSet,
+};
 
 /// Why a transaction cannot go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -278,6 +280,13 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         key: &KeyBuf,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict>;
+
+    /// These lookups are going to be made, or some of them: whatever fetches their rows beforehand. It remembers nothing and
+    /// answers nothing, and leaves the group empty. A scheme that does nothing is slower, not wrong.
+    #[inline]
+    fn look_ahead(&self, _txn: &mut Self::Txn, _tables: &TableSet<Self::Header>, ahead: &mut LookAhead) {
+        ahead.clear();
+    }
 
     /// Opens a cursor over a range of an index. Cursors nest; one sees the rows as they are when it
     /// comes to them, and need not see rows that the transaction inserts or moves meanwhile.

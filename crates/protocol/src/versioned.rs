@@ -58,7 +58,7 @@ use planaria_base::clock::CommitClock;
 use planaria_base::sync::spin_hint;
 use planaria_base::{CommitTs, IndexId, Strength, TableId, WorkerId};
 use planaria_storage::btree::Cursor;
-use planaria_storage::{Arena, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet};
+use planaria_storage::{Arena, Image, IndexSet, KeyBuf, KeyRange, LookAhead, RecordPtr, Table, TableSet};
 use ranges::Ranges;
 use reading::Reading;
 use std::sync::Arc;
@@ -274,6 +274,15 @@ impl<R: Rules> Protocol for OverVersions<R> {
             R::has_met(txn, table, row, arena)?;
         }
         Ok(row)
+    }
+
+    fn look_ahead(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>, ahead: &mut LookAhead) {
+        // Of a reader of a snapshot the rows are the same.
+        if txn.foot.participant.is_pinned() {
+            ahead.run(tables, txn.foot.participant.pinned());
+        } else {
+            ahead.clear();
+        }
     }
 
     #[inline]

@@ -42,6 +42,7 @@
 
 #![allow(unsafe_code)] // `NodeRef::is_current` looks at a node; see there
 
+mod ahead;
 mod cursor;
 mod fill;
 mod finger;
@@ -56,6 +57,7 @@ mod separators;
 mod tests;
 mod tree;
 
+pub use ahead::{Stepped, Walk};
 pub use cursor::{Cursor, compare_keys};
 pub use finger::Finger;
 pub use tree::Tree;
@@ -67,6 +69,10 @@ use planaria_base::sync::atomic::Ordering;
 
 /// Keys of up to this many words are held in the nodes whole.
 pub const FIXED_WORDS_MAX: usize = 6;
+
+/// Trees with fewer levels above the leaves are not walked ahead: a few thousand entries, which are in caches if anybody
+/// looks at them.
+const WALKED_LEVELS_MIN: u32 = 2;
 
 /// A leaf and the insert version that it had: an element of a transaction's node set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -215,6 +221,16 @@ impl BTree {
     #[inline]
     pub fn get(&self, pin: Pinned<'_>, key: &[u64]) -> (Option<u64>, NodeRef) {
         dispatch!(self, tree => tree.get(pin, key))
+    }
+    /// A walk down from the root, to be gone on with by [`BTree::walk_on`] under the same pin; `None` where that would not pay.
+    #[inline]
+    pub fn walk(&self, pin: Pinned<'_>) -> Option<Walk> {
+        dispatch!(self, tree => tree.walk(pin))
+    }
+    /// A step of a walk of this tree. Panics if the pin under which it was begun has ended.
+    #[inline]
+    pub fn walk_on(&self, walk: &mut Walk, pin: Pinned<'_>, key: &[u64]) -> Stepped {
+        dispatch!(self, tree => tree.walk_on(walk, pin, key))
     }
     /// See [`OrderedIndex::insert`].
     #[inline]

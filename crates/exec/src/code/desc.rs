@@ -64,6 +64,16 @@ pub(crate) struct GetDesc {
     pub check: bool,
 }
 
+/// A lookup that is made ahead.
+#[derive(Debug)]
+pub(crate) struct AheadDesc {
+    pub table: TableId,
+    pub index: IndexId,
+    pub key: Box<[R]>,
+    /// About as long as its row is.
+    pub bytes: u32,
+}
+
 #[derive(Debug)]
 pub(crate) struct LoadDesc {
     pub table: TableId,

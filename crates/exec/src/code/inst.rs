@@ -351,6 +351,13 @@ pub(crate) enum Inst {
     },
 
     // ---- tables ----
+    /// A lookup that is going to be made joins those that are made ahead; with a full group on to `end`.
+    Ahead {
+        ahead: u16,
+        end: Pc,
+    },
+    /// Makes the lookups that have joined.
+    LookAhead,
     Get {
         get: u16,
     },

@@ -40,6 +40,9 @@ pub struct Code {
     pub(crate) template: Box<[Slot]>,
     pub(crate) operands: Box<[R]>,
     pub(crate) constants: Box<[Datum]>,
+    /// What stands before this is looking ahead: an error there is none, and what it has written nobody reads.
+    pub(crate) begin: Pc,
+    pub(crate) aheads: Box<[AheadDesc]>,
     pub(crate) gets: Box<[GetDesc]>,
     pub(crate) loads: Box<[LoadDesc]>,
     pub(crate) scans: Box<[ScanDesc]>,

@@ -491,6 +491,7 @@ fn target_of(inst: &mut Inst) -> Option<&mut Pc> {
         | Inst::JumpInt { to, .. }
         | Inst::JumpNum { to, .. }
         | Inst::JumpText { to, .. } => Some(to),
+        Inst::Ahead { end, .. } => Some(end),
         Inst::ScanNext { end, .. } | Inst::EachNext { end, .. } | Inst::MatchNext { end, .. } => Some(end),
         _ => None,
     }

@@ -48,10 +48,19 @@ pub trait CompileEnv {
 
 /// Compiles a verified program.
 pub fn compile(program: &Program, env: &impl CompileEnv) -> Result<Code> {
-    compile_dyn(program.clone(), env)
+    compile_dyn(program.clone(), None, env)
 }
 
-fn compile_dyn(mut program: Program, env: &dyn CompileEnv) -> Result<Code> {
+/// The same of a program that looks ahead: in the block of this label, with which it begins.
+pub fn compile_ahead(program: Program, ahead: planaria_ir::Label, env: &impl CompileEnv) -> Result<Code> {
+    compile_dyn(program, Some(ahead), env)
+}
+
+fn compile_dyn(
+    mut program: Program,
+    ahead: Option<planaria_ir::Label>,
+    env: &dyn CompileEnv,
+) -> Result<Code> {
     program.renumber();
     let uses = simplify::simplify(&mut program);
     let mut emit = Emitter::new(program.regs.len());
@@ -61,6 +70,10 @@ fn compile_dyn(mut program: Program, env: &dyn CompileEnv) -> Result<Code> {
         env,
         emit,
         regions: Vec::new(),
+        ahead,
+        ahead_end: 0,
+        begin: None,
+        aheads: Vec::new(),
         owners: Vec::new(),
         inserts: Vec::new(),
         updates: Vec::new(),
@@ -107,6 +120,11 @@ struct Compiler<'a> {
     env: &'a dyn CompileEnv,
     emit: Emitter,
     regions: Vec<Region>,
+    /// The label of the block that looks ahead, where it ends, and what comes behind it.
+    ahead: Option<planaria_ir::Label>,
+    ahead_end: Label,
+    begin: Option<Label>,
+    aheads: Vec<AheadDesc>,
     /// Array registers assigned by element, each with its hidden register.
     owners: Vec<(Reg, R)>,
     inserts: Vec<InsertDesc>,
@@ -186,6 +204,10 @@ impl Compiler<'_> {
             }
             OpKind::Block { label, body } => {
                 let exit = self.emit.label();
+                let looks_ahead = self.ahead == Some(*label);
+                if looks_ahead {
+                    self.ahead_end = exit;
+                }
                 let around = self.site;
                 if let Some(inlined) = self.program.inlined.get(label) {
                     let site = SiteDesc {
@@ -201,6 +223,12 @@ impl Compiler<'_> {
                 self.regions.pop();
                 self.site = around;
                 self.emit.bind(exit);
+                if looks_ahead {
+                    let begin = self.emit.label();
+                    self.emit.emit(Inst::LookAhead);
+                    self.emit.bind(begin);
+                    self.begin = Some(begin);
+                }
                 Ok(())
             }
             OpKind::Exit { label } => {
@@ -498,6 +526,8 @@ impl Compiler<'_> {
             template: self.emit.template.into(),
             operands: self.emit.operands.into(),
             constants: self.emit.constants.into(),
+            begin: self.begin.map_or(0, |begin| labels[begin as usize]),
+            aheads: self.aheads.into(),
             gets: self.emit.gets.into(),
             loads: self.emit.loads.into(),
             scans: self.emit.scans.into(),

@@ -10,7 +10,7 @@
 
 use crate::functions;
 use planaria_base::Datum;
-use planaria_ir::{Block, Func, Label, OpKind, Program, Reg, StateSource};
+use planaria_ir::{Block, Func, Label, OpKind, Program, ReadMode, Reg, StateSource};
 
 /// Texts longer than this are made anew at run time rather than kept in the code.
 const FOLDED_BYTES_MAX: usize = 16 << 10;
@@ -211,11 +211,8 @@ fn sweep(block: &mut Block, uses: &mut Uses) -> bool {
 
 fn is_dead(kind: &OpKind, uses: &Uses) -> bool {
     let removable = match kind {
-        OpKind::Const { .. }
-        | OpKind::Len { .. }
-        | OpKind::MapGet { .. }
-        | OpKind::Load { .. }
-        | OpKind::Get { .. } => true,
+        OpKind::Const { .. } | OpKind::Len { .. } | OpKind::MapGet { .. } | OpKind::Load { .. } => true,
+        OpKind::Get { mode, .. } => *mode != ReadMode::Ahead,
         OpKind::Copy { dst, src } => dst == src || uses.reads[dst.index()] == 0,
         OpKind::Apply { func, .. } => func.total(),
         _ => false,

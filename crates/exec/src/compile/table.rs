@@ -3,10 +3,10 @@
 use super::{Compiler, number};
 use crate::code::*;
 use crate::slot::Slot;
-use planaria_base::{ColumnId, Error, IndexId, Result, TableId};
+use planaria_base::{ColumnId, Error, IndexId, Result, TableId, Type};
 use planaria_ir::{OpKind, ReadMode, Reg};
 use planaria_protocol::IfClaimed;
-use planaria_storage::{ColumnKind, IndexSet};
+use planaria_storage::{ColumnKind, ColumnSpec, IndexSet};
 
 impl Compiler<'_> {
     /// Readers for the columns that somebody reads.
@@ -26,6 +26,18 @@ impl Compiler<'_> {
 
     pub(super) fn table_op(&mut self, kind: &OpKind) -> Result<()> {
         match kind {
+            OpKind::Get { table, index, key, mode: ReadMode::Ahead, .. } => {
+                let layout = &self.env.table(*table)?.layout;
+                let desc = AheadDesc {
+                    table: *table,
+                    index: *index,
+                    key: self.emit.regs(key)?,
+                    bytes: (layout.fixed_bytes() + layout.specs().iter().map(usual_bytes).sum::<usize>())
+                        as u32,
+                };
+                let (ahead, end) = (number(&mut self.aheads, desc)?, self.ahead_end);
+                self.emit.emit(Inst::Ahead { ahead, end });
+            }
             OpKind::Get { table, index, key, mode, row, columns } => {
                 let desc = GetDesc {
                     table: *table,
@@ -206,5 +218,15 @@ impl Compiler<'_> {
             _ => return Err(Error::internal("not a collection operation")),
         }
         Ok(())
+    }
+}
+
+/// What a value of variable length takes, if it is nothing special: texts are seldom as long as they may be.
+fn usual_bytes(column: &ColumnSpec) -> usize {
+    match &column.ty {
+        Type::Char(n) => *n as usize,
+        Type::Varchar(Some(n)) => (*n as usize).min(64) / 2,
+        Type::Text | Type::Varchar(None) | Type::Bytea => 16,
+        _ => 0,
     }
 }

@@ -43,7 +43,7 @@ use crate::slot::Slot;
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type, limits};
 use planaria_protocol::{CursorId, RowLocks, Savepoint};
-use planaria_storage::{KeyBuf, KeyRange};
+use planaria_storage::{KeyBuf, KeyRange, LookAhead};
 
 pub use pace::Pace;
 
@@ -71,6 +71,9 @@ pub struct Machine {
     handled: bool,
     /// A row on its way into a collection, a call or out.
     row: Vec<Slot>,
+    /// Lookups that are about to be made ahead; empty but while a program begins. And whether any are.
+    ahead: LookAhead,
+    looks_ahead: bool,
     key: KeyBuf,
     old_key: KeyBuf,
     range: KeyRange,
@@ -137,6 +140,8 @@ impl Machine {
             caught: Vec::new(),
             handled: false,
             row: Vec::new(),
+            ahead: LookAhead::default(),
+            looks_ahead: false,
             key: KeyBuf::new(),
             old_key: KeyBuf::new(),
             range: KeyRange::all(),
@@ -145,6 +150,11 @@ impl Machine {
             row_count: None,
             pace: Pace::default(),
         }
+    }
+
+    /// A machine whose programs look ahead, if they have been compiled so.
+    pub fn looking_ahead(looks_ahead: bool) -> Machine {
+        Machine { looks_ahead, ..Machine::new() }
     }
 
     /// Forgets the last run: its results and everything in the heap. To be called before arguments

@@ -33,7 +33,7 @@ impl Machine {
         base: Base,
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
-        let mut pc = 0;
+        let mut pc = if self.looks_ahead { 0 } else { code.begin as usize };
         loop {
             let (next, stop) = self.hot(code, pc, frame, sink, base, ctx);
             pc = next;
@@ -47,6 +47,8 @@ impl Machine {
             };
             match ended {
                 Ok(()) => {}
+                // Looking ahead, it has found that it cannot; who runs into the same will say so.
+                Err(Interrupt::Error(_)) if pc <= code.begin as usize => pc = code.begin as usize - 1,
                 // `pc` is behind the instruction that failed.
                 Err(Interrupt::Error(e)) => pc = self.handle(code, pc - 1, e, frame, base, ctx)?,
                 Err(conflict) => return Err(conflict),
@@ -271,6 +273,11 @@ impl Machine {
                     if self.turns == 0 || self.heap.used() > self.compact_at {
                         // The error is the jump's, not of what it goes back to.
                         attempt!(self.safe_point(frame, ctx));
+                        if pc <= code.begin as usize {
+                            // Enough of looking ahead.
+                            pc = code.begin as usize - 1;
+                            continue;
+                        }
                     }
                     pc = to as usize;
                 }
@@ -301,6 +308,10 @@ impl Machine {
                 Inst::JumpText { test, a, b, to } => {
                     jump_if!(to, holds!(test, order!(Text, a, b, |a, b| fast::text_cmp(&self.heap, a, b))));
                 }
+                Inst::Ahead { ahead, end } => {
+                    jump_if!(end, self.join_ahead(&code.aheads[usize::from(ahead)], frame, ctx));
+                }
+                Inst::LookAhead => ctx.protocol.look_ahead(ctx.txn, ctx.tables, &mut self.ahead),
                 Inst::Return => return (pc, Stop::Return),
                 Inst::TryEnter { region } => {
                     let savepoint = ctx.protocol.savepoint(ctx.txn);

@@ -62,6 +62,23 @@ impl Reads {
 }
 
 impl Machine {
+    /// A lookup joins those that are made ahead: whether the group is full.
+    #[inline(never)]
+    pub(super) fn join_ahead<P: RowLocks, H: Host + ?Sized>(
+        &mut self,
+        desc: &AheadDesc,
+        frame: &[Slot],
+        ctx: &Context<'_, P, H>,
+    ) -> bool {
+        let codec = ctx.tables.get(desc.table).index(desc.index).codec();
+        let heap = &self.heap;
+        let value = |i: usize| field(frame[usize::from(desc.key[i])], heap);
+        if codec.encode_prefix_with(desc.key.len(), value, &mut self.key) {
+            self.ahead.add(desc.table, desc.index, self.key.words(), desc.bytes);
+        }
+        self.ahead.is_full()
+    }
+
     /// Point read.
     #[inline(never)]
     pub(super) fn get<P: RowLocks, H: Host + ?Sized>(

@@ -378,5 +378,6 @@ fn read_mode(mode: ReadMode) -> &'static str {
         ReadMode::Plain => "",
         ReadMode::Lenient => " lenient",
         ReadMode::Check => " check",
+        ReadMode::Ahead => " ahead",
     }
 }

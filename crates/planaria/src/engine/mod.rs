@@ -75,6 +75,7 @@ pub(crate) struct Engine {
     pub(crate) backoff: BackoffKind,
     /// How long a transaction that is healed holds its locks.
     pub(crate) healing_max: Duration,
+    pub(crate) look_ahead: bool,
     pub(crate) clock: Arc<CommitClock>,
     pub(crate) gate: gate::Gate,
     pub(crate) locks: table_locks::TableLocks,
@@ -153,6 +154,7 @@ impl Engine {
             traits: store.traits(),
             backoff: options.backoff,
             healing_max: options.healing_max,
+            look_ahead: options.look_ahead,
             store,
             clock,
             gate: gate::Gate::new(),

@@ -295,7 +295,12 @@ impl SchemaVersion {
                 return Err(Error::new(SqlState::OBJECT_IN_USE, message));
             }
         }
-        planaria_exec::compile(program, env)
+        match planaria_analysis::look_ahead(program) {
+            Some(planaria_analysis::LookAhead { program, label, .. }) => {
+                planaria_exec::compile_ahead(program, label, env)
+            }
+            None => planaria_exec::compile(program, env),
+        }
     }
 
     /// A row id that a logged row has is not given again.

@@ -144,7 +144,7 @@ impl SessionCore {
     pub(crate) fn give_memory_back(&mut self) {
         if self.share.was_much() {
             let pace = self.machine.pace;
-            (self.machine, self.kept_heap) = (Machine::new(), Heap::new());
+            (self.machine, self.kept_heap) = (Machine::looking_ahead(self.engine.look_ahead), Heap::new());
             self.machine.pace = pace;
             (self.rows, self.args, self.kept_args) = (Vec::new(), Vec::new(), Vec::new());
             self.effects = Vec::new();
@@ -162,7 +162,7 @@ impl SessionCore {
             worker,
             schema,
             txn,
-            machine: Machine::new(),
+            machine: Machine::looking_ahead(engine.look_ahead),
             log,
             session_log: engine.log.get().map(|l| Arc::new(SessionLog(l.clone()))),
             last_commit: None,

@@ -9,7 +9,7 @@ use crate::session::answer::lines_result;
 use crate::session::core::SessionCore;
 use planaria_analysis as analysis;
 use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState};
-use planaria_ir::Program;
+use planaria_ir::{OpId, Program};
 use planaria_recovery::CompiledPiece;
 use planaria_sql::ddl;
 use planaria_sql::lower::{self, ParamTypes};
@@ -106,6 +106,9 @@ impl SessionCore {
         let mut lines = analysis::explain(program, &logging, &names);
         // Behind how calls are logged, and why.
         lines.splice(3..3, cost);
+        if self.engine.look_ahead {
+            lines.extend(ahead_line(program, &names));
+        }
         if self.engine.traits.heals {
             lines.extend(healing_lines(program, &names));
         }
@@ -141,6 +144,18 @@ fn no_plan(statement: &Statement) -> Error {
     Error::new(SqlState::SYNTAX_ERROR, "this statement has no plan to be explained")
         .hint("Queries, INSERT, UPDATE, DELETE, CALL, CREATE TABLE AS, DECLARE and EXECUTE have.")
         .at(statement.position)
+}
+
+/// Which lookups are made before the call begins.
+fn ahead_line(program: &Program, names: &dyn analysis::Names) -> Option<String> {
+    let ahead = analysis::look_ahead(program)?;
+    let numbers = analysis::explain::numbers(program, names);
+    let lookup = |(id, several): &(OpId, bool)| {
+        let each_turn = if *several { " (in each turn)" } else { "" };
+        numbers.get(id).map(|number| format!("{number}{each_turn}"))
+    };
+    let lookups: Vec<String> = ahead.lookups.iter().filter_map(lookup).collect();
+    Some(format!("  Fetched before it begins, all at once, the rows of: {}", lookups.join(", ")))
 }
 
 /// What a stale read repeats, under protocols that heal.

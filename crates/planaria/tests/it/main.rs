@@ -25,6 +25,7 @@ mod linear;
 mod log_kinds;
 mod log_view;
 mod logged;
+mod look_ahead;
 mod memory_back;
 mod no_hang;
 mod planning;
