@@ -22,14 +22,20 @@ mod script;
 
 use planaria::ProtocolKind;
 use planaria_sim::dice::Dice;
+use std::sync::OnceLock;
 
-/// What a case is run with: mostly the default, sometimes another of the shelf.
+static ONLY: OnceLock<ProtocolKind> = OnceLock::new();
+
+/// All cases of this process are run with this protocol, whatever they would draw. Said once, before the first; later it
+/// changes nothing.
+pub fn only(protocol: ProtocolKind) {
+    let _ = ONLY.set(protocol);
+}
+
+/// What a case is run with: any of the shelf, the default three times as often as each of the others.
 fn protocol(dice: &mut Dice) -> ProtocolKind {
-    let default = ProtocolKind::default();
-    let others: Vec<_> = ProtocolKind::ALL.iter().copied().filter(|other| *other != default).collect();
-    match (dice.chance(85), &others[..]) {
-        (true, _) => default,
-        (false, [other]) => *other,
-        (false, _) => dice.of(&others),
-    }
+    let mut all = ProtocolKind::ALL.to_vec();
+    all.extend([ProtocolKind::default(); 2]);
+    let drawn = dice.of(&all);
+    ONLY.get().copied().unwrap_or(drawn)
 }

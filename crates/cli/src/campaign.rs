@@ -4,7 +4,7 @@ use crate::arguments::positive;
 use crate::lab::Steps;
 use crate::print;
 use clap::Args;
-use planaria::{Error, Result, SqlState};
+use planaria::{Error, ProtocolKind, Result, SqlState};
 use planaria_campaign::faults::{self, Kind};
 use planaria_campaign::histories;
 use planaria_lab::recovery::Watch;
@@ -34,6 +34,9 @@ pub struct FaultsOptions {
     /// Repeats the case with this number of the seed
     #[arg(long, requires = "kind", conflicts_with_all = ["cases", "per_seed"])]
     case: Option<u64>,
+    /// The concurrency protocol, one of the shelf; without, each case draws one
+    #[arg(long)]
+    protocol: Option<ProtocolKind>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -51,6 +54,9 @@ pub struct HistoriesOptions {
     /// Threads of a history
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=64))]
     threads: u64,
+    /// The concurrency protocol, one of the shelf; without, each case draws one
+    #[arg(long)]
+    protocol: Option<ProtocolKind>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -67,6 +73,7 @@ fn broken(what: String) -> Error {
 
 /// Runs the fault campaign. XX001 where a case went wrong.
 pub fn faults(o: &FaultsOptions) -> Result<()> {
+    o.protocol.into_iter().for_each(planaria_campaign::only);
     let kinds = if o.kind.is_empty() { Kind::ALL } else { &o.kind };
     // Power fails in the midst of everything: what panics is counted, and told at the end.
     let told = std::panic::take_hook();
@@ -136,6 +143,7 @@ pub fn faults(o: &FaultsOptions) -> Result<()> {
 
 /// Runs histories. XX001 where no order explains one.
 pub fn histories(o: &HistoriesOptions) -> Result<()> {
+    o.protocol.into_iter().for_each(planaria_campaign::only);
     let steps = Steps::default();
     steps.step("histories", o.count);
     let extent = histories::Extent { seed: o.seed, count: o.count, threads: o.threads };

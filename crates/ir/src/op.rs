@@ -159,6 +159,8 @@ pub enum ReadMode {
     Lenient,
     /// For the sake of a constraint: it is read as of now, and has to hold at commit, at every level.
     Check,
+    /// Whether a key is free, for ON CONFLICT: as of now. That it is taken has to hold at commit where what is read has to.
+    Arbiter,
     /// It is not read at all, and writes nothing: the program is going to look it up. Only in what a program does ahead.
     Ahead,
 }
@@ -169,6 +171,7 @@ impl ReadMode {
         match self {
             ReadMode::Plain | ReadMode::Lenient => ReadMode::Plain,
             ReadMode::Check => ReadMode::Check,
+            ReadMode::Arbiter => ReadMode::Arbiter,
             ReadMode::Ahead => ReadMode::Ahead,
         }
     }

@@ -54,6 +54,10 @@ pub trait RowLocks: Protocol {
     /// What is read until this is switched off is read for the sake of a constraint: it is as of now, and has to hold at
     /// commit, whatever the transaction's level ([`Levels`]).
     fn for_constraint(&self, txn: &mut Self::Txn, on: bool);
+
+    /// A row that was read so need not stay: no constraint rests on that it is there. Answers whether it need not hold by now,
+    /// which is up to the transaction's level.
+    fn need_not_hold(&self, txn: &mut Self::Txn, row: RowHandle) -> bool;
 }
 
 /// Transactions of a level: as long as it says, they read the state of one moment while others go on.

@@ -23,6 +23,8 @@
 //! 4. The place in the order is drawn after the last lock, and leaves and what is not locked are validated after that, as ever.
 //!    What fails there is healed again, [`ROUNDS_MAX`](crate::healing::ROUNDS_MAX) times in all.
 //!
+//! **When.** A worker of whose attempts few are in vain heals nothing and remembers nothing: then this is Silo.
+//!
 //! **Abort causes.** Those of [`silo`](crate::silo), where a row cannot be locked, a foreign key does not go away, or rounds are used up.
 //!
 //! **What it does not do.** Heal blocks: a client has seen their answers. Keep answers of scans: they are executed again. Ask who has

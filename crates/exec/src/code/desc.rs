@@ -62,6 +62,8 @@ pub(crate) struct GetDesc {
     pub presence: bool,
     /// For the sake of a constraint: see [`ReadMode::Check`].
     pub check: bool,
+    /// The same, to see whether a key is free: see [`ReadMode::Arbiter`].
+    pub arbiter: bool,
 }
 
 /// A lookup that is made ahead.

@@ -45,7 +45,8 @@ impl Compiler<'_> {
                     key: self.emit.regs(key)?,
                     row: self.emit.target(*row)?,
                     reads: self.reads(*table, columns)?,
-                    check: *mode == ReadMode::Check,
+                    check: matches!(mode, ReadMode::Check | ReadMode::Arbiter),
+                    arbiter: *mode == ReadMode::Arbiter,
                     presence: *index == IndexId::PRIMARY
                         && !self.emit.uses.taken[row.index()]
                         && columns.is_empty(),

@@ -115,7 +115,8 @@ impl Machine {
                 if !desc.reads.keeps_image {
                     self.heap.arena.truncate(mark);
                 }
-                if desc.presence {
+                if desc.arbiter && ctx.protocol.need_not_hold(ctx.txn, row.handle) {
+                } else if desc.presence {
                     ctx.protocol.only_presence(ctx.txn, row.handle);
                 } else if desc.row == NONE {
                     ctx.protocol.unused(ctx.txn, row.handle);

@@ -1,10 +1,42 @@
 //! What transaction blocks of each level see of others: the cases of Hermitage (M. Kleppmann), and what is Planaria's own
 //! promise. The answers are PostgreSQL 15's, but where it is said.
 
-use planaria::{Database, Error, Options, Session};
+use planaria::{Database, Error, Options, ProtocolKind, Session};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// The cases, each under every protocol of the shelf in which transactions overlap.
+macro_rules! on_the_shelf {
+    ($($case:ident)*) => {
+        $(mod $case {
+            #[test]
+            fn on_the_shelf() {
+                for protocol in planaria::ProtocolKind::ALL.iter().filter(|kind| kind.is_concurrent()) {
+                    println!("under {protocol}");
+                    super::$case(*protocol);
+                }
+            }
+        })*
+    };
+}
+
+on_the_shelf! {
+    dirty_writes
+    aborted_and_intermediate_reads
+    circular_information_flow
+    observed_transactions_do_not_vanish
+    predicates_and_many_preceders
+    lost_updates
+    read_skew
+    write_skew
+    readers_never_fail
+    columns_that_were_not_read_may_change
+    constraints_hold_at_every_level
+    levels_are_what_is_shown
+    readers_of_what_is_committed
+    what_is_taken_need_not_stay
+}
 
 const LEVELS: [&str; 3] = ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
 
@@ -36,8 +68,8 @@ fn shown(session: &mut Session, sql: &str) -> Result<String, Error> {
 
 impl Players {
     /// Blocks of these levels are open, on a table with the rows 1=10 and 2=20.
-    fn of(levels: &[&str]) -> Players {
-        let db = Options::new().in_memory().expect("opens");
+    fn of(protocol: ProtocolKind, levels: &[&str]) -> Players {
+        let db = Options::new().protocol(protocol).in_memory().expect("opens");
         db.execute_script(
             "CREATE TABLE test (id int PRIMARY KEY, value int NOT NULL);
              INSERT INTO test VALUES (1, 10), (2, 20);",
@@ -101,10 +133,9 @@ impl Players {
 }
 
 /// G0: of two that write the same rows, one waits; neither mixes with the other.
-#[test]
-fn dirty_writes() {
+fn dirty_writes(protocol: ProtocolKind) {
     for level in LEVELS {
-        let p = Players::of(&[level; 2]);
+        let p = Players::of(protocol, &[level; 2]);
         p.play(&[(1, "UPDATE test SET value = 11 WHERE id = 1", "UPDATE 1")]);
         p.waits(2, "UPDATE test SET value = 12 WHERE id = 1");
         p.play(&[(1, "UPDATE test SET value = 21 WHERE id = 2", "UPDATE 1"), (1, "COMMIT", "COMMIT")]);
@@ -123,11 +154,10 @@ fn dirty_writes() {
 }
 
 /// G1a, G1b: what is taken back, or is not the end, is seen by nobody.
-#[test]
-fn aborted_and_intermediate_reads() {
+fn aborted_and_intermediate_reads(protocol: ProtocolKind) {
     for level in LEVELS {
         for end in ["ROLLBACK", "COMMIT"] {
-            let p = Players::of(&[level; 2]);
+            let p = Players::of(protocol, &[level; 2]);
             p.play(&[
                 (1, "UPDATE test SET value = 101 WHERE id = 1", "UPDATE 1"),
                 (2, "SELECT * FROM test ORDER BY id", "1=10 2=20"),
@@ -142,10 +172,9 @@ fn aborted_and_intermediate_reads() {
 }
 
 /// G1c: no circle of information.
-#[test]
-fn circular_information_flow() {
+fn circular_information_flow(protocol: ProtocolKind) {
     for level in LEVELS {
-        let p = Players::of(&[level; 2]);
+        let p = Players::of(protocol, &[level; 2]);
         p.play(&[
             (1, "UPDATE test SET value = 11 WHERE id = 1", "UPDATE 1"),
             (2, "UPDATE test SET value = 22 WHERE id = 2", "UPDATE 1"),
@@ -158,9 +187,8 @@ fn circular_information_flow() {
 }
 
 /// OTV: who has seen something of a transaction does not miss the rest.
-#[test]
-fn observed_transactions_do_not_vanish() {
-    let p = Players::of(&["READ COMMITTED"; 3]);
+fn observed_transactions_do_not_vanish(protocol: ProtocolKind) {
+    let p = Players::of(protocol, &["READ COMMITTED"; 3]);
     p.play(&[
         (1, "UPDATE test SET value = 11 WHERE id = 1", "UPDATE 1"),
         (1, "UPDATE test SET value = 19 WHERE id = 2", "UPDATE 1"),
@@ -179,11 +207,10 @@ fn observed_transactions_do_not_vanish() {
 }
 
 /// PMP: rows that come into a predicate that was read, and one that writes by it.
-#[test]
-fn predicates_and_many_preceders() {
+fn predicates_and_many_preceders(protocol: ProtocolKind) {
     for level in LEVELS {
         let fresh = level == "READ COMMITTED";
-        let p = Players::of(&[level; 2]);
+        let p = Players::of(protocol, &[level; 2]);
         p.play(&[
             (1, "SELECT * FROM test WHERE value = 30", ""),
             (2, "INSERT INTO test VALUES (3, 30)", "INSERT 0 1"),
@@ -191,7 +218,7 @@ fn predicates_and_many_preceders() {
             (1, "SELECT * FROM test WHERE value % 3 = 0", if fresh { "3=30" } else { "" }),
             (1, "COMMIT", "COMMIT"),
         ]);
-        let p = Players::of(&[level; 2]);
+        let p = Players::of(protocol, &[level; 2]);
         p.play(&[(1, "UPDATE test SET value = value + 10", "UPDATE 2")]);
         p.waits(2, "DELETE FROM test WHERE value = 20");
         p.play(&[(1, "COMMIT", "COMMIT")]);
@@ -202,10 +229,9 @@ fn predicates_and_many_preceders() {
 }
 
 /// P4: no update is lost.
-#[test]
-fn lost_updates() {
+fn lost_updates(protocol: ProtocolKind) {
     for level in LEVELS {
-        let p = Players::of(&[level; 2]);
+        let p = Players::of(protocol, &[level; 2]);
         p.play(&[
             (1, "SELECT value FROM test WHERE id = 1", "10"),
             (2, "SELECT value FROM test WHERE id = 1", "10"),
@@ -219,11 +245,10 @@ fn lost_updates() {
 }
 
 /// G-single: no skew between what two statements show.
-#[test]
-fn read_skew() {
+fn read_skew(protocol: ProtocolKind) {
     for level in LEVELS {
         let fresh = level == "READ COMMITTED";
-        let p = Players::of(&[level; 2]);
+        let p = Players::of(protocol, &[level; 2]);
         p.play(&[
             (1, "SELECT value FROM test WHERE id = 1", "10"),
             (2, "UPDATE test SET value = 12 WHERE id = 1", "UPDATE 1"),
@@ -233,14 +258,14 @@ fn read_skew() {
             (1, "COMMIT", "COMMIT"),
         ]);
         // By predicates, and one that writes by what it sees.
-        let p = Players::of(&[level; 2]);
+        let p = Players::of(protocol, &[level; 2]);
         p.play(&[
             (1, "SELECT value FROM test WHERE value % 5 = 0 ORDER BY id", "10 20"),
             (2, "UPDATE test SET value = 12 WHERE value = 10", "UPDATE 1"),
             (2, "COMMIT", "COMMIT"),
             (1, "SELECT * FROM test WHERE value % 3 = 0", if fresh { "1=12" } else { "" }),
         ]);
-        let p = Players::of(&[level; 2]);
+        let p = Players::of(protocol, &[level; 2]);
         p.play(&[
             (1, "SELECT value FROM test WHERE id = 1", "10"),
             (2, "UPDATE test SET value = 12 WHERE id = 1", "UPDATE 1"),
@@ -252,11 +277,10 @@ fn read_skew() {
 }
 
 /// G2: skew between what two write, by rows and by predicates.
-#[test]
-fn write_skew() {
+fn write_skew(protocol: ProtocolKind) {
     for level in LEVELS {
         let second = if level == "SERIALIZABLE" { "40001" } else { "COMMIT" };
-        let p = Players::of(&[level; 2]);
+        let p = Players::of(protocol, &[level; 2]);
         p.play(&[
             (1, "SELECT value FROM test ORDER BY id", "10 20"),
             (2, "SELECT value FROM test ORDER BY id", "10 20"),
@@ -265,7 +289,7 @@ fn write_skew() {
             (1, "COMMIT", "COMMIT"),
             (2, "COMMIT", second),
         ]);
-        let p = Players::of(&[level; 2]);
+        let p = Players::of(protocol, &[level; 2]);
         p.play(&[
             (1, "SELECT * FROM test WHERE value % 3 = 0", ""),
             (2, "SELECT * FROM test WHERE value % 3 = 0", ""),
@@ -278,9 +302,8 @@ fn write_skew() {
 }
 
 /// Whoever reads only never fails, and sees one state, whatever is committed meanwhile.
-#[test]
-fn readers_never_fail() {
-    let p = Players::of(&["SERIALIZABLE"]);
+fn readers_never_fail(protocol: ProtocolKind) {
+    let p = Players::of(protocol, &["SERIALIZABLE"]);
     for turn in 1..20 {
         p.play(&[(1, "SELECT sum(value) FROM test", "30")]);
         let others = [
@@ -298,9 +321,8 @@ fn readers_never_fail() {
 }
 
 /// A row of which only columns have changed that nobody has read is as it was read.
-#[test]
-fn columns_that_were_not_read_may_change() {
-    let p = Players::of(&["SERIALIZABLE"]);
+fn columns_that_were_not_read_may_change(protocol: ProtocolKind) {
+    let p = Players::of(protocol, &["SERIALIZABLE"]);
     p.db.execute_script(
         "CREATE TABLE warehouse (id int PRIMARY KEY, tax int, total int, name text);
          CREATE INDEX ON warehouse (total);
@@ -364,11 +386,10 @@ fn columns_that_were_not_read_may_change() {
 }
 
 /// Constraints hold at every level.
-#[test]
-fn constraints_hold_at_every_level() {
+fn constraints_hold_at_every_level(protocol: ProtocolKind) {
     for level in LEVELS {
         for deferred in ["", " DEFERRABLE INITIALLY DEFERRED"] {
-            let p = Players::of(&[level; 2]);
+            let p = Players::of(protocol, &[level; 2]);
             p.db.execute_script(&format!(
                 "CREATE TABLE child (id int PRIMARY KEY, parent int REFERENCES test{deferred});
                  INSERT INTO child VALUES (1, 1)"
@@ -417,9 +438,8 @@ fn constraints_hold_at_every_level() {
 }
 
 /// What SET and SHOW say is so.
-#[test]
-fn levels_are_what_is_shown() {
-    let db = Options::new().in_memory().expect("opens");
+fn levels_are_what_is_shown(protocol: ProtocolKind) {
+    let db = Options::new().protocol(protocol).in_memory().expect("opens");
     let mut session = db.session().expect("a seat");
     let show = |session: &mut Session| {
         session.query("SHOW transaction_isolation", ()).expect("shows")[0].get::<String>(0).expect("text")
@@ -461,10 +481,27 @@ fn levels_are_what_is_shown() {
 }
 
 /// READ ONLY, READ COMMITTED: each statement shows what is committed.
-#[test]
-fn readers_of_what_is_committed() {
-    let p = Players::of(&["READ COMMITTED, READ ONLY"]);
+fn readers_of_what_is_committed(protocol: ProtocolKind) {
+    let p = Players::of(protocol, &["READ COMMITTED, READ ONLY"]);
     p.play(&[(1, "SELECT sum(value) FROM test", "30")]);
     p.db.execute("UPDATE test SET value = value + 1", ()).expect("nobody is in its way");
     p.play(&[(1, "SELECT sum(value) FROM test", "32"), (1, "INSERT INTO test VALUES (5, 5)", "25006")]);
+}
+
+/// That a key is taken is an answer like any other: below SERIALIZABLE it need not hold, whatever becomes of the row.
+fn what_is_taken_need_not_stay(protocol: ProtocolKind) {
+    for level in ["READ COMMITTED", "REPEATABLE READ"] {
+        for change in ["UPDATE test SET value = 11 WHERE id = 1", "DELETE FROM test WHERE id = 1"] {
+            let p = Players::of(protocol, &[level]);
+            p.play(&[
+                (1, "SAVEPOINT a", "SAVEPOINT"),
+                (1, "INSERT INTO test VALUES (1, 30)", "23505"),
+                (1, "ROLLBACK TO SAVEPOINT a", "ROLLBACK"),
+                (1, "INSERT INTO test VALUES (1, 40) ON CONFLICT DO NOTHING", "INSERT 0 0"),
+                (1, "UPDATE test SET value = 21 WHERE id = 2", "UPDATE 1"),
+            ]);
+            p.db.execute(change, ()).expect("nobody has locked it");
+            p.play(&[(1, "COMMIT", "COMMIT")]);
+        }
+    }
 }

@@ -46,6 +46,10 @@ impl<H: Header, const UNDO: bool> RowLocks for SerialOn<H, UNDO> {
     }
 
     fn for_constraint(&self, _txn: &mut SerialTxn<H>, _on: bool) {}
+
+    fn need_not_hold(&self, _txn: &mut SerialTxn<H>, _row: RowHandle) -> bool {
+        true
+    }
 }
 
 /// Transactions come one after another: what one has read stays as it is, at every level.

@@ -520,6 +520,10 @@ impl<H: Header> RowLocks for SnapshotReader<H> {
     }
 
     fn for_constraint(&self, _txn: &mut ReaderTxn, _on: bool) {}
+
+    fn need_not_hold(&self, _txn: &mut ReaderTxn, _row: RowHandle) -> bool {
+        true
+    }
 }
 
 /// Rows that a walk through a table hands over under one pin.

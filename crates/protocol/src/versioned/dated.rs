@@ -17,7 +17,8 @@
 //! **Weaker levels.** What is read need not hold: it is lenient ([`LENIENT`]), and no ranges are remembered. READ COMMITTED
 //! takes a moment for each statement. Under REPEATABLE READ, a row that has changed since the moment cannot be changed.
 //!
-//! **Constraints** are looked at as of now, strictly, at every level ([`crate::RowLocks::for_constraint`]).
+//! **Constraints** are looked at as of now, strictly, at every level ([`crate::RowLocks::for_constraint`]); that a key is taken is
+//! no constraint that holds, but an answer, which need not hold at the weaker levels.
 
 use super::read::Followed;
 use super::*;
@@ -221,6 +222,11 @@ impl Dated {
     #[inline]
     pub(super) fn is_loose(&self) -> bool {
         self.reads_past() && self.level != Some(Isolation::Serializable)
+    }
+
+    /// Whether nothing that is read needs to hold at commit, but for what constraints rest on.
+    pub(super) fn is_weak(&self) -> bool {
+        self.level.is_some_and(|level| level != Isolation::Serializable)
     }
 
     fn is_new(&self, version: u64) -> bool {

@@ -67,6 +67,18 @@ impl<R: Rules> RowLocks for OverVersions<R> {
     fn for_constraint(&self, txn: &mut Txn<R>, on: bool) {
         txn.dated.for_constraint(on);
     }
+
+    fn need_not_hold(&self, txn: &mut Txn<R>, row: RowHandle) -> bool {
+        if txn.is_reader() || row.0 & super::dated::PAST != 0 {
+            return true;
+        }
+        let access = &mut txn.accesses[row.0 as usize];
+        if !txn.dated.is_weak() || access.version == super::OWN {
+            return false;
+        }
+        access.version |= super::LENIENT;
+        true
+    }
 }
 
 impl<R: Rules> Levels for OverVersions<R> {

@@ -30,7 +30,8 @@ impl<R: Rules> Encounters<R::Header> for Meets<'_, R> {
         if self.dated.is_new_to_serializable(version) {
             return Err(Conflict::Past);
         }
-        self.accesses.push(Access { record, version });
+        let lenient = if self.dated.is_weak() { LENIENT } else { 0 };
+        self.accesses.push(Access { record, version: version | lenient });
         Ok(())
     }
 

@@ -506,7 +506,7 @@ impl Lowerer<'_> {
         let Some((index, rest)) = arbiters.split_first() else { return then(self) };
         let key = table.indexes[index.index()].columns.iter().map(|c| regs[c.index()]).collect();
         let row = self.program.reg(RegKind::Row(table.id), None);
-        let (index, mode, columns) = (*index, ReadMode::Check, Vec::new());
+        let (index, mode, columns) = (*index, ReadMode::Arbiter, Vec::new());
         self.emit(OpKind::Get { table: table.id, index, key, mode, row, columns });
         let free = self.apply(Func::IsNull, vec![row], Type::Bool);
         self.when(free, |l| l.unless_taken(table, rest, regs, then))
@@ -539,7 +539,7 @@ impl Lowerer<'_> {
         let columns =
             used.iter().map(|c| (ColumnId::from(*c), self.column_reg(existing, *c))).collect::<Vec<_>>();
         let row = self.row_reg(existing);
-        let (index, mode) = (arbiter, ReadMode::Check);
+        let (index, mode) = (arbiter, ReadMode::Arbiter);
         self.emit(OpKind::Get { table: table.id, index, key: key.clone(), mode, row, columns });
         // The row as it is in the end, for RETURNING.
         let returned: Vec<usize> =
