@@ -1,14 +1,40 @@
 //! Transaction blocks that meet on a row: they wait for each other, as they do in PostgreSQL.
 
-use planaria::{Database, Error, Session, SqlState};
+use planaria::{Database, Error, Options, ProtocolKind, Session, SqlState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-fn db() -> Database {
-    let db = Database::in_memory().expect("opens");
+on_the_shelf! {
+    the_second_to_change_a_row_waits_and_goes_on
+    what_was_read_without_a_claim_must_still_hold
+    of_two_that_wait_for_each_other_one_is_told
+    a_savepoint_does_not_bring_a_deadlocked_transaction_back
+    patience_ends
+    statements_alone_and_calls_wait_for_blocks
+    blocks_that_meet_on_hot_rows_all_succeed
+    who_needs_a_key_waits_for_who_is_putting_it_in
+    a_schema_change_overtakes_who_waits
+    savepoints_keep_claims_and_undo_writes
+    a_session_that_goes_away_lets_go
+    rows_read_for_update_are_claimed
+    what_is_behind_the_limit_is_not_claimed
+    a_queue_with_skip_locked_gives_each_job_to_one
+    locking_clauses_that_mean_nothing_are_refused
+    long_statements_see_claims_too
+    a_session_that_panics_lets_go
+    pg_locks_has_who_holds_and_who_waits
+    a_schema_change_overtakes_who_sleeps
+    a_busy_parent_does_not_fail_its_children
+    row_locks_conflict_as_postgresqls_do
+    a_row_is_shared_until_one_wants_more
+    who_shares_a_row_waits_behind_who_wants_it_alone
+}
+
+fn db(protocol: ProtocolKind) -> Database {
+    let db = Options::new().protocol(protocol).in_memory().expect("opens");
     db.execute_script(
         "CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL, u int UNIQUE);
          INSERT INTO t SELECT i, 0, 10 * i FROM generate_series(1, 9) AS i;",
@@ -70,9 +96,8 @@ fn go_on<const N: usize>(told: [&Receiver<()>; N], watched: Duration) {
     assert!(told.iter().all(|told| told.try_recv().is_err()), "it should wait");
 }
 
-#[test]
-fn the_second_to_change_a_row_waits_and_goes_on() {
-    let db = db();
+fn the_second_to_change_a_row_waits_and_goes_on(protocol: ProtocolKind) {
+    let db = db(protocol);
     let (mut a, b) = (session(&db), session(&db));
     run(&mut a, "BEGIN; UPDATE t SET v = v + 1 WHERE id = 1");
     std::thread::scope(|scope| {
@@ -99,9 +124,8 @@ fn the_second_to_change_a_row_waits_and_goes_on() {
     assert_eq!(int(&mut a, "SELECT count(*) FROM t WHERE id = 1"), 0);
 }
 
-#[test]
-fn what_was_read_without_a_claim_must_still_hold() {
-    let db = db();
+fn what_was_read_without_a_claim_must_still_hold(protocol: ProtocolKind) {
+    let db = db(protocol);
     let (mut a, mut b) = (session(&db), session(&db));
     run(&mut a, "BEGIN; SELECT v FROM t WHERE id = 1");
     run(&mut b, "UPDATE t SET v = 5 WHERE id = 1");
@@ -125,9 +149,8 @@ fn what_was_read_without_a_claim_must_still_hold() {
     });
 }
 
-#[test]
-fn of_two_that_wait_for_each_other_one_is_told() {
-    let db = db();
+fn of_two_that_wait_for_each_other_one_is_told(protocol: ProtocolKind) {
+    let db = db(protocol);
     let (mut a, mut b) = (session(&db), session(&db));
     run(&mut a, "BEGIN; UPDATE t SET v = v + 1 WHERE id = 1");
     run(&mut b, "BEGIN; UPDATE t SET v = v + 10 WHERE id = 2");
@@ -147,9 +170,8 @@ fn of_two_that_wait_for_each_other_one_is_told() {
     assert_eq!(int(&mut a, "SELECT sum(v) FROM t"), 20);
 }
 
-#[test]
-fn a_savepoint_does_not_bring_a_deadlocked_transaction_back() {
-    let db = db();
+fn a_savepoint_does_not_bring_a_deadlocked_transaction_back(protocol: ProtocolKind) {
+    let db = db(protocol);
     let (mut a, mut b) = (session(&db), session(&db));
     run(&mut a, "BEGIN; UPDATE t SET v = 1 WHERE id = 1; SAVEPOINT s");
     run(&mut b, "BEGIN; UPDATE t SET v = 2 WHERE id = 2");
@@ -166,9 +188,8 @@ fn a_savepoint_does_not_bring_a_deadlocked_transaction_back() {
     assert_eq!(int(&mut a, "SELECT sum(v) FROM t"), 4);
 }
 
-#[test]
-fn patience_ends() {
-    let db = db();
+fn patience_ends(protocol: ProtocolKind) {
+    let db = db(protocol);
     let (mut a, mut b) = (session(&db), session(&db));
     run(&mut a, "BEGIN; UPDATE t SET v = 1 WHERE id = 1");
     run(&mut b, "SET lock_timeout = 30");
@@ -201,9 +222,8 @@ fn patience_ends() {
     assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 1"), 3);
 }
 
-#[test]
-fn statements_alone_and_calls_wait_for_blocks() {
-    let db = db();
+fn statements_alone_and_calls_wait_for_blocks(protocol: ProtocolKind) {
+    let db = db(protocol);
     db.execute_script(
         "CREATE PROCEDURE add(k int, n int) LANGUAGE plpgsql AS $$
          BEGIN UPDATE t SET v = v + n WHERE id = k; UPDATE t SET v = v + n WHERE id = k + 1; END $$",
@@ -226,9 +246,8 @@ fn statements_alone_and_calls_wait_for_blocks() {
 }
 
 /// TPC-B by hand: everybody meets on one row, and nobody fails.
-#[test]
-fn blocks_that_meet_on_hot_rows_all_succeed() {
-    let db = db();
+fn blocks_that_meet_on_hot_rows_all_succeed(protocol: ProtocolKind) {
+    let db = db(protocol);
     db.execute_script("CREATE TABLE history (k int, n int)").expect("a table");
     db.execute_script(
         "CREATE PROCEDURE add(k int) LANGUAGE plpgsql AS $$
@@ -265,9 +284,8 @@ fn blocks_that_meet_on_hot_rows_all_succeed() {
     assert_eq!(int(&mut a, "SELECT count(*) FROM history"), 150);
 }
 
-#[test]
-fn who_needs_a_key_waits_for_who_is_putting_it_in() {
-    let db = db();
+fn who_needs_a_key_waits_for_who_is_putting_it_in(protocol: ProtocolKind) {
+    let db = db(protocol);
     for (table, end, expected) in [
         ("INSERT INTO t VALUES (20, 1, 200)", "COMMIT", Some(SqlState::UNIQUE_VIOLATION)),
         ("INSERT INTO t VALUES (21, 1, 210)", "ROLLBACK", None),
@@ -303,9 +321,8 @@ fn who_needs_a_key_waits_for_who_is_putting_it_in() {
     assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 30"), 2);
 }
 
-#[test]
-fn a_schema_change_overtakes_who_waits() {
-    let db = db();
+fn a_schema_change_overtakes_who_waits(protocol: ProtocolKind) {
+    let db = db(protocol);
     let mut a = session(&db);
     run(&mut a, "BEGIN; UPDATE t SET v = 1 WHERE id = 1");
     std::thread::scope(|scope| {
@@ -320,9 +337,8 @@ fn a_schema_change_overtakes_who_waits() {
     assert_eq!(int(&mut a, "SELECT v + w FROM t WHERE id = 1"), 7);
 }
 
-#[test]
-fn savepoints_keep_claims_and_undo_writes() {
-    let db = db();
+fn savepoints_keep_claims_and_undo_writes(protocol: ProtocolKind) {
+    let db = db(protocol);
     let mut a = session(&db);
     run(&mut a, "BEGIN; SAVEPOINT s; UPDATE t SET v = 1 WHERE id = 1; UPDATE t SET v = 2 WHERE id = 1");
     run(&mut a, "ROLLBACK TO s; UPDATE t SET v = v + 5 WHERE id = 2");
@@ -336,9 +352,8 @@ fn savepoints_keep_claims_and_undo_writes() {
     assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 2"), 5);
 }
 
-#[test]
-fn a_session_that_goes_away_lets_go() {
-    let db = db();
+fn a_session_that_goes_away_lets_go(protocol: ProtocolKind) {
+    let db = db(protocol);
     let mut a = session(&db);
     run(&mut a, "BEGIN; UPDATE t SET v = 1 WHERE id = 1; INSERT INTO t VALUES (40, 0, 400)");
     std::thread::scope(|scope| {
@@ -353,9 +368,8 @@ fn a_session_that_goes_away_lets_go() {
     db.check().expect("whole");
 }
 
-#[test]
-fn rows_read_for_update_are_claimed() {
-    let db = db();
+fn rows_read_for_update_are_claimed(protocol: ProtocolKind) {
+    let db = db(protocol);
     let (mut a, mut b) = (session(&db), session(&db));
     run(&mut a, "BEGIN");
     assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 1 FOR NO KEY UPDATE"), 0);
@@ -389,9 +403,8 @@ fn rows_read_for_update_are_claimed() {
     assert_eq!(int(&mut a, "SELECT 100 * max(v) + sum(v) FROM t"), 1112);
 }
 
-#[test]
-fn what_is_behind_the_limit_is_not_claimed() {
-    let db = db();
+fn what_is_behind_the_limit_is_not_claimed(protocol: ProtocolKind) {
+    let db = db(protocol);
     let (mut a, mut b) = (session(&db), session(&db));
     let next = |order: &str| format!("SELECT id FROM t ORDER BY {order} LIMIT 1 FOR UPDATE SKIP LOCKED");
     run(&mut a, "BEGIN");
@@ -406,10 +419,9 @@ fn what_is_behind_the_limit_is_not_claimed() {
 
 /// A queue: several take jobs out, while others put new ones in. Nobody waits, nobody fails, no job is
 /// done twice.
-#[test]
-fn a_queue_with_skip_locked_gives_each_job_to_one() {
+fn a_queue_with_skip_locked_gives_each_job_to_one(protocol: ProtocolKind) {
     const JOBS: i64 = 120;
-    let db = Database::in_memory().expect("opens");
+    let db = Options::new().protocol(protocol).in_memory().expect("opens");
     db.execute_script(
         "CREATE TABLE jobs (id int PRIMARY KEY, state text NOT NULL, runs int NOT NULL DEFAULT 0);
          CREATE INDEX ON jobs (state, id);",
@@ -442,9 +454,8 @@ fn a_queue_with_skip_locked_gives_each_job_to_one() {
     assert_eq!(int(&mut session, "SELECT count(*) FROM jobs WHERE runs = 1 AND state = 'done'"), JOBS);
 }
 
-#[test]
-fn locking_clauses_that_mean_nothing_are_refused() {
-    let db = db();
+fn locking_clauses_that_mean_nothing_are_refused(protocol: ProtocolKind) {
+    let db = db(protocol);
     for (query, message) in [
         ("SELECT DISTINCT v FROM t FOR UPDATE", "FOR UPDATE is not allowed with DISTINCT clause"),
         ("SELECT v FROM t GROUP BY v FOR SHARE", "FOR SHARE is not allowed with GROUP BY clause"),
@@ -467,9 +478,8 @@ fn locking_clauses_that_mean_nothing_are_refused() {
 }
 
 /// Long enough to go on in a snapshot, where nobody has claimed anything.
-#[test]
-fn long_statements_see_claims_too() {
-    let db = db();
+fn long_statements_see_claims_too(protocol: ProtocolKind) {
+    let db = db(protocol);
     let (mut a, mut b) = (session(&db), session(&db));
     run(&mut a, "BEGIN; UPDATE t SET v = 1 WHERE id <= 3");
     let long =
@@ -493,8 +503,7 @@ fn long_statements_see_claims_too() {
 }
 
 /// The statement of a client's making that ends the engine's thread: nobody waits for it for ever.
-#[test]
-fn a_session_that_panics_lets_go() {
+fn a_session_that_panics_lets_go(protocol: ProtocolKind) {
     struct Panics;
     impl planaria::RowSink for Panics {
         fn restart(&mut self) {}
@@ -502,7 +511,7 @@ fn a_session_that_panics_lets_go() {
             panic!("on purpose")
         }
     }
-    let db = db();
+    let db = db(protocol);
     let (mut a, mut b) = (session(&db), session(&db));
     run(&mut a, "BEGIN; UPDATE t SET v = 1 WHERE id = 1");
     std::thread::scope(|scope| {
@@ -525,9 +534,8 @@ fn a_session_that_panics_lets_go() {
     db.check().expect("rows and indexes agree");
 }
 
-#[test]
-fn pg_locks_has_who_holds_and_who_waits() {
-    let db = db();
+fn pg_locks_has_who_holds_and_who_waits(protocol: ProtocolKind) {
+    let db = db(protocol);
     let (mut a, mut asks) = (session(&db), session(&db));
     run(&mut a, "BEGIN; UPDATE t SET v = 1 WHERE id = 1; INSERT INTO t VALUES (50, 0, 500)");
     std::thread::scope(|scope| {
@@ -558,9 +566,8 @@ fn pg_locks_has_who_holds_and_who_waits() {
     assert_eq!(int(&mut asks, "SELECT count(*) FROM pg_locks"), 0);
 }
 
-#[test]
-fn a_schema_change_overtakes_who_sleeps() {
-    let db = db();
+fn a_schema_change_overtakes_who_sleeps(protocol: ProtocolKind) {
+    let db = db(protocol);
     let mut changes = session(&db);
     let naps = "CREATE FUNCTION nap() RETURNS int LANGUAGE plpgsql AS $$
                 BEGIN PERFORM count(*) FROM t; PERFORM pg_sleep(3); RETURN 1; END $$";
@@ -584,9 +591,8 @@ fn a_schema_change_overtakes_who_sleeps() {
 }
 
 /// A foreign key asks only that the parent is there, as PostgreSQL's FOR KEY SHARE does.
-#[test]
-fn a_busy_parent_does_not_fail_its_children() {
-    let db = db();
+fn a_busy_parent_does_not_fail_its_children(protocol: ProtocolKind) {
+    let db = db(protocol);
     let (mut a, mut b) = (session(&db), session(&db));
     run(&mut a, "CREATE TABLE child (n int PRIMARY KEY, t int NOT NULL REFERENCES t)");
     run(&mut a, "BEGIN; INSERT INTO child VALUES (1, 1)");
@@ -618,9 +624,8 @@ fn conflict(held: &str, wanted: &str) -> bool {
     at(held) + at(wanted) >= 3
 }
 
-#[test]
-fn row_locks_conflict_as_postgresqls_do() {
-    let db = db();
+fn row_locks_conflict_as_postgresqls_do(protocol: ProtocolKind) {
+    let db = db(protocol);
     let (mut a, mut b) = (session(&db), session(&db));
     run(&mut b, "SET lock_timeout = 10");
     let locks = |strength, how| format!("SELECT id FROM t WHERE id = 1 FOR {strength} {how}");
@@ -665,9 +670,8 @@ fn row_locks_conflict_as_postgresqls_do() {
     assert_eq!(int(&mut a, "SELECT count(*) FROM pg_locks"), 0);
 }
 
-#[test]
-fn a_row_is_shared_until_one_wants_more() {
-    let db = db();
+fn a_row_is_shared_until_one_wants_more(protocol: ProtocolKind) {
+    let db = db(protocol);
     let (mut a, mut b, mut c) = (session(&db), session(&db), session(&db));
     let share = "BEGIN; SELECT v FROM t WHERE id = 1 FOR SHARE";
     run(&mut a, share);
@@ -703,9 +707,8 @@ fn a_row_is_shared_until_one_wants_more() {
 }
 
 /// First come, first served: those that share do not keep one that changes waiting for ever.
-#[test]
-fn who_shares_a_row_waits_behind_who_wants_it_alone() {
-    let db = db();
+fn who_shares_a_row_waits_behind_who_wants_it_alone(protocol: ProtocolKind) {
+    let db = db(protocol);
     let (mut a, mut b) = (session(&db), session(&db));
     run(&mut a, "BEGIN; SELECT v FROM t WHERE id = 1 FOR SHARE");
     std::thread::scope(|scope| {

@@ -1,12 +1,20 @@
 //! What makes a transaction block fail: rows that it read, or that came where it looked, and that others have
 //! committed. Nothing else does; so of blocks that are in each other's way the first to commit wins.
 
-use planaria::{Database, Options, Session, SqlState};
+use planaria::{Database, Options, ProtocolKind, Session, SqlState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-fn database() -> Database {
-    let db = Options::new().in_memory().expect("opens");
+on_the_shelf! {
+    what_others_have_not_committed_is_no_conflict
+    what_is_committed_where_a_block_looked_is_one
+    blocks_that_count_and_insert_make_progress
+    blocks_of_groups_of_their_own_make_progress
+    blocks_that_sign_up_by_name_make_progress
+}
+
+fn database(protocol: ProtocolKind) -> Database {
+    let db = Options::new().protocol(protocol).in_memory().expect("opens");
     db.execute_script(
         "CREATE TABLE t (id int PRIMARY KEY, g int, name text UNIQUE, v int);
          CREATE INDEX t_by_g ON t (g);
@@ -43,9 +51,8 @@ fn beside(db: &Database, reads: &[&str], others: impl FnOnce()) -> Result<(), Sq
     commit(&mut a)
 }
 
-#[test]
-fn what_others_have_not_committed_is_no_conflict() {
-    let db = database();
+fn what_others_have_not_committed_is_no_conflict(protocol: ProtocolKind) {
+    let db = database(protocol);
     let reads =
         ["SELECT count(*) FROM t", "SELECT * FROM t WHERE name = 'new'", "SELECT sum(v) FROM t WHERE g = 1"];
     for inserts in [true, false] {
@@ -76,9 +83,8 @@ fn what_others_have_not_committed_is_no_conflict() {
     db.check().expect("sound");
 }
 
-#[test]
-fn what_is_committed_where_a_block_looked_is_one() {
-    let db = database();
+fn what_is_committed_where_a_block_looked_is_one(protocol: ProtocolKind) {
+    let db = database(protocol);
     let conflict = Err(SqlState::SERIALIZATION_FAILURE);
     let does = |what: &'static str| {
         let db = &db;
@@ -107,10 +113,10 @@ fn what_is_committed_where_a_block_looked_is_one() {
 }
 
 /// Clients that try again: each failure is another's success.
-fn progress(work: impl Fn(&mut Session, u64) -> planaria::Result<()> + Sync) {
+fn progress(protocol: ProtocolKind, work: impl Fn(&mut Session, u64) -> planaria::Result<()> + Sync) {
     const CLIENTS: u64 = 4;
     const COMMITS: u64 = 40;
-    let db = database();
+    let db = database(protocol);
     let failures = AtomicU64::new(0);
     thread::scope(|scope| {
         for client in 0..CLIENTS {
@@ -142,18 +148,16 @@ fn progress(work: impl Fn(&mut Session, u64) -> planaria::Result<()> + Sync) {
     db.check().expect("sound");
 }
 
-#[test]
-fn blocks_that_count_and_insert_make_progress() {
-    progress(|session, n| {
+fn blocks_that_count_and_insert_make_progress(protocol: ProtocolKind) {
+    progress(protocol, |session, n| {
         session.execute("SELECT count(*) FROM t", ())?;
         thread::yield_now();
         session.execute("INSERT INTO t VALUES ($1, 0, NULL, 0)", (1000 + n as i32,)).map(drop)
     });
 }
 
-#[test]
-fn blocks_of_groups_of_their_own_make_progress() {
-    progress(|session, n| {
+fn blocks_of_groups_of_their_own_make_progress(protocol: ProtocolKind) {
+    progress(protocol, |session, n| {
         let group = 100 + (n / 40) as i32;
         session.query("SELECT count(*) FROM t WHERE g = $1", (group,))?;
         thread::yield_now();
@@ -161,9 +165,8 @@ fn blocks_of_groups_of_their_own_make_progress() {
     });
 }
 
-#[test]
-fn blocks_that_sign_up_by_name_make_progress() {
-    progress(|session, n| {
+fn blocks_that_sign_up_by_name_make_progress(protocol: ProtocolKind) {
+    progress(protocol, |session, n| {
         let name = format!("user {}", (n * 7919) % 1000);
         let there = session.query("SELECT id FROM t WHERE name = $1", (name.as_str(),))?;
         assert_eq!(there.iter().count(), 0);

@@ -6,21 +6,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The cases, each under every protocol of the shelf in which transactions overlap.
-macro_rules! on_the_shelf {
-    ($($case:ident)*) => {
-        $(mod $case {
-            #[test]
-            fn on_the_shelf() {
-                for protocol in planaria::ProtocolKind::ALL.iter().filter(|kind| kind.is_concurrent()) {
-                    println!("under {protocol}");
-                    super::$case(*protocol);
-                }
-            }
-        })*
-    };
-}
-
 on_the_shelf! {
     dirty_writes
     aborted_and_intermediate_reads

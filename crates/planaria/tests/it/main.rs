@@ -1,5 +1,20 @@
 //! The integration tests of the room in one binary, so that the engine is linked once.
 
+/// The cases, each under every protocol of the shelf in which transactions overlap.
+macro_rules! on_the_shelf {
+    ($($case:ident)*) => {
+        $(mod $case {
+            #[test]
+            fn on_the_shelf() {
+                for protocol in planaria::ProtocolKind::ALL.iter().filter(|kind| kind.is_concurrent()) {
+                    println!("under {protocol}");
+                    super::$case(*protocol);
+                }
+            }
+        })*
+    };
+}
+
 mod adaptive;
 mod advisory;
 mod aries_undo;
