@@ -21,7 +21,7 @@ Workloads (pgbench scripts in crates/workload/sql/pgbench):
 
 PostgreSQL runs with its own defaults but for what a person would change who wants it fast and safe (SETTINGS
 of side_by_side; --pg-setting adds to them). Its transactions are READ COMMITTED unless --isolation says otherwise;
-Planaria's are always serializable.
+Planaria's calls and single statements are serializable, and so are its blocks unless they ask for less.
 """
 
 import argparse

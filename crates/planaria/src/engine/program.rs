@@ -1,5 +1,6 @@
 //! What a running program may ask: inputs, sequences, messages, rows of dynamic SQL ([`host`], [`dynamic`], [`handed`]), settings,
-//! cursors, advisory locks ([`keys`]); and what ends it before its time ([`cancel`], [`refusal`]).
+//! cursors, advisory locks ([`keys`]); and what ends it before its time ([`cancel`], [`refusal`],
+//! [`under_locks`]).
 
 pub(crate) mod cancel;
 pub(crate) mod cursor;
@@ -10,3 +11,4 @@ pub(crate) mod keys;
 pub(crate) mod kind;
 pub(crate) mod refusal;
 pub(crate) mod settings;
+pub(crate) mod under_locks;
