@@ -48,7 +48,11 @@ impl Machine {
             match ended {
                 Ok(()) => {}
                 // Looking ahead, it has found that it cannot; who runs into the same will say so.
-                Err(Interrupt::Error(_)) if pc <= code.begin as usize => pc = code.begin as usize - 1,
+                Err(Interrupt::Error(_)) if pc <= code.begin as usize => {
+                    pc = code.begin as usize - 1;
+                    // Whatever was to end the program is asked for again at its first turn.
+                    self.turns = self.turns.max(1);
+                }
                 // `pc` is behind the instruction that failed.
                 Err(Interrupt::Error(e)) => pc = self.handle(code, pc - 1, e, frame, base, ctx)?,
                 Err(conflict) => return Err(conflict),

@@ -114,6 +114,34 @@ fn it_changes_no_answer() {
     assert!(with[2].starts_with("P0002"), "{}", with[2]);
 }
 
+/// What computes keys may take its time, and is ended like anything else.
+#[test]
+fn it_ends_in_time() {
+    let db = Database::in_memory().unwrap();
+    db.execute_script(SCHEMA).unwrap();
+    db.execute_script(
+        "CREATE FUNCTION slow(n int) RETURNS bigint LANGUAGE plpgsql AS $$
+         DECLARE k bigint; v bigint := 0;
+         BEGIN
+             FOR i IN 1 .. n LOOP
+                 k := length(repeat('x', 20000 + i % 10));
+                 IF k < 0 THEN
+                     SELECT price INTO v FROM item WHERE id = k;
+                 END IF;
+             END LOOP;
+             RETURN v;
+         END $$;",
+    )
+    .unwrap();
+    let mut session = db.session().unwrap();
+    assert_eq!(session.query("SELECT slow(10)", ()).unwrap()[0].get::<i64>(0).unwrap(), 0);
+    session.execute("SET statement_timeout = '2ms'", ()).unwrap();
+    for _ in 0..3 {
+        let ended = session.query("SELECT slow(100000000)", ()).expect_err("it takes for ever");
+        assert_eq!(ended.sqlstate().as_str(), "57014", "{ended}");
+    }
+}
+
 #[test]
 fn explain_says_which() {
     let db = Database::in_memory().unwrap();
