@@ -9,7 +9,7 @@ use crate::{
     Unclaimed, Wait,
 };
 use planaria_base::clock::CommitClock;
-use planaria_base::{CommitTs, Strength, TableId};
+use planaria_base::{CommitTs, IndexId, Strength, TableId};
 use planaria_storage::{Table, TableSet};
 use std::time::Duration;
 
@@ -54,6 +54,9 @@ pub trait RowLocks: Protocol {
     /// What is read until this is switched off is read for the sake of a constraint: it is as of now, and has to hold at
     /// commit, whatever the transaction's level ([`Levels`]).
     fn for_constraint(&self, txn: &mut Self::Txn, on: bool);
+
+    /// Of a row that was read so by a key it matters only that it is there with this key.
+    fn only_key(&self, txn: &mut Self::Txn, table: &Table<Self::Header>, index: IndexId, row: RowHandle);
 
     /// A row that was read so need not stay: no constraint rests on that it is there. Answers whether it need not hold by now,
     /// which is up to the transaction's level.

@@ -60,6 +60,8 @@ pub(crate) struct GetDesc {
     pub reads: Reads,
     /// Only whether there is such a row matters.
     pub presence: bool,
+    /// Only whether there is one with this key, which is not the primary one, matters: for a constraint.
+    pub key_only: bool,
     /// For the sake of a constraint: see [`ReadMode::Check`].
     pub check: bool,
     /// The same, to see whether a key is free: see [`ReadMode::Arbiter`].

@@ -47,6 +47,10 @@ impl Compiler<'_> {
                     reads: self.reads(*table, columns)?,
                     check: matches!(mode, ReadMode::Check | ReadMode::Arbiter),
                     arbiter: *mode == ReadMode::Arbiter,
+                    key_only: *index != IndexId::PRIMARY
+                        && *mode == ReadMode::Check
+                        && !self.emit.uses.taken[row.index()]
+                        && columns.is_empty(),
                     presence: *index == IndexId::PRIMARY
                         && !self.emit.uses.taken[row.index()]
                         && columns.is_empty(),

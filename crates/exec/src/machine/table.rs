@@ -118,6 +118,8 @@ impl Machine {
                 if desc.arbiter && ctx.protocol.need_not_hold(ctx.txn, row.handle) {
                 } else if desc.presence {
                     ctx.protocol.only_presence(ctx.txn, row.handle);
+                } else if desc.key_only {
+                    ctx.protocol.only_key(ctx.txn, table, desc.index, row.handle);
                 } else if desc.row == NONE {
                     ctx.protocol.unused(ctx.txn, row.handle);
                 }

@@ -21,6 +21,7 @@ on_the_shelf! {
     levels_are_what_is_shown
     readers_of_what_is_committed
     what_is_taken_need_not_stay
+    parents_by_another_key_may_change
 }
 
 const LEVELS: [&str; 3] = ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
@@ -487,6 +488,31 @@ fn what_is_taken_need_not_stay(protocol: ProtocolKind) {
             ]);
             p.db.execute(change, ()).expect("nobody has locked it");
             p.play(&[(1, "COMMIT", "COMMIT")]);
+        }
+    }
+}
+
+/// Who refers to a row by a key of its that is not the primary one is not in the way of who changes the rest of it.
+fn parents_by_another_key_may_change(protocol: ProtocolKind) {
+    for level in ["REPEATABLE READ", "SERIALIZABLE"] {
+        for (change, kept) in [("value = 11", true), ("code = 8", false)] {
+            let p = Players::of(protocol, &[level]);
+            p.play(&[(1, "ROLLBACK", "ROLLBACK")]);
+            p.db.execute_script(
+                "CREATE TABLE parent (id int PRIMARY KEY, code int NOT NULL UNIQUE, value int NOT NULL);
+                 CREATE TABLE child (id int PRIMARY KEY, code int REFERENCES parent (code));
+                 INSERT INTO parent VALUES (1, 7, 10)",
+            )
+            .expect("the schema is accepted");
+            p.play(&[
+                (1, &format!("BEGIN ISOLATION LEVEL {level}"), "BEGIN"),
+                (1, "SELECT count(*) FROM child", "0"),
+                (1, "INSERT INTO child VALUES (1, 7)", "INSERT 0 1"),
+            ]);
+            p.db.execute(&format!("UPDATE parent SET {change} WHERE id = 1"), ()).expect("nobody holds it");
+            p.play(&[(1, "COMMIT", if kept { "COMMIT" } else { "40001" })]);
+            let orphans = "SELECT count(*) FROM child WHERE code NOT IN (SELECT code FROM parent)";
+            assert_eq!(p.value(orphans), 0, "{level}");
         }
     }
 }

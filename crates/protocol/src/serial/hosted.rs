@@ -9,7 +9,7 @@ use crate::{
     Protocol, RowHandle, RowLocks, SnapshotSource,
 };
 use planaria_base::clock::CommitClock;
-use planaria_base::{CommitTs, Strength, TableId};
+use planaria_base::{CommitTs, IndexId, Strength, TableId};
 use planaria_storage::{Header, Table, TableSet};
 use std::time::Duration;
 
@@ -46,6 +46,8 @@ impl<H: Header, const UNDO: bool> RowLocks for SerialOn<H, UNDO> {
     }
 
     fn for_constraint(&self, _txn: &mut SerialTxn<H>, _on: bool) {}
+
+    fn only_key(&self, _txn: &mut SerialTxn<H>, _table: &Table<H>, _index: IndexId, _row: RowHandle) {}
 
     fn need_not_hold(&self, _txn: &mut SerialTxn<H>, _row: RowHandle) -> bool {
         true

@@ -521,6 +521,8 @@ impl<H: Header> RowLocks for SnapshotReader<H> {
 
     fn for_constraint(&self, _txn: &mut ReaderTxn, _on: bool) {}
 
+    fn only_key(&self, _txn: &mut ReaderTxn, _table: &Table<H>, _index: IndexId, _row: RowHandle) {}
+
     fn need_not_hold(&self, _txn: &mut ReaderTxn, _row: RowHandle) -> bool {
         true
     }

@@ -64,6 +64,8 @@ pub(super) struct Dated {
     told: bool,
     /// Of what table the accesses are, from these numbers on; `None`: for constraints, or not told.
     tables: Vec<(u32, Option<TableId>)>,
+    /// Numbers of those of which only the key matters, for a constraint, and their tables.
+    keyed: Vec<(u32, TableId)>,
     /// Numbers of those whose rows have changed, but not in what was read. Their versions are younger than the moment.
     reconciled: Vec<u32>,
 }
@@ -86,6 +88,7 @@ impl Dated {
             columns: ColumnsRead::default(),
             told: false,
             tables: Vec::new(),
+            keyed: Vec::new(),
             reconciled: Vec::new(),
         }
     }
@@ -140,6 +143,7 @@ impl Dated {
         self.forget_images();
         self.columns.clear();
         self.tables.clear();
+        self.keyed.clear();
         self.reconciled.clear();
     }
 
@@ -173,8 +177,19 @@ impl Dated {
         self.tables.push((at as u32, table));
     }
 
-    /// Of what table an access is.
+    /// Of an access only the columns of this index matter.
+    pub(super) fn only_key(&mut self, access: u32, table: TableId, index: &Index) {
+        if self.level.is_some() {
+            self.columns.insert(table, index.codec().columns());
+            self.keyed.push((access, table));
+        }
+    }
+
+    /// Of what table an access is, of which the columns that matter are known.
     fn table_of(&self, access: u32) -> Option<TableId> {
+        if let Some((_, table)) = self.keyed.iter().find(|(keyed, _)| *keyed == access) {
+            return Some(*table);
+        }
         let at = self.tables.partition_point(|(from, _)| *from <= access);
         self.tables[..at].last()?.1
     }
@@ -183,6 +198,7 @@ impl Dated {
     pub(super) fn go_back(&mut self, accesses: u32) {
         self.forget_images();
         self.tables.truncate(self.tables.partition_point(|(from, _)| *from < accesses));
+        self.keyed.retain(|(at, _)| *at < accesses);
         self.reconciled.retain(|at| *at < accesses);
     }
 
@@ -477,7 +493,8 @@ impl<R: Rules> Txn<R> {
     /// they hold as they are now. The old version is there, as it is kept for the moment.
     #[cold]
     pub(super) fn reconcile(&mut self, tables: &TableSet<R::Header>, holding: bool) -> bool {
-        if self.dated.level != Some(Isolation::Serializable) || self.dated.moment.is_none() {
+        // Read committed has no moment any more; of repeatable read these are reads for constraints.
+        if self.dated.level.is_none() || self.dated.moment.is_none() {
             return false;
         }
         (0..self.accesses.len()).all(|at| self.reconcile_row(at, tables, holding))

@@ -8,7 +8,7 @@ use crate::{
     Protocol, RowHandle, RowLocks, SnapshotSource, Snapshots,
 };
 use planaria_base::clock::CommitClock;
-use planaria_base::{CommitTs, Strength, TableId};
+use planaria_base::{CommitTs, IndexId, Strength, TableId};
 use planaria_storage::{Table, TableSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,6 +66,12 @@ impl<R: Rules> RowLocks for OverVersions<R> {
 
     fn for_constraint(&self, txn: &mut Txn<R>, on: bool) {
         txn.dated.for_constraint(on);
+    }
+
+    fn only_key(&self, txn: &mut Txn<R>, table: &Table<R::Header>, index: IndexId, row: RowHandle) {
+        if !txn.is_reader() && row.0 & super::dated::PAST == 0 {
+            txn.dated.only_key(row.0, table.id(), table.index(index));
+        }
     }
 
     fn need_not_hold(&self, txn: &mut Txn<R>, row: RowHandle) -> bool {
