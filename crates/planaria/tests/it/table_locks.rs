@@ -1,9 +1,17 @@
 //! LOCK TABLE keeps others away until the end of its transaction; VACUUM and the like name what is there.
 
-use planaria::{Database, Result, Session};
+use planaria::{Database, Options, ProtocolKind, Result, Session};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
+
+on_the_shelf! {
+    conflicting_statements_wait_and_others_go_on
+    a_lock_waits_for_what_open_blocks_have_touched
+    rings_of_locks_are_broken
+    what_cannot_be_locked_is_refused
+    what_is_maintained_has_to_be_there
+}
 
 const SCHEMA: &str = "
     CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL);
@@ -17,8 +25,8 @@ const SCHEMA: &str = "
     BEGIN UPDATE t SET v = v + 1 WHERE id = p_id; END $$;
     CREATE FUNCTION reads() RETURNS bigint LANGUAGE sql STABLE AS 'SELECT sum(v) FROM t';";
 
-fn database() -> Database {
-    let db = Database::in_memory().expect("opens");
+fn database(protocol: ProtocolKind) -> Database {
+    let db = Options::new().protocol(protocol).in_memory().expect("opens");
     db.execute_script(SCHEMA).expect("the schema");
     db
 }
@@ -42,8 +50,7 @@ const SOON: Duration = Duration::from_millis(150);
 const LONG: Duration = Duration::from_secs(30);
 
 /// What waits for a lock of this mode on `t`, and what goes on.
-#[test]
-fn conflicting_statements_wait_and_others_go_on() {
+fn conflicting_statements_wait_and_others_go_on(protocol: ProtocolKind) {
     let (read, claim, write) =
         ("SELECT * FROM t", "BEGIN; SELECT * FROM t WHERE id = 1 FOR UPDATE; COMMIT", "CALL change(1)");
     let cases: [(&str, &[&str], &[&str]); 5] = [
@@ -70,7 +77,7 @@ fn conflicting_statements_wait_and_others_go_on() {
         ),
     ];
     for (mode, waits, goes_on) in cases {
-        let db = database();
+        let db = database(protocol);
         let mut locker = session(&db);
         locker
             .execute_script(&format!("BEGIN; LOCK TABLE t IN {mode} MODE; UPDATE t SET v = 7 WHERE id = 2"))
@@ -93,9 +100,8 @@ fn conflicting_statements_wait_and_others_go_on() {
     }
 }
 
-#[test]
-fn a_lock_waits_for_what_open_blocks_have_touched() {
-    let db = database();
+fn a_lock_waits_for_what_open_blocks_have_touched(protocol: ProtocolKind) {
+    let db = database(protocol);
     let (mut reader, mut writer) = (session(&db), session(&db));
     reader.execute_script("BEGIN; SELECT * FROM t").expect("reads");
     let mut third = session(&db);
@@ -132,8 +138,7 @@ fn a_lock_waits_for_what_open_blocks_have_touched() {
     writer.execute_script("SELECT * FROM t; ALTER TABLE u ADD COLUMN w int").expect("does not wait");
 }
 
-#[test]
-fn rings_of_locks_are_broken() {
+fn rings_of_locks_are_broken(protocol: ProtocolKind) {
     for (first, second, third, fourth) in [
         ("LOCK t", "LOCK u", "LOCK u", "LOCK t"),
         (
@@ -144,7 +149,7 @@ fn rings_of_locks_are_broken() {
         ),
         ("LOCK t", "UPDATE u SET v = 3 WHERE id = 1", "UPDATE u SET v = 4 WHERE id = 1", "SELECT * FROM t"),
     ] {
-        let db = database();
+        let db = database(protocol);
         let (mut a, mut b) = (session(&db), session(&db));
         a.execute_script(&format!("BEGIN; {first}")).expect(first);
         b.execute_script(&format!("BEGIN; {second}")).expect(second);
@@ -168,9 +173,8 @@ fn rings_of_locks_are_broken() {
     }
 }
 
-#[test]
-fn what_cannot_be_locked_is_refused() {
-    let db = database();
+fn what_cannot_be_locked_is_refused(protocol: ProtocolKind) {
+    let db = database(protocol);
     let mut s = session(&db);
     assert_eq!(state(s.execute_script("LOCK TABLE t")), "25P01");
     assert_eq!(state(s.execute_script("LOCK TABLE t IN SHARED MODE")), "42601");
@@ -206,9 +210,8 @@ fn what_cannot_be_locked_is_refused() {
     }
 }
 
-#[test]
-fn what_is_maintained_has_to_be_there() {
-    let db = database();
+fn what_is_maintained_has_to_be_there(protocol: ProtocolKind) {
+    let db = database(protocol);
     let mut s = session(&db);
     for script in [
         "VACUUM",

@@ -152,6 +152,11 @@ fn random_histories_of_the_hybrid_with_parts_missing_are_noticed() {
 }
 
 #[test]
+fn random_histories_of_mvocc_with_parts_missing_are_noticed() {
+    assert!(noticed::<MvoccWithoutReads>() && noticed::<MvoccWithoutNodes>());
+}
+
+#[test]
 fn random_histories_of_partitioned_with_parts_missing_are_noticed() {
     assert!(noticed::<PartitionedWithoutLocks>() && noticed::<PartitionedWithoutNodes>());
 }
