@@ -1,26 +1,15 @@
 //! Advisory locks of several sessions: who waits for whom, what repeated statements lock, what ends a wait.
 
-use planaria::{Database, Error, Options, ProtocolKind, Session, SqlState};
+use planaria::{Database, Error, Options, Session, SqlState};
 use planaria_sim::disk::SimDisk;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-on_the_shelf! {
-    a_lock_is_waited_for_wherever_it_is_asked_for
-    a_session_that_goes_away_lets_go_of_its_locks
-    waits_end_by_time_and_by_cancelling
-    deadlocks_are_found_across_keys_rows_and_tables
-    repeated_statements_lock_once
-    a_key_guards_a_section
-    a_schema_change_waits_for_a_key_with_the_gate_closed
-    a_call_that_locks_is_replayed_by_values
-}
-
 const LONG: Duration = Duration::from_secs(60);
 
-fn db(protocol: ProtocolKind) -> Database {
-    let db = Options::new().protocol(protocol).in_memory().expect("opens");
+fn db() -> Database {
+    let db = Database::in_memory().expect("opens");
     db.execute_script(
         "CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL);
          INSERT INTO t SELECT i, 0 FROM generate_series(1, 9) AS i;",
@@ -77,8 +66,9 @@ fn until_waiting(db: &Database, kind: &str) {
 }
 
 /// In blocks, in read-only blocks, alone, in routines.
-fn a_lock_is_waited_for_wherever_it_is_asked_for(protocol: ProtocolKind) {
-    let db = db(protocol);
+#[test]
+fn a_lock_is_waited_for_wherever_it_is_asked_for() {
+    let db = db();
     let mut a = session(&db);
     let pid = int(&mut a, "SELECT pg_backend_pid()");
     for (take, back) in [
@@ -115,8 +105,9 @@ fn a_lock_is_waited_for_wherever_it_is_asked_for(protocol: ProtocolKind) {
     assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 1"), 8);
 }
 
-fn a_session_that_goes_away_lets_go_of_its_locks(protocol: ProtocolKind) {
-    let db = db(protocol);
+#[test]
+fn a_session_that_goes_away_lets_go_of_its_locks() {
+    let db = db();
     let mut a = session(&db);
     run(&mut a, "SELECT pg_advisory_lock(1), pg_advisory_lock(1), pg_advisory_lock_shared(2, 3)");
     let told = beside(session(&db), "SELECT pg_advisory_lock(1), pg_advisory_lock(2, 3)");
@@ -127,8 +118,9 @@ fn a_session_that_goes_away_lets_go_of_its_locks(protocol: ProtocolKind) {
     assert_eq!(int(&mut b, "SELECT count(*) FROM pg_locks WHERE granted"), 2);
 }
 
-fn waits_end_by_time_and_by_cancelling(protocol: ProtocolKind) {
-    let db = db(protocol);
+#[test]
+fn waits_end_by_time_and_by_cancelling() {
+    let db = db();
     let (mut a, mut b) = (session(&db), session(&db));
     run(&mut a, "SELECT pg_advisory_lock(1)");
     for begin in ["SELECT 1", "BEGIN", "BEGIN READ ONLY"] {
@@ -146,8 +138,9 @@ fn waits_end_by_time_and_by_cancelling(protocol: ProtocolKind) {
     assert!(is(&mut b, "SELECT pg_try_advisory_lock(1)"));
 }
 
-fn deadlocks_are_found_across_keys_rows_and_tables(protocol: ProtocolKind) {
-    let db = db(protocol);
+#[test]
+fn deadlocks_are_found_across_keys_rows_and_tables() {
+    let db = db();
     // What the first has and wants, and what the second has and wants: the second closes the ring.
     let key = ["BEGIN; SELECT pg_advisory_xact_lock(1)", "SELECT pg_advisory_xact_lock(1)"];
     let other = ["BEGIN; SELECT pg_advisory_xact_lock(2)", "SELECT pg_advisory_xact_lock(2)"];
@@ -177,8 +170,9 @@ fn deadlocks_are_found_across_keys_rows_and_tables(protocol: ProtocolKind) {
 }
 
 /// A statement that meets others is repeated, and locks once.
-fn repeated_statements_lock_once(protocol: ProtocolKind) {
-    let db = db(protocol);
+#[test]
+fn repeated_statements_lock_once() {
+    let db = db();
     db.execute_script(
         "CREATE PROCEDURE bump() LANGUAGE plpgsql AS $$
          BEGIN PERFORM pg_advisory_lock(7); PERFORM pg_advisory_xact_lock(8); UPDATE t SET v = v + 1 WHERE id = 1; END $$;
@@ -214,8 +208,9 @@ fn repeated_statements_lock_once(protocol: ProtocolKind) {
 }
 
 /// Sections between lock and unlock never overlap, although calls are repeated.
-fn a_key_guards_a_section(protocol: ProtocolKind) {
-    let db = db(protocol);
+#[test]
+fn a_key_guards_a_section() {
+    let db = db();
     db.execute_script(
         "CREATE PROCEDURE work(n int) LANGUAGE plpgsql AS $$
          BEGIN PERFORM pg_advisory_xact_lock(1); UPDATE t SET v = v + 1 WHERE id = n; END $$",
@@ -245,8 +240,9 @@ fn a_key_guards_a_section(protocol: ProtocolKind) {
 }
 
 /// Who changes the schema has the database to itself; what others unlock reaches it all the same.
-fn a_schema_change_waits_for_a_key_with_the_gate_closed(protocol: ProtocolKind) {
-    let db = db(protocol);
+#[test]
+fn a_schema_change_waits_for_a_key_with_the_gate_closed() {
+    let db = db();
     let mut a = session(&db);
     run(&mut a, "SELECT pg_advisory_lock(1)");
     let told =
@@ -266,9 +262,10 @@ fn a_schema_change_waits_for_a_key_with_the_gate_closed(protocol: ProtocolKind) 
 }
 
 /// A call that locks keys is logged by what it changed: replay locks nothing.
-fn a_call_that_locks_is_replayed_by_values(protocol: ProtocolKind) {
+#[test]
+fn a_call_that_locks_is_replayed_by_values() {
     let disk = SimDisk::new(1);
-    let db = Options::new().protocol(protocol).open_device(disk.device()).expect("opens");
+    let db = Options::new().open_device(disk.device()).expect("opens");
     db.execute_script(
         "CREATE TABLE t (id int PRIMARY KEY, got boolean);
          CREATE PROCEDURE take(n int) LANGUAGE plpgsql AS $$
@@ -280,7 +277,7 @@ fn a_call_that_locks_is_replayed_by_values(protocol: ProtocolKind) {
     run(&mut b, "CALL take(2)");
     drop((a, b));
     db.close().expect("closes");
-    let db = Options::new().protocol(protocol).open_device(disk.device()).expect("opens again");
+    let db = Options::new().open_device(disk.device()).expect("opens again");
     let mut a = session(&db);
     assert!(is(&mut a, "SELECT got FROM t WHERE id = 1") && !is(&mut a, "SELECT got FROM t WHERE id = 2"));
     assert_eq!(int(&mut a, "SELECT count(*) FROM pg_locks"), 0);

@@ -163,14 +163,13 @@ impl Rows {
         let at_least: usize = self.rows.iter().map(|row| (words(row) + HEAD_WORDS + 2) * 8).sum();
         let at_most = at_least + self.rows.len() * 64;
         let mut used = self.table.memory().row_bytes as usize;
-        for _ in 0..200 {
-            if used <= at_most {
-                break;
-            }
-            // What was retired is freed when nobody is pinned: other tests are, for moments.
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while used > at_most && std::time::Instant::now() < until {
+            // What was retired is freed when nobody is pinned: other tests are, for moments, or longer where the processors are
+            // busy.
             self.participant.flush();
             crate::reclaim::collect();
-            std::thread::yield_now();
+            std::thread::sleep(std::time::Duration::from_millis(1));
             used = self.table.memory().row_bytes as usize;
         }
         assert!((at_least..=at_most).contains(&used), "{used} not in {at_least}..={at_most}");
