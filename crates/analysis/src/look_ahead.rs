@@ -26,17 +26,17 @@ pub struct LookAhead {
 
 /// The program with its plan; `None` if there is too little to look ahead for.
 pub fn look_ahead(program: &Program) -> Option<LookAhead> {
-    let mut program = program.clone();
     let params = program.params.iter().filter(|p| p.mode != ParamMode::Out);
     let mut known: HashSet<Reg> = params.map(|p| p.reg).collect();
-    let label = program.label();
-    let mut finder = Finder { label, labels: program.labels, fresh: HashMap::new(), lookups: Vec::new() };
-    let body = program.body.clone();
-    let mut plan = finder.block(&body, &mut known, false);
+    let label = Label(program.labels);
+    let mut finder = Finder { label, labels: program.labels + 1, fresh: HashMap::new(), lookups: Vec::new() };
+    let mut plan = finder.block(&program.body, &mut known, false);
     let several = finder.lookups.iter().any(|(_, several)| *several);
     if !several && finder.lookups.len() < LOOKUPS_MIN {
         return None;
     }
+    // Most programs end above: statements, which are compiled each time, are not copied for nothing.
+    let mut program = program.clone();
     program.labels = finder.labels;
     prune(&mut plan);
     give_registers_of_its_own(&mut program, &mut plan);

@@ -169,42 +169,6 @@ impl Cache {
     }
 }
 
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_worker_heals_while_enough_of_its_attempts_are_in_vain() {
-        let mut cache = Cache::new();
-        let mut heals_after = |vain: u32, committed: u32| {
-            for _ in 0..300 {
-                (0..vain).for_each(|_| cache.has_failed());
-                (0..committed).for_each(|_| cache.has_committed());
-            }
-            cache.begin(true);
-            cache.may
-        };
-        assert!(!heals_after(0, 1), "nobody is in its way");
-        assert!(!heals_after(1, 8));
-        assert!(heals_after(1, 1), "each is healed once");
-        assert!(heals_after(20, 1));
-        assert!(!heals_after(1, 8), "it is over");
-    }
-
-    #[test]
-    fn a_new_worker_heals_and_a_run_that_is_healed_goes_on_to_be() {
-        let mut cache = Cache::new();
-        cache.begin(true);
-        assert!(cache.may);
-        (0..1000).for_each(|_| cache.has_committed());
-        cache.rounds = 1;
-        cache.begin(true);
-        assert!(cache.may);
-        cache.begin(false);
-        assert!(!cache.may);
-    }
-}
-
 impl<R: Rules> Txn<R> {
     /// [`Txn::look_up`], by the cache. Out of line, so that the way of those who remember nothing is Silo's.
     #[inline(never)]
@@ -493,5 +457,41 @@ impl<R: Rules> Txn<R> {
             }
             None => old == image,
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_heals_while_enough_of_its_attempts_are_in_vain() {
+        let mut cache = Cache::new();
+        let mut heals_after = |vain: u32, committed: u32| {
+            for _ in 0..300 {
+                (0..vain).for_each(|_| cache.has_failed());
+                (0..committed).for_each(|_| cache.has_committed());
+            }
+            cache.begin(true);
+            cache.may
+        };
+        assert!(!heals_after(0, 1), "nobody is in its way");
+        assert!(!heals_after(1, 8));
+        assert!(heals_after(1, 1), "each is healed once");
+        assert!(heals_after(20, 1));
+        assert!(!heals_after(1, 8), "it is over");
+    }
+
+    #[test]
+    fn a_new_worker_heals_and_a_run_that_is_healed_goes_on_to_be() {
+        let mut cache = Cache::new();
+        cache.begin(true);
+        assert!(cache.may);
+        (0..1000).for_each(|_| cache.has_committed());
+        cache.rounds = 1;
+        cache.begin(true);
+        assert!(cache.may);
+        cache.begin(false);
+        assert!(!cache.may);
     }
 }
