@@ -52,7 +52,7 @@ use planaria_base::chunks::Chunks;
 use planaria_base::clock::CommitClock;
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::{Mutex, OnceLock};
-use planaria_base::{Error, Result, SqlState, WallClock};
+use planaria_base::{Error, Result, SqlState, WallClock, WorkerId};
 use planaria_catalog::Catalog;
 use planaria_log::Log;
 use planaria_protocol::{BackoffKind, Traits};
@@ -80,6 +80,8 @@ pub(crate) struct Engine {
     pub(crate) gate: gate::Gate,
     pub(crate) locks: table_locks::TableLocks,
     pub(crate) advisory: advisory::AdvisoryLocks,
+    /// Those that are giving up their waits, as they were part of a ring.
+    pub(crate) victims: Mutex<Vec<WorkerId>>,
     pub(crate) schema: ArcSwap<SchemaVersion>,
     /// Number of `schema`, on a line of its own that is only read in normal operation.
     pub(crate) version: AtomicU64,
@@ -160,6 +162,7 @@ impl Engine {
             gate: gate::Gate::new(),
             locks: table_locks::TableLocks::new(),
             advisory: advisory::AdvisoryLocks::new(),
+            victims: Mutex::default(),
             version: AtomicU64::new(schema.version()),
             schema: ArcSwap::from_pointee(schema),
             changed: AtomicU64::new(0),

@@ -179,11 +179,22 @@ impl Engine {
         blockers
     }
 
-    /// The ring of waits that a session is part of.
-    fn ring(&self, worker: WorkerId) -> Option<Vec<Edge>> {
-        let ring = ring_in(&self.waits(), worker)?;
-        let still = self.waits();
-        ring.iter().all(|edge| still.contains(edge)).then_some(ring)
+    /// The ring of waits that a session is part of, if it is to give up its own for it: where several look at once,
+    /// one of them does. Whoever does is [no victim any more](Lookout) as soon as its wait is over.
+    fn give_way(&self, worker: WorkerId) -> Option<Vec<Edge>> {
+        let mut victims = self.victims.lock();
+        let waits = || {
+            let mut edges = self.waits();
+            edges.retain(|edge| !victims.contains(&edge.worker));
+            edges
+        };
+        let ring = ring_in(&waits(), worker)?;
+        let still = waits();
+        let found = ring.iter().all(|edge| still.contains(edge));
+        found.then(|| {
+            victims.push(worker);
+            ring
+        })
     }
 
     /// The number by which clients know a worker's session.
@@ -268,7 +279,7 @@ impl<'a> Lookout<'a> {
         if now >= self.rings.0 {
             let pause = self.rings.1;
             self.rings = (now + pause, (pause * 2).min(RINGS_MAX));
-            if let Some(ring) = self.engine.ring(self.worker) {
+            if let Some(ring) = self.engine.give_way(self.worker) {
                 return Some(Given::Ring(ring));
             }
         }
@@ -276,11 +287,17 @@ impl<'a> Lookout<'a> {
     }
 
     /// Why it was given up: 57014, 55P03 or 40P01.
-    pub(crate) fn error(self, catalog: &Catalog) -> Error {
-        match self.given {
+    pub(crate) fn error(mut self, catalog: &Catalog) -> Error {
+        match self.given.take() {
             Some(Given::Ring(ring)) => self.engine.deadlock(catalog, &ring),
             given => gave_up(matches!(given, Some(Given::OutOfTime)), self.cancel),
         }
+    }
+}
+
+impl Drop for Lookout<'_> {
+    fn drop(&mut self) {
+        self.engine.victims.lock().retain(|victim| *victim != self.worker);
     }
 }
 

@@ -363,8 +363,8 @@ impl SessionCore {
         self.engine.counters.pause(self.worker, None);
     }
 
-    /// Runs what needs no gate, as a transaction of its own: it reads no rows.
-    #[cold]
+    /// Runs what needs no gate, as a transaction of its own: it reads no rows. So a change of the schema that takes
+    /// long keeps nobody from looking what it waits for.
     pub(crate) fn run_detached(
         &mut self,
         schema: &SchemaVersion,
@@ -374,13 +374,17 @@ impl SessionCore {
         self.pure = false;
         self.begin();
         let outcome = body(self);
-        self.settings.end_statement(outcome.is_ok());
+        self.met = if self.inputs.unlogged { None } else { self.txn.newest_met(&schema.tables) };
         self.end_locks();
+        self.settings.end_statement(outcome.is_ok());
         self.txn.abort(&schema.tables);
+        self.share.end_transaction(&self.engine.meter);
         match outcome {
             Ok(()) => {
                 self.engine.counters.commit(self.worker);
-                Ok((self.engine.clock.now(), false))
+                let ts = self.engine.clock.now();
+                self.last_commit = Some((ts, false));
+                Ok((ts, false))
             }
             Err(Interrupt::Error(error)) => Err(error),
             Err(Interrupt::Conflict(cause)) => Err(cause.into()),

@@ -47,6 +47,8 @@ pub(crate) struct PreparedStatement {
     /// Which of them were declared; the others have their types from where they stand.
     pub(crate) declared: Vec<Option<Type>>,
     pub(crate) columns: Arc<[Column]>,
+    /// It was [detached](SchemaVersion::is_detached) when it was analysed.
+    pub(crate) detached: bool,
     /// For COPY: then the statement is the INSERT of a row, or the query whose rows go out.
     pub(crate) copy: Option<Box<ast::copy::Copy>>,
     /// Its code under the catalog version, and for the role, that it was last run under.

@@ -124,6 +124,7 @@ impl SessionCore {
             parameters,
             declared: Vec::new(),
             columns,
+            detached: false,
             copy: None,
             compiled: Mutex::new(None),
         }))
@@ -155,6 +156,7 @@ impl SessionCore {
             declared: Vec::new(),
             // Of COPY FROM, the names of the columns that are filled.
             columns: statement.columns.clone(),
+            detached: false,
             copy: Some(Box::new(copy.clone())),
             compiled: Mutex::new(None),
         }))

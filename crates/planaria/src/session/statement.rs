@@ -399,6 +399,7 @@ impl SessionCore {
             parameters,
             declared: types.0,
             columns,
+            detached: compiled.detached,
             copy: None,
             compiled: Mutex::new(Some((stamp(schema.version(), role), compiled))),
         }))
@@ -436,6 +437,7 @@ impl SessionCore {
                 statement,
                 parameters: Arc::from([]),
                 declared: Vec::new(),
+                detached: false,
                 copy: None,
                 compiled: Mutex::new(None),
             }));
@@ -526,8 +528,8 @@ impl SessionCore {
         params: &dyn Params,
         mut sink: Option<&mut dyn RowSink>,
     ) -> Result<(CommitTs, bool)> {
-        if self.engine.gate.is_held() && self.engine.traits.concurrent {
-            // Whoever watches the database, and can end what makes the others wait, need not wait with them.
+        // Whoever watches the database, and can end what makes the others wait, need not wait with them.
+        if prepared.detached && self.engine.traits.concurrent {
             let schema = self.schema();
             let compiled = prepared.compiled(&schema, self.user.current())?;
             if compiled.detached {

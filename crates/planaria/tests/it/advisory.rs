@@ -1,15 +1,28 @@
 //! Advisory locks of several sessions: who waits for whom, what repeated statements lock, what ends a wait.
 
-use planaria::{Database, Error, Options, Session, SqlState};
+use planaria::{Database, Error, Options, ProtocolKind, Session, SqlState};
 use planaria_sim::disk::SimDisk;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
+on_the_shelf! {
+    a_lock_is_waited_for_wherever_it_is_asked_for
+    a_session_that_goes_away_lets_go_of_its_locks
+    waits_end_by_time_and_by_cancelling
+    deadlocks_are_found_across_keys_rows_and_tables
+    of_a_ring_one_gives_up
+    repeated_statements_lock_once
+    a_key_guards_a_section
+    a_schema_change_waits_for_a_key_with_the_gate_closed
+    a_call_that_locks_is_replayed_by_values
+}
+
 const LONG: Duration = Duration::from_secs(60);
 
-fn db() -> Database {
-    let db = Database::in_memory().expect("opens");
+fn db(protocol: ProtocolKind) -> Database {
+    let db = Options::new().protocol(protocol).in_memory().expect("opens");
     db.execute_script(
         "CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL);
          INSERT INTO t SELECT i, 0 FROM generate_series(1, 9) AS i;",
@@ -66,9 +79,8 @@ fn until_waiting(db: &Database, kind: &str) {
 }
 
 /// In blocks, in read-only blocks, alone, in routines.
-#[test]
-fn a_lock_is_waited_for_wherever_it_is_asked_for() {
-    let db = db();
+fn a_lock_is_waited_for_wherever_it_is_asked_for(protocol: ProtocolKind) {
+    let db = db(protocol);
     let mut a = session(&db);
     let pid = int(&mut a, "SELECT pg_backend_pid()");
     for (take, back) in [
@@ -105,9 +117,8 @@ fn a_lock_is_waited_for_wherever_it_is_asked_for() {
     assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 1"), 8);
 }
 
-#[test]
-fn a_session_that_goes_away_lets_go_of_its_locks() {
-    let db = db();
+fn a_session_that_goes_away_lets_go_of_its_locks(protocol: ProtocolKind) {
+    let db = db(protocol);
     let mut a = session(&db);
     run(&mut a, "SELECT pg_advisory_lock(1), pg_advisory_lock(1), pg_advisory_lock_shared(2, 3)");
     let told = beside(session(&db), "SELECT pg_advisory_lock(1), pg_advisory_lock(2, 3)");
@@ -118,9 +129,8 @@ fn a_session_that_goes_away_lets_go_of_its_locks() {
     assert_eq!(int(&mut b, "SELECT count(*) FROM pg_locks WHERE granted"), 2);
 }
 
-#[test]
-fn waits_end_by_time_and_by_cancelling() {
-    let db = db();
+fn waits_end_by_time_and_by_cancelling(protocol: ProtocolKind) {
+    let db = db(protocol);
     let (mut a, mut b) = (session(&db), session(&db));
     run(&mut a, "SELECT pg_advisory_lock(1)");
     for begin in ["SELECT 1", "BEGIN", "BEGIN READ ONLY"] {
@@ -138,9 +148,8 @@ fn waits_end_by_time_and_by_cancelling() {
     assert!(is(&mut b, "SELECT pg_try_advisory_lock(1)"));
 }
 
-#[test]
-fn deadlocks_are_found_across_keys_rows_and_tables() {
-    let db = db();
+fn deadlocks_are_found_across_keys_rows_and_tables(protocol: ProtocolKind) {
+    let db = db(protocol);
     // What the first has and wants, and what the second has and wants: the second closes the ring.
     let key = ["BEGIN; SELECT pg_advisory_xact_lock(1)", "SELECT pg_advisory_xact_lock(1)"];
     let other = ["BEGIN; SELECT pg_advisory_xact_lock(2)", "SELECT pg_advisory_xact_lock(2)"];
@@ -169,10 +178,34 @@ fn deadlocks_are_found_across_keys_rows_and_tables() {
     assert_eq!(int(&mut session(&db), "SELECT count(*) FROM pg_locks"), 0);
 }
 
+/// Those that are part of a ring look for it at the same moments.
+fn of_a_ring_one_gives_up(protocol: ProtocolKind) {
+    const SESSIONS: usize = 3;
+    let db = db(protocol);
+    for round in 0..12 {
+        let at_once = Arc::new(Barrier::new(SESSIONS));
+        let threads: Vec<_> = (0..SESSIONS)
+            .map(|i| {
+                let (mut session, at_once) = (session(&db), at_once.clone());
+                thread::spawn(move || {
+                    run(&mut session, &format!("BEGIN; SELECT pg_advisory_xact_lock({i})"));
+                    at_once.wait();
+                    let next = (i + 1) % SESSIONS;
+                    let outcome = session.execute_script(&format!("SELECT pg_advisory_xact_lock({next})"));
+                    run(&mut session, "ROLLBACK");
+                    outcome
+                })
+            })
+            .collect();
+        let outcomes = threads.into_iter().map(|thread| thread.join().expect("no panic"));
+        let errors: Vec<SqlState> = outcomes.filter_map(Result::err).map(|error| error.sqlstate()).collect();
+        assert_eq!(errors, [SqlState::DEADLOCK_DETECTED], "round {round}");
+    }
+}
+
 /// A statement that meets others is repeated, and locks once.
-#[test]
-fn repeated_statements_lock_once() {
-    let db = db();
+fn repeated_statements_lock_once(protocol: ProtocolKind) {
+    let db = db(protocol);
     db.execute_script(
         "CREATE PROCEDURE bump() LANGUAGE plpgsql AS $$
          BEGIN PERFORM pg_advisory_lock(7); PERFORM pg_advisory_xact_lock(8); UPDATE t SET v = v + 1 WHERE id = 1; END $$;
@@ -208,9 +241,8 @@ fn repeated_statements_lock_once() {
 }
 
 /// Sections between lock and unlock never overlap, although calls are repeated.
-#[test]
-fn a_key_guards_a_section() {
-    let db = db();
+fn a_key_guards_a_section(protocol: ProtocolKind) {
+    let db = db(protocol);
     db.execute_script(
         "CREATE PROCEDURE work(n int) LANGUAGE plpgsql AS $$
          BEGIN PERFORM pg_advisory_xact_lock(1); UPDATE t SET v = v + 1 WHERE id = n; END $$",
@@ -240,9 +272,8 @@ fn a_key_guards_a_section() {
 }
 
 /// Who changes the schema has the database to itself; what others unlock reaches it all the same.
-#[test]
-fn a_schema_change_waits_for_a_key_with_the_gate_closed() {
-    let db = db();
+fn a_schema_change_waits_for_a_key_with_the_gate_closed(protocol: ProtocolKind) {
+    let db = db(protocol);
     let mut a = session(&db);
     run(&mut a, "SELECT pg_advisory_lock(1)");
     let told =
@@ -262,10 +293,9 @@ fn a_schema_change_waits_for_a_key_with_the_gate_closed() {
 }
 
 /// A call that locks keys is logged by what it changed: replay locks nothing.
-#[test]
-fn a_call_that_locks_is_replayed_by_values() {
+fn a_call_that_locks_is_replayed_by_values(protocol: ProtocolKind) {
     let disk = SimDisk::new(1);
-    let db = Options::new().open_device(disk.device()).expect("opens");
+    let db = Options::new().protocol(protocol).open_device(disk.device()).expect("opens");
     db.execute_script(
         "CREATE TABLE t (id int PRIMARY KEY, got boolean);
          CREATE PROCEDURE take(n int) LANGUAGE plpgsql AS $$
@@ -277,7 +307,7 @@ fn a_call_that_locks_is_replayed_by_values() {
     run(&mut b, "CALL take(2)");
     drop((a, b));
     db.close().expect("closes");
-    let db = Options::new().open_device(disk.device()).expect("opens again");
+    let db = Options::new().protocol(protocol).open_device(disk.device()).expect("opens again");
     let mut a = session(&db);
     assert!(is(&mut a, "SELECT got FROM t WHERE id = 1") && !is(&mut a, "SELECT got FROM t WHERE id = 2"));
     assert_eq!(int(&mut a, "SELECT count(*) FROM pg_locks"), 0);
