@@ -45,6 +45,13 @@ pub trait RowLocks: Protocol {
         patience: &mut dyn FnMut() -> Option<Duration>,
     ) -> Result<(), Unclaimed>;
 
+    /// What the transaction has claimed so far.
+    fn locked(&self, txn: &Self::Txn) -> LocksMark;
+
+    /// Lets go of what was claimed since, as a transaction does that goes back to a savepoint of then; before or after
+    /// [`Protocol::rollback_to`]. What a repeated statement has waited for since counts, too.
+    fn unlock_to(&self, txn: &mut Self::Txn, mark: LocksMark);
+
     /// The claims that are held or waited for.
     fn claims(&self) -> Vec<ClaimInfo>;
 
@@ -61,6 +68,14 @@ pub trait RowLocks: Protocol {
     /// A row that was read so need not stay: no constraint rests on that it is there. Answers whether it need not hold by now,
     /// which is up to the transaction's level.
     fn need_not_hold(&self, txn: &mut Self::Txn, row: RowHandle) -> bool;
+}
+
+/// So far a transaction had come with its locks. See [`RowLocks::unlock_to`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LocksMark {
+    pub(crate) held: u32,
+    /// Elements of the read set.
+    pub(crate) reads: u32,
 }
 
 /// Transactions of a level: as long as it says, they read the state of one moment while others go on.

@@ -74,7 +74,9 @@ pub struct ClaimInfo {
 pub(crate) enum Asked {
     /// The worker has one from now on.
     Granted,
-    /// The worker had one already; it is as strong as was asked for now.
+    /// The worker had one that was weaker, of this strength.
+    Raised(Strength),
+    /// The worker had one already that is as strong.
     Held,
     /// Others are in the way.
     Taken,
@@ -122,6 +124,14 @@ impl Claim {
 
     fn is_free(&self, worker: WorkerId, strength: Strength) -> bool {
         self.blockers(worker, strength).next().is_none()
+    }
+
+    /// A worker has the record less strongly from now on.
+    fn lower(&mut self, worker: WorkerId, strength: Strength) {
+        let mut all = std::iter::once(&mut self.first).chain(&mut self.more);
+        if let Some((_, has)) = all.find(|(w, _)| *w == worker) {
+            *has = strength;
+        }
     }
 
     fn grant(&mut self, worker: WorkerId, strength: Strength) {
@@ -330,6 +340,19 @@ impl Claims {
         }
     }
 
+    /// The worker has a record's claim as strongly as before it was raised: those in line may have it then.
+    pub(crate) fn lower(&self, record: u64, worker: WorkerId, strength: Strength) {
+        if let Some(claim) = self.shard(record).get_mut(&record) {
+            claim.lower(worker, strength);
+            self.advance(claim);
+        }
+    }
+
+    /// How strongly a worker has a record.
+    pub(crate) fn of(&self, record: u64, worker: WorkerId) -> Option<Strength> {
+        self.shard(record).get(&record).and_then(|claim| claim.of(worker))
+    }
+
     /// The worker's transaction is over.
     pub(crate) fn ended(&self, worker: WorkerId) {
         let mut ends = self.seat(worker).ends.lock();
@@ -455,7 +478,7 @@ fn ask_in(
                 return Asked::Taken;
             }
             claim.grant(worker, strength);
-            if has.is_some() { Asked::Held } else { Asked::Granted }
+            has.map_or(Asked::Granted, Asked::Raised)
         }
     }
 }

@@ -54,7 +54,7 @@ pub mod unvalidated;
 mod versioned;
 
 pub use backoff::{Backoff, BackoffKind};
-pub use capability::{Exclusive, Hosted, Levels, Point, Points, RowLocks, SnapshotSource};
+pub use capability::{Exclusive, Hosted, Levels, LocksMark, Point, Points, RowLocks, SnapshotSource};
 pub use claim::{ClaimInfo, Unclaimed, Wait};
 pub use columns::{ColumnSet, ColumnsRead};
 pub use environment::{CommitEnv, Telling};

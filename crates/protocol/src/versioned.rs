@@ -47,8 +47,8 @@ use crate::footprint::word::{ABSENT, CLAIMED, DEAD, LENIENT, LOCKED, Locking, Ve
 use crate::footprint::{Footprint, NONE, Origin, SPINS_MAX, State, Versioned, WriteEntry, recycle};
 use crate::snapshot::Merged;
 use crate::{
-    ColumnsRead, CommitEnv, Conflict, CursorId, Guarantee, Heal, Healed, IfClaimed, Point, Protocol, Refused,
-    Row, RowHandle, Savepoint, SnapshotReader, Snapshots, Write,
+    ColumnsRead, CommitEnv, Conflict, CursorId, Guarantee, Heal, Healed, IfClaimed, LocksMark, Point,
+    Protocol, Refused, Row, RowHandle, Savepoint, SnapshotReader, Snapshots, Write,
 };
 pub use rules::Rules;
 
@@ -122,14 +122,23 @@ pub struct Txn<R: Rules> {
     pub(crate) alone: bool,
     /// An attempt has failed, and what runs is another: see [`Points::retry`](crate::Points::retry).
     pub(crate) repeated: bool,
-    /// Records that this transaction has claimed, and how strongly at least.
-    held: Vec<(Ptr<R>, Strength)>,
+    /// What this transaction has claimed, one after another.
+    held: Vec<Held<R>>,
     /// What the last [`Conflict::Claimed`] was about.
     blocked: Option<Blocked<R>>,
     /// What the rules have locked.
     pub(crate) locks: R::Locks,
     heal: Cache,
     reading: Reading,
+}
+
+/// A claim that a transaction has been granted, or one that was raised.
+#[derive(Clone, Copy)]
+struct Held<R: Rules> {
+    record: Ptr<R>,
+    strength: Strength,
+    /// How strongly it had the record before.
+    before: Option<Strength>,
 }
 
 /// What stands in a transaction's way.

@@ -35,6 +35,7 @@ impl Machine {
             let handler = region.handlers.iter().find(|h| h.catches.iter().any(|c| c.catches(state)));
             if handler.is_some() {
                 ctx.protocol.rollback_to(ctx.txn, entry.savepoint, ctx.tables);
+                ctx.protocol.unlock_to(ctx.txn, entry.rows);
                 ctx.host.unlock_to(entry.locked);
             }
             ctx.protocol.release(ctx.txn, entry.savepoint);

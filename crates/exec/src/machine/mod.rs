@@ -42,7 +42,7 @@ use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type, limits};
-use planaria_protocol::{CursorId, RowLocks, Savepoint};
+use planaria_protocol::{CursorId, LocksMark, RowLocks, Savepoint};
 use planaria_storage::{KeyBuf, KeyRange, LookAhead};
 
 pub use pace::Pace;
@@ -90,8 +90,9 @@ struct TryEntry {
     savepoint: Savepoint,
     cursors: usize,
     caught: usize,
-    /// What the host had locked.
+    /// What the host had locked, and what the transaction.
     locked: usize,
+    rows: LocksMark,
 }
 
 /// Where the rows go that a program emits.

@@ -320,8 +320,8 @@ impl Machine {
                 Inst::TryEnter { region } => {
                     let savepoint = ctx.protocol.savepoint(ctx.txn);
                     let (cursors, caught) = (self.cursors.len(), self.caught.len());
-                    let locked = ctx.host.locked();
-                    self.tries.push(TryEntry { region, savepoint, cursors, caught, locked });
+                    let (locked, rows) = (ctx.host.locked(), ctx.protocol.locked(ctx.txn));
+                    self.tries.push(TryEntry { region, savepoint, cursors, caught, locked, rows });
                 }
                 Inst::TryLeave => {
                     if let Some(entry) = self.tries.pop() {

@@ -18,7 +18,7 @@ use planaria_exec::{Code, Context, Interrupt, Machine};
 use planaria_log::Effect;
 use planaria_protocol::snapshot::ReaderTxn;
 use planaria_protocol::{
-    ColumnsRead, Conflict, Heal, Healed, Hosted, Isolation, Point, Protocol, RowLocks, Savepoint,
+    ColumnsRead, Conflict, Heal, Healed, Hosted, Isolation, LocksMark, Point, Protocol, RowLocks, Savepoint,
     SnapshotReader, Telling, Unclaimed,
 };
 use planaria_storage::{Header, Tables};
@@ -113,6 +113,8 @@ pub(crate) trait Worker: Written + Send {
     // ---- others ----
 
     fn claim_writes(&mut self);
+    fn locked(&self) -> LocksMark;
+    fn unlock_to(&mut self, mark: LocksMark);
     fn await_claim(&mut self, patience: &mut dyn FnMut() -> Option<Duration>) -> Result<(), Unclaimed>;
     fn holds_now(&mut self, at: &Tables) -> bool;
     fn alone(&mut self, alone: bool);
@@ -277,6 +279,14 @@ impl<P: Hosted> Worker for WorkerOf<P> {
 
     fn move_on(&mut self, at: &Tables, cause: Conflict) -> bool {
         self.protocol.move_on(&mut self.txn, at.of(), &self.clock, cause)
+    }
+
+    fn locked(&self) -> LocksMark {
+        self.protocol.locked(&self.txn)
+    }
+
+    fn unlock_to(&mut self, mark: LocksMark) {
+        self.protocol.unlock_to(&mut self.txn, mark);
     }
 
     fn claim_writes(&mut self) {

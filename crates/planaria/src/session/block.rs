@@ -5,7 +5,7 @@ use crate::engine::schema_version::LogAs;
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
-use crate::session::savepoint::{At, Mark};
+use crate::session::savepoint::{At, Locked, Mark};
 use crate::ticket::Ticket;
 use planaria_base::limits::ATTEMPTS_MAX;
 use planaria_base::{CommitTs, Error, Result, SqlState};
@@ -61,7 +61,7 @@ impl SessionCore {
                 let (identity, settings) = (self.user.now, self.settings.clone());
                 let read_only = self.read_only;
                 let tables = if self.has_locks { self.engine.locks.count(self.worker) } else { 0 };
-                let locks = (tables, self.own_locks.mark());
+                let locks = Locked { tables, keys: self.own_locks.mark(), rows: self.txn.locked() };
                 self.savepoints.push(Mark { name: name.clone(), at, identity, settings, read_only, locks });
                 Ok(done("SAVEPOINT"))
             }

@@ -8,6 +8,7 @@ use crate::engine::waits::Lookout;
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
+use crate::session::savepoint::Locked;
 use planaria_base::sync::Instant;
 use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState, TableId};
 use planaria_exec::Interrupt;
@@ -236,13 +237,14 @@ impl SessionCore {
         }
     }
 
-    /// Lets go of tables and keys that were locked after the first so many.
-    pub(crate) fn release_locks_to(&mut self, (tables, keys): (usize, usize)) {
+    /// Lets go of what was locked since.
+    pub(crate) fn release_locks_to(&mut self, before: Locked) {
         if self.has_locks {
-            self.engine.locks.release_to(self.worker, tables);
+            self.engine.locks.release_to(self.worker, before.tables);
         }
+        self.txn.unlock_to(before.rows);
         let (advisory, worker) = (&self.engine.advisory, self.worker);
-        self.own_locks.release_to(keys, &mut |lock| advisory.release(worker, lock));
+        self.own_locks.release_to(before.keys, &mut |lock| advisory.release(worker, lock));
     }
 
     /// The statement under way is over, and will not be repeated.

@@ -3,7 +3,7 @@
 use crate::engine::program::settings::Settings;
 use crate::session::changing::Shared;
 use crate::session::user::Identity;
-use planaria_protocol::Savepoint;
+use planaria_protocol::{LocksMark, Savepoint};
 
 /// A savepoint.
 pub(crate) struct Mark {
@@ -12,8 +12,16 @@ pub(crate) struct Mark {
     pub(crate) identity: Identity,
     pub(crate) settings: Settings,
     pub(crate) read_only: bool,
-    /// Tables that were locked, and keys.
-    pub(crate) locks: (usize, usize),
+    pub(crate) locks: Locked,
+}
+
+/// What a block has locked so far.
+#[derive(Clone, Copy)]
+pub(crate) struct Locked {
+    /// How many tables, and keys of advisory locks.
+    pub(crate) tables: usize,
+    pub(crate) keys: usize,
+    pub(crate) rows: LocksMark,
 }
 
 /// Where it goes back to.

@@ -17,7 +17,8 @@ on_the_shelf! {
     blocks_that_meet_on_hot_rows_all_succeed
     who_needs_a_key_waits_for_who_is_putting_it_in
     a_schema_change_overtakes_who_waits
-    savepoints_keep_claims_and_undo_writes
+    savepoints_let_go_of_claims_and_undo_writes
+    what_was_raised_since_a_savepoint_is_lowered
     a_session_that_goes_away_lets_go
     rows_read_for_update_are_claimed
     what_is_behind_the_limit_is_not_claimed
@@ -337,19 +338,82 @@ fn a_schema_change_overtakes_who_waits(protocol: ProtocolKind) {
     assert_eq!(int(&mut a, "SELECT v + w FROM t WHERE id = 1"), 7);
 }
 
-fn savepoints_keep_claims_and_undo_writes(protocol: ProtocolKind) {
-    let db = db(protocol);
-    let mut a = session(&db);
-    run(&mut a, "BEGIN; SAVEPOINT s; UPDATE t SET v = 1 WHERE id = 1; UPDATE t SET v = 2 WHERE id = 1");
-    run(&mut a, "ROLLBACK TO s; UPDATE t SET v = v + 5 WHERE id = 2");
-    std::thread::scope(|scope| {
-        let (told, thread) = start(scope, session(&db), "BEGIN; UPDATE t SET v = v + 7 WHERE id = 1; COMMIT");
-        wait(&db, [&told]);
+fn savepoints_let_go_of_claims_and_undo_writes(protocol: ProtocolKind) {
+    for level in ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"] {
+        let db = db(protocol);
+        let (mut a, mut b) = (session(&db), session(&db));
+        run(&mut a, &format!("BEGIN ISOLATION LEVEL {level}; UPDATE t SET v = 1 WHERE id = 3; SAVEPOINT s"));
+        run(
+            &mut a,
+            "UPDATE t SET v = 1 WHERE id = 1; UPDATE t SET v = 2 WHERE id = 1; DELETE FROM t WHERE id = 2",
+        );
+        run(&mut a, "SELECT u FROM t WHERE id = 4 FOR UPDATE");
+        std::thread::scope(|scope| {
+            // Who waits goes on at once; what was locked before the savepoint stays so.
+            let change = "BEGIN; UPDATE t SET v = v + 7 WHERE id IN (1, 2, 4); COMMIT";
+            let (told, thread) = start(scope, session(&db), change);
+            wait(&db, [&told]);
+            run(&mut a, "ROLLBACK TO s");
+            thread.join().expect("no panic").0.expect("it goes on");
+        });
+        let refused = b.query("SELECT v FROM t WHERE id = 3 FOR UPDATE NOWAIT", ());
+        assert_eq!(state(refused), SqlState::LOCK_NOT_AVAILABLE, "{level}");
+        // As in PostgreSQL, what has changed since can be changed again by who reads what is committed.
+        let again = a.execute("UPDATE t SET v = v + 5 WHERE id = 2", ());
+        if level != "READ COMMITTED" {
+            assert_eq!(state(again), SqlState::SERIALIZATION_FAILURE);
+            run(&mut a, "ROLLBACK");
+            continue;
+        }
+        again.unwrap_or_else(|error| panic!("{level}: {error}"));
+        let refused = b.query("SELECT v FROM t WHERE id = 2 FOR UPDATE NOWAIT", ());
+        assert_eq!(state(refused), SqlState::LOCK_NOT_AVAILABLE, "{level}");
         run(&mut a, "COMMIT");
-        thread.join().expect("no panic").0.expect("it goes on");
-    });
-    assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 1"), 7);
-    assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 2"), 5);
+        assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 1"), 7, "{level}");
+        assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 2"), 12, "{level}");
+        assert_eq!(int(&mut a, "SELECT v FROM t WHERE id = 3"), 1, "{level}");
+        assert_eq!(int(&mut a, "SELECT count(*) FROM pg_locks"), 0);
+        db.check().expect("whole");
+    }
+}
+
+/// A claim that was raised after the savepoint is as strong as before again; an error lets go at once, and so does an
+/// exception that is caught.
+fn what_was_raised_since_a_savepoint_is_lowered(protocol: ProtocolKind) {
+    let db = db(protocol);
+    let (mut a, mut b) = (session(&db), session(&db));
+    let conflicts = |b: &mut Session, clause: &str| {
+        let outcome = b.query(&format!("SELECT v FROM t WHERE id = 1 FOR {clause} NOWAIT"), ());
+        outcome.is_err_and(|error| error.sqlstate() == SqlState::LOCK_NOT_AVAILABLE)
+    };
+    let raise = "SELECT v FROM t WHERE id = 1 FOR SHARE; SAVEPOINT s; SELECT v FROM t WHERE id = 1 FOR UPDATE; \
+                 SAVEPOINT second; SELECT v FROM t WHERE id = 5 FOR UPDATE";
+    for (undo, reopen) in [("ROLLBACK TO s", ""), ("SELECT 1 / 0", "ROLLBACK TO s")] {
+        run(&mut a, "BEGIN");
+        run(&mut a, raise);
+        assert!(conflicts(&mut b, "KEY SHARE") && conflicts(&mut b, "SHARE"));
+        // The error undoes the inner savepoint alone.
+        let fails = a.execute_script(undo).is_err();
+        assert_eq!(conflicts(&mut b, "KEY SHARE"), fails);
+        run(&mut a, reopen);
+        assert!(!conflicts(&mut b, "SHARE") && conflicts(&mut b, "NO KEY UPDATE"), "{undo}");
+        run(
+            &mut a,
+            "UPDATE t SET v = 1 WHERE id = 1; SAVEPOINT r; UPDATE t SET id = 11 WHERE id = 1; ROLLBACK TO r",
+        );
+        assert!(!conflicts(&mut b, "KEY SHARE") && conflicts(&mut b, "SHARE"), "{undo}");
+        run(&mut a, "ROLLBACK");
+    }
+    run(
+        &mut a,
+        "BEGIN; DO $$ BEGIN
+           BEGIN UPDATE t SET v = 1 WHERE id = 1; RAISE EXCEPTION 'no'; EXCEPTION WHEN OTHERS THEN NULL; END;
+           UPDATE t SET v = 2 WHERE id = 2;
+         END $$",
+    );
+    run(&mut b, "BEGIN; UPDATE t SET v = v + 3 WHERE id = 1; COMMIT");
+    run(&mut a, "COMMIT");
+    assert_eq!(int(&mut a, "SELECT sum(v) FROM t WHERE id < 3"), 5);
 }
 
 fn a_session_that_goes_away_lets_go(protocol: ProtocolKind) {

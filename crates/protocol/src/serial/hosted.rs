@@ -5,8 +5,8 @@ use super::{SerialOn, SerialTxn};
 use crate::claim::{ClaimInfo, Unclaimed, Wait};
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
-    ColumnsRead, Conflict, CursorId, Exclusive, Hosted, IfClaimed, Isolation, Levels, Point, Points,
-    Protocol, RowHandle, RowLocks, SnapshotSource,
+    ColumnsRead, Conflict, CursorId, Exclusive, Hosted, IfClaimed, Isolation, Levels, LocksMark, Point,
+    Points, Protocol, RowHandle, RowLocks, SnapshotSource,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
@@ -36,6 +36,12 @@ impl<H: Header, const UNDO: bool> RowLocks for SerialOn<H, UNDO> {
     ) -> Result<(), Unclaimed> {
         Ok(())
     }
+
+    fn locked(&self, _txn: &SerialTxn<H>) -> LocksMark {
+        LocksMark::default()
+    }
+
+    fn unlock_to(&self, _txn: &mut SerialTxn<H>, _mark: LocksMark) {}
 
     fn claims(&self) -> Vec<ClaimInfo> {
         Vec::new()

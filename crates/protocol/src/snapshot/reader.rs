@@ -21,8 +21,8 @@ use super::past::{Merged, Step, has_key, old_image};
 use crate::claim::{ClaimInfo, Unclaimed, Wait};
 use crate::door::look;
 use crate::{
-    Backoff, CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, Protocol, Refused, Row, RowHandle,
-    RowLocks, Savepoint, SerialOrder, Write,
+    Backoff, CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, LocksMark, Protocol, Refused, Row,
+    RowHandle, RowLocks, Savepoint, SerialOrder, Write,
 };
 use planaria_base::{CommitTs, Error, IndexId, Strength, TableId, WorkerId};
 use planaria_storage::btree::compare_keys;
@@ -510,6 +510,12 @@ impl<H: Header> RowLocks for SnapshotReader<H> {
     ) -> Result<(), Unclaimed> {
         Ok(())
     }
+
+    fn locked(&self, _txn: &ReaderTxn) -> LocksMark {
+        LocksMark::default()
+    }
+
+    fn unlock_to(&self, _txn: &mut ReaderTxn, _mark: LocksMark) {}
 
     fn claims(&self) -> Vec<ClaimInfo> {
         Vec::new()

@@ -39,7 +39,16 @@ impl<R: Rules> Txn<R> {
 
     /// A write needs a claim of this strength: of a row that the transaction has written before, and so has claimed.
     pub(super) fn strengthen(&mut self, write: u32, strength: Strength) -> Result<(), Conflict> {
-        let WriteEntry { record, table, origin, strength: has, .. } = self.foot.writes[write as usize];
+        let WriteEntry { record, table, origin, strength: has, state, version, .. } =
+            self.foot.writes[write as usize];
+        if self.claiming && state == State::Unwritten {
+            // The claim may have gone with what was undone.
+            self.dated.check_change()?;
+            self.dated.check_version(version)?;
+            self.claim_record(record, table, version, strength)?;
+            self.foot.writes[write as usize].strength = strength;
+            return Ok(());
+        }
         if strength <= has {
             return Ok(());
         }
@@ -61,14 +70,14 @@ impl<R: Rules> Txn<R> {
     fn ask(&mut self, record: Ptr<R>, table: TableId, strength: Strength) -> bool {
         // SAFETY: kept: of the read set.
         let word = unsafe { look(record, self.foot.participant.pinned()) }.header().word();
-        match self.claims.ask(record.to_word(), table, self.id(), strength, || word.mark()) {
-            Asked::Granted => {
-                self.held.push((record, strength));
-                true
-            }
-            Asked::Held => true,
-            Asked::Taken => false,
-        }
+        let before = match self.claims.ask(record.to_word(), table, self.id(), strength, || word.mark()) {
+            Asked::Granted => None,
+            Asked::Raised(before) => Some(before),
+            Asked::Held => return true,
+            Asked::Taken => return false,
+        };
+        self.held.push(Held { record, strength, before });
+        true
     }
 
     pub(super) fn claim_row(
@@ -135,15 +144,14 @@ impl<R: Rules> Txn<R> {
 
     /// Whether this transaction has claimed a record for a write.
     pub(super) fn has_claimed(&self, write: &WriteEntry<R::Header>) -> bool {
-        let is_it =
-            |(record, strength): &(Ptr<R>, Strength)| *record == write.record && *strength >= write.strength;
+        let is_it = |held: &Held<R>| held.record == write.record && held.strength >= write.strength;
         // A transaction that claims has claimed each row that it writes.
         self.claiming || self.alone || self.held.iter().any(is_it)
     }
 
     /// The bit of a word that the transaction has locked, to be kept when it is unlocked.
     #[inline]
-    pub(super) fn claim_bit(held: &[(Ptr<R>, Strength)], alone: bool, word: &VersionWord) -> u64 {
+    pub(super) fn claim_bit(held: &[Held<R>], alone: bool, word: &VersionWord) -> u64 {
         if held.is_empty() && !alone { 0 } else { word.load() & CLAIMED }
     }
 
@@ -159,24 +167,16 @@ impl<R: Rules> Txn<R> {
     ) -> Result<(), Unclaimed> {
         let me = self.id();
         let (claims, pin) = (self.claims.clone(), self.foot.participant.pinned());
-        // Taken off again where it is not granted: a claim that was there before stays as it was.
-        let (mut anew, mut raised) = (false, None);
         let waits = match self.blocked.take() {
             None => return Ok(()),
             Some(Blocked::Record(record, table, strength)) => {
                 // SAFETY: kept: what a transaction waits for is found in it, and it stays pinned as it waits.
                 let word = unsafe { look(record, pin) }.header().word();
+                let has = claims.of(record.to_word(), me);
                 let asked = claims.line_up(record.to_word(), table, me, strength, || word.mark());
                 // Its own as soon as it is granted.
-                match self.held.iter_mut().find(|(held, _)| *held == record) {
-                    Some((_, has)) => {
-                        raised = Some((record, *has));
-                        *has = strength.max(*has);
-                    }
-                    None => {
-                        anew = true;
-                        self.held.push((record, strength));
-                    }
+                if asked != Asked::Held {
+                    self.held.push(Held { record, strength, before: has });
                 }
                 asked == Asked::Taken
             }
@@ -195,12 +195,8 @@ impl<R: Rules> Txn<R> {
             return Ok(());
         }
         let outcome = self.sleep(patience);
-        if outcome.is_err() && anew {
+        if outcome.is_err() {
             self.held.pop();
-        } else if let (Err(_), Some((record, before))) = (&outcome, raised)
-            && let Some((_, has)) = self.held.iter_mut().find(|(held, _)| *held == record)
-        {
-            *has = before;
         }
         outcome
     }
@@ -225,19 +221,71 @@ impl<R: Rules> Txn<R> {
     /// Lets go of all claims, and of those that wait for the end of this transaction.
     #[cold]
     pub(super) fn let_go(&mut self) {
-        let pin = self.foot.participant.pinned();
-        for (record, _) in &self.held {
-            // SAFETY: kept: claims are let go of before the transaction unpins.
-            let word = unsafe { look(*record, pin) }.header().word();
-            self.claims.release(record.to_word(), self.id(), || word.unmark());
+        while let Some(held) = self.held.pop() {
+            // What was raised goes with what it was before.
+            if held.before.is_none() {
+                self.release(held.record);
+            }
         }
-        self.held.clear();
         self.held.shrink_to(HELD_KEPT);
         self.blocked = None;
         self.ranged = false;
         self.dated.end();
         if std::mem::take(&mut self.claiming) {
             self.claims.ended(self.id());
+        }
+    }
+
+    fn release(&self, record: Ptr<R>) {
+        // SAFETY: kept: claims are let go of before the transaction unpins.
+        let word = unsafe { look(record, self.foot.participant.pinned()) }.header().word();
+        self.claims.release(record.to_word(), self.id(), || word.unmark());
+    }
+
+    pub(super) fn locked(&self) -> LocksMark {
+        LocksMark { held: self.held.len() as u32, reads: self.accesses.len() as u32 }
+    }
+
+    /// Lets go of what was claimed since: what was written meanwhile will be undone, or has been.
+    #[cold]
+    pub(super) fn unlock_to(&mut self, mark: LocksMark) {
+        let weak = self.dated.is_weak();
+        if weak {
+            // Of what was read since nothing needs to hold, not even what was claimed as it was read.
+            for access in self.accesses.iter_mut().skip(mark.reads as usize) {
+                if access.version != OWN && access.version & ABSENT == 0 {
+                    access.version |= LENIENT;
+                }
+            }
+        }
+        while self.held.len() > mark.held as usize
+            && let Some(Held { record, before, .. }) = self.held.pop()
+        {
+            let write = self.foot.find_write(record);
+            match before {
+                Some(before) => {
+                    self.claims.lower(record.to_word(), self.id(), before);
+                    if let Some(write) = write {
+                        self.foot.writes[write as usize].strength = before;
+                    }
+                }
+                None => {
+                    self.release(record);
+                    write.inspect(|write| self.no_write_any_more(*write, weak));
+                }
+            }
+        }
+    }
+
+    /// Others may change a row that was to be written. That it was read stays.
+    fn no_write_any_more(&mut self, write: u32, weak: bool) {
+        let WriteEntry { record, table, version, origin, .. } = self.foot.writes[write as usize];
+        if origin == Origin::Row && version & LENIENT == 0 {
+            self.foot.writes[write as usize].version |= LENIENT;
+            if !weak {
+                self.dated.note_table(self.accesses.len(), table);
+                self.accesses.push(Access { record, version });
+            }
         }
     }
 

@@ -4,8 +4,8 @@ use super::{OverVersions, Rules, Txn};
 use crate::claim::{ClaimInfo, Claims, Unclaimed, Wait};
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
-    ColumnsRead, Conflict, CursorId, Exclusive, Hosted, IfClaimed, Isolation, Levels, Point, Points,
-    Protocol, RowHandle, RowLocks, SnapshotSource, Snapshots,
+    ColumnsRead, Conflict, CursorId, Exclusive, Hosted, IfClaimed, Isolation, Levels, LocksMark, Point,
+    Points, Protocol, RowHandle, RowLocks, SnapshotSource, Snapshots,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
@@ -54,6 +54,16 @@ impl<R: Rules> RowLocks for OverVersions<R> {
         patience: &mut dyn FnMut() -> Option<Duration>,
     ) -> Result<(), Unclaimed> {
         txn.await_claim(patience)
+    }
+
+    fn locked(&self, txn: &Txn<R>) -> LocksMark {
+        txn.locked()
+    }
+
+    fn unlock_to(&self, txn: &mut Txn<R>, mark: LocksMark) {
+        if !txn.is_reader() {
+            txn.unlock_to(mark);
+        }
     }
 
     fn claims(&self) -> Vec<ClaimInfo> {

@@ -328,7 +328,11 @@ impl<R: Rules> Txn<R> {
                     return Ok(Some(Image { offset, len: image.len }));
                 }
                 State::Dead => return Ok(None),
-                State::Unwritten => expected = entry.version,
+                // Others may have changed what is not to be written after all, and it has been read anew.
+                State::Unwritten if expected == OWN || entry.version & LENIENT == 0 => {
+                    expected = entry.version;
+                }
+                State::Unwritten => {}
             }
         }
         match read_record(record, self.foot.participant.pinned(), &self.foot.mine, arena)? {

@@ -3,7 +3,7 @@
 use planaria_base::clock::CommitClock;
 use planaria_base::{ColumnId, CommitTs, Epoch, IndexId, TableId, Type, WorkerId};
 use planaria_protocol::{
-    ColumnsRead, Conflict, Heal, Healed, Hosted, Refused, Row, RowHandle, Savepoint, Telling,
+    ColumnsRead, Conflict, Heal, Healed, Hosted, LocksMark, Refused, Row, RowHandle, Savepoint, Telling,
 };
 use planaria_sim::history::{By, Model, Op, RowState, Transaction, Version};
 use planaria_storage::reclaim::Participant;
@@ -128,6 +128,14 @@ impl<P: Hosted> Db<P> {
 }
 
 pub type Outcome<T> = Result<T, Conflict>;
+
+/// A savepoint, what was locked then, and where the operations stood.
+#[derive(Clone, Copy)]
+pub struct Mark {
+    savepoint: Savepoint,
+    locks: LocksMark,
+    ops: usize,
+}
 
 pub struct Client<'d, P: Hosted> {
     pub db: &'d Db<P>,
@@ -332,18 +340,22 @@ impl<P: Hosted> Client<'_, P> {
         Ok(deleted)
     }
 
-    /// A savepoint, and where the operations stood.
-    pub fn savepoint(&mut self) -> (Savepoint, usize) {
-        (self.db.protocol.savepoint(&mut self.txn), self.ops.len())
+    pub fn savepoint(&mut self) -> Mark {
+        let savepoint = self.db.protocol.savepoint(&mut self.txn);
+        Mark { savepoint, locks: self.db.protocol.locked(&self.txn), ops: self.ops.len() }
     }
 
-    pub fn rollback_to(&mut self, savepoint: (Savepoint, usize)) {
-        self.db.protocol.rollback_to(&mut self.txn, savepoint.0, &self.db.tables);
-        self.ops.push(Op::Undone { to: savepoint.1 });
+    pub fn rollback_to(&mut self, mark: Mark) {
+        self.db.protocol.rollback_to(&mut self.txn, mark.savepoint, &self.db.tables);
+        self.ops.push(Op::Undone { to: mark.ops });
     }
 
-    pub fn release(&mut self, savepoint: (Savepoint, usize)) {
-        self.db.protocol.release(&mut self.txn, savepoint.0);
+    pub fn unlock_to(&mut self, mark: Mark) {
+        self.db.protocol.unlock_to(&mut self.txn, mark.locks);
+    }
+
+    pub fn release(&mut self, mark: Mark) {
+        self.db.protocol.release(&mut self.txn, mark.savepoint);
     }
 
     pub fn commit(&mut self) -> Outcome<Transaction> {

@@ -159,7 +159,15 @@ pub fn program<P: Hosted>(c: &mut Client<'_, P>, plan: &Plan, seed: u64, pace: b
             5 => {
                 if let Some(savepoint) = savepoints.pop() {
                     if r.chance(60) {
+                        // Before or after, or not at all.
+                        let unlocks = pauses.below(3);
+                        if unlocks == 0 {
+                            c.unlock_to(savepoint);
+                        }
                         c.rollback_to(savepoint);
+                        if unlocks == 1 {
+                            c.unlock_to(savepoint);
+                        }
                     }
                     c.release(savepoint);
                 }
