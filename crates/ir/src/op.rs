@@ -159,6 +159,9 @@ pub enum ReadMode {
     Lenient,
     /// For the sake of a constraint: it is read as of now, and has to hold at commit, at every level.
     Check,
+    /// The same of the row that a foreign key refers to: a transaction that claims what it changes shares its key, so that
+    /// others wait before they take it away.
+    Parent,
     /// Whether a key is free, for ON CONFLICT: as of now. That it is taken has to hold at commit where what is read has to.
     Arbiter,
     /// It is not read at all, and writes nothing: the program is going to look it up. Only in what a program does ahead.
@@ -171,6 +174,7 @@ impl ReadMode {
         match self {
             ReadMode::Plain | ReadMode::Lenient => ReadMode::Plain,
             ReadMode::Check => ReadMode::Check,
+            ReadMode::Parent => ReadMode::Parent,
             ReadMode::Arbiter => ReadMode::Arbiter,
             ReadMode::Ahead => ReadMode::Ahead,
         }

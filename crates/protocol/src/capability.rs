@@ -65,6 +65,16 @@ pub trait RowLocks: Protocol {
     /// Of a row that was read so by a key it matters only that it is there with this key.
     fn only_key(&self, txn: &mut Self::Txn, table: &Table<Self::Header>, index: IndexId, row: RowHandle);
 
+    /// A row that was read so shall stay, with its key: a transaction that claims what it changes shares it
+    /// ([`Strength::KeyShare`]), so that others wait before they take it away. Whether it does, so that it matters only that the
+    /// row is there.
+    fn share_key(
+        &self,
+        txn: &mut Self::Txn,
+        table: &Table<Self::Header>,
+        row: RowHandle,
+    ) -> Result<bool, Conflict>;
+
     /// A row that was read so need not stay: no constraint rests on that it is there. Answers whether it need not hold by now,
     /// which is up to the transaction's level.
     fn need_not_hold(&self, txn: &mut Self::Txn, row: RowHandle) -> bool;

@@ -10,7 +10,8 @@
 //! 2. Claims have [strengths](Strength). Several transactions can have a row at once, if theirs do not conflict; and
 //!    who has it can have it more strongly. The bit stays as long as somebody has the row.
 //! 3. Whoever commits a write without a claim locks the word by comparing it whole; so it fails on a
-//!    claimed record without looking for the bit, and only then asks whose claim it is.
+//!    claimed record without looking for the bit, and only then asks for what it is claimed: a row whose key others
+//!    share may have its other columns changed.
 //! 4. Whoever finds a record claimed takes its statement (or its whole attempt) back, lines up at the
 //!    record, and sleeps. The line is first come, first served: a claim goes to whoever conflicts with nobody that has
 //!    one, nor with anybody ahead in line. Who has the row in some way does not wait for those in line. The statement
@@ -21,11 +22,11 @@
 //! 6. A key that somebody is putting in is waited for, too: the placeholder names the worker, and
 //!    whoever needs the key waits for the end of that worker's transaction.
 //!
-//! **Deadlocks.** Whoever lines up follows the waits from itself at once. The last one to close a ring finds it, and is
-//! the one to give up.
+//! **Deadlocks.** Whoever lines up follows the waits from itself at once. The last one to close a ring finds it. One of those
+//! in it that can be repeated gives up, if there is one, else the one that found it.
 //!
 //! **Lock order.** Shards in rising order, then a worker's `wait`; `ends`, then `wait`. No version word
-//! is locked by who takes any of them.
+//! is locked by who waits for any of them.
 
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::{Condvar, Mutex, MutexGuard, simulation};
@@ -173,6 +174,26 @@ struct Seat {
 struct Waiting {
     /// `None`: it does not wait, or does no longer.
     target: Option<Target>,
+    /// It loses nothing by giving up.
+    repeatable: bool,
+    /// It has been made to, for the sake of another.
+    gives_way: bool,
+}
+
+impl Waiting {
+    fn begin(&mut self, target: Target, repeatable: bool) {
+        *self = Waiting { target: Some(target), repeatable, gives_way: false };
+    }
+}
+
+/// How a wait stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Slept {
+    /// What was waited for is there.
+    There,
+    NotYet,
+    /// It is over without it: others could not have gone on.
+    GivesWay,
 }
 
 /// See the module's head.
@@ -228,13 +249,28 @@ impl Claims {
         self.shard(record).get(&record).is_some_and(|claim| !claim.is_free(worker, strength))
     }
 
-    /// Lines up for a record's claim. Whether it is there already: as [`Claims::ask`].
+    /// Runs `f` if nobody is in the way of a worker that would claim a record, and nobody comes to be meanwhile: whether it
+    /// ran, and what it says. Who has locked words waits for no shard ([lock order](self)): one that is busy is in the way.
+    pub(crate) fn while_free(
+        &self,
+        record: u64,
+        worker: WorkerId,
+        strength: Strength,
+        f: impl FnOnce() -> bool,
+    ) -> bool {
+        let Some(shard) = self.shards[shard_of(record)].try_lock() else { return false };
+        shard.get(&record).is_some_and(|claim| claim.is_free(worker, strength)) && f()
+    }
+
+    /// Lines up for a record's claim. Whether it is there already: as [`Claims::ask`]. `repeatable`: the worker can give up and
+    /// try again.
     pub(crate) fn line_up(
         &self,
         record: u64,
         table: TableId,
         worker: WorkerId,
         strength: Strength,
+        repeatable: bool,
         mark: impl FnOnce(),
     ) -> Asked {
         let mut shard = self.shard(record);
@@ -243,61 +279,98 @@ impl Claims {
             && let Some(claim) = shard.get_mut(&record)
         {
             claim.line.push_back((worker, strength));
-            self.seat(worker).wait.lock().target = Some(Target::Record(record, table, strength));
+            self.seat(worker).wait.lock().begin(Target::Record(record, table, strength), repeatable);
         }
         asked
     }
 
     /// Lines up for the end of another worker's transaction, if `runs` says that it is the one that is
     /// meant: whether it has to be waited for.
-    pub(crate) fn await_end(&self, other: WorkerId, worker: WorkerId, runs: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn await_end(
+        &self,
+        other: WorkerId,
+        worker: WorkerId,
+        repeatable: bool,
+        runs: impl FnOnce() -> bool,
+    ) -> bool {
         let mut ends = self.seat(other).ends.lock();
         if !runs() {
             return false;
         }
         ends.push(worker);
-        self.seat(worker).wait.lock().target = Some(Target::End(other));
+        self.seat(worker).wait.lock().begin(Target::End(other), repeatable);
         true
     }
 
-    /// Sleeps until what was lined up for is there, but no longer than this: whether it is.
-    pub(crate) fn sleep(&self, worker: WorkerId, longest: Duration) -> bool {
+    /// Sleeps until what was lined up for is there, but no longer than this.
+    pub(crate) fn sleep(&self, worker: WorkerId, longest: Duration) -> Slept {
         let seat = self.seat(worker);
         let mut waiting = seat.wait.lock();
-        if waiting.target.is_none() {
-            return true;
+        if waiting.target.is_some() {
+            seat.over.wait_for(&mut waiting, longest);
         }
-        seat.over.wait_for(&mut waiting, longest);
-        waiting.target.is_none()
+        match *waiting {
+            Waiting { target: Some(_), .. } => Slept::NotYet,
+            Waiting { gives_way: true, .. } => Slept::GivesWay,
+            Waiting { .. } => Slept::There,
+        }
     }
 
-    /// Leaves the line; whether it was too late, and what was waited for is there.
-    pub(crate) fn step_out(&self, worker: WorkerId) -> bool {
-        let Some(target) = self.seat(worker).wait.lock().target else { return true };
+    /// Leaves the line, if it was not too late: [`Slept::NotYet`].
+    pub(crate) fn step_out(&self, worker: WorkerId) -> Slept {
+        let Some(target) = self.seat(worker).wait.lock().target else {
+            return self.sleep(worker, Duration::ZERO);
+        };
+        if self.end_wait(worker, target, false) { Slept::NotYet } else { self.sleep(worker, Duration::ZERO) }
+    }
+
+    /// A worker waits no longer for this: whether it still did.
+    fn end_wait(&self, worker: WorkerId, target: Target, gives_way: bool) -> bool {
+        let seat = self.seat(worker);
+        let end = || {
+            let mut waiting = seat.wait.lock();
+            let waits = waiting.target == Some(target);
+            if waits {
+                (waiting.target, waiting.gives_way) = (None, gives_way);
+                seat.over.notify_one();
+            }
+            waits
+        };
         match target {
             Target::Record(record, ..) => {
                 let mut shard = self.shard(record);
-                if self.seat(worker).wait.lock().target.take().is_none() {
-                    return true;
-                }
-                if let Some(claim) = shard.get_mut(&record) {
+                let waited = end();
+                if waited && let Some(claim) = shard.get_mut(&record) {
                     claim.line.retain(|(w, _)| *w != worker);
                     // It may have been in the way of those behind it.
                     self.advance(claim);
                 }
-                false
+                waited
             }
             Target::End(other) => {
                 let mut ends = self.seat(other).ends.lock();
-                ends.retain(|w| *w != worker);
-                self.seat(worker).wait.lock().target.take().is_none()
+                let waited = end();
+                if waited {
+                    ends.retain(|w| *w != worker);
+                }
+                waited
             }
         }
     }
 
+    /// Of a ring of waits that a worker has closed, another one that can be repeated gives up: whether there is one.
+    pub(crate) fn break_ring(&self, worker: WorkerId, ring: &[Wait]) -> bool {
+        let can_be_repeated = |other: WorkerId| {
+            let waiting = self.seat(other).wait.lock();
+            waiting.target.filter(|_| waiting.repeatable)
+        };
+        let mut others = ring.iter().map(|wait| wait.worker).filter(|other| *other != worker);
+        others.any(|other| can_be_repeated(other).is_some_and(|target| self.end_wait(other, target, true)))
+    }
+
     fn wake(&self, worker: WorkerId) {
         let seat = self.seat(worker);
-        seat.wait.lock().target = None;
+        *seat.wait.lock() = Waiting::default();
         seat.over.notify_one();
     }
 
@@ -505,15 +578,15 @@ mod tests {
         assert_eq!(claims.ask(64, T, A, U, mark), Asked::Granted);
         assert_eq!(claims.ask(64, T, A, U, mark), Asked::Held);
         assert_eq!(claims.ask(64, T, B, U, mark), Asked::Taken);
-        assert_eq!(claims.line_up(64, T, B, U, mark), Asked::Taken);
-        assert_eq!(claims.line_up(64, T, C, U, mark), Asked::Taken);
-        assert!(!claims.sleep(B, Duration::ZERO));
+        assert_eq!(claims.line_up(64, T, B, U, false, mark), Asked::Taken);
+        assert_eq!(claims.line_up(64, T, C, U, false, mark), Asked::Taken);
+        assert_eq!(claims.sleep(B, Duration::ZERO), Slept::NotYet);
         claims.release(64, A, unmark);
-        assert!(claims.sleep(B, LONG));
-        assert!(!claims.sleep(C, Duration::ZERO));
+        assert_eq!(claims.sleep(B, LONG), Slept::There);
+        assert_eq!(claims.sleep(C, Duration::ZERO), Slept::NotYet);
         assert_eq!(claims.holder(64), Some(B));
         // Who steps out gets nothing, and keeps nobody waiting.
-        assert!(!claims.step_out(C));
+        assert_eq!(claims.step_out(C), Slept::NotYet);
         claims.release(64, B, unmark);
         assert_eq!((claims.holder(64), bits.load(Ordering::SeqCst)), (None, 0));
         assert_eq!(claims.list(), []);
@@ -523,9 +596,9 @@ mod tests {
     fn who_steps_out_too_late_has_the_claim() {
         let claims = Claims::new();
         assert_eq!(claims.ask(64, T, A, U, || ()), Asked::Granted);
-        assert_eq!(claims.line_up(64, T, B, U, || ()), Asked::Taken);
+        assert_eq!(claims.line_up(64, T, B, U, false, || ()), Asked::Taken);
         claims.release(64, A, || ());
-        assert!(claims.step_out(B));
+        assert_eq!(claims.step_out(B), Slept::There);
         assert_eq!(claims.holder(64), Some(B));
     }
 
@@ -535,29 +608,29 @@ mod tests {
         for (record, worker) in [(64, A), (128, B), (192, C)] {
             assert_eq!(claims.ask(record, T, worker, U, || ()), Asked::Granted);
         }
-        assert_eq!(claims.line_up(128, T, A, U, || ()), Asked::Taken);
+        assert_eq!(claims.line_up(128, T, A, U, false, || ()), Asked::Taken);
         assert_eq!(claims.deadlock(A), None);
-        assert_eq!(claims.line_up(192, T, B, U, || ()), Asked::Taken);
+        assert_eq!(claims.line_up(192, T, B, U, false, || ()), Asked::Taken);
         assert_eq!(claims.deadlock(B), None);
-        assert!(claims.await_end(A, C, || true));
+        assert!(claims.await_end(A, C, false, || true));
         let wait = |worker, holder, row| Wait { worker, holder, row };
         let ring = vec![wait(C, A, None), wait(A, B, Some((T, U))), wait(B, C, Some((T, U)))];
         assert_eq!(claims.deadlock(C), Some(ring));
-        assert!(!claims.step_out(C));
+        assert_eq!(claims.step_out(C), Slept::NotYet);
         assert_eq!(claims.deadlock(A), None);
         claims.release(192, C, || ());
-        assert!(claims.sleep(B, LONG));
+        assert_eq!(claims.sleep(B, LONG), Slept::There);
     }
 
     #[test]
     fn the_end_of_a_transaction_wakes_who_waits_for_it() {
         let claims = Claims::new();
-        assert!(!claims.await_end(A, B, || false));
-        assert!(claims.await_end(A, B, || true));
-        assert!(!claims.sleep(B, Duration::ZERO));
+        assert!(!claims.await_end(A, B, false, || false));
+        assert!(claims.await_end(A, B, false, || true));
+        assert_eq!(claims.sleep(B, Duration::ZERO), Slept::NotYet);
         claims.ended(A);
-        assert!(claims.sleep(B, LONG));
-        assert!(claims.step_out(B));
+        assert_eq!(claims.sleep(B, LONG), Slept::There);
+        assert_eq!(claims.step_out(B), Slept::There);
     }
 
     #[test]
@@ -570,18 +643,19 @@ mod tests {
         assert_eq!(claims.ask(64, T, A, Share, mark), Asked::Granted);
         assert_eq!(claims.ask(64, T, B, Share, mark), Asked::Granted);
         assert_eq!(claims.ask(64, T, A, KeyShare, mark), Asked::Held);
-        assert_eq!(claims.line_up(64, T, C, NoKeyUpdate, mark), Asked::Taken);
+        assert_eq!(claims.line_up(64, T, C, NoKeyUpdate, false, mark), Asked::Taken);
         // Nobody overtakes the line, but who is in it with what is in nobody's way, or has the record.
         assert_eq!(claims.ask(64, T, WorkerId(3), Share, mark), Asked::Taken);
         assert_eq!(claims.ask(64, T, WorkerId(3), KeyShare, mark), Asked::Granted);
-        assert_eq!(claims.line_up(64, T, A, U, mark), Asked::Taken);
+        assert_eq!(claims.line_up(64, T, A, U, false, mark), Asked::Taken);
         claims.release(64, B, unmark);
-        assert!(!claims.sleep(A, Duration::ZERO) && !claims.sleep(C, Duration::ZERO));
+        assert_eq!([A, C].map(|w| claims.sleep(w, Duration::ZERO)), [Slept::NotYet; 2]);
         claims.release(64, WorkerId(3), unmark);
-        assert!(claims.sleep(A, LONG) && !claims.sleep(C, Duration::ZERO));
+        assert_eq!(claims.sleep(A, LONG), Slept::There);
+        assert_eq!(claims.sleep(C, Duration::ZERO), Slept::NotYet);
         assert_eq!(claims.ask(64, T, A, U, mark), Asked::Held);
         claims.release(64, A, unmark);
-        assert!(claims.sleep(C, LONG));
+        assert_eq!(claims.sleep(C, LONG), Slept::There);
         assert_eq!((claims.holder(64), bits.load(Ordering::SeqCst)), (Some(C), 1));
         claims.release(64, C, unmark);
         assert_eq!((claims.list().len(), bits.load(Ordering::SeqCst)), (0, 0));
@@ -591,11 +665,11 @@ mod tests {
     fn who_steps_out_lets_those_behind_it_go_on() {
         let claims = Claims::new();
         assert_eq!(claims.ask(64, T, A, Strength::Share, || ()), Asked::Granted);
-        assert_eq!(claims.line_up(64, T, B, U, || ()), Asked::Taken);
-        assert_eq!(claims.line_up(64, T, C, Strength::Share, || ()), Asked::Taken);
+        assert_eq!(claims.line_up(64, T, B, U, false, || ()), Asked::Taken);
+        assert_eq!(claims.line_up(64, T, C, Strength::Share, false, || ()), Asked::Taken);
         assert_eq!(claims.waits().len(), 2);
-        assert!(!claims.step_out(B));
-        assert!(claims.sleep(C, LONG));
+        assert_eq!(claims.step_out(B), Slept::NotYet);
+        assert_eq!(claims.sleep(C, LONG), Slept::There);
     }
 
     /// Two that share a record and both want more wait for each other.
@@ -605,10 +679,32 @@ mod tests {
         for worker in [A, B] {
             assert_eq!(claims.ask(64, T, worker, Strength::Share, || ()), Asked::Granted);
         }
-        assert_eq!(claims.line_up(64, T, A, U, || ()), Asked::Taken);
+        assert_eq!(claims.line_up(64, T, A, U, false, || ()), Asked::Taken);
         assert_eq!(claims.deadlock(A), None);
-        assert_eq!(claims.line_up(64, T, B, U, || ()), Asked::Taken);
+        assert_eq!(claims.line_up(64, T, B, U, false, || ()), Asked::Taken);
         assert_eq!(claims.deadlock(B).map(|ring| ring.len()), Some(2));
+    }
+
+    /// Of those in a ring one that can be repeated gives up, whoever has closed it.
+    #[test]
+    fn who_can_be_repeated_gives_way() {
+        let claims = Claims::new();
+        for (record, worker) in [(64, A), (128, B), (192, C)] {
+            assert_eq!(claims.ask(record, T, worker, U, || ()), Asked::Granted);
+        }
+        assert_eq!(claims.line_up(128, T, A, U, true, || ()), Asked::Taken);
+        assert_eq!(claims.line_up(192, T, B, U, false, || ()), Asked::Taken);
+        assert_eq!(claims.line_up(64, T, C, U, false, || ()), Asked::Taken);
+        let ring = claims.deadlock(C).expect("a ring");
+        assert!(claims.break_ring(C, &ring));
+        assert_eq!(claims.deadlock(C), None);
+        assert_eq!((claims.sleep(A, LONG), claims.step_out(A)), (Slept::GivesWay, Slept::GivesWay));
+        claims.release(64, A, || ());
+        assert_eq!(claims.sleep(C, LONG), Slept::There);
+        // Now there is none that can.
+        assert_eq!(claims.line_up(128, T, C, U, false, || ()), Asked::Taken);
+        let ring = claims.deadlock(C).expect("a ring");
+        assert!(!claims.break_ring(C, &ring));
     }
 
     #[test]
@@ -620,8 +716,8 @@ mod tests {
                 let (claims, inside, turns) = (&claims, &inside, &turns);
                 scope.spawn(move || {
                     for _ in 0..500 {
-                        if claims.line_up(64, T, worker, U, || ()) == Asked::Taken {
-                            while !claims.sleep(worker, LONG) {}
+                        if claims.line_up(64, T, worker, U, false, || ()) == Asked::Taken {
+                            while claims.sleep(worker, LONG) != Slept::There {}
                         }
                         assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                         turns.fetch_add(1, Ordering::SeqCst);

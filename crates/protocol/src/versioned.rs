@@ -61,6 +61,7 @@ use planaria_storage::btree::Cursor;
 use planaria_storage::{Arena, Image, IndexSet, KeyBuf, KeyRange, LookAhead, RecordPtr, Table, TableSet};
 use ranges::Ranges;
 use reading::Reading;
+use std::cell::Cell;
 use std::sync::Arc;
 
 pub(crate) type Ptr<R> = RecordPtr<<R as Rules>::Header>;
@@ -122,6 +123,8 @@ pub struct Txn<R: Rules> {
     pub(crate) alone: bool,
     /// An attempt has failed, and what runs is another: see [`Points::retry`](crate::Points::retry).
     pub(crate) repeated: bool,
+    /// It has locked words of rows that others have claimed.
+    beside: Cell<bool>,
     /// What this transaction has claimed, one after another.
     held: Vec<Held<R>>,
     /// What the last [`Conflict::Claimed`] was about.
@@ -164,6 +167,7 @@ impl<R: Rules> Txn<R> {
             claiming: false,
             alone: false,
             repeated: false,
+            beside: Cell::new(false),
             held: Vec::new(),
             blocked: None,
             locks,
@@ -197,6 +201,7 @@ impl<R: Rules> Txn<R> {
             self.ranges.clear();
         }
         self.installed = false;
+        self.beside.set(false);
         self.cursors.close_all();
     }
 

@@ -75,7 +75,7 @@ macro_rules! suite {
                     an_insert_under_way_is_waited_for going_back_forgets_reads_and_writes
                     lenient_scans_answer_for_what_is_claimed
                     strengths_keep_others_from_what_they_say
-                    a_shared_row_is_changed_by_who_may;
+                    a_shared_row_is_changed_by_who_may who_claims_nothing_passes_who_shares_keys;
                 ranges: placeholders_of_others_are_no_changes a_committed_row_in_a_range_is_a_phantom
                     a_row_beside_a_range_is_none of_two_that_count_and_insert_the_first_commits
                     rows_come_into_ranges_by_any_index own_changes_are_no_phantoms

@@ -64,6 +64,8 @@ pub(crate) struct GetDesc {
     pub key_only: bool,
     /// For the sake of a constraint: see [`ReadMode::Check`].
     pub check: bool,
+    /// The same, of a foreign key's parent: see [`ReadMode::Parent`].
+    pub parent: bool,
     /// The same, to see whether a key is free: see [`ReadMode::Arbiter`].
     pub arbiter: bool,
 }

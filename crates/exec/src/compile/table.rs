@@ -45,10 +45,11 @@ impl Compiler<'_> {
                     key: self.emit.regs(key)?,
                     row: self.emit.target(*row)?,
                     reads: self.reads(*table, columns)?,
-                    check: matches!(mode, ReadMode::Check | ReadMode::Arbiter),
+                    check: matches!(mode, ReadMode::Check | ReadMode::Parent | ReadMode::Arbiter),
+                    parent: *mode == ReadMode::Parent,
                     arbiter: *mode == ReadMode::Arbiter,
                     key_only: *index != IndexId::PRIMARY
-                        && *mode == ReadMode::Check
+                        && matches!(mode, ReadMode::Check | ReadMode::Parent)
                         && !self.emit.uses.taken[row.index()]
                         && columns.is_empty(),
                     presence: *index == IndexId::PRIMARY

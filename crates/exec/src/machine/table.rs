@@ -115,8 +115,9 @@ impl Machine {
                 if !desc.reads.keeps_image {
                     self.heap.arena.truncate(mark);
                 }
+                let shared = desc.parent && ctx.protocol.share_key(ctx.txn, table, row.handle)?;
                 if desc.arbiter && ctx.protocol.need_not_hold(ctx.txn, row.handle) {
-                } else if desc.presence {
+                } else if desc.presence || desc.key_only && shared {
                     ctx.protocol.only_presence(ctx.txn, row.handle);
                 } else if desc.key_only {
                     ctx.protocol.only_key(ctx.txn, table, desc.index, row.handle);

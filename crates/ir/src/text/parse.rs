@@ -450,6 +450,8 @@ impl Parser {
             ReadMode::Lenient
         } else if self.word_if("check") {
             ReadMode::Check
+        } else if self.word_if("parent") {
+            ReadMode::Parent
         } else if self.word_if("arbiter") {
             ReadMode::Arbiter
         } else if self.word_if("ahead") {

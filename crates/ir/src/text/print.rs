@@ -378,6 +378,7 @@ fn read_mode(mode: ReadMode) -> &'static str {
         ReadMode::Plain => "",
         ReadMode::Lenient => " lenient",
         ReadMode::Check => " check",
+        ReadMode::Parent => " parent",
         ReadMode::Arbiter => " arbiter",
         ReadMode::Ahead => " ahead",
     }

@@ -76,7 +76,7 @@ impl Choice {
         (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % n.max(1)
     }
     fn mode(&mut self) -> ReadMode {
-        [ReadMode::Plain, ReadMode::Lenient, ReadMode::Check][self.below(3)]
+        [ReadMode::Plain, ReadMode::Lenient, ReadMode::Check, ReadMode::Parent][self.below(4)]
     }
     fn coin(&mut self) -> bool {
         self.below(2) == 0

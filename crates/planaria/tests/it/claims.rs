@@ -29,6 +29,7 @@ on_the_shelf! {
     pg_locks_has_who_holds_and_who_waits
     a_schema_change_overtakes_who_sleeps
     a_busy_parent_does_not_fail_its_children
+    who_takes_a_parent_away_and_its_children_wait_for_each_other
     row_locks_conflict_as_postgresqls_do
     a_row_is_shared_until_one_wants_more
     who_shares_a_row_waits_behind_who_wants_it_alone
@@ -665,18 +666,61 @@ fn a_busy_parent_does_not_fail_its_children(protocol: ProtocolKind) {
     run(&mut b, "UPDATE t SET v = v + 1; BEGIN; UPDATE t SET v = 0 WHERE id = 2");
     run(&mut a, "COMMIT");
     run(&mut b, "COMMIT");
-    // Which is the earlier does not matter: a parent that is gone has no children.
-    run(&mut a, "BEGIN; INSERT INTO child VALUES (2, 3)");
-    run(&mut b, "DELETE FROM t WHERE id = 3");
-    assert_eq!(state(a.execute_script("COMMIT")), SqlState::SERIALIZATION_FAILURE);
-    run(&mut a, "BEGIN; DELETE FROM t WHERE id = 4");
-    run(&mut b, "INSERT INTO child VALUES (3, 4)");
-    assert_eq!(state(a.execute_script("COMMIT")), SqlState::SERIALIZATION_FAILURE);
     assert_eq!(int(&mut a, "SELECT count(*) FROM child LEFT JOIN t ON t.id = child.t WHERE t.id IS NULL"), 0);
     // Only what is asked of it: its columns are another matter.
     run(&mut a, "BEGIN; INSERT INTO child SELECT 4, id FROM t WHERE id = 5 AND v < 9");
     run(&mut b, "UPDATE t SET v = 10 WHERE id = 5");
     assert_eq!(state(a.execute_script("COMMIT")), SqlState::SERIALIZATION_FAILURE);
+}
+
+/// Who takes a parent away waits for those that refer to it, and they for who takes it away; the key of a parent is what
+/// they share.
+fn who_takes_a_parent_away_and_its_children_wait_for_each_other(protocol: ProtocolKind) {
+    for level in ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"] {
+        let db = db(protocol);
+        let mut a = session(&db);
+        run(
+            &mut a,
+            "CREATE TABLE child (n int PRIMARY KEY, t int NOT NULL REFERENCES t, u int REFERENCES t (u));
+             CREATE PROCEDURE take(i int) LANGUAGE plpgsql AS $$ BEGIN DELETE FROM t WHERE id = i; END $$",
+        );
+        let begin = format!("BEGIN ISOLATION LEVEL {level}");
+        let take_in_block = format!("{begin}; DELETE FROM t WHERE id = 3; COMMIT");
+        for (child, end) in [("(1, 3, NULL)", "COMMIT"), ("(1, 4, 30)", "COMMIT"), ("(1, 3, 30)", "ROLLBACK")]
+        {
+            for take in ["DELETE FROM t WHERE id = 3", "CALL take(3)", &take_in_block] {
+                run(&mut a, "DELETE FROM child; INSERT INTO t VALUES (3, 0, 30) ON CONFLICT DO NOTHING");
+                run(&mut a, &format!("{begin}; INSERT INTO child VALUES {child}"));
+                std::thread::scope(|scope| {
+                    let (told, thread) = start(scope, session(&db), take);
+                    wait(&db, [&told]);
+                    run(&mut a, end);
+                    let (outcome, mut b) = thread.join().expect("no panic");
+                    run(&mut b, "ROLLBACK");
+                    match end {
+                        "COMMIT" => assert_eq!(state(outcome), SqlState::FOREIGN_KEY_VIOLATION, "{level}"),
+                        _ => outcome.expect("nobody refers to it"),
+                    }
+                });
+            }
+        }
+        let put_in_block = format!("{begin}; INSERT INTO child VALUES (2, 4, NULL); COMMIT");
+        for (end, put) in [("ROLLBACK", "INSERT INTO child VALUES (1, 4, NULL)"), ("COMMIT", &put_in_block)] {
+            run(&mut a, &format!("DELETE FROM child; {begin}; DELETE FROM t WHERE id = 4"));
+            std::thread::scope(|scope| {
+                let (told, thread) = start(scope, session(&db), put);
+                wait(&db, [&told]);
+                run(&mut a, end);
+                let outcome = thread.join().expect("no panic").0;
+                match end {
+                    "COMMIT" => assert_eq!(state(outcome), SqlState::FOREIGN_KEY_VIOLATION, "{level}"),
+                    _ => outcome.expect("its parent is still there"),
+                }
+            });
+        }
+        assert_eq!(int(&mut a, "SELECT count(*) FROM child c WHERE c.t NOT IN (SELECT id FROM t)"), 0);
+        db.check().expect("whole");
+    }
 }
 
 /// The strengths of row locks, from the weakest.

@@ -55,6 +55,15 @@ impl<H: Header, const UNDO: bool> RowLocks for SerialOn<H, UNDO> {
 
     fn only_key(&self, _txn: &mut SerialTxn<H>, _table: &Table<H>, _index: IndexId, _row: RowHandle) {}
 
+    fn share_key(
+        &self,
+        _txn: &mut SerialTxn<H>,
+        _table: &Table<H>,
+        _row: RowHandle,
+    ) -> Result<bool, Conflict> {
+        Ok(false)
+    }
+
     fn need_not_hold(&self, _txn: &mut SerialTxn<H>, _row: RowHandle) -> bool {
         true
     }

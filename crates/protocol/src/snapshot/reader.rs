@@ -529,6 +529,10 @@ impl<H: Header> RowLocks for SnapshotReader<H> {
 
     fn only_key(&self, _txn: &mut ReaderTxn, _table: &Table<H>, _index: IndexId, _row: RowHandle) {}
 
+    fn share_key(&self, _txn: &mut ReaderTxn, _table: &Table<H>, _row: RowHandle) -> Result<bool, Conflict> {
+        Ok(false)
+    }
+
     fn need_not_hold(&self, _txn: &mut ReaderTxn, _row: RowHandle) -> bool {
         true
     }

@@ -4,7 +4,7 @@
 
 use super::dated::PAST;
 use super::*;
-use crate::claim::{Asked, Unclaimed};
+use crate::claim::{Asked, Slept, Unclaimed};
 use crate::door::look;
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ impl<R: Rules> Txn<R> {
         if_claimed: IfClaimed,
     ) -> Result<bool, Conflict> {
         if row.0 & PAST != 0 {
-            return Err(Conflict::Past);
+            return self.dated.past_change().map(|()| false);
         }
         let Access { record, version } = self.accesses[row.0 as usize];
         if version == OWN && !self.claiming {
@@ -110,6 +110,36 @@ impl<R: Rules> Txn<R> {
         let skipped = !granted && if_claimed == IfClaimed::Skip;
         self.accesses[row.0 as usize].version = if skipped { version | LENIENT } else { version };
         Ok(granted)
+    }
+
+    /// See [`crate::RowLocks::share_key`]. Who claims nothing waits for others that are about to take the row away.
+    #[inline]
+    pub(super) fn share_key(&mut self, table: TableId, row: RowHandle) -> Result<bool, Conflict> {
+        if self.is_reader() || row.0 & PAST != 0 {
+            return Ok(false);
+        }
+        let Access { record, version } = self.accesses[row.0 as usize];
+        // Its own row has a stronger claim, or is nobody else's.
+        if version == OWN {
+            return Ok(self.claiming);
+        }
+        if self.claiming {
+            self.claim_record(record, table, version & !LENIENT, Strength::KeyShare)?;
+        } else if self.foot.word(record).load() & CLAIMED != 0 {
+            self.pass_by_holders(record, table)?;
+        }
+        Ok(self.claiming)
+    }
+
+    #[cold]
+    fn pass_by_holders(&mut self, record: Ptr<R>, table: TableId) -> Result<(), Conflict> {
+        // Whoever has the shard may be waiting there for a word that this transaction has locked.
+        let asks = !self.alone && (!R::HEALS || self.foot.mine.is_empty());
+        if asks && self.claims.is_taken(record.to_word(), self.id(), Strength::KeyShare) {
+            self.blocked = Some(Blocked::Record(record, table, Strength::KeyShare));
+            return Err(Conflict::Claimed);
+        }
+        Ok(())
     }
 
     fn claim_record_if(
@@ -149,10 +179,27 @@ impl<R: Rules> Txn<R> {
         self.claiming || self.alone || self.held.iter().any(is_it)
     }
 
-    /// The bit of a word that the transaction has locked, to be kept when it is unlocked.
+    /// The bit of a word that the transaction has locked, to be kept when it is unlocked: `meets` such, its own or others'.
     #[inline]
-    pub(super) fn claim_bit(held: &[Held<R>], alone: bool, word: &VersionWord) -> u64 {
-        if held.is_empty() && !alone { 0 } else { word.load() & CLAIMED }
+    pub(super) fn claim_bit(meets: bool, word: &VersionWord) -> u64 {
+        if meets { word.load() & CLAIMED } else { 0 }
+    }
+
+    /// Whether words that it has locked may be claimed.
+    #[inline]
+    pub(super) fn meets_claims(&self) -> bool {
+        !self.held.is_empty() || self.alone || self.beside.get()
+    }
+
+    /// Locks the word of a row that others have claimed in such a way that it may be changed all the same: whether it has
+    /// come to that.
+    #[cold]
+    pub(super) fn lock_beside(&self, write: &WriteEntry<R::Header>) -> bool {
+        let word = self.foot.word(write.record);
+        let lock = || word.try_lock(write.version | CLAIMED) == Locking::Done;
+        let locked = self.claims.while_free(write.record.to_word(), self.id(), write.strength, lock);
+        self.beside.set(self.beside.get() || locked);
+        locked
     }
 
     /// What this transaction puts in the word of a placeholder.
@@ -165,7 +212,8 @@ impl<R: Rules> Txn<R> {
         &mut self,
         patience: &mut dyn FnMut() -> Option<Duration>,
     ) -> Result<(), Unclaimed> {
-        let me = self.id();
+        // A call, or a statement alone, begins again.
+        let (me, repeatable) = (self.id(), !self.claiming);
         let (claims, pin) = (self.claims.clone(), self.foot.participant.pinned());
         let waits = match self.blocked.take() {
             None => return Ok(()),
@@ -173,7 +221,7 @@ impl<R: Rules> Txn<R> {
                 // SAFETY: kept: what a transaction waits for is found in it, and it stays pinned as it waits.
                 let word = unsafe { look(record, pin) }.header().word();
                 let has = claims.of(record.to_word(), me);
-                let asked = claims.line_up(record.to_word(), table, me, strength, || word.mark());
+                let asked = claims.line_up(record.to_word(), table, me, strength, repeatable, || word.mark());
                 // Its own as soon as it is granted.
                 if asked != Asked::Held {
                     self.held.push(Held { record, strength, before: has });
@@ -185,7 +233,7 @@ impl<R: Rules> Txn<R> {
                 let word = unsafe { look(record, pin) }.header().word();
                 let other = WorkerId(((version & !ABSENT) - 1) as u16);
                 let runs = || word.load() & !LOCKED == version;
-                if other != me && claims.await_end(other, me, runs) {
+                if other != me && claims.await_end(other, me, repeatable, runs) {
                     return self.sleep(patience);
                 }
                 false
@@ -203,17 +251,23 @@ impl<R: Rules> Txn<R> {
 
     fn sleep(&self, patience: &mut dyn FnMut() -> Option<Duration>) -> Result<(), Unclaimed> {
         let me = self.id();
-        if let Some(ring) = self.claims.deadlock(me)
-            && !self.claims.step_out(me)
-        {
-            return Err(Unclaimed::Deadlock(ring));
+        while let Some(ring) = self.claims.deadlock(me) {
+            let another = self.claiming && self.claims.break_ring(me, &ring);
+            if !another && self.claims.step_out(me) == Slept::NotYet {
+                return Err(Unclaimed::Deadlock(ring));
+            }
         }
         loop {
-            match patience() {
-                Some(longest) if self.claims.sleep(me, longest) => return Ok(()),
-                Some(_) => {}
-                None if self.claims.step_out(me) => return Ok(()),
-                None => return Err(Unclaimed::GivenUp),
+            let patience = patience();
+            let slept = match patience {
+                Some(longest) => self.claims.sleep(me, longest),
+                None => self.claims.step_out(me),
+            };
+            match slept {
+                Slept::There => return Ok(()),
+                Slept::GivesWay => return Err(Unclaimed::Deadlock(Vec::new())),
+                Slept::NotYet if patience.is_none() => return Err(Unclaimed::GivenUp),
+                Slept::NotYet => {}
             }
         }
     }

@@ -365,7 +365,7 @@ impl<R: Rules> Txn<R> {
             return Err(Conflict::Validation);
         }
         if !self.has_claimed(write) {
-            return Err(Conflict::Claimed);
+            return if self.lock_beside(write) { Ok(()) } else { Err(Conflict::Claimed) };
         }
         // The bit is set and stays; who had the lock before that has let go of it.
         match word.try_lock(write.version | CLAIMED) {
@@ -382,14 +382,14 @@ impl<R: Rules> Txn<R> {
                 continue;
             }
             let word = self.foot.word(write.record);
-            word.publish(write.version | Self::claim_bit(&self.held, self.alone, word));
+            word.publish(write.version | Self::claim_bit(self.meets_claims(), word));
         }
     }
 
     /// Step 4. From here on nothing can fail.
     fn install(&mut self, tables: &TableSet<R::Header>, ts: CommitTs) {
-        let Txn { foot, held, alone, .. } = self;
-        foot.install(tables, ts, |word| Self::claim_bit(held, *alone, word));
+        let meets = self.meets_claims();
+        self.foot.install(tables, ts, |word| Self::claim_bit(meets, word));
     }
 
     /// Between steps 3 and 4, while a snapshot is open: keeps the rows that it sees, and that are about to change.

@@ -261,6 +261,12 @@ impl Dated {
         if self.settled { Err(Conflict::Past) } else { Ok(()) }
     }
 
+    /// It would change a row that has changed since its moment: that has to move on, however often.
+    pub(super) fn past_change(&mut self) -> Result<(), Conflict> {
+        self.changes = true;
+        Err(Conflict::Past)
+    }
+
     /// Whether it may change a row that it has read at a version: not if that is younger than its moment.
     pub(super) fn check_version(&self, version: u64) -> Result<(), Conflict> {
         let fixed = self.level != Some(Isolation::ReadCommitted);
@@ -472,8 +478,9 @@ impl<R: Rules> Txn<R> {
         let moment = self.dated.announce(clock);
         if level == Isolation::ReadCommitted || self.still_holds(tables) {
             self.dated.move_to(moment);
-            self.dated.renewals += 1;
-            // A long look at rows that change all the time is one at the past in the end.
+            // A long look at rows that change all the time is one at the past in the end. (What has met somebody's lock
+            // may not have come to what it would change.)
+            self.dated.renewals += u32::from(cause == Conflict::Past);
             self.dated.settled = level == Isolation::Serializable
                 && !self.dated.changes
                 && self.dated.renewals > RENEWALS_MAX

@@ -84,6 +84,15 @@ impl<R: Rules> RowLocks for OverVersions<R> {
         }
     }
 
+    fn share_key(
+        &self,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
+        row: RowHandle,
+    ) -> Result<bool, Conflict> {
+        txn.share_key(table.id(), row)
+    }
+
     fn need_not_hold(&self, txn: &mut Txn<R>, row: RowHandle) -> bool {
         if txn.is_reader() || row.0 & super::dated::PAST != 0 {
             return true;

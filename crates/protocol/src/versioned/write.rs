@@ -78,7 +78,7 @@ impl<R: Rules> Txn<R> {
         strength: Strength,
     ) -> Result<Option<u32>, Conflict> {
         if row.0 & PAST != 0 {
-            return Err(Conflict::Past);
+            return self.dated.past_change().map(|()| None);
         }
         let Access { record, version } = self.accesses[row.0 as usize];
         let write = match self.foot.find_write(record) {

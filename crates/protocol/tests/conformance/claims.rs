@@ -243,11 +243,13 @@ pub fn strengths_keep_others_from_what_they_say<P: Hosted>() {
                 if claims {
                     assert_eq!(done.is_ok(), free, "{held:?} {wanted:?}");
                     b.abort();
+                } else if free {
+                    // What is claimed so that it may be changed needs no claim.
+                    b.commit().unwrap();
                 } else {
-                    // It lines up, and has the claim at once where nobody is in the way.
                     assert_eq!(b.commit().map(drop), Err(Conflict::Claimed));
                     b.retry();
-                    assert_eq!(b.await_claim().is_ok(), free, "{held:?} {wanted:?}");
+                    assert_eq!(b.await_claim(), Err(Unclaimed::GivenUp), "{held:?} {wanted:?}");
                     b.begin(7);
                     b.abort();
                 }
@@ -256,6 +258,52 @@ pub fn strengths_keep_others_from_what_they_say<P: Hosted>() {
         }
     }
     assert_eq!(db.protocol.claims(), []);
+    db.check();
+}
+
+/// A call changes rows whose keys others share, and the claims on them outlive that.
+pub fn who_claims_nothing_passes_who_shares_keys<P: Hosted>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b, mut c) = (db.client(1), db.client(2), db.client(3));
+    a.begin_claiming(1);
+    let seen = a.get(0, 1).unwrap().unwrap();
+    let table = a.table(0).clone();
+    assert_eq!(db.protocol.share_key(&mut a.txn, &table, seen.handle), Ok(true));
+    db.protocol.only_presence(&mut a.txn, seen.handle);
+    for id in 2..5 {
+        b.begin(id);
+        b.add(1, 5).unwrap();
+        b.add(2, 1).unwrap();
+        b.commit().unwrap();
+    }
+    // Nobody takes it away, nor takes it for free, with a claim or without.
+    c.begin(5);
+    let seen = c.get(0, 1).unwrap().unwrap();
+    assert!(c.delete(0, seen).unwrap());
+    assert_eq!(c.commit().map(drop), Err(Conflict::Claimed));
+    c.abort();
+    c.begin_claiming(6);
+    let seen = c.get(0, 1).unwrap().unwrap();
+    assert_eq!(c.delete(0, seen), Err(Conflict::Claimed));
+    c.abort();
+    a.add(3, 1).unwrap();
+    a.commit().unwrap();
+    assert_eq!((b.value(1), db.protocol.claims()), (15, Vec::new()));
+    // Who would take a row away is waited for by those that refer to it, whether they claim or not.
+    a.begin_claiming(7);
+    let seen = a.get(0, 1).unwrap().unwrap();
+    assert!(a.delete(0, seen).unwrap());
+    for claims in [false, true] {
+        if claims {
+            b.begin_claiming(8)
+        } else {
+            b.begin(8)
+        }
+        let seen = b.get(0, 1).unwrap().unwrap();
+        assert_eq!(db.protocol.share_key(&mut b.txn, &table, seen.handle), Err(Conflict::Claimed));
+        b.abort();
+    }
+    a.abort();
     db.check();
 }
 

@@ -140,7 +140,7 @@ impl<'c> Lowerer<'c> {
         }
         let look = |l: &mut Self| -> Result<()> {
             let values_there = l.parent_values(child, key, values);
-            let missing = l.parent_missing(key, &values_there)?;
+            let missing = l.parent_missing(key, &values_there, ReadMode::Parent)?;
             l.raising(missing, |l| l.raise_orphan(child, key, values))
         };
         if maybe_null.is_empty() {
@@ -163,7 +163,7 @@ impl<'c> Lowerer<'c> {
     }
 
     /// Whether there is no parent of this key, in the order of the foreign key's columns.
-    pub(super) fn parent_missing(&mut self, key: &ForeignKey, values: &[Reg]) -> Result<Reg> {
+    pub(super) fn parent_missing(&mut self, key: &ForeignKey, values: &[Reg], mode: ReadMode) -> Result<Reg> {
         let parent = self.catalog.table_by_id(key.parent);
         let index = &parent.indexes[key.parent_index.index()];
         let mut regs = Vec::with_capacity(values.len());
@@ -175,7 +175,7 @@ impl<'c> Lowerer<'c> {
         }
         let row = self.program.reg(RegKind::Row(parent.id), None);
         let (table, index) = (parent.id, key.parent_index);
-        self.emit(OpKind::Get { table, index, key: regs, mode: ReadMode::Check, row, columns: Vec::new() });
+        self.emit(OpKind::Get { table, index, key: regs, mode, row, columns: Vec::new() });
         Ok(self.apply(Func::IsNull, vec![row], Type::Bool))
     }
 

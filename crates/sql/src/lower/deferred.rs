@@ -7,7 +7,7 @@
 use super::Lowerer;
 use planaria_base::{Result, TableId};
 use planaria_catalog::{Catalog, ForeignKey};
-use planaria_ir::{Param, ParamMode, Program, ProgramKind, RegKind};
+use planaria_ir::{Param, ParamMode, Program, ProgramKind, ReadMode, RegKind};
 
 /// The program for one key of `child`. It takes the values of the key's columns, none of them NULL: of the
 /// child's columns, or of the parent's where `referenced`, and raises 23503 as the change of that side does.
@@ -31,7 +31,7 @@ pub fn deferred_key(
         values.push(reg);
     }
     let there = if referenced { values.clone() } else { l.parent_values(table, key, &values) };
-    let missing = l.parent_missing(key, &there)?;
+    let missing = l.parent_missing(key, &there, ReadMode::Check)?;
     l.when(missing, |l| {
         let found = l.child_found(child, key, &there)?;
         l.raising(found, |l| match referenced {

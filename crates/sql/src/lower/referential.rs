@@ -283,7 +283,7 @@ impl Lowerer<'_> {
 
     /// 23503 where a row refers to a key that no parent has any more.
     fn refuse_unless_back(&mut self, child: TableId, key: &ForeignKey, values: &[Reg]) -> Result<()> {
-        let gone = self.parent_missing(key, values)?;
+        let gone = self.parent_missing(key, values, ReadMode::Check)?;
         self.when(gone, |l| {
             let found = l.child_found(child, key, values)?;
             l.raising(found, |l| l.raise_referenced(child, key, values))
@@ -504,7 +504,7 @@ impl Lowerer<'_> {
             let null = l.any_null(&columns);
             l.unless(null, |l| {
                 let there = l.parent_values(table, key, &columns);
-                let missing = l.parent_missing(key, &there)?;
+                let missing = l.parent_missing(key, &there, ReadMode::Parent)?;
                 l.when(missing, |l| {
                     let found = l.child_found(child, key, &there)?;
                     l.raising(found, |l| l.raise_orphan(table, key, &columns))
