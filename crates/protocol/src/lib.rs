@@ -394,7 +394,8 @@ pub trait Protocol: Send + Sync + Sized + 'static {
 
     /// Commits, and tells its surroundings as soon as the outcome is certain. A transaction that wrote nothing draws no timestamp: its place
     /// is right before the commit that will draw the one returned. After an error, too, the
-    /// transaction is over, as after `retry`.
+    /// transaction is over, as after `retry`; but one that claims what it writes is as it was before where it met
+    /// [`Conflict::Locked`], and may try again.
     fn commit(
         &self,
         txn: &mut Self::Txn,

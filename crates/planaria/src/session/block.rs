@@ -8,10 +8,15 @@ use crate::session::core::{Block, SessionCore};
 use crate::session::savepoint::{At, Locked, Mark};
 use crate::ticket::Ticket;
 use planaria_base::limits::ATTEMPTS_MAX;
+use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Error, Result, SqlState};
 use planaria_exec::Interrupt;
 use planaria_protocol::Conflict;
 use planaria_syntax::ast::Transaction;
+use std::time::Duration;
+
+/// How long a COMMIT tries to get what others hold for a moment each, without `lock_timeout`.
+const COMMIT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A savepoint that does not exist (3B001), or one outside of a transaction (25P01).
 fn no_savepoint(name: &str) -> Error {
@@ -189,16 +194,31 @@ impl SessionCore {
             return Ok(done("COMMIT"));
         }
         let mut outcome = Ok(());
-        let inside = self.go_in();
-        let schema = self.schema.clone();
-        let stale = self.is_stale();
         self.release_to(0);
-        let committed = match inside {
-            Err(error) => Err(Interrupt::Error(error)),
-            Ok(()) if stale => Err(Interrupt::Error(schema_changed())),
-            // What does not hold is found before rows are locked and the log's epoch is kept open for it.
-            Ok(()) if !self.txn.validate(&schema.tables) => Err(Interrupt::Conflict(Conflict::Validation)),
-            Ok(()) => self.commit(&schema, LogAs::Values),
+        let mut backoff = self.backoff();
+        let until = self.lock_deadline().unwrap_or_else(|| Instant::now() + COMMIT_PATIENCE);
+        let schema = self.schema.clone();
+        let committed = loop {
+            let committed = match self.go_in() {
+                Err(error) => Err(Interrupt::Error(error)),
+                Ok(()) if self.is_stale() => Err(Interrupt::Error(schema_changed())),
+                // What does not hold is found before rows are locked and the log's epoch is kept open for it.
+                Ok(()) if !self.txn.validate(&schema.tables) => {
+                    Err(Interrupt::Conflict(Conflict::Validation))
+                }
+                Ok(()) => self.commit(&schema, LogAs::Values),
+            };
+            // Somebody holds what it needs for a moment: that fails no block.
+            if !matches!(committed, Err(Interrupt::Conflict(Conflict::Locked)))
+                || backoff.attempts() >= ATTEMPTS_MAX && Instant::now() >= until
+            {
+                break committed;
+            }
+            self.leave();
+            if let Err(error) = self.check_cancelled() {
+                break Err(Interrupt::Error(error));
+            }
+            self.wait_to_retry(&mut backoff);
         };
         let ticket = match committed {
             Ok((ts, logged)) => {

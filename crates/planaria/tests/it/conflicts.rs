@@ -1,13 +1,15 @@
 //! What makes a transaction block fail: rows that it read, or that came where it looked, and that others have
 //! committed. Nothing else does; so of blocks that are in each other's way the first to commit wins.
 
-use planaria::{Database, Options, ProtocolKind, Session, SqlState};
+use planaria::{Database, Options, Pauses, ProtocolKind, Session, SqlState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
 on_the_shelf! {
     what_others_have_not_committed_is_no_conflict
     what_is_committed_where_a_block_looked_is_one
+    what_calls_hold_for_a_while_is_no_conflict
     blocks_that_count_and_insert_make_progress
     blocks_of_groups_of_their_own_make_progress
     blocks_that_sign_up_by_name_make_progress
@@ -49,6 +51,27 @@ fn beside(db: &Database, reads: &[&str], others: impl FnOnce()) -> Result<(), Sq
     run(&mut a, &["UPDATE other SET v = v + 1 WHERE id = 1"]);
     others();
     commit(&mut a)
+}
+
+/// Of some schemes a call holds what it has read until it ends; COMMIT waits for that.
+fn what_calls_hold_for_a_while_is_no_conflict(protocol: ProtocolKind) {
+    let db = database(protocol);
+    let wait = Duration::from_millis(300);
+    thread::scope(|scope| {
+        let mut a = block(&db);
+        let mut reader = db.session().expect("a session");
+        reader.pause(Pauses { wait, ..Pauses::default() });
+        let reads = scope.spawn(move || {
+            let sum = "DO $$ BEGIN PERFORM sum(v) FROM other; UPDATE t SET v = 1 WHERE id = 20; END $$";
+            reader.execute(sum, ()).map(drop)
+        });
+        thread::sleep(wait / 3);
+        run(&mut a, &["UPDATE other SET v = v + 1", "UPDATE t SET v = v + 1 WHERE id = 10"]);
+        commit(&mut a).unwrap_or_else(|state| panic!("{protocol}: {state:?}"));
+        reads.join().expect("no panic").expect("it is repeated");
+        let sum = a.query("SELECT (SELECT sum(v) FROM other) + v FROM t WHERE id = 10", ()).expect("reads");
+        assert_eq!(sum[0].get::<i64>(0), Ok(9), "{protocol}: all that it did is there");
+    });
 }
 
 fn what_others_have_not_committed_is_no_conflict(protocol: ProtocolKind) {

@@ -239,7 +239,10 @@ impl<R: Rules> Txn<R> {
             return;
         }
         R::let_go(self);
-        self.retry(tables);
+        // Whom nobody can run again tries once more, as what was in the way is no conflict.
+        if !(self.claiming && conflict == Conflict::Locked) {
+            self.retry(tables);
+        }
     }
 
     /// Steps 1 to 3: locks, timestamp, validation. `locked` counts the locks.
