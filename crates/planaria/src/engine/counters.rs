@@ -29,6 +29,8 @@ pub(crate) enum Pause {
     Retry = 1,
     /// An attempt is being healed.
     Heal = 2,
+    /// Transactions come one after another, and it is not its turn yet.
+    Turn = 3,
 }
 
 impl Pause {
@@ -37,6 +39,7 @@ impl Pause {
         match self {
             Pause::Retry => ("Timeout", "TransactionRetry"),
             Pause::Heal => ("Extension", "TransactionHeal"),
+            Pause::Turn => ("Lock", "TransactionTurn"),
         }
     }
 }
@@ -86,6 +89,7 @@ impl Counters {
         let of = |(worker, line): (u16, &Line)| match line.pause.load(Ordering::Relaxed) {
             1 => Some((WorkerId(worker), Pause::Retry)),
             2 => Some((WorkerId(worker), Pause::Heal)),
+            3 => Some((WorkerId(worker), Pause::Turn)),
             _ => None,
         };
         (0..).zip(&self.lines[..self.used()]).filter_map(of).collect()

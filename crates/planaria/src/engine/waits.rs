@@ -139,7 +139,8 @@ impl Engine {
         let locks: HashSet<WorkerId> = self.waits().iter().map(|edge| edge.worker).collect();
         let paused = self.counters.paused();
         let of = |wanted| paused.iter().filter(|(_, pause)| *pause == wanted).count() as u64;
-        Waiting { locks: locks.len() as u64, retries: of(Pause::Retry), heals: of(Pause::Heal) }
+        let locks = locks.len() as u64 + of(Pause::Turn);
+        Waiting { locks, retries: of(Pause::Retry), heals: of(Pause::Heal) }
     }
 
     /// What sessions have locked, and what they wait for: tables that open blocks have touched or locked, keys, rows,

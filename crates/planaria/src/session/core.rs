@@ -18,7 +18,7 @@ use crate::engine::nap::{Nap, Sleeper};
 use crate::engine::program::cancel::Cancel;
 use crate::engine::program::host::{Inputs, SessionHost};
 use crate::engine::program::keys::Keys;
-use crate::engine::program::refusal::not_serialized;
+use crate::engine::program::refusal::{gave_up, not_serialized};
 use crate::engine::program::settings::Settings;
 use crate::engine::schema_version::LogAs;
 use crate::engine::schema_version::SchemaVersion;
@@ -39,6 +39,7 @@ use crate::session::{bind, record};
 use crate::sink::{RowRef, RowSink};
 use crate::ticket::{SessionLog, Ticket};
 use planaria_base::limits::ATTEMPTS_MAX;
+use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Datum, Epoch, ProcedureId, Result, SequenceId, Type, WorkerId};
 use planaria_catalog::reg;
 use planaria_exec::heap::Heap;
@@ -409,13 +410,21 @@ impl SessionCore {
         Ok(())
     }
 
+    /// Others see that it waits; `lock_timeout` ends it, too (55P03).
     #[cold]
     fn await_turn(&mut self) -> Result<()> {
+        self.show_process();
+        let deadline = self.lock_deadline();
         let mut backoff = Backoff::new(u64::from(self.worker.0) + 1);
         loop {
             self.leave();
             self.check_cancelled()?;
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Err(gave_up(true, &self.cancel));
+            }
+            self.engine.counters.pause(self.worker, Some(Pause::Turn));
             backoff.wait();
+            self.engine.counters.pause(self.worker, None);
             self.enter()?;
             if self.txn.try_begin() {
                 return Ok(());

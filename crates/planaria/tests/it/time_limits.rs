@@ -1,6 +1,6 @@
 //! `statement_timeout` and cancel requests: whatever takes long ends with 57014, and has done nothing.
 
-use planaria::{Database, Error, Session};
+use planaria::{Database, Error, Options, ProtocolKind, Session};
 use std::time::{Duration, Instant};
 
 /// Longer than any of these takes to hear of it, on a slow machine too.
@@ -174,4 +174,28 @@ fn another_thread_cancels() {
         thread.join().expect("no panic");
     }
     is_unchanged(&db);
+}
+
+/// Where transactions come one after another, whoever waits for its turn waits for a lock.
+#[test]
+fn who_waits_for_a_turn_gives_up() {
+    let db = Options::new().protocol(ProtocolKind::Serial).in_memory().expect("opens");
+    db.execute_script("CREATE TABLE t (id int PRIMARY KEY)").expect("the schema");
+    let mut holder = db.session().expect("a session");
+    let mut other = db.session().expect("a session");
+    holder.execute_script("BEGIN; INSERT INTO t VALUES (1)").expect("begins");
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| {
+            other.execute("SET lock_timeout = '500ms'", ()).expect("sets");
+            ["INSERT INTO t VALUES (2)", "BEGIN"]
+                .map(|statement| soon(statement, || other.execute(statement, ())).0)
+        });
+        while db.stats().waiting.locks == 0 {
+            assert!(!waits.is_finished(), "it should wait");
+            std::thread::yield_now();
+        }
+        assert_eq!(waits.join().expect("no panic"), ["55P03", "55P03"]);
+    });
+    holder.execute("COMMIT", ()).expect("commits");
+    other.execute("INSERT INTO t VALUES (2)", ()).expect("its turn");
 }
