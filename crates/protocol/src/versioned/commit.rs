@@ -6,7 +6,7 @@ use super::ranges::ROUNDS_MAX;
 use super::*;
 use crate::door::look;
 use crate::snapshot::Older;
-use planaria_base::sync::{point, thread};
+use planaria_base::sync::{Instant, point, thread};
 use planaria_storage::Kept;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +19,8 @@ const PREFETCH_AHEAD: usize = 16;
 const YIELDS: u32 = 64;
 const PATIENCE: u32 = 200;
 const NAP: Duration = Duration::from_micros(50);
+/// How long a block that holds no locks looks again at ranges whose leaves move all the time.
+const LOOKING_MAX: Duration = Duration::from_secs(1);
 
 impl<R: Rules> Txn<R> {
     /// Whether everything read still holds: `holding` the locks of the write set, or without them.
@@ -128,7 +130,15 @@ impl<R: Rules> Txn<R> {
     /// Whether everything read so far holds at one moment, before commit.
     pub(super) fn still_holds(&mut self, tables: &TableSet<R::Header>) -> bool {
         let mut outcome = self.validate(false);
-        for _ in 0..ROUNDS_MAX {
+        if outcome.is_ok() {
+            return true;
+        }
+        let began = Instant::now();
+        for round in 0.. {
+            let goes_on = outcome == Err(Conflict::Phantom) && began.elapsed() < LOOKING_MAX;
+            if round >= ROUNDS_MAX && !goes_on {
+                break;
+            }
             if outcome == Err(Conflict::Validation) && self.reconcile(tables, false) {
                 outcome = self.validate(false);
                 continue;
@@ -324,8 +334,12 @@ impl<R: Rules> Txn<R> {
                 }
                 Err(conflict) => conflict,
             };
-            if !self.ranged || rounds == ROUNDS_MAX {
+            if !self.ranged {
                 return Err(conflict);
+            }
+            if rounds == ROUNDS_MAX {
+                // Nothing has been found that is in the way, but leaves move all the time: others come first for a while.
+                return Err(Conflict::Locked);
             }
             rounds += 1;
             match conflict {
