@@ -1,23 +1,117 @@
-//! What a scheme can do beyond running transactions: each ability a trait of its own, and nothing done by default.
+//! What a scheme can do beyond running transactions: each ability a trait of its own, and nothing done by default, but
+//! where that is never wrong ([`Hints`]).
 //!
-//! A program needs [`RowLocks`], since it may say `FOR UPDATE`; a database needs all of them, which is [`Hosted`].
-//! Readers of snapshots and replay's scheme are neither asked for points nor for snapshots, and have none.
+//! A program needs [`RowLocks`], since it may say `FOR UPDATE`, and with it [`Savepoints`] and [`Hints`]; a database needs all
+//! of them, which is [`Hosted`]. Readers of snapshots and replay's scheme are neither asked for points nor for snapshots,
+//! and have none.
 
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
-    ClaimInfo, ColumnsRead, Conflict, CursorId, IfClaimed, Isolation, Protocol, RowHandle, Savepoint,
-    Unclaimed, Wait,
+    ClaimInfo, ColumnsRead, Conflict, CursorId, Heal, Healed, IfClaimed, Isolation, Protocol, RowHandle,
+    Savepoint, Unclaimed, Wait, Write,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
-use planaria_storage::{Table, TableSet};
+use planaria_storage::{LookAhead, Table, TableSet};
 use std::time::Duration;
+
+/// What the caller knows beforehand, or of what it has read: a scheme that makes nothing of it is slower, or has more conflicts,
+/// and never wrong.
+pub trait Hints: Protocol {
+    /// These lookups are going to be made, or some of them: whatever fetches their rows beforehand. It remembers nothing and
+    /// answers nothing, and leaves the group empty. A scheme that does nothing is slower, not wrong.
+    #[inline]
+    fn look_ahead(&self, _txn: &mut Self::Txn, _tables: &TableSet<Self::Header>, ahead: &mut LookAhead) {
+        ahead.clear();
+    }
+
+    /// The caller is not going to use the handle of the row it has just got.
+    #[inline(always)]
+    fn unused(&self, txn: &mut Self::Txn, row: RowHandle) {
+        let _ = (txn, row);
+    }
+
+    /// The caller relies on nothing of the row that it has just got by primary key but that it is there, and is not
+    /// going to use its handle: the row may be changed by others, as under PostgreSQL's FOR KEY SHARE.
+    #[inline(always)]
+    fn only_presence(&self, txn: &mut Self::Txn, row: RowHandle) {
+        self.unused(txn, row);
+    }
+}
+
+/// Writes are undone back to an earlier state of the transaction, which goes on.
+pub trait Savepoints: Protocol {
+    /// Remembers the present state of the writes. Savepoints nest, and end in reverse order, each by
+    /// `release`.
+    fn savepoint(&self, txn: &mut Self::Txn) -> Savepoint;
+
+    /// Undoes all writes since the savepoint, which stays in force.
+    fn rollback_to(&self, txn: &mut Self::Txn, savepoint: Savepoint, tables: &TableSet<Self::Header>);
+
+    /// Ends the savepoint; its writes belong to what is around it.
+    fn release(&self, txn: &mut Self::Txn, savepoint: Savepoint);
+}
+
+/// What a transaction has done, for those that log it or wait for what it has seen.
+pub trait Effects: Protocol {
+    /// Whether nothing has been written (what was undone aside).
+    fn is_read_only(&self, txn: &Self::Txn) -> bool;
+
+    /// Of a transaction that has written nothing, the newest of the commits that it has seen anything of: of those
+    /// that wrote the rows it has met, and those that took rows out of where it has looked. `None` where that is not known.
+    fn newest_met(&self, txn: &Self::Txn, tables: &TableSet<Self::Header>) -> Option<CommitTs>;
+
+    /// Whether this worker's transactions keep before-images for [`Effects::writes`], from the next one
+    /// on. At first they do not.
+    fn keep_before_images(&self, txn: &mut Self::Txn, keep: bool);
+
+    /// Calls `f` with the net effect on each row, once per row, in the order of the rows' first writes.
+    /// Whoever applies them to a copy of the tables deletes all old rows first and then adds the new
+    /// ones: unique keys may have wandered between rows.
+    fn writes(&self, txn: &Self::Txn, f: &mut dyn FnMut(Write<'_>));
+}
+
+/// Workers that live as long as somebody's session.
+pub trait LongLived: Protocol {
+    /// [`Protocol::begin`], unless it would have to wait for another to end: whether it has started.
+    fn try_begin(&self, txn: &mut Self::Txn) -> bool;
+
+    /// Whether a transaction is running.
+    fn is_active(&self, txn: &Self::Txn) -> bool;
+
+    /// The worker goes idle: memory that it has yet to free is left to the others. Only between
+    /// transactions.
+    fn rest(&self, txn: &mut Self::Txn);
+}
+
+/// A transaction whose reads have become stale is mended instead of repeated: see [`healing`](crate::healing).
+pub trait Heals: Protocol {
+    /// Whether transactions can be healed: see [`Heals::heal`].
+    const HEALS: bool;
+
+    /// Whether the caller is going to run the transaction again if [`Heals::heal`] asks for it; not, if it does not say
+    /// so. Where commit fails, such a transaction may be open still: it is to be healed then, tried again or aborted.
+    fn may_heal(&self, txn: &mut Self::Txn, may: bool);
+
+    /// The transaction has failed for this cause, in commit or before: what becomes of it. `columns`: what it may have
+    /// read; not known: all. See [`healing`](crate::healing).
+    fn heal(
+        &self,
+        txn: &mut Self::Txn,
+        tables: &TableSet<Self::Header>,
+        cause: Conflict,
+        columns: Option<&ColumnsRead>,
+    ) -> Heal;
+
+    /// What healing has taken of this worker since it was asked last.
+    fn take_healed(&self, txn: &mut Self::Txn) -> Healed;
+}
 
 /// Rows are locked from a statement to the end of the transaction, and whoever meets such a lock can wait for it.
 ///
 /// Locks are taken by transactions that say so ([`RowLocks::claim_writes`]): of them, none finds a row that it has
 /// locked changed by another.
-pub trait RowLocks: Protocol {
+pub trait RowLocks: Savepoints + Hints {
     /// From now to its end the transaction claims every row before it changes it; where another has the
     /// claim, it meets [`Conflict::Claimed`].
     fn claim_writes(&self, txn: &mut Self::Txn);
@@ -49,7 +143,7 @@ pub trait RowLocks: Protocol {
     fn locked(&self, txn: &Self::Txn) -> LocksMark;
 
     /// Lets go of what was claimed since, as a transaction does that goes back to a savepoint of then; before or after
-    /// [`Protocol::rollback_to`]. What a repeated statement has waited for since counts, too.
+    /// [`Savepoints::rollback_to`]. What a repeated statement has waited for since counts, too.
     fn unlock_to(&self, txn: &mut Self::Txn, mark: LocksMark);
 
     /// The claims that are held or waited for.
@@ -170,13 +264,17 @@ pub trait Exclusive: Protocol {
     /// others have claimed are changed all the same: whoever claimed one will not be able to commit.
     fn alone(&self, txn: &mut Self::Txn, alone: bool);
 
-    /// [`Protocol::keep_before_images`] from now on, for what the running transaction has written as well. What it
+    /// [`Effects::keep_before_images`] from now on, for what the running transaction has written as well. What it
     /// has read must hold ([`Protocol::validate`]), and nobody else may commit meanwhile.
     fn keep_before_images_now(&self, txn: &mut Self::Txn) -> Result<(), Conflict>;
 }
 
 /// What [`SnapshotReader`](crate::SnapshotReader)s read is kept while others change it.
 pub trait SnapshotSource: Protocol {
+    /// The transaction, which has begun and done nothing yet, is going to write nothing. Whether the scheme makes use of
+    /// that: then what it reads is one state, that of now, and it never fails for others.
+    fn only_reads(&self, txn: &mut Self::Txn, clock: &CommitClock) -> bool;
+
     /// Opens a snapshot, to be read by [`SnapshotReader`](crate::SnapshotReader)s until it is closed; of an epoch, once
     /// that has ended. Where transactions do not overlap, they wait
     /// for that, and there is none while one of them runs.
@@ -209,7 +307,9 @@ pub trait SnapshotSource: Protocol {
 }
 
 /// A scheme that a database can be run with.
-pub trait Hosted: RowLocks + Levels + Points + Exclusive + SnapshotSource {
+pub trait Hosted:
+    RowLocks + Levels + Points + Exclusive + SnapshotSource + Effects + Heals + LongLived
+{
     /// A new instance, for one database.
     fn new() -> Self;
 }

@@ -353,7 +353,7 @@ impl<H: Versioned> Footprint<H> {
         })
     }
 
-    /// See [`crate::Protocol::writes`].
+    /// See [`crate::Effects::writes`].
     pub(crate) fn for_each_write(&self, f: &mut dyn FnMut(Write<'_>)) {
         let mut kept = self.before.iter().peekable();
         for (i, write) in (0u32..).zip(&self.writes) {
@@ -376,7 +376,7 @@ impl<H: Versioned> Footprint<H> {
         self.nodes.clear();
     }
 
-    /// See [`crate::Protocol::savepoint`].
+    /// See [`crate::Savepoints::savepoint`].
     #[inline]
     pub(crate) fn savepoint(&mut self) -> Savepoint {
         let outer = (self.floor, self.savepoint);
@@ -386,7 +386,7 @@ impl<H: Versioned> Footprint<H> {
         Savepoint { writes: self.floor, undo: self.undo.len() as u32, serial: self.savepoint, outer }
     }
 
-    /// See [`crate::Protocol::release`].
+    /// See [`crate::Savepoints::release`].
     #[inline]
     pub(crate) fn release(&mut self, savepoint: Savepoint) {
         (self.floor, self.savepoint) = savepoint.outer;
@@ -410,7 +410,7 @@ impl<H: Versioned> Footprint<H> {
         false
     }
 
-    /// See [`crate::Protocol::rollback_to`].
+    /// See [`crate::Savepoints::rollback_to`].
     pub(crate) fn rollback_to(&mut self, savepoint: Savepoint) {
         while self.undo.len() > savepoint.undo as usize {
             if let Some(Undo { write, state, image, saved }) = self.undo.pop() {

@@ -1,6 +1,6 @@
 //! What a scheme promises, as a value that others decide by.
 
-use crate::Protocol;
+use crate::Heals;
 
 /// An order in which committed transactions, run one after the other, give the same answers and the same tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,19 +31,19 @@ impl Guarantee {
 /// What there is to know of a scheme without its type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Traits {
-    /// [`Protocol::NAME`]
+    /// [`crate::Protocol::NAME`]
     pub name: &'static str,
-    /// [`Protocol::CONCURRENT`]
+    /// [`crate::Protocol::CONCURRENT`]
     pub concurrent: bool,
-    /// [`Protocol::GUARANTEE`]
+    /// [`crate::Protocol::GUARANTEE`]
     pub guarantee: Guarantee,
-    /// [`Protocol::HEALS`]
+    /// [`Heals::HEALS`]
     pub heals: bool,
 }
 
 impl Traits {
     /// Those of a scheme.
-    pub const fn of<P: Protocol>() -> Traits {
+    pub const fn of<P: Heals>() -> Traits {
         Traits { name: P::NAME, concurrent: P::CONCURRENT, guarantee: P::GUARANTEE, heals: P::HEALS }
     }
 }
@@ -51,6 +51,7 @@ impl Traits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Protocol;
     use crate::silo::SiloWith;
     use crate::{Hybrid, Occ, Serial, Silo, TwoPhase};
 

@@ -13,7 +13,7 @@
 //! included, with bounded spinning, and stays locked until the end. What a healed run reads beyond that is validated; what it writes beyond is
 //! locked as under Silo, holding the others, with bounded spinning: waiting out of order never lasts.
 //!
-//! **Healing** ([`Protocol::heal`](crate::Protocol::heal)), of a transaction whose caller can run it again:
+//! **Healing** ([`Heals::heal`](crate::Heals::heal)), of a transaction whose caller can run it again:
 //!
 //! 1. what it has read and written is locked, at whatever version, and so is what it could not read because it was locked;
 //! 2. rows whose version is not the one that was read are *stale*. Where all that has changed of them is columns that nobody has read, nothing
@@ -38,7 +38,7 @@ use planaria_storage::RecordPtr;
 /// How often a transaction is healed before it begins anew.
 pub const ROUNDS_MAX: u32 = 8;
 
-/// What [`Protocol::heal`](crate::Protocol::heal) has made of a transaction.
+/// What [`Heals::heal`](crate::Heals::heal) has made of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Heal {
     /// Nothing: it can only be tried again as a whole.

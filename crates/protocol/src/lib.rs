@@ -13,7 +13,7 @@
 //! 3. *Uniqueness*: `insert` and `update` refuse with [`Refused::Duplicate`] where a committed row (or an
 //!    own one) has the key, and that answer is a read like any other: validated at commit. A key that
 //!    another transaction is just putting in is a [`Conflict`].
-//! 4. *Savepoints*: [`Protocol::rollback_to`] undoes writes; what was read stays read.
+//! 4. *Savepoints*: [`Savepoints::rollback_to`] undoes writes; what was read stays read.
 //! 5. *Snapshots*: between [`SnapshotSource::open_snapshot`] and [`SnapshotSource::close_snapshot`] a
 //!    [`SnapshotReader`] reads the state of one moment, while transactions go on ([`snapshot`]).
 //! 6. After a [`Conflict`] only `abort`, `retry` or `go_back` makes sense; then the transaction, or what
@@ -54,7 +54,10 @@ pub mod unvalidated;
 mod versioned;
 
 pub use backoff::{Backoff, BackoffKind};
-pub use capability::{Exclusive, Hosted, Levels, LocksMark, Point, Points, RowLocks, SnapshotSource};
+pub use capability::{
+    Effects, Exclusive, Heals, Hints, Hosted, Levels, LocksMark, LongLived, Point, Points, RowLocks,
+    Savepoints, SnapshotSource,
+};
 pub use claim::{ClaimInfo, Unclaimed, Wait};
 pub use columns::{ColumnSet, ColumnsRead};
 pub use environment::{CommitEnv, Telling};
@@ -72,11 +75,8 @@ pub use snapshot::{Closed, Moment, Opened, SnapshotReader, Snapshots, Tables};
 pub use two_phase::TwoPhase;
 pub use unvalidated::UpperBound;
 
-use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Error, IndexId, SqlState, TableId, WorkerId};
-use planaria_storage::{
-    Arena, ArenaFull, Header, Image, IndexSet, KeyBuf, KeyRange, LookAhead, Table, TableSet,
-};
+use planaria_storage::{Arena, ArenaFull, Header, Image, IndexSet, KeyBuf, KeyRange, Table, TableSet};
 
 /// Why a transaction cannot go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -227,14 +227,15 @@ pub struct Write<'a> {
     /// Image.
     pub image: &'a [u64],
     /// The row as it was before the transaction, of an update or delete, if before-images are kept
-    /// ([`Protocol::keep_before_images`]); empty otherwise.
+    /// ([`Effects::keep_before_images`]); empty otherwise.
     pub before: &'a [u64],
     /// The record's address. It belongs to this row, and to no other, from the insert of the row to its
     /// delete, as long as the process runs and the table is not rewritten.
     pub location: u64,
 }
 
-/// A concurrency control scheme.
+/// A concurrency control scheme: what it takes to run transactions. What else a program, a session or a database asks of it
+/// are traits of their own ([`Hosted`] is all of them).
 ///
 /// A worker's [`Protocol::Txn`] runs one transaction at a time: `begin`, any number of operations,
 /// then `commit` or `abort`. It is reused, and allocates nothing in the steady state. Tables are
@@ -256,20 +257,11 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Whether transactions may write at all.
     const WRITES: bool = true;
 
-    /// Whether transactions can be healed: see [`Protocol::heal`].
-    const HEALS: bool = false;
-
     /// State for a worker.
     fn worker(&self, id: WorkerId) -> Self::Txn;
 
     /// Starts a transaction.
     fn begin(&self, txn: &mut Self::Txn);
-
-    /// The same, unless it would have to wait for another to end: whether it has started.
-    fn try_begin(&self, txn: &mut Self::Txn) -> bool;
-
-    /// Whether a transaction is running.
-    fn is_active(&self, txn: &Self::Txn) -> bool;
 
     /// Reads the row with this full key of a unique index (made by `KeyCodec::encode_key`).
     fn get(
@@ -280,13 +272,6 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         key: &KeyBuf,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict>;
-
-    /// These lookups are going to be made, or some of them: whatever fetches their rows beforehand. It remembers nothing and
-    /// answers nothing, and leaves the group empty. A scheme that does nothing is slower, not wrong.
-    #[inline]
-    fn look_ahead(&self, _txn: &mut Self::Txn, _tables: &TableSet<Self::Header>, ahead: &mut LookAhead) {
-        ahead.clear();
-    }
 
     /// Opens a cursor over a range of an index. Cursors nest; one sees the rows as they are when it
     /// comes to them, and need not see rows that the transaction inserts or moves meanwhile.
@@ -320,19 +305,6 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         arena: &mut Arena,
     ) -> Result<Option<Image>, Conflict>;
 
-    /// The caller is not going to use the handle of the row it has just got.
-    #[inline(always)]
-    fn unused(&self, txn: &mut Self::Txn, row: RowHandle) {
-        let _ = (txn, row);
-    }
-
-    /// The caller relies on nothing of the row that it has just got by primary key but that it is there, and is not
-    /// going to use its handle: the row may be changed by others, as under PostgreSQL's FOR KEY SHARE.
-    #[inline(always)]
-    fn only_presence(&self, txn: &mut Self::Txn, row: RowHandle) {
-        self.unused(txn, row);
-    }
-
     /// Inserts a row.
     fn insert(
         &self,
@@ -361,36 +333,8 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         row: RowHandle,
     ) -> Result<bool, Conflict>;
 
-    /// Remembers the present state of the writes. Savepoints nest, and end in reverse order, each by
-    /// `release`.
-    fn savepoint(&self, txn: &mut Self::Txn) -> Savepoint;
-
-    /// Undoes all writes since the savepoint, which stays in force.
-    fn rollback_to(&self, txn: &mut Self::Txn, savepoint: Savepoint, tables: &TableSet<Self::Header>);
-
-    /// Ends the savepoint; its writes belong to what is around it.
-    fn release(&self, txn: &mut Self::Txn, savepoint: Savepoint);
-
     /// Whether everything read so far still holds: for transactions that may be zombies.
     fn validate(&self, txn: &mut Self::Txn, tables: &TableSet<Self::Header>) -> bool;
-
-    /// Whether nothing has been written (what was undone aside).
-    fn is_read_only(&self, txn: &Self::Txn) -> bool;
-
-    /// Of a transaction that has written nothing, the newest of the commits that it has seen anything of: of those
-    /// that wrote the rows it has met, and those that took rows out of where it has looked. `None` where that is not known.
-    fn newest_met(&self, _txn: &Self::Txn, _tables: &TableSet<Self::Header>) -> Option<CommitTs> {
-        None
-    }
-
-    /// Whether this worker's transactions keep before-images for [`Protocol::writes`], from the next one
-    /// on. At first they do not.
-    fn keep_before_images(&self, txn: &mut Self::Txn, keep: bool);
-
-    /// Calls `f` with the net effect on each row, once per row, in the order of the rows' first writes.
-    /// Whoever applies them to a copy of the tables deletes all old rows first and then adds the new
-    /// ones: unique keys may have wandered between rows.
-    fn writes(&self, txn: &Self::Txn, f: &mut dyn FnMut(Write<'_>));
 
     /// Commits, and tells its surroundings as soon as the outcome is certain. A transaction that wrote nothing draws no timestamp: its place
     /// is right before the commit that will draw the one returned. After an error, too, the
@@ -403,46 +347,9 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         env: impl CommitEnv<Self>,
     ) -> Result<CommitTs, Conflict>;
 
-    /// The transaction, which has begun and done nothing yet, is going to write nothing. Whether the scheme makes use of
-    /// that: then what it reads is one state, that of now, and it never fails for others.
-    fn only_reads(&self, txn: &mut Self::Txn, clock: &CommitClock) -> bool {
-        let _ = (txn, clock);
-        false
-    }
-
-    /// Whether the caller is going to run the transaction again if [`Protocol::heal`] asks for it; not, if it does not say
-    /// so. Where commit fails, such a transaction may be open still: it is to be healed then, tried again or aborted.
-    #[inline(always)]
-    fn may_heal(&self, txn: &mut Self::Txn, may: bool) {
-        let _ = (txn, may);
-    }
-
-    /// The transaction has failed for this cause, in commit or before: what becomes of it. `columns`: what it may have
-    /// read; not known: all. See [`healing`].
-    fn heal(
-        &self,
-        txn: &mut Self::Txn,
-        tables: &TableSet<Self::Header>,
-        cause: Conflict,
-        columns: Option<&ColumnsRead>,
-    ) -> Heal {
-        let _ = (txn, tables, cause, columns);
-        Heal::No
-    }
-
-    /// What healing has taken of this worker since it was asked last.
-    fn take_healed(&self, txn: &mut Self::Txn) -> Healed {
-        let _ = txn;
-        Healed::default()
-    }
-
     /// Takes everything back, and gives the transaction up: what begins next is none of its attempts. Otherwise it does
     /// nothing if no transaction is running.
     fn abort(&self, txn: &mut Self::Txn, tables: &TableSet<Self::Header>);
-
-    /// The worker goes idle: memory that it has yet to free is left to the others. Only between
-    /// transactions.
-    fn rest(&self, txn: &mut Self::Txn);
 }
 
 /// A point in a transaction to which its writes can return.

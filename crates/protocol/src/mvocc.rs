@@ -20,7 +20,7 @@
 //!  drawn   DRAWING: about to draw, or just has    T: it has drawn T, or will draw a later one    older: not yet
 //! ```
 //!
-//! **Readers.** Who says beforehand that it writes nothing ([`Protocol::only_reads`](crate::Protocol::only_reads)), and who
+//! **Readers.** Who says beforehand that it writes nothing ([`SnapshotSource::only_reads`](crate::SnapshotSource::only_reads)), and who
 //! reads a snapshot, reads as of a moment S, announced as it begins. It remembers nothing, validates nothing and never fails.
 //! Where it meets a locked record, `drawn` tells: (a) T > S, or nothing drawn since S was announced, so that T > S will
 //! be: the newest version is in its place still, or is in the chain; (b) T <= S: it is waited for, which takes as long as a

@@ -30,8 +30,8 @@ mod write;
 use crate::door::look;
 use crate::footprint::cursors::{Cursors, PREFETCH_AHEAD};
 use crate::{
-    CommitEnv, Conflict, CursorId, Guarantee, Protocol, Refused, Row, RowHandle, Savepoint, SerialOrder,
-    Write, WriteKind,
+    CommitEnv, Conflict, CursorId, Effects, Guarantee, Protocol, Refused, Row, RowHandle, Savepoint,
+    Savepoints, SerialOrder, Write, WriteKind,
 };
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use planaria_base::sync::point;
@@ -279,19 +279,6 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
     }
 
     #[inline]
-    fn try_begin(&self, txn: &mut SerialTxn<H>) -> bool {
-        if !self.turn.try_take() {
-            return false;
-        }
-        txn.participant.pin();
-        true
-    }
-
-    fn is_active(&self, txn: &SerialTxn<H>) -> bool {
-        txn.participant.is_pinned()
-    }
-
-    #[inline]
     fn get(
         &self,
         txn: &mut SerialTxn<H>,
@@ -396,6 +383,40 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
         Ok(txn.delete(table, row))
     }
 
+    fn validate(&self, _txn: &mut SerialTxn<H>, _tables: &TableSet<H>) -> bool {
+        true
+    }
+
+    fn commit(
+        &self,
+        txn: &mut SerialTxn<H>,
+        tables: &TableSet<H>,
+        env: impl CommitEnv<Self>,
+    ) -> Result<CommitTs, Conflict> {
+        let ts = if txn.undo.is_empty() { env.clock().now() } else { env.clock().draw() };
+        point("has drawn its timestamp");
+        txn.installed = true;
+        env.committed(ts, txn);
+        point("has said what it committed");
+        txn.retire_deleted(tables);
+        self.end(txn);
+        Ok(ts)
+    }
+
+    fn abort(&self, txn: &mut SerialTxn<H>, tables: &TableSet<H>) {
+        if !txn.participant.is_pinned() {
+            return;
+        }
+        if txn.installed || !UNDO {
+            txn.retire_deleted(tables);
+        } else {
+            txn.undo_to(0, tables);
+        }
+        self.end(txn);
+    }
+}
+
+impl<H: Header, const UNDO: bool> Savepoints for SerialOn<H, UNDO> {
     fn savepoint(&self, txn: &mut SerialTxn<H>) -> Savepoint {
         txn.savepoints += 1;
         Savepoint { writes: 0, undo: txn.undo.len() as u32, serial: txn.savepoints, outer: (0, 0) }
@@ -407,9 +428,11 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
     }
 
     fn release(&self, _txn: &mut SerialTxn<H>, _savepoint: Savepoint) {}
+}
 
-    fn validate(&self, _txn: &mut SerialTxn<H>, _tables: &TableSet<H>) -> bool {
-        true
+impl<H: Header, const UNDO: bool> Effects for SerialOn<H, UNDO> {
+    fn newest_met(&self, _txn: &SerialTxn<H>, _tables: &TableSet<H>) -> Option<CommitTs> {
+        None
     }
 
     fn is_read_only(&self, txn: &SerialTxn<H>) -> bool {
@@ -445,37 +468,5 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
             };
             f(Write { table: first.table, kind, image: &image, before, location: first.record.to_word() });
         }
-    }
-
-    fn commit(
-        &self,
-        txn: &mut SerialTxn<H>,
-        tables: &TableSet<H>,
-        env: impl CommitEnv<Self>,
-    ) -> Result<CommitTs, Conflict> {
-        let ts = if txn.undo.is_empty() { env.clock().now() } else { env.clock().draw() };
-        point("has drawn its timestamp");
-        txn.installed = true;
-        env.committed(ts, txn);
-        point("has said what it committed");
-        txn.retire_deleted(tables);
-        self.end(txn);
-        Ok(ts)
-    }
-
-    fn abort(&self, txn: &mut SerialTxn<H>, tables: &TableSet<H>) {
-        if !txn.participant.is_pinned() {
-            return;
-        }
-        if txn.installed || !UNDO {
-            txn.retire_deleted(tables);
-        } else {
-            txn.undo_to(0, tables);
-        }
-        self.end(txn);
-    }
-
-    fn rest(&self, txn: &mut SerialTxn<H>) {
-        txn.participant.flush();
     }
 }

@@ -47,8 +47,8 @@ use crate::footprint::word::{ABSENT, CLAIMED, DEAD, LENIENT, LOCKED, Locking, Ve
 use crate::footprint::{Footprint, NONE, Origin, SPINS_MAX, State, Versioned, WriteEntry, recycle};
 use crate::snapshot::Merged;
 use crate::{
-    ColumnsRead, CommitEnv, Conflict, CursorId, Guarantee, Heal, Healed, IfClaimed, LocksMark, Point,
-    Protocol, Refused, Row, RowHandle, Savepoint, SnapshotReader, Snapshots, Write,
+    CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, LocksMark, Point, Protocol, Refused, Row, RowHandle,
+    Snapshots,
 };
 pub use rules::Rules;
 
@@ -58,7 +58,7 @@ use planaria_base::clock::CommitClock;
 use planaria_base::sync::spin_hint;
 use planaria_base::{CommitTs, IndexId, Strength, TableId, WorkerId};
 use planaria_storage::btree::Cursor;
-use planaria_storage::{Arena, Image, IndexSet, KeyBuf, KeyRange, LookAhead, RecordPtr, Table, TableSet};
+use planaria_storage::{Arena, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Table, TableSet};
 use ranges::Ranges;
 use reading::Reading;
 use std::cell::Cell;
@@ -219,7 +219,7 @@ impl<R: Rules> Txn<R> {
         Ok(Row { handle, image })
     }
 
-    /// See [`Protocol::newest_met`].
+    /// See [`Effects::newest_met`].
     fn newest_met(&self, tables: &TableSet<R::Header>) -> Option<CommitTs> {
         if self.accesses.is_empty() && self.foot.looked.is_empty() {
             return None;
@@ -247,7 +247,6 @@ impl<R: Rules> Protocol for OverVersions<R> {
     const NAME: &'static str = R::NAME;
     const CONCURRENT: bool = true;
     const GUARANTEE: Guarantee = R::GUARANTEE;
-    const HEALS: bool = R::HEALS;
 
     fn worker(&self, id: WorkerId) -> Txn<R> {
         Txn::new(id, self.claims.clone(), self.snapshots.clone(), R::locks(&self.locks))
@@ -259,16 +258,6 @@ impl<R: Rules> Protocol for OverVersions<R> {
         if !txn.foot.participant.is_pinned() {
             txn.foot.participant.pin();
         }
-    }
-
-    #[inline]
-    fn try_begin(&self, txn: &mut Txn<R>) -> bool {
-        self.begin(txn);
-        true
-    }
-
-    fn is_active(&self, txn: &Txn<R>) -> bool {
-        txn.foot.participant.is_pinned()
     }
 
     #[inline]
@@ -288,39 +277,6 @@ impl<R: Rules> Protocol for OverVersions<R> {
             R::has_met(txn, table, row, arena)?;
         }
         Ok(row)
-    }
-
-    fn look_ahead(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>, ahead: &mut LookAhead) {
-        // Of a reader of a snapshot the rows are the same.
-        if txn.foot.participant.is_pinned() {
-            ahead.run(tables, txn.foot.participant.pinned());
-        } else {
-            ahead.clear();
-        }
-    }
-
-    #[inline]
-    fn unused(&self, txn: &mut Txn<R>, row: RowHandle) {
-        if let Some((reader, txn)) = txn.reader() {
-            <SnapshotReader<R::Header> as Protocol>::unused(&reader, txn, row);
-        } else if row.0 & dated::PAST != 0 {
-            txn.dated.unused(row);
-        }
-    }
-
-    #[inline]
-    fn only_presence(&self, txn: &mut Txn<R>, row: RowHandle) {
-        if let Some((reader, txn)) = txn.reader() {
-            return reader.only_presence(txn, row);
-        }
-        if row.0 & dated::PAST != 0 {
-            return;
-        }
-        let access = &mut txn.accesses[row.0 as usize];
-        if access.version != OWN {
-            access.version |= PRESENCE;
-            R::only_presence(txn, row.0 as usize);
-        }
     }
 
     fn scan_open(
@@ -412,38 +368,8 @@ impl<R: Rules> Protocol for OverVersions<R> {
         txn.delete(table, row)
     }
 
-    #[inline]
-    fn savepoint(&self, txn: &mut Txn<R>) -> Savepoint {
-        txn.foot.savepoint()
-    }
-
-    fn rollback_to(&self, txn: &mut Txn<R>, savepoint: Savepoint, _tables: &TableSet<R::Header>) {
-        txn.foot.rollback_to(savepoint);
-    }
-
-    #[inline]
-    fn release(&self, txn: &mut Txn<R>, savepoint: Savepoint) {
-        txn.foot.release(savepoint);
-    }
-
     fn validate(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>) -> bool {
         txn.is_reader() || txn.is_sound(tables)
-    }
-
-    fn is_read_only(&self, txn: &Txn<R>) -> bool {
-        !txn.foot.has_effect()
-    }
-
-    fn newest_met(&self, txn: &Txn<R>, tables: &TableSet<R::Header>) -> Option<CommitTs> {
-        if txn.is_reader() { txn.newest_read(tables) } else { txn.newest_met(tables) }
-    }
-
-    fn keep_before_images(&self, txn: &mut Txn<R>, keep: bool) {
-        txn.foot.keeps_before = keep;
-    }
-
-    fn writes(&self, txn: &Txn<R>, f: &mut dyn FnMut(Write<'_>)) {
-        txn.foot.for_each_write(f);
     }
 
     fn commit(
@@ -455,30 +381,6 @@ impl<R: Rules> Protocol for OverVersions<R> {
         txn.commit(tables, &self.snapshots, env)
     }
 
-    fn only_reads(&self, txn: &mut Txn<R>, clock: &CommitClock) -> bool {
-        R::READERS && txn.only_reads(&self.snapshots, clock)
-    }
-
-    fn may_heal(&self, txn: &mut Txn<R>, may: bool) {
-        if R::HEALS {
-            txn.heal.begin(may);
-        }
-    }
-
-    fn heal(
-        &self,
-        txn: &mut Txn<R>,
-        tables: &TableSet<R::Header>,
-        cause: Conflict,
-        columns: Option<&ColumnsRead>,
-    ) -> Heal {
-        if R::HEALS { txn.heal(tables, cause, columns) } else { Heal::No }
-    }
-
-    fn take_healed(&self, txn: &mut Txn<R>) -> Healed {
-        std::mem::take(&mut txn.heal.healed)
-    }
-
     fn abort(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>) {
         if txn.installed {
             txn.end();
@@ -486,9 +388,5 @@ impl<R: Rules> Protocol for OverVersions<R> {
             txn.abort(tables);
         }
         txn.repeated = false;
-    }
-
-    fn rest(&self, txn: &mut Txn<R>) {
-        txn.foot.participant.flush();
     }
 }

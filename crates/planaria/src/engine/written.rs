@@ -4,7 +4,7 @@ use planaria_protocol::{Hosted, Write};
 
 /// The changes of a transaction that is open, or just being committed.
 pub(crate) trait Written {
-    /// Calls `f` with the net effect on each row: see [`Protocol::writes`](planaria_protocol::Protocol::writes).
+    /// Calls `f` with the net effect on each row: see [`Effects::writes`](planaria_protocol::Effects::writes).
     fn for_each(&self, f: &mut dyn FnMut(Write<'_>));
 }
 

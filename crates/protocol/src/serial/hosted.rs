@@ -5,13 +5,56 @@ use super::{SerialOn, SerialTxn};
 use crate::claim::{ClaimInfo, Unclaimed, Wait};
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
-    ColumnsRead, Conflict, CursorId, Exclusive, Hosted, IfClaimed, Isolation, Levels, LocksMark, Point,
-    Points, Protocol, RowHandle, RowLocks, SnapshotSource,
+    ColumnsRead, Conflict, CursorId, Effects, Exclusive, Heal, Healed, Heals, Hints, Hosted, IfClaimed,
+    Isolation, Levels, LocksMark, LongLived, Point, Points, Protocol, RowHandle, RowLocks, Savepoints,
+    SnapshotSource,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
 use planaria_storage::{Header, Table, TableSet};
 use std::time::Duration;
+
+impl<H: Header, const UNDO: bool> Hints for SerialOn<H, UNDO> {}
+
+impl<H: Header, const UNDO: bool> LongLived for SerialOn<H, UNDO> {
+    #[inline]
+    fn try_begin(&self, txn: &mut SerialTxn<H>) -> bool {
+        if !self.turn.try_take() {
+            return false;
+        }
+        txn.participant.pin();
+        true
+    }
+
+    fn is_active(&self, txn: &SerialTxn<H>) -> bool {
+        txn.participant.is_pinned()
+    }
+
+    fn rest(&self, txn: &mut SerialTxn<H>) {
+        txn.participant.flush();
+    }
+}
+
+/// What one has read, none other makes stale.
+impl<H: Header, const UNDO: bool> Heals for SerialOn<H, UNDO> {
+    const HEALS: bool = false;
+
+    fn may_heal(&self, _txn: &mut SerialTxn<H>, _may: bool) {}
+
+    fn heal(
+        &self,
+        _txn: &mut SerialTxn<H>,
+        _tables: &TableSet<H>,
+        _cause: Conflict,
+        _columns: Option<&ColumnsRead>,
+    ) -> Heal {
+        Heal::No
+    }
+
+    fn take_healed(&self, _txn: &mut SerialTxn<H>) -> Healed {
+        Healed::default()
+    }
+}
 
 impl<H: Header, const UNDO: bool> RowLocks for SerialOn<H, UNDO> {
     fn claim_writes(&self, _txn: &mut SerialTxn<H>) {}
@@ -130,6 +173,10 @@ impl<H: Header> Exclusive for SerialOn<H, true> {
 }
 
 impl<H: Header> SnapshotSource for SerialOn<H, true> {
+    fn only_reads(&self, _txn: &mut SerialTxn<H>, _clock: &CommitClock) -> bool {
+        false
+    }
+
     fn open_snapshot(&self, clock: &CommitClock, moment: Moment) -> Option<Opened> {
         let at = || match moment {
             Moment::Now => clock.now().before(),

@@ -21,8 +21,8 @@ use super::past::{Merged, Step, has_key, old_image};
 use crate::claim::{ClaimInfo, Unclaimed, Wait};
 use crate::door::look;
 use crate::{
-    Backoff, CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, LocksMark, Protocol, Refused, Row,
-    RowHandle, RowLocks, Savepoint, SerialOrder, Write,
+    Backoff, CommitEnv, Conflict, CursorId, Guarantee, Hints, IfClaimed, LocksMark, Protocol, Refused, Row,
+    RowHandle, RowLocks, Savepoint, Savepoints, SerialOrder,
 };
 use planaria_base::{CommitTs, Error, IndexId, Strength, TableId, WorkerId};
 use planaria_storage::btree::compare_keys;
@@ -81,7 +81,7 @@ impl ReaderTxn {
         }
     }
 
-    /// See [`Protocol::newest_met`].
+    /// See [`Effects::newest_met`].
     pub(crate) fn newest_met<H: Header>(&self, tables: &TableSet<H>) -> Option<CommitTs> {
         if self.shown_past {
             return Some(self.at);
@@ -296,15 +296,6 @@ impl<H: Header> Protocol for SnapshotReader<H> {
         txn.participant.pin();
     }
 
-    fn try_begin(&self, txn: &mut ReaderTxn) -> bool {
-        self.begin(txn);
-        true
-    }
-
-    fn is_active(&self, txn: &ReaderTxn) -> bool {
-        txn.participant.is_pinned()
-    }
-
     fn get(
         &self,
         txn: &mut ReaderTxn,
@@ -408,16 +399,6 @@ impl<H: Header> Protocol for SnapshotReader<H> {
         Ok(Some(Image { offset: arena.push_words(old)?, len: old.len() as u32 }))
     }
 
-    #[inline]
-    fn unused(&self, txn: &mut ReaderTxn, row: RowHandle) {
-        if row.0 as usize + 1 == txn.rows.len() {
-            txn.rows.pop();
-            if txn.rows.is_empty() {
-                txn.copies.reset();
-            }
-        }
-    }
-
     fn insert(
         &self,
         _txn: &mut ReaderTxn,
@@ -442,25 +423,9 @@ impl<H: Header> Protocol for SnapshotReader<H> {
         Err(Conflict::ReadOnly)
     }
 
-    fn savepoint(&self, _txn: &mut ReaderTxn) -> Savepoint {
-        Savepoint { writes: 0, undo: 0, serial: 0, outer: (0, 0) }
-    }
-
-    fn rollback_to(&self, _txn: &mut ReaderTxn, _savepoint: Savepoint, _tables: &TableSet<H>) {}
-
-    fn release(&self, _txn: &mut ReaderTxn, _savepoint: Savepoint) {}
-
     fn validate(&self, _txn: &mut ReaderTxn, _tables: &TableSet<H>) -> bool {
         true
     }
-
-    fn is_read_only(&self, _txn: &ReaderTxn) -> bool {
-        true
-    }
-
-    fn keep_before_images(&self, _txn: &mut ReaderTxn, _keep: bool) {}
-
-    fn writes(&self, _txn: &ReaderTxn, _f: &mut dyn FnMut(Write<'_>)) {}
 
     /// The place of the transaction is right behind the last commit that it sees.
     fn commit(
@@ -480,10 +445,28 @@ impl<H: Header> Protocol for SnapshotReader<H> {
             txn.end();
         }
     }
+}
 
-    fn rest(&self, txn: &mut ReaderTxn) {
-        txn.participant.flush();
+impl<H: Header> Hints for SnapshotReader<H> {
+    #[inline]
+    fn unused(&self, txn: &mut ReaderTxn, row: RowHandle) {
+        if row.0 as usize + 1 == txn.rows.len() {
+            txn.rows.pop();
+            if txn.rows.is_empty() {
+                txn.copies.reset();
+            }
+        }
     }
+}
+
+impl<H: Header> Savepoints for SnapshotReader<H> {
+    fn savepoint(&self, _txn: &mut ReaderTxn) -> Savepoint {
+        Savepoint { writes: 0, undo: 0, serial: 0, outer: (0, 0) }
+    }
+
+    fn rollback_to(&self, _txn: &mut ReaderTxn, _savepoint: Savepoint, _tables: &TableSet<H>) {}
+
+    fn release(&self, _txn: &mut ReaderTxn, _savepoint: Savepoint) {}
 }
 
 /// Whoever reads the past has nothing to lock and nobody to wait for.

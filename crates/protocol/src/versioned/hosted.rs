@@ -1,17 +1,128 @@
 //! What schemes over version words can do beyond running transactions.
 
-use super::{OverVersions, Rules, Txn};
+use super::dated::PAST;
+use super::{OWN, OverVersions, PRESENCE, Rules, Txn};
 use crate::claim::{ClaimInfo, Claims, Unclaimed, Wait};
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
-    ColumnsRead, Conflict, CursorId, Exclusive, Hosted, IfClaimed, Isolation, Levels, LocksMark, Point,
-    Points, Protocol, RowHandle, RowLocks, SnapshotSource, Snapshots,
+    ColumnsRead, Conflict, CursorId, Effects, Exclusive, Heal, Healed, Heals, Hints, Hosted, IfClaimed,
+    Isolation, Levels, LocksMark, LongLived, Point, Points, Protocol, RowHandle, RowLocks, Savepoint,
+    Savepoints, SnapshotReader, SnapshotSource, Snapshots, Write,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
-use planaria_storage::{Table, TableSet};
+use planaria_storage::{LookAhead, Table, TableSet};
 use std::sync::Arc;
 use std::time::Duration;
+
+impl<R: Rules> Hints for OverVersions<R> {
+    fn look_ahead(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>, ahead: &mut LookAhead) {
+        // Of a reader of a snapshot the rows are the same.
+        if txn.foot.participant.is_pinned() {
+            ahead.run(tables, txn.foot.participant.pinned());
+        } else {
+            ahead.clear();
+        }
+    }
+
+    #[inline]
+    fn unused(&self, txn: &mut Txn<R>, row: RowHandle) {
+        if let Some((reader, txn)) = txn.reader() {
+            <SnapshotReader<R::Header> as Hints>::unused(&reader, txn, row);
+        } else if row.0 & PAST != 0 {
+            txn.dated.unused(row);
+        }
+    }
+
+    #[inline]
+    fn only_presence(&self, txn: &mut Txn<R>, row: RowHandle) {
+        if let Some((reader, txn)) = txn.reader() {
+            return reader.only_presence(txn, row);
+        }
+        if row.0 & PAST != 0 {
+            return;
+        }
+        let access = &mut txn.accesses[row.0 as usize];
+        if access.version != OWN {
+            access.version |= PRESENCE;
+            R::only_presence(txn, row.0 as usize);
+        }
+    }
+}
+
+impl<R: Rules> Savepoints for OverVersions<R> {
+    #[inline]
+    fn savepoint(&self, txn: &mut Txn<R>) -> Savepoint {
+        txn.foot.savepoint()
+    }
+
+    fn rollback_to(&self, txn: &mut Txn<R>, savepoint: Savepoint, _tables: &TableSet<R::Header>) {
+        txn.foot.rollback_to(savepoint);
+    }
+
+    #[inline]
+    fn release(&self, txn: &mut Txn<R>, savepoint: Savepoint) {
+        txn.foot.release(savepoint);
+    }
+}
+
+impl<R: Rules> Effects for OverVersions<R> {
+    fn is_read_only(&self, txn: &Txn<R>) -> bool {
+        !txn.foot.has_effect()
+    }
+
+    fn newest_met(&self, txn: &Txn<R>, tables: &TableSet<R::Header>) -> Option<CommitTs> {
+        if txn.is_reader() { txn.newest_read(tables) } else { txn.newest_met(tables) }
+    }
+
+    fn keep_before_images(&self, txn: &mut Txn<R>, keep: bool) {
+        txn.foot.keeps_before = keep;
+    }
+
+    fn writes(&self, txn: &Txn<R>, f: &mut dyn FnMut(Write<'_>)) {
+        txn.foot.for_each_write(f);
+    }
+}
+
+impl<R: Rules> LongLived for OverVersions<R> {
+    #[inline]
+    fn try_begin(&self, txn: &mut Txn<R>) -> bool {
+        self.begin(txn);
+        true
+    }
+
+    fn is_active(&self, txn: &Txn<R>) -> bool {
+        txn.foot.participant.is_pinned()
+    }
+
+    fn rest(&self, txn: &mut Txn<R>) {
+        txn.foot.participant.flush();
+    }
+}
+
+impl<R: Rules> Heals for OverVersions<R> {
+    const HEALS: bool = R::HEALS;
+
+    fn may_heal(&self, txn: &mut Txn<R>, may: bool) {
+        if R::HEALS {
+            txn.heal.begin(may);
+        }
+    }
+
+    fn heal(
+        &self,
+        txn: &mut Txn<R>,
+        tables: &TableSet<R::Header>,
+        cause: Conflict,
+        columns: Option<&ColumnsRead>,
+    ) -> Heal {
+        if R::HEALS { txn.heal(tables, cause, columns) } else { Heal::No }
+    }
+
+    fn take_healed(&self, txn: &mut Txn<R>) -> Healed {
+        std::mem::take(&mut txn.heal.healed)
+    }
+}
 
 impl<R: Rules> RowLocks for OverVersions<R> {
     fn claim_writes(&self, txn: &mut Txn<R>) {
@@ -79,7 +190,7 @@ impl<R: Rules> RowLocks for OverVersions<R> {
     }
 
     fn only_key(&self, txn: &mut Txn<R>, table: &Table<R::Header>, index: IndexId, row: RowHandle) {
-        if !txn.is_reader() && row.0 & super::dated::PAST == 0 {
+        if !txn.is_reader() && row.0 & PAST == 0 {
             txn.dated.only_key(row.0, table.id(), table.index(index));
         }
     }
@@ -94,11 +205,11 @@ impl<R: Rules> RowLocks for OverVersions<R> {
     }
 
     fn need_not_hold(&self, txn: &mut Txn<R>, row: RowHandle) -> bool {
-        if txn.is_reader() || row.0 & super::dated::PAST != 0 {
+        if txn.is_reader() || row.0 & PAST != 0 {
             return true;
         }
         let access = &mut txn.accesses[row.0 as usize];
-        if !txn.dated.is_weak() || access.version == super::OWN {
+        if !txn.dated.is_weak() || access.version == OWN {
             return false;
         }
         access.version |= super::LENIENT;
@@ -187,6 +298,10 @@ impl<R: Rules> Exclusive for OverVersions<R> {
 }
 
 impl<R: Rules> SnapshotSource for OverVersions<R> {
+    fn only_reads(&self, txn: &mut Txn<R>, clock: &CommitClock) -> bool {
+        R::READERS && txn.only_reads(&self.snapshots, clock)
+    }
+
     fn open_snapshot(&self, clock: &CommitClock, moment: Moment) -> Option<Opened> {
         Some(self.snapshots.announce(clock, moment))
     }

@@ -30,7 +30,7 @@ pub trait Rules: Copy + Send + Sync + 'static {
     /// ([`crate::unvalidated`]).
     const VALIDATES: bool = true;
 
-    /// Whether a transaction that says that it writes nothing ([`Protocol::only_reads`](crate::Protocol::only_reads)) reads
+    /// Whether a transaction that says that it writes nothing ([`SnapshotSource::only_reads`](crate::SnapshotSource::only_reads)) reads
     /// as of its begin, and never fails.
     const READERS: bool = false;
 
