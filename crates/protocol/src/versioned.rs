@@ -219,7 +219,7 @@ impl<R: Rules> Txn<R> {
         Ok(Row { handle, image })
     }
 
-    /// See [`Effects::newest_met`].
+    /// See [`crate::Effects::newest_met`].
     fn newest_met(&self, tables: &TableSet<R::Header>) -> Option<CommitTs> {
         if self.accesses.is_empty() && self.foot.looked.is_empty() {
             return None;

@@ -81,7 +81,7 @@ impl ReaderTxn {
         }
     }
 
-    /// See [`Effects::newest_met`].
+    /// See [`crate::Effects::newest_met`].
     pub(crate) fn newest_met<H: Header>(&self, tables: &TableSet<H>) -> Option<CommitTs> {
         if self.shown_past {
             return Some(self.at);

@@ -238,7 +238,7 @@ impl<R: Rules> Txn<R> {
         self.heal.ran
     }
 
-    /// See [`Heals::heal`].
+    /// See [`crate::Heals::heal`].
     #[cold]
     pub(super) fn heal(
         &mut self,

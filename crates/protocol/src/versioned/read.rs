@@ -105,7 +105,7 @@ impl<R: Rules> Txn<R> {
         }
     }
 
-    /// The row that an entry leads to. `lenient`: as [`Protocol::scan_leniently`](crate::Protocol::scan_leniently)
+    /// The row that an entry leads to. `lenient`: as [`RowLocks::scan_leniently`](crate::RowLocks::scan_leniently)
     /// says.
     #[inline]
     pub(super) fn follow(

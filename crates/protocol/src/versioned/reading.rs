@@ -26,7 +26,7 @@ impl Reading {
 }
 
 impl<R: Rules> Txn<R> {
-    /// See [`SnapshotSource::only_reads`].
+    /// See [`crate::SnapshotSource::only_reads`].
     pub(super) fn only_reads(&mut self, snapshots: &Snapshots, clock: &CommitClock) -> bool {
         let nothing = self.accesses.is_empty() && self.foot.writes.is_empty() && self.foot.nodes.is_empty();
         if self.claiming || self.alone || !nothing || self.cursors.are_open() || !self.is_unheld() {
@@ -64,7 +64,7 @@ impl<R: Rules> Txn<R> {
         R::READERS && self.reading.is_on()
     }
 
-    /// See [`Effects::newest_met`], of a reader.
+    /// See [`crate::Effects::newest_met`], of a reader.
     pub(super) fn newest_read(&self, tables: &TableSet<R::Header>) -> Option<CommitTs> {
         self.reading.txn.as_deref()?.newest_met(tables)
     }
