@@ -238,6 +238,12 @@ impl<H: Versioned> Footprint<H> {
         self.write_map.find(record.to_word(), self.writes.len(), |i| self.writes[i].record.to_word())
     }
 
+    /// Whether indexes have entries for the sake of a write, whatever became of it.
+    pub(crate) fn has_put_keys_in(&self, write: u32) -> bool {
+        let WriteEntry { takeovers, extras, touched, .. } = &self.writes[write as usize];
+        *takeovers != NONE || *extras != NONE || !touched.is_empty()
+    }
+
     /// The same of a write that has not been undone.
     #[inline]
     pub(crate) fn find_effective(&self, record: RecordPtr<H>) -> Option<u32> {

@@ -71,7 +71,7 @@ macro_rules! suite {
                 savepoints: rollback_undoes_writes nested_savepoints
                     rollback_of_inserts_frees_their_keys rollback_of_updates_frees_their_keys savepoints_between_transactions
                     rolled_back_writes_stay_reads;
-                claims: a_claimed_row_is_its_holders_to_change a_claim_is_kept_for_the_next_attempt
+                claims: a_claimed_row_is_its_holders_to_change a_claim_is_kept_for_the_next_attempt a_claim_counts_until_commit
                     an_insert_under_way_is_waited_for going_back_forgets_reads_and_writes
                     lenient_scans_answer_for_what_is_claimed
                     strengths_keep_others_from_what_they_say

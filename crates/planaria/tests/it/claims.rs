@@ -18,6 +18,7 @@ on_the_shelf! {
     who_needs_a_key_waits_for_who_is_putting_it_in
     a_schema_change_overtakes_who_waits
     savepoints_let_go_of_claims_and_undo_writes
+    a_row_whose_keys_were_to_change_stays_claimed
     what_was_raised_since_a_savepoint_is_lowered
     a_session_that_goes_away_lets_go
     rows_read_for_update_are_claimed
@@ -376,6 +377,26 @@ fn savepoints_let_go_of_claims_and_undo_writes(protocol: ProtocolKind) {
         assert_eq!(int(&mut a, "SELECT count(*) FROM pg_locks"), 0);
         db.check().expect("whole");
     }
+}
+
+/// Keys that were put into indexes stay there until the transaction ends, and with them the claim on their row: who wants the
+/// row, and the keys, waits.
+fn a_row_whose_keys_were_to_change_stays_claimed(protocol: ProtocolKind) {
+    let db = db(protocol);
+    let mut a = session(&db);
+    run(&mut a, "CREATE INDEX ON t (v); BEGIN; SAVEPOINT s");
+    run(&mut a, "UPDATE t SET v = 5 WHERE id = 1; UPDATE t SET u = 77 WHERE id = 2; ROLLBACK TO s");
+    std::thread::scope(|scope| {
+        let (first, one) = start(scope, session(&db), "UPDATE t SET v = 5 WHERE id = 1");
+        let (second, two) = start(scope, session(&db), "BEGIN; UPDATE t SET u = 77 WHERE id = 2; COMMIT");
+        wait(&db, [&first, &second]);
+        run(&mut a, "UPDATE t SET v = 6 WHERE id = 1; COMMIT");
+        one.join().expect("no panic").0.expect("it goes on");
+        two.join().expect("no panic").0.expect("it goes on");
+    });
+    assert_eq!(int(&mut a, "SELECT id FROM t WHERE u = 77"), 2);
+    assert_eq!(int(&mut a, "SELECT count(*) FROM t WHERE v = 5"), 1);
+    db.check().expect("whole");
 }
 
 /// A claim that was raised after the savepoint is as strong as before again; an error lets go at once, and so does an

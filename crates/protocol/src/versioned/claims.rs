@@ -126,17 +126,23 @@ impl<R: Rules> Txn<R> {
         if self.claiming {
             self.claim_record(record, table, version & !LENIENT, Strength::KeyShare)?;
         } else if self.foot.word(record).load() & CLAIMED != 0 {
-            self.pass_by_holders(record, table)?;
+            self.pass_by_holders(record, table, Strength::KeyShare)?;
         }
         Ok(self.claiming)
     }
 
+    /// Who claims nothing is about to meet a row that somebody has claimed: it waits, if that is in its way.
     #[cold]
-    fn pass_by_holders(&mut self, record: Ptr<R>, table: TableId) -> Result<(), Conflict> {
+    pub(super) fn pass_by_holders(
+        &mut self,
+        record: Ptr<R>,
+        table: TableId,
+        strength: Strength,
+    ) -> Result<(), Conflict> {
         // Whoever has the shard may be waiting there for a word that this transaction has locked.
         let asks = !self.alone && (!R::HEALS || self.foot.mine.is_empty());
-        if asks && self.claims.is_taken(record.to_word(), self.id(), Strength::KeyShare) {
-            self.blocked = Some(Blocked::Record(record, table, Strength::KeyShare));
+        if asks && self.claims.is_taken(record.to_word(), self.id(), strength) {
+            self.blocked = Some(Blocked::Record(record, table, strength));
             return Err(Conflict::Claimed);
         }
         Ok(())
@@ -312,11 +318,15 @@ impl<R: Rules> Txn<R> {
                 }
             }
         }
+        let mut kept = Vec::new();
         while self.held.len() > mark.held as usize
-            && let Some(Held { record, before, .. }) = self.held.pop()
+            && let Some(held) = self.held.pop()
         {
+            let Held { record, before, .. } = held;
             let write = self.foot.find_write(record);
             match before {
+                // Keys that it was to have are in the indexes until the end: whoever wants the row waits for that.
+                None if write.is_some_and(|write| self.foot.has_put_keys_in(write)) => kept.push(held),
                 Some(before) => {
                     self.claims.lower(record.to_word(), self.id(), before);
                     if let Some(write) = write {
@@ -329,6 +339,7 @@ impl<R: Rules> Txn<R> {
                 }
             }
         }
+        self.held.append(&mut kept);
     }
 
     /// Others may change a row that was to be written. That it was read stays.

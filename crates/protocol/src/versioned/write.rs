@@ -103,6 +103,10 @@ impl<R: Rules> Txn<R> {
                     self.dated.check_version(version)?;
                     self.claim_record(record, table.id(), version, strength)?;
                 } else {
+                    // Commit would find it out; but the keys of whoever has claimed it may be in the way before.
+                    if self.foot.word(record).load() & CLAIMED != 0 {
+                        self.pass_by_holders(record, table.id(), strength)?;
+                    }
                     R::will_write(self, record)?;
                 }
                 self.foot.begin_write(record, version, table.id(), strength)?

@@ -21,6 +21,12 @@ impl<P: Hosted> Client<'_, P> {
         Ok(())
     }
 
+    /// As a call: it hears of a claim as it writes, or at commit.
+    fn add_alone(&mut self, key: i64, amount: i64) -> Outcome<()> {
+        self.add(key, amount)?;
+        self.commit().map(drop)
+    }
+
     pub fn claim(
         &mut self,
         table: u32,
@@ -55,10 +61,9 @@ pub fn a_claimed_row_is_its_holders_to_change<P: Hosted>() {
     let (mut a, mut b, mut c) = (db.client(1), db.client(2), db.client(3));
     a.begin_claiming(1);
     a.add(1, 10).unwrap();
-    // One that claims nothing finds out at commit, one that claims at once.
+    // One that claims nothing finds out as well, in time.
     b.begin(2);
-    b.add(1, 5).unwrap();
-    assert_eq!(b.commit().map(drop), Err(Conflict::Claimed));
+    assert_eq!(b.add_alone(1, 5), Err(Conflict::Claimed));
     c.begin_claiming(3);
     c.add(2, 1).unwrap();
     assert_eq!(c.add(1, 7), Err(Conflict::Claimed));
@@ -80,21 +85,33 @@ pub fn a_claimed_row_is_its_holders_to_change<P: Hosted>() {
     db.check();
 }
 
+/// A row that is claimed between the write of a call and its commit is its holder's all the same.
+pub fn a_claim_counts_until_commit<P: Hosted>() {
+    let Some(db) = overlapping::<P>() else { return };
+    let (mut a, mut b) = (db.client(1), db.client(2));
+    b.begin(2);
+    b.add(1, 5).unwrap();
+    a.begin_claiming(1);
+    a.add(1, 10).unwrap();
+    assert!(matches!(b.commit(), Err(Conflict::Claimed | Conflict::Locked)));
+    b.abort();
+    a.commit().unwrap();
+    assert_eq!((a.value(1), db.protocol.claims()), (10, Vec::new()));
+}
+
 pub fn a_claim_is_kept_for_the_next_attempt<P: Hosted>() {
     let Some(db) = overlapping::<P>() else { return };
     let (mut a, mut b, mut c) = (db.client(1), db.client(2), db.client(3));
     a.begin_claiming(1);
     a.add(1, 10).unwrap();
     b.begin(2);
-    b.add(1, 5).unwrap();
-    assert_eq!(b.commit().map(drop), Err(Conflict::Claimed));
+    assert_eq!(b.add_alone(1, 5), Err(Conflict::Claimed));
     b.retry();
     a.commit().unwrap();
     b.await_claim().unwrap();
     // Nobody comes in between.
     c.begin(3);
-    c.add(1, 1).unwrap();
-    assert_eq!(c.commit().map(drop), Err(Conflict::Claimed));
+    assert_eq!(c.add_alone(1, 1), Err(Conflict::Claimed));
     c.abort();
     b.begin(4);
     b.add(1, 5).unwrap();
@@ -185,8 +202,7 @@ pub fn lenient_scans_answer_for_what_is_claimed<P: Hosted>() {
     a.commit().unwrap();
     a.run(3, |a| a.insert(0, row(0)).map(drop));
     a.begin(4);
-    a.add(2, 1).unwrap();
-    assert_eq!(a.commit().map(drop), Err(Conflict::Claimed));
+    assert_eq!(a.add_alone(2, 1), Err(Conflict::Claimed));
     a.abort();
     b.commit().unwrap();
     // Asked for by name: refused, or passed over, and counted as read only in the first case.
@@ -247,7 +263,7 @@ pub fn strengths_keep_others_from_what_they_say<P: Hosted>() {
                     // What is claimed so that it may be changed needs no claim.
                     b.commit().unwrap();
                 } else {
-                    assert_eq!(b.commit().map(drop), Err(Conflict::Claimed));
+                    assert_eq!(done, Err(Conflict::Claimed));
                     b.retry();
                     assert_eq!(b.await_claim(), Err(Unclaimed::GivenUp), "{held:?} {wanted:?}");
                     b.begin(7);
@@ -279,8 +295,7 @@ pub fn who_claims_nothing_passes_who_shares_keys<P: Hosted>() {
     // Nobody takes it away, nor takes it for free, with a claim or without.
     c.begin(5);
     let seen = c.get(0, 1).unwrap().unwrap();
-    assert!(c.delete(0, seen).unwrap());
-    assert_eq!(c.commit().map(drop), Err(Conflict::Claimed));
+    assert_eq!(c.delete(0, seen), Err(Conflict::Claimed));
     c.abort();
     c.begin_claiming(6);
     let seen = c.get(0, 1).unwrap().unwrap();
