@@ -145,6 +145,7 @@ struct Takeover {
 
 /// An index entry that this transaction added and that the final row may not need.
 struct Extra {
+    /// [`NONE`]: it has taken it out again.
     write: u32,
     index: IndexId,
     key: Image,

@@ -70,7 +70,7 @@ macro_rules! suite {
                     writes_know_what_was_before a_large_transaction memory_is_given_back;
                 savepoints: rollback_undoes_writes nested_savepoints
                     rollback_of_inserts_frees_their_keys rollback_of_updates_frees_their_keys savepoints_between_transactions
-                    rolled_back_writes_stay_reads;
+                    rolled_back_writes_stay_reads undone_keys_are_anybodys;
                 claims: a_claimed_row_is_its_holders_to_change a_claim_is_kept_for_the_next_attempt a_claim_counts_until_commit
                     an_insert_under_way_is_waited_for going_back_forgets_reads_and_writes
                     lenient_scans_answer_for_what_is_claimed

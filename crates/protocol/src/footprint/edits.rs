@@ -191,10 +191,12 @@ impl<H: Versioned> Footprint<H> {
     ) -> Result<Option<Asked>, Conflict> {
         if let Some(write) = self.find_write(found) {
             if write != me && self.writes[write as usize].state == State::Unwritten {
-                if self.has_added(write, id, key) {
+                if self.forget_added(write, id, key) {
                     // Left behind by an update that was undone: nobody needs it, and it must go now,
-                    // since commit will not lock that row. Putting it in anew moves the leaf on.
+                    // since commit will not lock that row. Putting it in anew moves the leaf on. From now on the
+                    // like of it is somebody else's, and stays.
                     index.tree().remove(self.participant.pinned(), key, found.to_word());
+                    point("has taken out what it had put in");
                     return Ok(None);
                 }
             } else if let Some(holder) = self.own_holder(index, id, key, write) {
@@ -280,15 +282,28 @@ impl<H: Versioned> Footprint<H> {
     }
 
     fn has_added_one(&self, write: u32, id: IndexId, is_it: impl Fn(&[u64]) -> bool) -> bool {
+        self.find_added(write, id, is_it).is_some()
+    }
+
+    fn find_added(&self, write: u32, id: IndexId, is_it: impl Fn(&[u64]) -> bool) -> Option<u32> {
         let mut next = self.writes[write as usize].extras;
         while next != NONE {
             let extra = &self.extras[next as usize];
-            if extra.index == id && is_it(extra.key.words(&self.images)) {
-                return true;
+            if extra.index == id && extra.write == write && is_it(extra.key.words(&self.images)) {
+                return Some(next);
             }
             next = extra.next;
         }
-        false
+        None
+    }
+
+    /// The entry is this transaction's no more: whether it was.
+    fn forget_added(&mut self, write: u32, id: IndexId, key: &[u64]) -> bool {
+        let added = self.find_added(write, id, |added| added == key);
+        if let Some(at) = added {
+            self.extras[at as usize].write = NONE;
+        }
+        added.is_some()
     }
 
     /// The same of the key in `self.key`, which an index has given.
@@ -501,7 +516,7 @@ impl<H: Versioned> Footprint<H> {
     /// somebody else's sake is impossible: as long as the entry stands it is ours alone.)
     #[cold]
     fn remove_extras(&mut self, tables: &TableSet<H>) {
-        for Extra { write, index: id, key, .. } in &self.extras {
+        for Extra { write, index: id, key, .. } in self.extras.iter().filter(|extra| extra.write != NONE) {
             let WriteEntry { table, record, image, state, .. } = self.writes[*write as usize];
             let index = tables.get(table).index(*id);
             let words = key.words(&self.images);

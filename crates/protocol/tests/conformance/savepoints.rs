@@ -1,8 +1,11 @@
 //! Savepoints: what EXCEPTION blocks stand on.
 
 use super::fixture::*;
+use super::random;
+use planaria_base::sync::thread;
 use planaria_protocol::{Conflict, Hosted};
 use planaria_sim::history::By;
+use planaria_sim::scheduler;
 
 fn set<P: Hosted>(c: &mut Client<'_, P>, key: i64, value: i64) {
     try_set(c, key, value).unwrap();
@@ -182,5 +185,50 @@ pub fn rolled_back_writes_stay_reads<P: Hosted>() {
         set(&mut b, 1, 0);
         b.commit().unwrap();
         db.check();
+    }
+}
+
+/// One gives a row a key, undoes that and puts the key in for another row; meanwhile another gives the row that key. Whoever
+/// fails takes out nothing but what it has put in.
+pub fn undone_keys_are_anybodys<P: Hosted>() {
+    if !P::CONCURRENT {
+        return;
+    }
+    for seed in random::seeds(400) {
+        let body = move || {
+            let db: Db<P> = Db::new();
+            db.load(1, 0, &[row(1), row(2)]);
+            let key = |seen: SeenRow| NewRow { tag: Some(7), ..seen.row };
+            let undo = |c: &mut Client<'_, P>| -> Outcome<()> {
+                let seen = c.get(0, 1)?.unwrap();
+                let savepoint = c.savepoint();
+                c.update(0, seen, key(seen))?.map(drop).unwrap_or_default();
+                c.rollback_to(savepoint);
+                c.release(savepoint);
+                c.insert(0, NewRow { tag: Some(7), ..row(9) }).map(drop)
+            };
+            let change = |c: &mut Client<'_, P>| -> Outcome<()> {
+                let seen = c.get(0, 1)?.unwrap();
+                c.update(0, seen, key(seen)).map(drop)
+            };
+            let attempt = |worker: u16, program: &dyn Fn(&mut Client<'_, P>) -> Outcome<()>| {
+                let mut client = db.client(worker);
+                for attempt in 0..2 {
+                    client.begin(10 * u32::from(worker) + attempt);
+                    if program(&mut client).and_then(|()| client.commit()).is_ok() {
+                        return;
+                    }
+                    client.abort();
+                }
+            };
+            thread::scope(|scope| {
+                scope.spawn(|| attempt(1, &undo));
+                scope.spawn(|| attempt(2, &change));
+            });
+            db.check();
+        };
+        let run = scheduler::run(scheduler::Options::of_seed(seed), body);
+        let run = run.unwrap_or_else(|stuck| panic!("seed {seed}: {stuck}"));
+        run.value.unwrap_or_else(|_| panic!("seed {seed}: see above"));
     }
 }
