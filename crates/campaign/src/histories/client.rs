@@ -270,7 +270,7 @@ impl<'a> Client<'a> {
     }
 
     /// A transaction block of any level; none where it is rolled back. What one below SERIALIZABLE has read has no
-    /// place in the order.
+    /// place in the order, nor what it has undone: the rows were anybody's again.
     fn block(&mut self, id: u32) -> Result<Option<Vec<Op>>> {
         // What becomes of those that are cut short is told by their reads.
         let level = match self.dice.below(5) {
@@ -287,9 +287,21 @@ impl<'a> Client<'a> {
         }
         let committed = outcome?;
         if level != Isolation::Serializable {
-            let read = |op: &Op| !matches!(op, Op::Put { .. } | Op::Remove { .. } | Op::Undone { .. });
-            // Positions stay: what is undone is named by them.
-            ops.iter_mut().filter(|op| read(op)).for_each(|op| *op = Op::Undone { to: usize::MAX });
+            let undone: Vec<_> = (0..ops.len())
+                .filter_map(|at| match ops[at] {
+                    Op::Undone { to } => Some(to.min(at)..at),
+                    _ => None,
+                })
+                .collect();
+            let counts = |at: usize, op: &Op| {
+                matches!(op, Op::Put { .. } | Op::Remove { .. })
+                    && !undone.iter().any(|part| part.contains(&at))
+            };
+            for (at, op) in ops.iter_mut().enumerate() {
+                if !counts(at, op) {
+                    *op = Op::Undone { to: usize::MAX };
+                }
+            }
         }
         Ok(committed.then_some(ops))
     }

@@ -313,8 +313,11 @@ impl<R: Rules> Txn<R> {
         if weak {
             // Of what was read since nothing needs to hold, not even what was claimed as it was read.
             for access in self.accesses.iter_mut().skip(mark.reads as usize) {
-                if access.version != OWN && access.version & ABSENT == 0 {
-                    access.version |= LENIENT;
+                match access.version {
+                    OWN => {}
+                    // A placeholder: it says nothing that anybody was shown.
+                    version if version & PRESENCE == ABSENT => {}
+                    version => access.version = version & !ABSENT | LENIENT,
                 }
             }
         }
