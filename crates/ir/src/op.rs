@@ -169,6 +169,11 @@ pub enum ReadMode {
 }
 
 impl ReadMode {
+    /// Whether it reads as of now, for the sake of a constraint.
+    pub const fn is_for_constraint(self) -> bool {
+        matches!(self, ReadMode::Check | ReadMode::Parent | ReadMode::Arbiter)
+    }
+
     /// That of a point read: it is never lenient.
     pub const fn of_point(self) -> ReadMode {
         match self {

@@ -9,9 +9,9 @@
 //!    version word a bit, for which whoever sets it waits until the word is unlocked.
 //! 2. Claims have [strengths](Strength). Several transactions can have a row at once, if theirs do not conflict; and
 //!    who has it can have it more strongly. The bit stays as long as somebody has the row.
-//! 3. Whoever commits a write without a claim locks the word by comparing it whole; so it fails on a
-//!    claimed record without looking for the bit, and only then asks for what it is claimed: a row whose key others
-//!    share may have its other columns changed.
+//! 3. Whoever writes without a claim looks for the bit as it writes; and it locks the word by comparing it whole, so it
+//!    also fails on a record that was claimed since. Only then it asks for what the record is claimed: a row whose key
+//!    others share may have its other columns changed.
 //! 4. Whoever finds a record claimed takes its statement (or its whole attempt) back, lines up at the
 //!    record, and sleeps. The line is first come, first served: a claim goes to whoever conflicts with nobody that has
 //!    one, nor with anybody ahead in line. Who has the row in some way does not wait for those in line. The statement
@@ -127,18 +127,14 @@ impl Claim {
         self.blockers(worker, strength).next().is_none()
     }
 
-    /// A worker has the record less strongly from now on.
-    fn lower(&mut self, worker: WorkerId, strength: Strength) {
+    fn of_mut(&mut self, worker: WorkerId) -> Option<&mut Strength> {
         let mut all = std::iter::once(&mut self.first).chain(&mut self.more);
-        if let Some((_, has)) = all.find(|(w, _)| *w == worker) {
-            *has = strength;
-        }
+        all.find(|(w, _)| *w == worker).map(|(_, strength)| strength)
     }
 
     fn grant(&mut self, worker: WorkerId, strength: Strength) {
-        let mut all = std::iter::once(&mut self.first).chain(&mut self.more);
-        match all.find(|(w, _)| *w == worker) {
-            Some((_, has)) => *has = (*has).max(strength),
+        match self.of_mut(worker) {
+            Some(has) => *has = (*has).max(strength),
             None => self.more.push((worker, strength)),
         }
     }
@@ -415,8 +411,10 @@ impl Claims {
 
     /// The worker has a record's claim as strongly as before it was raised: those in line may have it then.
     pub(crate) fn lower(&self, record: u64, worker: WorkerId, strength: Strength) {
-        if let Some(claim) = self.shard(record).get_mut(&record) {
-            claim.lower(worker, strength);
+        if let Some(claim) = self.shard(record).get_mut(&record)
+            && let Some(has) = claim.of_mut(worker)
+        {
+            *has = strength;
             self.advance(claim);
         }
     }

@@ -287,19 +287,12 @@ impl<'a> Client<'a> {
         }
         let committed = outcome?;
         if level != Isolation::Serializable {
-            let undone: Vec<_> = (0..ops.len())
-                .filter_map(|at| match ops[at] {
-                    Op::Undone { to } => Some(to.min(at)..at),
-                    _ => None,
-                })
-                .collect();
-            let counts = |at: usize, op: &Op| {
-                matches!(op, Op::Put { .. } | Op::Remove { .. })
-                    && !undone.iter().any(|part| part.contains(&at))
-            };
-            for (at, op) in ops.iter_mut().enumerate() {
-                if !counts(at, op) {
-                    *op = Op::Undone { to: usize::MAX };
+            // Positions stay: what is undone is named by them.
+            for at in 0..ops.len() {
+                if let Op::Undone { to } = ops[at] {
+                    ops[to.min(at)..at].fill(Op::Undone { to: usize::MAX });
+                } else if !matches!(ops[at], Op::Put { .. } | Op::Remove { .. }) {
+                    ops[at] = Op::Undone { to: usize::MAX };
                 }
             }
         }

@@ -62,12 +62,7 @@ pub(crate) struct GetDesc {
     pub presence: bool,
     /// Only whether there is one with this key, which is not the primary one, matters: for a constraint.
     pub key_only: bool,
-    /// For the sake of a constraint: see [`ReadMode::Check`].
-    pub check: bool,
-    /// The same, of a foreign key's parent: see [`ReadMode::Parent`].
-    pub parent: bool,
-    /// The same, to see whether a key is free: see [`ReadMode::Arbiter`].
-    pub arbiter: bool,
+    pub mode: ReadMode,
 }
 
 /// A lookup that is made ahead.

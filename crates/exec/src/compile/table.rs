@@ -45,9 +45,7 @@ impl Compiler<'_> {
                     key: self.emit.regs(key)?,
                     row: self.emit.target(*row)?,
                     reads: self.reads(*table, columns)?,
-                    check: matches!(mode, ReadMode::Check | ReadMode::Parent | ReadMode::Arbiter),
-                    parent: *mode == ReadMode::Parent,
-                    arbiter: *mode == ReadMode::Arbiter,
+                    mode: *mode,
                     key_only: *index != IndexId::PRIMARY
                         && matches!(mode, ReadMode::Check | ReadMode::Parent)
                         && !self.emit.uses.taken[row.index()]

@@ -99,7 +99,7 @@ impl Machine {
             &mut self.key,
         );
         let mark = self.heap.arena.mark();
-        let row = if possible && desc.check {
+        let row = if possible && desc.mode.is_for_constraint() {
             ctx.protocol.for_constraint(ctx.txn, true);
             let row = ctx.protocol.get(ctx.txn, table, desc.index, &self.key, &mut self.heap.arena);
             ctx.protocol.for_constraint(ctx.txn, false);
@@ -115,8 +115,9 @@ impl Machine {
                 if !desc.reads.keeps_image {
                     self.heap.arena.truncate(mark);
                 }
-                let shared = desc.parent && ctx.protocol.share_key(ctx.txn, table, row.handle)?;
-                if desc.arbiter && ctx.protocol.need_not_hold(ctx.txn, row.handle) {
+                let shared =
+                    desc.mode == ReadMode::Parent && ctx.protocol.share_key(ctx.txn, table, row.handle)?;
+                if desc.mode == ReadMode::Arbiter && ctx.protocol.need_not_hold(ctx.txn, row.handle) {
                 } else if desc.presence || desc.key_only && shared {
                     ctx.protocol.only_presence(ctx.txn, row.handle);
                 } else if desc.key_only {

@@ -196,7 +196,7 @@ impl SessionCore {
         let mut outcome = Ok(());
         self.release_to(0);
         let mut backoff = self.backoff();
-        let until = self.lock_deadline().unwrap_or_else(|| Instant::now() + COMMIT_PATIENCE);
+        let mut until = None;
         let schema = self.schema.clone();
         let committed = loop {
             let committed = match self.go_in() {
@@ -209,9 +209,11 @@ impl SessionCore {
                 Ok(()) => self.commit(&schema, LogAs::Values),
             };
             // Somebody holds what it needs for a moment: that fails no block.
-            if !matches!(committed, Err(Interrupt::Conflict(Conflict::Locked)))
-                || backoff.attempts() >= ATTEMPTS_MAX && Instant::now() >= until
-            {
+            if !matches!(committed, Err(Interrupt::Conflict(Conflict::Locked))) {
+                break committed;
+            }
+            let patience = || self.lock_deadline().unwrap_or_else(|| Instant::now() + COMMIT_PATIENCE);
+            if Instant::now() >= *until.get_or_insert_with(patience) {
                 break committed;
             }
             self.leave();

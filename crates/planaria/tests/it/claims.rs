@@ -385,6 +385,7 @@ fn a_row_whose_keys_were_to_change_stays_claimed(protocol: ProtocolKind) {
     let db = db(protocol);
     let mut a = session(&db);
     run(&mut a, "CREATE INDEX ON t (v); BEGIN; SAVEPOINT s");
+    run(&mut a, "SELECT v FROM t WHERE id = 1 FOR KEY SHARE");
     run(&mut a, "UPDATE t SET v = 5 WHERE id = 1; UPDATE t SET u = 77 WHERE id = 2; ROLLBACK TO s");
     std::thread::scope(|scope| {
         let (first, one) = start(scope, session(&db), "UPDATE t SET v = 5 WHERE id = 1");

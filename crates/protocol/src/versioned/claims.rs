@@ -88,7 +88,7 @@ impl<R: Rules> Txn<R> {
         if_claimed: IfClaimed,
     ) -> Result<bool, Conflict> {
         if row.0 & PAST != 0 {
-            return self.dated.past_change().map(|()| false);
+            return Err(self.dated.past_change());
         }
         let Access { record, version } = self.accesses[row.0 as usize];
         if version == OWN && !self.claiming {
@@ -327,13 +327,18 @@ impl<R: Rules> Txn<R> {
         {
             let Held { record, before, .. } = held;
             let write = self.foot.find_write(record);
+            // Keys that it was to have are in the indexes until the end: whoever would change the row waits for that.
+            let has_keys = write.is_some_and(|write| self.foot.has_put_keys_in(write));
             match before {
-                // Keys that it was to have are in the indexes until the end: whoever wants the row waits for that.
-                None if write.is_some_and(|write| self.foot.has_put_keys_in(write)) => kept.push(held),
+                None if has_keys => kept.push(held),
                 Some(before) => {
-                    self.claims.lower(record.to_word(), self.id(), before);
+                    let strength = if has_keys { before.max(Strength::NoKeyUpdate) } else { before };
+                    self.claims.lower(record.to_word(), self.id(), strength);
+                    if strength > before {
+                        kept.push(Held { strength, ..held });
+                    }
                     if let Some(write) = write {
-                        self.foot.writes[write as usize].strength = before;
+                        self.foot.writes[write as usize].strength = strength;
                     }
                 }
                 None => {
@@ -342,7 +347,7 @@ impl<R: Rules> Txn<R> {
                 }
             }
         }
-        self.held.append(&mut kept);
+        self.held.extend(kept.into_iter().rev());
     }
 
     /// Others may change a row that was to be written. That it was read stays.

@@ -262,9 +262,9 @@ impl Dated {
     }
 
     /// It would change a row that has changed since its moment: that has to move on, however often.
-    pub(super) fn past_change(&mut self) -> Result<(), Conflict> {
+    pub(super) fn past_change(&mut self) -> Conflict {
         self.changes = true;
-        Err(Conflict::Past)
+        Conflict::Past
     }
 
     /// Whether it may change a row that it has read at a version: not if that is younger than its moment.

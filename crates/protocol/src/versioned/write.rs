@@ -78,7 +78,7 @@ impl<R: Rules> Txn<R> {
         strength: Strength,
     ) -> Result<Option<u32>, Conflict> {
         if row.0 & PAST != 0 {
-            return self.dated.past_change().map(|()| None);
+            return Err(self.dated.past_change());
         }
         let Access { record, version } = self.accesses[row.0 as usize];
         let write = match self.foot.find_write(record) {
@@ -103,7 +103,7 @@ impl<R: Rules> Txn<R> {
                     self.dated.check_version(version)?;
                     self.claim_record(record, table.id(), version, strength)?;
                 } else {
-                    // Commit would find it out; but the keys of whoever has claimed it may be in the way before.
+                    // Commit would find it out, but the keys of whoever has claimed it may be in the way before.
                     if self.foot.word(record).load() & CLAIMED != 0 {
                         self.pass_by_holders(record, table.id(), strength)?;
                     }
