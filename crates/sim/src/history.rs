@@ -149,6 +149,20 @@ pub fn writes(ops: &[Op]) -> bool {
     !ops.iter().all(|op| matches!(op, Op::Get { .. } | Op::Scan { .. }))
 }
 
+/// Of the operations of a transaction below SERIALIZABLE those that have a place in the order: its writes, without those
+/// that were undone. What it read was as of another moment, and the keys of what it undid were anybody's from then on.
+/// Positions stay, as operations that undo name others by them.
+pub fn keep_effects(ops: &mut [Op]) {
+    const NOTHING: Op = Op::Undone { to: usize::MAX };
+    for at in 0..ops.len() {
+        match ops[at] {
+            Op::Undone { to } => ops[to.min(at)..at].fill(NOTHING),
+            Op::Put { .. } | Op::Remove { .. } => {}
+            _ => ops[at] = NOTHING,
+        }
+    }
+}
+
 /// The committed transactions of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct History {

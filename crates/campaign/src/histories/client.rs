@@ -5,7 +5,7 @@ use planaria::{Error, Result, Rows, Session, SqlState};
 use planaria_base::sync::thread;
 use planaria_base::{CommitTs, Isolation};
 use planaria_sim::dice::Dice;
-use planaria_sim::history::{By, Op, RowState, Transaction, Version, writes};
+use planaria_sim::history::{By, Op, RowState, Transaction, Version, keep_effects, writes};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -287,14 +287,7 @@ impl<'a> Client<'a> {
         }
         let committed = outcome?;
         if level != Isolation::Serializable {
-            // Positions stay: what is undone is named by them.
-            for at in 0..ops.len() {
-                if let Op::Undone { to } = ops[at] {
-                    ops[to.min(at)..at].fill(Op::Undone { to: usize::MAX });
-                } else if !matches!(ops[at], Op::Put { .. } | Op::Remove { .. }) {
-                    ops[at] = Op::Undone { to: usize::MAX };
-                }
-            }
+            keep_effects(&mut ops);
         }
         Ok(committed.then_some(ops))
     }

@@ -6,7 +6,7 @@ use super::snapshots::model_at;
 use planaria_base::CommitTs;
 use planaria_base::sync::thread;
 use planaria_protocol::{Backoff, Conflict, Hosted, Isolation};
-use planaria_sim::history::{By, Model, Op, Transaction, writes};
+use planaria_sim::history::{By, Model, Op, Transaction, keep_effects, writes};
 use planaria_sim::scheduler;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -299,23 +299,6 @@ struct Attempt {
     committed: Option<Transaction>,
 }
 
-/// The same writes, and nothing read.
-fn effects(transaction: &Transaction) -> Transaction {
-    let nothing = Op::Undone { to: usize::MAX };
-    let kept = |op: &Op| {
-        if writes(std::slice::from_ref(op)) || matches!(op, Op::Undone { .. }) {
-            op.clone()
-        } else {
-            nothing.clone()
-        }
-    };
-    let ops = transaction.ops.iter().map(|op| match op {
-        Op::Refused { .. } => nothing.clone(),
-        op => kept(op),
-    });
-    Transaction { ops: ops.collect(), ..transaction.clone() }
-}
-
 fn attempt<P: Hosted>(client: &mut Client<'_, P>, plan: &Plan, r: &mut Random, id: u32) -> Attempt {
     let level = [None, Some(Serializable), Some(Serializable), Some(RepeatableRead), Some(ReadCommitted)]
         [r.below(5) as usize];
@@ -373,13 +356,16 @@ fn check<P: Hosted>(plan: Plan) {
         }
     });
     let order = |attempt: &Attempt| {
-        let transaction = attempt.committed.clone()?;
+        let mut transaction = attempt.committed.clone()?;
         if attempt.level == Some(ReadCommitted) && !transaction.drew {
             // What it wrote and took back was as of then; that it shows as of its last moment is looked at below.
             return None;
         }
         let serial = attempt.level.is_none_or(|level| level == Serializable);
-        Some(if serial { transaction } else { effects(&transaction) })
+        if !serial {
+            keep_effects(&mut transaction.ops);
+        }
+        Some(transaction)
     };
     let mut committed: Vec<Transaction> = attempts.iter().filter_map(order).collect();
     committed.sort_by_key(|t| (t.ts, t.drew));
