@@ -81,7 +81,9 @@ macro_rules! suite {
                     rows_come_into_ranges_by_any_index own_changes_are_no_phantoms
                     a_row_that_came_and_was_changed_is_a_phantom going_back_forgets_ranges
                     a_cursor_goes_on_after_a_second_look of_blocks_that_meet_one_commits
-                    a_row_that_came_behind_a_cursor_is_a_phantom;
+                    a_row_that_came_behind_a_cursor_is_a_phantom
+                    a_row_behind_a_cursor_is_a_phantom_wherever_leaves_split
+                    what_was_no_row_at_the_last_look_may_be_one;
                 levels: all_statements_show_one_state each_statement_shows_what_is_committed
                     who_only_reads_never_fails a_moment_moves_on_where_it_can of_two_updates_the_first_wins
                     skewed_writes_at_each_level rows_that_are_gone_or_new constraints_are_as_of_now

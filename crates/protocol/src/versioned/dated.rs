@@ -390,6 +390,9 @@ impl<R: Rules> Txn<R> {
                 if !lenient {
                     nodes.add(node);
                 }
+                if range != NONE {
+                    ranges.pass(range, node);
+                }
             });
             let word = match step {
                 Step::End => {

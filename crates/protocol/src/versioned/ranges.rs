@@ -12,6 +12,14 @@
 //! range without a row there, such as placeholders of others. After the draw these are validated like everything
 //! else: if they are as they were, the ranges hold at the timestamp. If not, the transaction looks again and draws
 //! again, a bounded number of times.
+//!
+//! # What need not be looked at again
+//!
+//! The entries of a leaf whose insert version is that of the last look were all looked at then. Rows that were met answer by
+//! their versions; the others are witnesses. So if all witnesses are as they were, only leaves that have moved are gone
+//! through. A look may have entered a leaf in its middle, where a split has cut it off the one before: that one has
+//! moved, so a leaf counts only if the one before it, in the direction of travel, stands as well. None counts after a
+//! look that failed half way, nor after one while cursors were open, as those go on in leaves as they were before.
 
 #![allow(unsafe_code)] // looks at records; see `door`
 
@@ -20,10 +28,15 @@ use crate::door::look;
 use crate::footprint::record::{Seen, read_record};
 use crate::snapshot::has_key;
 use planaria_storage::Index;
+use planaria_storage::btree::NodeRef;
+use planaria_storage::reclaim::Pinned;
 use std::ops::Bound;
 
 /// How often leaves may move under a commit that looks at its ranges again.
 pub(super) const ROUNDS_MAX: u32 = 16;
+
+/// Marks a row of [`Ranges::found`] that had been met.
+const STRUCK: u32 = 1 << 31;
 
 /// Words in [`Ranges::words`].
 #[derive(Clone, Copy, Default)]
@@ -55,6 +68,23 @@ struct Asked {
     descending: bool,
     single: bool,
     reached: Reached,
+    /// The leaf that it came to last.
+    leaf: Option<NodeRef>,
+}
+
+/// A leaf that a look at a range has come to.
+#[derive(Clone, Copy)]
+struct Passed {
+    range: u32,
+    leaf: NodeRef,
+    /// The leaf that the range came to before.
+    before: Option<NodeRef>,
+}
+
+impl Passed {
+    fn key(&self) -> (u32, usize) {
+        (self.range, self.leaf.node())
+    }
 }
 
 /// What a transaction has asked for, and what it met.
@@ -63,8 +93,14 @@ pub(super) struct Ranges<R: Rules> {
     words: Vec<u64>,
     /// Range and record of every row that was there, and of every own row that was passed.
     met: Vec<(u32, u64)>,
-    /// `met` is sorted up to here.
-    sorted: usize,
+    /// The same of rows that a second look has found.
+    found: Vec<(u32, u64)>,
+    /// The leaves of the last look, in the order of travel of each range.
+    passed: Vec<Passed>,
+    /// During a look: those of the look before, sorted.
+    before: Vec<Passed>,
+    /// `passed` does not vouch for what is in the leaves.
+    unsure: bool,
     /// Records that stood in a range without a row of it, at these versions.
     witnesses: Vec<Access<R>>,
     /// For looking again.
@@ -78,7 +114,10 @@ impl<R: Rules> Default for Ranges<R> {
             asked: Vec::new(),
             words: Vec::new(),
             met: Vec::new(),
-            sorted: 0,
+            found: Vec::new(),
+            passed: Vec::new(),
+            before: Vec::new(),
+            unsure: false,
             witnesses: Vec::new(),
             cursor: None,
             images: Arena::new(),
@@ -100,8 +139,8 @@ impl<R: Rules> Ranges<R> {
     /// A key that has no row; answers with its number.
     pub(super) fn add_key(&mut self, table: TableId, index: IndexId, key: &[u64]) -> u32 {
         let lower = self.keep(key);
-        let (upper, descending, single, reached) = (None, false, true, Reached::End);
-        self.asked.push(Asked { table, index, lower, upper, descending, single, reached });
+        let (upper, descending, single, reached, leaf) = (None, false, true, Reached::End, None);
+        self.asked.push(Asked { table, index, lower, upper, descending, single, reached, leaf });
         self.asked.len() as u32 - 1
     }
 
@@ -109,8 +148,8 @@ impl<R: Rules> Ranges<R> {
     pub(super) fn add(&mut self, table: TableId, index: IndexId, range: &KeyRange, descending: bool) -> u32 {
         let lower = self.keep(range.lower());
         let upper = range.upper().map(|upper| self.keep(upper));
-        let (single, reached) = (false, Reached::Nothing);
-        self.asked.push(Asked { table, index, lower, upper, descending, single, reached });
+        let (single, reached, leaf) = (false, Reached::Nothing, None);
+        self.asked.push(Asked { table, index, lower, upper, descending, single, reached, leaf });
         self.asked.len() as u32 - 1
     }
 
@@ -128,6 +167,38 @@ impl<R: Rules> Ranges<R> {
             _ => self.keep(key),
         };
         self.asked[range as usize].reached = Reached::Key(reached);
+    }
+
+    /// A scan has come to a leaf.
+    pub(super) fn pass(&mut self, range: u32, leaf: NodeRef) {
+        let before = self.asked[range as usize].leaf.replace(leaf);
+        self.passed.push(Passed { range, leaf, before });
+    }
+
+    /// Begins a second look: at `all`, or at what has moved since the last.
+    fn look_again(&mut self, all: bool) {
+        let Ranges { asked, found, passed, before, witnesses, .. } = self;
+        asked.iter_mut().for_each(|asked| asked.leaf = None);
+        found.clear();
+        before.clear();
+        if all {
+            passed.clear();
+            witnesses.clear();
+        }
+        std::mem::swap(passed, before);
+        // Stable: of one leaf the version that was met first stays first.
+        before.sort_by_key(Passed::key);
+    }
+
+    /// Whether everything in a leaf has been looked at, see the head.
+    fn stands(&self, range: u32, leaf: NodeRef, pin: Pinned<'_>) -> bool {
+        let at = self.before.partition_point(|passed| passed.key() < (range, leaf.node()));
+        // The first of them is the first that the range came to: versions grow.
+        self.before.get(at).is_some_and(|passed| {
+            passed.range == range
+                && passed.leaf == leaf
+                && passed.before.is_none_or(|before| before.is_current(pin))
+        })
     }
 
     /// A row was there.
@@ -154,7 +225,7 @@ impl<R: Rules> Ranges<R> {
         if self.asked.len() > mark as usize {
             self.asked.truncate(mark as usize);
             self.met.retain(|(range, _)| *range < mark);
-            self.sorted = 0;
+            self.passed.retain(|passed| passed.range < mark);
         }
     }
 
@@ -163,19 +234,33 @@ impl<R: Rules> Ranges<R> {
         recycle(&mut self.asked);
         recycle(&mut self.words);
         recycle(&mut self.met);
+        recycle(&mut self.found);
+        recycle(&mut self.passed);
+        recycle(&mut self.before);
         recycle(&mut self.witnesses);
-        self.sorted = 0;
+        self.unsure = false;
     }
 
-    fn sort(&mut self) {
-        if self.sorted < self.met.len() {
-            self.met.sort_unstable();
-            self.sorted = self.met.len();
+    /// Whether everything that was found had been met before. Often little of much was looked at.
+    fn has_met_all(&mut self) -> bool {
+        let Ranges { met, found, .. } = self;
+        found.sort_unstable();
+        found.dedup();
+        // Each found pair is struck once, whichever has been met more than once.
+        let mut missing = found.len();
+        for pair in met.iter() {
+            if missing == 0 {
+                break;
+            }
+            if let Ok(at) = found.binary_search_by_key(pair, |(range, record)| (range & !STRUCK, *record))
+                && found[at].0 & STRUCK == 0
+            {
+                found[at].0 |= STRUCK;
+                missing -= 1;
+            }
         }
-    }
-
-    fn has_met(&self, range: u32, record: Ptr<R>) -> bool {
-        self.met.binary_search(&(range, record.to_word())).is_ok()
+        found.clear();
+        missing == 0
     }
 }
 
@@ -184,12 +269,13 @@ impl<R: Rules> Txn<R> {
     /// met is a conflict. What the ranges depend on from now on is in the node set and among the witnesses.
     #[cold]
     pub(super) fn scan_again(&mut self, tables: &TableSet<R::Header>, holding: bool) -> Result<(), Conflict> {
+        let as_seen = |w: &Access<R>| self.foot.word(w.record).load() & !CLAIMED == w.version;
+        let all = self.ranges.unsure || !self.ranges.witnesses.iter().all(as_seen);
         self.foot.nodes.clear();
-        self.ranges.witnesses.clear();
-        self.ranges.sort();
+        self.ranges.look_again(all);
         let mut cursor = self.ranges.cursor.take().unwrap_or_default();
         let outcome = (0..self.ranges.mark()).try_for_each(|at| {
-            let Asked { table, index: id, lower, upper, descending, single, reached } =
+            let Asked { table, index: id, lower, upper, descending, single, reached, .. } =
                 self.ranges.asked[at as usize];
             let index = tables.get(table).index(id);
             if single {
@@ -207,14 +293,27 @@ impl<R: Rules> Txn<R> {
                 (Reached::End, _) => {}
             }
             cursor.open(from, to, false);
+            let mut stands = false;
             loop {
-                let Footprint { nodes, participant, .. } = &mut self.foot;
-                let next = cursor.next(index.tree(), participant.pinned(), |node| nodes.add(node));
+                let Txn { foot: Footprint { nodes, participant, .. }, ranges, .. } = self;
+                let pin = participant.pinned();
+                let next = cursor.next(index.tree(), pin, |node| {
+                    nodes.add(node);
+                    stands = ranges.stands(at, node, pin);
+                    ranges.pass(at, node);
+                });
                 let Some((key, word)) = next else { return Ok(()) };
-                self.key_again(index, (at, id), key, Some(word), holding)?;
+                if !stands {
+                    self.key_again(index, (at, id), key, Some(word), holding)?;
+                }
             }
         });
         self.ranges.cursor = Some(cursor);
+        let outcome = outcome.and_then(|()| match self.ranges.has_met_all() {
+            true => Ok(()),
+            false => Err(Conflict::Phantom),
+        });
+        self.ranges.unsure = outcome.is_err() || self.cursors.are_open();
         outcome
     }
 
@@ -264,7 +363,8 @@ impl<R: Rules> Txn<R> {
             let Txn { foot: Footprint { other_key, .. }, ranges, .. } = self;
             match seen {
                 Seen::Row(_, image) if has_key(index, id, image.words(&ranges.images), key, other_key) => {
-                    return if ranges.has_met(range, record) { Ok(()) } else { Err(Conflict::Phantom) };
+                    ranges.found.push((range, record.to_word()));
+                    return Ok(());
                 }
                 Seen::Placeholder(version) => {
                     ranges.witness(record, version);

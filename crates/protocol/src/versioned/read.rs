@@ -242,6 +242,9 @@ impl<R: Rules> Txn<R> {
                 if !lenient {
                     foot.nodes.add(node);
                 }
+                if range != NONE {
+                    ranges.pass(range, node);
+                }
             });
             if range != NONE {
                 ranges.reach(range, next.map(|(key, _)| key));

@@ -273,6 +273,77 @@ pub fn a_row_that_came_behind_a_cursor_is_a_phantom<P: Hosted>() {
     db.check();
 }
 
+/// Leaves split under a cursor that has read a part of them: what comes in behind it is a phantom, in whichever leaf it lies
+/// when the cursor goes on.
+pub fn a_row_behind_a_cursor_is_a_phantom_wherever_leaves_split<P: Hosted>() {
+    if !P::CONCURRENT {
+        return;
+    }
+    const FAR: i64 = 100;
+    // The cursor has come to row `at`; leaves split at row `split`.
+    let cases = (0..60).step_by(3).flat_map(|at| (0..60).step_by(4).map(move |split| (at, split)));
+    for (at, split, descending) in cases.flat_map(|(at, split)| [(at, split, false), (at, split, true)]) {
+        let db: Db<P> = Db::new();
+        let rows: Vec<NewRow> = (1..=60).map(|n| row(n * FAR)).collect();
+        db.load(100, 0, &rows);
+        let mut a = db.client(1);
+        a.begin_claiming(10);
+        let table = a.table(0).clone();
+        let all = planaria_storage::KeyRange::all();
+        let cursor = db.protocol.scan_open(&mut a.txn, &table, index(By::Key), &all, descending);
+        let next = |a: &mut Client<'_, P>| {
+            db.protocol.scan_next(&mut a.txn, &table, cursor, &mut a.arena).unwrap().is_some()
+        };
+        for _ in 0..=at {
+            assert!(next(&mut a));
+        }
+        let key = if descending { (60 - at) * FAR } else { (at + 1) * FAR };
+        // What has split them is taken back: the only row that is new is the one behind the cursor.
+        let mut c = db.client(3);
+        c.begin_claiming(30);
+        for n in 10..50 {
+            c.insert(0, row(split * FAR + n)).unwrap().unwrap();
+        }
+        let behind = if descending { 1 } else { -1 };
+        db.client(2).run(20, |b| b.insert(0, row(key + behind)).map(|done| assert!(done.is_ok())));
+        c.abort();
+        while next(&mut a) {}
+        a.insert(1, row(1)).unwrap().unwrap();
+        assert_eq!(
+            a.commit().map(drop),
+            Err(Conflict::Phantom),
+            "at {at}, split at {split}, descending: {descending}"
+        );
+        a.abort();
+    }
+}
+
+/// What stood in a leaf at the last look and was no row may have become one, though the leaf has not moved since.
+pub fn what_was_no_row_at_the_last_look_may_be_one<P: Hosted>() {
+    let Some(db) = overlapping::<P>() else { return };
+    for ends in [false, true] {
+        let key = 50 + i64::from(ends);
+        let mut a = db.client(1);
+        a.begin_claiming(10);
+        assert_eq!(a.scan(0, 0, 100).unwrap().len(), 5);
+        let mut b = db.client(2);
+        b.begin_claiming(20);
+        b.insert(0, row(key)).unwrap().unwrap();
+        for _ in 0..2 {
+            assert!(db.protocol.validate(&mut a.txn, &db.tables), "a placeholder is no row");
+        }
+        a.insert(1, row(key)).unwrap().unwrap();
+        if ends {
+            b.commit().unwrap();
+        } else {
+            b.abort();
+        }
+        let ended = a.commit().map(drop);
+        assert_eq!(ended, if ends { Err(Conflict::Phantom) } else { Ok(()) });
+        a.abort();
+    }
+}
+
 /// However their commits interleave, not all of those that are in each other's way fail.
 pub fn of_blocks_that_meet_one_commits<P: Hosted>() {
     fn counts_and_inserts<P: Hosted>(c: &mut Client<'_, P>, n: i64) -> Outcome<()> {
