@@ -24,7 +24,7 @@ use super::read::Followed;
 use super::*;
 use crate::ColumnsRead;
 use crate::footprint::record::{Seen, found, read_record};
-use crate::snapshot::{Moment, Opened, Step, old_image};
+use crate::snapshot::{Moment, Opened, Step, has_key, old_image};
 use planaria_base::Isolation;
 use planaria_storage::arena::Mark;
 use planaria_storage::{Field, Index};
@@ -160,6 +160,7 @@ impl Dated {
     }
 
     /// The accesses from number `at` on are of a table.
+    #[inline]
     pub(super) fn note_table(&mut self, at: usize, table: TableId) {
         self.note(at, (self.told && !self.checking).then_some(table));
     }
@@ -169,6 +170,7 @@ impl Dated {
         self.note(at, None);
     }
 
+    #[inline]
     fn note(&mut self, at: usize, table: Option<TableId>) {
         if self.tables.last().is_some_and(|(_, last)| *last == table) {
             return;
@@ -413,11 +415,14 @@ impl<R: Rules> Txn<R> {
                 }
                 Step::Entry(word) => word,
             };
-            let key = past.take_key();
             if range != NONE {
-                ranges.reach(range, Some(&key));
+                ranges.reach(range, past.key());
             }
             self.dated.note_table(self.accesses.len(), table.id());
+            if let Some(row) = self.unchanged_row(index, id, (cursor, word), arena)? {
+                return Ok(Some(row));
+            }
+            let key = self.cursors[cursor].more.past.take_key();
             let mark = arena.mark();
             let now = self.entry_now(index, (id, &key), word, (lenient, range), arena);
             let row = now.and_then(|now| self.as_of_moment(table, (id, &key), now, mark, arena));
@@ -426,6 +431,44 @@ impl<R: Rules> Txn<R> {
                 return Ok(Some(row));
             }
         }
+    }
+
+    /// The row to which an entry of a scan leads, if it is what most rows are: nobody's, and as it was at the moment.
+    #[inline]
+    fn unchanged_row(
+        &mut self,
+        index: &Index,
+        id: IndexId,
+        (cursor, word): (CursorId, u64),
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        if !self.foot.writes.is_empty() {
+            return Ok(None);
+        }
+        let Txn {
+            foot: Footprint { participant, mine, other_key, .. },
+            cursors,
+            accesses,
+            ranges,
+            dated,
+            ..
+        } = self;
+        let Look { lenient, range, past, .. } = &cursors[cursor].more;
+        let (record, mark) = (RecordPtr::from_word(word), arena.mark());
+        if let Ok(Seen::Row(version, image)) = read_record(record, participant.pinned(), mine, arena)
+            && !dated.is_new(version)
+            && has_key(index, id, image.words(arena), past.key().unwrap_or_default(), other_key)
+        {
+            accesses.push(Access { record, version: if *lenient { version | LENIENT } else { version } });
+            if *range != NONE {
+                ranges.meet(*range, record);
+            }
+            let handle = RowHandle((accesses.len() - 1) as u32);
+            R::has_read(self, handle.0 as usize)?;
+            return Ok(Some(Row { handle, image }));
+        }
+        arena.truncate(mark);
+        Ok(None)
     }
 
     /// The row to which an entry of a scan leads now.

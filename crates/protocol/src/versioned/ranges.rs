@@ -38,6 +38,11 @@ pub(super) const ROUNDS_MAX: u32 = 16;
 /// Marks a row of [`Ranges::found`] that had been met.
 const STRUCK: u32 = 1 << 31;
 
+/// How far the rows of a second look may be behind those of the first.
+const AHEAD: usize = 4;
+/// How often a second look searches all that was met for a row.
+const SEARCHES_MAX: u32 = 16;
+
 /// Words in [`Ranges::words`].
 #[derive(Clone, Copy, Default)]
 struct Words {
@@ -93,7 +98,10 @@ pub(super) struct Ranges<R: Rules> {
     words: Vec<u64>,
     /// Range and record of every row that was there, and of every own row that was passed.
     met: Vec<(u32, u64)>,
-    /// The same of rows that a second look has found.
+    /// During a look: the row of `met` that is likely to be found next, and how often it was another one.
+    next_met: usize,
+    searches: u32,
+    /// What a look has found and not searched for.
     found: Vec<(u32, u64)>,
     /// The leaves of the last look, in the order of travel of each range.
     passed: Vec<Passed>,
@@ -114,6 +122,8 @@ impl<R: Rules> Default for Ranges<R> {
             asked: Vec::new(),
             words: Vec::new(),
             met: Vec::new(),
+            next_met: 0,
+            searches: 0,
             found: Vec::new(),
             passed: Vec::new(),
             before: Vec::new(),
@@ -154,6 +164,7 @@ impl<R: Rules> Ranges<R> {
     }
 
     /// The scan has come to this key; `None`: to its end.
+    #[inline]
     pub(super) fn reach(&mut self, range: u32, key: Option<&[u64]>) {
         let Some(key) = key else {
             self.asked[range as usize].reached = Reached::End;
@@ -178,6 +189,7 @@ impl<R: Rules> Ranges<R> {
     /// Begins a second look: at `all`, or at what has moved since the last.
     fn look_again(&mut self, all: bool) {
         let Ranges { asked, found, passed, before, witnesses, .. } = self;
+        (self.next_met, self.searches) = (0, 0);
         asked.iter_mut().for_each(|asked| asked.leaf = None);
         found.clear();
         before.clear();
@@ -241,17 +253,38 @@ impl<R: Rules> Ranges<R> {
         self.unsure = false;
     }
 
-    /// Whether everything that was found had been met before. Often little of much was looked at.
-    fn has_met_all(&mut self) -> bool {
+    /// Whether a row that is found now had been met before, as far as that is known before the look ends: see
+    /// [`Ranges::has_met_found`]. Mostly rows come in the order in which they were met.
+    fn has_met(&mut self, range: u32, record: Ptr<R>) -> bool {
+        let Ranges { met, next_met, searches, found, .. } = self;
+        let pair = (range, record.to_word());
+        if let Some(at) = met[*next_met..].iter().take(AHEAD).position(|met| *met == pair) {
+            *next_met += at + 1;
+            return true;
+        }
+        if *searches == SEARCHES_MAX {
+            found.push(pair);
+            return true;
+        }
+        *searches += 1;
+        let (before, behind) = met.split_at(*next_met);
+        let behind = behind.iter().position(|met| *met == pair).map(|at| *next_met + at);
+        let Some(at) = behind.or_else(|| before.iter().position(|met| *met == pair)) else { return false };
+        *next_met = at + 1;
+        true
+    }
+
+    /// Whether what was found and not searched for had been met before.
+    fn has_met_found(&mut self) -> bool {
         let Ranges { met, found, .. } = self;
+        if found.is_empty() {
+            return true;
+        }
         found.sort_unstable();
         found.dedup();
-        // Each found pair is struck once, whichever has been met more than once.
         let mut missing = found.len();
         for pair in met.iter() {
-            if missing == 0 {
-                break;
-            }
+            // Each is struck once, even if it was met more than once.
             if let Ok(at) = found.binary_search_by_key(pair, |(range, record)| (range & !STRUCK, *record))
                 && found[at].0 & STRUCK == 0
             {
@@ -309,7 +342,7 @@ impl<R: Rules> Txn<R> {
             }
         });
         self.ranges.cursor = Some(cursor);
-        let outcome = outcome.and_then(|()| match self.ranges.has_met_all() {
+        let outcome = outcome.and_then(|()| match self.ranges.has_met_found() {
             true => Ok(()),
             false => Err(Conflict::Phantom),
         });
@@ -363,8 +396,7 @@ impl<R: Rules> Txn<R> {
             let Txn { foot: Footprint { other_key, .. }, ranges, .. } = self;
             match seen {
                 Seen::Row(_, image) if has_key(index, id, image.words(&ranges.images), key, other_key) => {
-                    ranges.found.push((range, record.to_word()));
-                    return Ok(());
+                    return if ranges.has_met(range, record) { Ok(()) } else { Err(Conflict::Phantom) };
                 }
                 Seen::Placeholder(version) => {
                     ranges.witness(record, version);
