@@ -22,6 +22,10 @@ impl SqlState {
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or("XX000")
     }
+    /// Whether the transaction may succeed if it is run again from its beginning: 40001, 40P01.
+    pub fn is_retryable(self) -> bool {
+        self == SqlState::SERIALIZATION_FAILURE || self == SqlState::DEADLOCK_DETECTED
+    }
     /// The first two characters: its class.
     pub fn class(&self) -> [u8; 2] {
         [self.0[0], self.0[1]]
@@ -308,9 +312,29 @@ impl fmt::Display for Error {
         write!(f, "{} (SQLSTATE {})", self.0.message, self.0.sqlstate)
     }
 }
+/// For people, as `main` shows it: what [`Display`](fmt::Display) says, and what else there is, a line each.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        let Fields { detail, hint, position, context, constraint, table, column, .. } = &*self.0;
+        write!(f, "{self}")?;
+        // The statement's beginning would say nothing.
+        let position = position.filter(|at| *at > 0).map(|at| format!("byte {at} of the statement"));
+        let position = position.as_ref();
+        let lines = [
+            ("DETAIL", detail.as_ref()),
+            ("HINT", hint.as_ref()),
+            ("POSITION", position),
+            ("CONTEXT", context.as_ref()),
+            ("TABLE", table.as_ref()),
+            ("COLUMN", column.as_ref()),
+            ("CONSTRAINT", constraint.as_ref()),
+        ];
+        for (name, value) in lines {
+            if let Some(value) = value {
+                write!(f, "\n{name}: {value}")?;
+            }
+        }
+        Ok(())
     }
 }
 impl std::error::Error for Error {}

@@ -10,11 +10,13 @@ use crate::owned::{Owned, caught};
 use crate::params::Params;
 use crate::role::Role;
 use crate::row::Rows;
-use crate::session::Session;
+use crate::session::{Session, Transaction};
 use crate::stats::{CheckpointReport, Stats};
-use planaria_base::Result;
+use planaria_base::limits::ATTEMPTS_MAX;
 use planaria_base::sync::Mutex;
-use planaria_protocol::Hosted;
+use planaria_base::{Error, Result, SqlState};
+use planaria_protocol::{Backoff, Hosted};
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +45,22 @@ use std::time::Duration;
 pub struct Database {
     engine: Owned<Arc<EngineHandle>>,
     pool: Mutex<Vec<Session>>,
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").finish_non_exhaustive()
+    }
+}
+
+/// Of a statement that has begun a transaction on a session that nobody has.
+fn left_open() -> Error {
+    Error::new(
+        SqlState::INVALID_TRANSACTION_STATE,
+        "a transaction block was left open on a session that cannot be reached again; it was rolled back",
+    )
+    .detail("Each call of a Database may run on another session.")
+    .hint("Use Database::transaction, or open a session with Database::session.")
 }
 
 impl Database {
@@ -154,10 +172,48 @@ impl Database {
             None => self.session()?,
         };
         let outcome = f(&mut session);
-        if !session.in_transaction() && !session.has_panicked() {
+        if session.in_transaction() {
+            // Nobody could get at it any more: dropped, which rolls it back.
+            drop(session);
+            return outcome.and_then(|_| Err(left_open()));
+        }
+        if !session.has_panicked() {
             self.pool.lock().push(session);
         }
         outcome
+    }
+
+    /// Runs a transaction of several statements: commits when `body` returns, rolls back when it fails. Where the
+    /// transaction cannot be serialized (40001), or was chosen to end a deadlock (40P01), it is run again from its
+    /// beginning, after a while that grows; so what `body` does beside the transaction may happen more than once. Returns
+    /// when durable. That error is returned after 1,000 attempts.
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// db.execute_script("CREATE TABLE account (id int PRIMARY KEY, balance int); INSERT INTO account VALUES (1, 50), (2, 0)")?;
+    /// let left = db.transaction(|tx| {
+    ///     tx.execute("UPDATE account SET balance = balance - 40 WHERE id = $1", (1,))?;
+    ///     tx.execute("UPDATE account SET balance = balance + 40 WHERE id = $1", (2,))?;
+    ///     tx.query("SELECT balance FROM account WHERE id = 1", ())?[0].get::<i32>(0)
+    /// })?;
+    /// assert_eq!(left, 10);
+    /// # Ok(()) }
+    /// ```
+    pub fn transaction<T>(&self, mut body: impl FnMut(&mut Transaction<'_>) -> Result<T>) -> Result<T> {
+        self.with_session(|session| {
+            let mut backoff = Backoff::new(std::ptr::from_ref(session).addr() as u64);
+            loop {
+                let mut transaction = session.transaction()?;
+                let outcome = body(&mut transaction).and_then(|answer| transaction.commit().map(|()| answer));
+                match outcome {
+                    Err(e) if e.sqlstate().is_retryable() && backoff.attempts() < ATTEMPTS_MAX => {
+                        backoff.wait();
+                    }
+                    outcome => return outcome,
+                }
+            }
+        })
     }
 
     /// Calls a procedure or function as one transaction; returns when it is durable. The answer is
@@ -167,7 +223,8 @@ impl Database {
         self.with_session(|s| s.call(name, params))
     }
 
-    /// Runs one statement; returns the number of rows it affected (or returned).
+    /// Runs one statement; returns the number of rows it affected (or returned). 25000 for BEGIN: see
+    /// [`Database::transaction`].
     pub fn execute(&self, sql: &str, params: impl Params) -> Result<u64> {
         self.with_session(|s| s.execute(sql, params))
     }
@@ -177,7 +234,8 @@ impl Database {
         self.with_session(|s| s.query(sql, params))
     }
 
-    /// Runs the statements of a script, each its own transaction unless the script says BEGIN.
+    /// Runs the statements of a script, each its own transaction unless the script says BEGIN. 25000 if a block is open
+    /// at its end.
     pub fn execute_script(&self, sql: &str) -> Result<()> {
         self.with_session(|s| s.execute_script(sql))
     }

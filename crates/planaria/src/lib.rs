@@ -23,7 +23,7 @@
 //! ```
 //!
 //! * [`Database`] is opened from a directory or lives in memory; [`Options`] choose protocol, log
-//!   and durability.
+//!   and durability. [`Database::transaction`] runs several statements as one transaction, again where it has to.
 //! * [`Session`] is what one thread does: statements, [calls](Session::call), [transactions](Session::transaction).
 //! * [`Ticket`] is a commit's way to the disk: wait for it, ask it, or await it.
 //! * [`Error`] has PostgreSQL's SQLSTATE, position, detail and hint.

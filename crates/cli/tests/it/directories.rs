@@ -63,7 +63,7 @@ fn a_second_process_is_refused() {
     assert_eq!(output.status.code(), Some(1));
     let stderr = text(&output.stderr);
     assert!(stderr.contains("in use by another process") && stderr.contains("55006"), "{stderr}");
-    let again = Database::open(&data).err().expect("nor the same process twice");
+    let again = Database::open(&data).expect_err("nor the same process twice");
     assert_eq!(again.sqlstate(), SqlState::OBJECT_IN_USE);
     db.execute("INSERT INTO t VALUES (3, 'mine')", ()).expect("the first goes on");
     db.close().expect("closes");
@@ -155,7 +155,7 @@ fn a_removed_log_file_ends_commits() {
     drop(session);
     drop(db);
     // Runs that had ended are missed.
-    let error = Database::open(&data).err().expect("the log of the first run is gone");
+    let error = Database::open(&data).expect_err("the log of the first run is gone");
     assert_eq!(error.sqlstate(), SqlState::DATA_CORRUPTED, "{error}");
     // Those of both runs are gone: one of them is named.
     assert!(
@@ -237,7 +237,7 @@ fn a_directory_that_cannot_be_written_is_refused_and_can_be_looked_at() {
     let data = database(&mounted.0, 3);
     mounted.again("ro");
     let before = files(&data);
-    let error = Database::open(&data).err().expect("it cannot be opened to be written");
+    let error = Database::open(&data).expect_err("it cannot be opened to be written");
     assert_eq!(error.sqlstate(), SqlState::IO_ERROR, "{error}");
     assert!(error.to_string().contains("data"), "the error names it: {error}");
     let output = planaria(&["log", "verify", &data.display().to_string()]);

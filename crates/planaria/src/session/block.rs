@@ -281,9 +281,7 @@ impl SessionCore {
         self.settle_locks();
         if let (Err(error), Block::Open) = (&outcome, &self.block) {
             let state = error.sqlstate();
-            self.block_failed(
-                state == SqlState::SERIALIZATION_FAILURE || state == SqlState::DEADLOCK_DETECTED,
-            );
+            self.block_failed(state.is_retryable());
         }
         outcome
     }

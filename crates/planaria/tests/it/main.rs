@@ -27,6 +27,7 @@ mod copy;
 mod cut_shapes;
 mod deferred;
 mod determinism;
+mod embedding;
 mod ends;
 mod explain_recovery;
 mod forged_logs;

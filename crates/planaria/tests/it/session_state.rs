@@ -255,7 +255,7 @@ fn sessions_begin_with_what_is_set_of_them() {
         db.close().expect("closes");
     }
     let refused = |name: &str, value: &str| {
-        let error = Options::new().set(name, value).in_memory().err().expect("does not open");
+        let error = Options::new().set(name, value).in_memory().expect_err("does not open");
         error.sqlstate().as_str().to_owned()
     };
     assert_eq!(refused("nonsense", "1"), "42704");
