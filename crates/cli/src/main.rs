@@ -89,7 +89,10 @@ fn main() -> ExitCode {
         Command::DemoVictim(o) => demo::victim(&o),
         Command::Serve(o) => serve::serve(*o),
         Command::Status(o) => serve::status(&o),
-        Command::Shell(o) => shell::shell(&o),
+        Command::Shell(o) => match shell::shell(&o) {
+            Ok(status) => return status,
+            Err(error) => Err(error),
+        },
         Command::Run(o) => return run::run(&o),
         Command::Bench(o) => bench::bench(&o),
         Command::Lab(o) => lab::lab(&o),

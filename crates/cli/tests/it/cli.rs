@@ -1,7 +1,8 @@
 //! The binary as a person uses it.
 
+use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn planaria(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_planaria")).args(args).output().expect("runs")
@@ -65,6 +66,37 @@ fn shell_answers() {
     assert_eq!(text(&output.stdout), " two \n-----\n   2\n(1 row)\n\n");
     let output = planaria(&["shell", "-c", "SELECT 1 +"]);
     assert!(text(&output.stderr).contains("42601"), "{}", text(&output.stderr));
+}
+
+/// Exit statuses as psql's, for scripts.
+#[test]
+fn shell_says_how_it_ended() {
+    let status = |args: &[&str]| planaria(&[&["shell"], args].concat()).status.code();
+    assert_eq!(status(&["-c", "SELECT 1 / 0"]), Some(1));
+    assert_eq!(status(&["-c", "SELECT 1 / 0", "-c", "SELECT 1"]), Some(0));
+    assert_eq!(status(&["-v", "ON_ERROR_STOP=1", "-c", "SELECT 1 / 0", "-c", "SELECT 1"]), Some(1));
+    assert_eq!(status(&["-c", "\\d nowhere"]), Some(1));
+    assert_eq!(status(&["-v", "NO_SUCH=1"]), Some(2));
+    let piped = |args: &[&str]| {
+        let mut shell = Command::new(env!("CARGO_BIN_EXE_planaria"))
+            .arg("shell")
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        shell
+            .stdin
+            .take()
+            .expect("its input")
+            .write_all(b"SELECT 1 / 0;\nSELECT 5 AS five;\n")
+            .expect("writes");
+        let output = shell.wait_with_output().expect("ends");
+        (output.status.code(), text(&output.stdout).contains("five"))
+    };
+    assert_eq!(piped(&[]), (Some(0), true));
+    assert_eq!(piped(&["--set", "ON_ERROR_STOP=on"]), (Some(3), false));
 }
 
 /// Every workload runs, small, and its checks hold.
