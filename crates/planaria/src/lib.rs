@@ -53,6 +53,7 @@ mod role;
 mod row;
 pub mod scram;
 mod session;
+mod settings;
 mod sink;
 mod statement;
 mod stats;

@@ -12,6 +12,7 @@
 //! 4. a lock goes down the line, first come, first served; but who has the key in some way does not wait behind
 //!    those that wait for it.
 
+use crate::system::AdvisoryLock;
 use planaria_base::WorkerId;
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::{Condvar, Mutex};
@@ -20,35 +21,12 @@ use std::time::Duration;
 
 pub(crate) mod own;
 
-/// A lock on a key.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(crate) struct AdvisoryLock {
-    /// A `bigint`, or the first of two `int`s in its upper half and the second in its lower.
-    pub(crate) key: u64,
-    /// The key is two `int`s: those are keys of another kind.
-    pub(crate) pair: bool,
-    /// Several sessions can have it at once, if all have it shared.
-    pub(crate) shared: bool,
-}
-
-impl AdvisoryLock {
-    /// Its mode, as PostgreSQL names it.
-    pub(crate) fn mode(self) -> &'static str {
-        if self.shared { "ShareLock" } else { "ExclusiveLock" }
-    }
-
-    /// The key as `pg_locks` has it: `classid`, `objid`, `objsubid`.
-    pub(crate) fn tag(self) -> (u32, u32, u16) {
-        ((self.key >> 32) as u32, self.key as u32, if self.pair { 2 } else { 1 })
-    }
-
-    fn target(self) -> Target {
-        (self.key, self.pair)
-    }
-}
-
 /// What is locked.
 type Target = (u64, bool);
+
+fn target(lock: AdvisoryLock) -> Target {
+    (lock.key, lock.pair)
+}
 
 /// What a session has of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -120,7 +98,7 @@ impl AdvisoryLocks {
     /// waiting would be at an end at once; otherwise nobody may stand in line for what conflicts.
     pub(crate) fn try_lock(&self, worker: WorkerId, lock: AdvisoryLock, insists: bool) -> bool {
         let mut keys = self.keys.lock();
-        let entry = keys.entry(lock.target()).or_default();
+        let entry = keys.entry(target(lock)).or_default();
         let in_line = !insists && entry.line.iter().any(|(_, other)| !(lock.shared && *other));
         let free = !in_line && entry.blockers(worker, lock.shared).next().is_none();
         if free {
@@ -137,9 +115,9 @@ impl AdvisoryLocks {
         goes_on: &mut dyn FnMut() -> Option<Duration>,
     ) -> bool {
         let mut keys = self.keys.lock();
-        keys.entry(lock.target()).or_default().line.push((worker, lock.shared));
+        keys.entry(target(lock)).or_default().line.push((worker, lock.shared));
         loop {
-            let entry = keys.entry(lock.target()).or_default();
+            let entry = keys.entry(target(lock)).or_default();
             let granted = entry.blockers(worker, lock.shared).next().is_none();
             if granted {
                 entry.grant(worker, lock.shared);
@@ -152,7 +130,7 @@ impl AdvisoryLocks {
             drop(keys);
             let longest = goes_on();
             keys = self.keys.lock();
-            let entry = keys.entry(lock.target()).or_default();
+            let entry = keys.entry(target(lock)).or_default();
             if entry.blockers(worker, lock.shared).next().is_none() {
                 continue;
             }
@@ -165,10 +143,10 @@ impl AdvisoryLocks {
     }
 
     fn leave_line(&self, keys: &mut HashMap<Target, Entry>, worker: WorkerId, lock: AdvisoryLock) {
-        if let Some(entry) = keys.get_mut(&lock.target()) {
+        if let Some(entry) = keys.get_mut(&target(lock)) {
             entry.line.retain(|(w, _)| *w != worker);
         }
-        self.changed(keys, lock.target());
+        self.changed(keys, target(lock));
     }
 
     /// Those that wait for a key look again.
@@ -183,13 +161,13 @@ impl AdvisoryLocks {
     /// Lets go of a lock.
     pub(crate) fn release(&self, worker: WorkerId, lock: AdvisoryLock) {
         let mut keys = self.keys.lock();
-        if let Some(entry) = keys.get_mut(&lock.target()) {
+        if let Some(entry) = keys.get_mut(&target(lock)) {
             for (_, modes) in entry.held.iter_mut().filter(|(w, _)| *w == worker) {
                 *modes.of(lock.shared) = false;
             }
             entry.held.retain(|(_, modes)| *modes != Modes::default());
         }
-        self.changed(&mut keys, lock.target());
+        self.changed(&mut keys, target(lock));
     }
 
     /// All locks that are held or waited for, by key.

@@ -13,6 +13,7 @@
 //! assumed. Checking the log is part of replaying it.
 
 use crate::stats::{CheckpointReport, CheckpointStats, Restart};
+use crate::system::RestartFacts;
 use planaria_base::Error;
 use planaria_base::sync::Instant;
 use planaria_checkpoint::Notes;
@@ -30,18 +31,6 @@ const TABLE_TIME: Duration = Duration::from_micros(40);
 /// Bytes that took a time, if that tells how long others take.
 fn rate(bytes: u64, took: Duration) -> Option<f64> {
     (took >= WORTH_MEASURING && bytes > 0).then(|| bytes as f64 / took.as_secs_f64())
-}
-
-/// What a restart would take, and why.
-pub(crate) struct RestartFacts {
-    pub(crate) stats: CheckpointStats,
-    /// Bytes of rows, as stored, loaded in a second, and bytes of records replayed: measured or assumed.
-    pub(crate) load_rate: f64,
-    pub(crate) replay_rate: f64,
-    /// 0: none.
-    pub(crate) target: Duration,
-    /// When the last checkpoint that failed did so, in microseconds since 2000-01-01 UTC, and why.
-    pub(crate) last_failure: Option<(i64, String)>,
 }
 
 /// See the module's head.

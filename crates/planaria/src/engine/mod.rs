@@ -45,7 +45,7 @@ pub(crate) mod worker;
 pub(crate) mod written;
 
 use crate::options::{Options, RecoveryReport};
-use crate::system::Vitals;
+use crate::system::{LockInfo, RestartFacts, SnapshotInfo, Vitals};
 use crate::{Durability, LogKind, Scheme};
 use arc_swap::ArcSwap;
 use planaria_base::chunks::Chunks;
@@ -63,9 +63,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering}
 use std::time::Duration;
 use store::Store;
 
-pub(crate) use budget::RestartFacts;
 pub(crate) use checkpoint::decode_catalog;
-pub(crate) use open_snapshots::SnapshotInfo;
 
 /// A database over a protocol.
 pub(crate) struct Engine {
@@ -148,7 +146,7 @@ impl Engine {
         options: &Options,
     ) -> Result<Arc<Engine>> {
         for (name, value) in &options.defaults {
-            program::settings::check_default(name, std::slice::from_ref(value))?;
+            crate::settings::check_default(name, std::slice::from_ref(value))?;
         }
         let catalog = Arc::new(Catalog::default());
         let schema = SchemaVersion::new(catalog, store.no_tables(), Chunks::default())?;
@@ -240,7 +238,7 @@ impl Vitals for Engine {
         self.budget.lock().facts(log_bytes, tables, self.restart_target)
     }
 
-    fn locks(&self) -> Vec<waits::LockInfo> {
+    fn locks(&self) -> Vec<LockInfo> {
         Engine::all_locks(self)
     }
 

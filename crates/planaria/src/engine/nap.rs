@@ -1,11 +1,11 @@
 //! Waiting in the midst of a program, where it is: `pg_sleep`, and advisory locks where the statement cannot be repeated.
 
 use crate::engine::Engine;
-use crate::engine::advisory::AdvisoryLock;
 use crate::engine::program::cancel::Cancel;
 use crate::engine::program::refusal::schema_changed;
 use crate::engine::schema_version::SchemaVersion;
 use crate::engine::waits::Lookout;
+use crate::system::AdvisoryLock;
 use planaria_base::sync::{Instant, thread};
 use planaria_base::{Result, WorkerId};
 use planaria_exec::Code;

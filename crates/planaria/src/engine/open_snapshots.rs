@@ -1,21 +1,11 @@
 //! The open snapshots of an engine, for people.
 
+use crate::system::SnapshotInfo;
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::Mutex;
-use planaria_base::{CommitTs, Epoch, WorkerId};
+use planaria_base::{CommitTs, WorkerId};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-
-/// An open snapshot, for people.
-#[derive(Clone, Debug)]
-pub(crate) struct SnapshotInfo {
-    /// That of its moment.
-    pub(crate) epoch: Epoch,
-    /// Microseconds since 2000-01-01 UTC.
-    pub(crate) opened: i64,
-    /// Number of the session that reads it; 0 for none.
-    pub(crate) session: i32,
-}
 
 /// The open snapshots of an engine, for people.
 #[derive(Default)]

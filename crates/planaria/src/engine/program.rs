@@ -10,5 +10,4 @@ pub(crate) mod host;
 pub(crate) mod keys;
 pub(crate) mod kind;
 pub(crate) mod refusal;
-pub(crate) mod settings;
 pub(crate) mod under_locks;

@@ -1,9 +1,9 @@
 //! Open snapshots of the data: the state as of a moment, under the schema of then.
 
 use crate::engine::Engine;
-use crate::engine::open_snapshots::SnapshotInfo;
 use crate::engine::schema_version::SchemaVersion;
 use crate::engine::worker::Reader;
+use crate::system::SnapshotInfo;
 use planaria_base::{CommitTs, Result, TableId, WorkerId};
 use planaria_protocol::{Backoff, Moment, Opened};
 use planaria_storage::Tables;

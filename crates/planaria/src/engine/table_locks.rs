@@ -15,9 +15,10 @@
 //! itself (`waits`), and is then the one to give up. Locks are let go of at the end of the transaction, or where it goes
 //! back to a savepoint of before. Without a LOCK TABLE nobody writes anything that others read.
 
-use crate::engine::advisory::AdvisoryLock;
 use crate::engine::advisory::own::Level;
-use crate::engine::waits::{Awaited, Edge};
+use crate::engine::waits::Edge;
+use crate::system::AdvisoryLock;
+use crate::system::Awaited;
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::{Condvar, Mutex, MutexGuard};
 use planaria_base::{TableId, WorkerId};

@@ -6,17 +6,16 @@
 //! of a ring do not end by themselves. Who finds one gives up.
 
 use crate::engine::Engine;
-use crate::engine::advisory::AdvisoryLock;
 use crate::engine::counters::Pause;
 use crate::engine::program::cancel::Cancel;
 use crate::engine::program::refusal::gave_up;
 use crate::stats::Waiting;
+use crate::system::{Awaited, LockInfo};
 use planaria_base::sync::Instant;
 use planaria_base::{Error, SqlState, Strength, TableId, WorkerId};
 use planaria_catalog::Catalog;
 use planaria_catalog::oids::DATABASE_OID;
 use planaria_protocol::Wait;
-use planaria_syntax::ast::LockMode;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -27,50 +26,12 @@ pub(crate) const LOOK: Duration = Duration::from_millis(20);
 /// How long a wait for tables and keys lasts at most before it looks for rings again.
 const RINGS_MAX: Duration = Duration::from_secs(1);
 
-/// What a session waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Awaited {
-    /// A lock of this mode on a table.
-    Table(LockMode, TableId),
-    /// A row of a table, locked so strongly.
-    Row(TableId, Strength),
-    /// The end of a transaction.
-    End,
-    /// An advisory lock.
-    Advisory(AdvisoryLock),
-    /// The end of a change of the schema.
-    Gate,
-}
-
 /// One session waits for another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Edge {
     pub(crate) worker: WorkerId,
     pub(crate) holder: WorkerId,
     pub(crate) what: Awaited,
-}
-
-/// Something that a session has locked, or waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct LockInfo {
-    /// The number of the session.
-    pub(crate) process: i32,
-    pub(crate) what: Awaited,
-    pub(crate) granted: bool,
-}
-
-impl LockInfo {
-    /// PostgreSQL's name of the mode.
-    pub(crate) fn mode(&self) -> &'static str {
-        match self.what {
-            Awaited::Table(mode, _) => mode.name(),
-            Awaited::Row(_, strength) => strength.mode(),
-            Awaited::End => "ShareLock",
-            Awaited::Advisory(lock) => lock.mode(),
-            Awaited::Gate if self.granted => "AccessExclusiveLock",
-            Awaited::Gate => "AccessShareLock",
-        }
-    }
 }
 
 /// What a claim is about: the end of a transaction, if there is no row.

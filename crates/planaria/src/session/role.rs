@@ -1,12 +1,12 @@
 //! SET ROLE and SET SESSION AUTHORIZATION; passwords on their way into the catalog. See [`user`](crate::session::user).
 
-use crate::engine::program::settings::Settings;
 use crate::notice::Notice;
 use crate::scram::Verifier;
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
 use crate::session::user::{Identity, User, log_in};
+use crate::settings::Settings;
 use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::{Catalog, Role};
 use planaria_sql::ddl::{self, Actor};

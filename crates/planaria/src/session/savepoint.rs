@@ -1,8 +1,8 @@
 //! What a session keeps of a savepoint: see [`block`](crate::session::block).
 
-use crate::engine::program::settings::Settings;
 use crate::session::changing::Shared;
 use crate::session::user::Identity;
+use crate::settings::Settings;
 use planaria_protocol::{LocksMark, Savepoint};
 
 /// A savepoint.

@@ -15,7 +15,6 @@
 
 use crate::change::{self, SchemaChange};
 use crate::engine::gate::Exclusive;
-use crate::engine::program::settings::check_default;
 use crate::engine::schema_version::SchemaVersion;
 use crate::engine::sequence::SequenceEffect;
 use crate::engine::worker::once;
@@ -27,6 +26,7 @@ use crate::session::core::{Block, SessionCore};
 use crate::session::record;
 use crate::session::rewrite::Draft;
 use crate::session::role::without_passwords;
+use crate::settings::check_default;
 use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Datum, Error, Result, SqlState};
 use planaria_exec::Interrupt;

@@ -3,13 +3,13 @@
 
 use crate::engine::program::cursor::Cursors;
 use crate::engine::program::kind::{is_program, tag_name, utility_columns};
-use crate::engine::program::settings::Settings;
 use crate::params::Params;
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
 use crate::session::prepared::PreparedStatement;
 use crate::session::user::User;
+use crate::settings::Settings;
 use crate::sink::RowSink;
 use crate::statement::{Done, Parsed};
 use crate::ticket::Ticket;

@@ -2,8 +2,7 @@
 
 use super::Facts;
 use super::rows::Rows;
-use crate::engine::RestartFacts;
-use crate::engine::waits::Awaited;
+use super::{Awaited, RestartFacts};
 use planaria_base::oid::{self, Oid};
 use planaria_base::{Datum, TableId};
 use planaria_catalog::oids::{DATABASE_OID, SUPERUSER_OID};
@@ -133,16 +132,16 @@ pub(super) fn settings(facts: &Facts<'_>, rows: &mut Rows) {
 
 /// `pg_cursors`
 pub(super) fn cursors(facts: &Facts<'_>, rows: &mut Rows) {
-    for (name, cursor) in facts.cursors {
+    facts.cursors.each(&mut |cursor| {
         rows.add(|r| {
-            r.set("name", name)
-                .set("statement", &*cursor.statement)
+            r.set("name", cursor.name)
+                .set("statement", cursor.statement)
                 .set("is_holdable", cursor.hold)
                 .set("is_binary", false)
                 .set("is_scrollable", !cursor.forward_only)
                 .set("creation_time", cursor.created);
         });
-    }
+    });
 }
 
 /// `pg_stat_activity`: all clients of the server; the session that asks where there is no server.

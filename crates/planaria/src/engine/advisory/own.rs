@@ -1,6 +1,6 @@
 //! The advisory locks of a session, counted: see [`advisory`](super).
 
-use super::AdvisoryLock;
+use crate::system::AdvisoryLock;
 use std::collections::HashMap;
 
 /// How often a session has a lock.

@@ -4,6 +4,7 @@
 
 use crate::engine::memory::Kept;
 use crate::row::{Column, Row};
+use crate::system::{CursorInfo, OpenCursors};
 use planaria_base::{Error, Result, SqlState};
 use planaria_syntax::ast::cursor::Direction;
 use std::collections::HashMap;
@@ -31,6 +32,15 @@ pub(crate) struct Cursor {
 }
 
 pub(crate) type Cursors = HashMap<String, Cursor>;
+
+impl OpenCursors for Cursors {
+    fn each(&self, f: &mut dyn FnMut(CursorInfo<'_>)) {
+        for (name, cursor) in self {
+            let Cursor { statement, created, hold, forward_only, .. } = cursor;
+            f(CursorInfo { name, statement, created: *created, hold: *hold, forward_only: *forward_only });
+        }
+    }
+}
 
 impl Cursor {
     /// Moves, and answers with the positions of the rows it came to, from 0, in the order they are met.

@@ -11,12 +11,12 @@ use crate::engine::program::dynamic::compile_dynamic;
 use crate::engine::program::handed::Handed;
 use crate::engine::program::keys::Keys;
 use crate::engine::program::refusal::read_only;
-use crate::engine::program::settings::Settings;
 use crate::engine::program::under_locks::UnderLocks;
 use crate::engine::schema_version::SchemaVersion;
 use crate::engine::sequence::{self, SequenceEffect, SessionSequences};
 use crate::notice::Notice;
 use crate::row::{Column, Row};
+use crate::settings::Settings;
 use crate::sink::{RowRef, RowSink};
 use crate::system::{Facts, Vitals};
 use planaria_base::{

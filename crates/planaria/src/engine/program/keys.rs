@@ -1,9 +1,10 @@
 //! Advisory locks as a running program asks for them: see [`advisory`](crate::engine::advisory).
 
+use crate::engine::advisory::AdvisoryLocks;
 use crate::engine::advisory::own::{Level, OwnLocks};
-use crate::engine::advisory::{AdvisoryLock, AdvisoryLocks};
 use crate::engine::table_locks::Wanted;
 use crate::notice::Notice;
+use crate::system::AdvisoryLock;
 use planaria_base::{Error, Result, WorkerId};
 use planaria_exec::Interrupt;
 use planaria_exec::slot::Slot;

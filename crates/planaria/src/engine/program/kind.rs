@@ -1,7 +1,7 @@
 //! Kinds of statements: which become programs, their command tags, the columns of the others.
 
-use crate::engine::program::settings::show_columns;
 use crate::row::Column;
+use crate::settings::show_columns;
 use planaria_base::Type;
 use planaria_syntax::ast::{Statement, StatementKind};
 use std::sync::Arc;
