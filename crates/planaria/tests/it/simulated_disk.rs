@@ -1,7 +1,7 @@
 //! The whole database on a disk that loses, tears and reorders what was not synced, flips bits,
 //! fails syncs and fills up.
 
-use planaria::{Database, Error, LogKind, Options, Scheme, SqlState};
+use planaria::{Database, Error, LogKind, Options, ProtocolKind, Scheme, SqlState};
 use planaria_sim::disk::{SimDisk, Survival};
 
 const SCHEMA: &str = "
@@ -58,15 +58,18 @@ fn steps_there(db: &Database) -> u32 {
     1 + done as u32 + u32::from(has_index)
 }
 
-fn options() -> Options {
-    Options::new()
-}
-
 #[test]
 fn a_crash_at_any_operation_loses_nothing_acknowledged() {
+    for protocol in ProtocolKind::ALL {
+        println!("under {protocol}");
+        crashes_at_any_operation(&Options::new().protocol(*protocol));
+    }
+}
+
+fn crashes_at_any_operation(options: &Options) {
     let disk = SimDisk::new(1);
     let mut acknowledged = 0;
-    let db = options().open_device(disk.device()).expect("opens");
+    let db = options.clone().open_device(disk.device()).expect("opens");
     run(&db, &mut acknowledged).expect("runs without faults");
     assert_eq!(steps_there(&db), acknowledged);
     drop(db);
@@ -77,11 +80,12 @@ fn a_crash_at_any_operation_loses_nothing_acknowledged() {
             let disk = SimDisk::new(at + 1);
             disk.fail_power_at(at);
             let mut acknowledged = 0;
-            if let Ok(db) = options().open_device(disk.device()) {
+            if let Ok(db) = options.clone().open_device(disk.device()) {
                 let _ = run(&db, &mut acknowledged);
             }
             disk.crash(survival);
-            let db = options().open_device(disk.device()).unwrap_or_else(|e| panic!("crash at {at}: {e}"));
+            let db =
+                options.clone().open_device(disk.device()).unwrap_or_else(|e| panic!("crash at {at}: {e}"));
             let there = steps_there(&db);
             assert!(there >= acknowledged, "crash at {at}: {acknowledged} acknowledged, {there} there");
             assert!(there <= acknowledged + 1, "crash at {at}: {there} of {acknowledged} acknowledged");
@@ -100,7 +104,7 @@ fn a_crash_at_any_operation_loses_nothing_acknowledged() {
                 db.execute("INSERT INTO history VALUES (NULL, 'after')", ()).expect("goes on");
                 drop(db);
                 disk.crash(Survival::Nothing);
-                let db = options().open_device(disk.device()).expect("opens again");
+                let db = options.clone().open_device(disk.device()).expect("opens again");
                 let after =
                     db.query("SELECT count(*) FROM history WHERE what = 'after'", ()).expect("counts");
                 assert_eq!(after[0].get::<i64>(0).expect("a count"), 1, "crash at {at}");
@@ -109,10 +113,15 @@ fn a_crash_at_any_operation_loses_nothing_acknowledged() {
     }
 }
 
-#[test]
-fn a_failed_sync_stops_commits_and_nobody_sees_what_was_refused() {
+on_the_shelf! {
+    a_failed_sync_stops_commits_and_nobody_sees_what_was_refused
+    a_full_disk_refuses_commits_until_there_is_room
+}
+
+fn a_failed_sync_stops_commits_and_nobody_sees_what_was_refused(protocol: ProtocolKind) {
+    let options = Options::new().protocol(protocol);
     let disk = SimDisk::new(7);
-    let db = options().open_device(disk.device()).expect("opens");
+    let db = options.clone().open_device(disk.device()).expect("opens");
     db.execute_script(SCHEMA).expect("the schema");
     db.execute_script(
         "CREATE FUNCTION account_sum() RETURNS numeric LANGUAGE sql AS 'SELECT sum(balance) FROM account'",
@@ -145,15 +154,15 @@ fn a_failed_sync_stops_commits_and_nobody_sees_what_was_refused() {
     drop((session, block, reader, writer));
     drop(db);
     disk.crash(Survival::Nothing);
-    let db = options().open_device(disk.device()).expect("recovers");
+    let db = options.clone().open_device(disk.device()).expect("recovers");
     let rows = db.query("SELECT sum(balance) FROM account", ()).expect("reads");
     assert_eq!(rows[0].get::<String>(0).expect("a sum"), "500.00");
 }
 
-#[test]
-fn a_full_disk_refuses_commits_until_there_is_room() {
+fn a_full_disk_refuses_commits_until_there_is_room(protocol: ProtocolKind) {
+    let options = Options::new().protocol(protocol);
     let disk = SimDisk::new(8);
-    let db = options().open_device(disk.device()).expect("opens");
+    let db = options.clone().open_device(disk.device()).expect("opens");
     db.execute_script("CREATE TABLE t (a int PRIMARY KEY, b text)").expect("the schema");
     let mut done = 0;
     for _ in 0..2 {
@@ -175,7 +184,7 @@ fn a_full_disk_refuses_commits_until_there_is_room() {
     }
     drop(db);
     disk.crash(Survival::Nothing);
-    let db = options().open_device(disk.device()).expect("opens again");
+    let db = options.clone().open_device(disk.device()).expect("opens again");
     let rows = db.query("SELECT count(*) FROM t", ()).expect("a count");
     assert_eq!(rows[0].get::<i32>(0), Ok(done));
 }
@@ -188,13 +197,13 @@ fn a_value_drawn_alone_is_drawn_after_a_crash() {
         for scheme in Scheme::ALL {
             for between in ["CHECKPOINT", "CREATE TABLE u (a int)"] {
                 let disk = SimDisk::new(1);
-                let db = options().log(kind).open_device(disk.device()).expect("opens");
+                let db = Options::new().log(kind).open_device(disk.device()).expect("opens");
                 db.execute_script("CREATE SEQUENCE s; SELECT nextval('s');").expect("the schema");
                 db.execute_script(between).expect("runs");
                 db.execute_script("SELECT nextval('s'); SELECT nextval('s')").expect("draws");
                 disk.crash(Survival::Nothing);
                 drop(db);
-                let options = options().log(kind).recovery(*scheme).recovery_threads(2);
+                let options = Options::new().log(kind).recovery(*scheme).recovery_threads(2);
                 let db = options.open_device(disk.device()).expect("opens again");
                 let next: i64 = db.query("SELECT nextval('s')", ()).expect("draws")[0].get(0).expect("it");
                 assert_eq!(next, 4, "{kind}, {scheme}, after {between}");

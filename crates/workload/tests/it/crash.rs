@@ -6,9 +6,11 @@
 //! 3. the state is what a serial replay of the ledger, in its own order, gives: each transaction
 //!    mixes the old value of an account in a way that no other order would.
 //!
+//! Each victim runs another scheme of the shelf, and what it leaves is recovered for the next one's.
+//!
 //! The seed of the moments is printed; `PLANARIA_CRASHES` sets how many there are.
 
-use planaria::{Database, Session};
+use planaria::{Database, Options, ProtocolKind, Session};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -18,6 +20,8 @@ use std::time::{Duration, Instant};
 const VICTIM: &str = "PLANARIA_CRASH_VICTIM";
 /// Whether the victim writes one checkpoint after the other, so that it dies within one.
 const CHECKPOINTS: &str = "PLANARIA_CRASH_CHECKPOINTS";
+/// By which scheme it runs.
+const PROTOCOL: &str = "PLANARIA_CRASH_PROTOCOL";
 const THREADS: i64 = 3;
 const ACCOUNTS: i64 = 40;
 
@@ -52,7 +56,9 @@ const SCHEMA: &str = "
 #[test]
 fn victim() {
     let Ok(dir) = std::env::var(VICTIM) else { return };
-    let db = Database::open(&dir).expect("the victim opens");
+    let protocol: ProtocolKind =
+        std::env::var(PROTOCOL).ok().and_then(|name| name.parse().ok()).expect("the victim's scheme");
+    let db = Options::new().protocol(protocol).open(&dir).expect("the victim opens");
     let done: Vec<i64> = (0..THREADS)
         .map(|t| {
             let rows =
@@ -106,7 +112,13 @@ fn one(session: &mut Session, thread: i64, n: i64) {
 }
 
 /// Starts the victim, lets it run, kills it; what it acknowledged, per thread.
-fn crash(dir: &Path, run: Duration, checkpoints: bool, acknowledged: &mut HashMap<i64, i64>) {
+fn crash(
+    dir: &Path,
+    protocol: ProtocolKind,
+    run: Duration,
+    checkpoints: bool,
+    acknowledged: &mut HashMap<i64, i64>,
+) {
     let mut command = Command::new(std::env::current_exe().expect("this test"));
     if checkpoints {
         command.env(CHECKPOINTS, "yes");
@@ -114,6 +126,7 @@ fn crash(dir: &Path, run: Duration, checkpoints: bool, acknowledged: &mut HashMa
     let mut child = command
         .args(["crash::victim", "--exact", "--nocapture", "--test-threads=1"])
         .env(VICTIM, dir)
+        .env(PROTOCOL, protocol.name())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn()
@@ -150,8 +163,9 @@ fn crash(dir: &Path, run: Duration, checkpoints: bool, acknowledged: &mut HashMa
     }
 }
 
-fn verify(dir: &Path, acknowledged: &HashMap<i64, i64>) -> i64 {
-    let db = Database::open(dir).expect("recovers");
+/// Recovers for a scheme, and looks whether all is there; answers with the number of transactions.
+fn verify(dir: &Path, protocol: ProtocolKind, acknowledged: &HashMap<i64, i64>) -> i64 {
+    let db = Options::new().protocol(protocol).open(dir).expect("recovers");
     let mut accounts: Vec<i64> = (0..=ACCOUNTS).map(|i| i * 1000).collect();
     let mut last = vec![0i64; THREADS as usize];
     let rows = db.query("SELECT place, thread, n, a, b FROM ledger ORDER BY place", ()).expect("the ledger");
@@ -223,8 +237,11 @@ fn again_and_again(checkpoints: bool, crashes: u32) {
         crashed += 1;
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let run = Duration::from_millis(30 + (seed >> 33) % 220);
-        crash(dir.path(), run, checkpoints, &mut acknowledged);
-        let now = verify(dir.path(), &acknowledged);
+        let [protocol, next] =
+            [0, 1].map(|n| ProtocolKind::ALL[(crashed + n) as usize % ProtocolKind::ALL.len()]);
+        println!("crash {crashed}, under {protocol}");
+        crash(dir.path(), protocol, run, checkpoints, &mut acknowledged);
+        let now = verify(dir.path(), next, &acknowledged);
         assert!(now >= total);
         total = now;
     }

@@ -11,6 +11,9 @@
 //!    another copy. Digests and indexes are compared; then the database goes on with further
 //!    transactions and is recovered once more.
 //!
+//! Each log is written, and gone on with after recovery, under another concurrency control: they take turns, from one on that
+//! depends on the case's name.
+//!
 //! Shelves are read from their lists: a new scheme or log kind is covered with nothing done here.
 //! Every failure names the case, the log and the scheme; `PLANARIA_SEED` draws other transactions,
 //! `PLANARIA_SCHEME` looks at one scheme only.
@@ -18,7 +21,7 @@
 mod cases;
 
 use cases::{Case, Step};
-use planaria::{Database, LogKind, Options, Scheme, Session};
+use planaria::{Database, LogKind, Options, ProtocolKind, Scheme, Session};
 use planaria_sim::disk::{SimDisk, Survival};
 use planaria_workload::Suite;
 use rand::rngs::SmallRng;
@@ -151,12 +154,15 @@ fn run(session: &mut Session, step: &Step, ad_hoc: bool, wait: bool) -> planaria
 fn conforms(name: &str, case: &Case, scale: &Scale) {
     let only = std::env::var("PLANARIA_SCHEME").ok();
     println!("seed {}", seed());
-    let base = Database::in_memory().expect("opens");
-    if let Some(suite) = case.suite {
-        Suite::find(suite).expect("a suite").install_schema(&base).expect("the suite's schema");
-    }
-    base.execute_script(case.setup).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let first: usize = name.bytes().map(usize::from).sum();
+    let mut protocols = ProtocolKind::ALL.iter().cycle().skip(first % ProtocolKind::ALL.len());
     for (kind, ad_hoc) in (scale.logs)() {
+        let protocol = *protocols.next().expect("a cycle");
+        let base = Options::new().protocol(protocol).in_memory().expect("opens");
+        if let Some(suite) = case.suite {
+            Suite::find(suite).expect("a suite").install_schema(&base).expect("the suite's schema");
+        }
+        base.execute_script(case.setup).unwrap_or_else(|e| panic!("{name}: {e}"));
         let rng = SmallRng::seed_from_u64(seed());
         let mut run = Run { case, scale, ad_hoc, rng, calls: Calls::new() };
         let disk = SimDisk::new(seed());
@@ -185,7 +191,7 @@ fn conforms(name: &str, case: &Case, scale: &Scale) {
             let settings = if all { scale.settings } else { &scale.settings[1..2] };
             for &(threads, batch) in settings {
                 let what = format!(
-                    "{name}: log {kind}, {ad_hoc} % ad hoc, scheme {scheme}, {threads} threads, batches of {batch:?}, seed {}",
+                    "{name}: {protocol}, log {kind}, {ad_hoc} % ad hoc, scheme {scheme}, {threads} threads, batches of {batch:?}, seed {}",
                     seed()
                 );
                 let mut options = Options::new().recovery(scheme).recovery_threads(threads);
