@@ -7,12 +7,12 @@
 
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
-    ClaimInfo, ColumnsRead, Conflict, CursorId, Heal, Healed, IfClaimed, Isolation, Protocol, RowHandle,
+    ClaimInfo, ColumnsRead, Conflict, CursorId, Heal, Healed, IfClaimed, Isolation, Protocol, Row, RowHandle,
     Savepoint, Unclaimed, Wait, Write,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
-use planaria_storage::{LookAhead, Table, TableSet};
+use planaria_storage::{Arena, LookAhead, Table, TableSet};
 use std::time::Duration;
 
 /// What the caller knows beforehand, or of what it has read: a scheme that makes nothing of it is slower, or has more conflicts,
@@ -23,6 +23,20 @@ pub trait Hints: Protocol {
     #[inline]
     fn look_ahead(&self, _txn: &mut Self::Txn, _tables: &TableSet<Self::Header>, ahead: &mut LookAhead) {
         ahead.clear();
+    }
+
+    /// The next rows of a cursor, to be appended to `rows`: one at least, if there is one, and others as long as
+    /// there is room ([`has_room`]). The caller is going to read them all, and writes nothing meanwhile. One at a time is slower, not wrong.
+    #[inline]
+    fn scan_some(
+        &self,
+        txn: &mut Self::Txn,
+        table: &Table<Self::Header>,
+        cursor: CursorId,
+        (arena, rows): (&mut Arena, &mut Vec<Row>),
+    ) -> Result<(), Conflict> {
+        rows.extend(self.scan_next(txn, table, cursor, arena)?);
+        Ok(())
     }
 
     /// The caller is not going to use the handle of the row it has just got.
@@ -37,6 +51,16 @@ pub trait Hints: Protocol {
     fn only_presence(&self, txn: &mut Self::Txn, row: RowHandle) {
         self.unused(txn, row);
     }
+}
+
+/// Rows that a scan reads together, and words of them.
+const ROWS_MAX: usize = 32;
+const WORDS_MAX: usize = 4096;
+
+/// Whether [`Hints::scan_some`] may append another row.
+#[inline]
+pub(crate) fn has_room(arena: &Arena, rows: &[Row]) -> bool {
+    rows.len() < ROWS_MAX && arena.used_words() < WORDS_MAX
 }
 
 /// Writes are undone back to an earlier state of the transaction, which goes on.
@@ -206,8 +230,9 @@ pub trait Levels: RowLocks {
     /// of right or wrong: it has read one state.
     fn is_behind(&self, txn: &Self::Txn) -> bool;
 
-    /// The statement has ended well: nothing is kept for its moment any more, if that was its own.
-    fn end_statement(&self, txn: &mut Self::Txn);
+    /// The statement has ended well: nothing is kept for its moment any more, if that was its own. An error is what COMMIT
+    /// would find, if that is cheap to know by now: the transaction has changed something, and what it has read does not hold.
+    fn end_statement(&self, txn: &mut Self::Txn, tables: &TableSet<Self::Header>) -> Result<(), Conflict>;
 
     /// As of when the transaction reads, if it has a moment.
     fn moment(&self, txn: &Self::Txn) -> Option<CommitTs>;

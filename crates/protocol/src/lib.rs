@@ -79,8 +79,9 @@ use planaria_base::{CommitTs, Error, IndexId, SqlState, TableId, WorkerId};
 use planaria_storage::{Arena, ArenaFull, Header, Image, IndexSet, KeyBuf, KeyRange, Table, TableSet};
 
 /// Why a transaction cannot go on.
+// As wide as the words of a `Row`: so a result with either is handed on in whole words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-#[repr(u8)]
+#[repr(u32)]
 pub enum Conflict {
     /// A row that was read has been changed since.
     Validation,

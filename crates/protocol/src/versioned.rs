@@ -304,18 +304,18 @@ impl<R: Rules> Protocol for OverVersions<R> {
         if let Some((reader, txn)) = txn.reader() {
             return reader.scan_next(txn, table, cursor, arena);
         }
-        let row = txn.scan_next(table, cursor, arena)?;
-        if let Some(row) = row {
-            R::has_met(txn, table, row, arena)?;
-        }
-        Ok(row)
+        txn.scan_next(table, cursor, arena)
     }
 
     fn scan_close(&self, txn: &mut Txn<R>, cursor: CursorId) {
         if let Some((reader, txn)) = txn.reader() {
             return reader.scan_close(txn, cursor);
         }
-        txn.cursors.close(cursor);
+        if let Some(slot) = txn.cursors.close(cursor)
+            && slot.more.range != NONE
+        {
+            txn.ranges.reach_cursor(slot);
+        }
     }
 
     #[inline]

@@ -93,6 +93,8 @@ pub(crate) struct ScanDesc {
     pub mode: ReadMode,
     pub row: R,
     pub reads: Reads,
+    /// All its rows are going to be read, while nothing is written: they may be read several at a time.
+    pub whole: bool,
 }
 
 #[derive(Debug)]

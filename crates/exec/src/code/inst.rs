@@ -372,6 +372,13 @@ pub(crate) enum Inst {
         scan: u16,
         end: Pc,
     },
+    /// `dst` + `by` for each of the next rows of the innermost open scan, which is read as a whole, or on to `end`.
+    ScanAdd {
+        scan: u16,
+        dst: R,
+        by: R,
+        end: Pc,
+    },
     ScanClose,
     Insert {
         insert: u16,

@@ -492,7 +492,8 @@ fn target_of(inst: &mut Inst) -> Option<&mut Pc> {
         | Inst::JumpNum { to, .. }
         | Inst::JumpText { to, .. } => Some(to),
         Inst::Ahead { end, .. } => Some(end),
-        Inst::ScanNext { end, .. } | Inst::EachNext { end, .. } | Inst::MatchNext { end, .. } => Some(end),
+        Inst::ScanNext { end, .. } | Inst::ScanAdd { end, .. } => Some(end),
+        Inst::EachNext { end, .. } | Inst::MatchNext { end, .. } => Some(end),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use super::{Compiler, number};
 use crate::code::*;
 use crate::slot::Slot;
 use planaria_base::{ColumnId, Error, IndexId, Result, TableId, Type};
-use planaria_ir::{OpKind, ReadMode, Reg};
+use planaria_ir::{Block, Func, Label, Op, OpKind, ReadMode, Reg};
 use planaria_protocol::IfClaimed;
 use planaria_storage::{ColumnKind, ColumnSpec, IndexSet};
 
@@ -80,15 +80,29 @@ impl Compiler<'_> {
                     mode: *mode,
                     row: self.emit.target(*row)?,
                     reads: self.reads(*table, columns)?,
+                    whole: *mode == ReadMode::Plain && runs_to_its_end(*label, body),
+                };
+                let sums = match &body.0[..] {
+                    [Op { kind: OpKind::Apply { dst, func: Func::Int8Add, args }, .. }]
+                        if desc.whole && desc.row == NONE && desc.reads.columns.is_empty() =>
+                    {
+                        (args[0] == *dst && args[1] != *dst).then_some((*dst, args[1]))
+                    }
+                    _ => None,
                 };
                 let scan = number(&mut self.emit.scans, desc)?;
                 let (head, next, end) = (self.emit.label(), self.emit.label(), self.emit.label());
                 let place = self.emit.place;
                 self.emit.emit(Inst::ScanOpen { scan });
                 self.emit.bind(head);
-                self.emit.emit(Inst::ScanNext { scan, end });
-                self.turns(*label, body, next, end, true)?;
-                self.emit.place = place;
+                if let Some((dst, by)) = sums {
+                    let (dst, by) = (self.emit.reg(dst)?, self.emit.reg(by)?);
+                    self.emit.emit(Inst::ScanAdd { scan, dst, by, end });
+                } else {
+                    self.emit.emit(Inst::ScanNext { scan, end });
+                    self.turns(*label, body, next, end, true)?;
+                    self.emit.place = place;
+                }
                 self.emit.emit(Inst::Back { to: head });
                 self.emit.bind(end);
             }
@@ -223,6 +237,45 @@ impl Compiler<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a loop comes to its end, unless there is an error, and what it does changes no row meanwhile.
+fn runs_to_its_end(own: Label, body: &Block) -> bool {
+    let mut inner = vec![own];
+    let mut does = true;
+    body.visit(&mut |op| {
+        inner.extend(op.kind.label());
+        does &= match &op.kind {
+            OpKind::Exit { label } => *label != own && inner.contains(label),
+            OpKind::Continue { label } => inner.contains(label),
+            OpKind::Const { .. }
+            | OpKind::Copy { .. }
+            | OpKind::Apply { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Draw { .. }
+            | OpKind::CurrentValue { .. }
+            | OpKind::ArraySet { .. }
+            | OpKind::If { .. }
+            | OpKind::Block { .. }
+            | OpKind::Emit { .. }
+            | OpKind::Ask { .. }
+            | OpKind::Get { .. }
+            | OpKind::Scan { .. }
+            | OpKind::Load { .. }
+            | OpKind::Clear { .. }
+            | OpKind::Push { .. }
+            | OpKind::Len { .. }
+            | OpKind::Sort { .. }
+            | OpKind::MapGet { .. }
+            | OpKind::MapPut { .. }
+            | OpKind::ForEach { .. }
+            | OpKind::ForMatches { .. }
+            | OpKind::SetEntry { .. } => true,
+            // A loop may not end, and what is called may do anything.
+            _ => false,
+        };
+    });
+    does
 }
 
 /// What a value of variable length takes, if it is nothing special: texts are seldom as long as they may be.

@@ -147,6 +147,7 @@ fn what_failed(code: &Code, pc: usize) -> &'static str {
         | Inst::Load { .. }
         | Inst::ScanOpen { .. }
         | Inst::ScanNext { .. }
+        | Inst::ScanAdd { .. }
         | Inst::Insert { .. }
         | Inst::Update { .. }
         | Inst::Delete { .. } => " at SQL statement",

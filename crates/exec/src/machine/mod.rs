@@ -42,8 +42,8 @@ use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type, limits};
-use planaria_protocol::{CursorId, LocksMark, RowLocks, Savepoint};
-use planaria_storage::{KeyBuf, KeyRange, LookAhead};
+use planaria_protocol::{CursorId, LocksMark, Row, RowLocks, Savepoint};
+use planaria_storage::{Arena, KeyBuf, KeyRange, LookAhead};
 
 pub use pace::Pace;
 
@@ -64,6 +64,8 @@ pub struct Machine {
     colls_used: usize,
     /// Open scans, innermost last; `None` where the range was empty.
     cursors: Vec<Option<(TableId, CursorId)>>,
+    /// By height in that stack, of scans that are read as a whole.
+    batches: Vec<Batch>,
     tries: Vec<TryEntry>,
     /// Errors being handled, innermost last.
     caught: Vec<Error>,
@@ -82,6 +84,14 @@ pub struct Machine {
     row_count: Option<i64>,
     /// Operations on tables, of all runs.
     pub pace: Pace,
+}
+
+/// Rows of a scan that have been read together, with their images; those from `at` on are still to come.
+#[derive(Default)]
+struct Batch {
+    rows: Vec<Row>,
+    at: usize,
+    images: Arena,
 }
 
 /// An open savepoint region.
@@ -137,6 +147,7 @@ impl Machine {
             colls: Vec::new(),
             colls_used: 0,
             cursors: Vec::new(),
+            batches: Vec::new(),
             tries: Vec::new(),
             caught: Vec::new(),
             handled: false,

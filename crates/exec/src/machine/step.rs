@@ -356,6 +356,13 @@ impl Machine {
                 Inst::ScanNext { scan, end } => {
                     jump_if!(end, !attempt!(self.scan_next(code, scan, frame, ctx)));
                 }
+                Inst::ScanAdd { scan, dst, by, end } => {
+                    let rows = attempt!(self.scan_batch(code, scan, ctx));
+                    for _ in 0..rows {
+                        ints!(dst, dst, by, fast::int8_add);
+                    }
+                    jump_if!(end, rows == 0);
+                }
                 Inst::ScanClose => {
                     let height = self.cursors.len().saturating_sub(1);
                     self.close_cursors(height, ctx);

@@ -1,7 +1,7 @@
 //! Operations on tables: keys in, rows out.
 
-use super::Machine;
 use super::error::refused;
+use super::{Batch, Machine};
 use crate::code::*;
 use crate::heap::Heap;
 use crate::host::{Context, Host, Interrupt};
@@ -9,7 +9,7 @@ use crate::slot::Slot;
 use planaria_base::sync::point;
 use planaria_base::{Error, SqlState, Strength, TableId};
 use planaria_ir::ReadMode;
-use planaria_protocol::{IfClaimed, Row, RowHandle, RowLocks};
+use planaria_protocol::{Conflict, IfClaimed, Row, RowHandle, RowLocks};
 use planaria_storage::{Bytes, ColumnKind, Field, Image, IndexSet, KeyBound, KeyBuf, KeyCodec};
 
 /// A register as a column's value.
@@ -29,7 +29,12 @@ impl Reads {
     /// Writes the columns of an image to their registers. Texts stay where they are.
     #[inline(always)]
     fn decode(&self, image: Image, heap: &Heap, frame: &mut [Slot]) {
-        let words = image.words(&heap.arena);
+        self.decode_words(image.words(&heap.arena), image.offset, frame);
+    }
+
+    /// The same; texts are behind word `offset` of the heap, if any are read.
+    #[inline(always)]
+    fn decode_words(&self, words: &[u64], offset: u32, frame: &mut [Slot]) {
         for read in &self.columns {
             let column = &read.column;
             frame[usize::from(read.dst)] = if column.is_null(words) {
@@ -41,7 +46,7 @@ impl Reads {
                     ColumnKind::Bytes => {
                         let range = column.bytes_range(words);
                         let bytes = Bytes {
-                            offset: image.offset * 8 + range.start as u32,
+                            offset: offset * 8 + range.start as u32,
                             len: (range.end - range.start) as u32,
                         };
                         if read.bytea { Slot::Bytea(bytes) } else { Slot::Text(bytes) }
@@ -199,6 +204,14 @@ impl Machine {
             }
             (desc.table, cursor)
         });
+        if desc.whole {
+            let height = self.cursors.len();
+            if self.batches.len() <= height {
+                self.batches.resize_with(height + 1, Batch::default);
+            }
+            self.batches[height].rows.clear();
+            self.batches[height].at = 0;
+        }
         self.cursors.push(cursor);
     }
 
@@ -213,6 +226,9 @@ impl Machine {
     ) -> Result<bool, Interrupt> {
         self.pace.step();
         let desc = &code.scans[usize::from(number)];
+        if desc.whole {
+            return self.next_of_batch(desc, frame, ctx);
+        }
         let mark = self.heap.arena.mark();
         let row = match self.cursors.last() {
             Some(Some((_, cursor))) => {
@@ -242,6 +258,81 @@ impl Machine {
                 Ok(false)
             }
         }
+    }
+
+    /// Reads the next rows of the innermost scan: none at its end.
+    fn read_batch<P: RowLocks, H: Host + ?Sized>(
+        &mut self,
+        desc: &ScanDesc,
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
+        let height = self.cursors.len().saturating_sub(1);
+        let Batch { rows, at, images } = &mut self.batches[height];
+        rows.clear();
+        images.reset();
+        *at = 0;
+        if let Some(Some((_, cursor))) = self.cursors.last() {
+            let table = ctx.tables.get(desc.table);
+            ctx.protocol.scan_some(ctx.txn, table, *cursor, (images, rows))?;
+        }
+        if desc.row == NONE {
+            rows.iter().rev().for_each(|row| ctx.protocol.unused(ctx.txn, row.handle));
+        }
+        Ok(())
+    }
+
+    /// How many rows come next, all of which are read; none closes the scan.
+    #[inline(never)]
+    pub(super) fn scan_batch<P: RowLocks, H: Host + ?Sized>(
+        &mut self,
+        code: &Code,
+        number: u16,
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<usize, Interrupt> {
+        self.read_batch(&code.scans[usize::from(number)], ctx)?;
+        let height = self.cursors.len().saturating_sub(1);
+        let rows = self.batches[height].rows.len();
+        for _ in 0..rows.max(1) {
+            self.pace.step();
+            if !P::WRITES && rows > 0 {
+                point("has read a row of a snapshot");
+            }
+        }
+        if rows == 0 {
+            self.close_cursors(height, ctx);
+        }
+        Ok(rows)
+    }
+
+    /// [`Machine::scan_next`] of rows that are read several at a time.
+    #[inline]
+    fn next_of_batch<P: RowLocks, H: Host + ?Sized>(
+        &mut self,
+        desc: &ScanDesc,
+        frame: &mut [Slot],
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<bool, Interrupt> {
+        let height = self.cursors.len().saturating_sub(1);
+        let is_empty = self.batches[height].at == self.batches[height].rows.len();
+        if is_empty {
+            self.read_batch(desc, ctx)?;
+        }
+        let Machine { batches, heap, .. } = self;
+        let batch = &mut batches[height];
+        let Some(row) = batch.rows.get(batch.at).copied() else {
+            self.close_cursors(height, ctx);
+            return Ok(false);
+        };
+        batch.at += 1;
+        if !P::WRITES {
+            point("has read a row of a snapshot");
+        }
+        let words = row.image.words(&batch.images);
+        let offset =
+            if desc.reads.keeps_image { heap.arena.push_words(words).map_err(Conflict::from)? } else { 0 };
+        desc.reads.decode_words(words, offset, frame);
+        set_row(desc.row, Some(row), frame);
+        Ok(true)
     }
 
     /// Inserts a row of values that are of their columns' types.

@@ -107,7 +107,7 @@ pub(crate) trait Worker: Written + Send {
     fn will_read(&mut self, columns: &ColumnsRead);
     fn is_behind(&self) -> bool;
     fn moment(&self) -> Option<CommitTs>;
-    fn end_statement(&mut self);
+    fn end_statement(&mut self, at: &Tables) -> Result<(), Conflict>;
     fn move_on(&mut self, at: &Tables, cause: Conflict) -> bool;
 
     // ---- others ----
@@ -273,8 +273,8 @@ impl<P: Hosted> Worker for WorkerOf<P> {
         self.protocol.moment(&self.txn)
     }
 
-    fn end_statement(&mut self) {
-        self.protocol.end_statement(&mut self.txn);
+    fn end_statement(&mut self, at: &Tables) -> Result<(), Conflict> {
+        self.protocol.end_statement(&mut self.txn, at.of())
     }
 
     fn move_on(&mut self, at: &Tables, cause: Conflict) -> bool {

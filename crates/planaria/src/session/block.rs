@@ -333,11 +333,17 @@ impl SessionCore {
             let done = f(self).and_then(|()| self.check_immediate(&schema));
             let cause = match done.map_err(|i| self.believable(i)) {
                 Ok(()) if self.txn.is_behind() => Conflict::Past,
-                Ok(()) => {
-                    self.txn.pass(point);
-                    self.txn.end_statement();
-                    break Ok(());
-                }
+                Ok(()) => match self.txn.end_statement(&schema.tables) {
+                    Ok(()) => {
+                        self.txn.pass(point);
+                        break Ok(());
+                    }
+                    Err(conflict) => {
+                        self.engine.counters.abort(self.worker, conflict);
+                        self.txn.go_back(point, &schema.tables);
+                        break Err(not_serialized());
+                    }
+                },
                 Err(Interrupt::Error(_)) if self.txn.is_behind() => Conflict::Past,
                 Err(Interrupt::Error(error)) => break Err(error),
                 Err(Interrupt::Conflict(cause)) if !cause.is_retryable() => break Err(cause.into()),

@@ -11,6 +11,7 @@ on_the_shelf! {
     what_is_committed_where_a_block_looked_is_one
     what_calls_hold_for_a_while_is_no_conflict
     blocks_that_count_and_insert_make_progress
+    who_has_lost_hears_of_it_at_the_next_change
     blocks_of_groups_of_their_own_make_progress
     blocks_that_sign_up_by_name_make_progress
 }
@@ -168,6 +169,25 @@ fn progress(protocol: ProtocolKind, work: impl Fn(&mut Session, u64) -> planaria
         db.query("SELECT count(*) FROM t", ()).unwrap().iter().next().unwrap().get::<i64>(0).unwrap(),
         20 + commits as i64
     );
+    db.check().expect("sound");
+}
+
+/// A row has come into what a block has counted: its next change is where it fails, not COMMIT; no change, no failure.
+fn who_has_lost_hears_of_it_at_the_next_change(protocol: ProtocolKind) {
+    let db = database(protocol);
+    let (count, insert) = ("SELECT count(*) FROM t", "INSERT INTO t VALUES ($1, 0, NULL, 0)");
+    let (mut a, mut b, mut reader) = (block(&db), block(&db), block(&db));
+    run(&mut a, &[count]);
+    run(&mut b, &[count]);
+    run(&mut reader, &[count]);
+    // What is not committed is in nobody's way.
+    b.execute(insert, (2001,)).expect("inserts");
+    a.execute(insert, (2000,)).expect("inserts");
+    commit(&mut a).expect("the first one commits");
+    let error = b.execute("UPDATE other SET v = v WHERE id = 1", ()).expect_err("it has lost");
+    assert_eq!(error.sqlstate(), SqlState::SERIALIZATION_FAILURE, "{protocol}: {error}");
+    run(&mut b, &["ROLLBACK"]);
+    commit(&mut reader).expect("a reader never fails");
     db.check().expect("sound");
 }
 

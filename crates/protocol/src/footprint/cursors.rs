@@ -49,11 +49,12 @@ impl<M: Default> Cursors<M> {
         CursorId(at as u32)
     }
 
+    /// Closes one; answers with it if it was open.
     #[inline]
-    pub(crate) fn close(&mut self, cursor: CursorId) {
+    pub(crate) fn close(&mut self, cursor: CursorId) -> Option<&OpenCursor<M>> {
         let slot = &mut self.slots[cursor.0 as usize];
         self.open -= u32::from(slot.open);
-        slot.open = false;
+        std::mem::take(&mut slot.open).then_some(slot)
     }
 
     #[inline]
@@ -62,6 +63,10 @@ impl<M: Default> Cursors<M> {
             self.slots.iter_mut().for_each(|slot| slot.open = false);
             self.open = 0;
         }
+    }
+
+    pub(crate) fn open_ones(&self) -> impl Iterator<Item = &OpenCursor<M>> {
+        self.slots.iter().filter(|slot| slot.open)
     }
 
     #[inline]

@@ -124,7 +124,9 @@ impl<H: Header> Levels for SerialOn<H, true> {
         false
     }
 
-    fn end_statement(&self, _txn: &mut SerialTxn<H>) {}
+    fn end_statement(&self, _txn: &mut SerialTxn<H>, _tables: &TableSet<H>) -> Result<(), Conflict> {
+        Ok(())
+    }
 
     fn moment(&self, _txn: &SerialTxn<H>) -> Option<CommitTs> {
         None

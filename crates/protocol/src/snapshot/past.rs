@@ -71,13 +71,29 @@ pub(crate) struct Merged {
     old: Cursor,
     fresh: bool,
     pending: bool,
-    /// The last key handed out or passed by.
-    last: Option<Vec<u64>>,
+    /// Where the last key is that was handed out or passed by.
+    last: Last,
+    /// That key, if it is kept.
+    kept: Vec<u64>,
+}
+
+/// Where the last key of a scan is: it is copied only where a cursor is about to lose it.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Last {
+    /// There was none.
+    #[default]
+    Nowhere,
+    /// The last one of the cursor over the index; the last but one, if that has been moved on since.
+    Main,
+    /// The last one of the cursor over old versions.
+    Old,
+    Kept,
 }
 
 impl Merged {
     pub(crate) fn open(&mut self, range: &KeyRange, descending: bool) {
-        (self.word, self.done, self.fresh, self.pending, self.last) = (None, false, false, false, None);
+        (self.word, self.done, self.fresh, self.pending) = (None, false, false, false);
+        self.last = Last::Nowhere;
         self.descending = descending;
         self.range.clone_from(range);
         if range.is_empty() {
@@ -89,21 +105,41 @@ impl Merged {
     }
 
     /// The key of the last step.
+    #[inline]
     pub(crate) fn key(&self) -> Option<&[u64]> {
-        self.last.as_deref()
+        match self.last {
+            Last::Nowhere => None,
+            Last::Main => Some(self.main.last_key()),
+            Last::Old => Some(self.old.last_key()),
+            Last::Kept => Some(&self.kept),
+        }
     }
 
     /// The same, to be given back by [`Merged::put_key`] before the next step.
     pub(crate) fn take_key(&mut self) -> Vec<u64> {
-        self.last.take().unwrap_or_default()
+        self.keep_key();
+        std::mem::take(&mut self.kept)
     }
 
     pub(crate) fn put_key(&mut self, key: Vec<u64>) {
-        self.last = Some(key);
+        self.kept = key;
+    }
+
+    fn keep_key(&mut self) {
+        let Merged { last, kept, main, old, .. } = self;
+        let key = match *last {
+            Last::Nowhere | Last::Kept => return,
+            Last::Main => main.last_key(),
+            Last::Old => old.last_key(),
+        };
+        kept.clear();
+        kept.extend_from_slice(key);
+        *last = Last::Kept;
     }
 
     /// The next key of the snapshot at `at`, as far as the index and its old versions tell. Calls `visit` for the
     /// leaves of the index.
+    #[inline]
     pub(crate) fn step<H: Header>(
         &mut self,
         index: &Index,
@@ -118,20 +154,35 @@ impl Merged {
             if let Some(ahead) = self.main.upcoming().get(PREFETCH_AHEAD) {
                 RecordPtr::<H>::from_word(*ahead).prefetch();
             }
-            self.fresh &= !self.main.upcoming().is_empty();
+            if self.main.upcoming().is_empty() {
+                self.keep_key();
+                self.fresh = false;
+            }
             self.word = self.main.next(index.tree(), pin, &mut visit).map(|(_, word)| word);
             self.done = self.word.is_none();
         }
         // After the index: see the head.
-        if !index.old().is_empty() {
-            if !self.fresh {
-                self.refresh_old();
-            }
-            if !self.pending {
-                self.pending = index.old().next(&mut self.old, pin, at).is_some();
-            }
-        } else {
+        if index.old().is_empty() {
             self.pending = false;
+            return match self.word.take() {
+                Some(word) => {
+                    self.last = Last::Main;
+                    Step::Entry(word)
+                }
+                None => Step::End,
+            };
+        }
+        self.step_merging(index, pin, at)
+    }
+
+    /// The key that comes first, of the index or of its old versions.
+    #[inline(never)]
+    fn step_merging(&mut self, index: &Index, pin: Pinned<'_>, at: CommitTs) -> Step {
+        if !self.fresh {
+            self.refresh_old();
+        }
+        if !self.pending {
+            self.pending = index.old().next(&mut self.old, pin, at).is_some();
         }
         let order = match (self.pending, self.word) {
             (false, None) => return Step::End,
@@ -140,23 +191,34 @@ impl Merged {
             (false, Some(_)) => Ordering::Greater,
         };
         self.pending &= order == Ordering::Greater;
-        self.pass(order == Ordering::Less);
         match self.word {
             Some(word) if order != Ordering::Less => {
                 self.word = None;
+                self.last = Last::Main;
                 Step::Entry(word)
             }
-            _ => Step::Old,
+            _ => {
+                self.last = Last::Old;
+                Step::Old
+            }
         }
     }
 
     /// Begins with the old versions behind the last key.
     fn refresh_old(&mut self) {
+        if self.last == Last::Main {
+            // The cursor has been moved on within its chunk; else the key would be kept.
+            self.kept.clear();
+            self.kept.extend_from_slice(self.main.last_key_but_one());
+            self.last = Last::Kept;
+        }
+        self.keep_key();
         let (mut lower, mut upper) = (
             Bound::Included(self.range.lower()),
             self.range.upper().map_or(Bound::Unbounded, Bound::Excluded),
         );
-        if let Some(last) = &self.last {
+        if self.last == Last::Kept {
+            let last = &self.kept[..];
             *(if self.descending { &mut upper } else { &mut lower }) = Bound::Excluded(last);
         }
         self.old.open(lower, upper, self.descending);
@@ -167,12 +229,5 @@ impl Merged {
     fn compare_pending(&self) -> Ordering {
         let order = compare_keys(self.old.last_key(), self.main.last_key());
         if self.descending { order.reverse() } else { order }
-    }
-
-    fn pass(&mut self, old: bool) {
-        let key = if old { self.old.last_key() } else { self.main.last_key() };
-        let last = self.last.get_or_insert_default();
-        last.clear();
-        last.extend_from_slice(key);
     }
 }

@@ -18,6 +18,7 @@
 #![allow(unsafe_code)] // looks at records; see `door`
 
 use super::past::{Merged, Step, has_key, old_image};
+use crate::capability::has_room;
 use crate::claim::{ClaimInfo, Unclaimed, Wait};
 use crate::door::look;
 use crate::{
@@ -448,6 +449,22 @@ impl<H: Header> Protocol for SnapshotReader<H> {
 }
 
 impl<H: Header> Hints for SnapshotReader<H> {
+    fn scan_some(
+        &self,
+        txn: &mut ReaderTxn,
+        table: &Table<H>,
+        cursor: CursorId,
+        (arena, rows): (&mut Arena, &mut Vec<Row>),
+    ) -> Result<(), Conflict> {
+        while let Some(row) = self.scan_next(txn, table, cursor, arena)? {
+            rows.push(row);
+            if !has_room(arena, rows) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     #[inline]
     fn unused(&self, txn: &mut ReaderTxn, row: RowHandle) {
         if row.0 as usize + 1 == txn.rows.len() {

@@ -54,6 +54,8 @@ pub(super) struct Dated {
     /// Of the statement, which changes nothing or something.
     renewals: u32,
     changes: bool,
+    /// Statements of the transaction that changed something.
+    changing: u32,
     /// Old versions that the statement has read, and where the words were before each.
     images: Vec<(Image, Mark)>,
     words: Arena,
@@ -82,6 +84,7 @@ impl Dated {
             settled: false,
             renewals: 0,
             changes: false,
+            changing: 0,
             images: Vec::new(),
             words: Arena::new(),
             shown_past: false,
@@ -118,6 +121,13 @@ impl Dated {
         }
     }
 
+    /// Whether it is worth it, after this statement, to look whether the transaction has lost already: that takes as long
+    /// as reading did, so ever more seldom.
+    pub(super) fn should_look(&mut self) -> bool {
+        self.changing += u32::from(self.changes);
+        self.changes && self.level == Some(Isolation::Serializable) && self.changing.is_power_of_two()
+    }
+
     fn announce(&self, clock: &CommitClock) -> Opened {
         self.snapshots.announce(clock, Moment::Now)
     }
@@ -140,6 +150,7 @@ impl Dated {
         (self.level, self.at) = (None, NEVER);
         (self.checking, self.behind, self.settled) = (false, false, false);
         self.shown_past = false;
+        self.changing = 0;
         self.forget_images();
         self.columns.clear();
         self.tables.clear();
@@ -374,16 +385,24 @@ impl<R: Rules> Txn<R> {
         dated.hold(old, arena).map(Some)
     }
 
-    /// [`Txn::scan_next`] as of the moment.
-    #[inline(never)]
-    pub(super) fn scan_next_dated(
+    /// [`Txn::scan`] as of the moment. The rules hear of none of its rows: they have nothing to do where rows are claimed.
+    #[inline]
+    pub(super) fn scan_dated(
         &mut self,
         table: &Table<R::Header>,
         cursor: CursorId,
         arena: &mut Arena,
-    ) -> Result<Option<Row>, Conflict> {
+        mut take: impl FnMut(&Arena, Row) -> bool,
+    ) -> Result<(), Conflict> {
         loop {
-            let Txn { foot: Footprint { nodes, participant, .. }, cursors, ranges, dated, .. } = self;
+            let Txn {
+                foot: Footprint { nodes, participant, mine, other_key, writes, .. },
+                cursors,
+                accesses,
+                ranges,
+                dated,
+                ..
+            } = self;
             let OpenCursor { index: id, more: Look { lenient, range, past, .. }, .. } = &mut cursors[cursor];
             let (id, lenient, range) = (*id, *lenient, *range);
             let (pin, index) = (participant.pinned(), table.index(id));
@@ -399,76 +418,57 @@ impl<R: Rules> Txn<R> {
             let word = match step {
                 Step::End => {
                     if range != NONE {
-                        ranges.reach(range, None);
+                        ranges.reach_end(range);
                     }
-                    return Ok(None);
+                    return Ok(());
                 }
                 Step::Old => {
                     let key = past.key().unwrap_or_default();
-                    match index.old().find(pin, key, at) {
-                        Some(old) => {
-                            dated.behind = true;
-                            return dated.hold(old, arena).map(Some);
+                    if let Some(old) = index.old().find(pin, key, at) {
+                        dated.behind = true;
+                        let row = dated.hold(old, arena)?;
+                        if !take(arena, row) {
+                            return Ok(());
                         }
-                        None => continue,
                     }
+                    continue;
                 }
                 Step::Entry(word) => word,
             };
-            if range != NONE {
-                ranges.reach(range, past.key());
-            }
-            self.dated.note_table(self.accesses.len(), table.id());
-            if let Some(row) = self.unchanged_row(index, id, (cursor, word), arena)? {
-                return Ok(Some(row));
-            }
-            let key = self.cursors[cursor].more.past.take_key();
+            dated.note_table(accesses.len(), table.id());
             let mark = arena.mark();
+            // What most rows are: nobody's, and as they were at the moment.
+            if writes.is_empty() {
+                let record = RecordPtr::from_word(word);
+                if let Ok(Seen::Row(version, image)) = read_record(record, pin, mine, arena)
+                    && !dated.is_new(version)
+                    && (id == IndexId::PRIMARY
+                        || has_key(index, id, image.words(arena), past.key().unwrap_or_default(), other_key))
+                {
+                    let version = if lenient { version | LENIENT } else { version };
+                    accesses.push(Access { record, version });
+                    if range != NONE {
+                        ranges.meet(range, record);
+                    }
+                    let handle = RowHandle((accesses.len() - 1) as u32);
+                    R::has_read(self, handle.0 as usize)?;
+                    if !take(arena, Row { handle, image }) {
+                        return Ok(());
+                    }
+                    continue;
+                }
+                arena.truncate(mark);
+            }
+            let key = past.take_key();
             let now = self.entry_now(index, (id, &key), word, (lenient, range), arena);
             let row = now.and_then(|now| self.as_of_moment(table, (id, &key), now, mark, arena));
             self.cursors[cursor].more.past.put_key(key);
-            if let Some(row) = row? {
-                return Ok(Some(row));
+            if let Some(row) = row?
+                && !take(arena, row)
+            {
+                return Ok(());
             }
         }
-    }
-
-    /// The row to which an entry of a scan leads, if it is what most rows are: nobody's, and as it was at the moment.
-    #[inline]
-    fn unchanged_row(
-        &mut self,
-        index: &Index,
-        id: IndexId,
-        (cursor, word): (CursorId, u64),
-        arena: &mut Arena,
-    ) -> Result<Option<Row>, Conflict> {
-        if !self.foot.writes.is_empty() {
-            return Ok(None);
-        }
-        let Txn {
-            foot: Footprint { participant, mine, other_key, .. },
-            cursors,
-            accesses,
-            ranges,
-            dated,
-            ..
-        } = self;
-        let Look { lenient, range, past, .. } = &cursors[cursor].more;
-        let (record, mark) = (RecordPtr::from_word(word), arena.mark());
-        if let Ok(Seen::Row(version, image)) = read_record(record, participant.pinned(), mine, arena)
-            && !dated.is_new(version)
-            && has_key(index, id, image.words(arena), past.key().unwrap_or_default(), other_key)
-        {
-            accesses.push(Access { record, version: if *lenient { version | LENIENT } else { version } });
-            if *range != NONE {
-                ranges.meet(*range, record);
-            }
-            let handle = RowHandle((accesses.len() - 1) as u32);
-            R::has_read(self, handle.0 as usize)?;
-            return Ok(Some(Row { handle, image }));
-        }
-        arena.truncate(mark);
-        Ok(None)
     }
 
     /// The row to which an entry of a scan leads now.

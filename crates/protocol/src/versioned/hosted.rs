@@ -2,16 +2,17 @@
 
 use super::dated::PAST;
 use super::{OWN, OverVersions, PRESENCE, Rules, Txn};
+use crate::capability::has_room;
 use crate::claim::{ClaimInfo, Claims, Unclaimed, Wait};
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
     ColumnsRead, Conflict, CursorId, Effects, Exclusive, Heal, Healed, Heals, Hints, Hosted, IfClaimed,
-    Isolation, Levels, LocksMark, LongLived, Point, Points, Protocol, RowHandle, RowLocks, Savepoint,
+    Isolation, Levels, LocksMark, LongLived, Point, Points, Protocol, Row, RowHandle, RowLocks, Savepoint,
     Savepoints, SnapshotReader, SnapshotSource, Snapshots, Write,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
-use planaria_storage::{LookAhead, Table, TableSet};
+use planaria_storage::{Arena, LookAhead, Table, TableSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,25 @@ impl<R: Rules> Hints for OverVersions<R> {
         } else {
             ahead.clear();
         }
+    }
+
+    #[inline]
+    fn scan_some(
+        &self,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
+        cursor: CursorId,
+        (arena, rows): (&mut Arena, &mut Vec<Row>),
+    ) -> Result<(), Conflict> {
+        if let Some((reader, txn)) = txn.reader() {
+            return reader.scan_some(txn, table, cursor, (arena, rows));
+        }
+        // What is healed is read one by one.
+        let one = R::HEALS && !txn.claiming;
+        txn.scan(table, cursor, arena, |arena, row| {
+            rows.push(row);
+            !one && has_room(arena, rows)
+        })
     }
 
     #[inline]
@@ -236,8 +256,10 @@ impl<R: Rules> Levels for OverVersions<R> {
         txn.dated.is_behind()
     }
 
-    fn end_statement(&self, txn: &mut Txn<R>) {
+    fn end_statement(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>) -> Result<(), Conflict> {
+        txn.check_for_phantoms(tables)?;
         txn.dated.end_statement();
+        Ok(())
     }
 
     fn moment(&self, txn: &Txn<R>) -> Option<CommitTs> {

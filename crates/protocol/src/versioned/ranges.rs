@@ -163,14 +163,17 @@ impl<R: Rules> Ranges<R> {
         self.asked.len() as u32 - 1
     }
 
-    /// The scan has come to this key; `None`: to its end.
+    /// A scan has come to the end of its range.
     #[inline]
-    pub(super) fn reach(&mut self, range: u32, key: Option<&[u64]>) {
-        let Some(key) = key else {
-            self.asked[range as usize].reached = Reached::End;
-            return;
-        };
+    pub(super) fn reach_end(&mut self, range: u32) {
+        self.asked[range as usize].reached = Reached::End;
+    }
+
+    /// A scan has come to this key, if to any.
+    fn reach(&mut self, range: u32, key: Option<&[u64]>) {
+        let Some(key) = key else { return };
         let reached = match self.asked[range as usize].reached {
+            Reached::End => return,
             Reached::Key(words) if words.len as usize == key.len() => {
                 self.words[words.at as usize..][..key.len()].copy_from_slice(key);
                 words
@@ -178,6 +181,14 @@ impl<R: Rules> Ranges<R> {
             _ => self.keep(key),
         };
         self.asked[range as usize].reached = Reached::Key(reached);
+    }
+
+    /// How far an open scan has come is with its cursor, until somebody asks.
+    pub(super) fn reach_cursor(&mut self, slot: &OpenCursor) {
+        let Look { range, dated, past, .. } = &slot.more;
+        if *range != NONE {
+            self.reach(*range, if *dated { past.key() } else { slot.cursor.came_to() });
+        }
     }
 
     /// A scan has come to a leaf.
@@ -302,6 +313,7 @@ impl<R: Rules> Txn<R> {
     /// met is a conflict. What the ranges depend on from now on is in the node set and among the witnesses.
     #[cold]
     pub(super) fn scan_again(&mut self, tables: &TableSet<R::Header>, holding: bool) -> Result<(), Conflict> {
+        self.cursors.open_ones().for_each(|slot| self.ranges.reach_cursor(slot));
         let as_seen = |w: &Access<R>| self.foot.word(w.record).load() & !CLAIMED == w.version;
         let all = self.ranges.unsure || !self.ranges.witnesses.iter().all(as_seen);
         self.foot.nodes.clear();
@@ -348,6 +360,27 @@ impl<R: Rules> Txn<R> {
         });
         self.ranges.unsure = outcome.is_err() || self.cursors.are_open();
         outcome
+    }
+
+    /// At the end of a statement: whether a row has come into what a transaction has read that has changed something, so that it
+    /// cannot commit. Who learns that now begins anew the earlier. COMMIT need not look at the same leaves again.
+    pub(super) fn check_for_phantoms(&mut self, tables: &TableSet<R::Header>) -> Result<(), Conflict> {
+        if !self.dated.should_look() || !self.ranged || !self.foot.has_effect() {
+            return Ok(());
+        }
+        let pin = self.foot.participant.pinned();
+        let nodes = &self.foot.nodes;
+        if nodes.check().is_ok() && nodes.iter().all(|node| node.is_current(pin)) {
+            return Ok(());
+        }
+        match self.scan_again(tables, false) {
+            Ok(()) => Ok(()),
+            Err(conflict) => {
+                self.foot.nodes.set_moved();
+                // Anything else may pass by until COMMIT.
+                if conflict == Conflict::Phantom { Err(conflict) } else { Ok(()) }
+            }
+        }
     }
 
     /// Looks at what there is under a key, of which the index has given `entry`, if anything.

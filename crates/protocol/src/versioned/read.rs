@@ -220,11 +220,40 @@ impl<R: Rules> Txn<R> {
         cursor: CursorId,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
-        let slot = &self.cursors[cursor];
-        if slot.more.dated {
-            return self.scan_next_dated(table, cursor, arena);
+        let mut next = None;
+        self.scan(table, cursor, arena, |_, row| {
+            next = Some(row);
+            false
+        })?;
+        Ok(next)
+    }
+
+    /// The next rows of a scan, as long as `take` asks for more.
+    #[inline]
+    pub(super) fn scan(
+        &mut self,
+        table: &Table<R::Header>,
+        cursor: CursorId,
+        arena: &mut Arena,
+        take: impl FnMut(&Arena, Row) -> bool,
+    ) -> Result<(), Conflict> {
+        if self.cursors[cursor].more.dated {
+            self.scan_dated(table, cursor, arena, take)
+        } else {
+            self.scan_now(table, cursor, arena, take)
         }
-        let id = slot.index;
+    }
+
+    /// [`Txn::scan`] of what there is now.
+    #[inline]
+    fn scan_now(
+        &mut self,
+        table: &Table<R::Header>,
+        cursor: CursorId,
+        arena: &mut Arena,
+        mut take: impl FnMut(&Arena, Row) -> bool,
+    ) -> Result<(), Conflict> {
+        let id = self.cursors[cursor].index;
         if self.claiming {
             self.dated.note_strict(self.accesses.len());
         }
@@ -247,12 +276,14 @@ impl<R: Rules> Txn<R> {
                 }
             });
             if range != NONE {
-                ranges.reach(range, next.map(|(key, _)| key));
+                if next.is_none() {
+                    ranges.reach_end(range);
+                }
             } else if !R::HEALS || !heal.may {
                 // Else commit is going to notice.
                 foot.nodes.check()?;
             }
-            let Some((words, word)) = next else { return Ok(None) };
+            let Some((words, word)) = next else { return Ok(()) };
             point("has come to the next row");
             let record = RecordPtr::from_word(word);
             if let Some(write) = foot.find_effective(record) {
@@ -262,10 +293,14 @@ impl<R: Rules> Txn<R> {
                 if range != NONE && !foot.has_added_key(id, write) {
                     ranges.meet(range, record);
                 }
-                match foot.own_holder_of_key(index, id, write) {
-                    Some(holder) => return self.own_row(holder, arena).map(Some),
-                    None => continue,
+                if let Some(holder) = foot.own_holder_of_key(index, id, write) {
+                    let row = self.own_row(holder, arena)?;
+                    R::has_met(self, table, row, arena)?;
+                    if !take(arena, row) {
+                        return Ok(());
+                    }
                 }
+                continue;
             }
             let seen = read_record(record, pin, &foot.mine, arena);
             if R::HEALS && seen.is_err() {
@@ -286,7 +321,12 @@ impl<R: Rules> Txn<R> {
                         }
                         let handle = RowHandle((accesses.len() - 1) as u32);
                         R::has_read(self, handle.0 as usize)?;
-                        return Ok(Some(Row { handle, image }));
+                        let row = Row { handle, image };
+                        R::has_met(self, table, row, arena)?;
+                        if !take(arena, row) {
+                            return Ok(());
+                        }
+                        continue;
                     }
                 }
                 Seen::Placeholder(_) if lenient => continue,
@@ -310,7 +350,10 @@ impl<R: Rules> Txn<R> {
                 if range != NONE && access.version != OWN {
                     self.ranges.meet(range, access.record);
                 }
-                return Ok(Some(row));
+                R::has_met(self, table, row, arena)?;
+                if !take(arena, row) {
+                    return Ok(());
+                }
             }
         }
     }

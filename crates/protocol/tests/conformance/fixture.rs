@@ -220,9 +220,20 @@ impl<P: Hosted> Client<'_, P> {
         let bound = |value| Some(KeyBound { value: Field::Int(value), inclusive: true });
         t.index(index(by)).codec().range(&[], bound(low), bound(high), &mut self.range);
         let cursor = db.protocol.scan_open(&mut self.txn, t, index(by), &self.range, descending);
-        let mut seen = Vec::new();
-        while let Some(row) = db.protocol.scan_next(&mut self.txn, t, cursor, &mut self.arena)? {
-            seen.push(self.seen(table, row));
+        let (mut seen, mut rows) = (Vec::new(), Vec::new());
+        // One by one and several at a time, in turn.
+        let one_by_one = self.ops.len().is_multiple_of(2);
+        loop {
+            rows.clear();
+            if one_by_one {
+                rows.extend(db.protocol.scan_next(&mut self.txn, t, cursor, &mut self.arena)?);
+            } else {
+                db.protocol.scan_some(&mut self.txn, t, cursor, (&mut self.arena, &mut rows))?;
+            }
+            if rows.is_empty() {
+                break;
+            }
+            seen.extend(rows.iter().map(|row| self.seen(table, *row)));
         }
         db.protocol.scan_close(&mut self.txn, cursor);
         let rows = seen.iter().map(|seen| (seen.row.key, seen.version)).collect();

@@ -184,8 +184,19 @@ impl Cursor {
     }
 
     /// The key of the entry that [`Cursor::next`] returned last.
+    #[inline]
     pub fn last_key(&self) -> &[u64] {
         self.key(self.at - 1)
+    }
+
+    /// The key of the entry that [`Cursor::next`] returned before that, of the same chunk.
+    pub fn last_key_but_one(&self) -> &[u64] {
+        self.key(self.at - 2)
+    }
+
+    /// The key of the entry that [`Cursor::next`] returned last, if that was one.
+    pub fn came_to(&self) -> Option<&[u64]> {
+        (self.at > 0).then(|| self.last_key())
     }
 
     /// Values that are already buffered and will be returned next: worth a prefetch.
