@@ -53,10 +53,11 @@ pub(crate) mod record;
 pub(crate) mod sets;
 pub(crate) mod word;
 
+use crate::door::Met;
 use crate::{Conflict, Savepoint, Write, WriteKind};
 use planaria_base::{IndexId, Strength, TableId};
 use planaria_storage::reclaim::Participant;
-use planaria_storage::{Arena, Header, Image, IndexSet, KeyBuf, RecordPtr, TableSet};
+use planaria_storage::{Arena, Header, Image, IndexSet, KeyBuf, TableSet};
 use record::{Seen, read_record};
 use sets::{NodeSet, PointerMap};
 use word::{LENIENT, VersionWord};
@@ -105,7 +106,7 @@ pub(crate) enum State {
 
 /// An element of the write set: there is one per record.
 pub(crate) struct WriteEntry<H> {
-    pub(crate) record: RecordPtr<H>,
+    pub(crate) record: Met<H>,
     /// The version that was read (of an insert: the placeholder's), with [`LENIENT`] if it need not hold.
     pub(crate) version: u64,
     /// In the transaction's images. Of a dead row: as it was.
@@ -235,7 +236,7 @@ impl<H: Versioned> Footprint<H> {
 
     /// The write of a record, if there is one.
     #[inline]
-    pub(crate) fn find_write(&self, record: RecordPtr<H>) -> Option<u32> {
+    pub(crate) fn find_write(&self, record: Met<H>) -> Option<u32> {
         self.write_map.find(record.to_word(), self.writes.len(), |i| self.writes[i].record.to_word())
     }
 
@@ -247,7 +248,7 @@ impl<H: Versioned> Footprint<H> {
 
     /// The same of a write that has not been undone.
     #[inline]
-    pub(crate) fn find_effective(&self, record: RecordPtr<H>) -> Option<u32> {
+    pub(crate) fn find_effective(&self, record: Met<H>) -> Option<u32> {
         if self.writes.is_empty() {
             return None;
         }
@@ -268,7 +269,7 @@ impl<H: Versioned> Footprint<H> {
     #[inline]
     pub(crate) fn begin_write(
         &mut self,
-        record: RecordPtr<H>,
+        record: Met<H>,
         version: u64,
         table: TableId,
         strength: Strength,
@@ -308,7 +309,7 @@ impl<H: Versioned> Footprint<H> {
 
     /// Keeps the image of a row that is about to get a write. Validation answers for its version.
     #[cold]
-    fn keep_before(&mut self, record: RecordPtr<H>, version: u64) -> Result<(), Conflict> {
+    fn keep_before(&mut self, record: Met<H>, version: u64) -> Result<(), Conflict> {
         match read_record(record, self.participant.pinned(), &self.mine, &mut self.images)? {
             Seen::Row(now, image) if now == version => {
                 self.before.push((self.writes.len() as u32, image));

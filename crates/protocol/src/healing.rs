@@ -31,9 +31,9 @@
 //! claimed a row while it holds locks: whoever has the list may be waiting for them. Lock the members of giants.
 
 use crate::Conflict;
+use crate::door::Met;
 use crate::silo::SiloHeader;
 use crate::versioned::{OverVersions, Rules, Txn};
-use planaria_storage::RecordPtr;
 
 /// How often a transaction is healed before it begins anew.
 pub const ROUNDS_MAX: u32 = 8;
@@ -92,7 +92,7 @@ impl<const PART_MISSING: u8> Rules for HealingRules<PART_MISSING> {
     const CHECKS_LEAVES_AGAIN: bool = PART_MISSING != LEAVES;
 
     #[inline]
-    fn has_locked(txn: &Txn<Self>, record: RecordPtr<SiloHeader>) -> bool {
+    fn has_locked(txn: &Txn<Self>, record: Met<SiloHeader>) -> bool {
         txn.foot.mine.has(record.to_word())
     }
 

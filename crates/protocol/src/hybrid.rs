@@ -26,12 +26,12 @@
 //! **What it does not do.** Guess beforehand which calls will fail, or forget that one did before it has ended.
 
 use crate::Conflict;
+use crate::door::Met;
 use crate::footprint::word::{ABSENT, CLAIMED, LENIENT};
 use crate::footprint::{Origin, SPINS_MAX, recycle};
 use crate::two_phase::{Locks, Mode, TwoPhaseHeader};
 use crate::versioned::{Access, OWN, OverVersions, Ptr, Rules, Txn};
 use planaria_base::sync::{point, simulation, spin_hint};
-use planaria_storage::RecordPtr;
 
 /// The rules. The parameters switch off, for tests that must catch it, locks of reads, validation of nodes, and holding
 /// the locks of reads until the place in the order is drawn.
@@ -180,7 +180,7 @@ impl<const SHARES: bool, const NODES: bool, const HOLDS: bool> Txn<HybridRules<S
     }
 
     /// Locks a row, unless this commit has locked it already.
-    fn lock_row(&mut self, record: RecordPtr<TwoPhaseHeader>, alone: bool) -> Result<(), Conflict> {
+    fn lock_row(&mut self, record: Met<TwoPhaseHeader>, alone: bool) -> Result<(), Conflict> {
         let Txn { foot, locks, .. } = self;
         let held = locks.rows.of(record);
         let lock = &foot.header(record).lock;

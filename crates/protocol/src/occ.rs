@@ -19,6 +19,7 @@
 //!
 //! **What it does not do.** Let readers of a row commit beside each other: that is what it is compared with Silo for.
 
+use crate::door::Met;
 use crate::footprint::SPINS_MAX;
 use crate::footprint::recycle;
 use crate::footprint::word::{ABSENT, CLAIMED, LENIENT, LOCKED, Locking};
@@ -26,7 +27,6 @@ use crate::silo::SiloHeader;
 use crate::versioned::{OWN, OverVersions, Rules, Txn};
 use crate::{Conflict, Guarantee, SerialOrder};
 use planaria_base::sync::{point, simulation, spin_hint};
-use planaria_storage::RecordPtr;
 
 /// The rules. The parameters switch off, for tests that must catch it, the validation of reads and of nodes, and holding
 /// the locks of reads until the place in the order is drawn.
@@ -46,7 +46,7 @@ pub struct ReadLocks {
     /// Addresses, and numbers of accesses, in lock order.
     order: Vec<(u64, u32)>,
     /// What is locked, and at which versions.
-    locked: Vec<(RecordPtr<SiloHeader>, u64)>,
+    locked: Vec<(Met<SiloHeader>, u64)>,
 }
 
 impl<const READS: bool, const NODES: bool, const HOLDS: bool, const VALIDATES: bool> Rules
@@ -85,7 +85,7 @@ impl<const READS: bool, const NODES: bool, const HOLDS: bool, const VALIDATES: b
     }
 
     #[cold]
-    fn has_locked(txn: &Txn<Self>, record: RecordPtr<SiloHeader>) -> bool {
+    fn has_locked(txn: &Txn<Self>, record: Met<SiloHeader>) -> bool {
         txn.locks.locked.iter().any(|(locked, _)| *locked == record)
     }
 
@@ -120,7 +120,7 @@ impl<const READS: bool, const NODES: bool, const HOLDS: bool, const VALIDATES: b
     /// Locks a row that was read, and sees that it is the one that was read. From then on the lock answers for it.
     fn lock_read(&mut self, at: u32) -> Result<(), Conflict> {
         let access = self.accesses[at as usize];
-        let is_locked = |(record, version): &(RecordPtr<SiloHeader>, u64)| {
+        let is_locked = |(record, version): &(Met<SiloHeader>, u64)| {
             *record == access.record && (!VALIDATES || *version == access.version)
         };
         // In order of addresses, what was read twice follows itself.

@@ -27,7 +27,7 @@ mod hosted;
 mod turn;
 mod write;
 
-use crate::door::look;
+use crate::door::{Met, look};
 use crate::footprint::cursors::{Cursors, PREFETCH_AHEAD};
 use crate::{
     CommitEnv, Conflict, CursorId, Effects, Guarantee, Protocol, Refused, Row, RowHandle, Savepoint,
@@ -80,7 +80,7 @@ pub type Serial = SerialOn<SerialHeader>;
 struct Undo<H> {
     kind: WriteKind,
     table: TableId,
-    record: RecordPtr<H>,
+    record: Met<H>,
     /// Of an update: the image before, and the indexes whose keys moved.
     old: Image,
     touched: IndexSet,
@@ -91,7 +91,7 @@ pub struct SerialTxn<H> {
     participant: Participant,
     worker: usize,
     /// What [`RowHandle`]s stand for.
-    rows: Vec<RecordPtr<H>>,
+    rows: Vec<Met<H>>,
     undo: Vec<Undo<H>>,
     /// Whether `writes` gives before-images.
     keeps_before: bool,
@@ -109,7 +109,7 @@ pub struct SerialTxn<H> {
 
 /// A record that was looked for ahead; of use in the same transaction.
 pub struct Ahead<H> {
-    record: RecordPtr<H>,
+    record: Met<H>,
     /// What it was found under.
     pin: u64,
 }
@@ -141,7 +141,9 @@ impl<H: Header> SerialTxn<H> {
     #[inline]
     pub fn look_ahead(&mut self, table: &Table<H>, key: &[u64]) -> Option<Ahead<H>> {
         let (finger, pin) = finger(&mut self.fingers, &self.participant, table.id());
-        let record = RecordPtr::from_word(table.index(IndexId::PRIMARY).tree().get_near(finger, pin, key)?);
+        let word = table.index(IndexId::PRIMARY).tree().get_near(finger, pin, key)?;
+        // SAFETY: found; it is followed under the pin of that number alone.
+        let record = unsafe { Met::from_word(word) };
         record.prefetch_image(table.layout().fixed_bytes());
         Some(Ahead { record, pin: pin.serial() })
     }
@@ -151,15 +153,15 @@ impl<H: Header> SerialTxn<H> {
     #[inline]
     pub fn found(&mut self, table: &Table<H>, key: &[u64], ahead: Option<Ahead<H>>) -> Option<RowHandle> {
         let pin = self.participant.pinned();
-        // SAFETY: found, under the pin of that number, which is the one that is held.
-        let is_present = |a: &Ahead<H>| unsafe { look(a.record, pin) }.header().is_present();
+        let is_present = |a: &Ahead<H>| look(a.record, pin).header().is_present();
         let stands = |a: &Ahead<H>| a.pin == pin.serial() && is_present(a);
         let record = match ahead.filter(stands) {
             Some(ahead) => ahead.record,
             None => {
                 let (finger, pin) = finger(&mut self.fingers, &self.participant, table.id());
                 let word = table.index(IndexId::PRIMARY).tree().get_near(finger, pin, key)?;
-                RecordPtr::from_word(word)
+                // SAFETY: found.
+                unsafe { Met::from_word(word) }
             }
         };
         self.rows.push(record);
@@ -179,7 +181,7 @@ impl<H: Header> SerialTxn<H> {
     /// The words of a row that this transaction found, where they are. They change with the next update.
     #[inline]
     pub fn words(&self, row: RowHandle) -> &[AtomicU64] {
-        // SAFETY: kept; and this scheme's transaction is alone: readers of snapshots exclude it.
+        // SAFETY: this scheme's transaction is alone: readers of snapshots exclude it.
         unsafe { look(self.rows[row.0 as usize], self.participant.pinned()).words() }
     }
 
@@ -193,9 +195,9 @@ impl<H: Header> SerialTxn<H> {
                 RecordPtr::<H>::from_word(*ahead).prefetch();
             }
             let (_, word) = slot.cursor.next(table.index(slot.index).tree(), pin, |_| ())?;
-            let record: RecordPtr<H> = RecordPtr::from_word(word);
             // SAFETY: found.
-            if unsafe { look(record, pin) }.header().is_present() {
+            let record: Met<H> = unsafe { Met::from_word(word) };
+            if look(record, pin).header().is_present() {
                 self.rows.push(record);
                 return Some(RowHandle((self.rows.len() - 1) as u32));
             }
@@ -204,19 +206,24 @@ impl<H: Header> SerialTxn<H> {
 
     /// The record with this key.
     #[inline]
-    fn record_of(&mut self, table: &Table<H>, index: IndexId, key: &KeyBuf) -> Option<RecordPtr<H>> {
+    fn record_of(&mut self, table: &Table<H>, index: IndexId, key: &KeyBuf) -> Option<Met<H>> {
         if index != IndexId::PRIMARY {
             let (found, _) = table.index(index).tree().get(self.participant.pinned(), key.words());
-            return found.map(RecordPtr::from_word);
+            // SAFETY: found.
+            return found.map(|word| unsafe { Met::from_word(word) });
         }
         let (finger, pin) = finger(&mut self.fingers, &self.participant, table.id());
-        table.index(index).tree().get_near(finger, pin, key.words()).map(RecordPtr::from_word)
+        // SAFETY: found.
+        table
+            .index(index)
+            .tree()
+            .get_near(finger, pin, key.words())
+            .map(|word| unsafe { Met::from_word(word) })
     }
 
     #[inline]
-    fn read(&mut self, record: RecordPtr<H>, arena: &mut Arena) -> Result<Row, Conflict> {
-        // SAFETY: found.
-        let image = unsafe { look(record, self.participant.pinned()) }.read(arena)?;
+    fn read(&mut self, record: Met<H>, arena: &mut Arena) -> Result<Row, Conflict> {
+        let image = look(record, self.participant.pinned()).read(arena)?;
         self.rows.push(record);
         Ok(Row { handle: RowHandle((self.rows.len() - 1) as u32), image })
     }
@@ -289,7 +296,8 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
     ) -> Result<Option<Row>, Conflict> {
         let found = if UNDO {
             let (found, _) = table.index(index).tree().get(txn.participant.pinned(), key.words());
-            found.map(RecordPtr::from_word)
+            // SAFETY: found.
+            found.map(|word| unsafe { Met::from_word(word) })
         } else {
             txn.record_of(table, index, key)
         };
@@ -323,9 +331,9 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
             }
             let index = table.index(id);
             let Some((key, word)) = slot.cursor.next(index.tree(), pin, |_| ()) else { return Ok(None) };
-            let record: RecordPtr<H> = RecordPtr::from_word(word);
             // SAFETY: found.
-            let shown = unsafe { look(record, pin) };
+            let record: Met<H> = unsafe { Met::from_word(word) };
+            let shown = look(record, pin);
             // What the cursor copied may have been deleted or moved by this transaction since.
             if !shown.header().is_present() {
                 continue;
@@ -354,8 +362,7 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
         row: RowHandle,
         arena: &mut Arena,
     ) -> Result<Option<Image>, Conflict> {
-        // SAFETY: kept.
-        let shown = unsafe { look(txn.rows[row.0 as usize], txn.participant.pinned()) };
+        let shown = look(txn.rows[row.0 as usize], txn.participant.pinned());
         Ok(if shown.header().is_present() { Some(shown.read(arena)?) } else { None })
     }
 
@@ -450,8 +457,7 @@ impl<H: Header, const UNDO: bool> Effects for SerialOn<H, UNDO> {
             if !seen.insert(first.record.to_word()) {
                 continue;
             }
-            // SAFETY: kept, in the undo log.
-            let shown = unsafe { look(first.record, txn.participant.pinned()) };
+            let shown = look(first.record, txn.participant.pinned());
             let kind = match (first.kind, shown.header().is_present()) {
                 (WriteKind::Insert, true) => WriteKind::Insert,
                 (WriteKind::Insert, false) => continue,

@@ -29,13 +29,14 @@
 //! **What it does not do.** Wait, wound, or lock ranges. Rows cost a word more.
 
 use crate::Conflict;
+use crate::door::Met;
 use crate::footprint::sets::PointerMap;
 use crate::footprint::word::{ABSENT, CLAIMED, LENIENT, VersionWord};
 use crate::footprint::{Origin, Versioned, recycle};
 use crate::versioned::{Access, OWN, OverVersions, Ptr, Rules, Txn};
 use planaria_base::sync::atomic::{AtomicU32, Ordering};
 use planaria_base::sync::{point, thread};
-use planaria_storage::{Glance, Header, RecordPtr, Single};
+use planaria_storage::{Glance, Header, Single};
 use std::time::Duration;
 
 /// Rules whose calls lock rows by their [`LockWord`].
@@ -158,7 +159,7 @@ pub(crate) enum Mode {
 }
 
 pub(crate) struct Held {
-    record: RecordPtr<TwoPhaseHeader>,
+    record: Met<TwoPhaseHeader>,
     pub(crate) mode: Mode,
     /// The access that needs it, if it is one only; [`MANY`].
     access: u32,
@@ -192,7 +193,7 @@ impl AsMut<Locks> for Locks {
 impl Locks {
     /// The entry of a record, made if there is none.
     #[inline]
-    pub(crate) fn of(&mut self, record: RecordPtr<TwoPhaseHeader>) -> &mut Held {
+    pub(crate) fn of(&mut self, record: Met<TwoPhaseHeader>) -> &mut Held {
         let Locks { held, map, .. } = self;
         let address = record.to_word();
         let at = match map.find(address, held.len(), |i| held[i].record.to_word()) {

@@ -42,6 +42,7 @@ mod rules;
 mod write;
 
 use crate::claim::Claims;
+use crate::door::Met;
 use crate::footprint::cursors::{self, Cursors};
 use crate::footprint::word::{ABSENT, CLAIMED, DEAD, LENIENT, LOCKED, Locking, VersionWord};
 use crate::footprint::{Footprint, NONE, Origin, SPINS_MAX, State, Versioned, WriteEntry, recycle};
@@ -64,7 +65,7 @@ use reading::Reading;
 use std::cell::Cell;
 use std::sync::Arc;
 
-pub(crate) type Ptr<R> = RecordPtr<<R as Rules>::Header>;
+pub(crate) type Ptr<R> = Met<<R as Rules>::Header>;
 
 /// A scheme over version words: what all have, by the rules of one.
 pub struct OverVersions<R: Rules> {

@@ -6,7 +6,7 @@ use super::record::{Seen, read_record};
 use super::word::{ABSENT, DEAD, LENIENT, VersionWord};
 use super::*;
 use crate::Refused;
-use crate::door::{self, look};
+use crate::door::{self, Met, look};
 use crate::snapshot::has_key;
 use planaria_base::CommitTs;
 use planaria_base::sync::{point, spin_hint};
@@ -21,11 +21,11 @@ pub(crate) trait Encounters<H> {
     /// error, too, until the transaction ends or takes it back: others may have met the record by it.
     fn entered(&mut self, foot: &Footprint<H>, index: &Index, key: &[u64]) -> Result<(), Conflict>;
     /// A committed row has a key that was to be put in. That is an answer like any other: it has to hold.
-    fn duplicate(&mut self, record: RecordPtr<H>, version: u64) -> Result<(), Conflict>;
+    fn duplicate(&mut self, record: Met<H>, version: u64) -> Result<(), Conflict>;
     /// The answer is that a key of a unique index is taken.
     fn taken(&mut self, table: TableId, index: &Index);
     /// Somebody else is putting the key in, with a placeholder at this version. An error gives up at once.
-    fn placeholder(&mut self, record: RecordPtr<H>, version: u64) -> Result<(), Conflict>;
+    fn placeholder(&mut self, record: Met<H>, version: u64) -> Result<(), Conflict>;
 }
 
 /// What asking for an index entry gave.
@@ -56,10 +56,9 @@ impl<H: Versioned> Footprint<H> {
         // First whatever can fail: a key that is in an index must be in the write set too.
         let mark = self.images.mark();
         let offset = self.images.push_words(image)?;
-        let record = table.allocate(self.worker, image.len());
+        let record = Met::allocate(table, self.worker, image.len());
         if version != ABSENT {
-            // SAFETY: own.
-            unsafe { look(record, self.participant.pinned()) }.header().word().publish(version);
+            look(record, self.participant.pinned()).header().word().publish(version);
         }
         // The number that the write is going to have.
         let me = self.writes.len() as u32;
@@ -106,7 +105,7 @@ impl<H: Versioned> Footprint<H> {
         &mut self,
         table: &Table<H>,
         image: &[u64],
-        record: RecordPtr<H>,
+        record: Met<H>,
         me: u32,
         met: &mut impl Encounters<H>,
     ) -> Result<Option<Refused>, Conflict> {
@@ -128,7 +127,7 @@ impl<H: Versioned> Footprint<H> {
         table: &Table<H>,
         id: IndexId,
         image: &[u64],
-        record: RecordPtr<H>,
+        record: Met<H>,
         me: u32,
         met: &mut impl Encounters<H>,
     ) -> Result<Result<Asked, Refused>, Conflict> {
@@ -157,7 +156,7 @@ impl<H: Versioned> Footprint<H> {
         index: &Index,
         id: IndexId,
         key: &[u64],
-        record: RecordPtr<H>,
+        record: Met<H>,
         me: u32,
         met: &mut impl Encounters<H>,
     ) -> Result<Asked, Conflict> {
@@ -169,7 +168,8 @@ impl<H: Versioned> Footprint<H> {
                     return Ok(Asked::Added);
                 }
                 Insert::Exists(word, _) => {
-                    let found = RecordPtr::from_word(word);
+                    // SAFETY: found.
+                    let found = unsafe { Met::from_word(word) };
                     if let Some(asked) = self.ask_for_entry(index, id, key, found, me, met)? {
                         return Ok(asked);
                     }
@@ -185,7 +185,7 @@ impl<H: Versioned> Footprint<H> {
         index: &Index,
         id: IndexId,
         key: &[u64],
-        found: RecordPtr<H>,
+        found: Met<H>,
         me: u32,
         met: &mut impl Encounters<H>,
     ) -> Result<Option<Asked>, Conflict> {
@@ -464,8 +464,7 @@ impl<H: Versioned> Footprint<H> {
         VersionWord::before_images();
         for (_, at) in order.iter() {
             let write = &writes[*at as usize];
-            // SAFETY: kept: of the write set.
-            let shown = unsafe { look(write.record, pin) };
+            let shown = look(write.record, pin);
             let word = shown.header().word();
             let kept = keep(word);
             if write.state == State::Dead {
@@ -536,8 +535,7 @@ impl<H: Versioned> Footprint<H> {
         let pin = self.participant.pinned();
         for write in self.writes.iter().filter(|write| write.state == State::Dead) {
             let table = tables.get(write.table);
-            // SAFETY: kept: of the write set.
-            let shown = unsafe { look(write.record, pin) };
+            let shown = look(write.record, pin);
             let image = match write.origin {
                 Origin::Insert => write.image.words(&self.images),
                 Origin::Row => {

@@ -1,14 +1,12 @@
 //! Looking at records with a version word.
 
-#![allow(unsafe_code)] // looks at records; see `door`
-
 use super::word::{ABSENT, CLAIMED, DEAD, LOCKED, VersionWord};
 use super::{Footprint, Mine, SPINS_MAX, Versioned};
 use crate::Conflict;
-use crate::door::look;
+use crate::door::{Met, look};
 use planaria_base::sync::spin_hint;
 use planaria_storage::reclaim::Pinned;
-use planaria_storage::{Arena, Image, RecordPtr, RecordRef};
+use planaria_storage::{Arena, Image, RecordRef};
 
 /// What a look at a record gave.
 pub(crate) enum Seen {
@@ -23,13 +21,12 @@ pub(crate) enum Seen {
 /// One consistent image of a record, in the arena. Of one that is `mine` nobody else changes the image.
 #[inline]
 pub(crate) fn read_record<H: Versioned>(
-    record: RecordPtr<H>,
+    record: Met<H>,
     pin: Pinned<'_>,
     mine: &Mine,
     arena: &mut Arena,
 ) -> Result<Seen, Conflict> {
-    // SAFETY: found or kept: the transaction reads what an index has just given it, or what is in its read set.
-    let shown = unsafe { look(record, pin) };
+    let shown = look(record, pin);
     let word = shown.header().word();
     let mut spins = 0;
     loop {
@@ -56,22 +53,20 @@ pub(crate) fn read_record<H: Versioned>(
 
 /// A record that the transaction has found, for as long as it stays pinned.
 #[inline]
-pub(crate) fn found<H: Versioned>(record: RecordPtr<H>, pin: Pinned<'_>) -> RecordRef<'_, H> {
-    // SAFETY: kept: of the read set or the write set.
-    unsafe { look(record, pin) }
+pub(crate) fn found<H: Versioned>(record: Met<H>, pin: Pinned<'_>) -> RecordRef<'_, H> {
+    look(record, pin)
 }
 
 impl<H: Versioned> Footprint<H> {
     /// The header of a record that the transaction has found, or made.
     #[inline]
-    pub(crate) fn header(&self, record: RecordPtr<H>) -> &H {
-        // SAFETY: kept: of the read set or the write set.
-        unsafe { look(record, self.participant.pinned()) }.header()
+    pub(crate) fn header(&self, record: Met<H>) -> &H {
+        look(record, self.participant.pinned()).header()
     }
 
     /// Its version word.
     #[inline]
-    pub(crate) fn word(&self, record: RecordPtr<H>) -> &VersionWord {
+    pub(crate) fn word(&self, record: Met<H>) -> &VersionWord {
         self.header(record).word()
     }
 }

@@ -41,7 +41,7 @@ impl<H: Header> SerialTxn<H> {
     ) -> Result<RowHandle, Refused> {
         let SerialTxn { participant, worker, key, rows, undo, fingers, .. } = self;
         let pin = participant.pinned();
-        let record = table.allocate(*worker, image.len());
+        let record = Met::allocate(table, *worker, image.len());
         let word = record.to_word();
         for (i, index) in (0u16..).zip(table.indexes()) {
             let entered = if !UNDO && i == 0 {
@@ -62,8 +62,7 @@ impl<H: Header> SerialTxn<H> {
             unsafe { door::retire(table, record, pin) };
             return Err(refused);
         }
-        // SAFETY: own.
-        let shown = unsafe { look(record, pin) };
+        let shown = look(record, pin);
         table.write(shown, image, *worker, pin);
         shown.header().set_present(true);
         if UNDO {
@@ -84,8 +83,7 @@ impl<H: Header> SerialTxn<H> {
         let record = self.rows[row.0 as usize];
         let SerialTxn { participant, worker, key, other_key, undo, images, .. } = self;
         let pin = participant.pinned();
-        // SAFETY: kept.
-        let shown = unsafe { look(record, pin) };
+        let shown = look(record, pin);
         if !shown.header().is_present() {
             return Ok(Ok(()));
         }
@@ -129,8 +127,7 @@ impl<H: Header> SerialTxn<H> {
         let record = self.rows[row.0 as usize];
         let SerialTxn { participant, key, undo, scratch, .. } = self;
         let pin = participant.pinned();
-        // SAFETY: kept.
-        let shown = unsafe { look(record, pin) };
+        let shown = look(record, pin);
         if !shown.header().is_present() {
             return false;
         }
@@ -150,8 +147,7 @@ impl<H: Header> SerialTxn<H> {
         while undo.len() > len {
             let Some(Undo { kind, table, record, old, touched }) = undo.pop() else { return };
             let (table, word) = (tables.get(table), record.to_word());
-            // SAFETY: kept, in the undo log.
-            let shown = unsafe { look(record, pin) };
+            let shown = look(record, pin);
             scratch.clear();
             shown.read_to_vec(scratch);
             match kind {

@@ -20,7 +20,7 @@
 use super::past::{Merged, Step, has_key, old_image};
 use crate::capability::has_room;
 use crate::claim::{ClaimInfo, Unclaimed, Wait};
-use crate::door::look;
+use crate::door::{Met, look};
 use crate::{
     Backoff, CommitEnv, Conflict, CursorId, Guarantee, Hints, IfClaimed, LocksMark, Protocol, Refused, Row,
     RowHandle, RowLocks, Savepoint, Savepoints, SerialOrder,
@@ -29,8 +29,7 @@ use planaria_base::{CommitTs, Error, IndexId, Strength, TableId, WorkerId};
 use planaria_storage::btree::compare_keys;
 use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::{
-    Arena, Glance, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, RecordRef, Table, TableSet,
-    VersionStorage,
+    Arena, Glance, Header, Image, IndexSet, KeyBuf, KeyRange, RecordRef, Table, TableSet, VersionStorage,
 };
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -122,15 +121,13 @@ enum Seen<'p, H> {
 
 /// Reads a record, waiting for whoever is changing it.
 fn read<'p, H: Header>(
-    record: RecordPtr<H>,
+    record: Met<H>,
     pin: Pinned<'p>,
     at: CommitTs,
     worker: usize,
     arena: &mut Arena,
 ) -> Result<Seen<'p, H>, Conflict> {
-    // SAFETY: found or kept; whoever reads a snapshot asks with what an index has
-    // given it under this pin.
-    let shown = unsafe { look(record, pin) };
+    let shown = look(record, pin);
     let mut backoff = Backoff::new(worker as u64);
     loop {
         match shown.header().glance() {
@@ -224,7 +221,8 @@ impl<H: Header> SnapshotReader<H> {
             let mark = arena.mark();
             let mut later = None;
             if let Some(word) = entry {
-                match read::<H>(RecordPtr::from_word(word), pin, at, *worker, arena)? {
+                // SAFETY: found, or kept.
+                match read::<H>(unsafe { Met::from_word(word) }, pin, at, *worker, arena)? {
                     Seen::Row(since, image) if has_key(index, id, image.words(arena), key, scratch) => {
                         txn.newest = txn.newest.max(since);
                         let handle = txn.hold(Held::Record(word));
@@ -381,15 +379,15 @@ impl<H: Header> Protocol for SnapshotReader<H> {
             Held::Record(word) => word,
         };
         let ReaderTxn { participant, worker, at, key, .. } = txn;
-        let (pin, record) = (participant.pinned(), RecordPtr::from_word(word));
+        // SAFETY: found, or kept.
+        let (pin, record) = (participant.pinned(), unsafe { Met::from_word(word) });
         let old = match read::<H>(record, pin, *at, *worker, arena)? {
             Seen::Row(_, image) => return Ok(Some(image)),
             Seen::Later(record) => table.kept(record, *at, pin),
             Seen::Nothing => {
                 // Deleted since: its last image is still there, and has its primary key.
                 let mark = arena.mark();
-                // SAFETY: kept.
-                let last = unsafe { look::<H>(record, pin) }.read(arena)?;
+                let last = look::<H>(record, pin).read(arena)?;
                 let primary = table.index(IndexId::PRIMARY);
                 let encoded = primary.codec().encode_row(last.words(arena), key);
                 arena.truncate(mark);

@@ -1,7 +1,5 @@
 //! Claims of a transaction: asking, waiting, letting go, and going back to try again. See `crate::claim`.
 
-#![allow(unsafe_code)] // looks at records; see `door`
-
 use super::dated::PAST;
 use super::*;
 use crate::claim::{Asked, Slept, Unclaimed};
@@ -61,15 +59,13 @@ impl<R: Rules> Txn<R> {
 
     /// From such a claim on nobody else changes a record; but somebody may have done so since it was read.
     fn is_as_read(&self, record: Ptr<R>, version: u64) -> Result<(), Conflict> {
-        // SAFETY: kept: of the read set.
-        let now = unsafe { look(record, self.foot.participant.pinned()) }.header().word().load();
+        let now = look(record, self.foot.participant.pinned()).header().word().load();
         if now & !CLAIMED == version { Ok(()) } else { Err(Conflict::Validation) }
     }
 
     /// Whether this transaction has claimed the record, now or before.
     fn ask(&mut self, record: Ptr<R>, table: TableId, strength: Strength) -> bool {
-        // SAFETY: kept: of the read set.
-        let word = unsafe { look(record, self.foot.participant.pinned()) }.header().word();
+        let word = look(record, self.foot.participant.pinned()).header().word();
         let before = match self.claims.ask(record.to_word(), table, self.id(), strength, || word.mark()) {
             Asked::Granted => None,
             Asked::Raised(before) => Some(before),
@@ -158,8 +154,7 @@ impl<R: Rules> Txn<R> {
     ) -> Result<bool, Conflict> {
         let wait = if_claimed == IfClaimed::Wait;
         if !self.claiming {
-            // SAFETY: kept: of the read set.
-            let word = unsafe { look(record, self.foot.participant.pinned()) }.header().word().load();
+            let word = look(record, self.foot.participant.pinned()).header().word().load();
             if wait || word & CLAIMED == 0 {
                 return Ok(true);
             }
@@ -224,8 +219,7 @@ impl<R: Rules> Txn<R> {
         let waits = match self.blocked.take() {
             None => return Ok(()),
             Some(Blocked::Record(record, table, strength)) => {
-                // SAFETY: kept: what a transaction waits for is found in it, and it stays pinned as it waits.
-                let word = unsafe { look(record, pin) }.header().word();
+                let word = look(record, pin).header().word();
                 let has = claims.of(record.to_word(), me);
                 let asked = claims.line_up(record.to_word(), table, me, strength, repeatable, || word.mark());
                 // Its own as soon as it is granted.
@@ -235,8 +229,7 @@ impl<R: Rules> Txn<R> {
                 asked == Asked::Taken
             }
             Some(Blocked::Placeholder(record, version)) => {
-                // SAFETY: the same.
-                let word = unsafe { look(record, pin) }.header().word();
+                let word = look(record, pin).header().word();
                 let other = WorkerId(((version & !ABSENT) - 1) as u16);
                 let runs = || word.load() & !LOCKED == version;
                 if other != me && claims.await_end(other, me, repeatable, runs) {
@@ -297,8 +290,7 @@ impl<R: Rules> Txn<R> {
     }
 
     fn release(&self, record: Ptr<R>) {
-        // SAFETY: kept: claims are let go of before the transaction unpins.
-        let word = unsafe { look(record, self.foot.participant.pinned()) }.header().word();
+        let word = look(record, self.foot.participant.pinned()).header().word();
         self.claims.release(record.to_word(), self.id(), || word.unmark());
     }
 

@@ -1,7 +1,5 @@
 //! Commit and abort.
 
-#![allow(unsafe_code)] // looks at records; see `door`
-
 use super::ranges::ROUNDS_MAX;
 use super::*;
 use crate::door::look;
@@ -422,8 +420,7 @@ impl<R: Rules> Txn<R> {
             let (begin, table) = (CommitTs(write.version), tables.get(write.table));
             // Most rows that change often have changed since.
             let mut seen = older.may_see(write.table, begin);
-            // SAFETY: kept: of the write set.
-            let shown = unsafe { look(write.record, pin) };
+            let shown = look(write.record, pin);
             if seen && older.asks_for_keys(write.table) {
                 self.foot.scratch.clear();
                 shown.read_to_vec(&mut self.foot.scratch);
@@ -449,8 +446,7 @@ impl<R: Rules> Txn<R> {
         let dead = write.state == State::Dead;
         let primary = table.index(IndexId::PRIMARY);
         scratch.clear();
-        // SAFETY: kept: of the write set.
-        let shown = unsafe { look(write.record, pin) };
+        let shown = look(write.record, pin);
         shown.read_to_vec(scratch);
         if primary.codec().encode_row(scratch, key).is_err() {
             return;

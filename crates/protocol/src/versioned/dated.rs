@@ -20,6 +20,8 @@
 //! **Constraints** are looked at as of now, strictly, at every level ([`crate::RowLocks::for_constraint`]); that a key is taken is
 //! no constraint that holds, but an answer, which need not hold at the weaker levels.
 
+#![allow(unsafe_code)] // meets records; see `door`
+
 use super::read::Followed;
 use super::*;
 use crate::ColumnsRead;
@@ -439,7 +441,8 @@ impl<R: Rules> Txn<R> {
             let mark = arena.mark();
             // What most rows are: nobody's, and as they were at the moment.
             if writes.is_empty() {
-                let record = RecordPtr::from_word(word);
+                // SAFETY: found.
+                let record = unsafe { Met::from_word(word) };
                 if let Ok(Seen::Row(version, image)) = read_record(record, pin, mine, arena)
                     && !dated.is_new(version)
                     && (id == IndexId::PRIMARY
@@ -480,7 +483,8 @@ impl<R: Rules> Txn<R> {
         (lenient, range): (bool, u32),
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
-        let record = RecordPtr::from_word(word);
+        // SAFETY: found.
+        let record = unsafe { Met::from_word(word) };
         let own = self.foot.find_effective(record);
         if range != NONE
             && let Some(write) = own

@@ -8,6 +8,8 @@
 //! **Rows that change as they are read** ([`Txn::is_torn`]): a run that may be healed goes on with what it finds, since it will
 //! be run again for sure.
 
+#![allow(unsafe_code)] // meets records; see `door`
+
 use super::*;
 use crate::ColumnsRead;
 use crate::footprint::record::{Seen, read_record};
@@ -181,9 +183,12 @@ impl<R: Rules> Txn<R> {
     ) -> Result<Option<Row>, Conflict> {
         let mut row = None;
         if self.heal.rounds > 0 {
-            if let Some(record) = self.heal.recall(table.id(), id, key.words())
+            // SAFETY: remembered of an attempt of this transaction, which is pinned since.
+            let known =
+                self.heal.recall(table.id(), id, key.words()).map(|record| unsafe { Met::from_word(record) });
+            if let Some(record) = known
                 && let read::Followed::Row(found) =
-                    self.follow(table.index(id), id, key.words(), RecordPtr::from_word(record), false, arena)?
+                    self.follow(table.index(id), id, key.words(), record, false, arena)?
             {
                 row = Some(found);
                 self.heal.healed.known += 1;
@@ -286,7 +291,8 @@ impl<R: Rules> Txn<R> {
         if record == 0 {
             return true;
         }
-        let word = self.foot.word(Ptr::<R>::from_word(record));
+        // SAFETY: remembered of an attempt of this transaction, which is pinned since.
+        let word = self.foot.word(unsafe { Ptr::<R>::from_word(record) });
         for _ in 0..PATIENCE {
             if word.load() & (ABSENT | DEAD) != ABSENT {
                 return true;
@@ -352,7 +358,8 @@ impl<R: Rules> Txn<R> {
         if mine.has(address) {
             return true;
         }
-        let word = self.foot.word(Ptr::<R>::from_word(address));
+        // SAFETY: remembered of an attempt of this transaction, which is pinned since.
+        let word = self.foot.word(unsafe { Ptr::<R>::from_word(address) });
         for _ in 0..patience {
             let now = word.load();
             if now & LOCKED == 0 {
@@ -373,7 +380,8 @@ impl<R: Rules> Txn<R> {
     #[cold]
     pub(crate) fn release_mine(&mut self) {
         for (address, version) in self.foot.mine.iter() {
-            let record = Ptr::<R>::from_word(address);
+            // SAFETY: remembered of an attempt of this transaction, which is pinned since.
+            let record = unsafe { Ptr::<R>::from_word(address) };
             if !(self.installed && self.foot.find_effective(record).is_some()) {
                 self.foot.word(record).publish(version);
             }

@@ -406,7 +406,8 @@ impl<R: Rules> Txn<R> {
                     }
                 }
             };
-            let record = RecordPtr::from_word(word);
+            // SAFETY: found.
+            let record = unsafe { Met::from_word(word) };
             let own = self.foot.find_effective(record);
             if own.is_some_and(|at| self.foot.writes[at as usize].origin == Origin::Insert) {
                 return Ok(());
@@ -415,8 +416,7 @@ impl<R: Rules> Txn<R> {
             let pin = participant.pinned();
             ranges.images.reset();
             let seen = if own.is_some() && holding {
-                // SAFETY: kept: of the write set, whose lock is held.
-                Seen::Row(0, unsafe { look(record, pin) }.read(&mut ranges.images)?)
+                Seen::Row(0, look(record, pin).read(&mut ranges.images)?)
             } else {
                 match read_record(record, pin, mine, &mut ranges.images) {
                     Err(Conflict::Locked) if self.outwaits(record, holding) => {

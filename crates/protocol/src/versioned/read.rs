@@ -1,5 +1,7 @@
 //! Reading: by key, by cursor, by handle.
 
+#![allow(unsafe_code)] // meets records; see `door`
+
 use super::dated::PAST;
 use super::*;
 use crate::footprint::cursors::PREFETCH_AHEAD;
@@ -70,7 +72,8 @@ impl<R: Rules> Txn<R> {
                 None
             }
             Some(word) => {
-                match self.follow(index, id, key.words(), RecordPtr::from_word(word), lenient, arena)? {
+                // SAFETY: found.
+                match self.follow(index, id, key.words(), unsafe { Met::from_word(word) }, lenient, arena)? {
                     Followed::Row(row) => Some(row),
                     Followed::Nothing => None,
                     // It holds the entry until commit, unless that was an early one of somebody who aborts:
@@ -99,7 +102,8 @@ impl<R: Rules> Txn<R> {
     fn has_no_row(&mut self, table: &Table<R::Header>, id: IndexId, key: &[u64]) {
         let range = self.ranges.add_key(table.id(), id, key);
         let entry =
-            table.index(id).tree().get(self.foot.participant.pinned(), key).0.map(RecordPtr::from_word);
+            // SAFETY: found.
+            table.index(id).tree().get(self.foot.participant.pinned(), key).0.map(|word| unsafe { Met::from_word(word) });
         if let Some(record) = entry.filter(|record| self.foot.find_effective(*record).is_some()) {
             self.ranges.meet(range, record);
         }
@@ -177,7 +181,8 @@ impl<R: Rules> Txn<R> {
                     return Ok(None);
                 }
                 Some(word) => {
-                    match self.follow(index, id, key, RecordPtr::from_word(word), lenient, arena)? {
+                    // SAFETY: found.
+                    match self.follow(index, id, key, unsafe { Met::from_word(word) }, lenient, arena)? {
                         Followed::Row(row) => return Ok(Some(row)),
                         Followed::Nothing => return Ok(None),
                         Followed::GivenUp => {
@@ -264,7 +269,7 @@ impl<R: Rules> Txn<R> {
             let (lenient, range) = (*lenient, *range);
             let pin = foot.participant.pinned();
             if let Some(ahead) = cursor.upcoming().get(PREFETCH_AHEAD) {
-                Ptr::<R>::from_word(*ahead).prefetch();
+                RecordPtr::<R::Header>::from_word(*ahead).prefetch();
             }
             let known = accesses.len();
             let next = cursor.next(index.tree(), pin, |node| {
@@ -285,7 +290,8 @@ impl<R: Rules> Txn<R> {
             }
             let Some((words, word)) = next else { return Ok(()) };
             point("has come to the next row");
-            let record = RecordPtr::from_word(word);
+            // SAFETY: found.
+            let record = unsafe { Met::from_word(word) };
             if let Some(write) = foot.find_effective(record) {
                 foot.key.set_words(words);
                 // By an entry that it has added itself it meets nothing: the row may have come with another key of the
