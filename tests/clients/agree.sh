@@ -30,8 +30,10 @@ agree() { # NAME COMMAND...
 
 [ "${1:-}" = bless ] && bless=yes
 python=${PYTHON:-python3}
-for script in psycopg sqlalchemy sqlalchemy_schema alembic django asyncpg; do
-    if "$python" -c "import ${script%_schema}" 2>/dev/null; then
+for script in psycopg locks sqlalchemy sqlalchemy_schema alembic django asyncpg; do
+    driver=${script%_schema}
+    [ $script = locks ] && driver=psycopg
+    if "$python" -c "import $driver" 2>/dev/null; then
         agree $script "$python" "$here/${script}_agree.py"
     else
         echo "skipped: agree, $script"

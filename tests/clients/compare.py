@@ -16,7 +16,7 @@ Workloads (pgbench scripts in crates/workload/sql/pgbench):
     tpcb-call   the same as one call of a function
     smallbank   six procedures: 15/15/15/15/15/25 %
     tpcc        five procedures: 45/43/4/4/4 %
-    count-insert, group-insert, sign-up, sign-up-full
+    count-insert, group-insert, sign-up, sign-up-full, sign-up-ascending, sign-up-ascending-full
                 blocks that look, think (--think) and insert, and try again: see conflicts/*.sql
 
 PostgreSQL runs with its own defaults but for what a person would change who wants it fast and safe (SETTINGS
@@ -45,7 +45,14 @@ from side_by_side import (
 )
 
 CONFLICTS = HERE / "conflicts"
-BLOCKS = ["count-insert", "group-insert", "sign-up", "sign-up-full"]
+BLOCKS = [
+    "count-insert",
+    "group-insert",
+    "sign-up",
+    "sign-up-full",
+    "sign-up-ascending",
+    "sign-up-ascending-full",
+]
 SMALLBANK = {
     "sb_balance": 15,
     "sb_deposit_checking": 15,
@@ -118,6 +125,8 @@ def turn(system, options, clients, directory):
     run = system.program(
         "pgbench", "-n", "-M", o.mode, "-c", str(clients), "-j", str(min(clients, o.threads)), "-T", str(o.seconds),
         "--max-tries=0", "--failures-detailed", "--log", "--log-prefix=log", f"--sampling-rate={o.sampling}", *options,
+        # Names that ascend begin behind those of the turn before.
+        "-D", "turn=0", "-D", f"start={time.time_ns() // 1000}",
         cwd=directory,
     )  # fmt: skip
     cpu = system.cpu() - before

@@ -56,9 +56,9 @@ fn end_row(out: &mut [u8], at: usize) {
     out[at..at + 4].copy_from_slice(&len.to_be_bytes());
 }
 
-/// Length, then the value; NULL is the length -1.
+/// Length, then the value; NULL is the length -1. What a function gives that returns nothing is no NULL, but empty.
 pub(crate) fn field(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, format: Format) {
-    if matches!(value, ValueRef::Null) {
+    if matches!(value, ValueRef::Null) && *ty != Type::Void {
         out.extend_from_slice(&(-1i32).to_be_bytes());
         return;
     }

@@ -12,7 +12,7 @@ use crate::session::savepoint::Locked;
 use planaria_base::sync::Instant;
 use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState, TableId};
 use planaria_exec::Interrupt;
-use planaria_ir::{OpKind, Program};
+use planaria_ir::{OpKind, Program, ReadMode};
 use planaria_protocol::Conflict;
 use planaria_sql::ddl::lock::{Lockable, lockable};
 use planaria_sql::lower::ParamTypes;
@@ -45,8 +45,11 @@ impl SchemaVersion {
             definition.indexes[index.index()].columns.iter().copied()
         };
         program.body.visit(&mut |op| match &op.kind {
-            OpKind::Get { table, index, columns, .. } | OpKind::Scan { table, index, columns, .. } => {
-                touches.add(*table, LockMode::AccessShare);
+            OpKind::Get { table, index, columns, mode, .. }
+            | OpKind::Scan { table, index, columns, mode, .. } => {
+                // Foreign keys look at the other table as FOR KEY SHARE does.
+                let refers = matches!(mode, ReadMode::Check | ReadMode::Parent);
+                touches.add(*table, if refers { LockMode::RowShare } else { LockMode::AccessShare });
                 // An entry leads to a row as long as that has its key.
                 let read = columns.iter().map(|(column, _)| *column);
                 touches.columns.insert(*table, columns_of(table, index).chain(read));
