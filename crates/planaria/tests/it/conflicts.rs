@@ -12,6 +12,7 @@ on_the_shelf! {
     what_calls_hold_for_a_while_is_no_conflict
     blocks_that_count_and_insert_make_progress
     who_has_lost_hears_of_it_at_the_next_change
+    a_look_ends_where_it_is_left
     blocks_of_groups_of_their_own_make_progress
     blocks_that_sign_up_by_name_make_progress
 }
@@ -189,6 +190,54 @@ fn who_has_lost_hears_of_it_at_the_next_change(protocol: ProtocolKind) {
     run(&mut b, &["ROLLBACK"]);
     commit(&mut reader).expect("a reader never fails");
     db.check().expect("sound");
+}
+
+/// Several rows are read at a time only where all are going to be: behind the end of a look others may do what they like.
+fn a_look_ends_where_it_is_left(protocol: ProtocolKind) {
+    let db = database(protocol);
+    db.execute_script(
+        "CREATE FUNCTION first_two() RETURNS bigint LANGUAGE plpgsql AS $$
+         DECLARE r record; n bigint := 0;
+         BEGIN
+             FOR r IN SELECT id, name FROM t ORDER BY id LOOP
+                 n := n + r.id;
+                 EXIT WHEN r.id >= 20;
+             END LOOP;
+             RETURN n;
+         END $$",
+    )
+    .expect("a function");
+    let looks = [
+        "SELECT id FROM t ORDER BY id LIMIT 2",
+        "SELECT EXISTS (SELECT FROM t WHERE id < 100)",
+        "SELECT min(id) FROM t",
+        "SELECT id FROM t WHERE g = 1 ORDER BY id LIMIT 1",
+    ];
+    for look in looks {
+        let others = || {
+            run(
+                &mut db.session().expect("a session"),
+                &["UPDATE t SET name = name || '.', v = 0 WHERE id >= 60"],
+            );
+            run(&mut db.session().expect("a session"), &["INSERT INTO t VALUES (95, 1, NULL, 0)"]);
+            run(&mut db.session().expect("a session"), &["DELETE FROM t WHERE id = 95"]);
+        };
+        assert_eq!(beside(&db, &[look], others), Ok(()), "{protocol}: {look}");
+    }
+    assert_eq!(db.query("SELECT first_two()", ()).expect("calls")[0].get::<i64>(0), Ok(30));
+    // And what is read to its end gives all rows, with their texts, loops within loops.
+    let rows = db
+        .query(
+            "SELECT string_agg(a.name || b.name, ',' ORDER BY a.id, b.id) FROM t a, t b WHERE a.g = b.g",
+            (),
+        )
+        .expect("joins");
+    assert_eq!(rows[0].get::<String>(0).expect("a text").split(',').count(), 100);
+    let expected: Vec<String> =
+        (1..=20).map(|n| format!("n{n}{}", if n >= 6 { "...." } else { "" })).collect();
+    let names = db.query("SELECT name FROM t ORDER BY id", ()).expect("reads");
+    let names: Vec<String> = names.iter().map(|row| row.get(0).expect("a name")).collect();
+    assert_eq!(names, expected);
 }
 
 fn blocks_that_count_and_insert_make_progress(protocol: ProtocolKind) {
