@@ -7,7 +7,7 @@
 
 mod directory;
 
-pub use directory::DirectoryDevice;
+pub use directory::{DirectoryDevice, Holder};
 
 use std::io;
 use std::sync::Arc;

@@ -58,7 +58,7 @@ mod worker;
 mod tests;
 
 pub use batch::{Batch, Batches, Until};
-pub use device::{Device, DeviceFile, DeviceLock, DirectoryDevice};
+pub use device::{Device, DeviceFile, DeviceLock, DirectoryDevice, Holder};
 pub use effect::{
     ChangeBuf, Effect, EffectWriter, Patch, RawEffect, RawEffects, RowChange, encode_effects, encode_values,
 };

@@ -9,7 +9,7 @@
 use crate::batch::{Batch, Batches};
 use crate::chain::{EpochFrames, Place, RunReader, newest_written};
 use crate::closer::Closer;
-use crate::device::{Device, DeviceLock};
+use crate::device::{Device, DeviceLock, Holder};
 use crate::files::{RunOptions, SegmentFiles};
 use crate::inventory::{self, RunInfo, SegmentInfo};
 use crate::logger::Logger;
@@ -74,11 +74,19 @@ impl LogReader {
     /// Takes a directory, before anything in it is looked at; 55006 if somebody else has it open.
     pub fn lock(device: &dyn Device) -> Result<DeviceLock> {
         device.lock().map_err(|e| match e.kind() {
-            io::ErrorKind::ResourceBusy => Error::new(
-                SqlState::OBJECT_IN_USE,
-                format!("database \"{}\" is in use by another process", device.describe("")),
-            )
-            .hint("end that process first, or connect to it"),
+            io::ErrorKind::ResourceBusy => {
+                let holder = Holder::of(&e);
+                let by = if holder == Holder::This { "this process already" } else { "another process" };
+                let message = format!("database \"{}\" is in use by {by}", device.describe(""));
+                let error = Error::new(SqlState::OBJECT_IN_USE, message);
+                match holder {
+                    Holder::This => error.hint("Share the Database that is open, or close it first."),
+                    Holder::Process(number) => error
+                        .detail(format!("It is the process with the number {number}."))
+                        .hint("End that process first, or connect to it."),
+                    Holder::Unknown => error.hint("End that process first, or connect to it."),
+                }
+            }
             _ => e.into(),
         })
     }

@@ -2,7 +2,7 @@
 
 use crate::api::EngineHandle;
 use crate::clients::Clients;
-use crate::directory::directory;
+use crate::directory::{directory, directory_of_database};
 use crate::hold::Hold;
 use crate::opening::{open_engine, open_engine_over};
 use crate::options::{Options, RecoveryReport};
@@ -77,7 +77,7 @@ impl Database {
     }
 
     pub(crate) fn open_with(path: &Path, options: Options) -> Result<Database> {
-        Database::open_device(directory(path)?, options)
+        Database::open_device(directory_of_database(path)?, options)
     }
 
     pub(crate) fn open_device(device: Arc<dyn planaria_log::Device>, options: Options) -> Result<Database> {
@@ -104,7 +104,7 @@ impl Database {
     /// copy is recovered from it first. So a recovery can be repeated without what went before it:
     /// the laboratory measures replay so. The protocol is this database's, whatever the options say.
     pub fn open_on_copy(&self, path: impl AsRef<Path>, options: Options) -> Result<Database> {
-        self.open_on_copy_device(directory(path.as_ref())?, options)
+        self.open_on_copy_device(directory_of_database(path.as_ref())?, options)
     }
 
     /// The same on any device: for tests on a simulated disk.

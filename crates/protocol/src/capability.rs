@@ -237,7 +237,7 @@ pub trait Levels: RowLocks {
     /// As of when the transaction reads, if it has a moment.
     fn moment(&self, txn: &Self::Txn) -> Option<CommitTs>;
 
-    /// After [`Points::go_back`] for a conflict, and after waiting: the statement is going to run again, as of now if the
+    /// After [`RestartPoints::go_back`] for a conflict, and after waiting: the statement is going to run again, as of now if the
     /// level allows it. `false`: the transaction cannot go on.
     fn move_on(
         &self,
@@ -249,16 +249,16 @@ pub trait Levels: RowLocks {
 }
 
 /// A transaction returns to an earlier point of its own, or to its beginning, and tries again.
-pub trait Points: Protocol {
-    /// Remembers what has been written and read. Points nest with savepoints and end by `pass`.
-    fn point(&self, txn: &mut Self::Txn) -> Point;
+pub trait RestartPoints: Protocol {
+    /// Remembers what has been written and read. They nest with savepoints and end by `pass`.
+    fn point(&self, txn: &mut Self::Txn) -> RestartPoint;
 
     /// Undoes all writes since the point, and forgets what was read since: whoever calls this has not
     /// let anything out of it. The point stays in force.
-    fn go_back(&self, txn: &mut Self::Txn, point: Point, tables: &TableSet<Self::Header>);
+    fn go_back(&self, txn: &mut Self::Txn, point: RestartPoint, tables: &TableSet<Self::Header>);
 
     /// Ends the point.
-    fn pass(&self, txn: &mut Self::Txn, point: Point);
+    fn pass(&self, txn: &mut Self::Txn, point: RestartPoint);
 
     /// Takes everything back, as `abort`, for another attempt: claims are kept, and if there are any, the
     /// transaction goes on in the next `begin`. What begins next is a repetition to the scheme, until it commits or is
@@ -266,9 +266,9 @@ pub trait Points: Protocol {
     fn retry(&self, txn: &mut Self::Txn, tables: &TableSet<Self::Header>);
 }
 
-/// A point in a transaction to which it can return, writes and reads. See [`Points::go_back`].
+/// A point in a transaction to which it can return, writes and reads. See [`RestartPoints::go_back`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Point {
+pub struct RestartPoint {
     pub(crate) savepoint: Savepoint,
     /// Elements of the read set and of the node set at that point, and whether a node had moved.
     pub(crate) reads: u32,
@@ -333,7 +333,7 @@ pub trait SnapshotSource: Protocol {
 
 /// A scheme that a database can be run with.
 pub trait Hosted:
-    RowLocks + Levels + Points + Exclusive + SnapshotSource + Effects + Heals + LongLived
+    RowLocks + Levels + RestartPoints + Exclusive + SnapshotSource + Effects + Heals + LongLived
 {
     /// A new instance, for one database.
     fn new() -> Self;

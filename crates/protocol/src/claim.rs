@@ -159,7 +159,7 @@ type Shard = HashMap<u64, Claim>;
 
 /// Where a worker waits.
 #[derive(Default)]
-struct Seat {
+struct Sleeper {
     wait: Mutex<Waiting>,
     over: Condvar,
     /// Those that wait for the end of this worker's transaction.
@@ -195,7 +195,7 @@ pub(crate) enum Slept {
 /// See the module's head.
 pub(crate) struct Claims {
     shards: Box<[Mutex<Shard>]>,
-    seats: Box<[Seat]>,
+    sleepers: Box<[Sleeper]>,
 }
 
 fn shard_of(record: u64) -> usize {
@@ -210,12 +210,12 @@ impl Claims {
     pub(crate) fn new() -> Claims {
         Claims {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            seats: (0..WORKERS_MAX).map(|_| Seat::default()).collect(),
+            sleepers: (0..WORKERS_MAX).map(|_| Sleeper::default()).collect(),
         }
     }
 
-    fn seat(&self, worker: WorkerId) -> &Seat {
-        &self.seats[usize::from(worker.0)]
+    fn sleeper(&self, worker: WorkerId) -> &Sleeper {
+        &self.sleepers[usize::from(worker.0)]
     }
 
     fn shard(&self, record: u64) -> MutexGuard<'_, Shard> {
@@ -275,7 +275,7 @@ impl Claims {
             && let Some(claim) = shard.get_mut(&record)
         {
             claim.line.push_back((worker, strength));
-            self.seat(worker).wait.lock().begin(Target::Record(record, table, strength), repeatable);
+            self.sleeper(worker).wait.lock().begin(Target::Record(record, table, strength), repeatable);
         }
         asked
     }
@@ -289,21 +289,21 @@ impl Claims {
         repeatable: bool,
         runs: impl FnOnce() -> bool,
     ) -> bool {
-        let mut ends = self.seat(other).ends.lock();
+        let mut ends = self.sleeper(other).ends.lock();
         if !runs() {
             return false;
         }
         ends.push(worker);
-        self.seat(worker).wait.lock().begin(Target::End(other), repeatable);
+        self.sleeper(worker).wait.lock().begin(Target::End(other), repeatable);
         true
     }
 
     /// Sleeps until what was lined up for is there, but no longer than this.
     pub(crate) fn sleep(&self, worker: WorkerId, longest: Duration) -> Slept {
-        let seat = self.seat(worker);
-        let mut waiting = seat.wait.lock();
+        let sleeper = self.sleeper(worker);
+        let mut waiting = sleeper.wait.lock();
         if waiting.target.is_some() {
-            seat.over.wait_for(&mut waiting, longest);
+            sleeper.over.wait_for(&mut waiting, longest);
         }
         match *waiting {
             Waiting { target: Some(_), .. } => Slept::NotYet,
@@ -314,7 +314,7 @@ impl Claims {
 
     /// Leaves the line, if it was not too late: [`Slept::NotYet`].
     pub(crate) fn step_out(&self, worker: WorkerId) -> Slept {
-        let Some(target) = self.seat(worker).wait.lock().target else {
+        let Some(target) = self.sleeper(worker).wait.lock().target else {
             return self.sleep(worker, Duration::ZERO);
         };
         if self.end_wait(worker, target, false) { Slept::NotYet } else { self.sleep(worker, Duration::ZERO) }
@@ -322,13 +322,13 @@ impl Claims {
 
     /// A worker waits no longer for this: whether it still did.
     fn end_wait(&self, worker: WorkerId, target: Target, gives_way: bool) -> bool {
-        let seat = self.seat(worker);
+        let sleeper = self.sleeper(worker);
         let end = || {
-            let mut waiting = seat.wait.lock();
+            let mut waiting = sleeper.wait.lock();
             let waits = waiting.target == Some(target);
             if waits {
                 (waiting.target, waiting.gives_way) = (None, gives_way);
-                seat.over.notify_one();
+                sleeper.over.notify_one();
             }
             waits
         };
@@ -344,7 +344,7 @@ impl Claims {
                 waited
             }
             Target::End(other) => {
-                let mut ends = self.seat(other).ends.lock();
+                let mut ends = self.sleeper(other).ends.lock();
                 let waited = end();
                 if waited {
                     ends.retain(|w| *w != worker);
@@ -357,7 +357,7 @@ impl Claims {
     /// Of a ring of waits that a worker has closed, another one that can be repeated gives up: whether there is one.
     pub(crate) fn break_ring(&self, worker: WorkerId, ring: &[Wait]) -> bool {
         let can_be_repeated = |other: WorkerId| {
-            let waiting = self.seat(other).wait.lock();
+            let waiting = self.sleeper(other).wait.lock();
             waiting.target.filter(|_| waiting.repeatable)
         };
         let mut others = ring.iter().map(|wait| wait.worker).filter(|other| *other != worker);
@@ -365,9 +365,9 @@ impl Claims {
     }
 
     fn wake(&self, worker: WorkerId) {
-        let seat = self.seat(worker);
-        *seat.wait.lock() = Waiting::default();
-        seat.over.notify_one();
+        let sleeper = self.sleeper(worker);
+        *sleeper.wait.lock() = Waiting::default();
+        sleeper.over.notify_one();
     }
 
     /// Gives a record to those in line that nobody is in the way of.
@@ -426,7 +426,7 @@ impl Claims {
 
     /// The worker's transaction is over.
     pub(crate) fn ended(&self, worker: WorkerId) {
-        let mut ends = self.seat(worker).ends.lock();
+        let mut ends = self.sleeper(worker).ends.lock();
         ends.drain(..).for_each(|waiting| self.wake(waiting));
     }
 
@@ -453,7 +453,7 @@ impl Claims {
         blockers: &dyn Fn(u64, WorkerId, Strength) -> Vec<WorkerId>,
     ) -> Option<Vec<Wait>> {
         let waits_of = |at: WorkerId| -> Vec<Wait> {
-            let target = self.seat(at).wait.lock().target;
+            let target = self.sleeper(at).wait.lock().target;
             let wait = |holder, row| Wait { worker: at, holder, row };
             match target {
                 None => Vec::new(),
@@ -499,9 +499,9 @@ impl Claims {
                 list.extend(claim.line.iter().map(|waiting| info(waiting, false)));
             }
         }
-        for seat in &self.seats {
+        for sleeper in &self.sleepers {
             let waits = |w: &WorkerId| ClaimInfo { worker: *w, row: None, granted: false };
-            list.extend(seat.ends.lock().iter().map(waits));
+            list.extend(sleeper.ends.lock().iter().map(waits));
         }
         list
     }
@@ -518,8 +518,8 @@ impl Claims {
                 }
             }
         }
-        for (holder, seat) in (0u16..).map(WorkerId).zip(&self.seats) {
-            waits.extend(seat.ends.lock().iter().map(|w| Wait { worker: *w, holder, row: None }));
+        for (holder, sleeper) in (0u16..).map(WorkerId).zip(&self.sleepers) {
+            waits.extend(sleeper.ends.lock().iter().map(|w| Wait { worker: *w, holder, row: None }));
         }
         waits
     }

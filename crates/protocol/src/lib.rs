@@ -17,7 +17,7 @@
 //! 5. *Snapshots*: between [`SnapshotSource::open_snapshot`] and [`SnapshotSource::close_snapshot`] a
 //!    [`SnapshotReader`] reads the state of one moment, while transactions go on ([`snapshot`]).
 //! 6. After a [`Conflict`] only `abort`, `retry` or `go_back` makes sense; then the transaction, or what
-//!    it did since a [`Point`], may be tried again.
+//!    it did since a [`RestartPoint`], may be tried again.
 //! 7. *Waiting*, where transactions overlap: one that claims what it changes ([`RowLocks::claim_writes`])
 //!    never finds a row that it has claimed changed by another, and whoever meets a claim can wait for it.
 //!    See `claim`.
@@ -55,8 +55,8 @@ mod versioned;
 
 pub use backoff::{Backoff, BackoffKind};
 pub use capability::{
-    Effects, Exclusive, Heals, Hints, Hosted, Levels, LocksMark, LongLived, Point, Points, RowLocks,
-    Savepoints, SnapshotSource,
+    Effects, Exclusive, Heals, Hints, Hosted, Levels, LocksMark, LongLived, RestartPoint, RestartPoints,
+    RowLocks, Savepoints, SnapshotSource,
 };
 pub use claim::{ClaimInfo, Unclaimed, Wait};
 pub use columns::{ColumnSet, ColumnsRead};

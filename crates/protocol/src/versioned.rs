@@ -48,8 +48,8 @@ use crate::footprint::word::{ABSENT, CLAIMED, DEAD, LENIENT, LOCKED, Locking, Ve
 use crate::footprint::{Footprint, NONE, Origin, SPINS_MAX, State, Versioned, WriteEntry, recycle};
 use crate::snapshot::Merged;
 use crate::{
-    CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, LocksMark, Point, Protocol, Refused, Row, RowHandle,
-    Snapshots,
+    CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, LocksMark, Protocol, Refused, RestartPoint, Row,
+    RowHandle, Snapshots,
 };
 pub use rules::Rules;
 
@@ -122,7 +122,7 @@ pub struct Txn<R: Rules> {
     pub(crate) claiming: bool,
     /// Nobody else runs a transaction.
     pub(crate) alone: bool,
-    /// An attempt has failed, and what runs is another: see [`Points::retry`](crate::Points::retry).
+    /// An attempt has failed, and what runs is another: see [`RestartPoints::retry`](crate::RestartPoints::retry).
     pub(crate) repeated: bool,
     /// It has locked words of rows that others have claimed.
     beside: Cell<bool>,

@@ -11,7 +11,7 @@ use crate::input::{Ahead, Front, Input};
 use crate::lobby::Guest;
 use crate::login::{self, Opened};
 use crate::read::violation;
-use crate::reply::{Part, Reply, Severity};
+use crate::reply::{Fragment, Reply, Severity};
 use crate::scales::Taken;
 use crate::server::{Phase, Shared};
 use crate::stream::Stream;
@@ -316,12 +316,12 @@ pub(crate) async fn write(
     let mut chunk = Vec::new();
     for part in reply.parts() {
         match part {
-            Part::Bytes(bytes) => {
+            Fragment::Bytes(bytes) => {
                 for bytes in bytes.chunks(WRITE_BYTES) {
                     write_all(stream, bytes, timeout, &mut blocked).await?;
                 }
             }
-            Part::Spool(spool) => {
+            Fragment::Spool(spool) => {
                 let mut at = 0;
                 while spool.read(&mut chunk, at, WRITE_BYTES)? > 0 {
                     at += chunk.len() as u64;

@@ -153,7 +153,7 @@ fn message_len(header: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reply::Part;
+    use crate::reply::Fragment;
     use crate::spool::{Spool, tests::room};
 
     fn fetch(held: &mut Held, n: usize) -> (Vec<u8>, u64) {
@@ -162,8 +162,8 @@ mod tests {
         let mut all = Vec::new();
         for part in out.parts() {
             match part {
-                Part::Bytes(bytes) => all.extend_from_slice(bytes),
-                Part::Spool(slice) => drop(slice.read(&mut all, 0, usize::MAX).expect("bytes")),
+                Fragment::Bytes(bytes) => all.extend_from_slice(bytes),
+                Fragment::Spool(slice) => drop(slice.read(&mut all, 0, usize::MAX).expect("bytes")),
             }
         }
         (all, count)

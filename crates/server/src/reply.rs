@@ -15,7 +15,7 @@ pub(crate) struct Reply {
 }
 
 /// A part of a reply.
-pub(crate) enum Part<'r> {
+pub(crate) enum Fragment<'r> {
     Bytes(&'r [u8]),
     Spool(&'r Slice),
 }
@@ -59,14 +59,14 @@ impl Reply {
     }
 
     /// All of it, in order.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Fragment<'_>> {
         let mut from = 0;
         let spools = self.spools.iter().flat_map(move |(at, spool)| {
             let before = &self.bytes[std::mem::replace(&mut from, *at)..*at];
-            [Part::Bytes(before), Part::Spool(spool)]
+            [Fragment::Bytes(before), Fragment::Spool(spool)]
         });
         let last = self.spools.last().map_or(0, |(at, _)| *at);
-        spools.chain(std::iter::once(Part::Bytes(&self.bytes[last..])))
+        spools.chain(std::iter::once(Fragment::Bytes(&self.bytes[last..])))
     }
 
     /// Takes back what was written since the buffer had this length.
@@ -387,8 +387,8 @@ mod tests {
 
     fn all(reply: &Reply) -> String {
         let shown = |part| match part {
-            Part::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-            Part::Spool(spool) => format!("<{}>", spool.len()),
+            Fragment::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Fragment::Spool(spool) => format!("<{}>", spool.len()),
         };
         reply.parts().map(shown).collect()
     }

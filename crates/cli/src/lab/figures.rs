@@ -89,8 +89,8 @@ impl Subcommand for Figure {
 /// What it is, and what the paper says of it.
 fn long(experiment: &Experiment) -> String {
     let mut text = format!("{}\n\n{}\n", experiment.title, experiment.paper);
-    for claim in experiment.claims {
-        text += &format!("  {}\n", claim.says);
+    for expectation in experiment.expectations {
+        text += &format!("  {}\n", expectation.says);
     }
     text
 }

@@ -63,12 +63,28 @@ fn a_second_process_is_refused() {
     assert_eq!(output.status.code(), Some(1));
     let stderr = text(&output.stderr);
     assert!(stderr.contains("in use by another process") && stderr.contains("55006"), "{stderr}");
+    assert!(stderr.contains(&format!("process with the number {}", std::process::id())), "{stderr}");
     let again = Database::open(&data).expect_err("nor the same process twice");
     assert_eq!(again.sqlstate(), SqlState::OBJECT_IN_USE);
+    assert!(again.message().contains("in use by this process already"), "{again}");
     db.execute("INSERT INTO t VALUES (3, 'mine')", ()).expect("the first goes on");
     db.close().expect("closes");
     let output = ask(&data, "SELECT count(*) FROM t");
     assert_eq!(text(&output.stdout), "4\n", "{}", text(&output.stderr));
+}
+
+#[test]
+fn among_the_files_of_others_no_database_is_made() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(dir.path().join("lost+found")).expect("a directory within");
+    std::fs::write(dir.path().join(".keep"), "").expect("writes");
+    Database::open(dir.path()).expect("what is everywhere does not count").close().expect("closes");
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("Cargo.toml"), "[package]").expect("writes");
+    let error = Database::open(dir.path()).expect_err("it is somebody else's");
+    assert_eq!(error.sqlstate().as_str(), "55000", "{error}");
+    assert!(format!("{error:?}").contains("Cargo.toml"), "{error:?}");
+    assert_eq!(names(dir.path()), ["Cargo.toml"], "nothing was made");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The experiments: chapter 3 of Y. Wu, *Transaction Management on Multicores* (NUS 2017), §3.5.
 //!
 //! Of the plots no more is known than what the prose says of them; where that contradicts itself (OCC⁻ over OCC and
-//! SILO⁻ over SILO at 2 warehouses), the order is the claim. Warehouses of Figures 3.11 and 3.12 are not given. The
+//! SILO⁻ over SILO at 2 warehouses), the order is the expectation. Warehouses of Figures 3.11 and 3.12 are not given. The
 //! thesis has 46 threads on 48 cores: here `k1` are two threads on two cores, `k2` 46 on as few, `k3` 46 that wait in
 //! their transactions (see [`Contention`]).
 
@@ -60,7 +60,7 @@ const TPCC: Experiment = Experiment {
     panels: &[],
     home: false,
     cross_partition: None,
-    claims: &[],
+    expectations: &[],
 };
 
 const SMALLBANK: Experiment = Experiment {
@@ -78,8 +78,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
         schemes: &[OCC, SILO, OCC_BOUND, SILO_BOUND],
         others: false,
         panels: &[panel("k3", LONG, 46, 0, Metric::Throughput), panel("k1", TWO, 2, 0, Metric::Throughput)],
-        claims: &[
-            Claim {
+        expectations: &[
+            Expectation {
                 says: "at 2 warehouses SILO < OCC < OCC- < SILO-",
                 panel: "k3",
                 test: Test::Rising {
@@ -89,7 +89,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     slack: 2.0,
                 },
             },
-            Claim {
+            Expectation {
                 says: "at 2 warehouses OCC has 150 K, SILO 60 K transactions a second: 2.5 times",
                 panel: "k3",
                 test: Test::Ratio {
@@ -101,7 +101,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     factor: 1.5,
                 },
             },
-            Claim {
+            Expectation {
                 says: "at 2 warehouses OCC- has 3 times what OCC has",
                 panel: "k3",
                 test: Test::AtLeast {
@@ -112,7 +112,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     paper: 3.0,
                 },
             },
-            Claim {
+            Expectation {
                 says: "SILO- is 10 to 15 % above OCC-",
                 panel: "k3",
                 test: Test::Ratio {
@@ -134,8 +134,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
         schemes: &[OCC, SILO],
         others: true,
         panels: &[panel("k3", LONG, 46, 0, Metric::Lost), panel("k2", YIELDING, 46, 0, Metric::Operations)],
-        claims: &[
-            Claim {
+        expectations: &[
+            Expectation {
                 says: "at 2 warehouses OCC spends 69 % of its time in restarts",
                 panel: "k3",
                 test: Test::Value {
@@ -146,7 +146,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     tolerance: 10.0,
                 },
             },
-            Claim {
+            Expectation {
                 says: "at 2 warehouses SILO spends 91 %",
                 panel: "k3",
                 test: Test::Value {
@@ -157,7 +157,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     tolerance: 10.0,
                 },
             },
-            Claim {
+            Expectation {
                 says: "OCC and SILO restart about as often",
                 panel: "k3",
                 test: Test::Ratio {
@@ -179,8 +179,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
         panels: &[panel("k3", LONG, 46, 0, Metric::Throughput), panel("k1", TWO, 2, 0, Metric::Throughput)],
         home: true,
         cross_partition: Some(0.0),
-        claims: &[
-            Claim {
+        expectations: &[
+            Expectation {
                 says: "at 2 warehouses HEALING is close to OCC-",
                 panel: "k3",
                 test: Test::Ratio {
@@ -192,7 +192,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     factor: 1.2,
                 },
             },
-            Claim {
+            Expectation {
                 says: "at 2 warehouses HEALING is above 2PL",
                 panel: "k3",
                 test: Test::AtLeast {
@@ -203,7 +203,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     paper: 1.0,
                 },
             },
-            Claim {
+            Expectation {
                 says: "with many warehouses DT is the best",
                 panel: "k3",
                 test: Test::AtLeast {
@@ -233,8 +233,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
         ],
         home: true,
         cross_partition: Some(0.0),
-        claims: &[
-            Claim {
+        expectations: &[
+            Expectation {
                 says: "at the highest contention HEALING has 2.3 times what 2PL has",
                 panel: "k3-2",
                 test: Test::Ratio {
@@ -246,7 +246,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     factor: 1.5,
                 },
             },
-            Claim {
+            Expectation {
                 says: "and 6.2 times what SILO has",
                 panel: "k3-2",
                 test: Test::Ratio {
@@ -258,7 +258,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     factor: 1.5,
                 },
             },
-            Claim {
+            Expectation {
                 says: "2PL has 1.25 times what OCC has",
                 panel: "k3-2",
                 test: Test::Ratio {
@@ -270,7 +270,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     factor: 1.2,
                 },
             },
-            Claim {
+            Expectation {
                 says: "SILO is the last",
                 panel: "k3-2",
                 test: Test::Rising {
@@ -280,7 +280,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     slack: 0.0,
                 },
             },
-            Claim {
+            Expectation {
                 says: "HEALING scales almost linearly: from 1 to 46 sessions at least 30 times",
                 panel: "k3-2",
                 test: Test::Change { metric: Metric::Throughput, of: HEALING, least: 30.0, most: 60.0 },
@@ -299,18 +299,18 @@ pub static EXPERIMENTS: &[Experiment] = &[
         },
         panels: &[panel("k3", LONG, 46, 8, Metric::Throughput)],
         home: true,
-        claims: &[
-            Claim {
+        expectations: &[
+            Expectation {
                 says: "the others do not depend on it: HEALING",
                 panel: "k3",
                 test: Test::Change { metric: Metric::Throughput, of: HEALING, least: 0.8, most: 1.25 },
             },
-            Claim {
+            Expectation {
                 says: "the others do not depend on it: OCC",
                 panel: "k3",
                 test: Test::Change { metric: Metric::Throughput, of: OCC, least: 0.8, most: 1.25 },
             },
-            Claim {
+            Expectation {
                 says: "DT falls",
                 panel: "k3",
                 test: Test::Change { metric: Metric::Throughput, of: PARTITIONED, least: 0.0, most: 0.8 },
@@ -330,8 +330,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
             quick: &[0.0, 20.0, 50.0, 80.0, 100.0],
         },
         panels: &[panel("k3", LONG, 46, 4, Metric::Throughput)],
-        claims: &[
-            Claim {
+        expectations: &[
+            Expectation {
                 says: "at 100 % HEALING is OCC",
                 panel: "k3",
                 test: Test::Ratio {
@@ -343,7 +343,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     factor: 1.15,
                 },
             },
-            Claim {
+            Expectation {
                 says: "HEALING falls on the way there",
                 panel: "k3",
                 test: Test::Change { metric: Metric::Throughput, of: HEALING, least: 0.0, most: 0.8 },
@@ -361,8 +361,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
             panel("k2", Contention::Oversubscribed { yield_every: 2 }, 24, 1000, Metric::Operations),
             panel("k4", Contention::Virtual { micros: 1000 }, 24, 1000, Metric::Throughput),
         ],
-        claims: &[
-            Claim {
+        expectations: &[
+            Expectation {
                 says: "at theta 0.1 SILO is 5 % above HEALING (two threads: what it costs)",
                 panel: "k1",
                 test: Test::Ratio {
@@ -374,7 +374,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     factor: 1.05,
                 },
             },
-            Claim {
+            Expectation {
                 says: "at theta 0.9 HEALING has 4.5 times what the others have: SILO",
                 panel: "k3",
                 test: Test::Ratio {
@@ -386,7 +386,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     factor: 1.5,
                 },
             },
-            Claim {
+            Expectation {
                 says: "and is close to OCC-",
                 panel: "k3",
                 test: Test::Ratio {
@@ -398,7 +398,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     factor: 1.1,
                 },
             },
-            Claim {
+            Expectation {
                 says: "at theta 0.9 SILO has the least",
                 panel: "k3",
                 test: Test::Rising {
@@ -418,8 +418,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
         schemes: &[HEALING, OCC, SILO, TWO_PHASE, OCC_BOUND, SILO_BOUND],
         axis: Axis { vary: Vary::Latency(&["new_order"]), full: &[0.0], quick: &[0.0] },
         panels: &[panel("k3", LONG, 46, 4, Metric::Within), panel("k1", TWO, 2, 4, Metric::Within)],
-        claims: &[
-            Claim {
+        expectations: &[
+            Expectation {
                 says: "within the time of 96.8 % of OCC- (80 us): 96.0 % of HEALING",
                 panel: "k3",
                 test: Test::NoSlower {
@@ -430,7 +430,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     tolerance: 5.0,
                 },
             },
-            Claim {
+            Expectation {
                 says: "45.8 % of OCC",
                 panel: "k3",
                 test: Test::NoSlower {
@@ -441,7 +441,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     tolerance: 15.0,
                 },
             },
-            Claim {
+            Expectation {
                 says: "58.2 % of SILO",
                 panel: "k3",
                 test: Test::NoSlower {
@@ -452,7 +452,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     tolerance: 15.0,
                 },
             },
-            Claim {
+            Expectation {
                 says: "71.7 % of 2PL",
                 panel: "k3",
                 test: Test::NoSlower {
@@ -476,8 +476,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
             panel("k3", SHORT, 24, 1000, Metric::Restarts),
             panel("k1", TWO, 2, 1000, Metric::Restarts),
         ],
-        claims: &[
-            Claim {
+        expectations: &[
+            Expectation {
                 says: "shares of keys by theta (computed)",
                 panel: "",
                 test: Test::Shares {
@@ -496,7 +496,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     tolerance: 0.1,
                 },
             },
-            Claim {
+            Expectation {
                 says: "at theta 0.9 OCC restarts 0.324 times a commit",
                 panel: "k3",
                 test: Test::Value {
@@ -507,7 +507,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     tolerance: 0.1,
                 },
             },
-            Claim {
+            Expectation {
                 says: "SILO 0.403 times",
                 panel: "k3",
                 test: Test::Value {
@@ -518,7 +518,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     tolerance: 0.1,
                 },
             },
-            Claim {
+            Expectation {
                 says: "HEALING never",
                 panel: "k3",
                 test: Test::Value {
@@ -557,8 +557,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
                 lists: &[Metric::Percentile(25.0), Metric::Percentile(80.0), Metric::Restarts],
             },
         ],
-        claims: &[
-            Claim {
+        expectations: &[
+            Expectation {
                 says: "at theta 0.9 OCC's p95 is 3.16 times HEALING's (36.14 and 11.45 us)",
                 panel: "k3",
                 test: Test::Ratio {
@@ -570,7 +570,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     factor: 1.5,
                 },
             },
-            Claim {
+            Expectation {
                 says: "SILO's 3.72 times (42.54 us)",
                 panel: "k3",
                 test: Test::Ratio {
@@ -582,7 +582,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
                     factor: 1.5,
                 },
             },
-            Claim {
+            Expectation {
                 says: "at theta 0.5 HEALING's p95 is OCC's",
                 panel: "k1",
                 test: Test::Ratio {
@@ -607,7 +607,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         panels: &[panel("k1", TWO, 0, 0, Metric::Throughput)],
         home: true,
         cross_partition: Some(0.0),
-        claims: &[Claim {
+        expectations: &[Expectation {
             says: "with cache and copies 93.7 % of what there is without (1067 of 1139 K): HEALING over OCC",
             panel: "k1",
             test: Test::AtLeast {

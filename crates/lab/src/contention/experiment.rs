@@ -27,7 +27,7 @@ pub struct Experiment {
     /// Of orders and payments, those that touch another warehouse, unless that is the axis; without, TPC-C's.
     pub cross_partition: Option<f64>,
     /// What the paper says comes out.
-    pub claims: &'static [Claim],
+    pub expectations: &'static [Expectation],
 }
 
 /// What the points of a line differ in.
@@ -218,7 +218,7 @@ pub enum At {
 
 /// Something that the paper says comes out.
 #[derive(Debug)]
-pub struct Claim {
+pub struct Expectation {
     /// In words.
     pub says: &'static str,
     /// Where it is tested; a panel that was not measured tests nothing.
@@ -227,7 +227,7 @@ pub struct Claim {
     pub test: Test,
 }
 
-/// How a claim is tested.
+/// How an expectation is tested.
 #[derive(Debug)]
 pub enum Test {
     /// One scheme's number over another's is the paper's, give or take a factor.

@@ -1,9 +1,9 @@
 //! Concurrency control compared: figures and tables of a paper, each a named experiment.
 //!
-//! * [`experiment`]: what an experiment is: a workload, an axis, schemes, ways to make contention, claims. Data alone.
+//! * [`experiment`]: what an experiment is: a workload, an axis, schemes, ways to make contention, expectations. Data alone.
 //! * [`EXPERIMENTS`] (`catalogue`): Figures 3.8 to 3.14 and Tables 3.1 to 3.4 of Wu's thesis.
 //! * `run`: measures one, in turns, on loaded bases.
-//! * [`claims`]: whether what the paper says comes out here, too. No claim is left out because it does not.
+//! * [`expectations`]: whether what the paper says comes out here, too. No expectation is left out because it does not.
 //! * [`report`]: the outcome as text, CSV and JSON; [`plot`]: as SVG.
 //!
 //! **Contention on few cores.** What the paper measures on 46 cores is measured in several ways: `k1` on the cores there are
@@ -13,7 +13,7 @@
 //! simulated (`virtual_time`), and says so wherever it is shown, with how near to real runs it comes.
 
 mod catalogue;
-pub mod claims;
+pub mod expectations;
 pub mod experiment;
 pub mod plot;
 pub mod report;

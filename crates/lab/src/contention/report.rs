@@ -1,6 +1,6 @@
 //! The outcome of an experiment as text that a person reads, and as CSV that a program does.
 
-use super::claims::round;
+use super::expectations::round;
 use super::experiment::Metric;
 use super::run::{Outcome, Plot, Point};
 use std::fmt::Write;
@@ -176,15 +176,19 @@ pub fn text(outcome: &Outcome) -> String {
         }
     }
     let _ = writeln!(o, "\nWhat the paper says");
-    for claim in &outcome.claims {
-        let verdict = match claim.as_the_paper {
+    for expectation in &outcome.expectations {
+        let verdict = match expectation.as_the_paper {
             Some(true) => "yes",
             Some(false) => "no",
             None => "unknown",
         };
-        let panel = if claim.panel.is_empty() { String::new() } else { format!(" [{}]", claim.panel) };
-        let _ =
-            writeln!(o, "  {}{panel}\n    here: {}\n    as the paper: {verdict}", claim.says, claim.measured);
+        let panel =
+            if expectation.panel.is_empty() { String::new() } else { format!(" [{}]", expectation.panel) };
+        let _ = writeln!(
+            o,
+            "  {}{panel}\n    here: {}\n    as the paper: {verdict}",
+            expectation.says, expectation.measured
+        );
     }
     let _ = writeln!(o, "\ntook {:.0} s", outcome.took_seconds);
     out

@@ -8,7 +8,7 @@
 //! 4. After the last turn the workload's checks are run on each database whose scheme promises that they hold: what
 //!    loses updates is no result.
 
-use super::claims::{self, Verdict};
+use super::expectations::{self, Verdict};
 use super::experiment::{Contention, Experiment, Metric, Panel, Vary};
 use super::scheme::{Scheme, chosen};
 use super::virtual_time::{self, Calibration, Job};
@@ -154,7 +154,7 @@ pub struct Outcome {
     /// Its plots.
     pub plots: Vec<Plot>,
     /// What the paper says, and whether it is so here.
-    pub claims: Vec<Verdict>,
+    pub expectations: Vec<Verdict>,
     /// The whole took so long.
     pub took_seconds: f64,
 }
@@ -263,7 +263,7 @@ impl Experiment {
             }
             plots.push(self.plot(panel, lines));
         }
-        let claims = claims::judge(self, &plots);
+        let expectations = expectations::judge(self, &plots);
         Ok(Outcome {
             id: self.id,
             title: self.title,
@@ -274,7 +274,7 @@ impl Experiment {
             backoff: settings.backoff.to_string(),
             notes,
             plots,
-            claims,
+            expectations,
             took_seconds: began.elapsed().as_secs_f64(),
         })
     }

@@ -40,7 +40,7 @@ fn the_catalogue_holds_together() {
     assert_eq!(ids, [&wanted[..], &tables[..]].concat());
     for e in EXPERIMENTS {
         let suite = Suite::find(e.workload).expect("a workload");
-        assert!(!e.title.is_empty() && !e.paper.is_empty() && !e.claims.is_empty(), "{}", e.id);
+        assert!(!e.title.is_empty() && !e.paper.is_empty() && !e.expectations.is_empty(), "{}", e.id);
         assert!(e.axis.full.is_sorted() && e.axis.quick.is_sorted(), "{}", e.id);
         assert!(e.axis.quick.iter().all(|x| e.axis.full.contains(x)), "{}", e.id);
         assert!(e.axis.vary != Vary::Theta || suite.parameters.contains(&"theta"), "{}", e.id);
@@ -54,10 +54,10 @@ fn the_catalogue_holds_together() {
             let by_axis = matches!(e.axis.vary, Vary::Units | Vary::SessionsAndUnits);
             assert!(by_axis || panel.units > 0, "{} {}", e.id, panel.name);
         }
-        for claim in e.claims {
-            let computed = matches!(claim.test, Test::Shares { .. });
-            assert!(computed || names.contains(&claim.panel), "{}: {}", e.id, claim.says);
-            for scheme in claim.test.schemes() {
+        for expectation in e.expectations {
+            let computed = matches!(expectation.test, Test::Shares { .. });
+            assert!(computed || names.contains(&expectation.panel), "{}: {}", e.id, expectation.says);
+            for scheme in expectation.test.schemes() {
                 assert!(e.schemes.contains(&scheme), "{}: {scheme}", e.id);
             }
         }
@@ -76,9 +76,9 @@ fn an_outcome_is_told_in_every_form() {
     assert!(plot.lines.iter().all(|line| line.points.len() == 3));
     assert!(plot.lines[0].points[0].get(Metric::Throughput).is_some_and(|n| n > 0.0));
 
-    let shares = &outcome.claims[0];
+    let shares = &outcome.expectations[0];
     assert_eq!(shares.as_the_paper, Some(true), "{}", shares.measured);
-    let other = &outcome.claims[1];
+    let other = &outcome.expectations[1];
     assert_eq!((other.as_the_paper, other.measured.as_str()), (None, "panel k3 was not measured"));
 
     let text = report::text(&outcome);
@@ -184,16 +184,18 @@ fn claims_are_judged_by_their_numbers() {
         (Test::NoSlower { of: "occ", than: "silo", percent: 100.0, paper: 25.0, tolerance: 1.0 }, true),
     ];
     for (test, wanted) in tests {
-        let claims: &'static [Claim] = Vec::leak(vec![Claim { says: "", panel: "k1", test }]);
-        let experiment = Experiment { claims, ..*find("fig-3.8") };
-        let verdict = &claims::judge(&experiment, std::slice::from_ref(&plot))[0];
-        assert_eq!(verdict.as_the_paper, Some(wanted), "{:?}: {}", claims[0].test, verdict.measured);
+        let expectations: &'static [Expectation] =
+            Vec::leak(vec![Expectation { says: "", panel: "k1", test }]);
+        let experiment = Experiment { expectations, ..*find("fig-3.8") };
+        let verdict = &expectations::judge(&experiment, std::slice::from_ref(&plot))[0];
+        assert_eq!(verdict.as_the_paper, Some(wanted), "{:?}: {}", expectations[0].test, verdict.measured);
     }
     let lacking =
         Test::AtLeast { metric: throughput, at: At::Last, of: "partitioned", to: "occ", paper: 1.0 };
-    let claims: &'static [Claim] = Vec::leak(vec![Claim { says: "", panel: "k1", test: lacking }]);
-    let experiment = Experiment { claims, ..*find("fig-3.8") };
-    let verdict = &claims::judge(&experiment, &[plot])[0];
+    let expectations: &'static [Expectation] =
+        Vec::leak(vec![Expectation { says: "", panel: "k1", test: lacking }]);
+    let experiment = Experiment { expectations, ..*find("fig-3.8") };
+    let verdict = &expectations::judge(&experiment, &[plot])[0];
     assert_eq!((verdict.as_the_paper, verdict.measured.as_str()), (None, "partitioned was not measured"));
 }
 
@@ -212,7 +214,7 @@ fn what_is_simulated_says_so_and_scales() {
             plots: Metric::Throughput,
             lists: &[Metric::Processor],
         }],
-        claims: &[],
+        expectations: &[],
         ..*find("fig-3.14")
     };
     let settings = Settings { panels: Vec::new(), ..settings() };

@@ -40,7 +40,7 @@ impl DirectoryDevice {
 
     fn lock_shared(&self) -> io::Result<DeviceLock> {
         match File::open(self.path.join(LOCK_FILE)) {
-            Ok(file) => locked(file.try_lock_shared(), file),
+            Ok(file) => locked(file.try_lock_shared(), file, false),
             // Nobody has ever had it open.
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(DeviceLock::new(())),
             Err(e) => Err(e),
@@ -65,19 +65,81 @@ impl DirectoryDevice {
 
 /// A lock file that is locked, until this is dropped. Closing it alone would not do: a process that is just being
 /// started has a copy of every open file until it runs its program, and the lock would last as long.
-struct Locked(File);
+struct Locked {
+    file: File,
+    /// The file says who has locked it.
+    signed: bool,
+}
 
-impl Drop for Locked {
-    fn drop(&mut self) {
-        // An error would leave it to the closing of the file.
-        let _ = self.0.unlock();
+impl Locked {
+    /// Who has it is for people: an error is none.
+    fn sign(file: File) -> Locked {
+        let _ = file.set_len(0);
+        let _ = file.write_all_at(std::process::id().to_string().as_bytes(), 0);
+        Locked { file, signed: true }
     }
 }
 
-fn locked(outcome: Result<(), TryLockError>, file: File) -> io::Result<DeviceLock> {
+impl Drop for Locked {
+    fn drop(&mut self) {
+        if self.signed {
+            let _ = self.file.set_len(0);
+        }
+        // An error would leave it to the closing of the file.
+        let _ = self.file.unlock();
+    }
+}
+
+/// Who has locked a directory, as far as its lock file says. It is what an error of the kind `ResourceBusy` holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Holder {
+    /// This process.
+    This,
+    /// Another one, by its number.
+    Process(u32),
+    /// Another one.
+    Unknown,
+}
+
+impl Holder {
+    /// Of a lock that was refused.
+    pub fn of(error: &io::Error) -> Holder {
+        let holder = error.get_ref().and_then(|inner| inner.downcast_ref::<Holder>());
+        holder.copied().unwrap_or(Holder::Unknown)
+    }
+
+    fn read(file: &File) -> Holder {
+        let mut bytes = [0; 10];
+        let len = file.read_at(&mut bytes, 0).unwrap_or(0);
+        let number = std::str::from_utf8(&bytes[..len]).ok().and_then(|text| text.parse().ok());
+        match number {
+            Some(own) if own == std::process::id() => Holder::This,
+            // Who only looks does not sign, and who was killed has not taken its name out.
+            Some(other) if Path::new(&format!("/proc/{other}")).exists() => Holder::Process(other),
+            _ => Holder::Unknown,
+        }
+    }
+}
+
+impl std::fmt::Display for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Holder::This => f.write_str("locked by this process"),
+            Holder::Process(number) => write!(f, "locked by process {number}"),
+            Holder::Unknown => f.write_str("locked by another process"),
+        }
+    }
+}
+
+impl std::error::Error for Holder {}
+
+fn locked(outcome: Result<(), TryLockError>, file: File, sign: bool) -> io::Result<DeviceLock> {
     match outcome {
-        Ok(()) => Ok(DeviceLock::new(Locked(file))),
-        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::ResourceBusy.into()),
+        Ok(()) if sign => Ok(DeviceLock::new(Locked::sign(file))),
+        Ok(()) => Ok(DeviceLock::new(Locked { file, signed: false })),
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::new(io::ErrorKind::ResourceBusy, Holder::read(&file)))
+        }
         Err(TryLockError::Error(e)) => Err(e),
     }
 }
@@ -148,7 +210,7 @@ impl Device for DirectoryDevice {
         let path = self.path.join(LOCK_FILE);
         let open = Self::options().create(true).truncate(false).open(&path);
         let file = open.map_err(naming("open lock file", &path))?;
-        locked(file.try_lock(), file)
+        locked(file.try_lock(), file, true)
     }
 
     fn describe(&self, name: &str) -> String {
@@ -213,9 +275,10 @@ mod tests {
         let file = DirectoryDevice::options().create(true).truncate(false).open(&path).unwrap();
         // What a process has that is being started.
         let copy = file.try_clone().unwrap();
-        let lock = locked(file.try_lock(), file).unwrap();
+        let lock = locked(file.try_lock(), file, true).unwrap();
         let device = DirectoryDevice::open(dir.path()).unwrap();
-        assert_eq!(device.lock().err().map(|e| e.kind()), Some(io::ErrorKind::ResourceBusy));
+        let refused = device.lock().err().expect("it is locked");
+        assert_eq!((refused.kind(), Holder::of(&refused)), (io::ErrorKind::ResourceBusy, Holder::This));
         drop(lock);
         drop(device.lock().unwrap());
         drop(copy);

@@ -18,8 +18,8 @@ use planaria_exec::{Code, Context, Interrupt, Machine};
 use planaria_log::Effect;
 use planaria_protocol::snapshot::ReaderTxn;
 use planaria_protocol::{
-    ColumnsRead, Conflict, Heal, Healed, Hosted, Isolation, LocksMark, Point, Protocol, RowLocks, Savepoint,
-    SnapshotReader, Telling, Unclaimed,
+    ColumnsRead, Conflict, Heal, Healed, Hosted, Isolation, LocksMark, Protocol, RestartPoint, RowLocks,
+    Savepoint, SnapshotReader, Telling, Unclaimed,
 };
 use planaria_storage::{Header, Tables};
 use std::sync::Arc;
@@ -94,9 +94,9 @@ pub(crate) trait Worker: Written + Send {
     fn savepoint(&mut self) -> Savepoint;
     fn rollback_to(&mut self, savepoint: Savepoint, at: &Tables);
     fn release(&mut self, savepoint: Savepoint);
-    fn point(&mut self) -> Point;
-    fn go_back(&mut self, point: Point, at: &Tables);
-    fn pass(&mut self, point: Point);
+    fn point(&mut self) -> RestartPoint;
+    fn go_back(&mut self, point: RestartPoint, at: &Tables);
+    fn pass(&mut self, point: RestartPoint);
     fn for_constraint(&mut self, on: bool);
     fn keep_before_images(&mut self, keep: bool);
 
@@ -233,15 +233,15 @@ impl<P: Hosted> Worker for WorkerOf<P> {
         self.protocol.release(&mut self.txn, savepoint);
     }
 
-    fn point(&mut self) -> Point {
+    fn point(&mut self) -> RestartPoint {
         self.protocol.point(&mut self.txn)
     }
 
-    fn go_back(&mut self, point: Point, at: &Tables) {
+    fn go_back(&mut self, point: RestartPoint, at: &Tables) {
         self.protocol.go_back(&mut self.txn, point, at.of());
     }
 
-    fn pass(&mut self, point: Point) {
+    fn pass(&mut self, point: RestartPoint) {
         self.protocol.pass(&mut self.txn, point);
     }
 

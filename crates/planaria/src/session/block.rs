@@ -90,7 +90,7 @@ impl SessionCore {
                 // A transaction that cannot be serialized is not mended by going back.
                 if !self.doomed {
                     match at {
-                        At::Part(parts, schema) => self.back_to_part(parts, &schema)?,
+                        At::InstalledChanges(parts, schema) => self.back_to_part(parts, &schema)?,
                         At::Transaction(savepoint) => {
                             let schema = self.schema.clone();
                             // As in `abandon`.

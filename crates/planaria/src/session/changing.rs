@@ -14,7 +14,7 @@ use std::time::Duration;
 pub(crate) struct SchemaBlock {
     /// The schema when the gate was closed.
     pub(crate) base: Shared,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<InstalledChanges>,
     /// The change that the part under way began with, with what it computed, for the log.
     pub(crate) change: Option<Vec<u8>>,
     /// What its changes of the schema took.
@@ -36,7 +36,7 @@ impl Drop for Alone {
 }
 
 /// Changes of rows that are installed, with the change of the schema before them.
-pub(crate) struct Part {
+pub(crate) struct InstalledChanges {
     /// The schema that they were made under.
     pub(crate) schema: Shared,
     /// For the log, encoded.
@@ -63,7 +63,7 @@ pub(crate) fn effect_bytes(effect: &Effect) -> usize {
     size_of::<Effect>() + more
 }
 
-impl Part {
+impl InstalledChanges {
     pub(crate) fn is_empty(&self) -> bool {
         self.change.is_none()
             && self.sequences.is_empty()

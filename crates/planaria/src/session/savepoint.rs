@@ -30,7 +30,7 @@ pub(crate) enum At {
     /// A point in the protocol's transaction.
     Transaction(Savepoint),
     /// So many parts of a block that has changed the schema, and the schema of then.
-    Part(usize, Shared),
+    InstalledChanges(usize, Shared),
     /// A snapshot, in which nothing changes.
     Snapshot,
 }

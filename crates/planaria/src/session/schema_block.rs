@@ -9,7 +9,7 @@
 //! 1. The first change of a block closes the [gate](crate::engine::gate), and the block keeps it closed until its end: from
 //!    there on it is alone. What it read so far is validated then, and holds ever after (40001 otherwise).
 //! 2. Its rows so far become a *part*: they are installed, unlogged, and what takes them back is kept
-//!    ([`Part::undo`](crate::session::changing)). Nobody sees them: whoever wants in waits at the gate, and who reads a snapshot from before
+//!    ([`InstalledChanges::undo`](crate::session::changing)). Nobody sees them: whoever wants in waits at the gate, and who reads a snapshot from before
 //!    goes on with the versions of before. A savepoint ends a part, too; those taken before the gate was closed
 //!    are made into ends of parts then.
 //! 3. The change makes a draft of the schema (`schema`, `rewrite`) that only this session knows. The block goes on
@@ -35,7 +35,7 @@ use crate::engine::program::refusal::{not_serialized, schema_changed};
 use crate::engine::schema_version::SchemaVersion;
 use crate::engine::worker::once;
 use crate::engine::written::Written;
-use crate::session::changing::{Alone, Part, SchemaBlock, Shared, effect_bytes};
+use crate::session::changing::{Alone, InstalledChanges, SchemaBlock, Shared, effect_bytes};
 use crate::session::constraints::KeyToCheck;
 use crate::session::core::SessionCore;
 use crate::session::record::{self, RowForm};
@@ -163,7 +163,7 @@ impl SessionCore {
             self.txn.release(savepoint);
             states.push(self.net());
             // Until it is one, with all tables: what is undone is kept for it.
-            self.savepoints[at].at = At::Part(0, schema.clone());
+            self.savepoints[at].at = At::InstalledChanges(0, schema.clone());
         }
         if states.len() == 1 {
             return Ok(());
@@ -177,7 +177,7 @@ impl SessionCore {
             self.end_part()?;
             let parts = self.changing.as_ref().map_or(0, |block| block.parts.len());
             if let Some(mark) = self.savepoints.get_mut(at) {
-                mark.at = At::Part(parts, schema.clone());
+                mark.at = At::InstalledChanges(parts, schema.clone());
             }
         }
         Ok(())
@@ -209,7 +209,7 @@ impl SessionCore {
         self.end_part()?;
         self.txn.begin();
         let parts = self.changing.as_ref().map_or(0, |block| block.parts.len());
-        Ok(At::Part(parts, self.schema.clone()))
+        Ok(At::InstalledChanges(parts, self.schema.clone()))
     }
 
     /// Installs what the transaction has done since the last part, as a part. No transaction is open afterwards.
@@ -220,7 +220,8 @@ impl SessionCore {
         let engine = &*self.engine;
         let (change, sequences) = (block.change.take(), std::mem::take(&mut self.effects));
         let rows = Vec::new();
-        let mut part = Part { schema, change, sequences, rows, undo: Vec::new(), _kept: None, keys };
+        let mut part =
+            InstalledChanges { schema, change, sequences, rows, undo: Vec::new(), _kept: None, keys };
         let tables = &part.schema.tables;
         if self.txn.is_read_only() {
             self.txn.abort(tables);
@@ -424,7 +425,7 @@ fn undo(
         *needed.entry(table).or_insert_with(|| {
             base.shares_table(schema, table)
                 || savepoints.iter().any(|mark| match &mark.at {
-                    At::Part(_, then) => then.shares_table(schema, table),
+                    At::InstalledChanges(_, then) => then.shares_table(schema, table),
                     At::Transaction(_) | At::Snapshot => false,
                 })
         })

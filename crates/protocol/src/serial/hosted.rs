@@ -6,8 +6,8 @@ use crate::claim::{ClaimInfo, Unclaimed, Wait};
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
     ColumnsRead, Conflict, CursorId, Effects, Exclusive, Heal, Healed, Heals, Hints, Hosted, IfClaimed,
-    Isolation, Levels, LocksMark, LongLived, Point, Points, Protocol, RowHandle, RowLocks, Savepoints,
-    SnapshotSource,
+    Isolation, Levels, LocksMark, LongLived, Protocol, RestartPoint, RestartPoints, RowHandle, RowLocks,
+    Savepoints, SnapshotSource,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
@@ -143,16 +143,16 @@ impl<H: Header> Levels for SerialOn<H, true> {
     }
 }
 
-impl<H: Header> Points for SerialOn<H, true> {
-    fn point(&self, txn: &mut SerialTxn<H>) -> Point {
-        Point { savepoint: self.savepoint(txn), reads: 0, nodes: 0, moved: false, ranges: 0 }
+impl<H: Header> RestartPoints for SerialOn<H, true> {
+    fn point(&self, txn: &mut SerialTxn<H>) -> RestartPoint {
+        RestartPoint { savepoint: self.savepoint(txn), reads: 0, nodes: 0, moved: false, ranges: 0 }
     }
 
-    fn go_back(&self, txn: &mut SerialTxn<H>, point: Point, tables: &TableSet<H>) {
+    fn go_back(&self, txn: &mut SerialTxn<H>, point: RestartPoint, tables: &TableSet<H>) {
         self.rollback_to(txn, point.savepoint, tables);
     }
 
-    fn pass(&self, txn: &mut SerialTxn<H>, point: Point) {
+    fn pass(&self, txn: &mut SerialTxn<H>, point: RestartPoint) {
         self.release(txn, point.savepoint);
     }
 

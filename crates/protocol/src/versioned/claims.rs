@@ -375,7 +375,7 @@ impl<R: Rules> Txn<R> {
     }
 
     /// Undoes and forgets everything since the point.
-    pub(super) fn go_back(&mut self, point: Point) {
+    pub(super) fn go_back(&mut self, point: RestartPoint) {
         // What was read before the point keeps its version: a row is written through the access of the statement
         // that writes it, and those of an undone one go. (One that was marked as own before has a write from
         // before, too.)

@@ -7,8 +7,8 @@ use crate::claim::{ClaimInfo, Claims, Unclaimed, Wait};
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
     ColumnsRead, Conflict, CursorId, Effects, Exclusive, Heal, Healed, Heals, Hints, Hosted, IfClaimed,
-    Isolation, Levels, LocksMark, LongLived, Point, Points, Protocol, Row, RowHandle, RowLocks, Savepoint,
-    Savepoints, SnapshotReader, SnapshotSource, Snapshots, Write,
+    Isolation, Levels, LocksMark, LongLived, Protocol, RestartPoint, RestartPoints, Row, RowHandle, RowLocks,
+    Savepoint, Savepoints, SnapshotReader, SnapshotSource, Snapshots, Write,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
@@ -277,17 +277,17 @@ impl<R: Rules> Levels for OverVersions<R> {
     }
 }
 
-impl<R: Rules> Points for OverVersions<R> {
-    fn point(&self, txn: &mut Txn<R>) -> Point {
+impl<R: Rules> RestartPoints for OverVersions<R> {
+    fn point(&self, txn: &mut Txn<R>) -> RestartPoint {
         let (reads, (nodes, moved)) = (txn.accesses.len() as u32, txn.foot.nodes.mark());
-        Point { savepoint: self.savepoint(txn), reads, nodes, moved, ranges: txn.ranges.mark() }
+        RestartPoint { savepoint: self.savepoint(txn), reads, nodes, moved, ranges: txn.ranges.mark() }
     }
 
-    fn go_back(&self, txn: &mut Txn<R>, point: Point, _tables: &TableSet<R::Header>) {
+    fn go_back(&self, txn: &mut Txn<R>, point: RestartPoint, _tables: &TableSet<R::Header>) {
         txn.go_back(point);
     }
 
-    fn pass(&self, txn: &mut Txn<R>, point: Point) {
+    fn pass(&self, txn: &mut Txn<R>, point: RestartPoint) {
         self.release(txn, point.savepoint);
     }
 

@@ -5,7 +5,7 @@
 //! transaction earlier in the segment changes.
 
 use super::layout::{Layout, SortKey};
-use super::segment::{Known, PIECES_MAX, Part, Segment};
+use super::segment::{Known, PIECES_MAX, Segment, SegmentPart};
 use crate::{AnyWorld, at};
 use planaria_base::sync::RwLock;
 use planaria_base::{CommitTs, Error, ProcedureId, Result, SqlState, TableId};
@@ -317,7 +317,7 @@ impl Feed {
         })))
     }
 
-    fn parts(&self, spans: Vec<(Arc<Batch>, Range<usize>)>, transactions: usize) -> Vec<Part> {
+    fn parts(&self, spans: Vec<(Arc<Batch>, Range<usize>)>, transactions: usize) -> Vec<SegmentPart> {
         // As long as nothing was planned, a single call may load a table.
         let least = match self.so_far.pieces {
             0 => 1,
@@ -330,7 +330,7 @@ impl Feed {
         for (batch, records) in spans {
             for start in records.clone().step_by(size) {
                 let records = start..(start + size).min(records.end);
-                parts.push(Part { batch: batch.clone(), records, chunk: RwLock::default() });
+                parts.push(SegmentPart { batch: batch.clone(), records, chunk: RwLock::default() });
             }
         }
         parts

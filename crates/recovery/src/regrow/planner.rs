@@ -8,7 +8,7 @@ use super::feed::unreadable;
 use super::kernel::{Bank, HandsOver, Register, Surroundings};
 use super::layout::{Layout, PieceInfo, SortKey, sort_key};
 use super::operands;
-use super::segment::{CHANGE, Chunk, Descriptor, PUT, Part, Segment, TAKE};
+use super::segment::{CHANGE, Chunk, Descriptor, PUT, Segment, SegmentPart, TAKE};
 use super::worker::{Worker, stopped};
 use crate::{CompiledPlan, Routines, World};
 use planaria_base::{Error, IndexId, Level, ProcedureId, Result, SequenceId, SequencePlace, SqlState, Type};
@@ -33,7 +33,7 @@ pub(super) fn plan_part<H: Header>(
     worker: &mut Worker<H>,
     world: &World<H>,
     segment: &Segment,
-    part: &Part,
+    part: &SegmentPart,
 ) -> Result<()> {
     let layout = &*segment.layout;
     let plans = layout.plans()?;
@@ -156,7 +156,7 @@ impl<H: Header> Queues<'_, H> {
 fn plan_effects<H: Header>(
     world: &World<H>,
     effects: RawEffects<'_>,
-    part: &Part,
+    part: &SegmentPart,
     queues: &mut Queues<'_, H>,
     buf: &mut ChangeBuf,
 ) -> Result<()> {

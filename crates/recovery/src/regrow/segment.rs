@@ -115,7 +115,7 @@ impl Chunk {
 }
 
 /// A part of a segment, from one log batch.
-pub(super) struct Part {
+pub(super) struct SegmentPart {
     pub batch: Arc<Batch>,
     /// Records of the batch.
     pub records: Range<usize>,
@@ -154,7 +154,7 @@ pub(super) struct Segment {
     /// Number of the layout's classes, whatever their division.
     pub base: u32,
     pub layout: Arc<Layout>,
-    pub parts: Vec<Part>,
+    pub parts: Vec<SegmentPart>,
     /// What the pieces of each queue handed over, by the number of the queue (the first of those that
     /// were executed together).
     pub handed: Vec<RwLock<Chunk>>,

@@ -21,7 +21,7 @@ use planaria_syntax::ast::{
 pub(super) type Star = Vec<(String, Bound)>;
 
 /// A part of a FROM clause.
-pub(super) struct Part {
+pub(super) struct FromClause {
     pub items: Vec<Item>,
     pub filter: Vec<Bound>,
     pub star: Star,
@@ -34,7 +34,7 @@ impl Lowerer<'_> {
         level: &mut Names<'_>,
         from: &[TableRef],
     ) -> Result<(Vec<Item>, Vec<Bound>, Star)> {
-        let mut whole = Part { items: Vec::new(), filter: Vec::new(), star: Vec::new() };
+        let mut whole = FromClause { items: Vec::new(), filter: Vec::new(), star: Vec::new() };
         for table in from {
             let part = self.bind_table(level, table, false)?;
             whole.items.extend(part.items);
@@ -45,7 +45,7 @@ impl Lowerer<'_> {
     }
 
     /// One FROM item; `nullable` if it stands on the nullable side of an outer join.
-    fn bind_table(&mut self, level: &mut Names<'_>, table: &TableRef, nullable: bool) -> Result<Part> {
+    fn bind_table(&mut self, level: &mut Names<'_>, table: &TableRef, nullable: bool) -> Result<FromClause> {
         stack::check()?;
         match table {
             TableRef::Relation { name, alias } => self.bind_relation(level, name, alias.as_ref(), nullable),
@@ -86,7 +86,7 @@ impl Lowerer<'_> {
         name: &Name,
         alias: Option<&TableAlias>,
         nullable: bool,
-    ) -> Result<Part> {
+    ) -> Result<FromClause> {
         let table = name.parts.last().cloned().unwrap_or_default();
         let shown = alias.map_or(table.as_str(), |a| a.name.as_str());
         let renamed = alias.map_or(&[][..], |a| &a.columns[..]);
@@ -225,10 +225,10 @@ impl Lowerer<'_> {
         alias: &str,
         renamed: &[String],
         position: u32,
-    ) -> Result<Part> {
+    ) -> Result<FromClause> {
         let source = self.source_of(rel, alias);
         let star = self.add_source(level, source, renamed, position)?;
-        Ok(Part { items: vec![Item::Rel(rel)], filter: Vec::new(), star })
+        Ok(FromClause { items: vec![Item::Rel(rel)], filter: Vec::new(), star })
     }
 
     fn add_source(
@@ -264,7 +264,7 @@ impl Lowerer<'_> {
         renamed: &[String],
         nullable: bool,
         position: u32,
-    ) -> Result<Part> {
+    ) -> Result<FromClause> {
         if self.dissolves(&query, nullable) {
             let Body::Select(select) = query.body else { unreachable!("only a SELECT dissolves") };
             let columns = query
@@ -275,7 +275,7 @@ impl Lowerer<'_> {
                 .collect();
             let source = Source { alias: alias.to_owned(), relation: None, columns, oid: None };
             let star = self.add_source(level, source, renamed, position)?;
-            return Ok(Part { items: select.from, filter: select.filter, star });
+            return Ok(FromClause { items: select.from, filter: select.filter, star });
         }
         let columns = query.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
         let rel = self.new_rel(alias, columns, RelKind::Query(Box::new(query)));
@@ -323,7 +323,7 @@ impl Lowerer<'_> {
         alias: Option<&TableAlias>,
         ordinality: bool,
         position: u32,
-    ) -> Result<Part> {
+    ) -> Result<FromClause> {
         let name = plain_name(&call.name)?.to_owned();
         let shown = alias.map_or(name.as_str(), |a| a.name.as_str());
         let mut renamed: Vec<String> = alias.map_or(Vec::new(), |a| a.columns.clone());
@@ -400,7 +400,7 @@ impl Lowerer<'_> {
         condition: &JoinCondition,
         nullable: bool,
         position: u32,
-    ) -> Result<Part> {
+    ) -> Result<FromClause> {
         let left_nullable = nullable || matches!(kind, JoinKind::Right | JoinKind::Full);
         let right_nullable = nullable || matches!(kind, JoinKind::Left | JoinKind::Full);
         let start = level.sources.len();
@@ -490,7 +490,7 @@ impl Lowerer<'_> {
                 (vec![item], Vec::new())
             }
         };
-        Ok(Part { items, filter, star })
+        Ok(FromClause { items, filter, star })
     }
 
     /// All relations of a group, those inside its outer joins included.

@@ -3,7 +3,7 @@
 
 use super::bound::{Aggregate, AggregateKind, Bound, BoundSelect, Grouping, Item};
 use super::emit_join::Then;
-use super::plan::{Plan, Source, Wanted};
+use super::plan::{JoinPlan, Source, Wanted};
 use super::{Lowerer, Typed};
 use planaria_base::{Datum, Numeric, Result, Type};
 use planaria_ir::{Coll, CollKind, Func, OpKind, Reg, RegKind, SortKey};
@@ -40,7 +40,7 @@ impl Lowerer<'_> {
         &mut self,
         select: &BoundSelect,
         grouping: &Grouping,
-        plan: &Plan,
+        plan: &JoinPlan,
         then: &mut Then<'_>,
     ) -> Result<()> {
         let passes = passes(grouping);
@@ -182,7 +182,7 @@ impl Lowerer<'_> {
     }
 
     /// The first entry of an index that is not NULL.
-    fn emit_extreme(&mut self, grouping: &Grouping, plan: &Plan, then: &mut Then<'_>) -> Result<()> {
+    fn emit_extreme(&mut self, grouping: &Grouping, plan: &JoinPlan, then: &mut Then<'_>) -> Result<()> {
         self.note("Aggregate (first entry)");
         self.plan_depth += 1;
         let argument = &grouping.aggregates[0].args[0];
@@ -217,7 +217,7 @@ impl Lowerer<'_> {
         &mut self,
         select: &BoundSelect,
         grouping: &Grouping,
-        plan: &Plan,
+        plan: &JoinPlan,
         passes: &[Pass<'_>],
         then: &mut Then<'_>,
     ) -> Result<()> {

@@ -6,7 +6,7 @@
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, BoundQuery, RelId, RelKind};
 use super::emit_join::{Carried, Then, wider};
-use super::plan::{Hash, Outer, Plan};
+use super::plan::{Hash, JoinPlan, Outer};
 use planaria_base::{Datum, Result, Type};
 use planaria_ir::{Coll, CollDecl, CollKind, Func, OpKind, Reg, RegKind};
 
@@ -219,7 +219,7 @@ impl Lowerer<'_> {
     pub(super) fn emit_full(
         &mut self,
         frame: usize,
-        left: &Plan,
+        left: &JoinPlan,
         left_rels: &[RelId],
         hash: &Hash,
         rest: &[Bound],

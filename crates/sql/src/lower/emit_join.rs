@@ -2,7 +2,7 @@
 
 use super::bound::{Bound, BoundKind, BoundQuery, RelId, RelKind};
 use super::path::{Key, Path, Values};
-use super::plan::{Plan, Source, Step};
+use super::plan::{JoinPlan, Source, Step};
 use super::{Lowerer, Typed};
 use planaria_base::limits::{CHAIN_NESTING_MAX, CTE_NESTING_MAX};
 use planaria_base::{ColumnId, Datum, Error, Result, SqlState, Type};
@@ -13,12 +13,12 @@ pub(super) type Then<'t> = dyn FnMut(&mut Lowerer<'_>) -> Result<()> + 't;
 
 impl Lowerer<'_> {
     /// Emits the joins of a plan; `then` inside the innermost.
-    pub(super) fn emit_plan(&mut self, plan: &Plan, then: &mut Then<'_>) -> Result<()> {
+    pub(super) fn emit_plan(&mut self, plan: &JoinPlan, then: &mut Then<'_>) -> Result<()> {
         self.emit_plan_at(self.frames.len() - 1, plan, then)
     }
 
     /// The same; what it builds stands at that frame.
-    pub(super) fn emit_plan_at(&mut self, frame: usize, plan: &Plan, then: &mut Then<'_>) -> Result<()> {
+    pub(super) fn emit_plan_at(&mut self, frame: usize, plan: &JoinPlan, then: &mut Then<'_>) -> Result<()> {
         let depth = self.plan_depth;
         if plan.steps.len() > 1 {
             self.note("Nested Loop");

@@ -9,7 +9,7 @@
 //! leaves the scan.
 
 use super::bound::{Body, Bound, BoundQuery, BoundSelect, BoundSetOp, Distinct, Order};
-use super::plan::{Plan, Wanted};
+use super::plan::{JoinPlan, Wanted};
 use super::{Lowerer, Sink, Typed};
 use planaria_base::{Datum, Result, SqlState, Type, stack, watch};
 use planaria_ir::{Coll, CollKind, ErrorFields, Func, Label, OpKind, Reg, RegKind, SortKey};
@@ -392,7 +392,7 @@ impl Lowerer<'_> {
     fn emit_body(
         &mut self,
         query: &BoundQuery,
-        plan: Option<&Plan>,
+        plan: Option<&JoinPlan>,
         width: usize,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
@@ -531,7 +531,7 @@ impl Lowerer<'_> {
     fn emit_select(
         &mut self,
         select: &BoundSelect,
-        plan: &Plan,
+        plan: &JoinPlan,
         width: usize,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
@@ -557,7 +557,7 @@ impl Lowerer<'_> {
     fn emit_grouped(
         &mut self,
         select: &BoundSelect,
-        plan: &Plan,
+        plan: &JoinPlan,
         then: &mut dyn FnMut(&mut Lowerer<'_>) -> Result<()>,
     ) -> Result<()> {
         match &select.grouping {

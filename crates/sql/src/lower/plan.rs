@@ -29,7 +29,7 @@ pub(super) struct Wanted {
 
 /// A group of joins, in the order they are done.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct JoinPlan {
     /// Conditions over nothing of the group: checked once, first.
     pub first: Vec<Bound>,
     pub steps: Vec<Step>,
@@ -64,7 +64,7 @@ pub(super) enum Source {
         how: Outer,
     },
     Full {
-        left: Plan,
+        left: JoinPlan,
         left_rels: Vec<RelId>,
         hash: Hash,
         rest: Vec<Bound>,
@@ -74,7 +74,7 @@ pub(super) enum Source {
 /// A hash join: the build side is computed once, before the loops around.
 #[derive(Debug)]
 pub(super) struct Hash {
-    pub build: Plan,
+    pub build: JoinPlan,
     pub rels: Vec<RelId>,
     /// Expressions over the build side, and over what is known at the probe.
     pub keys: Vec<(Bound, Bound)>,
@@ -92,7 +92,7 @@ pub(super) enum Outer {
         rest: Vec<Bound>,
     },
     Hash(Hash, Vec<Bound>),
-    Nested(Plan),
+    Nested(JoinPlan),
 }
 
 /// A condition and the relations of the group it concerns.
@@ -114,14 +114,19 @@ impl Lowerer<'_> {
     }
 
     /// Plans a group of joins. What is available outside of it is in `self.available`.
-    pub(super) fn plan_group(&mut self, items: &[Item], filter: &[Bound], order: &[Wanted]) -> Result<Plan> {
+    pub(super) fn plan_group(
+        &mut self,
+        items: &[Item],
+        filter: &[Bound],
+        order: &[Wanted],
+    ) -> Result<JoinPlan> {
         let locals = self.rels_of(items);
         let mut conditions: Vec<Condition> = Vec::with_capacity(filter.len());
         for e in filter {
             let rels = self.rels_in(e).into_iter().filter(|r| locals.contains(r)).collect();
             conditions.push(Condition { e: e.clone(), rels });
         }
-        let mut plan = Plan { first: Vec::new(), steps: Vec::new(), ordered: false, single: true };
+        let mut plan = JoinPlan { first: Vec::new(), steps: Vec::new(), ordered: false, single: true };
         let known = self.available.len();
         self.take_ready(&mut conditions, &mut plan.first);
         let mut left: Vec<&Item> = items.iter().collect();
@@ -413,7 +418,7 @@ impl Lowerer<'_> {
     }
 
     /// Plans what is computed before the loops of the group around it.
-    fn plan_build(&mut self, items: &[Item], filter: &[Bound]) -> Result<Plan> {
+    fn plan_build(&mut self, items: &[Item], filter: &[Bound]) -> Result<JoinPlan> {
         let base = self.frames.last().map_or(0, |f| f.available);
         let around = self.available.split_off(base);
         let plan = self.plan_group(items, filter, &[]);

@@ -5,11 +5,11 @@
 //! that runs for every row of the query around it; so psql's and the drivers' queries are linear in
 //! the number of objects.
 
-use super::bind_from::Part;
+use super::bind_from::FromClause;
 use super::bound::{Body, Bound, BoundKind, BoundQuery, BoundSelect, Distinct, Item, RelId, RelKind};
 use super::emit_join::Then;
 use super::names::Names;
-use super::plan::{Hash, Outer, Plan, Source};
+use super::plan::{Hash, JoinPlan, Outer, Source};
 use super::types::CastContext;
 use super::{Lowerer, Scope};
 use planaria_base::{ColumnId, Error, Result, SqlState, SystemId};
@@ -36,7 +36,7 @@ impl Lowerer<'_> {
         renamed: &[String],
         nullable: bool,
         position: u32,
-    ) -> Result<Part> {
+    ) -> Result<FromClause> {
         let Some(text) = relation.query else {
             let columns = relation.columns.iter().map(|c| (c.name.to_owned(), c.ty.clone())).collect();
             let rel = self.new_rel(shown, columns, RelKind::System(relation.id));
@@ -144,7 +144,7 @@ impl Lowerer<'_> {
         })
     }
 
-    fn system_exprs(&mut self, plan: &Plan, exprs: &mut Vec<Bound>) -> Option<()> {
+    fn system_exprs(&mut self, plan: &JoinPlan, exprs: &mut Vec<Bound>) -> Option<()> {
         exprs.extend(plan.first.iter().cloned());
         for step in &plan.steps {
             exprs.extend(step.filter.iter().cloned());

@@ -12,7 +12,7 @@ use super::Lowerer;
 use super::bound::{Bound, BoundKind, BoundQuery, Item, RelId, RelKind};
 use super::constraint::Values;
 use super::names::Names;
-use super::plan::{Plan, Source};
+use super::plan::{JoinPlan, Source};
 use super::referential::Waiting;
 use super::{Scope, Sink};
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
@@ -38,7 +38,7 @@ struct Found<'a> {
     table: &'a Table,
     target: RelId,
     items: &'a [Item],
-    plan: &'a Plan,
+    plan: &'a JoinPlan,
     /// Each at most once.
     single_each: bool,
 }
@@ -243,7 +243,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether changing these columns leaves the index alone by which the target is found.
-    fn keeps_its_path(&self, table: &Table, plan: &Plan, target: RelId, changed: &[usize]) -> bool {
+    fn keeps_its_path(&self, table: &Table, plan: &JoinPlan, target: RelId, changed: &[usize]) -> bool {
         plan.steps.iter().all(|step| match &step.source {
             Source::Access { rel, path } if *rel == target => {
                 if path.is_get() {
@@ -448,7 +448,7 @@ impl Lowerer<'_> {
         table: &Table,
         target: RelId,
         items: &[Item],
-        plan: &Plan,
+        plan: &JoinPlan,
         repeated: Option<()>,
         set: &[(usize, Bound)],
         multiple: &[Multiple],
@@ -605,7 +605,7 @@ impl Lowerer<'_> {
 }
 
 /// Whether each row of the target comes at most once: it is reached first and joins single rows only.
-pub(super) fn once_each(plan: &Plan, target: RelId) -> bool {
+pub(super) fn once_each(plan: &JoinPlan, target: RelId) -> bool {
     match &plan.steps[..] {
         [first, rest @ ..] => {
             matches!(&first.source, Source::Access { rel, .. } if *rel == target)

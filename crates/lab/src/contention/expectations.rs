@@ -5,7 +5,7 @@ use super::run::{Line, Plot};
 use planaria_workload::skew::{accessed, zipf};
 use serde::Serialize;
 
-/// What became of a claim.
+/// What became of an expectation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Verdict {
     /// The panel it was tested in.
@@ -18,22 +18,22 @@ pub struct Verdict {
     pub as_the_paper: Option<bool>,
 }
 
-/// Judges an experiment's claims by what was measured.
+/// Judges an experiment's expectations by what was measured.
 pub fn judge(experiment: &Experiment, plots: &[Plot]) -> Vec<Verdict> {
     experiment
-        .claims
+        .expectations
         .iter()
-        .map(|claim| {
-            let plot = plots.iter().find(|plot| plot.panel == claim.panel);
-            let (measured, as_the_paper) = match (&claim.test, plot) {
+        .map(|expectation| {
+            let plot = plots.iter().find(|plot| plot.panel == expectation.panel);
+            let (measured, as_the_paper) = match (&expectation.test, plot) {
                 (Test::Shares { keys, listed, tolerance }, _) => shares(*keys, listed, *tolerance),
-                (_, None) => (format!("panel {} was not measured", claim.panel), None),
+                (_, None) => (format!("panel {} was not measured", expectation.panel), None),
                 (test, Some(plot)) => match missing(test, plot) {
                     Some(name) => (format!("{name} was not measured"), None),
                     None => judge_by(test, plot),
                 },
             };
-            Verdict { panel: claim.panel, says: claim.says, measured, as_the_paper }
+            Verdict { panel: expectation.panel, says: expectation.says, measured, as_the_paper }
         })
         .collect()
 }
