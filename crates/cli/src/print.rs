@@ -8,6 +8,8 @@ use std::fmt::Write;
 pub enum Format {
     /// A table with a head and a count, as psql's default.
     Aligned,
+    /// `\\x`: a line a column.
+    Expanded,
     /// `-At`: a line a row, columns joined by `|`.
     Unaligned,
 }
@@ -17,6 +19,7 @@ pub fn rows(rows: &Rows, format: Format) -> String {
     match format {
         Format::Unaligned => unaligned(rows),
         Format::Aligned => aligned(rows),
+        Format::Expanded => expanded(rows),
     }
 }
 
@@ -30,6 +33,38 @@ fn unaligned(rows: &Rows) -> String {
             out.push_str(&row.text(i).unwrap_or_default());
         }
         out.push('\n');
+    }
+    out
+}
+
+fn expanded(rows: &Rows) -> String {
+    let columns = rows.columns();
+    let width = |text: &str| text.split('\n').map(|line| line.chars().count()).max().unwrap_or(0);
+    let cells: Vec<Vec<String>> =
+        rows.iter().map(|r| (0..columns.len()).map(|i| r.text(i).unwrap_or_default()).collect()).collect();
+    let names = columns.iter().map(|c| width(&c.name)).max().unwrap_or(0);
+    let values = cells.iter().flatten().map(|cell| width(cell)).max().unwrap_or(0);
+    let mut out = String::new();
+    for (n, row) in cells.iter().enumerate() {
+        out += &format!("-[ RECORD {} ]", n + 1);
+        let label = out.len() - out.rfind('\n').map_or(0, |at| at + 1);
+        out.extend((label..names + 3 + values).map(|at| if at == names + 1 { '+' } else { '-' }));
+        out.push('\n');
+        for (column, cell) in columns.iter().zip(row) {
+            let lines: Vec<&str> = cell.split('\n').collect();
+            for (i, line) in lines.iter().enumerate() {
+                let name = if i == 0 { &column.name } else { "" };
+                let more = if i + 1 < lines.len() { "+" } else { "" };
+                let pad = if more.is_empty() { 0 } else { values - line.chars().count() };
+                let gap = names - name.chars().count();
+                let text = format!("{name}{} | {line}{}{more}", " ".repeat(gap), " ".repeat(pad));
+                out += &text;
+                out.push('\n');
+            }
+        }
+    }
+    if cells.is_empty() {
+        out += "(0 rows)\n";
     }
     out
 }

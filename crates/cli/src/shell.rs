@@ -50,9 +50,10 @@ fn history_file() -> Option<PathBuf> {
 }
 
 const HELP: &str = "\
-  SQL ends with ; and may take several lines.
+  SQL ends with ; and may take several lines. Ctrl-C ends a statement that runs.
   \\d [NAME]   tables, or the columns of one      \\df         procedures
   \\i FILE     runs a file                        \\timing     times of statements
+  \\x          a line a column, or tables again
   \\?          this help                          \\q          leave
   EXPLAIN statement;   EXPLAIN PROCEDURE name;   EXPLAIN RECOVERY;
 ";
@@ -64,7 +65,7 @@ pub fn shell(options: &Options) -> Result<ExitCode> {
         None => Database::in_memory()?,
     };
     let stops = options.variables.last().copied().unwrap_or(false);
-    let mut shell = Shell { session: db.session()?, timing: false };
+    let mut shell = Shell { session: db.session()?, timing: false, format: Format::Aligned };
     if !options.command.is_empty() {
         let mut status = ExitCode::SUCCESS;
         for text in &options.command {
@@ -121,11 +122,15 @@ impl Next {
 struct Shell {
     session: Session,
     timing: bool,
+    format: Format,
 }
 
 impl Shell {
     /// Asks a person for lines, who finds those of earlier times with the arrow keys.
     fn prompts(&mut self, history: Option<&Path>) -> Result<()> {
+        // At the prompt the editor takes the key; while a statement runs it is a signal.
+        let canceller = self.session.canceller();
+        ctrlc::set_handler(move || canceller.cancel()).map_err(std::io::Error::other)?;
         let mut editor = rustyline::DefaultEditor::new().map_err(std::io::Error::other)?;
         if let Some(history) = history {
             // The first time there is none.
@@ -177,6 +182,20 @@ impl Shell {
                 self.timing = !self.timing;
                 println!("Timing is {}.", if self.timing { "on" } else { "off" });
             }
+            ("\\x", argument) => {
+                self.format = match (argument, self.format) {
+                    ("on", _) | ("", Format::Aligned) => Format::Expanded,
+                    ("off" | "", _) => Format::Aligned,
+                    _ => {
+                        eprintln!("\\x: on, off, or nothing");
+                        return Next::Failed;
+                    }
+                };
+                println!(
+                    "Expanded display is {}.",
+                    if self.format == Format::Expanded { "on" } else { "off" }
+                );
+            }
             ("\\i", file) => match std::fs::read_to_string(file) {
                 Ok(text) => return Next::after(self.execute(&text)),
                 Err(error) => {
@@ -203,13 +222,13 @@ impl Shell {
 
     /// Whether all of it could be done.
     fn execute(&mut self, text: &str) -> bool {
-        let start = Instant::now();
+        let (start, format) = (Instant::now(), self.format);
         let outcome = self.session.execute_each(text, &mut |result| {
             for notice in &result.notices {
                 eprint!("{}", print::notice(notice));
             }
             match &result.rows {
-                Some(rows) => println!("{}", print::rows(rows, Format::Aligned)),
+                Some(rows) => println!("{}", print::rows(rows, format)),
                 None => println!("{}", result.tag),
             }
         });

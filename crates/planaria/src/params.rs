@@ -23,6 +23,8 @@ pub enum ParamRef<'a> {
     Bool(bool),
     /// any integer
     Int(i64),
+    /// an integer, or a date, a time or an interval by the number that it is kept as: what a [`Datum`] holds
+    Stored(i64),
     /// double precision
     Float(f64),
     /// numeric
@@ -41,6 +43,15 @@ pub enum ParamRef<'a> {
 pub trait Param {
     /// Lends the value.
     fn as_param(&self) -> ParamRef<'_>;
+
+    /// Lends a vector of such values: an array, but for bytes.
+    #[doc(hidden)]
+    fn vec_as_param(values: &Vec<Self>) -> ParamRef<'_>
+    where
+        Self: Sized,
+    {
+        ParamRef::Array(values)
+    }
 }
 
 /// A list of parameters: tuples, slices and arrays of [`Param`]s, `()` for none.
@@ -62,16 +73,35 @@ simple_params! {
     i8 => |v| ParamRef::Int(i64::from(*v));
     i16 => |v| ParamRef::Int(i64::from(*v));
     i32 => |v| ParamRef::Int(i64::from(*v));
-    u8 => |v| ParamRef::Int(i64::from(*v));
     u16 => |v| ParamRef::Int(i64::from(*v));
     u32 => |v| ParamRef::Int(i64::from(*v));
     i64 => |v| ParamRef::Int(*v);
+    isize => |v| ParamRef::Int(*v as i64);
+    u64 => |v| whole(*v);
+    usize => |v| whole(*v as u64);
     f32 => |v| ParamRef::Float(f64::from(*v));
     f64 => |v| ParamRef::Float(*v);
     Numeric => |v| ParamRef::Numeric(*v);
     str => |v| ParamRef::Text(v);
     String => |v| ParamRef::Text(v);
     [u8; 16] => |v| ParamRef::Uuid(*v);
+    [u8] => |v| ParamRef::Bytes(v);
+}
+
+/// What is too large for an integer is a numeric.
+fn whole<'a>(n: u64) -> ParamRef<'a> {
+    let large = |_| ParamRef::Numeric(Numeric::from_i128(i128::from(n)).expect("it has at most 20 digits"));
+    i64::try_from(n).map_or_else(large, ParamRef::Int)
+}
+
+impl Param for u8 {
+    #[inline]
+    fn as_param(&self) -> ParamRef<'_> {
+        ParamRef::Int(i64::from(*self))
+    }
+    fn vec_as_param(bytes: &Vec<u8>) -> ParamRef<'_> {
+        ParamRef::Bytes(bytes)
+    }
 }
 
 impl<P: Param + ?Sized> Param for &P {
@@ -88,10 +118,10 @@ impl<P: Param> Param for Option<P> {
     }
 }
 
-/// A Rust vector or slice is a SQL array; use [`Bytes`] for bytea.
+/// A Rust vector is a SQL array; one of bytes, as a slice of them, is `bytea`.
 impl<P: Param> Param for Vec<P> {
     fn as_param(&self) -> ParamRef<'_> {
-        ParamRef::Array(self)
+        P::vec_as_param(self)
     }
 }
 
@@ -110,7 +140,7 @@ impl Param for Datum {
         match self {
             Datum::Null => ParamRef::Null,
             Datum::Bool(b) => ParamRef::Bool(*b),
-            Datum::Int(i) => ParamRef::Int(*i),
+            Datum::Int(i) => ParamRef::Stored(*i),
             Datum::Float(f) => ParamRef::Float(*f),
             Datum::Numeric(n) => ParamRef::Numeric(*n),
             Datum::Text(t) => ParamRef::Text(t),
@@ -192,4 +222,8 @@ tuple_params! {
     10: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9;
     11: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10;
     12: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11;
+    13: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12;
+    14: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13;
+    15: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14;
+    16: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15;
 }

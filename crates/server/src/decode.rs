@@ -68,7 +68,7 @@ impl Params for Parameters {
         match &self.values[i] {
             Value::Null => ParamRef::Null,
             Value::Bool(b) => ParamRef::Bool(*b),
-            Value::Int(n) => ParamRef::Int(*n),
+            Value::Int(n) => ParamRef::Stored(*n),
             Value::Float(x) => ParamRef::Float(*x),
             Value::Numeric(n) => ParamRef::Numeric(*n),
             Value::Uuid(u) => ParamRef::Uuid(*u),

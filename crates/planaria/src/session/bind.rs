@@ -14,23 +14,24 @@ pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut H
     match (param, ty) {
         (ParamRef::Null, _) => Ok(Slot::Null),
         (ParamRef::Text(t), _) if t.as_bytes().contains(&0) => Err(at(zero_byte(), position)),
-        (ParamRef::Int(n), Type::Int8) => Ok(Slot::Int(n)),
-        (ParamRef::Int(n), Type::Int4) if i32::try_from(n).is_ok() => Ok(Slot::Int(n)),
-        (ParamRef::Int(n), Type::Int2) if i16::try_from(n).is_ok() => Ok(Slot::Int(n)),
-        (ParamRef::Int(n), Type::Numeric(None)) => Ok(Slot::numeric(Numeric::from_i64(n))),
-        (ParamRef::Int(n), Type::Float8) => Ok(Slot::Float(n as f64)),
+        (ParamRef::Int(n) | ParamRef::Stored(n), Type::Int8) => Ok(Slot::Int(n)),
+        (ParamRef::Int(n) | ParamRef::Stored(n), Type::Int4) if i32::try_from(n).is_ok() => Ok(Slot::Int(n)),
+        (ParamRef::Int(n) | ParamRef::Stored(n), Type::Int2) if i16::try_from(n).is_ok() => Ok(Slot::Int(n)),
+        (ParamRef::Int(n) | ParamRef::Stored(n), Type::Numeric(None)) => {
+            Ok(Slot::numeric(Numeric::from_i64(n)))
+        }
+        (ParamRef::Int(n) | ParamRef::Stored(n), Type::Float8) => Ok(Slot::Float(n as f64)),
         (ParamRef::Numeric(n), Type::Numeric(None)) => Ok(Slot::numeric(n)),
         (ParamRef::Float(x), Type::Float8) => Ok(Slot::Float(x)),
         (ParamRef::Bool(b), Type::Bool) => Ok(Slot::Bool(b)),
         (ParamRef::Uuid(u), Type::Uuid) => Ok(Slot::Uuid(u)),
         (ParamRef::Bytes(b), Type::Bytea) => heap.bytea(b),
         (ParamRef::Text(t), Type::Text | Type::Varchar(None) | Type::Unknown) => heap.text(t),
-        // Dates and times travel as the integers they are kept as.
-        (ParamRef::Int(n), Type::Date) => date_from_days(n).map(Slot::Int).map_err(|e| at(e, position)),
-        (ParamRef::Int(n), Type::Timestamp | Type::TimestampTz) => {
+        (ParamRef::Stored(n), Type::Date) => date_from_days(n).map(Slot::Int).map_err(|e| at(e, position)),
+        (ParamRef::Stored(n), Type::Timestamp | Type::TimestampTz) => {
             timestamp_from_micros(n).map(Slot::Int).map_err(|e| at(e, position))
         }
-        (ParamRef::Int(n), Type::Interval) => Ok(Slot::Int(n)),
+        (ParamRef::Stored(n), Type::Interval) => Ok(Slot::Int(n)),
         (ParamRef::Array(items), Type::Array(of)) => bind_array(items, of, position, heap),
         (ParamRef::Text(t), ty) => heap.push_datum(&Datum::parse(ty, t).map_err(|e| at(e, position))?),
         (param, ty) => convert(param, ty, position, heap),
@@ -55,7 +56,7 @@ fn bind_array(items: &dyn Params, of: &Type, position: usize, heap: &mut Heap) -
 fn convert(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut Heap) -> Result<Slot> {
     let (datum, from) = match param {
         ParamRef::Bool(b) => (Datum::Bool(b), Type::Bool),
-        ParamRef::Int(n) => (Datum::Int(n), Type::Int8),
+        ParamRef::Int(n) | ParamRef::Stored(n) => (Datum::Int(n), Type::Int8),
         ParamRef::Float(x) => (Datum::Float(x), Type::Float8),
         ParamRef::Numeric(n) => (Datum::Numeric(n), Type::Numeric(None)),
         ParamRef::Uuid(u) => (Datum::Uuid(u), Type::Uuid),
@@ -77,10 +78,15 @@ fn convert(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut Heap) -> 
             )
         );
     if !compatible {
-        return Err(Error::new(
-            SqlState::DATATYPE_MISMATCH,
-            format!("parameter ${position} is of type {ty}, the value given is of type {from}"),
-        ));
+        let message = format!("parameter ${position} is of type {ty}, the value given is of type {from}");
+        let error = Error::new(SqlState::DATATYPE_MISMATCH, message);
+        return Err(match (ty.class(), from.class()) {
+            // Of which unit, since when?
+            (TypeClass::DateTime | TypeClass::Interval, TypeClass::Integer) => {
+                error.hint("Give it as text, as in '2026-11-25 12:00'.")
+            }
+            _ => error,
+        });
     }
     heap.push_datum(&Datum::parse(ty, &datum.display(&from)).map_err(|e| at(e, position))?)
 }

@@ -92,3 +92,36 @@ fn errors_are_shown_for_people() {
     );
     assert_eq!(format!("{db:?}"), "Database { .. }");
 }
+
+#[test]
+fn rust_values_are_what_they_look_like() {
+    let db = Database::in_memory().unwrap();
+    db.execute_script(
+        "CREATE TABLE v (id int PRIMARY KEY, b bytea, n numeric, at timestamptz, day date, i interval)",
+    )
+    .unwrap();
+    let bytes = vec![0u8, 255, 7];
+    db.execute("INSERT INTO v (id, b, n) VALUES ($1, $2, $3)", (1u64, &bytes, u64::MAX)).unwrap();
+    db.execute("INSERT INTO v (id, b, n) VALUES ($1, $2, $3)", (2usize, &bytes[..2], 7u8)).unwrap();
+    let rows = db.query("SELECT b, n::text FROM v ORDER BY id", ()).unwrap();
+    assert_eq!(rows[0].get::<Vec<u8>>(0).unwrap(), bytes);
+    assert_eq!(rows[0].get::<String>(1).unwrap(), u64::MAX.to_string());
+    assert_eq!(rows[1].get::<Vec<u8>>(0).unwrap(), bytes[..2]);
+    let many = db.query("SELECT count(*) FROM v WHERE id = ANY($1)", (vec![1, 2, 3],)).unwrap();
+    assert_eq!(many[0].get::<i64>(0).unwrap(), 2);
+    // Of which unit, since when? Nobody would agree.
+    for column in ["at", "day", "i"] {
+        let refused = db.execute(&format!("UPDATE v SET {column} = $1"), (1_700_000_000_i64,)).unwrap_err();
+        assert_eq!(refused.sqlstate(), SqlState::DATATYPE_MISMATCH, "{refused:?}");
+        assert!(refused.fields().hint.is_some() || column.is_empty(), "{refused:?}");
+    }
+    db.execute("UPDATE v SET at = $1, day = $2, i = $3", ("2026-11-25 12:00+00", "2026-11-25", "1 day"))
+        .unwrap();
+    // What was read can be given back.
+    let row = &db.query("SELECT at, day, i FROM v WHERE id = 1", ()).unwrap()[0];
+    let there: Vec<planaria::Datum> = (0..3).map(|c| row.get(c).unwrap()).collect();
+    let same = db.query("SELECT count(*) FROM v WHERE (at, day, i) = ($1, $2, $3)", &there[..]).unwrap();
+    assert_eq!(same[0].get::<i64>(0).unwrap(), 2);
+    let refused = db.query("SELECT $1 + $2", ("a", 1)).unwrap_err();
+    assert!(!refused.message().is_empty());
+}
