@@ -1,6 +1,7 @@
 //! Every interleaving of a reader that meets the locks of commits, and those.
 
 use super::*;
+use crate::door::Met;
 use crate::footprint::word::Locking;
 use crate::snapshot::{Moment, Snapshots};
 use loom::sync::Arc;
@@ -8,7 +9,7 @@ use loom::thread;
 use planaria_base::clock::CommitClock;
 use planaria_base::{ColumnId, Epoch, TableId, Type};
 use planaria_storage::reclaim::{Participant, Pinned};
-use planaria_storage::{ColumnSpec, IndexSpec, RecordPtr, RecordRef, Table, TableSpec};
+use planaria_storage::{ColumnSpec, IndexSpec, RecordRef, Table, TableSpec};
 
 type Head = MvoccHeader<Append>;
 
@@ -16,7 +17,7 @@ struct Subject {
     clock: CommitClock,
     snapshots: Snapshots,
     table: Table<Head>,
-    record: RecordPtr<Head>,
+    record: Met<Head>,
 }
 
 impl Subject {
@@ -27,7 +28,7 @@ impl Subject {
         let table = Table::<Head>::new(TableId(0), spec).expect("a table");
         let mut participant = Participant::new();
         let guard = participant.guard();
-        let record = table.allocate(0, 1);
+        let record = Met::allocate(&table, 0, 1);
         let subject =
             Subject { clock: CommitClock::new(Epoch(1)), snapshots: Snapshots::new(), table, record };
         let shown = subject.shown(guard.pinned());
