@@ -128,10 +128,11 @@ struct Shell {
 impl Shell {
     /// Asks a person for lines, who finds those of earlier times with the arrow keys.
     fn prompts(&mut self, history: Option<&Path>) -> Result<()> {
-        // At the prompt the editor takes the key; while a statement runs it is a signal.
+        let mut editor = rustyline::DefaultEditor::new().map_err(std::io::Error::other)?;
+        // At the prompt the editor takes the key; while a statement runs it is a signal. (The editor has a handler of its own,
+        // which this one replaces.)
         let canceller = self.session.canceller();
         ctrlc::set_handler(move || canceller.cancel()).map_err(std::io::Error::other)?;
-        let mut editor = rustyline::DefaultEditor::new().map_err(std::io::Error::other)?;
         if let Some(history) = history {
             // The first time there is none.
             let _ = editor.load_history(history);
