@@ -113,7 +113,7 @@ fn rust_values_are_what_they_look_like() {
     for column in ["at", "day", "i"] {
         let refused = db.execute(&format!("UPDATE v SET {column} = $1"), (1_700_000_000_i64,)).unwrap_err();
         assert_eq!(refused.sqlstate(), SqlState::DATATYPE_MISMATCH, "{refused:?}");
-        assert!(refused.fields().hint.is_some() || column.is_empty(), "{refused:?}");
+        assert!(refused.fields().hint.is_some(), "{refused:?}");
     }
     db.execute("UPDATE v SET at = $1, day = $2, i = $3", ("2026-11-25 12:00+00", "2026-11-25", "1 day"))
         .unwrap();
@@ -122,6 +122,4 @@ fn rust_values_are_what_they_look_like() {
     let there: Vec<planaria::Datum> = (0..3).map(|c| row.get(c).unwrap()).collect();
     let same = db.query("SELECT count(*) FROM v WHERE (at, day, i) = ($1, $2, $3)", &there[..]).unwrap();
     assert_eq!(same[0].get::<i64>(0).unwrap(), 2);
-    let refused = db.query("SELECT $1 + $2", ("a", 1)).unwrap_err();
-    assert!(!refused.message().is_empty());
 }
