@@ -116,6 +116,7 @@ fn parse_type(name: &str) -> Type {
         "int4" => Type::Int4,
         "int8" => Type::Int8,
         "float8" => Type::Float8,
+        "numeric" => Type::Numeric(None),
         "text" => Type::Text,
         "varchar" => Type::Varchar(None),
         "varchar(3)" => Type::Varchar(Some(3)),

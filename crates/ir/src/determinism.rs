@@ -114,8 +114,8 @@ impl Func {
                 Determinism::Deterministic
             }
             BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
-            | BytesSubstr | BytesSubstrFor | BytesMd5 | GetByte | Encode | Decode | UuidEq | UuidNe
-            | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,
+            | BytesSubstr | BytesSubstrFor | BytesMd5 | BytesSha | GetByte | Encode | Decode | UuidEq
+            | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,
             // Times are in UTC, whatever the session says: no other time zone can be set.
             DateAddInt | DateSubInt | DateSub | DateToTimestamp | TimestampToDate | TimestampAddInterval
             | TimestampSubInterval | TimestampSub | IntervalAdd | IntervalSub | IntervalNeg | IntervalMul

@@ -196,6 +196,8 @@ funcs! {
     BytesLe "bytes.le" (Y, Y) -> B total; BytesGt "bytes.gt" (Y, Y) -> B total; BytesGe "bytes.ge" (Y, Y) -> B total;
     BytesConcat "bytes.concat" (Y, Y) -> Y; BytesLength "bytes.length" (Y) -> I total;
     BytesSubstr "bytes.substr" (Y, I) -> Y; BytesSubstrFor "bytes.substrfor" (Y, I, I) -> Y; BytesMd5 "bytes.md5" (Y) -> T;
+    /// SHA-2 of so many bits: 224, 256, 384, 512.
+    BytesSha "bytes.sha" (Y, I) -> Y;
     GetByte "bytes.getbyte" (Y, I) -> I;
     Encode "bytes.encode" (Y, T) -> T; Decode "bytes.decode" (T, T) -> Y;
     UuidEq "uuid.eq" (U, U) -> B total; UuidNe "uuid.ne" (U, U) -> B total; UuidLt "uuid.lt" (U, U) -> B total;

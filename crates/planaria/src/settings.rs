@@ -25,6 +25,8 @@ enum Takes {
     Memory(u64),
     /// A whole number within bounds.
     Integer(i64, i64),
+    /// A number that is not negative.
+    Number,
     /// One of these words: those that hints name, and others.
     OneOf(&'static [&'static str], &'static [&'static str]),
     /// on or off, in PostgreSQL's spellings, or one of these words.
@@ -35,7 +37,9 @@ enum Takes {
     Isolation,
 }
 
-use Takes::{Any, Bool, BoolOr, DateStyle, Fixed, Integer, Isolation, Memory, Milliseconds, OneOf, Only};
+use Takes::{
+    Any, Bool, BoolOr, DateStyle, Fixed, Integer, Isolation, Memory, Milliseconds, Number, OneOf, Only,
+};
 
 const LEVELS: &[&str] =
     &["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"];
@@ -65,11 +69,24 @@ const SETTINGS: &[Setting] = &[
     setting("application_name", "", Any, "Name of the application, for pg_stat_activity and the log."),
     setting("array_nulls", "on", Fixed, "NULL in the text of an array is the null value."),
     setting("backslash_quote", "safe_encoding", BoolOr(&["safe_encoding"]), "Changes nothing."),
+    setting("block_size", "8192", Fixed, "What PostgreSQL would answer: there are no blocks."),
     setting("bytea_output", "hex", Fixed, "Form of bytea as text."),
     setting("check_function_bodies", "on", Bool, "Bodies of routines are always checked."),
     setting("client_encoding", "UTF8", Fixed, "Encoding of the client."),
     setting("client_min_messages", "notice", OneOf(LEVELS, &["debug", "info"]), "Changes nothing."),
+    setting(
+        "constraint_exclusion",
+        "partition",
+        BoolOr(&["partition"]),
+        "Plans follow rules: changes nothing.",
+    ),
+    setting("cpu_index_tuple_cost", "0.005", Number, "Plans follow rules: changes nothing."),
+    setting("cpu_operator_cost", "0.0025", Number, "Plans follow rules: changes nothing."),
+    setting("cpu_tuple_cost", "0.01", Number, "Plans follow rules: changes nothing."),
+    setting("cursor_tuple_fraction", "0.1", Number, "Plans follow rules: changes nothing."),
     setting("DateStyle", "ISO, MDY", DateStyle, "Form of dates."),
+    setting("deadlock_timeout", "1s", Milliseconds, "Rings of waiting sessions are found at once."),
+    setting("default_statistics_target", "100", Integer(0, 10_000), "Plans follow rules: changes nothing."),
     setting(
         "default_table_access_method",
         "heap",
@@ -91,6 +108,28 @@ const SETTINGS: &[Setting] = &[
         Bool,
         "Whether transactions are read-only unless they say.",
     ),
+    setting("effective_cache_size", "4GB", Memory(8), "Plans follow rules: changes nothing."),
+    setting("effective_io_concurrency", "1", Integer(0, 10_000), "Plans follow rules: changes nothing."),
+    setting("enable_async_append", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_bitmapscan", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_gathermerge", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_hashagg", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_hashjoin", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_incremental_sort", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_indexonlyscan", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_indexscan", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_material", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_memoize", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_mergejoin", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_nestloop", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_parallel_append", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_parallel_hash", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_partition_pruning", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_partitionwise_aggregate", "off", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_partitionwise_join", "off", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_seqscan", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_sort", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("enable_tidscan", "on", Bool, "Plans follow rules: changes nothing."),
     setting("escape_string_warning", "on", Bool, "Changes nothing."),
     setting(
         "extra_float_digits",
@@ -98,36 +137,71 @@ const SETTINGS: &[Setting] = &[
         Integer(-15, 3),
         "Floats are always printed so that they read back exactly.",
     ),
+    setting("force_parallel_mode", "off", BoolOr(&["regress"]), "A statement runs on one thread."),
+    setting("from_collapse_limit", "8", Integer(0, 10_000), "Plans follow rules: changes nothing."),
+    setting("geqo", "on", Bool, "Plans follow rules: changes nothing."),
+    setting("geqo_threshold", "12", Integer(0, 10_000), "Plans follow rules: changes nothing."),
+    setting("gin_fuzzy_search_limit", "0", Integer(0, 2_147_483_647), "Changes nothing."),
+    setting("hash_mem_multiplier", "2", Number, "Plans follow rules: changes nothing."),
     setting("idle_in_transaction_session_timeout", "0", Milliseconds, "Longest idle time in a transaction."),
+    setting("idle_session_timeout", "0", Milliseconds, "Changes nothing: idle sessions stay."),
     setting("in_hot_standby", "off", Fixed, "This is no standby."),
     setting("integer_datetimes", "on", Fixed, "Dates and times are integers."),
     setting("IntervalStyle", "postgres", Fixed, "Form of intervals."),
     setting("is_superuser", "on", Fixed, "Whether the current role may do everything."),
     setting("jit", "off", Bool, "There is no JIT."),
+    setting("jit_above_cost", "100000", Number, "Plans follow rules: changes nothing."),
+    setting("jit_inline_above_cost", "500000", Number, "Plans follow rules: changes nothing."),
+    setting("jit_optimize_above_cost", "500000", Number, "Plans follow rules: changes nothing."),
+    setting("join_collapse_limit", "8", Integer(0, 10_000), "Plans follow rules: changes nothing."),
     setting("lc_collate", "C", Fixed, "Texts are ordered by their bytes."),
     setting("lc_ctype", "C.UTF-8", Fixed, "Letters are those of Unicode."),
     setting("lc_messages", "C", Any, "Messages are in English."),
     setting("lc_monetary", "C", Any, "Changes nothing."),
     setting("lc_numeric", "C", Any, "Changes nothing."),
     setting("lc_time", "C", Any, "Changes nothing."),
+    setting("lo_compat_privileges", "off", Bool, "There are no large objects."),
     setting(
         "lock_timeout",
         "0",
         Milliseconds,
         "Longest wait for a row that another transaction has claimed.",
     ),
+    setting("log_statement", "none", OneOf(&["none", "ddl", "mod", "all"], &[]), "Changes nothing."),
+    setting("logical_decoding_work_mem", "64MB", Memory(64), "Changes nothing."),
+    setting("maintenance_io_concurrency", "10", Integer(0, 10_000), "Plans follow rules: changes nothing."),
     setting("maintenance_work_mem", "64MB", Memory(1024), "Changes nothing."),
+    setting(
+        "max_connections",
+        "100",
+        Fixed,
+        "What PostgreSQL would answer; the server takes as many as its option says.",
+    ),
     setting("max_identifier_length", "63", Fixed, "Longest name, in bytes."),
     setting("max_index_keys", "32", Fixed, "Columns of an index."),
+    setting("max_parallel_maintenance_workers", "2", Integer(0, 1024), "A statement runs on one thread."),
+    setting("max_parallel_workers", "8", Integer(0, 1024), "A statement runs on one thread."),
+    setting("max_parallel_workers_per_gather", "2", Integer(0, 1024), "A statement runs on one thread."),
+    setting("parallel_setup_cost", "1000", Number, "Plans follow rules: changes nothing."),
+    setting("parallel_tuple_cost", "0.1", Number, "Plans follow rules: changes nothing."),
     setting("password_encryption", "scram-sha-256", Fixed, "How passwords are kept."),
+    setting(
+        "plan_cache_mode",
+        "auto",
+        OneOf(&["auto", "force_generic_plan", "force_custom_plan"], &[]),
+        "Plans follow rules: changes nothing.",
+    ),
     setting("quote_all_identifiers", "off", Bool, "Changes nothing."),
+    setting("random_page_cost", "4", Number, "Plans follow rules: changes nothing."),
     setting("role", "none", Fixed, "The role that SET ROLE chose."),
     setting("row_security", "off", Bool, "There is no row security."),
     setting("search_path", "\"$user\", public", Any, "There is one schema, public."),
+    setting("seq_page_cost", "1", Number, "Plans follow rules: changes nothing."),
     setting("server_encoding", "UTF8", Fixed, "Encoding of the database."),
     setting("server_version", SERVER_VERSION, Fixed, "Version of PostgreSQL whose dialect this is."),
     setting("server_version_num", "150018", Fixed, "The same as a number."),
     setting("session_authorization", "postgres", Fixed, "The role that connected."),
+    setting("session_replication_role", "origin", Fixed, "Constraints hold for everybody."),
     setting("standard_conforming_strings", "on", Fixed, "Backslashes in '...' are plain."),
     setting("statement_timeout", "0", Milliseconds, "Longest time of a statement."),
     setting("synchronize_seqscans", "on", Bool, "Changes nothing."),
@@ -137,10 +211,18 @@ const SETTINGS: &[Setting] = &[
         BoolOr(&["local", "remote_write", "remote_apply"]),
         "Changes nothing: the server's durability holds.",
     ),
+    setting("temp_buffers", "8MB", Memory(800), "Changes nothing."),
     setting("TimeZone", "UTC", Fixed, "Time zone; times are shown in UTC."),
+    setting("track_activities", "on", Bool, "Sessions always say what they do."),
+    setting("track_counts", "on", Bool, "Changes nothing."),
+    setting("track_functions", "none", OneOf(&["none", "pl", "all"], &[]), "Changes nothing."),
+    setting("track_io_timing", "off", Bool, "Changes nothing."),
     setting("transaction_deferrable", "off", Bool, "Changes nothing."),
     setting("transaction_isolation", "serializable", Isolation, "Isolation level of the transaction."),
     setting("transaction_read_only", "off", Bool, "Whether the transaction is read-only."),
+    setting("transform_null_equals", "off", Fixed, "NULL equals nothing."),
+    setting("vacuum_cost_delay", "0", Number, "There is nothing to vacuum."),
+    setting("wal_compression", "off", BoolOr(&["pglz", "lz4", "zstd"]), "Changes nothing."),
     setting("work_mem", "4MB", Memory(64), "Changes nothing."),
     setting("xmloption", "content", OneOf(&["content", "document"], &[]), "There is no XML."),
 ];
@@ -243,6 +325,13 @@ impl Setting {
                     return Ok(number.to_string());
                 }
                 Err(outside(self.name, &number.to_string(), least, most))
+            }
+            Number => {
+                let number: f64 = text.trim().parse().map_err(|_| invalid(self.name, &text))?;
+                match number.is_finite() && number >= 0.0 {
+                    true => Ok(number.to_string()),
+                    false => Err(outside(self.name, &number.to_string(), 0, i64::MAX)),
+                }
             }
             Only(_, true) if text.is_empty() => Ok(text),
             Only(_, false) if text == self.default => Ok(text),

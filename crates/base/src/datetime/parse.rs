@@ -137,6 +137,14 @@ impl<'a> Fields<'a> {
     fn token(&mut self, token: &'a str) -> Result<()> {
         watch::count(token.len());
         let bytes = token.as_bytes();
+        // A zone may stand behind a date without a clock, too: drivers send `2026-11-22 +00` for a date.
+        if matches!(bytes[0], b'+' | b'-') {
+            return self.zone(token);
+        }
+        if let Some(at) = token.find('+').filter(|_| bytes[0].is_ascii_digit() && !self.has_date()) {
+            self.token(&token[..at])?;
+            return self.zone(&token[at..]);
+        }
         if token.contains(':') {
             return self.clock(token.trim_start_matches(['T', 't']));
         }
@@ -146,9 +154,6 @@ impl<'a> Fields<'a> {
             } else {
                 self.word(token)
             };
-        }
-        if matches!(bytes[0], b'+' | b'-') {
-            return if self.time.is_some() { self.zone(token) } else { Err(self.invalid()) };
         }
         if !bytes[0].is_ascii_digit() {
             return Err(self.invalid());

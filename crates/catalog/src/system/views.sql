@@ -55,6 +55,71 @@ WHERE r.rulename <> '_RETURN';
 SELECT * FROM pg_catalog.pg_stat_all_tables
 WHERE schemaname NOT IN ('pg_catalog', 'information_schema');
 
+-- view pg_catalog.pg_stat_sys_tables
+SELECT * FROM pg_catalog.pg_stat_all_tables
+WHERE schemaname IN ('pg_catalog', 'information_schema');
+
+-- view pg_catalog.pg_stat_all_indexes
+SELECT c.oid AS relid, i.oid AS indexrelid, n.nspname AS schemaname, c.relname AS relname,
+       i.relname AS indexrelname
+FROM pg_catalog.pg_index x
+JOIN pg_catalog.pg_class c ON c.oid = x.indrelid
+JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace;
+
+-- view pg_catalog.pg_stat_user_indexes
+SELECT * FROM pg_catalog.pg_stat_all_indexes
+WHERE schemaname NOT IN ('pg_catalog', 'information_schema');
+
+-- view pg_catalog.pg_stat_sys_indexes
+SELECT * FROM pg_catalog.pg_stat_all_indexes
+WHERE schemaname IN ('pg_catalog', 'information_schema');
+
+-- view pg_catalog.pg_statio_all_tables
+SELECT relid, schemaname, relname, 0 AS heap_blks_read, 0 AS heap_blks_hit, 0 AS idx_blks_read,
+       0 AS idx_blks_hit
+FROM pg_catalog.pg_stat_all_tables;
+
+-- view pg_catalog.pg_statio_user_tables
+SELECT * FROM pg_catalog.pg_statio_all_tables
+WHERE schemaname NOT IN ('pg_catalog', 'information_schema');
+
+-- view pg_catalog.pg_statio_sys_tables
+SELECT * FROM pg_catalog.pg_statio_all_tables
+WHERE schemaname IN ('pg_catalog', 'information_schema');
+
+-- view pg_catalog.pg_statio_all_indexes
+SELECT relid, indexrelid, schemaname, relname, indexrelname, 0 AS idx_blks_read, 0 AS idx_blks_hit
+FROM pg_catalog.pg_stat_all_indexes;
+
+-- view pg_catalog.pg_statio_user_indexes
+SELECT * FROM pg_catalog.pg_statio_all_indexes
+WHERE schemaname NOT IN ('pg_catalog', 'information_schema');
+
+-- view pg_catalog.pg_statio_sys_indexes
+SELECT * FROM pg_catalog.pg_statio_all_indexes
+WHERE schemaname IN ('pg_catalog', 'information_schema');
+
+-- view pg_catalog.pg_statio_all_sequences
+SELECT c.oid AS relid, n.nspname AS schemaname, c.relname AS relname, 0 AS blks_read, 0 AS blks_hit
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'S';
+
+-- view pg_catalog.pg_statio_user_sequences
+SELECT * FROM pg_catalog.pg_statio_all_sequences;
+
+-- view pg_catalog.pg_stat_bgwriter
+SELECT 0 AS checkpoints_timed, 0 AS checkpoints_req, 0 AS buffers_checkpoint, 0 AS buffers_clean,
+       0 AS maxwritten_clean, 0 AS buffers_backend, 0 AS buffers_backend_fsync, 0 AS buffers_alloc;
+
+-- view pg_catalog.pg_stat_archiver
+SELECT 0 AS archived_count, 0 AS failed_count;
+
+-- view pg_catalog.pg_stat_database_conflicts
+SELECT d.oid AS datid, d.datname, 0 AS confl_tablespace, 0 AS confl_lock, 0 AS confl_snapshot,
+       0 AS confl_bufferpin, 0 AS confl_deadlock
+FROM pg_catalog.pg_database d;
+
 -- view information_schema.information_schema_catalog_name
 SELECT current_database() AS catalog_name;
 

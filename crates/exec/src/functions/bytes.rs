@@ -37,6 +37,32 @@ pub fn get_byte(heap: &Heap, at: Bytes, index: i64) -> Result<Slot> {
     }
 }
 
+/// SHA-2 of so many bits.
+pub fn sha(heap: &mut Heap, data: Bytes, bits: i64) -> Result<Slot> {
+    use sha2::Digest;
+    fn digest<D: Digest>(data: &[u8]) -> Result<Vec<u8>> {
+        let (mut digest, mut pace) = (D::new(), Pace::default());
+        for part in data.chunks(4096) {
+            pace.step(part.len())?;
+            digest.update(part);
+        }
+        Ok(digest.finalize().to_vec())
+    }
+    let data = heap.bytes(data);
+    let digest = match bits {
+        224 => digest::<sha2::Sha224>(data)?,
+        256 => digest::<sha2::Sha256>(data)?,
+        384 => digest::<sha2::Sha384>(data)?,
+        512 => digest::<sha2::Sha512>(data)?,
+        _ => return Err(invalid(format!("there is no SHA-2 of {bits} bits"))),
+    };
+    heap.build(|_, out| {
+        out.extend_from_slice(&digest);
+        Ok(())
+    })
+    .map(Slot::Bytea)
+}
+
 enum Encoding {
     Hex,
     Base64,

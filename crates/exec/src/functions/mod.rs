@@ -277,6 +277,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         BytesSubstr => bytes::substr(a[0].bytes(), a[1].int(), None),
         BytesSubstrFor => bytes::substr(a[0].bytes(), a[1].int(), Some(a[2].int())),
         BytesMd5 => bytes::md5_hex(heap, a[0].bytes()),
+        BytesSha => bytes::sha(heap, a[0].bytes(), a[1].int()),
         GetByte => bytes::get_byte(heap, a[0].bytes(), a[1].int()),
         Encode => bytes::encode(heap, a[0].bytes(), a[1].bytes()),
         Decode => bytes::decode(heap, a[0].bytes(), a[1].bytes()),

@@ -217,6 +217,11 @@ impl Engine {
 }
 
 impl Vitals for Engine {
+    fn transactions(&self) -> (u64, u64) {
+        let aborts = self.counters.aborts().into_iter().map(|(_, n)| n).sum();
+        (self.counters.commits(), aborts)
+    }
+
     fn snapshots(&self) -> Vec<SnapshotInfo> {
         let mut all = self.open_snapshots.all();
         all.extend(self.block_moments.all().map(|(worker, at, opened)| SnapshotInfo {

@@ -365,6 +365,9 @@ impl Stock for SchemaVersion {
     fn last_value(&self, sequence: SequenceId) -> Option<i64> {
         self.sequences.get(sequence.index())?.last_value()
     }
+    fn sequence_row(&self, sequence: SequenceId) -> Option<(i64, bool)> {
+        Some(self.sequences.get(sequence.index())?.row())
+    }
     fn memory(&self) -> Memory {
         let mut all = Memory::default();
         for table in self.tables.iter() {

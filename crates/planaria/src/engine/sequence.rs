@@ -73,6 +73,19 @@ impl SequenceState {
         (next != self.definition.start).then(|| next.wrapping_sub(self.definition.increment))
     }
 
+    /// The value that it shows as a relation, and whether it was given. A sequence does not know by which way it came to
+    /// its next value, so what `setval(.., false)` has made the next is shown as the one given before that, if there is one.
+    pub(crate) fn row(&self) -> (i64, bool) {
+        let Standing { next, exhausted, .. } = self.position();
+        let Sequence { start, increment, min, max, .. } = self.definition;
+        let before = next.checked_sub(increment).filter(|last| (min..=max).contains(last) && next != start);
+        match before {
+            _ if exhausted => (next, true),
+            Some(last) => (last, true),
+            None => (next, false),
+        }
+    }
+
     /// A copy under a changed definition, going on behind the value that this one gave last.
     pub(crate) fn redefined(&self, definition: Sequence) -> SequenceState {
         let state = SequenceState::new(definition);

@@ -297,6 +297,20 @@ pub(super) fn sequence_view(facts: &Facts<'_>, rows: &mut Rows) {
     }
 }
 
+/// `planaria_sequences`: sequences as relations of one row, which `SELECT .. FROM sequence` reads.
+pub(super) fn sequence_rows(facts: &Facts<'_>, rows: &mut Rows) {
+    for sequence in visible_sequences(facts.catalog) {
+        if let Some((last_value, is_called)) = facts.stock.sequence_row(sequence.id) {
+            rows.add(|r| {
+                r.set("sequencename", &sequence.name)
+                    .set("last_value", last_value)
+                    .set("log_cnt", 0)
+                    .set("is_called", is_called);
+            });
+        }
+    }
+}
+
 /// `pg_rewrite`: the rule that a view is.
 pub(super) fn rules(facts: &Facts<'_>, rows: &mut Rows) {
     let catalog = facts.catalog;

@@ -138,6 +138,8 @@ fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
         (system::PG_CATALOG, "pg_index") => relations::indexes(facts, out),
         (system::PG_CATALOG, "pg_sequence") => relations::sequences(facts, out),
         (system::PG_CATALOG, "pg_sequences") => relations::sequence_view(facts, out),
+        (system::PG_CATALOG, "planaria_sequences") => relations::sequence_rows(facts, out),
+        (system::PG_CATALOG, "pg_stat_database") => server::database_statistics(facts, out),
         (system::PG_CATALOG, "pg_rewrite") => relations::rules(facts, out),
         (system::PG_CATALOG, "pg_type") => types::types(facts, out),
         (system::PG_CATALOG, "pg_constraint") => constraints::constraints(facts, out),

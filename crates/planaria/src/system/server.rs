@@ -299,6 +299,22 @@ pub(super) fn memory(facts: &Facts<'_>, rows: &mut Rows) {
     });
 }
 
+/// `pg_stat_database`: transactions, rows and clients. There are no blocks to be read.
+pub(super) fn database_statistics(facts: &Facts<'_>, rows: &mut Rows) {
+    let (commits, aborts) = facts.vitals.transactions();
+    let clients = facts.clients.as_ref().map_or(1, |clients| clients.list().len());
+    rows.add(|r| {
+        r.set("datid", DATABASE_OID)
+            .set("datname", planaria_catalog::DATABASE)
+            .set("numbackends", clients as i64)
+            .set("xact_commit", commits as i64)
+            .set("xact_rollback", aborts as i64);
+        for counter in ["blks_read", "blks_hit", "temp_files", "temp_bytes", "conflicts"] {
+            r.set(counter, 0);
+        }
+    });
+}
+
 /// `pg_stat_all_tables`: how many rows there are. Scans and changes are not counted by table.
 pub(super) fn table_statistics(facts: &Facts<'_>, rows: &mut Rows) {
     for table in facts.catalog.tables.iter().flatten() {

@@ -16,6 +16,8 @@ pub(crate) struct Amount {
 
 /// The engine as the catalogs speak of it.
 pub(crate) trait Vitals {
+    /// Transactions that have committed, and attempts that have not, since the database was opened.
+    fn transactions(&self) -> (u64, u64);
     /// Snapshots that are open.
     fn snapshots(&self) -> Vec<SnapshotInfo>;
     /// What a restart would take.
@@ -36,6 +38,8 @@ pub(crate) trait Stock {
     fn amount(&self, table: TableId) -> Amount;
     /// The value last drawn from a sequence; `None` before the first.
     fn last_value(&self, sequence: SequenceId) -> Option<i64>;
+    /// What a sequence shows as a relation: a value, and whether it was given or is the next to be.
+    fn sequence_row(&self, sequence: SequenceId) -> Option<(i64, bool)>;
     /// What all of it takes.
     fn memory(&self) -> Memory;
     /// What is kept of rows for the readers of snapshots.

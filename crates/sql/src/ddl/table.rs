@@ -86,6 +86,10 @@ impl Change {
             self.skip_existing(&exists);
             return Ok("CREATE TABLE");
         }
+        if create.unlogged {
+            let message = format!("table \"{name}\" is logged like any other");
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+        }
         let id = self.new_table(name);
         let mut pending = Vec::new();
         let mut defaults = Vec::new();

@@ -114,6 +114,12 @@ impl Lowerer<'_> {
             }
             return Ok(part);
         }
+        if let Some(sequence) = catalog.sequence(&table).filter(|s| !s.hidden) {
+            self.require_read(Object::Sequence(sequence.id));
+            let query = super::system::sequence_query(&table, position)?;
+            let bound = self.bind_level(Names::of(&super::Scope::new()), &query, false)?;
+            return self.add_query(level, bound, shown, renamed, nullable, position);
+        }
         if let Some(view) = catalog.views.get(&table) {
             let foreign = |mut e: Error| {
                 e.fields_mut().position = Some(position);
@@ -327,6 +333,9 @@ impl Lowerer<'_> {
         let name = plain_name(&call.name)?.to_owned();
         let shown = alias.map_or(name.as_str(), |a| a.name.as_str());
         let mut renamed: Vec<String> = alias.map_or(Vec::new(), |a| a.columns.clone());
+        if let ([], Some(system)) = (&call.args[..], super::system::answering(&name)) {
+            return self.bind_system(level, system, shown, &renamed, false, position);
+        }
         let rel = self
             .in_clause(Clause::From, |l| {
                 if let Some(rel) = l.bind_set_function(level, &name, call, ordinality, position)? {

@@ -46,6 +46,10 @@ impl<'c> Lowerer<'c> {
             let what = format!("cannot {verb} view \"{table}\"");
             return Err(Error::unsupported(what, "change the tables behind it").at(name.position));
         }
+        if self.catalog.sequence(table).is_some_and(|s| !s.hidden) {
+            let message = format!("cannot change sequence \"{table}\"");
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
+        }
         let message = format!("relation \"{}\" does not exist", name.parts.join("."));
         Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(name.position))
     }

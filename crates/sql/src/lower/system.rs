@@ -15,7 +15,7 @@ use super::{Lowerer, Scope};
 use planaria_base::{ColumnId, Error, Result, SqlState, SystemId};
 use planaria_catalog::system::{self, SystemRelation};
 use planaria_ir::{CollDecl, CollKind, OpKind, Output, RegKind};
-use planaria_syntax::ast::Name;
+use planaria_syntax::ast::{Name, Query};
 
 /// The system relation that a name means.
 pub(crate) fn named(name: &Name) -> Option<&'static SystemRelation> {
@@ -24,6 +24,23 @@ pub(crate) fn named(name: &Name) -> Option<&'static SystemRelation> {
         [.., schema, table] => system::relation(schema, table),
         [] => None,
     }
+}
+
+/// The system relation whose rows a function without arguments returns.
+pub(super) fn answering(function: &str) -> Option<&'static SystemRelation> {
+    system::unqualified(match function {
+        "pg_get_keywords" => "planaria_keywords",
+        _ => return None,
+    })
+}
+
+/// The row of a sequence, which PostgreSQL has as a relation.
+pub(super) fn sequence_query(name: &str, position: u32) -> Result<Query> {
+    let literal = name.replace('\'', "''");
+    let text = format!(
+        "SELECT last_value, log_cnt, is_called FROM pg_catalog.planaria_sequences WHERE sequencename = '{literal}'"
+    );
+    planaria_syntax::parse::query(&text).map_err(|e| e.at(position))
 }
 
 impl Lowerer<'_> {

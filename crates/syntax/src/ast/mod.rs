@@ -707,6 +707,8 @@ pub struct CreateTable {
     pub if_not_exists: bool,
     /// TEMPORARY (refused)
     pub temporary: bool,
+    /// UNLOGGED
+    pub unlogged: bool,
     /// Columns.
     pub columns: Vec<ColumnDef>,
     /// Table constraints.

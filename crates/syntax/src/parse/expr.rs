@@ -52,6 +52,10 @@ enum Infix {
     Match {
         negated: bool,
     },
+    Like {
+        insensitive: bool,
+        negated: bool,
+    },
     AtTimeZone,
     Collate,
     Overlaps,
@@ -181,6 +185,7 @@ impl Parser<'_> {
             ("*" | "/" | "%", Some(op)) => (Infix::Binary(op), level::PRODUCT),
             ("^", Some(op)) => (Infix::Binary(op), level::POWER),
             (_, Some(op)) => (Infix::Binary(op), level::OPERATOR),
+            ("~~" | "!~~" | "~~*" | "!~~*", None) => (like_operator(text), level::OPERATOR),
             (_, None) => (Infix::Unknown, level::OPERATOR),
         }
     }
@@ -208,7 +213,14 @@ impl Parser<'_> {
                 ExprKind::Binary(op, Box::new(left), right)
             }
             Infix::Qualified => {
-                let op = self.qualified_operator()?;
+                let op = match self.qualified_operator()? {
+                    Infix::Binary(op) => op,
+                    Infix::Like { insensitive, negated } => {
+                        let kind = self.like(left, insensitive, negated, level, restricted)?;
+                        return Ok(Expr { position, kind });
+                    }
+                    _ => return self.fail(),
+                };
                 if self.at_any(&["any", "some", "all"]) && self.peek_at(1).kind == Kind::LeftParen {
                     return self.quantified(left, op, position);
                 }
@@ -221,6 +233,10 @@ impl Parser<'_> {
                 ExprKind::Is { expr: Box::new(left), what: IsWhat::Null, negated }
             }
             Infix::Match { negated } => return self.matching(left, negated, closed),
+            Infix::Like { insensitive, negated } => {
+                self.bump();
+                self.like(left, insensitive, negated, level, restricted)?
+            }
             Infix::Overlaps => return self.unsupported("OVERLAPS", position),
             Infix::AtTimeZone if self.at_word_ahead(1, "local") => {
                 return self.unsupported("AT LOCAL", position);
@@ -304,8 +320,21 @@ impl Parser<'_> {
         Ok(Expr { position, kind })
     }
 
+    /// What stands behind `~~` and its like.
+    fn like(
+        &mut self,
+        left: Expr,
+        insensitive: bool,
+        negated: bool,
+        level: u8,
+        restricted: bool,
+    ) -> Result<ExprKind> {
+        let pattern = Box::new(self.climb(level + 1, restricted)?);
+        Ok(ExprKind::Like { expr: Box::new(left), pattern, escape: None, insensitive, negated })
+    }
+
     /// `OPERATOR(schema.op)`
-    fn qualified_operator(&mut self) -> Result<BinaryOp> {
+    fn qualified_operator(&mut self) -> Result<Infix> {
         let position = self.position();
         self.bump();
         self.expect(Kind::LeftParen)?;
@@ -319,8 +348,12 @@ impl Parser<'_> {
         }
         let text = self.bump().text(self.text);
         self.expect(Kind::RightParen)?;
-        match binary_operator(text) {
-            Some(op) if schema.as_deref().is_none_or(|s| s == "pg_catalog") => Ok(op),
+        match self.symbol(text).0 {
+            op @ (Infix::Binary(_) | Infix::Like { .. })
+                if schema.as_deref().is_none_or(|s| s == "pg_catalog") =>
+            {
+                Ok(op)
+            }
             _ => self.unsupported(&format!("operator {text}"), position),
         }
     }
@@ -393,6 +426,11 @@ impl Parser<'_> {
         };
         Ok(Expr { position, kind })
     }
+}
+
+/// LIKE and ILIKE as operators.
+fn like_operator(text: &str) -> Infix {
+    Infix::Like { insensitive: text.ends_with('*'), negated: text.starts_with('!') }
 }
 
 /// The operator behind its symbol.

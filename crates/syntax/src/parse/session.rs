@@ -165,12 +165,21 @@ impl Parser<'_> {
         Ok(match self.word().as_str() {
             "time" if self.at_word_ahead(1, "zone") => {
                 self.expect_words(&["time", "zone"])?;
-                if self.at_word("interval") {
-                    return self.unsupported("a time zone given as an interval", self.position());
-                }
-                let value = match self.eat_word("local") {
-                    true => None,
-                    false => self.setting_values()?,
+                let value = match self.word().as_str() {
+                    "local" => {
+                        self.bump();
+                        None
+                    }
+                    // `INTERVAL '+02:00' HOUR TO MINUTE`: an offset, whose sign is the one that people use.
+                    "interval" if self.at_string_ahead(1) => {
+                        self.bump();
+                        let offset = self.string()?;
+                        if self.eat_word("hour") && self.eat_word("to") {
+                            self.expect_word("minute")?;
+                        }
+                        Some(vec![format!("INTERVAL {offset}")])
+                    }
+                    _ => self.setting_values()?,
                 };
                 ("timezone".to_owned(), value)
             }

@@ -218,11 +218,11 @@ impl Parser<'_> {
         self.unsupported_statement(&name)
     }
 
-    /// `CREATE EXTENSION`: PL/pgSQL is built in, nothing else can be added.
+    /// `CREATE EXTENSION`: some are built in, as far as they are there at all; nothing else can be added.
     fn create_extension(&mut self) -> Result<StatementKind> {
         self.bump();
         self.eat_words(&["if", "not", "exists"]);
-        if self.name()? == "plpgsql" {
+        if ["plpgsql", "uuid-ossp", "pgcrypto"].contains(&self.name()?.as_str()) {
             return self.skip("CREATE EXTENSION");
         }
         self.unsupported_statement("CREATE EXTENSION")

@@ -18,15 +18,12 @@ impl Parser<'_> {
             self.eat_word("global");
         }
         let temporary = self.eat_word("temporary") || self.eat_word("temp");
-        let mut unsupported = None;
-        if !temporary && self.at_word("unlogged") {
-            unsupported = Some(("UNLOGGED".to_owned(), self.bump().start));
-        }
+        let unlogged = !temporary && self.eat_word("unlogged");
         self.expect_word("table")?;
         let if_not_exists = self.eat_words(&["if", "not", "exists"]);
         let name = self.qualified_name()?;
         if self.at_any(&["as", "with", "without", "tablespace", "using", "on"]) || self.at_bare_columns() {
-            if temporary || unsupported.is_some() {
+            if temporary || unlogged {
                 return self.unsupported("CREATE TABLE AS of a temporary or unlogged table", start);
             }
             return self.create_table_as(name, if_not_exists);
@@ -35,9 +32,10 @@ impl Parser<'_> {
             name,
             if_not_exists,
             temporary,
+            unlogged,
             columns: Vec::new(),
             constraints: Vec::new(),
-            unsupported,
+            unsupported: None,
         };
         if self.at_any(&["of", "partition"]) {
             let what = if self.at_word("of") { "OF type" } else { "PARTITION OF" };

@@ -273,7 +273,6 @@ fn tables() {
         matches!(one("CREATE TABLE t (a, b) AS VALUES (1, 2)"), StatementKind::CreateTableAs { columns, .. } if columns.len() == 2)
     );
     for (text, what) in [
-        ("CREATE UNLOGGED TABLE t (a int)", "UNLOGGED"),
         ("CREATE TABLE t (a int) PARTITION BY HASH (a)", "PARTITION BY"),
         ("CREATE TABLE t (LIKE u INCLUDING ALL)", "LIKE"),
         ("CREATE TABLE t (a int) INHERITS (u)", "INHERITS"),
@@ -283,7 +282,9 @@ fn tables() {
         assert_eq!(t.unsupported.map(|u| u.0).as_deref(), Some(what));
     }
     let StatementKind::CreateTable(t) = one("CREATE TEMP TABLE t (a int)") else { panic!() };
-    assert!(t.temporary);
+    assert!(t.temporary && !t.unlogged);
+    let StatementKind::CreateTable(t) = one("CREATE UNLOGGED TABLE t (a int)") else { panic!() };
+    assert!(t.unlogged && t.unsupported.is_none());
 
     let StatementKind::AlterTable { actions, .. } = one(
         "ALTER TABLE IF EXISTS t ADD COLUMN IF NOT EXISTS a int DEFAULT 0, DROP b CASCADE, ADD CONSTRAINT c CHECK (a > 0),
