@@ -389,6 +389,7 @@ fn constant(value: &Datum) -> String {
         Datum::Numeric(n) => n.to_string(),
         Datum::Text(t) => format!("'{t}'"),
         Datum::Bytea(_) | Datum::Uuid(_) => "bytes".to_owned(),
+        Datum::Interval(_) => format!("'{}'", value.display(&planaria_base::Type::Interval)),
         Datum::Reg(_, name) => format!("'{name}'"),
         Datum::Array(a) => format!("array of {}", a.len()),
     }

@@ -107,6 +107,7 @@ pub fn needs_cast(from: &Type, to: &Type) -> bool {
         }
         (Type::Numeric(_), Type::Numeric(None)) => false,
         (Type::Timestamp, Type::TimestampTz) | (Type::TimestampTz, Type::Timestamp) => false,
+        (Type::Interval | Type::OldInterval, Type::Interval | Type::OldInterval) => false,
         (Type::Array(from), Type::Array(to)) => needs_cast(from, to),
         (from, to) if from.is_oid() && to.is_oid() => false,
         (from, Type::Int8) if from.is_oid() => false,

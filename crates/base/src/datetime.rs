@@ -16,9 +16,9 @@ mod parse;
 mod tests;
 mod to_char;
 
-pub use field::{extract_date, extract_interval, extract_timestamp, trunc};
+pub use field::{extract_date, extract_interval, extract_timestamp, trunc, trunc_interval};
 pub use format::{write_date, write_timestamp};
-pub use interval::{div_interval, mul_interval, parse_interval, write_interval};
+pub use interval::{Interval, make_interval, parse_interval, write_interval};
 pub use parse::{parse_date, parse_timestamp};
 pub use to_char::to_char;
 
@@ -177,43 +177,87 @@ pub const fn timestamp_to_date(timestamp: i64) -> i64 {
     }
 }
 
-/// `timestamp + interval`.
-pub fn timestamp_add(timestamp: i64, interval: i64) -> Result<i64> {
+/// `timestamp + interval`: months first, where a day that the month does not have is its last; then days; then the rest.
+pub fn timestamp_add(timestamp: i64, interval: Interval) -> Result<i64> {
     if !is_finite_timestamp(timestamp) {
         return Ok(timestamp);
     }
-    checked_timestamp(timestamp.checked_add(interval))
+    let moved = || {
+        let (mut days, time) = (timestamp.div_euclid(MICROS_PER_DAY), timestamp.rem_euclid(MICROS_PER_DAY));
+        if interval.months != 0 {
+            days = add_months(days, i64::from(interval.months));
+        }
+        let days = days.checked_add(i64::from(interval.days))?;
+        days.checked_mul(MICROS_PER_DAY)?.checked_add(time)?.checked_add(interval.micros)
+    };
+    checked_timestamp(moved())
+}
+
+/// The same day so many months later, or the last of that month.
+fn add_months(days: i64, months: i64) -> i64 {
+    let (year, month, day) = civil_from_days(days);
+    let months = year * 12 + i64::from(month) - 1 + months;
+    let (year, month) = (months.div_euclid(12), months.rem_euclid(12) as u32 + 1);
+    days_from_civil(year, month, day.min(days_in_month(year, month)))
 }
 
 /// `timestamp - interval`.
-pub fn timestamp_sub(timestamp: i64, interval: i64) -> Result<i64> {
-    if !is_finite_timestamp(timestamp) {
-        return Ok(timestamp);
-    }
-    checked_timestamp(timestamp.checked_sub(interval))
+pub fn timestamp_sub(timestamp: i64, interval: Interval) -> Result<i64> {
+    timestamp_add(timestamp, interval.neg()?)
 }
 
-/// `timestamp - timestamp`: an interval.
-pub fn timestamp_diff(a: i64, b: i64) -> Result<i64> {
+/// `timestamp - timestamp`: days and the rest.
+pub fn timestamp_diff(a: i64, b: i64) -> Result<Interval> {
     if !is_finite_timestamp(a) || !is_finite_timestamp(b) {
         return Err(out_of_range("cannot subtract infinite timestamps"));
     }
-    a.checked_sub(b).ok_or_else(interval_out_of_range)
+    a.checked_sub(b).map(Interval::of_micros).ok_or_else(interval_out_of_range)
 }
 
-/// `interval + interval`.
-pub fn interval_add(a: i64, b: i64) -> Result<i64> {
-    a.checked_add(b).ok_or_else(interval_out_of_range)
+/// `age(timestamp, timestamp)`: years, months and days as people count them.
+pub fn age(a: i64, b: i64) -> Result<Interval> {
+    if !is_finite_timestamp(a) || !is_finite_timestamp(b) {
+        return Err(out_of_range("timestamp out of range"));
+    }
+    let (early, late) = (a.min(b), a.max(b));
+    let parts = |at: i64| {
+        let (year, month, day) = civil_from_days(at.div_euclid(MICROS_PER_DAY));
+        (year * 12 + i64::from(month), i64::from(day), at.rem_euclid(MICROS_PER_DAY))
+    };
+    let ((late_months, late_day, late_time), (months, day, time)) = (parts(late), parts(early));
+    let (mut months, mut days, mut micros) = (late_months - months, late_day - day, late_time - time);
+    if micros < 0 {
+        (days, micros) = (days - 1, micros + MICROS_PER_DAY);
+    }
+    // The days of the month of the earlier one, as PostgreSQL has it.
+    let (year, month, _) = civil_from_days(early.div_euclid(MICROS_PER_DAY));
+    while days < 0 {
+        (months, days) = (months - 1, days + i64::from(days_in_month(year, month)));
+    }
+    let age = Interval { months: months as i32, days: days as i32, micros };
+    if a < b { age.neg() } else { Ok(age) }
 }
 
-/// `interval - interval`.
-pub fn interval_sub(a: i64, b: i64) -> Result<i64> {
-    a.checked_sub(b).ok_or_else(interval_out_of_range)
-}
-
-/// `- interval`.
-pub fn interval_neg(interval: i64) -> Result<i64> {
-    interval.checked_neg().ok_or_else(interval_out_of_range)
+/// `date_bin`: the beginning of the span of that length, counted from `origin`, in which a timestamp lies.
+pub fn date_bin(stride: Interval, timestamp: i64, origin: i64) -> Result<i64> {
+    if !is_finite_timestamp(timestamp) {
+        return Ok(timestamp);
+    }
+    if !is_finite_timestamp(origin) {
+        return Err(out_of_range("origin out of range"));
+    }
+    if stride.months != 0 {
+        return Err(Error::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            "timestamps cannot be binned into intervals containing months or years",
+        ));
+    }
+    let stride = stride.span();
+    if stride <= 0 {
+        return Err(out_of_range("stride must be greater than zero"));
+    }
+    let behind = (i128::from(timestamp) - i128::from(origin)).div_euclid(stride) * stride;
+    checked_timestamp(i64::try_from(i128::from(origin) + behind).ok())
 }
 
 /// `make_date(year, month, day)`; a negative year is BC.

@@ -1,11 +1,12 @@
 //! An owned SQL value: constants, arguments, results, logged inputs. The executor has its own,
 //! register-sized form (`exec::Slot`).
 
+use crate::datetime::{self, Interval};
 use crate::error::{Error, Result, SqlState};
 use crate::limits::NAME_BYTES_MAX as NAME_BYTES;
 use crate::numeric::Numeric;
 use crate::types::{SystemType, Type};
-use crate::{datetime, text_io, watch};
+use crate::{text_io, watch};
 use serde::{Deserialize, Serialize};
 
 /// An owned SQL value. Its [`crate::Type`] is known from where it stands.
@@ -16,8 +17,7 @@ pub enum Datum {
     Null,
     /// boolean
     Bool(bool),
-    /// smallint, integer, bigint; date in days, timestamps and intervals in microseconds since
-    /// 2000-01-01
+    /// smallint, integer, bigint; date in days, timestamps in microseconds since 2000-01-01
     Int(i64),
     /// double precision
     Float(f64),
@@ -29,6 +29,8 @@ pub enum Datum {
     Bytea(Vec<u8>),
     /// uuid, in network order
     Uuid([u8; 16]),
+    /// interval
+    Interval(Interval),
     /// one-dimensional array, 1-based; the fields of a record
     Array(Vec<Datum>),
     /// a `regclass` and the like, in an answer: the oid with the name it is shown as
@@ -64,7 +66,7 @@ impl Datum {
             Type::Date => Datum::Int(datetime::parse_date(text)?),
             Type::Timestamp => Datum::Int(datetime::parse_timestamp(text, false)?),
             Type::TimestampTz => Datum::Int(datetime::parse_timestamp(text, true)?),
-            Type::Interval => Datum::Int(datetime::parse_interval(text)?),
+            Type::Interval | Type::OldInterval => Datum::Interval(datetime::parse_interval(text)?),
             Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
             Type::Array(element) => {
                 let texts = text_io::parse_array(text)?;
@@ -114,7 +116,7 @@ impl Datum {
             (Datum::Int(n), Type::Date) => datetime::write_date(out, *n),
             (Datum::Int(n), Type::Timestamp) => datetime::write_timestamp(out, *n, false),
             (Datum::Int(n), Type::TimestampTz) => datetime::write_timestamp(out, *n, true),
-            (Datum::Int(n), Type::Interval) => datetime::write_interval(out, *n),
+            (Datum::Interval(i), _) => datetime::write_interval(out, *i),
             (Datum::Int(n), _) => text_io::write_int(out, *n),
             (Datum::Float(x), _) => text_io::write_float(out, *x),
             (Datum::Numeric(n), _) => n.write(out),

@@ -45,7 +45,7 @@ fn built_in(ty: &Type) -> Option<Line> {
         Type::Date => line(1082, 1182, "date", 4),
         Type::Timestamp => line(1114, 1115, "timestamp", 8),
         Type::TimestampTz => line(1184, 1185, "timestamptz", 8),
-        Type::Interval => line(1186, 1187, "interval", 16),
+        Type::Interval | Type::OldInterval => line(1186, 1187, "interval", 16),
         Type::Numeric(_) => line(1700, 1231, "numeric", -1),
         Type::Uuid => line(2950, 2951, "uuid", 16),
         Type::Unknown => line(705, 0, "unknown", -2),

@@ -32,8 +32,13 @@ pub enum Type {
     Timestamp,
     /// `timestamptz`: microseconds since 2000-01-01 00:00 UTC
     TimestampTz,
-    /// `interval`: kept as microseconds; months are not supported
+    /// `interval`
+    #[serde(rename = "IntervalParts")]
     Interval,
+    /// `interval` as the tables of databases of before catalogs knew of [`Type::Interval`] keep it: microseconds alone. Of
+    /// columns only.
+    #[serde(rename = "Interval")]
+    OldInterval,
     /// `uuid`
     Uuid,
     /// One-dimensional array
@@ -218,7 +223,7 @@ impl Type {
             Type::Text | Type::Varchar(_) | Type::Char(_) => TypeClass::Text,
             Type::Bytea => TypeClass::Bytea,
             Type::Date | Type::Timestamp | Type::TimestampTz => TypeClass::DateTime,
-            Type::Interval => TypeClass::Interval,
+            Type::Interval | Type::OldInterval => TypeClass::Interval,
             Type::Uuid => TypeClass::Uuid,
             Type::Array(_) => TypeClass::Array,
             Type::Unknown | Type::Void => TypeClass::Other,
@@ -253,6 +258,7 @@ impl Type {
         match self {
             Type::Numeric(_) => Type::Numeric(None),
             Type::Varchar(_) => Type::Varchar(None),
+            Type::OldInterval => Type::Interval,
             other => other.clone(),
         }
     }
@@ -277,7 +283,7 @@ impl std::fmt::Display for Type {
             Type::Date => f.write_str("date"),
             Type::Timestamp => f.write_str("timestamp without time zone"),
             Type::TimestampTz => f.write_str("timestamp with time zone"),
-            Type::Interval => f.write_str("interval"),
+            Type::Interval | Type::OldInterval => f.write_str("interval"),
             Type::Uuid => f.write_str("uuid"),
             Type::Array(of) => write!(f, "{of}[]"),
             Type::Unknown => f.write_str("unknown"),

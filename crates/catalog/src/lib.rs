@@ -327,15 +327,21 @@ pub enum Language {
     Sql,
 }
 
+/// The type of what is kept nowhere: an interval is one, however old tables keep theirs.
+fn value_type<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Type, D::Error> {
+    let ty = Type::deserialize(from)?;
+    Ok(if ty == Type::OldInterval { Type::Interval } else { ty })
+}
+
 /// What a routine answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Returns {
     /// A procedure: its INOUT and OUT parameters.
     Procedure,
     /// One value.
-    Scalar(Type),
+    Scalar(#[serde(deserialize_with = "value_type")] Type),
     /// A set of values (`SETOF integer`).
-    SetOf(Type),
+    SetOf(#[serde(deserialize_with = "value_type")] Type),
     /// A set of rows of a table's type (`SETOF usertable`).
     SetOfTable(TableId),
     /// One row of a table's type.
@@ -369,6 +375,7 @@ pub struct Parameter {
     /// Name; empty if unnamed.
     pub name: String,
     /// Type, without modifier (PostgreSQL ignores it here).
+    #[serde(deserialize_with = "value_type")]
     pub ty: Type,
     /// Mode.
     pub mode: Mode,

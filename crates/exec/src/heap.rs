@@ -183,6 +183,7 @@ impl Heap {
             Slot::Numeric(n) => Field::Numeric(n.unpack()),
             Slot::Text(b) | Slot::Bytea(b) => Field::Bytes(self.bytes(b)),
             Slot::Uuid(u) => Field::Uuid(u),
+            Slot::Interval(i) => Field::Interval(i),
             Slot::Array(_) => unreachable!("no column is an array"),
         }
     }
@@ -364,6 +365,7 @@ impl Heap {
             Datum::Text(s) => self.text(s)?,
             Datum::Bytea(b) => self.bytea(b)?,
             Datum::Uuid(u) => Slot::Uuid(*u),
+            Datum::Interval(i) => Slot::Interval(*i),
             Datum::Reg(oid, _) => Slot::Int(i64::from(*oid)),
             Datum::Array(items) => {
                 let offset = self.room_for(items.len())? as usize;
@@ -387,6 +389,7 @@ impl Heap {
             Slot::Text(b) => Datum::Text(self.str(b).to_owned()),
             Slot::Bytea(b) => Datum::Bytea(self.bytes(b).to_vec()),
             Slot::Uuid(u) => Datum::Uuid(u),
+            Slot::Interval(i) => Datum::Interval(i),
             Slot::Array(a) => Datum::Array(self.elements(a).iter().map(|e| self.to_datum(*e)).collect()),
         }
     }

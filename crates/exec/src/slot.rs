@@ -6,6 +6,7 @@
 //! class, not the type.
 
 use planaria_base::Numeric;
+use planaria_base::datetime::Interval;
 use planaria_base::numeric::PackedNumeric;
 use planaria_storage::arena::Bytes;
 
@@ -20,8 +21,7 @@ pub enum Slot {
     Null,
     /// boolean
     Bool(bool),
-    /// smallint, integer, bigint; date in days, timestamps and intervals in microseconds; also row
-    /// handles
+    /// smallint, integer, bigint; date in days, timestamps in microseconds; also row handles
     Int(i64),
     /// double precision
     Float(f64),
@@ -33,6 +33,8 @@ pub enum Slot {
     Bytea(Bytes),
     /// uuid, in network order
     Uuid([u8; 16]),
+    /// interval
+    Interval(Interval),
     /// one-dimensional array
     Array(ArrayRef),
 }
@@ -79,7 +81,7 @@ impl Slot {
             other => wrong_class(other, "boolean"),
         }
     }
-    /// The integer, date, timestamp, interval or row handle.
+    /// The integer, date, timestamp or row handle.
     #[inline]
     pub fn int(self) -> i64 {
         match self {
@@ -117,6 +119,14 @@ impl Slot {
         match self {
             Slot::Uuid(u) => u,
             other => wrong_class(other, "uuid"),
+        }
+    }
+    /// The interval.
+    #[inline]
+    pub fn interval(self) -> Interval {
+        match self {
+            Slot::Interval(i) => i,
+            other => wrong_class(other, "interval"),
         }
     }
     /// The array.

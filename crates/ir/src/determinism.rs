@@ -118,8 +118,10 @@ impl Func {
             | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,
             // Times are in UTC, whatever the session says: no other time zone can be set.
             DateAddInt | DateSubInt | DateSub | DateToTimestamp | TimestampToDate | TimestampAddInterval
-            | TimestampSubInterval | TimestampSub | IntervalAdd | IntervalSub | IntervalNeg | IntervalMul
-            | IntervalDiv | ExtractTimestamp | ExtractDate | ExtractInterval | DateTrunc
+            | TimestampSubInterval | TimestampSub | TimestampAge | DateBin | IntervalEq | IntervalNe
+            | IntervalLt | IntervalLe | IntervalGt | IntervalGe | JustifyHours | JustifyDays
+            | JustifyInterval | MakeInterval | IntervalTrunc | IntervalAdd | IntervalSub | IntervalNeg
+            | IntervalMul | IntervalDiv | ExtractTimestamp | ExtractDate | ExtractInterval | DateTrunc
             | ToCharTimestamp | ToCharNumeric | MakeDate | MakeTimestamp | ToTimestampFloat => {
                 Determinism::Deterministic
             }

@@ -207,7 +207,13 @@ funcs! {
     DateAddInt "date.addint" (D, I) -> D; DateSubInt "date.subint" (D, I) -> D; DateSub "date.sub" (D, D) -> I;
     DateToTimestamp "date.totimestamp" (D) -> S; TimestampToDate "timestamp.todate" (S) -> D;
     TimestampAddInterval "timestamp.addinterval" (S, V) -> S; TimestampSubInterval "timestamp.subinterval" (S, V) -> S;
-    TimestampSub "timestamp.sub" (S, S) -> V; IntervalAdd "interval.add" (V, V) -> V; IntervalSub "interval.sub" (V, V) -> V;
+    TimestampSub "timestamp.sub" (S, S) -> V; TimestampAge "timestamp.age" (S, S) -> V; DateBin "timestamp.bin" (V, S, S) -> S;
+    IntervalEq "interval.eq" (V, V) -> B total; IntervalNe "interval.ne" (V, V) -> B total; IntervalLt "interval.lt" (V, V) -> B total;
+    IntervalLe "interval.le" (V, V) -> B total; IntervalGt "interval.gt" (V, V) -> B total; IntervalGe "interval.ge" (V, V) -> B total;
+    JustifyHours "interval.justifyhours" (V) -> V; JustifyDays "interval.justifydays" (V) -> V; JustifyInterval "interval.justify" (V) -> V;
+    /// Years, months, weeks, days, hours, minutes, seconds.
+    MakeInterval "interval.make" (I, I, I, I, I, I, F) -> V; IntervalTrunc "interval.trunc" (T, V) -> V;
+    IntervalAdd "interval.add" (V, V) -> V; IntervalSub "interval.sub" (V, V) -> V;
     IntervalNeg "interval.neg" (V) -> V; IntervalMul "interval.mul" (V, F) -> V;
     IntervalDiv "interval.div" (V, F) -> V;
     /// Field name, value.

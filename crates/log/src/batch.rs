@@ -6,9 +6,10 @@ use crate::effect::RawEffect;
 use crate::manifest::Run;
 use crate::record::{PlannerVersion, RawRecord};
 use crate::segment::SegmentId;
-use planaria_base::{CommitTs, Epoch, Error, Result, SqlState};
+use planaria_base::{CommitTs, Epoch, Error, ProcedureId, Result, SqlState};
+use std::collections::BTreeSet;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A batch ends with the epoch that brings it to this many bytes of records.
 const BATCH_BYTES: usize = 4 << 20;
@@ -97,7 +98,7 @@ impl Batch {
     pub fn get(&self, i: usize) -> RawRecord<'_> {
         let (ts, at) = self.index[i];
         let record = RawRecord::take(&mut &self.bytes[at..], ts.epoch());
-        let ours = self.ours.is_none_or(|ours| ours.keeping() == self.planner.keeping());
+        let ours = self.ours.is_none_or(|ours| ours.keeps_like(self.planner));
         record.expect("it was read when the index was made").of_run(ours)
     }
 
@@ -198,7 +199,11 @@ pub struct Batches {
     ours: Option<PlannerVersion>,
     torn: Option<Arc<Batch>>,
     until: Option<Until>,
+    old_calls: Option<OldCalls>,
 }
+
+/// Procedures that were called by runs of older versions.
+pub type OldCalls = Arc<Mutex<BTreeSet<ProcedureId>>>;
 
 impl Batches {
     pub(crate) fn new(
@@ -216,6 +221,7 @@ impl Batches {
             ours: None,
             torn,
             until: None,
+            old_calls: None,
         }
     }
 
@@ -231,6 +237,14 @@ impl Batches {
     pub fn until(mut self, end: Until) -> Batches {
         self.until = Some(end);
         self.torn = None;
+        self
+    }
+
+    /// The same; procedures called by runs of before intervals had months ([`PlannerVersion::is_before_intervals`]) are put
+    /// down in `into` as they are met.
+    #[must_use]
+    pub fn noting_old_calls(mut self, into: OldCalls) -> Batches {
+        self.old_calls = Some(into);
         self
     }
 
@@ -258,6 +272,10 @@ impl Batches {
                     break;
                 }
                 batch.add(&self.frames)?;
+            }
+            if let Some(into) = self.old_calls.as_ref().filter(|_| batch.planner.is_before_intervals()) {
+                let calls = (0..batch.len()).filter_map(|i| Some(batch.get(i).call()?.0));
+                into.lock().expect("nobody panics while putting down").extend(calls);
             }
             if let Some(until) = self.until
                 && batch.cut(until)

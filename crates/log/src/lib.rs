@@ -57,7 +57,7 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-pub use batch::{Batch, Batches, Until};
+pub use batch::{Batch, Batches, OldCalls, Until};
 pub use device::{Device, DeviceFile, DeviceLock, DirectoryDevice, Holder};
 pub use effect::{
     ChangeBuf, Effect, EffectWriter, Patch, RawEffect, RawEffects, RowChange, encode_effects, encode_values,

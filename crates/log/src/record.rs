@@ -78,6 +78,9 @@ impl From<bool> for Keeping {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlannerVersion(pub u32);
 
+/// The last version of keeping for which an interval was a number of microseconds.
+const BEFORE_INTERVALS: u16 = 3;
+
 impl PlannerVersion {
     /// Of these two.
     pub const fn new(execution: u16, keeping: u16) -> PlannerVersion {
@@ -86,6 +89,18 @@ impl PlannerVersion {
     /// The version of execution.
     pub const fn execution(self) -> u16 {
         (self.0 >> 16) as u16
+    }
+    /// Whether calls of both keep the same values: version 4 differs from 3 by what it computes with intervals alone.
+    pub fn keeps_like(self, other: PlannerVersion) -> bool {
+        let kept = |version: PlannerVersion| match version.keeping() {
+            BEFORE_INTERVALS => BEFORE_INTERVALS + 1,
+            keeping => keeping,
+        };
+        kept(self) == kept(other)
+    }
+    /// Whether its calls computed with intervals as lengths of time in microseconds.
+    pub fn is_before_intervals(self) -> bool {
+        self.keeping() <= BEFORE_INTERVALS
     }
     /// The version of keeping.
     pub const fn keeping(self) -> u16 {

@@ -5,6 +5,7 @@
 //! numbers without NULL has a form without tags.
 
 use crate::varint;
+use planaria_base::datetime::Interval;
 use planaria_base::limits::NESTING_MAX;
 use planaria_base::{Datum, Numeric};
 
@@ -19,6 +20,7 @@ const BYTEA: u8 = 0x07;
 const UUID: u8 = 0x08;
 const ARRAY: u8 = 0x09;
 const INT_ARRAY: u8 = 0x0a;
+const INTERVAL: u8 = 0x0b;
 /// Tags from here on are whole numbers; `SMALL_ZERO` is 0.
 const SMALL: u8 = 0x40;
 const SMALL_ZERO: u8 = 0x48;
@@ -114,6 +116,15 @@ impl<'a> ValueWriter<'a> {
         self.buf.extend_from_slice(&value);
     }
 
+    /// An interval.
+    pub fn interval(&mut self, value: Interval) {
+        self.one();
+        self.buf.push(INTERVAL);
+        for part in [value.months.into(), value.days.into(), value.micros] {
+            varint::put(self.buf, varint::zigzag(part));
+        }
+    }
+
     /// Opens an array; the next `len` values are its elements.
     pub fn array(&mut self, len: usize) {
         self.one();
@@ -143,6 +154,7 @@ impl<'a> ValueWriter<'a> {
             Datum::Text(s) => self.text(s),
             Datum::Bytea(b) => self.bytes(b),
             Datum::Uuid(u) => self.uuid(*u),
+            Datum::Interval(i) => self.interval(*i),
             Datum::Reg(oid, _) => self.int(i64::from(*oid)),
             Datum::Array(items) => {
                 let int = |d: &Datum| match d {
@@ -179,6 +191,8 @@ pub enum Value<'a> {
     Bytea(&'a [u8]),
     /// A uuid in network order.
     Uuid([u8; 16]),
+    /// An interval.
+    Interval(Interval),
     /// An array: so many values follow, its elements.
     Array(usize),
     /// An array of whole numbers: so many follow, to be read by [`ValueReader::int`].
@@ -222,6 +236,10 @@ impl<'a> ValueReader<'a> {
             TEXT => Value::Text(std::str::from_utf8(self.run()?).ok()?),
             BYTEA => Value::Bytea(self.run()?),
             UUID => Value::Uuid(self.fixed()?),
+            INTERVAL => {
+                let (months, days) = (i32::try_from(self.int()?).ok()?, i32::try_from(self.int()?).ok()?);
+                Value::Interval(Interval { months, days, micros: self.int()? })
+            }
             ARRAY => Value::Array(self.count()?),
             INT_ARRAY => Value::Ints(self.count()?),
             _ => return None,
@@ -262,6 +280,7 @@ impl<'a> ValueReader<'a> {
             Value::Text(text) => Datum::Text(text.to_owned()),
             Value::Bytea(bytes) => Datum::Bytea(bytes.to_vec()),
             Value::Uuid(u) => Datum::Uuid(u),
+            Value::Interval(i) => Datum::Interval(i),
             Value::Array(n) => Datum::Array(self.list(n, depth.checked_sub(1)?)?),
             Value::Ints(n) => {
                 Datum::Array((0..n).map(|_| self.int().map(Datum::Int)).collect::<Option<_>>()?)

@@ -2,7 +2,7 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 1 | 1: the version of this form |
+//! | 1 | 2: the version of this form; of version 1 are those of before tables kept intervals whole |
 //! | n + 1 | name of the current user at the time, and a zero byte |
 //! | n + 1 | name of the session's user, and a zero byte |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
@@ -14,11 +14,14 @@ use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::Catalog;
 use planaria_sql::ddl::Actor;
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// Tables of before keep intervals in 8 bytes.
+const BEFORE_INTERVALS: u8 = 1;
 
 /// See the module's head.
 pub(crate) struct SchemaChange<'t> {
     users: Option<[&'t str; 2]>,
+    before_intervals: bool,
     pub(crate) text: &'t str,
 }
 
@@ -26,20 +29,25 @@ impl<'t> SchemaChange<'t> {
     /// Reads a logged change; XX001 where it is none.
     pub(crate) fn decode(bytes: &'t [u8]) -> Result<SchemaChange<'t>> {
         let no_text = |_| Error::new(SqlState::DATA_CORRUPTED, "a logged schema change is not text");
-        let bytes = match bytes.split_first() {
-            Some((&VERSION, rest)) => rest,
+        let (bytes, before_intervals) = match bytes.split_first() {
+            Some((&version @ (BEFORE_INTERVALS | VERSION), rest)) => (rest, version == BEFORE_INTERVALS),
             Some((&version, _)) if version.is_ascii_control() && !version.is_ascii_whitespace() => {
                 return Err(Error::unsupported(
-                    format!("a logged schema change has form {version}, this program reads form {VERSION}"),
+                    format!(
+                        "a logged schema change has form {version}, this program reads forms up to {VERSION}"
+                    ),
                     "Open the database with the version of Planaria that wrote it.",
                 ));
             }
-            _ => return Ok(SchemaChange { users: None, text: std::str::from_utf8(bytes).map_err(no_text)? }),
+            _ => {
+                let text = std::str::from_utf8(bytes).map_err(no_text)?;
+                return Ok(SchemaChange { users: None, before_intervals: true, text });
+            }
         };
         let mut parts = std::str::from_utf8(bytes).map_err(no_text)?.splitn(3, '\0');
         match (parts.next(), parts.next(), parts.next()) {
             (Some(user), Some(session_user), Some(text)) => {
-                Ok(SchemaChange { users: Some([user, session_user]), text })
+                Ok(SchemaChange { users: Some([user, session_user]), before_intervals, text })
             }
             _ => {
                 Err(Error::new(SqlState::DATA_CORRUPTED, "a logged schema change does not say whose it was"))
@@ -50,7 +58,7 @@ impl<'t> SchemaChange<'t> {
     /// Who made it, in the catalog as it was then.
     pub(crate) fn actor(&self, catalog: &Catalog) -> Result<Actor> {
         let Some([user, session_user]) = self.users else {
-            return Ok(Actor { before_roles: true, ..Actor::default() });
+            return Ok(Actor { before_roles: true, before_intervals: true, ..Actor::default() });
         };
         let id = |name: &str| {
             catalog.role(name).map(|r| r.id).ok_or_else(|| {
@@ -58,7 +66,8 @@ impl<'t> SchemaChange<'t> {
                 Error::new(SqlState::DATA_CORRUPTED, message)
             })
         };
-        Ok(Actor { user: id(user)?, session_user: id(session_user)?, before_roles: false })
+        let before_intervals = self.before_intervals;
+        Ok(Actor { user: id(user)?, session_user: id(session_user)?, before_roles: false, before_intervals })
     }
 }
 
@@ -96,9 +105,9 @@ mod tests {
 
     #[test]
     fn a_later_form_is_refused_by_name() {
-        let error = SchemaChange::decode(b"\x02postgres\0DROP TABLE t").err().expect("refused");
+        let error = SchemaChange::decode(b"\x03postgres\0DROP TABLE t").err().expect("refused");
         assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
-        assert!(error.message().contains("form 2"), "{error}");
+        assert!(error.message().contains("form 3"), "{error}");
     }
 
     #[test]

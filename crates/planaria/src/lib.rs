@@ -72,6 +72,7 @@ pub use options::{
     RecoveryProgress, RecoveryReport, RecoveryStage, Scheme, TaskKind, TaskRecord,
 };
 pub use params::{Bytes, Param, ParamRef, Params};
+pub use planaria_base::datetime::Interval;
 pub use planaria_base::{Datum, Error, Numeric, Result, RoleId, SqlState, Type};
 pub use role::Role;
 pub use row::{Column, ColumnIndex, FromDatum, Origin, Row, Rows};

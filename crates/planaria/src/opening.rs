@@ -7,11 +7,14 @@ use crate::engine::teller::Teller;
 use crate::options::{Options, RecoveryPhases, RecoveryReport};
 use crate::replay::Replay;
 use crate::{Durability, LogKind};
+use planaria_analysis as analysis;
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::Instant;
+use planaria_base::types::TypeClass;
 use planaria_base::{Epoch, Error, Result};
 use planaria_checkpoint::Manifest;
-use planaria_log::{Device, LogReader, LogSummary, PlannerVersion, Until};
+use planaria_ir::RegKind;
+use planaria_log::{Device, LogReader, LogSummary, OldCalls, PlannerVersion, Until};
 use planaria_protocol::{Hosted, ProtocolJob};
 use std::sync::Arc;
 
@@ -22,7 +25,7 @@ use std::sync::Arc;
 /// inputs than before: then logs with calls cannot be opened any more. Keeping goes up when a procedure may
 /// keep other values than before (`planaria_analysis::regrow`): then calls that kept some are replayed one
 /// by one, without what they kept.
-const PLANNER_VERSION: PlannerVersion = PlannerVersion::new(1, 3);
+const PLANNER_VERSION: PlannerVersion = PlannerVersion::new(1, 4);
 
 /// An empty engine over a protocol.
 pub(crate) fn new_engine<P: Hosted>(options: &Options) -> Result<Arc<Engine>> {
@@ -138,13 +141,37 @@ impl Engine {
         Ok(engine)
     }
 
+    /// 0A000 where a call of an older version computed with intervals: they were numbers of microseconds then, which print
+    /// and divide otherwise.
+    fn refuse_old_intervals(&self, called: &OldCalls) -> Result<()> {
+        let schema = self.schema.load_full();
+        let callee = |id| schema.program(id).ok();
+        for id in std::mem::take(&mut *called.lock().expect("nobody panics while putting down")) {
+            let Ok(program) = schema.program(id) else { continue };
+            let program = analysis::committed_whole(program, &callee);
+            let interval =
+                |kind: &RegKind| matches!(kind, RegKind::Value(ty) if ty.class() == TypeClass::Interval);
+            if program.regs.iter().any(|reg| interval(&reg.kind)) {
+                let message = format!(
+                    "the log has calls of {} by an older version of Planaria, which computed with intervals otherwise",
+                    program.name
+                );
+                let hint = "Open the database with the version that wrote the log, and write a checkpoint: CHECKPOINT.";
+                return Err(Error::unsupported(message, hint));
+            }
+        }
+        Ok(())
+    }
+
     /// Brings the engine to the state that a log says, all of it or up to and with a transaction.
     fn replay(self: &Arc<Self>, reader: &LogReader, until: Option<Until>, options: &Options) -> Result<()> {
         let engine = self;
         let summary = reader.summary();
         if summary.records > 0 {
             let mut replay = Replay::new(engine, options.on_recovery.clone(), summary.records)?;
+            let old_calls = OldCalls::default();
             let mut batches = reader.batches(summary.base).replayed_by(PLANNER_VERSION);
+            batches = batches.noting_old_calls(old_calls.clone());
             if let Some(until) = until {
                 batches = batches.until(until);
             }
@@ -155,7 +182,9 @@ impl Engine {
                 ..Default::default()
             };
             how.batch = options.recovery_batch.unwrap_or(how.batch);
-            let report = engine.store.replay(scheme, batches, summary.bytes, &how, &mut replay)?;
+            let report = engine.store.replay(scheme, batches, summary.bytes, &how, &mut replay);
+            engine.refuse_old_intervals(&old_calls)?;
+            let report = report?;
             *engine.recovery.lock() = Some(RecoveryReport {
                 checkpoint: None,
                 scheme,

@@ -12,6 +12,7 @@
 //! Nothing is allocated on the way: a parameter lends itself as a [`ParamRef`], and the engine
 //! writes it straight into the call's registers, converted to the declared type.
 
+use planaria_base::datetime::Interval;
 use planaria_base::{Datum, Numeric};
 
 /// A borrowed parameter.
@@ -23,7 +24,7 @@ pub enum ParamRef<'a> {
     Bool(bool),
     /// any integer
     Int(i64),
-    /// an integer, or a date, a time or an interval by the number that it is kept as: what a [`Datum`] holds
+    /// an integer, or a date or a time by the number that it is kept as: what a [`Datum`] holds
     Stored(i64),
     /// double precision
     Float(f64),
@@ -35,6 +36,8 @@ pub enum ParamRef<'a> {
     Bytes(&'a [u8]),
     /// uuid
     Uuid([u8; 16]),
+    /// interval
+    Interval(Interval),
     /// array
     Array(&'a dyn Params),
 }
@@ -85,6 +88,7 @@ simple_params! {
     str => |v| ParamRef::Text(v);
     String => |v| ParamRef::Text(v);
     [u8; 16] => |v| ParamRef::Uuid(*v);
+    Interval => |v| ParamRef::Interval(*v);
     [u8] => |v| ParamRef::Bytes(v);
 }
 
@@ -146,6 +150,7 @@ impl Param for Datum {
             Datum::Text(t) => ParamRef::Text(t),
             Datum::Bytea(b) => ParamRef::Bytes(b),
             Datum::Uuid(u) => ParamRef::Uuid(*u),
+            Datum::Interval(i) => ParamRef::Interval(*i),
             Datum::Reg(oid, _) => ParamRef::Int(i64::from(*oid)),
             Datum::Array(a) => ParamRef::Array(a),
         }

@@ -1,5 +1,6 @@
 //! Answers: rows, columns, and how values become Rust types.
 
+use planaria_base::datetime::Interval;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
 use std::sync::Arc;
 
@@ -201,6 +202,15 @@ impl FromDatum for [u8; 16] {
         match value {
             Datum::Uuid(u) => Ok(*u),
             other => mismatch(other, ty, "[u8; 16]"),
+        }
+    }
+}
+
+impl FromDatum for Interval {
+    fn from_datum(value: &Datum, ty: &Type) -> Result<Self> {
+        match value {
+            Datum::Interval(i) => Ok(*i),
+            other => mismatch(other, ty, "Interval"),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Rows on their way out, lent one by one: for whoever encodes them without keeping them.
 
+use planaria_base::datetime::Interval;
 use planaria_base::{Datum, Numeric, Result};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
@@ -43,6 +44,8 @@ pub enum ValueRef<'a> {
     Bytes(&'a [u8]),
     /// uuid
     Uuid([u8; 16]),
+    /// interval
+    Interval(Interval),
     /// array
     Array(Vec<Datum>),
     /// a `regclass` and the like: the oid with the name it is shown as
@@ -88,6 +91,7 @@ impl<'a> RowRef<'a> {
             Slot::Text(at) => ValueRef::Text(heap.str(at)),
             Slot::Bytea(at) => ValueRef::Bytes(heap.bytes(at)),
             Slot::Uuid(u) => ValueRef::Uuid(u),
+            Slot::Interval(i) => ValueRef::Interval(i),
             Slot::Array(_) => match heap.to_datum(*slot) {
                 Datum::Array(items) => ValueRef::Array(items),
                 _ => ValueRef::Null,
@@ -107,6 +111,7 @@ impl<'a> From<&'a Datum> for ValueRef<'a> {
             Datum::Text(t) => ValueRef::Text(t),
             Datum::Bytea(b) => ValueRef::Bytes(b),
             Datum::Uuid(u) => ValueRef::Uuid(*u),
+            Datum::Interval(i) => ValueRef::Interval(*i),
             Datum::Array(items) => ValueRef::Array(items.clone()),
             Datum::Reg(oid, name) => ValueRef::Reg(*oid, name.clone()),
         }

@@ -3,6 +3,7 @@
 use crate::encode::Format;
 use crate::read::{Reader, text, violation};
 use planaria::{Datum, Error, Numeric, ParamRef, Params, Result, SqlState, Type};
+use planaria_base::datetime::Interval;
 use planaria_base::datetime::{date_from_days, timestamp_from_micros};
 use planaria_base::oid;
 use planaria_base::types::TypeClass;
@@ -40,6 +41,7 @@ enum Value {
     Float(f64),
     Numeric(Numeric),
     Uuid([u8; 16]),
+    Interval(Interval),
     Text(Range<usize>),
     Bytes(Range<usize>),
     Array(Vec<Datum>),
@@ -72,6 +74,7 @@ impl Params for Parameters {
             Value::Float(x) => ParamRef::Float(*x),
             Value::Numeric(n) => ParamRef::Numeric(*n),
             Value::Uuid(u) => ParamRef::Uuid(*u),
+            Value::Interval(i) => ParamRef::Interval(*i),
             // Checked when it came in.
             Value::Text(at) => {
                 ParamRef::Text(std::str::from_utf8(&self.bytes[at.clone()]).unwrap_or_default())
@@ -166,6 +169,7 @@ impl Parameters {
                 Datum::Float(x) => Value::Float(x),
                 Datum::Numeric(n) => Value::Numeric(n),
                 Datum::Uuid(u) => Value::Uuid(u),
+                Datum::Interval(i) => Value::Interval(i),
                 other => {
                     let shown = other.display(ty);
                     Value::Text(self.keep(shown.as_bytes()))
@@ -214,11 +218,7 @@ pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
             let mut r = Reader::new(bytes);
             let (micros, days, months) = (r.i64()?, r.i32()?, r.i32()?);
             r.end()?;
-            if months != 0 {
-                return Err(Error::unsupported("intervals with months are not supported", "Use days."));
-            }
-            let days = i64::from(days) * 86_400_000_000;
-            Datum::Int(days.checked_add(micros).ok_or_else(incorrect)?)
+            Datum::Interval(Interval { months, days, micros })
         }
         Type::Array(element) => array(bytes, element)?,
         ty if ty.class() == TypeClass::Text || *ty == Type::Unknown => Datum::Text(text(bytes)?.to_owned()),
@@ -318,7 +318,7 @@ mod tests {
             (Datum::Int(-3), Type::Date),
             (Datum::Int(i32::MAX.into()), Type::Date),
             (Datum::Int(i64::MIN), Type::Timestamp),
-            (Datum::Int(86_400_000_001), Type::Interval),
+            (Datum::Interval(Interval { months: -14, days: 3, micros: 1 }), Type::Interval),
             (Datum::Float(-0.1), Type::Float8),
             (Datum::Text("ä".into()), Type::Text),
             (Datum::Bytea(vec![0, 255]), Type::Bytea),

@@ -2,9 +2,7 @@
 
 use planaria::{Column, Datum, Numeric, RowRef, Type, ValueRef};
 use planaria_base::types::SystemType;
-use planaria_base::{oid, text_io};
-
-const MICROS_PER_DAY: i64 = 86_400_000_000;
+use planaria_base::{datetime, oid, text_io};
 
 /// How a value travels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -85,6 +83,7 @@ pub(crate) fn text(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
         (ValueRef::Text(s), _) => out.extend_from_slice(s.as_bytes()),
         (ValueRef::Bytes(b), _) => text_io::write_bytea(out, b),
         (ValueRef::Uuid(u), _) => text_io::write_uuid(out, u),
+        (ValueRef::Interval(i), _) => datetime::write_interval(out, *i),
         (ValueRef::Reg(_, name), _) => out.extend_from_slice(name.as_bytes()),
         (ValueRef::Array(items), ty) => Datum::Array(items.clone()).write(ty, out),
     }
@@ -98,10 +97,10 @@ pub(crate) fn binary(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
         (ValueRef::Int(n), Type::Int2) => out.extend_from_slice(&(*n as i16).to_be_bytes()),
         (ValueRef::Int(n), Type::Int4 | Type::Date) => out.extend_from_slice(&(*n as i32).to_be_bytes()),
         (ValueRef::Int(n), Type::System(_)) => out.extend_from_slice(&(*n as u32).to_be_bytes()),
-        (ValueRef::Int(n), Type::Interval) => {
-            out.extend_from_slice(&(n % MICROS_PER_DAY).to_be_bytes());
-            out.extend_from_slice(&((n / MICROS_PER_DAY) as i32).to_be_bytes());
-            out.extend_from_slice(&0i32.to_be_bytes());
+        (ValueRef::Interval(i), _) => {
+            out.extend_from_slice(&i.micros.to_be_bytes());
+            out.extend_from_slice(&i.days.to_be_bytes());
+            out.extend_from_slice(&i.months.to_be_bytes());
         }
         (ValueRef::Int(n), _) => out.extend_from_slice(&n.to_be_bytes()),
         (ValueRef::Float(x), _) => out.extend_from_slice(&x.to_be_bytes()),

@@ -10,6 +10,7 @@
 //! | other numerics | 17: sign and decimal exponent, then the digits left-aligned |
 //! | double precision | 8: sign-magnitude turned; -0 is 0, NaN above all, as in PostgreSQL |
 //! | uuid | 16 |
+//! | interval | 16: its span in microseconds ([`Interval::span`]), biased; 8 where it is kept without months |
 //! | text, bytea | bytes with `00` as `01 01` and `01` as `01 02`, then `00`: ordered, prefix-free |
 //!
 //! No encoding is a prefix of another of the same column, hence none of the same index: keys differ
@@ -22,6 +23,7 @@
 //! between two of its values equals nothing, and as a bound moves to the next value inside.
 
 use crate::row::{Column, ColumnKind, Field, RowLayout, at_scale};
+use planaria_base::datetime::Interval;
 use planaria_base::limits::{INDEX_COLUMNS_MAX, INDEX_KEY_BYTES_MAX};
 use planaria_base::{ColumnId, Error, Numeric, Result, SqlState, Type};
 
@@ -145,8 +147,8 @@ impl KeyCodec {
                 ColumnKind::Bool => 1,
                 ColumnKind::Int2 => 2,
                 ColumnKind::Int4 => 4,
-                ColumnKind::Int8 | ColumnKind::Float8 | ColumnKind::Decimal => 8,
-                ColumnKind::Uuid => 16,
+                ColumnKind::Int8 | ColumnKind::Float8 | ColumnKind::Decimal | ColumnKind::OldInterval => 8,
+                ColumnKind::Uuid | ColumnKind::Interval => 16,
                 ColumnKind::Numeric => 17,
                 // Escaped bytes have no zero before the terminator.
                 ColumnKind::Bytes => {
@@ -200,8 +202,8 @@ fn column_bytes_max(column: &Column, ty: &Type) -> usize {
         (ColumnKind::Bool, _) => 1,
         (ColumnKind::Int2, _) => 2,
         (ColumnKind::Int4, _) => 4,
-        (ColumnKind::Int8 | ColumnKind::Float8 | ColumnKind::Decimal, _) => 8,
-        (ColumnKind::Uuid, _) => 16,
+        (ColumnKind::Int8 | ColumnKind::Float8 | ColumnKind::Decimal | ColumnKind::OldInterval, _) => 8,
+        (ColumnKind::Uuid | ColumnKind::Interval, _) => 16,
         (ColumnKind::Numeric, _) => 17,
         // Up to 4 bytes a character; only characters of one byte are escaped.
         (_, Type::Varchar(Some(n)) | Type::Char(n)) => (*n as usize).saturating_mul(4).saturating_add(1),
@@ -228,6 +230,9 @@ fn push_column(c: &Column, image: &[u64], key: &mut KeyBuf) -> bool {
         ColumnKind::Float8 => key.push(float_order(c.float(image)), 8),
         ColumnKind::Numeric => push_numeric(c.numeric(image), key),
         ColumnKind::Uuid => push_uuid(c.uuid(image), key),
+        ColumnKind::Interval => push_span(c.interval(image), key),
+        // Without months its span is what it keeps.
+        ColumnKind::OldInterval => key.push(biased(c.interval(image).span() as i64, 8), 8),
         ColumnKind::Bytes => push_escaped(c.bytes(image), key),
     }
     false
@@ -259,6 +264,11 @@ fn push_value(c: &Column, field: Field<'_>, key: &mut KeyBuf) -> bool {
         (ColumnKind::Numeric, Field::Numeric(v)) => push_numeric(v, key),
         (ColumnKind::Numeric, Field::Int(v)) => push_numeric(Numeric::from_i64(v), key),
         (ColumnKind::Uuid, Field::Uuid(v)) => push_uuid(v, key),
+        (ColumnKind::Interval, Field::Interval(v)) => push_span(v, key),
+        (ColumnKind::OldInterval, Field::Interval(v)) => match i64::try_from(v.span()) {
+            Ok(span) => key.push(biased(span, 8), 8),
+            Err(_) => return false,
+        },
         (ColumnKind::Bytes, Field::Bytes(v)) => push_escaped(v, key),
         (_, Field::Int(_) | Field::Numeric(_)) if width != 0 => {
             let value = match field {
@@ -313,6 +323,14 @@ fn float_order(v: f64) -> u64 {
 #[inline]
 fn push_uuid(v: [u8; 16], key: &mut KeyBuf) {
     let v = u128::from_be_bytes(v);
+    key.push((v >> 64) as u64, 8);
+    key.push(v as u64, 8);
+}
+
+/// What orders intervals: those that are equal in SQL have equal keys.
+#[inline]
+fn push_span(v: Interval, key: &mut KeyBuf) {
+    let v = v.span() as u128 ^ 1 << 127;
     key.push((v >> 64) as u64, 8);
     key.push(v as u64, 8);
 }

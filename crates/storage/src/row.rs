@@ -6,9 +6,10 @@
 //! ```
 //!
 //! 1. Fixed-width columns come in descending width, so each is naturally aligned and nothing is lost
-//!    to padding: `bool` 1, `int2` 2, `int4`, `date` 4, `int8`, timestamps, `interval`, `float8` 8,
+//!    to padding: `bool` 1, `int2` 2, `int4`, `date` 4, `int8`, timestamps, `float8` 8,
 //!    `numeric(p <= 18, s)` 8 (the mantissa at the column's scale), other numerics 16
-//!    ([`PackedNumeric`]), `uuid` 16.
+//!    ([`PackedNumeric`]), `uuid` 16, `interval` 16 (microseconds 8, days 4, months 4; tables of older databases keep 8
+//!    bytes of microseconds).
 //! 2. The bitmap has a bit per *nullable* column: a row without nullable columns pays nothing.
 //! 3. A variable-length column (text, bytea) is its end, an offset from the start of the image; it
 //!    begins where the one before ends. NULL is an empty one.
@@ -18,6 +19,7 @@
 //! A [`Column`] holds what reading one column takes (offset, width, null bit); the executor keeps them
 //! in its code, and reading is a load.
 
+use planaria_base::datetime::Interval;
 use planaria_base::limits::{NUMERIC_DIGITS_WORD, ROW_BYTES_MAX};
 use planaria_base::numeric::PackedNumeric;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
@@ -41,7 +43,7 @@ pub enum Field<'a> {
     Null,
     /// boolean
     Bool(bool),
-    /// integers, date, timestamps, interval
+    /// integers, date, timestamps
     Int(i64),
     /// double precision
     Float(f64),
@@ -51,6 +53,8 @@ pub enum Field<'a> {
     Bytes(&'a [u8]),
     /// uuid
     Uuid([u8; 16]),
+    /// interval
+    Interval(Interval),
 }
 
 /// How a column is stored.
@@ -73,6 +77,10 @@ pub enum ColumnKind {
     Numeric,
     /// 16 bytes
     Uuid,
+    /// 16 bytes: microseconds, days, months
+    Interval,
+    /// 8 bytes: the microseconds of an interval without months ([`Type::OldInterval`])
+    OldInterval,
     /// variable length
     Bytes,
 }
@@ -84,7 +92,9 @@ impl ColumnKind {
             Type::Bool => ColumnKind::Bool,
             Type::Int2 => ColumnKind::Int2,
             Type::Int4 | Type::Date => ColumnKind::Int4,
-            Type::Int8 | Type::Timestamp | Type::TimestampTz | Type::Interval => ColumnKind::Int8,
+            Type::Int8 | Type::Timestamp | Type::TimestampTz => ColumnKind::Int8,
+            Type::Interval => ColumnKind::Interval,
+            Type::OldInterval => ColumnKind::OldInterval,
             Type::Float8 => ColumnKind::Float8,
             Type::Numeric(Some((p, _))) if u32::from(*p) <= NUMERIC_DIGITS_WORD => ColumnKind::Decimal,
             Type::Numeric(_) => ColumnKind::Numeric,
@@ -102,8 +112,8 @@ impl ColumnKind {
             ColumnKind::Bool => 1,
             ColumnKind::Int2 => 2,
             ColumnKind::Int4 => 4,
-            ColumnKind::Int8 | ColumnKind::Float8 | ColumnKind::Decimal => 8,
-            ColumnKind::Numeric | ColumnKind::Uuid => 16,
+            ColumnKind::Int8 | ColumnKind::Float8 | ColumnKind::Decimal | ColumnKind::OldInterval => 8,
+            ColumnKind::Numeric | ColumnKind::Uuid | ColumnKind::Interval => 16,
             ColumnKind::Bytes => 0,
         }
     }
@@ -278,6 +288,17 @@ impl Column {
         debug_assert_eq!(self.kind, ColumnKind::Uuid);
         image.load(self.offset)
     }
+    /// An interval.
+    #[inline]
+    pub fn interval<W: Words + ?Sized>(&self, image: &W) -> Interval {
+        let micros = i64::from_le_bytes(image.load(self.offset));
+        if self.kind == ColumnKind::OldInterval {
+            return Interval::of_micros(micros);
+        }
+        debug_assert_eq!(self.kind, ColumnKind::Interval);
+        let days = i32::from_le_bytes(image.load(self.offset + 8));
+        Interval { months: i32::from_le_bytes(image.load(self.offset + 12)), days, micros }
+    }
     /// Where the bytes of a text or bytea stand within the image.
     #[inline]
     pub fn bytes_range<W: Words + ?Sized>(&self, image: &W) -> Range<usize> {
@@ -337,6 +358,15 @@ impl Column {
                 out.store(at + 8, high.to_le_bytes());
             }
             (ColumnKind::Uuid, Field::Uuid(v)) => out.store(at, v),
+            (ColumnKind::Interval, Field::Interval(v)) => {
+                out.store(at, v.micros.to_le_bytes());
+                out.store(at + 8, v.days.to_le_bytes());
+                out.store(at + 12, v.months.to_le_bytes());
+            }
+            (ColumnKind::OldInterval, Field::Interval(v)) => {
+                let micros = i64::try_from(v.span()).ok().filter(|_| v.months == 0);
+                out.store(at, micros.ok_or_else(old_interval)?.to_le_bytes());
+            }
             (_, Field::Null) => {
                 assert!(self.null_mask != 0, "NULL in a column that is not nullable");
                 match self.kind.width() {
@@ -351,7 +381,7 @@ impl Column {
         }
         Ok(())
     }
-    /// The same of an integer, date, timestamp or interval.
+    /// The same of an integer, date or timestamp.
     #[inline]
     pub fn put_int<W: WordsMut + ?Sized>(&self, v: i64, out: &mut W) -> Result<()> {
         if self.null_mask != 0 {
@@ -378,6 +408,7 @@ impl Column {
             ColumnKind::Float8 => Field::Float(self.float(image)),
             ColumnKind::Decimal | ColumnKind::Numeric => Field::Numeric(self.numeric(image)),
             ColumnKind::Uuid => Field::Uuid(self.uuid(image)),
+            ColumnKind::Interval | ColumnKind::OldInterval => Field::Interval(self.interval(image)),
             ColumnKind::Bytes => Field::Bytes(self.bytes(image)),
         }
     }
@@ -684,6 +715,13 @@ pub(crate) fn at_scale(v: Numeric, scale: u8) -> Option<i64> {
 #[cold]
 fn out_of_range() -> Error {
     Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range of its column")
+}
+
+#[cold]
+fn old_interval() -> Error {
+    let message = "a column of an older version of Planaria has no room for the months of an interval";
+    Error::new(SqlState::INTERVAL_FIELD_OVERFLOW, message)
+        .hint("ALTER TABLE .. ALTER COLUMN .. TYPE interval makes room.")
 }
 
 #[cold]

@@ -1,7 +1,7 @@
 //! `extract` and `date_trunc`.
 
 use super::{
-    JULIAN_OFFSET_DAYS, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND,
+    Interval, JULIAN_OFFSET_DAYS, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND,
     UNIX_EPOCH_OFFSET_SECONDS, checked_timestamp, civil_from_days, days_from_civil, is_finite_date,
     is_finite_timestamp, time_of_day,
 };
@@ -192,15 +192,49 @@ pub(super) fn iso_week(days: i64) -> (i64, i64) {
 }
 
 /// `extract(.. from interval)`.
-pub fn extract_interval(name: &str, interval: i64) -> Result<Numeric> {
+pub fn extract_interval(name: &str, interval: Interval) -> Result<Numeric> {
     let field = field(name, "interval")?;
-    let (days, time) = (interval / MICROS_PER_DAY, interval % MICROS_PER_DAY);
+    let (years, months) = (i64::from(interval.months / 12), i64::from(interval.months % 12));
     Ok(match field {
-        Field::Epoch => scaled(i128::from(interval), 6)?,
-        Field::Day => whole(days),
-        Field::Month | Field::Year | Field::Decade | Field::Century | Field::Millennium => whole(0),
-        Field::Quarter => whole(1),
-        _ => time_field(field, time)?.ok_or_else(|| not_supported(name, "interval"))?,
+        Field::Epoch => {
+            // A year has 365.25 days here, a month 30.
+            let days = 1461 * years + 120 * months + 4 * i64::from(interval.days);
+            let micros = i128::from(days) * i128::from(MICROS_PER_DAY / 4) + i128::from(interval.micros);
+            scaled(micros, 6)?
+        }
+        Field::Day => whole(i64::from(interval.days)),
+        Field::Month => whole(months),
+        Field::Quarter => whole(months / 3 + 1),
+        Field::Year => whole(years),
+        Field::Decade => whole(years / 10),
+        Field::Century => whole(years / 100),
+        Field::Millennium => whole(years / 1000),
+        _ => time_field(field, interval.micros)?.ok_or_else(|| not_supported(name, "interval"))?,
+    })
+}
+
+/// `date_trunc` of an interval.
+pub fn trunc_interval(name: &str, interval: Interval) -> Result<Interval> {
+    let field = field(name, "interval")?;
+    let months = |of: i32| Interval { months: interval.months / of * of, days: 0, micros: 0 };
+    let micros = |of: i64| Interval { micros: interval.micros / of * of, ..interval };
+    Ok(match field {
+        Field::Microseconds => interval,
+        Field::Milliseconds => micros(1_000),
+        Field::Second => micros(MICROS_PER_SECOND),
+        Field::Minute => micros(MICROS_PER_MINUTE),
+        Field::Hour => micros(MICROS_PER_HOUR),
+        Field::Day => Interval { micros: 0, ..interval },
+        Field::Month => months(1),
+        Field::Quarter => months(3),
+        Field::Year => months(12),
+        Field::Decade => months(120),
+        Field::Century => months(1_200),
+        Field::Millennium => months(12_000),
+        Field::Week => {
+            return Err(not_supported(name, "interval").detail("Months usually have fractional weeks."));
+        }
+        _ => return Err(not_supported(name, "interval")),
     })
 }
 

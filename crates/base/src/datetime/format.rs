@@ -57,13 +57,21 @@ fn write_day(out: &mut Vec<u8>, days: i64) -> bool {
 
 /// `HH:MM:SS` with the fraction as long as it must be.
 pub(super) fn write_time(out: &mut Vec<u8>, micros: i64) {
-    let (hour, minute, second, fraction) = time_of_day(micros);
-    two_digits(out, hour);
+    write_clock(out, time_of_day(micros));
+}
+
+/// The same of its parts, whose sign does not count.
+pub(super) fn write_clock(out: &mut Vec<u8>, (hour, minute, second, fraction): (i64, i64, i64, i64)) {
+    match hour.abs() {
+        hour @ 0..100 => two_digits(out, hour),
+        // Of an interval.
+        hour => crate::text_io::write_int(out, hour),
+    }
     out.push(b':');
-    two_digits(out, minute);
+    two_digits(out, minute.abs());
     out.push(b':');
-    two_digits(out, second);
-    write_fraction(out, fraction);
+    two_digits(out, second.abs());
+    write_fraction(out, fraction.abs());
 }
 
 /// `.ffffff` without trailing zeros, nothing for zero.

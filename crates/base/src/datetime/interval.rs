@@ -1,82 +1,235 @@
-//! Intervals as text.
+//! Intervals: months, days and microseconds, which nothing mixes but what is asked to.
 //!
-//! Read: quantities with units (`1 day 2 hours`, `1d2h`, `90 sec`), `HH:MM[:SS[.f]]`, a bare number
-//! of seconds at the end, `ago`, and ISO 8601 durations (`P1DT2H`). Printed in PostgreSQL's style.
+//! Read: quantities with units (`1 year 2 months`, `1d2h`, `90 sec`), `Y-M`, `HH:MM[:SS[.f]]`, a bare number of
+//! seconds at the end or of days before a time, `ago`, and ISO 8601 durations (`P1Y2M3DT4H`). Printed in PostgreSQL's
+//! style.
 
 use super::{
     MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, format, interval_out_of_range,
 };
 use crate::error::{Error, Result, SqlState};
 use crate::{text_io, watch};
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::io::Write;
 
-/// Appends an interval: days, then the time, both with their sign.
-pub fn write_interval(out: &mut Vec<u8>, interval: i64) {
-    let (days, time) = (interval / MICROS_PER_DAY, interval % MICROS_PER_DAY);
-    if days != 0 {
-        let plural = if days == 1 { "" } else { "s" };
-        let _ = write!(out, "{days} day{plural}");
+const DAYS_PER_MONTH: i32 = 30;
+const SECONDS_PER_DAY: f64 = 86_400.0;
+
+/// An interval. Equal in SQL is what [`Interval::compare`] finds equal: `1 mon` and `30 days`; equal here is what is printed
+/// alike.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
+pub struct Interval {
+    /// Months, 12 a year.
+    pub months: i32,
+    /// Days, of whatever length.
+    pub days: i32,
+    /// The rest.
+    pub micros: i64,
+}
+
+impl Interval {
+    /// No time at all.
+    pub const ZERO: Interval = Interval { months: 0, days: 0, micros: 0 };
+
+    /// A length of time in microseconds, its days of 24 hours apart: as versions of before kept intervals.
+    pub const fn of_micros(micros: i64) -> Interval {
+        // 2^63 microseconds are some 107 million days.
+        let days = (micros / MICROS_PER_DAY) as i32;
+        Interval { months: 0, days, micros: micros % MICROS_PER_DAY }
     }
-    if time != 0 || days == 0 {
-        if days != 0 {
+
+    /// Microseconds, for what orders intervals: a month has 30 days, a day 24 hours.
+    pub const fn span(self) -> i128 {
+        let days = self.months as i128 * DAYS_PER_MONTH as i128 + self.days as i128;
+        days * MICROS_PER_DAY as i128 + self.micros as i128
+    }
+
+    /// The order of SQL.
+    pub fn compare(self, other: Interval) -> Ordering {
+        self.span().cmp(&other.span())
+    }
+
+    /// `interval + interval`
+    pub fn add(self, other: Interval) -> Result<Interval> {
+        self.parts(other, i32::checked_add, i64::checked_add)
+    }
+
+    /// `interval - interval`
+    pub fn sub(self, other: Interval) -> Result<Interval> {
+        self.parts(other, i32::checked_sub, i64::checked_sub)
+    }
+
+    fn parts(
+        self,
+        other: Interval,
+        short: impl Fn(i32, i32) -> Option<i32>,
+        long: impl Fn(i64, i64) -> Option<i64>,
+    ) -> Result<Interval> {
+        let whole = || {
+            Some(Interval {
+                months: short(self.months, other.months)?,
+                days: short(self.days, other.days)?,
+                micros: long(self.micros, other.micros)?,
+            })
+        };
+        whole().ok_or_else(interval_out_of_range)
+    }
+
+    /// `- interval`
+    pub fn neg(self) -> Result<Interval> {
+        Interval::ZERO.sub(self)
+    }
+
+    /// `interval * factor`: fractions of months and days go to the parts below.
+    pub fn mul(self, factor: f64) -> Result<Interval> {
+        self.scaled(|part| part * factor)
+    }
+
+    /// `interval / divisor`, the same way.
+    pub fn div(self, divisor: f64) -> Result<Interval> {
+        if divisor == 0.0 {
+            return Err(Error::new(SqlState::DIVISION_BY_ZERO, "division by zero"));
+        }
+        self.scaled(|part| part / divisor)
+    }
+
+    fn scaled(self, scale: impl Fn(f64) -> f64) -> Result<Interval> {
+        let whole = |part: f64| {
+            let fits = (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&part);
+            fits.then_some(part as i32).ok_or_else(interval_out_of_range)
+        };
+        let rounded = |part: f64| (part * 1e6).round_ties_even() / 1e6;
+        let (all_months, all_days) = (scale(f64::from(self.months)), scale(f64::from(self.days)));
+        let (months, mut days) = (whole(all_months)?, whole(all_days)?);
+        let rest_days = rounded((all_months - f64::from(months)) * f64::from(DAYS_PER_MONTH));
+        let mut seconds =
+            rounded((all_days - f64::from(days) + rest_days - rest_days.trunc()) * SECONDS_PER_DAY);
+        let more = |days: i32, n: f64| days.checked_add(n as i32).ok_or_else(interval_out_of_range);
+        if seconds.abs() >= SECONDS_PER_DAY {
+            let carried = (seconds / SECONDS_PER_DAY).trunc();
+            days = more(days, carried)?;
+            seconds -= carried * SECONDS_PER_DAY;
+        }
+        days = more(days, rest_days.trunc())?;
+        let micros = (scale(self.micros as f64) + seconds * 1e6).round_ties_even();
+        // Both bounds are exact doubles; NaN is in no range.
+        if !(i64::MIN as f64..-(i64::MIN as f64)).contains(&micros) {
+            return Err(interval_out_of_range());
+        }
+        Ok(Interval { months, days, micros: micros as i64 })
+    }
+
+    /// Hours beyond 24 become days.
+    pub fn justify_hours(self) -> Result<Interval> {
+        let carried = (self.micros / MICROS_PER_DAY) as i32;
+        let days = self.days.checked_add(carried).ok_or_else(interval_out_of_range)?;
+        Ok(Interval { days, micros: self.micros % MICROS_PER_DAY, ..self }.alike())
+    }
+
+    /// Days beyond 30 become months.
+    pub fn justify_days(self) -> Result<Interval> {
+        let carried = self.days / DAYS_PER_MONTH;
+        let mut months = self.months.checked_add(carried).ok_or_else(interval_out_of_range)?;
+        let mut days = self.days % DAYS_PER_MONTH;
+        match (months.signum(), days.signum()) {
+            (1, -1) => (months, days) = (months - 1, days + DAYS_PER_MONTH),
+            (-1, 1) => (months, days) = (months + 1, days - DAYS_PER_MONTH),
+            _ => {}
+        }
+        Ok(Interval { months, days, ..self })
+    }
+
+    /// Both, with one sign for all parts.
+    pub fn justify(self) -> Result<Interval> {
+        let days = i64::from(self.days) + self.micros / MICROS_PER_DAY;
+        let micros = self.micros % MICROS_PER_DAY;
+        let month = i64::from(DAYS_PER_MONTH);
+        let mut months = i64::from(self.months) + days / month;
+        let mut days = days % month;
+        if months > 0 && (days < 0 || days == 0 && micros < 0) {
+            (months, days) = (months - 1, days + month);
+        } else if months < 0 && (days > 0 || days == 0 && micros > 0) {
+            (months, days) = (months + 1, days - month);
+        }
+        let months = i32::try_from(months).map_err(|_| interval_out_of_range())?;
+        Ok(Interval { months, days: days as i32, micros }.alike())
+    }
+
+    /// With one sign for days and time, where they have two.
+    fn alike(self) -> Interval {
+        match (self.days.signum(), self.micros.signum()) {
+            (1, -1) => Interval { days: self.days - 1, micros: self.micros + MICROS_PER_DAY, ..self },
+            (-1, 1) => Interval { days: self.days + 1, micros: self.micros - MICROS_PER_DAY, ..self },
+            _ => self,
+        }
+    }
+}
+
+/// `make_interval`
+pub fn make_interval(
+    [years, months, weeks, days, hours, minutes]: [i64; 6],
+    seconds: f64,
+) -> Result<Interval> {
+    let whole = || {
+        let micros = (seconds * 1e6).round_ties_even();
+        if !(-9.2e18..9.2e18).contains(&micros) {
+            return None;
+        }
+        let clock =
+            hours.checked_mul(MICROS_PER_HOUR)?.checked_add(minutes.checked_mul(MICROS_PER_MINUTE)?)?;
+        Some(Interval {
+            months: i32::try_from(years.checked_mul(12)?.checked_add(months)?).ok()?,
+            days: i32::try_from(weeks.checked_mul(7)?.checked_add(days)?).ok()?,
+            micros: clock.checked_add(micros as i64)?,
+        })
+    };
+    whole().ok_or_else(interval_out_of_range)
+}
+
+/// Appends an interval: years, months, days, then the time, each with its sign.
+pub fn write_interval(out: &mut Vec<u8>, interval: Interval) {
+    let (mut first, mut before) = (true, false);
+    let dates = [(interval.months / 12, "year"), (interval.months % 12, "mon"), (interval.days, "day")];
+    for (value, unit) in dates.into_iter().filter(|(value, _)| *value != 0) {
+        let (blank, plus) = (if first { "" } else { " " }, if before && value > 0 { "+" } else { "" });
+        let plural = if value == 1 { "" } else { "s" };
+        let _ = write!(out, "{blank}{plus}{value} {unit}{plural}");
+        (first, before) = (false, value < 0);
+    }
+    if first || interval.micros != 0 {
+        if !first {
             out.push(b' ');
         }
-        if time < 0 {
+        if interval.micros < 0 {
             out.push(b'-');
+        } else if before {
+            out.push(b'+');
         }
-        format::write_time(out, time.abs());
+        format::write_clock(out, super::time_of_day(interval.micros));
     }
-}
-
-/// `interval * factor`, rounded to the nearest microsecond.
-pub fn mul_interval(interval: i64, factor: f64) -> Result<i64> {
-    if let Some(whole) = exact_whole(factor) {
-        return interval.checked_mul(whole).ok_or_else(interval_out_of_range);
-    }
-    let product = (interval as f64 * factor).round_ties_even();
-    // Both bounds are exact doubles; NaN is in no range.
-    if (i64::MIN as f64..-(i64::MIN as f64)).contains(&product) {
-        Ok(product as i64)
-    } else {
-        Err(interval_out_of_range())
-    }
-}
-
-/// `interval / divisor`, rounded to the nearest microsecond.
-pub fn div_interval(interval: i64, divisor: f64) -> Result<i64> {
-    if divisor == 0.0 {
-        return Err(Error::new(SqlState::DIVISION_BY_ZERO, "division by zero"));
-    }
-    let quotient = (interval as f64 / divisor).round_ties_even();
-    if (i64::MIN as f64..-(i64::MIN as f64)).contains(&quotient) {
-        Ok(quotient as i64)
-    } else {
-        Err(interval_out_of_range())
-    }
-}
-
-fn exact_whole(x: f64) -> Option<i64> {
-    (x.fract() == 0.0 && x.abs() < 9.0e15).then_some(x as i64)
 }
 
 struct Reader<'a> {
     text: &'a str,
     rest: &'a [u8],
-    total: i64,
+    months: i64,
+    days: i64,
+    micros: i64,
     /// Units already given; PostgreSQL refuses one twice.
     seen: u32,
 }
 
 /// Reads an interval.
-pub fn parse_interval(text: &str) -> Result<i64> {
+pub fn parse_interval(text: &str) -> Result<Interval> {
     let trimmed = text_io::trim(text);
-    let mut reader = Reader { text, rest: trimmed.as_bytes(), total: 0, seen: 0 };
+    let mut reader = Reader { text, rest: trimmed.as_bytes(), months: 0, days: 0, micros: 0, seen: 0 };
     match reader.rest {
         [] => return Err(reader.invalid()),
         [b'P', rest @ ..] => {
             reader.rest = rest;
             reader.iso()?;
-            return Ok(reader.total);
+            return reader.whole(false);
         }
         _ => {}
     }
@@ -103,10 +256,7 @@ pub fn parse_interval(text: &str) -> Result<i64> {
         }
         anything = true;
     }
-    if !anything {
-        return Err(reader.invalid());
-    }
-    if ago { reader.total.checked_neg().ok_or_else(|| reader.field_overflow()) } else { Ok(reader.total) }
+    if anything { reader.whole(ago) } else { Err(reader.invalid()) }
 }
 
 impl Reader<'_> {
@@ -177,17 +327,61 @@ impl Reader<'_> {
         Ok((whole.ok_or_else(|| self.field_overflow())?, nanos))
     }
 
-    fn add(&mut self, negative: bool, whole: i64, nanos: i64, unit: i64) -> Result<()> {
-        let part = whole.checked_mul(unit);
-        let billionths = i128::from(nanos) * i128::from(unit);
-        let (floor, rest) = (billionths / 1_000_000_000, billionths % 1_000_000_000);
-        let up = rest > 500_000_000 || rest == 500_000_000 && floor % 2 == 1;
-        let fraction = floor as i64 + i64::from(up);
-        let amount = part.and_then(|p| p.checked_add(fraction));
-        let total =
-            amount.and_then(|a| if negative { self.total.checked_sub(a) } else { self.total.checked_add(a) });
-        self.total = total.ok_or_else(|| self.field_overflow())?;
-        Ok(())
+    /// What was read, all of it turned round for `ago`.
+    fn whole(&self, ago: bool) -> Result<Interval> {
+        let short = |n: i64| i32::try_from(n).map_err(|_| self.field_overflow());
+        let all = Interval {
+            months: i32::try_from(self.months).map_err(|_| interval_out_of_range())?,
+            days: short(self.days)?,
+            micros: self.micros,
+        };
+        if ago { all.neg().map_err(|_| self.field_overflow()) } else { Ok(all) }
+    }
+
+    /// Adds a quantity: whole, and in units of 10^-9. The fraction of a unit goes to the parts below; that of years to
+    /// months alone.
+    fn add(&mut self, negative: bool, whole: i64, nanos: i64, unit: Unit) -> Result<()> {
+        const BILLION: i128 = 1_000_000_000;
+        // Half to even.
+        let rounded = |billionths: i128| {
+            let (floor, rest) = (billionths / BILLION, billionths % BILLION);
+            let up = rest > BILLION / 2 || rest == BILLION / 2 && floor % 2 == 1;
+            floor as i64 + i64::from(up)
+        };
+        let fraction = |of: i64| i128::from(nanos) * i128::from(of);
+        // A fraction of so many days: days, and microseconds.
+        let split = |of: i64| {
+            let billionths = fraction(of);
+            let rest = (billionths % BILLION) * i128::from(MICROS_PER_DAY);
+            ((billionths / BILLION) as i64, rounded(rest))
+        };
+        let (months, (days, micros)) = match unit {
+            Unit::Micros(n) => {
+                (Some(0), (Some(0), whole.checked_mul(n).and_then(|w| w.checked_add(rounded(fraction(n))))))
+            }
+            Unit::Days(n) => {
+                let (days, micros) = split(n);
+                (Some(0), (whole.checked_mul(n).and_then(|w| w.checked_add(days)), Some(micros)))
+            }
+            Unit::Month => {
+                let (days, micros) = split(i64::from(DAYS_PER_MONTH));
+                (Some(whole), (Some(days), Some(micros)))
+            }
+            Unit::Years(n) => {
+                let months = whole.checked_mul(12 * n).and_then(|w| w.checked_add(rounded(fraction(12 * n))));
+                (months, (Some(0), Some(0)))
+            }
+        };
+        let plus = |to: i64, part: Option<i64>| {
+            part.and_then(|part| if negative { to.checked_sub(part) } else { to.checked_add(part) })
+        };
+        match (plus(self.months, months), plus(self.days, days), plus(self.micros, micros)) {
+            (Some(months), Some(days), Some(micros)) => {
+                (self.months, self.days, self.micros) = (months, days, micros);
+                Ok(())
+            }
+            _ => Err(self.field_overflow()),
+        }
     }
 
     fn quantity(&mut self) -> Result<()> {
@@ -199,16 +393,36 @@ impl Reader<'_> {
         self.skip_blanks();
         if self.rest.is_empty() {
             self.once(if nanos != 0 { UNIT_SECONDS } else { UNIT_SECOND })?;
-            return self.add(negative, whole, nanos, MICROS_PER_SECOND);
+            return self.add(negative, whole, nanos, SECOND);
         }
         if self.rest.first() == Some(&b'-') && nanos == 0 {
             // `1-2`: years and months.
-            return Err(months());
+            self.rest = &self.rest[1..];
+            let (months, fraction) = self.number()?;
+            if self.rest.first().is_some_and(|b| !text_io::is_space(*b)) || fraction != 0 {
+                return Err(self.invalid());
+            }
+            if months >= 12 {
+                return Err(self.field_overflow());
+            }
+            self.once(UNIT_MONTH)?;
+            self.add(negative, whole, 0, Unit::Years(1))?;
+            return self.add(negative, months, 0, Unit::Month);
+        }
+        if self.time_follows() {
+            self.once(UNIT_DAY)?;
+            return self.add(negative, whole, nanos, Unit::Days(1));
         }
         let word = self.word();
-        let (unit, bit) = unit(&word)?.ok_or_else(|| self.invalid())?;
+        let (unit, bit) = unit(&word).ok_or_else(|| self.invalid())?;
         self.once(if bit == UNIT_SECOND && nanos != 0 { UNIT_SECONDS } else { bit })?;
         self.add(negative, whole, nanos, unit)
+    }
+
+    /// Whether the next word is a time: a number before it is one of days.
+    fn time_follows(&self) -> bool {
+        let word = self.rest.split(|b| text_io::is_space(*b)).next().unwrap_or_default();
+        word.contains(&b':') && word[0].is_ascii_digit() | matches!(word[0], b'+' | b'-')
     }
 
     fn once(&mut self, unit: u32) -> Result<()> {
@@ -245,9 +459,9 @@ impl Reader<'_> {
         if minutes > 59 || seconds > 60 || (seconds == 60 && nanos > 0) {
             return Err(self.field_overflow());
         }
-        self.add(negative, hours, 0, MICROS_PER_HOUR)?;
-        self.add(negative, minutes, 0, MICROS_PER_MINUTE)?;
-        self.add(negative, seconds, nanos, MICROS_PER_SECOND)
+        self.add(negative, hours, 0, HOUR)?;
+        self.add(negative, minutes, 0, MINUTE)?;
+        self.add(negative, seconds, nanos, SECOND)
     }
 
     /// The part of an ISO 8601 duration behind `P`.
@@ -265,13 +479,13 @@ impl Reader<'_> {
             let Some((designator, rest)) = self.rest.split_first() else { return Err(self.invalid()) };
             self.rest = rest;
             let unit = match (designator, in_time) {
-                (b'W', false) => 7 * MICROS_PER_DAY,
-                (b'D', false) => MICROS_PER_DAY,
-                (b'H', true) => MICROS_PER_HOUR,
-                (b'M', true) => MICROS_PER_MINUTE,
-                (b'S', true) => MICROS_PER_SECOND,
-                (b'Y' | b'M', false) if whole == 0 && nanos == 0 => 0,
-                (b'Y' | b'M', false) => return Err(months()),
+                (b'Y', false) => Unit::Years(1),
+                (b'M', false) => Unit::Month,
+                (b'W', false) => Unit::Days(7),
+                (b'D', false) => Unit::Days(1),
+                (b'H', true) => HOUR,
+                (b'M', true) => MINUTE,
+                (b'S', true) => SECOND,
                 _ => return Err(self.invalid()),
             };
             self.add(negative, whole, nanos, unit)?;
@@ -281,39 +495,51 @@ impl Reader<'_> {
     }
 }
 
-#[cold]
-fn months() -> Error {
-    Error::unsupported(
-        "intervals of months or years are not supported",
-        "Use days, or compute the date with make_date.",
-    )
+/// What a quantity counts.
+#[derive(Clone, Copy)]
+enum Unit {
+    /// So many microseconds.
+    Micros(i64),
+    /// So many days.
+    Days(i64),
+    Month,
+    /// So many years.
+    Years(i64),
 }
+
+const SECOND: Unit = Unit::Micros(MICROS_PER_SECOND);
+const MINUTE: Unit = Unit::Micros(MICROS_PER_MINUTE);
+const HOUR: Unit = Unit::Micros(MICROS_PER_HOUR);
 
 const UNIT_SECOND: u32 = 1;
 const UNIT_MINUTE: u32 = 2;
 const UNIT_HOUR: u32 = 4;
 const UNIT_MICROSECOND: u32 = 8;
 const UNIT_MILLISECOND: u32 = 16;
+const UNIT_DAY: u32 = 32;
+const UNIT_MONTH: u32 = 128;
 /// Seconds with a fraction: the units below are given as well.
 const UNIT_SECONDS: u32 = UNIT_SECOND | UNIT_MICROSECOND | UNIT_MILLISECOND;
 
-/// Microseconds of a unit, and its bit.
-fn unit(word: &str) -> Result<Option<(i64, u32)>> {
-    Ok(Some(match word {
+/// A unit by its name, and its bit.
+fn unit(word: &str) -> Option<(Unit, u32)> {
+    Some(match word {
         "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecond" | "microseconds" => {
-            (1, UNIT_MICROSECOND)
+            (Unit::Micros(1), UNIT_MICROSECOND)
         }
         "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds" => {
-            (1_000, UNIT_MILLISECOND)
+            (Unit::Micros(1_000), UNIT_MILLISECOND)
         }
-        "s" | "sec" | "secs" | "second" | "seconds" => (MICROS_PER_SECOND, UNIT_SECOND),
-        "m" | "min" | "mins" | "minute" | "minutes" => (MICROS_PER_MINUTE, UNIT_MINUTE),
-        "h" | "hr" | "hrs" | "hour" | "hours" => (MICROS_PER_HOUR, UNIT_HOUR),
-        "d" | "day" | "days" => (MICROS_PER_DAY, 32),
-        "w" | "week" | "weeks" => (7 * MICROS_PER_DAY, 64),
-        "mon" | "mons" | "month" | "months" | "y" | "yr" | "yrs" | "year" | "years" | "qtr" | "quarter"
-        | "dec" | "decs" | "decade" | "decades" | "c" | "cent" | "century" | "centuries" | "mil" | "mils"
-        | "millennia" | "millennium" => return Err(months()),
-        _ => return Ok(None),
-    }))
+        "s" | "sec" | "secs" | "second" | "seconds" => (SECOND, UNIT_SECOND),
+        "m" | "min" | "mins" | "minute" | "minutes" => (MINUTE, UNIT_MINUTE),
+        "h" | "hr" | "hrs" | "hour" | "hours" => (HOUR, UNIT_HOUR),
+        "d" | "day" | "days" => (Unit::Days(1), UNIT_DAY),
+        "w" | "week" | "weeks" => (Unit::Days(7), 64),
+        "mon" | "mons" | "month" | "months" => (Unit::Month, UNIT_MONTH),
+        "y" | "yr" | "yrs" | "year" | "years" => (Unit::Years(1), 256),
+        "dec" | "decs" | "decade" | "decades" => (Unit::Years(10), 512),
+        "c" | "cent" | "century" | "centuries" => (Unit::Years(100), 1024),
+        "mil" | "mils" | "millennium" | "millennia" => (Unit::Years(1000), 2048),
+        _ => return None,
+    })
 }

@@ -29,13 +29,15 @@ fn the_calendar_has_no_gaps() {
 
 proptest! {
     #[test]
-    fn what_is_printed_reads_back(days in DATE_MIN..DATE_END, micros in TIMESTAMP_MIN..TIMESTAMP_END, interval in any::<i32>(), scale in 0u32..6) {
+    fn what_is_printed_reads_back(days in DATE_MIN..DATE_END, micros in TIMESTAMP_MIN..TIMESTAMP_END, interval in any::<(i32, i32, i64)>()) {
         prop_assert_eq!(parse_date(&text(|o| write_date(o, days))).unwrap(), days);
         for with_zone in [false, true] {
             let shown = text(|o| write_timestamp(o, micros, with_zone));
             prop_assert_eq!(parse_timestamp(&shown, with_zone).unwrap(), micros);
         }
-        let interval = i64::from(interval) * 10i64.pow(scale);
+        let (months, days, micros) = interval;
+        // Hours are read up to 2^31 by a million.
+        let interval = Interval { months, days, micros: micros / 2 };
         prop_assert_eq!(parse_interval(&text(|o| write_interval(o, interval))).unwrap(), interval);
     }
 
@@ -97,14 +99,13 @@ fn what_depends_on_the_clock_is_refused() {
     for word in ["now", "today", "yesterday"] {
         assert_eq!(parse_date(word).unwrap_err().sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
     }
-    assert_eq!(parse_interval("1 month").unwrap_err().sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
     let zone = parse_timestamp("2024-01-01 10:00 Europe/Berlin", true).unwrap_err();
     assert_eq!(zone.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
 }
 
 #[test]
 fn infinity_stays_infinite() {
-    assert_eq!(timestamp_add(TIMESTAMP_INFINITY, 5).unwrap(), TIMESTAMP_INFINITY);
+    assert_eq!(timestamp_add(TIMESTAMP_INFINITY, Interval::of_micros(5)).unwrap(), TIMESTAMP_INFINITY);
     assert_eq!(timestamp_to_date(TIMESTAMP_MINUS_INFINITY), DATE_MINUS_INFINITY);
     assert_eq!(date_to_timestamp(DATE_INFINITY).unwrap(), TIMESTAMP_INFINITY);
 }

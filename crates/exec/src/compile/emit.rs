@@ -138,6 +138,10 @@ impl Emitter {
                 let u = u128::from_le_bytes(u);
                 (5, u as u64, (u >> 64) as u64)
             }
+            Slot::Interval(i) => {
+                let dates = u64::from(i.months as u32) << 32 | u64::from(i.days as u32);
+                (6, i.micros as u64, dates)
+            }
             other => unreachable!("{other:?} lives in the heap"),
         };
         if let Some(at) = self.scalars.get(&key) {

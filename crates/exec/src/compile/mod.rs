@@ -565,6 +565,7 @@ fn plain(value: &Datum) -> Option<Slot> {
         Datum::Float(x) => Slot::Float(*x),
         Datum::Numeric(n) => Slot::numeric(*n),
         Datum::Uuid(u) => Slot::Uuid(*u),
+        Datum::Interval(i) => Slot::Interval(*i),
         Datum::Reg(oid, _) => Slot::Int(i64::from(*oid)),
         Datum::Text(_) | Datum::Bytea(_) | Datum::Array(_) => return None,
     })

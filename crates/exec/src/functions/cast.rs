@@ -45,10 +45,9 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         | (Slot::Bool(_), Type::Bool)
         | (Slot::Bytea(_), Type::Bytea)
         | (Slot::Uuid(_), Type::Uuid)
+        | (Slot::Interval(_), Type::Interval | Type::OldInterval)
         | (_, Type::Unknown) => Ok(slot),
-        (Slot::Int(n), Type::Date | Type::Timestamp | Type::TimestampTz | Type::Interval) => {
-            to_datetime(n, from, to)
-        }
+        (Slot::Int(n), Type::Date | Type::Timestamp | Type::TimestampTz) => to_datetime(n, from, to),
         (_, Type::Text | Type::Varchar(_) | Type::Char(_)) => {
             let text = to_text(slot, from, heap)?;
             limited(text, to, explicit, heap)
@@ -115,7 +114,7 @@ fn to_datetime(n: i64, from: &Type, to: &Type) -> Result<Slot> {
         (Type::Date, Type::Timestamp | Type::TimestampTz) => datetime::date_to_timestamp(n)?,
         (Type::Timestamp | Type::TimestampTz, Type::Date) => datetime::timestamp_to_date(n),
         (Type::Timestamp | Type::TimestampTz, Type::Timestamp | Type::TimestampTz) => n,
-        (Type::Date, Type::Date) | (Type::Interval, Type::Interval) => n,
+        (Type::Date, Type::Date) => n,
         _ => return Err(cannot_cast(from, to)),
     }))
 }
@@ -176,7 +175,7 @@ pub fn parse(at: Bytes, to: &Type, heap: &mut Heap) -> Result<Slot> {
         Type::Date => Slot::Int(datetime::parse_date(text)?),
         Type::Timestamp => Slot::Int(datetime::parse_timestamp(text, false)?),
         Type::TimestampTz => Slot::Int(datetime::parse_timestamp(text, true)?),
-        Type::Interval => Slot::Int(datetime::parse_interval(text)?),
+        Type::Interval | Type::OldInterval => Slot::Interval(datetime::parse_interval(text)?),
         Type::Uuid => Slot::Uuid(text_io::parse_uuid(text)?),
         Type::Array(element) => {
             let mut elements = Vec::new();
@@ -218,7 +217,7 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         (Slot::Int(n), Type::Date) => datetime::write_date(out, n),
         (Slot::Int(n), Type::Timestamp) => datetime::write_timestamp(out, n, false),
         (Slot::Int(n), Type::TimestampTz) => datetime::write_timestamp(out, n, true),
-        (Slot::Int(n), Type::Interval) => datetime::write_interval(out, n),
+        (Slot::Interval(i), _) => datetime::write_interval(out, i),
         (Slot::Int(n), _) => text_io::write_int(out, n),
         (Slot::Float(x), _) => text_io::write_float(out, x),
         (Slot::Numeric(n), _) => n.unpack().write(out),

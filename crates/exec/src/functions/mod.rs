@@ -40,7 +40,8 @@ pub use order::{compare, eq, hash};
 
 use crate::heap::Heap;
 use crate::slot::Slot;
-use planaria_base::{Datum, Numeric, Result, Type, datetime};
+use planaria_base::datetime::{self, Interval};
+use planaria_base::{Datum, Numeric, Result, Type};
 use planaria_ir::Func;
 use std::cmp::Ordering;
 use text::{Case, Ends};
@@ -76,6 +77,9 @@ fn int(n: Result<i64>) -> Result<Slot> {
 fn num(n: Result<Numeric>) -> Result<Slot> {
     n.map(Slot::numeric)
 }
+fn ivl(i: Result<Interval>) -> Result<Slot> {
+    i.map(Slot::Interval)
+}
 fn flt(x: Result<f64>) -> Result<Slot> {
     x.map(Slot::Float)
 }
@@ -83,11 +87,11 @@ fn flt(x: Result<f64>) -> Result<Slot> {
 fn is(order: Ordering, func: Func) -> Result<Slot> {
     use Func::*;
     Ok(Slot::Bool(match func {
-        IntEq | NumEq | FltEq | BoolEq | TextEq | BytesEq | UuidEq => order.is_eq(),
-        IntNe | NumNe | FltNe | BoolNe | TextNe | BytesNe | UuidNe => order.is_ne(),
-        IntLt | NumLt | FltLt | BoolLt | TextLt | BytesLt | UuidLt => order.is_lt(),
-        IntLe | NumLe | FltLe | BoolLe | TextLe | BytesLe | UuidLe => order.is_le(),
-        IntGt | NumGt | FltGt | BoolGt | TextGt | BytesGt | UuidGt => order.is_gt(),
+        IntEq | NumEq | FltEq | BoolEq | TextEq | BytesEq | UuidEq | IntervalEq => order.is_eq(),
+        IntNe | NumNe | FltNe | BoolNe | TextNe | BytesNe | UuidNe | IntervalNe => order.is_ne(),
+        IntLt | NumLt | FltLt | BoolLt | TextLt | BytesLt | UuidLt | IntervalLt => order.is_lt(),
+        IntLe | NumLe | FltLe | BoolLe | TextLe | BytesLe | UuidLe | IntervalLe => order.is_le(),
+        IntGt | NumGt | FltGt | BoolGt | TextGt | BytesGt | UuidGt | IntervalGt => order.is_gt(),
         _ => order.is_ge(),
     }))
 }
@@ -289,14 +293,27 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         DateSub => int(datetime::date_diff(a[0].int(), a[1].int())),
         DateToTimestamp => int(datetime::date_to_timestamp(a[0].int())),
         TimestampToDate => Ok(Slot::Int(datetime::timestamp_to_date(a[0].int()))),
-        TimestampAddInterval => int(datetime::timestamp_add(a[0].int(), a[1].int())),
-        TimestampSubInterval => int(datetime::timestamp_sub(a[0].int(), a[1].int())),
-        TimestampSub => int(datetime::timestamp_diff(a[0].int(), a[1].int())),
-        IntervalAdd => int(datetime::interval_add(a[0].int(), a[1].int())),
-        IntervalSub => int(datetime::interval_sub(a[0].int(), a[1].int())),
-        IntervalNeg => int(datetime::interval_neg(a[0].int())),
-        IntervalMul => int(datetime::mul_interval(a[0].int(), a[1].float())),
-        IntervalDiv => int(datetime::div_interval(a[0].int(), a[1].float())),
+        TimestampAddInterval => int(datetime::timestamp_add(a[0].int(), a[1].interval())),
+        TimestampSubInterval => int(datetime::timestamp_sub(a[0].int(), a[1].interval())),
+        TimestampSub => ivl(datetime::timestamp_diff(a[0].int(), a[1].int())),
+        TimestampAge => ivl(datetime::age(a[0].int(), a[1].int())),
+        DateBin => int(datetime::date_bin(a[0].interval(), a[1].int(), a[2].int())),
+        IntervalEq | IntervalNe | IntervalLt | IntervalLe | IntervalGt | IntervalGe => {
+            is(a[0].interval().compare(a[1].interval()), func)
+        }
+        IntervalAdd => ivl(a[0].interval().add(a[1].interval())),
+        IntervalSub => ivl(a[0].interval().sub(a[1].interval())),
+        IntervalNeg => ivl(a[0].interval().neg()),
+        IntervalMul => ivl(a[0].interval().mul(a[1].float())),
+        IntervalDiv => ivl(a[0].interval().div(a[1].float())),
+        JustifyHours => ivl(a[0].interval().justify_hours()),
+        JustifyDays => ivl(a[0].interval().justify_days()),
+        JustifyInterval => ivl(a[0].interval().justify()),
+        MakeInterval => {
+            let [years, months, weeks, days, hours, minutes] = [0, 1, 2, 3, 4, 5].map(|i: usize| a[i].int());
+            ivl(datetime::make_interval([years, months, weeks, days, hours, minutes], a[6].float()))
+        }
+        IntervalTrunc => ivl(datetime::trunc_interval(heap.str(a[0].bytes()), a[1].interval())),
         ExtractTimestamp => {
             let field = datetime::extract_timestamp(heap.str(a[0].bytes()), a[1].int())?;
             Ok(field.map_or(Slot::Null, Slot::numeric))
@@ -305,7 +322,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
             let field = datetime::extract_date(heap.str(a[0].bytes()), a[1].int())?;
             Ok(field.map_or(Slot::Null, Slot::numeric))
         }
-        ExtractInterval => num(datetime::extract_interval(heap.str(a[0].bytes()), a[1].int())),
+        ExtractInterval => num(datetime::extract_interval(heap.str(a[0].bytes()), a[1].interval())),
         DateTrunc => int(datetime::trunc(heap.str(a[0].bytes()), a[1].int())),
         ToCharTimestamp => heap
             .build(|heap, out| datetime::to_char(out, a[0].int(), heap.str(a[1].bytes())))
@@ -380,7 +397,7 @@ fn column_size(slot: Slot, heap: &Heap) -> i64 {
         Slot::Null => 0,
         Slot::Bool(_) => 1,
         Slot::Int(_) | Slot::Float(_) => 8,
-        Slot::Numeric(_) | Slot::Uuid(_) => 16,
+        Slot::Numeric(_) | Slot::Uuid(_) | Slot::Interval(_) => 16,
         Slot::Text(b) | Slot::Bytea(b) => 4 + i64::from(b.len),
         Slot::Array(a) => 24 + heap.elements(a).iter().map(|e| column_size(*e, heap)).sum::<i64>(),
     }

@@ -18,6 +18,7 @@ pub fn compare(a: Slot, b: Slot, heap: &Heap) -> Ordering {
         (Slot::Float(a), Slot::Float(b)) => float_cmp(a, b),
         (Slot::Bool(a), Slot::Bool(b)) => a.cmp(&b),
         (Slot::Uuid(a), Slot::Uuid(b)) => a.cmp(&b),
+        (Slot::Interval(a), Slot::Interval(b)) => a.compare(b),
         (Slot::Null, other) => {
             if other.is_null() {
                 Ordering::Equal
@@ -101,6 +102,7 @@ pub fn hash_with(seed: u64, slot: Slot, heap: &Heap) -> u64 {
         }
         Slot::Text(b) | Slot::Bytea(b) => mix_bytes(seed, heap.bytes(b)),
         Slot::Uuid(u) => mix_bytes(seed, &u),
+        Slot::Interval(i) => mix_bytes(seed, &i.span().to_le_bytes()),
         Slot::Array(a) => {
             heap.elements(a).iter().fold(mix(seed, u64::from(a.len)), |h, e| hash_with(h, *e, heap))
         }

@@ -196,7 +196,15 @@ fn value(sig: Sig) -> BoxedStrategy<Datum> {
     ];
     match sig {
         Sig::B => any::<bool>().prop_map(Datum::Bool).boxed(),
-        Sig::I | Sig::X | Sig::V => int.prop_map(Datum::Int).boxed(),
+        Sig::I | Sig::X => int.prop_map(Datum::Int).boxed(),
+        Sig::V => prop_oneof![
+            any::<(i32, i32, i64)>(),
+            (-30..30i32, -50..50i32, -1_000_000_000_000..1_000_000_000_000i64)
+        ]
+        .prop_map(|(months, days, micros)| {
+            Datum::Interval(planaria_base::datetime::Interval { months, days, micros })
+        })
+        .boxed(),
         Sig::N => (any::<i128>(), 0u32..119, 0u8..=200)
             .prop_map(|(m, shift, s)| Datum::Numeric(Numeric::from_parts(m >> (9 + shift), s).unwrap()))
             .boxed(),

@@ -409,7 +409,8 @@ fn fits(value: &Datum, ty: &Type) -> bool {
         (value, ty) => matches!(
             (value, ty.class()),
             (Datum::Bool(_), TypeClass::Bool)
-                | (Datum::Int(_), TypeClass::Integer | TypeClass::DateTime | TypeClass::Interval)
+                | (Datum::Int(_), TypeClass::Integer | TypeClass::DateTime)
+                | (Datum::Interval(_), TypeClass::Interval)
                 | (Datum::Float(_), TypeClass::Float)
                 | (Datum::Numeric(_), TypeClass::Numeric)
                 | (Datum::Text(_), TypeClass::Text | TypeClass::Other)

@@ -54,6 +54,7 @@ impl Reads {
                     ColumnKind::Bool => Slot::Bool(column.bool(words)),
                     ColumnKind::Float8 => Slot::Float(column.float(words)),
                     ColumnKind::Uuid => Slot::Uuid(column.uuid(words)),
+                    ColumnKind::Interval | ColumnKind::OldInterval => Slot::Interval(column.interval(words)),
                 }
             };
         }

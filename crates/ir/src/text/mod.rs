@@ -75,7 +75,7 @@ pub fn type_name(ty: &Type) -> String {
         Type::Date => "date".into(),
         Type::Timestamp => "timestamp".into(),
         Type::TimestampTz => "timestamptz".into(),
-        Type::Interval => "interval".into(),
+        Type::Interval | Type::OldInterval => "interval".into(),
         Type::Uuid => "uuid".into(),
         Type::Array(of) => format!("{}[]", type_name(of)),
         Type::Unknown => "unknown".into(),

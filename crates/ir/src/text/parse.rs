@@ -8,6 +8,7 @@ use crate::{
     Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, ReadMode, Reg,
     RegDecl, RegKind, SortKey, StateSource,
 };
+use planaria_base::datetime::Interval;
 use planaria_base::{
     ColumnId, Datum, IndexId, Numeric, ProcedureId, Result, SequenceId, SqlState, Strength, SystemId,
     TableId, Type,
@@ -763,6 +764,18 @@ impl Parser {
                     Ok(u) => Ok(Datum::Uuid(u)),
                     Err(_) => self.fail("expected 16 bytes"),
                 },
+                "interval" => {
+                    let text = self.quoted()?;
+                    let mut parts = text.split(' ');
+                    let mut part = || parts.next()?.parse::<i64>().ok();
+                    let short = |n: i64| i32::try_from(n).ok();
+                    match (part().and_then(short), part().and_then(short), part()) {
+                        (Some(months), Some(days), Some(micros)) => {
+                            Ok(Datum::Interval(Interval { months, days, micros }))
+                        }
+                        _ => self.fail("expected months, days and microseconds"),
+                    }
+                }
                 _ => self.fail("expected a constant"),
             },
             _ => self.fail("expected a constant"),

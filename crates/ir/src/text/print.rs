@@ -72,6 +72,7 @@ pub(crate) fn datum_text(datum: &Datum) -> String {
         Datum::Text(t) => quote(t),
         Datum::Bytea(b) => format!("bytes '{}'", hex(b)),
         Datum::Uuid(u) => format!("uuid '{}'", hex(u)),
+        Datum::Interval(i) => format!("interval '{} {} {}'", i.months, i.days, i.micros),
         Datum::Array(of) => format!("[{}]", list(of, datum_text)),
         // Its name belongs to an answer, not to a program.
         Datum::Reg(oid, _) => oid.to_string(),

@@ -151,6 +151,8 @@ pub fn holds(to: &Type, from: &Type) -> bool {
             true
         }
         (Type::Varchar(Some(n)), Type::Varchar(Some(m)) | Type::Char(m)) => n >= m,
+        // Whether it has room is asked where it is stored.
+        (Type::Interval | Type::OldInterval, Type::Interval | Type::OldInterval) => true,
         (Type::Array(to), Type::Array(from)) => holds(to, from),
         // All of them are 32 bits without sign.
         (to, from) if from.is_oid() => to.is_oid() || *to == Type::Int8,

@@ -262,8 +262,7 @@ impl Walk<'_> {
         for (i, arg) in args.iter().enumerate() {
             let sig = fixed.get(i).copied().or(func.variadic()).expect("counted above");
             let ty = self.value(*arg)?;
-            let fits = sig_fits(sig, ty)
-                || (ordered && matches!(ty.class(), TypeClass::DateTime | TypeClass::Interval));
+            let fits = sig_fits(sig, ty) || (ordered && ty.class() == TypeClass::DateTime);
             ensure!(fits, "{func} with {arg} of type {ty} as argument {}", i + 1);
         }
         let pair = matches!(func, Func::Distinct | Func::NotDistinct | Func::Compare | Func::Min | Func::Max);
@@ -555,7 +554,7 @@ fn sig_fits(sig: Sig, ty: &Type) -> bool {
         Sig::Y => *ty == Type::Bytea,
         Sig::D => *ty == Type::Date,
         Sig::S => matches!(ty, Type::Timestamp | Type::TimestampTz),
-        Sig::V => *ty == Type::Interval,
+        Sig::V => ty.class() == TypeClass::Interval,
         Sig::U => *ty == Type::Uuid,
         Sig::A => ty.class() == TypeClass::Array,
         Sig::X => true,
@@ -571,7 +570,7 @@ fn datum_fits(value: &Datum, ty: &Type) -> bool {
             Type::Int2 => i16::try_from(*n).is_ok(),
             Type::Int4 | Type::Date => i32::try_from(*n).is_ok(),
             Type::System(_) => ty.is_oid() && u32::try_from(*n).is_ok(),
-            _ => matches!(ty.class(), TypeClass::Integer | TypeClass::DateTime | TypeClass::Interval),
+            _ => matches!(ty.class(), TypeClass::Integer | TypeClass::DateTime),
         },
         Datum::Reg(..) => false,
         Datum::Float(_) => *ty == Type::Float8,
@@ -579,6 +578,7 @@ fn datum_fits(value: &Datum, ty: &Type) -> bool {
         Datum::Text(_) => ty.class() == TypeClass::Text || *ty == Type::Unknown,
         Datum::Bytea(_) => *ty == Type::Bytea,
         Datum::Uuid(_) => *ty == Type::Uuid,
+        Datum::Interval(_) => ty.class() == TypeClass::Interval,
         Datum::Array(of) => match ty {
             Type::Array(element) => of.iter().all(|d| datum_fits(d, element)),
             Type::System(system) => match system.element() {

@@ -1,12 +1,14 @@
 //! Logs of every format that was ever released can still be read, and the current format is written
 //! byte for byte as it is documented in `docs/formats/log.md`.
 //!
-//! `formats/v5` was made by `write_example` below, `formats/v4` by what it was before sequences had generations and
+//! `formats/v6` was made by `write_example` below, `formats/v5` by what it was before there were intervals with months,
+//! `formats/v4` before sequences had generations and
 //! segments sizes and ends, and records what changes of the schema computed, `formats/v3` by what it was before
 //! records had parts,
 //! `formats/v2` before epochs had times, `formats/v1` before there were physical and physiological effects.
 
 use planaria_base::clock::CommitClock;
+use planaria_base::datetime::Interval;
 use planaria_base::{Epoch, ProcedureId, SequenceId, SequencePlace, TableId, WallClock};
 use planaria_log::{
     DirectoryDevice, LogReader, Options, PlannerVersion, Until, encode_effects, encode_values,
@@ -85,10 +87,11 @@ fn write_example(path: &Path) {
             });
             let commit = workers[0].enter().unwrap();
             let ts = clock.draw();
-            commit.keeping_call(ts, ProcedureId(6), 0, 3, |v| {
+            commit.keeping_call(ts, ProcedureId(6), 0, 4, |v| {
                 v.text("kept");
                 v.bool(true);
                 v.int(round);
+                v.interval(Interval { months: -14, days: 3, micros: 90_000_000_001 });
             });
             log.flush().unwrap();
         }
@@ -120,13 +123,13 @@ fn the_current_format_is_written_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     write_example(dir.path());
     if std::env::var_os("PLANARIA_BLESS").is_some() {
-        std::fs::create_dir_all(golden("v5")).unwrap();
+        std::fs::create_dir_all(golden("v6")).unwrap();
         for (name, bytes) in files(dir.path()) {
-            std::fs::write(golden("v5").join(name), bytes).unwrap();
+            std::fs::write(golden("v6").join(name), bytes).unwrap();
         }
-        std::fs::write(golden("v5.txt"), text(dir.path())).unwrap();
+        std::fs::write(golden("v6.txt"), text(dir.path())).unwrap();
     }
-    assert!(files(dir.path()) == files(&golden("v5")), "the format changed: it needs a new version");
+    assert!(files(dir.path()) == files(&golden("v6")), "the format changed: it needs a new version");
 }
 
 fn copy_of(version: &str) -> tempfile::TempDir {
@@ -139,7 +142,7 @@ fn copy_of(version: &str) -> tempfile::TempDir {
 
 #[test]
 fn every_version_is_read() {
-    for version in ["v1", "v2", "v3", "v4", "v5"] {
+    for version in ["v1", "v2", "v3", "v4", "v5", "v6"] {
         let expected = std::fs::read_to_string(golden(&format!("{version}.txt"))).unwrap();
         assert_eq!(text(copy_of(version).path()), expected, "{version}");
     }
@@ -148,7 +151,7 @@ fn every_version_is_read() {
 #[test]
 fn epochs_have_times_from_version_3_on() {
     let known = Some(815_000_000_000_000);
-    for (version, time) in [("v2", None), ("v3", known), ("v4", known), ("v5", known)] {
+    for (version, time) in [("v2", None), ("v3", known), ("v4", known), ("v5", known), ("v6", known)] {
         let dir = copy_of(version);
         let reader = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).unwrap();
         for batch in reader.batches(Epoch(0)) {
@@ -190,9 +193,9 @@ fn a_log_of_version_1_is_gone_on_with() {
 #[test]
 fn a_later_version_is_refused_with_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
-    for (name, mut bytes) in files(&golden("v5")) {
+    for (name, mut bytes) in files(&golden("v6")) {
         if name == "manifest" {
-            bytes[12] = 6;
+            bytes[12] = 7;
             let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..8]), &bytes[12..]);
             bytes[8..12].copy_from_slice(&crc.to_le_bytes());
         }
@@ -200,7 +203,7 @@ fn a_later_version_is_refused_with_what_to_do() {
     }
     let error = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).err().unwrap();
     assert_eq!(error.sqlstate().as_str(), "0A000");
-    assert!(error.to_string().contains("has log format 6, this program reads formats 1 to 5"), "{error}");
+    assert!(error.to_string().contains("has log format 7, this program reads formats 1 to 6"), "{error}");
     assert!(error.fields().hint.is_some());
 }
 
@@ -208,7 +211,7 @@ fn a_later_version_is_refused_with_what_to_do() {
 #[test]
 fn an_epoch_that_there_is_not_is_damage() {
     let forge = |name: &str, place: usize, epoch: u64, header: usize| {
-        let dir = copy_of("v5");
+        let dir = copy_of("v6");
         let path = dir.path().join(name);
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[place..place + 8].copy_from_slice(&epoch.to_le_bytes());

@@ -1,5 +1,6 @@
 //! The catalog as checkpoints have it is JSON of the definitions. What was written once must be read for ever, and
-//! mean the same: `tests/formats/catalog-1.json` is the schema below, as it was written first.
+//! mean the same: `tests/formats/catalog-N.json` is the schema below, as it was written first (1) and since intervals have
+//! months (2).
 //!
 //! Whoever adds a field gives it a default that says what there was before; whoever takes one away, or means something
 //! else by it, reads the old form, too. `PLANARIA_BLESS=1` writes a file that is not there yet: for a new number.
@@ -42,11 +43,20 @@ fn a_catalog_that_was_written_once_is_read_and_means_the_same() {
     let db = Database::in_memory().expect("opens");
     db.execute_script(SCHEMA).expect("the schema");
     let now = value(&db.engine().catalog());
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats/catalog-1.json");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats");
+    let path = folder.join("catalog-2.json");
     if std::env::var_os("PLANARIA_BLESS").is_some() && !path.exists() {
         std::fs::write(&path, format!("{now:#}\n")).expect("writes");
     }
-    let written = std::fs::read(&path).expect("the file is there");
-    let read: Catalog = serde_json::from_slice(&written).expect("it is read");
-    assert!(value(&read) == now, "what was written then is another schema now");
+    let read = |name: &str| -> Catalog {
+        let written = std::fs::read(folder.join(name)).expect("the file is there");
+        serde_json::from_slice(&written).expect("it is read")
+    };
+    assert!(value(&read("catalog-2.json")) == now, "what was written then is another schema now");
+    // Tables of then keep intervals as they did.
+    let first = value(&read("catalog-1.json")).to_string();
+    assert_eq!(first.matches("\"Interval\"").count(), 1);
+    let first: Value =
+        serde_json::from_str(&first.replace("\"Interval\"", "\"IntervalParts\"")).expect("it is data");
+    assert!(first == now, "what was written first is another schema now");
 }

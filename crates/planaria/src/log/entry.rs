@@ -539,6 +539,7 @@ fn natural_type(value: &Datum) -> Type {
         Datum::Text(_) => Type::Text,
         Datum::Bytea(_) => Type::Bytea,
         Datum::Uuid(_) => Type::Uuid,
+        Datum::Interval(_) => Type::Interval,
         Datum::Reg(..) => Type::OID,
         Datum::Array(items) => Type::Array(Box::new(items.first().map_or(Type::Unknown, natural_type))),
     }
@@ -562,6 +563,7 @@ pub(crate) fn datum(field: planaria_storage::Field<'_>, ty: &Type) -> Datum {
         F::Float(x) => Datum::Float(x),
         F::Numeric(n) => Datum::Numeric(n),
         F::Uuid(u) => Datum::Uuid(u),
+        F::Interval(i) => Datum::Interval(i),
         F::Bytes(b) => bytes(b.to_vec(), ty),
     }
 }

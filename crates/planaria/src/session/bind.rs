@@ -31,7 +31,7 @@ pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut H
         (ParamRef::Stored(n), Type::Timestamp | Type::TimestampTz) => {
             timestamp_from_micros(n).map(Slot::Int).map_err(|e| at(e, position))
         }
-        (ParamRef::Stored(n), Type::Interval) => Ok(Slot::Int(n)),
+        (ParamRef::Interval(i), Type::Interval) => Ok(Slot::Interval(i)),
         (ParamRef::Array(items), Type::Array(of)) => bind_array(items, of, position, heap),
         (ParamRef::Text(t), ty) => heap.push_datum(&Datum::parse(ty, t).map_err(|e| at(e, position))?),
         (param, ty) => convert(param, ty, position, heap),
@@ -60,6 +60,7 @@ fn convert(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut Heap) -> 
         ParamRef::Float(x) => (Datum::Float(x), Type::Float8),
         ParamRef::Numeric(n) => (Datum::Numeric(n), Type::Numeric(None)),
         ParamRef::Uuid(u) => (Datum::Uuid(u), Type::Uuid),
+        ParamRef::Interval(i) => (Datum::Interval(i), Type::Interval),
         ParamRef::Bytes(b) => (Datum::Bytea(b.to_vec()), Type::Bytea),
         ParamRef::Null | ParamRef::Text(_) | ParamRef::Array(_) => {
             return Err(Error::new(

@@ -23,6 +23,7 @@ pub(crate) fn write_slot(w: &mut ValueWriter<'_>, slot: Slot, heap: &Heap) {
         Slot::Text(t) => w.text(heap.str(t)),
         Slot::Bytea(b) => w.bytes(heap.bytes(b)),
         Slot::Uuid(u) => w.uuid(u),
+        Slot::Interval(i) => w.interval(i),
         Slot::Array(a) => {
             let elements = heap.elements(a);
             if elements.iter().all(|e| matches!(e, Slot::Int(_))) {

@@ -12,6 +12,7 @@ use crate::engine::sequence::{self, SequenceState};
 use crate::session::core::SessionCore;
 use crate::session::record;
 use planaria_base::chunks::Chunks;
+use planaria_base::datetime::Interval;
 use planaria_base::types::TypeClass;
 use planaria_base::{ColumnId, Datum, Error, IndexId, Result, RoleId, SequenceId, SqlState, TableId, Type};
 use planaria_catalog::oids::Touched;
@@ -176,7 +177,13 @@ impl SessionCore {
             Source::Nothing => {}
             Source::Log(reader, types) => {
                 for (ty, nullable) in types {
-                    let value = reader.datum().filter(|v| is_of(v, ty) || *nullable && v.is_null());
+                    let value = reader.datum().map(|value| match value {
+                        Datum::Int(micros) if *ty == Type::OldInterval => {
+                            Datum::Interval(Interval::of_micros(micros))
+                        }
+                        value => value,
+                    });
+                    let value = value.filter(|v| is_of(v, ty) || *nullable && v.is_null());
                     let value = value.ok_or_else(not_these)?;
                     values.push(self.machine.heap_mut().push_datum(&value)?);
                 }
@@ -297,7 +304,8 @@ fn not_these() -> Error {
 fn is_of(value: &Datum, ty: &Type) -> bool {
     match ty.class() {
         TypeClass::Bool => matches!(value, Datum::Bool(_)),
-        TypeClass::Integer | TypeClass::DateTime | TypeClass::Interval => matches!(value, Datum::Int(_)),
+        TypeClass::Integer | TypeClass::DateTime => matches!(value, Datum::Int(_)),
+        TypeClass::Interval => matches!(value, Datum::Interval(_)),
         TypeClass::Numeric => matches!(value, Datum::Numeric(_)),
         TypeClass::Float => matches!(value, Datum::Float(_)),
         TypeClass::Text => matches!(value, Datum::Text(_)),
@@ -467,6 +475,7 @@ fn slot(field: Field<'_>, bytea: bool, heap: &mut Heap) -> Result<Slot> {
         Field::Float(x) => Slot::Float(x),
         Field::Numeric(n) => Slot::numeric(n),
         Field::Uuid(u) => Slot::Uuid(u),
+        Field::Interval(i) => Slot::Interval(i),
         Field::Bytes(b) if bytea => heap.bytea(b)?,
         Field::Bytes(b) => heap.text(&String::from_utf8_lossy(b))?,
     })
@@ -480,6 +489,7 @@ fn field(slot: Slot, heap: &Heap) -> Field<'_> {
         Slot::Float(x) => Field::Float(x),
         Slot::Numeric(n) => Field::Numeric(n.unpack()),
         Slot::Uuid(u) => Field::Uuid(u),
+        Slot::Interval(i) => Field::Interval(i),
         Slot::Text(b) | Slot::Bytea(b) => Field::Bytes(heap.bytes(b)),
     }
 }

@@ -16,7 +16,12 @@ use std::borrow::Cow;
 impl SessionCore {
     /// Who changes the schema.
     pub(crate) fn actor(&self) -> Actor {
-        Actor { user: self.user.current(), session_user: self.user.session(), before_roles: false }
+        Actor {
+            user: self.user.current(),
+            session_user: self.user.session(),
+            before_roles: false,
+            before_intervals: false,
+        }
     }
 
     /// The newest catalog, with what the open block has done to it.

@@ -627,6 +627,7 @@ fn type_of(param: ParamRef<'_>) -> Option<Type> {
         ParamRef::Numeric(_) => Type::Numeric(None),
         ParamRef::Bytes(_) => Type::Bytea,
         ParamRef::Uuid(_) => Type::Uuid,
+        ParamRef::Interval(_) => Type::Interval,
         ParamRef::Array(items) => {
             let of = if items.count() == 0 { None } else { type_of(items.param(0)) };
             Type::Array(Box::new(of.unwrap_or(Type::Text)))

@@ -44,6 +44,7 @@ mod logged;
 mod look_ahead;
 mod memory_back;
 mod no_hang;
+mod old_databases;
 mod planning;
 mod postgres;
 mod procedure_versions;

@@ -420,7 +420,7 @@ fn hash_change<H: Header>(world: &World<H>, change: RowChange<'_>) -> Option<Par
             let width = match table.layout().specs()[column.index()].ty {
                 Type::Int2 => 2,
                 Type::Int4 | Type::Date => 4,
-                Type::Int8 | Type::Timestamp | Type::TimestampTz | Type::Interval => 8,
+                Type::Int8 | Type::Timestamp | Type::TimestampTz => 8,
                 _ => return None,
             };
             let bytes = key.get(..width)?;

@@ -9,6 +9,7 @@
 //! bytes behind. What has no place of its own (arrays) is written behind as a tag byte and what the tag
 //! says. Nothing here outlives a replay.
 
+use planaria_base::datetime::Interval;
 use planaria_base::numeric::PackedNumeric;
 use planaria_base::{Error, Numeric, Result, Type};
 use planaria_exec::{Heap, Slot};
@@ -36,12 +37,13 @@ impl Form {
         match ty {
             Type::Bool => Form::Bool,
             Type::Int2 | Type::Int4 | Type::Date => Form::Word4,
-            Type::Int8 | Type::Timestamp | Type::TimestampTz | Type::Interval => Form::Word8,
+            Type::Int8 | Type::Timestamp | Type::TimestampTz => Form::Word8,
             Type::Float8 => Form::Float,
             Type::Numeric(_) => Form::Numeric,
             Type::Uuid => Form::Uuid,
             Type::Text | Type::Varchar(_) | Type::Char(_) => Form::Text,
             Type::Bytea => Form::Bytea,
+            Type::Interval | Type::OldInterval => Form::Tagged,
             Type::Array(_) | Type::Unknown | Type::Void | Type::System(_) | Type::Record(_) => Form::Tagged,
         }
     }
@@ -199,6 +201,8 @@ const FALSE: u8 = 1;
 const TRUE: u8 = 2;
 const FLOAT: u8 = 3;
 const UUID: u8 = 4;
+/// Microseconds, days, months.
+const INTERVAL: u8 = 10;
 const TEXT: u8 = 5;
 const BYTEA: u8 = 6;
 const ARRAY: u8 = 7;
@@ -240,6 +244,12 @@ fn put(out: &mut Vec<u8>, slot: Slot, heap: &Heap) {
         Slot::Uuid(u) => {
             out.push(UUID);
             out.extend_from_slice(&u);
+        }
+        Slot::Interval(i) => {
+            out.push(INTERVAL);
+            out.extend_from_slice(&i.micros.to_le_bytes());
+            out.extend_from_slice(&i.days.to_le_bytes());
+            out.extend_from_slice(&i.months.to_le_bytes());
         }
         Slot::Array(a) => {
             out.push(ARRAY);
@@ -335,6 +345,11 @@ impl<'a> Reader<'a> {
             TRUE => Slot::Bool(true),
             FLOAT => Slot::Float(f64::from_bits(u64::from_le_bytes(self.fixed()))),
             UUID => Slot::Uuid(self.fixed()),
+            INTERVAL => {
+                let micros = i64::from_le_bytes(self.fixed());
+                let days = i32::from_le_bytes(self.fixed());
+                Slot::Interval(Interval { months: i32::from_le_bytes(self.fixed()), days, micros })
+            }
             NUMERIC => {
                 let scale = self.byte();
                 let mantissa = i128::from(self.int());
@@ -374,6 +389,7 @@ pub(super) fn logged(values: &mut ValueReader<'_>, heap: &mut Heap) -> Result<Op
         Value::Text(text) => heap.text(text)?,
         Value::Bytea(bytes) => heap.bytea(bytes)?,
         Value::Uuid(u) => Slot::Uuid(u),
+        Value::Interval(i) => Slot::Interval(i),
         Value::Array(n) => {
             let mut elements = Vec::new();
             for _ in 0..n {

@@ -335,6 +335,7 @@ impl Change {
         if serial {
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, "type \"serial\" does not exist"));
         }
+        let ty = self.kept(ty);
         let table = self.catalog.table_by_id(id).clone();
         for view in self.catalog.views.values() {
             let refs = References::of_view(view)?;

@@ -57,7 +57,7 @@ pub use routine::{find as find_routine, signature};
 pub use sequence::check_last;
 
 use planaria_base::{
-    ColumnId, Error, IndexId, Level, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId,
+    ColumnId, Error, IndexId, Level, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId, Type,
 };
 use planaria_catalog::oids::Touched;
 use planaria_catalog::{Catalog, Requirement, SUPERUSER, Table};
@@ -202,12 +202,14 @@ pub struct Actor {
     /// The change is from a log of the time before there were roles: its OWNER TO is to be ignored, as it
     /// was then.
     pub before_roles: bool,
+    /// The change is from a log of the time when tables kept intervals in 8 bytes: what follows in it has them so.
+    pub before_intervals: bool,
 }
 
 impl Default for Actor {
     /// The superuser that every database has.
     fn default() -> Actor {
-        Actor { user: SUPERUSER, session_user: SUPERUSER, before_roles: false }
+        Actor { user: SUPERUSER, session_user: SUPERUSER, before_roles: false, before_intervals: false }
     }
 }
 
@@ -299,6 +301,11 @@ impl Change {
     fn warning(&mut self, state: SqlState, message: impl Into<String>) {
         let fields = Error::new(state, message);
         self.out.notices.push(Notice { level: Level::Warning, fields });
+    }
+
+    /// The type of a new column.
+    fn kept(&self, ty: Type) -> Type {
+        if ty == Type::Interval && self.actor.before_intervals { Type::OldInterval } else { ty }
     }
 
     /// 42501 where the actor does not have the privilege.

@@ -203,6 +203,7 @@ impl Change {
     /// A column as defined; its default is still to be made ([`Change::set_default`]).
     pub(super) fn column(&mut self, id: TableId, def: &ColumnDef) -> Result<(Column, ColumnFacts)> {
         let (ty, serial) = column_type(&def.name, &def.ty)?;
+        let ty = self.kept(ty);
         let table = self.table_mut(id).name.clone();
         let facts = self.column_facts(&table, def, &ty, serial)?;
         let column = Column {

@@ -44,7 +44,7 @@ impl Change {
                     let message = format!("column \"{column}\" would have the type {}", output.ty);
                     return Err(Error::unsupported(message, "Leave the column out.").at(name.position));
                 }
-                ty => ty,
+                ty => self.kept(ty),
             };
             let default = ColumnDefault::None;
             let column = Column { name: column, ty, not_null: false, default, hidden: false, comment: None };

@@ -127,7 +127,8 @@ impl Lowerer<'_> {
             ("avg", [t]) if int(t) || matches!(t, Type::Numeric(_)) => {
                 (K::AvgNumeric(Func::NumAdd), Some(numeric.clone()), numeric)
             }
-            ("avg", [Type::Float8]) => (K::AvgFloat, None, Type::Float8),
+            ("avg", [Type::Interval]) => (K::AvgByFloat, None, Type::Interval),
+            ("avg", [Type::Float8]) => (K::AvgByFloat, None, Type::Float8),
             ("min" | "max", [t]) if !matches!(t, Type::Bool | Type::Uuid | Type::Bytea | Type::Void) => {
                 (if name == "min" { K::Min } else { K::Max }, None, unmodified(t))
             }

@@ -4,14 +4,14 @@
 use super::Lowerer;
 use super::bind_expr::arrayed;
 use super::bound::{Aggregate, Bound, BoundKind, Rel, RelId, RelKind, WindowCall, WindowKind};
-use super::functions::{ambiguous, no_function};
+use super::functions::{ambiguous, missing_function, no_function};
 use super::names::Names;
 use super::resolve::{Choice, choose};
 use super::types::{CastContext, unmodified};
 use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type};
 use planaria_catalog::{Mode, Parameter, Procedure, Returns};
 use planaria_ir::{Func, ReadMode};
-use planaria_syntax::ast::{FunctionCall, Name, Window};
+use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name, Window};
 
 /// Which clause of a SELECT is being bound: some forbid aggregates and the like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -206,6 +206,11 @@ impl Lowerer<'_> {
         if let Some(rel) = self.bind_set_function(names, &name, call, false, position)? {
             return self.set_in_select(rel, position);
         }
+        if name == "make_interval"
+            && let Some(args) = interval_parts(call, position)
+        {
+            return self.bind_call(names, &FunctionCall { args, ..call.clone() }, position);
+        }
         let args = self.bind_args(names, call)?;
         let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
         if call.args.iter().all(|a| a.name.is_none())
@@ -215,6 +220,14 @@ impl Lowerer<'_> {
         }
         match self.find_routine(&name, call, &args, false, position)? {
             Some((id, given)) => self.bind_routine(id, given, args, position),
+            None if call.args.iter().any(|a| a.name.is_some()) => {
+                let shown = call.args.iter().zip(&types).map(|(arg, ty)| {
+                    let name = arg.name.as_ref().map(|name| format!("{name} => ")).unwrap_or_default();
+                    name + &super::operators::base_name(ty)
+                });
+                let shown: Vec<String> = shown.collect();
+                Err(missing_function(&format!("{name}({})", shown.join(", ")), position))
+            }
             None => Err(no_function(&name, &types, position)),
         }
     }
@@ -721,6 +734,28 @@ fn passed(p: &Procedure) -> impl Iterator<Item = &Parameter> {
 
 fn output_name(p: &Parameter, i: usize) -> String {
     if p.name.is_empty() { format!("column{}", i + 1) } else { p.name.clone() }
+}
+
+/// The arguments of `make_interval` in their order, with those that are left out; `None` where none is, or where they are
+/// not its own.
+fn interval_parts(call: &FunctionCall, position: u32) -> Option<Vec<Argument>> {
+    const PARTS: [&str; 7] = ["years", "months", "weeks", "days", "hours", "mins", "secs"];
+    if call.args.len() == PARTS.len() && call.args.iter().all(|a| a.name.is_none()) || call.variadic {
+        return None;
+    }
+    let zero = || Argument { name: None, value: Expr { position, kind: ExprKind::Integer("0".to_owned()) } };
+    let mut parts = [const { None }; PARTS.len()];
+    for (i, arg) in call.args.iter().enumerate() {
+        let at = match &arg.name {
+            Some(name) => PARTS.iter().position(|part| part == name)?,
+            None => i,
+        };
+        if parts.get(at)?.is_some() {
+            return None;
+        }
+        parts[at] = Some(Argument { name: None, value: arg.value.clone() });
+    }
+    Some(parts.into_iter().map(|part| part.unwrap_or_else(zero)).collect())
 }
 
 /// How the arguments of a call would go to the parameters, and the type each argument would get.

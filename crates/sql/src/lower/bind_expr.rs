@@ -696,7 +696,7 @@ pub(super) fn one_column(query: &super::bound::BoundQuery, position: u32) -> Res
 }
 
 /// `current_timestamp` and its like.
-fn sql_value(keyword: &str, precision: Option<u32>, position: u32) -> Result<Bound> {
+pub(super) fn sql_value(keyword: &str, precision: Option<u32>, position: u32) -> Result<Bound> {
     if precision.is_some_and(|p| p < 6) {
         return Err(Error::unsupported(
             format!("{keyword} with a precision is not supported"),

@@ -200,7 +200,9 @@ impl Lowerer<'_> {
     /// A relation for a table. Its columns are all stored ones; the hidden row id is the last.
     pub(super) fn table_rel(&mut self, table: planaria_base::TableId, alias: &str) -> RelId {
         let table = self.catalog.table_by_id(table);
-        let columns = table.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
+        // However an interval is kept, it is one when it is read.
+        let read = |ty: &Type| if *ty == Type::OldInterval { Type::Interval } else { ty.clone() };
+        let columns = table.columns.iter().map(|c| (c.name.clone(), read(&c.ty))).collect();
         self.new_rel(alias, columns, RelKind::Table(table.id))
     }
 

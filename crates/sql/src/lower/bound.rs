@@ -210,7 +210,8 @@ pub(super) enum AggregateKind {
     Sum(Func),
     /// Adds with this function; answers numeric.
     AvgNumeric(Func),
-    AvgFloat,
+    /// Adds, then divides by the count as a double: of doubles and intervals.
+    AvgByFloat,
     Min,
     Max,
     /// A column that depends on the group keys.

@@ -5,6 +5,7 @@ use super::bound::{Aggregate, AggregateKind, Bound, BoundSelect, Grouping, Item}
 use super::emit_join::Then;
 use super::plan::{JoinPlan, Source, Wanted};
 use super::{Lowerer, Typed};
+use planaria_base::datetime::Interval;
 use planaria_base::{Datum, Numeric, Result, Type};
 use planaria_ir::{Coll, CollKind, Func, OpKind, Reg, RegKind, SortKey};
 
@@ -294,8 +295,8 @@ impl Lowerer<'_> {
                 let sum = (self.temp(ty.clone()), self.zero(&ty));
                 plain(vec![sum, (self.temp(Type::Int8), self.int8(0))])
             }
-            AggregateKind::AvgFloat => {
-                let sum = (self.temp(Type::Float8), self.zero(&Type::Float8));
+            AggregateKind::AvgByFloat => {
+                let sum = (self.temp(a.ty.clone()), self.zero(&a.ty));
                 plain(vec![sum, (self.temp(Type::Int8), self.int8(0))])
             }
             AggregateKind::Min
@@ -313,6 +314,7 @@ impl Lowerer<'_> {
         let zero = match ty {
             Type::Numeric(_) => Datum::Numeric(Numeric::ZERO),
             Type::Float8 => Datum::Float(0.0),
+            Type::Interval => Datum::Interval(Interval::ZERO),
             _ => Datum::Int(0),
         };
         self.constant(zero, ty.clone())
@@ -383,8 +385,9 @@ impl Lowerer<'_> {
                 fold(self, func, vec![acc, value]);
                 self.add_one(state.regs[1].0)?;
             }
-            AggregateKind::AvgFloat => {
-                fold(self, Func::FltAdd, vec![acc, value]);
+            AggregateKind::AvgByFloat => {
+                let add = if a.ty == Type::Interval { Func::IntervalAdd } else { Func::FltAdd };
+                fold(self, add, vec![acc, value]);
                 self.add_one(state.regs[1].0)?;
             }
             AggregateKind::Min => fold(self, Func::Min, vec![acc, value]),
@@ -430,13 +433,14 @@ impl Lowerer<'_> {
                     Ok(l.apply(Func::NumAvg, vec![sum, count], Type::Numeric(None)))
                 })
             }
-            AggregateKind::AvgFloat => {
+            AggregateKind::AvgByFloat => {
                 let count = state.regs[1].0;
                 let zero = self.int8(0);
                 let any = self.apply(Func::IntGt, vec![count, zero], Type::Bool);
                 self.choose_or_null(any, &a.ty, |l| {
                     let count = l.exactly(count, &Type::Float8);
-                    Ok(l.apply(Func::FltDiv, vec![acc, count], Type::Float8))
+                    let divide = if a.ty == Type::Interval { Func::IntervalDiv } else { Func::FltDiv };
+                    Ok(l.apply(divide, vec![acc, count], a.ty.clone()))
                 })
             }
             _ => Ok(acc),

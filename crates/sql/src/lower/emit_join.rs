@@ -4,6 +4,7 @@ use super::bound::{Bound, BoundKind, BoundQuery, RelId, RelKind};
 use super::path::{Key, Path, Values};
 use super::plan::{JoinPlan, Source, Step};
 use super::{Lowerer, Typed};
+use planaria_base::datetime::Interval;
 use planaria_base::limits::{CHAIN_NESTING_MAX, CTE_NESTING_MAX};
 use planaria_base::{ColumnId, Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Block, Coll, CollDecl, CollKind, ErrorFields, Func, OpKind, Range, Reg, RegKind, SortKey};
@@ -427,6 +428,7 @@ impl Lowerer<'_> {
         let sign = match step.as_const() {
             Some(Datum::Int(n)) if *n != 0 => Some(*n > 0),
             Some(Datum::Numeric(n)) if n.mantissa() != 0 => Some(n.mantissa() > 0),
+            Some(Datum::Interval(i)) if i.span() != 0 => Some(i.span() > 0),
             _ => None,
         };
         let upwards = match sign {
@@ -437,11 +439,12 @@ impl Lowerer<'_> {
                         self.constant(Datum::Numeric(planaria_base::Numeric::ZERO), Type::Numeric(None))
                     }
                     TypeClass::Integer => self.int8(0),
-                    _ => self.constant(Datum::Int(0), Type::Interval),
+                    _ => self.constant(Datum::Interval(Interval::ZERO), Type::Interval),
                 };
                 let (eq, gt) = match ty.class() {
                     TypeClass::Numeric => (Func::NumEq, Func::NumGt),
-                    _ => (Func::IntEq, Func::IntGt),
+                    TypeClass::Integer => (Func::IntEq, Func::IntGt),
+                    _ => (Func::IntervalEq, Func::IntervalGt),
                 };
                 let none = self.apply(eq, vec![by, zero], Type::Bool);
                 self.when(none, |l| {

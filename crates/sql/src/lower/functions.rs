@@ -151,6 +151,15 @@ static TABLE: &[Line] = &[
     line("clock_timestamp", &[], TimestampTz, Make::Draw(Draw::ClockTimestamp)),
     line("date_trunc", &[Text, Timestamp], Timestamp, F(Func::DateTrunc)),
     line("date_trunc", &[Text, TimestampTz], TimestampTz, F(Func::DateTrunc)),
+    line("date_trunc", &[Text, Interval], Interval, F(Func::IntervalTrunc)),
+    line("date_bin", &[Interval, Timestamp, Timestamp], Timestamp, F(Func::DateBin)),
+    line("date_bin", &[Interval, TimestampTz, TimestampTz], TimestampTz, F(Func::DateBin)),
+    line("age", &[Timestamp, Timestamp], Interval, F(Func::TimestampAge)),
+    line("age", &[TimestampTz, TimestampTz], Interval, F(Func::TimestampAge)),
+    line("make_interval", &[Int4, Int4, Int4, Int4, Int4, Int4, Float8], Interval, F(Func::MakeInterval)),
+    line("justify_hours", &[Interval], Interval, F(Func::JustifyHours)),
+    line("justify_days", &[Interval], Interval, F(Func::JustifyDays)),
+    line("justify_interval", &[Interval], Interval, F(Func::JustifyInterval)),
     line("extract", &[Text, Date], NUM, F(Func::ExtractDate)),
     line("extract", &[Text, Timestamp], NUM, F(Func::ExtractTimestamp)),
     line("extract", &[Text, TimestampTz], NUM, F(Func::ExtractTimestamp)),
@@ -202,7 +211,12 @@ pub(super) fn no_function(name: &str, args: &[Type], position: u32) -> Error {
         return error.at(position);
     }
     let types: Vec<String> = args.iter().map(base_name).collect();
-    let message = format!("function {name}({}) does not exist", types.join(", "));
+    missing_function(&format!("{name}({})", types.join(", ")), position)
+}
+
+/// 42883 for a call as it is shown.
+pub(super) fn missing_function(call: &str, position: u32) -> Error {
+    let message = format!("function {call} does not exist");
     Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position).hint(
         "No function matches the given name and argument types. You might need to add explicit type casts.",
     )
@@ -426,6 +440,13 @@ impl Lowerer<'_> {
                 self.require(Object::Sequence(sequence), Privileges::UPDATE);
                 let kind = BoundKind::SetValue(sequence, Box::new(value), Box::new(called));
                 Ok(Some(Bound::new(kind, Type::Int8, position)))
+            }
+            ("age", [then]) => {
+                let today = super::bind_expr::sql_value("current_date", None, position)?;
+                let ty = if then.ty == Type::TimestampTz { Type::TimestampTz } else { Type::Timestamp };
+                let today = self.coerce(today, &ty, CastContext::Implicit)?;
+                let then = self.operand(then.clone(), &ty)?;
+                apply(Func::TimestampAge, vec![today, then], Interval)
             }
             ("lastval", []) => {
                 Err(Error::unsupported("lastval() is not supported", "Use currval() of the sequence.")

@@ -49,9 +49,8 @@ fn integer(op: BinaryOp, ty: &Type) -> Option<Func> {
 pub(super) fn comparison(op: BinaryOp, class: TypeClass) -> Option<Func> {
     use Func::*;
     let [eq, ne, lt, le, gt, ge] = match class {
-        TypeClass::Integer | TypeClass::DateTime | TypeClass::Interval => {
-            [IntEq, IntNe, IntLt, IntLe, IntGt, IntGe]
-        }
+        TypeClass::Integer | TypeClass::DateTime => [IntEq, IntNe, IntLt, IntLe, IntGt, IntGe],
+        TypeClass::Interval => [IntervalEq, IntervalNe, IntervalLt, IntervalLe, IntervalGt, IntervalGe],
         TypeClass::Numeric => [NumEq, NumNe, NumLt, NumLe, NumGt, NumGe],
         TypeClass::Float => [FltEq, FltNe, FltLt, FltLe, FltGt, FltGe],
         TypeClass::Text => [TextEq, TextNe, TextLt, TextLe, TextGt, TextGe],
@@ -152,6 +151,7 @@ fn table(which: BinaryOp) -> Vec<Operator> {
         Div => {
             both(NUMERIC, Func::NumDiv);
             both(Float8, Func::FltDiv);
+            all.push(op(Interval, Float8, Func::IntervalDiv, Interval));
         }
         Mod => both(NUMERIC, Func::NumMod),
         Pow => {
@@ -297,19 +297,14 @@ impl Lowerer<'_> {
                 return Ok(Bound::apply(Func::TextConcat, vec![left, right], Type::Text, position));
             }
         }
-        // Interval divided by a number is multiplied by its inverse.
-        if which == BinaryOp::Div
-            && l == Type::Interval
-            && (int(&r) || matches!(r, Type::Numeric(_) | Type::Float8))
-        {
-            let right = self.coerce(right, &Type::Float8, CastContext::Implicit)?;
-            let one = Bound::constant(Datum::Float(1.0), Type::Float8, position);
-            let inverse = Bound::apply(Func::FltDiv, vec![one, right], Type::Float8, position);
-            return Ok(Bound::apply(Func::IntervalMul, vec![left, inverse], Type::Interval, position));
-        }
         // A date moves by an interval as the timestamp of its midnight.
-        if matches!(which, BinaryOp::Add | BinaryOp::Sub) && l == Type::Date && r == Type::Interval {
+        let moves = |date: &Type, by: &Type| *date == Type::Date && by.class() == TypeClass::Interval;
+        if matches!(which, BinaryOp::Add | BinaryOp::Sub) && moves(&l, &r) {
             let left = self.coerce(left, &Type::Timestamp, CastContext::Implicit)?;
+            return self.binary(which, left, right, position);
+        }
+        if which == BinaryOp::Add && moves(&r, &l) {
+            let right = self.coerce(right, &Type::Timestamp, CastContext::Implicit)?;
             return self.binary(which, left, right, position);
         }
         let table = table(which);
@@ -522,7 +517,7 @@ impl Lowerer<'_> {
                     Type::Int8 => Func::Int8Neg,
                     Type::Numeric(_) => Func::NumNeg,
                     Type::Float8 => Func::FltNeg,
-                    Type::Interval => Func::IntervalNeg,
+                    Type::Interval | Type::OldInterval => Func::IntervalNeg,
                     _ => return Err(no_operator("-", None, &e.ty, position)),
                 };
                 apply(func, e)

@@ -295,10 +295,10 @@ fn sort_columns(table: &Table, index: IndexId) -> Vec<usize> {
 fn bound_of(func: Func) -> Option<(bool, bool)> {
     use Func::*;
     Some(match func {
-        IntLt | NumLt | FltLt | TextLt | BoolLt | BytesLt | UuidLt => (false, false),
-        IntLe | NumLe | FltLe | TextLe | BoolLe | BytesLe | UuidLe => (false, true),
-        IntGt | NumGt | FltGt | TextGt | BoolGt | BytesGt | UuidGt => (true, false),
-        IntGe | NumGe | FltGe | TextGe | BoolGe | BytesGe | UuidGe => (true, true),
+        IntLt | NumLt | FltLt | TextLt | BoolLt | BytesLt | UuidLt | IntervalLt => (false, false),
+        IntLe | NumLe | FltLe | TextLe | BoolLe | BytesLe | UuidLe | IntervalLe => (false, true),
+        IntGt | NumGt | FltGt | TextGt | BoolGt | BytesGt | UuidGt | IntervalGt => (true, false),
+        IntGe | NumGe | FltGe | TextGe | BoolGe | BytesGe | UuidGe | IntervalGe => (true, true),
         _ => return None,
     })
 }

@@ -672,7 +672,14 @@ fn conditions_within<'i>(items: &'i [Item], all: &mut Vec<&'i Bound>) {
 pub(super) fn is_equality(func: Func) -> bool {
     matches!(
         func,
-        Func::IntEq | Func::NumEq | Func::TextEq | Func::BoolEq | Func::UuidEq | Func::BytesEq | Func::FltEq
+        Func::IntEq
+            | Func::NumEq
+            | Func::TextEq
+            | Func::BoolEq
+            | Func::UuidEq
+            | Func::BytesEq
+            | Func::FltEq
+            | Func::IntervalEq
     )
 }
 

@@ -43,7 +43,7 @@ pub(super) fn category(ty: &Type) -> Category {
         Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric(_) | Type::Float8 => Category::Numeric,
         Type::Text | Type::Varchar(_) | Type::Char(_) => Category::String,
         Type::Date | Type::Timestamp | Type::TimestampTz => Category::DateTime,
-        Type::Interval => Category::Interval,
+        Type::Interval | Type::OldInterval => Category::Interval,
         Type::Array(_) => Category::Array,
         Type::Bytea | Type::Uuid | Type::Void | Type::Record(_) => Category::User,
         Type::System(SystemType::Name) => Category::String,
@@ -142,9 +142,8 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
             Datum::Text(text.trim_end_matches(' ').to_owned())
         }
         Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
-        Type::System(_) | Type::Date | Type::Timestamp | Type::TimestampTz | Type::Interval => {
-            Datum::parse(ty, text)?
-        }
+        Type::System(_) | Type::Date | Type::Timestamp | Type::TimestampTz => Datum::parse(ty, text)?,
+        Type::Interval | Type::OldInterval => Datum::parse(ty, text)?,
         Type::Array(of) => {
             let mut elements = Vec::new();
             for element in text_io::parse_array(text)? {

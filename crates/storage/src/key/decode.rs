@@ -2,10 +2,13 @@
 
 use super::*;
 use planaria_base::Datum;
+use planaria_base::datetime;
+
+const MICROS_PER_DAY: i128 = datetime::MICROS_PER_DAY as i128;
 
 impl KeyCodec {
     /// The values of the columns of a key, in the order of the index. What the encoding does not keep
-    /// comes back otherwise: a text as `Bytea`, -0 as 0, an unconstrained numeric at the smallest scale.
+    /// comes back otherwise: a text as `Bytea`, -0 as 0, an interval with months of 30 days, an unconstrained numeric at the smallest scale.
     /// `None` for bytes that are no key of the index.
     pub fn decode(&self, key: &[u8]) -> Option<Vec<Datum>> {
         let mut rest = key;
@@ -36,6 +39,18 @@ fn take_column(c: &Column, rest: &mut &[u8]) -> Option<Datum> {
         }
         ColumnKind::Numeric => Datum::Numeric(take_numeric(rest)?),
         ColumnKind::Uuid => Datum::Uuid(take(rest)?),
+        ColumnKind::Interval => {
+            let span = (u128::from_be_bytes(take(rest)?) ^ 1 << 127) as i128;
+            // As much of it in the larger parts as they can hold.
+            let short = |n: i128| n.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+            let months = short(span / (30 * MICROS_PER_DAY));
+            let days = short((span - i128::from(months) * 30 * MICROS_PER_DAY) / MICROS_PER_DAY);
+            let whole = Interval { months, days, micros: 0 };
+            Datum::Interval(Interval { micros: i64::try_from(span - whole.span()).ok()?, ..whole })
+        }
+        ColumnKind::OldInterval => {
+            Datum::Interval(Interval::of_micros(unbiased(u64::from_be_bytes(take(rest)?), 8)))
+        }
         ColumnKind::Bytes => Datum::Bytea(take_escaped(rest)?),
     })
 }

@@ -2,8 +2,10 @@
 
 use super::{KeyBuf, KeyCodec, NULL, VALUE, int_width, push_value};
 use crate::btree::compare_keys;
+use crate::row::ColumnKind;
 use crate::row::{Column, Field};
 use planaria_base::Numeric;
+use planaria_base::datetime::Interval;
 use planaria_base::limits::INDEX_KEY_BYTES_MAX;
 
 /// One end of a range, as a value of the column after the prefix.
@@ -122,7 +124,7 @@ fn column_bounds(
             }
             push_value(column, integer(first.max(min), column), &mut out.lower);
         } else {
-            push_value(column, bound.value, &mut out.lower);
+            push_value(column, within(column, bound.value), &mut out.lower);
             if !bound.inclusive && !out.lower.successor() {
                 return false;
             }
@@ -149,7 +151,7 @@ fn column_bounds(
                 push_value(column, integer(last.min(max), column), &mut out.upper);
                 inclusive = true;
             } else {
-                push_value(column, bound.value, &mut out.upper);
+                push_value(column, within(column, bound.value), &mut out.upper);
             }
             if inclusive { out.upper.successor() } else { true }
         }
@@ -159,6 +161,17 @@ fn column_bounds(
     out.lower.truncate_bytes(INDEX_KEY_BYTES_MAX + 8);
     out.upper.truncate_bytes(INDEX_KEY_BYTES_MAX + 8);
     true
+}
+
+/// A bound of a column that keeps intervals without months, no further out than what it can keep.
+fn within<'a>(column: &Column, value: Field<'a>) -> Field<'a> {
+    match value {
+        Field::Interval(v) if column.kind() == ColumnKind::OldInterval => {
+            let span = v.span().clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+            Field::Interval(Interval::of_micros(span))
+        }
+        value => value,
+    }
 }
 
 fn domain(width: u32) -> (i128, i128) {

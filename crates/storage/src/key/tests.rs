@@ -53,6 +53,7 @@ fn decodes(f: &Fixture, value: Field, key: &KeyBuf) {
         (Datum::Numeric(a), Field::Numeric(b)) => a.compare(b).is_eq(),
         (Datum::Bytea(a), Field::Bytes(b)) => a == b,
         (Datum::Uuid(a), Field::Uuid(b)) => *a == b,
+        (Datum::Interval(a), Field::Interval(b)) => a.compare(b).is_eq(),
         _ => false,
     };
     assert!(same, "{value:?} became {decoded:?}");
@@ -125,6 +126,22 @@ fn keys_and_ranges_follow_the_order_of_values() {
     let texts: [&[u8]; 9] =
         [b"", b"\0", b"\0\0", b"\x01", b"a", b"a\0", b"a\x01b", b"abcdefgh", b"abcdefgh\xff"];
     ordered(Type::Bytea, &texts.map(Field::Bytes));
+    let interval = |months, days, micros| Field::Interval(Interval { months, days, micros });
+    let intervals = [
+        interval(i32::MIN, 0, i64::MIN),
+        interval(-1, 29, 0),
+        interval(0, 0, -1),
+        interval(0, 0, 0),
+        interval(0, 1, 0),
+        interval(0, 0, 86_400_000_001),
+        interval(0, 30, -1),
+        interval(1, 0, 0),
+        interval(1, -1, i64::MAX),
+        interval(i32::MAX, -40, 0),
+    ];
+    ordered(Type::Interval, &intervals);
+    let old = [i64::MIN, -86_400_000_000, -1, 0, 1, 86_400_000_000, i64::MAX];
+    ordered(Type::OldInterval, &old.map(|micros| Field::Interval(Interval::of_micros(micros))));
     ordered(Type::Uuid, &[[0; 16], [1; 16], [255; 16]].map(Field::Uuid));
 }
 

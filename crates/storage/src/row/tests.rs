@@ -14,9 +14,13 @@ fn layout() -> RowLayout {
         spec(Type::Float8, false),
         spec(Type::Date, false),
         spec(Type::Char(9), true),
+        spec(Type::Interval, true),
+        spec(Type::OldInterval, true),
     ])
     .unwrap()
 }
+
+const YEAR: Interval = Interval { months: 12, days: -3, micros: i64::MIN };
 
 fn row<'a>() -> Vec<Field<'a>> {
     vec![
@@ -31,6 +35,8 @@ fn row<'a>() -> Vec<Field<'a>> {
         Field::Float(2.5),
         Field::Int(-400),
         Field::Null,
+        Field::Interval(YEAR),
+        Field::Interval(Interval::of_micros(-90_000_000_001)),
     ]
 }
 
@@ -64,6 +70,7 @@ fn a_record_s_words_are_read_and_changed_where_they_are() {
             Field::Float(x) => assert_eq!(column.float(record), x),
             Field::Numeric(n) => assert_eq!(column.numeric(record), n),
             Field::Uuid(u) => assert_eq!(column.uuid(record), u),
+            Field::Interval(i) => assert_eq!(column.interval(record), i),
             Field::Null => {}
         }
     }
@@ -77,6 +84,9 @@ fn a_record_s_words_are_read_and_changed_where_they_are() {
         (7, Field::Uuid([0xff; 16])),
         (8, Field::Float(-0.0)),
         (9, Field::Int(i64::from(i32::MAX))),
+        (11, Field::Null),
+        (11, Field::Interval(Interval { months: i32::MIN, days: i32::MAX, micros: 1 })),
+        (12, Field::Interval(Interval::of_micros(i64::MAX))),
     ];
     let mut values = row();
     for (id, field) in changes {
@@ -91,6 +101,10 @@ fn a_record_s_words_are_read_and_changed_where_they_are() {
     }
     let too_large = l.column(ColumnId(1)).put_int(40_000, &mut InPlace(record)).unwrap_err();
     assert_eq!(too_large.sqlstate(), SqlState::NUMERIC_VALUE_OUT_OF_RANGE);
+    for no_room in [YEAR, Interval { months: 0, days: i32::MAX, micros: 1 }] {
+        let error = l.column(ColumnId(12)).put(Field::Interval(no_room), &mut InPlace(record)).unwrap_err();
+        assert_eq!(error.sqlstate(), SqlState::INTERVAL_FIELD_OVERFLOW);
+    }
 }
 
 #[test]

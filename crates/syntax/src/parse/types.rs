@@ -5,7 +5,7 @@ use planaria_base::{Error, Result, SqlState, Type, limits};
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{Expr, ExprKind, Name, Position, TypeName, TypeNameKind};
+use crate::ast::{Argument, Expr, ExprKind, FunctionCall, Name, Position, TypeName, TypeNameKind};
 
 /// Longest declared length of `varchar(n)` and `char(n)`, as in PostgreSQL.
 const CHARACTERS_MAX: u32 = 10_485_760;
@@ -43,8 +43,12 @@ impl Parser<'_> {
             kind => kind,
         };
         let interval = kind == TypeNameKind::Known(Type::Interval);
+        // Down to seconds nothing is cut.
         if interval && self.at_any(INTERVAL_FIELDS) {
-            return self.unsupported("an interval of certain fields", self.position());
+            let position = self.position();
+            if self.interval_fields()?.last() != Some(&"second") {
+                return self.unsupported("an interval of certain fields", position);
+            }
         }
         let dimensions = self.array_bounds()?;
         let kind = match (dimensions, kind) {
@@ -346,26 +350,62 @@ impl Parser<'_> {
         let interval = kind == TypeNameKind::Known(Type::Interval);
         let literal_position = self.position();
         let mut text = self.string()?;
-        if interval {
-            self.interval_field(&mut text)?;
+        let fields = if interval { self.interval_fields()? } else { Vec::new() };
+        // A number without a unit is one of the last field.
+        if let Some(field) = fields.last()
+            && text.trim().parse::<f64>().is_ok()
+        {
+            text = format!("{} {field}", text.trim());
+        }
+        if fields == ["minute", "second"] && text.matches(':').count() == 1 {
+            return self.unsupported("minutes and seconds without hours", position);
         }
         let value = Expr { position: literal_position, kind: ExprKind::String(text) };
-        Ok(Expr { position, kind: ExprKind::Cast(Box::new(value), TypeName { position, kind }) })
+        let whole = Expr { position, kind: ExprKind::Cast(Box::new(value), TypeName { position, kind }) };
+        Ok(match fields.last() {
+            None | Some(&"second") => whole,
+            Some(field) => truncated(field, whole),
+        })
     }
 
-    /// `interval '1' DAY` is `interval '1 DAY'`; other uses of a field cut the value.
-    fn interval_field(&mut self, text: &mut String) -> Result<()> {
-        let position = self.position();
-        if !self.at_any(INTERVAL_FIELDS) {
-            return Ok(());
+    /// The fields behind `interval`: one, or from one to another. None where there are none.
+    fn interval_fields(&mut self) -> Result<Vec<&'static str>> {
+        let mut fields = Vec::new();
+        while let Some(at) = INTERVAL_FIELDS.iter().position(|field| self.at_word(field)) {
+            let position = self.position();
+            self.bump();
+            fields.push(INTERVAL_FIELDS[at]);
+            if self.at_kind(Kind::LeftParen) && !matches!(self.modifiers()?.as_slice(), [6]) {
+                return self.unsupported("a precision of seconds other than 6", position);
+            }
+            // From a year to a month, from what is shorter to what is shorter still.
+            let next = &INTERVAL_FIELDS[at + 1..];
+            let follows =
+                |field: &&str| self.at_word_ahead(1, field) && (at != 0 || **field == *"month") && at != 1;
+            if fields.len() == 2 || !self.at_word("to") || !next.iter().any(follows) {
+                break;
+            }
+            self.bump();
         }
-        let field = self.word();
-        self.bump();
-        let plain = text.trim().parse::<i64>().is_ok();
-        if !plain || self.at_word("to") || self.at_kind(Kind::LeftParen) {
-            return self.unsupported("a field of an interval behind a value with its own fields", position);
-        }
-        *text = format!("{} {}", text.trim(), field.as_str());
-        Ok(())
+        Ok(fields)
     }
+}
+
+/// An interval without what is shorter than a field.
+fn truncated(field: &str, interval: Expr) -> Expr {
+    let position = interval.position;
+    let parts = vec!["pg_catalog".to_owned(), "date_trunc".to_owned()];
+    let field = Expr { position, kind: ExprKind::String(field.to_owned()) };
+    let args = [field, interval].map(|value| Argument { name: None, value }).into();
+    let call = FunctionCall {
+        name: Name { parts, position },
+        args,
+        star: false,
+        distinct: false,
+        order_by: Vec::new(),
+        filter: None,
+        over: None,
+        variadic: false,
+    };
+    Expr { position, kind: ExprKind::Call(Box::new(call)) }
 }

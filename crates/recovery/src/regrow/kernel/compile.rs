@@ -405,6 +405,7 @@ impl Compiler<'_> {
             Datum::Float(x) => Slot::Float(*x),
             Datum::Numeric(n) => Slot::numeric(*n),
             Datum::Uuid(u) => Slot::Uuid(*u),
+            Datum::Interval(i) => Slot::Interval(*i),
             Datum::Text(_) | Datum::Bytea(_) | Datum::Array(_) | Datum::Reg(..) => {
                 if self.loops > 0 {
                     return None;

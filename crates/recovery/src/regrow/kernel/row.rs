@@ -109,6 +109,7 @@ fn field(datum: &Datum) -> Field<'_> {
         Datum::Text(text) => Field::Bytes(text.as_bytes()),
         Datum::Bytea(bytes) => Field::Bytes(bytes),
         Datum::Uuid(u) => Field::Uuid(*u),
+        Datum::Interval(i) => Field::Interval(*i),
         Datum::Null | Datum::Array(_) | Datum::Reg(..) => Field::Null,
     }
 }

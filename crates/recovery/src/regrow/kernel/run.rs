@@ -312,6 +312,7 @@ fn value_of(read: &Read, words: &[AtomicU64], scratch: &mut Scratch) -> Result<S
         ColumnKind::Bool => Slot::Bool(column.bool(words)),
         ColumnKind::Float8 => Slot::Float(column.float(words)),
         ColumnKind::Uuid => Slot::Uuid(column.uuid(words)),
+        ColumnKind::Interval | ColumnKind::OldInterval => Slot::Interval(column.interval(words)),
         ColumnKind::Bytes => {
             let Scratch { bytes, heap, .. } = scratch;
             bytes.clear();

@@ -1,0 +1,106 @@
+//! Directories that older versions wrote, as they wrote them: `tests/formats`. `before-intervals` is from when an interval was
+//! a number of microseconds, 8 bytes in a row; `SCRIPT` made them, with `CALL put(7)` in `call` and `checkpoint`, and with a
+//! CHECKPOINT at the end in the latter.
+
+use planaria::{Database, Options, Scheme, SqlState};
+use std::path::Path;
+
+/// What was executed then.
+const SCRIPT: &str = "
+    create table t (k int primary key, v interval, w interval not null default '2 hours', n text);
+    create index tv on t (v);
+    insert into t values (1, '1 day', '25 hours', 'a'), (2, '-3 days 02:30', default, 'b'), (3, null, '0', 'c');
+    update t set v = v * 2 where k = 1;
+    alter table t add column x interval default '36 hours';
+    create procedure put(a int) language plpgsql as $$ begin insert into t (k, n) values (a, 'put'); end $$;
+    create table u as select k, v from t;
+    delete from t where k = 3;";
+
+fn copy_of(name: &str) -> tempfile::TempDir {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats/before-intervals").join(name);
+    let to = tempfile::tempdir().expect("a directory");
+    for file in std::fs::read_dir(from).expect("the directory is there") {
+        let file = file.expect("a file");
+        std::fs::copy(file.path(), to.path().join(file.file_name())).expect("copies");
+    }
+    to
+}
+
+fn open(path: &Path, scheme: Scheme) -> planaria::Result<Database> {
+    Options::new().recovery(scheme).open(path)
+}
+
+fn rows(db: &Database, query: &str) -> Vec<String> {
+    let rows = db.query(query, ()).expect(query);
+    rows.iter()
+        .map(|row| {
+            (0..row.values().len()).map(|i| row.text(i).unwrap_or_default()).collect::<Vec<_>>().join("|")
+        })
+        .collect()
+}
+
+const T: &str = "SELECT k, v, w, n, x FROM t ORDER BY k";
+
+#[test]
+fn intervals_of_before_are_read_and_gone_on_with() {
+    for (name, put) in [("log", false), ("checkpoint", true)] {
+        for scheme in [Scheme::Clr, Scheme::Regrow] {
+            let dir = copy_of(name);
+            let db = open(dir.path(), scheme).expect(name);
+            let mut expected = vec![
+                "1|2 days|1 day 01:00:00|a|1 day 12:00:00",
+                "2|-2 days -21:30:00|02:00:00|b|1 day 12:00:00",
+            ];
+            if put {
+                expected.push("7||02:00:00|put|1 day 12:00:00");
+            }
+            assert_eq!(rows(&db, T), expected, "{name}");
+            assert_eq!(rows(&db, "SELECT k FROM t WHERE v = '48 hours'"), ["1"]);
+            assert_eq!(rows(&db, "SELECT k FROM t WHERE v < '1 mon' ORDER BY v"), ["2", "1"]);
+            assert_eq!(rows(&db, "SELECT count(*), sum(v) FROM u").len(), 1);
+            // There is no room for months, but for all else.
+            let error = db.execute("UPDATE t SET v = '1 mon' WHERE k = 1", ()).expect_err("no room");
+            assert_eq!(error.sqlstate(), SqlState::INTERVAL_FIELD_OVERFLOW);
+            assert!(error.fields().hint.is_some());
+            db.execute("UPDATE t SET v = v + '30 hours', w = '1 day' WHERE k = 1", ()).expect("updates");
+            db.execute("CALL put(8)", ()).expect("calls");
+            db.execute("ALTER TABLE u ALTER COLUMN v TYPE interval", ()).expect("makes room");
+            db.execute("UPDATE u SET v = '1 year 25 hours' WHERE k = 2", ()).expect("there is room");
+            db.execute("CREATE TABLE s (v interval)", ()).expect("creates");
+            db.execute("INSERT INTO s SELECT '14 mons' FROM t WHERE k = 1", ()).expect("inserts");
+            let (t, u) = (rows(&db, T), rows(&db, "SELECT k, v FROM u ORDER BY k"));
+            assert!(t.contains(&"1|3 days 06:00:00|1 day|a|1 day 12:00:00".to_owned()), "{t:?}");
+            assert!(t.contains(&"8||02:00:00|put|1 day 12:00:00".to_owned()), "{t:?}");
+            assert!(u.contains(&"2|1 year 25:00:00".to_owned()), "{u:?}");
+            db.close().expect("closes");
+            for scheme in [Scheme::Regrow, Scheme::Clr] {
+                let db = open(dir.path(), scheme).expect("opens again");
+                assert_eq!(
+                    (rows(&db, T), rows(&db, "SELECT k, v FROM u ORDER BY k")),
+                    (t.clone(), u.clone())
+                );
+                assert_eq!(rows(&db, "SELECT v FROM s"), ["1 year 2 mons"]);
+                db.execute("CHECKPOINT", ()).expect("a checkpoint");
+                db.close().expect("closes");
+            }
+        }
+    }
+}
+
+/// What they computed with intervals they would compute otherwise today.
+#[test]
+fn calls_of_before_that_compute_with_intervals_are_refused() {
+    let dir = copy_of("call");
+    let error = open(dir.path(), Scheme::Regrow).map(drop).expect_err("refused");
+    assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
+    assert!(error.message().contains("calls of put"), "{error}");
+    assert!(error.fields().hint.as_deref().is_some_and(|hint| hint.contains("CHECKPOINT")));
+}
+
+#[test]
+fn the_script_makes_the_same_today() {
+    let db = Database::in_memory().expect("opens");
+    db.execute_script(SCRIPT).expect("the script");
+    // Hours are no days any more.
+    assert_eq!(rows(&db, T), ["1|2 days|25:00:00|a|36:00:00", "2|-3 days +02:30:00|02:00:00|b|36:00:00"]);
+}
