@@ -125,7 +125,18 @@ impl Ty {
                 ])
             ),
             Ty::Interval => {
-                format!("interval '{}'", rng.pick(&["1 day", "02:30:00", "-3 days", "1 day 12:00", "0"]))
+                let texts = [
+                    "1 day",
+                    "02:30:00",
+                    "-3 days",
+                    "1 day 12:00",
+                    "0",
+                    "1 mon",
+                    "-1 year 3 days",
+                    "30 days",
+                    "25:00",
+                ];
+                format!("interval '{}'", rng.pick(&texts))
             }
             Ty::Uuid => format!("'00000000-0000-0000-0000-00000000000{}'::uuid", rng.between(0, 5)),
         }

@@ -18,7 +18,7 @@ fn forms(ty: Ty) -> Forms {
             "($ IS NULL)" Int4; "($ IS NOT NULL)" Text; "($ IS TRUE)" Bool; "($ IS NOT FALSE)" Bool;
             "($ = $)" Int4 Int4; "($ < $)" Int4 Int4; "($ <> $)" Numeric Numeric; "($ >= $)" Numeric Numeric;
             "($ = $)" Text Text; "($ < $)" Text Text; "($ > $)" Date Date; "($ <= $)" Timestamp Timestamp;
-            "($ = $)" Uuid Uuid; "($ < $)" Interval Interval; "($ <> $)" Bool Bool; "($ > $)" Float8 Float8;
+            "($ = $)" Uuid Uuid; "($ < $)" Interval Interval; "($ = $)" Interval Interval; "($ <> $)" Bool Bool; "($ > $)" Float8 Float8;
             "($ = $)" Int8 Int4; "($ < $)" Int4 Numeric; "($ >= $)" Int2 Int8; "($ < $)" Float8 Int4;
             "($ IS DISTINCT FROM $)" Int4 Int4; "($ IS NOT DISTINCT FROM $)" Text Text;
             "($ BETWEEN $ AND $)" Int4 Int4 Int4; "($ NOT BETWEEN $ AND $)" Date Date Date;
@@ -35,6 +35,7 @@ fn forms(ty: Ty) -> Forms {
             "position($ IN $)" Text Text; "strpos($, $)" Text Text;
             "coalesce($, $)" Int4 Int4; "nullif($, $)" Int4 Int4; "greatest($, $)" Int4 Int4; "least($, $)" Int4 Int4;
             "extract(year FROM $)::integer" Date; "extract(dow FROM $)::integer" Timestamp; "($ - $)" Date Date;
+            "extract(month FROM $)::integer" Interval; "extract(day FROM $)::integer" Interval;
             "(CASE WHEN $ THEN $ ELSE $ END)" Bool Int4 Int4; "(CASE WHEN $ THEN $ END)" Bool Int4;
             "(CASE $ WHEN $ THEN $ ELSE $ END)" Int4 Int4 Int4 Int4; "($)::integer" Bool;
             "($ & $)" Int4 Int4; "($ | $)" Int4 Int4; "($ # $)" Int4 Int4; "mod($, 3)" Int4; "sign($)::integer" Numeric;
@@ -67,7 +68,7 @@ fn forms(ty: Ty) -> Forms {
             "concat_ws('-', $, $, $)" Text Int4 Bool; "format('%s:%s', $, $)" Text Numeric; "quote_literal($)" Text;
             "quote_nullable($)" Text; "format('%L', $)" Text; "quote_ident($)" Text;
             "($)::text" Int4; "($)::text" Numeric; "($)::text" Bool; "($)::text" Date; "($)::text" Timestamp;
-            "($)::text" Uuid; "($)::text" Float8; "($)::varchar(3)" Text;
+            "($)::text" Uuid; "($)::text" Float8; "($)::text" Interval; "($)::varchar(3)" Text;
             "coalesce($, $)" Text Text; "nullif($, $)" Text Text; "greatest($, $)" Text Text; "chr(97 + abs($ % 20))" Int4;
             "(CASE WHEN $ THEN $ ELSE $ END)" Bool Text Text; "to_char($, 'YYYY-MM-DD HH24:MI')" Timestamp;
             "to_char($, 'FM999990.00')" Numeric; "to_char($, 'Day DD Mon YYYY')" Date;
@@ -84,7 +85,8 @@ fn forms(ty: Ty) -> Forms {
         },
         Ty::Interval => forms! {
             "($ + $)" Interval Interval; "($ - $)" Timestamp Timestamp; "(- $)" Interval; "($ * 2)" Interval;
-            "coalesce($, $)" Interval Interval;
+            "coalesce($, $)" Interval Interval; "justify_interval($)" Interval; "age($, $)" Timestamp Timestamp;
+            "($ * 1.5)" Interval; "($ / 3)" Interval; "date_trunc('month', $)" Interval; "greatest($, $)" Interval Interval;
         },
         Ty::Uuid => forms! { "coalesce($, $)" Uuid Uuid; "nullif($, $)" Uuid Uuid; },
     }
