@@ -106,7 +106,6 @@ pub fn needs_cast(from: &Type, to: &Type) -> bool {
             false
         }
         (Type::Numeric(_), Type::Numeric(None)) => false,
-        (Type::Timestamp, Type::TimestampTz) | (Type::TimestampTz, Type::Timestamp) => false,
         (Type::Interval | Type::OldInterval, Type::Interval | Type::OldInterval) => false,
         (Type::Array(from), Type::Array(to)) => needs_cast(from, to),
         (from, to) if from.is_oid() && to.is_oid() => false,

@@ -15,12 +15,17 @@ mod parse;
 #[cfg(test)]
 mod tests;
 mod to_char;
+pub mod zone;
 
-pub use field::{extract_date, extract_interval, extract_timestamp, trunc, trunc_interval};
-pub use format::{write_date, write_timestamp};
+pub use field::{
+    extract_date, extract_interval, extract_timestamp, extract_timestamptz, trunc, trunc_in_zone,
+    trunc_interval,
+};
+pub use format::{write_date, write_timestamp, write_timestamptz};
 pub use interval::{Interval, make_interval, parse_interval, write_interval};
-pub use parse::{parse_date, parse_timestamp};
-pub use to_char::to_char;
+pub use parse::{parse_date, parse_timestamp, parse_timestamptz, parse_whole_timestamptz};
+pub use to_char::{to_char, to_char_in_zone};
+pub use zone::Zone;
 
 use crate::error::{Error, Result, SqlState};
 
@@ -203,7 +208,16 @@ fn add_months(days: i64, months: i64) -> i64 {
 
 /// `timestamp - interval`.
 pub fn timestamp_sub(timestamp: i64, interval: Interval) -> Result<i64> {
-    timestamp_add(timestamp, interval.neg()?)
+    timestamp_add(timestamp, interval.checked_neg()?)
+}
+
+/// `timestamptz + interval`: months and days by the clocks of a zone, the rest by time that passes; without one in UTC.
+pub fn timestamptz_add(timestamp: i64, interval: Interval, zone: Option<&Zone>) -> Result<i64> {
+    let Some(zone) = zone.filter(|_| interval.months != 0 || interval.days != 0) else {
+        return timestamp_add(timestamp, interval);
+    };
+    let moved = timestamp_add(zone.to_local(timestamp)?, Interval { micros: 0, ..interval })?;
+    timestamp_add(zone.to_utc(moved)?, Interval { months: 0, days: 0, ..interval })
 }
 
 /// `timestamp - timestamp`: days and the rest.
@@ -235,7 +249,7 @@ pub fn age(a: i64, b: i64) -> Result<Interval> {
         (months, days) = (months - 1, days + i64::from(days_in_month(year, month)));
     }
     let age = Interval { months: months as i32, days: days as i32, micros };
-    if a < b { age.neg() } else { Ok(age) }
+    if a < b { age.checked_neg() } else { Ok(age) }
 }
 
 /// `date_bin`: the beginning of the span of that length, counted from `origin`, in which a timestamp lies.

@@ -1,7 +1,7 @@
 //! An owned SQL value: constants, arguments, results, logged inputs. The executor has its own,
 //! register-sized form (`exec::Slot`).
 
-use crate::datetime::{self, Interval};
+use crate::datetime::{self, Interval, Zone};
 use crate::error::{Error, Result, SqlState};
 use crate::limits::NAME_BYTES_MAX as NAME_BYTES;
 use crate::numeric::Numeric;
@@ -110,12 +110,17 @@ impl Datum {
     /// Appends the text form of a value of a type. NULL appends nothing, as `psql` shows it; within
     /// an array it is `NULL`.
     pub fn write(&self, ty: &Type, out: &mut Vec<u8>) {
+        self.write_in_zone(ty, None, out);
+    }
+
+    /// The same, with timestamps with time zone as clocks of a zone show them; without one in UTC.
+    pub fn write_in_zone(&self, ty: &Type, zone: Option<&Zone>, out: &mut Vec<u8>) {
         match (self, ty) {
             (Datum::Null, _) => {}
             (Datum::Bool(b), _) => out.push(if *b { b't' } else { b'f' }),
             (Datum::Int(n), Type::Date) => datetime::write_date(out, *n),
             (Datum::Int(n), Type::Timestamp) => datetime::write_timestamp(out, *n, false),
-            (Datum::Int(n), Type::TimestampTz) => datetime::write_timestamp(out, *n, true),
+            (Datum::Int(n), Type::TimestampTz) => datetime::write_timestamptz(out, *n, zone),
             (Datum::Interval(i), _) => datetime::write_interval(out, *i),
             (Datum::Int(n), _) => text_io::write_int(out, *n),
             (Datum::Float(x), _) => text_io::write_float(out, *x),
@@ -134,7 +139,7 @@ impl Datum {
                     if i > 0 {
                         out.push(b' ');
                     }
-                    item.write(&element, out);
+                    item.write_in_zone(&element, zone, out);
                 }
             }
             (Datum::Array(items), Type::Record(fields)) => {
@@ -146,7 +151,7 @@ impl Datum {
                     }
                     if !item.is_null() {
                         text.clear();
-                        item.write(ty, &mut text);
+                        item.write_in_zone(ty, zone, &mut text);
                         text_io::write_record_field(out, &text);
                     }
                 }
@@ -165,7 +170,7 @@ impl Datum {
                         continue;
                     }
                     text.clear();
-                    item.write(element, &mut text);
+                    item.write_in_zone(element, zone, &mut text);
                     text_io::write_array_element(out, &text);
                 }
                 out.push(b'}');

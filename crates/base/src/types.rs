@@ -244,6 +244,16 @@ impl Type {
         matches!(self, Type::System(s) if s.class() == TypeClass::Integer)
     }
 
+    /// Whether its text form, and what it is as a date, depends on a time zone.
+    pub fn has_zone(&self) -> bool {
+        match self {
+            Type::TimestampTz => true,
+            Type::Array(of) => of.has_zone(),
+            Type::Record(fields) => fields.iter().any(|(_, ty)| ty.has_zone()),
+            _ => false,
+        }
+    }
+
     /// The type of the elements of an array or vector.
     pub fn element(&self) -> Option<Type> {
         match self {

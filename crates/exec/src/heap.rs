@@ -10,10 +10,12 @@
 //! old one. Sharing is not kept by that; a text reached from two registers becomes two.
 
 use crate::slot::{ArrayRef, Slot};
+use planaria_base::datetime::Zone;
 use planaria_base::{Datum, Error, Result, SqlState, limits, watch};
 use planaria_storage::Field;
 use planaria_storage::arena::growing::{Growing, room_for};
 use planaria_storage::arena::{Arena, ArenaFull, Bytes};
+use std::sync::Arc;
 
 /// Texts, byteas and arrays of one worker. See the module's head.
 #[derive(Default)]
@@ -27,6 +29,10 @@ pub struct Heap {
     scratch: Vec<u8>,
     /// Nothing big is made here: constants are folded.
     small: bool,
+    /// The time zone of the session, if it is not UTC.
+    zone: Option<Arc<Zone>>,
+    /// Whether anything was computed with that zone since it was last asked.
+    zone_used: bool,
 }
 
 impl Heap {
@@ -38,6 +44,39 @@ impl Heap {
     /// An empty heap in which nothing of [`watch::STEP`] bytes can be made.
     pub(crate) fn small() -> Heap {
         Heap { small: true, ..Heap::default() }
+    }
+
+    /// The time zone of whoever computes here; `None` is UTC. A log of calls does not have it, so it is UTC in replay: who
+    /// logs a call asks [`Heap::used_zone`] before.
+    pub fn set_zone(&mut self, zone: Option<Arc<Zone>>) {
+        self.zone = zone;
+    }
+
+    /// Takes the zone over from another heap, in whose place this one comes.
+    pub(crate) fn take_zone_of(&mut self, other: &mut Heap) {
+        self.zone = other.zone.take();
+        self.zone_used |= other.used_zone();
+    }
+
+    /// Whether something depended on a zone that is not UTC; then it starts anew.
+    pub fn used_zone(&mut self) -> bool {
+        std::mem::take(&mut self.zone_used)
+    }
+
+    /// The same, for whoever keeps what it shows.
+    pub fn shared_zone(&self) -> Option<Arc<Zone>> {
+        self.zone.clone()
+    }
+
+    /// For messages, and for who has noted that it depends on it.
+    pub fn shown_zone(&self) -> Option<&Zone> {
+        self.zone.as_deref()
+    }
+
+    /// For whoever depends on it.
+    pub(crate) fn zone(&mut self) -> Option<Arc<Zone>> {
+        self.zone_used |= self.zone.is_some();
+        self.zone.clone()
     }
 
     /// To be asked before so many bytes are made: 53200 where there is no memory for them, 57014 where the

@@ -116,7 +116,13 @@ impl Func {
             BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
             | BytesSubstr | BytesSubstrFor | BytesMd5 | BytesSha | GetByte | Encode | Decode | UuidEq
             | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,
-            // Times are in UTC, whatever the session says: no other time zone can be set.
+            // In UTC. Where the session has another time zone, the transaction is logged by rows: that is noted while it
+            // runs, because it is rare, and another one runs the same program in UTC.
+            ExtractTz | TruncTz | ToCharTz | TzAddInterval | TzSubInterval | TzAge => {
+                Determinism::Deterministic
+            }
+            // The rules of zones are those of the release.
+            ZoneLocal | ZoneTz | ZoneTrunc => Determinism::Machine,
             DateAddInt | DateSubInt | DateSub | DateToTimestamp | TimestampToDate | TimestampAddInterval
             | TimestampSubInterval | TimestampSub | TimestampAge | DateBin | IntervalEq | IntervalNe
             | IntervalLt | IntervalLe | IntervalGt | IntervalGe | JustifyHours | JustifyDays

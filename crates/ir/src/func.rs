@@ -221,6 +221,11 @@ funcs! {
     DateTrunc "timestamp.trunc" (T, S) -> S;
     /// Value, template.
     ToCharTimestamp "timestamp.tochar" (S, T) -> T; ToCharNumeric "num.tochar" (N, T) -> T;
+ /// By the clocks of the session's time zone ([`Func::reads_zone`]).
+    ExtractTz "timestamptz.extract" (T, S) -> N; TruncTz "timestamptz.trunc" (T, S) -> S; ToCharTz "timestamptz.tochar" (S, T) -> T;
+    TzAddInterval "timestamptz.addinterval" (S, V) -> S; TzSubInterval "timestamptz.subinterval" (S, V) -> S; TzAge "timestamptz.age" (S, S) -> V;
+    /// The same of a zone that is named: AT TIME ZONE.
+    ZoneLocal "zone.local" (T, S) -> S; ZoneTz "zone.oflocal" (T, S) -> S; ZoneTrunc "zone.trunc" (T, S, T) -> S;
     MakeDate "date.make" (I, I, I) -> D; MakeTimestamp "timestamp.make" (I, I, I, I, I, F) -> S; ToTimestampFloat "timestamp.fromepoch" (F) -> S;
 
     // ---- arrays: one-dimensional, 1-based ----
@@ -250,6 +255,14 @@ funcs! {
     PgColumnSize "columnsize" (X) -> I total;
     /// What program this is, of which release.
     Version "version" () -> T;
+}
+
+impl Func {
+    /// Whether it looks at the session's time zone: it is no constant when a program is compiled.
+    pub const fn reads_zone(self) -> bool {
+        use Func::*;
+        matches!(self, ExtractTz | TruncTz | ToCharTz | TzAddInterval | TzSubInterval | TzAge)
+    }
 }
 
 impl std::fmt::Display for Func {

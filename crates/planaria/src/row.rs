@@ -1,6 +1,6 @@
 //! Answers: rows, columns, and how values become Rust types.
 
-use planaria_base::datetime::Interval;
+use planaria_base::datetime::{Interval, Zone};
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
 use std::sync::Arc;
 
@@ -29,6 +29,8 @@ pub struct Origin {
 pub struct Row {
     pub(crate) columns: Arc<[Column]>,
     pub(crate) values: Vec<Datum>,
+    /// The session's time zone, if it is not UTC.
+    pub(crate) zone: Option<Arc<Zone>>,
 }
 
 /// The rows of an answer, in order.
@@ -115,10 +117,20 @@ impl Row {
         })?;
         T::from_datum(&self.values[i], &self.columns[i].ty)
     }
-    /// A value as PostgreSQL prints it; `None` for NULL.
+    /// A value as PostgreSQL prints it, timestamps with time zone in that of the session; `None` for NULL.
     pub fn text(&self, column: usize) -> Option<String> {
-        let value = &self.values[column];
-        (!value.is_null()).then(|| value.display(&self.columns[column].ty))
+        let (value, ty) = (&self.values[column], &self.columns[column].ty);
+        if value.is_null() {
+            return None;
+        }
+        let mut text = Vec::new();
+        value.write_in_zone(ty, self.zone.as_deref(), &mut text);
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// The time zone in which [`Row::text`] shows timestamps with time zone; `None` is UTC.
+    pub fn zone(&self) -> Option<&Zone> {
+        self.zone.as_deref()
     }
 }
 

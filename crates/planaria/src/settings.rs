@@ -4,7 +4,7 @@
 //! A value set in a transaction that is rolled back is undone; SET LOCAL lasts until the end of the
 //! transaction.
 
-use planaria_base::{Error, Result, SqlState};
+use planaria_base::{Error, Result, SqlState, datetime};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -35,10 +35,12 @@ enum Takes {
     Only(&'static str, bool),
     /// A level of isolation.
     Isolation,
+    /// A time zone.
+    Zone,
 }
 
 use Takes::{
-    Any, Bool, BoolOr, DateStyle, Fixed, Integer, Isolation, Memory, Milliseconds, Number, OneOf, Only,
+    Any, Bool, BoolOr, DateStyle, Fixed, Integer, Isolation, Memory, Milliseconds, Number, OneOf, Only, Zone,
 };
 
 const LEVELS: &[&str] =
@@ -212,7 +214,7 @@ const SETTINGS: &[Setting] = &[
         "Changes nothing: the server's durability holds.",
     ),
     setting("temp_buffers", "8MB", Memory(800), "Changes nothing."),
-    setting("TimeZone", "UTC", Fixed, "Time zone; times are shown in UTC."),
+    setting("TimeZone", "UTC", Zone, "Time zone in which timestamps with time zone are shown and read."),
     setting("track_activities", "on", Bool, "Sessions always say what they do."),
     setting("track_counts", "on", Bool, "Changes nothing."),
     setting("track_functions", "none", OneOf(&["none", "pl", "all"], &[]), "Changes nothing."),
@@ -355,6 +357,10 @@ impl Setting {
                 }
                 Ok(format!("ISO, {order}"))
             }
+            Zone => match datetime::Zone::of_setting(&text) {
+                Ok(zone) => Ok(zone.name().to_owned()),
+                Err(_) => Err(invalid(self.name, &text)),
+            },
             Isolation => {
                 let level = text.to_ascii_lowercase();
                 match planaria_base::Isolation::of(&level) {
@@ -561,6 +567,12 @@ impl Settings {
             return 0;
         }
         self.values.get(name).and_then(|v| milliseconds(v)).unwrap_or(0)
+    }
+
+    /// The time zone, if it is not UTC.
+    pub(crate) fn zone(&self) -> Option<Arc<datetime::Zone>> {
+        let zone = datetime::Zone::of_setting(self.values.get("timezone")?).ok()?;
+        (!zone.is_utc()).then_some(zone)
     }
 
     /// Moves whenever a value may have changed.

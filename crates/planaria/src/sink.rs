@@ -1,6 +1,6 @@
 //! Rows on their way out, lent one by one: for whoever encodes them without keeping them.
 
-use planaria_base::datetime::Interval;
+use planaria_base::datetime::{Interval, Zone};
 use planaria_base::{Datum, Numeric, Result};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
@@ -73,6 +73,11 @@ impl<'a> RowRef<'a> {
     /// Whether the row has no values.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
+    }
+
+    /// The time zone in which timestamps with time zone are shown; `None` is UTC.
+    pub fn zone(&self) -> Option<&'a Zone> {
+        self.heap.shown_zone()
     }
 
     /// The values in order.

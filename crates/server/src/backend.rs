@@ -34,7 +34,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Settings whose value is reported when it changes, as far as it can.
-const REPORTED: [&str; 3] = ["application_name", "DateStyle", "default_transaction_read_only"];
+const REPORTED: [&str; 4] = ["application_name", "DateStyle", "default_transaction_read_only", "TimeZone"];
 
 /// Statements prepared or portals open, of one connection.
 const NAMES_MAX: usize = 100_000;
@@ -537,7 +537,7 @@ impl Backend {
             let done = session.start(statement, params, &mut sink)?;
             if let Some(rows) = &done.rows {
                 for row in rows {
-                    encode::data_row_of(sink.out, row.values(), rows.columns(), formats);
+                    encode::data_row_of(sink.out, row, rows.columns(), formats);
                     sink.overflow.check(sink.out)?;
                 }
             }
@@ -628,7 +628,7 @@ impl Backend {
 
     /// The settings that a client hears of when it connects.
     pub(crate) fn report_all_settings(&mut self) -> Result<()> {
-        const FIXED: [&str; 10] = [
+        const FIXED: [&str; 9] = [
             "client_encoding",
             "in_hot_standby",
             "integer_datetimes",
@@ -638,7 +638,6 @@ impl Backend {
             "server_version",
             "session_authorization",
             "standard_conforming_strings",
-            "TimeZone",
         ];
         self.session()?;
         let (Some(session), reply) = (&self.session, &mut self.reply) else { return Ok(()) };

@@ -1,6 +1,7 @@
 //! Values as the client wants them: text or binary, in PostgreSQL's own forms.
 
-use planaria::{Column, Datum, Numeric, RowRef, Type, ValueRef};
+use planaria::{Column, Datum, Numeric, Row, RowRef, Type, ValueRef};
+use planaria_base::datetime::Zone;
 use planaria_base::types::SystemType;
 use planaria_base::{datetime, oid, text_io};
 
@@ -27,16 +28,17 @@ pub(crate) fn format_of(formats: &[Format], i: usize) -> Format {
 pub(crate) fn data_row(out: &mut Vec<u8>, row: RowRef<'_>, columns: &[Column], formats: &[Format]) {
     let at = begin_row(out, row.len());
     for (i, (value, column)) in row.values().zip(columns).enumerate() {
-        field(out, &value, &column.ty, format_of(formats, i));
+        field(out, &value, &column.ty, format_of(formats, i), row.zone());
     }
     end_row(out, at);
 }
 
 /// The same of owned values.
-pub(crate) fn data_row_of(out: &mut Vec<u8>, values: &[Datum], columns: &[Column], formats: &[Format]) {
+pub(crate) fn data_row_of(out: &mut Vec<u8>, row: &Row, columns: &[Column], formats: &[Format]) {
+    let values = row.values();
     let at = begin_row(out, values.len());
     for (i, (value, column)) in values.iter().zip(columns).enumerate() {
-        field(out, &ValueRef::from(value), &column.ty, format_of(formats, i));
+        field(out, &ValueRef::from(value), &column.ty, format_of(formats, i), row.zone());
     }
     end_row(out, at);
 }
@@ -55,7 +57,7 @@ fn end_row(out: &mut [u8], at: usize) {
 }
 
 /// Length, then the value; NULL is the length -1. What a function gives that returns nothing is no NULL, but empty.
-pub(crate) fn field(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, format: Format) {
+pub(crate) fn field(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, format: Format, zone: Option<&Zone>) {
     if matches!(value, ValueRef::Null) && *ty != Type::Void {
         out.extend_from_slice(&(-1i32).to_be_bytes());
         return;
@@ -63,20 +65,20 @@ pub(crate) fn field(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, format: 
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
     match format {
-        Format::Text => text(out, value, ty),
+        Format::Text => text(out, value, ty, zone),
         Format::Binary => binary(out, value, ty),
     }
     let len = (out.len() - at - 4) as i32;
     out[at..at + 4].copy_from_slice(&len.to_be_bytes());
 }
 
-/// The text form.
-pub(crate) fn text(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
+/// The text form; timestamps with time zone as clocks of a zone show them, without one in UTC.
+pub(crate) fn text(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, zone: Option<&Zone>) {
     match (value, ty) {
         (ValueRef::Null, _) => {}
         (ValueRef::Bool(b), _) => out.push(if *b { b't' } else { b'f' }),
         (ValueRef::Int(n), Type::Int2 | Type::Int4 | Type::Int8) => text_io::write_int(out, *n),
-        (ValueRef::Int(n), ty) => Datum::Int(*n).write(ty, out),
+        (ValueRef::Int(n), ty) => Datum::Int(*n).write_in_zone(ty, zone, out),
         (ValueRef::Float(x), _) => text_io::write_float(out, *x),
         (ValueRef::Numeric(n), _) => n.write(out),
         (ValueRef::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),
@@ -85,7 +87,7 @@ pub(crate) fn text(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
         (ValueRef::Uuid(u), _) => text_io::write_uuid(out, u),
         (ValueRef::Interval(i), _) => datetime::write_interval(out, *i),
         (ValueRef::Reg(_, name), _) => out.extend_from_slice(name.as_bytes()),
-        (ValueRef::Array(items), ty) => Datum::Array(items.clone()).write(ty, out),
+        (ValueRef::Array(items), ty) => Datum::Array(items.clone()).write_in_zone(ty, zone, out),
     }
 }
 
@@ -114,7 +116,7 @@ pub(crate) fn binary(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
             out.extend_from_slice(&(items.len() as i32).to_be_bytes());
             for (item, (_, ty)) in items.iter().zip(fields) {
                 out.extend_from_slice(&oid::of(ty).to_be_bytes());
-                field(out, &ValueRef::from(item), ty, Format::Binary);
+                field(out, &ValueRef::from(item), ty, Format::Binary, None);
             }
         }
         (ValueRef::Array(items), Type::Array(element)) => array(out, items, element, 1),
@@ -169,7 +171,7 @@ fn elements(out: &mut Vec<u8>, items: &[Datum], element: &Type) {
     for item in items {
         match (item, element) {
             (Datum::Array(inner), ty) if !matches!(ty, Type::Record(_)) => elements(out, inner, ty),
-            (item, ty) => field(out, &ValueRef::from(item), ty, Format::Binary),
+            (item, ty) => field(out, &ValueRef::from(item), ty, Format::Binary, None),
         }
     }
 }

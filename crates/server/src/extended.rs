@@ -253,7 +253,7 @@ impl Backend {
             let start = reply.len();
             let mut overflow = Overflow::new(start, limits, &room, &scales);
             for row in &rows {
-                encode::data_row_of(reply.out(), row.values(), rows.columns(), &[]);
+                encode::data_row_of(reply.out(), row, rows.columns(), &[]);
                 overflow.check(reply.out())?;
             }
             reply.spooled(start, overflow.spool.finish());

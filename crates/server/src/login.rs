@@ -206,7 +206,7 @@ fn admit(shared: &Arc<Shared>, startup: Startup, peer: Option<SocketAddr>) -> Re
         let outcome = backend.session()?.begin_with(name, value);
         match outcome {
             Ok(()) => {}
-            // A client's own time zone is no reason to refuse it; it is told that times are in UTC.
+            // A time zone that nobody knows is no reason to refuse a client; it is told that times are in UTC.
             Err(error) if name.eq_ignore_ascii_case("timezone") => {
                 backend.reply.warning(error.sqlstate(), error.message(), error.fields().hint.as_deref());
             }

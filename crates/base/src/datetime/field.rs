@@ -1,5 +1,6 @@
 //! `extract` and `date_trunc`.
 
+use super::zone::Zone;
 use super::{
     Interval, JULIAN_OFFSET_DAYS, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND,
     UNIX_EPOCH_OFFSET_SECONDS, checked_timestamp, civil_from_days, days_from_civil, is_finite_date,
@@ -114,6 +115,22 @@ pub fn extract_date(name: &str, date: i64) -> Result<Option<Numeric>> {
     }
 }
 
+/// `extract(.. from timestamptz)`, as clocks of a zone show it; without one that is UTC.
+pub fn extract_timestamptz(name: &str, timestamp: i64, zone: Option<&Zone>) -> Result<Option<Numeric>> {
+    let what = field(name, "timestamp with time zone")?;
+    if !is_finite_timestamp(timestamp) {
+        return of_infinity(what);
+    }
+    let offset = zone.map_or(0, |zone| zone.offset_at(timestamp));
+    Ok(match (what, name.to_ascii_lowercase().as_str()) {
+        (Field::Epoch, _) => return extract_timestamp(name, timestamp),
+        (Field::Zone, "timezone_h" | "timezone_hour") => Some(whole(offset / MICROS_PER_HOUR)),
+        (Field::Zone, "timezone_m" | "timezone_minute") => Some(whole(offset / MICROS_PER_MINUTE % 60)),
+        (Field::Zone, _) => Some(whole(offset / MICROS_PER_SECOND)),
+        _ => return extract_timestamp(name, zone.map_or(Ok(timestamp), |zone| zone.to_local(timestamp))?),
+    })
+}
+
 /// `extract(.. from timestamp)`; NULL for some fields of infinity.
 pub fn extract_timestamp(name: &str, timestamp: i64) -> Result<Option<Numeric>> {
     let field = field(name, "timestamp without time zone")?;
@@ -211,6 +228,20 @@ pub fn extract_interval(name: &str, interval: Interval) -> Result<Numeric> {
         Field::Millennium => whole(years / 1000),
         _ => time_field(field, interval.micros)?.ok_or_else(|| not_supported(name, "interval"))?,
     })
+}
+
+/// `date_trunc` of a timestamp with time zone: hours and less where they are, days and more by the clocks of the zone.
+pub fn trunc_in_zone(name: &str, timestamp: i64, zone: Option<&Zone>) -> Result<i64> {
+    let Some(zone) = zone.filter(|_| is_finite_timestamp(timestamp)) else { return trunc(name, timestamp) };
+    let local = zone.to_local(timestamp)?;
+    let start = trunc(name, local)?;
+    match field(name, "timestamp with time zone")? {
+        // Clocks that are turned back within the hour would be read as the later of both.
+        Field::Microseconds | Field::Milliseconds | Field::Second | Field::Minute | Field::Hour => {
+            checked_timestamp(timestamp.checked_sub(local - start))
+        }
+        _ => zone.to_utc(start),
+    }
 }
 
 /// `date_trunc` of an interval.

@@ -1,5 +1,6 @@
 //! Dates and timestamps as text: ISO, `BC` behind years before 1.
 
+use super::zone::Zone;
 use super::{
     DATE_INFINITY, DATE_MINUS_INFINITY, MICROS_PER_DAY, TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY,
     civil_from_days, time_of_day,
@@ -21,6 +22,18 @@ pub fn write_date(out: &mut Vec<u8>, date: i64) {
 
 /// Appends a timestamp, for `timestamptz` with its offset `+00`.
 pub fn write_timestamp(out: &mut Vec<u8>, timestamp: i64, with_zone: bool) {
+    write_clock_of(out, timestamp, with_zone.then_some(0));
+}
+
+/// Appends a `timestamptz` as clocks of a zone show it, with their offset; without a zone that is UTC.
+pub fn write_timestamptz(out: &mut Vec<u8>, timestamp: i64, zone: Option<&Zone>) {
+    let offset = zone.map_or(0, |zone| zone.offset_at(timestamp));
+    // The ends of time are out of the zone's range, and shown as they are in UTC.
+    let Some(local) = timestamp.checked_add(offset) else { return write_timestamp(out, timestamp, true) };
+    write_clock_of(out, local, Some(offset));
+}
+
+fn write_clock_of(out: &mut Vec<u8>, timestamp: i64, offset: Option<i64>) {
     match timestamp {
         TIMESTAMP_INFINITY => out.extend_from_slice(b"infinity"),
         TIMESTAMP_MINUS_INFINITY => out.extend_from_slice(b"-infinity"),
@@ -28,8 +41,10 @@ pub fn write_timestamp(out: &mut Vec<u8>, timestamp: i64, with_zone: bool) {
             let before_christ = write_day(out, timestamp.div_euclid(MICROS_PER_DAY));
             out.push(b' ');
             write_time(out, timestamp.rem_euclid(MICROS_PER_DAY));
-            if with_zone {
-                out.extend_from_slice(b"+00");
+            match offset {
+                None => {}
+                Some(0) => out.extend_from_slice(b"+00"),
+                Some(offset) => super::zone::write_offset(out, offset),
             }
             if before_christ {
                 out.extend_from_slice(b" BC");

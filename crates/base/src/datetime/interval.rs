@@ -51,12 +51,12 @@ impl Interval {
     }
 
     /// `interval + interval`
-    pub fn add(self, other: Interval) -> Result<Interval> {
+    pub fn checked_add(self, other: Interval) -> Result<Interval> {
         self.parts(other, i32::checked_add, i64::checked_add)
     }
 
     /// `interval - interval`
-    pub fn sub(self, other: Interval) -> Result<Interval> {
+    pub fn checked_sub(self, other: Interval) -> Result<Interval> {
         self.parts(other, i32::checked_sub, i64::checked_sub)
     }
 
@@ -77,17 +77,17 @@ impl Interval {
     }
 
     /// `- interval`
-    pub fn neg(self) -> Result<Interval> {
-        Interval::ZERO.sub(self)
+    pub fn checked_neg(self) -> Result<Interval> {
+        Interval::ZERO.checked_sub(self)
     }
 
     /// `interval * factor`: fractions of months and days go to the parts below.
-    pub fn mul(self, factor: f64) -> Result<Interval> {
+    pub fn checked_mul(self, factor: f64) -> Result<Interval> {
         self.scaled(|part| part * factor)
     }
 
     /// `interval / divisor`, the same way.
-    pub fn div(self, divisor: f64) -> Result<Interval> {
+    pub fn checked_div(self, divisor: f64) -> Result<Interval> {
         if divisor == 0.0 {
             return Err(Error::new(SqlState::DIVISION_BY_ZERO, "division by zero"));
         }
@@ -335,7 +335,7 @@ impl Reader<'_> {
             days: short(self.days)?,
             micros: self.micros,
         };
-        if ago { all.neg().map_err(|_| self.field_overflow()) } else { Ok(all) }
+        if ago { all.checked_neg().map_err(|_| self.field_overflow()) } else { Ok(all) }
     }
 
     /// Adds a quantity: whole, and in units of 10^-9. The fraction of a unit goes to the parts below; that of years to

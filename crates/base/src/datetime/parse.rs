@@ -2,10 +2,11 @@
 //!
 //! Accepted, as PostgreSQL with `DateStyle = ISO, MDY`: `2024-01-31`, `2024/1/31`, `20240131`,
 //! `1/31/2024`, `Jan 31 2024`, `31-Jan-2024`, a weekday in front, `BC` behind; a time `10:11[:12[.5]]`
-//! with AM or PM, after a blank or `T`; a zone `Z`, `UTC`, `+02`, `+02:30`, `-0330`; `infinity`,
-//! `epoch`. Words that depend on the clock (`now`, `today`) and zones by name are 0A000: a literal
-//! must mean the same in every run of a procedure.
+//! with AM or PM, after a blank or `T`; a zone `Z`, `UTC`, `+02`, `+02:30`, `-0330`, `CET`, `Europe/Zurich`; `infinity`,
+//! `epoch`. Words that depend on the clock (`now`, `today`) are 0A000: a literal must mean the same in every run of a
+//! procedure.
 
+use super::zone::Zone;
 use super::{
     DATE_END, DATE_INFINITY, DATE_MIN, DATE_MINUS_INFINITY, JULIAN_OFFSET_DAYS, MICROS_PER_DAY,
     MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, TIMESTAMP_END, TIMESTAMP_INFINITY, TIMESTAMP_MIN,
@@ -13,6 +14,7 @@ use super::{
 };
 use crate::error::{Error, Result, SqlState};
 use crate::{text_io, watch};
+use std::sync::Arc;
 
 /// Reads a date; a time behind it is checked and dropped.
 pub fn parse_date(text: &str) -> Result<i64> {
@@ -24,29 +26,59 @@ pub fn parse_date(text: &str) -> Result<i64> {
     }
 }
 
-/// Reads a timestamp. The offset counts for `timestamptz` only.
+/// Reads a timestamp. The zone counts for `timestamptz` only; without one it is UTC.
 pub fn parse_timestamp(text: &str, with_zone: bool) -> Result<i64> {
-    let ty = if with_zone { "timestamp with time zone" } else { "timestamp" };
-    match read(text, ty)? {
-        Parsed::Infinity => Ok(TIMESTAMP_INFINITY),
-        Parsed::MinusInfinity => Ok(TIMESTAMP_MINUS_INFINITY),
-        Parsed::Instant { days, time, offset } => {
-            let local = days.checked_mul(MICROS_PER_DAY).and_then(|d| d.checked_add(time));
-            let utc = if with_zone { local.and_then(|l| l.checked_sub(offset)) } else { local };
-            utc.filter(|t| (TIMESTAMP_MIN..TIMESTAMP_END).contains(t))
-                .ok_or_else(|| super::out_of_range(format!("timestamp out of range: \"{text}\"")))
-        }
+    let parsed = read(text, if with_zone { "timestamp with time zone" } else { "timestamp" })?;
+    instant(text, parsed, with_zone, None)
+}
+
+/// Reads a `timestamptz`; where no zone stands in the text, clocks are those of `zone`.
+pub fn parse_timestamptz(text: &str, zone: Option<&Zone>) -> Result<i64> {
+    instant(text, read(text, "timestamp with time zone")?, true, zone)
+}
+
+/// The same where the text says all: its zone, or that there is no end. `None` where the zone of the session counts.
+pub fn parse_whole_timestamptz(text: &str) -> Result<Option<i64>> {
+    match read(text, "timestamp with time zone")? {
+        Parsed::Instant { at: None, .. } => Ok(None),
+        parsed => instant(text, parsed, true, None).map(Some),
     }
+}
+
+fn instant(text: &str, parsed: Parsed, with_zone: bool, zone: Option<&Zone>) -> Result<i64> {
+    let (days, time, at) = match parsed {
+        Parsed::Infinity => return Ok(TIMESTAMP_INFINITY),
+        Parsed::MinusInfinity => return Ok(TIMESTAMP_MINUS_INFINITY),
+        Parsed::Instant { days, time, at } => (days, time, at),
+    };
+    let out_of_range = || super::out_of_range(format!("timestamp out of range: \"{text}\""));
+    let local =
+        days.checked_mul(MICROS_PER_DAY).and_then(|d| d.checked_add(time)).ok_or_else(out_of_range)?;
+    let utc = match (with_zone, &at, zone) {
+        (false, ..) | (true, None, None) => Some(local),
+        (true, Some(Place::Offset(offset)), _) => local.checked_sub(*offset),
+        (true, Some(Place::Zone(zone)), _) => zone.to_utc(local).ok(),
+        (true, None, Some(zone)) => zone.to_utc(local).ok(),
+    };
+    utc.filter(|t| (TIMESTAMP_MIN..TIMESTAMP_END).contains(t)).ok_or_else(out_of_range)
+}
+
+/// Where a clock hangs.
+#[derive(Clone)]
+enum Place {
+    /// So many microseconds east of UTC.
+    Offset(i64),
+    Zone(Arc<Zone>),
 }
 
 enum Parsed {
     Infinity,
     MinusInfinity,
-    /// Day, microseconds of the day, offset of the zone in microseconds.
+    /// Day, microseconds of the day, and the zone, if the text has one.
     Instant {
         days: i64,
         time: i64,
-        offset: i64,
+        at: Option<Place>,
     },
 }
 
@@ -62,7 +94,7 @@ struct Fields<'a> {
     time: Option<i64>,
     /// 12 hours are to be added (`Some(true)` is PM).
     afternoon: Option<bool>,
-    offset: Option<i64>,
+    at: Option<Place>,
 }
 
 fn read(text: &str, ty: &str) -> Result<Parsed> {
@@ -72,7 +104,7 @@ fn read(text: &str, ty: &str) -> Result<Parsed> {
         "-infinity" => return Ok(Parsed::MinusInfinity),
         "epoch" => {
             let days = -UNIX_EPOCH_OFFSET_SECONDS / 86_400;
-            return Ok(Parsed::Instant { days, time: 0, offset: 0 });
+            return Ok(Parsed::Instant { days, time: 0, at: Some(Place::Offset(0)) });
         }
         "now" | "today" | "tomorrow" | "yesterday" => {
             return Err(Error::unsupported(
@@ -92,7 +124,7 @@ fn read(text: &str, ty: &str) -> Result<Parsed> {
         before_christ: trimmed.to_ascii_lowercase().ends_with("bc"),
         time: None,
         afternoon: None,
-        offset: None,
+        at: None,
     };
     for token in trimmed.split(|c: char| c == ',' || c.is_ascii() && text_io::is_space(c as u8)) {
         let mut rest = token;
@@ -149,7 +181,8 @@ impl<'a> Fields<'a> {
             return self.clock(token.trim_start_matches(['T', 't']));
         }
         if bytes[0].is_ascii_alphabetic() {
-            return if token.contains(['-', '/']) && token.contains(|c: char| c.is_ascii_digit()) {
+            let dated = token.contains(['-', '/']) && token.contains(|c: char| c.is_ascii_digit());
+            return if dated && month_by_name(&token[..3.min(token.len())].to_ascii_lowercase()).is_some() {
                 self.date(token)
             } else {
                 self.word(token)
@@ -354,20 +387,24 @@ impl<'a> Fields<'a> {
     }
 
     fn zone(&mut self, token: &str) -> Result<()> {
-        if self.offset.is_some() {
+        if self.at.is_some() {
             return Err(self.invalid());
         }
-        let offset = match token.to_ascii_lowercase().as_str() {
-            "z" | "utc" | "gmt" | "ut" | "zulu" => 0,
-            word if word.contains('/') || ZONES.contains(&word) => {
-                return Err(Error::unsupported(
-                    format!("time zone \"{token}\" is not supported"),
-                    "Give the offset from UTC, such as +02:00.",
-                ));
+        self.at = Some(match token.as_bytes().first() {
+            Some(b'+' | b'-') => Place::Offset(self.numeric_offset(&token.to_ascii_lowercase())?),
+            _ if token.eq_ignore_ascii_case("utc") || token.eq_ignore_ascii_case("z") => Place::Offset(0),
+            Some(first) if first.is_ascii_alphabetic() => {
+                let unknown = || match token.contains('/') {
+                    true => Error::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        format!("time zone \"{}\" not recognized", token.to_ascii_lowercase()),
+                    ),
+                    false => self.invalid(),
+                };
+                Place::Zone(Zone::find(token).map_err(|_| unknown())?)
             }
-            word => self.numeric_offset(word)?,
-        };
-        self.offset = Some(offset);
+            _ => return Err(self.invalid()),
+        });
         Ok(())
     }
 
@@ -432,7 +469,7 @@ impl<'a> Fields<'a> {
                 (false, _) => -12 * MICROS_PER_HOUR,
             };
         }
-        Ok(Parsed::Instant { days, time, offset: self.offset.unwrap_or(0) })
+        Ok(Parsed::Instant { days, time, at: self.at })
     }
 
     /// `Jan 5 2024`, `5 Jan 2024`.
@@ -460,11 +497,5 @@ fn month_by_name(word: &str) -> Option<u32> {
     })?;
     Some(at as u32 + 1)
 }
-
-/// Zones by abbreviation that PostgreSQL knows and a user is likely to write.
-const ZONES: &[&str] = &[
-    "est", "edt", "cst", "cdt", "mst", "mdt", "pst", "pdt", "cet", "cest", "eet", "eest", "wet", "west",
-    "bst", "msk", "ist", "jst", "kst", "hst", "akst", "akdt", "aest", "aedt",
-];
 
 const _: () = assert!(JULIAN_OFFSET_DAYS == -DATE_MIN, "dates start at Julian day 0");

@@ -99,8 +99,35 @@ fn what_depends_on_the_clock_is_refused() {
     for word in ["now", "today", "yesterday"] {
         assert_eq!(parse_date(word).unwrap_err().sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
     }
-    let zone = parse_timestamp("2024-01-01 10:00 Europe/Berlin", true).unwrap_err();
-    assert_eq!(zone.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
+}
+
+#[test]
+fn clocks_and_instants_are_each_others() {
+    let zone = |name| Zone::find(name).unwrap();
+    let at = |text| parse_timestamp(text, true).unwrap();
+    assert_eq!(at("2024-01-01 10:00 Europe/Berlin"), at("2024-01-01 09:00+00"));
+    let berlin = zone("europe/berlin");
+    assert_eq!(berlin.name(), "Europe/Berlin");
+    // Passed over, and shown twice.
+    assert_eq!(berlin.to_utc(at("2024-03-31 02:30")).unwrap(), at("2024-03-31 01:30"));
+    assert_eq!(berlin.to_utc(at("2024-10-27 02:30")).unwrap(), at("2024-10-27 01:30"));
+    for year in [-4000, 1, 1900, 1970, 2024, 9999, 12_000, 290_000] {
+        for month in 1..=12 {
+            let utc = days_from_civil(year, month, 15) * MICROS_PER_DAY + 12_345_678;
+            for zone in [&berlin, &zone("Asia/Kolkata"), &zone("America/St_Johns"), &zone("+02"), &zone("UTC")] {
+                let local = zone.to_local(utc).unwrap();
+                assert_eq!(zone.to_utc(local).unwrap(), utc, "{} {year}-{month}", zone.name());
+                let shown = text(|o| write_timestamptz(o, utc, Some(zone)));
+                assert_eq!(parse_timestamp(&shown, true).unwrap(), utc, "{shown}");
+            }
+        }
+    }
+    let names: Vec<&str> = zone::abbreviations().iter().map(|(name, _)| *name).collect();
+    assert!(names.is_sorted());
+    for name in zone::names() {
+        assert!(Zone::named(&name).is_some(), "{name}");
+    }
+    assert!(["", "Nowhere", "<+02", "+1:2:3:4", "Europe/"].iter().all(|name| Zone::find(name).is_err()));
 }
 
 #[test]

@@ -4,7 +4,9 @@
 //! text. Patterns that depend on a locale or zone (`TM`, `TZ`, `OF`) and the rest are 0A000.
 
 use super::field::{day_of_week, day_of_year, iso_day_of_week, iso_week};
+use super::zone::Zone;
 use super::{JULIAN_OFFSET_DAYS, MICROS_PER_DAY, civil_from_days, is_finite_timestamp, time_of_day};
+use super::{MICROS_PER_HOUR, MICROS_PER_MINUTE};
 use crate::error::{Error, Result};
 use std::io::Write;
 
@@ -40,6 +42,11 @@ enum Pattern {
     Meridiem(bool),
     Era(bool),
     Fraction(usize),
+    /// What clocks are called there.
+    Zone,
+    Offset,
+    OffsetHour,
+    OffsetMinute,
     Unsupported,
 }
 
@@ -110,7 +117,7 @@ const PATTERNS: &[(&str, Pattern)] = &[
     ("MONTH", Pattern::Month),
     ("MON", Pattern::MonthShort),
     ("MS", Pattern::Fraction(3)),
-    ("OF", Pattern::Unsupported),
+    ("OF", Pattern::Offset),
     ("P.M.", Pattern::Meridiem(true)),
     ("PM", Pattern::Meridiem(false)),
     ("Q", Pattern::Number(Part::Quarter, 1)),
@@ -119,9 +126,9 @@ const PATTERNS: &[(&str, Pattern)] = &[
     ("SSSS", Pattern::Number(Part::SecondOfDay, 1)),
     ("SS", Pattern::Number(Part::Second, 2)),
     ("TM", Pattern::Unsupported),
-    ("TZH", Pattern::Unsupported),
-    ("TZM", Pattern::Unsupported),
-    ("TZ", Pattern::Unsupported),
+    ("TZH", Pattern::OffsetHour),
+    ("TZM", Pattern::OffsetMinute),
+    ("TZ", Pattern::Zone),
     ("US", Pattern::Fraction(6)),
     ("WW", Pattern::Number(Part::Week, 2)),
     ("W", Pattern::Number(Part::WeekOfMonth, 1)),
@@ -138,10 +145,29 @@ struct Moment {
     year: i64,
     month: u32,
     day: u32,
+    /// What clocks are called that show it; nothing of a timestamp without time zone.
+    zone: Option<String>,
+    /// How far they are ahead of UTC, in microseconds.
+    offset: i64,
 }
 
 /// Appends a timestamp by a template.
 pub fn to_char(out: &mut Vec<u8>, timestamp: i64, template: &str) -> Result<()> {
+    shown(out, timestamp, None, 0, template)
+}
+
+/// The same of a timestamp with time zone, as clocks of a zone show it; without one that is UTC.
+pub fn to_char_in_zone(out: &mut Vec<u8>, timestamp: i64, zone: Option<&Zone>, template: &str) -> Result<()> {
+    match zone.filter(|_| is_finite_timestamp(timestamp)) {
+        None => shown(out, timestamp, Some("UTC".to_owned()), 0, template),
+        Some(zone) => {
+            let (name, offset) = (zone.called_at(timestamp).0, zone.offset_at(timestamp));
+            shown(out, zone.to_local(timestamp)?, Some(name), offset, template)
+        }
+    }
+}
+
+fn shown(out: &mut Vec<u8>, timestamp: i64, zone: Option<String>, offset: i64, template: &str) -> Result<()> {
     if !is_finite_timestamp(timestamp) || template.is_empty() {
         return Err(Error::unsupported(
             "to_char of an infinite timestamp or with an empty template is not supported",
@@ -150,7 +176,8 @@ pub fn to_char(out: &mut Vec<u8>, timestamp: i64, template: &str) -> Result<()> 
     }
     let days = timestamp.div_euclid(MICROS_PER_DAY);
     let (year, month, day) = civil_from_days(days);
-    let moment = Moment { days, time: timestamp.rem_euclid(MICROS_PER_DAY), year, month, day };
+    let time = timestamp.rem_euclid(MICROS_PER_DAY);
+    let moment = Moment { days, time, year, month, day, zone, offset };
     let mut rest = template;
     while let Some(first) = rest.chars().next() {
         if first == '"' {
@@ -256,6 +283,24 @@ impl Moment {
                 let micros = time_of_day(self.time).3;
                 let value = micros / 10i64.pow(6 - digits as u32);
                 self.write_number(out, value, digits, ordinal);
+            }
+            Pattern::Zone => {
+                let name = self.zone.as_deref().unwrap_or_default();
+                let lower = written.starts_with('t');
+                let name = if lower { name.to_ascii_lowercase() } else { name.to_ascii_uppercase() };
+                out.extend_from_slice(name.as_bytes());
+            }
+            Pattern::Offset | Pattern::OffsetHour => {
+                let hours = self.offset.abs() / MICROS_PER_HOUR;
+                let minutes = self.offset.abs() / MICROS_PER_MINUTE % 60;
+                let width = if fill || pattern == Pattern::OffsetHour { 2 } else { 1 };
+                let _ = write!(out, "{}{hours:0width$}", if self.offset < 0 { '-' } else { '+' });
+                if pattern == Pattern::Offset && minutes != 0 {
+                    let _ = write!(out, ":{minutes:02}");
+                }
+            }
+            Pattern::OffsetMinute => {
+                let _ = write!(out, "{:02}", self.offset.abs() / MICROS_PER_MINUTE % 60);
             }
             Pattern::Unsupported => {
                 return Err(Error::unsupported(

@@ -47,7 +47,7 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         | (Slot::Uuid(_), Type::Uuid)
         | (Slot::Interval(_), Type::Interval | Type::OldInterval)
         | (_, Type::Unknown) => Ok(slot),
-        (Slot::Int(n), Type::Date | Type::Timestamp | Type::TimestampTz) => to_datetime(n, from, to),
+        (Slot::Int(n), Type::Date | Type::Timestamp | Type::TimestampTz) => to_datetime(n, from, to, heap),
         (_, Type::Text | Type::Varchar(_) | Type::Char(_)) => {
             let text = to_text(slot, from, heap)?;
             limited(text, to, explicit, heap)
@@ -109,11 +109,17 @@ fn to_int(n: Option<i64>, to: &Type) -> Result<Slot> {
     }))
 }
 
-fn to_datetime(n: i64, from: &Type, to: &Type) -> Result<Slot> {
+fn to_datetime(n: i64, from: &Type, to: &Type, heap: &mut Heap) -> Result<Slot> {
+    let local = |heap: &mut Heap| heap.zone().map_or(Ok(n), |zone| zone.to_local(n));
+    let utc = |local: i64, heap: &mut Heap| heap.zone().map_or(Ok(local), |zone| zone.to_utc(local));
     Ok(Slot::Int(match (from, to) {
-        (Type::Date, Type::Timestamp | Type::TimestampTz) => datetime::date_to_timestamp(n)?,
-        (Type::Timestamp | Type::TimestampTz, Type::Date) => datetime::timestamp_to_date(n),
-        (Type::Timestamp | Type::TimestampTz, Type::Timestamp | Type::TimestampTz) => n,
+        (Type::Date, Type::Timestamp) => datetime::date_to_timestamp(n)?,
+        (Type::Date, Type::TimestampTz) => utc(datetime::date_to_timestamp(n)?, heap)?,
+        (Type::Timestamp, Type::Date) => datetime::timestamp_to_date(n),
+        (Type::TimestampTz, Type::Date) => datetime::timestamp_to_date(local(heap)?),
+        (Type::Timestamp, Type::TimestampTz) => utc(n, heap)?,
+        (Type::TimestampTz, Type::Timestamp) => local(heap)?,
+        (Type::Timestamp, Type::Timestamp) | (Type::TimestampTz, Type::TimestampTz) => n,
         (Type::Date, Type::Date) => n,
         _ => return Err(cannot_cast(from, to)),
     }))
@@ -124,6 +130,13 @@ fn to_text(slot: Slot, from: &Type, heap: &mut Heap) -> Result<Bytes> {
     match slot {
         Slot::Text(at) => Ok(at),
         Slot::Bool(b) => Ok(heap.arena.push_bytes(if b { b"true" } else { b"false" })?),
+        _ if from.has_zone() => {
+            heap.zone();
+            heap.build(|heap, out| {
+                write(heap, slot, from, out);
+                Ok(())
+            })
+        }
         _ => heap.build(|heap, out| {
             write(heap, slot, from, out);
             Ok(())
@@ -161,6 +174,10 @@ fn limited(at: Bytes, to: &Type, explicit: bool, heap: &Heap) -> Result<Slot> {
 
 /// Reads a value of a type from a text in the heap.
 pub fn parse(at: Bytes, to: &Type, heap: &mut Heap) -> Result<Slot> {
+    if *to == Type::TimestampTz {
+        let zone = heap.zone();
+        return Ok(Slot::Int(datetime::parse_timestamptz(heap.str(at), zone.as_deref())?));
+    }
     let text = heap.str(at);
     Ok(match to {
         Type::Text | Type::Unknown | Type::Varchar(_) | Type::Char(_) => limited(at, to, true, heap)?,
@@ -216,7 +233,7 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         (Slot::Bool(b), _) => out.push(if b { b't' } else { b'f' }),
         (Slot::Int(n), Type::Date) => datetime::write_date(out, n),
         (Slot::Int(n), Type::Timestamp) => datetime::write_timestamp(out, n, false),
-        (Slot::Int(n), Type::TimestampTz) => datetime::write_timestamp(out, n, true),
+        (Slot::Int(n), Type::TimestampTz) => datetime::write_timestamptz(out, n, heap.shown_zone()),
         (Slot::Interval(i), _) => datetime::write_interval(out, i),
         (Slot::Int(n), _) => text_io::write_int(out, n),
         (Slot::Float(x), _) => text_io::write_float(out, x),

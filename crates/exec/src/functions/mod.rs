@@ -40,7 +40,7 @@ pub use order::{compare, eq, hash};
 
 use crate::heap::Heap;
 use crate::slot::Slot;
-use planaria_base::datetime::{self, Interval};
+use planaria_base::datetime::{self, Interval, Zone};
 use planaria_base::{Datum, Numeric, Result, Type};
 use planaria_ir::Func;
 use std::cmp::Ordering;
@@ -301,11 +301,11 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         IntervalEq | IntervalNe | IntervalLt | IntervalLe | IntervalGt | IntervalGe => {
             is(a[0].interval().compare(a[1].interval()), func)
         }
-        IntervalAdd => ivl(a[0].interval().add(a[1].interval())),
-        IntervalSub => ivl(a[0].interval().sub(a[1].interval())),
-        IntervalNeg => ivl(a[0].interval().neg()),
-        IntervalMul => ivl(a[0].interval().mul(a[1].float())),
-        IntervalDiv => ivl(a[0].interval().div(a[1].float())),
+        IntervalAdd => ivl(a[0].interval().checked_add(a[1].interval())),
+        IntervalSub => ivl(a[0].interval().checked_sub(a[1].interval())),
+        IntervalNeg => ivl(a[0].interval().checked_neg()),
+        IntervalMul => ivl(a[0].interval().checked_mul(a[1].float())),
+        IntervalDiv => ivl(a[0].interval().checked_div(a[1].float())),
         JustifyHours => ivl(a[0].interval().justify_hours()),
         JustifyDays => ivl(a[0].interval().justify_days()),
         JustifyInterval => ivl(a[0].interval().justify()),
@@ -328,6 +328,35 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
             .build(|heap, out| datetime::to_char(out, a[0].int(), heap.str(a[1].bytes())))
             .map(Slot::Text),
         ToCharNumeric => heap.build(|heap, out| a[0].num().to_char(out, heap.str(a[1].bytes()))).map(Slot::Text),
+        ExtractTz => {
+            let zone = heap.zone();
+            let field = datetime::extract_timestamptz(heap.str(a[0].bytes()), a[1].int(), zone.as_deref())?;
+            Ok(field.map_or(Slot::Null, Slot::numeric))
+        }
+        TruncTz => {
+            let zone = heap.zone();
+            int(datetime::trunc_in_zone(heap.str(a[0].bytes()), a[1].int(), zone.as_deref()))
+        }
+        ToCharTz => {
+            let zone = heap.zone();
+            let text = heap.build(|heap, out| {
+                datetime::to_char_in_zone(out, a[0].int(), zone.as_deref(), heap.str(a[1].bytes()))
+            });
+            text.map(Slot::Text)
+        }
+        TzAddInterval => int(add_in_zone(a[0].int(), a[1].interval(), heap)),
+        TzSubInterval => int(add_in_zone(a[0].int(), a[1].interval().checked_neg()?, heap)),
+        TzAge => {
+            let local = |at: i64, zone: &Option<_>| zone.as_ref().map_or(Ok(at), |zone: &std::sync::Arc<Zone>| zone.to_local(at));
+            let zone = heap.zone();
+            ivl(datetime::age(local(a[0].int(), &zone)?, local(a[1].int(), &zone)?))
+        }
+        ZoneLocal => int(Zone::find(heap.str(a[0].bytes()))?.to_local(a[1].int())),
+        ZoneTz => int(Zone::find(heap.str(a[0].bytes()))?.to_utc(a[1].int())),
+        ZoneTrunc => {
+            let zone = Zone::find(heap.str(a[2].bytes()))?;
+            int(datetime::trunc_in_zone(heap.str(a[0].bytes()), a[1].int(), Some(&zone)))
+        }
         MakeDate => int(datetime::make_date(a[0].int(), a[1].int(), a[2].int())),
         MakeTimestamp => {
             let day = datetime::make_date(a[0].int(), a[1].int(), a[2].int())?;
@@ -367,6 +396,14 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         PgColumnSize => Ok(Slot::Int(column_size(a[0], heap))),
         Version => heap.text(concat!("PostgreSQL 15.18 (Planaria ", env!("CARGO_PKG_VERSION"), ")")),
     }
+}
+
+/// Hours pass alike in all zones.
+fn add_in_zone(timestamp: i64, interval: Interval, heap: &mut Heap) -> Result<i64> {
+    if interval.months == 0 && interval.days == 0 {
+        return datetime::timestamp_add(timestamp, interval);
+    }
+    datetime::timestamptz_add(timestamp, interval, heap.zone().as_deref())
 }
 
 /// `None` where the result exceeds 64 bits.

@@ -16,7 +16,11 @@ pub(crate) fn table_result(tag: &str, names: Vec<&str>, lines: Vec<Vec<String>>)
         names.into_iter().map(|n| Column { name: n.to_owned(), ty: Type::Text, origin: None }).collect();
     let rows: Vec<Row> = lines
         .into_iter()
-        .map(|line| Row { columns: columns.clone(), values: line.into_iter().map(Datum::Text).collect() })
+        .map(|line| Row {
+            columns: columns.clone(),
+            values: line.into_iter().map(Datum::Text).collect(),
+            zone: None,
+        })
         .collect();
     let count = rows.len() as u64;
     let rows = Some(Rows { columns, rows });

@@ -1,9 +1,10 @@
 //! Parameters into registers, converted to their declared types.
 
 use crate::params::{ParamRef, Params};
-use planaria_base::datetime::{date_from_days, timestamp_from_micros};
+use planaria_base::datetime::{date_from_days, parse_timestamptz, timestamp_from_micros};
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
+use planaria_exec::functions::cast;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_syntax::parse::zero_byte;
@@ -33,6 +34,15 @@ pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut H
         }
         (ParamRef::Interval(i), Type::Interval) => Ok(Slot::Interval(i)),
         (ParamRef::Array(items), Type::Array(of)) => bind_array(items, of, position, heap),
+        // As clocks of the session's time zone show it.
+        (ParamRef::Text(t), Type::TimestampTz) => {
+            let micros = parse_timestamptz(t, heap.shown_zone()).map_err(|e| at(e, position))?;
+            Ok(Slot::Int(micros))
+        }
+        (ParamRef::Text(t), ty) if ty.has_zone() => {
+            let text = heap.text(t)?;
+            cast(text, &Type::Text, ty, true, heap).map_err(|e| at(e, position))
+        }
         (ParamRef::Text(t), ty) => heap.push_datum(&Datum::parse(ty, t).map_err(|e| at(e, position))?),
         (param, ty) => convert(param, ty, position, heap),
     }

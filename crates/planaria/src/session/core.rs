@@ -124,6 +124,8 @@ pub(crate) struct SessionCore {
     pub(crate) no_columns: Arc<[Column]>,
     pub(crate) statements: crate::session::prepared::StatementCache,
     pub(crate) settings: Settings,
+    /// The state of the settings whose time zone the machine computes in.
+    zone_seen: u64,
     pub(crate) cursors: crate::engine::program::cursor::Cursors,
     pub(crate) user: User,
     /// What `pg_backend_pid` answers, where it is not the number of the slot.
@@ -147,6 +149,7 @@ impl SessionCore {
             let pace = self.machine.pace;
             (self.machine, self.kept_heap) = (Machine::looking_ahead(self.engine.look_ahead), Heap::new());
             self.machine.pace = pace;
+            self.zone_seen = u64::MAX;
             (self.rows, self.args, self.kept_args) = (Vec::new(), Vec::new(), Vec::new());
             self.effects = Vec::new();
         }
@@ -196,6 +199,7 @@ impl SessionCore {
             no_columns: Arc::from([]),
             statements: Default::default(),
             settings: Settings::default(),
+            zone_seen: u64::MAX,
             cursors: Default::default(),
             user: User::default(),
             number: None,
@@ -439,6 +443,16 @@ impl SessionCore {
         self.begin_results();
     }
 
+    /// What runs next computes in the session's time zone.
+    #[inline]
+    fn settle_zone(&mut self) {
+        let changes = self.settings.changes();
+        if self.zone_seen != changes {
+            self.zone_seen = changes;
+            self.machine.heap_mut().set_zone(self.settings.zone());
+        }
+    }
+
     /// Nothing has been computed yet.
     pub(crate) fn begin_results(&mut self) {
         self.met = None;
@@ -448,6 +462,7 @@ impl SessionCore {
         self.share.begin_transaction();
         self.kept_heap.clear();
         self.machine.reset();
+        self.machine.heap_mut().used_zone();
         self.own_locks.begin();
     }
 
@@ -508,6 +523,7 @@ impl SessionCore {
         encode: bool,
         sink: Option<&mut dyn RowSink>,
     ) -> Result<(), Interrupt> {
+        self.settle_zone();
         self.args.clear();
         for (i, ty) in parameters.iter().enumerate() {
             let slot = match (params.param(i), ty) {
@@ -620,7 +636,8 @@ impl SessionCore {
             sink.row(RowRef::new(outs, self.machine.heap()))?;
         } else {
             let values = outs.iter().map(|s| self.machine.heap().to_datum(*s)).collect();
-            self.rows.push(Row { columns: columns.clone(), values });
+            let zone = self.machine.heap().shared_zone();
+            self.rows.push(Row { columns: columns.clone(), values, zone });
         }
         Ok(())
     }
@@ -646,6 +663,8 @@ impl SessionCore {
         if schema.has_deferred {
             self.check_deferred(schema).map_err(|interrupt| self.believable(interrupt))?;
         }
+        // A log of calls does not say in which time zone they ran.
+        self.inputs.unlogged |= self.machine.heap_mut().used_zone();
         let engine = &*self.engine;
         let read_only = self.txn.is_read_only();
         self.met =

@@ -139,6 +139,8 @@ fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
         (system::PG_CATALOG, "pg_sequence") => relations::sequences(facts, out),
         (system::PG_CATALOG, "pg_sequences") => relations::sequence_view(facts, out),
         (system::PG_CATALOG, "planaria_sequences") => relations::sequence_rows(facts, out),
+        (system::PG_CATALOG, "pg_timezone_names") => server::time_zones(facts, out),
+        (system::PG_CATALOG, "pg_timezone_abbrevs") => server::time_zone_abbreviations(out),
         (system::PG_CATALOG, "pg_stat_database") => server::database_statistics(facts, out),
         (system::PG_CATALOG, "pg_rewrite") => relations::rules(facts, out),
         (system::PG_CATALOG, "pg_type") => types::types(facts, out),

@@ -3,6 +3,7 @@
 use super::Facts;
 use super::rows::Rows;
 use super::{Awaited, RestartFacts};
+use planaria_base::datetime::{Interval, Zone, zone};
 use planaria_base::oid::{self, Oid};
 use planaria_base::{Datum, TableId};
 use planaria_catalog::oids::{DATABASE_OID, SUPERUSER_OID};
@@ -256,7 +257,7 @@ pub(super) fn snapshots(facts: &Facts<'_>, rows: &mut Rows) {
             r.set("epoch", snapshot.epoch.0 as i64)
                 .set("pid", snapshot.session)
                 .set("opened", Datum::Int(snapshot.opened))
-                .set("age", Datum::Int((facts.now - snapshot.opened).max(0)))
+                .set("age", Datum::Interval(Interval::of_micros((facts.now - snapshot.opened).max(0))))
                 .set("old_versions", kept.versions as i64)
                 .set("old_version_bytes", kept.bytes as i64);
         });
@@ -266,7 +267,7 @@ pub(super) fn snapshots(facts: &Facts<'_>, rows: &mut Rows) {
 /// `planaria_restart`: how long opening the database would take, from what; and how its checkpoints fare.
 pub(super) fn restart(facts: &Facts<'_>, rows: &mut Rows) {
     let RestartFacts { stats, load_rate, replay_rate, target, last_failure } = facts.vitals.restart();
-    let interval = |time: Duration| Datum::Int(time.as_micros() as i64);
+    let interval = |time: Duration| Datum::Interval(Interval::of_micros(time.as_micros() as i64));
     let (failed_at, why) = last_failure.map_or((None, None), |(at, why)| (Some(Datum::Int(at)), Some(why)));
     rows.add(|r| {
         r.set("checkpoint", i64::from(stats.number))
@@ -297,6 +298,32 @@ pub(super) fn memory(facts: &Facts<'_>, rows: &mut Rows) {
             .set("sessions", sessions as i64)
             .set("log_buffers", log_buffers as i64);
     });
+}
+
+/// `pg_timezone_names`: the zones that there are, as they are now.
+pub(super) fn time_zones(facts: &Facts<'_>, rows: &mut Rows) {
+    for zone in zone::names().filter_map(|name| Zone::named(&name)) {
+        let (called, summer) = zone.called_at(facts.now);
+        let offset = Interval { months: 0, days: 0, micros: zone.offset_at(facts.now) };
+        rows.add(|r| {
+            r.set("name", zone.name())
+                .set("abbrev", called)
+                .set("utc_offset", Datum::Interval(offset))
+                .set("is_dst", summer);
+        });
+    }
+}
+
+/// `pg_timezone_abbrevs`
+pub(super) fn time_zone_abbreviations(rows: &mut Rows) {
+    for (name, seconds) in zone::abbreviations() {
+        let offset = Interval { months: 0, days: 0, micros: i64::from(*seconds) * 1_000_000 };
+        rows.add(|r| {
+            r.set("abbrev", name.to_ascii_uppercase())
+                .set("utc_offset", Datum::Interval(offset))
+                .set("is_dst", false);
+        });
+    }
 }
 
 /// `pg_stat_database`: transactions, rows and clients. There are no blocks to be read.

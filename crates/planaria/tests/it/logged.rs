@@ -1,6 +1,6 @@
 //! What the log holds of calls, and that it is enough.
 
-use planaria::{Database, LogKind, Options, SqlState};
+use planaria::{Database, LogKind, Options, Scheme, SqlState};
 use planaria_base::Epoch;
 use planaria_log::{Effect, Keeping, LogReader, RecordBody};
 use planaria_sim::disk::SimDisk;
@@ -255,4 +255,50 @@ fn a_change_of_a_table_that_fails_leaves_its_row_ids_where_they_stood() {
     let count = db.query("SELECT count(*) FROM t", ()).unwrap();
     assert_eq!(count[0].get::<i64>(0).unwrap(), 1000);
     db.check().unwrap();
+}
+
+/// A log of calls does not say in which time zone they ran. So a call that looked at one other than UTC is logged by rows;
+/// one that did not is a call in whatever session.
+#[test]
+fn a_call_that_looked_at_a_time_zone_is_logged_by_its_effects() {
+    let disk = SimDisk::new(1);
+    let mut before = 0;
+    for scheme in Scheme::ALL {
+        let options = || Options::new().log(LogKind::Command).recovery(*scheme);
+        let db = options().open_device(disk.device()).expect("opens");
+        if before == 0 {
+            db.execute_script(
+                "CREATE TABLE t (id serial PRIMARY KEY, x timestamptz, l timestamp, d date, s text);
+                 CREATE PROCEDURE put(x timestamptz) LANGUAGE plpgsql AS $$ BEGIN
+                     INSERT INTO t (x, l, d, s) VALUES (x, x, x, x + interval '1 month'); END $$;
+                 CREATE PROCEDURE plain(x timestamptz) LANGUAGE plpgsql AS $$ BEGIN
+                     INSERT INTO t (x) VALUES (x + interval '1 hour'); END $$;
+                 CREATE PROCEDURE today() LANGUAGE plpgsql AS $$ BEGIN
+                     INSERT INTO t (d, l) VALUES (current_date, localtimestamp); END $$",
+            )
+            .expect("creates");
+        }
+        for zone in ["UTC", "Pacific/Kiritimati"] {
+            let mut session = db.session().expect("a session");
+            session.execute(&format!("SET timezone = '{zone}'"), ()).expect("sets");
+            for call in ["put('2024-01-31 12:00+00')", "plain('2024-01-31 12:00+00')", "today()"] {
+                session.execute(&format!("CALL {call}"), ()).expect(call);
+            }
+        }
+        let digests = db.digests().expect("digests");
+        drop(db);
+        let call = "call";
+        let all = records(&disk);
+        assert_eq!(all[before..], [call, call, call, "effects", call, "effects"], "{scheme}");
+        before = all.len();
+        let db = options().open_device(disk.device()).expect("opens again");
+        assert_eq!(db.digests().expect("digests"), digests, "{scheme}");
+        let rows =
+            db.query("SELECT x::text, l::text, d::text, s FROM t ORDER BY id LIMIT 4", ()).expect("rows");
+        let text = |i: usize, at: usize| rows[i].text(at).unwrap_or_default();
+        let utc = ["2024-01-31 12:00:00+00", "2024-01-31 12:00:00", "2024-01-31", "2024-02-29 12:00:00+00"];
+        assert_eq!([0, 1, 2, 3].map(|at| text(0, at)), utc);
+        let there = ["2024-01-31 12:00:00+00", "2024-02-01 02:00:00", "2024-02-01", "2024-03-01 02:00:00+14"];
+        assert_eq!([0, 1, 2, 3].map(|at| text(3, at)), there);
+    }
 }

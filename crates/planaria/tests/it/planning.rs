@@ -1,6 +1,6 @@
 //! Planning ends: in time and within the budget, however large the statement and however the views nest.
 
-use planaria::{Options, Session};
+use planaria::{Database, Options, Session};
 use std::time::Duration;
 
 /// How a statement ends that has half a second, and how long it kept a processor.
@@ -149,5 +149,28 @@ fn drawn() {
         ends_soon(&mut session, what, &sql);
         ends_soon(&mut session, what, &sql.replace(" AS (", " AS NOT MATERIALIZED ("));
         ends_soon(&mut session, what, &sql.replace(" AS (", " AS MATERIALIZED ("));
+    }
+}
+
+/// A column of timestamps beside `now()`, which has a time zone: an index still finds the rows.
+#[test]
+fn an_index_over_timestamps_serves_instants() {
+    let db = Database::in_memory().expect("opens");
+    db.execute_script(
+        "CREATE TABLE e (id int PRIMARY KEY, at timestamp NOT NULL); CREATE INDEX e_at ON e (at)",
+    )
+    .expect("creates");
+    let mut session = db.session().expect("a session");
+    for zone in ["UTC", "Asia/Tokyo"] {
+        session.execute(&format!("SET timezone = '{zone}'"), ()).expect("sets");
+        for condition in
+            ["at > now() - interval '1 hour'", "at = now()", "now() >= at AND at > now() - interval '1 day'"]
+        {
+            let plan =
+                session.query(&format!("EXPLAIN SELECT id FROM e WHERE {condition}"), ()).expect("plans");
+            let plan: Vec<String> = plan.iter().map(|r| r.get(0).expect("text")).collect();
+            let plan = plan.join("\n");
+            assert!(plan.contains("e_at"), "{condition}: {plan}");
+        }
     }
 }

@@ -119,7 +119,7 @@ pub(super) fn write(
             continue;
         }
         scratch.clear();
-        encode::text(scratch, &value, &column.ty);
+        encode::text(scratch, &value, &column.ty, row.zone());
         value_out(out, scratch, options, force_quote.get(i).copied().unwrap_or(false), single);
     }
     out.push(b'\n');

@@ -138,7 +138,7 @@ pub(super) fn write(
             continue;
         }
         scratch.clear();
-        encode::text(scratch, &value, &column.ty);
+        encode::text(scratch, &value, &column.ty, row.zone());
         escape(out, scratch, options.delimiter);
     }
     out.push(b'\n');

@@ -6,7 +6,9 @@ use super::functions::DATABASE;
 use super::names::Names;
 use super::operators::comparison;
 use super::types::{CastContext, unmodified};
+use planaria_base::datetime::Interval;
 use planaria_base::limits::CHAIN_NESTING_MAX;
+use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, stack, text_io};
 use planaria_ir::{Draw, Func};
 use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, IsWhat, Position};
@@ -348,24 +350,7 @@ impl Lowerer<'_> {
             ExprKind::AtTimeZone(inner, zone) => {
                 let inner = self.bind(names, inner)?;
                 let zone = self.bind(names, zone)?;
-                let utc = matches!(zone.as_const(), Some(Datum::Text(z)) if
-                    ["utc", "gmt", "z", "zulu", "etc/utc"].contains(&z.to_ascii_lowercase().as_str()));
-                if !utc {
-                    return Err(Error::unsupported(
-                        "time zones other than UTC are not supported",
-                        "use 'UTC'",
-                    ));
-                }
-                let to = match inner.ty {
-                    Type::Timestamp => Type::TimestampTz,
-                    _ => Type::Timestamp,
-                };
-                let inner = if inner.ty == Type::Date {
-                    self.coerce(inner, &Type::TimestampTz, CastContext::Implicit)?
-                } else {
-                    inner
-                };
-                self.coerce(inner, &to, CastContext::Explicit)
+                self.at_time_zone(inner, zone, position)
             }
             ExprKind::Collate(inner, collation) => {
                 let name = collation.parts.last().map_or("", String::as_str);
@@ -687,6 +672,36 @@ fn integer_literal(text: &str, position: u32) -> Result<Bound> {
     }
 }
 
+impl Lowerer<'_> {
+    /// What clocks of a zone show at an instant, or the instant at which they show this.
+    fn at_time_zone(&mut self, inner: Bound, zone: Bound, position: u32) -> Result<Bound> {
+        let local = inner.ty == Type::Timestamp;
+        let (inner, to) = match local {
+            true => (inner, Type::TimestampTz),
+            false => (self.coerce(inner, &Type::TimestampTz, CastContext::Implicit)?, Type::Timestamp),
+        };
+        // UTC needs no rules, whatever the release.
+        let utc = matches!(zone.as_const(), Some(Datum::Text(z)) if
+            ["utc", "gmt", "z", "zulu", "etc/utc"].contains(&z.to_ascii_lowercase().as_str()));
+        let by = match zone.ty.class() {
+            _ if utc => Some(Bound::constant(Datum::Interval(Interval::ZERO), Type::Interval, position)),
+            TypeClass::Interval => Some(zone.clone()),
+            _ => None,
+        };
+        Ok(match by {
+            Some(by) => {
+                let func = if local { Func::TimestampSubInterval } else { Func::TimestampAddInterval };
+                Bound::apply(func, vec![inner, by], to, position)
+            }
+            None => {
+                let zone = self.operand(zone, &Type::Text)?;
+                let func = if local { Func::ZoneTz } else { Func::ZoneLocal };
+                Bound::apply(func, vec![zone, inner], to, position)
+            }
+        })
+    }
+}
+
 /// A subquery used as a value has one column.
 pub(super) fn one_column(query: &super::bound::BoundQuery, position: u32) -> Result<()> {
     if query.columns.len() == 1 {
@@ -707,9 +722,10 @@ pub(super) fn sql_value(keyword: &str, precision: Option<u32>, position: u32) ->
     let text = |t: &str| Bound::constant(Datum::Text(t.to_owned()), Type::Text, position);
     Ok(match keyword {
         "current_timestamp" => draw(Type::TimestampTz),
-        "localtimestamp" => draw(Type::Timestamp),
-        "current_date" => {
-            Bound::apply(Func::TimestampToDate, vec![draw(Type::Timestamp)], Type::Date, position)
+        "localtimestamp" | "current_date" => {
+            let ty = if keyword == "current_date" { Type::Date } else { Type::Timestamp };
+            let kind = BoundKind::Cast(Box::new(draw(Type::TimestampTz)), true);
+            Bound::new(kind, ty, position)
         }
         "current_catalog" => text(DATABASE),
         "current_schema" => text(planaria_catalog::PUBLIC),

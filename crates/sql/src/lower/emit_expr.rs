@@ -884,6 +884,7 @@ fn keeps_not_null(func: Func) -> bool {
                 | Func::ArrayUpper
                 | Func::ArrayContainsElement
                 | Func::ExtractTimestamp
+                | Func::ExtractTz
                 | Func::ExtractDate
                 | Func::ExtractInterval
                 | Func::ArrayPosition

@@ -144,29 +144,32 @@ static TABLE: &[Line] = &[
     line("to_char", &[Int8, Text], Text, F(Func::ToCharNumeric)),
     // ---- dates and times ----
     line("to_char", &[Timestamp, Text], Text, F(Func::ToCharTimestamp)),
-    line("to_char", &[TimestampTz, Text], Text, F(Func::ToCharTimestamp)),
+    line("to_char", &[TimestampTz, Text], Text, F(Func::ToCharTz)),
     line("now", &[], TimestampTz, Make::Draw(Draw::TransactionTimestamp)),
     line("transaction_timestamp", &[], TimestampTz, Make::Draw(Draw::TransactionTimestamp)),
     line("statement_timestamp", &[], TimestampTz, Make::Draw(Draw::StatementTimestamp)),
     line("clock_timestamp", &[], TimestampTz, Make::Draw(Draw::ClockTimestamp)),
     line("date_trunc", &[Text, Timestamp], Timestamp, F(Func::DateTrunc)),
-    line("date_trunc", &[Text, TimestampTz], TimestampTz, F(Func::DateTrunc)),
+    line("date_trunc", &[Text, TimestampTz], TimestampTz, F(Func::TruncTz)),
+    line("date_trunc", &[Text, TimestampTz, Text], TimestampTz, F(Func::ZoneTrunc)),
+    line("timezone", &[Text, Timestamp], TimestampTz, F(Func::ZoneTz)),
+    line("timezone", &[Text, TimestampTz], Timestamp, F(Func::ZoneLocal)),
     line("date_trunc", &[Text, Interval], Interval, F(Func::IntervalTrunc)),
     line("date_bin", &[Interval, Timestamp, Timestamp], Timestamp, F(Func::DateBin)),
     line("date_bin", &[Interval, TimestampTz, TimestampTz], TimestampTz, F(Func::DateBin)),
     line("age", &[Timestamp, Timestamp], Interval, F(Func::TimestampAge)),
-    line("age", &[TimestampTz, TimestampTz], Interval, F(Func::TimestampAge)),
+    line("age", &[TimestampTz, TimestampTz], Interval, F(Func::TzAge)),
     line("make_interval", &[Int4, Int4, Int4, Int4, Int4, Int4, Float8], Interval, F(Func::MakeInterval)),
     line("justify_hours", &[Interval], Interval, F(Func::JustifyHours)),
     line("justify_days", &[Interval], Interval, F(Func::JustifyDays)),
     line("justify_interval", &[Interval], Interval, F(Func::JustifyInterval)),
     line("extract", &[Text, Date], NUM, F(Func::ExtractDate)),
     line("extract", &[Text, Timestamp], NUM, F(Func::ExtractTimestamp)),
-    line("extract", &[Text, TimestampTz], NUM, F(Func::ExtractTimestamp)),
+    line("extract", &[Text, TimestampTz], NUM, F(Func::ExtractTz)),
     line("extract", &[Text, Interval], NUM, F(Func::ExtractInterval)),
     line("date_part", &[Text, Date], Float8, Then(Func::ExtractDate)),
     line("date_part", &[Text, Timestamp], Float8, Then(Func::ExtractTimestamp)),
-    line("date_part", &[Text, TimestampTz], Float8, Then(Func::ExtractTimestamp)),
+    line("date_part", &[Text, TimestampTz], Float8, Then(Func::ExtractTz)),
     line("date_part", &[Text, Interval], Float8, Then(Func::ExtractInterval)),
     line("make_date", &[Int4, Int4, Int4], Date, F(Func::MakeDate)),
     line("to_timestamp", &[Float8], TimestampTz, F(Func::ToTimestampFloat)),
@@ -446,7 +449,8 @@ impl Lowerer<'_> {
                 let ty = if then.ty == Type::TimestampTz { Type::TimestampTz } else { Type::Timestamp };
                 let today = self.coerce(today, &ty, CastContext::Implicit)?;
                 let then = self.operand(then.clone(), &ty)?;
-                apply(Func::TimestampAge, vec![today, then], Interval)
+                let func = if ty == Type::TimestampTz { Func::TzAge } else { Func::TimestampAge };
+                apply(func, vec![today, then], Interval)
             }
             ("lastval", []) => {
                 Err(Error::unsupported("lastval() is not supported", "Use currval() of the sequence.")

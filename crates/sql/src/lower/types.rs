@@ -5,6 +5,7 @@
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind};
+use planaria_base::datetime;
 use planaria_base::limits::NAME_BYTES_MAX;
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, text_io};
@@ -114,8 +115,6 @@ pub(super) fn is_relabel(from: &Type, to: &Type) -> bool {
         (Type::Text | Type::Varchar(_) | Type::Char(_), Type::Text | Type::Varchar(None)) => true,
         (Type::Varchar(Some(n)) | Type::Char(n), Type::Varchar(Some(m))) => n <= m,
         (Type::Char(n), Type::Char(m)) => n <= m,
-        // Time zones other than UTC do not exist here.
-        (Type::Timestamp, Type::TimestampTz) | (Type::TimestampTz, Type::Timestamp) => true,
         (Type::Array(a), Type::Array(b)) => is_relabel(a, b),
         (Type::System(_), _) => planaria_ir::verify::holds(to, from),
         _ => false,
@@ -142,7 +141,12 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
             Datum::Text(text.trim_end_matches(' ').to_owned())
         }
         Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
-        Type::System(_) | Type::Date | Type::Timestamp | Type::TimestampTz => Datum::parse(ty, text)?,
+        Type::System(_) | Type::Date | Type::Timestamp => Datum::parse(ty, text)?,
+        Type::TimestampTz => match datetime::parse_whole_timestamptz(text)? {
+            Some(micros) => Datum::Int(micros),
+            // The session's time zone says.
+            None => return Ok(None),
+        },
         Type::Interval | Type::OldInterval => Datum::parse(ty, text)?,
         Type::Array(of) => {
             let mut elements = Vec::new();

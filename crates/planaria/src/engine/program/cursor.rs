@@ -89,7 +89,8 @@ mod tests {
 
     fn cursor(rows: usize) -> Cursor {
         let columns: Arc<[Column]> = Arc::from([]);
-        let rows = (0..rows).map(|_| Row { columns: columns.clone(), values: Vec::new() }).collect();
+        let rows =
+            (0..rows).map(|_| Row { columns: columns.clone(), values: Vec::new(), zone: None }).collect();
         Cursor {
             statement: "".into(),
             created: 0,

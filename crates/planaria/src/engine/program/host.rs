@@ -496,7 +496,7 @@ impl Host for SessionHost<'_> {
             }
             let texts: usize = row.iter().map(|s| heap.bytes_of(*s)).sum();
             self.share.answers(size_of::<Row>() + values.len() * size_of::<Datum>() + texts);
-            self.rows.push(Row { columns: self.columns.clone(), values });
+            self.rows.push(Row { columns: self.columns.clone(), values, zone: heap.shared_zone() });
             if self.share.is_due(self.meter) {
                 return self.meter.weigh(self.share, self.schema);
             }
