@@ -114,7 +114,9 @@ fn clocks_and_instants_are_each_others() {
     for year in [-4000, 1, 1900, 1970, 2024, 9999, 12_000, 290_000] {
         for month in 1..=12 {
             let utc = days_from_civil(year, month, 15) * MICROS_PER_DAY + 12_345_678;
-            for zone in [&berlin, &zone("Asia/Kolkata"), &zone("America/St_Johns"), &zone("+02"), &zone("UTC")] {
+            for zone in
+                [&berlin, &zone("Asia/Kolkata"), &zone("America/St_Johns"), &zone("+02"), &zone("UTC")]
+            {
                 let local = zone.to_local(utc).unwrap();
                 assert_eq!(zone.to_utc(local).unwrap(), utc, "{} {year}-{month}", zone.name());
                 let shown = text(|o| write_timestamptz(o, utc, Some(zone)));

@@ -123,7 +123,9 @@ fn fold_constants(program: &mut Program) {
             }
             OpKind::Cast { dst, src, explicit } if once(*dst) => {
                 match (&known[src.index()], program.type_of(*src), program.type_of(*dst)) {
-                    (_, Some(from), Some(to)) if from.base() != to.base() && (from.has_zone() || to.has_zone()) => {
+                    (_, Some(from), Some(to))
+                        if from.base() != to.base() && (from.has_zone() || to.has_zone()) =>
+                    {
                         None
                     }
                     (Some(v), Some(from), Some(to)) => {

@@ -34,13 +34,36 @@ fn a_client_is_told_who_it_speaks_with() {
     let messages = client.until_ready();
     let parameters: Vec<String> =
         messages.iter().filter(|m| m.tag == 'S').map(|m| m.text().replace('\0', "=")).collect();
-    for wanted in ["application_name=shop", "TimeZone=UTC", "client_encoding=UTF8", "DateStyle=ISO, MDY"] {
+    for wanted in
+        ["application_name=shop", "TimeZone=Europe/Zurich", "client_encoding=UTF8", "DateStyle=ISO, MDY"]
+    {
         assert!(parameters.iter().any(|p| p == wanted), "{wanted}: {parameters:?}");
     }
     assert!(parameters.iter().any(|p| p.starts_with("server_version=15.")));
-    assert!(messages.iter().any(|m| m.tag == 'N'), "times are in UTC");
     assert_eq!(messages.iter().filter(|m| m.tag == 'K').count(), 1);
     assert_eq!(shown(&messages).last().map(String::as_str), Some("Z:I"));
+}
+
+#[test]
+fn timestamps_are_shown_and_read_in_the_time_zone_of_the_client() {
+    let running = Running::start();
+    let mut client = Client::connect(running.address);
+    client.startup(&[("user", "postgres"), ("TimeZone", "Asia/Tokyo")]);
+    client.until_ready();
+    assert_eq!(client.query("CREATE TABLE z (t timestamptz)"), ["C:CREATE TABLE", "Z:I"]);
+    assert_eq!(client.query("INSERT INTO z VALUES ('2024-07-01 12:00')"), ["C:INSERT 0 1", "Z:I"]);
+    let shown = ["T", "D:2024-07-01 12:00:00+09,{\"2024-07-01 12:00:00+09\"}", "C:SELECT 1", "Z:I"];
+    assert_eq!(client.query("SELECT t, array[t] FROM z"), shown);
+    assert_eq!(client.query("SET timezone = 'UTC'"), ["C:SET", "S", "Z:I"]);
+    let shown = ["T", "D:2024-07-01 03:00:00+00", "C:SELECT 1", "Z:I"];
+    assert_eq!(client.query("SELECT t FROM z"), shown);
+
+    // A name that nobody knows is no reason to refuse a client.
+    let mut client = Client::connect(running.address);
+    client.startup(&[("user", "postgres"), ("TimeZone", "Nowhere")]);
+    let messages = client.until_ready();
+    assert!(messages.iter().any(|m| m.tag == 'N'), "times are in UTC");
+    assert!(messages.iter().any(|m| m.tag == 'S' && m.text().replace('\0', "=") == "TimeZone=UTC"));
 }
 
 #[test]
