@@ -124,8 +124,8 @@ impl Func {
             // The rules of zones are those of the release.
             ZoneLocal | ZoneTz | ZoneTrunc => Determinism::Machine,
             DateAddInt | DateSubInt | DateSub | DateToTimestamp | TimestampToDate | TimestampAddInterval
-            | TimestampSubInterval | TimestampSub | TimestampAge | DateBin | IntervalEq | IntervalNe
-            | IntervalLt | IntervalLe | IntervalGt | IntervalGe | JustifyHours | JustifyDays
+            | TimestampSubInterval | TimestampSub | TimestampAge | DateBin | Overlaps | IntervalEq
+            | IntervalNe | IntervalLt | IntervalLe | IntervalGt | IntervalGe | JustifyHours | JustifyDays
             | JustifyInterval | MakeInterval | IntervalTrunc | IntervalAdd | IntervalSub | IntervalNeg
             | IntervalMul | IntervalDiv | ExtractTimestamp | ExtractDate | ExtractInterval | DateTrunc
             | ToCharTimestamp | ToCharNumeric | MakeDate | MakeTimestamp | ToTimestampFloat => {

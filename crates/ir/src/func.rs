@@ -208,6 +208,8 @@ funcs! {
     DateToTimestamp "date.totimestamp" (D) -> S; TimestampToDate "timestamp.todate" (S) -> D;
     TimestampAddInterval "timestamp.addinterval" (S, V) -> S; TimestampSubInterval "timestamp.subinterval" (S, V) -> S;
     TimestampSub "timestamp.sub" (S, S) -> V; TimestampAge "timestamp.age" (S, S) -> V; DateBin "timestamp.bin" (V, S, S) -> S;
+    /// Whether two periods have a moment in common: begin and end of each, in either order. An end that is NULL is unknown.
+    Overlaps "timestamp.overlaps" (S, S, S, S) -> B nullable total;
     IntervalEq "interval.eq" (V, V) -> B total; IntervalNe "interval.ne" (V, V) -> B total; IntervalLt "interval.lt" (V, V) -> B total;
     IntervalLe "interval.le" (V, V) -> B total; IntervalGt "interval.gt" (V, V) -> B total; IntervalGe "interval.ge" (V, V) -> B total;
     JustifyHours "interval.justifyhours" (V) -> V; JustifyDays "interval.justifydays" (V) -> V; JustifyInterval "interval.justify" (V) -> V;

@@ -297,6 +297,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         TimestampSubInterval => int(datetime::timestamp_sub(a[0].int(), a[1].interval())),
         TimestampSub => ivl(datetime::timestamp_diff(a[0].int(), a[1].int())),
         TimestampAge => ivl(datetime::age(a[0].int(), a[1].int())),
+        Overlaps => Ok(overlaps([a[0], a[1]], [a[2], a[3]])),
         DateBin => int(datetime::date_bin(a[0].interval(), a[1].int(), a[2].int())),
         IntervalEq | IntervalNe | IntervalLt | IntervalLe | IntervalGt | IntervalGe => {
             is(a[0].interval().compare(a[1].interval()), func)
@@ -395,6 +396,31 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         Hash => Ok(Slot::Int(hash(a[0], heap) as i64)),
         PgColumnSize => Ok(Slot::Int(column_size(a[0], heap))),
         Version => heap.text(concat!("PostgreSQL 15.18 (Planaria ", env!("CARGO_PKG_VERSION"), ")")),
+    }
+}
+
+/// `OVERLAPS`: of periods that have an end in common alone one is not in the other; a moment is in a period that begins
+/// with it.
+fn overlaps(first: [Slot; 2], second: [Slot; 2]) -> Slot {
+    // Begin, and the end if it is known.
+    let period = |[a, b]: [Slot; 2]| match (a, b) {
+        (Slot::Null, Slot::Null) => None,
+        (Slot::Null, at) | (at, Slot::Null) => Some((at.int(), None)),
+        (a, b) => Some((a.int().min(b.int()), Some(a.int().max(b.int())))),
+    };
+    let (Some((a, a_end)), Some((b, b_end))) = (period(first), period(second)) else { return Slot::Null };
+    // The one that begins later, and the end of the other.
+    let (later, later_end, other_end) = match a.cmp(&b) {
+        Ordering::Greater => (a, a_end, b_end),
+        Ordering::Less => (b, b_end, a_end),
+        Ordering::Equal if a_end.is_none() || b_end.is_none() => return Slot::Null,
+        Ordering::Equal => return Slot::Bool(true),
+    };
+    match other_end {
+        None => Slot::Null,
+        Some(end) if later < end => Slot::Bool(true),
+        Some(_) if later_end.is_none() => Slot::Null,
+        Some(_) => Slot::Bool(false),
     }
 }
 

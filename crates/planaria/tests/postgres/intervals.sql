@@ -70,3 +70,7 @@ select greatest(interval '1 mon', '29 days'), least(interval '1 mon', '29 days')
 select case when interval '1 mon' in ('30 days', '1 day') then 'in' end, interval '1 mon' = any (array[interval '1 day', '30 days']);
 select interval '1 year'::int;
 select 5::interval;
+select (date '2024-01-01', date '2024-02-01') overlaps (date '2024-01-15', date '2024-03-01'), (date '2024-01-01', date '2024-02-01') overlaps (date '2024-02-01', date '2024-03-01');
+select (timestamp '2024-01-01', interval '1 month') overlaps (timestamp '2024-01-31', interval '1 day'), (date '2024-02-01', date '2024-01-01') overlaps (date '2024-01-31', date '2024-01-31');
+select (date '2024-01-01', null) overlaps (date '2024-01-15', date '2024-03-01'), (date '2024-01-20', null) overlaps (date '2024-01-15', date '2024-03-01'), (null, null) overlaps (date '2024-01-15', date '2024-03-01');
+select (date '2024-01-15', date '2024-01-15') overlaps (date '2024-01-15', date '2024-01-15'), (timestamptz '2024-01-01 00:00+00', interval '1 day') overlaps (timestamptz '2024-01-01 12:00+00', timestamptz '2024-01-03 00:00+00');

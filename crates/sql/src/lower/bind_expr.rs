@@ -113,7 +113,7 @@ impl Lowerer<'_> {
             ExprKind::Binary(op, left, right) => {
                 let left = self.bind_operand(names, left)?;
                 let right = self.bind_operand(names, right)?;
-                self.compare(*op, left, right, position)
+                self.written(*op, left, right, position)
             }
             ExprKind::Chain(first, rest) => self.bind_chain(names, first, rest),
             ExprKind::Is { expr, what, negated } => self.bind_is(names, expr, *what, *negated, position),
@@ -142,8 +142,8 @@ impl Lowerer<'_> {
                         let below = l.binary(BinaryOp::Le, value, greatest, position)?;
                         return Ok(above.and(below));
                     }
-                    let above = l.binary(BinaryOp::Ge, value.clone(), low, position)?;
-                    let below = l.binary(BinaryOp::Le, value, high, position)?;
+                    let above = l.written(BinaryOp::Ge, value.clone(), low, position)?;
+                    let below = l.written(BinaryOp::Le, value, high, position)?;
                     Ok(above.and(below))
                 })?;
                 Ok(if *negated { within.negated() } else { within })
@@ -226,9 +226,10 @@ impl Lowerer<'_> {
                 let a = self.settle(a)?;
                 self.with_let(a, |l, a| {
                     let equal = l.binary(BinaryOp::Eq, a.clone(), b, position)?;
-                    // The answer is of the type that was compared.
+                    // The answer is of the type that was compared; dates and timestamps of all kinds are compared as they are.
+                    let dated = a.ty.class() == TypeClass::DateTime;
                     let a = match &equal.kind {
-                        BoundKind::Apply(_, args) if args[0].ty != a.ty => args[0].clone(),
+                        BoundKind::Apply(_, args) if args[0].ty != a.ty && !dated => args[0].clone(),
                         _ => a,
                     };
                     let ty = a.ty.clone();
@@ -673,6 +674,14 @@ fn integer_literal(text: &str, position: u32) -> Result<Bound> {
 }
 
 impl Lowerer<'_> {
+    /// A comparison as it was written, or any other infix operator.
+    fn written(&mut self, op: BinaryOp, left: Bound, right: Bound, position: u32) -> Result<Bound> {
+        match self.bounded_by_instant(op, &left, &right, position)? {
+            Some(bounded) => Ok(bounded),
+            None => self.compare(op, left, right, position),
+        }
+    }
+
     /// What clocks of a zone show at an instant, or the instant at which they show this.
     fn at_time_zone(&mut self, inner: Bound, zone: Bound, position: u32) -> Result<Bound> {
         let local = inner.ty == Type::Timestamp;

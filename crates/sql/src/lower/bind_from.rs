@@ -433,13 +433,11 @@ impl Lowerer<'_> {
             let b = take_column(&mut r.star, name, "right", position)?;
             let equal = self.binary(BinaryOp::Eq, a.clone(), b.clone(), position)?;
             equal.conjuncts(&mut on);
+            let (mut both, ty) = self.unify("JOIN/USING", vec![a, b])?;
             let expr = match kind {
-                JoinKind::Inner | JoinKind::Left | JoinKind::Cross => a,
-                JoinKind::Right => b,
-                JoinKind::Full => {
-                    let (both, ty) = self.unify("JOIN/USING", vec![a, b])?;
-                    Bound::new(BoundKind::Coalesce(both), ty, position)
-                }
+                JoinKind::Inner | JoinKind::Left | JoinKind::Cross => both.swap_remove(0),
+                JoinKind::Right => both.swap_remove(1),
+                JoinKind::Full => Bound::new(BoundKind::Coalesce(both), ty, position),
             };
             for source in &mut level.sources[start..] {
                 for column in source.columns.iter_mut().filter(|c| c.name == *name) {

@@ -64,17 +64,6 @@ impl Lowerer<'_> {
         dst
     }
 
-    /// A value in a register of a type that shows it as `ty` does: one that was relabelled may be in a register of the
-    /// type it came from.
-    fn as_called(&mut self, src: Reg, ty: &Type) -> Reg {
-        if !self.program.type_of(src).is_some_and(|from| shows_otherwise(from, ty)) {
-            return src;
-        }
-        let dst = self.temp(ty.clone());
-        self.emit(OpKind::Cast { dst, src, explicit: false });
-        dst
-    }
-
     /// A value in the destination asked for, or where it is.
     fn deliver(&mut self, src: Reg, dst: Option<Reg>) -> Reg {
         let Some(dst) = dst else { return src };
@@ -133,7 +122,6 @@ impl Lowerer<'_> {
             }
             BoundKind::Cast(inner, explicit) => {
                 let src = self.value(inner)?;
-                let src = self.as_called(src, &inner.ty);
                 let dst = target(self);
                 self.emit(OpKind::Cast { dst, src, explicit: *explicit });
                 Ok(dst)
@@ -860,15 +848,6 @@ impl Lowerer<'_> {
         })?;
         self.emit(OpKind::Block { label, body });
         Ok(self.deliver(result, dst))
-    }
-}
-
-/// Whether the same value is another text in these two types.
-fn shows_otherwise(a: &Type, b: &Type) -> bool {
-    match (a, b) {
-        (Type::Timestamp, Type::TimestampTz) | (Type::TimestampTz, Type::Timestamp) => true,
-        (Type::Array(a), Type::Array(b)) => shows_otherwise(a, b),
-        _ => false,
     }
 }
 

@@ -452,6 +452,34 @@ impl Lowerer<'_> {
                 let func = if ty == Type::TimestampTz { Func::TzAge } else { Func::TimestampAge };
                 apply(func, vec![today, then], Interval)
             }
+            // The second of a pair may be how long it takes.
+            ("overlaps", [a, b, c, d])
+                if [a, b, c, d].iter().all(|e| {
+                    use planaria_base::types::TypeClass::{DateTime, Interval};
+                    e.ty == Type::Unknown || matches!(e.ty.class(), DateTime | Interval)
+                }) =>
+            {
+                let ends = [(a, b), (c, d)].map(|(begin, end)| -> Result<_> {
+                    let interval = end.ty.class() == planaria_base::types::TypeClass::Interval;
+                    Ok((
+                        begin.clone(),
+                        match interval {
+                            true => {
+                                let add = planaria_syntax::ast::BinaryOp::Add;
+                                self.binary(add, begin.clone(), end.clone(), position)?
+                            }
+                            false => end.clone(),
+                        },
+                    ))
+                });
+                let [first, second] = ends;
+                let ((a, b), (c, d)) = (first?, second?);
+                let all = [a, b, c, d];
+                let zoned = all.iter().any(|e| e.ty == Type::TimestampTz);
+                let ty = if zoned { Type::TimestampTz } else { Type::Timestamp };
+                let args = all.into_iter().map(|e| self.operand(e, &ty)).collect::<Result<Vec<_>>>()?;
+                apply(Func::Overlaps, args, Bool)
+            }
             ("lastval", []) => {
                 Err(Error::unsupported("lastval() is not supported", "Use currval() of the sequence.")
                     .at(position))

@@ -317,9 +317,6 @@ impl Lowerer<'_> {
                 return Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).at(position).hint(NOT_UNIQUE));
             }
         };
-        if let Some(bounded) = self.bounded_by_instant(which, &left, &right, position)? {
-            return Ok(bounded);
-        }
         let left = self.operand(left, &chosen.left)?;
         let right = self.operand(right, &chosen.right)?;
         let args = if chosen.swapped { vec![right, left] } else { vec![left, right] };
@@ -329,7 +326,7 @@ impl Lowerer<'_> {
     /// A column of timestamps compared with an instant, which is done as instants: with a condition beside it that an index
     /// over the column can use. Clocks are less than a day ahead of UTC, or behind it, so the column is within a day of
     /// what they show at the instant. Where the comparison is true, so is that; so it changes nothing.
-    fn bounded_by_instant(
+    pub(super) fn bounded_by_instant(
         &mut self,
         which: BinaryOp,
         left: &Bound,
@@ -338,10 +335,15 @@ impl Lowerer<'_> {
     ) -> Result<Option<Bound>> {
         use BinaryOp::{Eq, Ge, Gt, Le, Lt};
         let column = |e: &Bound| e.ty == Type::Timestamp && e.as_column().is_some();
-        let instant = |e: &Bound| e.ty == Type::TimestampTz;
+        let simple = |l: &mut Self, e: &Bound| {
+            let mut queries = false;
+            e.children(&mut |_| {}, &mut |_| queries = true);
+            e.ty == Type::TimestampTz && !queries && !l.is_volatile(e)
+        };
+        let (left_column, right_column) = (column(left), column(right));
         let (column, instant, which) = match which {
-            Eq | Lt | Le | Gt | Ge if column(left) && instant(right) => (left, right, which),
-            Eq | Lt | Le | Gt | Ge if instant(left) && column(right) => {
+            Eq | Lt | Le | Gt | Ge if left_column && simple(self, right) => (left, right, which),
+            Eq | Lt | Le | Gt | Ge if right_column && simple(self, left) => {
                 let turned = match which {
                     Lt => Gt,
                     Le => Ge,

@@ -11,7 +11,7 @@ pub(super) fn refuse_unsupported(func: Func, args: &[Bound]) -> Result<()> {
     let Some(Datum::Text(template)) = last.as_const() else { return Ok(()) };
     let tried = match func {
         Func::Regex | Func::IRegex => pattern::translate(template).map(drop),
-        Func::ToCharTimestamp => datetime::to_char(&mut Vec::new(), 0, template),
+        Func::ToCharTimestamp | Func::ToCharTz => datetime::to_char(&mut Vec::new(), 0, template),
         Func::ToCharNumeric => Numeric::from_i64(0).to_char(&mut Vec::new(), template),
         _ => Ok(()),
     };

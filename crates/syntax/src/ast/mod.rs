@@ -283,6 +283,22 @@ pub struct FunctionCall {
     pub variadic: bool,
 }
 
+impl FunctionCall {
+    /// A call without anything but arguments.
+    pub fn plain(name: Name, args: Vec<Argument>) -> FunctionCall {
+        FunctionCall {
+            name,
+            args,
+            star: false,
+            distinct: false,
+            order_by: Vec::new(),
+            filter: None,
+            over: None,
+            variadic: false,
+        }
+    }
+}
+
 /// An argument.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Argument {

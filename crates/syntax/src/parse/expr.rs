@@ -18,12 +18,12 @@
 //! Machines write chains with thousands of operands. Long ones of AND or OR become balanced trees: they are
 //! associative. Others nest to the left at first; what is left of them is a list ([`ExprKind::Chain`]).
 
-use planaria_base::Result;
 use planaria_base::limits::{CHAIN_NESTING_MAX, CHAIN_OPERANDS_MAX};
+use planaria_base::{Error, Result, SqlState};
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{BinaryOp, Expr, ExprKind, IsWhat, Position, UnaryOp};
+use crate::ast::{Argument, BinaryOp, Expr, ExprKind, FunctionCall, IsWhat, Name, Position, UnaryOp};
 
 /// Precedences.
 mod level {
@@ -237,7 +237,21 @@ impl Parser<'_> {
                 self.bump();
                 self.like(left, insensitive, negated, level, restricted)?
             }
-            Infix::Overlaps => return self.unsupported("OVERLAPS", position),
+            Infix::Overlaps => {
+                self.bump();
+                let right = self.climb(level + 1, restricted)?;
+                let sides = [left, right].map(|side| match side.kind {
+                    ExprKind::Row(fields) if fields.len() == 2 => Some(fields),
+                    _ => None,
+                });
+                let [Some(left), Some(right)] = sides else {
+                    let message = "wrong number of parameters on a side of OVERLAPS expression";
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+                };
+                let args = left.into_iter().chain(right).map(|value| Argument { name: None, value });
+                let parts = vec!["pg_catalog".to_owned(), "overlaps".to_owned()];
+                ExprKind::Call(Box::new(FunctionCall::plain(Name { parts, position }, args.collect())))
+            }
             Infix::AtTimeZone if self.at_word_ahead(1, "local") => {
                 return self.unsupported("AT LOCAL", position);
             }

@@ -397,15 +397,6 @@ fn truncated(field: &str, interval: Expr) -> Expr {
     let parts = vec!["pg_catalog".to_owned(), "date_trunc".to_owned()];
     let field = Expr { position, kind: ExprKind::String(field.to_owned()) };
     let args = [field, interval].map(|value| Argument { name: None, value }).into();
-    let call = FunctionCall {
-        name: Name { parts, position },
-        args,
-        star: false,
-        distinct: false,
-        order_by: Vec::new(),
-        filter: None,
-        over: None,
-        variadic: false,
-    };
+    let call = FunctionCall::plain(Name { parts, position }, args);
     Expr { position, kind: ExprKind::Call(Box::new(call)) }
 }
