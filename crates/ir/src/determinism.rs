@@ -185,6 +185,7 @@ impl Draw {
             | Draw::ClockTimestamp
             | Draw::Random
             | Draw::Uuid
+            | Draw::LastValue
             | Draw::Kept => Determinism::Draws,
             Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_) => Determinism::Session,
         }
@@ -198,7 +199,7 @@ impl Draw {
             | Draw::CurrentUser
             | Draw::SessionUser
             | Draw::Permitted(_) => true,
-            Draw::ClockTimestamp | Draw::Random | Draw::Uuid | Draw::Kept => false,
+            Draw::ClockTimestamp | Draw::Random | Draw::Uuid | Draw::LastValue | Draw::Kept => false,
         }
     }
 }

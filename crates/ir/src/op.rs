@@ -66,6 +66,8 @@ pub enum Draw {
     Random,
     /// `gen_random_uuid()`.
     Uuid,
+    /// `lastval()`: the value that the session has drawn last, of whatever sequence.
+    LastValue,
     /// The next value that the logged call kept ([`OpKind::Keep`]), of the register's type. Only in
     /// plan programs.
     Kept,

@@ -519,6 +519,7 @@ impl Parser {
                     "clock" => Draw::ClockTimestamp,
                     "random" => Draw::Random,
                     "uuid" => Draw::Uuid,
+                    "lastvalue" => Draw::LastValue,
                     "user" => Draw::CurrentUser,
                     "session" => Draw::SessionUser,
                     "permitted" => Draw::Permitted(self.entity("n")?),

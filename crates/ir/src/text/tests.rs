@@ -156,7 +156,7 @@ impl Choice {
             6 => {
                 let (now, clock) = (Draw::TransactionTimestamp, Draw::ClockTimestamp);
                 let users = [Draw::CurrentUser, Draw::SessionUser, Draw::Permitted(self.id())];
-                let inputs = [now, clock, Draw::Random, Draw::Uuid, Draw::Kept];
+                let inputs = [now, clock, Draw::Random, Draw::Uuid, Draw::LastValue, Draw::Kept];
                 let inputs = [&inputs[..], &users[..]].concat();
                 OpKind::Draw { dst, input: inputs[self.below(inputs.len())] }
             }

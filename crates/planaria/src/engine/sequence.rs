@@ -276,6 +276,8 @@ pub(crate) fn note(effects: &mut Vec<SequenceEffect>, sequence: SequenceId, plac
 #[derive(Default)]
 pub(crate) struct SessionSequences {
     current: Vec<Option<i64>>,
+    /// The sequence of the last of them.
+    last: Option<SequenceId>,
     runs: Vec<(i64, i64)>,
 }
 
@@ -306,6 +308,21 @@ impl SessionSequences {
             self.current.resize(id.index() + 1, None);
         }
         self.current[id.index()] = Some(value);
+    }
+
+    /// `lastval` is of this sequence from now on, if it has a `currval`: row ids have none.
+    pub(crate) fn drew(&mut self, id: SequenceId) {
+        if self.last_drawn(id).is_some() {
+            self.last = Some(id);
+        }
+    }
+
+    /// `lastval`; 55000 where this session has drawn nothing.
+    pub(crate) fn last(&self) -> Result<i64> {
+        self.last.and_then(|id| self.last_drawn(id)).ok_or_else(|| {
+            let message = "lastval is not yet defined in this session";
+            Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        })
     }
 
     /// What `currval` answers, if it is defined.

@@ -1,3 +1,4 @@
+select lastval();
 -- What drivers and tools send: forms of dates, operators by name, sequences as relations, settings of the planner.
 select '2026-11-22 +00'::date, '2026-11-22+00'::date, '2026-11-22 -05'::date;
 select '2026-11-22 +00'::timestamp, '2026-11-22+05:30'::timestamp;
@@ -56,3 +57,16 @@ select count(*) from pg_stat_bgwriter;
 select count(*) from pg_stat_archiver;
 select count(*) from pg_statio_user_tables;
 select count(*) from pg_shseclabel;
+create sequence e start 100;
+create table with_serial (id serial primary key, x int);
+insert into with_serial (x) values (1), (2);
+select lastval(), currval('with_serial_id_seq');
+select nextval('e');
+select lastval();
+select setval('with_serial_id_seq', 50);
+select lastval();
+create function made() returns bigint language plpgsql as $$ begin insert into with_serial (x) values (3); return lastval(); end $$;
+select made();
+select lastval();
+drop sequence e;
+select lastval();

@@ -481,8 +481,7 @@ impl Lowerer<'_> {
                 apply(Func::Overlaps, args, Bool)
             }
             ("lastval", []) => {
-                Err(Error::unsupported("lastval() is not supported", "Use currval() of the sequence.")
-                    .at(position))
+                Ok(Some(Bound::new(BoundKind::Draw(Draw::LastValue), Type::Int8, position)))
             }
             _ => Ok(None),
         }

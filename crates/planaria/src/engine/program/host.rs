@@ -153,6 +153,7 @@ impl Inputs {
             ) => Ok(Slot::Int(*n)),
             (Draw::Random, Some(Datum::Float(x))) => Ok(Slot::Float(*x)),
             (Draw::Uuid, Some(Datum::Uuid(u))) => Ok(Slot::Uuid(*u)),
+            (Draw::LastValue, Some(Datum::Int(n))) => Ok(Slot::Int(*n)),
             _ => Err(missing_input()),
         })
     }
@@ -221,6 +222,7 @@ impl Inputs {
                 Slot::Uuid(bytes)
             }
             Draw::Kept => return Err(Error::internal("kept values are for plan programs")),
+            Draw::LastValue => return Err(Error::internal("the session knows what it has drawn")),
             Draw::StatementTimestamp | Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_) => {
                 return Err(Error::internal("who runs a program is no input"));
             }
@@ -367,6 +369,7 @@ impl Host for SessionHost<'_> {
         }
         let value = match self.inputs.replayed(input) {
             Some(value) => value?,
+            None if input == Draw::LastValue => Slot::Int(self.sequences.last()?),
             None => {
                 let mut handed = std::mem::take(&mut self.inputs.handed);
                 let value = handed.drawn(input, || self.inputs.draw(input));
@@ -432,6 +435,7 @@ impl Host for SessionHost<'_> {
             }
         };
         let value = Slot::Int(place.value);
+        self.sequences.drew(sequence);
         self.inputs.drawn.push(match place.generation {
             0 => value,
             generation => self.kept_heap.array(&[value, Slot::Int(generation as i64)])?,
