@@ -2,6 +2,7 @@
 
 use crate::row::{Column, Row, Rows};
 use crate::session::StatementResult;
+use planaria_base::types::SystemType;
 use planaria_base::{Datum, Type};
 use std::sync::Arc;
 
@@ -25,6 +26,15 @@ pub(crate) fn table_result(tag: &str, names: Vec<&str>, lines: Vec<Vec<String>>)
     let count = rows.len() as u64;
     let rows = Some(Rows { columns, rows });
     StatementResult { tag: tag.to_owned(), rows, count, notices: Vec::new(), position: 0 }
+}
+
+/// The answer of an EXPLAIN (FORMAT JSON).
+pub(crate) fn json_result(plan: String) -> StatementResult {
+    let ty = Type::System(SystemType::Json);
+    let columns: Arc<[Column]> = Arc::from([Column { name: "QUERY PLAN".to_owned(), ty, origin: None }]);
+    let row = Row { columns: columns.clone(), values: vec![Datum::Text(plan)], zone: None };
+    let rows = Some(Rows { columns, rows: vec![row] });
+    StatementResult { tag: "EXPLAIN".to_owned(), rows, count: 0, notices: Vec::new(), position: 0 }
 }
 
 /// The answer of an EXPLAIN.

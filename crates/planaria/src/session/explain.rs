@@ -5,7 +5,7 @@ use crate::engine::schema_version::SchemaVersion;
 use crate::notice::Notice;
 use crate::options::LogKind;
 use crate::session::StatementResult;
-use crate::session::answer::lines_result;
+use crate::session::answer::{json_result, lines_result};
 use crate::session::core::SessionCore;
 use planaria_analysis as analysis;
 use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState};
@@ -16,9 +16,87 @@ use planaria_sql::lower::{self, ParamTypes};
 use planaria_syntax::ast::{Name, Statement, StatementKind, TypeName};
 use std::collections::BTreeSet;
 
+/// A plan as JSON, in the form that PostgreSQL gives it: nodes with what they read, and the nodes below them.
+fn plan_json(lines: &[String]) -> String {
+    struct Node {
+        depth: usize,
+        fields: Vec<(String, String)>,
+        below: Vec<usize>,
+    }
+    let mut nodes: Vec<Node> = Vec::new();
+    // From the outermost to the one that lines belong to.
+    let mut open: Vec<usize> = Vec::new();
+    for line in lines {
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        let (depth, text) = match text.strip_prefix("->") {
+            Some(text) => (indent + 1, text.trim_start()),
+            // One above the other, all at the edge.
+            None if indent == 0 => (0, text),
+            None => {
+                if let (Some((name, value)), Some(at)) = (text.split_once(": "), open.last()) {
+                    nodes[*at].fields.push((name.to_owned(), value.to_owned()));
+                }
+                continue;
+            }
+        };
+        while depth > 0 && open.last().is_some_and(|at| nodes[*at].depth >= depth) {
+            open.pop();
+        }
+        let (kind, on) = text.split_once(" on ").unwrap_or((text, ""));
+        let (kind, index) = kind.split_once(" using ").unwrap_or((kind, ""));
+        let (relation, alias) = on.split_once(' ').unwrap_or((on, on));
+        let mut fields = vec![("Node Type".to_owned(), kind.to_owned())];
+        if !open.is_empty() {
+            let siblings = open.last().map_or(0, |at| nodes[*at].below.len());
+            let relationship = if siblings == 0 { "Outer" } else { "Inner" };
+            fields.push(("Parent Relationship".to_owned(), relationship.to_owned()));
+        }
+        for (name, value) in [("Index Name", index), ("Relation Name", relation), ("Alias", alias)] {
+            if !value.is_empty() {
+                fields.push((name.to_owned(), value.to_owned()));
+            }
+        }
+        let at = nodes.len();
+        nodes.push(Node { depth, fields, below: Vec::new() });
+        if let Some(above) = open.last() {
+            nodes[*above].below.push(at);
+        }
+        open.push(at);
+    }
+    fn write(nodes: &[Node], at: usize, indent: usize, out: &mut String) {
+        let pad = " ".repeat(indent);
+        out.push_str("{\n");
+        let node = &nodes[at];
+        let last = node.fields.len() + usize::from(!node.below.is_empty()) - 1;
+        for (i, (name, value)) in node.fields.iter().enumerate() {
+            let comma = if i < last { "," } else { "" };
+            let quoted = |text: &str| serde_json::Value::from(text).to_string();
+            out.push_str(&format!("{pad}  {}: {}{comma}\n", quoted(name), quoted(value)));
+        }
+        if !node.below.is_empty() {
+            out.push_str(&format!("{pad}  \"Plans\": [\n"));
+            for (i, below) in node.below.iter().enumerate() {
+                out.push_str(&format!("{pad}    "));
+                write(nodes, *below, indent + 4, out);
+                out.push_str(if i + 1 < node.below.len() { ",\n" } else { "\n" });
+            }
+            out.push_str(&format!("{pad}  ]\n"));
+        }
+        out.push_str(&format!("{pad}}}"));
+    }
+    let mut out = "[\n  {\n    \"Plan\": ".to_owned();
+    match nodes.is_empty() {
+        true => out.push_str("{}"),
+        false => write(&nodes, 0, 4, &mut out),
+    }
+    out.push_str("\n  }\n]");
+    out
+}
+
 impl SessionCore {
     /// The plan of a statement, a line a row. What makes something of a query's rows has that query's plan.
-    pub(crate) fn explain(&mut self, statement: &Statement, _text: &str) -> Result<StatementResult> {
+    pub(crate) fn explain(&mut self, statement: &Statement, json: bool) -> Result<StatementResult> {
         let schema = self.schema();
         let mut params = ParamTypes::default();
         let prepared;
@@ -51,7 +129,7 @@ impl SessionCore {
         };
         let (lines, needs) = lower::explain_statement(&schema.catalog, planned, &params)?;
         needs.iter().try_for_each(|r| schema.catalog.require(self.user.current(), r))?;
-        Ok(lines_result(lines))
+        Ok(if json { json_result(plan_json(&lines)) } else { lines_result(lines) })
     }
 
     /// `SHOW recovery`: what recovery did when the database was opened; no rows if there was nothing to

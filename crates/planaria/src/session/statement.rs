@@ -262,7 +262,7 @@ impl SessionCore {
                 done("SET")
             }
             StatementKind::Transaction(t) => self.transaction_control(t)?,
-            StatementKind::Explain { statement, .. } => self.explain(statement, text)?,
+            StatementKind::Explain { statement, json, .. } => self.explain(statement, *json)?,
             StatementKind::ExplainProcedure { name, args } => {
                 self.explain_procedure(name, args.as_deref())?
             }

@@ -174,3 +174,35 @@ fn an_index_over_timestamps_serves_instants() {
         }
     }
 }
+
+/// Tools read plans as JSON: drivers that ask whether a column can be NULL, and those that draw them.
+#[test]
+fn a_plan_can_be_json() {
+    let db = Database::in_memory().expect("opens");
+    db.execute_script(
+        "CREATE TABLE a (x int PRIMARY KEY, y int); CREATE TABLE b (x int PRIMARY KEY, z text)",
+    )
+    .expect("creates");
+    let plan = |query: &str| -> serde_json::Value {
+        let rows = db.query(&format!("EXPLAIN (VERBOSE, FORMAT JSON) {query}"), ()).expect(query);
+        assert_eq!((rows.len(), rows.columns()[0].ty.to_string().as_str()), (1, "json"));
+        serde_json::from_str(&rows[0].get::<String>(0).expect("text")).expect("it is JSON")
+    };
+    let join = plan("SELECT * FROM a JOIN b \"B b\" USING (x) WHERE y > 1 ORDER BY y LIMIT 3");
+    let limit = &join[0]["Plan"];
+    assert_eq!(limit["Node Type"], "Limit");
+    let sort = &limit["Plans"][0];
+    assert!(sort["Node Type"].as_str().is_some_and(|kind| kind.starts_with("Sort")), "{join}");
+    let sides = &sort["Plans"][0]["Plans"];
+    assert_eq!((&sides[0]["Node Type"], &sides[0]["Relation Name"]), (&"Seq Scan".into(), &"a".into()));
+    assert_eq!(
+        (&sides[0]["Parent Relationship"], &sides[1]["Parent Relationship"]),
+        (&"Outer".into(), &"Inner".into())
+    );
+    assert_eq!((&sides[1]["Index Name"], &sides[1]["Alias"]), (&"b_pkey".into(), &"B b".into()));
+    assert_eq!(sides[1]["Index Cond"], "(x = a.x)");
+    assert_eq!(plan("SELECT 1")[0]["Plan"]["Node Type"], "Result");
+    assert_eq!(plan("INSERT INTO a VALUES (1, 2)")[0]["Plan"]["Node Type"], "Insert");
+    let error = db.query("EXPLAIN (FORMAT XML) SELECT 1", ()).expect_err("no XML");
+    assert_eq!(error.sqlstate().as_str(), "0A000");
+}

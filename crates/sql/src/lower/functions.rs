@@ -480,9 +480,7 @@ impl Lowerer<'_> {
                 let args = all.into_iter().map(|e| self.operand(e, &ty)).collect::<Result<Vec<_>>>()?;
                 apply(Func::Overlaps, args, Bool)
             }
-            ("lastval", []) => {
-                Ok(Some(Bound::new(BoundKind::Draw(Draw::LastValue), Type::Int8, position)))
-            }
+            ("lastval", []) => Ok(Some(Bound::new(BoundKind::Draw(Draw::LastValue), Type::Int8, position))),
             _ => Ok(None),
         }
     }

@@ -603,7 +603,14 @@ pub enum StatementKind {
     /// TRUNCATE
     Truncate { names: Vec<Name>, restart_identity: bool, cascade: bool },
     /// EXPLAIN of a statement
-    Explain { analyze: bool, statement: Box<Statement> },
+    Explain {
+        /// ANALYZE
+        analyze: bool,
+        /// FORMAT JSON
+        json: bool,
+        /// What is explained.
+        statement: Box<Statement>,
+    },
     /// `EXPLAIN PROCEDURE name [(types)]`: ours
     ExplainProcedure { name: Name, args: Option<Vec<TypeName>> },
     /// `EXPLAIN RECOVERY`: ours

@@ -366,11 +366,11 @@ impl Parser<'_> {
         if self.eat_word("recovery") {
             return Ok(StatementKind::ExplainRecovery);
         }
-        let mut analyze = false;
+        let (mut analyze, mut json) = (false, false);
         if self.at_kind(Kind::LeftParen) && !self.at_paren_query() {
             self.bump();
             loop {
-                self.explain_option(&mut analyze)?;
+                self.explain_option(&mut analyze, &mut json)?;
                 if !self.eat(Kind::Comma) {
                     break;
                 }
@@ -385,11 +385,11 @@ impl Parser<'_> {
             return self.fail();
         }
         let statement = Box::new(self.statement()?);
-        Ok(StatementKind::Explain { analyze, statement })
+        Ok(StatementKind::Explain { analyze, json, statement })
     }
 
-    /// One option: ANALYZE counts, FORMAT must be text, the others shape PostgreSQL's own figures.
-    fn explain_option(&mut self, analyze: &mut bool) -> Result<()> {
+    /// One option: ANALYZE counts, FORMAT is text or JSON, the others shape PostgreSQL's own figures.
+    fn explain_option(&mut self, analyze: &mut bool, json: &mut bool) -> Result<()> {
         let position = self.position();
         let option = self.label()?;
         let value = match self.peek().kind {
@@ -398,11 +398,12 @@ impl Parser<'_> {
         };
         match option.as_str() {
             "analyze" | "analyse" => *analyze = matches!(value.as_str(), "true" | "on" | "1"),
-            "format" if value != "text" => {
-                return self.unsupported("EXPLAIN with a format other than text", position);
+            "format" if !["text", "json"].contains(&value.as_str()) => {
+                return self.unsupported("EXPLAIN with a format other than text and JSON", position);
             }
-            "format" | "verbose" | "costs" | "settings" | "generic_plan" | "buffers" | "wal" | "timing"
-            | "summary" | "memory" | "serialize" => {}
+            "format" => *json = value == "json",
+            "verbose" | "costs" | "settings" | "generic_plan" | "buffers" | "wal" | "timing" | "summary"
+            | "memory" | "serialize" => {}
             _ => {
                 let message = format!("unrecognized EXPLAIN option \"{option}\"");
                 return Err(self.syntax_error(message, position));

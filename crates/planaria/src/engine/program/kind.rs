@@ -3,6 +3,7 @@
 use crate::row::Column;
 use crate::settings::show_columns;
 use planaria_base::Type;
+use planaria_base::types::SystemType;
 use planaria_syntax::ast::{Statement, StatementKind};
 use std::sync::Arc;
 
@@ -43,6 +44,10 @@ pub(crate) fn tag(statement: &Statement, count: u64) -> String {
 
 /// The columns of a statement that is no program, as far as they are known before it runs.
 pub(crate) fn utility_columns(statement: &Statement) -> Arc<[Column]> {
+    let ty = match &statement.kind {
+        StatementKind::Explain { json: true, .. } => Type::System(SystemType::Json),
+        _ => Type::Text,
+    };
     let names = match &statement.kind {
         StatementKind::Show(name) if name.eq_ignore_ascii_case("recovery") => vec!["what", "value"],
         StatementKind::Show(name) => show_columns(name),
@@ -51,5 +56,5 @@ pub(crate) fn utility_columns(statement: &Statement) -> Arc<[Column]> {
         | StatementKind::ExplainRecovery => vec!["QUERY PLAN"],
         _ => return Arc::from([]),
     };
-    names.into_iter().map(|n| Column { name: n.to_owned(), ty: Type::Text, origin: None }).collect()
+    names.into_iter().map(|n| Column { name: n.to_owned(), ty: ty.clone(), origin: None }).collect()
 }
