@@ -20,6 +20,9 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
     if slot.is_null() {
         return Ok(Slot::Null);
     }
+    if *to == Type::System(SystemType::Json) && !matches!(from.class(), TypeClass::Text | TypeClass::Other) {
+        return json(slot, from, heap);
+    }
     match (slot, to) {
         (Slot::Int(n), Type::Int4) if from.is_oid() => Ok(Slot::Int(i64::from(n as i32))),
         (Slot::Int(n), Type::Int8) if from.class() == TypeClass::Integer => Ok(Slot::Int(int8(Some(n))?)),
@@ -286,6 +289,67 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
                 text_io::write_array_element(out, &text);
             }
             out.push(b'}');
+        }
+    }
+}
+
+/// A value as JSON: `to_json`.
+#[inline(never)]
+fn json(slot: Slot, from: &Type, heap: &mut Heap) -> Result<Slot> {
+    if from.has_zone() {
+        heap.zone();
+    }
+    let text = heap.build(|heap, out| {
+        write_json(heap, slot, from, out);
+        Ok(())
+    })?;
+    Ok(Slot::Text(text))
+}
+
+fn write_json(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
+    match (slot, ty) {
+        (Slot::Null, _) => out.extend_from_slice(b"null"),
+        (Slot::Bool(b), _) => out.extend_from_slice(if b { b"true" } else { b"false" }),
+        (Slot::Int(_), Type::Int2 | Type::Int4 | Type::Int8) | (Slot::Numeric(_), _) => {
+            write(heap, slot, ty, out);
+        }
+        (Slot::Float(x), _) if x.is_finite() => write(heap, slot, ty, out),
+        (Slot::Text(at), Type::System(SystemType::Json)) => out.extend_from_slice(heap.bytes(at)),
+        (Slot::Array(array), Type::Record(fields)) => {
+            out.push(b'{');
+            for (i, (field, (name, ty))) in heap.elements(array).iter().zip(fields).enumerate() {
+                if i > 0 {
+                    out.push(b',');
+                }
+                planaria_base::json::quote(out, name);
+                out.push(b':');
+                write_json(heap, *field, ty, out);
+            }
+            out.push(b'}');
+        }
+        (Slot::Array(array), Type::Array(of)) => {
+            out.push(b'[');
+            for (i, element) in heap.elements(array).iter().enumerate() {
+                if i > 0 {
+                    out.push(b',');
+                }
+                write_json(heap, *element, of, out);
+            }
+            out.push(b']');
+        }
+        (slot, ty) => {
+            let mut text = Vec::new();
+            write(heap, slot, ty, &mut text);
+            let mut text = String::from_utf8_lossy(&text).into_owned();
+            // As ISO 8601 has a moment: with a T, and its zone with minutes.
+            if matches!(ty, Type::Timestamp | Type::TimestampTz)
+                && let Some((day, rest)) = text.split_once(' ')
+            {
+                let (clock, era) = rest.split_once(' ').map_or((rest, ""), |(clock, _)| (clock, " BC"));
+                let hours = clock.rfind(['+', '-']).is_some_and(|at| clock.len() - at == 3);
+                text = format!("{day}T{clock}{}{era}", if hours { ":00" } else { "" });
+            }
+            planaria_base::json::quote(out, &text);
         }
     }
 }

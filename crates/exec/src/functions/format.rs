@@ -224,21 +224,7 @@ pub fn raise_format(heap: &mut Heap, format: Bytes, args: &[Slot]) -> Result<Slo
 /// A JSON string: quoted, with the escapes that JSON demands.
 pub fn json_quote(heap: &mut Heap, at: Bytes) -> Result<Slot> {
     let text = heap.build(|heap, out| {
-        out.push(b'"');
-        for c in heap.str(at).chars() {
-            match c {
-                '"' => out.extend_from_slice(b"\\\""),
-                '\\' => out.extend_from_slice(b"\\\\"),
-                '\n' => out.extend_from_slice(b"\\n"),
-                '\r' => out.extend_from_slice(b"\\r"),
-                '\t' => out.extend_from_slice(b"\\t"),
-                '\u{8}' => out.extend_from_slice(b"\\b"),
-                '\u{c}' => out.extend_from_slice(b"\\f"),
-                c if c < ' ' => out.extend_from_slice(std::format!("\\u{:04x}", u32::from(c)).as_bytes()),
-                c => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-            }
-        }
-        out.push(b'"');
+        planaria_base::json::quote(out, heap.str(at));
         Ok(())
     })?;
     Ok(Slot::Text(text))

@@ -106,9 +106,7 @@ fn is_other_aggregate(name: &str) -> bool {
             | "var_pop"
             | "var_samp"
             | "corr"
-            | "json_agg"
             | "jsonb_agg"
-            | "json_object_agg"
             | "jsonb_object_agg"
             | "bit_and"
             | "bit_or"
@@ -174,6 +172,11 @@ impl Lowerer<'_> {
         position: u32,
     ) -> Result<Bound> {
         let name = plain_name(&call.name)?.to_owned();
+        if let Some(call) = super::json::aggregate(&name, call, position)
+            && self.catalog.procedures_named(&name).next().is_none()
+        {
+            return self.bind_call(names, &call, position);
+        }
         if call.over.is_some() {
             return self.bind_window(names, &name, call, position);
         }

@@ -237,6 +237,9 @@ impl Lowerer<'_> {
         if let Some(bound) = self.bind_special(name, args, variadic, position)? {
             return Ok(Some(bound));
         }
+        if let Some(bound) = self.bind_json(name, args, position)? {
+            return Ok(Some(bound));
+        }
         if let Some(bound) = self.bind_question(name, args, position)? {
             return Ok(Some(bound));
         }

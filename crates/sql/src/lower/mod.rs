@@ -36,6 +36,7 @@ mod env;
 mod finish;
 mod functions;
 mod insert;
+mod json;
 pub(crate) mod known;
 mod late;
 mod locking;

@@ -79,8 +79,11 @@ impl<'a> Names<'a> {
         let here = self.sources.iter().find(|s| s.alias == alias);
         here.map(|s| (s, self.depth())).or_else(|| self.outer.and_then(|o| o.source(alias)))
     }
-    /// Names of the columns of a FROM item, as a whole row has them.
+    /// Names of the fields of a variable, or of the columns of a FROM item, as a whole row has them.
     pub fn column_names(&self, parts: &[String]) -> Vec<String> {
+        if let Some(Found::Variable(Variable::Row { fields, .. })) = self.scope.lookup(parts) {
+            return fields.iter().map(|(name, _)| name.clone()).collect();
+        }
         let source = parts.last().and_then(|alias| self.source(alias));
         source.map_or(Vec::new(), |(s, _)| s.columns.iter().map(|c| c.name.clone()).collect())
     }

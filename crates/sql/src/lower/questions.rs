@@ -7,7 +7,7 @@ use super::Lowerer;
 use super::bound::{Bound, BoundKind};
 use super::types::CastContext;
 use planaria_base::types::SystemType;
-use planaria_base::{Datum, Error, Result, SqlState, Type, oid};
+use planaria_base::{Datum, Result, SqlState, Type, oid};
 use planaria_catalog::{PUBLIC, reg};
 use planaria_ir::{ADVISORY_PAIR, ADVISORY_SHARED, ADVISORY_TRANSACTION, Func, Question};
 
@@ -296,9 +296,6 @@ impl Lowerer<'_> {
                 let others = self.operand(others.clone(), &Type::Array(Box::new(Int4)))?;
                 return Ok(Some(ask(Question::IsBlockedBy, vec![session, others], Bool, position)));
             }
-            ("json_build_object", _) => {
-                return self.json_object(args, position).map(Some);
-            }
             _ => {}
         }
         let Some(line) = TABLE.iter().find(|l| l.name == name && l.args.len() == args.len()) else {
@@ -371,52 +368,6 @@ impl Lowerer<'_> {
         }
         let _ = system;
         self.coerce(e, &Type::Text, CastContext::Implicit)
-    }
-
-    /// `json_build_object(key, value, ...)` as PostgreSQL prints it.
-    fn json_object(&mut self, args: &[Bound], position: u32) -> Result<Bound> {
-        if !args.len().is_multiple_of(2) {
-            let message = "argument list must have even number of elements";
-            let hint = "The arguments of json_build_object() must consist of alternating keys and values.";
-            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).hint(hint).at(position));
-        }
-        let mut parts = vec![text("{", position)];
-        for (i, pair) in args.chunks(2).enumerate() {
-            if i > 0 {
-                parts.push(text(", ", position));
-            }
-            let key = self.output_text(pair[0].clone())?;
-            parts.push(Bound::apply(Func::JsonQuote, vec![key], Type::Text, position));
-            parts.push(text(" : ", position));
-            parts.push(self.json_value(pair[1].clone())?);
-        }
-        parts.push(text("}", position));
-        Ok(Bound::apply(Func::Concat, parts, Type::System(SystemType::Json), position))
-    }
-
-    fn json_value(&mut self, e: Bound) -> Result<Bound> {
-        let position = e.position;
-        let bare = match &e.ty {
-            Type::Bool | Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric(_) | Type::Float8 => true,
-            Type::System(SystemType::Json) => true,
-            Type::Array(_) | Type::Record(_) => {
-                return Err(Error::unsupported(
-                    "JSON of arrays and rows is not supported",
-                    "build it from texts",
-                )
-                .at(position));
-            }
-            _ => false,
-        };
-        let value = if e.ty == Type::Bool {
-            self.coerce(e, &Type::Text, CastContext::Explicit)?
-        } else {
-            self.output_text(e)?
-        };
-        let value =
-            if bare { value } else { Bound::apply(Func::JsonQuote, vec![value], Type::Text, position) };
-        let both = vec![value, text("null", position)];
-        Ok(Bound::new(BoundKind::Coalesce(both), Type::Text, position))
     }
 
     /// Converts between names and the aliases of oid; `None` where neither type is one.
