@@ -12,6 +12,11 @@ pub fn invalid(what: &str) -> Error {
 }
 
 #[cold]
+fn unbalanced() -> Error {
+    invalid("parentheses () not balanced")
+}
+
+#[cold]
 fn unsupported(what: &str) -> Error {
     Error::unsupported(
         format!("{what} in a regular expression is not supported"),
@@ -45,7 +50,13 @@ impl Translator<'_> {
         if self.rest.starts_with("***") || self.rest.starts_with("(?") && !self.rest.starts_with("(?:") {
             return Err(unsupported("a director or embedded option"));
         }
+        let mut open = 0usize;
         while let Some(c) = self.next() {
+            open = match c {
+                '(' => open + 1,
+                ')' => open.checked_sub(1).ok_or_else(unbalanced)?,
+                _ => open,
+            };
             match c {
                 '\\' => self.escape(false)?,
                 '[' => self.class()?,
@@ -55,6 +66,9 @@ impl Translator<'_> {
                 '{' if !self.rest.starts_with(|c: char| c.is_ascii_digit()) => self.out.push_str("\\{"),
                 c => self.out.push(c),
             }
+        }
+        if open > 0 {
+            return Err(unbalanced());
         }
         Ok(self.out)
     }
@@ -137,5 +151,92 @@ impl Translator<'_> {
             _ => return Err(invalid("invalid character class")),
         });
         Ok(())
+    }
+}
+
+/// Whether of the matches that begin at one place the shortest is meant. An expression has the preference of the first
+/// part of it that has one: a repetition that is no fixed number; of several alternatives the longest is always meant.
+pub fn prefers_shortest(pattern: &str) -> bool {
+    Preference { rest: pattern }.expression() == Some(true)
+}
+
+struct Preference<'a> {
+    rest: &'a str,
+}
+
+impl Preference<'_> {
+    fn next(&mut self) -> Option<char> {
+        let c = self.rest.chars().next()?;
+        self.rest = &self.rest[c.len_utf8()..];
+        Some(c)
+    }
+
+    /// Up to the end, or to the parenthesis that closes it: whether it prefers the shortest, if it prefers anything.
+    fn expression(&mut self) -> Option<bool> {
+        let (mut preference, mut alternatives) = (None, false);
+        while let Some(c) = self.next() {
+            let own = match c {
+                ')' => break,
+                '|' => {
+                    alternatives = true;
+                    continue;
+                }
+                '(' => {
+                    self.rest = self.rest.strip_prefix("?:").unwrap_or(self.rest);
+                    self.expression()
+                }
+                '[' => {
+                    self.bracket();
+                    None
+                }
+                '\\' => {
+                    self.next();
+                    None
+                }
+                _ => None,
+            };
+            let repeated = self.repetition();
+            preference = preference.or(repeated.unwrap_or(own));
+        }
+        if alternatives { Some(false) } else { preference }
+    }
+
+    fn bracket(&mut self) {
+        self.rest = self.rest.strip_prefix('^').unwrap_or(self.rest);
+        let mut first = true;
+        while let Some(c) = self.next() {
+            match c {
+                ']' if !first => break,
+                '[' if self.rest.starts_with(':') => {
+                    self.rest = self.rest.split_once(":]").map_or("", |(_, rest)| rest);
+                }
+                '\\' => {
+                    self.next();
+                }
+                _ => {}
+            }
+            first = false;
+        }
+    }
+
+    /// A repetition of what was just read: none, one of a fixed number (which leaves the preference as it is), or one
+    /// with a preference.
+    fn repetition(&mut self) -> Option<Option<bool>> {
+        let fixed = match self.rest.chars().next()? {
+            '*' | '+' | '?' => {
+                self.next();
+                false
+            }
+            '{' if self.rest[1..].starts_with(|c: char| c.is_ascii_digit()) => {
+                let (bounds, rest) = self.rest.split_once('}').unwrap_or((self.rest, ""));
+                let fixed = !bounds.contains(',');
+                self.rest = rest;
+                fixed
+            }
+            _ => return None,
+        };
+        let shortest = self.rest.starts_with('?');
+        self.rest = self.rest.strip_prefix('?').unwrap_or(self.rest);
+        if fixed { None } else { Some(Some(shortest)) }
     }
 }

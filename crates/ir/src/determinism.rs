@@ -109,10 +109,10 @@ impl Func {
             TextEq | TextNe | TextLt | TextLe | TextGt | TextGe | TextConcat | TextLength | OctetLength
             | Substr | SubstrFor | Upper | Lower | InitCap | LPad | RPad | Repeat | LTrim | RTrim | BTrim
             | Replace | Reverse | Position | SplitPart | Left | Right | Translate | Ascii | Chr | Md5
-            | StartsWith | Overlay | Like | ILike | Regex | IRegex | JsonQuote | SizePretty | QuoteIdent
-            | QuoteLiteral | QuoteNullable | Concat | ConcatWs | Format | CharPad | RaiseFormat => {
-                Determinism::Deterministic
-            }
+            | StartsWith | Overlay | Like | ILike | Regex | IRegex | RegexReplace | RegexMatch
+            | RegexPart | RegexSubstr | RegexAll | RegexAllCount | RegexSplit | RegexCount | RegexLike
+            | JsonQuote | SizePretty | QuoteIdent | QuoteLiteral | QuoteNullable | Concat | ConcatWs
+            | Format | CharPad | RaiseFormat => Determinism::Deterministic,
             BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
             | BytesSubstr | BytesSubstrFor | BytesMd5 | BytesSha | GetByte | Encode | Decode | UuidEq
             | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,
@@ -281,6 +281,23 @@ impl Program {
             });
         });
         level
+    }
+
+    /// Whether it looks at the time zone of the session by itself: [`Func::reads_zone`], and casts between what has a zone
+    /// and what has none.
+    pub fn reads_zone(&self) -> bool {
+        let mut found = false;
+        self.body.visit(&mut |op| {
+            found |= match &op.kind {
+                OpKind::Apply { func, .. } => func.reads_zone(),
+                OpKind::Cast { dst, src, .. } => match (self.type_of(*src), self.type_of(*dst)) {
+                    (Some(from), Some(to)) => from.base() != to.base() && (from.has_zone() || to.has_zone()),
+                    _ => false,
+                },
+                _ => false,
+            };
+        });
+        found
     }
 }
 

@@ -179,6 +179,16 @@ funcs! {
     Like "text.like" (T, T, T) -> B; ILike "text.ilike" (T, T, T) -> B;
     /// Whether a regular expression matches: `~` and, without regard to case, `~*`.
     Regex "text.regex" (T, T) -> B; IRegex "text.iregex" (T, T) -> B;
+    /// Text, pattern, replacement, options; the place to begin at, counted from 1, and which match: 0 all, negative as option g says.
+    RegexReplace "regex.replace" (T, T, T, T, I, I) -> T;
+    /// Text, pattern, options: what the parentheses of the first match have matched; NULL without one.
+    RegexMatch "regex.match" (T, T, T) -> A; RegexPart "regex.part" (T, T) -> T; RegexSubstr "regex.substr" (T, T) -> T;
+    /// The same of all matches, one behind the other, with option g; and how many there are.
+    RegexAll "regex.all" (T, T, T) -> A; RegexAllCount "regex.allcount" (T, T, T) -> I;
+    /// Text, pattern, options: what is between the matches.
+    RegexSplit "regex.split" (T, T, T) -> A;
+    /// Text, pattern, options, the place to begin at.
+    RegexCount "regex.count" (T, T, T, I) -> I; RegexLike "regex.like" (T, T, T) -> B;
     /// A text as a JSON string, in quotes.
     JsonQuote "json.quote" (T) -> T;
     /// Bytes with the unit PostgreSQL would choose.

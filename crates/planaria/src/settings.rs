@@ -685,8 +685,15 @@ mod tests {
         assert!(settings.set("TimeZone", Some(&one("utc")), false).is_ok());
         assert!(settings.set("client_encoding", Some(&one("'utf-8'")), false).is_ok());
         assert!(settings.set("client_encoding", Some(&one("latin1")), false).is_err());
-        let error = settings.set("timezone", Some(&one("Europe/Zurich")), false).expect_err("refused");
+        let error = settings.set("timezone", Some(&one("Nowhere")), false).expect_err("refused");
         assert_eq!(error.sqlstate().as_str(), "22023");
+        assert!(settings.zone().is_none());
+        settings.set("timezone", Some(&one("europe/zurich")), false).expect("a zone");
+        assert_eq!(settings.zone().expect("not UTC").name(), "Europe/Zurich");
+        assert_eq!(settings.show("timezone").expect("known"), (vec!["TimeZone"], vec![one("Europe/Zurich")]));
+        settings.set("timezone", Some(&one("Etc/UTC")), false).expect("a zone");
+        assert!(settings.zone().is_none());
+        settings.set("timezone", None, false).expect("back");
         assert_eq!(settings.set("nonsense", None, false).expect_err("unknown").sqlstate().as_str(), "42704");
         assert_eq!(settings.show("timezone").expect("known"), (vec!["TimeZone"], vec![one("UTC")]));
     }

@@ -31,6 +31,7 @@ mod format;
 pub mod like;
 pub mod order;
 mod regex;
+mod regex_find;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -262,6 +263,18 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         }
         Regex => regex::matches(heap.str(a[0].bytes()), heap.str(a[1].bytes()), false).map(Slot::Bool),
         IRegex => regex::matches(heap.str(a[0].bytes()), heap.str(a[1].bytes()), true).map(Slot::Bool),
+        RegexReplace => {
+            let texts = [0, 1, 2, 3].map(|i: usize| a[i].bytes());
+            regex_find::replace(heap, texts, a[4].int(), a[5].int())
+        }
+        RegexMatch => regex_find::first(heap, [0, 1, 2].map(|i: usize| a[i].bytes())),
+        RegexAll => regex_find::all(heap, [0, 1, 2].map(|i: usize| a[i].bytes())),
+        RegexAllCount => int(regex_find::all_count(heap, [0, 1, 2].map(|i: usize| a[i].bytes()))),
+        RegexPart => regex_find::part(heap, a[0].bytes(), a[1].bytes()),
+        RegexSubstr => regex_find::matched(heap, a[0].bytes(), a[1].bytes()),
+        RegexSplit => regex_find::split(heap, [0, 1, 2].map(|i: usize| a[i].bytes())),
+        RegexCount => int(regex_find::count(heap, [0, 1, 2].map(|i: usize| a[i].bytes()), a[3].int())),
+        RegexLike => regex_find::like(heap, [0, 1, 2].map(|i: usize| a[i].bytes())).map(Slot::Bool),
         JsonQuote => format::json_quote(heap, a[0].bytes()),
         SizePretty => format::size_pretty(heap, a[0].num()),
         QuoteIdent => format::quote_ident(heap, a[0].bytes()),

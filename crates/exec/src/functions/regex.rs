@@ -1,8 +1,7 @@
 //! `~` and `~*`: PostgreSQL's advanced regular expressions, as far as whether they match.
 //!
 //! A pattern is translated (`base::pattern`) to the syntax of the `regex` crate, whose engines are linear in the text
-//! (PostgreSQL's may be exponential). Where a match lies is not offered: PostgreSQL prefers the
-//! longest, `regex` the first alternative. Back references and lookaround are 0A000.
+//! (PostgreSQL's may be exponential). Where a match lies is another matter ([`super::regex_find`]). Back references and lookaround are 0A000.
 //!
 //! That crate says nothing until it is done. So a long text goes through its lazy automaton byte by byte here, and the
 //! statement is asked on the way whether to go on.
@@ -17,7 +16,7 @@ use regex_automata::{Input, MatchKind};
 use std::cell::RefCell;
 
 /// Compiled patterns a thread keeps, the latest used first.
-const CACHED_MAX: usize = 32;
+pub(super) const CACHED_MAX: usize = 32;
 /// Bytes of a text that is done at once.
 const SHORT: usize = 4096;
 /// Bytes of a longer one that are done between two questions.

@@ -663,12 +663,12 @@ impl SessionCore {
         if schema.has_deferred {
             self.check_deferred(schema).map_err(|interrupt| self.believable(interrupt))?;
         }
-        // A log of calls does not say in which time zone they ran.
-        self.inputs.unlogged |= self.machine.heap_mut().used_zone();
         let engine = &*self.engine;
         let read_only = self.txn.is_read_only();
         self.met =
             if read_only && !self.inputs.unlogged { self.txn.newest_met(&schema.tables) } else { None };
+        // A log of calls does not say in which time zone they ran.
+        self.inputs.unlogged |= self.machine.heap_mut().used_zone();
         let Some(log) = self.log.as_mut().filter(|_| !(read_only && self.effects.is_empty())) else {
             let ts = self.txn.commit(&schema.tables, &mut |_, _| {})?;
             self.last_commit = Some((ts, !read_only));

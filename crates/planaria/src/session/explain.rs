@@ -183,7 +183,9 @@ impl SessionCore {
         }
         let mut lines = analysis::explain(program, &logging, &names);
         // Behind how calls are logged, and why.
-        lines.splice(3..3, cost);
+        let zone = (is_command && program.reads_zone())
+            .then(|| "  Where the time zone of the session is not UTC they are logged by rows.".to_owned());
+        lines.splice(3..3, cost.into_iter().chain(zone));
         if self.engine.look_ahead {
             lines.extend(ahead_line(program, &names));
         }

@@ -864,6 +864,9 @@ fn keeps_not_null(func: Func) -> bool {
                 | Func::ArrayContainsElement
                 | Func::ExtractTimestamp
                 | Func::ExtractTz
+                | Func::RegexMatch
+                | Func::RegexPart
+                | Func::RegexSubstr
                 | Func::ExtractDate
                 | Func::ExtractInterval
                 | Func::ArrayPosition

@@ -47,6 +47,10 @@ use Type::{Bool, Bytea, Date, Float8, Int2, Int4, Int8, Interval, Text, Timestam
 const NUM: Type = Type::Numeric(None);
 const ZERO: &[Extra] = &[Extra::Int(0)];
 const BLANK: &[Extra] = &[Extra::Text(" ")];
+const NO_OPTIONS: &[Extra] = &[Extra::Text("")];
+/// From the beginning on, the first match or, with option g, all.
+const FIRST: &[Extra] = &[Extra::Int(1), Extra::Int(-1)];
+const FIRST_WITHOUT_OPTIONS: &[Extra] = &[Extra::Text(""), Extra::Int(1), Extra::Int(-1)];
 pub(super) use planaria_catalog::DATABASE;
 use planaria_catalog::{Object, Privileges};
 
@@ -93,6 +97,13 @@ static TABLE: &[Line] = &[
     line("quote_ident", &[Text], Text, F(Func::QuoteIdent)),
     line("encode", &[Bytea, Text], Text, F(Func::Encode)),
     line("decode", &[Text, Text], Bytea, F(Func::Decode)),
+    line("regexp_replace", &[Text, Text, Text], Text, With(Func::RegexReplace, FIRST_WITHOUT_OPTIONS)),
+    line("regexp_replace", &[Text, Text, Text, Text], Text, With(Func::RegexReplace, FIRST)),
+    line("regexp_substr", &[Text, Text], Text, F(Func::RegexSubstr)),
+    line("regexp_like", &[Text, Text], Bool, With(Func::RegexLike, NO_OPTIONS)),
+    line("regexp_like", &[Text, Text, Text], Bool, F(Func::RegexLike)),
+    line("regexp_count", &[Text, Text], Int4, With(Func::RegexCount, &[Extra::Text(""), Extra::Int(1)])),
+    line("substring", &[Text, Text], Text, F(Func::RegexPart)),
     line("string_to_array", &[Text, Text], Text, F(Func::StringToArray)),
     // ---- numbers ----
     line("abs", &[Int2], Int2, F(Func::Int2Abs)),
@@ -275,6 +286,7 @@ impl Lowerer<'_> {
                 Bound::apply(*func, bound, result, position)
             }
             With(func, extra) => {
+                super::templates::refuse_unsupported(*func, &bound)?;
                 bound.extend(extra.iter().map(|e| match e {
                     Extra::Int(n) => Bound::constant(Datum::Int(*n), Int4, position),
                     Extra::Text(t) => Bound::constant(Datum::Text((*t).to_owned()), Text, position),
@@ -454,6 +466,50 @@ impl Lowerer<'_> {
                 let then = self.operand(then.clone(), &ty)?;
                 let func = if ty == Type::TimestampTz { Func::TzAge } else { Func::TimestampAge };
                 apply(func, vec![today, then], Interval)
+            }
+            // Of `regexp_matches`: no name of SQL has a blank, but for one in quotes.
+            ("regexp all" | "regexp all count", [text, pattern, options]) => {
+                let args = [text.clone(), pattern.clone(), options.clone()];
+                let args = args.into_iter().map(|e| self.operand(e, &Text)).collect::<Result<Vec<_>>>()?;
+                match name {
+                    "regexp all" => apply(Func::RegexAll, args, Type::Array(Box::new(Text))),
+                    _ => apply(Func::RegexAllCount, args, Int4),
+                }
+            }
+            ("regexp_match" | "regexp_split_to_array", [text, pattern, rest @ ..]) if rest.len() <= 1 => {
+                let func = if name == "regexp_match" { Func::RegexMatch } else { Func::RegexSplit };
+                let options = match rest {
+                    [options] => options.clone(),
+                    _ => Bound::constant(Datum::Text(String::new()), Text, position),
+                };
+                let args = [text.clone(), pattern.clone(), options];
+                let args = args.into_iter().map(|e| self.operand(e, &Text)).collect::<Result<Vec<_>>>()?;
+                super::templates::refuse_unsupported(func, &args)?;
+                apply(func, args, Type::Array(Box::new(Text)))
+            }
+            // With the place to begin at, which match, and options.
+            ("regexp_replace", [text, pattern, by, start, rest @ ..])
+                if rest.len() <= 2 && start.ty.class() == planaria_base::types::TypeClass::Integer =>
+            {
+                let nth = rest.first().cloned().unwrap_or_else(|| int(1));
+                let none = Bound::constant(Datum::Text(String::new()), Text, position);
+                let options = rest.get(1).cloned().unwrap_or(none);
+                let texts = [text.clone(), pattern.clone(), by.clone(), options];
+                let mut args =
+                    texts.into_iter().map(|e| self.operand(e, &Text)).collect::<Result<Vec<_>>>()?;
+                for number in [start.clone(), nth] {
+                    args.push(self.operand(number, &Int4)?);
+                }
+                apply(Func::RegexReplace, args, Text)
+            }
+            ("regexp_count", [text, pattern, start, rest @ ..]) if rest.len() <= 1 => {
+                let none = Bound::constant(Datum::Text(String::new()), Text, position);
+                let options = rest.first().cloned().unwrap_or(none);
+                let texts = [text.clone(), pattern.clone(), options];
+                let mut args =
+                    texts.into_iter().map(|e| self.operand(e, &Text)).collect::<Result<Vec<_>>>()?;
+                args.push(self.operand(start.clone(), &Int4)?);
+                apply(Func::RegexCount, args, Int4)
             }
             // The second of a pair may be how long it takes.
             ("overlaps", [a, b, c, d])

@@ -7,10 +7,28 @@ use planaria_ir::Func;
 
 /// 0A000 where the function would say so of this constant whatever its other arguments are.
 pub(super) fn refuse_unsupported(func: Func, args: &[Bound]) -> Result<()> {
-    let Some(last) = args.last() else { return Ok(()) };
+    let last = match func {
+        Func::RegexReplace
+        | Func::RegexMatch
+        | Func::RegexPart
+        | Func::RegexSubstr
+        | Func::RegexSplit
+        | Func::RegexCount
+        | Func::RegexLike => args.get(1),
+        _ => args.last(),
+    };
+    let Some(last) = last else { return Ok(()) };
     let Some(Datum::Text(template)) = last.as_const() else { return Ok(()) };
     let tried = match func {
-        Func::Regex | Func::IRegex => pattern::translate(template).map(drop),
+        Func::Regex
+        | Func::IRegex
+        | Func::RegexReplace
+        | Func::RegexMatch
+        | Func::RegexPart
+        | Func::RegexSubstr
+        | Func::RegexSplit
+        | Func::RegexCount
+        | Func::RegexLike => pattern::translate(template).map(drop),
         Func::ToCharTimestamp | Func::ToCharTz => datetime::to_char(&mut Vec::new(), 0, template),
         Func::ToCharNumeric => Numeric::from_i64(0).to_char(&mut Vec::new(), template),
         _ => Ok(()),
