@@ -144,7 +144,8 @@ impl Finder {
         let (mut at, mut pace) = (from, Pace::default());
         while at <= text.len() {
             let Some(found) = self.find(text, at) else { break };
-            pace.step(found.1 - at + 1)?;
+            // The end may have been looked for up to the end of the text.
+            pace.step(text.len() - found.0 + 1)?;
             if !f(self, found)? {
                 break;
             }

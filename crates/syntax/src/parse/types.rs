@@ -351,7 +351,8 @@ impl Parser<'_> {
         let literal_position = self.position();
         let mut text = self.string()?;
         let fields = if interval { self.interval_fields()? } else { Vec::new() };
-        // A number without a unit is one of the last field.
+        // A number without a unit is one of the last field; of a whole one nothing is cut.
+        let whole_number = text.trim().parse::<i64>().is_ok();
         if let Some(field) = fields.last()
             && text.trim().parse::<f64>().is_ok()
         {
@@ -364,6 +365,7 @@ impl Parser<'_> {
         let whole = Expr { position, kind: ExprKind::Cast(Box::new(value), TypeName { position, kind }) };
         Ok(match fields.last() {
             None | Some(&"second") => whole,
+            Some(_) if whole_number => whole,
             Some(field) => truncated(field, whole),
         })
     }
