@@ -111,8 +111,8 @@ impl Func {
             | Replace | Reverse | Position | SplitPart | Left | Right | Translate | Ascii | Chr | Md5
             | StartsWith | Overlay | Like | ILike | Regex | IRegex | RegexReplace | RegexMatch
             | RegexPart | RegexSubstr | RegexAll | RegexAllCount | RegexSplit | RegexCount | RegexLike
-            | JsonQuote | SizePretty | QuoteIdent | QuoteLiteral | QuoteNullable | Concat | ConcatWs
-            | Format | CharPad | RaiseFormat => Determinism::Deterministic,
+            | JsonQuote | JsonKey | SizePretty | QuoteIdent | QuoteLiteral | QuoteNullable | Concat
+            | ConcatWs | Format | CharPad | RaiseFormat => Determinism::Deterministic,
             BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
             | BytesSubstr | BytesSubstrFor | BytesMd5 | BytesSha | GetByte | Encode | Decode | UuidEq
             | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,

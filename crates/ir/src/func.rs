@@ -191,6 +191,8 @@ funcs! {
     RegexCount "regex.count" (T, T, T, I) -> I; RegexLike "regex.like" (T, T, T) -> B;
     /// A text as a JSON string, in quotes.
     JsonQuote "json.quote" (T) -> T;
+    /// The same of a key, which must not be NULL; which argument it is, 0 for an aggregate's.
+    JsonKey "json.key" (T, I) -> T nullable;
     /// Bytes with the unit PostgreSQL would choose.
     SizePretty "size.pretty" (N) -> T;
     QuoteIdent "text.quoteident" (T) -> T total; QuoteLiteral "text.quoteliteral" (T) -> T total; QuoteNullable "text.quotenullable" (T) -> T nullable total;

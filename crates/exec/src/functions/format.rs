@@ -230,6 +230,18 @@ pub fn json_quote(heap: &mut Heap, at: Bytes) -> Result<Slot> {
     Ok(Slot::Text(text))
 }
 
+/// A key of a JSON object: `argument` counts from 1 among those of a call, 0 for an aggregate's.
+pub fn json_key(heap: &mut Heap, key: Slot, argument: i64) -> Result<Slot> {
+    if !key.is_null() {
+        return json_quote(heap, key.bytes());
+    }
+    let error = |message: String| Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
+    Err(match argument {
+        0 => error("field name must not be null".to_owned()),
+        n => error(format!("argument {n} cannot be null")).hint("Object keys should be text."),
+    })
+}
+
 /// `pg_size_pretty`: the largest unit of which there are ten, rounded.
 pub fn size_pretty(heap: &mut Heap, bytes: Numeric) -> Result<Slot> {
     let bytes = bytes.to_i64().unwrap_or(i64::MAX);

@@ -276,6 +276,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         RegexCount => int(regex_find::count(heap, [0, 1, 2].map(|i: usize| a[i].bytes()), a[3].int())),
         RegexLike => regex_find::like(heap, [0, 1, 2].map(|i: usize| a[i].bytes())).map(Slot::Bool),
         JsonQuote => format::json_quote(heap, a[0].bytes()),
+        JsonKey => format::json_key(heap, a[0], a[1].int()),
         SizePretty => format::size_pretty(heap, a[0].num()),
         QuoteIdent => format::quote_ident(heap, a[0].bytes()),
         QuoteLiteral => format::quote_literal(heap, a[0].bytes()),

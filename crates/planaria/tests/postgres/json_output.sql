@@ -32,3 +32,6 @@ select pg_typeof(json_agg(id)), pg_typeof(to_json(1)), json_agg(id)::text from j
 create function as_json(i int) returns json language plpgsql as $$ declare r j; begin select * into r from j where id = i; return row_to_json(r); end $$;
 select as_json(1);
 select 1::json;
+select json_object_agg(k, 1) from (values ('a'), (null)) v(k);
+select json_build_object('a', 1, null, 2);
+select json_build_object(name, id) from j order by id limit 1;

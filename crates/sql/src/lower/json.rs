@@ -86,7 +86,7 @@ impl Lowerer<'_> {
                     if i > 0 {
                         parts.push(text(", ", position));
                     }
-                    parts.extend(self.json_pair(&pair[0], &pair[1], position)?);
+                    parts.extend(self.json_pair(2 * i as i64 + 1, &pair[0], &pair[1], position)?);
                 }
                 parts.push(text("}", position));
                 concat(parts, JSON)
@@ -97,7 +97,7 @@ impl Lowerer<'_> {
                 Ok(Some(text(if structured { ", \n " } else { ", " }, position)))
             }
             (PAIR, [key, value]) => {
-                let parts = self.json_pair(key, value, position)?;
+                let parts = self.json_pair(0, key, value, position)?;
                 concat(parts, Type::Text)
             }
             // Of nothing there is nothing, not even what encloses it.
@@ -111,9 +111,11 @@ impl Lowerer<'_> {
         }
     }
 
-    fn json_pair(&mut self, key: &Bound, value: &Bound, position: u32) -> Result<Vec<Bound>> {
+    /// A key and its value; which argument of the call the key is, 0 for an aggregate's.
+    fn json_pair(&mut self, argument: i64, key: &Bound, value: &Bound, position: u32) -> Result<Vec<Bound>> {
         let key = self.output_text(key.clone())?;
-        let key = Bound::apply(Func::JsonQuote, vec![key], Type::Text, position);
+        let argument = Bound::constant(Datum::Int(argument), Type::Int8, position);
+        let key = Bound::apply(Func::JsonKey, vec![key, argument], Type::Text, position);
         Ok(vec![key, text(" : ", position), self.json_text(value.clone())?])
     }
 
