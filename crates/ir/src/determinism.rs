@@ -109,10 +109,12 @@ impl Func {
             TextEq | TextNe | TextLt | TextLe | TextGt | TextGe | TextConcat | TextLength | OctetLength
             | Substr | SubstrFor | Upper | Lower | InitCap | LPad | RPad | Repeat | LTrim | RTrim | BTrim
             | Replace | Reverse | Position | SplitPart | Left | Right | Translate | Ascii | Chr | Md5
-            | StartsWith | Overlay | Like | ILike | Regex | IRegex | RegexReplace | RegexMatch
-            | RegexPart | RegexSubstr | RegexAll | RegexAllCount | RegexSplit | RegexCount | RegexLike
-            | JsonQuote | JsonKey | SizePretty | QuoteIdent | QuoteLiteral | QuoteNullable | Concat
-            | ConcatWs | Format | CharPad | RaiseFormat => Determinism::Deterministic,
+            | StartsWith | Overlay | Like | ILike | LikePlain | ILikePlain | Regex | IRegex
+            | RegexReplace | RegexMatch | RegexPart | RegexSubstr | RegexAll | RegexAllCount | RegexSplit
+            | RegexCount | RegexLike | JsonQuote | JsonKey | SizePretty | QuoteIdent | QuoteLiteral
+            | QuoteNullable | Concat | ConcatWs | Format | CharPad | RaiseFormat => {
+                Determinism::Deterministic
+            }
             BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
             | BytesSubstr | BytesSubstrFor | BytesMd5 | BytesSha | GetByte | Encode | Decode | UuidEq
             | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,

@@ -177,6 +177,8 @@ funcs! {
     Overlay "text.overlay" (T, T, I, I) -> T;
     /// Pattern, with its escape character (empty: none).
     Like "text.like" (T, T, T) -> B; ILike "text.ilike" (T, T, T) -> B;
+    /// The same with the usual escape character.
+    LikePlain "text.likeplain" (T, T) -> B; ILikePlain "text.ilikeplain" (T, T) -> B;
     /// Whether a regular expression matches: `~` and, without regard to case, `~*`.
     Regex "text.regex" (T, T) -> B; IRegex "text.iregex" (T, T) -> B;
     /// Text, pattern, replacement, options; the place to begin at, counted from 1, and which match: 0 all, negative as option g says.

@@ -261,6 +261,12 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
             let [text, pattern, escape] = [a[0], a[1], a[2]].map(|slot| heap.str(slot.bytes()));
             like::ilike(text, pattern, escape).map(Slot::Bool)
         }
+        LikePlain => {
+            like::like(heap.bytes(a[0].bytes()), heap.bytes(a[1].bytes()), b"\\").map(Slot::Bool)
+        }
+        ILikePlain => {
+            like::ilike(heap.str(a[0].bytes()), heap.str(a[1].bytes()), "\\").map(Slot::Bool)
+        }
         Regex => regex::matches(heap.str(a[0].bytes()), heap.str(a[1].bytes()), false).map(Slot::Bool),
         IRegex => regex::matches(heap.str(a[0].bytes()), heap.str(a[1].bytes()), true).map(Slot::Bool),
         RegexReplace => {

@@ -70,3 +70,24 @@ select made();
 select lastval();
 drop sequence e;
 select lastval();
+
+-- Patterns of which any, or all, must match.
+create table words (id int primary key, w text);
+insert into words values (1, 'apple'), (2, 'Banana'), (3, 'cherry'), (4, null), (5, 'a_c');
+select id from words where w like any (array['a%', '%rr%']) order by id;
+select id from words where w ilike any (array['A%', 'b%']) order by id;
+select id from words where w not like all (array['a%', 'b%']) order by id;
+select id from words where w not ilike any (array['a%', 'b%']) order by id;
+select id, w like all (array['a%', null]), w not like any (array['a%', null]) from words order by id;
+select id from words where w ~~* some ('{b%,%Y}') order by id;
+select id from words where w !~ all (array['^a', '^c']) order by id;
+select id from words where w !~* any (array['^a', '^b']) order by id;
+select id from words where w like any (array['a\_c']) order by id;
+select id from words where w operator(pg_catalog.!~~) all (array['%e']) order by id;
+select id from words where w like any (select left(w, 1) || '%' from words where id < 3) order by id;
+select id from words where w not like all (select left(w, 1) || '%' from words where id < 3) order by id;
+select w like any (array[]::text[]), w like all (array[]::text[]) from words where id = 1;
+select 1 like any (array['1']);
+select 'a' like any (array[1]);
+select 'ab' like any ('a%');
+drop table words;

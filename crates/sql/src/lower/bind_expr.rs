@@ -166,21 +166,25 @@ impl Lowerer<'_> {
             ExprKind::Quantified { expr, op, all, array } => {
                 let value = self.bind(names, expr)?;
                 let array = self.bind(names, array)?;
-                self.quantified(*op, *all, value, array, position)
+                let (op, all, negated) = affirmed(*op, *all);
+                let found = self.quantified(op, all, value, array, position)?;
+                Ok(if negated { found.negated() } else { found })
             }
             ExprKind::QuantifiedQuery { expr, op, all, query } => {
                 let value = self.bind(names, expr)?;
                 let query = self.bind_query(names, query)?;
-                match (op, all) {
+                let (op, all, negated) = affirmed(*op, *all);
+                let found = match (op, all) {
                     (BinaryOp::Eq, false) => self.in_query(vec![value], query, position),
                     (BinaryOp::Ne, true) => Ok(self.in_query(vec![value], query, position)?.negated()),
                     _ => {
                         one_column(&query, position)?;
-                        let (value, query, func) = self.match_query(*op, value, query, position)?;
-                        let kind = BoundKind::QuantifiedQuery(Box::new(value), Box::new(query), func, *all);
+                        let (value, query, func) = self.match_query(op, value, query, position)?;
+                        let kind = BoundKind::QuantifiedQuery(Box::new(value), Box::new(query), func, all);
                         Ok(Bound::new(kind, Type::Bool, position))
                     }
-                }
+                }?;
+                Ok(if negated { found.negated() } else { found })
             }
             ExprKind::Like { expr, pattern, escape, insensitive, negated } => {
                 let text = |l: &mut Self, e: &Expr| {
@@ -644,6 +648,20 @@ impl Lowerer<'_> {
                 Ok(Bound::new(kind, Type::Bool, position))
             }
         }
+    }
+}
+
+/// The operator without a negation of its own, whether it must hold for all, and whether that is negated: not to match
+/// any is not to match all.
+fn affirmed(op: BinaryOp, all: bool) -> (BinaryOp, bool, bool) {
+    match op {
+        BinaryOp::Regex { insensitive, negated: true } => {
+            (BinaryOp::Regex { insensitive, negated: false }, !all, true)
+        }
+        BinaryOp::Like { insensitive, negated: true } => {
+            (BinaryOp::Like { insensitive, negated: false }, !all, true)
+        }
+        _ => (op, all, false),
     }
 }
 

@@ -203,6 +203,10 @@ pub(super) fn symbol(op: BinaryOp) -> &'static str {
         Regex { insensitive: true, negated: false } => "~*",
         Regex { insensitive: false, negated: true } => "!~",
         Regex { insensitive: true, negated: true } => "!~*",
+        Like { insensitive: false, negated: false } => "~~",
+        Like { insensitive: true, negated: false } => "~~*",
+        Like { insensitive: false, negated: true } => "!~~",
+        Like { insensitive: true, negated: true } => "!~~*",
         Contains => "@>",
         ContainedBy => "<@",
         Overlaps => "&&",
@@ -259,14 +263,19 @@ impl Lowerer<'_> {
         if let Some(bound) = self.array_operator(which, &left, &right, position)? {
             return Ok(bound);
         }
-        if let BinaryOp::Regex { insensitive, negated } = which {
+        if let BinaryOp::Regex { insensitive, negated } | BinaryOp::Like { insensitive, negated } = which {
             let string = |t: &Type| t.class() == TypeClass::Text || *t == Type::Unknown;
             if !string(&l) || !string(&r) {
                 return Err(no_operator(symbol(which), Some(&l), &r, position));
             }
             let left = self.operand(left, &Type::Text)?;
             let right = self.operand(right, &Type::Text)?;
-            let func = if insensitive { Func::IRegex } else { Func::Regex };
+            let func = match (which, insensitive) {
+                (BinaryOp::Like { .. }, false) => Func::LikePlain,
+                (BinaryOp::Like { .. }, true) => Func::ILikePlain,
+                (_, false) => Func::Regex,
+                (_, true) => Func::IRegex,
+            };
             let args = vec![left, right];
             super::templates::refuse_unsupported(func, &args)?;
             let found = Bound::apply(func, args, Type::Bool, position);

@@ -241,6 +241,13 @@ pub enum BinaryOp {
         /// `!`
         negated: bool,
     },
+    /// LIKE and ILIKE (`~~*`) before ANY or ALL; otherwise they are [`ExprKind::Like`].
+    Like {
+        /// `*`
+        insensitive: bool,
+        /// `!`
+        negated: bool,
+    },
     /// `@>`
     Contains,
     /// `<@`

@@ -205,7 +205,7 @@ impl Parser<'_> {
             Infix::Logic(op) => return self.chain(left, op, level),
             Infix::Binary(op) => {
                 self.bump();
-                if self.at_any(&["any", "some", "all"]) && self.peek_at(1).kind == Kind::LeftParen {
+                if self.at_quantifier() {
                     return self.quantified(left, op, position);
                 }
                 let right = Box::new(self.climb(level + 1, restricted)?);
@@ -216,12 +216,11 @@ impl Parser<'_> {
                 let op = match self.qualified_operator()? {
                     Infix::Binary(op) => op,
                     Infix::Like { insensitive, negated } => {
-                        let kind = self.like(left, insensitive, negated, level, restricted)?;
-                        return Ok(Expr { position, kind });
+                        return self.like(left, insensitive, negated, level, restricted, position);
                     }
                     _ => return self.fail(),
                 };
-                if self.at_any(&["any", "some", "all"]) && self.peek_at(1).kind == Kind::LeftParen {
+                if self.at_quantifier() {
                     return self.quantified(left, op, position);
                 }
                 let right = Box::new(self.climb(level + 1, restricted)?);
@@ -235,7 +234,7 @@ impl Parser<'_> {
             Infix::Match { negated } => return self.matching(left, negated, closed),
             Infix::Like { insensitive, negated } => {
                 self.bump();
-                self.like(left, insensitive, negated, level, restricted)?
+                return self.like(left, insensitive, negated, level, restricted, position);
             }
             Infix::Overlaps => {
                 self.bump();
@@ -317,6 +316,11 @@ impl Parser<'_> {
         }))
     }
 
+    /// Whether `ANY (` or its like is at the cursor.
+    fn at_quantifier(&self) -> bool {
+        self.at_any(&["any", "some", "all"]) && self.peek_at(1).kind == Kind::LeftParen
+    }
+
     /// `left op ANY (..)`, the operator taken.
     fn quantified(&mut self, left: Expr, op: BinaryOp, position: Position) -> Result<Expr> {
         let all = self.at_word("all");
@@ -342,9 +346,14 @@ impl Parser<'_> {
         negated: bool,
         level: u8,
         restricted: bool,
-    ) -> Result<ExprKind> {
+        position: Position,
+    ) -> Result<Expr> {
+        if self.at_quantifier() {
+            return self.quantified(left, BinaryOp::Like { insensitive, negated }, position);
+        }
         let pattern = Box::new(self.climb(level + 1, restricted)?);
-        Ok(ExprKind::Like { expr: Box::new(left), pattern, escape: None, insensitive, negated })
+        let kind = ExprKind::Like { expr: Box::new(left), pattern, escape: None, insensitive, negated };
+        Ok(Expr { position, kind })
     }
 
     /// `OPERATOR(schema.op)`
@@ -425,8 +434,9 @@ impl Parser<'_> {
             }
             "in" => ExprKind::InList { expr, list: self.paren_list(Self::expr)?, negated },
             "like" | "ilike" => {
-                if self.at_any(&["any", "some", "all"]) && self.peek_at(1).kind == Kind::LeftParen {
-                    return self.unsupported("LIKE with ANY or ALL", position);
+                let insensitive = word.as_str() == "ilike";
+                if self.at_quantifier() {
+                    return self.quantified(*expr, BinaryOp::Like { insensitive, negated }, position);
                 }
                 let pattern = Box::new(self.climb(level::MATCH + 1, false)?);
                 let escape = match self.eat_word("escape") {
@@ -434,7 +444,7 @@ impl Parser<'_> {
                     false => None,
                 };
                 *closed = Some(level::MATCH);
-                ExprKind::Like { expr, pattern, escape, insensitive: word.as_str() == "ilike", negated }
+                ExprKind::Like { expr, pattern, escape, insensitive, negated }
             }
             _ => return self.unsupported("SIMILAR TO", position),
         };

@@ -25,6 +25,9 @@ fn binary(op: BinaryOp) -> String {
         BinaryOp::Regex { insensitive, negated } => {
             format!("{}regex{}", not(negated), if insensitive { "*" } else { "" })
         }
+        BinaryOp::Like { insensitive, negated } => {
+            format!("{}like{}", not(negated), if insensitive { "*" } else { "" })
+        }
         other => format!("{other:?}").to_lowercase(),
     }
 }
