@@ -182,6 +182,10 @@ impl Merged {
             self.refresh_old();
         }
         if !self.pending {
+            if self.last == Last::Old {
+                // The cursor passes by it, whether it comes to another or to its end.
+                self.keep_key();
+            }
             self.pending = index.old().next(&mut self.old, pin, at).is_some();
         }
         let order = match (self.pending, self.word) {
@@ -229,5 +233,48 @@ impl Merged {
     fn compare_pending(&self) -> Ordering {
         let order = compare_keys(self.old.last_key(), self.main.last_key());
         if self.descending { order.reverse() } else { order }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::silo::SiloHeader;
+    use planaria_base::{ColumnId, Epoch, TableId, Type};
+    use planaria_storage::reclaim::Participant;
+    use planaria_storage::{ColumnSpec, IndexSpec, Kept, TableSpec};
+    use std::sync::Arc;
+
+    /// A scan that ends in old versions, one of which is of no use to it, still knows its last key.
+    #[test]
+    fn the_last_key_is_known_after_the_end() {
+        let columns = [ColumnSpec { ty: Type::Int8, nullable: false }];
+        let indexes = [IndexSpec { columns: vec![ColumnId(0)], unique: true }];
+        let spec = TableSpec { columns: &columns, indexes: &indexes };
+        let table = Table::<SiloHeader>::new(TableId(1), spec).expect("a table");
+        let index = table.index(IndexId::PRIMARY);
+        let mut participant = Participant::new();
+        let guard = participant.guard();
+        let pin = guard.pinned();
+        let ts = |epoch: u64| Epoch(epoch).first_ts();
+        let image: Arc<[u64]> = Arc::new([0; 4]);
+        let kept = Kept { young: false, first: true };
+        index.old().put(pin, &[5], (ts(2), ts(9)), &image, kept);
+        for others in [false, true] {
+            if others {
+                index.old().put(pin, &[3], (ts(7), ts(9)), &image, kept);
+                index.old().put(pin, &[7], (ts(7), ts(9)), &image, kept);
+            }
+            for descending in [false, true] {
+                let mut scan = Merged::default();
+                scan.open(&KeyRange::all(), descending);
+                assert_eq!(scan.key(), None);
+                let step = |scan: &mut Merged| scan.step::<SiloHeader>(index, pin, ts(5), |_| ());
+                assert!(matches!(step(&mut scan), Step::Old));
+                assert_eq!(scan.key(), Some(&[5][..]));
+                assert!(matches!(step(&mut scan), Step::End));
+                assert_eq!(scan.key(), Some(&[5][..]));
+            }
+        }
     }
 }
