@@ -174,15 +174,15 @@ fn time(ns: f64) -> String {
 
 /// Bytes that a value of a type is taken to have in the log, as an argument.
 fn value_bytes(ty: &Type) -> f64 {
-    match ty {
+    match ty.plain() {
         Type::Bool | Type::Void | Type::Unknown => 1.0,
         Type::Int2 => 2.0,
         Type::Int4 => 3.0,
         Type::Int8 => 4.0,
         Type::Date => 4.0,
         Type::Numeric(_) => 5.0,
-        Type::Float8 | Type::Timestamp | Type::TimestampTz => 9.0,
-        Type::Interval | Type::OldInterval => 9.0,
+        Type::Float8 | Type::Float4 | Type::Time | Type::Timestamp | Type::TimestampTz => 9.0,
+        Type::Interval | Type::OldInterval | Type::Rounded(..) => 9.0,
         Type::Uuid => 17.0,
         Type::Text | Type::Bytea | Type::Varchar(_) | Type::Char(_) => 2.0 + text_bytes(ty),
         Type::Array(element) => 2.0 + TURNS * value_bytes(element),
@@ -194,13 +194,13 @@ fn value_bytes(ty: &Type) -> f64 {
 
 /// The same as a column of a row: numbers lose their leading zero bytes, texts have a place.
 fn column_bytes(ty: &Type) -> f64 {
-    match ty {
+    match ty.plain() {
         Type::Bool => 1.0,
         Type::Int2 => 2.0,
         Type::Int4 | Type::Date | Type::Int8 => 3.5,
         Type::Numeric(_) => 4.0,
-        Type::Float8 | Type::Timestamp | Type::TimestampTz => 7.5,
-        Type::Interval | Type::OldInterval => 7.5,
+        Type::Float8 | Type::Float4 | Type::Time | Type::Timestamp | Type::TimestampTz => 7.5,
+        Type::Interval | Type::OldInterval | Type::Rounded(..) => 7.5,
         Type::Uuid => 17.0,
         Type::Text | Type::Bytea | Type::Varchar(_) | Type::Char(_) => 3.0 + 1.06 * text_bytes(ty),
         ty if ty.is_oid() => 3.5,
@@ -311,7 +311,7 @@ impl<'p> Walk<'p> {
         match kind {
             OpKind::Const { .. } | OpKind::Copy { .. } | OpKind::If { .. } => NUMBER_NS,
             OpKind::Apply { func, .. } => match func.result() {
-                Sig::B | Sig::I | Sig::F | Sig::D | Sig::S | Sig::V => NUMBER_NS,
+                Sig::B | Sig::I | Sig::F | Sig::D | Sig::S | Sig::V | Sig::C => NUMBER_NS,
                 _ => VALUE_NS,
             },
             OpKind::Get { .. } => GET_NS,
@@ -406,7 +406,7 @@ impl<'p> Walk<'p> {
 
 /// Bytes of a column in a key.
 fn key_column_bytes(ty: &Type) -> f64 {
-    match ty {
+    match ty.plain() {
         Type::Bool => 1.0,
         Type::Int2 => 2.0,
         Type::Int4 | Type::Date => 4.0,

@@ -27,6 +27,7 @@ pub fn cast_allowed(from: &Type, to: &Type) -> CastContext {
     if from.base() == to.base() {
         return Implicit;
     }
+    let (from, to) = (from.plain(), to.plain());
     if matches!(from, Type::System(_) | Type::Record(_)) || matches!(to, Type::System(_) | Type::Record(_)) {
         return system_cast(from, to);
     }
@@ -43,6 +44,8 @@ pub fn cast_allowed(from: &Type, to: &Type) -> CastContext {
         (TypeClass::Integer, TypeClass::Numeric | TypeClass::Float) => Implicit,
         (TypeClass::Numeric, TypeClass::Float) => Implicit,
         (TypeClass::Float, TypeClass::Numeric) => Assignment,
+        (TypeClass::Float, TypeClass::Float) if *to == Type::Float8 => Implicit,
+        (TypeClass::Float, TypeClass::Float) => Assignment,
         (TypeClass::Numeric | TypeClass::Float, TypeClass::Integer) => Assignment,
         (TypeClass::Bool, TypeClass::Integer) if *to == Type::Int4 => Explicit,
         (TypeClass::Integer, TypeClass::Bool) if *from == Type::Int4 => Explicit,
@@ -53,6 +56,9 @@ pub fn cast_allowed(from: &Type, to: &Type) -> CastContext {
             (Type::Date, _) | (Type::Timestamp, Type::TimestampTz) => Implicit,
             _ => Assignment,
         },
+        (TypeClass::DateTime, TypeClass::Time) if *from != Type::Date => Assignment,
+        (TypeClass::Time, TypeClass::Interval) => Implicit,
+        (TypeClass::Interval, TypeClass::Time) => Assignment,
         (TypeClass::Array, TypeClass::Array) => match (from, to) {
             (Type::Array(from), Type::Array(to)) => cast_allowed(from, to),
             _ => None,
@@ -107,6 +113,9 @@ pub fn needs_cast(from: &Type, to: &Type) -> bool {
         }
         (Type::Numeric(_), Type::Numeric(None)) => false,
         (Type::Interval | Type::OldInterval, Type::Interval | Type::OldInterval) => false,
+        (Type::Float4, Type::Float8) => false,
+        (Type::Rounded(..), to) if from.plain() == to => false,
+        (from, Type::Rounded(_, 6..)) if from == to.plain() => false,
         (Type::Array(from), Type::Array(to)) => needs_cast(from, to),
         (from, to) if from.is_oid() && to.is_oid() => false,
         (from, Type::Int8) if from.is_oid() => false,
@@ -131,6 +140,7 @@ mod tests {
             Type::Int8,
             Type::Numeric(None),
             Type::Float8,
+            Type::Float4,
             Type::Text,
             Type::Char(1),
             Type::Bytea,
@@ -138,23 +148,26 @@ mod tests {
             Type::Timestamp,
             Type::TimestampTz,
             Type::Interval,
+            Type::Time,
             Type::Uuid,
         ];
         let expected = [
-            "I.E...AA......",
-            ".IIIIIAA......",
-            "EAIIIIAA......",
-            ".AAIIIAA......",
-            ".AAAIIAA......",
-            ".AAAAIAA......",
-            "EEEEEEIIEEEEEE",
-            "EEEEEEIIEEEEEE",
-            "......AAI.....",
-            "......AA.III..",
-            "......AA.AII..",
-            "......AA.AAI..",
-            "......AA....I.",
-            "......AA.....I",
+            "I.E....AA.......",
+            ".IIIIIIAA.......",
+            "EAIIIIIAA.......",
+            ".AAIIIIAA.......",
+            ".AAAIIIAA.......",
+            ".AAAAIAAA.......",
+            ".AAAAIIAA.......",
+            "EEEEEEEIIEEEEEEE",
+            "EEEEEEEIIEEEEEEE",
+            ".......AAI......",
+            ".......AA.III...",
+            ".......AA.AII.A.",
+            ".......AA.AAI.A.",
+            ".......AA....IA.",
+            ".......AA....II.",
+            ".......AA......I",
         ];
         for (from, row) in types.iter().zip(expected) {
             let letter = |to| match cast_allowed(from, to) {

@@ -1,11 +1,11 @@
-//! Dates, timestamps and intervals: the proleptic Gregorian calendar in UTC.
+//! Dates, times, timestamps and intervals: the proleptic Gregorian calendar.
 //!
 //! * a date is days since 2000-01-01; `i32::MIN` and `i32::MAX` are -infinity and infinity;
 //! * a timestamp is microseconds since 2000-01-01 00:00; `i64::MIN` and `i64::MAX` are infinite;
-//! * an interval is microseconds. A day in it is 24 hours, so `interval '24 hours'` prints `1 day`
-//!   (PostgreSQL, which keeps days apart, prints `24:00:00`); months are refused with 0A000.
+//! * a time is microseconds since midnight, 24:00 included;
+//! * an interval is months, days and microseconds, see [`Interval`].
 //!
-//! The time zone is UTC throughout: `timestamptz` differs from `timestamp` in its text form only.
+//! A `timestamptz` is an instant, counted in UTC; what clocks of a zone show then is [`Zone`]'s business.
 //! Day numbers come from era arithmetic (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
 
 mod field;
@@ -14,16 +14,18 @@ mod interval;
 mod parse;
 #[cfg(test)]
 mod tests;
+mod time;
 mod to_char;
 pub mod zone;
 
 pub use field::{
-    extract_date, extract_interval, extract_timestamp, extract_timestamptz, trunc, trunc_in_zone,
-    trunc_interval,
+    extract_date, extract_interval, extract_time, extract_timestamp, extract_timestamptz, trunc,
+    trunc_in_zone, trunc_interval,
 };
-pub use format::{write_date, write_timestamp, write_timestamptz};
+pub use format::{write_date, write_time, write_timestamp, write_timestamptz};
 pub use interval::{Interval, make_interval, parse_interval, write_interval};
-pub use parse::{parse_date, parse_timestamp, parse_timestamptz, parse_whole_timestamptz};
+pub use parse::{parse_date, parse_time, parse_timestamp, parse_timestamptz, parse_whole_timestamptz};
+pub use time::{make_time, time_add, time_from_micros, time_of_interval, time_of_timestamp, time_sub};
 pub use to_char::{to_char, to_char_in_zone};
 pub use zone::Zone;
 
@@ -107,6 +109,24 @@ pub const fn is_finite_date(date: i64) -> bool {
 #[inline]
 pub const fn is_finite_timestamp(timestamp: i64) -> bool {
     timestamp != TIMESTAMP_INFINITY && timestamp != TIMESTAMP_MINUS_INFINITY
+}
+
+/// A fraction of a second rounded to so many digits, half away from zero: `timestamp(3)`.
+pub const fn round_seconds(micros: i64, digits: u8) -> i64 {
+    if digits >= 6 {
+        return micros;
+    }
+    let unit = 10i64.pow(6 - digits as u32);
+    let half = if micros < 0 { -unit / 2 } else { unit / 2 };
+    micros.saturating_add(half) / unit * unit
+}
+
+/// The same of a timestamp, where infinity stays.
+pub fn round_timestamp(timestamp: i64, digits: u8) -> Result<i64> {
+    if !is_finite_timestamp(timestamp) {
+        return Ok(timestamp);
+    }
+    checked_timestamp(Some(round_seconds(timestamp, digits)))
 }
 
 fn checked_date(days: Option<i64>) -> Result<i64> {
@@ -294,15 +314,7 @@ pub fn make_date(year: i64, month: i64, day: i64) -> Result<i64> {
 
 /// `make_timestamp` of a day and a time; the seconds have a fraction.
 pub fn make_timestamp(day: i64, hour: i64, minute: i64, second: f64) -> Result<i64> {
-    let micros = (second * 1e6).round_ties_even();
-    let in_range = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0.0..=60e6).contains(&micros);
-    let time = if in_range { hour * MICROS_PER_HOUR + minute * MICROS_PER_MINUTE + micros as i64 } else { 0 };
-    if !in_range || time > MICROS_PER_DAY {
-        let mut shown = Vec::new();
-        crate::text_io::write_float(&mut shown, second);
-        let second = String::from_utf8_lossy(&shown).into_owned();
-        return Err(out_of_range(format!("time field value out of range: {hour}:{minute:02}:{second:0>2}")));
-    }
+    let time = make_time(hour, minute, second)?;
     checked_timestamp(date_to_timestamp(day)?.checked_add(time))
 }
 

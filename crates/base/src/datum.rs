@@ -5,7 +5,7 @@ use crate::datetime::{self, Interval, Zone};
 use crate::error::{Error, Result, SqlState};
 use crate::limits::NAME_BYTES_MAX as NAME_BYTES;
 use crate::numeric::Numeric;
-use crate::types::{SystemType, Type};
+use crate::types::{Clock, SystemType, Type};
 use crate::{text_io, watch};
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,7 @@ impl Datum {
                 })
             }
             Type::Float8 => Datum::Float(text_io::parse_float(text)?),
+            Type::Float4 => Datum::Float(text_io::parse_real(text)?),
             Type::Text | Type::Unknown | Type::Varchar(None) => Datum::Text(text.to_owned()),
             Type::Varchar(Some(n)) => Datum::Text(text_io::first_chars(text, *n as usize).to_owned()),
             Type::Char(n) => {
@@ -64,6 +65,8 @@ impl Datum {
             }
             Type::Bytea => Datum::Bytea(text_io::parse_bytea(text.as_bytes())?),
             Type::Date => Datum::Int(datetime::parse_date(text)?),
+            Type::Time => Datum::Int(datetime::parse_time(text)?),
+            Type::Rounded(clock, digits) => Datum::parse(clock.ty(), text)?.rounded(*clock, *digits)?,
             Type::Timestamp => Datum::Int(datetime::parse_timestamp(text, false)?),
             Type::TimestampTz => Datum::Int(datetime::parse_timestamp(text, true)?),
             Type::Interval | Type::OldInterval => Datum::Interval(datetime::parse_interval(text)?),
@@ -107,6 +110,16 @@ impl Datum {
         })
     }
 
+    /// With so many digits of a second: what a `timestamp` is as a `timestamp(3)`.
+    pub fn rounded(self, clock: Clock, digits: u8) -> Result<Datum> {
+        Ok(match (self, clock) {
+            (Datum::Int(n), Clock::Time) => Datum::Int(datetime::round_seconds(n, digits)),
+            (Datum::Int(n), _) => Datum::Int(datetime::round_timestamp(n, digits)?),
+            (Datum::Interval(i), _) => Datum::Interval(i.rounded(digits)),
+            (other, _) => other,
+        })
+    }
+
     /// Appends the text form of a value of a type. NULL appends nothing, as `psql` shows it; within
     /// an array it is `NULL`.
     pub fn write(&self, ty: &Type, out: &mut Vec<u8>) {
@@ -115,14 +128,16 @@ impl Datum {
 
     /// The same, with timestamps with time zone as clocks of a zone show them; without one in UTC.
     pub fn write_in_zone(&self, ty: &Type, zone: Option<&Zone>, out: &mut Vec<u8>) {
-        match (self, ty) {
+        match (self, ty.plain()) {
             (Datum::Null, _) => {}
             (Datum::Bool(b), _) => out.push(if *b { b't' } else { b'f' }),
             (Datum::Int(n), Type::Date) => datetime::write_date(out, *n),
+            (Datum::Int(n), Type::Time) => datetime::write_time(out, *n),
             (Datum::Int(n), Type::Timestamp) => datetime::write_timestamp(out, *n, false),
             (Datum::Int(n), Type::TimestampTz) => datetime::write_timestamptz(out, *n, zone),
             (Datum::Interval(i), _) => datetime::write_interval(out, *i),
             (Datum::Int(n), _) => text_io::write_int(out, *n),
+            (Datum::Float(x), Type::Float4) => text_io::write_real(out, *x),
             (Datum::Float(x), _) => text_io::write_float(out, *x),
             (Datum::Numeric(n), _) => n.write(out),
             (Datum::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),

@@ -3,7 +3,7 @@
 //! The numbers are those of PostgreSQL's `pg_type`; drivers know them by heart. OIDs of tables and
 //! other objects of a database are `planaria_catalog::oid`'s business.
 
-use crate::types::{SystemType, Type};
+use crate::types::{Clock, SystemType, Type};
 
 /// An object identifier.
 pub type Oid = u32;
@@ -39,10 +39,12 @@ fn built_in(ty: &Type) -> Option<Line> {
         Type::Int2 => line(21, 1005, "int2", 2),
         Type::Int4 => line(23, 1007, "int4", 4),
         Type::Text => line(25, 1009, "text", -1),
+        Type::Float4 => line(700, 1021, "float4", 4),
         Type::Float8 => line(701, 1022, "float8", 8),
         Type::Char(_) => line(1042, 1014, "bpchar", -1),
         Type::Varchar(_) => line(1043, 1015, "varchar", -1),
         Type::Date => line(1082, 1182, "date", 4),
+        Type::Time => line(1083, 1183, "time", 8),
         Type::Timestamp => line(1114, 1115, "timestamp", 8),
         Type::TimestampTz => line(1184, 1185, "timestamptz", 8),
         Type::Interval | Type::OldInterval => line(1186, 1187, "interval", 16),
@@ -70,6 +72,7 @@ fn built_in(ty: &Type) -> Option<Line> {
             S::RegNamespace => line(4089, 4090, "regnamespace", 4),
             S::RegCollation => line(4191, 4192, "regcollation", 4),
         },
+        Type::Rounded(clock, _) => return built_in(clock.ty()),
         Type::Array(_) | Type::Record(_) => return None,
     })
 }
@@ -103,6 +106,9 @@ pub fn modifier(ty: &Type) -> i32 {
     match ty {
         Type::Varchar(Some(n)) | Type::Char(n) => *n as i32 + 4,
         Type::Numeric(Some((precision, scale))) => (i32::from(*precision) << 16 | i32::from(*scale)) + 4,
+        // An interval's has a mask of fields above it: all of them.
+        Type::Rounded(Clock::Interval, digits) => 0x7FFF << 16 | i32::from(*digits),
+        Type::Rounded(_, digits) => i32::from(*digits),
         Type::Array(of) => modifier(of),
         _ => -1,
     }
@@ -126,10 +132,12 @@ pub fn scalars() -> impl Iterator<Item = Type> {
         Type::Int2,
         Type::Int4,
         Type::Text,
+        Type::Float4,
         Type::Float8,
         Type::Char(1),
         Type::Varchar(None),
         Type::Date,
+        Type::Time,
         Type::Timestamp,
         Type::TimestampTz,
         Type::Interval,
@@ -157,6 +165,12 @@ pub fn to_type(oid: Oid, modifier: i32) -> Option<Type> {
 }
 
 fn modified(ty: Type, modifier: i32) -> Type {
+    if let Some(clock) = Clock::ALL.into_iter().find(|clock| *clock.ty() == ty)
+        && (0..=6).contains(&(modifier & 0xFFFF))
+        && modifier >= 0
+    {
+        return Type::Rounded(clock, modifier as u8);
+    }
     match (ty, u32::try_from(modifier.saturating_sub(4))) {
         (Type::Varchar(_), Ok(n)) if n > 0 => Type::Varchar(Some(n)),
         (Type::Char(_), Ok(n)) if n > 0 => Type::Char(n),
@@ -185,7 +199,9 @@ mod tests {
 
     #[test]
     fn modifiers_come_back() {
-        for ty in [Type::Varchar(Some(20)), Type::Char(3), Type::Numeric(Some((12, 2)))] {
+        let rounded = Clock::ALL.map(|clock| Type::Rounded(clock, 3));
+        let others = [Type::Varchar(Some(20)), Type::Char(3), Type::Numeric(Some((12, 2)))];
+        for ty in rounded.into_iter().chain(others) {
             assert_eq!(to_type(of(&ty), modifier(&ty)), Some(ty.clone()));
             let array = Type::Array(Box::new(ty));
             assert_eq!(to_type(of(&array), modifier(&array)), Some(array));

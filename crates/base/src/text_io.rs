@@ -10,7 +10,7 @@ mod float;
 mod ident;
 
 pub use array::{parse_array, write_array_element};
-pub use float::{parse_float, write_float};
+pub use float::{parse_float, parse_real, to_real, write_float, write_real};
 pub use ident::{quote_ident, write_doubled, write_ident};
 
 use crate::error::{Error, Result, SqlState};

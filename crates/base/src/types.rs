@@ -18,6 +18,8 @@ pub enum Type {
     Numeric(Option<(u8, u8)>),
     /// `double precision`
     Float8,
+    /// `real`: a double that is one of 32 bits, too
+    Float4,
     /// `text`
     Text,
     /// `varchar`, or `varchar(n)` with n in characters
@@ -39,6 +41,11 @@ pub enum Type {
     /// columns only.
     #[serde(rename = "Interval")]
     OldInterval,
+    /// `time`: microseconds since midnight, up to 24:00
+    Time,
+    /// `timestamp(p)` and its like: the fraction of a second has that many digits, 0 to 6. A value is rounded when it
+    /// becomes one; it is as one without a modifier otherwise, see [`Type::plain`].
+    Rounded(Clock, u8),
     /// `uuid`
     Uuid,
     /// One-dimensional array
@@ -51,6 +58,34 @@ pub enum Type {
     System(SystemType),
     /// A row of named fields, as a value
     Record(Vec<(String, Type)>),
+}
+
+/// Types with seconds, of which [`Type::Rounded`] has so many digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Clock {
+    /// `time`
+    Time,
+    /// `timestamp`
+    Timestamp,
+    /// `timestamptz`
+    TimestampTz,
+    /// `interval`
+    Interval,
+}
+
+impl Clock {
+    /// All of them.
+    pub const ALL: [Clock; 4] = [Clock::Time, Clock::Timestamp, Clock::TimestampTz, Clock::Interval];
+
+    /// The type without a modifier.
+    pub const fn ty(self) -> &'static Type {
+        match self {
+            Clock::Time => &Type::Time,
+            Clock::Timestamp => &Type::Timestamp,
+            Clock::TimestampTz => &Type::TimestampTz,
+            Clock::Interval => &Type::Interval,
+        }
+    }
 }
 
 /// Types that the system catalogs are made of.
@@ -194,7 +229,7 @@ pub enum TypeClass {
     Integer,
     /// numeric
     Numeric,
-    /// double precision
+    /// double precision, real
     Float,
     /// text, varchar, char
     Text,
@@ -204,6 +239,8 @@ pub enum TypeClass {
     DateTime,
     /// interval
     Interval,
+    /// time
+    Time,
     /// uuid
     Uuid,
     /// arrays
@@ -219,11 +256,13 @@ impl Type {
             Type::Bool => TypeClass::Bool,
             Type::Int2 | Type::Int4 | Type::Int8 => TypeClass::Integer,
             Type::Numeric(_) => TypeClass::Numeric,
-            Type::Float8 => TypeClass::Float,
+            Type::Float8 | Type::Float4 => TypeClass::Float,
             Type::Text | Type::Varchar(_) | Type::Char(_) => TypeClass::Text,
             Type::Bytea => TypeClass::Bytea,
             Type::Date | Type::Timestamp | Type::TimestampTz => TypeClass::DateTime,
             Type::Interval | Type::OldInterval => TypeClass::Interval,
+            Type::Time => TypeClass::Time,
+            Type::Rounded(clock, _) => clock.ty().class(),
             Type::Uuid => TypeClass::Uuid,
             Type::Array(_) => TypeClass::Array,
             Type::Unknown | Type::Void => TypeClass::Other,
@@ -247,7 +286,7 @@ impl Type {
     /// Whether its text form, and what it is as a date, depends on a time zone.
     pub fn has_zone(&self) -> bool {
         match self {
-            Type::TimestampTz => true,
+            Type::TimestampTz | Type::Rounded(Clock::TimestampTz, _) => true,
             Type::Array(of) => of.has_zone(),
             Type::Record(fields) => fields.iter().any(|(_, ty)| ty.has_zone()),
             _ => false,
@@ -269,7 +308,16 @@ impl Type {
             Type::Numeric(_) => Type::Numeric(None),
             Type::Varchar(_) => Type::Varchar(None),
             Type::OldInterval => Type::Interval,
+            Type::Rounded(clock, _) => clock.ty().clone(),
             other => other.clone(),
+        }
+    }
+
+    /// The type without the digits of its seconds: `timestamp(3)` becomes `timestamp`. Their values have the same form.
+    pub const fn plain(&self) -> &Type {
+        match self {
+            Type::Rounded(clock, _) => clock.ty(),
+            other => other,
         }
     }
 }
@@ -285,6 +333,7 @@ impl std::fmt::Display for Type {
             Type::Numeric(None) => f.write_str("numeric"),
             Type::Numeric(Some((p, s))) => write!(f, "numeric({p},{s})"),
             Type::Float8 => f.write_str("double precision"),
+            Type::Float4 => f.write_str("real"),
             Type::Text => f.write_str("text"),
             Type::Varchar(None) => f.write_str("character varying"),
             Type::Varchar(Some(n)) => write!(f, "character varying({n})"),
@@ -294,6 +343,13 @@ impl std::fmt::Display for Type {
             Type::Timestamp => f.write_str("timestamp without time zone"),
             Type::TimestampTz => f.write_str("timestamp with time zone"),
             Type::Interval | Type::OldInterval => f.write_str("interval"),
+            Type::Time => f.write_str("time without time zone"),
+            Type::Rounded(clock, digits) => match clock {
+                Clock::Time => write!(f, "time({digits}) without time zone"),
+                Clock::Timestamp => write!(f, "timestamp({digits}) without time zone"),
+                Clock::TimestampTz => write!(f, "timestamp({digits}) with time zone"),
+                Clock::Interval => write!(f, "interval({digits})"),
+            },
             Type::Uuid => f.write_str("uuid"),
             Type::Array(of) => write!(f, "{of}[]"),
             Type::Unknown => f.write_str("unknown"),

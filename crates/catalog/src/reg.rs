@@ -208,6 +208,8 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("bigint", "int8"),
     ("boolean", "bool"),
     ("double precision", "float8"),
+    ("real", "float4"),
+    ("time without time zone", "time"),
     ("decimal", "numeric"),
     ("character varying", "varchar"),
     ("character", "bpchar"),

@@ -13,10 +13,12 @@ pub enum Ty {
     Int8,
     Numeric,
     Float8,
+    Real,
     Text,
     Varchar,
     Date,
     Timestamp,
+    Time,
     Interval,
     Uuid,
 }
@@ -36,8 +38,10 @@ impl Ty {
         Ty::Varchar,
         Ty::Bool,
         Ty::Float8,
+        Ty::Real,
         Ty::Date,
         Ty::Timestamp,
+        Ty::Time,
         Ty::Uuid,
     ];
 
@@ -46,6 +50,8 @@ impl Ty {
         match self {
             Ty::Numeric => "numeric(12,2)",
             Ty::Varchar => "varchar(8)",
+            Ty::Timestamp => "timestamp(3)",
+            Ty::Time => "time(1)",
             other => other.name(),
         }
     }
@@ -58,6 +64,8 @@ impl Ty {
             Ty::Int8 => "bigint",
             Ty::Numeric => "numeric",
             Ty::Float8 => "double precision",
+            Ty::Real => "real",
+            Ty::Time => "time",
             Ty::Text | Ty::Varchar => "text",
             Ty::Date => "date",
             Ty::Timestamp => "timestamp",
@@ -74,6 +82,8 @@ impl Ty {
             Ty::Int8 => "0::bigint",
             Ty::Numeric => "0.0",
             Ty::Float8 => "0::double precision",
+            Ty::Real => "0::real",
+            Ty::Time => "time '00:00'",
             Ty::Text | Ty::Varchar => "'a'::text",
             Ty::Date => "date '2024-01-01'",
             Ty::Timestamp => "timestamp '2024-01-01'",
@@ -120,10 +130,17 @@ impl Ty {
                 rng.pick(&[
                     "2024-01-01 00:00:00",
                     "2024-02-29 12:30:45.5",
+                    "2024-03-01 23:59:59.9996",
                     "1999-12-31 23:59:59",
                     "2023-07-04 06:00"
                 ])
             ),
+            Ty::Real => {
+                format!("{}::real", rng.pick(&["0", "0.5", "1.1", "-3.3", "1e6", "16777217", "0.0001"]))
+            }
+            Ty::Time => {
+                format!("time '{}'", rng.pick(&["00:00", "10:30", "23:59:59.95", "24:00", "04:05:06.789"]))
+            }
             Ty::Interval => {
                 let texts = [
                     "1 day",

@@ -100,6 +100,7 @@ impl Func {
             NumAdd | NumSub | NumMul | NumDiv | NumMod | NumNeg | NumAbs | NumSign | NumCeil | NumFloor
             | NumRound | NumTrunc | NumSqrt | NumScale | NumDivTrunc | NumMinScale | NumTrimScale | NumEq
             | NumNe | NumLt | NumLe | NumGt | NumGe | NumAvg => Determinism::Deterministic,
+            RealAdd | RealSub | RealMul | RealDiv => Determinism::Deterministic,
             FltAdd | FltSub | FltMul | FltDiv | FltNeg | FltAbs | FltSign | FltCeil | FltFloor | FltRound
             | FltTrunc | FltSqrt | FltDegrees | FltRadians | FltEq | FltNe | FltLt | FltLe | FltGt
             | FltGe => Determinism::Deterministic,
@@ -125,6 +126,9 @@ impl Func {
             }
             // The rules of zones are those of the release.
             ZoneLocal | ZoneTz | ZoneTrunc => Determinism::Machine,
+            TimeAddInterval | TimeSubInterval | TimeSub | DateAddTime | MakeTime | ExtractTime => {
+                Determinism::Deterministic
+            }
             DateAddInt | DateSubInt | DateSub | DateToTimestamp | TimestampToDate | TimestampAddInterval
             | TimestampSubInterval | TimestampSub | TimestampAge | DateBin | Overlaps | IntervalEq
             | IntervalNe | IntervalLt | IntervalLe | IntervalGt | IntervalGe | JustifyHours | JustifyDays

@@ -16,7 +16,7 @@ pub enum Sig {
     I,
     /// numeric
     N,
-    /// double precision
+    /// double precision, real
     F,
     /// text, varchar, char
     T,
@@ -28,6 +28,8 @@ pub enum Sig {
     S,
     /// interval
     V,
+    /// time
+    C,
     /// uuid
     U,
     /// any array
@@ -134,6 +136,8 @@ funcs! {
 
     // ---- double precision (NaN equals NaN and is above all) ----
     FltAdd "flt.add" (F, F) -> F; FltSub "flt.sub" (F, F) -> F; FltMul "flt.mul" (F, F) -> F; FltDiv "flt.div" (F, F) -> F;
+    /// The same of reals: the nearest real.
+    RealAdd "real.add" (F, F) -> F; RealSub "real.sub" (F, F) -> F; RealMul "real.mul" (F, F) -> F; RealDiv "real.div" (F, F) -> F;
     FltNeg "flt.neg" (F) -> F total; FltAbs "flt.abs" (F) -> F total; FltSign "flt.sign" (F) -> F total;
     FltCeil "flt.ceil" (F) -> F total; FltFloor "flt.floor" (F) -> F total; FltRound "flt.round" (F) -> F total; FltTrunc "flt.trunc" (F) -> F total;
     FltSqrt "flt.sqrt" (F) -> F; FltPower "flt.power" (F, F) -> F; FltExp "flt.exp" (F) -> F; FltLn "flt.ln" (F) -> F; FltLog10 "flt.log10" (F) -> F;
@@ -222,6 +226,9 @@ funcs! {
     DateToTimestamp "date.totimestamp" (D) -> S; TimestampToDate "timestamp.todate" (S) -> D;
     TimestampAddInterval "timestamp.addinterval" (S, V) -> S; TimestampSubInterval "timestamp.subinterval" (S, V) -> S;
     TimestampSub "timestamp.sub" (S, S) -> V; TimestampAge "timestamp.age" (S, S) -> V; DateBin "timestamp.bin" (V, S, S) -> S;
+    /// The hours and less of an interval count; after midnight comes 0:00.
+    TimeAddInterval "time.addinterval" (C, V) -> C total; TimeSubInterval "time.subinterval" (C, V) -> C total;
+    TimeSub "time.sub" (C, C) -> V total; DateAddTime "date.addtime" (D, C) -> S; MakeTime "time.make" (I, I, F) -> C;
     /// Whether two periods have a moment in common: begin and end of each, in either order. An end that is NULL is unknown.
     Overlaps "timestamp.overlaps" (S, S, S, S) -> B nullable total;
     IntervalEq "interval.eq" (V, V) -> B total; IntervalNe "interval.ne" (V, V) -> B total; IntervalLt "interval.lt" (V, V) -> B total;
@@ -234,6 +241,7 @@ funcs! {
     IntervalDiv "interval.div" (V, F) -> V;
     /// Field name, value.
     ExtractTimestamp "timestamp.extract" (T, S) -> N; ExtractDate "date.extract" (T, D) -> N; ExtractInterval "interval.extract" (T, V) -> N;
+    ExtractTime "time.extract" (T, C) -> N;
     DateTrunc "timestamp.trunc" (T, S) -> S;
     /// Value, template.
     ToCharTimestamp "timestamp.tochar" (S, T) -> T; ToCharNumeric "num.tochar" (N, T) -> T;

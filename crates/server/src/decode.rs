@@ -4,7 +4,7 @@ use crate::encode::Format;
 use crate::read::{Reader, text, violation};
 use planaria::{Datum, Error, Numeric, ParamRef, Params, Result, SqlState, Type};
 use planaria_base::datetime::Interval;
-use planaria_base::datetime::{date_from_days, timestamp_from_micros};
+use planaria_base::datetime::{date_from_days, time_from_micros, timestamp_from_micros};
 use planaria_base::oid;
 use planaria_base::types::TypeClass;
 use std::ops::Range;
@@ -201,7 +201,7 @@ fn fixed<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
 
 /// A value of a type from its binary form; 22P03 where it is none.
 pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
-    Ok(match ty {
+    Ok(match ty.plain() {
         Type::Bool => Datum::Bool(fixed::<1>(bytes)?[0] != 0),
         Type::Int2 => Datum::Int(i16::from_be_bytes(fixed(bytes)?).into()),
         Type::Int4 => Datum::Int(i32::from_be_bytes(fixed(bytes)?).into()),
@@ -209,8 +209,10 @@ pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
         Type::Timestamp | Type::TimestampTz => {
             Datum::Int(timestamp_from_micros(i64::from_be_bytes(fixed(bytes)?))?)
         }
+        Type::Time => Datum::Int(time_from_micros(i64::from_be_bytes(fixed(bytes)?))?),
         Type::Int8 => Datum::Int(i64::from_be_bytes(fixed(bytes)?)),
         Type::Float8 => Datum::Float(f64::from_be_bytes(fixed(bytes)?)),
+        Type::Float4 => Datum::Float(f32::from_be_bytes(fixed(bytes)?).into()),
         Type::Uuid => Datum::Uuid(fixed(bytes)?),
         Type::Bytea => Datum::Bytea(bytes.to_vec()),
         Type::Numeric(_) => Datum::Numeric(numeric(bytes)?),

@@ -79,6 +79,7 @@ pub(crate) fn text(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, zone: Opt
         (ValueRef::Bool(b), _) => out.push(if *b { b't' } else { b'f' }),
         (ValueRef::Int(n), Type::Int2 | Type::Int4 | Type::Int8) => text_io::write_int(out, *n),
         (ValueRef::Int(n), ty) => Datum::Int(*n).write_in_zone(ty, zone, out),
+        (ValueRef::Float(x), Type::Float4) => text_io::write_real(out, *x),
         (ValueRef::Float(x), _) => text_io::write_float(out, *x),
         (ValueRef::Numeric(n), _) => n.write(out),
         (ValueRef::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),
@@ -105,6 +106,7 @@ pub(crate) fn binary(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
             out.extend_from_slice(&i.months.to_be_bytes());
         }
         (ValueRef::Int(n), _) => out.extend_from_slice(&n.to_be_bytes()),
+        (ValueRef::Float(x), Type::Float4) => out.extend_from_slice(&(*x as f32).to_be_bytes()),
         (ValueRef::Float(x), _) => out.extend_from_slice(&x.to_be_bytes()),
         (ValueRef::Numeric(n), _) => numeric(out, *n),
         (ValueRef::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),

@@ -147,7 +147,11 @@ impl KeyCodec {
                 ColumnKind::Bool => 1,
                 ColumnKind::Int2 => 2,
                 ColumnKind::Int4 => 4,
-                ColumnKind::Int8 | ColumnKind::Float8 | ColumnKind::Decimal | ColumnKind::OldInterval => 8,
+                ColumnKind::Int8
+                | ColumnKind::Float8
+                | ColumnKind::Float4
+                | ColumnKind::Decimal
+                | ColumnKind::OldInterval => 8,
                 ColumnKind::Uuid | ColumnKind::Interval => 16,
                 ColumnKind::Numeric => 17,
                 // Escaped bytes have no zero before the terminator.
@@ -202,7 +206,8 @@ fn column_bytes_max(column: &Column, ty: &Type) -> usize {
         (ColumnKind::Bool, _) => 1,
         (ColumnKind::Int2, _) => 2,
         (ColumnKind::Int4, _) => 4,
-        (ColumnKind::Int8 | ColumnKind::Float8 | ColumnKind::Decimal | ColumnKind::OldInterval, _) => 8,
+        (ColumnKind::Int8 | ColumnKind::Decimal | ColumnKind::OldInterval, _) => 8,
+        (ColumnKind::Float8 | ColumnKind::Float4, _) => 8,
         (ColumnKind::Uuid | ColumnKind::Interval, _) => 16,
         (ColumnKind::Numeric, _) => 17,
         // Up to 4 bytes a character; only characters of one byte are escaped.
@@ -227,7 +232,7 @@ fn push_column(c: &Column, image: &[u64], key: &mut KeyBuf) -> bool {
         ColumnKind::Int4 => key.push(biased(c.int(image), 4), 4),
         ColumnKind::Int2 => key.push(biased(c.int(image), 2), 2),
         ColumnKind::Bool => key.push(c.int(image) as u64, 1),
-        ColumnKind::Float8 => key.push(float_order(c.float(image)), 8),
+        ColumnKind::Float8 | ColumnKind::Float4 => key.push(float_order(c.float(image)), 8),
         ColumnKind::Numeric => push_numeric(c.numeric(image), key),
         ColumnKind::Uuid => push_uuid(c.uuid(image), key),
         ColumnKind::Interval => push_span(c.interval(image), key),
@@ -259,8 +264,9 @@ fn push_value(c: &Column, field: Field<'_>, key: &mut KeyBuf) -> bool {
         (ColumnKind::Int4, Field::Int(v)) if i32::try_from(v).is_ok() => key.push(biased(v, 4), 4),
         (ColumnKind::Int2, Field::Int(v)) if i16::try_from(v).is_ok() => key.push(biased(v, 2), 2),
         (ColumnKind::Bool, Field::Bool(v)) => key.push(u64::from(v), 1),
-        (ColumnKind::Float8, Field::Float(v)) => key.push(float_order(v), 8),
-        (ColumnKind::Float8, Field::Int(v)) => key.push(float_order(v as f64), 8),
+        // A real as the double that it is: it may be looked for with one.
+        (ColumnKind::Float8 | ColumnKind::Float4, Field::Float(v)) => key.push(float_order(v), 8),
+        (ColumnKind::Float8 | ColumnKind::Float4, Field::Int(v)) => key.push(float_order(v as f64), 8),
         (ColumnKind::Numeric, Field::Numeric(v)) => push_numeric(v, key),
         (ColumnKind::Numeric, Field::Int(v)) => push_numeric(Numeric::from_i64(v), key),
         (ColumnKind::Uuid, Field::Uuid(v)) => push_uuid(v, key),

@@ -83,19 +83,22 @@ pub enum ColumnKind {
     OldInterval,
     /// variable length
     Bytes,
+    /// 4 bytes: a double that is one of 32 bits
+    Float4,
 }
 
 impl ColumnKind {
     /// The kind that stores a type; `None` for arrays and pseudo-types, which cannot be columns.
     pub fn of(ty: &Type) -> Option<ColumnKind> {
-        Some(match ty {
+        Some(match ty.plain() {
             Type::Bool => ColumnKind::Bool,
             Type::Int2 => ColumnKind::Int2,
             Type::Int4 | Type::Date => ColumnKind::Int4,
-            Type::Int8 | Type::Timestamp | Type::TimestampTz => ColumnKind::Int8,
+            Type::Int8 | Type::Time | Type::Timestamp | Type::TimestampTz => ColumnKind::Int8,
             Type::Interval => ColumnKind::Interval,
             Type::OldInterval => ColumnKind::OldInterval,
             Type::Float8 => ColumnKind::Float8,
+            Type::Float4 => ColumnKind::Float4,
             Type::Numeric(Some((p, _))) if u32::from(*p) <= NUMERIC_DIGITS_WORD => ColumnKind::Decimal,
             Type::Numeric(_) => ColumnKind::Numeric,
             Type::Uuid => ColumnKind::Uuid,
@@ -103,7 +106,12 @@ impl ColumnKind {
             Type::System(SystemType::Name | SystemType::Char) => ColumnKind::Bytes,
             // An oid has no sign.
             ty if ty.is_oid() => ColumnKind::Int8,
-            Type::Array(_) | Type::System(_) | Type::Record(_) | Type::Unknown | Type::Void => return None,
+            Type::Array(_)
+            | Type::System(_)
+            | Type::Record(_)
+            | Type::Rounded(..)
+            | Type::Unknown
+            | Type::Void => return None,
         })
     }
     /// Bytes in the fixed part, without the end offset of variable-length columns.
@@ -111,7 +119,7 @@ impl ColumnKind {
         match self {
             ColumnKind::Bool => 1,
             ColumnKind::Int2 => 2,
-            ColumnKind::Int4 => 4,
+            ColumnKind::Int4 | ColumnKind::Float4 => 4,
             ColumnKind::Int8 | ColumnKind::Float8 | ColumnKind::Decimal | ColumnKind::OldInterval => 8,
             ColumnKind::Numeric | ColumnKind::Uuid | ColumnKind::Interval => 16,
             ColumnKind::Bytes => 0,
@@ -264,9 +272,12 @@ impl Column {
         debug_assert_eq!(self.kind, ColumnKind::Bool);
         image.load::<1>(self.offset)[0] != 0
     }
-    /// A double precision.
+    /// A double precision, or a real as one.
     #[inline]
     pub fn float<W: Words + ?Sized>(&self, image: &W) -> f64 {
+        if self.kind == ColumnKind::Float4 {
+            return f64::from(f32::from_le_bytes(image.load(self.offset)));
+        }
         debug_assert_eq!(self.kind, ColumnKind::Float8);
         f64::from_le_bytes(image.load(self.offset))
     }
@@ -348,6 +359,7 @@ impl Column {
             },
             (ColumnKind::Bool, Field::Bool(v)) => out.store(at, [u8::from(v)]),
             (ColumnKind::Float8, Field::Float(v)) => out.store(at, v.to_le_bytes()),
+            (ColumnKind::Float4, Field::Float(v)) => out.store(at, (v as f32).to_le_bytes()),
             (ColumnKind::Decimal, Field::Numeric(v)) => {
                 let mantissa = at_scale(v, self.scale).ok_or_else(out_of_range)?;
                 out.store(at, mantissa.to_le_bytes());
@@ -405,7 +417,7 @@ impl Column {
         match self.kind {
             ColumnKind::Bool => Field::Bool(self.bool(image)),
             ColumnKind::Int2 | ColumnKind::Int4 | ColumnKind::Int8 => Field::Int(self.int(image)),
-            ColumnKind::Float8 => Field::Float(self.float(image)),
+            ColumnKind::Float8 | ColumnKind::Float4 => Field::Float(self.float(image)),
             ColumnKind::Decimal | ColumnKind::Numeric => Field::Numeric(self.numeric(image)),
             ColumnKind::Uuid => Field::Uuid(self.uuid(image)),
             ColumnKind::Interval | ColumnKind::OldInterval => Field::Interval(self.interval(image)),

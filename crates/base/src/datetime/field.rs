@@ -115,6 +115,16 @@ pub fn extract_date(name: &str, date: i64) -> Result<Option<Numeric>> {
     }
 }
 
+/// `extract(.. from time)`.
+pub fn extract_time(name: &str, time: i64) -> Result<Numeric> {
+    const TYPE: &str = "time without time zone";
+    let field = field(name, TYPE)?;
+    match field {
+        Field::Epoch => scaled(i128::from(time), 6),
+        _ => time_field(field, time)?.ok_or_else(|| not_supported(name, TYPE)),
+    }
+}
+
 /// `extract(.. from timestamptz)`, as clocks of a zone show it; without one that is UTC.
 pub fn extract_timestamptz(name: &str, timestamp: i64, zone: Option<&Zone>) -> Result<Option<Numeric>> {
     let what = field(name, "timestamp with time zone")?;

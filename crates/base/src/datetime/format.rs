@@ -71,7 +71,7 @@ fn write_day(out: &mut Vec<u8>, days: i64) -> bool {
 }
 
 /// `HH:MM:SS` with the fraction as long as it must be.
-pub(super) fn write_time(out: &mut Vec<u8>, micros: i64) {
+pub fn write_time(out: &mut Vec<u8>, micros: i64) {
     write_clock(out, time_of_day(micros));
 }
 

@@ -29,6 +29,11 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// With so many digits of a fraction of a second: `interval(3)`.
+    #[must_use]
+    pub const fn rounded(self, digits: u8) -> Interval {
+        Interval { micros: super::round_seconds(self.micros, digits), ..self }
+    }
     /// No time at all.
     pub const ZERO: Interval = Interval { months: 0, days: 0, micros: 0 };
 

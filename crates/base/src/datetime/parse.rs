@@ -1,4 +1,4 @@
-//! Reading dates and timestamps.
+//! Reading dates, times and timestamps.
 //!
 //! Accepted, as PostgreSQL with `DateStyle = ISO, MDY`: `2024-01-31`, `2024/1/31`, `20240131`,
 //! `1/31/2024`, `Jan 31 2024`, `31-Jan-2024`, a weekday in front, `BC` behind; a time `10:11[:12[.5]]`
@@ -23,6 +23,20 @@ pub fn parse_date(text: &str) -> Result<i64> {
         Parsed::MinusInfinity => Ok(DATE_MINUS_INFINITY),
         Parsed::Instant { days, .. } if (DATE_MIN..DATE_END).contains(&days) => Ok(days),
         Parsed::Instant { .. } => Err(super::out_of_range(format!("date out of range: \"{text}\""))),
+    }
+}
+
+/// Reads a time of day; a date before it and a zone behind it are checked and dropped.
+pub fn parse_time(text: &str) -> Result<i64> {
+    match read(text, TIME)? {
+        Parsed::Instant { time, .. } if time <= MICROS_PER_DAY => Ok(time),
+        Parsed::Instant { .. } => {
+            Err(super::out_of_range(format!("date/time field value out of range: \"{text}\"")))
+        }
+        Parsed::Infinity | Parsed::MinusInfinity => Err(Error::new(
+            SqlState::INVALID_DATETIME_FORMAT,
+            format!("invalid input syntax for type {TIME}: \"{text}\""),
+        )),
     }
 }
 
@@ -62,6 +76,9 @@ fn instant(text: &str, parsed: Parsed, with_zone: bool, zone: Option<&Zone>) -> 
     };
     utc.filter(|t| (TIMESTAMP_MIN..TIMESTAMP_END).contains(t)).ok_or_else(out_of_range)
 }
+
+/// The type of which a text needs no date.
+const TIME: &str = "time";
 
 /// Where a clock hangs.
 #[derive(Clone)]
@@ -206,6 +223,7 @@ impl<'a> Fields<'a> {
     fn digits(&mut self, token: &'a str) -> Result<()> {
         let number = |text: &str| text.parse::<i64>().unwrap_or(i64::MAX);
         match token.len() {
+            4 | 6 if self.ty == TIME && self.time.is_none() => self.compact_clock(token),
             length @ (6 | 8..) if self.days.is_none() && self.numbers.is_empty() && self.month.is_none() => {
                 let (year, month) = (&token[..length - 4], &token[length - 4..length - 2]);
                 let year = if length == 6 { self.short_year(number(year)) } else { number(year) };
@@ -448,6 +466,14 @@ impl<'a> Fields<'a> {
     }
 
     fn finish(mut self) -> Result<Parsed> {
+        if self.ty == TIME {
+            if self.time.is_none() {
+                return Err(self.invalid());
+            }
+            if self.days.is_none() && self.month.is_none() && self.numbers.is_empty() {
+                self.days = Some(0);
+            }
+        }
         if self.days.is_none() {
             self.days_by_words()?;
         } else if self.month.is_some() || !self.numbers.is_empty() {

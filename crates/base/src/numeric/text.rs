@@ -124,19 +124,29 @@ impl Numeric {
 
     /// The cast of a double: 15 significant digits, as PostgreSQL prints it for this.
     pub fn from_f64(x: f64) -> Result<Numeric> {
+        Numeric::from_digits(x, 14)
+    }
+
+    /// From a `real`, which `x` is: its six digits.
+    pub fn from_real(x: f64) -> Result<Numeric> {
+        Numeric::from_digits(x, 5)
+    }
+
+    /// Rounded to so many digits behind the first.
+    fn from_digits(x: f64, further: i32) -> Result<Numeric> {
         if !x.is_finite() {
             return Err(not_finite());
         }
         if x == 0.0 {
             return Ok(Numeric::ZERO);
         }
-        let text = format!("{x:.14e}");
+        let text = format!("{x:.*e}", further as usize);
         let Some((digits, exponent)) = text.split_once('e') else { return Err(overflow()) };
         let mut mantissa = 0i64;
         for digit in digits.bytes().filter(u8::is_ascii_digit) {
             mantissa = mantissa * 10 + i64::from(digit - b'0');
         }
-        let mut scale = 14 - exponent.parse::<i32>().map_err(|_| overflow())?;
+        let mut scale = further - exponent.parse::<i32>().map_err(|_| overflow())?;
         while mantissa % 10 == 0 && scale > 0 {
             mantissa /= 10;
             scale -= 1;

@@ -18,9 +18,6 @@ pub fn write_float(out: &mut Vec<u8>, x: f64) {
         out.extend_from_slice(word);
         return;
     }
-    if x.is_sign_negative() {
-        out.push(b'-');
-    }
     // The shortest digits that read back, ties to the even one, as PostgreSQL's algorithm (Ryu,
     // Adams 2018) has it; only its layout differs.
     let mut buffer = ryu::Buffer::new();
@@ -32,6 +29,23 @@ pub fn write_float(out: &mut Vec<u8>, x: f64) {
     } else {
         shortest
     };
+    lay_out(out, x.is_sign_negative(), text, 14);
+}
+
+/// Appends a `real`, which `x` is: as [`write_float`], with fixed notation for exponents up to 5.
+pub fn write_real(out: &mut Vec<u8>, x: f64) {
+    if !x.is_finite() {
+        return write_float(out, x);
+    }
+    let mut buffer = ryu::Buffer::new();
+    lay_out(out, x.is_sign_negative(), buffer.format_finite((x as f32).abs()), 5);
+}
+
+/// Digits as PostgreSQL shows them: in fixed notation for exponents from -4 to `fixed`.
+fn lay_out(out: &mut Vec<u8>, negative: bool, text: &str, fixed: i32) {
+    if negative {
+        out.push(b'-');
+    }
     let (number, exponent) = text.split_once('e').unwrap_or((text, "0"));
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let mut digits = [0u8; 40];
@@ -53,7 +67,7 @@ pub fn write_float(out: &mut Vec<u8>, x: f64) {
     let digits = if count == 0 { &b"0"[..] } else { &digits[..count] };
     let count = digits.len();
     match exponent {
-        0..=14 => {
+        0.. if exponent <= fixed => {
             let whole = exponent as usize + 1;
             if count <= whole {
                 out.extend_from_slice(digits);
@@ -114,6 +128,30 @@ fn longer_digits(x: f64, text: &str) -> String {
 
 /// Reads a double.
 pub fn parse_float(text: &str) -> Result<f64> {
+    read(text, "double precision", |body| body.parse().ok())
+}
+
+/// Reads a `real`: the nearest one of 32 bits.
+pub fn parse_real(text: &str) -> Result<f64> {
+    read(text, "real", |body| body.parse::<f32>().ok().map(f64::from))
+}
+
+/// A double as a `real`; 22003 where it is too large or, other than 0, too small for one.
+pub fn to_real(x: f64) -> Result<f64> {
+    let real = x as f32;
+    let wrong = |what: &str| {
+        Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("value out of range: {what}")))
+    };
+    if real.is_infinite() && x.is_finite() {
+        return wrong("overflow");
+    }
+    if real == 0.0 && x != 0.0 {
+        return wrong("underflow");
+    }
+    Ok(f64::from(real))
+}
+
+fn read(text: &str, ty: &str, parse: impl Fn(&str) -> Option<f64>) -> Result<f64> {
     let trimmed = trim(text);
     watch::count(trimmed.len());
     let (negative, body) = match trimmed.as_bytes() {
@@ -123,12 +161,12 @@ pub fn parse_float(text: &str) -> Result<f64> {
     };
     let magnitude = if body.first().is_some_and(|b| b.is_ascii_digit() || *b == b'.') {
         let body = std::str::from_utf8(body).unwrap_or("");
-        let x: f64 = body.parse().map_err(|_| invalid_syntax("double precision", text))?;
+        let x = parse(body).ok_or_else(|| invalid_syntax(ty, text))?;
         let mantissa = body.split(['e', 'E']).next().unwrap_or("");
         if x.is_infinite() || x == 0.0 && mantissa.bytes().any(|b| matches!(b, b'1'..=b'9')) {
             return Err(Error::new(
                 SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
-                format!("\"{text}\" is out of range for type double precision"),
+                format!("\"{text}\" is out of range for type {ty}"),
             ));
         }
         x
@@ -136,7 +174,7 @@ pub fn parse_float(text: &str) -> Result<f64> {
         match body.to_ascii_lowercase().as_slice() {
             b"nan" => f64::NAN,
             b"infinity" | b"inf" => f64::INFINITY,
-            _ => return Err(invalid_syntax("double precision", text)),
+            _ => return Err(invalid_syntax(ty, text)),
         }
     };
     Ok(if negative { -magnitude } else { magnitude })

@@ -158,15 +158,16 @@ SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname
             THEN CASE WHEN a.atttypmod = -1 THEN 1073741824 ELSE (a.atttypmod - 4) * 4 END END
          AS character_octet_length,
        CASE WHEN a.atttypid = 21 THEN 16 WHEN a.atttypid = 23 THEN 32 WHEN a.atttypid = 20 THEN 64
-            WHEN a.atttypid = 701 THEN 53
+            WHEN a.atttypid = 700 THEN 24 WHEN a.atttypid = 701 THEN 53
             WHEN a.atttypid = 1700 AND a.atttypmod <> -1 THEN ((a.atttypmod - 4) >> 16) & 65535 END
          AS numeric_precision,
-       CASE WHEN a.atttypid IN (20, 21, 23, 701) THEN 2 WHEN a.atttypid = 1700 THEN 10 END
+       CASE WHEN a.atttypid IN (20, 21, 23, 700, 701) THEN 2 WHEN a.atttypid = 1700 THEN 10 END
          AS numeric_precision_radix,
        CASE WHEN a.atttypid IN (20, 21, 23) THEN 0
             WHEN a.atttypid = 1700 AND a.atttypmod <> -1 THEN (a.atttypmod - 4) & 2047 END
          AS numeric_scale,
-       CASE WHEN a.atttypid = 1082 THEN 0 WHEN a.atttypid IN (1114, 1184, 1186) THEN 6 END
+       CASE WHEN a.atttypid = 1082 THEN 0 WHEN a.atttypid IN (1083, 1114, 1184, 1186)
+            THEN CASE WHEN a.atttypmod < 0 OR a.atttypmod & 65535 = 65535 THEN 6 ELSE a.atttypmod & 65535 END END
          AS datetime_precision,
        current_database() AS udt_catalog, nt.nspname AS udt_schema, t.typname AS udt_name,
        a.attnum::text AS dtd_identifier, 'NO' AS is_self_referencing,

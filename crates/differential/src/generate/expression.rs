@@ -19,6 +19,7 @@ fn forms(ty: Ty) -> Forms {
             "($ = $)" Int4 Int4; "($ < $)" Int4 Int4; "($ <> $)" Numeric Numeric; "($ >= $)" Numeric Numeric;
             "($ = $)" Text Text; "($ < $)" Text Text; "($ > $)" Date Date; "($ <= $)" Timestamp Timestamp;
             "($ = $)" Uuid Uuid; "($ < $)" Interval Interval; "($ = $)" Interval Interval; "($ <> $)" Bool Bool; "($ > $)" Float8 Float8;
+            "($ < $)" Time Time; "($ = $)" Time Time; "($ > $)" Real Real; "($ = $)" Real Float8;
             "($ = $)" Int8 Int4; "($ < $)" Int4 Numeric; "($ >= $)" Int2 Int8; "($ < $)" Float8 Int4;
             "($ IS DISTINCT FROM $)" Int4 Int4; "($ IS NOT DISTINCT FROM $)" Text Text;
             "($ BETWEEN $ AND $)" Int4 Int4 Int4; "($ NOT BETWEEN $ AND $)" Date Date Date;
@@ -35,7 +36,7 @@ fn forms(ty: Ty) -> Forms {
             "position($ IN $)" Text Text; "strpos($, $)" Text Text;
             "coalesce($, $)" Int4 Int4; "nullif($, $)" Int4 Int4; "greatest($, $)" Int4 Int4; "least($, $)" Int4 Int4;
             "extract(year FROM $)::integer" Date; "extract(dow FROM $)::integer" Timestamp; "($ - $)" Date Date;
-            "extract(month FROM $)::integer" Interval; "extract(day FROM $)::integer" Interval;
+            "extract(hour FROM $)::integer" Time; "extract(month FROM $)::integer" Interval; "extract(day FROM $)::integer" Interval;
             "(CASE WHEN $ THEN $ ELSE $ END)" Bool Int4 Int4; "(CASE WHEN $ THEN $ END)" Bool Int4;
             "(CASE $ WHEN $ THEN $ ELSE $ END)" Int4 Int4 Int4 Int4; "($)::integer" Bool;
             "($ & $)" Int4 Int4; "($ | $)" Int4 Int4; "($ # $)" Int4 Int4; "mod($, 3)" Int4; "sign($)::integer" Numeric;
@@ -49,7 +50,7 @@ fn forms(ty: Ty) -> Forms {
             "($ + $)" Numeric Numeric; "($ - $)" Numeric Numeric; "($ * $)" Numeric Numeric; "(- $)" Numeric;
             "abs($)" Numeric; "round($)" Numeric; "round($, 1)" Numeric; "trunc($, 1)" Numeric; "floor($)" Numeric;
             "ceil($)" Numeric; "mod($, 3.5)" Numeric; "($ / 4)" Numeric; "($ / 3.0)" Int4; "($)::numeric" Int4;
-            "($)::numeric(14,1)" Numeric; "coalesce($, $)" Numeric Int4; "greatest($, $)" Numeric Numeric;
+            "($)::numeric" Real; "($)::numeric(14,1)" Numeric; "coalesce($, $)" Numeric Int4; "greatest($, $)" Numeric Numeric;
             "least($, $)" Int4 Numeric; "(CASE WHEN $ THEN $ ELSE $ END)" Bool Numeric Int4; "($ * 1.10)" Int8;
             "sign($)" Numeric; "($ % 2)" Numeric; "nullif($, $)" Numeric Numeric; "div($, 3)" Numeric;
             "power($, 2)" Numeric; "trunc($)" Numeric;
@@ -57,7 +58,18 @@ fn forms(ty: Ty) -> Forms {
         Ty::Float8 => forms! {
             "($ + $)" Float8 Float8; "($ * $)" Float8 Float8; "($)::double precision" Int4; "abs($)" Float8;
             "floor($)" Float8; "ceil($)" Float8; "round($)" Float8; "coalesce($, $)" Float8 Float8; "(- $)" Float8;
+            "($)::double precision" Real; "($ * $)" Real Float8; "($ + $)" Int4 Real;
             "trunc($)" Float8; "($ / 2)" Float8; "sign($)" Float8; "($)::double precision" Numeric;
+        },
+        Ty::Real => forms! {
+            "($ + $)" Real Real; "($ - $)" Real Real; "($)::real" Int4;
+            "($)::real" Numeric; "abs($)" Real; "(- $)" Real; "coalesce($, $)" Real Real; "greatest($, $)" Real Real;
+            "(CASE WHEN $ THEN $ ELSE $ END)" Bool Real Real;
+        },
+        Ty::Time => forms! {
+            "($ + $)" Time Interval; "($ - $)" Time Interval; "($)::time" Timestamp; "($)::time" Interval;
+            "($)::time(0)" Time; "coalesce($, $)" Time Time; "least($, $)" Time Time;
+            "(CASE WHEN $ THEN $ ELSE $ END)" Bool Time Time;
         },
         Ty::Text | Ty::Varchar => forms! {
             "($ || $)" Text Text; "($ || $)" Text Int4; "upper($)" Text; "lower($)" Text; "initcap($)" Text;
@@ -69,6 +81,7 @@ fn forms(ty: Ty) -> Forms {
             "quote_nullable($)" Text; "format('%L', $)" Text; "quote_ident($)" Text;
             "($)::text" Int4; "($)::text" Numeric; "($)::text" Bool; "($)::text" Date; "($)::text" Timestamp;
             "($)::text" Uuid; "($)::text" Float8; "($)::text" Interval; "($)::varchar(3)" Text;
+            "($)::text" Real; "($)::text" Time;
             "coalesce($, $)" Text Text; "nullif($, $)" Text Text; "greatest($, $)" Text Text; "chr(97 + abs($ % 20))" Int4;
             "(CASE WHEN $ THEN $ ELSE $ END)" Bool Text Text; "to_char($, 'YYYY-MM-DD HH24:MI')" Timestamp;
             "to_char($, 'FM999990.00')" Numeric; "to_char($, 'Day DD Mon YYYY')" Date;
@@ -81,9 +94,10 @@ fn forms(ty: Ty) -> Forms {
         Ty::Timestamp => forms! {
             "($ + $)" Timestamp Interval; "($ - $)" Timestamp Interval; "date_trunc('month', $)" Timestamp;
             "date_trunc('hour', $)" Timestamp; "($)::timestamp" Date; "coalesce($, $)" Timestamp Timestamp;
-            "($ + $)" Date Interval; "least($, $)" Timestamp Timestamp;
+            "($ + $)" Date Interval; "least($, $)" Timestamp Timestamp; "($ + $)" Date Time; "($)::timestamp(1)" Timestamp;
         },
         Ty::Interval => forms! {
+            "($ - $)" Time Time; "($)::interval" Time; "($)::interval(0)" Interval;
             "($ + $)" Interval Interval; "($ - $)" Timestamp Timestamp; "(- $)" Interval; "($ * 2)" Interval;
             "coalesce($, $)" Interval Interval; "justify_interval($)" Interval; "age($, $)" Timestamp Timestamp;
             "($ * 1.5)" Interval; "($ / 3)" Interval; "date_trunc('month', $)" Interval; "greatest($, $)" Interval Interval;
@@ -106,6 +120,7 @@ fn risky(ty: Ty) -> Forms {
             forms! { "($ / $)" Numeric Numeric; "mod($, $)" Numeric Int4; "($)::numeric(4,2)" Numeric; "sqrt($)" Numeric; }
         }
         Ty::Float8 => forms! { "($ / $)" Float8 Float8; "sqrt($)" Float8; },
+        Ty::Real => forms! { "($ / $)" Real Real; "($ * $)" Real Real; "($)::real" Float8; },
         Ty::Bool => forms! { "($)::boolean" Text; "($)::boolean" Int4; },
         Ty::Text => forms! { "repeat($, $ % 5)" Text Int4; },
         _ => &[],

@@ -9,9 +9,10 @@ use super::fast::{int2, int4, int8};
 use crate::heap::Heap;
 use crate::slot::Slot;
 use planaria_base::cast::needs_cast;
+use planaria_base::datetime::Interval;
 use planaria_base::limits::NAME_BYTES_MAX;
 use planaria_base::text_io::{self, count_chars};
-use planaria_base::types::{SystemType, TypeClass};
+use planaria_base::types::{Clock, SystemType, TypeClass};
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, datetime, watch};
 use planaria_storage::arena::Bytes;
 
@@ -19,6 +20,11 @@ use planaria_storage::arena::Bytes;
 pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slot> {
     if slot.is_null() {
         return Ok(Slot::Null);
+    }
+    let from = from.plain();
+    if let Type::Rounded(clock, digits) = to {
+        let whole = cast(slot, from, clock.ty(), explicit, heap)?;
+        return rounded(whole, *clock, *digits);
     }
     if *to == Type::System(SystemType::Json) && !matches!(from.class(), TypeClass::Text | TypeClass::Other) {
         return json(slot, from, heap);
@@ -32,6 +38,9 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         (Slot::Int(n), Type::Numeric(modifier)) if from.class() == TypeClass::Integer => {
             modified(Numeric::from_i64(n), *modifier)
         }
+        (Slot::Float(x), Type::Numeric(modifier)) if *from == Type::Float4 => {
+            modified(Numeric::from_real(x)?, *modifier)
+        }
         (Slot::Float(x), Type::Numeric(modifier)) => modified(Numeric::from_f64(x)?, *modifier),
         (Slot::Numeric(n), Type::Int2 | Type::Int4 | Type::Int8) => to_int(n.unpack().to_i64(), to),
         (Slot::Float(x), Type::Int2 | Type::Int4 | Type::Int8) => {
@@ -43,6 +52,15 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         (Slot::Bool(b), Type::Int4) => Ok(Slot::Int(i64::from(b))),
         (Slot::Int(n), Type::Bool) if from.class() == TypeClass::Integer => Ok(Slot::Bool(n != 0)),
         (Slot::Int(n), Type::Float8) if from.class() == TypeClass::Integer => Ok(Slot::Float(n as f64)),
+        (Slot::Float(x), Type::Float4) => Ok(Slot::Float(text_io::to_real(x)?)),
+        (Slot::Int(n), Type::Float4) if from.class() == TypeClass::Integer => {
+            Ok(Slot::Float(f64::from(n as f32)))
+        }
+        (Slot::Numeric(n), Type::Float4) => {
+            let mut text = Vec::new();
+            n.unpack().write(&mut text);
+            Ok(Slot::Float(text_io::parse_real(&String::from_utf8_lossy(&text))?))
+        }
         (Slot::Numeric(n), Type::Float8) => Ok(Slot::Float(n.unpack().to_f64())),
         (Slot::Float(_), Type::Float8)
         | (Slot::Bool(_), Type::Bool)
@@ -51,6 +69,11 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         | (Slot::Interval(_), Type::Interval | Type::OldInterval)
         | (_, Type::Unknown) => Ok(slot),
         (Slot::Int(n), Type::Date | Type::Timestamp | Type::TimestampTz) => to_datetime(n, from, to, heap),
+        (Slot::Int(n), Type::Time) => to_time(n, from, heap),
+        (Slot::Interval(i), Type::Time) => Ok(Slot::Int(datetime::time_of_interval(i))),
+        (Slot::Int(n), Type::Interval | Type::OldInterval) if *from == Type::Time => {
+            Ok(Slot::Interval(Interval { months: 0, days: 0, micros: n }))
+        }
         (_, Type::Text | Type::Varchar(_) | Type::Char(_)) => {
             let text = to_text(slot, from, heap)?;
             limited(text, to, explicit, heap)
@@ -128,6 +151,27 @@ fn to_datetime(n: i64, from: &Type, to: &Type, heap: &mut Heap) -> Result<Slot> 
     }))
 }
 
+/// The time that clocks show then; NULL of infinity.
+fn to_time(n: i64, from: &Type, heap: &mut Heap) -> Result<Slot> {
+    let time = match from {
+        Type::Time => Some(n),
+        Type::Timestamp => datetime::time_of_timestamp(n),
+        Type::TimestampTz => datetime::time_of_timestamp(heap.zone().map_or(Ok(n), |zone| zone.to_local(n))?),
+        _ => return Err(cannot_cast(from, &Type::Time)),
+    };
+    Ok(time.map_or(Slot::Null, Slot::Int))
+}
+
+/// A value with seconds, with so many digits of them.
+fn rounded(slot: Slot, clock: Clock, digits: u8) -> Result<Slot> {
+    Ok(match (slot, clock) {
+        (Slot::Int(n), Clock::Time) => Slot::Int(datetime::round_seconds(n, digits)),
+        (Slot::Int(n), _) => Slot::Int(datetime::round_timestamp(n, digits)?),
+        (Slot::Interval(i), _) => Slot::Interval(i.rounded(digits)),
+        (other, _) => other,
+    })
+}
+
 /// The cast to text, before any length: `true` where the output form is `t`.
 fn to_text(slot: Slot, from: &Type, heap: &mut Heap) -> Result<Bytes> {
     match slot {
@@ -177,6 +221,9 @@ fn limited(at: Bytes, to: &Type, explicit: bool, heap: &Heap) -> Result<Slot> {
 
 /// Reads a value of a type from a text in the heap.
 pub fn parse(at: Bytes, to: &Type, heap: &mut Heap) -> Result<Slot> {
+    if let Type::Rounded(clock, digits) = to {
+        return rounded(parse(at, clock.ty(), heap)?, *clock, *digits);
+    }
     if *to == Type::TimestampTz {
         let zone = heap.zone();
         return Ok(Slot::Int(datetime::parse_timestamptz(heap.str(at), zone.as_deref())?));
@@ -188,11 +235,13 @@ pub fn parse(at: Bytes, to: &Type, heap: &mut Heap) -> Result<Slot> {
         Type::Int2 | Type::Int4 | Type::Int8 => Slot::Int(text_io::parse_int(text, to)?),
         Type::Numeric(modifier) => modified(Numeric::parse(text)?, *modifier)?,
         Type::Float8 => Slot::Float(text_io::parse_float(text)?),
+        Type::Float4 => Slot::Float(text_io::parse_real(text)?),
         Type::Bytea => {
             let bytes = text_io::parse_bytea(text.as_bytes())?;
             heap.bytea(&bytes)?
         }
         Type::Date => Slot::Int(datetime::parse_date(text)?),
+        Type::Time => Slot::Int(datetime::parse_time(text)?),
         Type::Timestamp => Slot::Int(datetime::parse_timestamp(text, false)?),
         Type::TimestampTz => Slot::Int(datetime::parse_timestamp(text, true)?),
         Type::Interval | Type::OldInterval => Slot::Interval(datetime::parse_interval(text)?),
@@ -225,20 +274,22 @@ pub fn parse(at: Bytes, to: &Type, heap: &mut Heap) -> Result<Slot> {
             let datum = Datum::parse(to, text)?;
             heap.push_datum(&datum)?
         }
-        Type::Void => return Err(cannot_cast(&Type::Text, to)),
+        Type::Void | Type::Rounded(..) => return Err(cannot_cast(&Type::Text, to)),
     })
 }
 
 /// Appends the text form of a value of a type, as `psql` shows it; NULL appends nothing.
 pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
-    match (slot, ty) {
+    match (slot, ty.plain()) {
         (Slot::Null, _) => {}
         (Slot::Bool(b), _) => out.push(if b { b't' } else { b'f' }),
         (Slot::Int(n), Type::Date) => datetime::write_date(out, n),
+        (Slot::Int(n), Type::Time) => datetime::write_time(out, n),
         (Slot::Int(n), Type::Timestamp) => datetime::write_timestamp(out, n, false),
         (Slot::Int(n), Type::TimestampTz) => datetime::write_timestamptz(out, n, heap.shown_zone()),
         (Slot::Interval(i), _) => datetime::write_interval(out, i),
         (Slot::Int(n), _) => text_io::write_int(out, n),
+        (Slot::Float(x), Type::Float4) => text_io::write_real(out, x),
         (Slot::Float(x), _) => text_io::write_float(out, x),
         (Slot::Numeric(n), _) => n.unpack().write(out),
         (Slot::Text(at), Type::Char(n)) => text_io::write_char(out, heap.bytes(at), *n as usize),
@@ -342,7 +393,7 @@ fn write_json(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
             write(heap, slot, ty, &mut text);
             let mut text = String::from_utf8_lossy(&text).into_owned();
             // As ISO 8601 has a moment: with a T, and its zone with minutes.
-            if matches!(ty, Type::Timestamp | Type::TimestampTz)
+            if matches!(ty.plain(), Type::Timestamp | Type::TimestampTz)
                 && let Some((day, rest)) = text.split_once(' ')
             {
                 let (clock, era) = rest.split_once(' ').map_or((rest, ""), |(clock, _)| (clock, " BC"));

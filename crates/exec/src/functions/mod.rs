@@ -42,6 +42,7 @@ pub use order::{compare, eq, hash};
 use crate::heap::Heap;
 use crate::slot::Slot;
 use planaria_base::datetime::{self, Interval, Zone};
+use planaria_base::text_io::to_real;
 use planaria_base::{Datum, Numeric, Result, Type};
 use planaria_ir::Func;
 use std::cmp::Ordering;
@@ -173,6 +174,10 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         NumAvg => num(Numeric::avg(a[0].num(), a[1].int())),
 
         // ---- double precision ----
+        RealAdd => flt(float::add(a[0].float(), a[1].float()).and_then(to_real)),
+        RealSub => flt(float::sub(a[0].float(), a[1].float()).and_then(to_real)),
+        RealMul => flt(float::mul(a[0].float(), a[1].float()).and_then(to_real)),
+        RealDiv => flt(float::div(a[0].float(), a[1].float()).and_then(to_real)),
         FltAdd => flt(float::add(a[0].float(), a[1].float())),
         FltSub => flt(float::sub(a[0].float(), a[1].float())),
         FltMul => flt(float::mul(a[0].float(), a[1].float())),
@@ -308,6 +313,15 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         UuidEq | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => is(a[0].uuid().cmp(&a[1].uuid()), func),
 
         // ---- dates and times ----
+        TimeAddInterval => Ok(Slot::Int(datetime::time_add(a[0].int(), a[1].interval()))),
+        TimeSubInterval => Ok(Slot::Int(datetime::time_sub(a[0].int(), a[1].interval()))),
+        TimeSub => Ok(Slot::Interval(Interval { months: 0, days: 0, micros: a[0].int() - a[1].int() })),
+        DateAddTime => {
+            let midnight = datetime::date_to_timestamp(a[0].int())?;
+            int(datetime::timestamp_add(midnight, Interval { months: 0, days: 0, micros: a[1].int() }))
+        }
+        MakeTime => int(datetime::make_time(a[0].int(), a[1].int(), a[2].float())),
+        ExtractTime => datetime::extract_time(heap.str(a[0].bytes()), a[1].int()).map(Slot::numeric),
         DateAddInt => int(datetime::date_add(a[0].int(), a[1].int())),
         DateSubInt => int(datetime::date_sub(a[0].int(), a[1].int())),
         DateSub => int(datetime::date_diff(a[0].int(), a[1].int())),

@@ -217,6 +217,7 @@ fn value(sig: Sig) -> BoxedStrategy<Datum> {
         Sig::Y => prop::collection::vec(any::<u8>(), 0..20).prop_map(Datum::Bytea).boxed(),
         Sig::D => days.prop_map(Datum::Int).boxed(),
         Sig::S => micros.prop_map(Datum::Int).boxed(),
+        Sig::C => (0..=86_400_000_000i64).prop_map(Datum::Int).boxed(),
         Sig::U => any::<[u8; 16]>().prop_map(Datum::Uuid).boxed(),
         Sig::A => {
             prop::collection::vec((-3i64..10).prop_map(Datum::Int), 0..5).prop_map(Datum::Array).boxed()

@@ -52,7 +52,7 @@ impl Reads {
                         if read.bytea { Slot::Bytea(bytes) } else { Slot::Text(bytes) }
                     }
                     ColumnKind::Bool => Slot::Bool(column.bool(words)),
-                    ColumnKind::Float8 => Slot::Float(column.float(words)),
+                    ColumnKind::Float8 | ColumnKind::Float4 => Slot::Float(column.float(words)),
                     ColumnKind::Uuid => Slot::Uuid(column.uuid(words)),
                     ColumnKind::Interval | ColumnKind::OldInterval => Slot::Interval(column.interval(words)),
                 }

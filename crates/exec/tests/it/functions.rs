@@ -77,6 +77,7 @@ fn result_type(func: Func, args: &[Typed]) -> Type {
         Sig::S if func == Func::ToTimestampFloat => Type::TimestampTz,
         Sig::S => first(&[Sig::S]).unwrap_or(Type::Timestamp),
         Sig::V => Type::Interval,
+        Sig::C => Type::Time,
         Sig::U => Type::Uuid,
         Sig::A if func == Func::StringToArray => Type::Array(Box::new(Type::Text)),
         Sig::A => first(&[Sig::A])

@@ -13,7 +13,10 @@ use planaria_base::{
     ColumnId, Datum, IndexId, Numeric, ProcedureId, Result, SequenceId, SqlState, Strength, SystemId,
     TableId, Type,
 };
-use planaria_base::{Level, types::SystemType};
+use planaria_base::{
+    Level,
+    types::{Clock, SystemType},
+};
 use std::collections::HashMap;
 
 /// Parses the text of a program. Errors are 42601 with their place in the text.
@@ -248,10 +251,12 @@ impl Parser {
             Type::Int2,
             Type::Int4,
             Type::Int8,
+            Type::Float4,
             Type::Float8,
             Type::Text,
             Type::Bytea,
             Type::Date,
+            Type::Time,
             Type::Timestamp,
             Type::TimestampTz,
             Type::Interval,
@@ -296,6 +301,12 @@ impl Parser {
                 }
             }
         };
+        if let Some(clock) = Clock::ALL.into_iter().find(|clock| *clock.ty() == ty)
+            && self.sign_if("(")
+        {
+            ty = Type::Rounded(clock, self.number()?);
+            self.sign(")")?;
+        }
         while self.sign_if("[") {
             self.sign("]")?;
             ty = Type::Array(Box::new(ty));

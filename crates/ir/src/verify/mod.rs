@@ -153,6 +153,11 @@ pub fn holds(to: &Type, from: &Type) -> bool {
         (Type::Varchar(Some(n)), Type::Varchar(Some(m)) | Type::Char(m)) => n >= m,
         // Whether it has room is asked where it is stored.
         (Type::Interval | Type::OldInterval, Type::Interval | Type::OldInterval) => true,
+        (Type::Float8, Type::Float4) => true,
+        (Type::Rounded(a, most), Type::Rounded(b, digits)) if a == b => most >= digits,
+        (to, Type::Rounded(..)) => holds(to, from.plain()),
+        // Six digits are all that there are.
+        (Type::Rounded(_, 6..), from) => holds(to.plain(), from),
         (Type::Array(to), Type::Array(from)) => holds(to, from),
         // All of them are 32 bits without sign.
         (to, from) if from.is_oid() => to.is_oid() || *to == Type::Int8,

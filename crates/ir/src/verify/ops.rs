@@ -216,7 +216,7 @@ impl Walk<'_> {
                 let ty = self.value(*dst)?;
                 let fits = match input {
                     TransactionTimestamp | StatementTimestamp | ClockTimestamp => {
-                        matches!(ty, Type::Timestamp | Type::TimestampTz)
+                        matches!(ty.plain(), Type::Timestamp | Type::TimestampTz)
                     }
                     Random => *ty == Type::Float8,
                     Uuid => *ty == Type::Uuid,
@@ -263,7 +263,8 @@ impl Walk<'_> {
         for (i, arg) in args.iter().enumerate() {
             let sig = fixed.get(i).copied().or(func.variadic()).expect("counted above");
             let ty = self.value(*arg)?;
-            let fits = sig_fits(sig, ty) || (ordered && ty.class() == TypeClass::DateTime);
+            let fits =
+                sig_fits(sig, ty) || (ordered && matches!(ty.class(), TypeClass::DateTime | TypeClass::Time));
             ensure!(fits, "{func} with {arg} of type {ty} as argument {}", i + 1);
         }
         let pair = matches!(func, Func::Distinct | Func::NotDistinct | Func::Compare | Func::Min | Func::Max);
@@ -550,12 +551,13 @@ fn sig_fits(sig: Sig, ty: &Type) -> bool {
         Sig::B => *ty == Type::Bool,
         Sig::I => ty.class() == TypeClass::Integer,
         Sig::N => ty.class() == TypeClass::Numeric,
-        Sig::F => *ty == Type::Float8,
+        Sig::F => ty.class() == TypeClass::Float,
         Sig::T => matches!(ty.class(), TypeClass::Text) || *ty == Type::Unknown,
         Sig::Y => *ty == Type::Bytea,
         Sig::D => *ty == Type::Date,
-        Sig::S => matches!(ty, Type::Timestamp | Type::TimestampTz),
+        Sig::S => matches!(ty.plain(), Type::Timestamp | Type::TimestampTz),
         Sig::V => ty.class() == TypeClass::Interval,
+        Sig::C => ty.class() == TypeClass::Time,
         Sig::U => *ty == Type::Uuid,
         Sig::A => ty.class() == TypeClass::Array,
         Sig::X => true,
@@ -571,10 +573,10 @@ fn datum_fits(value: &Datum, ty: &Type) -> bool {
             Type::Int2 => i16::try_from(*n).is_ok(),
             Type::Int4 | Type::Date => i32::try_from(*n).is_ok(),
             Type::System(_) => ty.is_oid() && u32::try_from(*n).is_ok(),
-            _ => matches!(ty.class(), TypeClass::Integer | TypeClass::DateTime),
+            _ => matches!(ty.class(), TypeClass::Integer | TypeClass::DateTime | TypeClass::Time),
         },
         Datum::Reg(..) => false,
-        Datum::Float(_) => *ty == Type::Float8,
+        Datum::Float(_) => ty.class() == TypeClass::Float,
         Datum::Numeric(_) => ty.class() == TypeClass::Numeric,
         Datum::Text(_) => ty.class() == TypeClass::Text || *ty == Type::Unknown,
         Datum::Bytea(_) => *ty == Type::Bytea,

@@ -1,7 +1,8 @@
 //! Parameters into registers, converted to their declared types.
 
 use crate::params::{ParamRef, Params};
-use planaria_base::datetime::{date_from_days, parse_timestamptz, timestamp_from_micros};
+use planaria_base::datetime::{date_from_days, parse_timestamptz, time_from_micros, timestamp_from_micros};
+use planaria_base::text_io::to_real;
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
 use planaria_exec::functions::cast;
@@ -24,6 +25,7 @@ pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut H
         (ParamRef::Int(n) | ParamRef::Stored(n), Type::Float8) => Ok(Slot::Float(n as f64)),
         (ParamRef::Numeric(n), Type::Numeric(None)) => Ok(Slot::numeric(n)),
         (ParamRef::Float(x), Type::Float8) => Ok(Slot::Float(x)),
+        (ParamRef::Float(x), Type::Float4) => to_real(x).map(Slot::Float).map_err(|e| at(e, position)),
         (ParamRef::Bool(b), Type::Bool) => Ok(Slot::Bool(b)),
         (ParamRef::Uuid(u), Type::Uuid) => Ok(Slot::Uuid(u)),
         (ParamRef::Bytes(b), Type::Bytea) => heap.bytea(b),
@@ -32,6 +34,7 @@ pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut H
         (ParamRef::Stored(n), Type::Timestamp | Type::TimestampTz) => {
             timestamp_from_micros(n).map(Slot::Int).map_err(|e| at(e, position))
         }
+        (ParamRef::Stored(n), Type::Time) => time_from_micros(n).map(Slot::Int).map_err(|e| at(e, position)),
         (ParamRef::Interval(i), Type::Interval) => Ok(Slot::Interval(i)),
         (ParamRef::Array(items), Type::Array(of)) => bind_array(items, of, position, heap),
         // As clocks of the session's time zone show it.
@@ -93,7 +96,7 @@ fn convert(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut Heap) -> 
         let error = Error::new(SqlState::DATATYPE_MISMATCH, message);
         return Err(match (ty.class(), from.class()) {
             // Of which unit, since when?
-            (TypeClass::DateTime | TypeClass::Interval, TypeClass::Integer) => {
+            (TypeClass::DateTime | TypeClass::Time | TypeClass::Interval, TypeClass::Integer) => {
                 error.hint("Give it as text, as in '2026-11-25 12:00'.")
             }
             _ => error,

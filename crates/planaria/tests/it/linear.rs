@@ -61,6 +61,10 @@ fn shapes(n: usize) -> Vec<(&'static str, String)> {
         ("timestamp", format!("2020-01-01 00:00:00.{}", x("1"))),
         ("timestamp", format!("2020-01-01{}00:00:00", x(" "))),
         ("timestamp", x("monday ")),
+        ("real", x("9")),
+        ("real", format!("1.{}", x("12345678901234567890"))),
+        ("time", format!("04:05:06.{}", x("9"))),
+        ("time", x("04 ")),
         ("timestamptz", x("January ")),
         ("timestamptz", format!("2020-01-01 00:00:00+{}", x("0"))),
         ("timestamptz", format!("2020-01-01 00:00:00 {}", x("a/"))),
@@ -182,6 +186,7 @@ fn no_type_is_forgotten() {
             "character" => "char(10)",
             "timestamp without time zone" => "timestamp",
             "timestamp with time zone" => "timestamptz",
+            "time without time zone" => "time",
             other => other,
         };
         read.contains(&short)

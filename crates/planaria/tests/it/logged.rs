@@ -302,3 +302,53 @@ fn a_call_that_looked_at_a_time_zone_is_logged_by_its_effects() {
         assert_eq!([0, 1, 2, 3].map(|at| text(3, at)), there);
     }
 }
+
+/// Times, reals and timestamps of so many digits are the same behind every log and every scheme, and in a checkpoint.
+#[test]
+fn clocks_and_reals_come_back() {
+    for log in [LogKind::Command, LogKind::Logical, LogKind::Physical, LogKind::Physiological] {
+        for scheme in Scheme::ALL {
+            let disk = SimDisk::new(1);
+            let options = || Options::new().log(log).recovery(*scheme);
+            let db = options().open_device(disk.device()).expect("opens");
+            db.execute_script(
+                "CREATE TABLE t (id int PRIMARY KEY, c time, k time(1) NOT NULL, r real, m timestamp(3), z timestamptz(0), i interval(2));
+                 CREATE INDEX ON t (k, r);
+                 CREATE INDEX ON t (r);
+                 CREATE PROCEDURE put(id int, c time, r real, m timestamp, z timestamptz, i interval) LANGUAGE plpgsql AS $$ BEGIN
+                     INSERT INTO t VALUES (id, c, c, r, m, z, i); END $$;
+                 CREATE PROCEDURE move(r1 real, by interval) LANGUAGE plpgsql AS $$ BEGIN
+                     UPDATE t SET c = c + by, k = k + by, r = r * 1.1::real, m = m + by, z = z + by, i = i + by WHERE r = r1; END $$",
+            )
+            .expect("creates");
+            for call in [
+                "put(1, '10:00:00.26', 1.1, '2024-01-01 10:00:00.0006', '2024-01-01 10:00:00.6+00', '1.005 s')",
+                "put(2, '24:00', 3.3, '2024-01-01 10:00:00.0004', '2024-01-01 10:00:00.4+00', '1 mon 2.5 s')",
+                "put(3, '23:59:59.99', NULL, NULL, NULL, NULL)",
+            ] {
+                db.execute(&format!("CALL {call}"), ()).expect(call);
+            }
+            if *scheme == Scheme::ALL[0] {
+                db.checkpoint().expect("a checkpoint");
+            }
+            db.execute("CALL move(1.1::real, '0.0405 s')", ()).expect("moves");
+            db.execute("CALL move(3.3::real, '1 hour 0.24 s')", ()).expect("moves");
+            let digests = db.digests().expect("digests");
+            drop(db);
+            let db = options().open_device(disk.device()).expect("opens again");
+            db.check().expect("is whole");
+            assert_eq!(db.digests().expect("digests"), digests, "{log} {scheme}");
+            let rows = db.query("SELECT t::text FROM t ORDER BY id", ()).expect("rows");
+            let texts: Vec<_> = rows.iter().map(|row| row.text(0).unwrap_or_default()).collect();
+            assert_eq!(
+                texts,
+                [
+                    "(1,10:00:00.3005,10:00:00.3,1.21,\"2024-01-01 10:00:00.042\",\"2024-01-01 10:00:01+00\",00:00:01.05)",
+                    "(2,01:00:00.24,01:00:00.2,3.63,\"2024-01-01 11:00:00.24\",\"2024-01-01 11:00:00+00\",\"1 mon 01:00:02.74\")",
+                    "(3,23:59:59.99,24:00:00,,,,)",
+                ],
+                "{log} {scheme}"
+            );
+        }
+    }
+}

@@ -34,17 +34,22 @@ enum Form {
 
 impl Form {
     fn of(ty: &Type) -> Form {
-        match ty {
+        match ty.plain() {
             Type::Bool => Form::Bool,
             Type::Int2 | Type::Int4 | Type::Date => Form::Word4,
-            Type::Int8 | Type::Timestamp | Type::TimestampTz => Form::Word8,
-            Type::Float8 => Form::Float,
+            Type::Int8 | Type::Time | Type::Timestamp | Type::TimestampTz => Form::Word8,
+            Type::Float8 | Type::Float4 => Form::Float,
             Type::Numeric(_) => Form::Numeric,
             Type::Uuid => Form::Uuid,
             Type::Text | Type::Varchar(_) | Type::Char(_) => Form::Text,
             Type::Bytea => Form::Bytea,
             Type::Interval | Type::OldInterval => Form::Tagged,
-            Type::Array(_) | Type::Unknown | Type::Void | Type::System(_) | Type::Record(_) => Form::Tagged,
+            Type::Rounded(..)
+            | Type::Array(_)
+            | Type::Unknown
+            | Type::Void
+            | Type::System(_)
+            | Type::Record(_) => Form::Tagged,
         }
     }
 

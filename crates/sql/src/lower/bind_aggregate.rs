@@ -108,7 +108,7 @@ impl Lowerer<'_> {
             let e = std::mem::replace(arg, Bound::bool(true, position));
             *arg = self.settle(e)?;
         }
-        let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
+        let types: Vec<Type> = args.iter().map(|a| a.ty.plain().clone()).collect();
         let missing = || no_function(name, &types, position);
         let int = |t: &Type| matches!(t, Type::Int2 | Type::Int4 | Type::Int8);
         let numeric = Type::Numeric(None);
@@ -120,6 +120,7 @@ impl Lowerer<'_> {
             ("sum", [Type::Int8 | Type::Numeric(_)]) => {
                 (K::Sum(Func::NumAdd), Some(numeric.clone()), numeric)
             }
+            ("sum", [Type::Float4]) => (K::Sum(Func::RealAdd), None, Type::Float4),
             ("sum", [Type::Float8]) => (K::Sum(Func::FltAdd), None, Type::Float8),
             ("sum", [Type::Interval]) => (K::Sum(Func::IntervalAdd), None, Type::Interval),
             // Sums of integers stay below 2^63 as long as there are fewer than 2^31 rows of them.
@@ -128,7 +129,11 @@ impl Lowerer<'_> {
                 (K::AvgNumeric(Func::NumAdd), Some(numeric.clone()), numeric)
             }
             ("avg", [Type::Interval]) => (K::AvgByFloat, None, Type::Interval),
-            ("avg", [Type::Float8]) => (K::AvgByFloat, None, Type::Float8),
+            ("avg", [Type::Float4 | Type::Float8]) => (K::AvgByFloat, Some(Type::Float8), Type::Float8),
+            ("sum" | "avg", [Type::Time]) => {
+                let kind = if name == "sum" { K::Sum(Func::IntervalAdd) } else { K::AvgByFloat };
+                (kind, Some(Type::Interval), Type::Interval)
+            }
             ("min" | "max", [t]) if !matches!(t, Type::Bool | Type::Uuid | Type::Bytea | Type::Void) => {
                 (if name == "min" { K::Min } else { K::Max }, None, unmodified(t))
             }

@@ -8,6 +8,7 @@ use super::operators::comparison;
 use super::types::{CastContext, unmodified};
 use planaria_base::datetime::Interval;
 use planaria_base::limits::CHAIN_NESTING_MAX;
+use planaria_base::types::Clock;
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, stack, text_io};
 use planaria_ir::{Draw, Func};
@@ -702,7 +703,7 @@ impl Lowerer<'_> {
 
     /// What clocks of a zone show at an instant, or the instant at which they show this.
     fn at_time_zone(&mut self, inner: Bound, zone: Bound, position: u32) -> Result<Bound> {
-        let local = inner.ty == Type::Timestamp;
+        let local = *inner.ty.plain() == Type::Timestamp;
         let (inner, to) = match local {
             true => (inner, Type::TimestampTz),
             false => (self.coerce(inner, &Type::TimestampTz, CastContext::Implicit)?, Type::Timestamp),
@@ -739,24 +740,33 @@ pub(super) fn one_column(query: &super::bound::BoundQuery, position: u32) -> Res
 
 /// `current_timestamp` and its like.
 pub(super) fn sql_value(keyword: &str, precision: Option<u32>, position: u32) -> Result<Bound> {
-    if precision.is_some_and(|p| p < 6) {
-        return Err(Error::unsupported(
-            format!("{keyword} with a precision is not supported"),
-            "date_trunc('second', ...) drops the fraction",
-        ));
+    let clock = match keyword {
+        "current_timestamp" => Clock::TimestampTz,
+        "localtimestamp" => Clock::Timestamp,
+        _ => Clock::Time,
+    };
+    if let Some(digits @ 0..6) = precision {
+        let whole = sql_value(keyword, None, position)?;
+        let kind = BoundKind::Cast(Box::new(whole), true);
+        return Ok(Bound::new(kind, Type::Rounded(clock, digits as u8), position));
     }
     let draw = |ty| Bound::new(BoundKind::Draw(Draw::TransactionTimestamp), ty, position);
     let text = |t: &str| Bound::constant(Datum::Text(t.to_owned()), Type::Text, position);
     Ok(match keyword {
         "current_timestamp" => draw(Type::TimestampTz),
-        "localtimestamp" | "current_date" => {
-            let ty = if keyword == "current_date" { Type::Date } else { Type::Timestamp };
+        "localtimestamp" | "localtime" | "current_date" => {
+            let ty = if keyword == "current_date" { &Type::Date } else { clock.ty() };
             let kind = BoundKind::Cast(Box::new(draw(Type::TimestampTz)), true);
-            Bound::new(kind, ty, position)
+            Bound::new(kind, ty.clone(), position)
         }
         "current_catalog" => text(DATABASE),
         "current_schema" => text(planaria_catalog::PUBLIC),
-        _ => return Err(Error::unsupported(format!("{keyword} is not supported"), "use localtimestamp")),
+        _ => {
+            return Err(Error::unsupported(
+                format!("{keyword} is not supported"),
+                "use localtime or localtimestamp",
+            ));
+        }
     })
 }
 

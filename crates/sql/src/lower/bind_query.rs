@@ -815,17 +815,19 @@ fn first_item(query: &Query) -> u32 {
 }
 
 fn type_name(kind: &TypeNameKind) -> Option<String> {
-    let base = |ty: &Type| match ty {
+    let base = |ty: &Type| match ty.plain() {
         Type::Bool => "bool",
         Type::Int2 => "int2",
         Type::Int4 => "int4",
         Type::Int8 => "int8",
         Type::Numeric(_) => "numeric",
+        Type::Float4 => "float4",
         Type::Float8 => "float8",
         Type::Varchar(_) => "varchar",
         Type::Char(_) => "bpchar",
         Type::Bytea => "bytea",
         Type::Date => "date",
+        Type::Time => "time",
         Type::Timestamp => "timestamp",
         Type::TimestampTz => "timestamptz",
         Type::Interval => "interval",

@@ -313,7 +313,7 @@ impl Lowerer<'_> {
     fn zero(&mut self, ty: &Type) -> Reg {
         let zero = match ty {
             Type::Numeric(_) => Datum::Numeric(Numeric::ZERO),
-            Type::Float8 => Datum::Float(0.0),
+            Type::Float4 | Type::Float8 => Datum::Float(0.0),
             Type::Interval => Datum::Interval(Interval::ZERO),
             _ => Datum::Int(0),
         };

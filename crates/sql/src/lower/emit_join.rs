@@ -418,7 +418,7 @@ impl Lowerer<'_> {
             TypeClass::Integer if ty == Type::Int8 => (Func::Int8Add, Func::IntLe, Func::IntGe),
             TypeClass::Integer => (Func::Int4Add, Func::IntLe, Func::IntGe),
             TypeClass::Numeric => (Func::NumAdd, Func::NumLe, Func::NumGe),
-            _ if ty == Type::TimestampTz => (Func::TzAddInterval, Func::IntLe, Func::IntGe),
+            _ if *ty.plain() == Type::TimestampTz => (Func::TzAddInterval, Func::IntLe, Func::IntGe),
             _ => (Func::TimestampAddInterval, Func::IntLe, Func::IntGe),
         };
         let first = self.exact(start)?;

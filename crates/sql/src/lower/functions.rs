@@ -43,7 +43,9 @@ const fn line(name: &'static str, args: &'static [Type], result: Type, make: Mak
 }
 
 use Make::{Constant, Same, Then, With};
-use Type::{Bool, Bytea, Date, Float8, Int2, Int4, Int8, Interval, Text, Timestamp, TimestampTz, Uuid};
+use Type::{
+    Bool, Bytea, Date, Float4, Float8, Int2, Int4, Int8, Interval, Text, Time, Timestamp, TimestampTz, Uuid,
+};
 const NUM: Type = Type::Numeric(None);
 const ZERO: &[Extra] = &[Extra::Int(0)];
 const BLANK: &[Extra] = &[Extra::Text(" ")];
@@ -110,6 +112,7 @@ static TABLE: &[Line] = &[
     line("abs", &[Int4], Int4, F(Func::Int4Abs)),
     line("abs", &[Int8], Int8, F(Func::Int8Abs)),
     line("abs", &[NUM], NUM, F(Func::NumAbs)),
+    line("abs", &[Float4], Float4, F(Func::FltAbs)),
     line("abs", &[Float8], Float8, F(Func::FltAbs)),
     line("sign", &[NUM], NUM, F(Func::NumSign)),
     line("sign", &[Float8], Float8, F(Func::FltSign)),
@@ -178,10 +181,13 @@ static TABLE: &[Line] = &[
     line("extract", &[Text, Timestamp], NUM, F(Func::ExtractTimestamp)),
     line("extract", &[Text, TimestampTz], NUM, F(Func::ExtractTz)),
     line("extract", &[Text, Interval], NUM, F(Func::ExtractInterval)),
+    line("extract", &[Text, Time], NUM, F(Func::ExtractTime)),
     line("date_part", &[Text, Date], Float8, Then(Func::ExtractDate)),
     line("date_part", &[Text, Timestamp], Float8, Then(Func::ExtractTimestamp)),
     line("date_part", &[Text, TimestampTz], Float8, Then(Func::ExtractTz)),
     line("date_part", &[Text, Interval], Float8, Then(Func::ExtractInterval)),
+    line("date_part", &[Text, Time], Float8, Then(Func::ExtractTime)),
+    line("make_time", &[Int4, Int4, Float8], Time, F(Func::MakeTime)),
     line("make_date", &[Int4, Int4, Int4], Date, F(Func::MakeDate)),
     line("to_timestamp", &[Float8], TimestampTz, F(Func::ToTimestampFloat)),
     // ---- uuid, system ----
@@ -206,12 +212,14 @@ fn type_function(name: &str) -> Option<Type> {
         "int2" => Type::Int2,
         "int4" => Type::Int4,
         "int8" => Type::Int8,
+        "float4" => Type::Float4,
         "float8" => Type::Float8,
         "numeric" => NUM,
         "text" => Type::Text,
         "varchar" => Type::Varchar(None),
         "bool" => Type::Bool,
         "date" => Type::Date,
+        "time" => Type::Time,
         "timestamp" => Type::Timestamp,
         "timestamptz" => Type::TimestampTz,
         "uuid" => Type::Uuid,
@@ -461,7 +469,8 @@ impl Lowerer<'_> {
             }
             ("age", [then]) => {
                 let today = super::bind_expr::sql_value("current_date", None, position)?;
-                let ty = if then.ty == Type::TimestampTz { Type::TimestampTz } else { Type::Timestamp };
+                let ty =
+                    if *then.ty.plain() == Type::TimestampTz { Type::TimestampTz } else { Type::Timestamp };
                 let today = self.coerce(today, &ty, CastContext::Implicit)?;
                 let then = self.operand(then.clone(), &ty)?;
                 let func = if ty == Type::TimestampTz { Func::TzAge } else { Func::TimestampAge };
@@ -534,7 +543,7 @@ impl Lowerer<'_> {
                 let [first, second] = ends;
                 let ((a, b), (c, d)) = (first?, second?);
                 let all = [a, b, c, d];
-                let zoned = all.iter().any(|e| e.ty == Type::TimestampTz);
+                let zoned = all.iter().any(|e| *e.ty.plain() == Type::TimestampTz);
                 let ty = if zoned { Type::TimestampTz } else { Type::Timestamp };
                 let args = all.into_iter().map(|e| self.operand(e, &ty)).collect::<Result<Vec<_>>>()?;
                 apply(Func::Overlaps, args, Bool)

@@ -50,7 +50,9 @@ fn integer(op: BinaryOp, ty: &Type) -> Option<Func> {
 pub(super) fn comparison(op: BinaryOp, class: TypeClass) -> Option<Func> {
     use Func::*;
     let [eq, ne, lt, le, gt, ge] = match class {
-        TypeClass::Integer | TypeClass::DateTime => [IntEq, IntNe, IntLt, IntLe, IntGt, IntGe],
+        TypeClass::Integer | TypeClass::DateTime | TypeClass::Time => {
+            [IntEq, IntNe, IntLt, IntLe, IntGt, IntGe]
+        }
         TypeClass::Interval => [IntervalEq, IntervalNe, IntervalLt, IntervalLe, IntervalGt, IntervalGe],
         TypeClass::Numeric => [NumEq, NumNe, NumLt, NumLe, NumGt, NumGe],
         TypeClass::Float => [FltEq, FltNe, FltLt, FltLe, FltGt, FltGe],
@@ -86,7 +88,12 @@ fn is_comparison(op: BinaryOp) -> bool {
 /// All overloads of an operator that do not depend on element types.
 fn table(which: BinaryOp) -> Vec<Operator> {
     use BinaryOp::*;
-    use Type::{Bool, Bytea, Date, Float8, Int2, Int4, Int8, Interval, Text, Timestamp, TimestampTz, Uuid};
+    use Type::{
+        Bool, Bytea, Date, Float4, Float8, Int2, Int4, Int8, Interval, Text, Time, Timestamp, TimestampTz,
+        Uuid,
+    };
+    // Reals beside doubles are doubles.
+    let mixed = [(Float4, Float8), (Float8, Float4)];
     let mut all = Vec::new();
     if is_comparison(which) {
         for ty in [
@@ -95,10 +102,12 @@ fn table(which: BinaryOp) -> Vec<Operator> {
             Int4,
             Int8,
             NUMERIC,
+            Float4,
             Float8,
             Text,
             Bytea,
             Date,
+            Time,
             Timestamp,
             TimestampTz,
             Interval,
@@ -109,12 +118,28 @@ fn table(which: BinaryOp) -> Vec<Operator> {
                 all.push(op(ty.clone(), ty, func, Bool));
             }
         }
+        for (left, right) in mixed {
+            if let Some(func) = comparison(which, TypeClass::Float) {
+                all.push(op(left, right, func, Bool));
+            }
+        }
         return all;
     }
     for ty in [Int2, Int4, Int8] {
         if let Some(func) = integer(which, &ty) {
             all.push(op(ty.clone(), ty.clone(), func, ty));
         }
+    }
+    let reals = match which {
+        Add => Some((Func::RealAdd, Func::FltAdd)),
+        Sub => Some((Func::RealSub, Func::FltSub)),
+        Mul => Some((Func::RealMul, Func::FltMul)),
+        Div => Some((Func::RealDiv, Func::FltDiv)),
+        _ => None,
+    };
+    if let Some((real, double)) = reals {
+        all.push(op(Float4, Float4, real, Float4));
+        all.extend(mixed.map(|(left, right)| op(left, right, double, Float8)));
     }
     let mut both = |ty: Type, func| all.push(op(ty.clone(), ty.clone(), func, ty));
     match which {
@@ -124,7 +149,13 @@ fn table(which: BinaryOp) -> Vec<Operator> {
             both(Interval, Func::IntervalAdd);
             all.push(op(Date, Int4, Func::DateAddInt, Date));
             all.push(Operator { swapped: true, ..op(Int4, Date, Func::DateAddInt, Date) });
-            for (ty, func) in [(Timestamp, Func::TimestampAddInterval), (TimestampTz, Func::TzAddInterval)] {
+            all.push(op(Date, Time, Func::DateAddTime, Timestamp));
+            all.push(Operator { swapped: true, ..op(Time, Date, Func::DateAddTime, Timestamp) });
+            for (ty, func) in [
+                (Timestamp, Func::TimestampAddInterval),
+                (TimestampTz, Func::TzAddInterval),
+                (Time, Func::TimeAddInterval),
+            ] {
                 all.push(op(ty.clone(), Interval, func, ty.clone()));
                 all.push(Operator { swapped: true, ..op(Interval, ty.clone(), func, ty) });
             }
@@ -135,6 +166,8 @@ fn table(which: BinaryOp) -> Vec<Operator> {
             both(Interval, Func::IntervalSub);
             all.push(op(Date, Int4, Func::DateSubInt, Date));
             all.push(op(Date, Date, Func::DateSub, Int4));
+            all.push(op(Time, Interval, Func::TimeSubInterval, Time));
+            all.push(op(Time, Time, Func::TimeSub, Interval));
             for (ty, func) in [(Timestamp, Func::TimestampSubInterval), (TimestampTz, Func::TzSubInterval)] {
                 all.push(op(ty.clone(), Interval, func, ty.clone()));
                 all.push(op(ty.clone(), ty, Func::TimestampSub, Interval));
@@ -343,11 +376,11 @@ impl Lowerer<'_> {
         position: u32,
     ) -> Result<Option<Bound>> {
         use BinaryOp::{Eq, Ge, Gt, Le, Lt};
-        let column = |e: &Bound| e.ty == Type::Timestamp && e.as_column().is_some();
+        let column = |e: &Bound| *e.ty.plain() == Type::Timestamp && e.as_column().is_some();
         let simple = |l: &mut Self, e: &Bound| {
             let mut queries = false;
             e.children(&mut |_| {}, &mut |_| queries = true);
-            e.ty == Type::TimestampTz && !queries && !l.is_volatile(e)
+            *e.ty.plain() == Type::TimestampTz && !queries && !l.is_volatile(e)
         };
         let (left_column, right_column) = (column(left), column(right));
         let (column, instant, which) = match which {
@@ -574,7 +607,7 @@ impl Lowerer<'_> {
                     Type::Int4 => Func::Int4Neg,
                     Type::Int8 => Func::Int8Neg,
                     Type::Numeric(_) => Func::NumNeg,
-                    Type::Float8 => Func::FltNeg,
+                    Type::Float4 | Type::Float8 => Func::FltNeg,
                     Type::Interval | Type::OldInterval => Func::IntervalNeg,
                     _ => return Err(no_operator("-", None, &e.ty, position)),
                 };
@@ -586,7 +619,7 @@ impl Lowerer<'_> {
                     Type::Int4 => Func::Int4Abs,
                     Type::Int8 => Func::Int8Abs,
                     Type::Numeric(_) => Func::NumAbs,
-                    Type::Float8 => Func::FltAbs,
+                    Type::Float4 | Type::Float8 => Func::FltAbs,
                     _ => return Err(no_operator("@", None, &e.ty, position)),
                 };
                 apply(func, e)

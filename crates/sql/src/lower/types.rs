@@ -39,11 +39,15 @@ pub(super) enum Category {
 }
 
 pub(super) fn category(ty: &Type) -> Category {
-    match ty {
+    match ty.plain() {
         Type::Bool => Category::Bool,
-        Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric(_) | Type::Float8 => Category::Numeric,
+        Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric(_) | Type::Float4 | Type::Float8 => {
+            Category::Numeric
+        }
         Type::Text | Type::Varchar(_) | Type::Char(_) => Category::String,
-        Type::Date | Type::Timestamp | Type::TimestampTz => Category::DateTime,
+        Type::Date | Type::Time | Type::Timestamp | Type::TimestampTz | Type::Rounded(..) => {
+            Category::DateTime
+        }
         Type::Interval | Type::OldInterval => Category::Interval,
         Type::Array(_) => Category::Array,
         Type::Bytea | Type::Uuid | Type::Void | Type::Record(_) => Category::User,
@@ -57,7 +61,10 @@ pub(super) fn category(ty: &Type) -> Category {
 
 /// Whether the type is the preferred one of its category.
 pub(super) fn is_preferred(ty: &Type) -> bool {
-    matches!(ty, Type::Bool | Type::Float8 | Type::Text | Type::TimestampTz | Type::Interval | &Type::OID)
+    matches!(
+        ty.plain(),
+        Type::Bool | Type::Float8 | Type::Text | Type::TimestampTz | Type::Interval | &Type::OID
+    )
 }
 
 /// The same type but for its modifier.
@@ -86,7 +93,8 @@ fn number_rank(ty: &Type) -> Option<u8> {
         Type::Int4 => 1,
         Type::Int8 => 2,
         Type::Numeric(_) => 3,
-        Type::Float8 => 4,
+        Type::Float4 => 4,
+        Type::Float8 => 5,
         _ => return None,
     })
 }
@@ -115,6 +123,9 @@ pub(super) fn is_relabel(from: &Type, to: &Type) -> bool {
         (Type::Text | Type::Varchar(_) | Type::Char(_), Type::Text | Type::Varchar(None)) => true,
         (Type::Varchar(Some(n)) | Type::Char(n), Type::Varchar(Some(m))) => n <= m,
         (Type::Char(n), Type::Char(m)) => n <= m,
+        (Type::Float4, Type::Float8) => true,
+        (Type::Rounded(..), to) if from.plain() == to => true,
+        (from, Type::Rounded(_, 6..)) if from == to.plain() => true,
         (Type::Array(a), Type::Array(b)) => is_relabel(a, b),
         (Type::System(_), _) => planaria_ir::verify::holds(to, from),
         _ => false,
@@ -135,13 +146,18 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
             })
         }
         Type::Float8 => Datum::Float(text_io::parse_float(text)?),
+        Type::Float4 => Datum::Float(text_io::parse_real(text)?),
         Type::Text | Type::Varchar(None) => Datum::Text(text.to_owned()),
         Type::Varchar(Some(n)) if text.chars().count() <= *n as usize => Datum::Text(text.to_owned()),
         Type::Char(n) if text.chars().count() <= *n as usize => {
             Datum::Text(text.trim_end_matches(' ').to_owned())
         }
         Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
-        Type::System(_) | Type::Date | Type::Timestamp => Datum::parse(ty, text)?,
+        Type::System(_) | Type::Date | Type::Time | Type::Timestamp => Datum::parse(ty, text)?,
+        Type::Rounded(clock, digits) => match literal(text, clock.ty())? {
+            Some(value) => value.rounded(*clock, *digits)?,
+            None => return Ok(None),
+        },
         Type::TimestampTz => match datetime::parse_whole_timestamptz(text)? {
             Some(micros) => Datum::Int(micros),
             // The session's time zone says.

@@ -33,7 +33,7 @@ fn take_column(c: &Column, rest: &mut &[u8]) -> Option<Datum> {
             Datum::Numeric(Numeric::from_parts(mantissa.into(), c.scale())?)
         }
         ColumnKind::Bool => Datum::Bool(take::<1>(rest)?[0] != 0),
-        ColumnKind::Float8 => {
+        ColumnKind::Float8 | ColumnKind::Float4 => {
             let bits = u64::from_be_bytes(take(rest)?);
             Datum::Float(f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits }))
         }

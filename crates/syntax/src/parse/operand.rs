@@ -254,9 +254,11 @@ impl Parser<'_> {
         let name = Name { parts, position };
         let may_call = !simple || class != Some(Class::ColumnName);
         if self.at_kind(Kind::LeftParen) && may_call {
-            let call = self.call(name)?;
+            let behind = self.index();
+            let call = self.call(name.clone())?;
             if self.at_string() {
-                return self.unsupported("a literal of a type with modifiers", position);
+                self.seek(behind);
+                return self.literal_of_named_type(name);
             }
             let call = Expr { position, kind: ExprKind::Call(Box::new(call)) };
             return self.indirection(call);

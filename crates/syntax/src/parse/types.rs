@@ -1,6 +1,6 @@
 //! Type names.
 
-use planaria_base::types::SystemType;
+use planaria_base::types::{Clock, SystemType};
 use planaria_base::{Error, Result, SqlState, Type, limits};
 
 use super::lex::Kind;
@@ -150,6 +150,16 @@ impl Parser<'_> {
         if self.at_function_name_ahead(0) || self.percent_follows() { self.label() } else { self.fail() }
     }
 
+    /// `(n)` behind a keyword of dates and times, which has no sign.
+    fn digits(&mut self) -> Result<Vec<i64>> {
+        if !self.eat(Kind::LeftParen) {
+            return Ok(Vec::new());
+        }
+        let digits = self.small_integer()?;
+        self.expect(Kind::RightParen)?;
+        Ok(vec![digits.into()])
+    }
+
     /// `(n, ...)` behind a type's name.
     fn modifiers(&mut self) -> Result<Vec<i64>> {
         if self.at_kind(Kind::LeftParen) { self.paren_list(Self::signed_integer) } else { Ok(Vec::new()) }
@@ -167,12 +177,12 @@ impl Parser<'_> {
                 self.bump();
                 self.plain(Type::Float8)
             }
-            "real" => return self.real(position),
+            "real" => self.plain(Type::Float4),
             "float" => {
                 self.bump();
                 match self.modifiers()?.as_slice() {
                     [] | [25..=53] => Type::Float8,
-                    [1..=24] => return self.real(position),
+                    [1..=24] => Type::Float4,
                     _ => {
                         let message = "precision for type float must be between 1 and 53 bits";
                         return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).at(position));
@@ -197,29 +207,34 @@ impl Parser<'_> {
             }
             "national" | "nchar" => return self.unsupported("a national character type", position),
             "bit" => return self.unsupported("type bit", position),
-            "time" => return self.unsupported("type time", position),
-            "timestamp" => {
+            "time" | "timestamp" => {
                 self.bump();
-                self.seconds_precision(position)?;
-                if self.eat_words(&["with", "time", "zone"]) {
-                    Type::TimestampTz
-                } else {
+                let modifiers = self.digits()?;
+                let zoned = self.eat_words(&["with", "time", "zone"]);
+                if !zoned {
                     self.eat_words(&["without", "time", "zone"]);
-                    Type::Timestamp
                 }
+                let clock = match (word.as_str(), zoned) {
+                    ("time", true) => return self.time_with_zone(position),
+                    ("time", false) => Clock::Time,
+                    (_, true) => Clock::TimestampTz,
+                    (_, false) => Clock::Timestamp,
+                };
+                self.seconds(clock, &modifiers, position)?
             }
             "interval" => {
                 self.bump();
-                self.seconds_precision(position)?;
-                Type::Interval
+                let modifiers = self.digits()?;
+                self.seconds(Clock::Interval, &modifiers, position)?
             }
             _ => return Ok(None),
         };
         Ok(Some(TypeNameKind::Known(known)))
     }
 
-    fn real<T>(&self, position: Position) -> Result<T> {
-        self.unsupported("type real", position).map_err(|e: Error| e.hint("Use double precision."))
+    fn time_with_zone<T>(&self, position: Position) -> Result<T> {
+        let hint = "A time has no date, so its zone does not say when: use time or timestamptz.";
+        self.unsupported("type time with time zone", position).map_err(|e: Error| e.hint(hint))
     }
 
     fn plain(&mut self, ty: Type) -> Type {
@@ -227,11 +242,22 @@ impl Parser<'_> {
         ty
     }
 
-    /// `(p)` of `timestamp(p)`: only the full six digits are kept.
-    fn seconds_precision(&mut self, position: Position) -> Result<()> {
-        match self.modifiers()?.as_slice() {
-            [] | [6] => Ok(()),
-            _ => self.unsupported("a precision of seconds other than 6", position),
+    /// `timestamp(p)` and its like; there are no more digits than six.
+    fn seconds(&self, clock: Clock, modifiers: &[i64], position: Position) -> Result<Type> {
+        let name = match clock {
+            Clock::Time => "TIME",
+            Clock::Timestamp | Clock::TimestampTz => "TIMESTAMP",
+            Clock::Interval => "INTERVAL",
+        };
+        let zone = if clock == Clock::TimestampTz { " WITH TIME ZONE" } else { "" };
+        match *modifiers {
+            [] => Ok(clock.ty().clone()),
+            [digits] if digits >= 0 => Ok(Type::Rounded(clock, digits.min(6) as u8)),
+            [digits] => {
+                let message = format!("{name}({digits}){zone} precision must not be negative");
+                Err(self.invalid_modifier(message, position))
+            }
+            _ => Err(self.invalid_modifier("invalid type modifier", position)),
         }
     }
 
@@ -246,25 +272,21 @@ impl Parser<'_> {
             "numeric" => self.numeric(modifiers, position)?,
             "varchar" => self.varchar(modifiers, position)?,
             "bpchar" if !modifiers.is_empty() => self.char(modifiers, position)?,
-            "timestamp" | "timestamptz" | "interval" if modifiers == [6] => {
-                return self.built_in(word, &[], position);
-            }
-            "timestamp" | "timestamptz" | "interval" if !modifiers.is_empty() => {
-                return self.unsupported("a precision of seconds other than 6", position);
-            }
+            "time" => self.seconds(Clock::Time, modifiers, position)?,
+            "timestamp" => self.seconds(Clock::Timestamp, modifiers, position)?,
+            "timestamptz" => self.seconds(Clock::TimestampTz, modifiers, position)?,
+            "interval" => self.seconds(Clock::Interval, modifiers, position)?,
+            "timetz" => return self.time_with_zone(position),
             _ if !modifiers.is_empty() => return Ok(None),
             "bool" => Type::Bool,
             "int2" => Type::Int2,
             "int4" => Type::Int4,
             "int8" => Type::Int8,
             "float8" => Type::Float8,
-            "float4" => return self.real(position),
+            "float4" => Type::Float4,
             "text" => Type::Text,
             "bytea" => Type::Bytea,
             "date" => Type::Date,
-            "timestamp" => Type::Timestamp,
-            "timestamptz" => Type::TimestampTz,
-            "interval" => Type::Interval,
             "uuid" => Type::Uuid,
             "void" => Type::Void,
             "unknown" => Type::Unknown,

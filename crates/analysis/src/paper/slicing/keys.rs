@@ -71,7 +71,7 @@ fn comparable(kind: &RegKind, column: &Type) -> bool {
     let RegKind::Value(ty) = kind else { return false };
     let text = |t: &Type| matches!(t, Type::Text | Type::Varchar(_));
     match column.class() {
-        TypeClass::Integer | TypeClass::Bool | TypeClass::Uuid | TypeClass::Bytea => {
+        TypeClass::Integer | TypeClass::Bool | TypeClass::Uuid | TypeClass::Bytea | TypeClass::Time => {
             ty.class() == column.class()
         }
         TypeClass::DateTime => (*ty == Type::Date) == (*column == Type::Date) && ty.class() == column.class(),

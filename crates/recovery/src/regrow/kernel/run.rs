@@ -310,7 +310,7 @@ fn value_of(read: &Read, words: &[AtomicU64], scratch: &mut Scratch) -> Result<S
         ColumnKind::Int2 | ColumnKind::Int4 | ColumnKind::Int8 => Slot::Int(column.int(words)),
         ColumnKind::Decimal | ColumnKind::Numeric => Slot::numeric(column.numeric(words)),
         ColumnKind::Bool => Slot::Bool(column.bool(words)),
-        ColumnKind::Float8 => Slot::Float(column.float(words)),
+        ColumnKind::Float8 | ColumnKind::Float4 => Slot::Float(column.float(words)),
         ColumnKind::Uuid => Slot::Uuid(column.uuid(words)),
         ColumnKind::Interval | ColumnKind::OldInterval => Slot::Interval(column.interval(words)),
         ColumnKind::Bytes => {
