@@ -49,6 +49,9 @@ pub fn cast_allowed(from: &Type, to: &Type) -> CastContext {
         (TypeClass::Numeric | TypeClass::Float, TypeClass::Integer) => Assignment,
         (TypeClass::Bool, TypeClass::Integer) if *to == Type::Int4 => Explicit,
         (TypeClass::Integer, TypeClass::Bool) if *from == Type::Int4 => Explicit,
+        (TypeClass::Json, TypeClass::Bool | TypeClass::Integer | TypeClass::Numeric | TypeClass::Float) => {
+            Explicit
+        }
         (TypeClass::Text, TypeClass::Text) => Implicit,
         (_, TypeClass::Text) => Assignment,
         (TypeClass::Text, _) => Explicit,
@@ -93,6 +96,9 @@ fn system_cast(from: &Type, to: &Type) -> CastContext {
             Explicit
         }
         (Type::System(SystemType::NodeTree), Type::Text) => Implicit,
+        (Type::System(SystemType::Json), Type::Jsonb) | (Type::Jsonb, Type::System(SystemType::Json)) => {
+            Assignment
+        }
         (Type::System(a), Type::Array(b)) if a.element().as_ref() == Some(b) => Implicit,
         (_, b) if text(b) => Assignment,
         (a, _) if text(a) => Explicit,
@@ -150,24 +156,26 @@ mod tests {
             Type::Interval,
             Type::Time,
             Type::Uuid,
+            Type::Jsonb,
         ];
         let expected = [
-            "I.E....AA.......",
-            ".IIIIIIAA.......",
-            "EAIIIIIAA.......",
-            ".AAIIIIAA.......",
-            ".AAAIIIAA.......",
-            ".AAAAIAAA.......",
-            ".AAAAIIAA.......",
-            "EEEEEEEIIEEEEEEE",
-            "EEEEEEEIIEEEEEEE",
-            ".......AAI......",
-            ".......AA.III...",
-            ".......AA.AII.A.",
-            ".......AA.AAI.A.",
-            ".......AA....IA.",
-            ".......AA....II.",
-            ".......AA......I",
+            "I.E....AA........",
+            ".IIIIIIAA........",
+            "EAIIIIIAA........",
+            ".AAIIIIAA........",
+            ".AAAIIIAA........",
+            ".AAAAIAAA........",
+            ".AAAAIIAA........",
+            "EEEEEEEIIEEEEEEEE",
+            "EEEEEEEIIEEEEEEEE",
+            ".......AAI.......",
+            ".......AA.III....",
+            ".......AA.AII.A..",
+            ".......AA.AAI.A..",
+            ".......AA....IA..",
+            ".......AA....II..",
+            ".......AA......I.",
+            "EEEEEEEAA.......I",
         ];
         for (from, row) in types.iter().zip(expected) {
             let letter = |to| match cast_allowed(from, to) {

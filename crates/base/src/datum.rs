@@ -29,6 +29,8 @@ pub enum Datum {
     Bytea(Vec<u8>),
     /// uuid, in network order
     Uuid([u8; 16]),
+    /// jsonb, in its canonical form
+    Jsonb(String),
     /// interval
     Interval(Interval),
     /// one-dimensional array, 1-based; the fields of a record
@@ -71,6 +73,7 @@ impl Datum {
             Type::TimestampTz => Datum::Int(datetime::parse_timestamp(text, true)?),
             Type::Interval | Type::OldInterval => Datum::Interval(datetime::parse_interval(text)?),
             Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
+            Type::Jsonb => Datum::Jsonb(crate::json::canonical(text)?),
             Type::Array(element) => {
                 let texts = text_io::parse_array(text)?;
                 let element = |text: Option<String>| match text {
@@ -141,7 +144,7 @@ impl Datum {
             (Datum::Float(x), _) => text_io::write_float(out, *x),
             (Datum::Numeric(n), _) => n.write(out),
             (Datum::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),
-            (Datum::Text(s), _) => {
+            (Datum::Text(s) | Datum::Jsonb(s), _) => {
                 watch::count(s.len());
                 out.extend_from_slice(s.as_bytes());
             }

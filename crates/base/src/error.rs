@@ -86,6 +86,7 @@ sqlstates! {
     INVALID_PARAMETER_VALUE "22023" "invalid_parameter_value";
     ARRAY_SUBSCRIPT_ERROR "2202E" "array_subscript_error";
     INVALID_TEXT_REPRESENTATION "22P02" "invalid_text_representation";
+    UNTRANSLATABLE_CHARACTER "22P05" "untranslatable_character";
     INVALID_BINARY_REPRESENTATION "22P03" "invalid_binary_representation";
     BAD_COPY_FILE_FORMAT "22P04" "bad_copy_file_format";
     SEQUENCE_GENERATOR_LIMIT_EXCEEDED "2200H" "sequence_generator_limit_exceeded";

@@ -1,6 +1,13 @@
-//! Whether a text is JSON, with PostgreSQL's errors.
+//! JSON: whether a text is some, with PostgreSQL's errors; what it is made of ([`value`]), parts of it ([`part`]), and
+//! what becomes of it ([`change`]).
 //!
 //! A lexer and a parser with a stack of its own, in one pass: as deep as memory, in linear work.
+
+pub mod change;
+pub mod part;
+pub mod value;
+
+pub use value::{Json, canonical, comparable, compare};
 
 use crate::watch::Pace;
 use crate::{Error, Result, SqlState};
@@ -37,7 +44,7 @@ impl Want {
 
 /// 22P02 unless the text is JSON.
 pub fn check(text: &str) -> Result<()> {
-    let mut lexer = Lexer { text, at: 0, line: 0 };
+    let mut lexer = Lexer::new(text);
     // Whether each is an array, else an object.
     let mut open: Vec<bool> = Vec::new();
     let mut want = Want::Value;
@@ -80,7 +87,7 @@ pub fn check(text: &str) -> Result<()> {
                 open.pop();
                 Want::Next
             }
-            (_, None) => return Err(lexer.error("The input string ended unexpectedly.".to_owned())),
+            (_, None) => return Err(lexer.cut_short()),
             _ => {
                 let expected = want.words(open.last().copied());
                 debug_assert!(start < lexer.at);
@@ -102,6 +109,21 @@ fn is_word(byte: u8) -> bool {
 }
 
 impl<'a> Lexer<'a> {
+    fn new(text: &'a str) -> Lexer<'a> {
+        Lexer { text, at: 0, line: 0 }
+    }
+
+    /// The next token behind blanks; empty at the end.
+    fn next(&mut self) -> Result<&'a str> {
+        self.skip_blanks();
+        self.token()
+    }
+
+    /// 22P02 of a text that ends too early.
+    fn cut_short(&self) -> Error {
+        self.error("The input string ended unexpectedly.".to_owned())
+    }
+
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }

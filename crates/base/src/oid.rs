@@ -50,6 +50,7 @@ fn built_in(ty: &Type) -> Option<Line> {
         Type::Interval | Type::OldInterval => line(1186, 1187, "interval", 16),
         Type::Numeric(_) => line(1700, 1231, "numeric", -1),
         Type::Uuid => line(2950, 2951, "uuid", 16),
+        Type::Jsonb => line(3802, 3807, "jsonb", -1),
         Type::Unknown => line(705, 0, "unknown", -2),
         Type::Void => line(2278, 0, "void", 4),
         Type::System(system) => match system {
@@ -143,6 +144,7 @@ pub fn scalars() -> impl Iterator<Item = Type> {
         Type::Interval,
         Type::Numeric(None),
         Type::Uuid,
+        Type::Jsonb,
         Type::Unknown,
         Type::Void,
     ];

@@ -48,6 +48,8 @@ pub enum Type {
     Rounded(Clock, u8),
     /// `uuid`
     Uuid,
+    /// `jsonb`: kept as the text it is printed as ([`crate::json::canonical`])
+    Jsonb,
     /// One-dimensional array
     Array(Box<Type>),
     /// The type of a bare `NULL` or an uncast string literal before its context gives it one
@@ -243,6 +245,8 @@ pub enum TypeClass {
     Time,
     /// uuid
     Uuid,
+    /// jsonb
+    Json,
     /// arrays
     Array,
     /// unknown literals, void
@@ -264,6 +268,7 @@ impl Type {
             Type::Time => TypeClass::Time,
             Type::Rounded(clock, _) => clock.ty().class(),
             Type::Uuid => TypeClass::Uuid,
+            Type::Jsonb => TypeClass::Json,
             Type::Array(_) => TypeClass::Array,
             Type::Unknown | Type::Void => TypeClass::Other,
             Type::System(system) => system.class(),
@@ -275,6 +280,8 @@ impl Type {
     pub const OID: Type = Type::System(SystemType::Oid);
     /// `name`
     pub const NAME: Type = Type::System(SystemType::Name);
+    /// `json`
+    pub const JSON: Type = Type::System(SystemType::Json);
     /// `"char"`
     pub const CHAR: Type = Type::System(SystemType::Char);
 
@@ -343,6 +350,7 @@ impl std::fmt::Display for Type {
             Type::Timestamp => f.write_str("timestamp without time zone"),
             Type::TimestampTz => f.write_str("timestamp with time zone"),
             Type::Interval | Type::OldInterval => f.write_str("interval"),
+            Type::Jsonb => f.write_str("jsonb"),
             Type::Time => f.write_str("time without time zone"),
             Type::Rounded(clock, digits) => match clock {
                 Clock::Time => write!(f, "time({digits}) without time zone"),

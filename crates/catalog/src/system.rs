@@ -112,6 +112,7 @@ fn parse_type(name: &str) -> Type {
     match name {
         "bool" => Type::Bool,
         "bytea" => Type::Bytea,
+        "jsonb" => Type::Jsonb,
         "int2" => Type::Int2,
         "int4" => Type::Int4,
         "int8" => Type::Int8,

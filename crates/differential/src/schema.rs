@@ -21,6 +21,7 @@ pub enum Ty {
     Time,
     Interval,
     Uuid,
+    Jsonb,
 }
 
 impl Ty {
@@ -43,6 +44,7 @@ impl Ty {
         Ty::Timestamp,
         Ty::Time,
         Ty::Uuid,
+        Ty::Jsonb,
     ];
 
     /// As a column's type.
@@ -71,6 +73,7 @@ impl Ty {
             Ty::Timestamp => "timestamp",
             Ty::Interval => "interval",
             Ty::Uuid => "uuid",
+            Ty::Jsonb => "jsonb",
         }
     }
     /// A value as simple as can be.
@@ -89,6 +92,7 @@ impl Ty {
             Ty::Timestamp => "timestamp '2024-01-01'",
             Ty::Interval => "interval '1 day'",
             Ty::Uuid => "'00000000-0000-0000-0000-000000000001'::uuid",
+            Ty::Jsonb => "'{}'::jsonb",
         }
     }
     /// A literal.
@@ -156,6 +160,22 @@ impl Ty {
                 format!("interval '{}'", rng.pick(&texts))
             }
             Ty::Uuid => format!("'00000000-0000-0000-0000-00000000000{}'::uuid", rng.between(0, 5)),
+            Ty::Jsonb => {
+                let texts = [
+                    "null",
+                    "1",
+                    "1.0",
+                    "\"a\"",
+                    "true",
+                    "[]",
+                    "{}",
+                    "[1, \"a\", null, {\"a\": 2}]",
+                    "{\"a\": 1, \"b\": [1, 2.50]}",
+                    "{\"b\": {\"a\": \"x y\"}, \"a\": null, \"ä\": -1e2}",
+                    "[[1], [\"b\"]]",
+                ];
+                format!("'{}'::jsonb", rng.pick(&texts))
+            }
         }
     }
 }
@@ -258,7 +278,7 @@ fn table(rng: &mut Rng, n: usize, before: &[Table]) -> Table {
             parts.push(opt(text(format!(" DEFAULT {}", ty.literal(rng)))));
             optional = true;
         }
-        if rng.chance(12) {
+        if ty != Ty::Jsonb && rng.chance(12) {
             parts.push(opt(text(" UNIQUE")));
             key = true;
         }
@@ -274,11 +294,12 @@ fn table(rng: &mut Rng, n: usize, before: &[Table]) -> Table {
         }
         column(&mut columns, &name, ty, optional, false, key);
         defs.push(seq(parts));
-        if rng.chance(20) {
+        if ty != Ty::Jsonb && rng.chance(20) {
             indexes.push(text(format!("CREATE INDEX ON t{n} ({name})")));
         }
     }
-    if rng.chance(10) {
+    let no_keys = |c: &Column| matches!(c.name.as_str(), "c0" | "c1") && c.ty == Ty::Jsonb;
+    if !columns.iter().any(no_keys) && rng.chance(10) {
         defs.push(text("UNIQUE (c0, c1)"));
         for c in columns.iter_mut().filter(|c| c.name == "c0" || c.name == "c1") {
             c.key = true;

@@ -125,7 +125,7 @@ impl Heap {
     /// Bytes that a slot points to, elements of arrays included.
     pub fn bytes_of(&self, slot: Slot) -> usize {
         match slot {
-            Slot::Text(b) | Slot::Bytea(b) => b.len as usize,
+            Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) => b.len as usize,
             Slot::Array(a) => {
                 let of = |e: &Slot| size_of::<Datum>() + self.bytes_of(*e);
                 self.elements(a).iter().map(of).sum()
@@ -156,6 +156,14 @@ impl Heap {
         check_length(b.len())?;
         self.admit(b.len())?;
         Ok(Slot::Bytea(self.arena.push_bytes(b)?))
+    }
+
+    /// Copies a jsonb in, which is in its canonical form.
+    #[inline]
+    pub fn jsonb(&mut self, s: &str) -> Result<Slot> {
+        check_length(s.len())?;
+        self.admit(s.len())?;
+        Ok(Slot::Jsonb(self.arena.push_bytes(s.as_bytes())?))
     }
 
     /// Builds bytes out of others of this heap: `fill` reads the heap and appends to the buffer.
@@ -220,7 +228,7 @@ impl Heap {
             Slot::Int(n) => Field::Int(n),
             Slot::Float(x) => Field::Float(x),
             Slot::Numeric(n) => Field::Numeric(n.unpack()),
-            Slot::Text(b) | Slot::Bytea(b) => Field::Bytes(self.bytes(b)),
+            Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) => Field::Bytes(self.bytes(b)),
             Slot::Uuid(u) => Field::Uuid(u),
             Slot::Interval(i) => Field::Interval(i),
             Slot::Array(_) => unreachable!("no column is an array"),
@@ -378,6 +386,7 @@ impl Heap {
         Ok(match slot {
             Slot::Text(b) => Slot::Text(to.arena.push_from(&from.arena, b)?),
             Slot::Bytea(b) => Slot::Bytea(to.arena.push_from(&from.arena, b)?),
+            Slot::Jsonb(b) => Slot::Jsonb(to.arena.push_from(&from.arena, b)?),
             Slot::Array(a) => {
                 // The room is taken first: elements that are arrays themselves push behind it.
                 let len = a.len as usize;
@@ -403,6 +412,7 @@ impl Heap {
             Datum::Numeric(n) => Slot::numeric(*n),
             Datum::Text(s) => self.text(s)?,
             Datum::Bytea(b) => self.bytea(b)?,
+            Datum::Jsonb(s) => self.jsonb(s)?,
             Datum::Uuid(u) => Slot::Uuid(*u),
             Datum::Interval(i) => Slot::Interval(*i),
             Datum::Reg(oid, _) => Slot::Int(i64::from(*oid)),
@@ -427,6 +437,7 @@ impl Heap {
             Slot::Numeric(n) => Datum::Numeric(n.unpack()),
             Slot::Text(b) => Datum::Text(self.str(b).to_owned()),
             Slot::Bytea(b) => Datum::Bytea(self.bytes(b).to_vec()),
+            Slot::Jsonb(b) => Datum::Jsonb(self.str(b).to_owned()),
             Slot::Uuid(u) => Datum::Uuid(u),
             Slot::Interval(i) => Datum::Interval(i),
             Slot::Array(a) => Datum::Array(self.elements(a).iter().map(|e| self.to_datum(*e)).collect()),

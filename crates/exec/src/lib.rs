@@ -30,4 +30,4 @@ pub use compile::{CompileEnv, Conversion, comparison, compile, compile_ahead, co
 pub use heap::Heap;
 pub use host::{Context, Dynamic, Host, Interrupt, Link};
 pub use machine::{Machine, Pace};
-pub use slot::Slot;
+pub use slot::{BytesKind, Slot};

@@ -5,9 +5,9 @@
 //! of a slot is known from where it stands (the register's declaration); the variant is the type's
 //! class, not the type.
 
-use planaria_base::Numeric;
 use planaria_base::datetime::Interval;
 use planaria_base::numeric::PackedNumeric;
+use planaria_base::{Numeric, Type};
 use planaria_storage::arena::Bytes;
 
 /// A register's value. See the module's head.
@@ -35,8 +35,42 @@ pub enum Slot {
     Uuid([u8; 16]),
     /// interval
     Interval(Interval),
+    /// jsonb, in its canonical form
+    Jsonb(Bytes),
     /// one-dimensional array
     Array(ArrayRef),
+}
+
+/// What the bytes of a row are as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BytesKind {
+    /// text, varchar, char, json
+    Text,
+    /// bytea
+    Bytea,
+    /// jsonb
+    Jsonb,
+}
+
+impl BytesKind {
+    /// Of a column of a type.
+    pub fn of(ty: &Type) -> BytesKind {
+        match ty {
+            Type::Bytea => BytesKind::Bytea,
+            Type::Jsonb => BytesKind::Jsonb,
+            _ => BytesKind::Text,
+        }
+    }
+
+    /// The value.
+    #[inline(always)]
+    pub const fn slot(self, bytes: Bytes) -> Slot {
+        match self {
+            BytesKind::Text => Slot::Text(bytes),
+            BytesKind::Bytea => Slot::Bytea(bytes),
+            BytesKind::Jsonb => Slot::Jsonb(bytes),
+        }
+    }
 }
 
 /// Where an array's elements lie in the heap.
@@ -105,11 +139,11 @@ impl Slot {
             other => wrong_class(other, "numeric"),
         }
     }
-    /// Where the bytes of a text or bytea lie.
+    /// Where the bytes of a text, bytea or jsonb lie.
     #[inline]
     pub fn bytes(self) -> Bytes {
         match self {
-            Slot::Text(b) | Slot::Bytea(b) => b,
+            Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) => b,
             other => wrong_class(other, "text"),
         }
     }

@@ -112,10 +112,14 @@ impl Func {
             | Replace | Reverse | Position | SplitPart | Left | Right | Translate | Ascii | Chr | Md5
             | StartsWith | Overlay | Like | ILike | LikePlain | ILikePlain | Regex | IRegex
             | RegexReplace | RegexMatch | RegexPart | RegexSubstr | RegexAll | RegexAllCount | RegexSplit
-            | RegexCount | RegexLike | JsonQuote | JsonKey | SizePretty | QuoteIdent | QuoteLiteral
-            | QuoteNullable | Concat | ConcatWs | Format | CharPad | RaiseFormat => {
-                Determinism::Deterministic
-            }
+            | RegexCount | RegexLike | JsonQuote | JsonKey | JsonbIn | JsonbEq | JsonbNe | JsonbLt
+            | JsonbLe | JsonbGt | JsonbGe | JsonField | JsonFieldText | JsonElement | JsonElementText
+            | JsonPath | JsonPathText | JsonTypeof | JsonLength | JsonElements | JsonElementTexts
+            | JsonKeys | JsonValues | JsonValueTexts | JsonbContains | JsonbHas | JsonbHasAny
+            | JsonbHasAll | JsonbConcat | JsonbWithout | JsonbWithoutAll | JsonbWithoutAt
+            | JsonbWithoutPath | JsonbSet | JsonbInsert | JsonStripNulls | JsonbPretty | JsonObject
+            | JsonObjectOf | SizePretty | QuoteIdent | QuoteLiteral | QuoteNullable | Concat | ConcatWs
+            | Format | CharPad | RaiseFormat => Determinism::Deterministic,
             BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
             | BytesSubstr | BytesSubstrFor | BytesMd5 | BytesSha | GetByte | Encode | Decode | UuidEq
             | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,

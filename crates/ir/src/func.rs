@@ -32,6 +32,10 @@ pub enum Sig {
     C,
     /// uuid
     U,
+    /// jsonb
+    J,
+    /// json or jsonb
+    K,
     /// any array
     A,
     /// any value
@@ -199,6 +203,28 @@ funcs! {
     JsonQuote "json.quote" (T) -> T;
     /// The same of a key, which must not be NULL; which argument it is, 0 for an aggregate's.
     JsonKey "json.key" (T, I) -> T nullable;
+    /// jsonb out of a JSON text; comparisons.
+    JsonbIn "jsonb.in" (T) -> J;
+    JsonbEq "jsonb.eq" (J, J) -> B total; JsonbNe "jsonb.ne" (J, J) -> B total; JsonbLt "jsonb.lt" (J, J) -> B total;
+    JsonbLe "jsonb.le" (J, J) -> B total; JsonbGt "jsonb.gt" (J, J) -> B total; JsonbGe "jsonb.ge" (J, J) -> B total;
+    /// The value of a key, an element counted from 0, what a path of texts leads to, as JSON and as text; the type is that of the argument.
+    JsonField "json.field" (K, T) -> K; JsonFieldText "json.fieldtext" (K, T) -> T;
+    JsonElement "json.element" (K, I) -> K; JsonElementText "json.elementtext" (K, I) -> T;
+    JsonPath "json.path" (K, A) -> K; JsonPathText "json.pathtext" (K, A) -> T;
+    JsonTypeof "json.typeof" (K) -> T; JsonLength "json.length" (K) -> I;
+    /// Elements, keys, values, as JSON or as texts; what is asked for them, for the error.
+    JsonElements "json.elements" (K, T) -> A; JsonElementTexts "json.elementtexts" (K, T) -> A;
+    JsonKeys "json.keys" (K, T) -> A; JsonValues "json.values" (K, T) -> A; JsonValueTexts "json.valuetexts" (K, T) -> A;
+    /// `@>`, `?`, `?|`, `?&`.
+    JsonbContains "jsonb.contains" (J, J) -> B; JsonbHas "jsonb.has" (J, T) -> B;
+    JsonbHasAny "jsonb.hasany" (J, A) -> B; JsonbHasAll "jsonb.hasall" (J, A) -> B;
+    JsonbConcat "jsonb.concat" (J, J) -> J; JsonbWithout "jsonb.without" (J, T) -> J; JsonbWithoutAll "jsonb.withoutall" (J, A) -> J;
+    JsonbWithoutAt "jsonb.withoutat" (J, I) -> J; JsonbWithoutPath "jsonb.withoutpath" (J, A) -> J;
+    /// Value, path, new value, whether what is not there is added; or whether it is put in behind.
+    JsonbSet "jsonb.set" (J, A, J, B) -> J; JsonbInsert "jsonb.insert" (J, A, J, B) -> J;
+    JsonStripNulls "json.stripnulls" (K) -> K; JsonbPretty "jsonb.pretty" (J) -> T;
+    /// Of texts: keys and values in turn, or keys and values.
+    JsonObject "json.object" (A) -> T; JsonObjectOf "json.objectof" (A, A) -> T;
     /// Bytes with the unit PostgreSQL would choose.
     SizePretty "size.pretty" (N) -> T;
     QuoteIdent "text.quoteident" (T) -> T total; QuoteLiteral "text.quoteliteral" (T) -> T total; QuoteNullable "text.quotenullable" (T) -> T nullable total;

@@ -147,7 +147,7 @@ impl Param for Datum {
             Datum::Int(i) => ParamRef::Stored(*i),
             Datum::Float(f) => ParamRef::Float(*f),
             Datum::Numeric(n) => ParamRef::Numeric(*n),
-            Datum::Text(t) => ParamRef::Text(t),
+            Datum::Text(t) | Datum::Jsonb(t) => ParamRef::Text(t),
             Datum::Bytea(b) => ParamRef::Bytes(b),
             Datum::Uuid(u) => ParamRef::Uuid(*u),
             Datum::Interval(i) => ParamRef::Interval(*i),

@@ -38,7 +38,7 @@ pub enum ValueRef<'a> {
     Float(f64),
     /// numeric
     Numeric(Numeric),
-    /// text, varchar; char without its trailing blanks
+    /// text, varchar, json, jsonb; char without its trailing blanks
     Text(&'a str),
     /// bytea
     Bytes(&'a [u8]),
@@ -93,7 +93,7 @@ impl<'a> RowRef<'a> {
             Slot::Int(n) => ValueRef::Int(n),
             Slot::Float(x) => ValueRef::Float(x),
             Slot::Numeric(n) => ValueRef::Numeric(n.unpack()),
-            Slot::Text(at) => ValueRef::Text(heap.str(at)),
+            Slot::Text(at) | Slot::Jsonb(at) => ValueRef::Text(heap.str(at)),
             Slot::Bytea(at) => ValueRef::Bytes(heap.bytes(at)),
             Slot::Uuid(u) => ValueRef::Uuid(u),
             Slot::Interval(i) => ValueRef::Interval(i),
@@ -113,7 +113,7 @@ impl<'a> From<&'a Datum> for ValueRef<'a> {
             Datum::Int(n) => ValueRef::Int(*n),
             Datum::Float(x) => ValueRef::Float(*x),
             Datum::Numeric(n) => ValueRef::Numeric(*n),
-            Datum::Text(t) => ValueRef::Text(t),
+            Datum::Text(t) | Datum::Jsonb(t) => ValueRef::Text(t),
             Datum::Bytea(b) => ValueRef::Bytes(b),
             Datum::Uuid(u) => ValueRef::Uuid(*u),
             Datum::Interval(i) => ValueRef::Interval(*i),

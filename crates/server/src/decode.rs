@@ -5,12 +5,10 @@ use crate::read::{Reader, text, violation};
 use planaria::{Datum, Error, Numeric, ParamRef, Params, Result, SqlState, Type};
 use planaria_base::datetime::Interval;
 use planaria_base::datetime::{date_from_days, time_from_micros, timestamp_from_micros};
-use planaria_base::oid;
 use planaria_base::types::TypeClass;
+use planaria_base::{json, oid};
 use std::ops::Range;
 
-/// OIDs that clients declare and the engine has no type for, but a wider one: `real`.
-const FLOAT4: u32 = 700;
 /// OIDs that declare nothing: unspecified and unknown.
 const UNDECLARED: [u32; 2] = [0, 705];
 
@@ -19,9 +17,6 @@ const UNDECLARED: [u32; 2] = [0, 705];
 pub(crate) fn declared(oid: u32) -> Result<Option<Type>> {
     if UNDECLARED.contains(&oid) {
         return Ok(None);
-    }
-    if oid == FLOAT4 {
-        return Ok(Some(Type::Float8));
     }
     match oid::to_type(oid, -1) {
         Some(Type::Char(_)) => Ok(Some(Type::Text)),
@@ -86,9 +81,8 @@ impl Params for Parameters {
 }
 
 impl Parameters {
-    /// Reads the parameters of a Bind message: formats, then values. `types`: what the statement wants;
-    /// `declared`: OIDs that the client declared in Parse.
-    pub(crate) fn read(&mut self, body: &mut Reader<'_>, types: &[Type], declared: &[u32]) -> Result<()> {
+    /// Reads the parameters of a Bind message: formats, then values. `types`: what the statement wants.
+    pub(crate) fn read(&mut self, body: &mut Reader<'_>, types: &[Type]) -> Result<()> {
         self.values.clear();
         self.bytes.clear();
         let formats = body.count(2)?;
@@ -123,7 +117,7 @@ impl Parameters {
             let value = match format {
                 Format::Text => self.text(bytes, ty)?,
                 Format::Binary => self
-                    .binary(bytes, ty, declared.get(i).copied().unwrap_or(0))
+                    .binary(bytes, ty)
                     .map_err(|e| e.context(format!("unnamed portal parameter ${}", i + 1)))?,
             };
             self.values.push(value);
@@ -148,11 +142,7 @@ impl Parameters {
         start..self.bytes.len()
     }
 
-    fn binary(&mut self, bytes: &[u8], ty: &Type, declared: u32) -> Result<Value> {
-        if declared == FLOAT4 {
-            let b: [u8; 4] = fixed(bytes)?;
-            return Ok(Value::Float(f64::from(f32::from_be_bytes(b))));
-        }
+    fn binary(&mut self, bytes: &[u8], ty: &Type) -> Result<Value> {
         Ok(match ty {
             Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Unknown => {
                 text(bytes)?;
@@ -215,6 +205,15 @@ pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
         Type::Float4 => Datum::Float(f32::from_be_bytes(fixed(bytes)?).into()),
         Type::Uuid => Datum::Uuid(fixed(bytes)?),
         Type::Bytea => Datum::Bytea(bytes.to_vec()),
+        Type::Jsonb => match bytes.split_first() {
+            // The version of the form: there is one.
+            Some((1, form)) => Datum::Jsonb(json::canonical(text(form)?)?),
+            Some((version, _)) => {
+                let message = format!("unsupported jsonb version number {version}");
+                return Err(Error::new(SqlState::INTERNAL_ERROR, message));
+            }
+            None => return Err(incorrect()),
+        },
         Type::Numeric(_) => Datum::Numeric(numeric(bytes)?),
         Type::Interval => {
             let mut r = Reader::new(bytes);

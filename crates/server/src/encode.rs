@@ -110,6 +110,11 @@ pub(crate) fn binary(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
         (ValueRef::Float(x), _) => out.extend_from_slice(&x.to_be_bytes()),
         (ValueRef::Numeric(n), _) => numeric(out, *n),
         (ValueRef::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),
+        (ValueRef::Text(s), Type::Jsonb) => {
+            // The version of the form.
+            out.push(1);
+            out.extend_from_slice(s.as_bytes());
+        }
         (ValueRef::Text(s), _) => out.extend_from_slice(s.as_bytes()),
         (ValueRef::Bytes(b), _) => out.extend_from_slice(b),
         (ValueRef::Uuid(u), _) => out.extend_from_slice(u),

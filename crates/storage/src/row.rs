@@ -102,8 +102,8 @@ impl ColumnKind {
             Type::Numeric(Some((p, _))) if u32::from(*p) <= NUMERIC_DIGITS_WORD => ColumnKind::Decimal,
             Type::Numeric(_) => ColumnKind::Numeric,
             Type::Uuid => ColumnKind::Uuid,
-            Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Bytea => ColumnKind::Bytes,
-            Type::System(SystemType::Name | SystemType::Char) => ColumnKind::Bytes,
+            Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Bytea | Type::Jsonb => ColumnKind::Bytes,
+            Type::System(SystemType::Name | SystemType::Char | SystemType::Json) => ColumnKind::Bytes,
             // An oid has no sign.
             ty if ty.is_oid() => ColumnKind::Int8,
             Type::Array(_)

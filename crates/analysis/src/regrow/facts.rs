@@ -98,6 +98,13 @@ fn is_bulk_load(program: &Program) -> bool {
 fn fixed_width(ty: &Type) -> bool {
     !matches!(
         ty,
-        Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Bytea | Type::Array(_) | Type::Numeric(None)
+        Type::Text
+            | Type::Varchar(_)
+            | Type::Char(_)
+            | Type::Bytea
+            | Type::Jsonb
+            | &Type::JSON
+            | Type::Array(_)
+            | Type::Numeric(None)
     ) && !matches!(ty, Type::Numeric(Some((precision, _))) if *precision > 18)
 }

@@ -28,6 +28,8 @@ fn forms(ty: Ty) -> Forms {
             "($ = ANY (ARRAY[$, $]))" Int4 Int4 Int4; "($ <> ALL (ARRAY[$, $]))" Text Text Text;
             "(($, $) = ($, $))" Int4 Text Int4 Text; "(($, $) < ($, $))" Int4 Int4 Int4 Int4;
             "starts_with($, $)" Text Text; "coalesce($, $)" Bool Bool;
+            "($ = $)" Jsonb Jsonb; "($ < $)" Jsonb Jsonb; "($ @> $)" Jsonb Jsonb; "($ ? $)" Jsonb Text;
+            "($ ?| ARRAY[$, 'a'])" Jsonb Text; "($ ?& ARRAY['b', $])" Jsonb Text; "($ IS NULL)" Jsonb;
         },
         Ty::Int2 => forms! { "abs($)" Int2; "coalesce($, $)" Int2 Int2; "greatest($, $)" Int2 Int2; },
         Ty::Int4 => forms! {
@@ -82,6 +84,8 @@ fn forms(ty: Ty) -> Forms {
             "($)::text" Int4; "($)::text" Numeric; "($)::text" Bool; "($)::text" Date; "($)::text" Timestamp;
             "($)::text" Uuid; "($)::text" Float8; "($)::text" Interval; "($)::varchar(3)" Text;
             "($)::text" Real; "($)::text" Time;
+            "($)::text" Jsonb; "($ ->> 'a')" Jsonb; "($ ->> $ % 3)" Jsonb Int4; "($ ->> $)" Jsonb Text; "jsonb_typeof($)" Jsonb;
+            "($ #>> ARRAY['b', $])" Jsonb Text;
             "coalesce($, $)" Text Text; "nullif($, $)" Text Text; "greatest($, $)" Text Text; "chr(97 + abs($ % 20))" Int4;
             "(CASE WHEN $ THEN $ ELSE $ END)" Bool Text Text; "to_char($, 'YYYY-MM-DD HH24:MI')" Timestamp;
             "to_char($, 'FM999990.00')" Numeric; "to_char($, 'Day DD Mon YYYY')" Date;
@@ -103,6 +107,13 @@ fn forms(ty: Ty) -> Forms {
             "($ * 1.5)" Interval; "($ / 3)" Interval; "date_trunc('month', $)" Interval; "greatest($, $)" Interval Interval;
         },
         Ty::Uuid => forms! { "coalesce($, $)" Uuid Uuid; "nullif($, $)" Uuid Uuid; },
+        Ty::Jsonb => forms! {
+            "($ || $)" Jsonb Jsonb; "($ -> 'a')" Jsonb; "($ -> $ % 3)" Jsonb Int4; "($ -> $)" Jsonb Text; "to_jsonb($)" Int4;
+            "to_jsonb(($)::text)" Text; "to_jsonb($)" Numeric; "to_jsonb($)" Date; "to_jsonb($)" Timestamp; "to_jsonb($)" Bool; "($ #> '{b,a}')" Jsonb;
+            "jsonb_build_object('a', $, 'b', $)" Numeric Text; "jsonb_build_array($, $, $)" Int4 Jsonb Text;
+            "jsonb_strip_nulls($)" Jsonb; "coalesce($, $)" Jsonb Jsonb; "greatest($, $)" Jsonb Jsonb; "nullif($, $)" Jsonb Jsonb;
+            "(CASE WHEN $ THEN $ ELSE $ END)" Bool Jsonb Jsonb; "($)::text::jsonb" Jsonb; "to_jsonb(ARRAY[$, $])" Int4 Int4;
+        },
     }
 }
 
@@ -112,7 +123,7 @@ fn risky(ty: Ty) -> Forms {
         Ty::Int4 => forms! {
             "($ / $)" Int4 Int4; "($ % $)" Int4 Int4; "($ + 2147483647)" Int4; "($ - 2147483648)::integer" Int4;
             "(-(-2147483648) - $)::integer" Int4; "abs($ % 2 - 2147483647 - 1)" Int4; "($ * $)" Int4 Int4; "($)::integer" Numeric; "($)::integer" Text;
-            "($)::integer" Int8; "($)::integer" Float8;
+            "($)::integer" Int8; "($)::integer" Float8; "($)::integer" Jsonb; "jsonb_array_length($)" Jsonb;
         },
         Ty::Int2 => forms! { "($)::smallint" Int4; "($ * $)" Int2 Int2; },
         Ty::Int8 => forms! { "($ * $)" Int8 Int8; "($ / $)" Int8 Int4; "($)::bigint" Numeric; },
@@ -123,6 +134,10 @@ fn risky(ty: Ty) -> Forms {
         Ty::Real => forms! { "($ / $)" Real Real; "($ * $)" Real Real; "($)::real" Float8; },
         Ty::Bool => forms! { "($)::boolean" Text; "($)::boolean" Int4; },
         Ty::Text => forms! { "repeat($, $ % 5)" Text Int4; },
+        Ty::Jsonb => forms! {
+            "($ - $)" Jsonb Text; "($ - $)" Jsonb Int4; "($)::jsonb" Text; "jsonb_set($, ARRAY['a'], $)" Jsonb Jsonb;
+            "jsonb_insert($, ARRAY['0'], $)" Jsonb Jsonb; "($ #- ARRAY['a', '0'])" Jsonb;
+        },
         _ => &[],
     }
 }

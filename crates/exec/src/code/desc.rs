@@ -1,6 +1,7 @@
 //! What instructions with many operands point to.
 
 use super::{Pc, R, Source, TableMeta};
+use crate::slot::BytesKind;
 use planaria_base::{ColumnId, IndexId, Level, ProcedureId, SqlState, SystemId, TableId, Type};
 use planaria_ir::{Catch, CollKind, OpId, Question, ReadMode};
 use planaria_storage::{Column, IndexSet};
@@ -38,8 +39,8 @@ pub(crate) struct SiteDesc {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Read {
     pub column: Column,
-    /// bytea rather than text.
-    pub bytea: bool,
+    /// What its bytes are, if it has some.
+    pub bytes: BytesKind,
     pub dst: R,
 }
 

@@ -55,9 +55,10 @@ pub(super) fn place(body: &mut Block, uses: &mut Uses) {
 /// Removes the settled constants from a block and those inside.
 fn take(block: &mut Block, uses: &Uses, constants: &mut HashMap<Reg, Op>) {
     block.0.retain(|op| match &op.kind {
-        OpKind::Const { dst, value: Datum::Text(_) | Datum::Bytea(_) | Datum::Array(_) }
-            if uses.settled[dst.index()] =>
-        {
+        OpKind::Const {
+            dst,
+            value: Datum::Text(_) | Datum::Bytea(_) | Datum::Jsonb(_) | Datum::Array(_),
+        } if uses.settled[dst.index()] => {
             constants.insert(*dst, op.clone());
             false
         }

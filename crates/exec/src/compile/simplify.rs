@@ -148,7 +148,7 @@ fn fold_constants(program: &mut Program) {
 
 fn size(value: &Datum) -> usize {
     match value {
-        Datum::Text(s) => s.len(),
+        Datum::Text(s) | Datum::Jsonb(s) => s.len(),
         Datum::Bytea(b) => b.len(),
         Datum::Array(items) => items.iter().map(|i| size(i) + 24).sum(),
         _ => 0,

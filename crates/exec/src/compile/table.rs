@@ -2,7 +2,7 @@
 
 use super::{Compiler, number};
 use crate::code::*;
-use crate::slot::Slot;
+use crate::slot::{BytesKind, Slot};
 use planaria_base::{ColumnId, Error, IndexId, Result, TableId, Type};
 use planaria_ir::{Block, Func, Label, Op, OpKind, ReadMode, Reg};
 use planaria_protocol::IfClaimed;
@@ -16,8 +16,8 @@ impl Compiler<'_> {
         for (id, reg) in columns {
             let dst = self.emit.target(*reg)?;
             if dst != NONE {
-                let bytea = meta.layout.specs()[id.index()].ty == planaria_base::Type::Bytea;
-                reads.push(Read { column: *meta.layout.column(*id), bytea, dst });
+                let bytes = BytesKind::of(&meta.layout.specs()[id.index()].ty);
+                reads.push(Read { column: *meta.layout.column(*id), bytes, dst });
             }
         }
         let keeps_image = reads.iter().any(|r| r.column.kind() == ColumnKind::Bytes);

@@ -6,6 +6,7 @@
 //! 22001 unless the excess is blanks.
 
 use super::fast::{int2, int4, int8};
+use super::json;
 use crate::heap::Heap;
 use crate::slot::Slot;
 use planaria_base::cast::needs_cast;
@@ -26,8 +27,8 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         let whole = cast(slot, from, clock.ty(), explicit, heap)?;
         return rounded(whole, *clock, *digits);
     }
-    if *to == Type::System(SystemType::Json) && !matches!(from.class(), TypeClass::Text | TypeClass::Other) {
-        return json(slot, from, heap);
+    if *to == Type::JSON && !matches!(from.class(), TypeClass::Text | TypeClass::Other) {
+        return made_json(slot, from, heap);
     }
     match (slot, to) {
         (Slot::Int(n), Type::Int4) if from.is_oid() => Ok(Slot::Int(i64::from(n as i32))),
@@ -65,6 +66,7 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         (Slot::Float(_), Type::Float8)
         | (Slot::Bool(_), Type::Bool)
         | (Slot::Bytea(_), Type::Bytea)
+        | (Slot::Jsonb(_), Type::Jsonb)
         | (Slot::Uuid(_), Type::Uuid)
         | (Slot::Interval(_), Type::Interval | Type::OldInterval)
         | (_, Type::Unknown) => Ok(slot),
@@ -73,6 +75,10 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         (Slot::Interval(i), Type::Time) => Ok(Slot::Int(datetime::time_of_interval(i))),
         (Slot::Int(n), Type::Interval | Type::OldInterval) if *from == Type::Time => {
             Ok(Slot::Interval(Interval { months: 0, days: 0, micros: n }))
+        }
+        (Slot::Jsonb(at), Type::Bool | Type::Int2 | Type::Int4 | Type::Int8)
+        | (Slot::Jsonb(at), Type::Numeric(_) | Type::Float8 | Type::Float4) => {
+            json::to_scalar(heap.str(at), to)
         }
         (_, Type::Text | Type::Varchar(_) | Type::Char(_)) => {
             let text = to_text(slot, from, heap)?;
@@ -175,7 +181,7 @@ fn rounded(slot: Slot, clock: Clock, digits: u8) -> Result<Slot> {
 /// The cast to text, before any length: `true` where the output form is `t`.
 fn to_text(slot: Slot, from: &Type, heap: &mut Heap) -> Result<Bytes> {
     match slot {
-        Slot::Text(at) => Ok(at),
+        Slot::Text(at) | Slot::Jsonb(at) => Ok(at),
         Slot::Bool(b) => Ok(heap.arena.push_bytes(if b { b"true" } else { b"false" })?),
         _ if from.has_zone() => {
             heap.zone();
@@ -246,6 +252,10 @@ pub fn parse(at: Bytes, to: &Type, heap: &mut Heap) -> Result<Slot> {
         Type::TimestampTz => Slot::Int(datetime::parse_timestamp(text, true)?),
         Type::Interval | Type::OldInterval => Slot::Interval(datetime::parse_interval(text)?),
         Type::Uuid => Slot::Uuid(text_io::parse_uuid(text)?),
+        Type::Jsonb => {
+            let form = planaria_base::json::canonical(text)?;
+            if form == text { Slot::Jsonb(at) } else { heap.jsonb(&form)? }
+        }
         Type::Array(element) => {
             let mut elements = Vec::new();
             for text in text_io::parse_array(text)? {
@@ -293,7 +303,7 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         (Slot::Float(x), _) => text_io::write_float(out, x),
         (Slot::Numeric(n), _) => n.unpack().write(out),
         (Slot::Text(at), Type::Char(n)) => text_io::write_char(out, heap.bytes(at), *n as usize),
-        (Slot::Text(at), _) => {
+        (Slot::Text(at) | Slot::Jsonb(at), _) => {
             watch::count(at.len as usize);
             out.extend_from_slice(heap.bytes(at));
         }
@@ -346,7 +356,7 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
 
 /// A value as JSON: `to_json`.
 #[inline(never)]
-fn json(slot: Slot, from: &Type, heap: &mut Heap) -> Result<Slot> {
+fn made_json(slot: Slot, from: &Type, heap: &mut Heap) -> Result<Slot> {
     if from.has_zone() {
         heap.zone();
     }
@@ -365,7 +375,9 @@ fn write_json(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
             write(heap, slot, ty, out);
         }
         (Slot::Float(x), _) if x.is_finite() => write(heap, slot, ty, out),
-        (Slot::Text(at), Type::System(SystemType::Json)) => out.extend_from_slice(heap.bytes(at)),
+        (Slot::Text(at), Type::System(SystemType::Json)) | (Slot::Jsonb(at), _) => {
+            out.extend_from_slice(heap.bytes(at))
+        }
         (Slot::Array(array), Type::Record(fields)) => {
             out.push(b'{');
             for (i, (field, (name, ty))) in heap.elements(array).iter().zip(fields).enumerate() {

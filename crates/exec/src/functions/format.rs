@@ -238,6 +238,7 @@ pub fn json_key(heap: &mut Heap, key: Slot, argument: i64) -> Result<Slot> {
     let error = |message: String| Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
     Err(match argument {
         0 => error("field name must not be null".to_owned()),
+        n if n < 0 => error(format!("argument {}: key must not be null", -n)),
         n => error(format!("argument {n} cannot be null")).hint("Object keys should be text."),
     })
 }

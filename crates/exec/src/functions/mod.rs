@@ -10,17 +10,16 @@
 //! | `fast.rs` | what the machine calls directly: arithmetic, comparison, concatenation |
 //! | `order.rs` | order, equality and hash over all classes |
 //! | `cast.rs` | casts and text forms |
-//! | `float.rs`, `text.rs`, `like.rs`, `regex.rs`, `format.rs`, `bytes.rs`, `array.rs` | a class each |
+//! | `float.rs`, `text.rs`, `like.rs`, `regex.rs`, `format.rs`, `json.rs`, `bytes.rs`, `array.rs` | a class each |
 //!
 //! # Where PostgreSQL answers differently
 //!
 //! * numeric: at most 35 digits (22003 beyond, never a rounded answer), no NaN and no infinity;
-//! * interval: microseconds, so a day is 24 hours (`24:00:00` prints as `1 day`), no months;
-//! * the time zone is UTC; zones by name and the words `now`, `today` in literals are refused;
-//! * regular expressions only answer whether they match, without lookaround and back references;
+//! * the words `now`, `today` in literals are refused;
+//! * regular expressions have no lookaround and no back references;
 //! * `to_char` knows the templates people use; doubles' `exp`, `ln`, `sin` are the platform's.
 //!
-//! All of these but the first two say 0A000.
+//! All of these but the first say 0A000.
 
 mod array;
 mod bytes;
@@ -28,6 +27,7 @@ pub mod cast;
 pub mod fast;
 mod float;
 mod format;
+mod json;
 pub mod like;
 pub mod order;
 mod regex;
@@ -42,6 +42,8 @@ pub use order::{compare, eq, hash};
 use crate::heap::Heap;
 use crate::slot::Slot;
 use planaria_base::datetime::{self, Interval, Zone};
+use planaria_base::json::change::At;
+use planaria_base::json::part::Kind;
 use planaria_base::text_io::to_real;
 use planaria_base::{Datum, Numeric, Result, Type};
 use planaria_ir::Func;
@@ -288,6 +290,47 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         RegexLike => regex_find::like(heap, [0, 1, 2].map(|i: usize| a[i].bytes())).map(Slot::Bool),
         JsonQuote => format::json_quote(heap, a[0].bytes()),
         JsonKey => format::json_key(heap, a[0], a[1].int()),
+        JsonbIn => json::jsonb_in(heap, a[0].bytes()),
+        JsonbEq => Ok(Slot::Bool(order::compare(a[0], a[1], heap).is_eq())),
+        JsonbNe => Ok(Slot::Bool(order::compare(a[0], a[1], heap).is_ne())),
+        JsonbLt => Ok(Slot::Bool(order::compare(a[0], a[1], heap).is_lt())),
+        JsonbLe => Ok(Slot::Bool(order::compare(a[0], a[1], heap).is_le())),
+        JsonbGt => Ok(Slot::Bool(order::compare(a[0], a[1], heap).is_gt())),
+        JsonbGe => Ok(Slot::Bool(order::compare(a[0], a[1], heap).is_ge())),
+        JsonField => json::field(heap, a[0], a[1].bytes()),
+        JsonFieldText => json::field_text(heap, a[0], a[1].bytes()),
+        JsonElement => json::element(heap, a[0], a[1].int()),
+        JsonElementText => json::element_text(heap, a[0], a[1].int()),
+        JsonPath => json::path(heap, a[0], a[1].array()),
+        JsonPathText => json::path_text(heap, a[0], a[1].array()),
+        JsonTypeof => json::type_of(heap, a[0].bytes()),
+        JsonLength => json::length(heap, a[0].bytes()),
+        JsonElements => json::list(heap, a[0], a[1].bytes(), Kind::Array, json::List::Values),
+        JsonElementTexts => json::list(heap, a[0], a[1].bytes(), Kind::Array, json::List::Texts),
+        JsonKeys => json::list(heap, a[0], a[1].bytes(), Kind::Object, json::List::Keys),
+        JsonValues => json::list(heap, a[0], a[1].bytes(), Kind::Object, json::List::Values),
+        JsonValueTexts => json::list(heap, a[0], a[1].bytes(), Kind::Object, json::List::Texts),
+        JsonbContains => json::contains(heap, a[0].bytes(), a[1].bytes()),
+        JsonbHas => json::has(heap, a[0].bytes(), a[1].bytes()),
+        JsonbHasAny => json::has_any(heap, a[0].bytes(), a[1].array(), false),
+        JsonbHasAll => json::has_any(heap, a[0].bytes(), a[1].array(), true),
+        JsonbConcat => json::concat(heap, a[0].bytes(), a[1].bytes()),
+        JsonbWithout => json::without(heap, a[0].bytes(), a[1].bytes()),
+        JsonbWithoutAll => json::without_all(heap, a[0].bytes(), a[1].array()),
+        JsonbWithoutAt => json::without_at(heap, a[0].bytes(), a[1].int()),
+        JsonbWithoutPath => json::at_path(heap, a[0].bytes(), a[1].array(), None, At::Delete),
+        JsonbSet => {
+            let how = if a[3].bool() { At::Create } else { At::Replace };
+            json::at_path(heap, a[0].bytes(), a[1].array(), Some(a[2].bytes()), how)
+        }
+        JsonbInsert => {
+            let how = if a[3].bool() { At::After } else { At::Before };
+            json::at_path(heap, a[0].bytes(), a[1].array(), Some(a[2].bytes()), how)
+        }
+        JsonStripNulls => json::strip_nulls(heap, a[0]),
+        JsonbPretty => json::pretty(heap, a[0].bytes()),
+        JsonObject => json::object(heap, a[0].array(), None),
+        JsonObjectOf => json::object(heap, a[0].array(), Some(a[1].array())),
         SizePretty => format::size_pretty(heap, a[0].num()),
         QuoteIdent => format::quote_ident(heap, a[0].bytes()),
         QuoteLiteral => format::quote_literal(heap, a[0].bytes()),
@@ -495,7 +538,7 @@ fn column_size(slot: Slot, heap: &Heap) -> i64 {
         Slot::Bool(_) => 1,
         Slot::Int(_) | Slot::Float(_) => 8,
         Slot::Numeric(_) | Slot::Uuid(_) | Slot::Interval(_) => 16,
-        Slot::Text(b) | Slot::Bytea(b) => 4 + i64::from(b.len),
+        Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) => 4 + i64::from(b.len),
         Slot::Array(a) => 24 + heap.elements(a).iter().map(|e| column_size(*e, heap)).sum::<i64>(),
     }
 }

@@ -19,6 +19,7 @@ pub fn compare(a: Slot, b: Slot, heap: &Heap) -> Ordering {
         (Slot::Bool(a), Slot::Bool(b)) => a.cmp(&b),
         (Slot::Uuid(a), Slot::Uuid(b)) => a.cmp(&b),
         (Slot::Interval(a), Slot::Interval(b)) => a.compare(b),
+        (Slot::Jsonb(a), Slot::Jsonb(b)) => planaria_base::json::compare(heap.str(a), heap.str(b)),
         (Slot::Null, other) => {
             if other.is_null() {
                 Ordering::Equal
@@ -103,6 +104,7 @@ pub fn hash_with(seed: u64, slot: Slot, heap: &Heap) -> u64 {
         Slot::Text(b) | Slot::Bytea(b) => mix_bytes(seed, heap.bytes(b)),
         Slot::Uuid(u) => mix_bytes(seed, &u),
         Slot::Interval(i) => mix_bytes(seed, &i.span().to_le_bytes()),
+        Slot::Jsonb(b) => mix_bytes(seed, planaria_base::json::comparable(heap.str(b)).as_bytes()),
         Slot::Array(a) => {
             heap.elements(a).iter().fold(mix(seed, u64::from(a.len)), |h, e| hash_with(h, *e, heap))
         }

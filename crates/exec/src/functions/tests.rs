@@ -219,10 +219,44 @@ fn value(sig: Sig) -> BoxedStrategy<Datum> {
         Sig::S => micros.prop_map(Datum::Int).boxed(),
         Sig::C => (0..=86_400_000_000i64).prop_map(Datum::Int).boxed(),
         Sig::U => any::<[u8; 16]>().prop_map(Datum::Uuid).boxed(),
+        Sig::J => {
+            json().prop_map(|text| Datum::Jsonb(planaria_base::json::canonical(&text).expect("JSON"))).boxed()
+        }
+        Sig::K => prop_oneof![value(Sig::J), json().prop_map(Datum::Text)].boxed(),
         Sig::A => {
             prop::collection::vec((-3i64..10).prop_map(Datum::Int), 0..5).prop_map(Datum::Array).boxed()
         }
     }
+}
+
+/// JSON texts, some of them with parts that functions ask for.
+fn json() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        prop::sample::select(&[
+            "null",
+            "true",
+            "1",
+            "-2.50",
+            "1e3",
+            "\"\"",
+            "\"a\"",
+            "\"a\\\"b\\u00e4\"",
+            " [ ] ",
+            "{}"
+        ])
+        .prop_map(str::to_owned),
+        any::<i64>().prop_map(|n| n.to_string()),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(|all| format!("[{}]", all.join(" ,"))),
+            prop::collection::vec(("[a-c]{0,2}", inner), 0..4).prop_map(|all| {
+                let pairs: Vec<String> =
+                    all.iter().map(|(key, value)| format!("\"{key}\" : {value}")).collect();
+                format!("{{{}}}", pairs.join(","))
+            }),
+        ]
+    })
 }
 
 fn call_of_any() -> impl Strategy<Value = (Func, Vec<Datum>)> {

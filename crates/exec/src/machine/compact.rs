@@ -26,6 +26,7 @@ impl Relocation<'_> {
             *slot = match *slot {
                 Slot::Text(b) => Slot::Text(self.bytes(b)?),
                 Slot::Bytea(b) => Slot::Bytea(self.bytes(b)?),
+                Slot::Jsonb(b) => Slot::Jsonb(self.bytes(b)?),
                 Slot::Array(_) => Heap::relocate(*slot, self.from, self.to)?,
                 plain => plain,
             };

@@ -415,6 +415,7 @@ fn fits(value: &Datum, ty: &Type) -> bool {
                 | (Datum::Numeric(_), TypeClass::Numeric)
                 | (Datum::Text(_), TypeClass::Text | TypeClass::Other)
                 | (Datum::Bytea(_), TypeClass::Bytea)
+                | (Datum::Jsonb(_), TypeClass::Json)
                 | (Datum::Uuid(_), TypeClass::Uuid)
         ),
     }

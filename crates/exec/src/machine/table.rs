@@ -49,7 +49,7 @@ impl Reads {
                             offset: offset * 8 + range.start as u32,
                             len: (range.end - range.start) as u32,
                         };
-                        if read.bytea { Slot::Bytea(bytes) } else { Slot::Text(bytes) }
+                        read.bytes.slot(bytes)
                     }
                     ColumnKind::Bool => Slot::Bool(column.bool(words)),
                     ColumnKind::Float8 | ColumnKind::Float4 => Slot::Float(column.float(words)),

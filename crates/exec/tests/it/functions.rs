@@ -79,6 +79,8 @@ fn result_type(func: Func, args: &[Typed]) -> Type {
         Sig::V => Type::Interval,
         Sig::C => Type::Time,
         Sig::U => Type::Uuid,
+        Sig::J => Type::Jsonb,
+        Sig::K => first(&[Sig::K]).unwrap_or(Type::Jsonb),
         Sig::A if func == Func::StringToArray => Type::Array(Box::new(Type::Text)),
         Sig::A => first(&[Sig::A])
             .unwrap_or_else(|| Type::Array(Box::new(first(&[Sig::X]).unwrap_or(Type::Unknown)))),

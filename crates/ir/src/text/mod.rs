@@ -80,6 +80,7 @@ pub fn type_name(ty: &Type) -> String {
         Type::Time => "time".into(),
         Type::Rounded(clock, digits) => format!("{}({digits})", type_name(clock.ty())),
         Type::Uuid => "uuid".into(),
+        Type::Jsonb => "jsonb".into(),
         Type::Array(of) => format!("{}[]", type_name(of)),
         Type::Unknown => "unknown".into(),
         Type::Void => "void".into(),

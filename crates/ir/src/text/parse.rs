@@ -261,6 +261,7 @@ impl Parser {
             Type::TimestampTz,
             Type::Interval,
             Type::Uuid,
+            Type::Jsonb,
             Type::Unknown,
             Type::Void,
         ];
@@ -772,6 +773,7 @@ impl Parser {
                     Err(_) => self.fail("expected a float"),
                 },
                 "bytes" => self.hex().map(Datum::Bytea),
+                "jsonb" => self.quoted().map(Datum::Jsonb),
                 "uuid" => match self.hex()?.try_into() {
                     Ok(u) => Ok(Datum::Uuid(u)),
                     Err(_) => self.fail("expected 16 bytes"),

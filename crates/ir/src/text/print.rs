@@ -70,6 +70,7 @@ pub(crate) fn datum_text(datum: &Datum) -> String {
         Datum::Float(x) => format!("float '{x:?}'"),
         Datum::Numeric(n) => numeric_text(*n),
         Datum::Text(t) => quote(t),
+        Datum::Jsonb(s) => format!("jsonb {}", quote(s)),
         Datum::Bytea(b) => format!("bytes '{}'", hex(b)),
         Datum::Uuid(u) => format!("uuid '{}'", hex(u)),
         Datum::Interval(i) => format!("interval '{} {} {}'", i.months, i.days, i.micros),

@@ -559,6 +559,8 @@ fn sig_fits(sig: Sig, ty: &Type) -> bool {
         Sig::V => ty.class() == TypeClass::Interval,
         Sig::C => ty.class() == TypeClass::Time,
         Sig::U => *ty == Type::Uuid,
+        Sig::J => *ty == Type::Jsonb,
+        Sig::K => matches!(*ty, Type::Jsonb | Type::JSON),
         Sig::A => ty.class() == TypeClass::Array,
         Sig::X => true,
     }
@@ -581,6 +583,7 @@ fn datum_fits(value: &Datum, ty: &Type) -> bool {
         Datum::Text(_) => ty.class() == TypeClass::Text || *ty == Type::Unknown,
         Datum::Bytea(_) => *ty == Type::Bytea,
         Datum::Uuid(_) => *ty == Type::Uuid,
+        Datum::Jsonb(_) => *ty == Type::Jsonb,
         Datum::Interval(_) => ty.class() == TypeClass::Interval,
         Datum::Array(of) => match ty {
             Type::Array(element) => of.iter().all(|d| datum_fits(d, element)),

@@ -87,11 +87,12 @@ fn write_example(path: &Path) {
             });
             let commit = workers[0].enter().unwrap();
             let ts = clock.draw();
-            commit.keeping_call(ts, ProcedureId(6), 0, 4, |v| {
+            commit.keeping_call(ts, ProcedureId(6), 0, 5, |v| {
                 v.text("kept");
                 v.bool(true);
                 v.int(round);
                 v.interval(Interval { months: -14, days: 3, micros: 90_000_000_001 });
+                v.jsonb("{\"a\": [1, null]}");
             });
             log.flush().unwrap();
         }
@@ -123,13 +124,13 @@ fn the_current_format_is_written_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     write_example(dir.path());
     if std::env::var_os("PLANARIA_BLESS").is_some() {
-        std::fs::create_dir_all(golden("v6")).unwrap();
+        std::fs::create_dir_all(golden("v7")).unwrap();
         for (name, bytes) in files(dir.path()) {
-            std::fs::write(golden("v6").join(name), bytes).unwrap();
+            std::fs::write(golden("v7").join(name), bytes).unwrap();
         }
-        std::fs::write(golden("v6.txt"), text(dir.path())).unwrap();
+        std::fs::write(golden("v7.txt"), text(dir.path())).unwrap();
     }
-    assert!(files(dir.path()) == files(&golden("v6")), "the format changed: it needs a new version");
+    assert!(files(dir.path()) == files(&golden("v7")), "the format changed: it needs a new version");
 }
 
 fn copy_of(version: &str) -> tempfile::TempDir {
@@ -142,7 +143,7 @@ fn copy_of(version: &str) -> tempfile::TempDir {
 
 #[test]
 fn every_version_is_read() {
-    for version in ["v1", "v2", "v3", "v4", "v5", "v6"] {
+    for version in ["v1", "v2", "v3", "v4", "v5", "v6", "v7"] {
         let expected = std::fs::read_to_string(golden(&format!("{version}.txt"))).unwrap();
         assert_eq!(text(copy_of(version).path()), expected, "{version}");
     }
@@ -151,7 +152,9 @@ fn every_version_is_read() {
 #[test]
 fn epochs_have_times_from_version_3_on() {
     let known = Some(815_000_000_000_000);
-    for (version, time) in [("v2", None), ("v3", known), ("v4", known), ("v5", known), ("v6", known)] {
+    for (version, time) in
+        [("v2", None), ("v3", known), ("v4", known), ("v5", known), ("v6", known), ("v7", known)]
+    {
         let dir = copy_of(version);
         let reader = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).unwrap();
         for batch in reader.batches(Epoch(0)) {
@@ -193,9 +196,9 @@ fn a_log_of_version_1_is_gone_on_with() {
 #[test]
 fn a_later_version_is_refused_with_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
-    for (name, mut bytes) in files(&golden("v6")) {
+    for (name, mut bytes) in files(&golden("v7")) {
         if name == "manifest" {
-            bytes[12] = 7;
+            bytes[12] = 8;
             let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..8]), &bytes[12..]);
             bytes[8..12].copy_from_slice(&crc.to_le_bytes());
         }
@@ -203,7 +206,7 @@ fn a_later_version_is_refused_with_what_to_do() {
     }
     let error = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).err().unwrap();
     assert_eq!(error.sqlstate().as_str(), "0A000");
-    assert!(error.to_string().contains("has log format 7, this program reads formats 1 to 6"), "{error}");
+    assert!(error.to_string().contains("has log format 8, this program reads formats 1 to 7"), "{error}");
     assert!(error.fields().hint.is_some());
 }
 
@@ -211,7 +214,7 @@ fn a_later_version_is_refused_with_what_to_do() {
 #[test]
 fn an_epoch_that_there_is_not_is_damage() {
     let forge = |name: &str, place: usize, epoch: u64, header: usize| {
-        let dir = copy_of("v6");
+        let dir = copy_of("v7");
         let path = dir.path().join(name);
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[place..place + 8].copy_from_slice(&epoch.to_le_bytes());

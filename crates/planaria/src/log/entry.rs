@@ -538,6 +538,7 @@ fn natural_type(value: &Datum) -> Type {
         Datum::Numeric(_) => Type::Numeric(None),
         Datum::Text(_) => Type::Text,
         Datum::Bytea(_) => Type::Bytea,
+        Datum::Jsonb(_) => Type::Jsonb,
         Datum::Uuid(_) => Type::Uuid,
         Datum::Interval(_) => Type::Interval,
         Datum::Reg(..) => Type::OID,
@@ -571,6 +572,7 @@ pub(crate) fn datum(field: planaria_storage::Field<'_>, ty: &Type) -> Datum {
 fn bytes(bytes: Vec<u8>, ty: &Type) -> Datum {
     match ty {
         Type::Bytea => Datum::Bytea(bytes),
+        Type::Jsonb => Datum::Jsonb(String::from_utf8_lossy(&bytes).into_owned()),
         _ => String::from_utf8(bytes).map_or_else(|e| Datum::Bytea(e.into_bytes()), Datum::Text),
     }
 }

@@ -18,6 +18,7 @@ fn row_bytes(row: &Row) -> usize {
             + match value {
                 Datum::Text(s) | Datum::Reg(_, s) => s.len(),
                 Datum::Bytea(b) => b.len(),
+                Datum::Jsonb(s) => s.len(),
                 Datum::Array(items) => items.iter().map(of).sum(),
                 _ => 0,
             }

@@ -22,6 +22,7 @@ pub(crate) fn write_slot(w: &mut ValueWriter<'_>, slot: Slot, heap: &Heap) {
         Slot::Numeric(n) => w.numeric(n.unpack()),
         Slot::Text(t) => w.text(heap.str(t)),
         Slot::Bytea(b) => w.bytes(heap.bytes(b)),
+        Slot::Jsonb(b) => w.jsonb(heap.str(b)),
         Slot::Uuid(u) => w.uuid(u),
         Slot::Interval(i) => w.interval(i),
         Slot::Array(a) => {

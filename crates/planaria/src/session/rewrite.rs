@@ -21,7 +21,7 @@ use planaria_exec::Code;
 use planaria_exec::Interrupt;
 use planaria_exec::functions;
 use planaria_exec::heap::Heap;
-use planaria_exec::slot::Slot;
+use planaria_exec::slot::{BytesKind, Slot};
 use planaria_log::{Effect, ValueReader, encode_effects, encode_values};
 use planaria_sql::ddl::{self, NewColumn, Rebuild, Work};
 use planaria_storage::reclaim::Participant;
@@ -193,8 +193,8 @@ impl SessionCore {
                     self.args.clear();
                     for i in 0..old.layout().columns().len() {
                         let field = old.layout().field(image, ColumnId::from(i));
-                        let bytea = old.layout().specs()[i].ty.class() == TypeClass::Bytea;
-                        self.args.push(slot(field, bytea, self.machine.heap_mut())?);
+                        let bytes = BytesKind::of(&old.layout().specs()[i].ty);
+                        self.args.push(slot(field, bytes, self.machine.heap_mut())?);
                     }
                     self.run_args(schema, code).map_err(|i| match i {
                         Interrupt::Error(e) => e,
@@ -310,6 +310,7 @@ fn is_of(value: &Datum, ty: &Type) -> bool {
         TypeClass::Float => matches!(value, Datum::Float(_)),
         TypeClass::Text => matches!(value, Datum::Text(_)),
         TypeClass::Bytea => matches!(value, Datum::Bytea(_)),
+        TypeClass::Json => matches!(value, Datum::Jsonb(_)),
         TypeClass::Uuid => matches!(value, Datum::Uuid(_)),
         TypeClass::Array | TypeClass::Other => false,
     }
@@ -455,8 +456,8 @@ impl<'t> Loader<'t> {
         for c in &definition.indexes[index.index()].columns {
             let column = &definition.columns[c.index()];
             let mut heap = Heap::new();
-            let bytea = column.ty.class() == TypeClass::Bytea;
-            let value = slot(self.table.shape().layout().field(image, *c), bytea, &mut heap);
+            let bytes = BytesKind::of(&column.ty);
+            let value = slot(self.table.shape().layout().field(image, *c), bytes, &mut heap);
             names.push(column.name.as_str());
             values.push(match value {
                 Ok(Slot::Null) | Err(_) => "null".to_owned(),
@@ -467,7 +468,7 @@ impl<'t> Loader<'t> {
     }
 }
 
-fn slot(field: Field<'_>, bytea: bool, heap: &mut Heap) -> Result<Slot> {
+fn slot(field: Field<'_>, bytes: BytesKind, heap: &mut Heap) -> Result<Slot> {
     Ok(match field {
         Field::Null => Slot::Null,
         Field::Bool(b) => Slot::Bool(b),
@@ -476,8 +477,7 @@ fn slot(field: Field<'_>, bytea: bool, heap: &mut Heap) -> Result<Slot> {
         Field::Numeric(n) => Slot::numeric(n),
         Field::Uuid(u) => Slot::Uuid(u),
         Field::Interval(i) => Slot::Interval(i),
-        Field::Bytes(b) if bytea => heap.bytea(b)?,
-        Field::Bytes(b) => heap.text(&String::from_utf8_lossy(b))?,
+        Field::Bytes(b) => bytes.slot(heap.bytea(b)?.bytes()),
     })
 }
 
@@ -490,6 +490,6 @@ fn field(slot: Slot, heap: &Heap) -> Field<'_> {
         Slot::Numeric(n) => Field::Numeric(n.unpack()),
         Slot::Uuid(u) => Field::Uuid(u),
         Slot::Interval(i) => Field::Interval(i),
-        Slot::Text(b) | Slot::Bytea(b) => Field::Bytes(heap.bytes(b)),
+        Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) => Field::Bytes(heap.bytes(b)),
     }
 }

@@ -49,7 +49,7 @@ fn hash_slot(slot: Slot, heap: &Heap) -> Option<PartitionHash> {
     match slot {
         Slot::Int(value) => Some(hash_int(value)),
         Slot::Bool(value) => Some(hash_int(i64::from(value))),
-        Slot::Text(at) | Slot::Bytea(at) => Some(hash_bytes(heap.bytes(at))),
+        Slot::Text(at) | Slot::Bytea(at) | Slot::Jsonb(at) => Some(hash_bytes(heap.bytes(at))),
         Slot::Uuid(bytes) => Some(hash_bytes(&bytes)),
         _ => None,
     }

@@ -29,6 +29,7 @@ enum Form {
     Uuid,
     Text,
     Bytea,
+    Jsonb,
     Tagged,
 }
 
@@ -43,6 +44,7 @@ impl Form {
             Type::Uuid => Form::Uuid,
             Type::Text | Type::Varchar(_) | Type::Char(_) => Form::Text,
             Type::Bytea => Form::Bytea,
+            Type::Jsonb => Form::Jsonb,
             Type::Interval | Type::OldInterval => Form::Tagged,
             Type::Rounded(..)
             | Type::Array(_)
@@ -56,7 +58,7 @@ impl Form {
     fn width(self) -> usize {
         match self {
             Form::Bool => 1,
-            Form::Word4 | Form::Text | Form::Bytea => 4,
+            Form::Word4 | Form::Text | Form::Bytea | Form::Jsonb => 4,
             Form::Word8 | Form::Float => 8,
             Form::Numeric | Form::Uuid => 16,
             Form::Tagged => 0,
@@ -111,7 +113,9 @@ impl Packing {
                     out[at..at + 8].copy_from_slice(&n.0[0].to_le_bytes());
                     out[at + 8..at + 16].copy_from_slice(&n.0[1].to_le_bytes());
                 }
-                (Form::Text, Slot::Text(text)) | (Form::Bytea, Slot::Bytea(text)) => {
+                (Form::Text, Slot::Text(text))
+                | (Form::Bytea, Slot::Bytea(text))
+                | (Form::Jsonb, Slot::Jsonb(text)) => {
                     out[at..at + 4].copy_from_slice(&text.len.to_le_bytes());
                     out.extend_from_slice(heap.bytes(text));
                 }
@@ -176,6 +180,7 @@ impl Packing {
                 }
                 Form::Text => Slot::Text(run(at, &mut behind, heap)?),
                 Form::Bytea => Slot::Bytea(run(at, &mut behind, heap)?),
+                Form::Jsonb => Slot::Jsonb(run(at, &mut behind, heap)?),
                 Form::Bool => Slot::Bool(at[0] != 0),
                 Form::Float => Slot::Float(f64::from_bits(word())),
                 Form::Uuid => Slot::Uuid(*at.first_chunk().expect("a uuid")),
@@ -210,6 +215,7 @@ const UUID: u8 = 4;
 const INTERVAL: u8 = 10;
 const TEXT: u8 = 5;
 const BYTEA: u8 = 6;
+const JSONB: u8 = 11;
 const ARRAY: u8 = 7;
 /// A scale byte and a number follow.
 const NUMERIC: u8 = 8;
@@ -246,6 +252,7 @@ fn put(out: &mut Vec<u8>, slot: Slot, heap: &Heap) {
         }
         Slot::Text(at) => put_run(out, TEXT, heap.bytes(at)),
         Slot::Bytea(at) => put_run(out, BYTEA, heap.bytes(at)),
+        Slot::Jsonb(at) => put_run(out, JSONB, heap.bytes(at)),
         Slot::Uuid(u) => {
             out.push(UUID);
             out.extend_from_slice(&u);
@@ -367,6 +374,7 @@ impl<'a> Reader<'a> {
             }
             TEXT => Slot::Text(heap.arena.push_bytes(self.run())?),
             BYTEA => Slot::Bytea(heap.arena.push_bytes(self.run())?),
+            JSONB => Slot::Jsonb(heap.arena.push_bytes(self.run())?),
             _ => {
                 let len = u32::from_le_bytes(self.fixed());
                 let elements = (0..len).map(|_| self.slot(heap)).collect::<Result<Vec<_>>>()?;
@@ -393,6 +401,7 @@ pub(super) fn logged(values: &mut ValueReader<'_>, heap: &mut Heap) -> Result<Op
         Value::Numeric(n) => Slot::numeric(n),
         Value::Text(text) => heap.text(text)?,
         Value::Bytea(bytes) => heap.bytea(bytes)?,
+        Value::Jsonb(text) => heap.jsonb(text)?,
         Value::Uuid(u) => Slot::Uuid(u),
         Value::Interval(i) => Slot::Interval(i),
         Value::Array(n) => {

@@ -305,7 +305,7 @@ impl<H: Header> Planner<'_, '_, H> {
     /// An input that is neither text nor array.
     fn plain_input(&mut self) -> Result<Slot> {
         match self.input(&mut Heap::new())? {
-            Slot::Text(_) | Slot::Bytea(_) | Slot::Array(_) => Err(missing_input()),
+            Slot::Text(_) | Slot::Bytea(_) | Slot::Jsonb(_) | Slot::Array(_) => Err(missing_input()),
             plain => Ok(plain),
         }
     }

@@ -89,10 +89,11 @@ impl Change {
     fn key_columns(&self, table: &Table, key: &Key) -> Result<Vec<ColumnId>> {
         let mut all = Vec::new();
         for name in &key.columns {
-            let Some((id, _)) = table.column(name) else {
+            let Some((id, column)) = table.column(name) else {
                 let message = format!("column \"{name}\" named in key does not exist");
                 return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(key.position));
             };
+            check_key(&column.ty, key.position)?;
             if all.contains(&id) {
                 let kind = if key.primary { "primary key" } else { "unique" };
                 let message = format!("column \"{name}\" appears twice in {kind} constraint");
@@ -213,6 +214,23 @@ impl Change {
             }
             None => Err(names::no_relation(name)),
         }
+    }
+}
+
+/// 42704 of a type without an order, 0A000 of one that no key has here.
+pub(super) fn check_key(ty: &Type, position: Position) -> Result<()> {
+    match ty {
+        &Type::JSON => {
+            let message = "data type json has no default operator class for access method \"btree\"";
+            let hint = "You must specify an operator class for the index or define a default operator class for the \
+                        data type.";
+            Err(Error::new(SqlState::UNDEFINED_OBJECT, message).hint(hint).at(position))
+        }
+        Type::Jsonb => {
+            let hint = "Keep what is looked for in a column of its own.";
+            Err(Error::unsupported("a key of type jsonb is not supported", hint).at(position))
+        }
+        _ => Ok(()),
     }
 }
 

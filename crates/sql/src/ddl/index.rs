@@ -1,6 +1,6 @@
 //! CREATE INDEX.
 
-use super::constraint::check_width;
+use super::constraint::{check_key, check_width};
 use super::{Change, Work, names};
 use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::{Index, KeyOrder, Object};
@@ -14,12 +14,23 @@ impl Change {
         }
         let table = names::table(&self.catalog, &create.table)?;
         self.catalog.require_owner(self.actor.user, &Object::Table(table.id))?;
+        if create.gin {
+            self.notice(
+                SqlState::SUCCESSFUL_COMPLETION,
+                format!(
+                    "no index of method gin was made on \"{}\": conditions with @> and ? read its rows",
+                    table.name
+                ),
+            );
+            return Ok("CREATE INDEX");
+        }
         let mut columns = Vec::new();
         for (name, position) in &create.columns {
             let Some((c, _)) = table.column(name) else {
                 let message = format!("column \"{name}\" does not exist");
                 return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(*position));
             };
+            check_key(&table.columns[c.index()].ty, *position)?;
             columns.push(c);
         }
         check_width(columns.len(), create.table.position)?;

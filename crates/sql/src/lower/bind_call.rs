@@ -357,6 +357,21 @@ impl Lowerer<'_> {
                 let kind = RelKind::Series { start, stop, step, ordinality };
                 Ok(Some(self.new_rel(name, column(&ty), kind)))
             }
+            _ if let Some(query) = super::json::sides(name, call, position)? => {
+                let bound = self.bind_level(names.inner(), &query, false)?;
+                let columns = bound.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
+                Ok(Some(self.new_rel(name, columns, RelKind::Query(Box::new(bound)))))
+            }
+            (_, 1) if let Some(function) = super::json::listing(name) => {
+                let value = self.bind(names, &call.args[0].value)?;
+                let (array, column) = self.json_list(function, value, position)?;
+                let of = array.ty.element().unwrap_or(Type::Text);
+                let mut columns = vec![(column.to_owned(), of)];
+                if ordinality {
+                    columns.push(("ordinality".to_owned(), Type::Int8));
+                }
+                Ok(Some(self.new_rel(name, columns, RelKind::Unnest { array, ordinality })))
+            }
             ("regexp_split_to_table" | "regexp_matches", 2 | 3) => {
                 let query = split_or_match(name, call, position)?;
                 let bound = self.bind_level(names.inner(), &query, false)?;

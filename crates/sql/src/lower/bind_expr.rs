@@ -280,6 +280,11 @@ impl Lowerer<'_> {
             }
             ExprKind::Subscript(array, index) => {
                 let array = self.bind(names, array)?;
+                if array.ty == Type::Jsonb {
+                    let key = self.bind(names, index)?;
+                    let get = BinaryOp::Json(planaria_syntax::ast::JsonOp::Get);
+                    return self.binary(get, array, key, position);
+                }
                 let Some(of) = array.ty.element() else {
                     let message = format!(
                         "cannot subscript type {} because it does not support subscripting",

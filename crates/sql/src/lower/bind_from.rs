@@ -394,6 +394,11 @@ impl Lowerer<'_> {
                 [Bound { kind: BoundKind::Call(id, _), .. }] => id,
                 _ => return None,
             },
+            // A result with a name of its own.
+            RelKind::Unnest { .. } => {
+                let column = &self.rel(rel).columns[0].0;
+                return (*column != self.rel(rel).name).then_some(column);
+            }
             _ => return None,
         };
         let mut outputs = self.catalog.procedure(id).outputs();

@@ -870,6 +870,12 @@ fn keeps_not_null(func: Func) -> bool {
                 | Func::ExtractDate
                 | Func::ExtractInterval
                 | Func::ArrayPosition
+                | Func::JsonField
+                | Func::JsonFieldText
+                | Func::JsonElement
+                | Func::JsonElementText
+                | Func::JsonPath
+                | Func::JsonPathText
                 | Func::Hash
         )
 }

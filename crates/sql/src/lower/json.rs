@@ -1,23 +1,37 @@
-//! JSON made of values: `to_json` and its like, and the aggregates that gather it.
+//! JSON: what is made of values (`to_json` and its like, the aggregates that gather it), and what is asked of it.
 //!
-//! A value becomes JSON by a cast to `json`, which SQL has of texts alone, and there means something else. The aggregates
-//! are `string_agg` with something around it.
+//! A value becomes JSON by a cast to `json`, which SQL has of texts alone, and there means something else; `jsonb` is made
+//! of that JSON's text. The aggregates are `string_agg` with something around it.
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind};
 use super::types::CastContext;
-use planaria_base::types::{SystemType, TypeClass};
+use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::Func;
-use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name};
+use planaria_syntax::ast::{
+    Argument, BinaryOp, Expr, ExprKind, FunctionCall, JsonOp, Name, Query, QueryBody, TableRef,
+};
 
-const JSON: Type = Type::System(SystemType::Json);
+const JSON: Type = Type::JSON;
 
 /// Functions that only [`aggregate`] calls: no name of SQL has a blank, but for one in quotes.
 const TEXT_OF: &str = "json text";
 const SEPARATOR: &str = "json separator";
 const PAIR: &str = "json pair";
 const ENCLOSED: &str = "json enclosed";
+const MADE: &str = "json made";
+const KEYS: &str = "json keys";
+const VALUES: &str = "json values";
+const TEXTS: &str = "json texts";
+/// A value of the function's type, which is given beside it.
+const GIVEN: &str = "json given";
+
+/// jsonb of a JSON text.
+fn made_jsonb(json: Bound) -> Bound {
+    let position = json.position;
+    Bound::apply(Func::JsonbIn, vec![json], Type::Jsonb, position)
+}
 
 fn text(value: &str, position: u32) -> Bound {
     Bound::constant(Datum::Text(value.to_owned()), Type::Text, position)
@@ -33,11 +47,13 @@ pub(super) fn aggregate(name: &str, call: &FunctionCall, position: u32) -> Optio
     let literal = |text: &str| Expr { position, kind: ExprKind::String(text.to_owned()) };
     let values: Vec<Expr> = call.args.iter().map(|arg| arg.value.clone()).collect();
     let (parts, between, [open, close]) = match (name, &values[..]) {
-        ("json_agg", [value]) => {
+        ("json_agg" | "jsonb_agg", [value]) => {
             let separator = expr(plain(SEPARATOR, vec![value.clone()]));
             (expr(plain(TEXT_OF, values)), separator, ["[", "]"])
         }
-        ("json_object_agg", [_, _]) => (expr(plain(PAIR, values)), literal(", "), ["{ ", " }"]),
+        ("json_object_agg" | "jsonb_object_agg", [_, _]) => {
+            (expr(plain(PAIR, values)), literal(", "), ["{ ", " }"])
+        }
         _ => return None,
     };
     let gathered = FunctionCall {
@@ -47,14 +63,219 @@ pub(super) fn aggregate(name: &str, call: &FunctionCall, position: u32) -> Optio
         over: call.over.clone(),
         ..plain("string_agg", vec![parts, between])
     };
-    Some(plain(ENCLOSED, vec![literal(open), expr(gathered), literal(close)]))
+    let whole = plain(ENCLOSED, vec![literal(open), expr(gathered), literal(close)]);
+    Some(if name.starts_with("jsonb") { plain(MADE, vec![expr(whole)]) } else { whole })
+}
+
+/// A function that lists what is in a value: which, by how, and the name of its column.
+pub(super) fn listing(name: &str) -> Option<(&'static str, Func, &'static str)> {
+    Some(match name {
+        "json_array_elements" => ("json_array_elements", Func::JsonElements, "value"),
+        "jsonb_array_elements" => ("jsonb_array_elements", Func::JsonElements, "value"),
+        "json_array_elements_text" => ("json_array_elements_text", Func::JsonElementTexts, "value"),
+        "jsonb_array_elements_text" => ("jsonb_array_elements_text", Func::JsonElementTexts, "value"),
+        "json_object_keys" => ("json_object_keys", Func::JsonKeys, "json_object_keys"),
+        "jsonb_object_keys" => ("jsonb_object_keys", Func::JsonKeys, "jsonb_object_keys"),
+        _ => return None,
+    })
+}
+
+/// `json_each` and its like as a query: keys and values, side by side.
+pub(super) fn sides(name: &str, call: &FunctionCall, position: u32) -> Result<Option<Query>> {
+    let values = match name {
+        "json_each" | "jsonb_each" => VALUES,
+        "json_each_text" | "jsonb_each_text" => TEXTS,
+        _ => return Ok(None),
+    };
+    let [arg] = &call.args[..] else { return Ok(None) };
+    let text = format!(
+        "SELECT pg_catalog.unnest(\"{KEYS}\"(a, '{name}')) AS key, pg_catalog.unnest(\"{values}\"(a, '{name}')) AS value
+         FROM (SELECT \"{GIVEN}\"('', '{name}') AS a) AS given"
+    );
+    let mut query = planaria_syntax::parse::query(&text).map_err(|e| e.at(position))?;
+    if let QueryBody::Select(select) = &mut query.body
+        && let Some(TableRef::Derived { query: given, .. }) = select.from.first_mut()
+        && let QueryBody::Select(given) = &mut given.body
+        && let Some(item) = given.items.first_mut()
+        && let ExprKind::Call(call) = &mut item.expr.kind
+    {
+        call.args[0].value = arg.value.clone();
+        return Ok(Some(query));
+    }
+    Err(Error::internal("a query of our own"))
 }
 
 impl Lowerer<'_> {
-    /// A call of a function that makes JSON; `None` where the name is no such function's.
+    /// A call of a function of JSON; `None` where the name is no such function's, or the arguments are of other types.
     pub(super) fn bind_json(&mut self, name: &str, args: &[Bound], position: u32) -> Result<Option<Bound>> {
+        let binary = name.starts_with("jsonb_") || name == "to_jsonb";
+        let plain = match name {
+            "to_jsonb" => "to_json".to_owned(),
+            _ => name.replacen("jsonb_", "json_", 1),
+        };
+        if let Some(made) = self.make_json(name, &plain, args, position)? {
+            return Ok(Some(if binary { made_jsonb(made) } else { made }));
+        }
+        let ty = if binary { Type::Jsonb } else { JSON };
+        let apply = |func, args, ty| Ok(Some(Bound::apply(func, args, ty, position)));
+        let texts = Type::Array(Box::new(Type::Text));
+        match (plain.as_str(), args) {
+            ("json_typeof", [value]) => {
+                let value = self.operand(value.clone(), &ty)?;
+                apply(Func::JsonTypeof, vec![value], Type::Text)
+            }
+            ("json_array_length", [value]) => {
+                let value = self.operand(value.clone(), &ty)?;
+                apply(Func::JsonLength, vec![value], Type::Int4)
+            }
+            ("json_strip_nulls", [value]) => {
+                let value = self.operand(value.clone(), &ty)?;
+                apply(Func::JsonStripNulls, vec![value], ty)
+            }
+            ("json_extract_path" | "json_extract_path_text", [value, steps @ ..]) if !steps.is_empty() => {
+                let value = self.operand(value.clone(), &ty)?;
+                let steps = match steps {
+                    [all] if all.ty.element().is_some() => self.operand(all.clone(), &texts)?,
+                    _ => {
+                        let steps: Result<Vec<Bound>> =
+                            steps.iter().map(|step| self.operand(step.clone(), &Type::Text)).collect();
+                        Bound::apply(Func::ArrayMake, steps?, texts, position)
+                    }
+                };
+                match plain.as_str() {
+                    "json_extract_path" => apply(Func::JsonPath, vec![value, steps], ty),
+                    _ => apply(Func::JsonPathText, vec![value, steps], Type::Text),
+                }
+            }
+            ("json_pretty", [value]) if binary => {
+                let value = self.operand(value.clone(), &ty)?;
+                apply(Func::JsonbPretty, vec![value], Type::Text)
+            }
+            ("json_set" | "json_insert", [target, path, new, rest @ ..]) if binary && rest.len() < 2 => {
+                let set = plain == "json_set";
+                let flag = match rest {
+                    [flag] => self.operand(flag.clone(), &Type::Bool)?,
+                    _ => Bound::constant(Datum::Bool(set), Type::Bool, position),
+                };
+                let args = vec![
+                    self.operand(target.clone(), &ty)?,
+                    self.operand(path.clone(), &texts)?,
+                    self.operand(new.clone(), &ty)?,
+                    flag,
+                ];
+                apply(if set { Func::JsonbSet } else { Func::JsonbInsert }, args, ty)
+            }
+            (GIVEN | KEYS | VALUES | TEXTS, [value, function]) => {
+                let function = function.clone();
+                let BoundKind::Const(Datum::Text(which)) = &function.kind else { return Ok(None) };
+                let ty = if which.starts_with("jsonb") { Type::Jsonb } else { JSON };
+                let value = self.operand(value.clone(), &ty)?;
+                if plain == GIVEN {
+                    return Ok(Some(value));
+                }
+                let function = self.operand(function, &Type::Text)?;
+                let (func, of) = match plain.as_str() {
+                    KEYS => (Func::JsonKeys, Type::Text),
+                    VALUES => (Func::JsonValues, ty),
+                    _ => (Func::JsonValueTexts, Type::Text),
+                };
+                apply(func, vec![value, function], Type::Array(Box::new(of)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What a function of [`listing`] lists, as an array, and the name of its column.
+    pub(super) fn json_list(
+        &mut self,
+        (name, func, column): (&'static str, Func, &'static str),
+        value: Bound,
+        position: u32,
+    ) -> Result<(Bound, &'static str)> {
+        let ty = if name.starts_with("jsonb") { Type::Jsonb } else { JSON };
+        let of = if func == Func::JsonElements { ty.clone() } else { Type::Text };
+        let args = vec![self.operand(value, &ty)?, text(name, position)];
+        Ok((Bound::apply(func, args, Type::Array(Box::new(of)), position), column))
+    }
+
+    /// An infix operator with JSON on one side; `None` where no such operator is meant.
+    pub(super) fn json_operator(
+        &mut self,
+        which: BinaryOp,
+        left: &Bound,
+        right: &Bound,
+        position: u32,
+    ) -> Result<Option<Bound>> {
+        let is_json = |ty: &Type| matches!(ty, Type::Jsonb | &JSON);
+        let (l, r) = (&left.ty, &right.ty);
+        let both = |a: &Type, b: &Type| *a == Type::Jsonb && matches!(b, Type::Jsonb | Type::Unknown);
+        let small = |ty: &Type| matches!(ty, Type::Int2 | Type::Int4);
+        let is_text = |ty: &Type| ty.class() == TypeClass::Text && *ty != JSON || *ty == Type::Unknown;
+        let texts = Type::Array(Box::new(Type::Text));
+        let of_texts =
+            |ty: &Type| *ty == Type::Unknown || ty.element().is_some_and(|of| of.class() == TypeClass::Text);
+        let no = || Err(super::operators::no_operator(super::operators::symbol(which), Some(l), r, position));
+        // What is on the right, and what comes out.
+        let (func, of, ty) = match which {
+            BinaryOp::Json(_) if !is_json(l) => return no(),
+            BinaryOp::Json(op) => {
+                let (func, of, ty) = match op {
+                    JsonOp::Get if small(r) => (Func::JsonElement, Type::Int4, l.clone()),
+                    JsonOp::GetText if small(r) => (Func::JsonElementText, Type::Int4, Type::Text),
+                    JsonOp::Get if is_text(r) => (Func::JsonField, Type::Text, l.clone()),
+                    JsonOp::GetText if is_text(r) => (Func::JsonFieldText, Type::Text, Type::Text),
+                    JsonOp::Path if of_texts(r) => (Func::JsonPath, texts, l.clone()),
+                    JsonOp::PathText if of_texts(r) => (Func::JsonPathText, texts, Type::Text),
+                    JsonOp::Has if is_text(r) => (Func::JsonbHas, Type::Text, Type::Bool),
+                    JsonOp::HasAny if of_texts(r) => (Func::JsonbHasAny, texts, Type::Bool),
+                    JsonOp::HasAll if of_texts(r) => (Func::JsonbHasAll, texts, Type::Bool),
+                    JsonOp::WithoutPath if of_texts(r) => (Func::JsonbWithoutPath, texts, Type::Jsonb),
+                    _ => return no(),
+                };
+                let either = matches!(op, JsonOp::Get | JsonOp::GetText | JsonOp::Path | JsonOp::PathText);
+                if !either && *l != Type::Jsonb {
+                    return no();
+                }
+                (func, of, ty)
+            }
+            BinaryOp::Sub if *l == Type::Jsonb => match r {
+                r if small(r) => (Func::JsonbWithoutAt, Type::Int4, Type::Jsonb),
+                r if is_text(r) => (Func::JsonbWithout, Type::Text, Type::Jsonb),
+                r if of_texts(r) => (Func::JsonbWithoutAll, texts, Type::Jsonb),
+                _ => return no(),
+            },
+            BinaryOp::Contains | BinaryOp::ContainedBy | BinaryOp::Concat if both(l, r) || both(r, l) => {
+                let mut args = vec![
+                    self.operand(left.clone(), &Type::Jsonb)?,
+                    self.operand(right.clone(), &Type::Jsonb)?,
+                ];
+                if which == BinaryOp::ContainedBy {
+                    args.reverse();
+                }
+                let (func, ty) = match which {
+                    BinaryOp::Concat => (Func::JsonbConcat, Type::Jsonb),
+                    _ => (Func::JsonbContains, Type::Bool),
+                };
+                return Ok(Some(Bound::apply(func, args, ty, position)));
+            }
+            // json has no operators but those that look into it.
+            BinaryOp::Concat => return Ok(None),
+            _ if *l == JSON || *r == JSON => return no(),
+            _ => return Ok(None),
+        };
+        let args = vec![left.clone(), self.operand(right.clone(), &of)?];
+        Ok(Some(Bound::apply(func, args, ty, position)))
+    }
+
+    /// A call of a function that makes JSON; `None` where the name is no such function's. `name` as it is called, `plain`
+    /// without the b.
+    fn make_json(&mut self, name: &str, plain: &str, args: &[Bound], position: u32) -> Result<Option<Bound>> {
         let concat = |parts, ty| Ok(Some(Bound::apply(Func::Concat, parts, ty, position)));
-        match (name, args) {
+        match (plain, args) {
+            ("to_json" | TEXT_OF, [value]) if value.ty == Type::Unknown => {
+                let message = "could not determine polymorphic type because input has type unknown";
+                Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(position))
+            }
             ("to_json", [value]) => self.json_of(value.clone()).map(Some),
             ("row_to_json", [value]) if matches!(value.ty, Type::Record(_)) => {
                 self.json_of(value.clone()).map(Some)
@@ -77,7 +298,7 @@ impl Lowerer<'_> {
                 if !args.len().is_multiple_of(2) {
                     let message = "argument list must have even number of elements";
                     let hint =
-                        "The arguments of json_build_object() must consist of alternating keys and values.";
+                        format!("The arguments of {name}() must consist of alternating keys and values.");
                     let error = Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
                     return Err(error.hint(hint).at(position));
                 }
@@ -86,10 +307,21 @@ impl Lowerer<'_> {
                     if i > 0 {
                         parts.push(text(", ", position));
                     }
-                    parts.extend(self.json_pair(2 * i as i64 + 1, &pair[0], &pair[1], position)?);
+                    let at = 2 * i as i64 + 1;
+                    let at = if name == plain { at } else { -at };
+                    parts.extend(self.json_pair(at, &pair[0], &pair[1], position)?);
                 }
                 parts.push(text("}", position));
                 concat(parts, JSON)
+            }
+            ("json_object", [pairs]) => {
+                let pairs = self.operand(pairs.clone(), &Type::Array(Box::new(Type::Text)))?;
+                Ok(Some(Bound::apply(Func::JsonObject, vec![pairs], JSON, position)))
+            }
+            ("json_object", [keys, values]) => {
+                let texts = Type::Array(Box::new(Type::Text));
+                let args = vec![self.operand(keys.clone(), &texts)?, self.operand(values.clone(), &texts)?];
+                Ok(Some(Bound::apply(Func::JsonObjectOf, args, JSON, position)))
             }
             (TEXT_OF, [value]) => self.json_text(value.clone()).map(Some),
             (SEPARATOR, [value]) => {
@@ -107,11 +339,12 @@ impl Lowerer<'_> {
                 let begun = Bound::apply(Func::TextConcat, vec![open, inner.clone()], Type::Text, position);
                 Ok(Some(Bound::apply(Func::TextConcat, vec![begun, close], JSON, position)))
             }
+            (MADE, [json]) => Ok(Some(made_jsonb(json.clone()))),
             _ => Ok(None),
         }
     }
 
-    /// A key and its value; which argument of the call the key is, 0 for an aggregate's.
+    /// A key and its value; which argument of the call the key is, 0 for an aggregate's, negative for a jsonb's.
     fn json_pair(&mut self, argument: i64, key: &Bound, value: &Bound, position: u32) -> Result<Vec<Bound>> {
         let key = self.output_text(key.clone())?;
         let argument = Bound::constant(Datum::Int(argument), Type::Int8, position);

@@ -58,6 +58,7 @@ pub(super) fn comparison(op: BinaryOp, class: TypeClass) -> Option<Func> {
         TypeClass::Float => [FltEq, FltNe, FltLt, FltLe, FltGt, FltGe],
         TypeClass::Text => [TextEq, TextNe, TextLt, TextLe, TextGt, TextGe],
         TypeClass::Bool => [BoolEq, BoolNe, BoolLt, BoolLe, BoolGt, BoolGe],
+        TypeClass::Json => [JsonbEq, JsonbNe, JsonbLt, JsonbLe, JsonbGt, JsonbGe],
         TypeClass::Bytea => [BytesEq, BytesNe, BytesLt, BytesLe, BytesGt, BytesGe],
         TypeClass::Uuid => [UuidEq, UuidNe, UuidLt, UuidLe, UuidGt, UuidGe],
         TypeClass::Array => {
@@ -89,8 +90,8 @@ fn is_comparison(op: BinaryOp) -> bool {
 fn table(which: BinaryOp) -> Vec<Operator> {
     use BinaryOp::*;
     use Type::{
-        Bool, Bytea, Date, Float4, Float8, Int2, Int4, Int8, Interval, Text, Time, Timestamp, TimestampTz,
-        Uuid,
+        Bool, Bytea, Date, Float4, Float8, Int2, Int4, Int8, Interval, Jsonb, Text, Time, Timestamp,
+        TimestampTz, Uuid,
     };
     // Reals beside doubles are doubles.
     let mixed = [(Float4, Float8), (Float8, Float4)];
@@ -112,6 +113,7 @@ fn table(which: BinaryOp) -> Vec<Operator> {
             TimestampTz,
             Interval,
             Uuid,
+            Jsonb,
             Type::OID,
         ] {
             if let Some(func) = comparison(which, ty.class()) {
@@ -243,6 +245,7 @@ pub(super) fn symbol(op: BinaryOp) -> &'static str {
         Contains => "@>",
         ContainedBy => "<@",
         Overlaps => "&&",
+        Json(op) => op.symbol(),
     }
 }
 
@@ -292,6 +295,9 @@ impl Lowerer<'_> {
             if let Some(func) = integer(which, &wide) {
                 return Ok(Bound::apply(func, vec![left, right], wide, position));
             }
+        }
+        if let Some(bound) = self.json_operator(which, &left, &right, position)? {
+            return Ok(bound);
         }
         if let Some(bound) = self.array_operator(which, &left, &right, position)? {
             return Ok(bound);

@@ -50,7 +50,7 @@ pub(super) fn category(ty: &Type) -> Category {
         }
         Type::Interval | Type::OldInterval => Category::Interval,
         Type::Array(_) => Category::Array,
-        Type::Bytea | Type::Uuid | Type::Void | Type::Record(_) => Category::User,
+        Type::Bytea | Type::Uuid | Type::Jsonb | Type::Void | Type::Record(_) => Category::User,
         Type::System(SystemType::Name) => Category::String,
         Type::System(SystemType::Int2Vector | SystemType::OidVector) => Category::Array,
         ty if ty.is_oid() => Category::Numeric,

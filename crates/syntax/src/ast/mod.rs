@@ -254,6 +254,57 @@ pub enum BinaryOp {
     ContainedBy,
     /// `&&`
     Overlaps,
+    /// Those of JSON.
+    Json(JsonOp),
+}
+
+/// Operators of JSON alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum JsonOp {
+    /// `->`
+    Get,
+    /// `->>`
+    GetText,
+    /// `#>`
+    Path,
+    /// `#>>`
+    PathText,
+    /// `?`
+    Has,
+    /// `?|`
+    HasAny,
+    /// `?&`
+    HasAll,
+    /// `#-`
+    WithoutPath,
+}
+
+impl JsonOp {
+    /// All of them.
+    pub const ALL: [JsonOp; 8] = [
+        JsonOp::Get,
+        JsonOp::GetText,
+        JsonOp::Path,
+        JsonOp::PathText,
+        JsonOp::Has,
+        JsonOp::HasAny,
+        JsonOp::HasAll,
+        JsonOp::WithoutPath,
+    ];
+
+    /// As it is written.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            JsonOp::Get => "->",
+            JsonOp::GetText => "->>",
+            JsonOp::Path => "#>",
+            JsonOp::PathText => "#>>",
+            JsonOp::Has => "?",
+            JsonOp::HasAny => "?|",
+            JsonOp::HasAll => "?&",
+            JsonOp::WithoutPath => "#-",
+        }
+    }
 }
 
 /// After IS.
@@ -841,6 +892,8 @@ pub struct CreateIndex {
     pub columns: Vec<(String, Position)>,
     /// How each of them is ordered.
     pub orders: Vec<planaria_catalog::KeyOrder>,
+    /// `USING gin`: no such index is made.
+    pub gin: bool,
     /// Expressions, WHERE, other methods ...: what is not supported, by name and place
     pub unsupported: Option<(String, Position)>,
 }

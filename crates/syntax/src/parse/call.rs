@@ -11,7 +11,7 @@ use crate::ast::{Argument, Expr, ExprKind, FunctionCall, Name, OrderItem, Positi
 const SPECIAL: &[&str] = &[
     "cast", "coalesce", "nullif", "greatest", "least", "extract", "substring", "position", "overlay", "trim",
     "treat", "normalize", "grouping", "xmlconcat", "xmlelement", "xmlexists", "xmlforest", "xmlparse", "xmlpi",
-    "xmlroot", "xmlserialize", "xmltable", "json_object", "json_array", "json_query", "json_exists",
+    "xmlroot", "xmlserialize", "xmltable", "json_array", "json_query", "json_exists",
     "json_value", "json_scalar", "json_serialize", "json_objectagg", "json_arrayagg",
 ];
 

@@ -23,7 +23,7 @@ use planaria_base::{Error, Result, SqlState};
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{Argument, BinaryOp, Expr, ExprKind, FunctionCall, IsWhat, Name, Position, UnaryOp};
+use crate::ast::{Argument, BinaryOp, Expr, ExprKind, FunctionCall, IsWhat, JsonOp, Name, Position, UnaryOp};
 
 /// Precedences.
 mod level {
@@ -486,7 +486,7 @@ fn binary_operator(text: &str) -> Option<BinaryOp> {
         "@>" => BinaryOp::Contains,
         "<@" => BinaryOp::ContainedBy,
         "&&" => BinaryOp::Overlaps,
-        _ => return None,
+        _ => return JsonOp::ALL.into_iter().find(|op| op.symbol() == text).map(BinaryOp::Json),
     })
 }
 

@@ -21,11 +21,12 @@ impl Parser<'_> {
         };
         self.expect_word("on")?;
         let table = self.relation_name()?;
-        let mut unsupported = None;
+        let (mut unsupported, mut gin) = (None, false);
         if self.at_word("using") {
             let position = self.bump().start;
             let method = self.name()?;
-            if method != "btree" {
+            gin = method == "gin";
+            if !gin && method != "btree" {
                 unsupported = Some((format!("index method {method}"), position));
             }
         }
@@ -64,7 +65,7 @@ impl Parser<'_> {
                 _ => return self.fail(),
             }
         }
-        let index = CreateIndex { name, unique, if_not_exists, table, columns, orders, unsupported };
+        let index = CreateIndex { name, unique, if_not_exists, table, columns, orders, gin, unsupported };
         Ok(StatementKind::CreateIndex(Box::new(index)))
     }
 

@@ -288,6 +288,7 @@ impl Parser<'_> {
             "bytea" => Type::Bytea,
             "date" => Type::Date,
             "uuid" => Type::Uuid,
+            "jsonb" => Type::Jsonb,
             "void" => Type::Void,
             "unknown" => Type::Unknown,
             "serial" | "serial4" => return Ok(Some(TypeNameKind::Serial(Type::Int4))),

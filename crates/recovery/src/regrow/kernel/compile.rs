@@ -8,7 +8,7 @@ use super::*;
 use crate::AnyWorld;
 use planaria_base::ColumnId;
 use planaria_base::types::TypeClass;
-use planaria_exec::{Class, Conversion, comparison, conversion};
+use planaria_exec::{BytesKind, Class, Conversion, comparison, conversion};
 use planaria_ir::func::Sig;
 use planaria_ir::{Block, Label, OpKind, ParamMode, Program, Range, Reg};
 use planaria_storage::ColumnKind;
@@ -104,7 +104,7 @@ struct Compiler<'p> {
     /// Place in program order of the operation being compiled.
     place: usize,
     /// Registers of columns that are read when they are wanted.
-    lazy: BTreeMap<Reg, (Reg, Column, bool)>,
+    lazy: BTreeMap<Reg, (Reg, Column, BytesKind)>,
     state: State,
     /// Registers read so far, in program order.
     seen: BTreeSet<Reg>,
@@ -158,11 +158,11 @@ impl Compiler<'_> {
 
     /// Reads a column now, if it was put off.
     fn load(&mut self, reg: Reg) {
-        let Some((row, column, bytea)) = self.lazy.get(&reg).copied() else { return };
+        let Some((row, column, bytes)) = self.lazy.get(&reg).copied() else { return };
         if self.state.loaded.insert(reg) {
             let row = self.read(row);
             let dst = self.at(reg);
-            self.emit_read(row, Read { column, bytea, dst });
+            self.emit_read(row, Read { column, bytes, dst });
             self.state.assigned.insert(reg);
         }
     }
@@ -242,10 +242,10 @@ impl Compiler<'_> {
                     && self.lazy.contains_key(src)
                     && !self.state.loaded.contains(src) =>
             {
-                let (row, column, bytea) = self.lazy[src];
+                let (row, column, bytes) = self.lazy[src];
                 let row = self.read(row);
                 let dst = self.write(*dst);
-                self.emit_read(row, Read { column, bytea, dst });
+                self.emit_read(row, Read { column, bytes, dst });
             }
             OpKind::Copy { dst, src } => {
                 let src = self.read(*src);
@@ -322,9 +322,9 @@ impl Compiler<'_> {
             OpKind::Load { table, row, columns } => {
                 let from = self.read(*row);
                 for (column, dst) in columns {
-                    let (column, bytea) = self.column(*table, *column);
+                    let (column, bytes) = self.column(*table, *column);
                     let dst = self.write(*dst);
-                    self.emit_read(from, Read { column, bytea, dst });
+                    self.emit_read(from, Read { column, bytes, dst });
                 }
             }
             OpKind::Scan { table, index, range, descending, row, columns, label, body, .. } => {
@@ -406,7 +406,7 @@ impl Compiler<'_> {
             Datum::Numeric(n) => Slot::numeric(*n),
             Datum::Uuid(u) => Slot::Uuid(*u),
             Datum::Interval(i) => Slot::Interval(*i),
-            Datum::Text(_) | Datum::Bytea(_) | Datum::Array(_) | Datum::Reg(..) => {
+            Datum::Text(_) | Datum::Bytea(_) | Datum::Jsonb(_) | Datum::Array(_) | Datum::Reg(..) => {
                 if self.loops > 0 {
                     return None;
                 }
@@ -447,7 +447,7 @@ impl Compiler<'_> {
         // What a loop piles up in the heap, only the machine tidies away.
         if self.loops > 0
             && matches!(op, Op::Call { .. })
-            && matches!(func.result(), Sig::T | Sig::Y | Sig::A | Sig::X)
+            && matches!(func.result(), Sig::T | Sig::Y | Sig::J | Sig::K | Sig::A | Sig::X)
         {
             return None;
         }
@@ -514,15 +514,15 @@ impl Compiler<'_> {
         Some(())
     }
 
-    fn column(&self, table: TableId, id: ColumnId) -> (Column, bool) {
+    fn column(&self, table: TableId, id: ColumnId) -> (Column, BytesKind) {
         let layout = self.world.table(table).layout();
-        (*layout.column(id), layout.specs()[id.index()].ty == Type::Bytea)
+        (*layout.column(id), BytesKind::of(&layout.specs()[id.index()].ty))
     }
 
     /// The columns of a row just found: read later where that makes no difference.
     fn columns(&mut self, table: TableId, row: Reg, columns: &[(ColumnId, Reg)]) -> Option<()> {
         for (id, reg) in columns {
-            let (column, bytea) = self.column(table, *id);
+            let (column, bytes) = self.column(table, *id);
             if self.loops > 0 && column.kind() == ColumnKind::Bytes && self.reads[reg.index()] > 0 {
                 return None;
             }
@@ -537,11 +537,11 @@ impl Compiler<'_> {
             self.state.loaded.remove(reg);
             let lazy = !changes && self.writes[reg.index()] == 1 && self.writes[row.index()] == 1;
             if lazy {
-                self.lazy.insert(*reg, (row, column, bytea));
+                self.lazy.insert(*reg, (row, column, bytes));
             } else if self.reads[reg.index()] > 0 || self.writes[reg.index()] > 1 {
                 let from = self.at(row);
                 let dst = self.write(*reg);
-                self.emit_read(from, Read { column, bytea, dst });
+                self.emit_read(from, Read { column, bytes, dst });
             }
         }
         Some(())

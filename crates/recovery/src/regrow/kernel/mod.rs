@@ -22,7 +22,7 @@ pub(super) use row::NewRow;
 pub(super) use run::{Banks, HandsOver, Scratch, Surroundings};
 
 use planaria_base::{Datum, IndexId, SequenceId, TableId, Type};
-use planaria_exec::{Slot, Test};
+use planaria_exec::{BytesKind, Slot, Test};
 use planaria_ir::{Draw, Func};
 use planaria_storage::{Column, IndexSet};
 
@@ -95,8 +95,8 @@ struct Update {
 #[derive(Clone, Copy, Debug)]
 struct Read {
     column: Column,
-    /// bytea rather than text.
-    bytea: bool,
+    /// What its bytes are, if it has some.
+    bytes: BytesKind,
     dst: R,
 }
 

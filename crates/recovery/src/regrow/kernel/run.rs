@@ -318,7 +318,7 @@ fn value_of(read: &Read, words: &[AtomicU64], scratch: &mut Scratch) -> Result<S
             bytes.clear();
             column.copy_bytes(words, bytes);
             let bytes = heap.arena.push_bytes(bytes)?;
-            if read.bytea { Slot::Bytea(bytes) } else { Slot::Text(bytes) }
+            read.bytes.slot(bytes)
         }
     })
 }

@@ -21,6 +21,7 @@ const UUID: u8 = 0x08;
 const ARRAY: u8 = 0x09;
 const INT_ARRAY: u8 = 0x0a;
 const INTERVAL: u8 = 0x0b;
+const JSONB: u8 = 0x0c;
 /// Tags from here on are whole numbers; `SMALL_ZERO` is 0.
 const SMALL: u8 = 0x40;
 const SMALL_ZERO: u8 = 0x48;
@@ -101,6 +102,11 @@ impl<'a> ValueWriter<'a> {
         self.tagged(BYTEA, value);
     }
 
+    /// A jsonb, in its canonical form.
+    pub fn jsonb(&mut self, value: &str) {
+        self.tagged(JSONB, value.as_bytes());
+    }
+
     #[inline]
     fn tagged(&mut self, tag: u8, value: &[u8]) {
         self.one();
@@ -153,6 +159,7 @@ impl<'a> ValueWriter<'a> {
             Datum::Numeric(n) => self.numeric(*n),
             Datum::Text(s) => self.text(s),
             Datum::Bytea(b) => self.bytes(b),
+            Datum::Jsonb(s) => self.jsonb(s),
             Datum::Uuid(u) => self.uuid(*u),
             Datum::Interval(i) => self.interval(*i),
             Datum::Reg(oid, _) => self.int(i64::from(*oid)),
@@ -189,6 +196,8 @@ pub enum Value<'a> {
     Text(&'a str),
     /// A bytea.
     Bytea(&'a [u8]),
+    /// A jsonb.
+    Jsonb(&'a str),
     /// A uuid in network order.
     Uuid([u8; 16]),
     /// An interval.
@@ -235,6 +244,7 @@ impl<'a> ValueReader<'a> {
             }
             TEXT => Value::Text(std::str::from_utf8(self.run()?).ok()?),
             BYTEA => Value::Bytea(self.run()?),
+            JSONB => Value::Jsonb(std::str::from_utf8(self.run()?).ok()?),
             UUID => Value::Uuid(self.fixed()?),
             INTERVAL => {
                 let (months, days) = (i32::try_from(self.int()?).ok()?, i32::try_from(self.int()?).ok()?);
@@ -279,6 +289,7 @@ impl<'a> ValueReader<'a> {
             Value::Numeric(n) => Datum::Numeric(n),
             Value::Text(text) => Datum::Text(text.to_owned()),
             Value::Bytea(bytes) => Datum::Bytea(bytes.to_vec()),
+            Value::Jsonb(text) => Datum::Jsonb(text.to_owned()),
             Value::Uuid(u) => Datum::Uuid(u),
             Value::Interval(i) => Datum::Interval(i),
             Value::Array(n) => Datum::Array(self.list(n, depth.checked_sub(1)?)?),

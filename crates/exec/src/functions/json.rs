@@ -1,0 +1,344 @@
+//! `json` and `jsonb`: what is asked of them, and what is made of them.
+//!
+//! Parts are parts of the text ([`planaria_base::json::part`]), so what `->` and its like find is not copied. A function
+//! over both types answers with the type that it was given.
+
+use super::cast;
+use crate::heap::Heap;
+use crate::slot::{ArrayRef, Slot};
+use planaria_base::json::change::{self, At};
+use planaria_base::json::part::{self, Kind};
+use planaria_base::json::{self, Json};
+use planaria_base::{Error, Result, SqlState, Type};
+use planaria_storage::arena::Bytes;
+use std::borrow::Cow;
+
+fn invalid(message: String) -> Error {
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+}
+
+/// A part of the text in `whole` as a value of the same type; nothing is copied.
+fn inside(heap: &Heap, whole: Slot, part: &str) -> Slot {
+    let at = whole.bytes();
+    let offset = part.as_ptr().addr() - heap.bytes(at).as_ptr().addr();
+    let bytes = Bytes { offset: at.offset + offset as u32, len: part.len() as u32 };
+    if let Slot::Jsonb(_) = whole { Slot::Jsonb(bytes) } else { Slot::Text(bytes) }
+}
+
+/// A part as a text.
+fn as_text(heap: &mut Heap, whole: Slot, part: Slot) -> Result<Slot> {
+    if part.is_null() {
+        return Ok(Slot::Null);
+    }
+    let at = part.bytes();
+    match part::as_text(heap.str(at))? {
+        None => Ok(Slot::Null),
+        Some(Cow::Borrowed(text)) => Ok(Slot::Text(inside(heap, whole, text).bytes())),
+        Some(Cow::Owned(text)) => heap.text(&text),
+    }
+}
+
+fn found(heap: &Heap, whole: Slot, part: Option<&str>) -> Slot {
+    part.map_or(Slot::Null, |part| inside(heap, whole, part))
+}
+
+/// `-> text`
+pub fn field(heap: &Heap, whole: Slot, key: Bytes) -> Result<Slot> {
+    Ok(found(heap, whole, part::field(heap.str(whole.bytes()), heap.str(key))?))
+}
+
+/// `->> text`
+pub fn field_text(heap: &mut Heap, whole: Slot, key: Bytes) -> Result<Slot> {
+    let part = field(heap, whole, key)?;
+    as_text(heap, whole, part)
+}
+
+/// `-> integer`
+pub fn element(heap: &Heap, whole: Slot, index: i64) -> Result<Slot> {
+    let text = heap.str(whole.bytes());
+    // As PostgreSQL: a jsonb that is a scalar is kept as an array of one.
+    if let (Slot::Jsonb(_), true) = (whole, part::kind(text).is_scalar()) {
+        return Ok(if matches!(index, 0 | -1) { whole } else { Slot::Null });
+    }
+    Ok(found(heap, whole, part::element(text, index)?))
+}
+
+/// `->> integer`
+pub fn element_text(heap: &mut Heap, whole: Slot, index: i64) -> Result<Slot> {
+    let part = element(heap, whole, index)?;
+    as_text(heap, whole, part)
+}
+
+/// `#>`
+pub fn path(heap: &Heap, whole: Slot, steps: ArrayRef) -> Result<Slot> {
+    let mut text = heap.str(whole.bytes());
+    for step in heap.elements(steps) {
+        let Slot::Text(step) = step else { return Ok(Slot::Null) };
+        match part::step(text, heap.str(*step))? {
+            Some(part) => text = part,
+            None => return Ok(Slot::Null),
+        }
+    }
+    Ok(inside(heap, whole, text))
+}
+
+/// `#>>`
+pub fn path_text(heap: &mut Heap, whole: Slot, steps: ArrayRef) -> Result<Slot> {
+    let part = path(heap, whole, steps)?;
+    as_text(heap, whole, part)
+}
+
+/// `json_typeof`
+pub fn type_of(heap: &mut Heap, at: Bytes) -> Result<Slot> {
+    let name = part::kind(heap.str(at)).name();
+    heap.text(name)
+}
+
+/// `json_array_length`
+pub fn length(heap: &Heap, at: Bytes) -> Result<Slot> {
+    let text = heap.str(at);
+    match part::kind(text) {
+        Kind::Array => Ok(Slot::Int(part::parts(text)?.count()? as i64)),
+        Kind::Object => Err(invalid("cannot get array length of a non-array".to_owned())),
+        _ => Err(invalid("cannot get array length of a scalar".to_owned())),
+    }
+}
+
+/// What of the parts of a value a function lists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum List {
+    /// Elements of an array, or values of an object.
+    Values,
+    /// The same as texts.
+    Texts,
+    /// Keys of an object.
+    Keys,
+}
+
+/// `json_array_elements`, `json_object_keys`, `json_each`, .. as an array; `function`: which it is.
+pub fn list(heap: &mut Heap, whole: Slot, function: Bytes, of: Kind, what: List) -> Result<Slot> {
+    let kind = part::kind(heap.str(whole.bytes()));
+    if kind != of {
+        return Err(no_parts(heap.str(function), kind));
+    }
+    // Parts first: the heap may move when something is put into it.
+    let mut parts: Vec<Slot> = Vec::new();
+    let mut keys: Vec<String> = Vec::new();
+    {
+        let mut all = part::parts(heap.str(whole.bytes()))?;
+        while let Some(part) = all.next()? {
+            match what {
+                List::Keys => keys.push(part.key()?.into_owned()),
+                List::Values | List::Texts => parts.push(inside(heap, whole, part.value)),
+            }
+        }
+    }
+    for key in &keys {
+        let key = heap.text(key)?;
+        parts.push(key);
+    }
+    if what == List::Texts {
+        for part in &mut parts {
+            *part = as_text(heap, whole, *part)?;
+        }
+    }
+    heap.array(&parts)
+}
+
+#[cold]
+fn no_parts(function: &str, kind: Kind) -> Error {
+    invalid(match (function, kind) {
+        ("jsonb_array_elements" | "jsonb_array_elements_text", Kind::Object) => {
+            "cannot extract elements from an object".to_owned()
+        }
+        ("jsonb_array_elements" | "jsonb_array_elements_text", _) => {
+            "cannot extract elements from a scalar".to_owned()
+        }
+        ("json_each" | "json_each_text", Kind::Array) => {
+            "cannot deconstruct an array as an object".to_owned()
+        }
+        ("json_each" | "json_each_text", _) => "cannot deconstruct a scalar".to_owned(),
+        ("jsonb_each" | "jsonb_each_text", _) => format!("cannot call {function} on a non-object"),
+        (_, Kind::Array) => format!("cannot call {function} on an array"),
+        (_, Kind::Object) => format!("cannot call {function} on a non-array"),
+        _ => format!("cannot call {function} on a scalar"),
+    })
+}
+
+/// A scalar as a boolean or number.
+pub fn to_scalar(text: &str, to: &Type) -> Result<Slot> {
+    let kind = part::kind(text);
+    let name = match kind {
+        Kind::Bool if *to == Type::Bool => return Ok(Slot::Bool(text == "true")),
+        Kind::Number if *to != Type::Bool => {
+            let n = planaria_base::Numeric::parse(text)?;
+            let mut none = Heap::new();
+            return cast::cast(Slot::numeric(n), &Type::Numeric(None), to, true, &mut none);
+        }
+        Kind::Number => "numeric",
+        kind => kind.name(),
+    };
+    let to = to.base();
+    Err(invalid(format!("cannot cast jsonb {name} to type {to}")))
+}
+
+fn tree(heap: &Heap, at: Bytes) -> Result<Json<'_>> {
+    Json::parse(heap.str(at))
+}
+
+/// `@>`
+pub fn contains(heap: &Heap, a: Bytes, b: Bytes) -> Result<Slot> {
+    Ok(Slot::Bool(tree(heap, a)?.contains(&tree(heap, b)?)))
+}
+
+/// `?`
+pub fn has(heap: &Heap, at: Bytes, key: Bytes) -> Result<Slot> {
+    let text = heap.str(at);
+    if part::kind(text) == Kind::Object {
+        return Ok(Slot::Bool(part::field(text, heap.str(key))?.is_some()));
+    }
+    Ok(Slot::Bool(tree(heap, at)?.has(heap.str(key))))
+}
+
+fn texts(heap: &Heap, array: ArrayRef) -> impl Iterator<Item = &str> {
+    heap.elements(array).iter().filter_map(|e| match e {
+        Slot::Text(at) => Some(heap.str(*at)),
+        _ => None,
+    })
+}
+
+/// `?|`, and `?&` with `all`.
+pub fn has_any(heap: &Heap, at: Bytes, keys: ArrayRef, all: bool) -> Result<Slot> {
+    let json = tree(heap, at)?;
+    let mut keys = texts(heap, keys);
+    Ok(Slot::Bool(if all { keys.all(|key| json.has(key)) } else { keys.any(|key| json.has(key)) }))
+}
+
+/// What is made of one or two others.
+fn made(heap: &mut Heap, make: impl FnOnce(&Heap) -> Result<String>) -> Result<Slot> {
+    let text = make(heap)?;
+    heap.jsonb(&text)
+}
+
+/// jsonb out of a JSON text.
+pub fn jsonb_in(heap: &mut Heap, at: Bytes) -> Result<Slot> {
+    cast::parse(at, &Type::Jsonb, heap)
+}
+
+/// `||`
+pub fn concat(heap: &mut Heap, a: Bytes, b: Bytes) -> Result<Slot> {
+    made(heap, |heap| Ok(change::concat(tree(heap, a)?, tree(heap, b)?).into_text()))
+}
+
+/// `- text`
+pub fn without(heap: &mut Heap, at: Bytes, key: Bytes) -> Result<Slot> {
+    made(heap, |heap| {
+        let mut json = tree(heap, at)?;
+        change::delete_key(&mut json, heap.str(key))?;
+        Ok(json.into_text())
+    })
+}
+
+/// `- text[]`
+pub fn without_all(heap: &mut Heap, at: Bytes, keys: ArrayRef) -> Result<Slot> {
+    made(heap, |heap| {
+        let mut json = tree(heap, at)?;
+        if json.is_scalar() {
+            change::delete_key(&mut json, "")?;
+        }
+        for key in texts(heap, keys) {
+            change::delete_key(&mut json, key)?;
+        }
+        Ok(json.into_text())
+    })
+}
+
+/// `- integer`
+pub fn without_at(heap: &mut Heap, at: Bytes, index: i64) -> Result<Slot> {
+    made(heap, |heap| {
+        let mut json = tree(heap, at)?;
+        change::delete_element(&mut json, index)?;
+        Ok(json.into_text())
+    })
+}
+
+/// `#-`, `jsonb_set`, `jsonb_insert`
+pub fn at_path(heap: &mut Heap, at: Bytes, path: ArrayRef, new: Option<Bytes>, how: At) -> Result<Slot> {
+    made(heap, |heap| {
+        let mut json = tree(heap, at)?;
+        let new = new.map_or(Ok(Json::Null), |new| tree(heap, new))?;
+        let step = |e: &Slot| match e {
+            Slot::Text(at) => Some(heap.str(*at)),
+            _ => None,
+        };
+        let path: Vec<Option<&str>> = heap.elements(path).iter().map(step).collect();
+        change::at_path(&mut json, &path, &new, how)?;
+        Ok(json.into_text())
+    })
+}
+
+/// `json_strip_nulls`
+pub fn strip_nulls(heap: &mut Heap, whole: Slot) -> Result<Slot> {
+    match whole {
+        Slot::Jsonb(at) => made(heap, |heap| {
+            let mut json = tree(heap, at)?;
+            change::strip_nulls(&mut json);
+            Ok(json.into_text())
+        }),
+        _ => {
+            let text = heap.build(|heap, out| {
+                let mut json = Json::parse_as_written(heap.str(whole.bytes()))?;
+                change::strip_nulls(&mut json);
+                json.write_tight(out);
+                Ok(())
+            })?;
+            Ok(Slot::Text(text))
+        }
+    }
+}
+
+/// `jsonb_pretty`
+pub fn pretty(heap: &mut Heap, at: Bytes) -> Result<Slot> {
+    let text = heap.build(|heap, out| {
+        tree(heap, at)?.write_pretty(0, out);
+        Ok(())
+    })?;
+    Ok(Slot::Text(text))
+}
+
+/// `json_object`: keys and values in turn, or apart.
+pub fn object(heap: &mut Heap, keys: ArrayRef, values: Option<ArrayRef>) -> Result<Slot> {
+    let subscript = |message: &str| Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message);
+    match values {
+        None if keys.len % 2 != 0 => return Err(subscript("array must have even number of elements")),
+        Some(values) if values.len != keys.len => return Err(subscript("mismatched array dimensions")),
+        _ => {}
+    }
+    let text = heap.build(|heap, out| {
+        out.push(b'{');
+        let all = heap.elements(keys);
+        let n = if values.is_some() { all.len() } else { all.len() / 2 };
+        for i in 0..n {
+            let (key, value) = match values {
+                Some(values) => (all[i], heap.elements(values)[i]),
+                None => (all[2 * i], all[2 * i + 1]),
+            };
+            if i > 0 {
+                out.extend_from_slice(b", ");
+            }
+            let Slot::Text(key) = key else {
+                let message = "null value not allowed for object key";
+                return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+            };
+            json::quote(out, heap.str(key));
+            out.extend_from_slice(b" : ");
+            match value {
+                Slot::Text(value) => json::quote(out, heap.str(value)),
+                _ => out.extend_from_slice(b"null"),
+            }
+        }
+        out.push(b'}');
+        Ok(())
+    })?;
+    Ok(Slot::Text(text))
+}
