@@ -24,6 +24,8 @@ mod strength;
 pub mod sync;
 pub mod text_io;
 pub mod types;
+pub mod value;
+pub mod varint;
 pub mod wall;
 pub mod watch;
 

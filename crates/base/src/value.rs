@@ -1,13 +1,14 @@
-//! SQL values in a record: a tag byte, then what the tag says. See `docs/formats/log.md`.
+//! SQL values in a record of the log, and elements of an array in a row: a tag byte, then what the tag says. See
+//! `docs/formats/log.md`.
 //!
 //! Whole numbers from -8 to 183 are their tag alone, so that the ids, counts and flags that most
 //! calls carry take one byte each; other whole numbers are zigzag varints. An array of whole
 //! numbers without NULL has a form without tags.
 
+use crate::datetime::Interval;
+use crate::limits::NESTING_MAX;
 use crate::varint;
-use planaria_base::datetime::Interval;
-use planaria_base::limits::NESTING_MAX;
-use planaria_base::{Datum, Numeric};
+use crate::{Datum, Numeric};
 
 const NULL: u8 = 0x00;
 const FALSE: u8 = 0x01;
@@ -34,12 +35,13 @@ pub struct ValueWriter<'a> {
 }
 
 impl<'a> ValueWriter<'a> {
-    pub(crate) fn new(buf: &'a mut Vec<u8>, announced: u64) -> ValueWriter<'a> {
+    /// Of so many values, behind what is there.
+    pub fn new(buf: &'a mut Vec<u8>, announced: u64) -> ValueWriter<'a> {
         ValueWriter { buf, missing: announced }
     }
 
     /// Every announced value must have been written: the reader counts on it.
-    pub(crate) fn finish(self) {
+    pub fn finish(self) {
         assert_eq!(self.missing, 0, "a log record announced values that were not written");
     }
 
@@ -267,7 +269,7 @@ impl<'a> ValueReader<'a> {
     }
 
     /// What was not read yet.
-    pub(crate) fn rest(&self) -> &'a [u8] {
+    pub fn rest(&self) -> &'a [u8] {
         self.bytes
     }
 

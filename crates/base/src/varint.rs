@@ -1,11 +1,11 @@
 //! Little-endian base-128 integers (LEB128) and the zigzag map of signed ones.
 
 /// Bytes a `u64` takes at most.
-pub(crate) const VARINT_BYTES_MAX: usize = 10;
+pub const VARINT_BYTES_MAX: usize = 10;
 
 /// Appends `value`, 7 bits a byte, least significant first; the top bit says that more follow.
 #[inline]
-pub(crate) fn put(buf: &mut Vec<u8>, mut value: u64) {
+pub fn put(buf: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         buf.push(value as u8 | 0x80);
         value >>= 7;
@@ -14,7 +14,7 @@ pub(crate) fn put(buf: &mut Vec<u8>, mut value: u64) {
 }
 
 /// As [`put`], for what may need more than 64 bits.
-pub(crate) fn put_wide(buf: &mut Vec<u8>, mut value: u128) {
+pub fn put_wide(buf: &mut Vec<u8>, mut value: u128) {
     while value >= 0x80 {
         buf.push(value as u8 | 0x80);
         value >>= 7;
@@ -24,7 +24,7 @@ pub(crate) fn put_wide(buf: &mut Vec<u8>, mut value: u128) {
 
 /// Takes an integer off the front of `bytes`; `None` if it is cut short or does not fit.
 #[inline]
-pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
+pub fn take(bytes: &mut &[u8]) -> Option<u64> {
     let (&first, rest) = bytes.split_first()?;
     if first < 0x80 {
         *bytes = rest;
@@ -50,7 +50,7 @@ fn take_long(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 /// As [`take`], for 128 bits.
-pub(crate) fn take_wide(bytes: &mut &[u8]) -> Option<u128> {
+pub fn take_wide(bytes: &mut &[u8]) -> Option<u128> {
     let mut value = 0u128;
     for (i, &b) in bytes.iter().enumerate().take(19) {
         let low = (b & 0x7f) as u128;
@@ -68,23 +68,23 @@ pub(crate) fn take_wide(bytes: &mut &[u8]) -> Option<u128> {
 
 /// Small magnitudes to small codes: 0, -1, 1, -2, ... to 0, 1, 2, 3, ...
 #[inline]
-pub(crate) const fn zigzag(n: i64) -> u64 {
+pub const fn zigzag(n: i64) -> u64 {
     ((n << 1) ^ (n >> 63)) as u64
 }
 
 /// Back from [`zigzag`].
 #[inline]
-pub(crate) const fn unzigzag(n: u64) -> i64 {
+pub const fn unzigzag(n: u64) -> i64 {
     (n >> 1) as i64 ^ -((n & 1) as i64)
 }
 
 /// [`zigzag`] for 128 bits.
-pub(crate) const fn zigzag_wide(n: i128) -> u128 {
+pub const fn zigzag_wide(n: i128) -> u128 {
     ((n << 1) ^ (n >> 127)) as u128
 }
 
 /// [`unzigzag`] for 128 bits.
-pub(crate) const fn unzigzag_wide(n: u128) -> i128 {
+pub const fn unzigzag_wide(n: u128) -> i128 {
     (n >> 1) as i128 ^ -((n & 1) as i128)
 }
 

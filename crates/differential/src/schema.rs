@@ -22,9 +22,15 @@ pub enum Ty {
     Interval,
     Uuid,
     Jsonb,
+    Texts,
 }
 
 impl Ty {
+    /// Whether a key has such columns.
+    pub fn is_of_keys(self) -> bool {
+        !matches!(self, Ty::Jsonb | Ty::Texts)
+    }
+
     /// Types of columns.
     pub const COLUMNS: &[Ty] = &[
         Ty::Int4,
@@ -45,6 +51,7 @@ impl Ty {
         Ty::Time,
         Ty::Uuid,
         Ty::Jsonb,
+        Ty::Texts,
     ];
 
     /// As a column's type.
@@ -74,6 +81,7 @@ impl Ty {
             Ty::Interval => "interval",
             Ty::Uuid => "uuid",
             Ty::Jsonb => "jsonb",
+            Ty::Texts => "text[]",
         }
     }
     /// A value as simple as can be.
@@ -93,6 +101,7 @@ impl Ty {
             Ty::Interval => "interval '1 day'",
             Ty::Uuid => "'00000000-0000-0000-0000-000000000001'::uuid",
             Ty::Jsonb => "'{}'::jsonb",
+            Ty::Texts => "'{}'::text[]",
         }
     }
     /// A literal.
@@ -160,6 +169,9 @@ impl Ty {
                 format!("interval '{}'", rng.pick(&texts))
             }
             Ty::Uuid => format!("'00000000-0000-0000-0000-00000000000{}'::uuid", rng.between(0, 5)),
+            Ty::Texts => {
+                format!("'{}'::text[]", rng.pick(&["{}", "{a}", "{a,b}", "{NULL,\"c d\"}", "{12,ä,\"\"}"]))
+            }
             Ty::Jsonb => {
                 let texts = [
                     "null",
@@ -278,7 +290,7 @@ fn table(rng: &mut Rng, n: usize, before: &[Table]) -> Table {
             parts.push(opt(text(format!(" DEFAULT {}", ty.literal(rng)))));
             optional = true;
         }
-        if ty != Ty::Jsonb && rng.chance(12) {
+        if ty.is_of_keys() && rng.chance(12) {
             parts.push(opt(text(" UNIQUE")));
             key = true;
         }
@@ -294,11 +306,11 @@ fn table(rng: &mut Rng, n: usize, before: &[Table]) -> Table {
         }
         column(&mut columns, &name, ty, optional, false, key);
         defs.push(seq(parts));
-        if ty != Ty::Jsonb && rng.chance(20) {
+        if ty.is_of_keys() && rng.chance(20) {
             indexes.push(text(format!("CREATE INDEX ON t{n} ({name})")));
         }
     }
-    let no_keys = |c: &Column| matches!(c.name.as_str(), "c0" | "c1") && c.ty == Ty::Jsonb;
+    let no_keys = |c: &Column| matches!(c.name.as_str(), "c0" | "c1") && !c.ty.is_of_keys();
     if !columns.iter().any(no_keys) && rng.chance(10) {
         defs.push(text("UNIQUE (c0, c1)"));
         for c in columns.iter_mut().filter(|c| c.name == "c0" || c.name == "c1") {

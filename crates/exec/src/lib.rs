@@ -18,6 +18,7 @@
 pub mod functions;
 pub mod heap;
 pub mod slot;
+pub mod values;
 
 mod code;
 mod collection;

@@ -46,7 +46,7 @@ pub enum Slot {
 pub enum BytesKind {
     /// text, varchar, char, json
     Text,
-    /// bytea
+    /// bytea; what an array is kept as
     Bytea,
     /// jsonb
     Jsonb,
@@ -56,7 +56,7 @@ impl BytesKind {
     /// Of a column of a type.
     pub fn of(ty: &Type) -> BytesKind {
         match ty {
-            Type::Bytea => BytesKind::Bytea,
+            Type::Bytea | Type::Array(_) => BytesKind::Bytea,
             Type::Jsonb => BytesKind::Jsonb,
             _ => BytesKind::Text,
         }

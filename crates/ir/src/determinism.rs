@@ -144,7 +144,8 @@ impl Func {
             ArrayMake | ArrayGet | ArraySlice | ArrayLength | Cardinality | ArrayLower | ArrayUpper
             | ArrayAppend | ArrayPrepend | ArrayConcat | ArrayContainsElement | ArrayPosition
             | ArrayRemove | ArrayPositions | ArrayReplace | ArrayEq | ArrayNe | ArrayToString
-            | StringToArray | ArrayContains => Determinism::Deterministic,
+            | ArrayToStringOr | StringToArray | ArrayContains | ArrayOverlaps | ArrayCompare | ArrayStore
+            | ArrayLoad => Determinism::Deterministic,
             Greatest | Least | Min | Max | Compare | Hash | PgColumnSize => Determinism::Deterministic,
         }
     }

@@ -283,14 +283,19 @@ funcs! {
     ArrayLength "array.length" (A, I) -> I total; Cardinality "array.cardinality" (A) -> I total;
     ArrayLower "array.lower" (A, I) -> I total; ArrayUpper "array.upper" (A, I) -> I total;
     ArrayAppend "array.append" (A, X) -> A nullable; ArrayPrepend "array.prepend" (X, A) -> A nullable; ArrayConcat "array.concat" (A, A) -> A nullable;
-    /// `value = ANY(array)`: three-valued, non-strict in the elements.
-    ArrayContainsElement "array.any" (X, A) -> B; ArrayPosition "array.position" (A, X) -> I nullable;
+    /// `value = ANY(array)`: three-valued, in the value and the elements; in an empty array there is nothing, not even NULL.
+    ArrayContainsElement "array.any" (X, A) -> B nullable; ArrayPosition "array.position" (A, X) -> I nullable;
     ArrayRemove "array.remove" (A, X) -> A nullable; ArrayPositions "array.positions" (A, X) -> A nullable;
     /// Array, what, by what.
     ArrayReplace "array.replace" (A, X, X) -> A nullable; ArrayEq "array.eq" (A, A) -> B total; ArrayNe "array.ne" (A, A) -> B total;
     /// Of texts: other elements are cast before.
-    ArrayToString "array.tostring" (A, T) -> T; StringToArray "array.fromstring" (T, T) -> A nullable;
-    ArrayContains "array.contains" (A, A) -> B total;
+    ArrayToString "array.tostring" (A, T) -> T; ArrayToStringOr "array.tostringor" (A, T, T) -> T nullable; StringToArray "array.fromstring" (T, T) -> A nullable;
+    ArrayContains "array.contains" (A, A) -> B total; ArrayOverlaps "array.overlaps" (A, A) -> B total;
+    /// -1, 0, 1: by their elements in order.
+    ArrayCompare "array.compare" (A, A) -> I total;
+
+    /// As the bytes that a column of arrays holds, and back.
+    ArrayStore "array.store" (A) -> Y; ArrayLoad "array.load" (Y) -> A;
 
     // ---- over any class ----
     /// NULLs are left out; NULL when all are.

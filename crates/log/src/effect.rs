@@ -16,8 +16,9 @@
 //!
 //! A scheme that does not care for the form asks for the [`RowChange`].
 
-use crate::value::ValueWriter;
-use crate::{varint, words};
+use crate::words;
+use planaria_base::value::ValueWriter;
+use planaria_base::varint;
 use planaria_base::{Error, Result, SequenceId, SequencePlace, SqlState, TableId};
 
 const INSERT: u8 = 1;

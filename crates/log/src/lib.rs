@@ -48,8 +48,6 @@ mod scan;
 mod seat;
 mod segment;
 mod stats;
-mod value;
-mod varint;
 mod waiters;
 mod words;
 mod worker;
@@ -64,10 +62,10 @@ pub use effect::{
 };
 pub use inventory::{RunInfo, SegmentInfo};
 pub use log::{Durable, Log, of_another_process};
+pub use planaria_base::value::{Value, ValueReader, ValueWriter};
 pub use reader::{LogReader, LogSummary};
 pub use record::{Call, Keeping, PlannerVersion, RawRecord, Record, RecordBody};
 pub use stats::{LogStats, SYNC_BUCKETS};
-pub use value::{Value, ValueReader, ValueWriter};
 pub use worker::{Commit, WorkerLog};
 
 use planaria_base::WallClock;

@@ -11,8 +11,8 @@
 //! `docs/formats/log.md` for the bytes.
 
 use crate::effect::{Effect, EffectWriter, RawEffects, decode_effects, take_id};
-use crate::value::{ValueReader, ValueWriter};
-use crate::varint;
+use planaria_base::value::{ValueReader, ValueWriter};
+use planaria_base::varint;
 use planaria_base::{CommitTs, Datum, Epoch, Error, ProcedureId, Result, SqlState};
 
 const CALL: u8 = 1;

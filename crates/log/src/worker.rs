@@ -4,7 +4,7 @@ use crate::effect::EffectWriter;
 use crate::log::Shared;
 use crate::record;
 use crate::seat::Seat;
-use crate::value::ValueWriter;
+use planaria_base::value::ValueWriter;
 use planaria_base::{CommitTs, Epoch, ProcedureId, Result, WorkerId};
 use std::sync::Arc;
 

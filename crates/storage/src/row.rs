@@ -88,7 +88,8 @@ pub enum ColumnKind {
 }
 
 impl ColumnKind {
-    /// The kind that stores a type; `None` for arrays and pseudo-types, which cannot be columns.
+    /// The kind that stores a type; `None` for pseudo-types, which cannot be columns. An array is kept as bytes, which
+    /// whoever writes it makes of it.
     pub fn of(ty: &Type) -> Option<ColumnKind> {
         Some(match ty.plain() {
             Type::Bool => ColumnKind::Bool,
@@ -104,14 +105,12 @@ impl ColumnKind {
             Type::Uuid => ColumnKind::Uuid,
             Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Bytea | Type::Jsonb => ColumnKind::Bytes,
             Type::System(SystemType::Name | SystemType::Char | SystemType::Json) => ColumnKind::Bytes,
+            Type::Array(of) => return ColumnKind::of(of).map(|_| ColumnKind::Bytes),
             // An oid has no sign.
             ty if ty.is_oid() => ColumnKind::Int8,
-            Type::Array(_)
-            | Type::System(_)
-            | Type::Record(_)
-            | Type::Rounded(..)
-            | Type::Unknown
-            | Type::Void => return None,
+            Type::System(_) | Type::Record(_) | Type::Rounded(..) | Type::Unknown | Type::Void => {
+                return None;
+            }
         })
     }
     /// Bytes in the fixed part, without the end offset of variable-length columns.

@@ -133,11 +133,12 @@ impl Generator {
                 None => self.aggregate(&from.names),
             };
             // There is no greatest of these.
-            let (ty, node) =
-                match node.render().starts_with("max(") && matches!(ty, Ty::Bool | Ty::Uuid | Ty::Jsonb) {
-                    true => (ty, expr(ty, [text(ty.simple())])),
-                    false => (ty, node),
-                };
+            let (ty, node) = match node.render().starts_with("max(")
+                && matches!(ty, Ty::Bool | Ty::Uuid | Ty::Jsonb | Ty::Texts)
+            {
+                true => (ty, expr(ty, [text(ty.simple())])),
+                false => (ty, node),
+            };
             items.push(node);
             own.push(if ty == Ty::Varchar { Ty::Text } else { ty });
         }

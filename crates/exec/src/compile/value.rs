@@ -195,9 +195,12 @@ impl Compiler<'_> {
                         | Func::ArrayContainsElement
                         | Func::ArrayPosition
                         | Func::ArrayToString
+                        | Func::ArrayToStringOr
                         | Func::ArrayEq
                         | Func::ArrayNe
                         | Func::ArrayContains
+                        | Func::ArrayOverlaps
+                        | Func::ArrayCompare
                         | Func::IsNull
                         | Func::IsNotNull
                 );

@@ -3,10 +3,12 @@
 use super::order::{compare, eq, sql_eq};
 use crate::heap::{Heap, check_length};
 use crate::slot::{ArrayRef, Slot};
+use crate::values::{read_slot, write_slot};
 use memchr::memmem;
 use planaria_base::text_io::count_chars;
+use planaria_base::value::{ValueReader, ValueWriter};
 use planaria_base::watch::Pace;
-use planaria_base::{Result, limits};
+use planaria_base::{Error, Result, limits};
 use planaria_storage::arena::Bytes;
 
 /// `array[index]`; NULL outside.
@@ -15,6 +17,27 @@ pub fn get(heap: &Heap, array: ArrayRef, index: i64) -> Slot {
     match usize::try_from(index.wrapping_sub(1)) {
         Ok(at) => heap.elements(array).get(at).copied().unwrap_or_default(),
         Err(_) => Slot::Null,
+    }
+}
+
+/// An array as the bytes that a column of arrays holds: an array as in the log.
+pub fn store(heap: &mut Heap, array: ArrayRef) -> Result<Slot> {
+    let bytes = heap.build(|heap, out| {
+        let mut writer = ValueWriter::new(out, 1);
+        write_slot(&mut writer, Slot::Array(array), heap);
+        writer.finish();
+        Ok(())
+    })?;
+    Ok(Slot::Bytea(bytes))
+}
+
+/// An array out of those bytes; XX001 where they are none.
+pub fn load(heap: &mut Heap, at: Bytes) -> Result<Slot> {
+    let bytes = heap.bytes(at).to_vec();
+    let mut reader = ValueReader::new(&bytes);
+    match read_slot(&mut reader, heap)? {
+        Some(array @ Slot::Array(_)) if reader.is_empty() => Ok(array),
+        _ => Err(Error::corrupted("a column of arrays holds something else")),
     }
 }
 
@@ -58,7 +81,8 @@ pub fn concat(heap: &mut Heap, a: Slot, b: Slot) -> Result<Slot> {
 }
 
 /// `value = ANY(array)`: NULL if none is equal but one is NULL.
-pub fn any_equal(heap: &Heap, value: Slot, array: ArrayRef) -> Slot {
+pub fn any_equal(heap: &Heap, value: Slot, array: Slot) -> Slot {
+    let Slot::Array(array) = array else { return Slot::Null };
     let mut unknown = false;
     for element in heap.elements(array) {
         match sql_eq(value, *element, heap) {
@@ -118,21 +142,45 @@ pub fn contains(heap: &Heap, a: ArrayRef, b: ArrayRef) -> Result<bool> {
     Ok(true)
 }
 
+/// `a && b`: an element of b is in a.
+pub fn overlaps(heap: &Heap, a: ArrayRef, b: ArrayRef) -> Result<bool> {
+    let mut pace = Pace::default();
+    for wanted in heap.elements(b) {
+        pace.step(size_of::<Slot>() * a.len as usize)?;
+        if heap.elements(a).iter().any(|e| sql_eq(*e, *wanted, heap) == Some(true)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// `array_to_string` of an array of texts; NULLs are left out.
 pub fn to_string(heap: &mut Heap, array: ArrayRef, delimiter: Bytes) -> Result<Slot> {
-    let texts = heap.elements(array).iter().filter(|e| !e.is_null());
-    let len = texts.map(|e| e.bytes().len as usize + delimiter.len as usize).sum();
+    joined(heap, array, delimiter, None)
+}
+
+/// The same with a text for NULLs, if that is not NULL itself.
+pub fn to_string_or(heap: &mut Heap, array: Slot, delimiter: Slot, null: Slot) -> Result<Slot> {
+    let (Slot::Array(array), Slot::Text(delimiter)) = (array, delimiter) else { return Ok(Slot::Null) };
+    let null = if let Slot::Text(at) = null { Some(at) } else { None };
+    joined(heap, array, delimiter, null)
+}
+
+fn joined(heap: &mut Heap, array: ArrayRef, delimiter: Bytes, null: Option<Bytes>) -> Result<Slot> {
+    let text = |e: &Slot| if e.is_null() { null } else { Some(e.bytes()) };
+    let texts = heap.elements(array).iter().filter_map(text);
+    let len = texts.map(|e| e.len as usize + delimiter.len as usize).sum();
     check_length(len)?;
     let built = heap.build_within(len, |heap, out| {
         let mut pace = Pace::default();
         let mut first = true;
-        for element in heap.elements(array).iter().filter(|e| !e.is_null()) {
+        for element in heap.elements(array).iter().filter_map(text) {
             if !first {
                 out.extend_from_slice(heap.bytes(delimiter));
             }
             first = false;
-            out.extend_from_slice(heap.bytes(element.bytes()));
-            pace.step(element.bytes().len as usize + size_of::<Slot>())?;
+            out.extend_from_slice(heap.bytes(element));
+            pace.step(element.len as usize + size_of::<Slot>())?;
         }
         Ok(())
     });

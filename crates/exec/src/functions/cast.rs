@@ -104,7 +104,7 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
             let text = if byte == 0 { String::new() } else { char::from(byte).to_string() };
             heap.text(&text)
         }
-        (Slot::Text(at), to) => parse(at, to, heap),
+        (Slot::Text(at), to) => parse_as(at, to, explicit, heap),
         (Slot::Array(_), Type::System(_)) | (Slot::Array(_), Type::Record(_)) => Ok(slot),
         (Slot::Array(array), Type::Array(element_to)) => match from {
             Type::Array(element_from) if needs_cast(element_from, element_to) => {
@@ -227,6 +227,11 @@ fn limited(at: Bytes, to: &Type, explicit: bool, heap: &Heap) -> Result<Slot> {
 
 /// Reads a value of a type from a text in the heap.
 pub fn parse(at: Bytes, to: &Type, heap: &mut Heap) -> Result<Slot> {
+    parse_as(at, to, true, heap)
+}
+
+/// The same; texts in an array that are too long are cut by an explicit cast alone.
+fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slot> {
     if let Type::Rounded(clock, digits) = to {
         return rounded(parse(at, clock.ty(), heap)?, *clock, *digits);
     }
@@ -236,7 +241,7 @@ pub fn parse(at: Bytes, to: &Type, heap: &mut Heap) -> Result<Slot> {
     }
     let text = heap.str(at);
     Ok(match to {
-        Type::Text | Type::Unknown | Type::Varchar(_) | Type::Char(_) => limited(at, to, true, heap)?,
+        Type::Text | Type::Unknown | Type::Varchar(_) | Type::Char(_) => limited(at, to, explicit, heap)?,
         Type::Bool => Slot::Bool(text_io::parse_bool(text)?),
         Type::Int2 | Type::Int4 | Type::Int8 => Slot::Int(text_io::parse_int(text, to)?),
         Type::Numeric(modifier) => modified(Numeric::parse(text)?, *modifier)?,
@@ -262,7 +267,7 @@ pub fn parse(at: Bytes, to: &Type, heap: &mut Heap) -> Result<Slot> {
                 elements.push(match text {
                     Some(text) => {
                         let at = heap.arena.push_bytes(text.as_bytes())?;
-                        parse(at, element, heap)?
+                        parse_as(at, element, explicit, heap)?
                     }
                     None => Slot::Null,
                 });

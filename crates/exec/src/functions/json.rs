@@ -310,7 +310,9 @@ pub fn pretty(heap: &mut Heap, at: Bytes) -> Result<Slot> {
 pub fn object(heap: &mut Heap, keys: ArrayRef, values: Option<ArrayRef>) -> Result<Slot> {
     let subscript = |message: &str| Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message);
     match values {
-        None if keys.len % 2 != 0 => return Err(subscript("array must have even number of elements")),
+        None if !keys.len.is_multiple_of(2) => {
+            return Err(subscript("array must have even number of elements"));
+        }
         Some(values) if values.len != keys.len => return Err(subscript("mismatched array dimensions")),
         _ => {}
     }

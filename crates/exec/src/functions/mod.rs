@@ -36,6 +36,7 @@ mod regex_find;
 mod tests;
 mod text;
 
+pub use array::{load as load_array, store as store_array};
 pub use cast::{cast, display};
 pub use order::{compare, eq, hash};
 
@@ -443,6 +444,8 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         ToTimestampFloat => int(datetime::timestamp_from_unix(a[0].float())),
 
         // ---- arrays ----
+        ArrayStore => array::store(heap, a[0].array()),
+        ArrayLoad => array::load(heap, a[0].bytes()),
         ArrayMake => heap.array(a),
         ArrayGet => Ok(array::get(heap, a[0].array(), a[1].int())),
         ArraySlice => Ok(array::slice(heap, a[0].array(), a[1].int(), a[2].int())),
@@ -452,15 +455,18 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         ArrayAppend => array::append(heap, a[0], a[1]),
         ArrayPrepend => array::prepend(heap, a[0], a[1]),
         ArrayConcat => array::concat(heap, a[0], a[1]),
-        ArrayContainsElement => Ok(array::any_equal(heap, a[0], a[1].array())),
+        ArrayContainsElement => Ok(array::any_equal(heap, a[0], a[1])),
         ArrayPosition => Ok(array::position(heap, a[0], a[1])),
         ArrayRemove => array::remove(heap, a[0], a[1]),
         ArrayPositions => array::positions(heap, a[0], a[1]),
         ArrayReplace => array::replace(heap, a[0], a[1], a[2]),
         ArrayEq => Ok(Slot::Bool(array::equal(heap, a[0].array(), a[1].array()))),
         ArrayNe => Ok(Slot::Bool(!array::equal(heap, a[0].array(), a[1].array()))),
+        ArrayToStringOr => array::to_string_or(heap, a[0], a[1], a[2]),
         ArrayToString => array::to_string(heap, a[0].array(), a[1].bytes()),
         StringToArray => array::from_string(heap, a[0], a[1]),
+        ArrayOverlaps => array::overlaps(heap, a[0].array(), a[1].array()).map(Slot::Bool),
+        ArrayCompare => Ok(Slot::Int(order::compare(a[0], a[1], heap) as i64)),
         ArrayContains => array::contains(heap, a[0].array(), a[1].array()).map(Slot::Bool),
 
         // ---- over any class ----

@@ -281,7 +281,7 @@ proptest! {
                 }
             }
             // Texts, as the table says.
-            Func::ArrayToString => args[0] = Datum::Array(vec![Datum::Text("a".into()), Datum::Null]),
+            Func::ArrayToString | Func::ArrayToStringOr => args[0] = Datum::Array(vec![Datum::Text("a".into()), Datum::Null]),
             _ => {}
         }
         match fold(func, &args) {

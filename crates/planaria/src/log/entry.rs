@@ -573,6 +573,10 @@ fn bytes(bytes: Vec<u8>, ty: &Type) -> Datum {
     match ty {
         Type::Bytea => Datum::Bytea(bytes),
         Type::Jsonb => Datum::Jsonb(String::from_utf8_lossy(&bytes).into_owned()),
+        Type::Array(_) => {
+            let array = planaria_log::ValueReader::new(&bytes).datum();
+            array.unwrap_or(Datum::Bytea(bytes))
+        }
         _ => String::from_utf8(bytes).map_or_else(|e| Datum::Bytea(e.into_bytes()), Datum::Text),
     }
 }

@@ -44,6 +44,7 @@ use planaria_base::{CommitTs, Datum, Epoch, ProcedureId, Result, SequenceId, Typ
 use planaria_catalog::reg;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
+use planaria_exec::values::write_slot;
 use planaria_exec::{Code, Interrupt, Machine};
 use planaria_log::{Effect, ValueWriter, WorkerLog};
 use planaria_protocol::{Backoff, Conflict, Isolation};
@@ -699,7 +700,7 @@ impl SessionCore {
             match log_as {
                 LogAs::Call { procedure, keeping } => {
                     let write = |w: &mut ValueWriter<'_>| {
-                        args.iter().chain(inputs).for_each(|slot| record::write_slot(w, *slot, heap));
+                        args.iter().chain(inputs).for_each(|slot| write_slot(w, *slot, heap));
                     };
                     if keeping {
                         commit.keeping_call(ts, procedure, args.len(), inputs.len(), write)

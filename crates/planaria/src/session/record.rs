@@ -5,37 +5,9 @@ use crate::engine::sequence::SequenceEffect;
 use crate::engine::written::Written;
 use crate::options::LogKind;
 use planaria_base::IndexId;
-use planaria_exec::heap::Heap;
-use planaria_exec::slot::Slot;
-use planaria_log::{EffectWriter, ValueWriter};
+use planaria_log::EffectWriter;
 use planaria_protocol::{Write, WriteKind};
 use planaria_storage::KeyBuf;
-
-/// An argument or input.
-#[inline]
-pub(crate) fn write_slot(w: &mut ValueWriter<'_>, slot: Slot, heap: &Heap) {
-    match slot {
-        Slot::Null => w.null(),
-        Slot::Bool(b) => w.bool(b),
-        Slot::Int(n) => w.int(n),
-        Slot::Float(x) => w.float(x),
-        Slot::Numeric(n) => w.numeric(n.unpack()),
-        Slot::Text(t) => w.text(heap.str(t)),
-        Slot::Bytea(b) => w.bytes(heap.bytes(b)),
-        Slot::Jsonb(b) => w.jsonb(heap.str(b)),
-        Slot::Uuid(u) => w.uuid(u),
-        Slot::Interval(i) => w.interval(i),
-        Slot::Array(a) => {
-            let elements = heap.elements(a);
-            if elements.iter().all(|e| matches!(e, Slot::Int(_))) {
-                w.ints(elements.iter().map(|e| e.int()));
-            } else {
-                w.array(elements.len());
-                elements.iter().for_each(|e| write_slot(w, *e, heap));
-            }
-        }
-    }
-}
 
 /// Places that sequences came to.
 pub(crate) fn write_sequences(w: &mut EffectWriter<'_>, effects: &[SequenceEffect]) {

@@ -10,7 +10,6 @@
 use crate::engine::schema_version::SchemaVersion;
 use crate::engine::sequence::{self, SequenceState};
 use crate::session::core::SessionCore;
-use crate::session::record;
 use planaria_base::chunks::Chunks;
 use planaria_base::datetime::Interval;
 use planaria_base::types::TypeClass;
@@ -22,6 +21,7 @@ use planaria_exec::Interrupt;
 use planaria_exec::functions;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::{BytesKind, Slot};
+use planaria_exec::values::write_slot;
 use planaria_log::{Effect, ValueReader, encode_effects, encode_values};
 use planaria_sql::ddl::{self, NewColumn, Rebuild, Work};
 use planaria_storage::reclaim::Participant;
@@ -193,8 +193,8 @@ impl SessionCore {
                     self.args.clear();
                     for i in 0..old.layout().columns().len() {
                         let field = old.layout().field(image, ColumnId::from(i));
-                        let bytes = BytesKind::of(&old.layout().specs()[i].ty);
-                        self.args.push(slot(field, bytes, self.machine.heap_mut())?);
+                        let ty = &old.layout().specs()[i].ty;
+                        self.args.push(slot(field, ty, self.machine.heap_mut())?);
                     }
                     self.run_args(schema, code).map_err(|i| match i {
                         Interrupt::Error(e) => e,
@@ -203,7 +203,13 @@ impl SessionCore {
                 }
                 for column in columns {
                     match column {
-                        ColumnSource::Program(i) => values.push(self.machine.outs()[*i]),
+                        ColumnSource::Program(i) => {
+                            let value = self.machine.outs()[*i];
+                            values.push(match value {
+                                Slot::Array(a) => functions::store_array(self.machine.heap_mut(), a)?,
+                                value => value,
+                            });
+                        }
                         ColumnSource::Sequence(state) => {
                             let place = state.next()?;
                             sequence::note(&mut self.effects, state.definition().id, place);
@@ -214,7 +220,7 @@ impl SessionCore {
                 }
                 let heap = self.machine.heap();
                 encode_values(log, values.len(), |w| {
-                    values.iter().for_each(|value| record::write_slot(w, *value, heap));
+                    values.iter().for_each(|value| write_slot(w, *value, heap));
                 });
             }
         }
@@ -312,7 +318,9 @@ fn is_of(value: &Datum, ty: &Type) -> bool {
         TypeClass::Bytea => matches!(value, Datum::Bytea(_)),
         TypeClass::Json => matches!(value, Datum::Jsonb(_)),
         TypeClass::Uuid => matches!(value, Datum::Uuid(_)),
-        TypeClass::Array | TypeClass::Other => false,
+        // As it is kept.
+        TypeClass::Array => matches!(value, Datum::Bytea(_)),
+        TypeClass::Other => false,
     }
 }
 
@@ -456,8 +464,7 @@ impl<'t> Loader<'t> {
         for c in &definition.indexes[index.index()].columns {
             let column = &definition.columns[c.index()];
             let mut heap = Heap::new();
-            let bytes = BytesKind::of(&column.ty);
-            let value = slot(self.table.shape().layout().field(image, *c), bytes, &mut heap);
+            let value = slot(self.table.shape().layout().field(image, *c), &column.ty, &mut heap);
             names.push(column.name.as_str());
             values.push(match value {
                 Ok(Slot::Null) | Err(_) => "null".to_owned(),
@@ -468,7 +475,7 @@ impl<'t> Loader<'t> {
     }
 }
 
-fn slot(field: Field<'_>, bytes: BytesKind, heap: &mut Heap) -> Result<Slot> {
+fn slot(field: Field<'_>, ty: &Type, heap: &mut Heap) -> Result<Slot> {
     Ok(match field {
         Field::Null => Slot::Null,
         Field::Bool(b) => Slot::Bool(b),
@@ -477,7 +484,13 @@ fn slot(field: Field<'_>, bytes: BytesKind, heap: &mut Heap) -> Result<Slot> {
         Field::Numeric(n) => Slot::numeric(n),
         Field::Uuid(u) => Slot::Uuid(u),
         Field::Interval(i) => Slot::Interval(i),
-        Field::Bytes(b) => bytes.slot(heap.bytea(b)?.bytes()),
+        Field::Bytes(b) => {
+            let bytes = heap.bytea(b)?.bytes();
+            match ty {
+                Type::Array(_) => functions::load_array(heap, bytes)?,
+                ty => BytesKind::of(ty).slot(bytes),
+            }
+        }
     })
 }
 

@@ -353,18 +353,19 @@ fn clocks_and_reals_come_back() {
     }
 }
 
-/// Documents are the same behind every log and every scheme, and in a checkpoint.
+/// Documents and arrays are the same behind every log and every scheme, and in a checkpoint.
 #[test]
-fn documents_come_back() {
+fn documents_and_arrays_come_back() {
     for log in [LogKind::Command, LogKind::Logical, LogKind::Physical, LogKind::Physiological] {
         for scheme in Scheme::ALL {
             let disk = SimDisk::new(1);
             let options = || Options::new().log(log).recovery(*scheme);
             let db = options().open_device(disk.device()).expect("opens");
             db.execute_script(
-                "CREATE TABLE t (id int PRIMARY KEY, data jsonb NOT NULL, raw json, n int GENERATED ALWAYS AS IDENTITY);
+                "CREATE TABLE t (id int PRIMARY KEY, data jsonb NOT NULL, raw json, keys text[], sums numeric[] DEFAULT '{1}',
+                                 n int GENERATED ALWAYS AS IDENTITY);
                  CREATE PROCEDURE put(id int, data jsonb, raw json) LANGUAGE plpgsql AS $$ BEGIN
-                     INSERT INTO t VALUES (id, data, raw); END $$;
+                     INSERT INTO t (id, data, raw) VALUES (id, data, raw); END $$;
                  CREATE PROCEDURE add(at int, more jsonb, keys text[]) LANGUAGE plpgsql AS $$
                  DECLARE e record; old jsonb;
                  BEGIN
@@ -372,7 +373,8 @@ fn documents_come_back() {
                      FOR e IN SELECT * FROM jsonb_each(more) LOOP
                          UPDATE t SET data = data || jsonb_build_object(e.key, e.value) WHERE id = at;
                      END LOOP;
-                     UPDATE t SET data = data - keys WHERE data @> old AND id <> at;
+                     UPDATE t SET data = t.data - add.keys WHERE data @> old AND id <> at;
+                     UPDATE t SET keys = t.keys || add.keys, sums = sums || (sums[1] + at * 1.5) WHERE id = at;
                      IF old ? 'n' THEN UPDATE t SET raw = to_json((old ->> 'n')::int + 1) WHERE id = at; END IF;
                  END $$",
             )
@@ -389,22 +391,24 @@ fn documents_come_back() {
             }
             db.execute("CALL add(1, '{\"z\": [1, {\"y\": 1e2}], \"b\": 0}', '{b,z}')", ()).expect("adds");
             db.execute("CALL add(2, '{\"n\": 8}', '{n}')", ()).expect("adds");
+            db.execute("ALTER TABLE t ADD COLUMN ids int[] DEFAULT '{7,8}'", ()).expect("a column");
             let digests = db.digests().expect("digests");
             drop(db);
             let db = options().open_device(disk.device()).expect("opens again");
             db.check().expect("is whole");
             assert_eq!(db.digests().expect("digests"), digests, "{log} {scheme}");
-            let rows = db.query("SELECT id, data, raw FROM t ORDER BY id", ()).expect("rows");
+            let rows =
+                db.query("SELECT id, data, raw, keys, sums, ids FROM t ORDER BY id", ()).expect("rows");
             let texts: Vec<_> = rows
                 .iter()
-                .map(|row| [0, 1, 2].map(|i| row.text(i).unwrap_or_default()).join(" | "))
+                .map(|row| [0, 1, 2, 3, 4, 5].map(|i| row.text(i).unwrap_or_default()).join(" | "))
                 .collect();
             assert_eq!(
                 texts,
                 [
-                    "1 | {\"b\": 0, \"n\": 1, \"z\": [1, {\"y\": 100}]} | 2",
-                    "2 | {\"c\": null, \"n\": 8} | 2",
-                    "3 | [] | {\"a\" : \"\\u00e4\"}",
+                    "1 | {\"b\": 0, \"n\": 1, \"z\": [1, {\"y\": 100}]} | 2 | {b,z} | {1,2.5} | {7,8}",
+                    "2 | {\"c\": null, \"n\": 8} | 2 | {n} | {1,4.0} | {7,8}",
+                    "3 | [] | {\"a\" : \"\\u00e4\"} |  | {1} | {7,8}",
                 ],
                 "{log} {scheme}"
             );

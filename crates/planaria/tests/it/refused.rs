@@ -15,9 +15,8 @@ fn routines_that_name_what_is_not_supported_are_not_created() {
         "r := regexp_instr('a', 'b');",
         "r := width_bucket(5, 0, 10, 5);",
         "PERFORM txid_current();",
-        "PERFORM jsonb_build_object('a', 1);",
+        "PERFORM jsonb_path_query('[1]', '$[0]');",
         "SELECT stddev(a) INTO r FROM t;",
-        "PERFORM ARRAY[1] && ARRAY[2];",
         "PERFORM 1 FROM t u, t v WHERE u = v;",
         "PERFORM 'a' ~ '(a)\\1';",
         "r := to_char(1, 'RN');",
@@ -25,7 +24,7 @@ fn routines_that_name_what_is_not_supported_are_not_created() {
         "x[-1] := 1;",
         "EXECUTE 'CREATE TABLE q (a int)';",
         "PERFORM 'a'::inet;",
-        "PERFORM NULL::jsonb;",
+        "PERFORM NULL::jsonpath;",
     ] {
         let create = format!(
             "CREATE FUNCTION f() RETURNS text LANGUAGE plpgsql AS $$ DECLARE r text; x int[]; BEGIN

@@ -13,7 +13,6 @@ use planaria_base::datetime::Interval;
 use planaria_base::numeric::PackedNumeric;
 use planaria_base::{Error, Numeric, Result, Type};
 use planaria_exec::{Heap, Slot};
-use planaria_log::{Value, ValueReader};
 use planaria_storage::arena::Bytes;
 
 /// Operands with a bit of their own; a piece with more has all of them tagged.
@@ -387,42 +386,6 @@ impl<'a> Reader<'a> {
 #[cold]
 fn unreadable() -> Error {
     Error::internal("an operand that cannot be read back")
-}
-
-/// A logged value in `heap`; `None` for bytes that no writer makes.
-#[inline]
-pub(super) fn logged(values: &mut ValueReader<'_>, heap: &mut Heap) -> Result<Option<Slot>> {
-    let Some(value) = values.value() else { return Ok(None) };
-    Ok(Some(match value {
-        Value::Null => Slot::Null,
-        Value::Bool(b) => Slot::Bool(b),
-        Value::Int(n) => Slot::Int(n),
-        Value::Float(x) => Slot::Float(x),
-        Value::Numeric(n) => Slot::numeric(n),
-        Value::Text(text) => heap.text(text)?,
-        Value::Bytea(bytes) => heap.bytea(bytes)?,
-        Value::Jsonb(text) => heap.jsonb(text)?,
-        Value::Uuid(u) => Slot::Uuid(u),
-        Value::Interval(i) => Slot::Interval(i),
-        Value::Array(n) => {
-            let mut elements = Vec::new();
-            for _ in 0..n {
-                match logged(values, heap)? {
-                    Some(element) => elements.push(element),
-                    None => return Ok(None),
-                }
-            }
-            heap.array(&elements)?
-        }
-        Value::Ints(n) => {
-            let ints = std::iter::from_fn(|| values.int().map(Slot::Int)).take(n);
-            let array = heap.array_of(ints)?;
-            match array.array().len == n as u32 {
-                true => array,
-                false => return Ok(None),
-            }
-        }
-    }))
 }
 
 #[cfg(test)]

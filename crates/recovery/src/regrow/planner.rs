@@ -7,11 +7,11 @@
 use super::feed::unreadable;
 use super::kernel::{Bank, HandsOver, Register, Surroundings};
 use super::layout::{Layout, PieceInfo, SortKey, sort_key};
-use super::operands;
 use super::segment::{CHANGE, Chunk, Descriptor, PUT, Segment, SegmentPart, TAKE};
 use super::worker::{Worker, stopped};
 use crate::{CompiledPlan, Routines, World};
 use planaria_base::{Error, IndexId, Level, ProcedureId, Result, SequenceId, SequencePlace, SqlState, Type};
+use planaria_exec::values::read_slot;
 use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
 use planaria_ir::Draw;
 use planaria_log::{ChangeBuf, RawEffects, RawRecord, RowChange, ValueReader};
@@ -242,7 +242,7 @@ fn plan_call<H: Header>(
     worker.machine.reset();
     worker.slots.clear();
     for _ in 0..args {
-        let slot = operands::logged(&mut values, worker.machine.heap_mut())?.ok_or_else(unreadable)?;
+        let slot = read_slot(&mut values, worker.machine.heap_mut())?.ok_or_else(unreadable)?;
         worker.slots.push(slot);
     }
     let mut host = Planner { queues, routines, values, inputs, now: None, first, pieces };
@@ -299,7 +299,7 @@ impl<H: Header> Planner<'_, '_, H> {
 
     fn input(&mut self, heap: &mut Heap) -> Result<Slot> {
         self.inputs = self.inputs.checked_sub(1).ok_or_else(missing_input)?;
-        operands::logged(&mut self.values, heap)?.ok_or_else(unreadable)
+        read_slot(&mut self.values, heap)?.ok_or_else(unreadable)
     }
 
     /// An input that is neither text nor array.

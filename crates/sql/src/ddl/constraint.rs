@@ -226,9 +226,9 @@ pub(super) fn check_key(ty: &Type, position: Position) -> Result<()> {
                         data type.";
             Err(Error::new(SqlState::UNDEFINED_OBJECT, message).hint(hint).at(position))
         }
-        Type::Jsonb => {
+        Type::Jsonb | Type::Array(_) => {
             let hint = "Keep what is looked for in a column of its own.";
-            Err(Error::unsupported("a key of type jsonb is not supported", hint).at(position))
+            Err(Error::unsupported(format!("a key of type {ty} is not supported"), hint).at(position))
         }
         _ => Ok(()),
     }

@@ -42,11 +42,6 @@ pub(super) fn column_type(name: &str, ty: &TypeName) -> Result<(Type, bool)> {
         Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(ty.position))
     };
     match &ty.kind {
-        TypeNameKind::Known(Type::Array(_)) => {
-            let message = format!("column \"{name}\" has an array type");
-            let hint = "Arrays can be arguments and variables; keep elements in rows of a table.";
-            Err(Error::unsupported(message, hint).at(ty.position))
-        }
         TypeNameKind::Known(Type::Void) => pseudo("void"),
         TypeNameKind::Known(Type::Unknown) => pseudo("unknown"),
         TypeNameKind::Known(known) => Ok((known.clone(), false)),

@@ -40,7 +40,7 @@ impl Change {
             }
             let ty = match output.ty {
                 Type::Unknown => Type::Text,
-                Type::Array(_) | Type::Void => {
+                Type::Record(_) | Type::Void => {
                     let message = format!("column \"{column}\" would have the type {}", output.ty);
                     return Err(Error::unsupported(message, "Leave the column out.").at(name.position));
                 }

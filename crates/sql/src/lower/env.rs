@@ -16,7 +16,7 @@ impl<'c> CatalogEnv<'c> {
 
 impl VerifyEnv for CatalogEnv<'_> {
     fn columns(&self, table: TableId) -> Option<Vec<Type>> {
-        Some(self.table(table)?.columns.iter().map(|c| c.ty.clone()).collect())
+        Some(self.table(table)?.columns.iter().map(|c| super::stored::stored(&c.ty).clone()).collect())
     }
     fn index(&self, table: TableId, index: IndexId) -> Option<IndexShape> {
         let index = self.table(table)?.indexes.get(index.index())?;

@@ -435,7 +435,7 @@ impl Lowerer<'_> {
             ("array_cat", [a, b]) => {
                 self.binary(planaria_syntax::ast::BinaryOp::Concat, a.clone(), b.clone(), position).map(Some)
             }
-            ("array_to_string", [a, sep]) if element(a).is_some() => {
+            ("array_to_string", [a, sep, null @ ..]) if element(a).is_some() && null.len() < 2 => {
                 if element(a) == Some(Type::Bool) {
                     let what = "array_to_string of booleans is not supported";
                     return Err(Error::unsupported(what, "cast the array to text[]").at(position));
@@ -443,7 +443,13 @@ impl Lowerer<'_> {
                 let texts = Type::Array(Box::new(Type::Text));
                 let a = self.coerce(a.clone(), &texts, CastContext::Assignment)?;
                 let sep = self.operand(sep.clone(), &Type::Text)?;
-                apply(Func::ArrayToString, vec![a, sep], Type::Text)
+                match null {
+                    [null] => {
+                        let null = self.operand(null.clone(), &Type::Text)?;
+                        apply(Func::ArrayToStringOr, vec![a, sep, null], Type::Text)
+                    }
+                    _ => apply(Func::ArrayToString, vec![a, sep], Type::Text),
+                }
             }
             ("nextval" | "currval", [s]) => {
                 let sequence = self.sequence_argument(s)?;

@@ -52,6 +52,7 @@ mod resolve;
 mod rights;
 mod scope;
 mod statement;
+mod stored;
 pub(crate) mod system;
 mod templates;
 mod types;
@@ -193,6 +194,7 @@ impl<'c> Lowerer<'c> {
         let mut ops = self.prologue;
         ops.append(&mut self.blocks[0]);
         self.program.body = Block(ops);
+        stored::convert(&mut self.program, self.catalog);
         self.program.renumber();
         Ok(self.program)
     }

@@ -556,17 +556,11 @@ impl Lowerer<'_> {
             }
             // One array before the other: by their elements in order.
             BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
-                let order = Bound::apply(Func::Compare, args, Type::Int4, position);
+                let order = Bound::apply(Func::ArrayCompare, args, Type::Int4, position);
                 let zero = Bound::constant(Datum::Int(0), Type::Int4, position);
                 return self.binary(which, order, zero, position).map(Some);
             }
-            BinaryOp::Overlaps => {
-                return Err(Error::unsupported(
-                    "operator && of arrays is not supported",
-                    "unnest one of them",
-                )
-                .at(position));
-            }
+            BinaryOp::Overlaps => Func::ArrayOverlaps,
             _ => return Err(no_operator(symbol(which), Some(l), r, position)),
         };
         Ok(Some(Bound::apply(func, args, Type::Bool, position)))

@@ -9,6 +9,7 @@ pub mod copy;
 pub mod cursor;
 mod lock;
 pub mod locking;
+mod operator;
 pub mod plpgsql;
 mod rights;
 mod routine;
@@ -17,6 +18,7 @@ pub mod visit;
 
 pub use comment::CommentTarget;
 pub use lock::{LockMode, LockTable, Maintain, Maintained};
+pub use operator::{BinaryOp, JsonOp, UnaryOp};
 pub use rights::{
     DefaultsChange, DefaultsOf, GrantStatement, GrantTarget, OwnedObject, RoleChange, RoleName, RoleOption,
     RoleSpec, RoutineRef,
@@ -174,137 +176,6 @@ pub enum ExprKind {
     AtTimeZone(Box<Expr>, Box<Expr>),
     /// `e COLLATE c`
     Collate(Box<Expr>, Name),
-}
-
-/// Prefix operators.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum UnaryOp {
-    /// `-`
-    Minus,
-    /// `+`
-    Plus,
-    /// `~`
-    BitNot,
-    /// `NOT`
-    Not,
-    /// `@` absolute value
-    Abs,
-}
-
-/// Infix operators.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum BinaryOp {
-    /// `OR`
-    Or,
-    /// `AND`
-    And,
-    /// `=`
-    Eq,
-    /// `<>`, `!=`
-    Ne,
-    /// `<`
-    Lt,
-    /// `<=`
-    Le,
-    /// `>`
-    Gt,
-    /// `>=`
-    Ge,
-    /// `+`
-    Add,
-    /// `-`
-    Sub,
-    /// `*`
-    Mul,
-    /// `/`
-    Div,
-    /// `%`
-    Mod,
-    /// `^` power
-    Pow,
-    /// `||`
-    Concat,
-    /// `&`
-    BitAnd,
-    /// `|`
-    BitOr,
-    /// `#`
-    BitXor,
-    /// `<<`
-    Shl,
-    /// `>>`
-    Shr,
-    /// `~` `~*` `!~` `!~*` regular expression: insensitive, negated
-    Regex {
-        /// `*`
-        insensitive: bool,
-        /// `!`
-        negated: bool,
-    },
-    /// LIKE and ILIKE (`~~*`) before ANY or ALL; otherwise they are [`ExprKind::Like`].
-    Like {
-        /// `*`
-        insensitive: bool,
-        /// `!`
-        negated: bool,
-    },
-    /// `@>`
-    Contains,
-    /// `<@`
-    ContainedBy,
-    /// `&&`
-    Overlaps,
-    /// Those of JSON.
-    Json(JsonOp),
-}
-
-/// Operators of JSON alone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum JsonOp {
-    /// `->`
-    Get,
-    /// `->>`
-    GetText,
-    /// `#>`
-    Path,
-    /// `#>>`
-    PathText,
-    /// `?`
-    Has,
-    /// `?|`
-    HasAny,
-    /// `?&`
-    HasAll,
-    /// `#-`
-    WithoutPath,
-}
-
-impl JsonOp {
-    /// All of them.
-    pub const ALL: [JsonOp; 8] = [
-        JsonOp::Get,
-        JsonOp::GetText,
-        JsonOp::Path,
-        JsonOp::PathText,
-        JsonOp::Has,
-        JsonOp::HasAny,
-        JsonOp::HasAll,
-        JsonOp::WithoutPath,
-    ];
-
-    /// As it is written.
-    pub const fn symbol(self) -> &'static str {
-        match self {
-            JsonOp::Get => "->",
-            JsonOp::GetText => "->>",
-            JsonOp::Path => "#>",
-            JsonOp::PathText => "#>>",
-            JsonOp::Has => "?",
-            JsonOp::HasAny => "?|",
-            JsonOp::HasAll => "?&",
-            JsonOp::WithoutPath => "#-",
-        }
-    }
 }
 
 /// After IS.

@@ -596,9 +596,9 @@ impl Host for SessionHost<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::record::write_slot;
     use planaria_base::clock::CommitClock;
     use planaria_base::{Epoch, Numeric};
+    use planaria_exec::values::write_slot;
     use planaria_log::{Keeping, Log, LogReader, RecordBody};
     use planaria_sim::disk::SimDisk;
 

@@ -1,11 +1,12 @@
 //! Running a kernel.
 
-use super::super::operands::{self, Packing};
+use super::super::operands::Packing;
 use super::super::worker::Sweep;
 use super::*;
 use planaria_base::sync::atomic::AtomicU64;
 use planaria_base::{Error, Result, SqlState};
 use planaria_exec::functions::{self, fast};
+use planaria_exec::values::read_slot;
 use planaria_exec::{Heap, Host};
 use planaria_log::ValueReader;
 use planaria_protocol::serial::SerialTxn;
@@ -110,7 +111,7 @@ impl Kernel {
             return Ok(None);
         }
         for input in &self.inputs {
-            match operands::logged(values, heap)? {
+            match read_slot(values, heap)? {
                 Some(slot) => bank[at(*input)] = slot,
                 None => return Ok(None),
             }
